@@ -111,12 +111,12 @@ bool is_nvidia(const CompileJob& job) { return job.language == Language::Cuda ||
 std::string run_compiler(const CompileJob& job, Artifact what) {
   check_closed(job.language, job.source);
   if (is_nvidia(job) && what == Artifact::Disassembly)
-    throw Failure(Diag{.message = "the driver compiles PTX",
+    throw Failure(Diag{.message = "PTX is compiled by the driver, so there is no binary to disassemble",
                        .expected = "--stage=sass, which ptxas and nvdisasm make"});
   if (job.language == Language::Cuda) return compile_cuda(job, what);
   if (job.language == Language::Ptx) return compile_ptx(job, what);
   if (what == Artifact::Cubin || what == Artifact::Sass)
-    throw Failure(Diag{.message = std::string(name_of(what)) + " is NVIDIA's", .expected = "a CUDA or NV target"});
+    throw Failure(Diag{.message = std::string(name_of(what)) + " is NVIDIA only", .expected = "a CUDA or NV target"});
   if (job.language == Language::OpenCl && what == Artifact::Binary) return compile_opencl(job);
   if (job.language == Language::Metal) return metal_by_clang(job, what);
   return compile_by_llvm(job, what);

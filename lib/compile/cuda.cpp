@@ -169,7 +169,7 @@ std::string disassemble_sass(const std::string& cubin, std::string_view lines) {
     throw Failure(Diag{.message = "nvdisasm and cuobjdump are missing",
                        .expected = std::string("one of them, ") + kWhence});
   if (nvdisasm.empty() && !lines.empty())
-    throw Failure(Diag{.message = "cuobjdump does not tell source lines",
+    throw Failure(Diag{.message = "cuobjdump does not show source lines",
                        .expected = std::string("nvdisasm, ") + kWhence});
   TemporaryFolder folder;
   std::string file = folder.file("kernel.cubin");

@@ -65,7 +65,7 @@ fs::path isa_library(const fs::path& folder, std::string_view arch) {
     if (before && (best.empty() || order(best.stem().string().substr(kPrefix.size())) < order(version)))
       best = entry.path();
   }
-  if (best.empty()) throw Failure("AMD's device libraries know no " + std::string(arch));
+  if (best.empty()) throw Failure("AMD's device libraries do not support '" + std::string(arch) + "'");
   return best;
 }
 

@@ -72,8 +72,8 @@ void* find_outside(const std::string& name) {
   if (void* found = of_memory ? ::dlsym(RTLD_DEFAULT, name.c_str()) : nullptr) return found;
   if (void* found = symbol_of(libraries().gcc, "__udivti3", name)) return found;
   if (void* found = symbol_of(libraries().math, "exp2f", name)) return found;
-  throw Failure("the code calls '" + name + "', which kernels do not get: they have mathematics (libm, libgcc) and " +
-                "memcpy, memset and the like");
+  throw Failure("the code calls '" + name + "', which kernels may not call: available are libm, libgcc, memcpy, " +
+                "memset and similar functions");
 }
 
 class Loader {
@@ -100,7 +100,7 @@ class Loader {
   template <class T>
   T read(size_t at) const {
     static_assert(std::is_trivially_copyable_v<T>);
-    if (at > object_.size() || object_.size() - at < sizeof(T)) throw Failure("the object is cut short");
+    if (at > object_.size() || object_.size() - at < sizeof(T)) throw Failure("the object is truncated");
     T out;
     std::memcpy(&out, object_.data() + at, sizeof(T));
     return out;
@@ -126,13 +126,13 @@ class Loader {
     if (header.e_machine != kMachine) throw Failure("the object is for another machine than this computer");
     for (size_t i = 0; i < header.e_shnum; i++)
       sections_.push_back(read<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr)));
-    if (header.e_shstrndx >= sections_.size()) throw Failure("the object has no names of sections");
+    if (header.e_shstrndx >= sections_.size()) throw Failure("the object has no section names");
     for (const Elf64_Shdr& s : sections_) {
       names_.push_back(text(sections_[header.e_shstrndx], s.sh_name));
       if (s.sh_type != SHT_SYMTAB) continue;
       symbols_ = table<Elf64_Sym>(s);
       strings_ = s.sh_link;
-      if (strings_ >= sections_.size()) throw Failure("the object has no names of symbols");
+      if (strings_ >= sections_.size()) throw Failure("the object has no symbol names");
     }
   }
 
@@ -169,7 +169,7 @@ class Loader {
 
   void map() {
     void* memory = ::mmap(nullptr, total_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw Failure("no memory for the code of a kernel");
+    if (memory == MAP_FAILED) throw Failure("not enough memory for the code of a kernel");
     memory_ = static_cast<char*>(memory);
     for (size_t i = 0; i < sections_.size(); i++)
       if (is_loaded(i) && sections_[i].sh_type != SHT_NOBITS && sections_[i].sh_size)
@@ -177,7 +177,7 @@ class Loader {
   }
 
   const Elf64_Sym& symbol_at(size_t i) const {
-    if (i >= symbols_.size()) throw Failure("a relocation names a symbol that is not there");
+    if (i >= symbols_.size()) throw Failure("a relocation names a symbol that does not exist");
     return symbols_[i];
   }
   std::string name_of(const Elf64_Sym& s) const { return text(sections_[strings_], s.st_name); }
@@ -190,7 +190,7 @@ class Loader {
     }
     if (s.st_shndx == SHN_ABS) return s.st_value;
     if (s.st_shndx >= sections_.size() || !is_loaded(s.st_shndx))
-      throw Failure("a symbol of the object lies in no section");
+      throw Failure("a symbol of the object is in no loaded section");
     return reinterpret_cast<uint64_t>(memory_) + place_[s.st_shndx] + s.st_value;
   }
   // The address of the slot that holds the symbol's address.
@@ -222,13 +222,13 @@ class Loader {
         throw Failure("a relocation lies outside its section");
       char* where = memory_ + place_[target] + r.r_offset;
       bool known = kMachine == EM_X86_64 ? relocate_x86(r, where) : relocate_arm(r, where);
-      if (!known) throw Failure("relocation of type " + std::to_string(ELF64_R_TYPE(r.r_info)) + " is not known");
+      if (!known) throw Failure("unsupported relocation type " + std::to_string(ELF64_R_TYPE(r.r_info)));
     }
   }
 
   static void put32(char* where, uint64_t value) {
     int64_t v = int64_t(value);
-    if (v != int32_t(v)) throw Failure("a relocation is out of reach");
+    if (v != int32_t(v)) throw Failure("the target of a relocation is out of range");
     int32_t narrow = int32_t(v);
     std::memcpy(where, &narrow, sizeof narrow);
   }

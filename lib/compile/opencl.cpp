@@ -62,7 +62,7 @@ const Device& device() {
     d.name = text_of(d.cl.clGetPlatformInfo, platform, CL_PLATFORM_VERSION) + ", " +
              text_of(d.cl.clGetDeviceInfo, d.id, CL_DEVICE_NAME);
     d.context = d.cl.clCreateContext(nullptr, 1, &d.id, nullptr, nullptr, nullptr);
-    if (!d.context) d.missing = "the OpenCL device gives no context";
+    if (!d.context) d.missing = "cannot create an OpenCL context";
     return d;
   }();
   return found;
@@ -71,7 +71,7 @@ const Device& device() {
 // Parses the first error. PoCL: "error: FOLDER/tempfile.cl:3:5: use of undeclared identifier 'b'"; others: "FILE:3:5:
 // error: use of ...".
 Diag first_error(const std::string& log) {
-  Diag diag{.message = log.empty() ? "the platform gives no reason" : log.substr(0, log.find('\n'))};
+  Diag diag{.message = log.empty() ? "the OpenCL platform gives no reason" : log.substr(0, log.find('\n'))};
   static const std::regex pocl("error: [^\n]*?:([0-9]{1,9}):([0-9]{1,9}): ([^\n]*)"),
       clang(":([0-9]{1,9}):([0-9]{1,9}): error: ([^\n]*)");
   std::smatch match;
@@ -106,7 +106,7 @@ std::string compile_opencl(const CompileJob& job) {
   std::string out(size, '\0');
   unsigned char* to = reinterpret_cast<unsigned char*>(out.data());
   if (size == 0 || d.cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr) != CL_SUCCESS)
-    throw Failure("the OpenCL platform gives no binary");
+    throw Failure("the OpenCL platform returned no binary");
   return out;
 }
 

@@ -27,7 +27,7 @@ bool is_word(char c) {
 [[noreturn]] void refuse(std::string_view source, size_t at, const std::string& what) {
   std::string_view before = source.substr(0, at);
   size_t line_begin = before.rfind('\n') + 1;
-  throw Rejected(Diag{.message = what + ", which no renderer prints: sources take in no files",
+  throw Rejected(Diag{.message = what + ", which no renderer prints: a source must not read files",
                       .line = uint32_t(1 + std::count(before.begin(), before.end(), '\n')),
                       .column = uint32_t(at - line_begin + 1)});
 }

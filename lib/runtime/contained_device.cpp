@@ -317,7 +317,7 @@ Status ContainedDevice::copy_out(void* to, const DeviceBuffer& from) {
       std::string answer =
           std::move(ask((part.number(uint64_t(Call::CopyOut)) << from.view(at, size)).take()).value_or_throw());
       ByteReader in(answer);
-      if (in.number() != size) throw Failure("a worker process sent an answer of another size");
+      if (in.number() != size) throw Failure("a worker process sent an answer of the wrong size");
       in.raw(static_cast<char*>(to) + at, size);
     }
     return Unit{};

@@ -74,7 +74,7 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text) {
     std::string same = device == "NV"    ? "CUDA, which runs the same kernels by NVIDIA's driver, or "
                        : device == "HIP" ? "AMD, which runs the same kernels by ROCm, or "
                                          : "";
-    return Diag{.message = "kernels are lowered for '" + std::string(text) + "', but nothing here drives it",
+    return Diag{.message = "tgc lowers kernels for '" + std::string(text) + "' but has no device that runs them",
                 .expected = same + "--device=REF --target=" + std::string(text) + ", which interprets them"};
   }
   return Diag{.message = "no device '" + std::string(text) + "'", .expected = known_devices()};

@@ -85,7 +85,7 @@ class HeaderReader {
       skip();
       int64_t n = 0;
       auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), n);
-      if (error != std::errc() || n < 0) throw Failure("'shape' is no tuple of sizes");
+      if (error != std::errc() || n < 0) throw Failure("'shape' is not a tuple of sizes");
       at_ = size_t(end - text_.data());
       out.push_back(n);
       if (!accept(',')) {
@@ -153,10 +153,10 @@ Array from_fortran_order(const Array& in) {
 
 Array parse(std::span<const uint8_t> bytes) {
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!text.starts_with(kMagic) || text.size() < 10) throw Failure("it is no npy file");
+  if (!text.starts_with(kMagic) || text.size() < 10) throw Failure("not an npy file");
   int version = uint8_t(text[6]);
   if (version < 1 || version > 3)
-    throw Failure("it has the npy version " + std::to_string(version) + ", which is not supported");
+    throw Failure("npy version " + std::to_string(version) + " is not supported");
   size_t start = version == 1 ? 10 : 12, length = 0;
   if (text.size() < start) throw Failure("it ends in its header");
   for (size_t i = start; i-- > 8;) length = length << 8 | uint8_t(text[i]);

@@ -267,7 +267,7 @@ Result<Arrays> read_arrays(const std::string& path) {
     std::vector<uint8_t> bytes = read_file(path);
     Arrays out;
     if (bytes.size() >= 2 && bytes[0] == 'P' && bytes[1] == 'K') return read_zip(bytes);
-    if (bytes.empty() || bytes[0] != 0x93) throw Failure("it is neither an npz nor an npy file");
+    if (bytes.empty() || bytes[0] != 0x93) throw Failure("neither an npz nor an npy file");
     auto array = read_npy(bytes, "the array");
     out.push_back({stem_of(path), std::move(array.value_or_throw())});
     return out;

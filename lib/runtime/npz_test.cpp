@@ -102,7 +102,7 @@ TEST_CASE("npz: reading a damaged file is an error") {
   CHECK(read_arrays(scratch("none.npz")).diag().text().find("none.npz") != std::string::npos);
   CHECK_FALSE(read_arrays(scratch.dir.string()).ok());
   scratch.write("text.npz", "hello");
-  CHECK(read_arrays(scratch("text.npz")).diag().message == "it is neither an npz nor an npy file");
+  CHECK(read_arrays(scratch("text.npz")).diag().message == "neither an npz nor an npy file");
   CHECK_FALSE(write_npz(scratch("no/such/folder.npz"), arrays).ok());
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("npy: headers are parsed, and malformed headers are errors") {
   REQUIRE(fortran.ok());
   for (uint8_t i = 0; i < 6; i++) CHECK(fortran->as<uint8_t>()[i] == i);
 
-  CHECK(message_of("nonsense") == "x: it is no npy file");
+  CHECK(message_of("nonsense") == "x: not an npy file");
   CHECK(message_of(npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", "12345678")) ==
         "x: the dtype '|O' is not supported");
   CHECK(message_of(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "")) ==
@@ -130,7 +130,7 @@ TEST_CASE("npy: headers are parsed, and malformed headers are errors") {
       message_of(npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': ()}", "1234")).find("neither True nor False") !=
       std::string::npos);
   CHECK(message_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", "")) ==
-        "x: 'shape' is no tuple of sizes");
+        "x: 'shape' is not a tuple of sizes");
 }
 
 TEST_CASE("npy: bfloat16 and fp8 are read from their bits; other dtypes must match") {

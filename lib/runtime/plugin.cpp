@@ -16,10 +16,10 @@ Result<std::unique_ptr<Device>> make_plugin_device(std::string_view path_and_opt
   if (!library) return Diag{"the plugin does not load: " + library.diag().message};
   TgcDeviceFunction* make = nullptr;
   if (auto status = library->bind(make, "tgc_device"); !status)
-    return Diag{"this is no plugin of tgc: " + status.diag().message};
+    return Diag{"not a tgc plugin: " + status.diag().message};
   std::unique_ptr<Device> device(make(kDeviceInterfaceVersion, options.c_str()));
   if (!device)
-    return Diag{"the plugin '" + path + "' does not know version " + std::to_string(kDeviceInterfaceVersion) +
+    return Diag{"the plugin '" + path + "' does not support version " + std::to_string(kDeviceInterfaceVersion) +
                 " of the device interface"};
   return device;
 }

@@ -69,7 +69,7 @@ std::vector<std::string> compiler_arguments(const std::vector<std::string>& comm
         auto& list = job.getArguments();
         return {list.begin() + 1, list.end()};  // without the first argument, -cc1
       }
-  if (complaint.message.empty()) complaint.message = "clang's driver plans no compilation";
+  if (complaint.message.empty()) complaint.message = "clang's driver planned no compilation";
   refuse(complaint);
 }
 

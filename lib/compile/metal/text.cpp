@@ -128,7 +128,8 @@ class Reader {
         auto* known = std::ranges::find(kPositions, tokens_[i + 2].text, &Meaning::first);
         if (known != std::end(kPositions)) out.position = known->second;
         else if (!is(i + 2, "buffer"))
-          refuse(source_, tokens_[i], "[[" + std::string(tokens_[i + 2].text) + "]], which the emulator does not know");
+          refuse(source_, tokens_[i],
+                 "[[" + std::string(tokens_[i + 2].text) + "]], which the emulator does not support");
         break;
       }
       if (is(i, "*")) is_pointer = true;
@@ -136,7 +137,7 @@ class Reader {
       else out.name = tokens_[i].text;
     }
     if (out.position.empty() && !is_pointer && !out.is_reference)
-      refuse(source_, tokens_[begin], "the parameter '" + out.name + "' is no buffer, no value and no position");
+      refuse(source_, tokens_[begin], "the parameter '" + out.name + "' is not a buffer, a value or a position");
     return out;
   }
 

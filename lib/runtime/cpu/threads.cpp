@@ -51,8 +51,8 @@ void Threads::start(size_t count) {
     try {
       threads_.emplace_back([this, number = threads_.size() + 1] { work(number); });
     } catch (const std::system_error& e) {
-      throw Failure("a kernel for " + std::to_string(count) + " threads: no more than " +
-                    std::to_string(threads_.size() + 1) + " can be had (" + e.code().message() + ")");
+      throw Failure("cannot start " + std::to_string(count) + " threads for a kernel, only " +
+                    std::to_string(threads_.size() + 1) + " (" + e.code().message() + ")");
     }
   }
 }

@@ -148,7 +148,7 @@ TEST_CASE("Metal emulator: the 32 threads of a SIMD group multiply matrices") {
 TEST_CASE("Metal emulator: unsupported input is refused with its line") {
   const std::string unknown = std::string(kTwo) + ", uint n [[dispatch_threads_per_threadgroup]]";
   Ran ran = run(kernel_text(unknown, ""), {1}, {1}, {});
-  CHECK(has(ran.error, "[[dispatch_threads_per_threadgroup]], which the emulator does not know"));
+  CHECK(has(ran.error, "[[dispatch_threads_per_threadgroup]], which the emulator does not support"));
   CHECK(has(run(kernel_text(kTwo, "  data0[0] = nothing;\n"), {1}, {1}, {}).error, "undeclared identifier 'nothing'"));
   CHECK(has(run(kernel_text(kTwo, "  asm(\"nop\");\n"), {1}, {1}, {}).error, "inline assembly"));
   CHECK(has(run(kernel_text("device float* data0", ""), {1}, {1}, {}).error, "takes 1 arguments, not 2"));

@@ -194,7 +194,7 @@ Result<std::unique_ptr<Kernel>> MetalDevice::load(const KernelSource& source, co
   error = nullptr;
   Object pipeline = objc.send(device_, "newComputePipelineStateWithFunction:error:", function, &error);
   objc.release(function);
-  if (!pipeline) return Diag{"Metal makes no pipeline of the kernel '" + source.name + "': " + objc.error_text(error)};
+  if (!pipeline) return Diag{"Metal makes no pipeline for the kernel '" + source.name + "': " + objc.error_text(error)};
   return std::unique_ptr<Kernel>(std::make_unique<MetalKernel>(*this, pipeline));
 }
 

@@ -338,7 +338,7 @@ void Builder::close_loop() {
 }
 
 std::vector<Reg> Builder::open_lanes(const std::vector<LaneAxis>& axes, int64_t group, int64_t most) {
-  if (in_lanes()) throw Unsupported("lanes within lanes");
+  if (in_lanes()) throw Unsupported("nested lanes");
   std::vector<Access::LaneAxis> infos(axes.size());
   Reg total = constant_int(Type::I64, 1);
   for (size_t i = axes.size(); i-- > 0;) {

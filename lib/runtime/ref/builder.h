@@ -74,7 +74,7 @@ class Builder {
   // until pop_mask, accesses happen only in lanes where cond and all enclosing masks are true
   void push_mask(Reg cond);
   void pop_mask() {
-    if (masks_.empty()) throw Unsupported("it ends what has not begun");
+    if (masks_.empty()) throw Unsupported("it ends an IF that has not begun");
     masks_.pop_back();
   }
 

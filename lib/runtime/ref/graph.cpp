@@ -73,7 +73,7 @@ class GraphLowering {
     if (values_.known(u) && u.in({Op::RANGE, Op::SPECIAL})) return;
     switch (u.op()) {
       case Op::RANGE:
-      case Op::SPECIAL: return cannot_run(u, "nothing ends it");
+      case Op::SPECIAL: return cannot_run(u, "no node ends it");
       case Op::END: return close(ranges_.ended_by(u), {u.src(0)}, [] {});
       case Op::STORE:
         if (auto ended = ranges_.ended_by(u); !ended.empty())

@@ -35,7 +35,7 @@ class ListLowering {
     }
     for (UOp u : list_)
       if (!rooted_.contains(u)) lower(u);
-    if (!open_.empty()) cannot_run(open_.back(), "nothing ends it");
+    if (!open_.empty()) cannot_run(open_.back(), "no node ends it");
     if (lanes) builder_.close_lanes();
     values_.leave();
     return builder_.finish();
@@ -111,7 +111,7 @@ class ListLowering {
         return loops_.open(u);
       case Op::END: {
         UOp range = u.num_src() > 1 ? u.src(1) : UOp();
-        if (!range || !range.is(Op::RANGE)) cannot_run(u, "it ends no range");
+        if (!range || !range.is(Op::RANGE)) cannot_run(u, "it does not end a range");
         if (is_lane(range)) return;
         if (open_.empty() || open_.back() != range) cannot_run(u, "it does not end the innermost range");
         open_.pop_back();

@@ -375,10 +375,10 @@ TEST_CASE("REF: malformed nodes are refused") {
   CHECK(refusal(store({k, i}, one)) == "");
   CHECK(refusal(store({k, i, yes}, one)) == "");
   CHECK(has(refusal(store({k}, one)), "it has no index"));
-  CHECK(has(refusal(store({k, at0, i}, one)), "its gate is no bool"));
+  CHECK(has(refusal(store({k, at0, i}, one)), "its gate is not one bool"));
   UOp nothing = g.node(Op::LOAD, dtypes::void_, g.node(Op::INDEX, k.dtype(), {k, i}));
   CHECK(has(refusal(g.node(Op::STORE, dtypes::void_, {g.node(Op::INDEX, k.dtype(), {k, i}), nothing}).end(i)),
-            "REF cannot load or store what has no size"));
+            "REF cannot load or store elements without a size"));
   UOp of_void = g.node(Op::DEFINE_GLOBAL, dtypes::void_.ptr(4), {}, 1);
   UOp its_address = g.node(Op::CAST, dtypes::int64, {g.node(Op::INDEX, of_void.dtype(), {of_void, i})});
   CHECK(has(refusal(store({k, i}, its_address.cast(dtypes::int32))), "data1 has elements without a size"));
@@ -392,7 +392,7 @@ TEST_CASE("REF: malformed nodes are refused") {
   auto refused = [&](UOp value) { return has(refusal(store({k, i}, value)), "an operand of 2 elements"); };
   CHECK(refused(g.node(Op::WHERE, dtypes::int32.vec(4), {ok, vector(4), vector(2)})));
   CHECK(refused(g.node(Op::LOAD, dtypes::int32.vec(4), {at, vector(2)})));
-  CHECK(has(refusal(store({k, i}, g.node(Op::WHERE, k.dtype(), {ok, at, at}))), "a choice of pointers"));
+  CHECK(has(refusal(store({k, i}, g.node(Op::WHERE, k.dtype(), {ok, at, at}))), "it chooses between pointers"));
   CHECK(has(refusal(store({k, i}, k)), "it stores a pointer"));
   CHECK(has(refusal(store({k, i}, g.node(Op::NEG, dtypes::int32, {k}))), "arithmetic on a pointer"));
   CHECK(has(refusal(store({k, i}, g.node(Op::BITCAST, dtypes::int32, {k}))), "a pointer where a number is needed"));

@@ -14,7 +14,7 @@ void cannot_run(UOp u, const std::string& why) {
 const Element& element_of(UOp u, const Value& operand, size_t i) {
   if (operand.size() == 1) return operand[0];
   if (i >= operand.size())
-    cannot_run(u, "an operand of " + std::to_string(operand.size()) + " elements, of which it needs more");
+    cannot_run(u, "an operand of " + std::to_string(operand.size()) + " elements is too short");
   return operand[i];
 }
 
@@ -367,7 +367,7 @@ Value Values::lower_where(UOp u) {
   Reg true_ = builder_.constant(Type::Bool, 1);
   for (size_t i = 0; i < n; i++) {
     Element c = element_of(u, cond, i), y = element_of(u, yes, i), x = element_of(u, no, i);
-    if (c.is_pointer() || y.is_pointer() || x.is_pointer()) cannot_run(u, "a choice of pointers");
+    if (c.is_pointer() || y.is_pointer() || x.is_pointer()) cannot_run(u, "it chooses between pointers");
     auto invalid = [&](const Element& e) { return e.valid != kNone && builder_.is_false(e.valid); };
     // if one side is Invalid, use the other side's number
     if (invalid(x)) out[i].reg = y.reg;

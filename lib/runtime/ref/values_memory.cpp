@@ -57,7 +57,7 @@ Value Values::lower_index(UOp u) {
     for (size_t i = 0; i < n; i++) {
       Element p = pointers[pointers.size() == 1 ? 0 : i];
       const Element& index = at[at.size() == 1 ? 0 : i];
-      if (!p.is_pointer()) cannot_run(u, "its first source is no pointer");
+      if (!p.is_pointer()) cannot_run(u, "its first source is not a pointer");
       if (index.is_pointer()) {  // the index is the address
         out.push_back(index);
         continue;
@@ -74,7 +74,7 @@ Value Values::lower_index(UOp u) {
   if (u.num_src() > 2 && !buffer.is(Op::BUFFERIZE)) {
     const Value& gate = get(u.src(2));
     if (!dtypes::is_bool(u.src(2).dtype()) || (gate.size() != 1 && gate.size() != out.size()))
-      cannot_run(u, "its gate is no bool for each of its elements");
+      cannot_run(u, "its gate is not one bool per element");
     for (size_t i = 0; i < out.size(); i++)
       out[i].valid = builder_.both(out[i].valid, gate[gate.size() == 1 ? 0 : i].reg);
   }
@@ -132,9 +132,9 @@ Element Values::pointer_arithmetic(UOp u, size_t i) {
 // The pointer as one to elements of `scalar`; if the memory's own elements have another type, the memory is viewed as
 // `scalar`.
 Element Values::viewed_as(Element p, DType scalar) {
-  if (!p.is_pointer()) throw Failure("REF cannot load from, or store to, what is no pointer");
+  if (!p.is_pointer()) throw Failure("REF can load from and store to pointers only");
   if (p.file >= 0 || p.pixel) return p;
-  if (scalar.itemsize() <= 0) throw Failure("REF cannot load or store what has no size");
+  if (scalar.itemsize() <= 0) throw Failure("REF cannot load or store elements without a size");
   const MemoryInfo info = builder_.memory(p.memory);
   DType own = dtypes::of(info.scalar);
   if (scalar != own && info.number >= 0) {
@@ -189,7 +189,7 @@ Reg& Values::file_element(const Element& pointer, int64_t plus, bool for_load) {
   File& file = files_[size_t(pointer.file)];
   int64_t at = plus;
   if (pointer.reg != kNone) {
-    if (!builder_.is_constant(pointer.reg)) throw Failure("REF cannot index registers with what is not constant");
+    if (!builder_.is_constant(pointer.reg)) throw Failure("REF can index registers with constants only");
     at += int64_t(int32_t(builder_.constant_bits(pointer.reg)));
   }
   if (at < 0 || at >= int64_t(file.elements.size()))
