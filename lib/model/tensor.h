@@ -75,7 +75,7 @@ class Tensor {
 
   // ---- movement
   Tensor reshape(Ints shape) const;  // one size may be -1
-  Tensor expand(Ints shape) const;
+  Tensor expand(Ints shape) const;   // -1 keeps the size
   Tensor broadcast_to(const Ints& shape) const;
   Tensor permute(const Ints& order) const;
   Tensor transpose(int64_t dim0 = 1, int64_t dim1 = 0) const;

@@ -121,12 +121,12 @@ const Register& Builder::check(int32_t reg, Type type, Width width) const {
 }
 
 uint32_t Builder::constant(uint64_t low, unsigned bits) {
-  if (bits > 1 && bits < 64) low &= (uint64_t(1) << bits) - 1;  // of a predicate: all lanes
+  if (bits > 1 && bits < 64) low &= (uint64_t(1) << bits) - 1;  // a predicate (1 bit) is a mask of all lanes
   auto [found, is_new] = constants_.emplace(std::pair{low, bits}, 0);
   if (is_new) {
     found->second = new_register(bits);
     code_.presets.push_back({.kind = Preset::Constant,
-                             .bytes = uint8_t(bits / 8),  // of a predicate 0: it is one word
+                             .bytes = uint8_t(bits / 8),  // 0 for a predicate
                              .place = found->second,
                              .value = {low, 0}});
   }
@@ -151,7 +151,7 @@ uint32_t Builder::parameter(uint32_t offset, unsigned bytes) {
   return found->second;
 }
 
-// The address of a variable, or a special register.
+// Returns a register with a variable's address or a special register's value.
 uint32_t Builder::name_value(const Operand& o, Type t) {
   if (o.name[0] == '%') {
     unsigned want = register_bits(t);
@@ -265,7 +265,7 @@ void Builder::jump_by_table(Op op, std::string_view table) {
 
 // ---- variables
 void Builder::lay_out_variables() {
-  constexpr uint64_t kMostBytes = 512 << 10;  // of a thread's local memory; a block's shared memory is less
+  constexpr uint64_t kMostBytes = 512 << 10;  // hardware limit of local memory; the one of shared memory is lower
   auto place = [&](const Variable& v, uint64_t& end, Space space) {
     end = (end + v.align - 1) / v.align * v.align;
     if (!variables_.emplace(v.name, Place{space, end}).second && space != Space::Shared)
@@ -274,7 +274,7 @@ void Builder::lay_out_variables() {
     if (end > kMostBytes)
       throw Failure(Diag{.message = "'" + std::string(v.name) + "' has no room", .line = v.line});
   };
-  for (int last : {0, 1})  // dynamic shared memory comes after all else
+  for (int last : {0, 1})  // dynamic (.extern) shared memory comes last
     for (const auto* variables : {&code_.module->globals, &f_.locals})
       for (const Variable& v : *variables)
         if (v.space == Space::Shared && v.is_extern == bool(last)) place(v, code_.shared_bytes, Space::Shared);

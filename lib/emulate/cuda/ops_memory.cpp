@@ -1,5 +1,5 @@
-// ld and st: addresses are checked against what was allocated, and against alignment; loads of shared memory against
-// what was stored there. A generic address says by its window which space it is of.
+// ld and st. Checks addresses against allocations and alignment; loads of shared memory must read bytes that were stored
+// before. The space of a generic address follows from the address window that contains it.
 #include <array>
 
 #include "lib/emulate/cuda/access.h"
@@ -40,7 +40,7 @@ void store(Warp& w, const Op& o) {
   }
 }
 
-// A byte in memory, 16 bits in its register.
+// Loads bytes into 16-bit registers.
 template <class T, int N, Space kSpace>
 void load_byte(Warp& w, const Op& o) {
   Addresses at;
@@ -107,7 +107,7 @@ void load_parameter(Builder& b, Type t, int n) {
   }
 }
 
-// What may stand between ld and the type that changes nothing here: caches are not emulated.
+// Takes the modifiers of memory ordering and caching, which have no effect: caches are not emulated.
 void take_hints(Builder& b) {
   while (b.take_one_of({"weak",
                         "relaxed",

@@ -1,4 +1,4 @@
-// Instructions in which lanes see each other: shfl, vote, activemask, match, redux.
+// Instructions that exchange data between lanes: shfl, vote, activemask, match, redux.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/lanes.h"
 #include "lib/emulate/cuda/launch.h"
@@ -6,7 +6,7 @@
 namespace tgc::ptx {
 namespace {
 
-// Of the lanes named in a membermask all must take part. The mask is the same in each.
+// Throws a Fault unless every live lane in an active lane's membermask is active, and the mask includes the lane itself.
 void check_members(const Warp& w, const Op& o, const uint32_t* mask) {
   each_active(w, [&](int i) {
     uint32_t missing = mask[i] & w.alive & ~w.active;

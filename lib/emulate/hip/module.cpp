@@ -9,7 +9,7 @@
 namespace tgc::hip {
 namespace {
 
-// Limits of the hardware; more is no kernel that a compiler made.
+// Hardware limits. No compiler emits a kernel beyond them.
 constexpr uint32_t kMostGroupBytes = 64 << 10, kMostPrivateBytes = 64 << 10, kMostKernargBytes = 1 << 16;
 
 void check(const KernelEntry& k) {
