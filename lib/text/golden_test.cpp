@@ -125,9 +125,9 @@ TEST_CASE("golden: files that are none") {
     auto h = parse_golden_header({std::move(text), 1}, "");
     return h ? std::string("none") : h.diag().message;
   };
-  CHECK(header(R"({"format":"other"})") == "the first line is no golden header");
+  CHECK(header(R"({"format":"other"})") == "the first line is not a golden header");
   CHECK(header(R"({"format":"tgc-golden","version":2,"level":"kernel"})") == "golden version '2'");
   CHECK(header(R"({"format":"tgc-golden","version":1,"level":"x"})") == "unknown level 'x'");
   CHECK(header(R"({"format":"tgc-golden","version":1,"level":"jit"})") ==
-        "these are calls of TinyJits, which have no graph");
+        "these records are TinyJit calls, which have no graph");
 }
