@@ -32,8 +32,8 @@ void collect_tensors(const Value& v, Tensors& out) {
     for (auto& item : v.items()) collect_tensors(item, out);
 }
 
-// Compares output values with expected ones. compare() returns the first difference, or "". `arrays` are the values of all
-// numeric tensors in the outputs, in the order in which compare() visits them.
+// Compares output values with expected ones. compare() returns the first difference, or "". `arrays` are the values of
+// all numeric tensors in the outputs, in the order in which compare() visits them.
 class ValueComparison {
  public:
   ValueComparison(const std::vector<Array>& arrays, const ToleranceOptions& tolerance)

@@ -21,8 +21,8 @@ int64_t opset_of(const std::map<std::string, int64_t>& opsets, const std::string
 using FunctionName = std::pair<std::string_view, std::string_view>;
 FunctionName full_name(const onnx::FunctionProto& f) { return {f.name, f.domain}; }
 
-// Returns the model-local function that a node calls, or null. Binary search: from_proto sorts the functions by name. The
-// first of equally named functions wins.
+// Returns the model-local function that a node calls, or null. Binary search: from_proto sorts the functions by name.
+// The first of equally named functions wins.
 const onnx::FunctionProto* find_function(const onnx::ModelProto& model, const onnx::NodeProto& node) {
   FunctionName wanted(node.op, node.domain);
   auto found = std::ranges::lower_bound(model.functions, wanted, {}, full_name);
@@ -77,8 +77,8 @@ class Checker {
       if (!names.contains(o.name)) trouble("nothing makes the output '" + o.name + "'");
   }
 
-  // Checks that the nodes are in topological order, that their ops are supported, and that no value is defined twice. Adds
-  // their outputs to `names`.
+  // Checks that the nodes are in topological order, that their ops are supported, and that no value is defined twice.
+  // Adds their outputs to `names`.
   void nodes(const std::vector<onnx::NodeProto>& list, Names& names,
              const std::map<std::string, int64_t>& opsets, int depth) {
     std::set<std::string_view> made_here, later;

@@ -97,7 +97,7 @@ int64_t TensorProto::count() const {
 
 namespace {
 
-// Returns the path of external data. Throws Failure if the path, with symbolic links resolved, is outside the model's folder.
+// Returns the path of external data. Throws Failure if it is outside the model's folder, with symbolic links resolved.
 std::string external_path(const TensorProto& t, const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -131,8 +131,8 @@ void append(std::string& out, const std::vector<From>& values) {
   }
 }
 
-// Returns the elements from the typed fields (float_data, int32_data, ...) as bytes. int32_data has small integers and the
-// bits of half and bfloat16.
+// Returns the elements from the typed fields (float_data, int32_data, ...) as bytes. int32_data has small integers and
+// the bits of half and bfloat16.
 std::string typed_data(const TensorProto& t, DType dtype) {
   std::string out;
   for (auto chunk : t.floats) out += chunk;

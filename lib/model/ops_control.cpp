@@ -1,5 +1,5 @@
-// Control flow, sequences and optionals. Loops are unrolled: their trip counts and conditions are computed while the graph
-// is built.
+// Control flow, sequences and optionals. Loops are unrolled: their trip counts and conditions are computed while the
+// graph is built.
 #include <algorithm>
 
 #include "lib/model/model.h"

@@ -8,7 +8,8 @@ namespace {
 
 Tensor clamp_cast(const Tensor& x, DType to) { return x.clamp(dtypes::min(to), dtypes::max(to)).cast(to); }
 
-// Broadcasts a scale or zero point to a tensor's shape: one value, one per slice along `axis`, or one per block of that axis.
+// Broadcasts a scale or zero point to a tensor's shape: one value, one per slice along `axis`, or one per block of that
+// axis.
 struct Spread {
   Ints shape;
   int64_t axis, block;
@@ -27,8 +28,8 @@ struct Spread {
   }
 };
 
-// Rounds `steps`, values divided by the scale, adds the zero point and clamps to `to`. Ties go to even, except for uint8,
-// which rounds by adding 0.4999999 as in tinygrad.
+// Rounds `steps`, values divided by the scale, adds the zero point and clamps to `to`. Ties go to even, except for
+// uint8, which rounds by adding 0.4999999 as in tinygrad.
 Tensor quantized(const Tensor& steps, const Tensor& zero, DType to) {
   auto shifted = [&](const Tensor& t) { return zero ? t + zero : t; };
   return clamp_cast(to == dtypes::uint8 ? shifted(steps + 0.4999999).cast(dtypes::int32) : shifted(steps.round()), to);

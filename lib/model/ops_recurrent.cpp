@@ -23,8 +23,8 @@ Tensor activate(const std::string& name, std::optional<double> alpha, std::optio
   throw Failure("no activation is called '" + name + "'");
 }
 
-// Runs a recurrent layer; shared by the three cell types. Inputs: X, W, R, B, sequence_lens, initial_h. The weights W and R
-// consist of `gates` blocks of rows.
+// Runs a recurrent layer; shared by the three cell types. Inputs: X, W, R, B, sequence_lens, initial_h. The weights W
+// and R consist of `gates` blocks of rows.
 class Recurrent {
  public:
   Recurrent(OpCall& c, int64_t gates, std::vector<std::string> usual) : c_(c), gates_(gates), usual_(std::move(usual)) {

@@ -1,5 +1,6 @@
-// Optimizer steps of ai.onnx.preview.training. A node updates several tensors: its inputs are the rate R, the step T, all
-// tensors, all gradients, and all tensors of each kind of state. Its outputs are the new tensors and states in that order.
+// Optimizer steps of ai.onnx.preview.training. A node updates several tensors: its inputs are the rate R, the step T,
+// all tensors, all gradients, and all tensors of each kind of state. Its outputs are the new tensors and states in that
+// order.
 #include <cmath>
 
 #include "lib/model/op.h"
@@ -7,8 +8,8 @@
 namespace tgc {
 namespace {
 
-// Calls `update` for each tensor with its group of `kinds` inputs (tensor, gradient, states). It returns the new tensor and
-// states.
+// Calls `update` for each tensor with its group of `kinds` inputs (tensor, gradient, states). It returns the new tensor
+// and states.
 template <class Update>
 Values each_group(OpCall& c, size_t kinds, Update update) {
   if (c.num_inputs() < 2 + kinds || (c.num_inputs() - 2) % kinds)

@@ -8,8 +8,8 @@
 namespace tgc {
 namespace {
 
-// A resolved slice of an axis (Python's slice.indices): the elements in [begin, end) at distance |step|, in reverse order if
-// step is negative.
+// A resolved slice of an axis (Python's slice.indices): the elements in [begin, end) at distance |step|, in reverse
+// order if step is negative.
 struct Stride {
   int64_t begin, end, step, size;
 };
@@ -115,7 +115,8 @@ Moved move(const Tensor& of, const std::vector<Tensor::Index>& indices) {
   return out;
 }
 
-// A tensor with tensor indices applied: x is the sum over the indexed axes of the elements that the one-hot `mask` selects.
+// A tensor with tensor indices applied: x is the sum over the indexed axes of the elements that the one-hot `mask`
+// selects.
 struct Gathered {
   Tensor x, mask;
   Ints summed, brought;  // axes of the mask: those indexed, and those of the index tensors

@@ -8,8 +8,8 @@ namespace {
 
 constexpr double kPi = 3.141592653589793, kLog2 = 0.6931471805599453;
 
-// Brings both tensors to one shape and, if match_dtype, one dtype (tensor.py:_broadcasted). The casts around the broadcast
-// are tinygrad's, where they make sums of the backward pass precise.
+// Brings both tensors to one shape and, if match_dtype, one dtype (tensor.py:_broadcasted). The casts around the
+// broadcast are tinygrad's, where they make sums of the backward pass precise.
 std::pair<Tensor, Tensor> broadcasted(Tensor x, Tensor y, bool match_dtype = true) {
   if (match_dtype && x.dtype() != y.dtype()) {
     DType to = least_upper_dtype({x.dtype(), y.dtype()});
