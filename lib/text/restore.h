@@ -6,7 +6,7 @@
 namespace tgc {
 
 // pyrender prints a constant on a device without its unique number and device if the number is local to a schedule
-// (LUNIQUE). Such a constant is recognized by its user, a movement op. Returns a stand-in for it until the
+// (LUNIQUE). The reader recognizes it by its user, a movement op. Returns a stand-in for it until the
 // whole text is read.
 UOp local_unique_constant(UOp constant, int64_t occurrence);
 
