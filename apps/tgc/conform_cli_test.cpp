@@ -135,7 +135,7 @@ TEST_CASE("conform: a baseline is written when asked for, holds what conformed, 
   Ran none = run_tgc(good + held);
   CHECK(none.code == 2);
   CHECK(has(none.err, "there is no such baseline yet"));
-  trouble(good + " --write-baseline", "--write-baseline writes the file of --baseline");
+  trouble(good + " --write-baseline", "--write-baseline requires --baseline");
   CHECK(run_tgc(good + held + " --write-baseline").code == 0);
   CHECK(has(run_tgc(good + held).out, "nothing is worse than the baseline"));
 

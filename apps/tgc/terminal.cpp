@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -26,19 +25,6 @@ bool use_color(int fd) {
   if (color_choice() != ColorChoice::Auto) return color_choice() == ColorChoice::Always;
   const char* no_color = std::getenv("NO_COLOR");
   return (!no_color || !*no_color) && isatty(fd);
-}
-
-void add_color_option(CLI::App& app) {
-  app.add_option_function<std::string>(
-         "--color",
-         [](const std::string& when) {
-           color_choice() = when == "always"  ? ColorChoice::Always
-                            : when == "never" ? ColorChoice::Never
-                                              : ColorChoice::Auto;
-         },
-         "colour: auto (on a terminal), always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->type_name("WHEN");
 }
 
 int trouble(const Diag& diag) {
@@ -121,6 +107,23 @@ int finish_output(int exit_code) {
   flush_output();
   if (std::fclose(stdout) != 0) output_failed(errno);
   return exit_code;
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths;
+  for (auto& row : rows)
+    for (size_t i = 0; row.size() > 1 && i < row.size(); i++)
+      widths.resize(std::max(widths.size(), i + 1)), widths[i] = std::max(widths[i], row[i].size());
+  std::string out;
+  for (auto& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); i++) {
+      line += row[i];
+      if (i + 1 < row.size()) line.resize(line.size() + widths[i] + 2 - row[i].size(), ' ');
+    }
+    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return out;
 }
 
 Progress& progress_line() {

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lib/support/result.h"
 
@@ -50,6 +51,9 @@ class HeldOutput {
   std::FILE* file_ = nullptr;  // what came before memory_, `in_file_` bytes
   size_t in_file_ = 0;
 };
+
+// Lays out rows in columns, two spaces apart. A row of one cell is a heading.
+std::string table(const std::vector<std::vector<std::string>>& rows);
 
 // A line of progress on standard error, rewritten in place; nothing when that is no terminal.
 class Progress {
