@@ -12,7 +12,7 @@ struct BenchOptions {
   Overrides over;
 };
 
-int bench(BenchOptions o) {
+int bench(BenchOptions& o) {
   if (o.plan.inputs.empty()) o.plan.inputs = {"-"};
   auto result = require(run_bench(terminal_session(with_found_opts(o.over), o.jobs), o.plan));
   if (result.graphs.size() == 1) require(result.graphs[0].time);

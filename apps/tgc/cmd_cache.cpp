@@ -12,13 +12,12 @@ struct CacheOptions {
 
 std::string as_json(const CompileCache& cache) {
   CompileCache::Usage use = cache.usage();
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
-    json.member("folder", cache.folder().string()).member("enabled", cache.enabled());
-    json.member("entries", use.entries).member("bytes", use.bytes).member("limit", cache.limit());
+  return json_text([&](JsonWriter& json) {
+    json.object([&] {
+      json.member("folder", cache.folder().string()).member("enabled", cache.enabled());
+      json.member("entries", use.entries).member("bytes", use.bytes).member("limit", cache.limit());
+    });
   });
-  return out + "\n";
 }
 
 std::string as_text(const CompileCache& cache) {

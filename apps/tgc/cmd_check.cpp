@@ -2,7 +2,6 @@
 #include "apps/tgc/options.h"
 #include "lib/replay/check_merge.h"
 #include "lib/replay/replay.h"
-#include "lib/support/counted.h"
 #include "lib/support/write_file.h"
 
 namespace tgc {
@@ -70,12 +69,9 @@ class Checker {
     if (summary_.skipped() && summary_.skipped() == summary_.records())
       return trouble({.message = "nothing was compared: tgc can replay none of the records"});
     if (summary_.records())
-      return trouble(
-          {.message = "nothing was compared",
-           .expected = "stages that the " + counted(summary_.records(), "record") + " of the input have"});
-    return trouble(
-        {.message = "nothing was compared: no record was chosen",
-         .expected = o_.plan.filter.empty() ? "golden files with records" : "a --filter that ids or targets contain"});
+      return trouble({.message = "nothing was compared", .expected = "stages that the records have"});
+    const char* expected = o_.plan.filter.empty() ? "golden files with records" : "a --filter that ids or targets contain";
+    return trouble({.message = "nothing was compared: no record was chosen", .expected = expected});
   }
 
   const CheckOptions& o_;

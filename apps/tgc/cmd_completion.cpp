@@ -68,14 +68,10 @@ void add_commands(Candidates& to, const CLI::App& app) {
 std::string complete(const CLI::App& app, const Words& words) {
   std::string_view typed = words.back();
   const CLI::App* command = words.size() > 1 ? find_command(app, words[0]) : nullptr;
-  if (!command) {
-    Candidates out("", typed);
-    typed.starts_with('-') ? add_options(out, app) : add_commands(out, app);
-    return out.text();
-  }
   size_t equals = typed.starts_with("--") ? typed.find('=') : std::string_view::npos;
   bool is_joined = equals != std::string_view::npos;  // --stage=expand, not --stage expand
-  Words values = words_of(is_joined ? typed.substr(0, equals) : std::string_view(words[words.size() - 2]));
+  Words values;
+  if (command) values = words_of(is_joined ? typed.substr(0, equals) : std::string_view(words[words.size() - 2]));
   if (!values.empty()) {
     size_t from = typed.find_last_of(is_joined ? "=," : ",") + 1;  // completes the last item of a list a,b
     Candidates out(std::string(typed.substr(0, from)), typed.substr(from));
@@ -84,7 +80,9 @@ std::string complete(const CLI::App& app, const Words& words) {
   }
   Candidates out("", typed);
   if (typed.starts_with('-')) {
-    add_options(out, *command);
+    add_options(out, command ? *command : app);
+  } else if (!command) {
+    add_commands(out, app);
   } else if (command->get_name() == "help") {
     for (std::string_view topic : help_topics()) out.add(std::string(topic));
     add_commands(out, app);

@@ -3,6 +3,7 @@
 #include "lib/compile/compile.h"
 #include "lib/runtime/devices.h"
 #include "lib/support/json_writer.h"
+#include "lib/support/table.h"
 #include "lib/target/target.h"
 
 namespace tgc {
@@ -30,26 +31,17 @@ void add_renderers(std::vector<DeviceRow>& rows) {
   }
 }
 
-void add_compilers(std::vector<DeviceRow>& rows) {
-  for (const CompilerInfo& c : compilers()) rows.push_back({"compiler", c.name, c.serves, c.works, c.version});
-}
-
-void add_runtimes(std::vector<DeviceRow>& rows) {
-  for (const RuntimeInfo& r : runtimes()) rows.push_back({"runtime", r.name, r.drives, r.works, r.detail});
-}
-
 std::string as_json(const std::vector<DeviceRow>& rows) {
-  std::string out;
-  JsonWriter json(out);
-  json.array([&] {
-    for (const DeviceRow& r : rows)
-      json.line().object([&] {
-        json.member("kind", r.kind).member("name", r.name).member("serves", r.serves).member("note", r.note);
-        json.member("works", r.works);
-      });
-    json.line();
+  return json_text([&](JsonWriter& json) {
+    json.array([&] {
+      for (const DeviceRow& r : rows)
+        json.line().object([&] {
+          json.member("kind", r.kind).member("name", r.name).member("serves", r.serves).member("note", r.note);
+          json.member("works", r.works);
+        });
+      json.line();
+    });
   });
-  return out + "\n";
 }
 
 std::string as_table(const std::vector<DeviceRow>& rows) {
@@ -72,7 +64,9 @@ void add_devices(Command& cmd) {
   cmd.json(json);
   cmd.runs([&json] {
     std::vector<DeviceRow> rows;
-    add_renderers(rows), add_compilers(rows), add_runtimes(rows);
+    add_renderers(rows);
+    for (const CompilerInfo& c : compilers()) rows.push_back({"compiler", c.name, c.serves, c.works, c.version});
+    for (const RuntimeInfo& r : runtimes()) rows.push_back({"runtime", r.name, r.drives, r.works, r.detail});
     print(json ? as_json(rows) : as_table(rows));
     return 0;
   });

@@ -73,16 +73,15 @@ class Comparison {
     size_t n = paired.pairs.size();
     bool same = !different && !paired.only_a && !paired.only_b;
     if (o_.json) {
-      std::string out;
-      JsonWriter json(out);
-      json.object([&] {
-        json.member("same", same).member("runs", n).member("different", different);
-        json.member("only_in_a", paired.only_a).member("only_in_b", paired.only_b);
-        json.key("diffs").array([&] {
-          for (const std::string& d : diffs) json.line().raw(d);
+      print_report(json_text([&](JsonWriter& json) {
+        json.object([&] {
+          json.member("same", same).member("runs", n).member("different", different);
+          json.member("only_in_a", paired.only_a).member("only_in_b", paired.only_b);
+          json.key("diffs").array([&] {
+            for (const std::string& d : diffs) json.line().raw(d);
+          });
         });
-      });
-      print_report(out + "\n");
+      }));
     } else if (!o_.quiet && (n > 1 || paired.only_a || paired.only_b || (same && o_.b.empty()))) {
       std::string out = counted(n, "run") + " compared, " + std::to_string(n - different) + " the same\n";
       for (auto& [stage, count] : first) out += "first difference at " + stage + ": " + std::to_string(count) + "\n";

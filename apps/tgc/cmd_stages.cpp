@@ -2,6 +2,7 @@
 #include "apps/tgc/command.h"
 #include "lib/compilation/stage_rows.h"
 #include "lib/support/json_writer.h"
+#include "lib/support/table.h"
 
 namespace tgc {
 namespace {
@@ -28,20 +29,16 @@ std::vector<Row> rows() {
 }
 
 std::string as_json(const std::vector<Row>& rows) {
-  std::string out;
-  JsonWriter json(out);
-  json.array([&] {
-    for (const Row& r : rows)
-      json.line().object([&] {
-        json.member("name", r.stage->name)
-            .member("alias", r.stage->alias)
-            .member("slug", r.stage->slug)
-            .member("level", r.stage->level());
-        json.member("rules", r.rules).member("bottom_up", r.about == "bottom-up");
-      });
-    json.line();
+  return json_text([&](JsonWriter& json) {
+    json.array([&] {
+      for (const Row& r : rows)
+        json.line().object([&] {
+          json.member("name", r.stage->name).member("alias", r.stage->alias).member("slug", r.stage->slug);
+          json.member("level", r.stage->level()).member("rules", r.rules).member("bottom_up", r.about == "bottom-up");
+        });
+      json.line();
+    });
   });
-  return out + "\n";
 }
 
 std::string padded(const std::string& n) { return std::string(n.size() < 5 ? 5 - n.size() : 0, ' ') + n; }

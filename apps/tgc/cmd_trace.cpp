@@ -64,13 +64,10 @@ class Tracer {
     return *n;
   }
 
-  bool wants(std::string_view stage) const {
-    return stages_.empty() || stages_.contains(stage) || stages_.contains("all");
-  }
-
   // Sends the events of the chosen stages, from the pipeline or from a trace file.
   Status feed(TraceConsumer& to) {
-    StageFilter chosen([this](std::string_view stage) { return wants(stage); }, to);
+    const bool all = stages_.empty() || stages_.contains("all");
+    StageFilter chosen([=, this](std::string_view stage) { return all || stages_.contains(stage); }, to);
     return feed_all(chosen);
   }
   Status feed_all(TraceConsumer& to) {

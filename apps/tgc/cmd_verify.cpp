@@ -50,16 +50,15 @@ int verify_structure(const InputGraph& in, bool json, HeldOutput& out) {
 }
 
 std::string as_json(const InputGraph& in, Spec spec, size_t nodes, const std::optional<Finding>& v) {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
-    json.member("name", in.info.name).member("spec", name_of(spec)).member("nodes", nodes).member("ok", !v);
-    if (!v) return;
-    Diag d = in.diag_at(v->node, "");
-    json.member("node", v->position).member("rule", v->rule ? std::optional(v->rule->name) : std::nullopt);
-    json.member("file", d.file).member("line", d.line).member("column", d.column).member("message", v->text);
+  return json_text([&](JsonWriter& json) {
+    json.object([&] {
+      json.member("name", in.info.name).member("spec", name_of(spec)).member("nodes", nodes).member("ok", !v);
+      if (!v) return;
+      Diag d = in.diag_at(v->node, "");
+      json.member("node", v->position).member("rule", v->rule ? std::optional(v->rule->name) : std::nullopt);
+      json.member("file", d.file).member("line", d.line).member("column", d.column).member("message", v->text);
+    });
   });
-  return out + "\n";
 }
 
 std::string as_text(const InputGraph& in, Spec spec, size_t nodes, const std::optional<Finding>& v) {

@@ -29,7 +29,7 @@ bool use_color(int fd) {
 
 int trouble(const Diag& diag) {
   std::string text = "tgc: " + diag.text() + "\n";
-  tell(use_color(2) ? text : ansistrip(text));  // tinygrad names shapes in colours
+  tell(use_color(2) ? text : ansistrip(text));  // tinygrad's kernel names have colours
   return 2;
 }
 
@@ -80,7 +80,7 @@ Status HeldOutput::release() {
 
 namespace {
 
-// There is no use in going on. A reader that has seen enough and left wants no message.
+// Ends the program. Prints a message unless the reader has closed the pipe.
 [[noreturn]] void output_failed(int error) {
   if (error != EPIPE) trouble({.message = std::string("cannot write: ") + std::strerror(error), .file = "<stdout>"});
   remove_staged_files();
@@ -107,23 +107,6 @@ int finish_output(int exit_code) {
   flush_output();
   if (std::fclose(stdout) != 0) output_failed(errno);
   return exit_code;
-}
-
-std::string table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths;
-  for (auto& row : rows)
-    for (size_t i = 0; row.size() > 1 && i < row.size(); i++)
-      widths.resize(std::max(widths.size(), i + 1)), widths[i] = std::max(widths[i], row[i].size());
-  std::string out;
-  for (auto& row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); i++) {
-      line += row[i];
-      if (i + 1 < row.size()) line.resize(line.size() + widths[i] + 2 - row[i].size(), ' ');
-    }
-    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return out;
 }
 
 Progress& progress_line() {

@@ -49,4 +49,7 @@ Result<std::vector<DumpText>> recorded_texts(const InputGraph& in, const DumpPla
 // refuses; and a plan that asks a linear list for what comes before it.
 Result<std::vector<DumpText>> dump_texts(Compilation compilation, const DumpPlan& plan);
 
+// Returns the texts as one JSON document: a graph or a schedule as JSON, any other text as a string.
+std::string json_document(const std::vector<DumpText>& texts);
+
 }  // namespace tgc
