@@ -38,11 +38,6 @@ struct Compilation::State {
 
 namespace {
 
-const StageRow& first_row(Kind kind) {
-  for (const StageRow& row : stage_rows())
-    if (row.kind == kind) return row;
-  throw Failure("no rows");
-}
 
 Result<Target> target_for(const InputGraph& in, const JobSpec& spec) {
   return recorded_target(spec.target.empty() ? "CPU" : spec.target, in.graph->settings());
@@ -171,7 +166,7 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   if (auto expected = expect_behind_graphs(); !expected) return expected.diag();
   s->target = std::move(*target);
   if (!s->in.list.empty()) {
-    s->at = &row_of("linear");
+    s->at = &row_of(OutputKind::List);
     s->outputs.emplace(s->target, s->in.list, s->spec.compile);
     s->ast = s->current;
     return Compilation(std::move(s));
@@ -184,7 +179,7 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
     auto opts = read_opts(*s->in.graph, s->spec.opts, "--opts");
     if (!opts) return opts.diag();
     // they stand in the graph, as tinygrad has them, and so in whatever is written of it before it is optimized
-    bool is_optimized = s->begun_at && s->begun_at >= &row_of("apply opts");
+    bool is_optimized = s->begun_at && s->begun_at >= &row_of(StageKind::Optimizer);
     if (!is_optimized) s->in.root = s->current = with_opts(s->current, *opts);
   }
   if (!s->at) s->current = begin_kernel(*s->kernel, s->current);
@@ -210,11 +205,11 @@ double Compilation::schedule_seconds() const { return s_->seconds; }
 
 const StageRow* Compilation::next() const {
   if (s_->failure) return nullptr;
-  const StageRow* row = s_->at ? s_->at + 1 : &first_row(s_->tensor ? Kind::Tensor : Kind::Kernel);
+  const StageRow* row = s_->at ? s_->at + 1 : &row_of(s_->tensor ? Kind::Tensor : Kind::Kernel);
   const StageRow* end = stage_rows().data() + stage_rows().size();
   if (s_->tensor) return row->kind == Kind::Tensor || row->kind == Kind::Schedule ? row : nullptr;
   while (row < end && row->kernel && row->kernel->applies && !row->kernel->applies(*s_->kernel)) row++;
-  return row < end && !row->by_compiler() ? row : nullptr;
+  return row < end && !row->is(OutputKind::Compiled) ? row : nullptr;
 }
 
 // ---- going on
@@ -243,7 +238,7 @@ Result<Compilation::Step> Compilation::step() {
   } else {
     if (!s_->outputs) s_->outputs.emplace(*s_->kernel, s_->current, s_->spec.compile);
     // a source that a renderer refuses is no end: the launch facts follow
-    if (row->name == "linear") note(s_->outputs->list());
+    if (row->is(OutputKind::List)) note(s_->outputs->list());
   }
   s_->at = row;
   if (s_->tensor) s_->seconds += std::chrono::duration<double>(Clock::now() - begin).count();
@@ -263,7 +258,7 @@ Status Compilation::run_through(const StageRow& row) {
 
 const Result<std::vector<UOp>>& Compilation::list() {
   TGC_CHECK(!s_->tensor, "a tensor graph has no linear list");
-  static const StageRow& linear = row_of("linear");
+  static const StageRow& linear = row_of(OutputKind::List);
   if (!s_->outputs) (void)run_through(linear);
   // a stage failed on the way: the list is why
   if (!s_->outputs) return (s_->outputs.emplace(KernelOutputs::failed(s_->target, *s_->failure))).list();
@@ -282,7 +277,7 @@ Result<KernelOutputs*> Compilation::outputs() {
 
 const Result<Schedule>& Compilation::schedule() {
   TGC_CHECK(s_->tensor, "a kernel has no schedule");
-  static const StageRow& row = row_of("schedule");
+  static const StageRow& row = row_of(StageRow::Kind::Schedule);
   if (!s_->schedule && s_->begun_at) s_->schedule = needs_all_stages(s_->in, *s_->begun_at);
   if (!s_->schedule) (void)run_through(row);
   if (!s_->schedule) s_->schedule = *s_->failure;
@@ -410,7 +405,7 @@ Status run_watched(Compilation compilation, Watcher& watcher) {
   if (!compilation.loaded().list.empty()) return no_stages_before(compilation.loaded());
   compilation.watch(&watcher);
   if (!compilation.is_tensor_graph()) {
-    Status status = compilation.run_through(row_of("linear"));
+    Status status = compilation.run_through(row_of(OutputKind::List));
     compilation.watch(nullptr);
     return status;
   }

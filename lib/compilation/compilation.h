@@ -4,7 +4,7 @@
 //
 //   auto c = Compilation::begin(std::move(loaded), {.target = "CPU:LLVM"});
 //   while (c->next()) c->step();                 // or c->run_through(row_of("expander"))
-//   std::string source = *c->output(row_of("source"));
+//   std::string source = *c->output(row_of(OutputKind::Source));
 //
 // Where it is, `next()` says: a tensor graph goes through its stages into a schedule, whose kernels are Compilations of
 // their own; a kernel goes through its stages, then the linear list, the source and the launch facts are made. What

@@ -46,9 +46,9 @@ TEST_CASE("stage rows: every name, alias and slug finds its row, in the order of
   CHECK(find_row("EXPANDER") == &row_of("expander"));
   CHECK(find_row("expandr") == nullptr);
   CHECK(unknown_stage("expandr").expected.find("expander") != std::string::npos);
-  CHECK(&row_of("split kernels") < &row_of("schedule"));
-  CHECK(&row_of("add control flow") < &row_of("linear"));
-  CHECK(row_of("asm").by_compiler());
+  CHECK(&row_of("split kernels") < &row_of(StageRow::Kind::Schedule));
+  CHECK(&row_of("add control flow") < &row_of(OutputKind::List));
+  CHECK(row_of("asm").is(OutputKind::Compiled));
 }
 
 TEST_CASE("a compilation steps through the stages that apply, in order, to the launch facts") {
@@ -68,9 +68,9 @@ TEST_CASE("a compilation steps through the stages that apply, in order, to the l
   CHECK(last->name == "program");
   CHECK(graphs > 10);
   CHECK(c.list()->size() > 5);
-  CHECK(c.output(row_of("source"))->find("void ") != std::string::npos);
-  CHECK(c.output(row_of("program"))->find("global_size") != std::string::npos);
-  CHECK_FALSE(c.output(row_of("schedule")).ok());
+  CHECK(c.output(row_of(OutputKind::Source))->find("void ") != std::string::npos);
+  CHECK(c.output(row_of(OutputKind::LaunchFacts))->find("global_size") != std::string::npos);
+  CHECK_FALSE(c.output(row_of(StageRow::Kind::Schedule)).ok());
 }
 
 TEST_CASE("a view that a loop of kernels makes in every turn is one buffer") {
@@ -102,7 +102,7 @@ TEST_CASE("launch facts name variables as JSON, those of bools too") {
                "UOp.variable('b', False, True, dtype=dtypes.bool).where(UOp.variable('n', 1, 9, dtype=dtypes.int)"
                ".cast(dtypes.float), UOp.const(dtypes.float, 1.0))");
   Compilation c = begin(load(text));
-  auto facts = c.output(row_of("program"));
+  auto facts = c.output(row_of(OutputKind::LaunchFacts));
   REQUIRE_MESSAGE(facts.ok(), facts.diag().text());
   CHECK(facts->find("vars: [\"b\", false, true] [\"n\", 1, 9]\n") != std::string::npos);
 }
@@ -114,7 +114,7 @@ TEST_CASE("launch facts say a size that has no infix form as its repr, as tinygr
       "s = UOp.range(8, 1, AxisType.LOOP)\n"
       "ast = a.index(r*8+s, ptr=True).store(UOp.const(dtypes.float, 1.0)).end(r, s).sink()\n";
   Compilation c = begin(load(text), {.target = "WEBGPU"});
-  std::string facts = c.output(row_of("program")).value_or_throw();
+  std::string facts = c.output(row_of(OutputKind::LaunchFacts)).value_or_throw();
   const std::string size = "UOp(Ops.BITCAST, dtypes.int, arg=None, src=(\n"
                            "  UOp(Ops.SHL, dtypes.uint, arg=None, src=(\n"
                            "    UOp(Ops.BITCAST, dtypes.uint, arg=None, src=(\n"
@@ -156,14 +156,14 @@ TEST_CASE("a compilation of a tensor graph has kernels of its own") {
   auto kernels = c.kernels();
   REQUIRE(kernels.ok());
   REQUIRE(!kernels->empty());
-  CHECK(c.at() == &row_of("schedule"));
+  CHECK(c.at() == &row_of(StageRow::Kind::Schedule));
   for (Compilation& k : *kernels) {
     CHECK(k.name().starts_with("k."));
     CHECK(k.source().ok());
   }
   CHECK(c.kernel(1000).diag().message == "the schedule of 'k' has no kernel '1000'");
-  CHECK(c.output(row_of("schedule"))->find("kernel") != std::string::npos);
-  CHECK(c.output(row_of("source")).diag().message.find("is a tensor graph") != std::string::npos);
+  CHECK(c.output(row_of(StageRow::Kind::Schedule))->find("kernel") != std::string::npos);
+  CHECK(c.output(row_of(OutputKind::Source)).diag().message.find("is a tensor graph") != std::string::npos);
   InputGraph later = load(*pyrender(begin(tensor_graph(), {}).current()));
   later.info.stage = "earliest rewrites";
   Compilation resumed = begin(std::move(later), {}), stepped = begin(tensor_graph(), {});
@@ -180,9 +180,9 @@ TEST_CASE("a compilation of a tensor graph has kernels of its own") {
 
 TEST_CASE("a tensor graph that is the result of a stage cannot be stepped into a schedule, either") {
   InputGraph later = load(*pyrender(begin(tensor_graph(), {}).current()));
-  later.info.stage = (&row_of("schedule") - 1)->name;
+  later.info.stage = (&row_of(StageRow::Kind::Schedule) - 1)->name;
   Compilation c = begin(std::move(later), {});
-  REQUIRE(c.next() == &row_of("schedule"));
+  REQUIRE(c.next() == &row_of(StageRow::Kind::Schedule));
   CHECK(c.step().diag().message.find("needs what all stages note") != std::string::npos);
   CHECK(c.next() == nullptr);
 }
@@ -219,7 +219,7 @@ TEST_CASE("what cannot be begun says why") {
 TEST_CASE("a stage that refuses is the answer to every later question") {
   JobSpec spec{.target = "CPU:CLANG", .opts = "[Opt(OptOps.TC, 0, (0, 0, 1))]"};  // no tensor core fits
   Compilation c = begin(load(kKernel), spec);
-  auto status = c.run_through(row_of("linear"));
+  auto status = c.run_through(row_of(OutputKind::List));
   REQUIRE_FALSE(status.ok());
   CHECK(status.diag().message.find("stage 'apply opts'") != std::string::npos);
   CHECK(c.next() == nullptr);
@@ -270,7 +270,7 @@ TEST_CASE("a dump has what was asked for: stages that changed, what is made of t
   auto asked = dumped(load(kKernel), "expander,source");
   REQUIRE(asked.size() == 2);
   CHECK(asked[0].file_name("k") == "k.11.expander.uop");
-  CHECK(asked[1].row->name == "source");
+  CHECK(asked[1].row->is(OutputKind::Source));
   auto changed = dumped(load(kKernel), "changed"), everything = dumped(load(kKernel), "all");
   CHECK(changed.size() < everything.size());
   CHECK(everything.front().row->name == "ast");

@@ -35,7 +35,7 @@ class Dump {
     }
     if (plan_.input_only) return done();
     for (const StageRow& row : stage_rows())
-      if (plan_.wants(row) && is_ours(row) && !(row.name == "linear" && !c_.loaded().list.empty()))
+      if (plan_.wants(row) && is_ours(row) && !(row.is(OutputKind::List) && !c_.loaded().list.empty()))
         if (auto status = add_output(row); !status) return status;
     if (c_.is_tensor_graph() && wants_kernels())
       if (auto status = add_kernels(); !status) return status;
@@ -60,8 +60,8 @@ class Dump {
 
   // ---- graphs
   Status add_graphs() {
-    const StageRow* given = c_.at() ? c_.at() : &row_of("ast");
-    bool asked_for = plan_.wants(*given) || (c_.is_tensor_graph() && plan_.wants(row_of("ast")));
+    const StageRow* given = c_.at() ? c_.at() : &row_of(StageRow::Kind::Ast);
+    bool asked_for = plan_.wants(*given) || (c_.is_tensor_graph() && plan_.wants(row_of(StageRow::Kind::Ast)));
     if (plan_.input_only || asked_for)
       if (auto status = add_graph(*given, c_.loaded().root); !status) return status;
     if (plan_.input_only) return Unit{};
@@ -104,13 +104,13 @@ class Dump {
   // ---- what is made of the last graph
   // A listing is what it is.
   Status add_listing() {
-    const StageRow& linear = row_of("linear");
+    const StageRow& linear = row_of(OutputKind::List);
     if (!plan_.wants(linear) && !plan_.input_only) return Unit{};
     return add_list(linear, c_.loaded().list);
   }
 
   Status add_output(const StageRow& row) {
-    if (row.name == "linear" && (plan_.self_describing || plan_.format)) {
+    if (row.is(OutputKind::List) && (plan_.self_describing || plan_.format)) {
       auto& list = c_.list();
       return list ? add_list(row, *list) : Status(list.diag());
     }
@@ -203,7 +203,7 @@ Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format
     if (name == kChanged) plan.only_changed = true;
     else if (name != kAll) plan.wanted.insert(find_row(name));
     else for (const StageRow& row : stage_rows())
-      if (!row.by_compiler()) plan.wanted.insert(&row);
+      if (!row.is(OutputKind::Compiled)) plan.wanted.insert(&row);
   }
   if (format.empty()) return plan;
   plan.format = parse_format(format);
@@ -243,7 +243,7 @@ Result<Texts> recorded_texts(const InputGraph& in, const DumpPlan& plan) {
     if (!text.ends_with('\n')) text += '\n';
     out.push_back({in.info.name, &row, std::string(extension), std::move(text)});
   };
-  add(row_of("ast"), r.ast);
+  add(row_of(StageRow::Kind::Ast), r.ast);
   const std::string* graph = &r.ast;
   for (const GoldenStage& s : r.stages) {
     if (s.ir) graph = &*s.ir;
@@ -251,9 +251,9 @@ Result<Texts> recorded_texts(const InputGraph& in, const DumpPlan& plan) {
     const StageRow* row = find_row(s.name);
     if (row && graph && !(plan.only_changed && s.same)) add(*row, *graph);
   }
-  if (r.linear) add(row_of("linear"), *r.linear);
-  if (r.source) add(row_of("source"), *r.source);
-  if (r.program) add(row_of("program"), program_text(*r.program));
+  if (r.linear) add(row_of(OutputKind::List), *r.linear);
+  if (r.source) add(row_of(OutputKind::Source), *r.source);
+  if (r.program) add(row_of(OutputKind::LaunchFacts), program_text(*r.program));
   if (unreadable) return *unreadable;
   if (out.empty()) return Diag{.message = "the record holds nothing of what was asked for", .file = in.file};
   return out;

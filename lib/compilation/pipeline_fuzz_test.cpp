@@ -10,14 +10,13 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "lib/compilation/compilation.h"
 #include "lib/compilation/random_kernel.h"
 #include "lib/spec/spec.h"
 #include "lib/text/formats.h"
 #include "lib/text/json_scan.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
-#include "passes/pipeline.h"
-#include "renderers/renderer.h"
 
 using namespace tgc;
 
@@ -45,33 +44,30 @@ std::string well_formed(UOp root, Spec spec, std::string_view stage) {
   return violation ? "after '" + std::string(stage) + "': " + violation->text() + "\n" : "";
 }
 
-// All stages after `resume_after` (-1: all), each verified.
+// Runs all stages after number `resume_after` (-1: all stages) and verifies the result of each.
 Ran run(InputKind kind, const std::string& text, const Target& target, int resume_after, bool with_texts) {
   Ran out;
-  Graph graph(fixed_settings());
-  auto read = read_graph(graph, kind, text, "fuzz");
-  if (!read) return out.problem = read.diag().text(), out;
-  KernelJob job{graph, target};
-  UOp sink = resume_after < 0 ? begin_kernel(job, read->root) : read->root;
-  if (resume_after < 0) out.problem += well_formed(sink, Spec::Kernel, "ast");
+  auto in = load_text(fixed_settings(), kind, text, "fuzz");
+  if (!in) return out.problem = in.diag().text(), out;
+  if (resume_after >= 0) in->info.stage = kernel_stages()[size_t(resume_after)].name;
+  auto begun = Compilation::begin(std::move(*in), {.target = target.name()});
+  if (!begun) return out.problem = begun.diag().text(), out;
+  Compilation& c = *begun;
+  if (resume_after < 0) out.problem += well_formed(c.ast(), Spec::Kernel, "ast");
   int number = -1;
-  for (const Stage& stage : kernel_stages()) {
-    if (++number <= resume_after) continue;
-    if (!stage.applies || stage.applies(job)) {
-      auto result = run_stage(stage, job, sink);
-      if (!result) return out.refused = true, out.list = result.diag().message, out;
-      sink = *result;
-      out.problem += well_formed(sink, Spec::Full, stage.name);
-    }
+  for (const StageRow& row : stage_rows()) {
+    if (!row.kernel || ++number <= resume_after) continue;
+    if (auto status = c.run_through(row); !status) return out.refused = true, out.list = status.diag().message, out;
+    out.problem += well_formed(c.current(), Spec::Full, row.name);
     if (!with_texts) continue;
-    auto json = write_graph(Format::Json, sink, {});
+    auto json = write_graph(Format::Json, c.current(), {});
     if (!json) return out.problem = json.diag().text(), out;
     out.stages.push_back(*json);
   }
-  auto list = linear_list(job, sink);
+  auto& list = c.list();
   if (!list) return out.refused = true, out.list = list.diag().message, out;
   if (auto violation = verify(*list, Spec::Program)) out.problem += "linear: " + violation->text() + "\n";
-  (void)render_source(target, *list);
+  (void)c.source();
   out.list = print_uops(*list);
   return out;
 }

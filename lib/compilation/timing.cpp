@@ -30,7 +30,7 @@ Result<GraphTime> run_once(const TimedInput& in, RunFor what, RewriteObserver* o
   size_t nodes = what == RunFor::Nodes ? nodes_of(c.ast()) : 0;
   StepTimes run(what);
   while (const StageRow* row = c.next()) {
-    if (row->by_compiler() || row->name == "source") break;
+    if (row->is(OutputKind::Compiled) || row->is(OutputKind::Source)) break;
     if (auto step = c.step(); !step) return step.diag();
     bool schedule = row->kind == StageRow::Kind::Schedule;
     run.ended(schedule ? "kernels" : row->name, [&] { return row->output ? c.list()->size() : nodes_of(c.current()); });
@@ -41,7 +41,7 @@ Result<GraphTime> run_once(const TimedInput& in, RunFor what, RewriteObserver* o
   auto count = [&] { return c.list()->size(); };
   (void)c.source();  // tinygrad has kernels that it compiles and cannot render
   run.ended("source", count);
-  if (auto program = c.output(row_of("program")); !program) return program.diag();
+  if (auto program = c.output(row_of(OutputKind::LaunchFacts)); !program) return program.diag();
   run.ended("program", count);
   return std::move(run.time);
 }

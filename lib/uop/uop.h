@@ -136,7 +136,7 @@ class UOp {
   inline const Bounds& bounds() const;
   std::span<const UOp> ranges() const;
 
-  // ---- simplification (passes/symbolic; the one door from here to the rules)
+  // ---- simplification, by the rules that passes/symbolic installs (lib/uop/simplify.h)
   UOp simplify() const;
   Arg ssimplify() const;  // the constant it simplifies to, else the simplified UOp
 

@@ -3,6 +3,7 @@
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
+#include "lib/uop/simplify.h"
 #include "passes/symbolic/guards.h"
 #include "passes/symbolic/symbolic.h"
 
@@ -207,5 +208,9 @@ const RuleSet& symbolic() {
                                         &div_and_mod_symbolic(), &gep_pushing()});
   return set;
 }
+
+// UOp::simplify() is one rewrite by these rules (uop/ops.py: simplify).
+[[maybe_unused]] static const bool kIsInstalled =
+    install_simplifier([](UOp u) { return graph_rewrite(u, symbolic(), {.name = "simplify"}); });
 
 }  // namespace tgc

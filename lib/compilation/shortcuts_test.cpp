@@ -1,24 +1,24 @@
-// Every shortcut (lib/rewrite/shortcut.h) makes what the faithful way makes: the goldens of testdata/ go both ways, and
-// a fault in either is found.
+// Checks on the golden records of testdata/ that every shortcut (lib/rewrite/shortcut.h) has the result of its faithful
+// version, and that the comparison finds a fault in either.
 #include "lib/rewrite/shortcut.h"
 
 #include <map>
 
+#include "lib/compilation/golden_cases.h"
 #include "lib/rewrite/fault.h"
-#include "passes/golden_cases.h"
 
 namespace tgc {
 namespace {
 
 // ---- trials
 
-// Everything the quick way, but for one shortcut that may go the faithful one; and a fault in one way of one.
+// Takes the quick way of every shortcut except `goes_faithful`, and corrupts the results of one way of `faulty`.
 struct Trial : ShortcutTrial {
   const Shortcut* goes_faithful = nullptr;
   const Shortcut* faulty = nullptr;
   Way faulty_way = Way::Quick;
-  std::map<const Shortcut*, size_t> quick, faithful;  // how often each way was gone
-  static constexpr size_t kMostFaults = 16;           // in one run: so that it ends
+  std::map<const Shortcut*, size_t> quick, faithful;  // how often each way was taken
+  static constexpr size_t kMostFaults = 16;           // in one run, so that the run ends
 
   Way choose(const Shortcut& what, Way) override { return &what == goes_faithful ? Way::Faithful : Way::Quick; }
   void made(const Shortcut& what, Way way, std::span<UOp> result) override {
@@ -30,7 +30,7 @@ struct Trial : ShortcutTrial {
   }
 };
 
-Made run_kernel(const Case& c, Graph& common, Trial& trial) {
+StageGraphs run_kernel(const Case& c, Graph& common, Trial& trial) {
   return run(c, common, [&](Graph& graph) { set_trial(graph, &trial); });
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("shortcuts: each makes what the faithful way makes, and a fault in eit
       Graph common;
       Trial quick, faithful;
       faithful.goes_faithful = what;
-      Made expected = run_kernel(*c, common, quick);
+      StageGraphs expected = run_kernel(*c, common, quick);
       CHECK(run_kernel(*c, common, faithful) == expected);
       gone_faithful += faithful.faithful[what];
       CHECK(faithful.quick[what] == 0);
@@ -81,7 +81,7 @@ TEST_CASE("shortcuts: who watches sees what runs: the goldens, watched and not")
     INFO(c.record.id << "  " << c.record.target);
     Graph common;
     RewriteObserver nobody;
-    Made unwatched = run(c, common, [](Graph&) {}),
+    StageGraphs unwatched = run(c, common),
          watched = run(c, common, [&](Graph& graph) { set_observer(graph, &nobody); });
     CHECK(unwatched == watched);
   }
