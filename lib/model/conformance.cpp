@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "input_0.pb", "input_1.pb", ... of a data set, in order.
+// Returns the existing files PREFIX0.pb, PREFIX1.pb, ... of a data set, in order.
 std::vector<std::string> numbered_files(const fs::path& folder, const std::string& prefix) {
   std::vector<std::string> out;
   for (int i = 0; fs::exists(folder / (prefix + std::to_string(i) + ".pb")); i++)
@@ -25,15 +25,15 @@ void adopt_bfloat16(onnx::ValueProto& value, const onnx::TypeProto& type) {
     value.tensor.type = onnx::Type::BFloat16;
 }
 
-// All tensors of numbers in a value, in order.
+// Appends all numeric tensors in a value, in order.
 void collect_tensors(const Value& v, Tensors& out) {
   if (v.is_tensor()) out.push_back(v.tensor());
   if (v.is_sequence())
     for (auto& item : v.items()) collect_tensors(item, out);
 }
 
-// What differs between a value and what was expected; empty when nothing does. `arrays` are the values of all tensors,
-// from `at` on.
+// Compares output values with expected ones. compare() returns the first difference, or "". `arrays` are the values of
+// all numeric tensors in the outputs, in the order in which compare() visits them.
 class ValueComparison {
  public:
   ValueComparison(const std::vector<Array>& arrays, const ToleranceOptions& tolerance)
@@ -53,7 +53,7 @@ class ValueComparison {
     }
     ToleranceOptions tolerance = tolerance_;
     if (a.dtype() == dtypes::bfloat16 && !tolerance.ulp)
-      tolerance.ulp = 1;  // the files' own values were cut off, not rounded
+      tolerance.ulp = 1;  // the expected values were truncated to bfloat16, not rounded
     auto c = compare_arrays(name, a, e, tolerance);
     if (!c) return c.diag().text();
     return c->passed() ? "" : c->text();
@@ -98,7 +98,7 @@ std::string run_data_set(const Model& model, const fs::path& folder, const CaseO
     inputs[declared[i]->name] =
         input_value(graph, onnx::read_value(files[i], declared[i]->type).value_or_throw(), declared[i]->type);
   }
-  for (size_t i = files.size(); i < declared.size(); i++)  // an option that is not there has no file
+  for (size_t i = files.size(); i < declared.size(); i++)  // an empty optional has no file
     if (declared[i]->type.kind == onnx::TypeProto::Kind::Optional) inputs[declared[i]->name] = Value();
   ModelOutputs outputs = model.build(graph, inputs).value_or_throw();
   Tensors tensors;

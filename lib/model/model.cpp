@@ -21,14 +21,15 @@ int64_t opset_of(const std::map<std::string, int64_t>& opsets, const std::string
 using FunctionName = std::pair<std::string_view, std::string_view>;
 FunctionName full_name(const onnx::FunctionProto& f) { return {f.name, f.domain}; }
 
-// The functions of a model are sorted by name (from_proto); of two that are called alike the first counts.
+// Returns the model-local function that a node calls, or null. Binary search: from_proto sorts the functions by name.
+// The first of equally named functions wins.
 const onnx::FunctionProto* find_function(const onnx::ModelProto& model, const onnx::NodeProto& node) {
   FunctionName wanted(node.op, node.domain);
   auto found = std::ranges::lower_bound(model.functions, wanted, {}, full_name);
   return found != model.functions.end() && full_name(*found) == wanted ? &*found : nullptr;
 }
 
-// ---- what a model must be, before anything runs ---------------------------------------------------------------------
+// ---- checks when a model is opened ----------------------------------------------------------------------------------
 
 class Checker {
  public:
@@ -48,7 +49,7 @@ class Checker {
   }
 
  private:
-  // Names that are visible in a graph: its own, and those of the graphs around it.
+  // The value names visible in a graph: its own and those of the enclosing graphs.
   struct Names {
     std::set<std::string_view> own;
     const Names* outer;
@@ -76,7 +77,8 @@ class Checker {
       if (!names.contains(o.name)) trouble("nothing makes the output '" + o.name + "'");
   }
 
-  // Nodes come after those that make their inputs; adds what they make to `names`.
+  // Checks that the nodes are in topological order, that their ops are supported, and that no value is defined twice.
+  // Adds their outputs to `names`.
   void nodes(const std::vector<onnx::NodeProto>& list, Names& names,
              const std::map<std::string, int64_t>& opsets, int depth) {
     std::set<std::string_view> made_here, later;
@@ -116,7 +118,7 @@ class Checker {
 
   const onnx::ModelProto& model_;
   std::vector<std::string> troubles_;
-  size_t more_ = 0;  // that are not told one by one
+  size_t more_ = 0;  // number of further troubles, beyond the listed ones
 };
 
 }  // namespace
@@ -234,7 +236,7 @@ Value ModelBuilder::value_of(const onnx::TensorProto& t) {
   Tensor out = Tensor::buffer(graph_, t.dims, *onnx::dtype_of(t.type));
   tensor_state(graph_).data[base_of(out.uop())] = {bytes.data, bytes.size, bytes.owner, bytes.mapped};
   if (!t.dims.empty()) return out;
-  Array value = evaluate(out);  // a scalar is a constant of the graph
+  Array value = evaluate(out);  // a scalar becomes a constant of the graph
   if (out.is_floating_point()) return Tensor::constant(graph_, element_as_double(value, 0), out.dtype());
   if (out.dtype() == dtypes::uint64)
     return Tensor::constant(graph_,
@@ -282,7 +284,7 @@ Values ModelBuilder::run(const onnx::GraphProto& graph, const std::map<std::stri
   return run_nodes(graph.nodes, outputs, opsets_ ? *opsets_ : model_.opsets);
 }
 
-// Runs the nodes in the innermost scope, which it closes.
+// Runs the nodes in the innermost scope, then closes the scope. Returns the values named `outputs`.
 Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const std::vector<std::string>& outputs,
                                const std::map<std::string, int64_t>& opsets) {
   check_limit(Limit::ModelDepth, ++depth_);
@@ -348,7 +350,7 @@ Values ModelBuilder::run_function(const onnx::FunctionProto& function, const onn
       return false;
     });
   }
-  auto scopes = std::exchange(scopes_, {});  // a function sees its inputs alone
+  auto scopes = std::exchange(scopes_, {});  // a function sees only its own inputs
   scopes_.emplace_back();
   for (size_t i = 0; i < inputs.size() && i < function.inputs.size(); i++)
     scopes_.back()[function.inputs[i]] = inputs[i];

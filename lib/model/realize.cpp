@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-// An array of one value all over.
+// Returns an array whose elements all have the same value.
 Array filled(DType dtype, const Ints& shape, Const value) {
   Array out(dtype, shape);
   Const v = truncate(value, dtype);
@@ -29,11 +29,11 @@ Array filled(DType dtype, const Ints& shape, Const value) {
   return out;
 }
 
-// Tensors, apart: those whose values are known without a kernel, and those that kernels have to make.
+// Tensors, split into those with known values and those that need kernels.
 struct Unrealized {
-  std::vector<Array> values;  // one a tensor; empty where a kernel has to make it
-  std::vector<UOp> graphs;    // of those, contiguous
-  std::vector<size_t> which;  // the tensor of each graph
+  std::vector<Array> values;  // by tensor; empty if the tensor needs a kernel
+  std::vector<UOp> graphs;    // CONTIGUOUS nodes of the tensors that need kernels
+  std::vector<size_t> which;  // by graph: index of its tensor
 };
 
 Unrealized split_plain_values(std::span<const Tensor> tensors) {

@@ -1,4 +1,4 @@
-// Tensors: facts, creation, dtype, and movement (tensor.py, mixin/movement.py).
+// Tensor methods: properties, creation, dtype, and movement (tensor.py, mixin/movement.py).
 #include "lib/model/tensor.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::string text_of(std::span<const int64_t> shape) {
   return out + (shape.size() == 1 ? ",)" : ")");
 }
 
-// A new buffer whose values are known.
+// Makes a buffer with known values.
 Tensor buffer_of(Graph& graph, const Ints& shape, DType dtype, std::shared_ptr<std::vector<uint8_t>> bytes) {
   Tensor out = Tensor::buffer(graph, shape, dtype);
   tensor_state(graph).data[base_of(out.uop())] = {bytes->data(), bytes->size(), bytes};
@@ -59,7 +59,7 @@ Ints broadcast_shape(const std::vector<Ints>& shapes) {
   return out;
 }
 
-// ---- facts ----------------------------------------------------------------------------------------------------------
+// ---- properties -----------------------------------------------------------------------------------------------------
 
 Ints Tensor::shape() const {
   Ints out;
@@ -154,7 +154,7 @@ Tensor Tensor::number(Const value) const {
 // ---- dtype ----------------------------------------------------------------------------------------------------------
 
 Tensor Tensor::cast(DType to) const {
-  // by int32, so that negative values wrap
+  // through int32, so that negative values wrap around
   if ((to == dtypes::uint8 || to == dtypes::uint16) && dtypes::is_float(dtype()))
     return Tensor(uop_.cast(dtypes::int32).cast(to));
   return Tensor(uop_.cast(to));

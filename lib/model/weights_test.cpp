@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// A safetensors file: the header's length, the header, the data.
+// Returns the bytes of a safetensors file: header length, header, data.
 std::string safetensors(const std::string& header, const std::string& data) {
   uint64_t length = header.size();
   return std::string(reinterpret_cast<const char*>(&length), sizeof length) + header + data;
@@ -40,7 +40,7 @@ onnx::ModelProto model() {
   return out;
 }
 
-TEST_CASE("weights: a safetensors file, whatever the order of its header") {
+TEST_CASE("weights: a safetensors header may list tensors in any order") {
   std::string header = R"({"__metadata__":{"format":"pt"},)" + entry("b", "I64", "[]", 8, 16) + "," +
                        entry("a", "F32", "[2,1]", 0, 8) + "," + entry("none", "F16", "[0]", 16, 16) + "}  ";
   int64_t seven = 7;
@@ -55,7 +55,7 @@ TEST_CASE("weights: a safetensors file, whatever the order of its header") {
   CHECK((*read)[2].type == onnx::Type::Float16);
 }
 
-TEST_CASE("weights: bad safetensors files say what is wrong") {
+TEST_CASE("weights: an invalid safetensors file gives an error that says what is wrong") {
   std::string one = "{" + entry("a", "F32", "[2]", 0, 8) + "}", data = floats({1, 2});
   REQUIRE(trouble_of(safetensors(one, data)).empty());
   auto says = [](const std::string& file, const std::string& words) {
@@ -89,7 +89,7 @@ TEST_CASE("weights: bad safetensors files say what is wrong") {
     CHECK(!trouble_of(safetensors(one, data).substr(0, n)).empty());
 }
 
-TEST_CASE("weights: they replace initializers and give values to inputs, or are refused by name") {
+TEST_CASE("weights: weights replace initializers or give inputs values; others are refused by name") {
   auto tensor = [](const std::string& name, onnx::Type type, std::vector<int64_t> dims) {
     return onnx::TensorProto{.name = name, .type = type, .dims = std::move(dims)};
   };
@@ -107,7 +107,7 @@ TEST_CASE("weights: they replace initializers and give values to inputs, or are 
   }
 }
 
-TEST_CASE("weights: npz files, and files that are none") {
+TEST_CASE("weights: npz files are read, and other files are errors") {
   std::string path =
       (std::filesystem::temp_directory_path() / ("tgc_weights." + std::to_string(getpid()) + ".npz")).string();
   Arrays arrays;
