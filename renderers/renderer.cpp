@@ -6,41 +6,27 @@
 #include "lib/support/lines.h"
 #include "lib/support/visible.h"
 #include "lib/uop/graph.h"
-#include "renderers/cstyle/cstyle.h"
-#include "renderers/llvmir/llvmir.h"
 #include "renderers/misprint.h"
 #include "renderers/names.h"
-#include "renderers/ptx/ptx.h"
-#include "renderers/wgsl/wgsl.h"
 
 namespace tgc {
+
+using Added = std::vector<std::string>;  // the lines that each node added, see TextRenderer::note_added
+using Printer = std::string(const Target& target, std::span<const UOp> list, Added* added);
+#define TGC_RENDERER(id, name, printer) Printer printer;
+#include "lib/target/renderers.def"
+
 namespace {
-
-using Added = std::vector<std::string>;  // see TextRenderer::note_added
-
-std::string render_c(const Target& target, const Dialect& dialect, std::span<const UOp> list, Added* added) {
-  bool expand_ssa = !list.empty() && list.front().graph().settings().EXPAND_SSA;
-  CStyle renderer(target, dialect, list, expand_ssa);
-  renderer.note_added(added);
-  return renderer.render();
-}
 
 std::string render(const Target& target, std::span<const UOp> list, Added* added = nullptr) {
   auto faulty = misprinted(target, list).value_or_throw();
   if (faulty) list = *faulty;
   check_names(list);
-  switch (target.renderer) {
-    case RendererKind::Clang: return render_c(target, clang_dialect(), list, added);
-    case RendererKind::OpenCL: return render_c(target, opencl_dialect(), list, added);
-    case RendererKind::Intel: return render_c(target, intel_dialect(), list, added);
-    case RendererKind::Metal: return render_c(target, metal_dialect(), list, added);
-    case RendererKind::CUDA: return render_c(target, cuda_dialect(), list, added);
-    case RendererKind::HIP: return render_c(target, hip_dialect(target.arch), list, added);
-    case RendererKind::WGSL: return render_c(target, wgsl_dialect(), list, added);
-    case RendererKind::LLVM: return render_llvm_ir(target, list, added);
-    case RendererKind::PTX: return render_ptx(target, list, added);
-  }
-  throw Failure("no renderer for " + target.name());
+  static constexpr Printer* kPrinters[] = {
+#define TGC_RENDERER(id, name, printer) printer,
+#include "lib/target/renderers.def"
+  };
+  return kPrinters[size_t(target.renderer)](target, list, added);
 }
 
 // Where `wanted` stands in `lines`, from line `from` on or, as some lines are moved out of the function, before it.

@@ -60,7 +60,7 @@ void clang_prologue(CStyle& c, std::string& out) {
 
 }  // namespace
 
-const Dialect& clang_dialect() {
+std::string render_clang(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const TextTable<CStyle> table{clang_rows(), c_rows()};
   static const Dialect dialect{
       .buffer_suffix = " restrict",
@@ -77,7 +77,7 @@ const Dialect& clang_dialect() {
       .table = &table,
       .prologue = clang_prologue,
   };
-  return dialect;
+  return render_c(target, dialect, list, added);
 }
 
 }  // namespace tgc

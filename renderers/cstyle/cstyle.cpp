@@ -385,4 +385,12 @@ std::string element_names(int count, std::string_view before) {
   return out;
 }
 
+std::string render_c(const Target& target, const Dialect& dialect, std::span<const UOp> list,
+                     std::vector<std::string>* added) {
+  bool expand_ssa = !list.empty() && list.front().graph().settings().EXPAND_SSA;
+  CStyle renderer(target, dialect, list, expand_ssa);
+  renderer.note_added(added);
+  return renderer.render();
+}
+
 }  // namespace tgc

@@ -113,12 +113,8 @@ std::string element_name(int i);
 // "x, y, z, w", each after `before`.
 std::string element_names(int count, std::string_view before = {});
 
-// ---- the dialects
-const Dialect& clang_dialect();
-const Dialect& opencl_dialect();
-const Dialect& intel_dialect();
-const Dialect& metal_dialect();
-const Dialect& cuda_dialect();
-const Dialect& hip_dialect(std::string_view arch);
+// Prints a kernel in a dialect. A dialect's file defines its printer of renderers.def with this.
+std::string render_c(const Target& target, const Dialect& dialect, std::span<const UOp> list,
+                     std::vector<std::string>* added);
 
 }  // namespace tgc

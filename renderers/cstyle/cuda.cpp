@@ -98,7 +98,7 @@ template <class T, class F> __device__ __forceinline__ T tg_bitcast(F v) { union
 
 }  // namespace
 
-const Dialect& cuda_dialect() {
+std::string render_cuda(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const TextTable<CStyle> table{cuda_rows(), c_rows()};
   static const Dialect dialect{
       .kernel = "extern \"C\" __global__ void __launch_bounds__({})",
@@ -114,7 +114,7 @@ const Dialect& cuda_dialect() {
       .table = &table,
       .prologue = cuda_prologue,
   };
-  return dialect;
+  return render_c(target, dialect, list, added);
 }
 
 }  // namespace tgc

@@ -205,10 +205,10 @@ Dialect hip(const TextTable<CStyle>& table) {
 
 }  // namespace
 
-const Dialect& hip_dialect(std::string_view arch) {
+std::string render_hip(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const TextTable<CStyle> rdna_table{hip_rows(), c_rows()}, cdna_table{cdna_rows(), hip_rows(), c_rows()};
   static const Dialect rdna = hip(rdna_table), cdna = hip(cdna_table);
-  return is_cdna(arch) ? cdna : rdna;
+  return render_c(target, is_cdna(target.arch) ? cdna : rdna, list, added);
 }
 
 }  // namespace tgc

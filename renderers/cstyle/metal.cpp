@@ -42,7 +42,7 @@ void metal_prologue(CStyle& c, std::string& out) {
 
 }  // namespace
 
-const Dialect& metal_dialect() {
+std::string render_metal(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const TextTable<CStyle> table{metal_rows(), c_rows()};
   static const Dialect dialect{
       .kernel = "kernel void",
@@ -58,7 +58,7 @@ const Dialect& metal_dialect() {
       .table = &table,
       .prologue = metal_prologue,
   };
-  return dialect;
+  return render_c(target, dialect, list, added);
 }
 
 }  // namespace tgc

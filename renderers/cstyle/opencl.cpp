@@ -106,13 +106,13 @@ Dialect opencl(const TextTable<CStyle>& table) {
 
 }  // namespace
 
-const Dialect& opencl_dialect() {
+std::string render_opencl(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const TextTable<CStyle> table{opencl_rows(), c_rows()};
   static const Dialect dialect = opencl(table);
-  return dialect;
+  return render_c(target, dialect, list, added);
 }
 
-const Dialect& intel_dialect() {
+std::string render_intel(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const TextTable<CStyle> table{intel_rows(), opencl_rows(), c_rows()};
   static const Dialect dialect = [] {
     Dialect d = opencl(table);
@@ -120,7 +120,7 @@ const Dialect& intel_dialect() {
     d.prologue = intel_prologue;
     return d;
   }();
-  return dialect;
+  return render_c(target, dialect, list, added);
 }
 
 }  // namespace tgc

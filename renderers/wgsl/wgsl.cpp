@@ -1,4 +1,4 @@
-#include "renderers/wgsl/wgsl.h"
+#include "renderers/cstyle/cstyle.h"
 
 #include <algorithm>
 
@@ -172,7 +172,7 @@ var<uniform> INFINITY : f32;
 
 }  // namespace
 
-const Dialect& wgsl_dialect() {
+std::string render_wgsl(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const TextTable<CStyle> table{wgsl_rows(), c_rows()};
   static const Dialect dialect{
       .barrier = "workgroupBarrier();",
@@ -186,7 +186,7 @@ const Dialect& wgsl_dialect() {
                  std::string_view value) { c.out.append(c.own_type(d)).append("(").append(value) += ')'; },
       .assemble = assemble,
   };
-  return dialect;
+  return render_c(target, dialect, list, added);
 }
 
 }  // namespace tgc
