@@ -70,7 +70,8 @@ std::span<const Stage> kernel_stages();
 // Sets `job.optimize` to false if the AST is tagged.
 UOp begin_kernel(KernelJob& job, UOp ast);
 
-// Runs one stage. The message of an error begins with the stage's name.
+// Runs one stage. The message of an error begins with the stage's name. With SPEC=1, verifies the AST before the first
+// kernel stage; with SPEC=2, also the result of every stage.
 template <class Job>
 Result<UOp> run_stage(const StageOf<Job>& stage, Job& job, UOp sink);
 

@@ -1,5 +1,5 @@
-// Checks that the rewrites inside a stage are named and use only the rule sets that the stage's row lists, on the golden
-// records of testdata/.
+// Checks on the golden records of testdata/ that the rewrites inside a stage are named and use only the rule sets that
+// the stage's row lists.
 #include <set>
 
 #include "lib/compilation/golden_cases.h"
