@@ -1,5 +1,6 @@
 // The complete list of stages that can be run, dumped, compared, traced, counted or named on the command line, in
-// order: // the stages of a tensor graph, its schedule, the stages of a kernel, and the kernel's outputs. There is no other list.
+// order: the stages of a tensor graph, its schedule, the stages of a kernel, and the kernel's outputs. There is no
+// other list.
 #pragma once
 #include <span>
 #include <string>

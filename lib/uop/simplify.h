@@ -7,8 +7,8 @@ namespace tgc {
 
 using Simplifier = UOp (*)(UOp);
 
-// Makes `simplifier` the function that UOp::simplify() calls for anything but a constant. Returns true, so that a static
-// variable can be initialized with the call.
+// Makes `simplifier` the function that UOp::simplify() calls for anything but a constant. Returns true, so that a
+// static variable can be initialized with the call.
 bool install_simplifier(Simplifier simplifier);
 
 }  // namespace tgc
