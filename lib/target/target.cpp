@@ -39,7 +39,7 @@ constexpr Row kRows[] = {
 #include "lib/target/renderers.def"
 };
 
-// Archs for listings. Of NVIDIA's there are more, of AMD's these alone.
+// The archs that listings show. NVIDIA archs of kOtherCudaArchs are accepted, too; there are no other AMD archs.
 constexpr std::string_view kCudaArchs[] = {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"};
 constexpr int kOtherCudaArchs[] = {30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 72, 87, 88, 101, 103, 110, 121};
 constexpr std::string_view kAmdArchs[] = {"gfx942",  "gfx950",  "gfx1100", "gfx1101", "gfx1102",
@@ -68,7 +68,7 @@ bool same_word(std::string_view a, std::string_view b) {
                     [](char x, char y) { return std::tolower(uint8_t(x)) == std::tolower(uint8_t(y)); });
 }
 
-// "A, B, C", each name once.
+// Returns "A, B, C" without duplicates.
 std::string listed(std::span<const std::string_view> names) {
   std::vector<std::string_view> seen;
   std::string out;
@@ -80,7 +80,7 @@ std::string listed(std::span<const std::string_view> names) {
   return out;
 }
 
-// Cuts the part up to the next ':' off the front of `rest`.
+// Removes the part up to the next ':' from the front of `rest` and returns it.
 std::string_view take_part(std::string_view& rest) {
   size_t colon = rest.find(':');
   std::string_view part = rest.substr(0, colon);
@@ -165,7 +165,7 @@ Result<Target> parse(std::string_view text, const Settings& settings, TakesArch*
   const Row& r = **row;
   if (arch.empty()) arch = r.default_arch;
   if (!arch.empty() && r.default_arch.empty())
-    return Diag{.message = std::string(name_of(r.renderer)) + " knows no archs, but target '" + std::string(text) +
+    return Diag{.message = std::string(name_of(r.renderer)) + " has no archs, but target '" + std::string(text) +
                            "' names '" + std::string(arch) + "'"};
   if (!arch.empty() && !takes(r, arch)) return unknown("arch", arch, text, archs_of(r));
 
