@@ -29,7 +29,8 @@ std::string render(const Target& target, std::span<const UOp> list, Added* added
   return kPrinters[size_t(target.renderer)](target, list, added);
 }
 
-// Where `wanted` stands in `lines`, from line `from` on or, as some lines are moved out of the function, before it.
+// Returns where the lines `wanted` occur in `lines`. Searches from index `from` first, then from the start, because
+// some lines (WGSL's local buffers) are moved to before the function.
 SourceLines find_lines(const std::vector<std::string_view>& lines, const std::vector<std::string_view>& wanted,
                        size_t from) {
   if (wanted.empty()) return {};
@@ -50,8 +51,8 @@ Status check_custom(std::span<const UOp> list) {
   if (custom_is_allowed()) return Unit{};
   auto custom = std::ranges::find_if(list, [](UOp u) { return u.in({Op::CUSTOM, Op::CUSTOMI}); });
   if (custom == list.end()) return Unit{};
-  return Diag{.message = "Ops." + std::string(name_of(custom->op())) + " is code of the input, which would run here: " +
-                         visible(custom->arg().repr()),
+  return Diag{.message = "Ops." + std::string(name_of(custom->op())) +
+                         " contains code of the input, which would be run: " + visible(custom->arg().repr()),
               .expected = "--allow-custom, if you trust it"};
 }
 
@@ -62,7 +63,7 @@ Result<SourceMap> source_map(const Target& target, std::span<const UOp> list) {
     std::string source = render(target, list, &added);
     std::vector<std::string_view> lines = lines_of(source);
     SourceMap out{{lines.begin(), lines.end()}, {}};
-    size_t next = 0;  // nodes print in order
+    size_t next = 0;  // where to search; nodes print in list order
     for (std::string_view text : added) {
       if (text.starts_with('\n')) text.remove_prefix(1);
       out.of_node.push_back(find_lines(lines, lines_of(text), next));
