@@ -63,7 +63,7 @@ UOp split_loop_ranges(KernelJob&, UOp sink) {
 template <UOp (*function)(UOp)>
 constexpr auto of_sink = [](auto&, UOp sink) { return function(sink); };
 
-// The rule sets of the rewrites inside a stage.
+// The rule sets of a row's nested rewrites (`inside`).
 template <const RuleSet& (*... sets)()>
 constexpr RuleSetFunction kInside[] = {sets...};
 constexpr std::span<const RuleSetFunction> kSimplify = kInside<symbolic, substitute_rules>;

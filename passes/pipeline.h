@@ -34,7 +34,7 @@ struct KernelJob {
 
 using RuleSetFunction = const RuleSet& (*)();
 
-// What other code needs to know of a stage besides its name.
+// Distinguishes the stages that other code treats specially. Code depends on a stage's kind, never on its name.
 enum class StageKind : uint8_t {
   Plain,
   Optimizer,   // applies the optimizer's opts; stages before it still see the loops of the AST

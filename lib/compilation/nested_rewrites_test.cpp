@@ -37,7 +37,7 @@ TEST_CASE("rewrites inside a stage have a name, and the stage's row lists their 
     Compilation compilation = begin(c, [&](Graph& graph) { set_observer(graph, &rewrites); });
     rewrites.compilation = &compilation;
     compilation.watch(&rewrites);
-    // stops where tinygrad refuses the record too
+    // a few records fail in a stage, as in tinygrad
     while (compilation.next() && compilation.next()->is_graph_stage()) (void)compilation.step();
     compilation.watch(nullptr);
   }

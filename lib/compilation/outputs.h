@@ -1,5 +1,5 @@
-// The outputs of a kernel: what is made of its fully rewritten graph after the last graph stage (linear list, source,
-// launch facts, machine code). One table, which dump, check and stages read.
+// The outputs of a kernel: all that is made from its fully rewritten graph (linear list, source, launch facts, machine
+// code). dump, check and stages read one table of them.
 #pragma once
 #include <optional>
 #include <span>

@@ -1,6 +1,6 @@
-// Random kernels through all stages: no crash, every stage's output well-formed, and the same linear list when a stage
-// is resumed from its text. A short run is a test; environment variables make it a long one or write the kernels for
-// tinygrad:
+// Runs random kernels through all stages. Checks that nothing crashes, that the result of each stage is well-formed,
+// and that resuming from a stage's text gives the same linear list. Environment variables make the test longer, or
+// write the kernels to a file that tinygrad can replay:
 //   TGC_FUZZ_SECONDS=600 build/release/bin/tgc_tests -tc='random kernels*'
 //   TGC_FUZZ_OUT=fuzz.jsonl build/release/bin/tgc_tests -tc='random kernels*'
 //   then scripts/tinygrad_export.py --replay fuzz.jsonl
@@ -23,7 +23,7 @@ using namespace tgc;
 namespace {
 
 const char* kTargets[] = {"CPU:CLANG", "CUDA:CUDA:sm_80"};
-constexpr uint64_t kOnceBroken[] = {10112};  // seeds that found something: tried first
+constexpr uint64_t kOnceBroken[] = {10112};  // seeds that have found bugs; run first
 
 Settings fixed_settings() {
   Settings settings;
@@ -34,11 +34,12 @@ Settings fixed_settings() {
 struct Ran {
   std::string problem;              // empty: none
   bool refused = false;
-  // the graphs as JSON, by stage: pyrender does not say all of a graph between expander and devectorize
+  // the graph after each stage, as JSON: pyrender cannot express all graphs between expander and devectorize
   std::vector<std::string> stages;
-  std::string list;
+  std::string list;                 // as print_uops prints it; the error if `refused`
 };
 
+// Returns the violation of the spec, if any; "" otherwise.
 std::string well_formed(UOp root, Spec spec, std::string_view stage) {
   auto violation = verify_graph(root, spec);
   return violation ? "after '" + std::string(stage) + "': " + violation->text() + "\n" : "";
@@ -87,7 +88,7 @@ void write_record(std::ofstream& file, uint64_t seed, const std::string& ast, st
 
 }  // namespace
 
-TEST_CASE("random kernels pass all stages, well-formed, and resume anywhere") {
+TEST_CASE("random kernels pass all stages well-formed, and resuming after a stage gives the same list") {
   const char *seconds = std::getenv("TGC_FUZZ_SECONDS"), *first = std::getenv("TGC_FUZZ_SEED"),
              *path = std::getenv("TGC_FUZZ_OUT");
   auto start = std::chrono::steady_clock::now();
@@ -112,7 +113,7 @@ TEST_CASE("random kernels pass all stages, well-formed, and resume anywhere") {
     CHECK(all.problem == "");
     refused += all.refused;
     if (all.refused) {
-      CHECK(all.list.find("stage '") == 0);  // names where
+      CHECK(all.list.find("stage '") == 0);  // errors name the stage
       continue;
     }
     int at = int(seed % all.stages.size());

@@ -34,8 +34,8 @@ StageGraphs run_kernel(const Case& c, Graph& common, Trial& trial) {
   return run(c, common, [&](Graph& graph) { set_trial(graph, &trial); });
 }
 
-TEST_CASE("shortcuts: each makes what the faithful way makes, and a fault in either is found") {
-  constexpr size_t kEnough = 12;  // cases for each shortcut
+TEST_CASE("shortcuts: the quick and the faithful way have equal results, and a fault in either is found") {
+  constexpr size_t kEnough = 12;  // number of cases to compare for each shortcut
   auto cases = all_cases();
   std::map<const Shortcut*, std::vector<const Case*>> taken_in;
   for (const Case& c : cases) {
@@ -76,7 +76,7 @@ TEST_CASE("shortcuts: each makes what the faithful way makes, and a fault in eit
   }
 }
 
-TEST_CASE("shortcuts: who watches sees what runs: the goldens, watched and not") {
+TEST_CASE("shortcuts: an observer does not change the graphs of any golden") {
   for (const Case& c : all_cases()) {
     INFO(c.record.id << "  " << c.record.target);
     Graph common;
@@ -87,7 +87,7 @@ TEST_CASE("shortcuts: who watches sees what runs: the goldens, watched and not")
   }
 }
 
-TEST_CASE("shortcuts: each has a name of its own and says where it is") {
+TEST_CASE("shortcuts: each has a unique name and the place of its definition") {
   auto all = shortcuts();
   REQUIRE(all.size() > 5);
   for (size_t i = 0; i < all.size(); i++) {

@@ -25,7 +25,7 @@ struct TypeName {
   std::string_view name;
 };
 
-// What distinguishes a language from plain C. Texts are printed as they are, except for the holes mentioned.
+// The differences of a language from plain C. Texts are printed as they are, except for the holes mentioned.
 struct Dialect {
   std::string_view kernel = "void";         // precedes the function's name; {}: the launch bounds
   // precede and follow the type of a pointer to global memory; the suffix in parameter lists only

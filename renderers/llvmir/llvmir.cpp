@@ -146,9 +146,9 @@ bool same_llvm_type(DType a, DType b) {
 }
 
 std::span<const LlvmRow> llvm_rows() {
-  // Holes. Of the node, or with a number of a source: $t its type, $e the type of its elements, $p the type it points
-  // to, $m its name without %, $r the ids of a RANGE. $i: the instruction of the op, $c: of a cast, $k: of a comparison
-  // with 0. $g: the gate of a load. $a: the first item of the arg. $v: the number of elements.
+  // Holes for the node, or for a source if a number follows: $t: type, $e: type of the elements, $p: type that it
+  // points to, $m: name without %, $r: ids of a RANGE. Holes for the node only: $i, $c, $k: instruction of the op, of a
+  // cast, of a comparison with 0; $g: gate of a load; $a: first item of the arg; $v: number of elements.
   static const LlvmRow rows[] = {
       // memory
       {Op::INDEX, "  $n = getelementptr inbounds $p, $t0 $0, $t1 $1"},

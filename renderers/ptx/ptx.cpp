@@ -99,9 +99,9 @@ bool print_endif(Ptx& p, UOp u) {
 }
 
 std::span<const PtxRow> ptx_rows() {
-  // Holes. Of the node, or with a number of a source: $t its register type, $w the width of that type, $h that type,
-  // with b16 for halves, $m its register without %. $v: the memory type of a variable. $d: the name of a parameter. $l:
-  // the size of the loop that an END ends.
+  // Holes for the node, or for a source if a number follows: $t: register type; $w: width of that type; $h: that type,
+  // but b16 for halves; $m: register without %. Holes for the node only: $v: memory type of a variable; $d: name of a
+  // parameter; $l: size of the loop that an END ends.
   static const PtxRow rows[] = {
       {Op::CONST, print_const},
       {Op::SPECIAL, print_special},

@@ -40,8 +40,8 @@ class Ptx : public TextRenderer {
   std::string head(std::string_view function_name);
 
   // ---- registers.cpp
-  // Handles a node whose value is in existing registers; returns false for other nodes. Only a STORE to a buffer in
-  // registers prints code.
+  // Handles a node that has no value, or whose value is in existing registers; returns false for other nodes. Only a
+  // STORE to a buffer in registers prints code.
   bool stands_for_registers(UOp u);
   void name_node(UOp u);                    // gives the node new registers
   void share(UOp u, UOp from);              // gives `u` the registers of `from`
