@@ -1,5 +1,6 @@
 // Phase 2 of the symbolic rules, applied by simplify(): combines terms, folds comparisons, bounds and casts.
 // Mirrors tinygrad uop/symbolic.py: lt_folding, canonicalize_simplex, commutative, symbolic.
+#include "lib/rewrite/rewrite.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
