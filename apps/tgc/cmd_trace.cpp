@@ -42,7 +42,7 @@ class Tracer {
  private:
   void prepare() {
     auto choices =
-        choices_of_rows([](const StageRow& row) { return has_rewrites(row) && (!row.output || row.name == "linear"); });
+        choices_of_rows([](const StageRow& row) { return has_rewrites(row) && (!row.output || row.is(OutputKind::List)); });
     choices.push_back({"all", "", "", false});
     // a recording of another release has stages and rules of its own
     const bool elsewhere = !(o_.stage + o_.rule).empty() && !producer_elsewhere(o_.input).empty();
