@@ -35,8 +35,8 @@ std::span<const BeamSettingInfo> all_beam_settings() { return kSettings; }
 
 std::string beam_variables_text() {
   std::string out =
-      "tinygrad's variables of the kernel search (`tgc beam`); --set NAME=VALUE overrides the environment. With BEAM=N\n"
-      "`tgc run`, `dump` and `bench` use the stored results, from TGC_BEAM_DB or beam.db in the cache folder:\n";
+      "tinygrad's variables of the kernel search (`tgc beam`); --set NAME=VALUE overrides the environment. With\n"
+      "BEAM=N `tgc run`, `dump` and `bench` use the stored results, from TGC_BEAM_DB or the cache folder's beam.db:\n";
   for (const BeamSettingInfo& s : kSettings) {
     char line[160];
     std::snprintf(line, sizeof line, "  %s=%g", std::string(s.name).c_str(), s.default_value);
