@@ -1,4 +1,4 @@
-// What makes the process end with exit code 0, 1 or 2 and a message, whatever fails.
+// Makes the process end with exit code 0, 1 or 2 and a message, whatever fails.
 #pragma once
 
 namespace tgc {

@@ -31,7 +31,7 @@ struct Candidate {
   std::string why;                         // the error, if Refused
 };
 
-// What identifies the code of a candidate.
+// The digest by which candidates with equal code are found.
 enum class Identity : uint8_t { Binary, Source, None };
 
 struct CandidateSpec {

@@ -23,7 +23,7 @@ struct LayoutInput {
   const int32_t* want_row = nullptr;    // the wanted row; -1: none
   int32_t longest = 4;                  // an edge over more rows becomes a stub
   float gap = 12;                       // minimum distance of neighbours in a row
-  // Nodes with a `want` never move; new nodes go where there is room, even if a source is then below its user. Such an
+  // Nodes with a `want` never move; new nodes go where there is room, even if a source is then below its user; that
   // edge becomes a stub.
   bool strict = false;
 };

@@ -1,5 +1,5 @@
-// What a repro bundle says besides its graph (lib/view/bundle_facts.h): what goes wrong with it, who knows better, who
-// is to blame, and with which arrays.
+// Shows the contents of a repro bundle besides its graph (lib/view/bundle_facts.h): the failure, the oracle, the
+// culprit and the arrays.
 import {counted} from "./amounts.js";
 import {plain} from "./data.js";
 import {element, link} from "./list.js";
@@ -9,7 +9,7 @@ const kSymptoms = {wrong: "another result than expected", crash: "the kernel die
   differs: "another text at a stage than tinygrad's", endless: "a rewrite that does not end",
   refused: "a stage or the renderer refuses the graph", compile: "the compiler refuses the source",
   cmd: "a command says so"};
-const kListed = 12;  // of an array, in a line
+const kListed = 12;  // values of an array per line
 
 /** @param {HTMLElement[]} out @param {App} app */
 export function showBundle(out, app) {

@@ -1,4 +1,4 @@
-// Everything that can be done, in one table: each command has a key, and the list of them can be clicked, too.
+// The table of commands. Each has a key, and the list of commands can be clicked.
 import {element} from "./list.js";
 import {addressOf} from "./state.js";
 import {nodesOfKernels} from "./made.js";
@@ -78,7 +78,7 @@ export const kCommands = [
 
 /** @param {App} app */
 export function installCommands(app) {
-  // for tests, and whoever looks at the page with a debugger
+  // for tests and debuggers
   Object.assign(window, {theApp: app, kCommands, svgOf, dotOf, nodesOfKernels});
   let kept = null;
   try { kept = localStorage.getItem("tgc-view-theme"); } catch { /* a page from the disk may not keep anything */ }
@@ -98,7 +98,7 @@ export function installCommands(app) {
   document.getElementById("graph-button").addEventListener("click", () => showGraphs(app));
 }
 
-// One after the other: what a key means may depend on where the one before it led.
+// Runs keys one after the other, because the effect of a key depends on the state after the one before.
 let obeyed = Promise.resolve();
 /** @param {App} app @param {Command} command */
 function obey(app, command) {

@@ -1,4 +1,4 @@
-// What is known of the selected node: itself, its sources and users, where it comes from and what becomes of it.
+// The details of the selected node: its facts, sources and users, its origin and its replacements.
 import {showBundle} from "./bundle.js";
 import {element, link} from "./list.js";
 import {counted, inTime} from "./amounts.js";
@@ -6,7 +6,7 @@ import {plain} from "./data.js";
 import {isValue, valueText} from "./values.js";
 import {nodeOf} from "./made.js";
 
-const kMostListed = 40;  // nodes of a list
+const kMostListed = 40;  // maximum nodes of a list
 
 /** One line for a node: "#12 ADD index". */
 export function nodeTitle(graph, n) {
@@ -51,7 +51,7 @@ export function showDetails(home, app) {
   home.replaceChildren(...out);
 }
 
-// "12 nodes: 5 MUL, 3 ADD", the most frequent ops first.
+// Returns "12 nodes: 5 MUL, 3 ADD", the most frequent ops first.
 function opsOf(graph, nodes) {
   const counts = new Map(), boxes = nodes.filter((n) => !isValue(graph, n));
   for (const n of boxes) counts.set(graph.opName(n), (counts.get(graph.opName(n)) || 0) + 1);
@@ -77,7 +77,7 @@ function nodeList(out, app, title, nodes) {
 const kKinds = {rule: "", part: "a part of what came by ", sources: "with the sources that its sources became",
   stage: "made by the stage itself"};
 
-// Of a KERNEL: its graph, and its own way through the pipeline.
+// Shows a KERNEL's graph and links to its own compilation.
 function kernelOf(out, app, n) {
   const ast = app.graph.inner.get(n), item = app.graph.kernels.indexOf(ast);
   const g = app.index.graphs.findIndex((x) => x.numbers.includes(item));
@@ -85,7 +85,7 @@ function kernelOf(out, app, n) {
   if (g >= 0) out.push(link("open " + plain(app.index.graphs[g].name) + " in its pipeline", () => app.openGraph(g)));
 }
 
-// Of two graphs beside each other: all that is not in both.
+// Lists the nodes that are not in both of two graphs.
 function allDifferences(out, app) {
   const {diff} = app.scene, {graph} = app, list = element("ul");
   if (!diff) return;
@@ -103,7 +103,7 @@ function allDifferences(out, app) {
   if (all.length) out.push(element("h3", "", "what differs"), list);
 }
 
-// Beside the other graph: what is not as it was.
+// Lists the differences of a node between the two graphs.
 function whatDiffers(out, app, n) {
   const {diff} = app.scene;
   if (!diff) return;
@@ -155,7 +155,7 @@ function whatBecomes(out, app) {
   out.push(element("h3", "", "what becomes of it, in the end" + (lit.size > 12 ? " (" + lit.size + ")" : "")), list);
 }
 
-// What a bisection found.
+// Shows the result of a bisection.
 function accusation(out, app) {
   const {accused} = app.index.graphs[app.state.g];
   if (!accused) return;
@@ -173,7 +173,7 @@ function accusation(out, app) {
   if (place) out.push(link("to that rewrite", () => app.go({...place, d: -1, n: -1})));
 }
 
-// Of a rewrite: both sides of it.
+// Shows both sides of a rewrite.
 function rewriteOverview(app) {
   const {graph, state} = app, stage = graph.stages[state.s - 1], r = stage.rewrites[state.r];
   const rule = graph.rules[r.rule];

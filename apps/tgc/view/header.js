@@ -1,4 +1,4 @@
-// What stands above the graph: which graph, which place or rewrite of it, what is found; and the ranges below it.
+// The header: the graph, the place or rewrite, the search results; and the ranges below it.
 import {counted, inTime} from "./amounts.js";
 import {colorOfRange} from "./colors.js";
 import {plain} from "./data.js";

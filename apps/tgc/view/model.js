@@ -1,11 +1,11 @@
-// The model: its schedule as a timeline and as a list, its memory over time.
+// The model view: the schedule as a timeline and as a list, and memory over time.
 import {amount, counted, inTime} from "./amounts.js";
 import {memoryPlan, timeline} from "./charts.js";
 import {element} from "./list.js";
 import {plain} from "./data.js";
 import {nodesOfKernels} from "./made.js";
 
-// What the estimate goes by: a common desktop's memory and arithmetic.
+// The estimate assumes the memory bandwidth and arithmetic of a common desktop.
 const kBytesPerSecond = 40e9, kOpsPerSecond = 200e9;
 
 /** An item of the schedule. `graph`: its kernel's, -1: none; `estimate` and `measured` in seconds, 0: not measured.

@@ -1,4 +1,4 @@
-// The list at the left: the stages, and below the one that is looked at its rewrites.
+// The list of stages, with the rewrites of the current stage.
 import {RowList, element} from "./list.js";
 import {counted} from "./amounts.js";
 import {plain} from "./data.js";
