@@ -1,33 +1,37 @@
-"""Records what a program compiles with any tinygrad from 0.11 on: every rewrite of a graph by its name, with the graph
-that it left, as JSON. It stands at graph_rewrite and at the functions that begin a kernel or a schedule, and knows no
-stage by its name; what only one release has is in the tables below."""
-import contextlib, importlib, io, os, sys, threading
+"""Records any tinygrad from 0.11 on: every named rewrite of a graph is a stage, and each graph is kept as its nodes.
+
+Replaces graph_rewrite and the functions that begin a kernel or a schedule. It knows no stage by name; the tables below
+hold what differs between releases.
+"""
+import contextlib, importlib, io, os, threading
 
 from tgc_export.graphs import graph_text
-from tgc_export.jit import JitWatch
-from tgc_export.matches import noting_rewrite, recorded
-from tgc_export.records import metadata_list, target_of
-from tgc_export.recorder import Recorder, lines_of_program, on_import, watch_metadata
+from tgc_export.hooks import call_on_import, program_lines, replace_everywhere
+from tgc_export.jit import JitRecorder
+from tgc_export.matches import matches_json, rewrite_with_callback
+from tgc_export.metadata import metadata_list, watch_metadata
+from tgc_export.recorder import Recorder
+from tgc_export.records import target_of
 
-# Where kernels and schedules begin, in each release that has it: (module, function).
+# The functions that begin a kernel or a schedule, in each release that has them: (module, function).
 KERNELS = [("tinygrad.codegen", "do_to_program"), ("tinygrad.codegen", "get_program"),
            ("tinygrad.engine.realize", "get_program")]
 SCHEDULES = [("tinygrad.callify", "transform_to_call"), ("tinygrad.tensor", "transform_to_call"),
              ("tinygrad.schedule", "create_linear_with_vars"),
              ("tinygrad.engine.schedule", "complete_create_schedule_with_vars"),
              ("tinygrad.schedule.kernelize", "get_kernelize_map"), ("tinygrad.schedule.rangeify", "get_rangeify_map")]
-# What a rule of a schedule's calls, and whose rewrites are stages too.
+# Functions that a rule of a schedule calls, whose own rewrites are stages too.
 INNER = [("tinygrad.schedule.rangeify", "get_kernel_graph")]
-# Rewrites that answer a question and make no stage.
-QUESTIONS = {"simplify", "reshape", "pad", "shrink", "minimum_valid", "valid", "process UPat", "compile UPat", "contiguous_view_offset", "swap remove tags"}
-# Settings that change nothing of what is made.
-QUIET = {"DEBUG", "VIZ", "PROFILE", "PROFILE_VALUE", "TRACEMETA", "SPEC", "CHECK_OOB", "IGNORE_OOB", "CAPTURING", "TRACK_MATCH_STATS",
-         "REWRITE_STACK_LIMIT", "PROCESS_REPLAY", "CAPTURE_PROCESS_REPLAY", "CACHELEVEL", "CCACHE", "DEV", "BEAM", "JIT",
-         "JITBEAM", "PARALLEL", "SCACHE", "ALLOW_DEVICE_USAGE", "PICKLE_BUFFERS", "LOG", "NO_COLOR"}
+# Rewrites that compute a property of a graph and are not stages.
+QUERIES = {"simplify", "reshape", "pad", "shrink", "minimum_valid", "valid", "process UPat", "compile UPat", "contiguous_view_offset", "swap remove tags"}
+# Settings that do not change what is compiled.
+NEUTRAL_SETTINGS = {"DEBUG", "VIZ", "PROFILE", "PROFILE_VALUE", "TRACEMETA", "SPEC", "CHECK_OOB", "IGNORE_OOB", "CAPTURING", "TRACK_MATCH_STATS",
+                    "REWRITE_STACK_LIMIT", "PROCESS_REPLAY", "CAPTURE_PROCESS_REPLAY", "CACHELEVEL", "CCACHE", "DEV", "BEAM", "JIT",
+                    "JITBEAM", "PARALLEL", "SCACHE", "ALLOW_DEVICE_USAGE", "PICKLE_BUFFERS", "LOG", "NO_COLOR"}
 
 
 class Scope:
-  """A kernel or a schedule while it is made: the graphs that its rewrites leave, in order."""
+  """One kernel or schedule while tinygrad makes it: the graphs after its rewrites, in order."""
 
   def __init__(self, producer, root, letters):
     self.producer, self.letters, self.depth, self.last, self.stages = producer, letters, 0, root, []
@@ -36,140 +40,134 @@ class Scope:
   def add(self, name, graph):
     same = graph is self.last
     stage = {"name": name, "same": True} if same else {"name": name, "ir": graph_text(graph, self.producer)}
-    if self.letters and not same: stage["letters"] = printed(graph)
+    if self.letters and not same: stage["letters"] = print_graph(graph)
     self.stages.append(stage)
     self.last = graph
 
 
-def printed(graph):
-  """What tinygrad's own pyrender prints; None where it fails."""
+def print_graph(graph):
+  """Returns the text of the release's own pyrender; None if it fails."""
   from tinygrad.uop import ops
   try: return (getattr(ops, "pyrender", None) or importlib.import_module("tinygrad.uop.render").pyrender)(graph)
   except Exception: return None
 
 
-class AnyRecorder(Recorder):
-  """`options`: as Recorder's, and rewrites: whether every match is kept."""
+class GraphRecorder(Recorder):
+  """Takes Recorder's options and: version (tinygrad's), rewrites (record every match of a rule), letters (record the
+  text of the release's pyrender)."""
 
   def __init__(self, options, is_child=False):
     super().__init__(options, is_child)
-    self.letters, self.tracks = options.get("letters", False), options.get("rewrites", False)
-    self.version, self.here = options["version"], threading.local()
-    self.producer = f"tinygrad {self.version}"
-    self.writer.producer, self.names = self.producer, {}  # of the watched functions
+    self.letters, self.records_matches = options.get("letters", False), options.get("rewrites", False)
+    self.version, self.thread = options["version"], threading.local()  # thread.scope: the scope that is being recorded
+    self.producer = self.writer.producer = f"tinygrad {self.version}"
+    self.function_names = {}  # watched function: its name
 
-  # -- settings: the release's own
+  # -- settings of this release
 
   def context_vars(self):
     from tinygrad.helpers import ContextVar
-    return {k: v for k, v in ContextVar._cache.items() if k not in QUIET}
+    return {k: v for k, v in ContextVar._cache.items() if k not in NEUTRAL_SETTINGS}
 
   def note_settings(self):
-    known = self.context_vars()
-    self.usual_vars = {k: v.value for k, v in known.items()}
-    self.usual = {k: os.environ[k] for k in known if os.environ.get(k, "") != ""}
+    context_vars = self.context_vars()
+    self.initial_vars = {k: v.value for k, v in context_vars.items()}
+    self.header_settings = {k: os.environ[k] for k in context_vars if os.environ.get(k, "") != ""}
 
-  def own_settings(self):
-    now = {k: v.value for k, v in self.context_vars().items()}
-    return {k: str(value) for k, value in now.items() if value != self.usual_vars.get(k, value)}
+  own_settings = Recorder.changed_vars
 
-  # -- tinygrad's functions, watched
+  # -- tinygrad's functions
 
   def watch(self):
     import tinygrad.uop.ops as ops
     self.note_settings()
     rewrite = ops.graph_rewrite
-    self.replace_everywhere(rewrite, self.watched_rewrite(rewrite))
-    if self.version.startswith("0.11"):  # whose schedules are made by rewrites that tell what became of each node
+    replace_everywhere(rewrite, self.watched_rewrite(rewrite))
+    if self.version.startswith("0.11"):  # its schedules use graph_rewrite_map, which returns what became of each node
       rewrite_map = ops.graph_rewrite_map
-      self.replace_everywhere(rewrite_map, self.watched_rewrite(rewrite_map, lambda made, sink: made[sink]))
+      replace_everywhere(rewrite_map, self.watched_rewrite(rewrite_map, lambda made, sink: made[sink]))
     if self.version.startswith("0.12"): watch_metadata()
-    if self.tracks: ops.PatternMatcher.rewrite = noting_rewrite(self.note_match)
-    for table, record in ((KERNELS, self.kernel), (SCHEDULES, self.schedule), (INNER, self.inner)):
+    if self.records_matches: ops.PatternMatcher.rewrite = rewrite_with_callback(self.add_match)
+    for table, record in ((KERNELS, self.record_kernel), (SCHEDULES, self.record_schedule), (INNER, self.record_inner)):
       for module, name in table:
-        on_import(module, lambda m, name=name, record=record: self.watch_function(m, name, record))
-    JitWatch(self).watch()
-
-  @staticmethod
-  def replace_everywhere(old, new):
-    for module in [m for name, m in sys.modules.items() if name.split(".")[0] == "tinygrad" and m is not None]:
-      for name, value in list(vars(module).items()):
-        if value is old: setattr(module, name, new)
+        call_on_import(module, lambda m, name=name, record=record: self.watch_function(m, name, record))
+    JitRecorder(self).watch()
 
   def watch_function(self, module, name, record):
     function = vars(module).get(name)
-    if function is None or getattr(function, "tgc", False): return
+    if function is None or getattr(function, "watched_by_tgc", False): return
     def watched(*args, **kwargs): return record(function, *args, **kwargs)
-    watched.tgc, self.names[function] = True, name
-    self.replace_everywhere(function, watched)
+    watched.watched_by_tgc, self.function_names[function] = True, name
+    replace_everywhere(function, watched)
 
   def watched_rewrite(self, rewrite, graph_of=lambda made, sink: made):
     def call(sink, *args, **kwargs):
-      scope = getattr(self.here, "scope", None)
+      scope = self.scope()
       if scope is None: return rewrite(sink, *args, **kwargs)
       scope.depth += 1
       try: result = rewrite(sink, *args, **kwargs)
       finally: scope.depth -= 1
       name = kwargs.get("name") or ""
-      if scope.depth == 0 and name and name not in QUESTIONS and not name.startswith("View"):
+      if scope.depth == 0 and name and name not in QUERIES and not name.startswith("View"):
         try: scope.add(name, graph_of(result, sink))
-        except Exception: self.failed(f"graph after '{name}'")
+        except Exception: self.report_failure(f"graph after '{name}'")
       return result
     return call
 
-  def note_match(self, place, before, after):
-    scope = getattr(self.here, "scope", None)
-    if scope is not None: scope.matches.append((len(scope.stages), place, before, after))
+  def add_match(self, location, before, after):
+    scope = self.scope()
+    if scope is not None: scope.matches.append((len(scope.stages), location, before, after))
+
+  def scope(self): return getattr(self.thread, "scope", None)
 
   @contextlib.contextmanager
-  def begun(self, root):
-    outer = getattr(self.here, "scope", None)
-    self.here.scope = scope = Scope(self.producer, root, self.letters)
+  def new_scope(self, root):
+    outer = self.scope()
+    self.thread.scope = scope = Scope(self.producer, root, self.letters)
     try: yield scope
-    finally: self.here.scope = outer
+    finally: self.thread.scope = outer
 
   # -- kernels
 
-  def kernel(self, function, ast, renderer=None, *args, **kwargs):
+  def record_kernel(self, function, ast, renderer=None, *args, **kwargs):
     if ast.op.name == "PROGRAM": return function(ast, renderer, *args, **kwargs)
     result, error = None, None
-    with self.begun(ast) as scope:
+    with self.new_scope(ast) as scope:
       try: result = function(ast, renderer, *args, **kwargs)
       except Exception as e: error = e
     with self.lock:
-      try: self.keep_kernel(scope, ast, renderer, result, error)
-      except Exception: self.failed("kernel")
+      try: self.write_kernel(scope, ast, renderer, result, error)
+      except Exception: self.report_failure("kernel")
     if error is not None: raise error
     return result
 
-  def keep_kernel(self, scope, ast, renderer, result, error):
+  def write_kernel(self, scope, ast, renderer, result, error):
     settings, target = self.own_settings(), self.target_of(renderer)
-    key = ast.key, repr(ast.arg), target, tuple(settings.items())
-    if key in self.known: return
-    self.known.add(key)
-    same = key[:2]
-    if same not in self.ids: self.ids[same] = f"{self.name()}.{len(self.ids)}"
-    record = {"id": self.ids[same], "target": target, "nodes": len(ast.toposort()), "ast": graph_text(ast, self.producer)}
+    identity = ast.key, repr(ast.arg)
+    key = *identity, target, tuple(settings.items())
+    if key in self.recorded: return
+    self.recorded.add(key)
+    record = {"id": self.kernel_id(identity), "target": target, "nodes": len(ast.toposort()), "ast": graph_text(ast, self.producer)}
     if error is not None: record["error"] = repr(error)
     else: record |= self.program_of(result)
     record["stages"] = scope.stages
-    if scope.matches: record["rewrites"] = recorded(scope.matches)
-    if callers := lines_of_program(): record["asked_by"] = callers
-    named = [{"name": "kernel", "caller": callers[0]}] if callers else None
-    self.write("kernel", record, settings, self.metadata.get(ast.key) or named)
+    if scope.matches: record["rewrites"] = matches_json(scope.matches)
+    if callers := program_lines(): record["asked_by"] = callers
+    caller_metadata = [{"name": "kernel", "caller": callers[0]}] if callers else None
+    self.write("kernel", record, settings, self.metadata.get(ast.key) or caller_metadata)
 
   @staticmethod
   def target_of(renderer):
     target = getattr(renderer, "target", None)
     arch = getattr(target, "arch", "") or getattr(renderer, "arch", "")
     if target is None: return target_of(renderer)
-    class Named: pass
-    named = type(type(renderer).__name__, (Named,), {"__module__": type(renderer).__module__})()
-    named.device, named.arch = target.device, arch if isinstance(arch, str) and target.device not in ("CPU",) else None
-    return target_of(named).rstrip(":")
+    # Newer releases keep device and architecture in renderer.target: pass them on in an object of a class of that name.
+    stand_in = type(type(renderer).__name__, (), {"__module__": type(renderer).__module__})()
+    stand_in.device, stand_in.arch = target.device, arch if isinstance(arch, str) and target.device != "CPU" else None
+    return target_of(stand_in).rstrip(":")
 
   def program_of(self, result):
-    """Source, listing and launch facts: of a PROGRAM node, or of a ProgramSpec before 0.13."""
+    """Returns source, listing and launch facts of a PROGRAM node, or of a ProgramSpec (releases before 0.13)."""
     def text(x): return x.render() if hasattr(x, "render") else str(x)
     def sizes(s): return None if s is None else [x if isinstance(x, int) else text(x) for x in s]
     if not hasattr(result, "toposort"):
@@ -198,34 +196,34 @@ class AnyRecorder(Recorder):
 
   # -- schedules
 
-  def inner(self, function, *args, **kwargs):
-    scope = getattr(self.here, "scope", None)
+  def record_inner(self, function, *args, **kwargs):
+    scope = self.scope()
     if scope is None: return function(*args, **kwargs)
     depth, scope.depth = scope.depth, 0
     try: return function(*args, **kwargs)
     finally: scope.depth = depth
 
-  def schedule(self, function, sink, *args, **kwargs):
+  def record_schedule(self, function, sink, *args, **kwargs):
     if not hasattr(sink, "toposort"): return function(sink, *args, **kwargs)
     result, error = None, None
-    with self.begun(sink) as scope:
+    with self.new_scope(sink) as scope:
       try: result = function(sink, *args, **kwargs)
       except Exception as e: error = e
     with self.lock:
-      try: self.keep_schedule(scope, sink, self.names[function], result, error)
-      except Exception: self.failed("schedule")
+      try: self.write_schedule(scope, sink, self.function_names[function], result, error)
+      except Exception: self.report_failure("schedule")
     if error is not None: raise error
     return result
 
-  def keep_schedule(self, scope, sink, what, result, error):
+  def write_schedule(self, scope, sink, function_name, result, error):
     if len(scope.stages) < 2 and error is None: return
-    record = {"id": f"{self.name()}.{self.schedules}", "what": what, "device": self.device_of(sink),
+    record = {"id": f"{self.id_prefix()}.{self.schedules}", "what": function_name, "device": self.device_of(sink),
               "nodes": len(sink.toposort()), "ast": graph_text(sink, self.producer), "stages": scope.stages}
     self.schedules += 1
-    if callers := lines_of_program(): record["asked_by"] = callers
+    if callers := program_lines(): record["asked_by"] = callers
     if error is not None: record["error"] = repr(error)
     else: record["kernels"] = self.kernels_of(scope, result)
-    if scope.matches: record["rewrites"] = recorded(scope.matches)
+    if scope.matches: record["rewrites"] = matches_json(scope.matches)
     self.write("tensor", record, self.own_settings())
 
   @staticmethod
@@ -236,13 +234,13 @@ class AnyRecorder(Recorder):
     return ""
 
   def kernels_of(self, scope, result):
-    """The kernels in order with their buffers, numbered by first use."""
+    """Returns the kernels of a schedule in order, with their buffers numbered by first use."""
     numbers, out = {}, []
     def use(base, offset, size, dtype):
       return {"base": numbers.setdefault(base, len(numbers)), "offset": offset, "size": int(size), "dtype": str(dtype)}
     linear = result[0] if isinstance(result, tuple) and result else result
     if getattr(getattr(linear, "op", None), "name", "") == "LINEAR":
-      if not linear.src and getattr(scope.last.op, "name", "") == "LINEAR": linear = scope.last  # the JIT took it
+      if not linear.src and getattr(scope.last.op, "name", "") == "LINEAR": linear = scope.last  # a JIT took the calls out of the result
       for call in linear.src:
         if not call.src: continue
         bufs = []
