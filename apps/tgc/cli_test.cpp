@@ -313,7 +313,7 @@ TEST_CASE("cli: bad input gives one message and exit code 2") {
   trouble("dump " + put("parens", std::string(10 << 20, '(')), "parens:1:1: found '(', expected a statement");
   if (!tgc::kThreadSanitized)
     trouble("dump " + put("parens2", "a = " + std::string(10 << 20, '(')),
-            "parens2:1:262149: more than 262144 brackets in brackets");
+            "parens2:1:262149: more than 262144 levels of nested brackets");
   const std::string plain = put("plain.uop", "ast = UOp.const(dtypes.int, 1).sink()\n");
   trouble("reduce --while='cmd true' -o never.json " + plain,
           "--while=cmd true would say the same of every graph, expected {}");

@@ -41,11 +41,11 @@ class ValueComparison {
 
   std::string compare(const std::string& name, const Value& actual, const onnx::ValueProto& expected) {
     if (expected.kind == onnx::ValueProto::Kind::None)
-      return actual.is_none() ? "" : name + " is there, nothing was expected";
-    if (actual.is_none()) return name + " is not there";
+      return actual.is_none() ? "" : name + " has a value, expected none";
+    if (actual.is_none()) return name + " has no value";
     if (expected.kind == onnx::ValueProto::Kind::Sequence) return sequence(name, actual, expected);
     if (expected.tensor.type == onnx::Type::String) return strings(name, actual, expected.tensor);
-    if (!actual.is_tensor()) return name + " is no tensor of numbers";
+    if (!actual.is_tensor()) return name + " is not a numeric tensor";
     const Array& a = arrays_[at_++];
     Array e = onnx::array_of(expected.tensor);
     if (a.dtype() != e.dtype() || !std::equal(a.shape().begin(), a.shape().end(), e.shape().begin(), e.shape().end())) {
@@ -61,7 +61,7 @@ class ValueComparison {
 
  private:
   std::string sequence(const std::string& name, const Value& actual, const onnx::ValueProto& expected) {
-    if (!actual.is_sequence()) return name + " is no sequence";
+    if (!actual.is_sequence()) return name + " is not a sequence";
     if (actual.items().size() != expected.items.size())
       return name + " has " + std::to_string(actual.items().size()) + " items, expected " +
              std::to_string(expected.items.size());
@@ -71,7 +71,7 @@ class ValueComparison {
     return out;
   }
   static std::string strings(const std::string& name, const Value& actual, const onnx::TensorProto& expected) {
-    if (!actual.is_strings()) return name + " is no tensor of strings";
+    if (!actual.is_strings()) return name + " is not a string tensor";
     auto& s = actual.strings();
     if (s.shape != expected.dims)
       return name + " has the shape " + shape_text(s.shape) + ", expected " + shape_text(expected.dims);

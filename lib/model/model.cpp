@@ -74,7 +74,7 @@ class Checker {
     }
     nodes(g.nodes, names, opsets, depth);
     for (auto& o : g.outputs)
-      if (!names.contains(o.name)) trouble("nothing makes the output '" + o.name + "'");
+      if (!names.contains(o.name)) trouble("no node defines the output '" + o.name + "'");
   }
 
   // Checks that the nodes are in topological order, that their ops are supported, and that no value is defined twice.
@@ -89,13 +89,14 @@ class Checker {
       for (auto& i : n.inputs) {
         if (i.empty() || names.contains(i)) continue;
         trouble(n.label() + " needs '" + i + "', which " +
-                (later.contains(i) ? "a later node makes: the graph has a cycle or is out of order" : "nothing makes"));
+                (later.contains(i) ? "a later node defines: the graph has a cycle or is out of order"
+                                   : "no node defines"));
       }
       for (auto& a : n.attributes)
         if (a.g) graph(*a.g, &names, opsets, depth + 1);
       for (auto& o : n.outputs) {
         if (!o.empty() && !made_here.insert(o).second)
-          trouble(n.label() + " makes '" + o + "', which another node makes too");
+          trouble(n.label() + " defines '" + o + "', which another node defines too");
         names.own.insert(o);
       }
     }
@@ -312,7 +313,7 @@ Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const 
   Values out;
   for (auto& name : outputs) {
     const Value* v = find(name);
-    if (!v) throw Failure("nothing makes the output '" + name + "'");
+    if (!v) throw Failure("no node defines the output '" + name + "'");
     out.push_back(*v);
   }
   scopes_.pop_back();
@@ -325,7 +326,7 @@ Values ModelBuilder::run_node(const onnx::NodeProto& node, const std::map<std::s
   Values inputs;
   for (auto& name : node.inputs) {
     const Value* v = name.empty() ? nullptr : find(name);
-    if (!name.empty() && !v) throw Failure("nothing makes its input '" + name + "'");
+    if (!name.empty() && !v) throw Failure("no node defines its input '" + name + "'");
     inputs.push_back(v ? *v : Value());
   }
   if (auto* function = find_function(model_, node)) return run_function(*function, node, inputs);

@@ -106,7 +106,7 @@ std::string external_path(const TensorProto& t, const std::string& folder) {
   fs::path wanted = fs::path(t.location);
   if (t.location.empty() || wanted.is_absolute())
     throw Failure("tensor '" + t.name + "': its data are in '" + t.location +
-                  "', which is no path in the model's folder");
+                  "', which is not a relative path in the model's folder");
   fs::path at = fs::weakly_canonical(base / wanted, error);
   auto [rest, mismatch] = std::mismatch(base.begin(), base.end(), at.begin(), at.end());
   if (error || rest != base.end())

@@ -30,7 +30,7 @@ class Reader {
       }
     }
     if (!has_graph) r.fail("the model has no graph");
-    if (out.opsets.empty()) r.fail("the model does not say which opset it is of");
+    if (out.opsets.empty()) r.fail("the model has no opset version");
     return out;
   }
 

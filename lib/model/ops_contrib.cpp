@@ -32,7 +32,7 @@ Values embed_layer_normalization(OpCall& c) {
   };
   Tensor positions = c.has(8) ? c.tensor(8) : Tensor::arange(c.graph(), ids.size(1)).unsqueeze(0).expand(ids.shape());
   Tensor sum = rows(ids, words) + rows(positions, places);
-  if (c.has(1) != c.has(4)) throw Failure("segments and their table come together");
+  if (c.has(1) != c.has(4)) throw Failure("segment ids and their table must be given together");
   if (c.has(4)) sum = sum + rows(c.tensor(1), c.tensor(4));
   Tensor y = sum.layernorm({-1}, c.attr_float("epsilon", 1e-12));
   if (c.has(5)) y = y * c.tensor(5);

@@ -63,7 +63,8 @@ Values loop(OpCall& c) {
     }
     auto& type = body.outputs[1 + state + j].type;  // no iteration: an empty tensor of the body's declared type
     auto dtype = onnx::dtype_of(type.elem);
-    if (!dtype || !type.shape) throw Failure("the loop runs no time, and its body does not say what it would give");
+    if (!dtype || !type.shape)
+      throw Failure("the loop runs 0 times, and its body does not declare the type and shape of its outputs");
     Ints shape{0};
     for (auto& d : *type.shape) shape.push_back(d.value.value_or(0));
     carried.push_back(Tensor::buffer(c.graph(), shape, *dtype));
@@ -96,7 +97,7 @@ Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Va
   }
   for (size_t j = 0; j < s.outputs; j++) {
     if (s.out_reverse[j]) std::reverse(stacked[j].begin(), stacked[j].end());
-    if (stacked[j].empty()) throw Failure("a scan over nothing");
+    if (stacked[j].empty()) throw Failure("a scan over 0 steps has no outputs to stack");
     state.push_back(Tensor::stack(stacked[j], s.out_axes[j]));
   }
   return state;

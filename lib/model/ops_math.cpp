@@ -66,7 +66,7 @@ Tensor shift(OpCall& c) {
 double number_of(const std::string& text) {
   char* end = nullptr;
   double v = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end) throw Failure("'" + text + "' is no number");
+  if (text.empty() || *end) throw Failure("'" + text + "' is not a number");
   return v;
 }
 

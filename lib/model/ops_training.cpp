@@ -13,7 +13,7 @@ namespace {
 template <class Update>
 Values each_group(OpCall& c, size_t kinds, Update update) {
   if (c.num_inputs() < 2 + kinds || (c.num_inputs() - 2) % kinds)
-    throw Failure("its inputs are no groups of " + std::to_string(kinds));
+    throw Failure("its inputs do not form groups of " + std::to_string(kinds));
   size_t groups = (c.num_inputs() - 2) / kinds;
   std::vector<Tensors> made(kinds - 1);  // outputs by kind; gradients have none
   for (size_t g = 0; g < groups; g++) {

@@ -94,7 +94,7 @@ ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, 
     std::vector<WantedArray> wanted;
     for (size_t i = 0; i < parts.graphs.size(); i++) {
       const Tensor& t = tensors[parts.which[i]];
-      if (schedule.outputs[i].empty()) throw Failure("a tensor that no kernel makes");
+      if (schedule.outputs[i].empty()) throw Failure("no kernel computes a requested tensor");
       wanted.push_back({schedule.outputs[i][0], t.dtype(), t.shape()});
     }
     out = std::move(runner.run(schedule, tensor_state(graph).data, wanted, options).value_or_throw());

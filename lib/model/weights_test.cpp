@@ -67,9 +67,9 @@ TEST_CASE("weights: an invalid safetensors file gives an error that says what is
   says("", "ends inside the length of its header");
   says(std::string("\x40\0\0\0\0\0\0\0{}", 10), "its header should have 64 bytes, the file has 2 more");
   says(std::string(8, '\xff') + "{}", "its header should have 18446744073709551615 bytes");
-  says(safetensors("[1]", ""), "no JSON object");
-  says(safetensors(R"({"a":)", ""), "no JSON object");
-  says(safetensors(std::string(5000, '['), ""), "no JSON object");
+  says(safetensors("[1]", ""), "not a JSON object");
+  says(safetensors(R"({"a":)", ""), "not a JSON object");
+  says(safetensors(std::string(5000, '['), ""), "not a JSON object");
   says(safetensors("{" + entry("a", "F32", "[2]", 0, 8) + "," + entry("a", "F32", "[2]", 0, 8) + "}", data),
        "has 'a' twice");
   says(safetensors(R"({"a":{"dtype":"F32","shape":[2]}})", data), "tensor 'a': it has no data_offsets");
@@ -77,13 +77,13 @@ TEST_CASE("weights: an invalid safetensors file gives an error that says what is
   says(safetensors("{" + entry("a", "F8_E4M3", "[8]", 0, 8) + "}", data),
        "tensor 'a': the dtype F8_E4M3 is not supported");
   says(safetensors("{" + entry("a", "F32", "[3]", 0, 8) + "}", data), "tensor 'a': it has 8 bytes, its shape needs 12");
-  says(safetensors("{" + entry("a", "F32", "[-1]", 0, 8) + "}", data), "its shape has something else than sizes");
+  says(safetensors("{" + entry("a", "F32", "[-1]", 0, 8) + "}", data), "its shape has an element that is not a size");
   says(safetensors("{" + entry("a", "F32", "[4294967296,4294967296]", 0, 8) + "}", data), "too large");
   says(safetensors("{" + entry("a", "F32", "[4]", 0, 16) + "}", data), "its data end at 16, the file has 8");
-  says(safetensors("{" + entry("a", "F32", "[2]", 8, 0) + "}", data), "no begin and end");
+  says(safetensors("{" + entry("a", "F32", "[2]", 8, 0) + "}", data), "not [begin, end]");
   says(safetensors("{" + entry("a", "F32", "[1]", 0, 4) + "," + entry("b", "F32", "[2]", 0, 8) + "}", data),
        "tensor 'b' begins at 0, inside the one before it");
-  says(safetensors("{" + entry("a", "F32", "[1]", 4, 8) + "}", data), "nothing has the bytes from 0");
+  says(safetensors("{" + entry("a", "F32", "[1]", 4, 8) + "}", data), "no tensor has the bytes from 0");
   says(safetensors("{" + entry("a", "F32", "[1]", 0, 4) + "}", data), "4 bytes after its last tensor");
   for (size_t n = 0; n < safetensors(one, data).size(); n++)
     CHECK(!trouble_of(safetensors(one, data).substr(0, n)).empty());
