@@ -19,10 +19,10 @@ def change_first(sink, is_wanted, change):
 
 
 def is_op(*names): return lambda u: u.op.name in names
-def swapped(u): return u.replace(src=u.src[::-1])
-def one_more(u): return u.replace(arg=u.arg + 1)
+def swap_sources(u): return u.replace(src=u.src[::-1])
+def increment_arg(u): return u.replace(arg=u.arg + 1)
 def is_sized(name): return lambda u: u.op.name == name and u.src[0].op.name == "CONST"
-def longer(u): return u.replace(src=(one_more(u.src[0]), *u.src[1:]))
+def lengthen(u): return u.replace(src=(increment_arg(u.src[0]), *u.src[1:]))
 def is_stride(u): return u.op.name == "CONST" and type(u.arg) is int and u.arg > 2
 
 
@@ -36,10 +36,10 @@ def increment_number(source):
 
 
 DEFECTS = {  # stage: (description, change of its result)
-  "postopt symbolic": ("a stride that is one too large", lambda g: change_first(g, is_stride, one_more)),
-  "expander": ("a loop that is one too long", lambda g: change_first(g, is_sized("RANGE"), longer)),
-  "add gpudims": ("a launch that is one too large", lambda g: change_first(g, is_sized("SPECIAL"), longer)),
-  "devectorize": ("a sum in another order, which computes the same", lambda g: change_first(g, is_op("ADD"), swapped)),
+  "postopt symbolic": ("a stride that is one too large", lambda g: change_first(g, is_stride, increment_arg)),
+  "expander": ("a loop that is one too long", lambda g: change_first(g, is_sized("RANGE"), lengthen)),
+  "add gpudims": ("a launch that is one too large", lambda g: change_first(g, is_sized("SPECIAL"), lengthen)),
+  "devectorize": ("a sum in another order, which computes the same", lambda g: change_first(g, is_op("ADD"), swap_sources)),
   "final rewrite": ("a product for a sum", lambda g: change_first(g, is_op("ADD"), lambda u: u.replace(op=Ops.MUL))),
   "linear": ("two lines in another order, which compute the same", swap_neighbours),
   "source": ("a number that is one too large", increment_number),

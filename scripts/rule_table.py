@@ -164,7 +164,7 @@ def rules_of_stage(tgc, stage, target):
   return [r for r in tgc_json(tgc, "patterns", "--stage", stage, "--target", target)["rules"] if "inside" not in r]
 
 
-def places(tgc):
+def find_rule_lines(tgc):
   """Returns {(set, name) of a tgc rule: (file, line) in tinygrad}. Pairs rules by their position in a set or in a stage."""
   found = dict(KNOWN_LINES)
   def pair(patterns, rules):
@@ -184,7 +184,7 @@ def places(tgc):
 
 
 def sources(tgc):
-  found, missing, table = places(tgc), [], {}
+  found, missing, table = find_rule_lines(tgc), [], {}
   for r in tgc_json(tgc, "patterns")["rules"]:
     if (r["set"], r["name"]) not in found: missing.append(f"no place: {r['name']} of {r['set']}")
     else:
@@ -202,7 +202,7 @@ def sources(tgc):
 
 # ---- hits
 
-def their_hits(record, target):
+def tinygrad_hits(record, target):
   """Returns {(PatternMatcher's name, position): hits} and the PatternMatcher of each stage."""
   from tinygrad.uop import ops
   renderer, ast, stages = export.make_renderer(target), ast_of(record["ast"]), StageRules()
@@ -212,8 +212,8 @@ def their_hits(record, target):
 
 
 def compare_hits(header, record, target, tgc, known, quiet):
-  theirs, patterns, stages = their_hits(record, target)
-  prints = printing()
+  theirs, patterns, stages = tinygrad_hits(record, target)
+  prints = lines_of_printing_rules()
   with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as alone:  # a file with only this record, because an id may have one record per target
     alone.write(json.dumps(header) + "\n" + json.dumps(record) + "\n")
     alone.flush()
@@ -226,7 +226,7 @@ def compare_hits(header, record, target, tgc, known, quiet):
   if target not in known:
     known[target] = True
     for name, pm in matchers().items():
-      if name in SET_NAMES(tgc): pair(pm, tgc_json(tgc, "patterns", "--in", name)["rules"])
+      if name in rule_set_names(tgc): pair(pm, tgc_json(tgc, "patterns", "--in", name)["rules"])
   for name, pm in stages.items():
     if (target, name) not in known:
       known[target, name] = pm
@@ -244,14 +244,14 @@ def compare_hits(header, record, target, tgc, known, quiet):
   return sum(a == b for _, a, b in rows), len(rows), rows, unknown
 
 
-def printing():
+def lines_of_printing_rules():
   """Returns the source lines of the rules that print a graph; tgc prints without rules."""
   from tinygrad.uop import ops
   return {p.location for pm in (ops.renderer, ops.renderer_infer, ops.pm_pyrender) for p, _ in pm.patterns}
 
 
 _sets = []
-def SET_NAMES(tgc):
+def rule_set_names(tgc):
   if not _sets: _sets.extend(s["name"] for s in tgc_json(tgc, "patterns")["sets"])
   return _sets
 

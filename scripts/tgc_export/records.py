@@ -122,7 +122,7 @@ def kernel_record(name, target, ast, renderer, limits=StageLimits()):
     return result
   def watched(sink, *args, **kwargs): return run_stage(kwargs["name"], sink, lambda: rewrite(sink, *args, **kwargs))
   def optimized(sink, ren): return run_stage("apply opts", sink, lambda: optimize(sink, ren))
-  name_counts = dict(Scheduler.kernel_cnt)  # kernel names are numbered per program, but start anew in each record
+  name_counts = dict(Scheduler.kernel_cnt)  # kernel names are numbered per program, but start again at 0 in each record
   Scheduler.kernel_cnt.clear()
   try:
     with (replaced(codegen, "graph_rewrite", watched), replaced(codegen, "apply_opts", optimized),
