@@ -171,7 +171,7 @@ class GraphRecorder(Recorder):
     def text(x): return x.render() if hasattr(x, "render") else str(x)
     def sizes(s): return None if s is None else [x if isinstance(x, int) else text(x) for x in s]
     if not hasattr(result, "toposort"):
-      uops, facts, info, source = result.uops, result, result, result.src
+      uops, facts, source = result.uops, result, result.src
       estimates, opts = getattr(result, "estimates", None), getattr(result, "applied_opts", None)
     else:
       parts = {s.op.name: s for s in result.src}
