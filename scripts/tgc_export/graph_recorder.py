@@ -6,7 +6,7 @@ hold what differs between releases.
 import contextlib, importlib, io, os, threading
 
 from tgc_export.graphs import graph_text
-from tgc_export.hooks import call_on_import, program_lines, replace_everywhere
+from tgc_export.hooks import call_on_import, program_lines, replace_everywhere, replaced
 from tgc_export.jit import JitRecorder
 from tgc_export.matches import matches_json, rewrite_with_callback
 from tgc_export.metadata import metadata_list, watch_metadata
@@ -225,6 +225,16 @@ class GraphRecorder(Recorder):
     else: record["kernels"] = self.kernels_of(scope, result)
     if scope.matches: record["rewrites"] = matches_json(scope.matches)
     self.write("tensor", record, self.own_settings())
+
+  def record_sink(self, sink):
+    """Records the schedule of a tensor graph and its kernels, without running them: calls the watched functions."""
+    if not self.version.startswith("0.12"): raise NotImplementedError(f"tgc_export needs tinygrad 0.12; installed: {self.version}")
+    import tinygrad.engine.schedule as schedule
+    from tinygrad.codegen import get_program
+    from tinygrad.device import Device
+    with replaced(schedule, "schedule_cache", {}): items = schedule.complete_create_schedule_with_vars(sink)[1]
+    for item in items:
+      if item.ast.op.name == "SINK": get_program(item.ast, Device[item.bufs[0].device].renderer)
 
   @staticmethod
   def device_of(sink):

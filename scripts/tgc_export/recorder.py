@@ -8,7 +8,8 @@ class Recorder:
   """Records what one process compiles. A subclass watches tinygrad's functions and makes the records.
 
   `options`: output (path of the kernel file), targets (empty: those that the program uses), id (prefix of record ids),
-  save_inputs (keep the arrays of kernels). A subclass defines watch(), context_vars() and own_settings().
+  save_inputs (keep the arrays of kernels). A subclass defines watch(), context_vars(), own_settings() and
+  record_sink().
   """
 
   def __init__(self, options, is_child=False):

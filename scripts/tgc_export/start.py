@@ -2,7 +2,7 @@
 import sys
 
 from tgc_export.graph_recorder import GraphRecorder
-from tgc_export.hooks import call_on_import, replaced
+from tgc_export.hooks import call_on_import
 from tgc_export.metadata import watch_metadata
 from tgc_export.text_recorder import TextRecorder
 
@@ -28,23 +28,11 @@ def tgc_export(*tensors, path=None):
   Writes to `path`; if the program runs under tinygrad_export.py, writes to that command's file instead.
   """
   global active_recorder
-  import tinygrad.engine.schedule as schedule
-  from tinygrad.device import Device
-  from tinygrad.uop.ops import Ops, UOp
+  from tinygrad.uop.ops import UOp
   if active_recorder is None:
     if path is None: raise ValueError('tgc_export needs a file: tgc_export(tensor, path="out.jsonl.gz")')
     active_recorder = TextRecorder({"output": str(path), "targets": [], "id": "export", "save_inputs": False})
     active_recorder.writer.remove_old()
     active_recorder.note_settings()
     watch_metadata()
-  recorder = active_recorder
-  with recorder.lock:
-    recorder.busy = True
-    try:
-      with replaced(schedule, "schedule_cache", {}):
-        sink = UOp.sink(*[t.uop for t in tensors])
-        result = recorder.record_schedule(sink, schedule.complete_create_schedule_with_vars)
-      if isinstance(result, Exception): raise result
-      for item in result[1]:
-        if item.ast.op is Ops.SINK: recorder.record_kernel(item.ast, Device[item.bufs[0].device].renderer)
-    finally: recorder.busy = False
+  with active_recorder.lock: active_recorder.record_sink(UOp.sink(*[t.uop for t in tensors]))

@@ -77,6 +77,20 @@ class TextRecorder(Recorder):
       self.write("tensor", record, settings)
     return result
 
+  def record_sink(self, sink):
+    """Records the schedule of a tensor graph and its kernels, without running them."""
+    import tinygrad.engine.schedule as schedule
+    from tinygrad.device import Device
+    from tinygrad.uop.ops import Ops
+    self.busy = True
+    try:
+      with replaced(schedule, "schedule_cache", {}):
+        result = self.record_schedule(sink, schedule.complete_create_schedule_with_vars)
+      if isinstance(result, Exception): raise result
+      for item in result[1]:
+        if item.ast.op is Ops.SINK: self.record_kernel(item.ast, Device[item.bufs[0].device].renderer)
+    finally: self.busy = False
+
   def save_kernel_arrays(self, kernel_id, direction, runner, bufs, numbers, var_vals):
     """Saves the current contents of the buffers with these numbers, and the values of the kernel's variables.
 
