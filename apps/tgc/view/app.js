@@ -227,7 +227,7 @@ export class App {
     if (goThere && !(there && there.size && place === this.state.s)) return this.go({s: place, r: -1, d: -1, n: node});
     const here = there && there.size ? Math.max(...there) : -1;
     if (here >= 0) return this.go({n: here});
-    this.say("nothing of it is in this graph");
+    this.say("the node is not in this graph");
     return this.go({s: place, r: -1, d: -1, n: node});
   }
 
@@ -273,7 +273,7 @@ export class App {
       return this.go({m: false, n: this.found[(at + by + this.found.length) % this.found.length].n});
     }
     const list = this.foundRewrites();
-    if (!list.length) return this.say("nothing is found");
+    if (!list.length) return this.say("nothing found");
     const at = list.findIndex((x) => x.s === this.state.s && x.r === this.state.r);
     return this.go({...list[(at + by + list.length) % list.length], d: -1, m: false});
   }

@@ -21,7 +21,7 @@ function svg(tag, attributes, text = "") {
 /** A bar per item, as long as it takes.
  * @param {Item[]} items @param {number} total seconds @param {(item: Item) => void} opened */
 export function timeline(items, total, opened) {
-  const label = "timeline; the table below says the same";
+  const label = "timeline; the table below has the same data";
   const root = svg("svg", {viewBox: `0 0 ${kWidth} 74`, role: "img", "aria-label": label});
   let at = 0;
   for (const item of items) {

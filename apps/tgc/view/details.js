@@ -74,7 +74,7 @@ function nodeList(out, app, title, nodes) {
   out.push(element("h3", "", title + (nodes.length > 3 ? " (" + nodes.length + ")" : "")), list);
 }
 
-const kKinds = {rule: "", part: "a part of what came by ", sources: "with the sources that its sources became",
+const kKinds = {rule: "", part: "a part of the nodes made by ", sources: "its sources were replaced",
   stage: "made by the stage itself"};
 
 // Shows a KERNEL's graph and links to its own compilation.
@@ -100,7 +100,7 @@ function allDifferences(out, app) {
     list.append(item);
   }
   if (all.length > kMostListed) list.append(element("li", "place", "and " + (all.length - kMostListed) + " more"));
-  if (all.length) out.push(element("h3", "", "what differs"), list);
+  if (all.length) out.push(element("h3", "", "differences"), list);
 }
 
 // Lists the differences of a node between the two graphs.
@@ -112,7 +112,7 @@ function whatDiffers(out, app, n) {
     const list = element("dl");
     for (const d of change.differences)
       list.append(element("dt", "", d.what), element("dd", "", plain(d.before + "  \u2192  " + d.after)));
-    out.push(element("h3", "", "what differs"), list);
+    out.push(element("h3", "", "differences"), list);
     nodeList(out, app, n === now ? "it was" : "it is", [n === now ? change.of : now]);
   } else if (diff.came.has(n)) out.push(element("h3", "", "it came"));
   else if (diff.went.has(n)) out.push(element("h3", "", "it went"));
@@ -137,8 +137,8 @@ function whereFrom(out, app, n) {
         link(nodeTitle(graph, step.node), () => app.selectAt(step.place - 1, step.node, true)));
     list.append(item);
   }
-  if (!steps.length) list.append(element("li", "place", "it is a node of the " + graph.firstName() + " as it came"));
-  out.push(element("h3", "", "where it comes from, the latest first"), list);
+  if (!steps.length) list.append(element("li", "place", "a node of the " + graph.firstName() + " as it came"));
+  out.push(element("h3", "", "origin, the latest rewrite first"), list);
 }
 
 function whatBecomes(out, app) {
@@ -151,8 +151,8 @@ function whatBecomes(out, app) {
       item.append(link(nodeTitle(graph, m), () => app.go({s: story.last, r: -1, d: -1, n: m})));
       list.append(item);
     }
-  else list.append(element("li", "place", "nothing of it is left"));
-  out.push(element("h3", "", "what becomes of it, in the end" + (lit.size > 12 ? " (" + lit.size + ")" : "")), list);
+  else list.append(element("li", "place", "no longer in the graph"));
+  out.push(element("h3", "", "final replacement" + (lit.size > 12 ? " (" + lit.size + ")" : "")), list);
 }
 
 // Shows the result of a bisection.
@@ -162,7 +162,7 @@ function accusation(out, app) {
   const list = element("dl"), place = app.accusedPlace(app.state.g);
   const branch = accused.branch ? ` [${accused.branch}]` : "";
   const facts = [
-    ["blamed", accused.verdict === "same" ? "nothing: it computes what is expected" : accused.verdict],
+    ["blamed", accused.verdict === "same" ? "nothing is wrong" : accused.verdict],
     ["rule", accused.rule && accused.rule + branch], ["where", accused.location], ["stage", accused.stage],
     ["before", accused.before], ["after", accused.after],
     ...Object.entries(accused.witness || {}).map(([name, value]) => ["for " + name, value]),
@@ -170,7 +170,7 @@ function accusation(out, app) {
   for (const [name, value] of facts)
     if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value))));
   out.push(element("h3", "", "tgc bisect"), list);
-  if (place) out.push(link("to that rewrite", () => app.go({...place, d: -1, n: -1})));
+  if (place) out.push(link("go to that rewrite", () => app.go({...place, d: -1, n: -1})));
 }
 
 // Shows both sides of a rewrite.

@@ -20,7 +20,7 @@ export function queryOf(text) {
         const regex = new RegExp(word.slice(1, -1), "i");
         return {kind, says: (t) => regex.test(t)};
       } catch (e) {
-        error = "no regular expression: " + word;
+        error = "invalid regular expression: " + word;
         return {kind, says: () => false};
       }
     }
