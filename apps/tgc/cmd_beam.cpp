@@ -91,8 +91,7 @@ void add_beam(Command& cmd) {
   CLI::App* join = cmd->add_subcommand("merge", "Merge files of results; the fastest result of each kernel stays.");
   join->add_option("FILES", o.merge, "files of results")->required();
   join->add_option("-o,--output", o.merged, "the merged file")->required();
-  add_input_option(cmd, p.input);
-  add_kernel_option(cmd, p.kernel);
+  add_input_options(cmd, p.input, p.kernel);
   add_size_option(cmd, o.over);
   cmd.option("--shard", o.shard, "K/N", "search the Kth of N parts of the kernels");
   cmd.group(Group::Device);
@@ -100,9 +99,9 @@ void add_beam(Command& cmd) {
   cmd.group(Group::Comparison);
   cmd.option("--reference", p.reference, "DEV", "compare candidates with this device; default: REF");
   cmd.group(Group::Search);
-  cmd.whole("--width", o.width, "N", 1, 1000, "number of kernels that a round keeps; default: BEAM, else 2");
-  cmd.real("--budget", p.budget, "S", 0, kMostSeconds, "seconds for all kernels, shared out by their run times");
-  cmd.whole("--confirm", p.confirm, "N", 1, 1000, "runs of each kernel in the final measurement; default: 5");
+  cmd.number("--width", o.width, "N", 1, 1000, "number of kernels that a round keeps; default: BEAM, else 2");
+  cmd.number("--budget", p.budget, "S", 0, kMostSeconds, "seconds for all kernels, shared out by their run times");
+  cmd.number("--confirm", p.confirm, "N", 1, 1000, "runs of each kernel in the final measurement; default: 5");
   cmd.flag("--anew", p.anew, "search kernels that have a result, too");
   cmd.flag("--enumerate", p.enumerate, "print the candidates without timing them; one round unless --replay-times");
   cmd.option("--replay-times", p.replay, "FILE", "read the times from a file that scripts/beam_record wrote");

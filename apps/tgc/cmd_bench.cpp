@@ -30,11 +30,10 @@ void add_bench(Command& cmd) {
                "The total goes from the AST to the linear list (of a tensor graph, to its kernels), without parsing,\n"
                "`source` and `program`; with --whole, from the file to the sources.\n"
                "Nodes: of the total, those of the ASTs; of a stage, those of its result.");
-  add_input_option(cmd, o.plan.inputs, "; several are timed together");
-  add_kernel_option(cmd, o.plan.kernel);
+  add_input_options(cmd, o.plan.inputs, o.plan.kernel, "; several are timed together");
   add_size_option(cmd, o.over);
   cmd.flag("--whole", o.plan.whole, "of models and tensor graphs: time parsing, scheduling and rendering every kernel");
-  cmd.whole("--repeat", o.plan.repeats, "N", 1, kMostRuns, "time N runs after a warm-up, take the fastest; default: 3");
+  cmd.number("--repeat", o.plan.repeats, "N", 1, kMostRuns, "time N runs after a warm-up, take the fastest (3)");
   cmd.flag("--stats", o.plan.count_rules, "time N more runs that count rules as `tgc stats` does");
   cmd.jobs(o.jobs, "1");
   cmd.group(Group::Output);

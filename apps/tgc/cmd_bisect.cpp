@@ -58,7 +58,7 @@ void add_bisect(Command& cmd) {
   cmd.describe("Find the rewrite, renderer or compiler pass that makes a kernel compute a wrong result.",
                "tgc bisect kernel.uop --device=CUDA",
                "Exit codes: 0 nothing is wrong, 1 a culprit was found, 2 trouble. Faults to try: `tgc help faults`.");
-  add_input_option(cmd, t.input);
+  add_input_options(cmd, t.input, t.kernel);
   add_run_options(cmd, t, o.over,
                   "where it fails, as `tgc run --device`; REF runs the linear list; default: as `tgc run`");
   cmd.group(Group::Input);
@@ -74,7 +74,7 @@ void add_bisect(Command& cmd) {
   cmd.option("--cmd", o.plan.command, "'SCRIPT {}'", "find the first rewrite after which this command exits with 0");
   cmd.flag("--crash", o.plan.crash, "find where tgc itself crashes, by compiling in a process of its own");
   cmd.group(Group::Search);
-  cmd.real("--seconds", o.plan.seconds, "S", 0, kMostSeconds, "of a kernel: give up after this time (`unresolved`)");
+  cmd.number("--seconds", o.plan.seconds, "S", 0, kMostSeconds, "of a kernel: give up after this time (`unresolved`)");
   add_repro_option(cmd, t.repro);
   cmd.json(o.json, "print one JSON object per kernel");
   add_pipeline_options(cmd, o.over, false);

@@ -70,7 +70,7 @@ class Checker {
       return trouble({.message = "nothing was compared: tgc can replay none of the records"});
     if (summary_.records())
       return trouble({.message = "nothing was compared", .expected = "stages that the records have"});
-    const char* expected = o_.plan.filter.empty() ? "golden files with records" : "a --filter that ids or targets contain";
+    const char* expected = o_.plan.filter.empty() ? "golden files with records" : "a --filter of ids or targets";
     return trouble({.message = "nothing was compared: no record was chosen", .expected = expected});
   }
 
@@ -113,7 +113,7 @@ void add_check(Command& cmd) {
   cmd.flag("--traced", o.traced, "attach an observer, as trace and stats do, so that rewrites are applied one by one");
   cmd.group(Group::Output);
   cmd.json(o.json, "print the counts as JSON");
-  cmd.whole("--show", o.show, "N", 0, kMostShown, "print the first N differences: the first stage and a line diff");
+  cmd.number("--show", o.show, "N", 0, kMostShown, "print the first N differences: the first stage and a line diff");
   cmd.flag("--list", o.list, "print one line per differing record: id, target, first stage");
   cmd.group(Group::Pipeline);
   cmd.jobs(o.jobs, "one per processor");

@@ -30,13 +30,13 @@ void add_compile(Command& cmd) {
                "tgc compile golden.jsonl.gz --target=CUDA");
   cmd.positional("INPUT", o.plan.inputs, "files of any kind (`tgc help inputs`)")->required();
   cmd.group(Group::Input);
-  cmd.whole("--every", o.plan.every, "N", 1, kMostRuns, "compile only every Nth kernel");
+  cmd.number("--every", o.plan.every, "N", 1, kMostRuns, "compile only every Nth kernel");
   cmd.group(Group::Output);
   cmd.json(o.json, "print totals by target, every failure and every kernel without a source as JSON");
   cmd.flag("--times", o.times, "with --json: list every source with its time");
   cmd.group(Group::Pipeline);
   cmd.flag("--no-cache", o.no_cache, "compile sources that the compile cache holds, too");
-  cmd.real("--timeout", o.plan.timeout_seconds, "S", 0.01, kMostSeconds, "seconds per source; default: 600");
+  cmd.number("--timeout", o.plan.timeout_seconds, "S", 0.01, kMostSeconds, "seconds per source; default: 600");
   cmd.jobs(o.jobs, "1");
   add_pipeline_options(cmd, o.over);
   cmd.runs([&o] { return compile_inputs(o); });

@@ -56,7 +56,7 @@ void add_conform(Command& cmd) {
       ->required();
   cmd.option("--stage", o.plan.stage, "STAGE", "ask only for this stage");
   cmd.option("--map", o.map, "FILE", "translate the answers' JSON by this table, as in testdata/maps/svod.map");
-  cmd.real("--timeout", o.plan.seconds, "S", 0.001, 86400, "restart the port after S seconds without answer (60)");
+  cmd.number("--timeout", o.plan.seconds, "S", 0.001, 86400, "restart the port after S seconds without answer (60)");
   cmd.group(Group::Comparison);
   cmd.option("--as", o.as, "", "compare text (default), structure (without names) or values (computed in REF)")
       ->check(CLI::IsMember({"text", "structure", "values"}));
@@ -65,7 +65,7 @@ void add_conform(Command& cmd) {
       ->needs(baseline);
   cmd.group(Group::Output);
   cmd.json(o.json, "print the counts as JSON");
-  cmd.whole("--show", o.plan.show, "N", 0, kMostShown, "print the first N differences; default: 3");
+  cmd.number("--show", o.plan.show, "N", 0, kMostShown, "print the first N differences; default: 3");
   cmd.runs([&o] { return run(o); });
 }
 

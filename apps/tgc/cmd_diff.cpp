@@ -119,8 +119,8 @@ void add_diff(Command& cmd) {
   cmd.group(Group::Output);
   cmd.json(o.json);
   cmd.flag("-q,--quiet", o.quiet, "print nothing; the exit code is the result");
-  cmd.whole("--show", o.show, "N", 0, kMostShown, "of recordings: print N differences in detail; default: 20");
-  cmd.whole("--max", o.max, "N", 0, kMostShown, "print at most N changes of a graph; default: 40");
+  cmd.number("--show", o.show, "N", 0, kMostShown, "of recordings: print N differences in detail; default: 20");
+  cmd.number("--max", o.max, "N", 0, kMostShown, "print at most N changes of a graph; default: 40");
   cmd.runs([&o] { return Comparison(o).run(); });
 }
 

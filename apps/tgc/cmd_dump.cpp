@@ -71,8 +71,7 @@ void add_dump(Command& cmd) {
   auto& o = cmd.make<DumpOptions>();
   cmd.describe("Run the compiler on a graph or model and print it after the chosen stages.",
                "tgc dump model.onnx --stage=source");
-  add_input_option(cmd, o.input);
-  add_kernel_option(cmd, o.kernel);
+  add_input_options(cmd, o.input, o.kernel);
   add_size_option(cmd, o.over);
   add_weights_option(cmd, o.over);
   cmd.option("--from", o.over.from, "STAGE", "start from the graph after this stage: the input, or a record's");

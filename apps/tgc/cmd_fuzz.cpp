@@ -28,16 +28,15 @@ void add_fuzz(Command& cmd) {
   auto& o = cmd.make<FuzzOptions>();
   cmd.describe("Generate random kernels, compare what they compute after every stage, and reduce the failures.",
                "tgc fuzz --count=1000 --findings=findings",
-               "Kernels of index algebra, of arithmetic in many dtypes, and mutants of known kernels. Each is\n"
-               "compiled for some target and run in REF after every stage that changes it. One in four is also compiled\n"
-               "without an observer, one in three as an equivalent kernel or under NOOPT. A difference goes through\n"
-               "`tgc bisect` and `tgc reduce` and is reported once per rule.\n"
+               "Kernels are random index algebra, random arithmetic, or mutants of known kernels. Each is compiled\n"
+               "for some target and run in REF after every stage that changes it, some also without an observer or under\n"
+               "NOOPT. A difference goes through `tgc bisect` and `tgc reduce` and is reported once per rule.\n"
                "Exit codes: 0 no finding but known ones, 1 findings, 2 trouble. With -j1 a seed always makes the same\n"
                "kernels.");
   cmd.group(Group::Input);
-  cmd.whole("--seed", o.spec.seed, "N", 0, INT64_MAX, "seed of the kernels; default: 0");
-  cmd.whole("--count", o.spec.count, "N", 1, INT64_MAX, "number of kernels; default: 1000");
-  cmd.real("--minutes", o.spec.minutes, "M", 0, kMostSeconds / 60, "run for this time instead of --count");
+  cmd.number("--seed", o.spec.seed, "N", 0, INT64_MAX, "seed of the kernels; default: 0");
+  cmd.number("--count", o.spec.count, "N", 1, INT64_MAX, "number of kernels; default: 1000");
+  cmd.number("--minutes", o.spec.minutes, "M", 0, kMostSeconds / 60, "run for this time instead of --count");
   auto* graph = cmd.option("--graph", o.spec.graph, "NAME", "make only the graph that a report calls NAME");
   cmd.option("--grow", o.spec.grow, "GOLDENS", "golden files with the kernels and tensor graphs to mutate");
   cmd.group(Group::Device);

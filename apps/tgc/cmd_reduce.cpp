@@ -83,7 +83,7 @@ void add_reduce(Command& cmd) {
                "A smaller kernel must fail with the same kind and message and, if `tgc bisect` names a rewrite, with\n"
                "the same rule and stage. Ctrl-C keeps the best result so far.\n"
                "Exit codes: 0 reduced, 2 trouble, for example if nothing fails.");
-  add_input_option(cmd, t.input);
+  add_input_options(cmd, t.input, t.kernel);
   add_run_options(cmd, t, o.over, "where it fails, as `tgc run --device`");
   cmd.group(Group::Search);
   cmd.option("--while", o.symptom, "WHAT", "the failure to keep; see below");

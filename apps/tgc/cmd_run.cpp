@@ -117,7 +117,7 @@ void add_run(Command& cmd) {
   RunOptions& t = o.trial;
   cmd.describe("Compile kernels or models, run them and compare the results with a reference.",
                "tgc run kernel.uop --device=CUDA --seed=1");
-  add_input_option(cmd, o.inputs, "; several are run in order");
+  add_input_options(cmd, o.inputs, t.kernel, "; several are run in order");
   add_run_options(cmd, t, o.over,
                   "CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, WEBGPU, plugin:PATH, or REF, the reference interpreter; "
                   "default: --target, else the input's, else CPU:LLVM");
@@ -127,7 +127,7 @@ void add_run(Command& cmd) {
              "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")
       ->check(CLI::ExistingDirectory);
   cmd.group(Group::Device);
-  cmd.whole("--bench", t.bench, "N", 1, kMostRuns, "time N runs of the kernel");
+  cmd.number("--bench", t.bench, "N", 1, kMostRuns, "time N runs of the kernel");
   cmd.flag("--in-process", t.in_process, "run kernels in this process, which dies with a kernel that crashes");
   cmd.flag("--sanitize", t.sanitize, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
   cmd.group(Group::Comparison);

@@ -19,7 +19,7 @@ struct StatsOptions {
 int stats(const StatsOptions& o) {
   std::vector<std::string_view> stages;
   if (!o.stage.empty()) {
-    auto choices = choices_of_rows([](const StageRow& row) { return row.is_graph_stage() || row.is(OutputKind::List); });
+    auto choices = choices_of_rows([](const StageRow& s) { return s.is_graph_stage() || s.is(OutputKind::List); });
     choices.push_back({"all", "", "", false});
     stages = require(select_stages(o.stage, choices));
     if (std::ranges::find(stages, "all") != stages.end()) stages.clear();
@@ -53,8 +53,7 @@ void add_stats(Command& cmd) {
                "Columns, as TRACK_MATCH_STATS=1 prints them: matches / attempts -- ms in matches / ms in all.\n"
                "Recordings of other releases have only the number of matches and the ops.\n"
                "Exit codes: 0, 1 a stage refused one of several graphs that tinygrad accepts, 2 trouble.");
-  add_input_option(cmd, o.input);
-  add_kernel_option(cmd, o.kernel);
+  add_input_options(cmd, o.input, o.kernel);
   cmd.option("--stage", o.stage, "LIST", "count only in these stages");
   cmd.group(Group::Output);
   cmd.json(o.json, "print JSON, with the rules that were never tried");

@@ -4,7 +4,6 @@
 #include "apps/tgc/options.h"
 #include "lib/driver/failure_collector.h"
 #include "lib/recordings/foreign_recordings.h"
-#include "lib/rules/rule_catalog.h"
 #include "lib/trace/explain.h"
 #include "lib/trace/trace_file.h"
 #include "lib/trace/trace_print.h"
@@ -42,7 +41,7 @@ class Tracer {
  private:
   void prepare() {
     auto choices =
-        choices_of_rows([](const StageRow& row) { return has_rewrites(row) && (!row.output || row.is(OutputKind::List)); });
+        choices_of_rows([](const StageRow& s) { return has_rewrites(s) && (!s.output || s.is(OutputKind::List)); });
     choices.push_back({"all", "", "", false});
     // a recording of another release has stages and rules of its own
     const bool elsewhere = !(o_.stage + o_.rule).empty() && !producer_elsewhere(o_.input).empty();
@@ -58,7 +57,7 @@ class Tracer {
   }
 
   // Returns N of "#N"; `expected` describes the form of such a text.
-  static auto node_number(const std::string& text, char mark, const char* expected) {
+  static uint32_t node_number(const std::string& text, char mark, const char* expected) {
     auto n = number_after(text, mark);
     if (!n) throw Failure(Diag{.message = "'" + text + "' is no node", .expected = expected});
     return *n;
@@ -110,8 +109,7 @@ void add_trace(Command& cmd) {
   cmd.describe("Print every rewrite: its rule, the nodes before and after, and the time.",
                "tgc trace kernel.uop --stage=symbolic --rule=add-zero",
                "Exit codes: 0, 1 a stage refused one of several graphs, or --replay found a difference, 2 trouble.");
-  add_input_option(cmd, o.input, ", or a trace file");
-  add_kernel_option(cmd, o.kernel);
+  add_input_options(cmd, o.input, o.kernel, ", or a trace file");
   cmd.option("--stage", o.stage, "LIST", "trace only these stages");
   cmd.option("--rule", o.rule, "RULE", "print only rewrites by this rule: a name with `*`, or a part of FILE:LINE");
   cmd.option("--op", o.op, "OP", "print only rewrites of nodes of this op");
@@ -119,7 +117,7 @@ void add_trace(Command& cmd) {
   cmd.flag("--nested", o.nested, "print rewrites inside rules, too, such as those of simplify()");
   cmd.group(Group::Output);
   cmd.flag("-q,--quiet", o.quiet, "print one line per rewrite, without the nodes");
-  cmd.whole("--max-lines", o.max_lines, "N", 0, kMostShown, "print at most N removed and N added nodes; default: 12");
+  cmd.number("--max-lines", o.max_lines, "N", 0, kMostShown, "print at most N removed and N added nodes; default: 12");
   cmd.option("--explain", o.explain, "%N", "instead: follow node cN of the last stage (or --stage) back to the AST");
   cmd.flag("--replay", o.replay, "instead: apply the listed rewrites to each stage's input and compare the results");
   cmd.option("-o,--output", o.output, "FILE", "write a trace file, which this command reads; gzip if named .gz");

@@ -100,8 +100,7 @@ void add_verify(Command& cmd) {
   auto& o = cmd.make<VerifyOptions>();
   cmd.describe("Check a graph against tinygrad's specification and print the first node that no rule accepts.",
                "tgc verify kernel.uop --spec=kernel");
-  add_input_option(cmd, o.input);
-  add_kernel_option(cmd, o.kernel);
+  add_input_options(cmd, o.input, o.kernel);
   cmd.group(Group::Comparison);
   auto* spec = cmd.option("--spec", o.spec, "S", "tensor, kernel, program or full; default: by the input");
   cmd.flag("--structure", o.structure, "of any release: check only that sources precede users and that ops exist")

@@ -28,11 +28,6 @@ struct ViewOptions {
   Overrides over;
 };
 
-Cancel& stop_request() {
-  static Cancel cancel;
-  return cancel;
-}
-
 int serve(const ViewOptions& o, Session& session, ViewContent content) {
   auto server = require(ViewServer::start(o.port, view_page_code(), std::move(content)));
   print(server->address() + "\n");
@@ -44,8 +39,9 @@ int serve(const ViewOptions& o, Session& session, ViewContent content) {
     if (posix_spawnp(&child, words[0], nullptr, nullptr, const_cast<char**>(words), environ))
       session.warn({.message = "no browser was opened: xdg-open is missing"});
   }
-  session.cancel = &stop_request();
-  for (int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { stop_request().request(); });
+  static Cancel stop;
+  session.cancel = &stop;
+  for (int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { stop.request(); });
   server->serve(session);
   return 0;
 }
@@ -68,9 +64,8 @@ void add_view(Command& cmd) {
   auto& o = cmd.make<ViewOptions>();
   cmd.describe("Show the pipeline in a browser: the graph after each stage and rewrite, and its texts.",
                "tgc view kernel.uop -o page.html");
-  add_input_option(cmd, o.input, ", or a trace file");
+  add_input_options(cmd, o.input, o.kernel, ", or a trace file");
   auto* b = cmd.positional("B", o.other, "a second input to compare with; records and folders are shown as recorded");
-  add_kernel_option(cmd, o.kernel);
   add_size_option(cmd, o.over);
   add_weights_option(cmd, o.over);
   cmd.group(Group::Device);
@@ -80,7 +75,7 @@ void add_view(Command& cmd) {
       ->excludes(b);
   cmd.group(Group::Output);
   auto* output = cmd.option("-o,--output", o.output, "FILE", "write one page; default: serve it on 127.0.0.1");
-  cmd.whole("--port", o.port, "N", 1, 65535, "port of the server; default: a free one")->excludes(output);
+  cmd.number("--port", o.port, "N", 1, 65535, "port of the server; default: a free one")->excludes(output);
   cmd.flag("--open", o.open, "open the server's page in a browser")->excludes(output);
   cmd.flag("--no-asm", o.no_assembly, "leave out what compilers make: LLVM IR and assembly");
   cmd.flag("--strip-paths", o.strip_paths, "leave out the folders of files");

@@ -38,10 +38,8 @@ void Command::runs(std::function<int()> body) {
   });
 }
 
-Command::NumberCheck Command::whole_number(int64_t least, int64_t most) {
-  return number_between(least, most, "a whole number");
-}
-Command::NumberCheck Command::real_number(double least, double most) { return number_between(least, most, "a number"); }
+Command::NumberCheck Command::number_check(int64_t a, int64_t b) { return number_between(a, b, "a whole number"); }
+Command::NumberCheck Command::number_check(double a, double b) { return number_between(a, b, "a number"); }
 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
   std::string out = make_description(app) + make_usage(app, name) + make_positionals(app);

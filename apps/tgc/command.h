@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "apps/tgc/commands.h"
@@ -48,22 +49,19 @@ class Command {
   CLI::Option* repeated(const char* names, T& values, const char* type, const std::string& help) {
     return option(names, values, type, help)->allow_extra_args(false)->take_all();
   }
-  // Options whose value is a decimal number from `least` to `most`.
-  template <class T>
-  CLI::Option* whole(const char* names, T& value, const char* type, int64_t least, int64_t most,
-                     const std::string& help) {
-    return option(names, value, type, help)->check(whole_number(least, most));
-  }
-  template <class T>
-  CLI::Option* real(const char* names, T& value, const char* type, double least, double most, const std::string& help) {
-    return option(names, value, type, help)->check(real_number(least, most));
+  // An option whose value is a decimal number from `least` to `most`: a whole number if both are.
+  template <class T, class Least, class Most>
+  CLI::Option* number(const char* names, T& value, const char* type, Least least, Most most, const std::string& help) {
+    constexpr bool is_whole = std::is_integral_v<Least> && std::is_integral_v<Most>;
+    using Number = std::conditional_t<is_whole, int64_t, double>;
+    return option(names, value, type, help)->check(number_check(Number(least), Number(most)));
   }
   CLI::Option* flag(const char* names, bool& value, const std::string& help) {
     return app_->add_flag(names, value, help);
   }
   CLI::Option* json(bool& value, const std::string& help = "print JSON") { return flag("--json", value, help); }
   CLI::Option* jobs(unsigned& value, const std::string& by_default) {
-    return whole("-j,--jobs", value, "N", 1, kMostThreads, "number of threads; default: " + by_default);
+    return number("-j,--jobs", value, "N", 1, kMostThreads, "number of threads; default: " + by_default);
   }
 
   // Returns a new T, which lives as long as the parser.
@@ -77,11 +75,11 @@ class Command {
   void runs(std::function<int()> body);
 
  private:
-  // Return the error for a text that is no such number. CLI11 alone reads -1 as a large unsigned number and 010 as 8,
-  // accepts NaN in every range, and turns what overflows into the largest number.
+  // Return a function that returns the error for a text that is no such number. CLI11 alone reads -1 as a large
+  // unsigned number and 010 as 8, accepts NaN in every range, and clamps numbers that overflow.
   using NumberCheck = std::function<std::string(const std::string& text)>;
-  static NumberCheck whole_number(int64_t least, int64_t most);
-  static NumberCheck real_number(double least, double most);
+  static NumberCheck number_check(int64_t least, int64_t most);
+  static NumberCheck number_check(double least, double most);
 
   CLI::App* app_;
   int* exit_code_;

@@ -58,11 +58,6 @@ void add_size_option(Command& cmd, Overrides& over) {
   cmd.repeated("--var", over.sizes, "NAME=N", "set a symbolic size of a model");
 }
 
-void add_kernel_option(Command& cmd, std::string& kernel) {
-  cmd.group(Group::Input);
-  cmd.option("--kernel", kernel, "N|NAME", "take one record, or one kernel of a tensor graph; N counts from 0");
-}
-
 void add_repro_option(Command& cmd, std::string& file) {
   cmd.group(Group::Output);
   cmd.option("--repro", file, "FILE",
@@ -73,7 +68,7 @@ void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::st
   cmd.group(Group::Input);
   cmd.option("--inputs", o.arrays, "F.npz",
              "read arrays data0, data1, ... from an npz or npy file; {} stands for INPUT without its extension");
-  cmd.whole("--seed", o.seed, "N", 0, INT64_MAX, "draw the arrays that no file gives; default without --inputs: 0");
+  cmd.number("--seed", o.seed, "N", 0, INT64_MAX, "draw the arrays that no file gives; default without --inputs: 0");
   auto set_variables = [&o](const std::vector<std::string>& texts) {
     auto values = parse_variables(texts);
     if (!values) throw CLI::ValidationError(values.diag().text());
@@ -84,12 +79,11 @@ void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::st
       ->type_name("NAME=N")
       ->allow_extra_args(false)
       ->take_all();
-  add_kernel_option(cmd, o.kernel);
   add_weights_option(cmd, over);
 
   cmd.group(Group::Device);
   cmd.option("--device", o.device, "DEV", device_help);
-  cmd.real("--timeout", o.timeout_seconds, "S", 0, kMostSeconds, "seconds per kernel; 0: no limit; default: 60 or 600");
+  cmd.number("--timeout", o.timeout_seconds, "S", 0, kMostSeconds, "seconds per kernel; 0: no limit (60 or 600)");
   auto emulate = [] { take("--emulate", use_emulators()); };
   auto* emulated = cmd->add_flag_callback(
       "--emulate", emulate, "emulate CUDA, AMD and METAL on the CPU and check every memory access");
@@ -103,9 +97,9 @@ void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::st
              "compare with a device, with a graph file (FILE#ID) run in REF, or `none`; default: the input in REF")
       ->excludes(expect);
   constexpr double kMost = 1e38;
-  cmd.real("--rtol", o.tolerance.rtol, "X", 0, kMost, "relative tolerance of floats; default: by dtype");
-  cmd.real("--atol", o.tolerance.atol, "X", 0, kMost, "absolute tolerance of floats; default: by dtype");
-  cmd.whole("--ulp", o.tolerance.ulp, "N", 0, int64_t{1} << 52, "accept floats at most N representable values apart");
+  cmd.number("--rtol", o.tolerance.rtol, "X", 0, kMost, "relative tolerance of floats; default: by dtype");
+  cmd.number("--atol", o.tolerance.atol, "X", 0, kMost, "absolute tolerance of floats; default: by dtype");
+  cmd.number("--ulp", o.tolerance.ulp, "N", 0, int64_t{1} << 52, "accept floats at most N representable values apart");
 }
 
 }  // namespace tgc

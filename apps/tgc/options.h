@@ -13,17 +13,19 @@ struct RunOptions;
 void add_global_options(CLI::App& app);  // of every command: --color, --limit, --allow-custom
 
 // Group Input.
-template <class Input>  // a string, or a vector of strings: INPUT; `also` names more kinds of input
-void add_input_option(Command& cmd, Input& input, const std::string& also = "") {
+// INPUT (a string or a vector of strings; `also` adds to its help) and --kernel.
+template <class Input>
+void add_input_options(Command& cmd, Input& input, std::string& kernel, const std::string& also = "") {
+  cmd.group(Group::Input);
   cmd.positional("INPUT", input, "a file (`tgc help inputs`), or FILE#ID" + also + "; default: standard input");
+  cmd.option("--kernel", kernel, "N|NAME", "take one record, or one kernel of a tensor graph; N counts from 0");
 }
-void add_kernel_option(Command& cmd, std::string& kernel);
 void add_weights_option(Command& cmd, Overrides& over);
 void add_size_option(Command& cmd, Overrides& over);  // --var
 // Group Pipeline: --target, --set, --opts; and --device, which means --target, unless the command has its own.
 void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target = true);
 // The options that `run`, `bisect` and `reduce` share, in the groups Input, Device and Comparison: --inputs, --seed,
-// --var, --kernel, --weights, --device, --timeout, --emulate, --race, --expect, --reference, --rtol,
+// --var, --weights, --device, --timeout, --emulate, --race, --expect, --reference, --rtol,
 // --atol, --ulp.
 void add_run_options(Command& cmd, RunOptions& options, Overrides& over, const std::string& device_help);
 void add_repro_option(Command& cmd, std::string& file);  // group Output
