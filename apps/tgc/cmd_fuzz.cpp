@@ -29,8 +29,8 @@ void add_fuzz(Command& cmd) {
   cmd.describe("Generate random kernels, compare what they compute after every stage, and reduce the failures.",
                "tgc fuzz --count=1000 --findings=findings",
                "Kernels are random index algebra, random arithmetic, or mutants of known kernels. Each is compiled\n"
-               "for some target and run in REF after every stage that changes it, some also without an observer or under\n"
-               "NOOPT. A difference goes through `tgc bisect` and `tgc reduce` and is reported once per rule.\n"
+               "for some target and run in REF after every stage that changes it, some also without an observer or\n"
+               "under NOOPT. A difference goes through `tgc bisect` and `tgc reduce` and is reported once per rule.\n"
                "Exit codes: 0 no finding but known ones, 1 findings, 2 trouble. With -j1 a seed always makes the same\n"
                "kernels.");
   cmd.group(Group::Input);
