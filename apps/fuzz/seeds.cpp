@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "lib/text/recorded_stages.h"
 #include "lib/uop/copy.h"
 
 namespace tgc::fuzz {
@@ -20,9 +21,9 @@ void add_record(Seeds& seeds, const GoldenHeader& header, const GoldenRecord& re
   Seed seed{.text = record.ast, .name = record.id, .target = record.target, .settings = settings_of(header, record)};
   const bool tensor = header.level == "tensor";
   seeds[size_t(tensor ? GraphKind::tensor : GraphKind::kernel)].push_back(seed);
-  for (const GoldenStage& stage : record.stages) {
-    if (tensor || stage.same || !stage.ir) continue;
-    seed.text = *stage.ir, seed.stage = stage.name;
+  for (const RecordedStage& stage : RecordedStages(record)) {
+    if (tensor || stage.kind != RecordedStage::Kind::Stage || stage.same || !stage.text) continue;
+    seed.text = *stage.text, seed.stage = stage.name;
     seeds[size_t(GraphKind::stage)].push_back(seed);
   }
   if (!record.linear) return;

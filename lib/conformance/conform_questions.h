@@ -13,7 +13,7 @@ struct Question {
 
   std::string stage;
   std::string before;        // a graph or a list, as a text of any kind
-  const std::string* after;  // as it was recorded
+  std::string_view after;    // as it was recorded, part of the record
   After kind = After::Graph;
   std::string all = {};      // what was recorded, with the facts that its letters leave out; empty: not known
 };

@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -88,6 +89,8 @@ struct Session {
   void warn(const Diag& what) const { if (events) events->warning(what); }
   void note(const std::string& what) const { if (events) events->note(what); }
   bool cancelled() const { return cancel && cancel->requested(); }
+  // The same as a callback, which this session outlives.
+  std::function<bool()> stop() const { return [this] { return cancelled(); }; }
 };
 
 }  // namespace tgc

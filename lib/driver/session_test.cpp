@@ -12,6 +12,7 @@
 #include "lib/support/file_name.h"
 #include "lib/support/testing.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/recorded_stages.h"
 
 using namespace tgc;
 
@@ -97,12 +98,7 @@ TEST_CASE("source: FILE#ID picks a record, --kernel one of many, --from what the
   Session later{.over = {.from = "expand"}};
   InputGraph recorded = first_of(later, kKernels + "#bin_add_half.0");
   CHECK(recorded.info.stage == "expander");
-  const std::string* ir = &recorded.record->ast;
-  for (const GoldenStage& s : recorded.record->stages) {
-    if (s.ir) ir = &*s.ir;
-    if (s.name == "expander") break;
-  }
-  CHECK(*pyrender(recorded.root) == *ir);
+  CHECK(*pyrender(recorded.root) == RecordedStages(*recorded.record).find("expander")->text);
   Session unknown{.over = {.from = "expandr"}};
   CHECK(Source::open(unknown, kKernels)->next().diag().message == "unknown stage 'expandr'");
 }

@@ -12,6 +12,7 @@
 #include "lib/support/file_name.h"
 #include "lib/support/open_input.h"
 #include "lib/text/input_file.h"
+#include "lib/text/recorded_stages.h"
 #include "lib/text/repro.h"
 #include "lib/uop/wellformed.h"
 
@@ -46,18 +47,15 @@ std::map<std::string, int64_t> parse_sizes(const std::vector<std::string>& texts
   return out;
 }
 
-// The graph that the record holds after `stage`; empty: its AST. A stage that left the graph as it was has the text of
-// the one before.
-Result<const std::string*> text_after(const GoldenRecord& record, std::string_view stage, const std::string& file) {
-  const std::string* text = &record.ast;
-  if (stage.empty() || stage == "ast") return text;
-  for (const GoldenStage& s : record.stages) {
-    if (!s.same) text = s.ir ? &*s.ir : nullptr;
-    if (s.name != stage) continue;
-    if (text) return text;
-    return Diag{.message = "tinygrad could not print the graph after '" + s.name + "'", .file = file};
-  }
-  return Diag{.message = "the record has no stage '" + std::string(stage) + "'", .file = file};
+// The graph that the record holds after `stage`; if `stage` is empty, its AST. The text is part of `record`.
+Result<std::string_view> text_after(const GoldenRecord& record, std::string_view stage, const std::string& file) {
+  const RecordedStages stages(record);
+  const RecordedStage* found = stages.find(stage.empty() ? "ast" : stage);
+  using enum RecordedStage::Kind;
+  if (!found || (found->kind != Ast && found->kind != Stage))
+    return Diag{.message = "the record has no stage '" + std::string(stage) + "'", .file = file};
+  if (found->text) return *found->text;
+  return Diag{.message = "tinygrad could not print the graph after '" + found->name + "'", .file = file};
 }
 
 // What a graph says of its settings when it is written again: those that it came with, and those that are no defaults,
@@ -372,7 +370,7 @@ Result<InputGraph> Source::graph_of(std::shared_ptr<const GoldenRecord> record) 
   if (const StageRow* row = find_row(from); row && !foreign) from = row->name;
   else if (!from.empty() && !foreign) return unknown_stage(from);
   std::string name = record->id;
-  Result<const std::string*> text = &record->ast;
+  Result<std::string_view> text = std::string_view(record->ast);
   if (one_of_schedule) {
     auto n = number_of(kernel_);
     if (!n || *n >= record->kernels.size())
@@ -380,13 +378,13 @@ Result<InputGraph> Source::graph_of(std::shared_ptr<const GoldenRecord> record) 
                   .file = name_.shown(),
                   .expected = record->kernels.empty() ? "a tensor record"
                                                       : "0 to " + std::to_string(record->kernels.size() - 1)};
-    text = &record->kernels[*n].ast;
+    text = std::string_view(record->kernels[*n].ast);
     name += "." + kernel_;
   } else {
     text = text_after(*record, from, file);
   }
   if (!text) return text.diag();
-  auto graph = graph_of_text(detect_kind(**text), **text, file,
+  auto graph = graph_of_text(detect_kind(*text), *text, file,
                              foreign ? GoldenSettings() : settings_of(records_->header(), *record));
   if (!graph) return graph;
   graph->info.name = name;

@@ -11,6 +11,7 @@
 #include "lib/support/lines.h"
 #include "lib/text/input_file.h"
 #include "lib/text/recorded_rewrites.h"
+#include "lib/text/recorded_stages.h"
 
 namespace tgc {
 namespace {
@@ -53,34 +54,17 @@ std::string_view kept(const std::string& text) {
   return *texts.insert(text).first;
 }
 
-// One thing that a record holds.
-struct Recorded {
-  std::string stage;
-  const std::string* text;
-  bool is_graph = true, same = false;
-};
-
-std::vector<Recorded> all_recorded(const InputGraph& in, std::string& program) {
-  std::vector<Recorded> out{{"ast", &in.text}};
-  if (!in.record) return out;
-  const GoldenRecord& r = *in.record;
-  out[0].text = &r.ast;
-  for (const GoldenStage& s : r.stages)
-    if (s.same || s.ir) out.push_back({s.name, s.same ? out.back().text : &*s.ir, true, s.same});
-  for (size_t i = 0; i < r.kernels.size(); i++)
-    if (!r.kernels[i].ast.empty()) out.push_back({"kernel " + std::to_string(i), &r.kernels[i].ast});
-  if (r.linear) out.push_back({"linear", &*r.linear, false});
-  if (r.source) out.push_back({"source", &*r.source, false});
-  if (r.program) program = program_text(*r.program), out.push_back({"program", &program, false});
-  return out;
+RecordedStages stages_in(const InputGraph& in) {
+  return in.record ? RecordedStages(*in.record) : RecordedStages(in.text);
 }
 
-// The words of a list of stages, which each name one that was recorded.
-Result<std::vector<std::string>> wanted_stages(const std::string& list, const std::vector<Recorded>& recorded,
+// Splits a comma-separated list of stages; each word must name a recorded stage, or be "all" or "changed".
+Result<std::vector<std::string>> wanted_stages(const std::string& list, const RecordedStages& recorded,
                                                const std::string& file) {
   std::vector<std::string> out;
   std::vector<std::string_view> known{"all", "changed"};
-  for (const Recorded& r : recorded) known.push_back(r.stage);
+  for (const RecordedStage& s : recorded)
+    if (s.text) known.push_back(s.name);
   for (size_t at = 0; at <= list.size();) {
     size_t end = std::min(list.find(',', at), list.size());
     std::string word = list.substr(at, end - at);
@@ -99,12 +83,12 @@ Result<std::vector<std::string>> wanted_stages(const std::string& list, const st
 }
 
 // The text of a graph in another form.
-Result<std::string> converted(const InputGraph& in, const Recorded& r, Format format) {
+Result<std::string> converted(const InputGraph& in, const RecordedStage& s, Format format) {
   Graph graph;
   ReadReport report{.take_malformed = true};
-  auto read = read_graph(graph, detect_kind(*r.text), *r.text, in.file + " (" + r.stage + ")", &report);
+  auto read = read_graph(graph, detect_kind(*s.text), *s.text, in.file + " (" + s.name + ")", &report);
   if (!read) return read.diag();
-  if (r.stage != "ast") read->info.stage = r.stage;
+  if (s.kind != RecordedStage::Kind::Ast) read->info.stage = s.name;
   read->info.name = in.info.name, read->info.target = in.info.target;
   return read->list.empty() ? write_graph(format, read->root, read->info) : write_list(format, read->list, read->info);
 }
@@ -140,22 +124,24 @@ std::string producer_elsewhere(const std::string& spec) {
 }
 
 Result<std::vector<DumpText>> elsewhere_texts(const InputGraph& in, const std::string& stages, Format format) {
-  std::string program;
-  auto recorded = all_recorded(in, program);
+  const RecordedStages recorded = stages_in(in);
   auto wanted = wanted_stages(stages.empty() ? "ast" : stages, recorded, in.file);
   if (!wanted) return wanted.diag();
   auto has = [&](std::string_view word) { return std::find(wanted->begin(), wanted->end(), word) != wanted->end(); };
   std::vector<DumpText> out;
-  for (size_t i = 0; i < recorded.size(); i++) {
-    const Recorded& r = recorded[i];
-    const bool changed = has("changed") && r.is_graph && !r.same && i > 0;
-    if (!has(r.stage) && !has("all") && !changed) continue;
-    const StageRow* ours = r.is_graph ? nullptr : find_row(r.stage);
-    DumpText text{in.info.name, ours ? ours : &row_elsewhere(r.stage, i), std::string(extension_of(format)), *r.text};
-    if (!r.is_graph) {
+  size_t count = 0;
+  for (const RecordedStage& s : recorded) {
+    if (!s.text) continue;
+    const size_t number = count++;
+    const bool changed = has("changed") && s.is_graph() && !s.same && s.kind != RecordedStage::Kind::Ast;
+    if (!has(s.name) && !has("all") && !changed) continue;
+    const StageRow* ours = s.is_graph() ? nullptr : find_row(s.name);
+    DumpText text{in.info.name, ours ? ours : &row_elsewhere(s.name, number), std::string(extension_of(format)),
+                  std::string(*s.text)};
+    if (!s.is_graph()) {
       text.extension = ours ? ours->extension : "txt";
     } else {
-      auto written = converted(in, r, format);
+      auto written = converted(in, s, format);
       if (!written) return written.diag();
       text.text = std::move(*written);
     }
@@ -179,18 +165,18 @@ Status tell_recorded(const InputGraph& in, TraceConsumer& to) {
   if (!matches) return matches.diag();
   to.kernel(r.id, r.target, ast->root);
   UOp last = ast->root;
-  size_t next = 0;
-  for (size_t i = 0; i < r.stages.size(); i++) {
-    const GoldenStage& s = r.stages[i];
+  size_t next = 0, stage = 0;
+  for (const RecordedStage& s : RecordedStages(r)) {
+    if (s.kind != RecordedStage::Kind::Stage) continue;
     UOp result = last;
-    if (s.ir) {
-      auto read = read_graph(graph, detect_kind(*s.ir), *s.ir, in.file, &report);
+    if (s.text && !s.same) {
+      auto read = read_graph(graph, detect_kind(*s.text), *s.text, in.file, &report);
       if (!read) return to.kernel_given_up(), read.diag();
       result = read->root;
     }
     to.stage(s.name, last);
     to.begin({.name = s.name, .set = s.name}, 0, last);
-    for (; next < matches->size() && (*matches)[next].stage <= i; next++) {
+    for (; next < matches->size() && (*matches)[next].stage <= stage; next++) {
       const RecordedMatch& m = (*matches)[next];
       std::string_view place = kept(m.place);
       size_t colon = std::min(place.rfind(':'), place.size() - 1);
@@ -200,19 +186,19 @@ Status tell_recorded(const InputGraph& in, TraceConsumer& to) {
     to.end(0, result);
     to.stage_end(result);
     last = result;
+    stage++;
   }
   to.kernel_end();
   return Unit{};
 }
 
 Status RecordedCounts::add(const InputGraph& in) {
-  std::string program;
   records++;
-  for (const Recorded& r : all_recorded(in, program)) {
-    if (!r.is_graph || r.same) continue;
+  for (const RecordedStage& s : stages_in(in)) {
+    if (!s.is_graph() || !s.text || s.same) continue;
     Graph graph;
     ReadReport report{.take_malformed = true};
-    auto read = read_graph(graph, detect_kind(*r.text), *r.text, in.file, &report);
+    auto read = read_graph(graph, detect_kind(*s.text), *s.text, in.file, &report);
     if (!read) return read.diag();
     stages++;
     for (UOp u : read->list.empty() ? toposort(read->root) : read->list) ops[std::string(shown_op(u))]++;

@@ -16,6 +16,7 @@
 #include "lib/text/pyrender.h"
 #include "lib/text/pyrender_open.h"
 #include "lib/text/pyrender_places.h"
+#include "lib/text/recorded_stages.h"
 #include "lib/text/repr.h"
 #include "lib/text/round_trip.h"
 #include "lib/uop/wellformed.h"
@@ -32,7 +33,7 @@ constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms
 class RecordCheck {
  public:
   RecordCheck(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan)
-      : r_(record), settings_(settings), plan_(plan) {}
+      : r_(record), stages_(record), settings_(settings), plan_(plan) {}
 
   RecordReport run() {
     report_.id = r_.id;
@@ -87,13 +88,11 @@ class RecordCheck {
 
   // ---- text: every text of the record, read and written back
   void check_texts() {
-    check_text("ast", r_.ast);
-    for (const GoldenStage& s : r_.stages) {
-      if (s.ir) check_text(s.name, *s.ir);
-      if (s.ir && s.letters) check_letters(s.name, *s.ir, *s.letters);
+    for (const RecordedStage& s : stages_) {
+      if (!s.is_graph() || !s.text || s.same) continue;
+      check_text(s.name, *s.text);
+      if (s.letters) check_letters(s.name, *s.text, *s.letters);
     }
-    for (size_t i = 0; i < r_.kernels.size(); i++)
-      if (!r_.kernels[i].ast.empty()) check_text("kernel " + std::to_string(i), r_.kernels[i].ast);
     if (r_.linear && plan_.wanted.contains(kText) && !is_foreign_) check_listing(*r_.linear);
   }
   void check_text(const std::string& what, std::string_view text) {
@@ -250,7 +249,8 @@ class RecordCheck {
       return check_spec("ast", malformed->root, is_kernel() ? Spec::Kernel : Spec::Tensor);
     }
     check_spec("ast", c_->loaded().root, is_kernel() ? Spec::Kernel : Spec::Tensor);
-    for (const GoldenStage& s : r_.stages) {
+    for (const RecordedStage& s : stages_) {
+      if (s.kind != RecordedStage::Kind::Stage) continue;
       if (!more_wanted(s.name)) return;
       check_stage(s);
     }
@@ -268,24 +268,24 @@ class RecordCheck {
   bool more_wanted(std::string_view name) const {
     if (plan_.wanted.contains(kSpec) || (!is_kernel() && wanted(kKernels))) return true;
     bool reached = false;
-    for (const GoldenStage& s : r_.stages) {
+    for (const RecordedStage& s : stages_) {
       reached |= s.name == name;
-      if (reached && wanted(s.name)) return true;
+      if (reached && s.kind == RecordedStage::Kind::Stage && wanted(s.name)) return true;
     }
     for (std::string_view o : kRecordOutputs)
       if (wanted(o)) return true;
     return r_.error.has_value() && plan_.wanted.contains(kGraphs);
   }
 
-  void check_stage(const GoldenStage& s) {
-    std::string_view expected = s.same || !s.ir ? text_ : std::string_view(*s.ir);
+  void check_stage(const RecordedStage& s) {
     const StageRow* row = find_row(s.name);
-    if (!plan_.isolated || wanted(s.name)) run_stage(s, row, expected);
-    text_ = expected;
+    if (!plan_.isolated || wanted(s.name)) run_stage(s, row);
+    if (!s.text) return;
+    text_ = *s.text;
     if (row) after_ = row;
   }
 
-  void run_stage(const GoldenStage& s, const StageRow* row, std::string_view expected) {
+  void run_stage(const RecordedStage& s, const StageRow* row) {
     if (plan_.isolated) compile_copy("before " + s.name);
     if (!row) stop("tgc has no stage '" + s.name + "'");
     if (!c_) return skipped(s.name, why_stopped_);
@@ -297,16 +297,16 @@ class RecordCheck {
       return stop("the stage '" + s.name + "' failed");
     }
     check_spec(s.name, c_->current(), Spec::Full);
-    if (wanted(s.name)) compare_graph(s, before, expected);
+    if (wanted(s.name)) compare_graph(s, before);
   }
 
-  void compare_graph(const GoldenStage& s, UOp before, std::string_view expected) {
-    if (!s.same && !s.ir) return;  // tinygrad could not print it
+  void compare_graph(const RecordedStage& s, UOp before) {
     if (s.same && c_->current() == before && as_expected_) return settle(s.name, CheckVerdict::Same);
+    if (!s.text) return;
     auto ours = pyrender(c_->current());
     if (!ours) return failed(s.name, ours.diag());
-    as_expected_ = *ours == expected;
-    compare(s.name, *ours, expected, true);
+    as_expected_ = *ours == *s.text;
+    compare(s.name, *ours, *s.text, true);
   }
 
   // tinygrad refused this graph after the last stage recorded: so must tgc, in whatever row.
@@ -331,23 +331,19 @@ class RecordCheck {
     if (c_ && plan_.wanted.contains(kSpec) && c_->list()) check_spec("linear", *c_->list(), Spec::Program);
     for (std::string_view name : kRecordOutputs) {
       if (!wanted(name)) continue;
-      auto expected = expected_output(name);
+      const RecordedStage* recorded = stages_.find(name);
+      auto expected = recorded ? recorded->text : std::nullopt;
       if (!expected && !(name == "source" && r_.source_error)) continue;  // the record does not hold it
       if (!c_) skipped(name, why_stopped_);
       else check_output(name, expected);
     }
   }
-  void check_output(std::string_view name, const std::optional<std::string>& expected) {
+  void check_output(std::string_view name, std::optional<std::string_view> expected) {
     auto ours = c_->output(row_of(name));
     if (expected && ours) return compare(name, *ours, *expected, false);
     if (expected) return failed(name, ours.diag());
     settle(name, ours ? CheckVerdict::Different : CheckVerdict::Same);
     if (ours) diverge(name, "  tinygrad refuses to render it: " + *r_.source_error + "\n");
-  }
-  std::optional<std::string> expected_output(std::string_view name) const {
-    if (name == "linear") return r_.linear;
-    if (name == "source") return r_.source;
-    return r_.program ? std::optional(program_text(*r_.program)) : std::nullopt;
   }
 
   // ---- tensor graphs: the kernels in the order they run
@@ -368,6 +364,7 @@ class RecordCheck {
   }
 
   const GoldenRecord& r_;
+  const RecordedStages stages_;
   const Settings& settings_;
   const CheckPlan& plan_;
   RecordReport report_;
