@@ -22,18 +22,18 @@ Diag no_order(const std::string& file) {
           .expected = "a listing of print_uops, or JSON with a \"list\""};
 }
 
-Result<GraphFile> read(Graph& graph, const std::string& text, const std::string& file) {
+Result<GraphFile> read(Graph& graph, std::string_view text, const std::string& file) {
   ReadReport report{.take_malformed = true};
   return read_graph(graph, detect_kind(text), text, file, &report);
 }
 
-std::string without_last_lines(std::string text) {
-  while (text.ends_with('\n')) text.pop_back();
-  return text;
+std::string without_last_lines(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return std::string(text);
 }
 
 // The letters of a graph: as they came where they are pyrender's, else written.
-Result<std::string> letters(const std::string& text, const std::string& file) {
+Result<std::string> letters(std::string_view text, const std::string& file) {
   if (detect_kind(text) == InputKind::Pyrender && !has_header(text)) return without_last_lines(text);
   Graph graph;
   auto root = read(graph, text, file);
@@ -44,7 +44,7 @@ Result<std::string> letters(const std::string& text, const std::string& file) {
 }
 
 // The listing of a linear list: as it came where it is one and `as_it_came`, else written.
-Result<std::string> listing(const std::string& text, const std::string& file, bool as_it_came) {
+Result<std::string> listing(std::string_view text, const std::string& file, bool as_it_came) {
   if (as_it_came && detect_kind(text) == InputKind::Uops && !has_header(text)) return without_last_lines(text);
   Graph graph;
   auto read_list = read(graph, text, file);
@@ -57,7 +57,7 @@ Result<std::string> listing(const std::string& text, const std::string& file, bo
 class Port {
  public:
   Port(const Session& session, const ConformPlan& plan)
-      : program_(plan.command, plan.seconds, [&session] { return session.cancelled(); }) {}
+      : program_(plan.command, plan.seconds, session.stop()) {}
 
   // The line that it answers. An error is what it did instead.
   Result<std::string> ask(const std::string& question) {
@@ -86,7 +86,7 @@ class Port {
     in_a_row_++;
   }
 
-  LastingAnswerer program_;
+  RestartingAnswerer program_;
   int in_a_row_ = 0;  // failures
   bool answered_ = false;
   std::string last_;  // failure
@@ -234,21 +234,21 @@ class Judge {
                               const std::string& file) {
     const bool to_the_letter = plan_.as == ConformAs::Text;
     auto texts = [&](const auto& of) -> Result<std::string> {
-      Result<std::string> wanted = of(*q.after, file), got = of(answer, "the answer");
+      Result<std::string> wanted = of(q.after, file), got = of(answer, "the answer");
       if (!wanted || !got) return !wanted ? wanted.diag() : got.diag();
       return *wanted == *got ? std::string() : line_diff(*wanted, *got);
     };
     if (q.kind == Question::After::Source)
-      return texts([](const std::string& text, const std::string&) { return Result(without_last_lines(text)); });
+      return texts([](std::string_view text, const std::string&) { return Result(without_last_lines(text)); });
     if (plan_.as == ConformAs::Values) return compare_values(r, q, answer, file);
     if (q.kind == Question::After::List)
-      return texts([&](const std::string& text, const std::string& of) { return listing(text, of, to_the_letter); });
+      return texts([&](std::string_view text, const std::string& of) { return listing(text, of, to_the_letter); });
     auto difference = to_the_letter ? texts(letters) : Result(std::string());
     if (!difference || !difference->empty() || (to_the_letter && q.all.empty())) return difference;
     // letters leave dtypes out: what is the same to the letter may be another graph
     return catch_failures([&]() -> std::string {
       Graph graph;
-      auto sides = read_alike(graph, q.all.empty() ? *q.after : q.all, file, answer, "the answer").value_or_throw();
+      auto sides = read_alike(graph, q.all.empty() ? q.after : std::string_view(q.all), file, answer, "the answer").value_or_throw();
       GraphDiff diff = diff_graphs(sides.first, sides.second);
       return diff.same ? "" : to_text(diff, plan_.style);
     });

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "lib/compilation/compilation.h"
+#include "lib/support/json_writer.h"
 #include "lib/support/line_diff.h"
 #include "lib/text/formats.h"
 #include "lib/text/input_file.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/recorded_stages.h"
 #include "lib/uop/uop_table.h"
 
 namespace tgc {
@@ -236,17 +237,8 @@ Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, std::string_view text_a, 
 
 Run run_of(const GoldenRecord& r, const GoldenHeader& header, std::string file) {
   Run run{r.id, r.target, std::move(file), settings_of(header, r), {}, header.producer};
-  run.texts.push_back({std::string(kAst), r.ast, true});
-  for (const GoldenStage& s : r.stages)
-    if (s.same || s.ir) run.texts.push_back({stage_name(s.name), s.same ? run.texts.back().text : *s.ir, true});
-  auto add = [&](const char* name, const std::optional<std::string>& text) {
-    if (text) run.texts.push_back({name, *text, false});
-  };
-  for (size_t i = 0; i < r.kernels.size(); i++)
-    if (!r.kernels[i].ast.empty()) run.texts.push_back({"kernel " + std::to_string(i), r.kernels[i].ast, true});
-  add("linear", r.linear);
-  add("source", r.source);
-  if (r.program) run.texts.push_back({"program", program_text(*r.program), false});
+  for (const RecordedStage& s : RecordedStages(r))
+    if (s.text) run.texts.push_back({stage_name(s.name), std::string(*s.text), s.is_graph()});
   return run;
 }
 
@@ -319,26 +311,25 @@ std::string to_text(const RunDiff& d, const DiffStyle& style) {
 }
 
 std::string to_json(const RunDiff& d, const Run& run) {
-  using nlohmann::ordered_json;
-  ordered_json out{{"id", run.id}, {"target", run.target}, {"same", d.same}, {"compared", d.compared}};
-  if (!d.same) {
-    out["stage"] = d.stage;
-    if (!d.before.empty()) out["before"] = d.before;
-    if (d.lines.empty()) out["diff"] = ordered_json::parse(to_json(d.graph));
-    else out["lines"] = d.lines;
-    if (!d.ours.empty()) {
-      out["ours"] = d.ours;
-      out["blame"] = ordered_json::array();
-      for (const Blame& b : d.blame) {
-        ordered_json j = ordered_json::object();
-        if (!b.rule.empty()) j = {{"rule", b.rule}, {"file", b.file}, {"line", b.line}};
-        j["rewrite"] = b.rewrite;
-        j["node"] = b.node;
-        out["blame"].push_back(std::move(j));
-      }
-    }
-  }
-  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    json.member("id", run.id).member("target", run.target).member("same", d.same).member("compared", d.compared);
+    if (d.same) return;
+    json.member("stage", d.stage);
+    if (!d.before.empty()) json.member("before", d.before);
+    if (d.lines.empty()) json.key("diff").raw(to_json(d.graph));
+    else json.member("lines", d.lines);
+    if (d.ours.empty()) return;
+    json.member("ours", d.ours).key("blame").array([&] {
+      for (const Blame& b : d.blame)
+        json.object([&] {
+          if (!b.rule.empty()) json.member("rule", b.rule).member("file", b.file).member("line", b.line);
+          json.member("rewrite", b.rewrite).member("node", b.node);
+        });
+    });
+  });
+  return out;
 }
 
 }  // namespace tgc

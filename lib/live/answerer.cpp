@@ -202,7 +202,7 @@ Result<std::string> Answerer::ask(const std::string& question, double seconds, c
   }
 }
 
-Result<std::string> LastingAnswerer::ask(const std::string& question) {
+Result<std::string> RestartingAnswerer::ask(const std::string& question) {
   if (!running_) {
     auto started = Answerer::start(command_);
     if (!started) return started.diag();
@@ -215,7 +215,7 @@ Result<std::string> LastingAnswerer::ask(const std::string& question) {
   return line;
 }
 
-void LastingAnswerer::fail() {
+void RestartingAnswerer::fail() {
   if (running_) running_->kill();
   running_.reset();
 }

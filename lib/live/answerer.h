@@ -39,10 +39,10 @@ class Answerer {
 
 // The same for as long as it is needed: started when it is first asked, and anew after it failed, so that nothing late
 // is taken for another question's answer.
-class LastingAnswerer {
+class RestartingAnswerer {
  public:
   // `seconds`, `stop`: for each question, as above.
-  LastingAnswerer(std::string command, double seconds, std::function<bool()> stop)
+  RestartingAnswerer(std::string command, double seconds, std::function<bool()> stop)
       : command_(std::move(command)), seconds_(seconds), stop_(std::move(stop)) {}
 
   // Errors: as above; it cannot be started; it said more than it was asked. It has failed then.

@@ -1,11 +1,11 @@
 #include "lib/rules/rule_catalog.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "lib/rules/rule_sources.h"
 #include "lib/spec/tables.h"
 #include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
 #include "passes/kernel/control_flow.h"
 #include "passes/kernel/decompositions.h"
 #include "passes/kernel/devectorize.h"
@@ -257,42 +257,41 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
   return out + counted(shown, "rule") + "\n";
 }
 
-namespace {
-nlohmann::ordered_json branches_of(const Rule& rule) {
-  auto out = nlohmann::ordered_json::array();
-  for (const Folding& f : foldings_of(rule)) {
-    if (f.cases.empty()) out.push_back({{"name", f.name}, {"right", right_text(f)}, {"guard", guard_text(f)}});
-    for (const char* name : f.cases) out.push_back({{"name", name}, {"right", ""}, {"guard", guard_text(f)}});
-  }
-  return out;
-}
-}  // namespace
-
 std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing) {
-  using nlohmann::ordered_json;
-  ordered_json list = ordered_json::array(), sets = ordered_json::array(), stages = ordered_json::array();
-  for (const CatalogRule& r : rules) {
-    if (!wanted(r, listing)) continue;
-    ordered_json ops = ordered_json::array();
-    r.rule->left->ops.for_each([&](Op op) { ops.push_back(name_of(op)); });
-    ordered_json& j = list.emplace_back();
-    j = {{"name", r.rule->name},
-         {"set", r.rule->set},
-         {"stages", r.stages},
-         {"ops", std::move(ops)},
-         {"pattern", pat::to_text(*r.rule->left)},
-         {"result", right_text(*r.rule)},
-         {"kind", name_of(right_kind(*r.rule))},
-         {"branches", branches_of(*r.rule)},
-         {"file", short_file(*r.rule)},
-         {"line", r.rule->line},
-         {"tinygrad", tinygrad_source(*r.rule)}};
-    if (!r.inside.empty()) j["inside"] = r.inside;
-  }
-  for (const CatalogSet& s : rule_catalog()) sets.push_back({{"name", s.name}, {"rules", s.set->rules().size()}});
-  for (const StageCount& c : stage_rule_counts())
-    stages.push_back({{"name", c.stage}, {"target", c.target}, {"rules", c.rules}});
-  return ordered_json{{"rules", std::move(list)}, {"sets", std::move(sets)}, {"stages", std::move(stages)}}.dump();
+  std::string out;
+  JsonWriter json(out);
+  auto write_branch = [&](std::string_view name, const std::string& right, const Folding& f) {
+    json.object([&] { json.member("name", name).member("right", right).member("guard", guard_text(f)); });
+  };
+  auto write_rule = [&](const CatalogRule& r) {
+    const Rule& rule = *r.rule;
+    json.member("name", rule.name).member("set", rule.set).member("stages", r.stages);
+    json.key("ops").array([&] { rule.left->ops.for_each([&](Op op) { json.value(name_of(op)); }); });
+    json.member("pattern", pat::to_text(*rule.left)).member("result", right_text(rule));
+    json.member("kind", name_of(right_kind(rule))).key("branches").array([&] {
+      for (const Folding& f : foldings_of(rule)) {
+        if (f.cases.empty()) write_branch(f.name, right_text(f), f);
+        for (const char* name : f.cases) write_branch(name, "", f);
+      }
+    });
+    json.member("file", short_file(rule)).member("line", rule.line).member("tinygrad", tinygrad_source(rule));
+    if (!r.inside.empty()) json.member("inside", r.inside);
+  };
+  json.object([&] {
+    json.key("rules").array([&] {
+      for (const CatalogRule& r : rules)
+        if (wanted(r, listing)) json.object([&] { write_rule(r); });
+    });
+    json.key("sets").array([&] {
+      for (const CatalogSet& s : rule_catalog())
+        json.object([&] { json.member("name", s.name).member("rules", s.set->rules().size()); });
+    });
+    json.key("stages").array([&] {
+      for (const StageCount& c : stage_rule_counts())
+        json.object([&] { json.member("name", c.stage).member("target", c.target).member("rules", c.rules); });
+    });
+  });
+  return out;
 }
 
 }  // namespace tgc
