@@ -34,7 +34,7 @@ std::string made_for_text(const std::vector<GoldenMetadata>& metadata);
 
 // That a graph of another release is none for the pipeline: "records of tinygrad 0.14.0; the pipeline here is 0.12.0's;
 // compare recordings with tgc diff".
-Diag made_elsewhere(std::string_view producer, const std::string& file);
+Diag foreign_graph_error(std::string_view producer, const std::string& file);
 
 // Whether `root` is a tensor graph: a kernel works on DEFINE_GLOBALs, a tensor graph on BUFFERs and the like.
 bool looks_like_tensor_graph(UOp root);

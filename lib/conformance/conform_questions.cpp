@@ -9,10 +9,10 @@
 namespace tgc {
 namespace {
 
-// The graphs that the pipeline here makes of a record's AST, as long as their letters are the record's.
-class OwnGraphs {
+// Compiles a record's AST with the native pipeline, as long as its graphs print like the recorded ones.
+class NativeGraphs {
  public:
-  OwnGraphs(const GoldenRecord& r, const GoldenHeader& header) {
+  NativeGraphs(const GoldenRecord& r, const GoldenHeader& header) {
     if (release_of(header.producer) != Release::v0_12 || detect_kind(r.ast) != InputKind::Pyrender) return;
     auto settings = settings_from(settings_of(header, r));
     if (!settings) return;
@@ -23,7 +23,7 @@ class OwnGraphs {
     if (begun) c_.emplace(std::move(*begun));
   }
 
-  // What there is after that stage, as JSON; empty where ours is not known to be what was recorded.
+  // Returns the graph after `stage` as JSON; empty if it does not print like `recorded`.
   std::string after(const std::string& stage, std::string_view recorded) {
     const StageRow* row = find_row(stage);
     if (!c_ || !row || !c_->run_through(*row)) return c_.reset(), "";
@@ -37,28 +37,28 @@ class OwnGraphs {
   }
 
  private:
-  std::optional<Compilation> c_;  // nullopt: what it makes from here on is not known to be the record's
+  std::optional<Compilation> c_;  // nullopt after the first difference
 };
 
 }  // namespace
 
 std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& header, bool with_source) {
-  OwnGraphs own(r, header);
+  NativeGraphs native(r, header);
   std::vector<Question> out;
   std::string before = r.ast;
   std::optional<std::string_view> recorded = r.ast;  // absent if tinygrad could not print the graph
   for (const RecordedStage& s : RecordedStages(r)) {
     if (s.kind != RecordedStage::Kind::Stage) continue;
-    std::string all = s.text ? own.after(s.name, *s.text) : "";
+    std::string all = s.text ? native.after(s.name, *s.text) : "";
     if (recorded && s.text) out.push_back({s.name, before, *s.text});
     // the numbers of a tensor graph's unique constants, which pyrender leaves out, are each compiler's own
-    if (recorded && s.text && !r.target.empty()) out.back().all = all;
+    if (recorded && s.text && !r.target.empty()) out.back().after_json = all;
     if (s.text) before = all.empty() ? std::string(*s.text) : std::move(all);
     recorded = s.text;
   }
   if (!r.linear || release_of(header.producer) != Release::v0_12) return out;
   if (recorded) out.push_back({"linear", before, *r.linear, Question::After::List});
-  if (r.source && with_source) out.push_back({"source", own.list(*r.linear), *r.source, Question::After::Source});
+  if (r.source && with_source) out.push_back({"source", native.list(*r.linear), *r.source, Question::After::Source});
   return out;
 }
 

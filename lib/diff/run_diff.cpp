@@ -188,13 +188,6 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
   return Unit{};
 }
 
-// The text of that stage, by the later release's name; of several that with `skip` before it.
-const RunText* find_text(const Run& run, std::string_view stage, size_t skip, const Renames& renames) {
-  for (const RunText& t : run.texts)
-    if (renames.stage(t.stage) == stage && skip-- == 0) return &t;
-  return nullptr;
-}
-
 struct Sides {
   UOp a, b;
   Release of_a, of_b;
@@ -215,6 +208,12 @@ Result<Sides> read_both(Graph& graph, std::string_view text_a, const std::string
 }
 
 }  // namespace
+
+const RunText* find_text(const Run& run, std::string_view stage, size_t index, const Renames& renames) {
+  for (const RunText& t : run.texts)
+    if (renames.stage(t.stage) == stage && index-- == 0) return &t;
+  return nullptr;
+}
 
 Result<std::pair<UOp, UOp>> read_alike(Graph& graph, std::string_view text_a, const std::string& file_a,
                                        std::string_view text_b, const std::string& file_b) {

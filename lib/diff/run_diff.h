@@ -28,6 +28,8 @@ struct Run {
 };
 
 Run run_of(const GoldenRecord& record, const GoldenHeader& header, std::string file);
+// Returns the text number `index` of those whose stage has that name in the later release; null if there is none.
+const RunText* find_text(const Run& run, std::string_view stage, size_t index, const Renames& renames);
 // The runs in a folder of files KERNEL.NN.STAGE.EXT, as `tgc dump -o` writes them, by kernel.
 Result<std::vector<Run>> runs_of_folder(const std::string& path);
 

@@ -8,7 +8,7 @@ namespace tgc {
 Elapsed::Elapsed(const Session& session, std::string what) : session_(session), what_(std::move(what)) {
   if (!session.events) return;
   try {
-    thread_ = std::thread([this] { tell(); });
+    thread_ = std::thread([this] { report(); });
   } catch (const std::system_error&) {
   }
 }
@@ -22,7 +22,7 @@ Elapsed::~Elapsed() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Elapsed::tell() {
+void Elapsed::report() {
   constexpr int kFirst = 3;
   std::unique_lock lock(mutex_);
   for (int seconds = 1; !ends_.wait_for(lock, std::chrono::seconds(1), [this] { return ended_; }); seconds++)

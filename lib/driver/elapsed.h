@@ -1,4 +1,4 @@
-// A line of progress for what says nothing itself while it runs.
+// Reports progress for operations that report none themselves.
 #pragma once
 #include <condition_variable>
 #include <mutex>
@@ -9,8 +9,8 @@
 
 namespace tgc {
 
-// While this lives, and from its third second on, the session's listener is told each second what runs and for how
-// long: "r_4 on CUDA:PTX:sm_80, emulated: 12 s". Nothing where nobody listens, or where no thread can be started.
+// While this object lives, reports once a second, from the third second on, what runs and for how long:
+// "r_4 on CUDA:PTX:sm_80, emulated: 12 s". Does nothing if the session has no listener or no thread can be started.
 class Elapsed {
  public:
   Elapsed(const Session& session, std::string what);
@@ -19,7 +19,7 @@ class Elapsed {
   Elapsed& operator=(const Elapsed&) = delete;
 
  private:
-  void tell();
+  void report();
 
   const Session& session_;
   std::string what_;

@@ -49,7 +49,7 @@ bool has_wild_constant(UOp root) {
 
 // The kernel as a file that every command takes. Throws Failure.
 std::string json_of(const KernelText& kernel, const std::string& name) {
-  InputGraph in = std::move(load_under(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
+  InputGraph in = std::move(load_recorded(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
   return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
 }
 
@@ -66,7 +66,7 @@ bool differs_at_the_ends(const BisectReport& blamed) {
 // The graph of a repro bundle, under the settings that it names. Throws Failure.
 InputGraph bundled_graph(const std::string& text, const std::string& name) {
   InputGraph in = std::move(load_text({}, InputKind::Repro, text, name).value_or_throw());
-  return std::move(load_under(in.info.settings, InputKind::Repro, text, name).value_or_throw());
+  return std::move(load_recorded(in.info.settings, InputKind::Repro, text, name).value_or_throw());
 }
 
 // One campaign. Throws Failure.

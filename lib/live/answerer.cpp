@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// 2 s, in which it may end by itself.
+// The time for a process to exit by itself: 2 s.
 constexpr int kTries = 200;
 constexpr useconds_t kPause = 10000;
 
@@ -32,7 +32,7 @@ bool is_ready(int fd, short events, int milliseconds) {
   return poll(&p, 1, milliseconds) > 0;
 }
 
-// A command that is gone is told by write(), not by a signal that would end us.
+// Blocks SIGPIPE in this scope, so that a write to an ended process fails instead of killing this process.
 class WithoutSigpipe {
  public:
   WithoutSigpipe() {
@@ -50,7 +50,7 @@ class WithoutSigpipe {
   sigset_t pipe_, before_;
 };
 
-// Both ends of a pipe, closed unless they are taken.
+// A pipe. The destructor closes the ends that were not taken.
 struct Pipe {
   int ends[2] = {-1, -1};
   Pipe() {
@@ -65,24 +65,24 @@ struct Pipe {
   int take(int end) { return std::exchange(ends[end], -1); }
 };
 
-// Beside the command a shell waits for the end of a pipe that we alone can write to: it comes when we end, however that
-// may be, and then it ends the whole process group.
+// Starts a guard beside the command: it reads a pipe that only this process can write to. The read ends when this
+// process ends in any way; the guard then kills the process group.
 constexpr const char* kGuard = "(read -r never <&3; kill -9 -$$) >/dev/null 2>&1 & exec 3<&-\n";
 
 }  // namespace
 
-// How long one question may take.
+// The time limit and the stop callback of one question.
 struct Answerer::Patience {
   double seconds;
   const std::function<bool()>& stop;
   Clock::time_point until = Clock::now() + std::chrono::milliseconds(int64_t(seconds * 1000));
 
-  // Waits until the descriptor is ready. Errors: the time is up.
+  // Waits until `fd` is ready. Errors: timeout or stop.
   Status wait_for(int fd, short events) const {
-    constexpr int kLook = 100;  // milliseconds
+    constexpr int kPoll = 100;  // milliseconds
     for (;;) {
       auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
-      if (is_ready(fd, events, int(std::clamp<int64_t>(left, 0, kLook)))) return Unit{};
+      if (is_ready(fd, events, int(std::clamp<int64_t>(left, 0, kPoll)))) return Unit{};
       if (stop && stop()) return Diag{"cancelled"};
       if (left > 0) continue;
       char text[32];
@@ -106,7 +106,7 @@ Result<Answerer> Answerer::start(const std::string& command) {
     pid_t pid = 0;
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    sigset_t usual;  // what we ignore, it does not
+    sigset_t usual;  // signals that this process ignores and the command must not
     sigemptyset(&usual), sigaddset(&usual, SIGPIPE), sigaddset(&usual, SIGXFSZ);
     posix_spawnattr_setsigdefault(&attributes, &usual);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
@@ -135,7 +135,7 @@ Answerer::~Answerer() {
     else if (i < kTries) usleep(kPause);
     else kill();
   }
-  if (alive_ >= 0) close(alive_);  // what it started and left ends, too
+  if (alive_ >= 0) close(alive_);  // the guard kills what the command left behind
 }
 
 void Answerer::kill() {
@@ -154,7 +154,7 @@ std::string Answerer::unsolicited_output() {
   return rest_.empty() ? "" : "'" + line + "'";
 }
 
-// How the child ended, in words.
+// Describes how the child ended.
 std::string Answerer::end_of_child() {
   int status = 0;
   pid_t ended = 0;
@@ -167,7 +167,7 @@ std::string Answerer::end_of_child() {
 }
 
 Status Answerer::write_line(const std::string& question, const Patience& patience) {
-  WithoutSigpipe held;
+  WithoutSigpipe guard;
   std::string text = question + "\n";
   for (size_t at = 0; at < text.size();) {
     ssize_t n = write(to_, text.data() + at, text.size() - at);

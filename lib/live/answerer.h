@@ -1,6 +1,6 @@
-// A program that answers questions, a line each: started once by /bin/sh in a process group of its own, asked through
-// its standard input, heard through its standard output; what it says on standard error goes where ours goes. It ends
-// with this process, even where that is killed.
+// Answerer: a child process that answers questions, one line per question and per answer, through its standard input
+// and output. /bin/sh starts it in its own process group. Its standard error is inherited. It ends when this process
+// ends, even if this process is killed.
 #pragma once
 #include <functional>
 #include <optional>
@@ -12,18 +12,19 @@ namespace tgc {
 
 class Answerer {
  public:
-  // Errors: it cannot be started.
+  // Starts `command`. Errors: the process cannot be started.
   static Result<Answerer> start(const std::string& command);
   Answerer(Answerer&& other) noexcept;
   Answerer& operator=(Answerer&&) = delete;
-  ~Answerer();  // its input is closed, and it is ended where it does not end itself
+  ~Answerer();  // closes its input, and kills the process if it does not exit within 2 s
 
-  // The line that it answers, without the line end. Errors: it ended, it takes longer than `seconds`, `stop` said so
-  // (asked ten times a second), or its line is longer than `--limit input-bytes`.
+  // Sends a question and returns the answer without its newline. Errors: the process ended, the answer took longer than
+  // `seconds`, `stop` returned true (it is called ten times a second), or the answer is longer than `--limit
+  // input-bytes`.
   Result<std::string> ask(const std::string& question, double seconds, const std::function<bool()>& stop);
-  // What it has said since its last answer, the beginning of it; empty: nothing.
+  // Returns the beginning of the output after the last answer; empty: there is none.
   std::string unsolicited_output();
-  // Ends it and what it started.
+  // Kills the process and its children.
   void kill();
 
  private:
@@ -33,23 +34,23 @@ class Answerer {
   Status write_line(const std::string& question, const Patience& patience);
 
   int pid_, to_, from_;
-  int alive_;  // open as long as we live
-  std::string rest_;  // read, and not yet answered
+  int alive_;         // the write end of a pipe that closes when this process ends
+  std::string rest_;  // output that was read and not yet returned
 };
 
-// The same for as long as it is needed: started when it is first asked, and anew after it failed, so that nothing late
-// is taken for another question's answer.
+// An Answerer that starts with the first question and restarts after each failure, so that a late answer is never taken
+// for the answer to the next question.
 class RestartingAnswerer {
  public:
-  // `seconds`, `stop`: for each question, as above.
+  // `seconds`, `stop`: see Answerer::ask.
   RestartingAnswerer(std::string command, double seconds, std::function<bool()> stop)
       : command_(std::move(command)), seconds_(seconds), stop_(std::move(stop)) {}
 
-  // Errors: as above; it cannot be started; it said more than it was asked. It has failed then.
+  // Errors: those of Answerer; unsolicited output. Each of them counts as a failure.
   Result<std::string> ask(const std::string& question);
-  // It failed in another way: what it says is no answer.
+  // Reports a failure that only the caller sees: an invalid answer.
   void fail();
-  // For each question from now on.
+  // Sets the time limit of all further questions.
   void set_seconds(double seconds) { seconds_ = seconds; }
 
  private:

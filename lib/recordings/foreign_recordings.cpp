@@ -16,7 +16,7 @@
 namespace tgc {
 namespace {
 
-// A stage as files and messages name it: "postopt-symbolic".
+// Returns the name of a stage in files and messages: "postopt-symbolic".
 std::string slug_of(std::string_view name) {
   std::string out;
   for (char c : name) {
@@ -28,8 +28,8 @@ std::string slug_of(std::string_view name) {
   return out.empty() ? "stage" : out;
 }
 
-// A row for a stage that our list lacks. Rows live as long as the program: there are as many as names of stages.
-const StageRow& row_elsewhere(const std::string& name, size_t number) {
+// Returns a row for a stage that tgc does not have. Rows are never freed; there is one per stage name.
+const StageRow& foreign_row(const std::string& name, size_t number) {
   static std::mutex mutex;
   static std::deque<std::string> names;
   static std::deque<StageRow> rows;
@@ -46,8 +46,8 @@ const StageRow& row_elsewhere(const std::string& name, size_t number) {
   return rows.back();
 }
 
-// A text that outlives whoever was told of it: there are as many as rules.
-std::string_view kept(const std::string& text) {
+// Returns a copy of `text` that is never freed, for trace consumers that keep views. There is one per rule.
+std::string_view intern(const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string> texts;
   std::lock_guard lock(mutex);
@@ -82,7 +82,7 @@ Result<std::vector<std::string>> wanted_stages(const std::string& list, const Re
   return out;
 }
 
-// The text of a graph in another form.
+// Converts the text of a graph to `format`.
 Result<std::string> converted(const InputGraph& in, const RecordedStage& s, Format format) {
   Graph graph;
   ReadReport report{.take_malformed = true};
@@ -93,7 +93,7 @@ Result<std::string> converted(const InputGraph& in, const RecordedStage& s, Form
   return read->list.empty() ? write_graph(format, read->root, read->info) : write_list(format, read->list, read->info);
 }
 
-// The member "producer" of the JSON that begins with this line; empty: the line ends before it.
+// Returns the member "producer" of a JSON text whose first line is `line`; empty: it is not on that line.
 std::string producer_in(std::string_view line) {
   constexpr std::string_view kMember = "\"producer\"";
   size_t at = line.find(kMember);
@@ -106,7 +106,7 @@ std::string producer_in(std::string_view line) {
 
 }  // namespace
 
-std::string producer_elsewhere(const std::string& spec) {
+std::string foreign_producer(const std::string& spec) {
   InputName name = InputName::parse(spec);
   if (name.file == "-") return {};
   auto is_model = is_model_file(name.file);
@@ -123,7 +123,7 @@ std::string producer_elsewhere(const std::string& spec) {
   return release_of(producer) == Release::v0_12 ? "" : producer;
 }
 
-Result<std::vector<DumpText>> elsewhere_texts(const InputGraph& in, const std::string& stages, Format format) {
+Result<std::vector<DumpText>> foreign_texts(const InputGraph& in, const std::string& stages, Format format) {
   const RecordedStages recorded = stages_in(in);
   auto wanted = wanted_stages(stages.empty() ? "ast" : stages, recorded, in.file);
   if (!wanted) return wanted.diag();
@@ -136,7 +136,7 @@ Result<std::vector<DumpText>> elsewhere_texts(const InputGraph& in, const std::s
     const bool changed = has("changed") && s.is_graph() && !s.same && s.kind != RecordedStage::Kind::Ast;
     if (!has(s.name) && !has("all") && !changed) continue;
     const StageRow* ours = s.is_graph() ? nullptr : find_row(s.name);
-    DumpText text{in.info.name, ours ? ours : &row_elsewhere(s.name, number), std::string(extension_of(format)),
+    DumpText text{in.info.name, ours ? ours : &foreign_row(s.name, number), std::string(extension_of(format)),
                   std::string(*s.text)};
     if (!s.is_graph()) {
       text.extension = ours ? ours->extension : "txt";
@@ -151,7 +151,7 @@ Result<std::vector<DumpText>> elsewhere_texts(const InputGraph& in, const std::s
   return out;
 }
 
-Status tell_recorded(const InputGraph& in, TraceConsumer& to) {
+Status trace_recorded_rewrites(const InputGraph& in, TraceConsumer& to) {
   if (!in.record || in.record->rewrites.empty())
     return Diag{.message = "no rewrites were recorded of '" + in.info.name + "'",
                 .file = in.file,
@@ -178,7 +178,7 @@ Status tell_recorded(const InputGraph& in, TraceConsumer& to) {
     to.begin({.name = s.name, .set = s.name}, 0, last);
     for (; next < matches->size() && (*matches)[next].stage <= stage; next++) {
       const RecordedMatch& m = (*matches)[next];
-      std::string_view place = kept(m.place);
+      std::string_view place = intern(m.place);
       size_t colon = std::min(place.rfind(':'), place.size() - 1);
       auto line = uint32_t(std::strtoul(m.place.c_str() + colon + 1, nullptr, 10));
       to.rewrite(0, {.name = place, .file = place.substr(0, colon), .line = line}, m.before, m.after, {});

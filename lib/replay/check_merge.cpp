@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Counts of the same name are added, objects of the same name merged.
+// Adds counts of the same name and merges objects of the same name.
 void add(Json& to, const Json& from) {
   for (auto& [name, value] : from.items()) {
     if (value.is_object()) {

@@ -17,7 +17,7 @@ Result<RecordReport> compare_with_tinygrad(TinygradProcess& tinygrad, const Kern
   return catch_failures([&] {
     CheckPlan plan = std::move(make_check_plan("").value_or_throw());
     plan.explain = true;
-    InputGraph in = std::move(load_under(graph.settings, InputKind::Pyrender, graph.ast, name).value_or_throw());
+    InputGraph in = std::move(load_recorded(graph.settings, InputKind::Pyrender, graph.ast, name).value_or_throw());
     in.info.name = name, in.info.target = graph.target, in.is_tensor_graph = graph.target.empty();
     auto record = std::move(tinygrad.ask(question_about(in)).value_or_throw());
     return check_record(record, in.graph->settings(), plan);

@@ -25,7 +25,7 @@
 namespace tgc {
 namespace {
 
-// What kernel records hold after the graph stages.
+// The outputs that kernel records hold after the graph stages.
 constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};
 constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms", kSpec = "spec", kGraphs = "graphs",
                            kResume = "resume";
@@ -58,7 +58,7 @@ class RecordCheck {
   }
 
   void settle(std::string_view name, CheckVerdict verdict) { report_.items.push_back({std::string(name), verdict}); }
-  // The first thing that is not as it should be.
+  // Records the first difference.
   void diverge(std::string_view name, const std::string& explanation = {}) {
     if (!report_.first.empty()) return;
     report_.first = name;
@@ -82,11 +82,11 @@ class RecordCheck {
     LineDiffOptions options{.color = plan_.color};
     if (graph) options.old_keys = graph_line_keys(theirs), options.new_keys = graph_line_keys(ours);
     std::string diff = line_diff(theirs, ours, options);
-    if (diff.empty()) diff = line_diff(theirs, ours, {.color = plan_.color});  // the same graph, other names
+    if (diff.empty()) diff = line_diff(theirs, ours, {.color = plan_.color});  // the same graph with other names
     return "  - tinygrad  + tgc\n" + diff;
   }
 
-  // ---- text: every text of the record, read and written back
+  // ---- text, forms: read each recorded text and write it again
   void check_texts() {
     for (const RecordedStage& s : stages_) {
       if (!s.is_graph() || !s.text || s.same) continue;
@@ -111,7 +111,7 @@ class RecordCheck {
       else compare(kForms, *written, text, true);
     }
   }
-  // Of a graph that was recorded as its nodes, its JSON.
+  // Reads a graph that was recorded as JSON, and writes it again.
   void check_nodes(const std::string& what, std::string_view json) {
     if (!plan_.wanted.contains(kText)) return;
     Graph graph(settings_);
@@ -120,7 +120,7 @@ class RecordCheck {
     is_foreign_ |= graph.is_foreign();
     compare(kText, graph_to_json(read->root, read->info), json, false);
   }
-  // What tinygrad's own pyrender printed of such a graph: that ours prints it, and that it is read as that graph.
+  // Compares pyrender's recorded text of such a graph with tgc's, and checks that it is read as the same graph.
   void check_letters(const std::string& what, std::string_view json, std::string_view letters) {
     if (!plan_.wanted.contains(kText)) return;
     Graph graph(settings_), second(settings_);
@@ -137,7 +137,7 @@ class RecordCheck {
     settle("letters read", trouble.empty() ? CheckVerdict::Same : CheckVerdict::Different);
     if (!trouble.empty()) diverge("letters read", "  " + what + ": " + trouble + "\n");
   }
-  // What a graph has that the one read of its letters has not, and in which line; empty: nothing.
+  // Describes the first difference between a graph and the one that was read from its pyrender text; empty: none.
   static std::string lost_by_letters(UOp graph, UOp read) {
     auto difference = first_difference(graph, read);
     if (!difference) return {};
@@ -145,7 +145,7 @@ class RecordCheck {
     auto placed = pyrender_with_places(graph), again = pyrender_with_places(read);
     if (!placed || !again) return out;
     auto holds = [&](auto& line) {
-      return std::ranges::count(toposort(line.first), difference->node) > 0;  // a line of its own, or its user's
+      return std::ranges::count(toposort(line.first), difference->node) > 0;  // its own line, or that of a user
     };
     if (auto line = std::ranges::find_if(placed->lines, holds); line != placed->lines.end())
       out += "\n    line " + std::to_string(line->second + 1) + ": " +
@@ -153,7 +153,7 @@ class RecordCheck {
     if (placed->text == again->text) out += "\n    tinygrad prints both graphs so: its text does not say which it is";
     return out;
   }
-  // The graph written as JSON, that read and written as a repr, that read and written as pyrender.
+  // Converts a graph to JSON, the result to repr, and that to pyrender.
   Result<std::string> through_all_forms(UOp root) const {
     Graph second(settings_), third(settings_);
     auto from_json = graph_from_json(second, graph_to_json(root), r_.id + " (JSON)");
@@ -169,8 +169,8 @@ class RecordCheck {
     compare(kText, print_uops(listing->list), text, false);
   }
 
-  // ---- spec: every graph on the way, by tinygrad's table for what it is. The graphs are ours, not read from the
-  // record: its texts leave some dtypes out (of REDUCE and LOAD).
+  // ---- spec: check each graph by tinygrad's spec for its kind. The graphs are tgc's own, because recorded texts lack
+  // the dtypes of REDUCE and LOAD.
   void check_spec(std::string_view what, std::span<const UOp> nodes, Spec spec) {
     if (!plan_.wanted.contains(kSpec)) return;
     auto violation = verify(nodes, spec);
@@ -185,7 +185,7 @@ class RecordCheck {
     if (plan_.wanted.contains(kSpec)) check_spec(what, toposort(root), spec);
   }
 
-  // ---- resume: what a dump of any stage writes is read back, and goes on to the same end
+  // ---- resume: the dump of any stage can be read, and compiles to the same result
   void check_that_it_resumes() {
     ResumeReport resumed = check_resume([&]() -> Result<Compilation> {
       auto in = load_text(settings_, InputKind::Pyrender, r_.ast, r_.id + " (ast)");
@@ -200,10 +200,10 @@ class RecordCheck {
     diverge(kResume, "  after '" + resumed.stage + "', " + resumed.difference + "\n");
   }
 
-  // ---- our compilation of the record's graph
+  // ---- the compilation of the record's graph
   bool is_kernel() const { return !r_.target.empty(); }
 
-  // Begins from a text of the record: the graph after `after`, the AST when that is null.
+  // Begins a compilation from a recorded text: the graph after `after`, or the AST if `after` is null.
   Status begin(std::string_view text, const StageRow* after, std::string_view what) {
     c_.reset();
     auto in = load_text(settings_, InputKind::Pyrender, text, r_.id + " (" + std::string(what) + ")");
@@ -219,9 +219,8 @@ class RecordCheck {
     as_expected_ = after != nullptr;
     return Unit{};
   }
-  // Begins anew from tinygrad's graph after the record's stage last passed; that is the AST as long as nothing changed
-  // it.
-  void compile_copy(std::string_view what) {
+  // Begins a new compilation from tinygrad's graph after the last stage that was passed.
+  void restart(std::string_view what) {
     if (auto status = begin(text_, text_ == r_.ast ? nullptr : after_, what); !status) stop(status.diag().text());
   }
 
@@ -230,7 +229,7 @@ class RecordCheck {
     why_stopped_ = std::move(why);
   }
 
-  // Why tgc cannot replay the record, empty when it can.
+  // Returns why tgc cannot replay the record; empty: it can.
   std::string why_not_to_replay() const {
     if (detect_kind(r_.ast) == InputKind::Json)
       return "its graphs are recorded as nodes (--walk, --rewrites, --letters, --viz): compare it with tgc diff, or "
@@ -264,7 +263,7 @@ class RecordCheck {
       if (name != kText && name != kForms && name != kResume) return true;
     return false;
   }
-  // Whether `name` or anything after it in the record is asked for.
+  // Returns whether `name`, or anything after it in the record, is wanted.
   bool more_wanted(std::string_view name) const {
     if (plan_.wanted.contains(kSpec) || (!is_kernel() && wanted(kKernels))) return true;
     bool reached = false;
@@ -286,12 +285,12 @@ class RecordCheck {
   }
 
   void run_stage(const RecordedStage& s, const StageRow* row) {
-    if (plan_.isolated) compile_copy("before " + s.name);
+    if (plan_.isolated) restart("before " + s.name);
     if (!row) stop("tgc has no stage '" + s.name + "'");
     if (!c_) return skipped(s.name, why_stopped_);
     UOp before = c_->current();
     if (!wanted(s.name)) as_expected_ = false;
-    // and what is between: a record leaves out some stages that change nothing
+    // also runs the stages between: a record omits some stages that change nothing
     if (auto status = c_->run_through(*row); !status) {
       failed(s.name, status.diag());
       return stop("the stage '" + s.name + "' failed");
@@ -309,12 +308,12 @@ class RecordCheck {
     compare(s.name, *ours, *s.text, true);
   }
 
-  // tinygrad refused this graph after the last stage recorded: so must tgc, in whatever row.
+  // tinygrad refused this graph after the last recorded stage. tgc must fail too, in any later stage.
   void check_refusal() {
-    if (plan_.isolated && is_kernel()) compile_copy("before the refusal");
-    else if (plan_.isolated)  // the schedule needs what all stages note
+    if (plan_.isolated && is_kernel()) restart("before the refusal");
+    else if (plan_.isolated)  // the schedule needs the state of all stages
       if (auto status = begin(r_.ast, nullptr, "before the refusal"); !status) stop(status.diag().text());
-    if (!c_) return;  // said already
+    if (!c_) return;  // already reported
     while (const StageRow* row = c_->next()) {
       std::string_view name = row->kind == StageRow::Kind::Schedule ? kKernels : row->name;
       if (!c_->step()) return settle(name, CheckVerdict::Same);
@@ -325,15 +324,15 @@ class RecordCheck {
             std::string("  tinygrad refuses this ") + (is_kernel() ? "kernel" : "graph") + ": " + *r_.error + "\n");
   }
 
-  // ---- kernels: what is made of the last graph
+  // ---- kernels: the outputs
   void check_outputs() {
-    if (plan_.isolated) compile_copy("the outputs");
+    if (plan_.isolated) restart("the outputs");
     if (c_ && plan_.wanted.contains(kSpec) && c_->list()) check_spec("linear", *c_->list(), Spec::Program);
     for (std::string_view name : kRecordOutputs) {
       if (!wanted(name)) continue;
       const RecordedStage* recorded = stages_.find(name);
       auto expected = recorded ? recorded->text : std::nullopt;
-      if (!expected && !(name == "source" && r_.source_error)) continue;  // the record does not hold it
+      if (!expected && !(name == "source" && r_.source_error)) continue;  // not recorded
       if (!c_) skipped(name, why_stopped_);
       else check_output(name, expected);
     }
@@ -346,7 +345,7 @@ class RecordCheck {
     if (ours) diverge(name, "  tinygrad refuses to render it: " + *r_.source_error + "\n");
   }
 
-  // ---- tensor graphs: the kernels in the order they run
+  // ---- tensor graphs: the kernels in execution order
   void check_schedule() {
     if (plan_.isolated)
       if (auto status = begin(r_.ast, nullptr, "kernels"); !status) stop(status.diag().text());
@@ -368,14 +367,14 @@ class RecordCheck {
   const Settings& settings_;
   const CheckPlan& plan_;
   RecordReport report_;
-  RewriteObserver observer_;         // of --traced: it watches, and does nothing. It outlives what it watches.
-  std::optional<Compilation> c_;     // ours; none: stopped, why_stopped_ says why
+  RewriteObserver observer_;         // for --traced; does nothing, outlives c_
+  std::optional<Compilation> c_;     // absent after a stop; why_stopped_ is the reason
   std::string why_stopped_;
-  const StageRow* after_ = nullptr;  // the record's stage last passed
-  std::string_view text_;            // tinygrad's graph after it
-  std::optional<bool> optimize_;     // whether the AST was to be optimized
-  bool as_expected_ = false;         // our graph's text is text_
-  bool is_foreign_ = false;          // a graph of another release: its listings are shown alone
+  const StageRow* after_ = nullptr;  // the last recorded stage that was passed and has a text
+  std::string_view text_;            // tinygrad's graph after that stage
+  std::optional<bool> optimize_;     // whether the optimizer runs on the AST
+  bool as_expected_ = false;         // tgc's graph prints as text_
+  bool is_foreign_ = false;          // the record is of another release: its listings are not read
 };
 
 }  // namespace

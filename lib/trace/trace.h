@@ -176,7 +176,7 @@ class LiveTrace : public RewriteObserver {
 
 // The graph under `input` with these rewrites, as if the rules that made them were all there are: each node before
 // becomes the one after it, and below those of `gates` nothing is rewritten. Nobody is told.
-UOp replayed(UOp input, bool bottom_up, std::span<const std::pair<UOp, UOp>> rewrites, std::span<const UOp> gates);
+UOp apply_rewrites(UOp input, bool bottom_up, std::span<const std::pair<UOp, UOp>> rewrites, std::span<const UOp> gates);
 
 // Checks a trace against itself: the rewrites that are listed, applied to a rewrite's input, give its result.
 class TraceReplay : public TraceConsumer {
