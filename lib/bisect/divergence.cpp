@@ -186,8 +186,8 @@ bool blame_divergence(const Session& session, const InputGraph& in, const Golden
   return Divergence(session, in, record.target, report).blame(record);
 }
 
-bool blame_divergence(const Session& session, const InputGraph& in, TinygradProcess& tinygrad,
-                      const std::string& stage, BisectReport& report) {
+bool blame_divergence(const Session& session, const InputGraph& in, TinygradProcess& tinygrad, const std::string& stage,
+                      BisectReport& report) {
   TinygradQuestion question = question_about(in);
   if (const StageRow* row = find_row(stage); row && row->kernel) question.until = stage;
   Divergence divergence(session, in, in.info.target, report);

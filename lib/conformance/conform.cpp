@@ -46,8 +46,7 @@ Result<std::string> letters(std::string_view text, const std::string& file) {
 // Returns the print_uops listing of a linear list: `text` itself if it is one and `keep_listing`, else the list written
 // again.
 Result<std::string> listing(std::string_view text, const std::string& file, bool keep_listing) {
-  if (keep_listing && detect_kind(text) == InputKind::Uops && !has_header(text))
-    return without_trailing_newlines(text);
+  if (keep_listing && detect_kind(text) == InputKind::Uops && !has_header(text)) return without_trailing_newlines(text);
   Graph graph;
   auto read_list = read(graph, text, file);
   if (!read_list) return read_list.diag();
@@ -58,8 +57,7 @@ Result<std::string> listing(std::string_view text, const std::string& file, bool
 // The port: the process that answers, and its failures.
 class Port {
  public:
-  Port(const Session& session, const ConformPlan& plan)
-      : program_(plan.command, plan.seconds, session.stop()) {}
+  Port(const Session& session, const ConformPlan& plan) : program_(plan.command, plan.seconds, session.stop()) {}
 
   // Returns the answer as a line. Errors: those of RestartingAnswerer.
   Result<std::string> ask(const std::string& question) {
@@ -187,7 +185,7 @@ class ConformRun {
 
   // Asks the port. Sets `difference` to a description of the difference or error.
   AnswerVerdict verdict_on(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
-                      std::string& difference) {
+                           std::string& difference) {
     auto error = [&](const std::string& what) { return difference = what + "\n", AnswerVerdict::Error; };
     auto line = port_.ask(asked);
     if (!line) return error(line.diag().text());

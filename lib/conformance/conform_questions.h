@@ -19,9 +19,9 @@ struct Question {
 };
 
 // Returns the questions about a record, which must outlive them. Recorded pyrender texts lack facts such as the dtype
-// of a LOAD. So the native pipeline compiles records of 0.12.0 again; as long as its graphs print like the recorded ones,
-// the questions and expected answers use its graphs, which have all facts. `linear` and `source` are asked about such
-// records only, and `source` only if `with_source`.
+// of a LOAD. So the native pipeline compiles records of 0.12.0 again; as long as its graphs print like the recorded
+// ones, the questions and expected answers use its graphs, which have all facts. `linear` and `source` are asked about
+// such records only, and `source` only if `with_source`.
 std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& header, bool with_source);
 
 }  // namespace tgc

@@ -6,6 +6,7 @@
 namespace tgc {
 
 // Begins a compilation for `target` of a copy of `in` in a new Graph with `settings`. Throws Failure.
-Compilation compile_copy(const Session& session, const InputGraph& in, const std::string& target, const Settings& settings);
+Compilation compile_copy(const Session& session, const InputGraph& in, const std::string& target,
+                         const Settings& settings);
 
 }  // namespace tgc

@@ -346,7 +346,8 @@ Result<std::optional<InputGraph>> Source::next_record() {
     return std::optional(std::move(*graph));
   }
   if (found_ || wanted_id.empty()) return std::optional<InputGraph>();
-  return Diag{.message = "no record '" + wanted_id + "'", .file = name_.shown(),
+  return Diag{.message = "no record '" + wanted_id + "'",
+              .file = name_.shown(),
               .expected = by_number ? "a number below " + std::to_string(number_) : suggest_ids(wanted_id)};
 }
 
@@ -384,8 +385,8 @@ Result<InputGraph> Source::read_record(std::shared_ptr<const GoldenRecord> recor
     text = text_after(*record, from, file);
   }
   if (!text) return text.diag();
-  auto graph = read_text(detect_kind(*text), *text, file,
-                             foreign ? GoldenSettings() : settings_of(records_->header(), *record));
+  auto graph =
+      read_text(detect_kind(*text), *text, file, foreign ? GoldenSettings() : settings_of(records_->header(), *record));
   if (!graph) return graph;
   graph->info.name = name;
   graph->info.target = record->target;

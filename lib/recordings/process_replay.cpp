@@ -24,10 +24,10 @@ namespace {
 struct Entry {
   std::string id, target, name;
   std::string asked_by;  // the program lines that the kernel was made for; empty: not recorded
-  std::string nodes;     // the number of nodes of the AST
-  size_t source = 0;     // hash of the source without the kernel's name; 0: no source
-  size_t ast = 0;        // hash of the AST's text
-  size_t whole = 0;      // hash of everything that is compared
+  std::string nodes;  // the number of nodes of the AST
+  size_t source = 0;  // hash of the source without the kernel's name; 0: no source
+  size_t ast = 0;  // hash of the AST's text
+  size_t whole = 0;  // hash of everything that is compared
 };
 
 struct Index {

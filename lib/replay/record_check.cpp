@@ -367,14 +367,14 @@ class RecordCheck {
   const Settings& settings_;
   const CheckPlan& plan_;
   RecordReport report_;
-  RewriteObserver observer_;         // for --traced; does nothing, outlives c_
-  std::optional<Compilation> c_;     // absent after a stop; why_stopped_ is the reason
+  RewriteObserver observer_;  // for --traced; does nothing, outlives c_
+  std::optional<Compilation> c_;  // absent after a stop; why_stopped_ is the reason
   std::string why_stopped_;
   const StageRow* after_ = nullptr;  // the last recorded stage that was passed and has a text
-  std::string_view text_;            // tinygrad's graph after that stage
-  std::optional<bool> optimize_;     // whether the optimizer runs on the AST
-  bool as_expected_ = false;         // tgc's graph prints as text_
-  bool is_foreign_ = false;          // the record is of another release: its listings are not read
+  std::string_view text_;  // tinygrad's graph after that stage
+  std::optional<bool> optimize_;  // whether the optimizer runs on the AST
+  bool as_expected_ = false;  // tgc's graph prints as text_
+  bool is_foreign_ = false;  // the record is of another release: its listings are not read
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ std::string algebra(const Rule& rule) {
   return std::string(rule.name) + ": " + pat::to_text(*rule.left) + " -> " + right_text(rule);
 }
 
-// The rules that were tried, by the time they took.
+// Returns the rules that were tried, sorted by total time.
 std::vector<std::pair<const Rule*, RuleCounters>> tried(const std::vector<RuleCounters>& stats) {
   std::vector<std::pair<const Rule*, RuleCounters>> out;
   for (uint32_t id = 0; id < stats.size(); id++)
@@ -34,7 +34,7 @@ std::string row(const RuleCounters& c) {
   return text;
 }
 
-// Below a rule with several foldings, the hits of each that applied.
+// Formats the hits of one folding.
 std::string branch_row(std::string_view name, uint64_t hits) {
   char text[32];
   std::snprintf(text, sizeof text, "%6llu ", static_cast<unsigned long long>(hits));

@@ -34,7 +34,7 @@
 namespace tgc {
 namespace {
 
-// X(tinygrad's name): the accessor is of that name. In the order of the pipeline.
+// X(NAME): tinygrad's name of a rule set, which is also the name of its accessor. In the order of the pipeline.
 #define TGC_RULE_SETS(X)                                                                                             \
   X(propagate_invalid)                                                                                               \
   X(symbolic_simple) X(commutative) X(div_and_mod_symbolic) X(gep_pushing) X(symbolic) X(pm_simplify_valid) X(sym)   \
@@ -54,7 +54,7 @@ namespace {
                                                           X(shared_codegen_spec) X(kernel_spec) X(program_spec)      \
                                                               X(full_spec)
 
-// tinygrad's renderer classes and a target each.
+// tinygrad's renderer classes, with one target each.
 struct RendererClass {
   std::string_view name, target;
 };
@@ -72,7 +72,7 @@ constexpr RendererClass kRenderers[] = {
     {"WGSLRenderer.extra_matcher", "WEBGPU:WGSL"},
 };
 
-// Settings under which a stage has other rules than by default.
+// Settings that change the rules of a stage.
 constexpr std::string_view kVariants[] = {"", "DEVECTORIZE=0", "DEVECTORIZE=2", "TRANSCENDENTAL=2",
                                           "DISABLE_FAST_IDIV=1"};
 
@@ -82,8 +82,8 @@ Settings settings_of(std::string_view variant) {
   return s;
 }
 
-// visit(stage, target, its rules) for every stage and target under those settings; the stages of a tensor graph have no
-// target.
+// Calls visit(stage, target, rules) for every stage and target under the given settings. Stages of tensor graphs have
+// no target.
 template <class Visit>
 void for_each_stage(const Settings& settings, Visit visit) {
   Graph tensors(settings);
@@ -100,7 +100,7 @@ void for_each_stage(const Settings& settings, Visit visit) {
   }
 }
 
-// The same for the sets of the rewrites inside stages, and of those after the last stage.
+// Like the function above, for the rule sets of inner rewrites and of the rewrites after the last stage.
 template <class Visit>
 void for_each_inside(Visit visit) {
   for (const TensorStage& stage : tensor_stages())
@@ -125,7 +125,7 @@ bool wanted(const CatalogRule& r, const PatternListing& listing) {
   return listing.ops.empty() || r.rule->left->ops.intersects(listing.ops);
 }
 
-// Which stages hold each rule, by its id.
+// Returns the stages that use each rule, by rule id.
 const std::vector<std::vector<std::string_view>>& stages_by_rule() {
   static const auto table = [] {
     std::vector<std::vector<std::string_view>> out;
@@ -140,7 +140,7 @@ const std::vector<std::vector<std::string_view>>& stages_by_rule() {
     for_each_inside([&](std::string_view stage, const RuleSet& set) {
       for (const Rule* r : set.rules()) add_stage(of(r), stage);
     });
-    // in the order of the pipeline
+    // sort in the order of the pipeline
     auto position = [](std::string_view name) {
       size_t i = 0;
       for (const TensorStage& s : tensor_stages()) {
@@ -226,7 +226,7 @@ std::vector<StageCount> stage_rule_counts() {
   return out;
 }
 
-constexpr size_t kMostStages = 8;  // that are named on a line; of more their number is told, and JSON names them
+constexpr size_t kMostStages = 8;  // the text names up to this many stages, or else their number; JSON names all
 
 std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListing& listing) {
   std::string out;

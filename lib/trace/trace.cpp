@@ -24,7 +24,8 @@ const RuleSet& replay_rules() {
 
 }  // namespace
 
-UOp apply_rewrites(UOp input, bool bottom_up, std::span<const std::pair<UOp, UOp>> rewrites, std::span<const UOp> gates) {
+UOp apply_rewrites(UOp input, bool bottom_up, std::span<const std::pair<UOp, UOp>> rewrites,
+                   std::span<const UOp> gates) {
   Graph& graph = input.graph();
   UninstrumentedScope own(graph);
   ReplayContext ctx(graph);
