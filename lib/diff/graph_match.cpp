@@ -282,7 +282,7 @@ class GraphMatcher {
     b_.match[y] = int32_t(x);
   }
 
-  // Returns whether two nodes can be matched as a changed node. Nodes of two ops can only if their sources are the same.
+  // Returns whether two nodes can be matched as a changed node. Nodes of two ops must share sources.
   bool related(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     if (u.op() == v.op()) return true;

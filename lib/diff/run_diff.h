@@ -45,8 +45,8 @@ Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, std::string_view text_a, 
                                          std::string_view text_b, const std::string& file_b,
                                          const Renames* asked = nullptr);
 
-// What made a differing node of the first stage that differs: a rule of tgc, or the stage's own code (then `rule` is
-// empty).
+// The origin of a differing node of the first stage that differs: a rule of tgc, or the stage's own code (then `rule`
+// is empty).
 struct Blame {
   std::string rule, file;
   uint32_t line = 0;

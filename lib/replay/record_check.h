@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-// What to compare. The names are those of stages, outputs and pseudo-stages (make_check_plan).
+// The comparisons to make. The names are those of stages, outputs and pseudo-stages (make_check_plan).
 struct CheckPlan {
   std::set<std::string, std::less<>> wanted;
   bool isolated = false;  // start each stage from tinygrad's graph of the stage before

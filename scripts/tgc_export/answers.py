@@ -1,5 +1,5 @@
-"""tinygrad 0.12.0 asked about graphs, a line of JSON a question, a line an answer: the protocol of `tgc conform`
-(lib/session/README.md). A question without a stage asks for all that tinygrad makes of a kernel: {"record": ...}, the
+"""tinygrad 0.12.0 asked about graphs, a line of JSON a question, a line an answer: the protocols of `tgc conform`
+(lib/conformance/README.md) and of lib/live/README.md. A question without a stage asks for all that tinygrad makes of a kernel: {"record": ...}, the
 golden record of it. Its "after" names the stages that the graph has been through, which are passed over; "until" the
 last one that is wanted; "texts" what tgc has after each: the first that is another one is the last that is wanted, and
 every match of a rule in it is recorded, too. Of "level": "tensor" the graph is one of tensors: the record of its
