@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "lib/replay/replay.h"
 #include "lib/text/recorded_stages.h"
 #include "lib/uop/copy.h"
 
@@ -10,12 +11,6 @@ namespace tgc::fuzz {
 namespace {
 
 using Seeds = std::array<std::vector<Seed>, 4>;
-
-Settings settings_from(const GoldenSettings& recorded) {
-  Settings out;
-  for (const auto& [name, value] : recorded) (void)out.set(name, value);
-  return out;
-}
 
 void add_record(Seeds& seeds, const GoldenHeader& header, const GoldenRecord& record) {
   Seed seed{.text = record.ast, .name = record.id, .target = record.target, .settings = settings_of(header, record)};
@@ -59,7 +54,7 @@ std::span<const Seed> seeds_of(GraphKind kind) {
 }
 
 InputGraph load_seed(const Seed& seed) {
-  auto loaded = load_text(settings_from(seed.settings), seed.kind, seed.text, seed.name);
+  auto loaded = load_recorded(seed.settings, seed.kind, seed.text, seed.name);
   must(loaded.ok(), "a seed does not load: " + (loaded.ok() ? "" : loaded.diag().text()));
   loaded->info = {.name = seed.name, .stage = seed.stage, .target = seed.target, .settings = seed.settings};
   return std::move(*loaded);

@@ -188,7 +188,7 @@ bool blame_divergence(const Session& session, const InputGraph& in, const Golden
 
 bool blame_divergence(const Session& session, const InputGraph& in, TinygradProcess& tinygrad, const std::string& stage,
                       BisectReport& report) {
-  TinygradQuestion question = question_about(in);
+  CompileQuestion question = question_about(in);
   if (const StageRow* row = find_row(stage); row && row->kernel) question.until = stage;
   Divergence divergence(session, in, in.info.target, report);
   question.texts = divergence.texts();

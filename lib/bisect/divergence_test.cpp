@@ -126,7 +126,7 @@ TEST_CASE("divergence: the program that answers for tinygrad: what it refuses, a
   CHECK(asked(thinks).diag().message.find("did not answer within 0.1 s") != std::string::npos);
   TinygradProcess dies(R"(read q; echo "$q" | grep -q '"until":"expander"' && echo '{"error":"alive"}'; exit 3 #)", {});
   CHECK(asked(dies).diag().text().find("exit code 3") != std::string::npos);
-  TinygradQuestion until_expander = question_about(in);
+  CompileQuestion until_expander = question_about(in);
   until_expander.until = "expander";
   CHECK(dies.ask(until_expander).ok());
 }

@@ -21,8 +21,10 @@ struct Choice {
 
 // The names in `list` (comma-separated) that it selects of `choices`, in the order of `choices`, each once. `a..b`
 // selects from a to b, `a..` to the end, `..b` from the beginning. A word that is no choice is an error that suggests
-// the nearest ones.
-Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const Choice> choices);
+// the nearest ones, or else `expected`.
+Result<std::vector<std::string_view>> select_stages(
+    std::string_view list, std::span<const Choice> choices,
+    std::string_view expected = "one of those that `tgc stages` lists");
 
 // "unknown op 'RDUCE', expected REDUCE": no `what` is called so; the nearest of `names`, else what `expected` says.
 Diag unknown_name(std::string_view what, std::string_view word, std::span<const std::string_view> names,

@@ -5,8 +5,8 @@
 
 namespace tgc {
 
-TinygradQuestion question_about(const InputGraph& graph) {
-  TinygradQuestion out{.id = graph.info.name, .target = graph.info.target, .is_tensor_graph = graph.is_tensor_graph};
+CompileQuestion question_about(const InputGraph& graph) {
+  CompileQuestion out{.id = graph.info.name, .target = graph.info.target, .is_tensor_graph = graph.is_tensor_graph};
   const Settings& settings = graph.graph->settings();
   for (const SettingInfo& s : all_settings())
     out.settings.emplace_back(s.name, std::to_string(s.name == "CPU_COUNT" ? settings.cpu_count() : settings.*s.value));

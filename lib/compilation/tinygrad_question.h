@@ -5,8 +5,7 @@
 
 namespace tgc {
 
-// Asks what tinygrad makes of `graph`, from the stage that its info names on, for its target and under its settings; of
-// a tensor graph, asks for the schedule.
-TinygradQuestion question_about(const InputGraph& graph);
+// Asks what tinygrad makes of `graph` after the stage that its info names, for its target and under its settings.
+CompileQuestion question_about(const InputGraph& graph);
 
 }  // namespace tgc

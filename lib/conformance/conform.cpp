@@ -5,9 +5,8 @@
 #include "lib/conformance/conform_questions.h"
 #include "lib/diff/run_diff.h"
 #include "lib/driver/named_records.h"
-#include "lib/live/answerer.h"
+#include "lib/live/tinygrad_process.h"
 #include "lib/run/run_kernel.h"
-#include "lib/support/json_writer.h"
 #include "lib/support/line_diff.h"
 #include "lib/text/input_file.h"
 #include "lib/text/json_scan.h"
@@ -143,24 +142,15 @@ class ConformRun {
     return out_.stages.emplace_back(stage, ConformCounts()).second;
   }
 
-  // Writes {"id":..,"stage":..,"target":..,"settings":{..},"graph":{..}}.
   Result<std::string> question(const GoldenRecord& r, const GoldenHeader& header, const Question& q,
                                const std::string& file) const {
     Graph graph;
     auto input = read(graph, q.before, file);
     if (!input) return input.diag();
-    std::string text, nodes = input->list.empty() ? graph_to_json(input->root, input->info)
-                                                  : list_to_json(input->list, input->info);
-    std::erase(nodes, '\n');
-    JsonWriter json(text);
-    json.object([&] {
-      json.member("id", r.id).member("stage", q.stage).member("target", r.target);
-      json.key("settings").object([&] {
-        for (auto& [key, value] : settings_of(header, r)) json.member(key, value);
-      });
-      json.key("graph").raw(nodes);
-    });
-    return text;
+    CompileQuestion out{.id = r.id, .target = r.target, .stage = q.stage};
+    out.nodes = input->list.empty() ? graph_to_json(input->root, input->info) : list_to_json(input->list, input->info);
+    for (auto& setting : settings_of(header, r)) out.settings.emplace_back(setting);
+    return out.json();
   }
 
   Status ask(const GoldenRecord& r, const GoldenHeader& header, const Question& q, const std::string& file) {

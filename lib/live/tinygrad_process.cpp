@@ -14,7 +14,7 @@ std::string command_of(const std::string& tinygrad) {
 }
 
 // Reads {"record":{...}} or {"error":"..."}.
-GoldenRecord record_in(const std::string& answer, const TinygradQuestion& question) {
+GoldenRecord record_in(const std::string& answer, const CompileQuestion& question) {
   constexpr const char* kFile = "tinygrad's answer";
   std::optional<GoldenRecord> out;
   JsonScanner in(answer, kFile, 1);
@@ -41,7 +41,7 @@ Diag no_tinygrad(const Diag& why) {
 
 }  // namespace
 
-std::string TinygradQuestion::json() const {
+std::string CompileQuestion::json() const {
   std::string text, graph = nodes;
   std::erase(graph, '\n');
   JsonWriter json(text);
@@ -51,10 +51,12 @@ std::string TinygradQuestion::json() const {
     });
   };
   json.object([&] {
-    json.member("id", id).member("target", target);
+    json.member("id", id);
+    if (!stage.empty()) json.member("stage", stage);
+    json.member("target", target);
     if (is_tensor_graph) json.member("level", "tensor");
     json.key("settings"), strings(settings);
-    json.member("after", after);
+    if (stage.empty()) json.member("after", after);
     if (!texts.empty()) json.key("texts"), strings(texts);
     if (!until.empty()) json.member("until", until);
     json.key("graph").raw(graph);
@@ -65,7 +67,7 @@ std::string TinygradQuestion::json() const {
 TinygradProcess::TinygradProcess(const std::string& tinygrad, std::function<bool()> stop)
     : process_(command_of(tinygrad), kSeconds, std::move(stop)) {}
 
-Result<GoldenRecord> TinygradProcess::ask(const TinygradQuestion& question) {
+Result<GoldenRecord> TinygradProcess::ask(const CompileQuestion& question) {
   return catch_failures([&] {
     const std::string text = question.json();
     std::lock_guard guard(lock_);

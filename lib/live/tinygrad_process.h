@@ -10,15 +10,16 @@
 
 namespace tgc {
 
-// One graph that tinygrad is to compile, and where it may stop. question_about (lib/compilation) makes one of an
-// InputGraph.
-struct TinygradQuestion {
+// One graph that a compiler is asked about: tinygrad, or a port (`tgc conform`). README.md describes the protocol.
+struct CompileQuestion {
   std::string id, target;
-  bool is_tensor_graph = false;    // the record is that of its schedule
-  std::vector<std::pair<std::string, std::string>> settings;  // every setting by name, with its value
-  std::vector<std::string> after;  // the stages that the graph has been through; tinygrad skips them
   std::string nodes;               // the graph, as tgc's JSON
-  std::string ast;                 // the graph, as pyrender
+  std::string stage = {};          // the only stage to run; empty: all stages run
+  bool is_tensor_graph = false;    // the answer is the record of its schedule
+  std::string ast = {};            // the graph, as pyrender; not sent
+  std::vector<std::pair<std::string, std::string>> settings = {};  // by name, with their values
+  // The following are sent to tinygrad only.
+  std::vector<std::string> after = {};  // the stages that the graph has been through; they do not run
   // The graph after each stage, as pyrender, as tgc makes it. tinygrad stops after the first stage where its own text
   // is another one, and records every rewrite of that stage.
   std::vector<std::pair<std::string, std::string>> texts = {};
@@ -37,7 +38,7 @@ class TinygradProcess {
 
   // Returns the record of what tinygrad makes of the graph. If tinygrad refuses the graph, the record has an error and
   // the stages before it. Errors: the process died, timed out, or gave no valid answer.
-  Result<GoldenRecord> ask(const TinygradQuestion& question);
+  Result<GoldenRecord> ask(const CompileQuestion& question);
   // Sets the time limit for each further answer. The default is 60 s, which includes importing tinygrad.
   void set_seconds(double seconds) { process_.set_seconds(seconds); }
 

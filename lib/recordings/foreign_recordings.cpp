@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 
+#include "lib/compilation/selection.h"
 #include "lib/driver/source.h"
 #include "lib/recordings/count_rows.h"
 #include "lib/support/json_writer.h"
@@ -58,28 +59,12 @@ RecordedStages stages_in(const InputGraph& in) {
   return in.record ? RecordedStages(*in.record) : RecordedStages(in.text);
 }
 
-// Splits a comma-separated list of stages; each word must name a recorded stage, or be "all" or "changed".
-Result<std::vector<std::string>> wanted_stages(const std::string& list, const RecordedStages& recorded,
-                                               const std::string& file) {
-  std::vector<std::string> out;
-  std::vector<std::string_view> known{"all", "changed"};
+// Returns the names of the recorded stages that a list selects, and the words "all" and "changed".
+Result<std::vector<std::string_view>> wanted_stages(std::string_view list, const RecordedStages& recorded) {
+  std::vector<Choice> choices{{"all", "", "", false}, {"changed", "", "", false}};
   for (const RecordedStage& s : recorded)
-    if (s.text) known.push_back(s.name);
-  for (size_t at = 0; at <= list.size();) {
-    size_t end = std::min(list.find(',', at), list.size());
-    std::string word = list.substr(at, end - at);
-    at = end + 1;
-    auto found =
-        std::find_if(known.begin(), known.end(), [&](std::string_view k) { return slug_of(k) == slug_of(word); });
-    if (found == known.end()) {
-      std::string near = nearest_names(word, known);
-      return Diag{.message = "nothing was recorded of a stage '" + word + "'",
-                  .file = file,
-                  .expected = near.empty() ? "--stage=all to see what was" : near};
-    }
-    out.emplace_back(*found);
-  }
-  return out;
+    if (s.text) choices.push_back({s.name, "", slug_of(s.name)});
+  return select_stages(list, choices, "--stage=all to see the recorded stages");
 }
 
 // Converts the text of a graph to `format`.
@@ -125,7 +110,7 @@ std::string foreign_producer(const std::string& spec) {
 
 Result<std::vector<DumpText>> foreign_texts(const InputGraph& in, const std::string& stages, Format format) {
   const RecordedStages recorded = stages_in(in);
-  auto wanted = wanted_stages(stages.empty() ? "ast" : stages, recorded, in.file);
+  auto wanted = wanted_stages(stages.empty() ? "ast" : stages, recorded);
   if (!wanted) return wanted.diag();
   auto has = [&](std::string_view word) { return std::find(wanted->begin(), wanted->end(), word) != wanted->end(); };
   std::vector<DumpText> out;
