@@ -32,7 +32,7 @@ std::string without_trailing_newlines(std::string_view text) {
 }
 
 // Returns the pyrender text of a graph: `text` itself if it is one, else the graph written as pyrender.
-Result<std::string> letters(std::string_view text, const std::string& file) {
+Result<std::string> pyrender_text(std::string_view text, const std::string& file) {
   if (detect_kind(text) == InputKind::Pyrender && !has_header(text)) return without_trailing_newlines(text);
   Graph graph;
   auto root = read(graph, text, file);
@@ -235,7 +235,7 @@ class ConformRun {
     if (plan_.as == ConformAs::Values) return compare_values(r, q, answer, file);
     if (q.kind == Question::After::List)
       return texts([&](std::string_view text, const std::string& of) { return listing(text, of, to_the_letter); });
-    auto difference = to_the_letter ? texts(letters) : Result(std::string());
+    auto difference = to_the_letter ? texts(pyrender_text) : Result(std::string());
     if (!difference || !difference->empty() || (to_the_letter && q.after_json.empty())) return difference;
     // pyrender omits dtypes, so equal texts may be of different graphs
     return catch_failures([&]() -> std::string {

@@ -27,8 +27,8 @@ class NativeGraphs {
   std::string after(const std::string& stage, std::string_view recorded) {
     const StageRow* row = find_row(stage);
     if (!c_ || !row || !c_->run_through(*row)) return c_.reset(), "";
-    auto letters = pyrender(c_->current());
-    if (!letters || *letters != recorded) return c_.reset(), "";
+    auto text = pyrender(c_->current());
+    if (!text || *text != recorded) return c_.reset(), "";
     return graph_to_json(c_->current(), {});
   }
   std::string list(const std::string& recorded) {

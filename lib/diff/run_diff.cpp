@@ -104,8 +104,8 @@ bool loses_facts(std::string_view text) { return detect_kind(text) == InputKind:
 
 // Returns the graph as it is read from its pyrender text; the graph itself if it cannot be printed.
 UOp reduce_to_pyrender(UOp root) {
-  auto letters = pyrender(root);
-  auto read = letters ? read_pyrender(root.graph(), *letters) : Result<UOp>(letters.diag());
+  auto text = pyrender(root);
+  auto read = text ? read_pyrender(root.graph(), *text) : Result<UOp>(text.diag());
   return read ? *read : root;
 }
 

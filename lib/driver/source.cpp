@@ -238,7 +238,7 @@ Status Source::pick_kernel(InputGraph& in) {
 Result<InputGraph> Source::read_text(InputKind kind, std::string_view text, const std::string& file,
                                      const std::map<std::string, std::string>& recorded) {
   if (recorded.empty())  // read it under the settings that its text names
-    if (auto said = info_before(kind, text).settings; !said.empty()) return read_text(kind, text, file, said);
+    if (auto named = info_before(kind, text).settings; !named.empty()) return read_text(kind, text, file, named);
   auto settings = session_->settings_for(recorded);
   if (!settings) return settings.diag();
   auto out = load_text(*settings, kind, text, file, take_malformed_);

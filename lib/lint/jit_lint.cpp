@@ -251,7 +251,7 @@ void JitLint::add_error(const Jit& jit, const Call& now) {
       if (shape != before) different += "; '" + name + "' has the shape " + shape + " here, and had " + before;
       else if (dtype != dtype_before) different += "; '" + name + "' is " + dtype + " here, and was " + dtype_before;
       else if (fact.value("view", false) && now.error.find("input_info") != now.error.npos)
-        different += "; '" + name + "' is a view that lies elsewhere in its buffer than the captured one";
+        different += "; '" + name + "' is a view with another offset in its buffer than the captured one";
     }
   add_finding(jit, "refused", now.where(),
               "call " + std::to_string(now.number) + " raises " + shortened(now.error) +

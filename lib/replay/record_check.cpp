@@ -142,15 +142,15 @@ class RecordCheck {
     auto difference = first_difference(graph, read);
     if (!difference) return {};
     std::string out = difference->text + " when it is read";
-    auto placed = pyrender_with_places(graph), again = pyrender_with_places(read);
-    if (!placed || !again) return out;
+    auto placed = pyrender_with_places(graph), reread = pyrender_with_places(read);
+    if (!placed || !reread) return out;
     auto holds = [&](auto& line) {
       return std::ranges::count(toposort(line.first), difference->node) > 0;  // its own line, or that of a user
     };
     if (auto line = std::ranges::find_if(placed->lines, holds); line != placed->lines.end())
       out += "\n    line " + std::to_string(line->second + 1) + ": " +
              std::string(lines_of(placed->text).at(line->second));
-    if (placed->text == again->text) out += "\n    tinygrad prints both graphs so: its text does not say which it is";
+    if (placed->text == reread->text) out += "\n    tinygrad prints both graphs alike";
     return out;
   }
   // Converts a graph to JSON, the result to repr, and that to pyrender.

@@ -58,7 +58,7 @@ ResumeReport check_resume(const std::function<Result<Compilation>()>& begin) {
       report.stage = stage;
       report.difference =
           std::string(name_of(format)) + ": " +
-          (copy ? "what is made of it differs from what is made of the graph itself" : copy.diag().text());
+          (copy ? "it compiles to another result than the graph itself" : copy.diag().text());
       return report;
     }
     checked = c->current();

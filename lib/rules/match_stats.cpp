@@ -19,7 +19,7 @@ std::string algebra(const Rule& rule) {
 }
 
 // Returns the rules that were tried, sorted by total time.
-std::vector<std::pair<const Rule*, RuleCounters>> tried(const std::vector<RuleCounters>& stats) {
+std::vector<std::pair<const Rule*, RuleCounters>> tried_rules(const std::vector<RuleCounters>& stats) {
   std::vector<std::pair<const Rule*, RuleCounters>> out;
   for (uint32_t id = 0; id < stats.size(); id++)
     if (const Rule* rule = stats[id].attempts ? rule_of(id) : nullptr) out.emplace_back(rule, stats[id]);
@@ -57,7 +57,7 @@ std::string stats_text(const std::vector<RuleCounters>& stats) {
   std::string out;
   RuleCounters total;
   size_t hit = 0, count = 0;
-  for (auto& [rule, c] : tried(stats)) {
+  for (auto& [rule, c] : tried_rules(stats)) {
     std::string place = file_name(*rule) + ":" + std::to_string(rule->line);
     place.resize(std::max<size_t>(place.size(), 24), ' ');
     out += row(c) + place + " " + algebra(*rule) + source_note(*rule) + "\n";
@@ -107,7 +107,7 @@ std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector
   };
   json.object([&] {
     json.key("rules").array([&] {
-      for (auto& [rule, c] : tried(stats)) write_rule(*rule, c);
+      for (auto& [rule, c] : tried_rules(stats)) write_rule(*rule, c);
       for (const RuleSet* set : sets)
         for (const Rule* rule : set->rules()) write_rule(*rule, {});
     });

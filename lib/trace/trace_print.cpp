@@ -144,7 +144,7 @@ void TracePrinter::change(UOp before, UOp after, const std::string& indent) {
   // comparing the sides visits the whole subgraphs; after the limit, as in an endless stage, only the roots are shown
   if (looked_at_ <= kMostLookedAt) {
     auto old_nodes = toposort(before), new_nodes = toposort(after);
-    UOpSet in_old(graph), in_new(graph), told(graph);
+    UOpSet in_old(graph), in_new(graph), printed(graph);
     for (UOp u : old_nodes) in_old.insert(u), looked_at_ += 1 + u.num_src();
     for (UOp u : new_nodes) in_new.insert(u), looked_at_ += 1 + u.num_src();
     if (looked_at_ > kMostLookedAt)
@@ -160,7 +160,7 @@ void TracePrinter::change(UOp before, UOp after, const std::string& indent) {
       for (UOp u : *list)
         for (UOp s : u.src())
           if (context.size() < 4 && in_old.contains(s) && in_new.contains(s) && !is_leaf_value(s) && !(s == after) &&
-              told.insert(s))
+              printed.insert(s))
             context.push_back(s);
   }
   for (UOp u : context) write_(indent + "      " + trace_line(u, *this) + "\n");
