@@ -58,7 +58,7 @@ class Port {
  public:
   Port(const Session& session, const ConformPlan& plan) : program_(plan.command, plan.seconds, session.stop()) {}
 
-  // Returns the answer as a line. Errors: those of RestartingAnswerer.
+  // Returns the answer as a line. Errors: those of Answerer.
   Result<std::string> ask(const std::string& question) {
     auto line = program_.ask(question);
     if (!line) count(line.diag());
@@ -85,7 +85,7 @@ class Port {
     failures_in_a_row_++;
   }
 
-  RestartingAnswerer program_;
+  Answerer program_;
   int failures_in_a_row_ = 0;
   bool has_answered_ = false;
   std::string last_failure_;

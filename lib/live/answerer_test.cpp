@@ -10,8 +10,8 @@
 
 namespace tgc {
 
-TEST_CASE("RestartingAnswerer: a process that exceeds the time limit is killed, and the next question gets a new one") {
-  RestartingAnswerer slow("read q; case $q in slow) sleep 30;; *) echo $$;; esac; read q", 0.2, {});
+TEST_CASE("Answerer: a process that exceeds the time limit is killed, and the next question gets a new one") {
+  Answerer slow("read q; case $q in slow) sleep 30;; *) echo $$;; esac; read q", 0.2, {});
   const std::string first = slow.ask("1").value_or_throw();
   slow.fail();
   CHECK(slow.ask("slow").diag().text().find("did not answer within 0.2 s") != std::string::npos);
@@ -23,9 +23,8 @@ TEST_CASE("Answerer: a busy process ends when the process that asks it is killed
   REQUIRE(::pipe(news) == 0);
   const pid_t asker = ::fork();
   if (asker == 0) {
-    auto busy = Answerer::start("read q; echo $$; while :; do :; done");
-    if (busy)
-      if (auto pid = busy->ask("", 10, {})) (void)!::write(news[1], pid->data(), pid->size());
+    Answerer busy("read q; echo $$; while :; do :; done", 10, {});
+    if (auto pid = busy.ask("")) (void)!::write(news[1], pid->data(), pid->size());
     ::close(news[1]);
     ::pause();
   }

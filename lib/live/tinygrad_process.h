@@ -44,7 +44,7 @@ class TinygradProcess {
 
  private:
   std::mutex lock_;
-  RestartingAnswerer process_;
+  Answerer process_;
   bool has_answered_ = false;
 };
 
