@@ -1,7 +1,5 @@
 // Reports progress for operations that report none themselves.
 #pragma once
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <thread>
 
@@ -14,19 +12,9 @@ namespace tgc {
 class Elapsed {
  public:
   Elapsed(const Session& session, std::string what);
-  ~Elapsed();
-  Elapsed(const Elapsed&) = delete;
-  Elapsed& operator=(const Elapsed&) = delete;
 
  private:
-  void report();
-
-  const Session& session_;
-  std::string what_;
-  std::mutex mutex_;
-  std::condition_variable ends_;
-  bool ended_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace tgc

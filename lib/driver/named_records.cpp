@@ -15,19 +15,15 @@ Result<bool> NamedRecords::next_line(GoldenLine& line) {
     auto more = reader_.next_line(line);
     if (!more || !*more || id_.empty()) return more;
     if (!may_have_id(line.text, id_)) continue;
-    auto id = id_of(line);
+    auto id = catch_failures([&] {
+      std::string text;
+      JsonScanner in(line.text, reader_.path(), line.line);
+      in.object([&](std::string_view key) { key == "id" ? void(text = in.string()) : void(in.skip()); });
+      return text;
+    });
     if (!id) return id.diag();
     if (*id == id_) return true;
   }
-}
-
-Result<std::string> NamedRecords::id_of(const GoldenLine& line) const {
-  return catch_failures([&] {
-    std::string id;
-    JsonScanner in(line.text, reader_.path(), line.line);
-    in.object([&](std::string_view key) { key == "id" ? void(id = in.string()) : void(in.skip()); });
-    return id;
-  });
 }
 
 }  // namespace tgc

@@ -15,8 +15,6 @@ class NamedRecords {
   Result<bool> next_line(GoldenLine& line);
 
  private:
-  Result<std::string> id_of(const GoldenLine& line) const;
-
   GoldenReader reader_;
   std::string id_;
 };

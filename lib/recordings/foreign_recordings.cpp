@@ -29,30 +29,29 @@ std::string slug_of(std::string_view name) {
   return out.empty() ? "stage" : out;
 }
 
-// Returns a row for a stage that tgc does not have. Rows are never freed; there is one per stage name.
-const StageRow& foreign_row(const std::string& name, size_t number) {
-  static std::mutex mutex;
-  static std::deque<std::string> names;
-  static std::deque<StageRow> rows;
-  std::lock_guard lock(mutex);
-  for (const StageRow& row : rows)
-    if (row.name == name && row.number == number) return row;
-  rows.push_back({.kind = StageRow::Kind::Kernel,
-                  .name = names.emplace_back(name),
-                  .alias = {},
-                  .slug = slug_of(name),
-                  .extension = {},
-                  .help = {},
-                  .number = number});
-  return rows.back();
-}
-
 // Returns a copy of `text` that is never freed, for trace consumers that keep views. There is one per rule.
 std::string_view intern(const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string> texts;
   std::lock_guard lock(mutex);
   return *texts.insert(text).first;
+}
+
+// Returns a row for a stage that tgc does not have. Rows are never freed; there is one per stage name.
+const StageRow& foreign_row(const std::string& name, size_t number) {
+  static std::mutex mutex;
+  static std::deque<StageRow> rows;
+  std::lock_guard lock(mutex);
+  for (const StageRow& row : rows)
+    if (row.name == name && row.number == number) return row;
+  rows.push_back({.kind = StageRow::Kind::Kernel,
+                  .name = intern(name),
+                  .alias = {},
+                  .slug = slug_of(name),
+                  .extension = {},
+                  .help = {},
+                  .number = number});
+  return rows.back();
 }
 
 RecordedStages stages_in(const InputGraph& in) {

@@ -52,9 +52,8 @@ class RecordCheck {
     return plan_.wanted.contains(name) || (plan_.wanted.contains(kGraphs) && !is_output(name));
   }
   static bool is_output(std::string_view name) {
-    for (std::string_view o : kRecordOutputs)
-      if (o == name) return true;
-    return name == kKernels || name == kText || name == kForms || name == kSpec || name == kResume;
+    return std::ranges::count(kRecordOutputs, name) > 0 || name == kKernels || name == kText || name == kForms ||
+           name == kSpec || name == kResume;
   }
 
   void settle(std::string_view name, CheckVerdict verdict) { report_.items.push_back({std::string(name), verdict}); }
@@ -271,8 +270,7 @@ class RecordCheck {
       reached |= s.name == name;
       if (reached && s.kind == RecordedStage::Kind::Stage && wanted(s.name)) return true;
     }
-    for (std::string_view o : kRecordOutputs)
-      if (wanted(o)) return true;
+    if (std::ranges::any_of(kRecordOutputs, [&](std::string_view o) { return wanted(o); })) return true;
     return r_.error.has_value() && plan_.wanted.contains(kGraphs);
   }
 

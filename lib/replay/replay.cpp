@@ -8,8 +8,6 @@
 namespace tgc {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 // Checks the record on `line`; nullopt if the plan does not select it.
 Result<std::optional<RecordReport>> check_line(const GoldenLine& line, const std::string& file,
                                                const GoldenHeader& header, const ReplayPlan& plan) {
@@ -17,7 +15,7 @@ Result<std::optional<RecordReport>> check_line(const GoldenLine& line, const std
   if (!record) return record.diag();
   bool passes = plan.filter.empty();  // a tensor record has a device, but no target
   for (const std::string* text : {&record->id, &record->target, &record->device})
-    passes |= contains(*text, plan.filter);
+    passes |= text->find(plan.filter) != text->npos;
   if (!passes) return std::optional<RecordReport>();
   const bool ours = release_of(header.producer) == Release::v0_12;
   auto settings = ours ? settings_from(settings_of(header, *record)) : Result<Settings>(Settings());
