@@ -17,8 +17,6 @@ std::string target_of_environment();
 // Returns a warning for each variable that is set, affects tinygrad, and has no effect here.
 std::vector<std::string> ignored_variables();
 
-// The renderers that TGC_FAULT=renderer:NAME.OP accepts: "CLANG", "LLVM", ...
-std::span<const std::string_view> renderer_names();
 // Checks that the rule of TGC_FAULT (lib/rewrite/fault.h), if it is set, exists. The error suggests the nearest names.
 Status check_fault_of_environment();
 // Returns a warning for each fault of this process, in rules or in LLVM, that changed nothing (take_fault_warnings).
