@@ -2,6 +2,7 @@
 // input, optionally with #ID for one record of many. The file's content decides its kind: pyrender, repr, print_uops,
 // JSON, golden records or an ONNX model.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
