@@ -33,7 +33,7 @@ struct ModelOutputs {
 class Model {
  public:
   // Reads and checks a model. One error lists all unsupported ops, attributes and types, cycles, undefined values and
-  // values defined twice. `weights`, if given, is a file of tensors for initializers and inputs (weights.h).
+  // values defined twice. `weights`, if not empty, is a file of tensors for initializers and inputs (weights.h).
   static Result<Model> open(const std::string& path, const std::string& weights = "");
   static Result<Model> from_proto(onnx::ModelProto proto);
 

@@ -46,8 +46,8 @@ class OpCall {
   Ints ints(size_t i) const;
   std::optional<Ints> ints_or_none(size_t i) const { return has(i) ? std::optional(ints(i)) : std::nullopt; }
   std::vector<double> numbers(size_t i) const;
-  int64_t integer(size_t i) const;  // for an input of one element
-  double number(size_t i) const;    // for an input of one element
+  int64_t integer(size_t i) const;  // the value of an input that has one element
+  double number(size_t i) const;    // the value of an input that has one element
 
   // ---- attributes
   const onnx::Attribute* attr(std::string_view name) const { return node_.attribute(name); }

@@ -133,7 +133,7 @@ const RuleSet& pm_apply_rangeify() {
            with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) {
              return ctx.range_map.contains(x) || x.src(0).is(Op::INDEX) ? x.src(0) : UOp();
            })),
-      // const(device, ...) -> const; likewise for variables
+      // const(device, ...) -> const, and the same for variables
       rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x),
            with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) { return ctx.range_map.contains(x) ? x.with_src({}) : UOp(); })),
   });
