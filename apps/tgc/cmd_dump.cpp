@@ -22,7 +22,7 @@ int dump(const DumpOptions& o) {
   const std::string format = o.json ? "json" : o.format;
   auto made = make_dump_plan(o.stage, format);
   // a recording of another release has stages of its own; the input is opened to find that out only for unknown names
-  if (!made && !producer_elsewhere(o.input).empty()) made = make_dump_plan("", format);
+  if (!made && !foreign_producer(o.input).empty()) made = make_dump_plan("", format);
   DumpPlan plan = require(std::move(made));
   Session session = terminal_session(with_found_opts(o.over), o.jobs);
   session.compile = o.compile;
@@ -37,7 +37,7 @@ int dump(const DumpOptions& o) {
   std::string_view begun_at;  // the stage whose result the last graph is, by its own header
   require(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
     if (graph.graph->is_foreign()) {
-      auto texts = elsewhere_texts(graph, o.stage, plan.format.value_or(Format::Pyrender));
+      auto texts = foreign_texts(graph, o.stage, plan.format.value_or(Format::Pyrender));
       return texts ? out.write(*texts) : Status(texts.diag());
     }
     if (o.recorded) {

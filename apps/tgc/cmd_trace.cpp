@@ -44,7 +44,7 @@ class Tracer {
         choices_of_rows([](const StageRow& s) { return has_rewrites(s) && (!s.output || s.is(OutputKind::List)); });
     choices.push_back({"all", "", "", false});
     // a recording of another release has stages and rules of its own
-    const bool elsewhere = !(o_.stage + o_.rule).empty() && !producer_elsewhere(o_.input).empty();
+    const bool elsewhere = !(o_.stage + o_.rule).empty() && !foreign_producer(o_.input).empty();
     if (elsewhere && !o_.stage.empty()) stages_.insert(o_.stage);
     if (!elsewhere && !o_.stage.empty()) {
       auto selected = require(select_stages(o_.stage, choices));
@@ -73,7 +73,7 @@ class Tracer {
     if (is_trace_file(o_.input)) return read_trace(o_.input, to);
     TraceWatcher watcher(to);
     return refusals_.for_each(o_.input, o_.kernel, [&](InputGraph graph) -> Status {
-      if (graph.graph->is_foreign()) return tell_recorded(graph, to);
+      if (graph.graph->is_foreign()) return trace_recorded_rewrites(graph, to);
       auto compilation = session_.begin(std::move(graph));
       return compilation ? run_watched(std::move(*compilation), watcher) : Status(compilation.diag());
     });

@@ -153,7 +153,7 @@ TEST_CASE("completion: the bash script is accepted and completes") {
 }
 
 TEST_CASE("completion: `tgc complete` answers with candidates") {
-  CHECK(run_tgc("complete -- stag").out == "stages\tlist the stages of the pipeline in order\n");
+  CHECK(run_tgc("complete -- stag").out == "stages\tList the stages of the pipeline in order\n");
   CHECK(run_tgc("complete -- cache --cl").out == "--clear\tremove every entry\n");
   CHECK(run_tgc("complete -- dump --stage=ast,linear").out == "--stage=ast,linear\n");
   CHECK(run_tgc("complete -- dump --set NOOP").out == "NOOPT=\n");
