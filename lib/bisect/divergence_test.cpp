@@ -38,8 +38,8 @@ InputGraph kernel() {
 class WithoutRule : public ApplicationLog {
  public:
   explicit WithoutRule(std::string_view rule) : rule_(rule) {}
-  UOp instead(const Hit& hit, UOp before, UOp after) override {
-    UOp made = ApplicationLog::instead(hit, before, after);
+  UOp replace(const Hit& hit, UOp before, UOp after) override {
+    UOp made = ApplicationLog::replace(hit, before, after);
     return hit.rule->name == rule_ ? UOp() : made;
   }
 

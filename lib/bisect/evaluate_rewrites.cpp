@@ -24,12 +24,12 @@ class Meanings {
 
   // The applications are passed in their order, each once.
   void pass(size_t i) {
-    if (list_[i].told) note(list_[i]);
+    if (list_[i].substitution_target) note(list_[i]);
   }
   // Of the one that was passed last.
   Sides sides(size_t i) const {
     const Application& a = list_[i];
-    UOp before = a.told ? a.told : a.before;  // whether that is the right one: the sides of who told tell
+    UOp before = a.substitution_target ? a.substitution_target : a.before;  // whether that is the right one: the sides of who told tell
     return a.depth ? within(before, a.after) : Sides{before, a.after};
   }
 
@@ -39,9 +39,9 @@ class Meanings {
       put_in_.erase(a.before);
       return;
     }
-    for (UOp u : toposort(a.told)) {
+    for (UOp u : toposort(a.substitution_target)) {
       if (!stands_for_another(u)) continue;
-      if (u == a.told || !put_in_.contains(u)) meanings_[u] = a.before, put_in_.insert(u);  // else it is another's
+      if (u == a.substitution_target || !put_in_.contains(u)) meanings_[u] = a.before, put_in_.insert(u);  // else it is another's
       return;
     }
   }

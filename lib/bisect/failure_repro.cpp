@@ -10,7 +10,7 @@
 #include "lib/driver/compile_copy.h"
 #include "lib/execute/probe_device.h"
 #include "lib/execute/sanitized.h"
-#include "lib/rewrite/intervention.h"
+#include "lib/rewrite/rewrite_override.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/run/failure_signature.h"
 #include "lib/run/kernel_variables.h"

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "lib/compilation/scoped_watch.h"
-#include "lib/rewrite/intervention.h"
+#include "lib/rewrite/rewrite_override.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/support/lines.h"
 #include "lib/trace/trace.h"
@@ -69,7 +69,7 @@ std::string how_unlike(UOp before, UOp after) {
 
 Suspect suspect_of(const Application& a, const EquivalenceResult& seen) {
   // a substitution that does not make what it was told to: that beside what it made
-  UOp before = a.told && !(a.told == a.after) ? a.told : a.before;
+  UOp before = a.substitution_target && !(a.substitution_target == a.after) ? a.substitution_target : a.before;
   std::string beyond = number_beyond(a.before);
   if (beyond.empty() && a.after) beyond = number_beyond(a.after);  // it came about there
   return {a.number, a.in_stage, a.stage, a.rule, a.branch, a.depth, seen,

@@ -1,7 +1,7 @@
 // Shortcuts: faster implementations of what rewriting would compute one rule at a time, which an observer could not
-// follow. Each shortcut has a name and is listed. In a graph with an observer or intervention it takes its faithful way
-// instead, so that every rewrite is seen. Both ways must return the same nodes; passes/shortcuts_test.cpp compares
-// them.
+// follow. Each shortcut has a name and is listed. In a graph with an observer or a RewriteOverride it takes its
+// faithful way instead, so that every rewrite is seen. Both ways must return the same nodes; passes/shortcuts_test.cpp
+// compares them.
 //
 //   const Shortcut kCoprime("coprime", "simplifying a greatest common divisor that is plainly 1");
 //   UOp g = shortcut(kCoprime, graph, [&]() -> std::optional<UOp> { ... std::nullopt: it does not apply ... },

@@ -1,6 +1,6 @@
 // Lets a client replace or suppress single rule applications: a fault (fault.h), or bisection that leaves one rewrite
-// out. Rewrites without an intervention pay nothing. An intervention takes the same slow path as a RewriteObserver and
-// also forces every shortcut to its faithful way, so the applications and their order are the same with or without it.
+// out. Without a RewriteOverride this costs nothing. A RewriteOverride takes the same slow path as a RewriteObserver
+// and forces every shortcut to its faithful way, so the applications and their order are the same as for an observer.
 #pragma once
 #include "lib/rewrite/rules.h"
 
@@ -10,19 +10,19 @@ class Graph;
 class RewriteObserver;
 class SubstituteContext;
 
-class Intervention {
+class RewriteOverride {
  public:
-  virtual ~Intervention() = default;
+  virtual ~RewriteOverride() = default;
   // Returns the result of this application: `after` (what the rule made), another node, or the empty UOp to make the
   // rule decline, with all its alternatives, so that the next rule is tried.
-  virtual UOp instead(const Hit& hit, UOp before, UOp after) = 0;
+  virtual UOp replace(const Hit& hit, UOp before, UOp after) = 0;
 };
 
-// Sets the graph's only intervention; null removes it. The object must outlive the rewrites.
-void set_intervention(Graph& graph, Intervention* intervention);
-Intervention* intervention_of(Graph& graph);
+// Sets the only RewriteOverride of the graph; null removes it. The object must outlive the rewrites.
+void set_rewrite_override(Graph& graph, RewriteOverride* replacer);
+RewriteOverride* rewrite_override_of(Graph& graph);
 
-// While alive, rewrites in `graph` are not part of a compilation: no observer or intervention sees them, and
+// While alive, rewrites in `graph` are not part of a compilation: no observer or rewrite override sees them, and
 // REWRITE_STACK_LIMIT is at least its default, because the user may have lowered it for the compilation.
 class UninstrumentedScope {
  public:
@@ -33,7 +33,7 @@ class UninstrumentedScope {
  private:
   Graph& graph_;
   RewriteObserver* observer_;
-  Intervention* intervention_;
+  RewriteOverride* override_;
   bool was_own_;
 };
 
