@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-using Verdict = BisectReport::Verdict;
+using Kind = Verdict::Kind;
 
 BisectReport bisected_schedule(const std::string& id, const std::string& fault,
                                const std::string& file = "golden/tensor.jsonl.gz") {
@@ -28,7 +28,7 @@ TEST_CASE("bisect: a schedule is held against a kernel for each operation, on th
     CAPTURE(id);
     BisectReport report = bisected_schedule(id, "");
     INFO(report.text(), report.error);
-    CHECK(report.verdict == Verdict::Same);
+    CHECK(report.verdict.kind == Kind::Same);
   }
 }
 
@@ -37,12 +37,12 @@ TEST_CASE("bisect: a schedule whose kernel reads beside its array: the rewrite t
   for (auto [id, fault] : {std::pair("mv_flip", "add-zero@2"), std::pair("gemm_int8", "divmod-general@2")}) {
     BisectReport report = bisected_schedule(id, "tensor:" + std::string(fault));
     INFO(report.text(), report.error);
-    CHECK(report.verdict == Verdict::Schedule);
-    CHECK(report.rule == std::string(fault, strcspn(fault, "@")));
-    CHECK(report.stage == "apply rangeify");
-    CHECK(report.rewrite == 2);
-    CHECK(report.confirmed);
-    CHECK(report.detail.starts_with("kernel 0, as it was scheduled: out of bounds: load from data1"));
+    CHECK(report.verdict.kind == Kind::Schedule);
+    CHECK(report.verdict.rule == std::string(fault, strcspn(fault, "@")));
+    CHECK(report.verdict.stage == "apply rangeify");
+    CHECK(report.verdict.rewrite == 2);
+    CHECK(report.verdict.confirmed);
+    CHECK(report.verdict.detail.starts_with("kernel 0, as it was scheduled: out of bounds: load from data1"));
   }
 }
 
@@ -66,10 +66,10 @@ TEST_CASE("bisect: rewrites of tensors are named, whatever their stage: their si
                           {"mv_interp_linear", "pad-to-where", 1, "apply rangeify", 1}}) {
     BisectReport report = bisected_schedule(f.id, std::string("tensor:") + f.rule + "@" + std::to_string(f.number));
     INFO(report.text(), report.error);
-    CHECK(report.verdict == Verdict::Schedule);
-    CHECK(report.rule == f.rule);
-    CHECK(report.stage == f.stage);
-    CHECK(report.rewrite == f.in_stage);
+    CHECK(report.verdict.kind == Kind::Schedule);
+    CHECK(report.verdict.rule == f.rule);
+    CHECK(report.verdict.stage == f.stage);
+    CHECK(report.verdict.rewrite == f.in_stage);
   }
 }
 
@@ -80,17 +80,17 @@ TEST_CASE("bisect: the part of a rewrite is named without which that one is righ
     BisectReport report =
         bisected_schedule("code.0", "tensor:index-given-valid@" + std::to_string(number), "topk.jsonl.gz");
     INFO(report.text(), report.error);
-    CHECK(report.verdict == Verdict::Schedule);
-    CHECK(report.rule == "index-given-valid");
-    CHECK(report.stage == "symbolic+reduce_collapse+debuf");
-    CHECK(report.rewrite == number);
+    CHECK(report.verdict.kind == Kind::Schedule);
+    CHECK(report.verdict.rule == "index-given-valid");
+    CHECK(report.verdict.stage == "symbolic+reduce_collapse+debuf");
+    CHECK(report.verdict.rewrite == number);
   }
 }
 
 TEST_CASE("bisect: a fault in a graph that was scheduled before is where it is in a fresh one") {
   BisectReport report = bisected_schedule("sym_add", "tensor:add-zero@2");  // of a RANGE: it changes nothing
   INFO(report.text(), report.error);
-  CHECK(report.verdict == Verdict::Same);
+  CHECK(report.verdict.kind == Kind::Same);
 }
 
 }  // namespace tgc

@@ -14,7 +14,7 @@
 namespace tgc {
 namespace {
 
-using Verdict = BisectReport::Verdict;
+using Kind = Verdict::Kind;
 
 // data0[i * 4 + k] = a sum of products of two arrays, 12 x 8 and 8 x 16
 constexpr const char* kMatmul =
@@ -60,7 +60,7 @@ bool names(const BisectReport& r, std::string_view member) { return r.json().fin
 
 TEST_CASE("bisect: nothing to blame") {
   BisectReport report = bisected("CPU:LLVM");
-  CHECK(report.verdict == Verdict::Same);
+  CHECK(report.verdict.kind == Kind::Same);
   CHECK(report.exit_code() == 0);
   CHECK(names(report, "\"verdict\":\"same\""));
 }
@@ -68,16 +68,16 @@ TEST_CASE("bisect: nothing to blame") {
 TEST_CASE("bisect: a fault is named: rule, stage, which application, both sides, and confirmed") {
   BisectReport report = bisected("CPU:LLVM", "load-gep");
   INFO(report.text());
-  CHECK(report.verdict == Verdict::Rewrite);
+  CHECK(report.verdict.kind == Kind::Rewrite);
   CHECK(report.exit_code() == 1);
-  CHECK(report.rule == "load-gep");
-  CHECK(report.stage == "devectorize");
-  CHECK(report.rewrite == 1);
-  CHECK(report.location.starts_with("passes/kernel/"));
-  CHECK(report.confirmed);
-  CHECK(report.before.starts_with("Ops.LOAD"));
-  CHECK(report.after.starts_with("Ops.MUL"));
-  CHECK(std::stod(report.witness.at("after")) == doctest::Approx(2 * std::stod(report.witness.at("before"))));
+  CHECK(report.verdict.rule == "load-gep");
+  CHECK(report.verdict.stage == "devectorize");
+  CHECK(report.verdict.rewrite == 1);
+  CHECK(report.verdict.location.starts_with("passes/kernel/"));
+  CHECK(report.verdict.confirmed);
+  CHECK(report.verdict.before.starts_with("Ops.LOAD"));
+  CHECK(report.verdict.after.starts_with("Ops.MUL"));
+  CHECK(std::stod(report.verdict.witness.at("after")) == doctest::Approx(2 * std::stod(report.verdict.witness.at("before"))));
 }
 
 TEST_CASE("bisect: faults of all stages, on the CPU and in REF") {
@@ -88,7 +88,7 @@ TEST_CASE("bisect: faults of all stages, on the CPU and in REF") {
     for (const char* device : {"CPU:LLVM", "REF"}) {
       BisectReport report = bisected(device, fault);
       INFO(report.text());
-      CHECK((report.verdict == Verdict::Same || report.rule == rule));
+      CHECK((report.verdict.kind == Kind::Same || report.verdict.rule == rule));
     }
   }
 }
@@ -101,10 +101,10 @@ TEST_CASE("bisect: twelve faults of renderers, told from those of compilers, wit
       std::string renderer = std::string(device).substr(4);
       BisectReport report = bisected(device, "renderer:" + renderer + "." + op, kElementwise);
       INFO(report.text());
-      CHECK(report.verdict == Verdict::Renderer);
-      CHECK(report.confirmed);
-      CHECK(report.before.starts_with("Ops." + std::string(op, strcspn(op, "@"))));
-      CHECK((report.location.empty() || report.after.size() > 0));  // C prints many nodes in the lines of others
+      CHECK(report.verdict.kind == Kind::Renderer);
+      CHECK(report.verdict.confirmed);
+      CHECK(report.verdict.before.starts_with("Ops." + std::string(op, strcspn(op, "@"))));
+      CHECK((report.verdict.location.empty() || report.verdict.after.size() > 0));  // C prints many nodes in the lines of others
     }
 }
 
@@ -117,10 +117,10 @@ TEST_CASE("bisect: a vector where compilers expect a multiple of its size is the
   InputGraph in = std::move(load_text(settings, InputKind::Pyrender, moved, "test.uop").value_or_throw());
   BisectReport report = bisect(Session(), in, {.device = "CPU:LLVM"});
   INFO(report.error, report.text());
-  CHECK(report.verdict == Verdict::Renderer);
-  CHECK(report.confirmed);
-  CHECK(report.before.starts_with("Ops.LOAD dtypes.float.vec(4)"));
-  CHECK(report.detail.starts_with("element by element it is right"));
+  CHECK(report.verdict.kind == Kind::Renderer);
+  CHECK(report.verdict.confirmed);
+  CHECK(report.verdict.before.starts_with("Ops.LOAD dtypes.float.vec(4)"));
+  CHECK(report.verdict.detail.starts_with("element by element it is right"));
 }
 
 TEST_CASE("bisect: faults in LLVM are its own, and the pass is named, its number, and the function") {
@@ -130,16 +130,16 @@ TEST_CASE("bisect: faults in LLVM are its own, and the pass is named, its number
       CAPTURE(fault);
       BisectReport report = bisected(device, "llvm:" + fault, kElementwise);
       INFO(report.text());
-      CHECK(report.verdict == Verdict::Compiler);
-      CHECK(report.pass == "wrong-" + fault);
-      CHECK(report.pass_number > 0);
-      CHECK(report.function.starts_with("function ("));
+      CHECK(report.verdict.kind == Kind::Compiler);
+      CHECK(report.verdict.pass == "wrong-" + fault);
+      CHECK(report.verdict.pass_number > 0);
+      CHECK(report.verdict.function.starts_with("function ("));
       CHECK(names(report, "\"pass\":\"wrong-" + fault + "\",\"pass_number\":"));
     }
   BisectReport report = bisected("CPU:CLANG", "llvm:intrinsic", kSqrt);
   INFO(report.text());
-  CHECK(report.verdict == Verdict::Compiler);  // whatever passes run
-  CHECK(report.pass.empty());
+  CHECK(report.verdict.kind == Kind::Compiler);  // whatever passes run
+  CHECK(report.verdict.pass.empty());
 }
 
 TEST_CASE("bisect: what tinygrad is known to do wrong is found without a fault, and the rule named") {
@@ -156,9 +156,9 @@ TEST_CASE("bisect: what tinygrad is known to do wrong is found without a fault, 
     InputGraph in = std::move(*std::move(source.next().value_or_throw()));
     BisectReport report = bisect(Session(), in, {.input = input});
     INFO(report.text(), report.error);
-    CHECK(report.verdict == Verdict::Rewrite);
-    CHECK(report.rule == rule);
-    CHECK(report.confirmed);
+    CHECK(report.verdict.kind == Kind::Rewrite);
+    CHECK(report.verdict.rule == rule);
+    CHECK(report.verdict.confirmed);
   }
 }
 
@@ -172,14 +172,14 @@ TEST_CASE("bisect: a record that tgc does not make diverges: stage, rule, and wh
   std::string wrong = test_path("wrong.jsonl.gz"), right = test_path("golden/kernels.jsonl.gz#bin_add_half.0");
   for (auto& report : {bisect_record(wrong, {}), bisect_record(right, {.against = wrong})}) {
     INFO(report.text(), report.error);
-    CHECK(report.verdict == Verdict::Divergence);
+    CHECK(report.verdict.kind == Kind::Divergence);
     CHECK(report.exit_code() == 1);
-    CHECK(report.stage == "postopt symbolic");
-    CHECK(report.rule == "fold-binary");  // 3*4 -> 12, which they have as 16
-    CHECK(report.rewrite == 1);
+    CHECK(report.verdict.stage == "postopt symbolic");
+    CHECK(report.verdict.rule == "fold-binary");  // 3*4 -> 12, which they have as 16
+    CHECK(report.verdict.rewrite == 1);
   }
   BisectReport same = bisect_record(right, {.against = right});
-  CHECK(same.verdict == Verdict::Same);
+  CHECK(same.verdict.kind == Kind::Same);
   CHECK(same.text().find("nothing to blame, tgc makes what tinygrad makes of it") != std::string::npos);
   CHECK_FALSE(bisect_record(right, {.against = test_path("golden/kernels.jsonl.gz#no_such")}).error.empty());
 }
@@ -192,12 +192,12 @@ TEST_CASE("bisect: a model: the kernel, and the rewrite in it; a schedule whose 
   };
   BisectReport rewrite = bisect_mlp("reduce-unrolled");
   INFO(rewrite.text(), rewrite.error);
-  CHECK(rewrite.verdict == Verdict::Rewrite);
-  CHECK(rewrite.rule == "reduce-unrolled");
+  CHECK(rewrite.verdict.kind == Kind::Rewrite);
+  CHECK(rewrite.verdict.rule == "reduce-unrolled");
   CHECK(rewrite.kernel.find(", kernel 0 (") != std::string::npos);
   BisectReport same = bisect_model(Session(), test_path("models/mlp.onnx"), {.input = "mlp.onnx"});
   INFO(same.error);
-  CHECK(same.verdict == Verdict::Same);
+  CHECK(same.verdict.kind == Kind::Same);
 }
 
 TEST_CASE("bisect: a graph that is only deep says so, with its depth") {
@@ -212,16 +212,16 @@ TEST_CASE("bisect: a graph that is only deep says so, with its depth") {
   InputGraph in = std::move(load_text(settings, InputKind::Pyrender, text, "deep.uop").value_or_throw());
   BisectReport report = bisect(Session(), in, {.device = "REF"});
   INFO(report.text(), report.error);
-  CHECK(report.verdict == Verdict::Deep);
-  CHECK(report.detail.find(" one above the other, mostly Ops.") != std::string::npos);
+  CHECK(report.verdict.kind == Kind::Deep);
+  CHECK(report.verdict.detail.find(" one above the other, mostly Ops.") != std::string::npos);
 }
 
 TEST_CASE("bisect --cmd: a command tells which graphs show it; the first stage and rewrite that make it") {
   BisectReport report = bisected("CPU:LLVM", "", kMatmul, {.command = "! grep -q dtypes.index {}"});
   INFO(report.text());
   CHECK(report.exit_code() == 1);
-  CHECK(report.stage == "lower all index dtypes");
-  CHECK(bisected("CPU:LLVM", "", kMatmul, {.command = "grep -q Ops.CUSTOM {}"}).verdict == Verdict::Same);
+  CHECK(report.verdict.stage == "lower all index dtypes");
+  CHECK(bisected("CPU:LLVM", "", kMatmul, {.command = "grep -q Ops.CUSTOM {}"}).verdict.kind == Kind::Same);
 }
 
 }  // namespace tgc

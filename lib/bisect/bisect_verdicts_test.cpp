@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "lib/bisect/bisect.h"
-#include "lib/bisect/rewrite_bisect.h"
+#include "lib/bisect/rewrite_sides.h"
 #include "lib/driver/source.h"
 #include "lib/runtime/npz.h"
 #include "lib/support/testing.h"
@@ -14,7 +14,7 @@
 namespace tgc {
 namespace {
 
-using Verdict = BisectReport::Verdict;
+using Kind = Verdict::Kind;
 
 BisectReport bisected(const std::string& text, const std::string& fault, const RunOptions& spec = {.device = "CPU:LLVM"},
                       Settings settings = {}) {
@@ -29,11 +29,11 @@ void check_named_in_ref(const std::string& text, const std::string& stage, const
                         const std::string& branch = "", const std::string& proof = "") {
   BisectReport report = bisected(text, "", {.device = "REF"});
   INFO(report.text());
-  CHECK(report.stage == stage);
-  CHECK(report.rule == rule);
-  CHECK(report.confirmed);
-  if (!branch.empty()) CHECK(report.branch == branch);
-  if (!proof.empty()) CHECK(report.proof == proof);
+  CHECK(report.verdict.stage == stage);
+  CHECK(report.verdict.rule == rule);
+  CHECK(report.verdict.confirmed);
+  if (!branch.empty()) CHECK(report.verdict.branch == branch);
+  if (!proof.empty()) CHECK(report.verdict.proof == proof);
 }
 
 // data0[i] = a[i % 5] * 3 + b[i // 5]
@@ -60,10 +60,10 @@ TEST_CASE("bisect: a stage that is wrong, though what follows makes it right aga
   spec.each_stage = true;
   BisectReport report = bisected(text, "", spec);
   INFO(plain.text(), report.text());
-  CHECK(report.verdict == Verdict::Rewrite);
-  CHECK(report.rule == "sum-of-one-element");
-  CHECK(report.confirmed);
-  CHECK(report.again.find("--each-stage") != std::string::npos);
+  CHECK(report.verdict.kind == Kind::Rewrite);
+  CHECK(report.verdict.rule == "sum-of-one-element");
+  CHECK(report.verdict.confirmed);
+  CHECK(report.repro_command.find("--each-stage") != std::string::npos);
 }
 
 TEST_CASE("bisect: what the kernel leaves open accuses nobody, in however many elements; no more does --each-stage") {
@@ -78,7 +78,7 @@ TEST_CASE("bisect: what the kernel leaves open accuses nobody, in however many e
   InputGraph in = loaded();
   BisectReport report = bisect(session, in, {.device = "REF"});
   INFO(report.text());
-  CHECK(report.verdict == Verdict::Same);
+  CHECK(report.verdict.kind == Kind::Same);
 
   InputGraph again = loaded();
   RunReport trial = run_kernel(session, again, {.device = "REF", .each_stage = true});
@@ -160,8 +160,8 @@ TEST_CASE("bisect: a constant that its dtype does not hold is said to be one") {
   session.over.target = "CUDA:CUDA:sm_89";
   BisectReport report = bisect(session, in, {.device = "REF"});
   INFO(report.text());
-  REQUIRE(report.verdict == Verdict::Rewrite);
-  CHECK(report.detail.find("a constant that its dtype does not hold: 819") != std::string::npos);
+  REQUIRE(report.verdict.kind == Kind::Rewrite);
+  CHECK(report.verdict.detail.find("a constant that its dtype does not hold: 819") != std::string::npos);
 }
 
 TEST_CASE("bisect: a REWRITE_STACK_LIMIT that is enough for the case says nothing of what bisect makes of it") {
@@ -177,8 +177,8 @@ TEST_CASE("bisect: a REWRITE_STACK_LIMIT that is enough for the case says nothin
     if (report.failure.find("does not end") != std::string::npos) continue;  // the case itself is too deep for it
     CAPTURE(limit);
     INFO(report.text(), report.error);
-    CHECK(report.rule == "divmod-general");
-    CHECK(report.confirmed);
+    CHECK(report.verdict.rule == "divmod-general");
+    CHECK(report.verdict.confirmed);
     compiled++;
   }
   CHECK(compiled > 2);
@@ -188,7 +188,7 @@ TEST_CASE("bisect: after its seconds it is unresolved, and says so") {
   WithEnvironment with("TGC_FAULT", "divmod-general");
   InputGraph in = std::move(load_text(Settings(), InputKind::Pyrender, kDivided, "test.uop").value_or_throw());
   BisectReport report = bisect(Session(), in, {.device = "REF"}, {.seconds = 1e-9});
-  CHECK(report.verdict == Verdict::Unresolved);
+  CHECK(report.verdict.kind == Kind::Unresolved);
   CHECK(report.error == "");
   CHECK(report.text().find("stopped before it was known") != std::string::npos);
 }
@@ -214,20 +214,20 @@ TEST_CASE("bisect: a rewrite that makes one number of a vector is to blame, and 
     InputGraph in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
     BisectReport report = bisect(session, in, {.device = "REF"});
     INFO(report.text(), report.error);
-    CHECK(report.verdict == Verdict::Rewrite);
-    CHECK(report.rule == rule);
-    CHECK(report.stage == "final rewrite");
-    CHECK(report.confirmed);
+    CHECK(report.verdict.kind == Kind::Rewrite);
+    CHECK(report.verdict.rule == rule);
+    CHECK(report.verdict.stage == "final rewrite");
+    CHECK(report.verdict.confirmed);
     const bool is_alone = *made != '\0';
-    CHECK(report.detail == (is_alone ? std::string("it makes ") + made
+    CHECK(report.verdict.detail == (is_alone ? std::string("it makes ") + made
                                      : "a part of what it makes has not as many elements as what it is made of"));
-    CHECK((report.proof == "it passes when neither that rule applies nor the others that make such values") !=
+    CHECK((report.verdict.proof == "it passes when neither that rule applies nor the others that make such values") !=
           is_alone);
     in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
     BisectReport refused = bisect(Session(), in, {.device = "CPU:CLANG"});  // whose compiler takes nothing of the kind
     INFO(refused.text(), refused.error);
-    CHECK(refused.rule == rule);
-    CHECK(refused.confirmed);
+    CHECK(refused.verdict.rule == rule);
+    CHECK(refused.verdict.confirmed);
   }
 }
 
@@ -246,7 +246,7 @@ TEST_CASE("bisect: no rewrite of tinygrad's own kernels is unlike, with vectors 
       (void)c.list();
       c.watch(nullptr);
       auto is_value = [](const Application& a) { return a.before.dtype().is_value(); };
-      auto all = look_at(c, log.list(), {}, {}, is_value);
+      auto all = evaluate_sides(c, log.list(), {}, {}, is_value);
       for (const EquivalenceResult& seen : all.value_or_throw()) CHECK(seen.kind != EquivalenceResult::Kind::Unlike);
     }
   }
@@ -269,12 +269,12 @@ TEST_CASE("bisect: a look at one rewrite says what a look at all says of it") {
   c.watch(&log);
   (void)c.list();
   c.watch(nullptr);
-  auto all = std::move(look_at(c, log.list(), {}, {}).value_or_throw());
+  auto all = std::move(evaluate_sides(c, log.list(), {}, {}).value_or_throw());
   CHECK(std::ranges::any_of(all, [](const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Differ; }));
   for (size_t i = 0; i < all.size(); i++) {
     const Application& one = log.list()[i];
     CAPTURE(one.rule->name);
-    auto alone = look_at(c, log.list(), {}, {}, [&](const Application& a) { return a.number == one.number; });
+    auto alone = evaluate_sides(c, log.list(), {}, {}, [&](const Application& a) { return a.number == one.number; });
     CHECK(alone.value_or_throw()[0].kind == all[i].kind);
   }
 }
@@ -299,32 +299,32 @@ TEST_CASE("bisect: of two faults, each of which is enough, both are named") {
       "ast = UOp.group(s, t).end(i).sink()\n";
   BisectReport report = bisected(two, "max-to-where@1,max-to-where@2", {.device = "REF"});
   INFO(report.text(), report.error);
-  CHECK(report.verdict == Verdict::Rewrite);
-  CHECK(report.rule == "max-to-where");
-  CHECK(report.confirmed);
-  CHECK(report.detail.starts_with("it is one of two, and passes without both: the other is number "));
-  CHECK(report.detail.find(" of max-to-where in 'decompositions', passes/kernel/") != std::string::npos);
+  CHECK(report.verdict.kind == Kind::Rewrite);
+  CHECK(report.verdict.rule == "max-to-where");
+  CHECK(report.verdict.confirmed);
+  CHECK(report.verdict.detail.starts_with("it is one of two, and passes without both: the other is number "));
+  CHECK(report.verdict.detail.find(" of max-to-where in 'decompositions', passes/kernel/") != std::string::npos);
 }
 
 TEST_CASE("bisect: a shortcut that makes something else is named, its line, and that it passes when watched") {
   BisectReport report = bisected(kDivided, "shortcut:divmod-once");
   INFO(report.text(), report.error);
-  CHECK(report.verdict == Verdict::Shortcut);
-  CHECK(report.rule == "divmod-once");
-  CHECK(report.location.starts_with("passes/symbolic/divmod.cpp:"));
-  CHECK(report.detail == "it passes when watched");
-  CHECK(report.confirmed);
+  CHECK(report.verdict.kind == Kind::Shortcut);
+  CHECK(report.verdict.rule == "divmod-once");
+  CHECK(report.verdict.location.starts_with("passes/symbolic/divmod.cpp:"));
+  CHECK(report.verdict.detail == "it passes when watched");
+  CHECK(report.verdict.confirmed);
 }
 
 TEST_CASE("bisect: rules that undo each other are endless, with one turn of them") {
   BisectReport report = bisected(kDivided, "endless:load-index");
   INFO(report.text(), report.error);
-  CHECK(report.verdict == Verdict::Endless);
-  CHECK(report.stage == "** add loads (code)");
+  CHECK(report.verdict.kind == Kind::Endless);
+  CHECK(report.verdict.stage == "** add loads (code)");
   CHECK(report.failure.starts_with("stage '** add loads (code)' does not end"));
-  REQUIRE_FALSE(report.cycle.empty());
-  CHECK(report.cycle[0].rule == "load-index");
-  CHECK(report.cycle[0].location.starts_with("passes/kernel/"));
+  REQUIRE_FALSE(report.verdict.cycle.empty());
+  CHECK(report.verdict.cycle[0].rule == "load-index");
+  CHECK(report.verdict.cycle[0].location.starts_with("passes/kernel/"));
   CHECK(report.json().find("\"cycle\":[{\"rule\":\"load-index\"") != std::string::npos);
 }
 
@@ -335,11 +335,11 @@ TEST_CASE("bisect: a wrong rewrite that makes nodes wait for each other is named
   for (const char* fault : {"lower-const@1", "lower-const@2", "lower-const@3"}) {
     BisectReport report = bisected(plus_one, fault);
     INFO(report.text(), report.error);
-    CHECK(report.verdict == Verdict::Rewrite);
-    CHECK(report.rule == "lower-const");
-    CHECK(report.rewrite == uint64_t(fault[strlen(fault) - 1] - '0'));
-    CHECK(report.confirmed);
-    endless += report.detail.find("does not end: nodes wait for each other") != std::string::npos;
+    CHECK(report.verdict.kind == Kind::Rewrite);
+    CHECK(report.verdict.rule == "lower-const");
+    CHECK(report.verdict.rewrite == uint64_t(fault[strlen(fault) - 1] - '0'));
+    CHECK(report.verdict.confirmed);
+    endless += report.verdict.detail.find("does not end: nodes wait for each other") != std::string::npos;
   }
   CHECK(endless == 1);  // of the constant 1, to which the fault adds 1
 }
@@ -353,9 +353,9 @@ TEST_CASE("bisect: a stand-in that is taken out wrongly is blamed, and not the r
     InputGraph in = std::move(*std::move(source.next().value_or_throw()));
     BisectReport report = bisect(Session(), in, {.device = "CPU:LLVM"});
     INFO(report.text(), report.error);
-    CHECK(report.rule == "substitute");
-    CHECK(report.stage == "load collapse");
-    CHECK(report.rewrite == uint64_t(n));
+    CHECK(report.verdict.rule == "substitute");
+    CHECK(report.verdict.stage == "load collapse");
+    CHECK(report.verdict.rewrite == uint64_t(n));
   }
 }
 
@@ -368,11 +368,11 @@ TEST_CASE("bisect: a substitution that does not make what it was told to is blam
   for (uint64_t n : {1, 2}) {  // the loops below 24 and from 24 on
     BisectReport report = bisected(cut, "substitute@" + std::to_string(n));
     INFO(report.text(), report.error);
-    CHECK(report.verdict == Verdict::Rewrite);
-    CHECK(report.rule == "substitute");
-    CHECK(report.stage == "cut store ranges");
-    CHECK(report.rewrite == n);
-    CHECK(report.before == (n == 1 ? "(r0_0+0)" : "(r0_1+24)"));
+    CHECK(report.verdict.kind == Kind::Rewrite);
+    CHECK(report.verdict.rule == "substitute");
+    CHECK(report.verdict.stage == "cut store ranges");
+    CHECK(report.verdict.rewrite == n);
+    CHECK(report.verdict.before == (n == 1 ? "(r0_0+0)" : "(r0_1+24)"));
   }
 }
 
@@ -381,9 +381,9 @@ TEST_CASE("bisect: a kernel that reads beside its array is to blame itself") {
   outside.replace(outside.find("index(i%5)"), 10, "index(i%9)");
   BisectReport report = bisected(outside, "");
   INFO(report.text(), report.error);
-  CHECK(report.verdict == Verdict::Crash);
+  CHECK(report.verdict.kind == Kind::Crash);
   CHECK(report.exit_code() == 1);
-  CHECK(report.detail.starts_with("the kernel itself, as it came in, in REF: "));
+  CHECK(report.verdict.detail.starts_with("the kernel itself, as it came in, in REF: "));
 }
 
 TEST_CASE("bisect: what is refused did not crash: the renderer is to blame, which refuses, or prints what is no C") {
@@ -394,10 +394,10 @@ TEST_CASE("bisect: what is refused did not crash: the renderer is to blame, whic
       ".store(UOp(Ops.NEG, dtypes.float, (a,))).end(i).sink()\n";
   BisectReport neg = bisected(negative, "");
   INFO(neg.text(), neg.error);
-  CHECK(neg.verdict == Verdict::Renderer);
-  CHECK(neg.detail.find("cannot express") != std::string::npos);
-  CHECK(neg.confirmed);
-  CHECK(neg.proof == "the kernel of CPU:CLANG passes");
+  CHECK(neg.verdict.kind == Kind::Renderer);
+  CHECK(neg.verdict.detail.find("cannot express") != std::string::npos);
+  CHECK(neg.verdict.confirmed);
+  CHECK(neg.verdict.proof == "the kernel of CPU:CLANG passes");
 
   Session session;
   auto source = std::move(Source::open(session, test_path("golden/kernels.jsonl.gz") + "#__bf16_to_float8_e5m2.0")
@@ -405,10 +405,10 @@ TEST_CASE("bisect: what is refused did not crash: the renderer is to blame, whic
   InputGraph in = std::move(*std::move(source.next().value_or_throw()));
   BisectReport type = bisect(Session(), in, {.device = "CPU:CLANG"});  // a type that C does not have
   INFO(type.text(), type.error);
-  CHECK(type.verdict == Verdict::Renderer);
+  CHECK(type.verdict.kind == Kind::Renderer);
   CHECK(type.exit_code() == 1);
-  CHECK(type.detail.find("C source does not compile") != std::string::npos);
-  CHECK_FALSE(type.confirmed);
+  CHECK(type.verdict.detail.find("C source does not compile") != std::string::npos);
+  CHECK_FALSE(type.verdict.confirmed);
 }
 
 TEST_CASE("bisect: a loop that is ended twice, which no renderer prints, is no trouble") {
@@ -428,8 +428,8 @@ TEST_CASE("bisect: a loop that is ended twice, which no renderer prints, is no t
       "ast = c7.sink(c20)\n";
   BisectReport report = bisected(text, "");
   INFO(report.text(), report.error);
-  CHECK(report.verdict == Verdict::Renderer);
-  CHECK(report.detail == "an END without a RANGE before it");
+  CHECK(report.verdict.kind == Kind::Renderer);
+  CHECK(report.verdict.detail == "an END without a RANGE before it");
 }
 
 TEST_CASE("bisect: where another result is expected than the graph computes no rewrite is accused") {
@@ -440,9 +440,9 @@ TEST_CASE("bisect: where another result is expected than the graph computes no r
   BisectReport report = bisected(kDivided, "", {.device = "CPU:LLVM", .expect = other});
   std::filesystem::remove(other);
   INFO(report.text(), report.error);
-  CHECK(report.verdict == Verdict::Unresolved);
-  CHECK(report.stage.empty());
-  CHECK(report.detail.starts_with("the graph as it came in does so in REF, before any rewrite"));
+  CHECK(report.verdict.kind == Kind::Unresolved);
+  CHECK(report.verdict.stage.empty());
+  CHECK(report.verdict.detail.starts_with("the graph as it came in does so in REF, before any rewrite"));
   CHECK(report.failure.starts_with("data0 int32 (40,): "));
 }
 
@@ -463,10 +463,10 @@ TEST_CASE("bisect: vectors of bools are printed wrongly by both renderers: the s
   for (const char* device : {"CPU:LLVM", "CPU:CLANG"}) {
     BisectReport report = bisected(bools, "", {.device = device}, settings);
     INFO(report.text(), report.error);
-    CHECK(report.verdict == Verdict::Renderer);
-    CHECK(report.confirmed);
-    CHECK(report.before.starts_with("Ops.STORE"));
-    CHECK(report.location.starts_with("line "));
+    CHECK(report.verdict.kind == Kind::Renderer);
+    CHECK(report.verdict.confirmed);
+    CHECK(report.verdict.before.starts_with("Ops.STORE"));
+    CHECK(report.verdict.location.starts_with("line "));
   }
 }
 

@@ -1,28 +1,31 @@
-// Where tgc begins to make something else of a kernel than tinygrad made, as a golden record tells.
+// Strategy: find the first stage and rewrite where tgc's compilation of a kernel differs from tinygrad's.
 #pragma once
-#include "lib/bisect/bisect.h"
+#include <memory>
+#include <optional>
+
+#include "lib/bisect/verdict.h"
 #include "lib/driver/session.h"
 #include "lib/replay/live_tinygrad.h"
 
 namespace tgc {
 
-// The first stage that is not the record's, and the first rewrite of it that tinygrad does not make. Where the record
-// has no rewrites of that stage, that is the first that makes a node which stays and which the record's graph does not
-// have. Whether it differs at all; then the verdict is `divergence`. `in` is lowered as the record says. It is
-// confirmed when without that rewrite the stage is the record's, or the record's own rewrites show it. Where tinygrad
-// makes one that does not come here, there is no rule to name, and the detail says where tinygrad's stands.
-bool blame_divergence(const Session& session, const InputGraph& in, const GoldenRecord& record, BisectReport& report);
+// Compares the compilation of `in` with a golden record. The culprit is the first rewrite of the first differing stage
+// that tinygrad does not make; if the record has no rewrites of that stage, the first one whose result remains in the
+// graph and is not in the record's. It is confirmed if the stage is the record's without that rewrite, or by the
+// record's own rewrites. If tinygrad makes a rewrite that tgc lacks, no rule is named, and the detail says which one.
+// Returns nullopt if nothing differs.
+std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, const GoldenRecord& record);
 
-// The same of what tinygrad makes of it now, with its rewrites: of no stage after `stage`, unless that is empty. `in`
-// names its target. Throws Failure when tinygrad does not answer, or alone refuses it.
-bool blame_divergence(const Session& session, const InputGraph& in, Tinygrad& tinygrad, const std::string& stage,
-                      BisectReport& report);
+// The same for what a live tinygrad makes of the kernel, with its rewrites, up to `stage` (empty: all stages). `in` names
+// its target. Throws Failure if tinygrad does not answer, or refuses a kernel that tgc accepts.
+std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, Tinygrad& tinygrad,
+                                       const std::string& stage);
 
-// The record of that id among golden records, `against` an INPUT; the only one where there is but one.
+// Returns the record of that id from the golden records of the INPUT `against`, or its only record.
 Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& session, const std::string& against,
                                                            const std::string& id);
 
-// Whether a record's own stages are to be expected of its graph: nothing makes it another compilation.
+// Whether the record's stages are expected of its graph: no option and no fault asks for another compilation.
 bool is_as_recorded(const Session& session, const InputGraph& in);
 
 }  // namespace tgc

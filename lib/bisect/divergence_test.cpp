@@ -1,5 +1,5 @@
-// Divergences from what tinygrad makes, whose part here the pipeline itself plays without the fault; and the process
-// that answers in tinygrad's place.
+// Divergences from tinygrad, whose part is played by the native pipeline without the fault; and processes that answer in
+// tinygrad's place.
 #include "lib/bisect/divergence.h"
 
 #include <doctest/doctest.h>
@@ -34,7 +34,7 @@ InputGraph kernel() {
   return in;
 }
 
-// A compiler that lacks a rule.
+// Compiles without one rule.
 class WithoutRule : public ApplicationLog {
  public:
   explicit WithoutRule(std::string_view rule) : rule_(rule) {}
@@ -47,7 +47,7 @@ class WithoutRule : public ApplicationLog {
   std::string_view rule_;
 };
 
-// The record of a kernel as that compiler makes it; the rewrites of one stage stand in it, too.
+// The record of the kernel compiled without a rule, with the rewrites of one stage.
 GoldenRecord recorded(const std::string& stage, std::string_view without = "") {
   Session session;
   InputGraph in = kernel();
@@ -74,38 +74,37 @@ GoldenRecord recorded(const std::string& stage, std::string_view without = "") {
   return out;
 }
 
-BisectReport blamed(const GoldenRecord& record, const char* fault = nullptr, uint64_t application = 1) {
+Verdict divergence_from(const GoldenRecord& record, const char* fault = nullptr, uint64_t application = 1) {
   if (fault) set_fault_of_thread(FaultSpec{fault, application});
-  BisectReport report;
-  blame_divergence({}, kernel(), record, report);
+  auto verdict = find_divergence({}, kernel(), record);
   set_fault_of_thread(std::nullopt);
-  return report;
+  return verdict ? *verdict : Verdict{};
 }
 
 }  // namespace
 
-TEST_CASE("divergence: by tinygrad's own rewrites the one that it does not make is named, whatever follows from it") {
+TEST_CASE("divergence: the first rewrite that tinygrad's recorded rewrites lack is named") {
   const std::string stage = "postopt symbolic";
-  CHECK(blamed(recorded(stage)).verdict == BisectReport::Verdict::Same);
-  auto check = [&](const BisectReport& report, const char* rule) {
-    CHECK(report.verdict == BisectReport::Verdict::Divergence);
-    CHECK(report.stage == stage);
-    CHECK(report.rule == rule);
-    CHECK(report.rewrite == 1);
-    CHECK(report.confirmed);
+  CHECK(divergence_from(recorded(stage)).kind == Verdict::Kind::Same);
+  auto check = [&](const Verdict& verdict, const char* rule) {
+    CHECK(verdict.kind == Verdict::Kind::Divergence);
+    CHECK(verdict.stage == stage);
+    CHECK(verdict.rule == rule);
+    CHECK(verdict.rewrite == 1);
+    CHECK(verdict.confirmed);
   };
-  check(blamed(recorded(stage), "mul-distribute"), "mul-distribute");
-  check(blamed(recorded(stage), "fold-binary"), "fold-binary");
-  check(blamed(recorded(stage, "mul-distribute")), "mul-distribute");
+  check(divergence_from(recorded(stage), "mul-distribute"), "mul-distribute");
+  check(divergence_from(recorded(stage), "fold-binary"), "fold-binary");
+  check(divergence_from(recorded(stage, "mul-distribute")), "mul-distribute");
 }
 
-TEST_CASE("divergence: without tinygrad's rewrites a rewrite whose result stays") {
-  BisectReport report = blamed(recorded(""), "fold-binary");
-  CHECK(report.stage == "postopt symbolic");
-  CHECK(report.rule == "fold-binary");
+TEST_CASE("divergence: without recorded rewrites, a rewrite whose result remains is named") {
+  Verdict verdict = divergence_from(recorded(""), "fold-binary");
+  CHECK(verdict.stage == "postopt symbolic");
+  CHECK(verdict.rule == "fold-binary");
 }
 
-TEST_CASE("divergence: the program that answers for tinygrad: what it refuses, and how it fails") {
+TEST_CASE("divergence: refusals and failures of the process that answers for tinygrad are reported") {
   Session session;
   InputGraph in = kernel();
   auto asked = [&](Tinygrad& tinygrad) { return tinygrad.record_of(in); };
@@ -115,14 +114,13 @@ TEST_CASE("divergence: the program that answers for tinygrad: what it refuses, a
     REQUIRE(record.ok());
     CHECK(record->error == "NotImplementedError");
   }
-  BisectReport report;
-  auto blamed = catch_failures([&] { return blame_divergence(session, in, refuses, "", report); });
-  CHECK(blamed.diag().text().find("tinygrad refuses it: NotImplementedError") != std::string::npos);
+  auto refused = catch_failures([&] { return find_divergence(session, in, refuses, ""); });
+  CHECK(refused.diag().text().find("tinygrad refuses it: NotImplementedError") != std::string::npos);
 
   Tinygrad babbles(session, "while read q; do echo '{}'; done #");
   CHECK(asked(babbles).diag().text().find("an answer that says nothing") != std::string::npos);
 
-  // one that dies is started anew
+  // a process that dies is restarted
   Tinygrad thinks(session, "read q; sleep 60 #");
   thinks.set_seconds(0.1);
   CHECK(thinks.record_of(in).diag().message.find("did not answer within 0.1 s") != std::string::npos);
@@ -131,7 +129,7 @@ TEST_CASE("divergence: the program that answers for tinygrad: what it refuses, a
   CHECK(dies.record_of(in, {.until = "expander"}).ok());
 }
 
-TEST_CASE("an answerer that takes too long is ended, and the next one is another process") {
+TEST_CASE("an answerer that takes too long is killed and restarted") {
   LastingAnswerer slow("read q; case $q in slow) sleep 30;; *) echo $$;; esac; read q", 0.2, {});
   const std::string first = slow.ask("1").value_or_throw();
   slow.fail();
@@ -139,7 +137,7 @@ TEST_CASE("an answerer that takes too long is ended, and the next one is another
   CHECK(slow.ask("2").value_or_throw() != first);
 }
 
-TEST_CASE("an answerer ends with the process that asks it, even where that is killed, and though it is busy") {
+TEST_CASE("a busy answerer ends when the process that asks it is killed") {
   int news[2];
   REQUIRE(::pipe(news) == 0);
   const pid_t asker = ::fork();
@@ -155,13 +153,13 @@ TEST_CASE("an answerer ends with the process that asks it, even where that is ki
   REQUIRE(::read(news[0], text, sizeof text - 1) > 0);
   const pid_t busy = pid_t(std::strtol(text, nullptr, 10));
   ::kill(asker, SIGKILL), ::waitpid(asker, nullptr, 0);
-  auto is_there = [&] {  // and is no zombie, which waits for a parent that is gone
+  auto is_alive = [&] {  // a zombie, which nobody waits for, counts as ended
     std::ifstream in("/proc/" + std::to_string(busy) + "/stat");
     std::string line;
     return std::getline(in, line) && line.find(") Z") == line.npos;
   };
-  for (int i = 0; i < 200 && is_there(); i++) ::usleep(10000);
-  CHECK_FALSE(is_there());
+  for (int i = 0; i < 200 && is_alive(); i++) ::usleep(10000);
+  CHECK_FALSE(is_alive());
   ::close(news[0]);
 }
 

@@ -1,15 +1,14 @@
-// A rewrite that does not end, or whose graph is only deep.
+// Cycles in rewrites that do not end; the strategy itself is find_endless_rewrite() in strategies.h.
 #pragma once
 #include <unordered_map>
 #include <vector>
 
-#include "lib/bisect/failure_repro.h"
-#include "lib/bisect/rewrite_bisect.h"
+#include "lib/trace/applications.h"
 
 namespace tgc {
 
-// Notes what nodes become in a rewrite whose nodes wait for each other, so that none gets a result.
-class CircleLog : public ApplicationLog {
+// Records what nodes become in a rewrite whose nodes wait for each other's results, so that none gets one.
+class WaitCycleLog : public ApplicationLog {
  public:
   using ApplicationLog::begin, ApplicationLog::end;
   void begin(std::string_view name, UOp input, const RuleSet& rules, bool bottom_up) override;
@@ -17,26 +16,22 @@ class CircleLog : public ApplicationLog {
   void rewritten(const Hit& hit, UOp before, UOp after, Cost cost) override;
   void rebuilt(UOp before, UOp after) override;
 
-  // The applications on a way from a node back to itself, over what nodes became, or else their sources, in the order
-  // of the trace. Empty: there is no such way.
-  std::vector<Application> circle() const;
+  // Returns the applications on a path from a node back to itself, in the order of the log. The path follows what nodes
+  // became, or their sources if they were not rewritten. Empty if there is no such path.
+  std::vector<Application> cycle() const;
 
  private:
   struct Became {
     UOp node;
-    size_t place;  // of the application in the list, from 1; 0: it has other sources
+    size_t position;  // of the application in the list, from 1; 0 if only the node's sources changed
   };
   using Changes = std::unordered_map<UOp, Became>;
-  std::vector<Changes> open_;  // of the rewrites that have begun
-  Changes given_up_;           // of the innermost that had no result
+  std::vector<Changes> open_;  // of the rewrites in progress
+  Changes unfinished_;         // of the innermost rewrite without a result
 };
 
-// The rewrites of one turn, the last one: back to where the node that it rewrites was rewritten before; of nodes that
-// grow, the shortest list of rules that the end of the trace repeats three times.
-std::span<const Application> last_turn(std::span<const Application> all);
-
-// Whether `refused` says that a rewrite does not end. With a higher REWRITE_STACK_LIMIT it may: then its graph is only
-// deep, and the report says how deep and where. Else it names the cycle: the rules that take turns, with their graphs.
-bool blame_endless(FailureRepro& run, RewriteBlame& rewrites, const Outcome& refused, BisectReport& report);
+// Returns the last cycle of a log: the applications since the last node was rewritten before. If nodes only grow,
+// returns the shortest sequence of rules that the end of the log repeats three times.
+std::span<const Application> last_cycle(std::span<const Application> all);
 
 }  // namespace tgc

@@ -1,13 +1,12 @@
-// Of a list that a device computes otherwise than REF does, though the list is right: the node with which that begins.
+// Finds the first misprinted node of a linear list that is right in REF and wrong on the device.
 #pragma once
-#include "lib/bisect/failure_repro.h"
+#include "lib/bisect/executor.h"
 
 namespace tgc {
 
-// The list with all its values stored besides (observed_list.h) is run on the device and in REF. Of the values that
-// differ the one that is computed first is right to be suspected, whatever goes wrong after it; what differs by
-// rounding alone, or is of no consequence, is passed over: a node is named when the device makes of the list what REF
-// does once the others take that node's value from an array. The empty UOp: no node is known to be to blame.
-UOp first_wrong_node(FailureRepro& run, std::span<const UOp> list);
+// Runs the list with every value stored to an array of its own (observed_list.h), on the device and in REF. The first
+// value in time that differs is the suspect. It is the culprit if the device computes what REF does once all users of
+// the node read its right value from an array. Returns the empty UOp if no node is proven to be the culprit.
+UOp first_wrong_node(Executor& executor, std::span<const UOp> list);
 
 }  // namespace tgc

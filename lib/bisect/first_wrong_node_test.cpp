@@ -6,7 +6,8 @@
 
 #include <algorithm>
 
-#include "lib/bisect/rewrite_bisect.h"
+#include "lib/bisect/bisect.h"
+#include "lib/bisect/rewrite_text.h"
 #include "lib/compilation/compilation.h"
 #include "lib/driver/compile_copy.h"
 #include "lib/driver/source.h"
@@ -17,7 +18,7 @@
 namespace tgc {
 namespace {
 
-using Verdict = BisectReport::Verdict;
+using Kind = Verdict::Kind;
 
 // data0[i, j] = a[i, 3 - j // 3] and 0 beside it, plus the sum over k of a[i, k] * b[j, (k + i) % 4]
 constexpr const char* kPlaces =
@@ -87,18 +88,18 @@ Tally bisect_all(const char* text, const std::string& renderer, const std::strin
     InputGraph in = loaded(text);
     BisectReport report = bisect(Session(), in, {.device = "CPU:" + renderer});
     INFO(renderer, " ", op, "@", n, "\n", report.text(), report.error);
-    if (report.verdict == Verdict::Same) continue;  // of no consequence
+    if (report.verdict.kind == Kind::Same) continue;  // of no consequence
     out.wrong++;
-    CHECK(report.verdict == Verdict::Renderer);
-    if (report.before.empty()) continue;
+    CHECK(report.verdict.kind == Kind::Renderer);
+    if (report.verdict.before.empty()) continue;
     out.named++;
-    CHECK(report.confirmed);
-    CHECK(report.proof.empty());
-    CHECK(report.before == tree_text(nodes[n - 1], 1));
-    REQUIRE(report.location.starts_with("line "));
-    size_t line = std::stoul(report.location.substr(5));
+    CHECK(report.verdict.confirmed);
+    CHECK(report.verdict.proof.empty());
+    CHECK(report.verdict.before == tree_text(nodes[n - 1], 1));
+    REQUIRE(report.verdict.location.starts_with("line "));
+    size_t line = std::stoul(report.verdict.location.substr(5));
     REQUIRE(line <= after.size());
-    CHECK(report.after.starts_with(after[line - 1]));
+    CHECK(report.verdict.after.starts_with(after[line - 1]));
     CHECK(std::ranges::find(before, after[line - 1]) == before.end());
   }
   return out;

@@ -1,5 +1,5 @@
-// A linear list that tells what its nodes compute: each value is stored besides, for each iteration of the loops around
-// it, in an array of its own. So addresses and conditions, which are never in memory, can be compared, too.
+// Makes variants of a linear list that also store what its nodes compute, each to an array of its own with one element
+// per iteration of the enclosing loops. So addresses and conditions, which are never in memory, can be compared, too.
 #pragma once
 #include <span>
 #include <string>
@@ -11,44 +11,44 @@ namespace tgc {
 
 class ObservedList {
  public:
-  static constexpr int64_t kMostIterations = 4096;  // of the loops around a node: longer ones are made shorter
+  static constexpr int64_t kMostIterations = 4096;  // of the loops around a node; longer loops are shortened
 
-  // The list outlives this.
+  // The list must outlive this.
   explicit ObservedList(std::span<const UOp> list);
 
-  // Whether its loops are short, or could be made so: a bound may be a variable.
+  // Whether all loops are short, or were shortened; a loop with a variable bound cannot be.
   bool is_short() const { return is_short_; }
-  // The places in the list of all that has a value: no pointers, no memory, no parameters.
+  // Returns the indices of the nodes with a value: no pointers, memory or parameters.
   std::vector<size_t> values() const;
-  // The arrays of a node, one for each element of a vector, each with one element for each iteration.
+  // The number of a node's arrays: one for each element of a vector.
   size_t arrays_of(size_t node) const { return size_t(list_[node].dtype().count()); }
   std::string array_name(size_t node, size_t element) const;
 
   struct Variant {
-    std::vector<size_t> watched = {};  // what they compute is stored in their arrays
-    size_t replaced = SIZE_MAX;        // is computed, but others take its value from its arrays
-    bool calm = false;                 // of the kernel's own arrays the first place alone is read and written
+    std::vector<size_t> watched = {};  // indices of the nodes whose values are stored
+    size_t replaced = SIZE_MAX;        // index of a node whose users read its value from its arrays
+    bool first_element_only = false;   // access only the first element of the kernel's own arrays: never out of bounds
   };
-  std::vector<UOp> made(const Variant& variant) const;
+  std::vector<UOp> variant(const Variant& variant) const;
 
-  // When that node computes that element of its arrays: the lesser of two moments is the earlier.
+  // When the node computes that element of its arrays; the lesser of two moments is the earlier one.
   std::vector<int64_t> moment(size_t node, int64_t iteration) const;
 
  private:
   struct Loop {
-    size_t at;     // in the list: a RANGE or, for all that follows, a SPECIAL
-    int64_t size;  // its iterations
-    bool is_cut = false;
+    size_t at;     // index of a RANGE, or of a SPECIAL, which encloses the rest of the list
+    int64_t size;  // number of iterations
+    bool is_shortened = false;
   };
-  class Maker;
+  class Builder;
 
   int64_t iterations(size_t node) const;
   void shorten(const std::vector<size_t>& around);
 
   std::span<const UOp> list_;
   std::vector<Loop> loops_;
-  std::vector<std::vector<size_t>> around_;  // the loops around each node, from outside in, of a loop itself, too
-  std::vector<int64_t> numbers_;             // of each node's first array
+  std::vector<std::vector<size_t>> around_;  // the loops around each node, outermost first; a loop encloses itself
+  std::vector<int64_t> numbers_;             // number of each node's first array
   bool is_short_ = true;
 };
 

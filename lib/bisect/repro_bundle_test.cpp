@@ -52,7 +52,7 @@ TEST_CASE("bundle: a failing run leaves one file, which repeats it, and bisect t
     CHECK(repeated.happens());
     CHECK(repeated.exit_code() == 1);
     BisectReport blamed = bisect(session, again, {});
-    CHECK(blamed.rule == "load-index");
+    CHECK(blamed.verdict.rule == "load-index");
     set_fault_of_thread(std::nullopt);
     fs::remove(path);
   }

@@ -1,5 +1,5 @@
-// Loads and stores of vectors, done element by element instead: when a kernel is right then, and wrong as it was, it is
-// how the vector is moved that is printed wrongly.
+// Replaces vector loads and stores of a linear list by scalar ones. If that makes a wrong kernel right, the renderer
+// misprints the vector access.
 #pragma once
 #include <span>
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace tgc {
 
-// Whether a node of a list loads or stores a vector whose place is a plain INDEX.
-bool moves_vector(UOp u);
+// Whether a node loads or stores a vector at a plain INDEX.
+bool is_vector_access(UOp u);
 
-// Whether C or LLVM IR take it for more than its elements at their place: they expect a vector at a multiple of its
-// size, and C one of three to have the room of four.
-bool is_loose(UOp move);
+// Whether the access breaks an assumption of C or LLVM IR: that a vector is aligned to its size, or that a vector of
+// three elements has the size of four.
+bool is_misaligned_vector(UOp access);
 
-// The list with each node of those ops that moves a vector as scalar loads or stores of its elements.
+// Returns the list with each vector access of these ops as scalar loads or stores of its elements.
 std::vector<UOp> scalarize(std::span<const UOp> list, OpSet ops);
 
 }  // namespace tgc

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <unordered_set>
 
-#include "lib/bisect/rewrite_bisect.h"
+#include "lib/bisect/rewrite_sides.h"
 #include "lib/compilation/scoped_watch.h"
 #include "lib/execute/executable.h"
 #include "lib/reduce/validity_checks.h"
@@ -161,7 +161,7 @@ bool Prefilter::rule_errs(const TestCase& c) const {
     return !is_seeded(c) || is_divergence || log.changed(a);
   };
   if (is_divergence) return (!is_seeded(c) || log.changed_any()) && std::ranges::any_of(log.list(), is_accused);
-  auto seen = look_at(*compilation, log.list(), unbundled(c.inputs), spec_.variables, is_accused);
+  auto seen = evaluate_sides(*compilation, log.list(), unbundled(c.inputs), spec_.variables, is_accused);
   if (!seen) return std::ranges::any_of(log.list(), is_accused);
   return std::ranges::any_of(*seen, [](const auto& s) { return s.kind != EquivalenceResult::Kind::Same; });
 }
