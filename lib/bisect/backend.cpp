@@ -46,15 +46,15 @@ class BackendBisection {
     const bool dies = executor_.watched().outcome.kind == Outcome::Kind::Dies;
     std::string notes;
     if (repro_.is_small && !executor_.is_right_in_ref(list_, notes))
-      return verdict(Kind::Unresolved, "the linear list is wrong in REF, every stage before it right");
+      return verdict(Kind::Unresolved, "the linear list is wrong in REF, but the graph is right after every stage");
     if (dies && notes.find(RefNotes::kNegativeSize) != notes.npos)
       return verdict(Kind::Unresolved, "REF notes " + notes + ": devices may differ");
     if (target_.device != "CPU" || repro_.place.is_ref)
-      return verdict(Kind::Device, "its linear list is right in REF: the renderer, the compiler or the device of " +
-                                       target_.name());
+      return verdict(Kind::Device, "the linear list is right in REF: the renderer, the compiler or the device of " +
+                                       target_.name() + " is wrong");
     if (dies && find_vector_access(is_misaligned_vector))
-      return verdict(Kind::Renderer, "element by element it is right: compilers expect a vector at a multiple of its "
-                                     "size, and in C one of three has the room of four");
+      return verdict(Kind::Renderer, "it passes if vectors are accessed element by element: compilers assume that a "
+                                     "vector is aligned to its size, and that one of three has the size of four in C");
     job_ = std::move(job_for(kernel_.source()).value_or_throw());
     job_.passes = kAllPasses;
     const bool fails_with_passes = fails();
@@ -64,21 +64,22 @@ class BackendBisection {
     if (!fails()) {
       out_.confirmed = true;
       return verdict(Kind::Compiler, fails_with_passes
-                                         ? "the source is wrong without LLVM's optional passes, too, and right when "
-                                           "the other compiler (clang's LLVM, or LLVM behind clang) compiles it"
-                                         : "the source is right when clang and LLVM compile it in two steps");
+                                         ? "the source is wrong even without LLVM's optional passes, and right if "
+                                           "the other compiler (clang's LLVM, or LLVM after clang) compiles it"
+                                         : "the source is right if clang and LLVM compile it in two steps");
     }
     const std::string other = other_renderer(target_);
     if (!executor_.passes_on(other)) {
       if (find_vector_access())
-        return verdict(Kind::Renderer, "element by element it is right; the kernel of " + other + " fails, too");
+        return verdict(Kind::Renderer, "it passes if vectors are accessed element by element; the kernel of " + other +
+                                           " fails, too");
       return verdict(dies ? Kind::Crash : repro_.is_small ? Kind::Device : Kind::Unresolved,
-                     "the kernel of " + other + " does the same: what both share, or REF");
+                     "the kernel of " + other + " does the same: something that both share is wrong, or REF");
     }
     out_.confirmed = true;
     if (UOp node = first_wrong_node(executor_, list_)) name_node(node);
-    else out_.proof = "by the kernel of " + other + "; no node is known to be printed wrongly";
-    return verdict(Kind::Renderer, "the source is wrong however it is compiled, that of " + other + " is right");
+    else out_.proof = "the kernel of " + other + " passes; no misprinted node was found";
+    return verdict(Kind::Renderer, "the source is wrong with every compiler, that of " + other + " is right");
   }
 
  private:

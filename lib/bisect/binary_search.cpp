@@ -77,12 +77,12 @@ std::optional<Verdict> search_by_command(const FailureRepro& repro, Executor& ex
   const WatchedRun& watched = executor.watched();
   if (!watched.outcome.passes()) return Verdict{Kind::Unresolved, watched.outcome.error()};
   if (!executor.run_graph(repro.in.root).passes())
-    return Verdict{Kind::Unresolved, "the graph as it came in shows it already"};
+    return Verdict{Kind::Unresolved, "the command already exits with 0 for the input graph"};
   if (auto verdict = search_rewrites(repro, executor)) return verdict;
   const StageRun* stage = first_wrong_stage(repro, executor);
-  if (!stage) return Verdict{Kind::Same, "the last graph does not show it to the command"};
+  if (!stage) return Verdict{Kind::Same, "the command does not exit with 0 for the last graph"};
   return Verdict{.kind = Kind::Unresolved,
-                 .detail = "it shows behind this stage; none of its rewrites alone makes it so",
+                 .detail = "the command exits with 0 after this stage, but no single rewrite of it is the cause",
                  .stage = std::string(stage->row->name)};
 }
 

@@ -16,7 +16,7 @@ namespace {
 using Kind = Verdict::Kind;
 using Strategy = std::optional<Verdict>(const FailureRepro& repro, Executor& executor);
 
-// Strategies that need no culprit: the kernel passes, cannot be rewritten, or is wrong itself.
+// Strategies of the driver itself, which name no culprit.
 std::optional<Verdict> check_linear_list(const FailureRepro& repro, Executor& executor) {
   if (repro.list.empty()) return std::nullopt;
   if (executor.first().passes()) return Verdict{Kind::Same};
@@ -32,8 +32,8 @@ std::optional<Verdict> check_graph(const FailureRepro& repro, Executor& executor
   if (executor.watched().outcome.is_refused() || repro.is_expected_by_ref) return std::nullopt;
   const Outcome graph = executor.run_graph(repro.in.root);
   if (graph.passes() || graph.is_refused()) return std::nullopt;
-  return Verdict{Kind::Unresolved, "the graph as it came in does so in REF, before any rewrite: it is wrong itself, or "
-                                   "what is expected of it is"};
+  return Verdict{Kind::Unresolved, "the input graph itself fails in REF, before any rewrite: the graph or the expected "
+                                   "values are wrong"};
 }
 
 std::optional<Verdict> check_flaky(const FailureRepro&, Executor& executor) {
@@ -93,7 +93,7 @@ void bisect_divergence(const Session& session, InputGraph& in, const RunOptions&
     report.device = record->target;
     more_options += " --against=" + shell_word(plan.against);
   }
-  report.verdict = verdict ? std::move(*verdict) : Verdict{Kind::Same, "tgc makes what tinygrad makes of it"};
+  report.verdict = verdict ? std::move(*verdict) : Verdict{Kind::Same, "tgc compiles it as tinygrad does"};
   report.repro_command = bisect_command(options, more_options);
 }
 
@@ -105,7 +105,7 @@ BisectReport reported(const Session& session, const std::string& name, Work work
   auto done = catch_failures([&] { return work(report), Unit{}; });
   report.seconds = seconds_since(begin);
   if (done) return report;
-  if (session.cancelled()) report.verdict = {Kind::Unresolved, "stopped before it was known"};
+  if (session.cancelled()) report.verdict = {Kind::Unresolved, "stopped before a culprit was found"};
   else report.error = done.diag().text();
   return report;
 }

@@ -24,7 +24,7 @@ struct BisectReport {
   std::string json() const;  // one line
 };
 
-// What to look for, besides a wrong result.
+// Options of a bisection.
 struct BisectPlan {
   std::string against;   // an INPUT of golden records: find the first rewrite that differs from tinygrad's
   std::string tinygrad;  // the same for a live tinygrad: a Python or a command (lib/replay/live_tinygrad.h)

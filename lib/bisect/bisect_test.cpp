@@ -1,4 +1,4 @@
-// Bisections without a shell: faults on demand (lib/rewrite/fault.h) are named, where they are and no others.
+// Bisections of seeded faults (lib/rewrite/fault.h).
 #include "lib/bisect/bisect.h"
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ constexpr const char* kMatmul =
     "s = (a*b).reduce(k, arg=Ops.ADD)\n"
     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(192), (), 0).index(i*16+j, ptr=True).store(s).end(i, j).sink()\n";
 
-// One of each: data0[i] = max(a < b ? a*b + 1.5 : a*a + b*3, a*2 + b) + (n ^ 5)
+// Uses many ops: data0[i] = max(a < b ? a*b + 1.5 : a*a + b*3, a*2 + b) + (n ^ 5)
 constexpr const char* kElementwise =
     "i = UOp.range(24, 0, AxisType.LOOP)\n"
     "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 1).index(i)\n"
@@ -58,14 +58,14 @@ bool names(const BisectReport& r, std::string_view member) { return r.json().fin
 
 }  // namespace
 
-TEST_CASE("bisect: nothing to blame") {
+TEST_CASE("bisect: a right kernel is the same") {
   BisectReport report = bisected("CPU:LLVM");
   CHECK(report.verdict.kind == Kind::Same);
   CHECK(report.exit_code() == 0);
   CHECK(names(report, "\"verdict\":\"same\""));
 }
 
-TEST_CASE("bisect: a fault is named: rule, stage, which application, both sides, and confirmed") {
+TEST_CASE("bisect: names rule, stage, application and sides of a fault, and confirms it") {
   BisectReport report = bisected("CPU:LLVM", "load-gep");
   INFO(report.text());
   CHECK(report.verdict.kind == Kind::Rewrite);
@@ -80,7 +80,7 @@ TEST_CASE("bisect: a fault is named: rule, stage, which application, both sides,
   CHECK(std::stod(report.verdict.witness.at("after")) == doctest::Approx(2 * std::stod(report.verdict.witness.at("before"))));
 }
 
-TEST_CASE("bisect: faults of all stages, on the CPU and in REF") {
+TEST_CASE("bisect: names faults of all stages, on the CPU and in REF") {
   for (const char* fault :
        {"substitute", "expand@2", "reduce-unrolled", "lower-const@3", "lower-binary", "fold-binary"}) {
     std::string rule(fault, strcspn(fault, "@"));
@@ -93,7 +93,7 @@ TEST_CASE("bisect: faults of all stages, on the CPU and in REF") {
   }
 }
 
-TEST_CASE("bisect: twelve faults of renderers, told from those of compilers, with the node that is printed wrongly") {
+TEST_CASE("bisect: attributes twelve faults of renderers to the renderer and names the misprinted node") {
   for (const char* device : {"CPU:LLVM", "CPU:CLANG"})
     for (const char* op : {"ADD@6", "MUL@3", "CMPLT", "CMPLT@5", "WHERE", "XOR"}) {
       CAPTURE(device);
@@ -104,11 +104,11 @@ TEST_CASE("bisect: twelve faults of renderers, told from those of compilers, wit
       CHECK(report.verdict.kind == Kind::Renderer);
       CHECK(report.verdict.confirmed);
       CHECK(report.verdict.before.starts_with("Ops." + std::string(op, strcspn(op, "@"))));
-      CHECK((report.verdict.location.empty() || report.verdict.after.size() > 0));  // C prints many nodes in the lines of others
+      CHECK((report.verdict.location.empty() || report.verdict.after.size() > 0));  // C has no line for many nodes
     }
 }
 
-TEST_CASE("bisect: a vector where compilers expect a multiple of its size is the renderer's") {
+TEST_CASE("bisect: attributes a misaligned vector load to the renderer") {
   const char* moved =
       "i = UOp.range(4, 0, AxisType.LOOP)\n"
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 1).index(i+2)\n"
@@ -120,10 +120,10 @@ TEST_CASE("bisect: a vector where compilers expect a multiple of its size is the
   CHECK(report.verdict.kind == Kind::Renderer);
   CHECK(report.verdict.confirmed);
   CHECK(report.verdict.before.starts_with("Ops.LOAD dtypes.float.vec(4)"));
-  CHECK(report.verdict.detail.starts_with("element by element it is right"));
+  CHECK(report.verdict.detail.starts_with("it passes if vectors are accessed element by element"));
 }
 
-TEST_CASE("bisect: faults in LLVM are its own, and the pass is named, its number, and the function") {
+TEST_CASE("bisect: names LLVM's wrong pass, its number and the function") {
   for (const char* device : {"CPU:LLVM", "CPU:CLANG"})
     for (std::string fault : {"subtract", "compare", "select", "constant", "xor"}) {
       CAPTURE(device);
@@ -138,11 +138,11 @@ TEST_CASE("bisect: faults in LLVM are its own, and the pass is named, its number
     }
   BisectReport report = bisected("CPU:CLANG", "llvm:intrinsic", kSqrt);
   INFO(report.text());
-  CHECK(report.verdict.kind == Kind::Compiler);  // whatever passes run
+  CHECK(report.verdict.kind == Kind::Compiler);  // wrong with any passes
   CHECK(report.verdict.pass.empty());
 }
 
-TEST_CASE("bisect: what tinygrad is known to do wrong is found without a fault, and the rule named") {
+TEST_CASE("bisect: names the rule of known miscompiles of tinygrad") {
   constexpr std::pair<const char*, const char*> kRules[] = {{"congruence-negative", "divmod-general"},
                                                             {"ceil-by-float", "lt-scaled"},
                                                             {"cast-bound", "alu-one-value"},
@@ -162,7 +162,7 @@ TEST_CASE("bisect: what tinygrad is known to do wrong is found without a fault, 
   }
 }
 
-TEST_CASE("bisect: a record that tgc does not make diverges: stage, rule, and which application") {
+TEST_CASE("bisect: names stage, rule and application of a divergence from a record") {
   auto bisect_record = [](const std::string& input, const BisectPlan& plan) {
     Session session;
     auto source = std::move(Source::open(session, input).value_or_throw());
@@ -175,16 +175,16 @@ TEST_CASE("bisect: a record that tgc does not make diverges: stage, rule, and wh
     CHECK(report.verdict.kind == Kind::Divergence);
     CHECK(report.exit_code() == 1);
     CHECK(report.verdict.stage == "postopt symbolic");
-    CHECK(report.verdict.rule == "fold-binary");  // 3*4 -> 12, which they have as 16
+    CHECK(report.verdict.rule == "fold-binary");  // 3*4 -> 12; the record has 16
     CHECK(report.verdict.rewrite == 1);
   }
   BisectReport same = bisect_record(right, {.against = right});
   CHECK(same.verdict.kind == Kind::Same);
-  CHECK(same.text().find("nothing to blame, tgc makes what tinygrad makes of it") != std::string::npos);
+  CHECK(same.text().find("no failure, tgc compiles it as tinygrad does") != std::string::npos);
   CHECK_FALSE(bisect_record(right, {.against = test_path("golden/kernels.jsonl.gz#no_such")}).error.empty());
 }
 
-TEST_CASE("bisect: a model: the kernel, and the rewrite in it; a schedule whose kernels are right") {
+TEST_CASE("bisect: names the failing kernel of a model and the rewrite") {
   auto bisect_mlp = [](const std::string& fault) {
     WithEnvironment with("TGC_FAULT", fault);
     Session session{.over = {.weights = test_path("models/mlp.safetensors")}};
@@ -200,7 +200,7 @@ TEST_CASE("bisect: a model: the kernel, and the rewrite in it; a schedule whose 
   CHECK(same.verdict.kind == Kind::Same);
 }
 
-TEST_CASE("bisect: a graph that is only deep says so, with its depth") {
+TEST_CASE("bisect: reports the depth of a graph that exceeds REWRITE_STACK_LIMIT") {
   Settings settings;
   settings.REWRITE_STACK_LIMIT = 50;
   std::string text = "x = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(1), (), 1).index(UOp.const(dtypes.index, 0))\n";
@@ -216,7 +216,7 @@ TEST_CASE("bisect: a graph that is only deep says so, with its depth") {
   CHECK(report.verdict.detail.find(" one above the other, mostly Ops.") != std::string::npos);
 }
 
-TEST_CASE("bisect --cmd: a command tells which graphs show it; the first stage and rewrite that make it") {
+TEST_CASE("bisect --cmd: names the first stage after which the command exits with 0") {
   BisectReport report = bisected("CPU:LLVM", "", kMatmul, {.command = "! grep -q dtypes.index {}"});
   INFO(report.text());
   CHECK(report.exit_code() == 1);

@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// What the worker did last, in memory that it shares with this process.
+// The last action of the worker, in memory that it shares with this process.
 struct Progress {
   char stage[64], rule[128], location[192];
   uint64_t number, in_stage;
@@ -67,7 +67,7 @@ std::optional<Diag> compile_in_worker(const Executor& executor, Progress& progre
 
 std::optional<Verdict> find_kernel_fault(const FailureRepro& repro, Executor&) {
   if (repro.kernel_fault.empty()) return std::nullopt;
-  return Verdict{Verdict::Kind::Crash, "the kernel itself, as it came in, in REF: " + repro.kernel_fault};
+  return Verdict{Verdict::Kind::Crash, "the input kernel itself fails in REF: " + repro.kernel_fault};
 }
 
 std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, Executor& executor) {

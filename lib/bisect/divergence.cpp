@@ -93,7 +93,7 @@ class Divergence {
   void name_culprit(const StageRun& run, const std::string& ours, const std::string& theirs) {
     const Application* culprit = nullptr;
     if (!record_->rewrites.empty()) culprit = first_not_in_tinygrad(run);
-    if (culprit) out_.proof = "tinygrad, asked for its own rewrites, does not make this one";
+    if (culprit) out_.proof = "tinygrad does not make this rewrite";
     else if (out_.detail.empty()) culprit = first_remaining(run, ours, theirs);
     if (!culprit) return;
     name_rewrite(*culprit, out_);
@@ -137,7 +137,7 @@ class Divergence {
     for (size_t i = 2; i < ours.num_src(); i += 2) rewritten.insert(ours.src(i));
     for (const RecordedMatch& m : theirs) {
       if (!met.contains(m.before) || rewritten.contains(m.before)) continue;
-      out_.detail = "tinygrad rewrites by " + m.place + " what is left as it is here";
+      out_.detail = "tinygrad rewrites a node by " + m.place + " that tgc does not rewrite";
       out_.before = tree_text(m.before, 3), out_.after = tree_text(m.after, 3);
       return true;
     }
@@ -205,7 +205,7 @@ std::optional<Verdict> find_divergence(const Session& session, const InputGraph&
   if (auto verdict = divergence.find(theirs)) return verdict;
   if (theirs.error && !divergence.is_refused()) throw Failure("tinygrad refuses it: " + *theirs.error);
   if (!theirs.error) return std::nullopt;
-  return Verdict{Verdict::Kind::Same, "tinygrad refuses it, too, and tgc makes what it makes up to there"};
+  return Verdict{Verdict::Kind::Same, "tinygrad refuses it, too, and up to there tgc compiles it as tinygrad does"};
 }
 
 Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& session, const std::string& against,

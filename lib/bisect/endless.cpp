@@ -51,7 +51,7 @@ std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, Executor& e
     const Proof proof = prover.prove(*a);
     if (proof == Proof::None) continue;
     Verdict out = prover.verdict(*a, proof);
-    if (proof == Proof::ByGraph) out.proof = "in REF the graph is right before it, and with it does not end";
+    if (proof == Proof::ByGraph) out.proof = "in REF the graph is right before it, and with it the rewrite does not end";
     return out;
   }
   return std::nullopt;

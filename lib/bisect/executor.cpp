@@ -200,7 +200,7 @@ Outcome Executor::run_command(UOp root) {
   write_file(file, *text).value_or_throw();
   int status = std::system(with_file(repro_.command, file).c_str());
   if (status == -1 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
-    throw Failure(Diag{.message = "--cmd could not be run: " + repro_.command, .expected = "a shell command with {}"});
+    throw Failure(Diag{.message = "--cmd could not be run: '" + repro_.command + "'", .expected = "a shell command with {}"});
   counts_.runs++;
   return {WIFEXITED(status) && WEXITSTATUS(status) == 0 ? Outcome::Kind::Fails : Outcome::Kind::Passes, {}};
 }

@@ -61,8 +61,8 @@ class Executor {
   bool ends_with_limit(int64_t rewrite_stack_limit) const;
 
   // ---- a graph
-  // Runs a graph after any stage in REF. Of a kernel that is not small the outer loops are cut short, and what it then
-  // stores is compared with what the AST computes there. With --cmd the command decides.
+  // Runs a graph after any stage in REF. If the kernel is not small, its outer loops are truncated, and the elements that
+  // it then stores are compared. With --cmd the command decides.
   Outcome run_graph(UOp root);
   // The same for a graph of watched(), at most once each.
   Outcome run_watched_graph(UOp root);

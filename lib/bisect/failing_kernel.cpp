@@ -33,7 +33,7 @@ bool FailingKernelFinder::expect(const KernelStep& step, Sample& out) {
   auto sample = reference_sample(step.ast, step.before, step.variables, work);
   if (!sample && !sample.diag().convicts) throw Failure(sample.diag());
   if (sample) return out = std::move(*sample), true;
-  kernel_fault_ = "kernel " + std::to_string(step.number) + ", as it was scheduled: " + sample.diag().text();
+  kernel_fault_ = "kernel " + std::to_string(step.number) + " of the schedule: " + sample.diag().text();
   return false;
 }
 
@@ -59,7 +59,7 @@ void FailingKernelFinder::end_kernel(const KernelStep& step) {
   keep(step);
   arrays_.expected = std::move(sample.values), arrays_.known = std::move(sample.places);
   found_ = true;
-  throw Failure("a kernel differs");
+  throw Failure("a failing kernel was found");
 }
 
 bool FailingKernelFinder::take_unfinished() {

@@ -53,8 +53,8 @@ std::string BisectReport::text() const {
   if (v.can_be_confirmed())
     line("confirmed", v.confirmed && v.proof.empty()             ? "it fails with it and passes without it"
                       : v.confirmed                              ? v.proof
-                      : v.kind == Verdict::Kind::Divergence      ? "no: without it the stage is another one, too"
-                      : v.proof.empty()                          ? "no: nothing was found that passes"
+                      : v.kind == Verdict::Kind::Divergence      ? "no: the stage also differs without it"
+                      : v.proof.empty()                          ? "no: no run without it passes"
                                                                  : "no: " + v.proof);
   char work[64];
   std::snprintf(work, sizeof work, "%zu in %.2f s; %zu of %zu rewrites compared", counts.runs, seconds, counts.compared,

@@ -97,18 +97,18 @@ Verdict RewriteProver::verdict(const Application& a, Proof proof) {
   if (std::string constant = unrepresentable_constant(a); !constant.empty())
     out.detail = "it has " + std::string(kWildConstant) + ": " + constant;
   out.confirmed = proof != Proof::None;
-  out.proof = proof == Proof::ByRule    ? "it passes when that rule never applies"
+  out.proof = proof == Proof::ByRule    ? "it passes without that rule"
               : proof == Proof::ByGraph ? "in REF the graph is right before it, and wrong after it"
-              : proof == Proof::ByStage ? "in REF the graph after its stage is wrong, and right without it"
-              : proof == Proof::None    ? "its sides differ, but nothing was found that passes"
+              : proof == Proof::ByStage ? "in REF the graph after its stage is wrong, and right without the rewrite"
+              : proof == Proof::None    ? "its sides differ, but no run without it passes"
                                         : "";
   return out;
 }
 
 Verdict verdict_on_two(RewriteProver& prover, const Application& first, const Application& second) {
   Verdict out = prover.verdict(first, Proof::ByRun);
-  out.detail = "it is one of two, and passes without both: the other is " + rewrite_text(second);
-  out.proof = "it fails without this one alone, and passes without both";
+  out.detail = "it is one of two culprits; the other is " + rewrite_text(second);
+  out.proof = "it fails without this rewrite alone, and passes without both";
   return out;
 }
 
@@ -135,7 +135,7 @@ Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
   if (const Application* nested = nested_culprit(whole, first, end)) return verdict(*nested, Proof::ByRule);
   if (unknown.empty()) return verdict(whole, proof);
   return {.kind = Verdict::Kind::Unresolved,
-          .detail = "it is " + rewrite_text(whole) + ", or what is done inside it: " + rewrite_text(*unknown[0]) +
+          .detail = "the culprit is " + rewrite_text(whole) + ", or a rewrite nested in it: " + rewrite_text(*unknown[0]) +
                     (unknown.size() > 1 ? " and " + std::to_string(unknown.size() - 1) + " more" : ""),
           .stage = std::string(whole.stage->name)};
 }

@@ -93,19 +93,18 @@ class ScheduleBisection {
 
   // The run passed its kernels.
   Verdict check(const ModelReport& model, size_t kernels) {
-    out_.detail = std::to_string(kernels) + " kernels, each as REF has it";
+    out_.detail = std::to_string(kernels) + " kernels, each right";
     if (kernels == 0 || (is_expected() && !failed(model)) || !run_unfused()) return out_;
     std::string difference;
     if (!is_expected() && is_as_unfused(model, difference)) return out_;
     for (const Comparison& c : model.outputs)
       if (difference.empty() && !c.passed()) difference = c.text();
     if (std::string wrong = wrong_kernel(unfused_options()); !wrong.empty()) {
-      out_.detail += "; of the schedule nothing is known: of kernels for each operation " + wrong + " is wrong itself";
+      out_.detail += "; the schedule was not checked: without fusion, kernel " + wrong + " is wrong itself";
       return out_;
     }
-    out_.detail += "; with " + std::to_string(unfused_.ran.kernels) + " in place of " +
-                   std::to_string(model.ran.kernels) +
-                   ", one for each operation: " + difference.substr(0, difference.find('\n'));
+    out_.detail += "; the results are right without fusion (" + std::to_string(unfused_.ran.kernels) + " kernels in place of " +
+                   std::to_string(model.ran.kernels) + "): " + difference.substr(0, difference.find('\n'));
     out_.kind = Kind::Schedule;
     (void)find_rewrite(true);
     return out_;
@@ -126,7 +125,7 @@ class ScheduleBisection {
     unfused_ = repro_.run(unfused_options());
     const bool has_reference = unfused_.error.empty() && !(is_expected() && failed(unfused_)) &&
                                wrong_kernel(unfused_options()).empty();
-    if (has_reference) out_.detail += "; with a kernel for each operation it runs";
+    if (has_reference) out_.detail += "; without fusion it runs";
     if (!find_rewrite(has_reference) && !has_reference) return std::nullopt;
     out_.kind = Kind::Schedule;
     return out_;
@@ -152,8 +151,8 @@ class ScheduleBisection {
     unfused_ = repro_.run(unfused_options());
     if (is_expected() && failed(unfused_)) {
       out_.kind = Kind::Unresolved;
-      out_.detail += ", and with a kernel for each operation the results are not those of " + options_.expect +
-                     ", either: the graph, or that file";
+      out_.detail += "; even without fusion the results are not those of " + options_.expect +
+                     ": the graph or that file is wrong";
       return false;
     }
     return unfused_.error.empty();
@@ -218,7 +217,7 @@ class ScheduleBisection {
     NameWatcher watcher(number, out_);
     (void)repro_.run(watched(&watcher));
     out_.confirmed = confirmed;
-    if (!confirmed) out_.proof = "it alone has sides that differ so, but nothing was found that is right";
+    if (!confirmed) out_.proof = "no other rewrite has sides that differ so, but no run without it is right";
   }
 
   bool name_suspect(std::vector<Suspect> suspects) {
@@ -257,16 +256,16 @@ class ScheduleBisection {
     auto begin = Clock::now();
     for (size_t i = 0; i < rules.size(); i++) {
       if (seconds_since(begin) > kRuleSeconds) {
-        out_.detail += "; " + std::to_string(i) + " of " + std::to_string(rules.size()) + " rules were left out";
+        out_.detail += "; " + std::to_string(i) + " of " + std::to_string(rules.size()) + " rules were suppressed";
         return;
       }
-      repro_.session.progress("leaving out rule " + std::to_string(i + 1) + " of " + std::to_string(rules.size()));
+      repro_.session.progress("suppressing rule " + std::to_string(i + 1) + " of " + std::to_string(rules.size()));
       const Rule* rule = rules[i];
       if (!is_right_without([=](uint64_t, const Hit& hit, UOp) { return hit.rule == rule; })) continue;
-      out_.detail += "; it is right when " + std::string(rule->name) + " (" + location_of(*rule) + ") is left out";
+      out_.detail += "; it is right without rule " + std::string(rule->name) + " (" + location_of(*rule) + ")";
       return;
     }
-    out_.detail += "; no rule was found without which it is right";
+    out_.detail += "; it is wrong without any single rule";
   }
 
   const ModelRepro& repro_;

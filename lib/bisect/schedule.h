@@ -16,7 +16,7 @@ struct ModelRepro {
   std::function<ModelReport(const RunOptions&)> run;
 };
 
-// What a run of all kernels showed: none of them is miscompiled.
+// Result of a run of all kernels, of which none is miscompiled.
 struct ModelOutcome {
   ModelReport report;
   size_t kernels = 0;        // that were compared with REF

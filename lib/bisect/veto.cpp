@@ -16,7 +16,7 @@ std::optional<Verdict> veto_unlike(RewriteProver& prover, Executor& executor) {
   });
   if (unlike.size() < 2 || !executor.attempt(&veto).passes()) return std::nullopt;
   Verdict out = prover.verdict(*unlike[0], Proof::ByRule);
-  out.proof = "it passes when neither that rule applies nor the others that make such values";
+  out.proof = "it passes without that rule and the others that make such values";
   return out;
 }
 
