@@ -227,7 +227,7 @@ TEST_CASE("cli: records lists what a recording holds, each as FILE#ID takes it")
   CHECK(run_tgc("dump '" + kKernels + "#" + id + "'").code == 0);
   CHECK(has(run_tgc("records " + tgc::test_path("golden/tensor.jsonl.gz")).out, " kernels"));
   trouble("records " + tgc::test_path("jit.jsonl.gz"), "`tgc lint` reads these");
-  trouble("records " + put("k.uop", kKernel), "no golden header, expected golden records, see `tgc help recording`");
+  trouble("records " + put("k.uop", kKernel), "not a golden header, expected golden records, see `tgc help recording`");
 }
 
 TEST_CASE("cli: stages lists the table") {
@@ -313,7 +313,7 @@ TEST_CASE("cli: bad input gives one message and exit code 2") {
   trouble("dump " + put("parens", std::string(10 << 20, '(')), "parens:1:1: found '(', expected a statement");
   if (!tgc::kThreadSanitized)
     trouble("dump " + put("parens2", "a = " + std::string(10 << 20, '(')),
-            "parens2:1:262149: more than 262144 brackets in brackets");
+            "parens2:1:262149: more than 262144 levels of nested brackets");
   const std::string plain = put("plain.uop", "ast = UOp.const(dtypes.int, 1).sink()\n");
   trouble("reduce --while='cmd true' -o never.json " + plain,
           "--while=cmd true would say the same of every graph, expected {}");

@@ -88,7 +88,7 @@ bool is_left_over(const fs::path& path) {
 
 // Whether put() also checks the cache's size: for one key in 256. The key decides, because a process may put only one
 // entry.
-bool is_to_look(const Sha256& key) { return key[0] == 0; }
+bool is_shrink_due(const Sha256& key) { return key[0] == 0; }
 
 // A lock on the whole folder for this object's lifetime; held() is false if another process has it.
 class FolderLock {
@@ -153,7 +153,7 @@ void CompileCache::put(const Sha256& key, std::string_view bytes) {
   entry += hashed;
   StagedFile file;
   if (file.create(folder_.string(), 0600) != 0 || file.write(entry) != 0 || file.move_to(path.string()) != 0) return;
-  if (is_to_look(key)) shrink();
+  if (is_shrink_due(key)) shrink();
 }
 
 // If the cache exceeds its limit, evicts the least recently used entries down to 3/4 of the limit. Also removes files

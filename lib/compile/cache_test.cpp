@@ -77,18 +77,18 @@ TEST_CASE("cache: an entry of another key or user, or that is not a regular file
   CHECK(cache.get(key(1)) == value(1));
   CHECK_FALSE(cache.get(key(2)));  // key 1's entry under key 2's name
 
-  auto again = [&](auto&& spoil) {
+  auto ignores = [&](auto&& spoil) {
     cache.put(key(1), value(1));
     REQUIRE(cache.get(key(1)) == value(1));
     spoil();
     CHECK_FALSE(cache.get(key(1)));
     fs::remove_all(one);
   };
-  again([&] { fs::remove(one); REQUIRE(::mkfifo(one.c_str(), 0600) == 0); });
-  again([&] { fs::remove(one), fs::create_directory(one); });
-  again([&] { fs::rename(one, folder.path / "elsewhere"), fs::create_symlink(folder.path / "elsewhere", one); });
-  again([&] { fs::permissions(one, fs::perms::all); });
-  if (::geteuid() == 0) again([&] { REQUIRE(::chown(one.c_str(), 1234, 1234) == 0); });
+  ignores([&] { fs::remove(one); REQUIRE(::mkfifo(one.c_str(), 0600) == 0); });
+  ignores([&] { fs::remove(one), fs::create_directory(one); });
+  ignores([&] { fs::rename(one, folder.path / "elsewhere"), fs::create_symlink(folder.path / "elsewhere", one); });
+  ignores([&] { fs::permissions(one, fs::perms::all); });
+  if (::geteuid() == 0) ignores([&] { REQUIRE(::chown(one.c_str(), 1234, 1234) == 0); });
   cache.put(key(1), value(1));
   CHECK((fs::status(one).permissions() & fs::perms::all) == (fs::perms::owner_read | fs::perms::owner_write));
 }

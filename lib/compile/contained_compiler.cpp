@@ -61,7 +61,7 @@ thread_local double worker_seconds = 0;
 constexpr char kMade = '+', kRejected = '-';
 constexpr size_t kHead = sizeof(double) + 1;
 
-Result<std::string> outcome(Compiler compiler, const Task& task, double& told) {
+Result<std::string> outcome(Compiler compiler, const Task& task, double& reported) {
   return catch_failures([&] {
     char mark = kMade;
     std::string made;
@@ -71,7 +71,7 @@ Result<std::string> outcome(Compiler compiler, const Task& task, double& told) {
       const Diag& d = rejected.diag();
       mark = kRejected, made = ByteWriter().number(d.line).number(d.column).text(d.message).take();
     }
-    double used = seconds_used(), since = used - std::exchange(told, used);
+    double used = seconds_used(), since = used - std::exchange(reported, used);
     return ByteWriter().raw(&since, sizeof since).raw(&mark, 1).raw(made.data(), made.size()).take();
   });
 }
@@ -163,7 +163,7 @@ class CompileWorker {
     auto started = starter.start([this](Worker& worker) -> Status {
       if (room_) room_->confine(worker, kMemory);
       else worker.confine({.rights = Rights::Compile, .memory = kMemory});
-      for (double told = 0;;) worker.answer(outcome(has_.compiler, unpacked(worker.next_message()), told));
+      for (double reported = 0;;) worker.answer(outcome(has_.compiler, unpacked(worker.next_message()), reported));
     });
     process_.emplace(std::move(started.value_or_throw()));
   }

@@ -1,5 +1,5 @@
-// What goes between a process and its worker, as bytes: numbers and texts, one after another. A reader believes
-// nothing: what is cut short throws Failure.
+// ByteWriter and ByteReader: serialize messages between a process and its worker as a sequence of 64-bit numbers,
+// length-prefixed texts and raw bytes. The reader does not trust its input: it throws Failure for a truncated message.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -42,7 +42,7 @@ class ByteReader {
 
  private:
   std::string_view take(uint64_t bytes) {
-    if (bytes > rest_.size()) throw Failure("a worker process sent an answer that is cut short");
+    if (bytes > rest_.size()) throw Failure("a worker process sent a truncated message");
     std::string_view out = rest_.substr(0, bytes);
     rest_.remove_prefix(bytes);
     return out;

@@ -73,7 +73,7 @@ int Driver::check_processor() {
 
 int Driver::check_size(const Triple& grid, const Triple& block, const Limits& most) {
   for (size_t n = 0; n < 3; n++) {
-    if (grid[n] == 0) return fail(kInvalidValue, "an empty grid");
+    if (grid[n] == 0) return fail(kInvalidValue, "the grid is empty");
     if (grid[n] > most.grid[n]) return fail(kInvalidValue, "the grid is too large");
   }
   bool fits = volume(block) > 0 && volume(block) <= most.threads;

@@ -28,12 +28,12 @@ struct CaseOptions {
 // Runs the case's data sets up to the first that fails. Outputs must have the expected dtype, shape and values.
 CaseResult run_case(const std::string& folder, const CaseOptions& options);
 
-// Makes a graph input with known values from a value read from a file. If `type` is bfloat16, a uint16 tensor is read as
-// the bits of a bfloat16 tensor, as the onnx package stores it.
+// Makes a graph input with known values from a value read from a file. If `type` is bfloat16, a uint16 tensor is read
+// as the bits of a bfloat16 tensor, as the onnx package stores it.
 Value input_value(Graph& graph, onnx::ValueProto value, const onnx::TypeProto& type);
 Value input_value(Graph& graph, const Array& array);
 
-// Returns the folders of cases: each of `folders` that has a model.onnx, else all folders below it that have one, sorted.
+// Returns the case folders: each of `folders` that has a model.onnx, else the folders below it that have one, sorted.
 std::vector<std::string> find_cases(const std::vector<std::string>& folders);
 
 }  // namespace tgc

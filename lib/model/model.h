@@ -63,7 +63,7 @@ class ModelBuilder {
   Graph& graph() { return graph_; }
   const onnx::ModelProto& model() const { return model_; }
 
-  // Builds a subgraph with inputs by position or by name, and returns its outputs. Names of enclosing graphs are visible.
+  // Builds a subgraph with inputs by position or by name and returns its outputs. Enclosing graphs' names are visible.
   Values run(const onnx::GraphProto& graph, const Values& inputs);
   Values run(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs);
 
@@ -73,7 +73,7 @@ class ModelBuilder {
   bool is_known(const Tensor& tensor);
 
   Value value_of(const onnx::TensorProto& tensor);  // the value of an initializer or of a tensor attribute
-  std::string tensor_name(UOp buffer) const;        // for messages: the name of the input that `buffer` belongs to, or ""
+  std::string tensor_name(UOp buffer) const;        // for messages: the input that `buffer` belongs to, or ""
   std::vector<MadeOfNode> take_made() { return std::move(made_); }
 
  private:

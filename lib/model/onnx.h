@@ -1,5 +1,5 @@
-// Reads the ONNX file format: the messages of onnx.proto3, parsed from mapped bytes. Tensor data stay in the file and are
-// not copied. The ops' semantics are in op.h.
+// Reads the ONNX file format: the messages of onnx.proto3, parsed from mapped bytes. Tensor data stay in the file and
+// are not copied. The ops' semantics are in op.h.
 #pragma once
 #include <map>
 #include <memory>

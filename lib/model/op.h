@@ -2,9 +2,9 @@
 // ops_<family>.cpp with a table of rows such as
 //   {"Elu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).elu(c.attr_float("alpha", 1))}; }},
 // that is: name, first opset version of this row, supported attributes (separated by blanks), function. A node uses the
-// row with the greatest version not above the model's opset version. An attribute that the row does not list is an error
-// when the model is opened. Semantics are those of tinygrad's nn/onnx.py; where tinygrad fails a conformance case, those
-// of the ONNX specification.
+// row with the greatest version not above the model's opset version. An attribute that the row does not list is an
+// error when the model is opened. Semantics are those of tinygrad's nn/onnx.py; where tinygrad fails a conformance
+// case, those of the ONNX specification.
 #pragma once
 #include <functional>
 #include <map>
@@ -40,8 +40,8 @@ class OpCall {
   Tensor tensor_or_none(size_t i) const { return has(i) ? tensor(i) : Tensor(); }
   Tensors tensors(size_t from = 0) const;                   // all inputs from index `from`
 
-  // The computed values of an input that determines the graph's structure (a shape, axes, ...). Throws Failure, naming the
-  // model's input, if the values depend on an input whose values are not known.
+  // The computed values of an input that determines the graph's structure (a shape, axes, ...). Throws Failure, naming
+  // the model's input, if the values depend on an input whose values are not known.
   Array array(size_t i) const;
   Ints ints(size_t i) const;
   std::optional<Ints> ints_or_none(size_t i) const { return has(i) ? std::optional(ints(i)) : std::nullopt; }

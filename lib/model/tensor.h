@@ -1,7 +1,7 @@
 // Tensor builds tensor-level UOps like tinygrad's Tensor (tensor.py, mixin/math.py, mixin/movement.py). Each method has
-// tinygrad's broadcasting, dtype promotion and composition of UOps, so that a model gives the graph that tinygrad builds.
-// All sizes are integers: a model's symbolic sizes are bound before its graph is built. A Tensor is an immutable handle,
-// cheap to copy. The default-constructed Tensor means None.
+// tinygrad's broadcasting, dtype promotion and composition of UOps, so that a model gives the graph that tinygrad
+// builds. All sizes are integers: a model's symbolic sizes are bound before its graph is built. A Tensor is an
+// immutable handle, cheap to copy. The default-constructed Tensor means None.
 //
 // Differences from Python: shapes and axes are Ints; a missing axis argument is kAll; `x[...]` is getitem; comparisons
 // are the methods eq, ne, lt, ... Misuse throws Failure.

@@ -7,8 +7,8 @@
 
 namespace tgc {
 
-// Reads all tensors of a file. The format is recognized by content. Tensors of a safetensors file are views of the mapped
-// file. An error names the file and the tensor. Safetensors data that overlap or have gaps are errors.
+// Reads all tensors of a file. The format is recognized by content. Tensors of a safetensors file are views of the
+// mapped file. An error names the file and the tensor. Safetensors data that overlap or have gaps are errors.
 Result<std::vector<onnx::TensorProto>> read_weights(const std::string& path);
 
 // Reads the tensors of a safetensors file's bytes. `path` is for errors.

@@ -5,8 +5,8 @@
 // puts a frame that still cannot proceed back at the bottom. So its deferred frames form a ring that it walks round and
 // round. This class never visits a blocked frame. Each frame has a `place`, a number that grows along the ring, and
 // frames that may proceed are queued by place: near_ and far_ hold those ahead of the current position, next_round_ the
-// others. A newly unblocked frame is usually among the next ones; it is inserted into near_, which is sorted, by a short
-// scan. Frames farther off go into the heap far_. next_round_ is sorted when the next round begins.
+// others. A newly unblocked frame is usually among the next ones; a short scan inserts it into near_, which is sorted.
+// Frames farther off go into the heap far_. next_round_ is sorted when the next round begins.
 #pragma once
 #include <cstdint>
 #include <utility>

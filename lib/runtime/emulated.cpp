@@ -30,7 +30,7 @@ bool is_set(const char* variable) {
   return value && *value && std::string_view(value) != "0";
 }
 
-bool is_one(std::string_view device, std::string_view name) {
+bool is_device(std::string_view device, std::string_view name) {
   device = device.substr(0, device.find(':'));
   return device.size() == name.size() && std::equal(device.begin(), device.end(), name.begin(),
                                                     [](unsigned char a, char b) { return std::toupper(a) == b; });
@@ -62,7 +62,7 @@ bool watches_races() { return is_set("TGC_METAL_EMULATOR_RACE"); }
 
 bool is_emulated(std::string_view device) {
   for (const Emulator& e : kEmulators)
-    if (is_one(device, e.device)) {
+    if (is_device(device, e.device)) {
       if (e.library.empty()) return is_set(e.variable);
       const char* library = std::getenv(e.variable);
       return library && std::string_view(library).ends_with(e.library);
@@ -72,19 +72,19 @@ bool is_emulated(std::string_view device) {
 
 bool emulates_any_arch(std::string_view device) {
   for (const Emulator& e : kEmulators)
-    if (is_one(device, e.device)) return is_emulated(device) && !std::getenv(e.arch);
+    if (is_device(device, e.device)) return is_emulated(device) && !std::getenv(e.arch);
   return false;
 }
 
 std::string_view emulated_as(std::string_view device) {
   if (!is_emulated(device)) return {};
-  return is_one(device, "METAL") ? "emulated, compiled by clang, not by Apple" : "emulated";
+  return is_device(device, "METAL") ? "emulated, compiled by clang, not by Apple" : "emulated";
 }
 
 Status check_emulated(std::string_view device) {
-  if (is_emulated(device) && is_one(device, "AMD") && device.ends_with(":gfx950"))  // LLVM 19 does not support it
+  if (is_emulated(device) && is_device(device, "AMD") && device.ends_with(":gfx950"))  // LLVM 19 does not support it
     return Diag{.message = "there is no emulator for gfx950", .expected = "gfx942, gfx11xx or gfx12xx with --emulate"};
-  if (was_asked_for && is_one(device, "CL"))
+  if (was_asked_for && is_device(device, "CL"))
     return Diag{.message = "there is no emulator for CL", .expected = "CUDA, AMD or METAL with --emulate"};
   return Unit{};
 }

@@ -1,6 +1,6 @@
-// Settings: the values of tinygrad's ContextVars and environment variables that change what the pipeline produces, by
-// their names. A value comes from `--set KEY=VALUE`, else from the environment, else from the default;
-// one Settings is fixed for a whole job.
+// Settings: tinygrad's ContextVars and environment variables that change what the pipeline produces, under tinygrad's
+// names. A value comes from `--set KEY=VALUE`, else from the environment, else from the default. A Settings does not
+// change during a job.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace tgc {
 
-// X(NAME, default, what it does)
+// X(NAME, default, help text)
 #define TGC_SETTINGS(X)                                                                              \
   X(NOOPT, 0, "1: skip the hand-coded optimizer")                                                    \
   X(IMAGE, 0, "1 or 2: use image dtypes where a buffer fits")                                        \
@@ -42,24 +42,26 @@ namespace tgc {
   X(REDUCEOP_SPLIT_SIZE, 22, "log2 of the intermediate buffer of a split reduction")                 \
   X(PCONTIG, 0, "1 or more: partial contiguous in rangeify")                                         \
   X(MAX_KERNEL_BUFFERS, 0, "bufferize so that no kernel has more buffers, 0: the device's own limit") \
-  X(NO_MEMORY_PLANNER, 0, "1: every buffer its own memory")                                          \
+  X(NO_MEMORY_PLANNER, 0, "1: give every buffer its own memory")                                     \
   X(RING, 1, "0: naive allreduce, 2: always ring")                                                   \
   X(RING_ALLREDUCE_THRESHOLD, 256000, "smallest allreduce that uses the ring")                       \
   X(ALL2ALL, 0, "1 or 2: all-to-all allreduce")                                                      \
   X(DEBUG, 0, "1 to 7: print what tinygrad prints at that level")                                    \
   X(DEBUG_RANGEIFY, 0, "1: print the ranges that rangeify assigns")                                  \
   X(DEBUG_LINEARIZE, 0, "1: print the linearizer's priorities")                                      \
-  X(REWRITE_STACK_LIMIT, 250000, "a rewrite whose stack grows beyond this does not end")
+  X(REWRITE_STACK_LIMIT, 250000, "fail a rewrite as endless if its stack grows beyond this")
 
 struct Settings {
 #define X(name, default_value, help) int64_t name = default_value;
   TGC_SETTINGS(X)
 #undef X
 
-  // The defaults overridden by the environment; a value that is no integer is an error.
+  // Returns the defaults overridden by environment variables. Returns an error if a variable's value is not an integer
+  // or out of range.
   static Result<Settings> from_environment();
 
-  // Sets one by its name; an unknown name (nearest ones are suggested) or a value that is no integer is an error.
+  // Sets one setting. Returns an error for an unknown name (with the nearest names), or for a value that is not an
+  // integer or out of range.
   Status set(std::string_view name, std::string_view value);
   Status set(std::string_view key_value);  // "KEY=VALUE"
 
@@ -74,7 +76,8 @@ struct SettingInfo {
 };
 std::span<const SettingInfo> all_settings();
 
-// The names nearest to `word`, by edit distance, at most `count`, none that is not alike.
+// Returns at most `count` of `names` that are similar to `word`, joined by ", ", nearest first. A name is similar if it
+// contains `word` (of 3 bytes or more) or its edit distance is at most max(2, a third of the word's length).
 std::string nearest_names(std::string_view word, std::span<const std::string_view> names, size_t count = 3);
 
 }  // namespace tgc

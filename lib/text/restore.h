@@ -6,8 +6,8 @@
 namespace tgc {
 
 // pyrender prints a constant on a device without its unique number and device if the number is local to a schedule
-// (LUNIQUE). Such a constant is recognized by its shape: a movement op uses it. Returns a stand-in for it until the
-// whole text is read.
+// (LUNIQUE). The reader recognizes it by its use: under a movement op, next to a bare number, or as the target of
+// assign(). Returns a stand-in for it until the whole text is read.
 UOp local_unique_constant(UOp constant, int64_t occurrence);
 
 // Makes c.assign(value) for such a constant `c`. Occurrences of the same constant within `value`, not looking below the

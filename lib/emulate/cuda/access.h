@@ -13,8 +13,8 @@ Space take_space(Builder& b);
 // Sets the address of `op` from the operand: register `a` and offset `value`.
 void take_address(Builder& b, const Operand& o, Space space, Op& op);
 
-// Compilers widen loads: NVRTC reads three floats at the end of an array as four. Real GPU memory continues there. Vector
-// loads from global memory are therefore checked only for their first `inside` bytes; 0 means all bytes.
+// Compilers widen loads: NVRTC reads three floats at the end of an array as four. Real GPU memory continues there.
+// Vector loads from global memory are therefore checked only for their first `inside` bytes; 0 means all bytes.
 
 struct Addresses {
   alignas(64) uint64_t host[kLanes];  // host addresses; an inactive lane has the address of an active one
@@ -29,8 +29,8 @@ void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access acces
 inline const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64_t to) {
   return w.block->recent.find(w.block->launch->ranges, o.instruction, from, to);
 }
-// Records stores to shared memory and all accesses for --race. Throws a Fault for a load of shared memory that was never
-// stored, and for a race.
+// Records stores to shared memory and all accesses for --race. Throws a Fault for a load of shared memory that was
+// never stored, and for a race.
 void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at);
 
 // Checks the offsets in `at` against the space and turns them into host addresses.

@@ -297,7 +297,7 @@ TEST_CASE("PTX emulator: shfl, vote, redux and ldmatrix exchange data between la
 }
 
 TEST_CASE("PTX emulator: mma multiplies a matrix by the identity matrix") {
-  // A[row][column] = row * 16 + column in halves; B's first 8 rows are the identity: D[row][column] = A[row][column] + 1
+  // A[row][column] = row * 16 + column in halves; B's first 8 rows are the identity; C is 1: D = A's columns 0 to 7 + 1
   std::vector<float> out(128);
   std::string half = "mov.u32 %r1, %laneid;\nshr.u32 %r2, %r1, 2;\nand.b32 %r3, %r1, 3;\nshl.b32 %r3, %r3, 1;\n";
   auto element = [](const std::string& reg, int row, int column) {

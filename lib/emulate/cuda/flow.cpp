@@ -1,5 +1,5 @@
-// Finds basic blocks and their immediate post-dominators (Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm",
-// on the reversed graph with a single exit node added), and inserts joins.
+// Finds basic blocks and their immediate post-dominators (Cooper, Harvey, Kennedy: "A Simple, Fast Dominance
+// Algorithm", on the reversed graph with a single exit node added), and inserts joins.
 #include <algorithm>
 
 #include "lib/emulate/cuda/finish.h"

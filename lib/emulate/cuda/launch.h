@@ -35,8 +35,8 @@ struct Block {
   RecentRanges recent;
 };
 
-// Runs all blocks. Returns the fault of the lowest numbered failing block. Sets `executed` to the number of instructions,
-// counted per thread.
+// Runs all blocks. Returns the fault of the lowest numbered failing block. Sets `executed` to the number of
+// instructions, counted per thread.
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 
 // Runs a warp until it ends or reaches a barrier. Throws Fault.

@@ -1,5 +1,5 @@
-// Splits PTX text into tokens. Words and numbers include dots: "ld.global.f32", "%tid.x", ".reg", "0f3F800000". A string
-// is one token; every other character is a token of its own.
+// Splits PTX text into tokens. Words and numbers include dots: "ld.global.f32", "%tid.x", ".reg", "0f3F800000". A
+// string is one token; every other character is a token of its own.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Integer arithmetic: sums, products, quotients, minima and maxima. Opcodes that integers and floats share (add, mul, ...)
-// are dispatched here by type.
+// Integer arithmetic: sums, products, quotients, minima and maxima. Opcodes that integers and floats share (add, mul,
+// ...) are dispatched here by type.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/float_ops.h"
 #include "lib/emulate/cuda/integer_ops.h"

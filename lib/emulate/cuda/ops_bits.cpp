@@ -217,7 +217,7 @@ void lop3(Builder& b) {
   b.no_more();
   b.need_operands(5);
   if (t != Type::B32 || b.operand(4).kind != Operand::Integer || b.operand(4).bits > 255)
-    b.fail("no truth table from 0 to 255");
+    b.fail("the truth table is not a number from 0 to 255");
   Op op{.run = lop3_run,
         .a = b.source(1, t),
         .b = b.source(2, t),

@@ -27,8 +27,8 @@ bool compare(T a, T b) {
   return false;
 }
 
-// How register values are read for a comparison: Store is the register's type, value() the compared value. Plain: as is;
-// Flushed: floats with subnormals flushed; HalfIn, BfloatIn: converted to float.
+// How register values are read for a comparison: Store is the register's type, value() the compared value. Plain: as
+// is; Flushed: floats with subnormals flushed; HalfIn, BfloatIn: converted to float.
 template <class T>
 struct Plain {
   using Store = T;

@@ -1,5 +1,5 @@
-// Floating-point arithmetic. IEEE operations use the host's; NaN results of float and half arithmetic are PTX's canonical
-// NaN. Approximations (ex2, sin, ...) use the C library, which is within PTX's error bounds.
+// Floating-point arithmetic. IEEE operations use the host's; NaN results of float and half arithmetic are PTX's
+// canonical NaN. Approximations (ex2, sin, ...) use the C library, which is within PTX's error bounds.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/float_ops.h"
 #include "lib/emulate/cuda/lanes.h"
@@ -128,8 +128,8 @@ struct Single {
   }
 };
 
-// Halves are computed as floats and rounded once. A product of two halves has at most 22 bits and is exact in float; only
-// fma could be rounded twice, so its sum is first rounded to odd.
+// Halves are computed as floats and rounded once. A product of two halves has at most 22 bits and is exact in float;
+// only fma could be rounded twice, so its sum is first rounded to odd.
 struct AsHalf {
   static float decode(uint16_t h) { return half_to_float(h); }
   static uint16_t encode(float x) { return float_to_half(x); }

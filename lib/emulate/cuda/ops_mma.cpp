@@ -1,5 +1,5 @@
-// mma.sync of sm_75 to sm_90, and ldmatrix. Element e of register r in lane l of a fragment is, with g = l / 4, t = l % 4
-// and E elements per register, the matrix element at
+// mma.sync of sm_75 to sm_90, and ldmatrix. Element e of register r in lane l of a fragment is, with g = l / 4, t = l %
+// 4 and E elements per register, the matrix element at
 //   A: row g + 8 * (r % 2), column t * E + e + 4 * E * (r / 2)    (of 8 rows: row g, column t * E + e + 4 * E * r)
 //   B: row t * E + e + 4 * E * r, column g
 //   C and D: row g + 8 * (e / 2), column 2 * t + e % 2
@@ -106,8 +106,8 @@ void translate_mma(Builder& b) {
   b.fail("its types are not supported in this shape");
 }
 
-// Loads 8x8 matrices of halves. Lane 8 * m + i holds the address of row i of matrix m. Each lane gets two adjacent elements
-// of row lane / 4, or of that column if transposed.
+// Loads 8x8 matrices of halves. Lane 8 * m + i holds the address of row i of matrix m. Each lane gets two adjacent
+// elements of row lane / 4, or of that column if transposed.
 template <bool kTransposed>
 void ldmatrix(Warp& w, const Op& o) {
   if (w.active != UINT32_MAX)

@@ -6,7 +6,7 @@
 namespace tgc::ptx {
 namespace {
 
-// Throws a Fault unless every live lane in an active lane's membermask is active, and the mask includes the lane itself.
+// Throws a Fault unless each active lane's membermask includes the lane itself and no live lane that is not active.
 void check_members(const Warp& w, const Op& o, const uint32_t* mask) {
   each_active(w, [&](int i) {
     uint32_t missing = mask[i] & w.alive & ~w.active;

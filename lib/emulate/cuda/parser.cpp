@@ -1,5 +1,5 @@
-// Parses the PTX that compilers emit: module and function directives, variables, instructions, `.loc`. Functions that are
-// not kernels are skipped; the translator refuses a kernel that calls one.
+// Parses the PTX that compilers emit: module and function directives, variables, instructions, `.loc`. Functions that
+// are not kernels are skipped; the translator refuses a kernel that calls one.
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -302,7 +302,7 @@ class Parser {
       return need(';');
     }
     if (!f_->labels.emplace(t.text, uint32_t(f_->body.size())).second)
-      fail(t, "the label '" + std::string(t.text) + "' stands twice");
+      fail(t, "the label '" + std::string(t.text) + "' is defined twice");
   }
 
   void registers(Type type) {
@@ -345,8 +345,8 @@ class Parser {
     return r;
   }
 
-  // Parses ".loc 1 12 3", optionally followed by ", function_name $L, inlined_at 1 5 7". The last line number given is the
-  // line in the kernel.
+  // Parses ".loc 1 12 3", optionally followed by ", function_name $L, inlined_at 1 5 7". The last line number given is
+  // the line in the kernel.
   void location() {
     uint64_t numbers[3];
     for (uint64_t& n : numbers) n = integer("a number of .loc");

@@ -83,7 +83,7 @@ struct Module {
   std::vector<Variable> globals = {};   // .global, .const, .shared
 };
 
-// Parses a module. An error names the line and what was found there. Safe for untrusted text: linear time, no crash.
+// Parses a module. An error names the line and what was found there. Safe for untrusted text.
 Result<Module> parse(std::string_view text);
 
 }  // namespace tgc::ptx

@@ -54,8 +54,8 @@ void check_global(Wave& w, const Op& o, Access access, const Addresses& to) {
   });
 }
 
-// Checks an offset into LDS or private memory and replaces it by its host address. Records LDS stores; a load of LDS bytes
-// that were never stored is a Fault.
+// Checks an offset into LDS or private memory and replaces it by its host address. Records LDS stores; a load of LDS
+// bytes that were never stored is a Fault.
 void check_lane(Wave& w, const Op& o, Access access, uint32_t lane, uint64_t& at, bool is_private) {
   uint64_t size = is_private ? w.code->descriptor.private_bytes : w.group->memory.size();
   if (at > size || size - at < o.bytes)
@@ -81,8 +81,8 @@ void refuse_scalar_load(const Wave& w, const Op& o, uint64_t from) {
             nearest_to(w, from, from + 4u * o.words));
 }
 
-// Lanes of a wave run in lockstep, and the compiler omits barriers in single-wave groups. Accesses of one wave therefore
-// race only within one instruction: w.moment is a new one for each.
+// Lanes of a wave run in lockstep, and the compiler omits barriers in single-wave groups. Accesses of one wave
+// therefore race only within one instruction: w.moment is a new one for each.
 void watch_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t bytes, Access access) {
   auto race = w.group->races->note(address, bytes, {o.instruction, w.moment, uint16_t(w.first_thread + lane), access});
   if (race)

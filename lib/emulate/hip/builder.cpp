@@ -45,8 +45,8 @@ bool has_bit(const Instruction& i, std::string_view modifier, size_t n, bool oth
   return m && n < m->values.size() ? m->values[n] != 0 : otherwise;
 }
 
-// Copies the low bits of register a into the part o.to_part of the destination. Its other bits keep their value if kKeeps,
-// else become 0.
+// Copies the low bits of register a into the part o.to_part of the destination. Its other bits keep their value if
+// kKeeps, else become 0.
 template <bool kKeeps>
 void place_part(Wave& w, const Op& o) {
   static constexpr uint32_t kShift[] = {0, 0, 8, 16, 24, 0, 16};
@@ -142,12 +142,12 @@ Source Builder::source(const Operand& o, Type type) {
     case Operand::Null: s = constant(0, words_of(type)); break;
     default: {
       auto named = std::ranges::find(kNamedConstants, o.text, &NamedConstant::name);
-      if (named == std::end(kNamedConstants)) refuse("'" + std::string(o.text) + "' is no operand that is known");
+      if (named == std::end(kNamedConstants)) refuse("unknown operand '" + std::string(o.text) + "'");
       s = words_of(type) == 2 ? constant(named->value, 2) : constant(named->value >> 32, 1);
     }
   }
   s.negative = o.negative, s.absolute = o.absolute;
-  if ((s.negative || s.absolute) && !is_float(type)) refuse("a sign changed of an operand that is no float");
+  if ((s.negative || s.absolute) && !is_float(type)) refuse("a sign modifier on a non-float operand");
   return s;
 }
 
@@ -173,7 +173,7 @@ void Builder::allow(std::initializer_list<std::string_view> modifiers) const {
 void Builder::build_by_types() {
   allow({"clamp", "mul", "div", "op_sel", "byte_sel", "dst_sel", "dst_unused", "src0_sel", "src1_sel"});
   Op op = begin(row->run, row->is_vector);
-  if (op.clamp && row->is_vector && !is_float(row->to)) refuse("clamp of an integer is not known");
+  if (op.clamp && row->is_vector && !is_float(row->to)) refuse("clamp of an integer is not supported");
   size_t next = 0;
   bool is_scalar = !row->is_vector;
   if (row->to == Type::Mask && !is_scalar) op.to = mask_place(operand(next++));
@@ -255,7 +255,7 @@ void Builder::build_pair(uint32_t first) {
   if (!reads(first, first + 1)) return build_at(first + 1), build_at(first);
   size_t begin = code.ops.size();
   build_at(first);
-  if (code.ops.size() != begin + 1) refuse("operands of both halves cross");
+  if (code.ops.size() != begin + 1) refuse("operands of a dual-issue pair depend on each other");
   uint16_t to = std::exchange(code.ops.back().to, uint16_t(kScratch));
   build_at(first + 1);
   go_to(first);

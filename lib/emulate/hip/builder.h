@@ -79,7 +79,7 @@ class Builder {
   [[noreturn]] void refuse(const std::string& why) const;
   size_t operands() const { return instruction->operands.size(); }
   const Operand& operand(size_t n) const;
-  // The place of an operand of `words` registers; refuses other operands. Scalar `null` gives kTrash, which is never read.
+  // The place of an operand of `words` registers; refuses other operands. Scalar `null` gives kTrash.
   uint16_t vector_place(const Operand& o, uint32_t words) const;
   uint16_t scalar_place(const Operand& o, uint32_t words) const;
   uint16_t mask_place(const Operand& o) const { return scalar_place(o, code.halves); }
@@ -92,7 +92,7 @@ class Builder {
   void emit(const Op& op) { code.ops.push_back(op); }
   // Builds the operation from the row's types: result and operands in text order.
   void build_by_types();
-  // Refuses the instruction if it has a modifier other than `modifiers`, because an ignored one would change the result.
+  // Refuses the instruction if it has a modifier not in `modifiers`: ignoring one would change the result.
   void allow(std::initializer_list<std::string_view> modifiers) const;
 
  private:

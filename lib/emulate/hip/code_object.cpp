@@ -79,7 +79,7 @@ const Processor& processor_of(const FileHeader& header) {
   std::string name = "number " + std::to_string(number);
   for (const NamedNumber& other : kOthers)
     if (other.number == number) name = other.name;
-  throw Failure(Diag{.message = "a code object for the processor " + name,
+  throw Failure(Diag{.message = "code objects for " + name + " are not supported",
                      .expected = "gfx942, gfx1100 to gfx1103, gfx1150, gfx1151, gfx1200 or gfx1201"});
 }
 
@@ -141,7 +141,7 @@ Result<CodeObject> CodeObject::read(std::string_view bytes) {
                     "ELF\2\1",
                     6) != 0 ||
         header.machine != kMachineAmdgpu)
-      throw Failure(Diag{.message = "no code object", .expected = "an ELF file for AMDGPU"});
+      throw Failure(Diag{.message = "the file is not a code object", .expected = "an ELF file for AMDGPU"});
     CodeObject out;
     out.processor_ = &processor_of(header);
     out.image_ = image_of(file, header);

@@ -57,8 +57,8 @@ class CodeObject {
   std::string image_;
 };
 
-// Returns the length in bytes of the ELF file at `image`, computed from its headers; 0 if there is no ELF header. Needed
-// because hipModuleLoadData gets no length; the header's sizes are trusted.
+// Returns the length in bytes of the ELF file at `image`, computed from its headers; 0 if there is no ELF header.
+// Needed because hipModuleLoadData gets no length; the header's sizes are trusted.
 uint64_t elf_bytes(const void* image);
 
 }  // namespace tgc::hip

@@ -53,7 +53,7 @@ Gpu::Gpu() : Driver("TGC_HIP_EMULATOR", kErrors) {
 
 int Gpu::load(const void* image, LoadedModule*& module) {
   uint64_t bytes = elf_bytes(image);
-  if (!bytes) return fail(kInvalidImage, "no ELF file");
+  if (!bytes) return fail(kInvalidImage, "the image is not an ELF file");
   auto loaded = LoadedModule::load({static_cast<const char*>(image), bytes}, memory(), checks_races());
   if (!loaded) return fail(kInvalidImage, loaded.diag().text());
   module = modules_.add(std::move(*loaded));

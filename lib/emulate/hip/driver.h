@@ -17,7 +17,7 @@ class Gpu : public Driver {
   LoadedModules& modules() { return modules_; }
 
   int load(const void* image, LoadedModule*& module);
-  // Launches a kernel. The arguments must come as one block in hipModuleLaunchKernel's `extra`; `parameters` must be null.
+  // Launches a kernel. The arguments must be one block in hipModuleLaunchKernel's `extra`; `parameters` must be null.
   int launch(const Kernel* kernel, const Triple& grid, const Triple& block, uint64_t group_bytes, void** parameters,
              void** extra);
 

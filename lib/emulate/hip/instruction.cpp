@@ -161,7 +161,7 @@ std::vector<Instruction> read_listing(std::string_view listing, uint64_t begin, 
     if (address < begin || address >= end) continue;
     std::string_view text = trimmed(line.substr(tab + 1));
     if (text.starts_with(".byte"))
-      throw Failure("the bytes " + std::string(hex) + " at 0x" + std::string(place) + " are no instruction");
+      throw Failure("the bytes " + std::string(hex) + " at 0x" + std::string(place) + " are not an instruction");
     std::vector<Instruction> issued;
     for (size_t next; !text.empty(); text = next == text.npos ? std::string_view() : text.substr(next + 4))
       issued.push_back(parse_instruction(text.substr(0, next = text.find(" :: "))));

@@ -10,10 +10,10 @@
 
 namespace tgc::hip {
 
-// Indices of special registers in a wave's scalar register file. Below kScc they follow the hardware's operand encoding.
+// Indices of special registers in a wave's scalar register file. Up to kExec they roughly follow the hardware.
 inline constexpr uint32_t kVcc = 106, kTtmp = 108, kM0 = 125, kExec = 126, kScc = 128, kTrash = 132, kConstants = 164;
-// Indices in the vector register file: matrix accumulators (AGPRs), then scratch registers for translations; kVectors is
-// the file's size.
+// Indices in the vector register file: matrix accumulators (AGPRs), then scratch registers for translations; kVectors
+// is the file's size.
 inline constexpr uint32_t kAccumulators = 256, kScratch = 512, kVectors = 516;
 
 struct Operand {
@@ -49,8 +49,8 @@ struct Instruction {
 };
 
 // Parses the instructions at the addresses [begin, end) of a code object's disassembly (LlvmEngine::disassemble). The
-// results hold views of `listing`. A dual-issue instruction ("v_dual_... :: v_dual_...") gives two entries with the same
-// address, the first with 0 bytes. Throws Failure for bytes that are not an instruction.
+// results hold views of `listing`. A dual-issue instruction ("v_dual_... :: v_dual_...") gives two entries with the
+// same address, the first with 0 bytes. Throws Failure for bytes that are not an instruction.
 std::vector<Instruction> read_listing(std::string_view listing, uint64_t begin, uint64_t end);
 
 // Parses the text of one instruction. Throws Failure if it is empty.

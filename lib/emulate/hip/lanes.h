@@ -1,5 +1,5 @@
-// Reads and writes operands as arrays of 32 lanes, and makes opcode table rows from C++ functions of one lane. The loops
-// are written for auto-vectorization.
+// Reads and writes operands as arrays of 32 lanes, and makes opcode table rows from C++ functions of one lane. The
+// loops are written for auto-vectorization.
 #pragma once
 #include <cmath>
 #include <cstring>
@@ -17,8 +17,8 @@ struct Lanes {
   Lanes() {}  // not initialized
 };
 
-// Reads an operand that is not plain into `to`: extracts its part and applies absolute value and negation. `sign` is the
-// sign bit of the value's type.
+// Reads an operand that is not plain into `to`: extracts its part and applies absolute value and negation. `sign` is
+// the sign bit of the value's type.
 void take_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lanes<uint32_t>& to);
 
 // Returns the 32 lanes of register number `which` of `from`: in place for a vector register, else copied into `room`.
@@ -56,8 +56,8 @@ template <class T>
   }
 }
 
-// Writes one half of a lane mask. A wave of 64 writes both halves together after the second one is computed, because the
-// destination may overlap the operands.
+// Writes one half of a lane mask. A wave of 64 writes both halves together after the second one is computed, because
+// the destination may overlap the operands.
 inline void write_mask(Wave& w, uint32_t place, int half, uint32_t mask) {
   w.mask[half] = mask;
   if (half + 1 == int(w.halves)) std::memcpy(w.s + place, w.mask, sizeof(uint32_t) * w.halves);

@@ -33,15 +33,15 @@ struct Group {
   RecentRanges recent;
 };
 
-// Runs all groups. Returns the fault of the lowest numbered failing group. Sets `executed` to the number of instructions,
-// where a vector instruction counts once per active lane.
+// Runs all groups. Returns the fault of the lowest numbered failing group. Sets `executed` to the number of
+// instructions, where a vector instruction counts once per active lane.
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 
 // Runs a wave until it ends or reaches a barrier. Throws Fault.
 void run_wave(Wave& w);
 
-// Sets the host's rounding and denormal modes from the low 8 bits of the MODE register. MODE has separate fields for f32
-// and for f16/f64; the host has one mode for all types.
+// Sets the host's rounding and denormal modes from the low 8 bits of the MODE register. MODE has separate fields for
+// f32 and for f16/f64; the host has one mode for all types.
 void set_float_mode(uint32_t mode);
 
 // "thread (3,0,0) of block (1,0,0)"

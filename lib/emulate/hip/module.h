@@ -11,8 +11,9 @@ namespace tgc::hip {
 
 class LoadedModule {
  public:
-  // Fails on a malformed file and on an unsupported instruction, which the error names. With `watches`, wait instructions
-  // become operations that are checked (waits.h). The image is allocated in `memory`, which must outlive the module.
+  // Fails on a malformed file and on an unsupported instruction, which the error names. With `watches`, wait
+  // instructions become operations that are checked (waits.h). The image is allocated in `memory`, which must outlive
+  // the module.
   static Result<std::unique_ptr<LoadedModule>> load(std::string_view bytes, Memory& memory, bool watches);
   ~LoadedModule();
 

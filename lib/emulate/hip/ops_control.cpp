@@ -11,7 +11,7 @@ namespace tgc::hip {
 namespace {
 
 void jump(Wave& w, const Op& o) {
-  if (w.jumps_left-- == 0) raise(w, o, 0, kLaunchFailed, "jumps more often than a launch here may");
+  if (w.jumps_left-- == 0) raise(w, o, 0, kLaunchFailed, "exceeds the launch's limit of jumps");
   w.pc = o.target;
 }
 template <auto kTaken>
@@ -25,7 +25,7 @@ uint64_t vcc(const Wave& w) { return w.s[kVcc] | (w.halves == 2 ? uint64_t(w.s[k
 void build_branch(Builder& b) {
   b.allow({});
   const Operand& o = b.operand(0);
-  if (o.kind != Operand::Integer) b.refuse("no distance to jump");
+  if (o.kind != Operand::Integer) b.refuse("the jump distance is not a number");
   Op op = b.begin(b.row->run, false);
   uint64_t to = b.instruction->address + 4 + uint64_t(int64_t(int16_t(o.integer)) * 4);
   if (to == 0 || to > UINT32_MAX) b.refuse("jumps out of the code");
@@ -78,7 +78,7 @@ void build_waitcnt(Builder& b) {
 template <Counter kFirst, Counter kSecond = Counter::None>
 void build_wait_for(Builder& b) {
   const Operand& o = b.operand(0);
-  if (o.kind != Operand::Integer) b.refuse("no number of open operations");
+  if (o.kind != Operand::Integer) b.refuse("the counter value is not a number");
   add_wait(b, kFirst, o.integer);
   if (kSecond != Counter::None) add_wait(b, kSecond, o.integer);
 }
@@ -173,7 +173,7 @@ void add_control_rows(Table& t) {
            .build =
                [](Builder& b) {
                  Op op = b.begin(b.row->run, false);
-                 if (b.operand(0).kind != Operand::Integer) b.refuse("no mode");
+                 if (b.operand(0).kind != Operand::Integer) b.refuse("the mode is not a number");
                  op.words = b.name == "s_denorm_mode", op.offset = int32_t(b.operand(0).integer & 15);
                  b.emit(op);
                }});

@@ -56,9 +56,9 @@ constexpr Control kControls[] = {
 };
 constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // flags: bound_ctrl:1, fi:1
 
-// Permutes register a into `to`, and restricts EXEC to the lanes in which the DPP instruction runs: active lanes that are
-// selected by the row and bank masks and have a source lane (or bound_ctrl). restore_run resets EXEC. Fields of the Op:
-// scale: index of the control; offset: its value; bytes: row mask (low 4 bits) and bank mask; words: flags.
+// Permutes register a into `to`, and restricts EXEC to the lanes in which the DPP instruction runs: active lanes that
+// are selected by the row and bank masks and have a source lane (or bound_ctrl). restore_run resets EXEC. Fields of the
+// Op: scale: index of the control; offset: its value; bytes: row mask (low 4 bits) and bank mask; words: flags.
 void permute_run(Wave& w, const Op& o) {
   const Control& control = kControls[size_t(o.scale)];
   u32 lanes = w.halves * kLanes;

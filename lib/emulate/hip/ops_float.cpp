@@ -1,5 +1,5 @@
-// Vector instructions on floats of 16, 32 and 64 bits. Instructions that are approximate on a GPU (exp, log, rcp, ...) use
-// the C library, which is within the GPU's error bounds but not bit-identical.
+// Vector instructions on floats of 16, 32 and 64 bits. Instructions that are approximate on a GPU (exp, log, rcp, ...)
+// use the C library, which is within the GPU's error bounds but not bit-identical.
 #include "lib/emulate/hip/lanes.h"
 
 namespace tgc::hip {
@@ -99,7 +99,7 @@ void add_transcendental(Table& t, const std::string& type) {
           vector_row<[](T a) -> T { return float(std::cos(kTurn * std::fmod(double(a), 1.0))); }>());
 }
 
-// ---- IEEE division in steps: v_div_scale scales operands, v_div_fmas refines the quotient, v_div_fixup handles specials
+// ---- IEEE division: v_div_scale scales operands, v_div_fmas refines the quotient, v_div_fixup handles special values
 template <class T>
 struct Scale {  // constants for float and double
   static constexpr int kBias = std::is_same_v<T, float> ? 127 : 1023, kMantissa = std::is_same_v<T, float> ? 23 : 52;
@@ -114,8 +114,8 @@ struct Scale {  // constants for float and double
   static bool is_subnormal(T x) { return std::fpclassify(x) == FP_SUBNORMAL; }
 };
 
-// v_div_scale: returns the scaled form of `value`, which is the numerator or the denominator. Sets `scales` if the quotient
-// must be scaled back.
+// v_div_scale: returns the scaled form of `value`, which is the numerator or the denominator. Sets `scales` if the
+// quotient must be scaled back.
 template <class T>
 T scaled(T value, T denominator, T numerator, bool& scales) {
   using S = Scale<T>;

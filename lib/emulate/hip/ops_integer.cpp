@@ -34,7 +34,7 @@ void add_order(Table& t, const std::string& type) {
   add_row(t, "v_med3_" + type, vector_row<median<T>>());
 }
 
-// Addition and subtraction with carry out and, if kTakesCarry, carry in. F(a, b, carry) returns the wide sum or difference.
+// Addition and subtraction with carry out and, if kTakesCarry, carry in. F(a, b, carry) is the 64-bit result.
 template <auto F, bool kTakesCarry>
 void carry_run(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.halves); half++) {

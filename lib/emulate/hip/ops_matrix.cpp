@@ -8,8 +8,8 @@ namespace {
 
 using u32 = uint32_t;
 
-// The distribution of D = A * B + C (A is m x k, B is k x n) over lanes. A lane holds elements of one row of A, lane % m,
-// and of one column of B, lane % n.
+// The distribution of D = A * B + C (A is m x k, B is k x n) over lanes. A lane holds elements of one row of A, lane %
+// m, and of one column of B, lane % n.
 struct Layout {
   uint32_t m = 16, n = 16, k = 16;
   uint32_t in_lane = 16;     // number of A's and of B's elements per lane
@@ -115,7 +115,7 @@ void build_matrix(Builder& b) {
   const Shape& shape = shapes()[b.row->count];
   const Layout& l = shape.layout;
   uint32_t lanes = b.code.halves * kLanes;
-  if ((l.family == Family::Gfx9) != (b.code.halves == 2)) b.refuse("not with waves of this size");
+  if ((l.family == Family::Gfx9) != (b.code.halves == 2)) b.refuse("not supported in waves of this size");
   uint32_t from = l.in_lane * (shape.from == Element::F32 ? 4 : shape.from <= Element::Bf16 ? 2 : 1) / 4;
   uint32_t to = l.m * l.n / lanes / (l.packs_result && shape.to != Element::F32 ? 2 : 1);
   Op op = b.begin(b.row->run);

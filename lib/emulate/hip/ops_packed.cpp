@@ -1,5 +1,5 @@
-// Packed instructions: v_pk_X applies v_X to both halves of a register, or to both registers of a pair. Built as two v_X
-// operations whose results are then combined.
+// Packed instructions: v_pk_X applies v_X to both halves of a register, or to both registers of a pair. Built as two
+// v_X operations whose results are then combined.
 #include "lib/emulate/hip/lanes.h"
 
 namespace tgc::hip {
@@ -39,7 +39,7 @@ void build_packed(Builder& b) {
   const Row& row = opcodes().at(single);
   Type type = row.to;
   bool accumulates = single.starts_with("v_fmac");
-  if (accumulates) b.refuse("it reads its result");
+  if (accumulates) b.refuse("packed fmac is not supported");
   if (b.operands() != row.count + 1u) b.refuse("a wrong number of operands");
   for (bool upper : {false, true}) {
     Op op = b.begin(row.run);

@@ -13,8 +13,8 @@ class Waits {
   void check(Wave& w, const Op& o);
   // Call at a barrier. Throws a Fault if LDS stores were not waited for, because other waves may not see them.
   void check_barrier(Wave& w, const Op& o) const;
-  // Waits until at most `open` operations of the counter are outstanding. `is_shared`: the processor has one counter for
-  // both LDS operations and scalar loads.
+  // Waits until at most `open` operations of the counter are outstanding. `is_shared`: the processor has one counter
+  // for both LDS operations and scalar loads.
   void wait(Counter counter, uint64_t open, bool is_shared);
 
  private:

@@ -4,8 +4,8 @@
 
 #include <new>
 
-// Pushes the callee-saved registers on the current stack, stores the stack pointer in *from, and resumes the stack whose
-// pointer is `to`. Used instead of ucontext, which makes a system call for the signal mask on each switch.
+// Pushes the callee-saved registers on the current stack, stores the stack pointer in *from, and resumes the stack
+// whose pointer is `to`. Used instead of ucontext, which makes a system call for the signal mask on each switch.
 extern "C" void tgc_metal_switch(void** from, void* to);
 #if defined(__x86_64__)
 asm(R"(

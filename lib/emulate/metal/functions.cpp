@@ -1,4 +1,4 @@
-// The functions that compiled kernels call. clang inserts the access checks as ThreadSanitizer calls (__tsan_read4, ...).
+// The functions that compiled kernels call. clang inserts access checks as ThreadSanitizer calls (__tsan_read4, ...).
 #include "lib/emulate/metal/runner.h"
 
 #include <cstring>

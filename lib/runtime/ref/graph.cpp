@@ -130,7 +130,7 @@ class GraphLowering {
     } else {
       auto begun = values_.begun(own);
       loops_.open(level.ranges[0]);
-      values_.compile_copy(begun);
+      values_.restore_registers(begun);
     }
     bound_.add(set);
   }

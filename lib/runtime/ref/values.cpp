@@ -71,7 +71,7 @@ std::vector<Values::Begun> Values::begun(std::span<const UOp> own) {
   return out;
 }
 
-void Values::compile_copy(std::span<const Begun> registers) {
+void Values::restore_registers(std::span<const Begun> registers) {
   for (const Begun& b : registers) builder_.assign(b.own, b.value);
 }
 

@@ -56,7 +56,7 @@ class Values {
     Reg own, value;
   };
   std::vector<Begun> begun(std::span<const UOp> own);
-  void compile_copy(std::span<const Begun> registers);
+  void restore_registers(std::span<const Begun> registers);
 
   void lower(UOp u);
 
