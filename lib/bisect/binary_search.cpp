@@ -1,7 +1,7 @@
 // Strategy: binary search for the first wrong stage, then for the first rewrite of it after which the graph is wrong.
 #include <algorithm>
 
-#include "lib/bisect/rewrite_proof.h"
+#include "lib/bisect/veto.h"
 #include "lib/bisect/strategies.h"
 
 namespace tgc {
@@ -19,8 +19,8 @@ size_t first_wrong(size_t n, IsRight is_right) {
   return wrong;
 }
 
-// Returns a rewrite whose sides differ by rounding or the sign of a zero only, and without whose rule the kernel passes:
-// an infinity gets that sign later.
+// Returns a rewrite whose sides differ by rounding or the sign of a zero only, and without whose rule the kernel
+// passes: an infinity gets that sign later.
 const Application* nearly_same_culprit(RewriteProver& prover, const WatchedRun& watched) {
   auto is_near = [&](const Application& a) {
     const EquivalenceResult s = watched.sides_of(a);

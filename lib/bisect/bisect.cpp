@@ -1,9 +1,10 @@
 #include "lib/bisect/bisect.h"
 
-#include "lib/bisect/divergence.h"
+#include <cstdlib>
+
 #include "lib/bisect/failing_kernel.h"
-#include "lib/bisect/schedule.h"
 #include "lib/bisect/strategies.h"
+#include "lib/driver/source.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
 #include "lib/support/clocks.h"
@@ -74,6 +75,33 @@ void bisect_kernel(const FailureRepro& repro, bool may_crash, BisectReport& repo
       "tgc bisect " + shell_word(write_bundle(repro, executor.failure(), report.failure, report.verdict));
 }
 
+// Returns the record of that id from the golden records of the INPUT `against`, or its only record.
+Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& session, const std::string& against,
+                                                           const std::string& id) {
+  auto source = Source::open(session, against);
+  if (!source) return source.diag();
+  std::vector<std::shared_ptr<const GoldenRecord>> all;
+  for (;;) {
+    auto next = source->next();
+    if (!next) return next.diag();
+    if (!*next) break;
+    if (!(*next)->record || (*next)->is_tensor_graph)
+      return Diag{.message = "--against=" + against + " is no golden record of a kernel", .expected = "golden records"};
+    if ((*next)->record->id == id) return (*next)->record;
+    all.push_back((*next)->record);
+  }
+  if (all.size() == 1) return all[0];
+  return Diag{.message = "no record '" + id + "' to be against", .file = against, .expected = "FILE#ID"};
+}
+
+// Whether the record's stages are expected of its graph: no option and no fault asks for another compilation.
+bool is_as_recorded(const Session& session, const InputGraph& in) {
+  const Overrides& over = session.over;
+  const char* fault = std::getenv("TGC_FAULT");
+  return in.record && over.target.empty() && over.sets.empty() && over.opts.empty() && over.from.empty() &&
+         !(fault && *fault);
+}
+
 // Compares tgc's compilation with tinygrad's, recorded (--against) or live (--tinygrad).
 void bisect_divergence(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan,
                        BisectReport& report) {
@@ -136,7 +164,9 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
   }
   options.variables = finder.variables();
   options.arrays = options.expect = options.reference = "";
-  const FailureRepro failing = with_arrays(begin_repro(session, finder.kernel(), options), finder.take_arrays());
+  FailureRepro failing = begin_repro(session, finder.kernel(), options);
+  failing.arrays = finder.take_arrays();
+  failing.is_expected_by_ref = true, failing.is_small = failing.arrays.known.empty();
   report.device = failing.device();
   report.kernel += ", kernel " + std::to_string(finder.number()) + " (" + finder.kernel().info.name + ")";
   bisect_kernel(failing, false, report);
@@ -154,7 +184,8 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
     report.device = begun.device();
     report.repro_command = bisect_command(begun.options, options_again(session, begun.options, in, begun.place)) +
                            (plan.command.empty() ? "" : " --cmd=" + shell_word(plan.command));
-    if (!plan.command.empty()) return bisect_kernel(with_command(std::move(begun), plan.command), false, report);
+    begun.command = plan.command;
+    if (!plan.command.empty()) return bisect_kernel(begun, false, report);
     FailureRepro repro = with_expected(std::move(begun));
     report.variables = repro.variables;
     bisect_kernel(repro, plan.crash, report);

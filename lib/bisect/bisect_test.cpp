@@ -77,7 +77,8 @@ TEST_CASE("bisect: names rule, stage, application and sides of a fault, and conf
   CHECK(report.verdict.confirmed);
   CHECK(report.verdict.before.starts_with("Ops.LOAD"));
   CHECK(report.verdict.after.starts_with("Ops.MUL"));
-  CHECK(std::stod(report.verdict.witness.at("after")) == doctest::Approx(2 * std::stod(report.verdict.witness.at("before"))));
+  const auto& witness = report.verdict.witness;
+  CHECK(std::stod(witness.at("after")) == doctest::Approx(2 * std::stod(witness.at("before"))));
 }
 
 TEST_CASE("bisect: names faults of all stages, on the CPU and in REF") {

@@ -16,8 +16,8 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-BisectReport bisected(const std::string& text, const std::string& fault, const RunOptions& spec = {.device = "CPU:LLVM"},
-                      Settings settings = {}) {
+BisectReport bisected(const std::string& text, const std::string& fault,
+                      const RunOptions& spec = {.device = "CPU:LLVM"}, Settings settings = {}) {
   WithEnvironment with("TGC_FAULT", fault);
   InputGraph in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
   in.info.name = "kernel";
@@ -204,7 +204,8 @@ TEST_CASE("bisect: names a rewrite that makes a scalar of a vector, not its user
   Settings settings;
   settings.DEVECTORIZE = 2;
   for (auto [text, rule, made] :
-       {std::tuple(kernel("3", "a.cast(dtypes.bool)"), "bf16-to-float", "the result has dtype dtypes.float, before dtypes.float.vec(3)"),
+       {std::tuple(kernel("3", "a.cast(dtypes.bool)"), "bf16-to-float",
+                   "the result has dtype dtypes.float, before dtypes.float.vec(3)"),
         std::tuple(kernel("4", "a!=UOp.const(dtypes.bfloat16, 1.0)"), "compare-as-float",
                    "the result has dtype dtypes.bool, before dtypes.bool.vec(4)"),
         // two such rules, and the kernel fails without either one

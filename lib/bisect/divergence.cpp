@@ -1,15 +1,13 @@
-#include "lib/bisect/divergence.h"
-
-#include <cstdlib>
+// Strategy: find the first stage and rewrite where tgc's compilation of a kernel differs from tinygrad's.
 #include <map>
 #include <set>
 #include <unordered_set>
 
 #include "lib/bisect/rewrite_text.h"
+#include "lib/bisect/strategies.h"
 #include "lib/compilation/scoped_watch.h"
 #include "lib/diff/run_diff.h"
 #include "lib/driver/compile_copy.h"
-#include "lib/driver/source.h"
 #include "lib/rewrite/fault.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/recorded_rewrites.h"
@@ -206,31 +204,6 @@ std::optional<Verdict> find_divergence(const Session& session, const InputGraph&
   if (theirs.error && !divergence.is_refused()) throw Failure("tinygrad refuses it: " + *theirs.error);
   if (!theirs.error) return std::nullopt;
   return Verdict{Verdict::Kind::Same, "tinygrad refuses it, too, and up to there tgc compiles it as tinygrad does"};
-}
-
-Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& session, const std::string& against,
-                                                           const std::string& id) {
-  auto source = Source::open(session, against);
-  if (!source) return source.diag();
-  std::vector<std::shared_ptr<const GoldenRecord>> all;
-  for (;;) {
-    auto next = source->next();
-    if (!next) return next.diag();
-    if (!*next) break;
-    if (!(*next)->record || (*next)->is_tensor_graph)
-      return Diag{.message = "--against=" + against + " is no golden record of a kernel", .expected = "golden records"};
-    if ((*next)->record->id == id) return (*next)->record;
-    all.push_back((*next)->record);
-  }
-  if (all.size() == 1) return all[0];
-  return Diag{.message = "no record '" + id + "' to be against", .file = against, .expected = "FILE#ID"};
-}
-
-bool is_as_recorded(const Session& session, const InputGraph& in) {
-  const Overrides& over = session.over;
-  const char* fault = std::getenv("TGC_FAULT");
-  return in.record && over.target.empty() && over.sets.empty() && over.opts.empty() && over.from.empty() &&
-         !(fault && *fault);
 }
 
 }  // namespace tgc

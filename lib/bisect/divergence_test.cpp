@@ -1,7 +1,5 @@
-// Divergences from tinygrad, whose part is played by the native pipeline without the fault; and processes that answer in
-// tinygrad's place.
-#include "lib/bisect/divergence.h"
-
+// Divergences from tinygrad, whose part is played by the native pipeline without the fault; and processes that answer
+// in tinygrad's place.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "lib/bisect/strategies.h"
 #include "lib/compilation/scoped_watch.h"
 #include "lib/driver/compile_copy.h"
 #include "lib/rewrite/fault.h"

@@ -1,9 +1,8 @@
 // Strategy: find the wrong rewrite, or the cycle of rules, because of which a rewrite does not end.
-#include "lib/bisect/endless.h"
-
 #include <algorithm>
+#include <unordered_map>
 
-#include "lib/bisect/rewrite_proof.h"
+#include "lib/bisect/veto.h"
 #include "lib/bisect/rewrite_text.h"
 #include "lib/bisect/strategies.h"
 
@@ -28,6 +27,70 @@ std::string depth_text(UOp root) {
          " of them one above the other, mostly Ops." + std::string(most->first);
 }
 
+// Records what nodes become in a rewrite whose nodes wait for each other's results, so that none gets one.
+class WaitCycleLog : public ApplicationLog {
+ public:
+  using ApplicationLog::begin, ApplicationLog::end;
+  void begin(std::string_view name, UOp input, const RuleSet& rules, bool bottom_up) override {
+    ApplicationLog::begin(name, input, rules, bottom_up);
+    open_.emplace_back();
+  }
+  void end(std::string_view name, UOp result) override {
+    ApplicationLog::end(name, result);
+    if (!result && unfinished_.empty()) unfinished_ = std::move(open_.back());
+    open_.pop_back();
+  }
+  void rewritten(const Hit& hit, UOp before, UOp after, Cost cost) override {
+    ApplicationLog::rewritten(hit, before, after, cost);
+    open_.back().try_emplace(before, after, list().size());
+  }
+  void rebuilt(UOp before, UOp after) override { open_.back().try_emplace(before, after, size_t(0)); }
+
+  // Returns the applications on a path from a node back to itself, in the order of the log. The path follows what nodes
+  // became, or their sources if they were not rewritten. Empty if there is no such path.
+  std::vector<Application> cycle() const {
+    // Depth-first search along what each node became, else along its sources. `path` leads to the current node.
+    enum State : uint8_t { kNew, kOnPath, kDone };
+    std::unordered_map<UOp, State> states;
+    std::vector<std::pair<UOp, size_t>> path;  // each node with the number of its successors that were visited
+    auto successor = [&](UOp u, size_t i) {
+      if (auto it = unfinished_.find(u); it != unfinished_.end()) return i == 0 ? it->second.node : UOp();
+      return i < u.num_src() ? u.src(i) : UOp();
+    };
+    for (auto& [start, became] : unfinished_) {
+      if (states[start] == kNew) path = {{start, 0}}, states[start] = kOnPath;
+      while (!path.empty()) {
+        auto& [at, visited] = path.back();
+        UOp next = successor(at, visited++);
+        if (!next) {
+          states[at] = kDone;
+          path.pop_back();
+        } else if (State& state = states[next]; state == kNew) {
+          state = kOnPath;
+          path.emplace_back(next, 0);
+        } else if (state == kOnPath) {
+          std::vector<Application> out;
+          for (auto it = std::ranges::find(path, next, &std::pair<UOp, size_t>::first); it != path.end(); ++it)
+            if (auto change = unfinished_.find(it->first); change != unfinished_.end() && change->second.position)
+              out.push_back(list()[change->second.position - 1]);
+          std::ranges::sort(out, {}, &Application::number);
+          return out;
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  struct Became {
+    UOp node;
+    size_t position;  // of the application in the list, from 1; 0 if only the node's sources changed
+  };
+  using Changes = std::unordered_map<UOp, Became>;
+  std::vector<Changes> open_;  // of the rewrites in progress
+  Changes unfinished_;         // of the innermost rewrite without a result
+};
+
 // Whether the node that was rewritten last had been rewritten before the cycle.
 bool repeats_node(std::span<const Application> cycle, std::span<const Application> all) {
   return cycle.size() < all.size() && all[all.size() - 1 - cycle.size()].before == cycle.back().before;
@@ -51,66 +114,14 @@ std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, Executor& e
     const Proof proof = prover.prove(*a);
     if (proof == Proof::None) continue;
     Verdict out = prover.verdict(*a, proof);
-    if (proof == Proof::ByGraph) out.proof = "in REF the graph is right before it, and with it the rewrite does not end";
+    if (proof == Proof::ByGraph)
+      out.proof = "in REF the graph is right before it, and with it the rewrite does not end";
     return out;
   }
   return std::nullopt;
 }
 
 }  // namespace
-
-// ---- nodes that wait for each other
-
-void WaitCycleLog::begin(std::string_view name, UOp input, const RuleSet& rules, bool bottom_up) {
-  ApplicationLog::begin(name, input, rules, bottom_up);
-  open_.emplace_back();
-}
-
-void WaitCycleLog::rewritten(const Hit& hit, UOp before, UOp after, Cost cost) {
-  ApplicationLog::rewritten(hit, before, after, cost);
-  open_.back().try_emplace(before, after, list().size());
-}
-
-void WaitCycleLog::rebuilt(UOp before, UOp after) { open_.back().try_emplace(before, after, size_t(0)); }
-
-void WaitCycleLog::end(std::string_view name, UOp result) {
-  ApplicationLog::end(name, result);
-  if (!result && unfinished_.empty()) unfinished_ = std::move(open_.back());
-  open_.pop_back();
-}
-
-std::vector<Application> WaitCycleLog::cycle() const {
-  // Depth-first search along what each node became, else along its sources. `path` leads to the current node.
-  enum State : uint8_t { kNew, kOnPath, kDone };
-  std::unordered_map<UOp, State> states;
-  std::vector<std::pair<UOp, size_t>> path;  // each node with the number of its successors that were visited
-  auto successor = [&](UOp u, size_t i) {
-    if (auto it = unfinished_.find(u); it != unfinished_.end()) return i == 0 ? it->second.node : UOp();
-    return i < u.num_src() ? u.src(i) : UOp();
-  };
-  for (auto& [start, became] : unfinished_) {
-    if (states[start] == kNew) path = {{start, 0}}, states[start] = kOnPath;
-    while (!path.empty()) {
-      auto& [at, visited] = path.back();
-      UOp next = successor(at, visited++);
-      if (!next) {
-        states[at] = kDone;
-        path.pop_back();
-      } else if (State& state = states[next]; state == kNew) {
-        state = kOnPath;
-        path.emplace_back(next, 0);
-      } else if (state == kOnPath) {
-        std::vector<Application> out;
-        for (auto it = std::ranges::find(path, next, &std::pair<UOp, size_t>::first); it != path.end(); ++it)
-          if (auto change = unfinished_.find(it->first); change != unfinished_.end() && change->second.position)
-            out.push_back(list()[change->second.position - 1]);
-        std::ranges::sort(out, {}, &Application::number);
-        return out;
-      }
-    }
-  }
-  return {};
-}
 
 std::span<const Application> last_cycle(std::span<const Application> all) {
   if (all.empty()) return {};
@@ -125,8 +136,6 @@ std::span<const Application> last_cycle(std::span<const Application> all) {
   }
   return all.last(std::min<size_t>(all.size(), 4));
 }
-
-// ---- the strategy
 
 std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor& executor) {
   const WatchedRun& watched = executor.watched();

@@ -1,7 +1,6 @@
-#include "lib/bisect/endless.h"
-
 #include <doctest/doctest.h>
 
+#include "lib/bisect/strategies.h"
 #include "lib/rewrite/testing.h"
 
 namespace tgc {

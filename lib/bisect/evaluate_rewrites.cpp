@@ -1,5 +1,5 @@
 // Strategy: evaluate both sides of every rewrite in REF, and prove that one whose sides differ is the culprit.
-#include "lib/bisect/rewrite_proof.h"
+#include "lib/bisect/veto.h"
 #include "lib/bisect/rewrite_text.h"
 #include "lib/bisect/strategies.h"
 

@@ -15,8 +15,6 @@
 #include "lib/run/repro_command.h"
 #include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
-#include "lib/validate/compare_outputs.h"
-#include "lib/validate/reference_sample.h"
 #include "lib/validate/truncate_loops.h"
 
 namespace tgc {
@@ -200,7 +198,8 @@ Outcome Executor::run_command(UOp root) {
   write_file(file, *text).value_or_throw();
   int status = std::system(with_file(repro_.command, file).c_str());
   if (status == -1 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
-    throw Failure(Diag{.message = "--cmd could not be run: '" + repro_.command + "'", .expected = "a shell command with {}"});
+    throw Failure(
+        Diag{.message = "--cmd could not be run: '" + repro_.command + "'", .expected = "a shell command with {}"});
   counts_.runs++;
   return {WIFEXITED(status) && WEXITSTATUS(status) == 0 ? Outcome::Kind::Fails : Outcome::Kind::Passes, {}};
 }
@@ -257,19 +256,14 @@ Outcome Executor::compare(const Result<Execution>& done) {
   const RunOptions& o = repro_.options;
   const Arrays& expected = repro_.arrays.expected;
   const KnownElements& known = repro_.arrays.known;
-  auto tolerance = [&](const Array& e) {
+  auto allowed = [&](const Array& e) {
     return o.expect.empty() ? tolerance_for(o.tolerance, repro_.in.root, e) : o.tolerance;
   };
-  Arrays sample;
-  auto picked = catch_failures([&] {
-    for (auto& [name, indices] : known)
-      if (const Array* all = find_array(done->outputs, name)) sample.push_back({name, elements_of(*all, indices)});
-    return Unit{};
-  });
-  if (!picked) return {Outcome::Kind::Fails, picked.diag()};  // a wrong rewrite made the buffer smaller
-  const Arrays& actual = known.empty() ? done->outputs : sample;
+  auto sample = catch_failures([&] { return selected(done->outputs, known); });
+  if (!sample) return {Outcome::Kind::Fails, sample.diag()};  // a wrong rewrite made the buffer smaller
+  const Arrays& actual = known.empty() ? done->outputs : *sample;
   CompareContext kernel{UOp(), repro_.arrays.inputs, o.variables};
-  auto arrays = judge(kernel, actual, expected, tolerance);
+  auto arrays = judge(kernel, actual, expected, allowed);
   if (!arrays) return {Outcome::Kind::Fails, arrays.diag()};
   auto wrong = std::ranges::find_if_not(*arrays, &Comparison::passed);
   if (wrong == arrays->end()) return {};
@@ -278,51 +272,36 @@ Outcome Executor::compare(const Result<Execution>& done) {
   const UOp root = repro_.in.list.empty() ? repro_.in.root : UOp();
   if (!may_depend_on_rounding_ || !repro_.is_small || !is_worth_asking(root, *arrays)) return fails;
   kernel.root = root;
-  arrays = judge(kernel, actual, expected, tolerance);
+  arrays = judge(kernel, actual, expected, allowed);
   if (arrays && std::ranges::all_of(*arrays, &Comparison::passed)) return {};
   may_depend_on_rounding_ = arrays && std::ranges::any_of(*arrays, [](auto& c) { return c.left_out > 0; });
   return fails;
 }
 
-std::optional<Arrays> Executor::stored_by_device(std::span<const UOp> list, const Arrays& more) {
+Result<Execution> Executor::run_on_device(std::span<const UOp> list, const Arrays& more) {
   throw_if_cancelled();
   auto kernel = executable(list);
-  if (!kernel) return std::nullopt;
+  if (!kernel) return kernel.diag();
   counts_.runs++;
-  auto done = execute(*kernel, *repro_.place.device, repro_.inputs_for(*kernel, more), repro_.options.variables,
-                      repro_.execute_options());
-  return done ? std::optional(std::move(done->outputs)) : std::nullopt;
+  return execute(*kernel, *repro_.place.device, repro_.inputs_for(*kernel, more), repro_.options.variables,
+                 repro_.execute_options());
 }
 
-std::optional<Arrays> Executor::stored_by_ref(std::span<const UOp> list, const Arrays& more) {
+Result<Execution> Executor::run_in_ref(std::span<const UOp> list, const Arrays& more) {
   throw_if_cancelled();
   auto kernel = Executable::for_ref(list);
-  if (!kernel) return std::nullopt;
+  if (!kernel) return kernel.diag();
   counts_.runs++;
-  auto done = repro_.run_in_ref(*kernel, repro_.inputs_for(*kernel, more));
-  return done ? std::optional(std::move(done->outputs)) : std::nullopt;
+  return repro_.run_in_ref(*kernel, repro_.inputs_for(*kernel, more));
 }
 
 bool Executor::is_same_in_ref(std::span<const UOp> list, const Arrays& more) {
-  auto actual = stored_by_device(list, more), expected = stored_by_ref(list, more);
+  auto actual = run_on_device(list, more), expected = run_in_ref(list, more);
   if (!actual || !expected) return false;
-  auto allowed = [&](const Array& e) { return tolerance_for({}, repro_.in.root, e); };
-  auto arrays = judge({UOp(), repro_.arrays.inputs, repro_.options.variables}, *actual, *expected, allowed);
+  auto arrays = judge({UOp(), repro_.arrays.inputs, repro_.options.variables}, actual->outputs, expected->outputs,
+                      [&](const Array& e) { return tolerance(e); });
   return arrays && std::ranges::all_of(*arrays, &Comparison::passed);
 }
 
-bool Executor::is_right_in_ref(std::span<const UOp> list, std::string& notes) {
-  auto kernel = Executable::for_ref(list);
-  if (!kernel) return true;
-  counts_.runs++;
-  auto done = repro_.run_in_ref(*kernel, repro_.inputs_for(*kernel));
-  if (done) notes = done->notes;
-  return compare(done).passes();
-}
-
-std::optional<int64_t> Executor::first_difference(const Array& actual, const Array& expected) const {
-  auto c = compare_arrays("", actual, expected, tolerance_for({}, repro_.in.root, expected));
-  return c && c->first ? std::optional(c->first->index) : std::nullopt;
-}
 
 }  // namespace tgc

@@ -1,10 +1,11 @@
-// Runs a failing kernel again: unchanged, watched, without some of its rewrites, a graph between two stages in REF, or a
-// linear list that is compiled in another way. Throws Failure when the session is cancelled.
+// Runs a failing kernel again: unchanged, watched, without some of its rewrites, a graph between two stages in REF, or
+// a linear list that is compiled in another way. Throws Failure when the session is cancelled.
 #pragma once
 #include <memory>
 
 #include "lib/bisect/failure_repro.h"
 #include "lib/trace/applications.h"
+#include "lib/validate/compare_outputs.h"
 #include "lib/validate/rewrite_equivalence.h"
 
 namespace tgc {
@@ -38,9 +39,9 @@ class Executor {
       : repro_(repro), counts_(counts), settings_(repro.in.graph->settings()) {}
 
   // ---- the kernel as it is
-  // Two plain runs, made at the first call. Afterwards REWRITE_STACK_LIMIT is at least its default unless a rewrite does
-  // not end: a case may set just the limit that it needs, and watched compilations need more. Throws Failure if the
-  // kernel dies or is refused, and so is a kernel that stores a number: then the environment is at fault.
+  // Two plain runs, made at the first call. Afterwards REWRITE_STACK_LIMIT is at least its default unless a rewrite
+  // does not end: a case may set just the limit that it needs, and watched compilations need more. Throws Failure if
+  // the kernel dies or is refused, and so is a kernel that stores a number: then the environment is at fault.
   const Outcome& first();
   const Outcome& second() { return first(), second_; }
   bool is_flaky() { return first().passes() != second().passes(); }
@@ -61,8 +62,8 @@ class Executor {
   bool ends_with_limit(int64_t rewrite_stack_limit) const;
 
   // ---- a graph
-  // Runs a graph after any stage in REF. If the kernel is not small, its outer loops are truncated, and the elements that
-  // it then stores are compared. With --cmd the command decides.
+  // Runs a graph after any stage in REF. If the kernel is not small, its outer loops are truncated, and the elements
+  // that it then stores are compared. With --cmd the command decides.
   Outcome run_graph(UOp root);
   // The same for a graph of watched(), at most once each.
   Outcome run_watched_graph(UOp root);
@@ -72,16 +73,14 @@ class Executor {
   // Returns the executable of a list for the place where the kernel fails.
   Result<Executable> executable(std::span<const UOp> list) const;
   Outcome run(Executable& kernel, Device& device);
-  // Whether REF computes the expected values from a list; true if REF cannot run it. `notes` receives REF's notes.
-  bool is_right_in_ref(std::span<const UOp> list, std::string& notes);
-  // Return what the device, or REF, stores for a list that takes `more` arrays than the kernel; nullopt if it refuses
-  // the list or the kernel dies.
-  std::optional<Arrays> stored_by_device(std::span<const UOp> list, const Arrays& more = {});
-  std::optional<Arrays> stored_by_ref(std::span<const UOp> list, const Arrays& more = {});
-  // Whether the device and REF store the same.
+  // Run a list that takes `more` arrays than the kernel.
+  Result<Execution> run_on_device(std::span<const UOp> list, const Arrays& more = {});
+  Result<Execution> run_in_ref(std::span<const UOp> list, const Arrays& more = {});
+  // Whether the device and REF store the same, up to the tolerance between two devices.
   bool is_same_in_ref(std::span<const UOp> list, const Arrays& more = {});
-  // Returns the index of the first element that differs by more than rounding explains.
-  std::optional<int64_t> first_difference(const Array& actual, const Array& expected) const;
+  ToleranceOptions tolerance(const Array& expected) const { return tolerance_for({}, repro_.in.root, expected); }
+  // Compares the results of a run with the expected ones.
+  Outcome compare(const Result<Execution>& done);
 
  private:
   Compilation begin(const std::string& target, const Settings& settings) const;
@@ -89,7 +88,6 @@ class Executor {
   Outcome run_stages(Compilation& c);
   Outcome run_command(UOp root);
   Outcome run_truncated(UOp root);
-  Outcome compare(const Result<Execution>& done);
 
   const FailureRepro& repro_;
   BisectCounts& counts_;

@@ -28,6 +28,13 @@ Executable executable_for_ref(const InputGraph& in) {
 
 }  // namespace
 
+Arrays selected(const Arrays& arrays, const KnownElements& elements) {
+  Arrays out;
+  for (auto& [name, indices] : elements)
+    if (const Array* all = find_array(arrays, name)) out.push_back({name, elements_of(*all, indices)});
+  return out;
+}
+
 std::string FailureRepro::device() const {
   return place.is_ref ? "REF, lowered for " + place.target->name() : place.label;
 }
@@ -46,16 +53,14 @@ Arrays FailureRepro::inputs_for(const Executable& kernel, const Arrays& more) co
   Arrays all;
   if (!more.empty()) all = copy_of(arrays.inputs);
   for (NamedArray& a : copy_of(more)) all.push_back(std::move(a));
-  return std::move(input_arrays(kernel.buffers(), more.empty() ? arrays.inputs : all, "", std::nullopt).value_or_throw());
+  const Arrays& given = more.empty() ? arrays.inputs : all;
+  return std::move(input_arrays(kernel.buffers(), given, "", std::nullopt).value_or_throw());
 }
 
 Arrays FailureRepro::expected_at(const KnownElements& elements) const {
   if (!arrays.known.empty())
     return std::move(values_at(in.root, arrays.inputs, options.variables, elements).value_or_throw());
-  Arrays out;
-  for (auto& [name, indices] : elements)
-    if (const Array* all = find_array(arrays.expected, name)) out.push_back({name, elements_of(*all, indices)});
-  return out;
+  return selected(arrays.expected, elements);
 }
 
 FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOptions& options) {
@@ -107,17 +112,6 @@ FailureRepro with_expected(FailureRepro repro) {
   }
   if (repro.arrays.expected.empty() && repro.kernel_fault.empty())
     throw Failure("nothing can be compared: the kernel stores no array");
-  return repro;
-}
-
-FailureRepro with_arrays(FailureRepro repro, KernelArrays arrays) {
-  repro.is_expected_by_ref = true, repro.is_small = arrays.known.empty();
-  repro.arrays = std::move(arrays);
-  return repro;
-}
-
-FailureRepro with_command(FailureRepro repro, const std::string& command) {
-  repro.command = command;
   return repro;
 }
 

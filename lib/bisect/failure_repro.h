@@ -1,5 +1,5 @@
-// A failing kernel: the graph, the options, the place where it runs, its inputs and the expected results. Immutable once
-// made; an Executor (executor.h) runs it again.
+// A failing kernel: the graph, the options, the place where it runs, its inputs and the expected results. Immutable
+// once made; an Executor (executor.h) runs it again.
 #pragma once
 #include <map>
 #include <optional>
@@ -40,6 +40,9 @@ struct KernelArrays {
   KnownElements known;
 };
 
+// Returns these elements of the arrays. Throws Failure if an array is too small.
+Arrays selected(const Arrays& arrays, const KnownElements& elements);
+
 struct FailureRepro {
   // Both must outlive the repro.
   const Session& session;
@@ -67,11 +70,9 @@ struct FailureRepro {
 // These throw Failure if no verdict is possible: the inputs do not fit, or REF cannot run the graph.
 // Chooses where the kernel runs; the target is set even where REF runs graphs as they stand.
 FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOptions& options);
-// Completes it: makes the inputs and computes the expected results. For a kernel that is too large for REF only a sample
-// of the elements is computed.
+// Completes it: makes the inputs and computes the expected results. For a kernel that is too large for REF only a
+// sample of the elements is computed.
 FailureRepro with_expected(FailureRepro repro);
-FailureRepro with_arrays(FailureRepro repro, KernelArrays arrays);
-FailureRepro with_command(FailureRepro repro, const std::string& command);
 // Returns the same repro with every element expected; nullopt if they were already, or the kernel dies in REF.
 std::optional<FailureRepro> with_all_elements(FailureRepro repro);
 

@@ -17,8 +17,8 @@ class FirstWrongNode {
     constexpr size_t kMostAlone = 60;
     std::vector<size_t> values = observed_.values();
     compare_all(values, kMostArrays);
-    // A stored value is printed on a line of its own, so a node that is wrong within another one's line only shows if it
-    // is stored alone. And if the kernel dies, nothing is known of the values stored with it.
+    // A stored value is printed on a line of its own, so a node that is wrong within another one's line only shows if
+    // it is stored alone. And if the kernel dies, nothing is known of the values stored with it.
     if (suspects_.empty() || has_died_) {
       suspects_.clear();
       if (values.size() > kMostAlone) return {};
@@ -80,21 +80,22 @@ class FirstWrongNode {
 
   void compare(const std::vector<size_t>& nodes) {
     auto list = [&] { return observed_.variant({.watched = nodes, .first_element_only = needs_first_element_}); };
-    auto actual = executor_.stored_by_device(list());
-    if (!actual && !std::exchange(needs_first_element_, true)) actual = executor_.stored_by_device(list());
+    auto actual = executor_.run_on_device(list());
+    if (!actual && !std::exchange(needs_first_element_, true)) actual = executor_.run_on_device(list());
     if (!actual) {
       has_died_ = true;
       if (nodes.size() == 1) suspects_.push_back({nodes[0], observed_.moment(nodes[0], 0)});
       return;
     }
-    auto expected = executor_.stored_by_ref(list());
+    auto expected = executor_.run_in_ref(list());
     if (!expected) return;
     for (size_t node : nodes) {
       std::optional<int64_t> first;
       for (size_t e = 0; e < observed_.arrays_of(node); e++) {
         std::string name = observed_.array_name(node, e);
-        auto wrong = executor_.first_difference(*find_array(*actual, name), *find_array(*expected, name));
-        if (wrong && (!first || *wrong < *first)) first = wrong;
+        const Array& right = *find_array(expected->outputs, name);
+        auto c = compare_arrays(name, *find_array(actual->outputs, name), right, executor_.tolerance(right));
+        if (c && c->first && (!first || c->first->index < *first)) first = c->first->index;
       }
       if (first) suspects_.push_back({node, observed_.moment(node, *first)});
     }
@@ -102,12 +103,12 @@ class FirstWrongNode {
 
   // Whether everything is right, the values of `others` included, once all users read the node's right value.
   bool is_culprit(size_t node, const std::vector<size_t>& others = {}) {
-    auto right = executor_.stored_by_ref(observed_.variant({.watched = {node}}));
+    auto right = executor_.run_in_ref(observed_.variant({.watched = {node}}));
     if (!right) return false;
     Arrays values;
     for (size_t e = 0; e < observed_.arrays_of(node); e++) {
       std::string name = observed_.array_name(node, e);
-      values.push_back({name, find_array(*right, name)->copy()});
+      values.push_back({name, find_array(right->outputs, name)->copy()});
     }
     return executor_.is_same_in_ref(observed_.variant({.watched = others, .replaced = node}), values);
   }

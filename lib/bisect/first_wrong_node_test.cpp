@@ -1,4 +1,5 @@
-// Misprinted nodes are named with their source line, which is found by comparing the sources with and without the fault.
+// Misprinted nodes are named with their source line, which is found by comparing the sources with and without the
+// fault.
 #include "lib/bisect/first_wrong_node.h"
 
 #include <doctest/doctest.h>
@@ -71,8 +72,8 @@ struct Tally {
   size_t wrong = 0, named = 0;
 };
 
-// Seeds a fault in nodes of that op: the first three and every twelfth. Each failure must be attributed to the node, in a
-// line that the fault changed, or to no node.
+// Seeds a fault in nodes of that op: the first three and every twelfth. Each failure must be attributed to the node, in
+// a line that the fault changed, or to no node.
 Tally bisect_all(const char* text, const std::string& renderer, const std::string& op) {
   Tally out;
   Linear right = linear(text, "CPU:" + renderer);

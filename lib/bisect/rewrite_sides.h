@@ -11,8 +11,8 @@
 namespace tgc {
 
 // Compares the sides of the applications of `c`, all in the list or those that `wanted` selects, in their order. The
-// arrays and variables are those of the failing run. `seed` chooses the points. Rewrites made for the comparison are not
-// observed, and no seeded fault applies to them.
+// arrays and variables are those of the failing run. `seed` chooses the points. Rewrites made for the comparison are
+// not observed, and no seeded fault applies to them.
 Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const Application> list,
                                                       const Arrays& arrays, const VariableValues& variables,
                                                       const std::function<bool(const Application&)>& wanted = {},

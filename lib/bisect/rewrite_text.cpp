@@ -84,7 +84,8 @@ std::string shape_difference(const Application& a) {
   const UOp before = a.substitution_target && !(a.substitution_target == a.after) ? a.substitution_target : a.before;
   if (before.dtype() == a.after.dtype())
     return "a part of the result has another number of elements than before";
-  return "the result has dtype " + std::string(a.after.dtype().repr()) + ", before " + std::string(before.dtype().repr());
+  return "the result has dtype " + std::string(a.after.dtype().repr()) + ", before " +
+         std::string(before.dtype().repr());
 }
 
 }  // namespace tgc

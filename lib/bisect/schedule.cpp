@@ -1,10 +1,11 @@
-#include "lib/bisect/schedule.h"
-
+// Strategy: find the rewrite of the tensor stages because of which a schedule is wrong, though each of its kernels is
+// compiled correctly.
 #include <algorithm>
 
 #include "lib/bisect/failing_kernel.h"
 #include "lib/bisect/rewrite_sides.h"
 #include "lib/bisect/rewrite_text.h"
+#include "lib/bisect/strategies.h"
 #include "lib/support/clocks.h"
 #include "lib/trace/applications.h"
 #include "lib/validate/isolated_expr.h"
@@ -25,13 +26,12 @@ struct Suspect {
   const Rule* rule;
   int points = 0;                      // where its sides differ; 0: too few to tell
   bool nested_differs_as_much = false;
-  std::vector<uint64_t> nested = {};   // numbers of the nested applications that differ
+  std::vector<size_t> nested = {};     // indices of the nested applications that differ
+  Verdict named = {};                  // with stage, rule and sides, if the sides differ
 };
 
-// Thrown to end a run once the schedule is made: no kernel has to run.
-[[noreturn]] void stop_before_kernels() { throw Failure("the schedule is made"); }
-
-// Compares the sides of all applications while the schedule is made. Suppresses the one of number `left_out` (0: none).
+// Compares the sides of all applications when the schedule is made, and ends the run: no kernel has to run. Suppresses
+// the application of number `left_out` (0: none).
 class SidesWatcher : public ApplicationLog {
  public:
   explicit SidesWatcher(uint64_t left_out = 0) : left_out_(left_out) {}
@@ -46,7 +46,7 @@ class SidesWatcher : public ApplicationLog {
       if ((*sides)[i].differs_at_one_in(4)) add_difference(i, (*sides)[i].points);
       compared += (*sides)[i].kind != EquivalenceResult::Kind::Open;
     }
-    stop_before_kernels();
+    throw Failure("the schedule is made");
   }
 
  protected:
@@ -56,30 +56,14 @@ class SidesWatcher : public ApplicationLog {
   void add_difference(size_t i, int points) {
     Suspect& a = applications[i];
     a.points = points;
-    for (const Suspect& nested : std::span(applications).subspan(0, i).subspan(first_part_of(list(), i))) {
-      if (nested.points) a.nested.push_back(nested.number);
-      a.nested_differs_as_much |= nested.points >= points;
+    name_rewrite(list()[i], a.named);
+    for (size_t k = first_part_of(list(), i); k < i; k++) {
+      if (applications[k].points) a.nested.push_back(k);
+      a.nested_differs_as_much |= applications[k].points >= points;
     }
   }
 
   const uint64_t left_out_;
-};
-
-// Names one application in a verdict while the schedule is made.
-class NameWatcher : public ApplicationLog {
- public:
-  NameWatcher(uint64_t number, Verdict& verdict) : number_(number), verdict_(verdict) {}
-
-  void end(Compilation& c) override {
-    ApplicationLog::end(c);
-    auto it = std::ranges::find(list(), number_, &Application::number);
-    if (it != list().end()) name_rewrite(*it, verdict_);
-    stop_before_kernels();
-  }
-
- private:
-  uint64_t number_;
-  Verdict& verdict_;
 };
 
 bool failed(const ModelReport& m) { return !m.error.empty() || m.result() == RunReport::Result::Failed; }
@@ -103,8 +87,9 @@ class ScheduleBisection {
       out_.detail += "; the schedule was not checked: without fusion, kernel " + wrong + " is wrong itself";
       return out_;
     }
-    out_.detail += "; the results are right without fusion (" + std::to_string(unfused_.ran.kernels) + " kernels in place of " +
-                   std::to_string(model.ran.kernels) + "): " + difference.substr(0, difference.find('\n'));
+    out_.detail += "; the results are right without fusion (" + std::to_string(unfused_.ran.kernels) +
+                   " kernels in place of " + std::to_string(model.ran.kernels) +
+                   "): " + difference.substr(0, difference.find('\n'));
     out_.kind = Kind::Schedule;
     (void)find_rewrite(true);
     return out_;
@@ -213,40 +198,42 @@ class ScheduleBisection {
     return is_right_without([=](uint64_t n, const Hit&, UOp) { return n == number; });
   }
 
-  void name(uint64_t number, bool confirmed) {
-    NameWatcher watcher(number, out_);
-    (void)repro_.run(watched(&watcher));
-    out_.confirmed = confirmed;
-    if (!confirmed) out_.proof = "no other rewrite has sides that differ so, but no run without it is right";
+  void name(const Suspect& culprit, bool confirmed) {
+    Verdict named = culprit.named;
+    named.kind = out_.kind, named.detail = out_.detail, named.confirmed = confirmed;
+    if (!confirmed) named.proof = "no other rewrite has sides that differ so, but no run without it is right";
+    out_ = std::move(named);
   }
 
-  bool name_suspect(std::vector<Suspect> suspects) {
+  bool name_suspect(const std::vector<Suspect>& applications) {
+    std::vector<Suspect> suspects = applications;
     std::erase_if(suspects, [](const Suspect& s) { return s.points == 0; });
     std::ranges::stable_sort(suspects, std::greater(), &Suspect::points);  // rules may hold only in their context
     suspects.resize(std::min(suspects.size(), kMostSuspects));
     auto it = std::ranges::find_if(suspects, [&](const Suspect& s) { return is_right_without(s.number); });
     if (it != suspects.end()) {
-      const uint64_t number = narrowed(*it);
-      return name(number, number == it->number || is_right_without(number)), true;
+      const Suspect& culprit = narrowed(*it, applications);
+      return name(culprit, culprit.number == it->number || is_right_without(culprit.number)), true;
     }
     constexpr int kAll = ExprIsolator::kPoints;
     std::erase_if(suspects, [](const Suspect& s) { return s.nested_differs_as_much; });
     const bool is_alone = suspects.size() == 1 ||
                           (suspects.size() > 1 && suspects[0].points == kAll && suspects[1].points < kAll);
-    return is_alone && (name(narrowed(suspects[0]), false), true);
+    return is_alone && (name(narrowed(suspects[0], applications), false), true);
   }
 
-  // Returns the number of the nested application without which the sides of `whole` are equal; else that of `whole`.
-  uint64_t narrowed(const Suspect& whole) {
+  // Returns the nested application without which the sides of `whole` are equal; else `whole`.
+  const Suspect& narrowed(const Suspect& whole, const std::vector<Suspect>& applications) {
     for (size_t i = 0; i < std::min(whole.nested.size(), kMostSuspects); i++) {
-      SidesWatcher sides(whole.nested[i]);
+      const Suspect& nested = applications[whole.nested[i]];
+      SidesWatcher sides(nested.number);
       (void)repro_.run(watched(&sides));
       bool differs = std::ranges::any_of(sides.applications, [&](const Suspect& s) {
         return s.points && s.stage == whole.stage && s.rule == whole.rule && s.in_stage == whole.in_stage;
       });
-      if (!differs) return whole.nested[i];
+      if (!differs) return nested;
     }
-    return whole.number;
+    return whole;
   }
 
   void suppress_rules(const std::vector<Suspect>& applications) {

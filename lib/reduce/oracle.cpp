@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "lib/bisect/divergence.h"
+#include "lib/bisect/strategies.h"
 #include "lib/compile/process.h"
 #include "lib/execute/placement.h"
 #include "lib/run/repro_bundle.h"

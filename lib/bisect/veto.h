@@ -1,5 +1,5 @@
-// Proves that a rewrite is the culprit: the kernel passes without it (a veto), or the graph is right in REF before it and
-// wrong after it.
+// Proves that a rewrite is the culprit: the kernel passes without it (a veto), or the graph is right in REF before it
+// and wrong after it.
 #pragma once
 #include <optional>
 #include <set>
