@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "lib/bisect/first_wrong_node.h"
-#include "lib/bisect/rewrite_text.h"
-#include "lib/bisect/scalarize.h"
+#include "lib/bisect/list_variants.h"
+#include "lib/bisect/rewrite_sides.h"
 #include "lib/bisect/strategies.h"
 #include "lib/compile/compile.h"
 #include "lib/runtime/compile_source.h"

@@ -154,21 +154,22 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
   report.device = model.device, report.counts.runs = finder.compared();
   options.device = model.device_option;
   report.repro_command = bisect_command(options, options_again(session, options, whole, Placement()));
-  if (!finder.found() && !model.error.empty()) (void)finder.take_unfinished();
-  if (!finder.found()) {
+  if (!finder.found() && !model.error.empty()) finder.take_unfinished();
+  FailingKernel* kernel = finder.found();
+  if (!kernel) {
     outcome.kernels = finder.compared(), outcome.kernel_fault = finder.kernel_fault();
     auto verdict = check_schedule(repro, outcome, report.counts);
     if (!verdict) throw Failure(model.error);
     report.verdict = std::move(*verdict);
     return;
   }
-  options.variables = finder.variables();
+  options.variables = kernel->variables;
   options.arrays = options.expect = options.reference = "";
-  FailureRepro failing = begin_repro(session, finder.kernel(), options);
-  failing.arrays = finder.take_arrays();
+  FailureRepro failing = begin_repro(session, kernel->graph, options);
+  failing.arrays = std::move(kernel->arrays);
   failing.is_expected_by_ref = true, failing.is_small = failing.arrays.known.empty();
   report.device = failing.device();
-  report.kernel += ", kernel " + std::to_string(finder.number()) + " (" + finder.kernel().info.name + ")";
+  report.kernel += ", kernel " + std::to_string(kernel->number) + " (" + kernel->graph.info.name + ")";
   bisect_kernel(failing, false, report);
 }
 

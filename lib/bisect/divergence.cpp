@@ -3,7 +3,7 @@
 #include <set>
 #include <unordered_set>
 
-#include "lib/bisect/rewrite_text.h"
+#include "lib/bisect/rewrite_sides.h"
 #include "lib/bisect/strategies.h"
 #include "lib/compilation/scoped_watch.h"
 #include "lib/diff/run_diff.h"

@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "lib/bisect/veto.h"
-#include "lib/bisect/rewrite_text.h"
+#include "lib/bisect/rewrite_sides.h"
 #include "lib/bisect/strategies.h"
 
 namespace tgc {

@@ -1,6 +1,6 @@
 // Strategy: evaluate both sides of every rewrite in REF, and prove that one whose sides differ is the culprit.
 #include "lib/bisect/veto.h"
-#include "lib/bisect/rewrite_text.h"
+#include "lib/bisect/rewrite_sides.h"
 #include "lib/bisect/strategies.h"
 
 namespace tgc {

@@ -16,10 +16,9 @@ constexpr double kWork = 2e7, kRepeatedWork = 1e6;
 
 void FailingKernelFinder::keep(const KernelStep& step) {
   std::string name = step.name.empty() ? "not compiled" : ansistrip(step.name);
-  kernel_.emplace(InputGraph{.graph = std::make_unique<Graph>(step.ast.graph().settings()), .info = {.name = name}});
-  kernel_->root = copy_into(*kernel_->graph, step.ast);
-  arrays_ = {copy_of(step.before), {}, {}};
-  variables_ = step.variables, number_ = step.number;
+  InputGraph in{.graph = std::make_unique<Graph>(step.ast.graph().settings()), .info = {.name = name}};
+  in.root = copy_into(*in.graph, step.ast);
+  kernel_.emplace(FailingKernel{std::move(in), {copy_of(step.before), {}, {}}, step.variables, step.number});
 }
 
 void FailingKernelFinder::begin_kernel(const KernelStep& step) {
@@ -57,19 +56,19 @@ void FailingKernelFinder::end_kernel(const KernelStep& step) {
     return;
   }
   keep(step);
-  arrays_.expected = std::move(sample.values), arrays_.known = std::move(sample.places);
+  kernel_->arrays.expected = std::move(sample.values), kernel_->arrays.known = std::move(sample.places);
   found_ = true;
   throw Failure("a failing kernel was found");
 }
 
-bool FailingKernelFinder::take_unfinished() {
-  if (!is_running_) return false;
+void FailingKernelFinder::take_unfinished() {
+  if (!is_running_) return;
+  FailingKernel& k = *kernel_;
   Sample sample;
-  KernelStep step{kernel_->info.name, number_, kernel_->root, variables_, copy_of(arrays_.inputs), {}};
+  KernelStep step{k.graph.info.name, k.number, k.graph.root, k.variables, copy_of(k.arrays.inputs), {}};
   auto done = catch_failures([&] { return expect(step, sample); });  // throws if REF cannot run it
-  if (!done || !*done) return false;
-  arrays_.expected = std::move(sample.values), arrays_.known = std::move(sample.places);
-  return found_ = true;
+  found_ = done && *done;
+  if (found_) k.arrays.expected = std::move(sample.values), k.arrays.known = std::move(sample.places);
 }
 
 }  // namespace tgc

@@ -8,6 +8,13 @@
 
 namespace tgc {
 
+struct FailingKernel {
+  InputGraph graph;
+  KernelArrays arrays;
+  VariableValues variables;
+  size_t number;  // in the schedule
+};
+
 // Observes a run of many kernels and keeps the first one that computes something else from its arrays than its AST does
 // in REF. Large kernels are compared at a sample of elements (lib/validate/reference_sample.h).
 class FailingKernelFinder {
@@ -17,19 +24,13 @@ class FailingKernelFinder {
   void begin_kernel(const KernelStep& step);
   // Throws Failure once a failing kernel is found, to end the run.
   void end_kernel(const KernelStep& step);
-  // After a run that ended early: takes the kernel that had begun as the failing one. Returns whether there is one.
-  bool take_unfinished();
+  // After a run that ended early: takes the kernel that had begun as the failing one, if REF can run its AST.
+  void take_unfinished();
 
-  bool found() const { return found_; }
+  FailingKernel* found() { return found_ ? &*kernel_ : nullptr; }
   // How a kernel's own AST is wrong, if REF finds that it accesses memory out of bounds; else "".
   const std::string& kernel_fault() const { return kernel_fault_; }
   size_t compared() const { return compared_; }
-  // The failing kernel.
-  InputGraph& kernel() { return *kernel_; }
-  const KernelArrays& arrays() const { return arrays_; }
-  KernelArrays take_arrays() { return std::move(arrays_); }
-  const VariableValues& variables() const { return variables_; }
-  size_t number() const { return number_; }
 
  private:
   void keep(const KernelStep& step);
@@ -38,11 +39,9 @@ class FailingKernelFinder {
   const Session& session_;
   std::unordered_set<UOp> right_;  // ASTs that were compared and right
   bool found_ = false, is_running_ = false;
+  std::optional<FailingKernel> kernel_;  // running, or failing
   std::string kernel_fault_;
-  std::optional<InputGraph> kernel_;  // running, or failing
-  KernelArrays arrays_;
-  VariableValues variables_;
-  size_t compared_ = 0, number_ = 0;
+  size_t compared_ = 0;
 };
 
 }  // namespace tgc

@@ -1,8 +1,8 @@
-#include "lib/bisect/first_wrong_node.h"
-
+// Finds the first misprinted node of a linear list.
 #include <algorithm>
 
-#include "lib/bisect/observed_list.h"
+#include "lib/bisect/list_variants.h"
+#include "lib/bisect/strategies.h"
 
 namespace tgc {
 namespace {

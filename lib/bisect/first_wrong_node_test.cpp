@@ -1,13 +1,11 @@
 // Misprinted nodes are named with their source line, which is found by comparing the sources with and without the
 // fault.
-#include "lib/bisect/first_wrong_node.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 #include "lib/bisect/bisect.h"
-#include "lib/bisect/rewrite_text.h"
+#include "lib/bisect/rewrite_sides.h"
 #include "lib/compilation/compilation.h"
 #include "lib/driver/compile_copy.h"
 #include "lib/driver/source.h"

@@ -1,4 +1,4 @@
-#include "lib/bisect/observed_list.h"
+#include "lib/bisect/list_variants.h"
 
 #include <algorithm>
 #include <map>

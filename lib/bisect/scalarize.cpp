@@ -1,4 +1,4 @@
-#include "lib/bisect/scalarize.h"
+#include "lib/bisect/list_variants.h"
 
 #include <algorithm>
 #include <bit>

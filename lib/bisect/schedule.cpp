@@ -4,7 +4,6 @@
 
 #include "lib/bisect/failing_kernel.h"
 #include "lib/bisect/rewrite_sides.h"
-#include "lib/bisect/rewrite_text.h"
 #include "lib/bisect/strategies.h"
 #include "lib/support/clocks.h"
 #include "lib/trace/applications.h"
@@ -166,7 +165,7 @@ class ScheduleBisection {
     RunOptions watched = options;
     watched.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
     ModelReport model = repro_.run(watched);
-    if (finder.found()) return finder.kernel().info.name;
+    if (FailingKernel* kernel = finder.found()) return kernel->graph.info.name;
     return finder.kernel_fault().empty() ? model.error : finder.kernel_fault();
   }
 

@@ -58,9 +58,14 @@ std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executo
 //   compiler  right without LLVM's optional passes: a binary search names the first pass with which it fails; or right
 //             if the other compiler compiles the same source
 //   renderer  wrong with every compiler, and right with the other renderer, or if vectors are loaded and stored element
-//             by element (scalarize.h); the misprinted node is named if it is found (first_wrong_node.h)
+//             by element (list_variants.h); the misprinted node is named if it is found
 //   device    neither
 std::optional<Verdict> bisect_backend(const FailureRepro& repro, Executor& executor);
+// first_wrong_node.cpp: finds the first misprinted node of a list that is right in REF and wrong on the device.
+// Runs the list with every value stored to an array of its own (list_variants.h), on the device and in REF. The first
+// value in time that differs is the suspect. It is the culprit if the device computes what REF does once all users of
+// the node read its right value from an array. Returns the empty UOp if no node is proven to be the culprit.
+UOp first_wrong_node(Executor& executor, std::span<const UOp> list);
 
 // ---- strategies with inputs of their own
 

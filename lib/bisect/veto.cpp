@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "lib/bisect/rewrite_sides.h"
-#include "lib/bisect/rewrite_text.h"
 #include "lib/bisect/strategies.h"
 #include "lib/compilation/scoped_watch.h"
 #include "lib/trace/trace.h"

@@ -1,5 +1,4 @@
-// Makes variants of a linear list that also store what its nodes compute, each to an array of its own with one element
-// per iteration of the enclosing loops. So addresses and conditions, which are never in memory, can be compared, too.
+// Variants of a linear list, which show what the renderer misprints.
 #pragma once
 #include <span>
 #include <string>
@@ -9,6 +8,8 @@
 
 namespace tgc {
 
+// Makes variants of a linear list that also store what its nodes compute, each to an array of its own with one element
+// per iteration of the enclosing loops. So addresses and conditions, which are never in memory, can be compared, too.
 class ObservedList {
  public:
   static constexpr int64_t kMostIterations = 4096;  // of the loops around a node; longer loops are shortened
@@ -51,5 +52,17 @@ class ObservedList {
   std::vector<int64_t> numbers_;             // number of each node's first array
   bool is_short_ = true;
 };
+
+// ---- scalar accesses: if they make a wrong kernel right, the renderer misprints a vector access
+
+// Whether a node loads or stores a vector at a plain INDEX.
+bool is_vector_access(UOp u);
+
+// Whether the access breaks an assumption of C or LLVM IR: that a vector is aligned to its size, or that a vector of
+// three elements has the size of four.
+bool is_misaligned_vector(UOp access);
+
+// Returns the list with each vector access of these ops as scalar loads or stores of its elements.
+std::vector<UOp> scalarize(std::span<const UOp> list, OpSet ops);
 
 }  // namespace tgc
