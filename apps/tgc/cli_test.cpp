@@ -422,7 +422,7 @@ TEST_CASE("cli: dump of a tensor graph: its stages, its schedule, the stages of 
   CHECK(run_tgc("dump " + file + " --stage=earliest -o " + later).code == 0);
   CHECK(run_tgc("dump " + later + " --from=earliest --stage=rangeify").out ==
         run_tgc("dump " + file + " --stage=rangeify").out);
-  trouble("dump " + later + " --from=earliest --stage=schedule", "needs what all stages note");
+  trouble("dump " + later + " --from=earliest --stage=schedule", "needs data of all stages");
   trouble("dump " + put("bad.uop", "c1 = UOp.new_buffer('CPU', 4, dtypes.float, 1)\nast = c1.rtag(1).sink()\n") +
               " --stage=schedule",
           "not a well-formed tensor graph");

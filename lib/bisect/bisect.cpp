@@ -111,7 +111,7 @@ void bisect_divergence(const Session& session, InputGraph& in, const RunOptions&
     in.info.target = session.target_for(in);
     if (!session.over.opts.empty())
       in.root = with_opts(in.root, read_opts(*in.graph, session.over.opts, "--opts").value_or_throw());
-    Tinygrad tinygrad(session, plan.tinygrad);
+    TinygradProcess tinygrad(plan.tinygrad, session.stop());
     verdict = find_divergence(session, in, tinygrad, "");
     report.device = in.info.target;
     more_options += " --tinygrad=" + shell_word(plan.tinygrad);

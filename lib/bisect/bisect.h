@@ -27,7 +27,7 @@ struct BisectReport {
 // Options of a bisection.
 struct BisectPlan {
   std::string against;   // an INPUT of golden records: find the first rewrite that differs from tinygrad's
-  std::string tinygrad;  // the same for a live tinygrad: a Python or a command (lib/replay/live_tinygrad.h)
+  std::string tinygrad;  // the same for a live tinygrad: a Python or a command (lib/live/tinygrad_process.h)
   // replaces running and comparing: a shell command, where {} stands for a file with a graph; it exits with 0 if that
   // graph shows the failure
   std::string command;

@@ -6,11 +6,13 @@
 #include "lib/bisect/rewrite_sides.h"
 #include "lib/bisect/strategies.h"
 #include "lib/compilation/scoped_watch.h"
+#include "lib/compilation/tinygrad_question.h"
 #include "lib/diff/run_diff.h"
 #include "lib/driver/compile_copy.h"
 #include "lib/rewrite/fault.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/recorded_rewrites.h"
+#include "lib/text/recorded_stages.h"
 #include "lib/trace/applications.h"
 #include "lib/trace/trace.h"
 #include "lib/uop/copy.h"
@@ -44,15 +46,15 @@ class Divergence {
 
   std::optional<Verdict> find(const GoldenRecord& record) {
     record_ = &record;
+    const RecordedStages stages(record);
     if (in_.text != record.ast && pyrender(in_.root).value_or_throw() != record.ast)
       return divergence_at("ast");
     for (const StageRun& run : log_.stages()) {
-      const std::string* theirs = text_of(run.row->name);
-      if (!theirs) continue;
-      if (!run.row->is_graph_stage()) continue;
+      const RecordedStage* theirs = stages.find(run.row->name);
+      if (!theirs || !theirs->text || !run.row->is_graph_stage()) continue;
       std::string ours = text_after(run);
-      if (ours == *theirs) continue;
-      if (run.result) name_culprit(run, ours, *theirs);
+      if (ours == *theirs->text) continue;
+      if (run.result) name_culprit(run, ours, std::string(*theirs->text));
       return divergence_at(std::string(run.row->name));
     }
     return find_after_stages();
@@ -65,16 +67,6 @@ class Divergence {
   }
 
   Compilation begin() const { return compile_copy(session_, in_, target_, in_.graph->settings()); }
-
-  // The record's graph after a stage; null if the record does not have it.
-  const std::string* text_of(std::string_view stage) const {
-    const std::string* text = &record_->ast;
-    for (const GoldenStage& s : record_->stages) {
-      if (!s.same) text = s.ir ? &*s.ir : nullptr;
-      if (s.name == stage) return text;
-    }
-    return nullptr;
-  }
 
   // Compares the linear list and the source.
   std::optional<Verdict> find_after_stages() {
@@ -193,13 +185,13 @@ std::optional<Verdict> find_divergence(const Session& session, const InputGraph&
   return Divergence(session, in, record.target).find(record);
 }
 
-std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, Tinygrad& tinygrad,
+std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, TinygradProcess& tinygrad,
                                        const std::string& stage) {
-  Tinygrad::Stops stops;
-  if (const StageRow* row = find_row(stage); row && row->kernel) stops.until = stage;
+  CompileQuestion question = question_about(in);
+  if (const StageRow* row = find_row(stage); row && row->kernel) question.until = stage;
   Divergence divergence(session, in, in.info.target);
-  stops.texts = divergence.texts();
-  const GoldenRecord theirs = std::move(tinygrad.record_of(in, stops).value_or_throw());
+  question.texts = divergence.texts();
+  const GoldenRecord theirs = std::move(tinygrad.ask(question).value_or_throw());
   if (auto verdict = divergence.find(theirs)) return verdict;
   if (theirs.error && !divergence.is_refused()) throw Failure("tinygrad refuses it: " + *theirs.error);
   if (!theirs.error) return std::nullopt;

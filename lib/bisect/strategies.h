@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "lib/bisect/executor.h"
-#include "lib/replay/live_tinygrad.h"
+#include "lib/live/tinygrad_process.h"
 #include "lib/run/run_model.h"
 
 namespace tgc {
@@ -78,7 +78,7 @@ std::optional<Verdict> find_divergence(const Session& session, const InputGraph&
 
 // The same for what a live tinygrad makes of the kernel, with its rewrites, up to `stage` (empty: all stages). `in`
 // names its target. Throws Failure if tinygrad does not answer, or refuses a kernel that tgc accepts.
-std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, Tinygrad& tinygrad,
+std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, TinygradProcess& tinygrad,
                                        const std::string& stage);
 
 // A failing model or tensor graph. Runs all of it with other options.

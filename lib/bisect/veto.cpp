@@ -81,7 +81,7 @@ Outcome RewriteProver::run_after(const TopRewrite& r, size_t count) {
     const Application& a = watched_.log.list()[r.applications[i]];
     first.emplace_back(a.before, a.after);
   }
-  auto graph = catch_failures([&] { return replayed(r.input, r.bottom_up, first, r.gates); });
+  auto graph = catch_failures([&] { return apply_rewrites(r.input, r.bottom_up, first, r.gates); });
   return graph ? executor_.run_watched_graph(*graph) : refused(graph.diag());
 }
 

@@ -1,5 +1,5 @@
-// Target: the capabilities of a device and renderer as data (attributes of tinygrad's Renderer classes, renderer/*.py).
-// Passes and renderers read it.
+// Target: the capabilities of a device and its renderer as data (attributes of tinygrad's Renderer classes,
+// renderer/*.py). Passes and renderers read a Target.
 #pragma once
 #include <array>
 #include <optional>
@@ -14,15 +14,10 @@
 
 namespace tgc {
 
-// The supported renderer classes of tinygrad. X(enumerator, renderer name in a target's text)
-#define TGC_RENDERERS(X)                                                                                          \
-  X(Clang, "CLANG")                                                                                               \
-  X(LLVM, "LLVM") X(OpenCL, "CL") X(Intel, "INTEL") X(Metal, "METAL") X(CUDA, "CUDA") X(PTX, "PTX") X(HIP, "HIP") \
-      X(WGSL, "WGSL")
+// tinygrad's renderer classes that tgc reproduces; renderers.def is the table of them.
 enum class RendererKind : uint8_t {
-#define X(id, name) id,
-  TGC_RENDERERS(X)
-#undef X
+#define TGC_RENDERER(id, name, printer) id,
+#include "lib/target/renderers.def"
 };
 
 struct TensorCore;  // tensor_core.h
@@ -30,23 +25,33 @@ struct TensorCore;  // tensor_core.h
 struct Target {
   std::string device;    // "CPU", "CUDA", "NV", "METAL", "CL", "QCOM", "AMD", "HIP", "WEBGPU"
   RendererKind renderer = RendererKind::Clang;
-  std::string arch;      // "sm_80", "gfx1100"; empty if the renderer has no archs
+  std::string arch;      // such as "sm_80", "gfx1100"; empty if the renderer has no archs
 
   bool supports_float4 = true;
   bool has_local = true;
   bool has_shared = true;
   bool has_threads = false;
-  // maximum launch dimensions in (x, y, z) order: work groups, and threads per work group; nullopt: no limit
+  // maximum launch dimensions (x, y, z): number of work groups; threads per work group. nullopt: no limit
   std::optional<std::array<int64_t, 3>> global_max = {{0x8FFFFFFF, 0x8FFFFFFF, 0x8FFFFFFF}};
   std::optional<std::array<int64_t, 3>> local_max = {{0x8FFFFFFF, 0x8FFFFFFF, 0x8FFFFFFF}};
   int64_t shared_max = 32768;  // bytes of local memory
   std::span<const TensorCore> tensor_cores;
   OpSet code_for_op;           // the ops that the renderer can emit; the late rewrites replace all others
 
-  std::string name() const;    // "CUDA:CUDA:sm_80"
+  std::string name() const;    // returns "CUDA:CUDA:sm_80"
 };
 
-std::string_view name_of(RendererKind kind);  // "CLANG"
+std::string_view name_of(RendererKind kind);         // "CLANG"
+std::span<const std::string_view> renderer_names();  // names of all renderers, indexed by RendererKind
+
+// A renderer class of tinygrad, and a device that uses it. Several devices may use the same class.
+struct RendererClass {
+  std::string_view name;  // "ClangRenderer"
+  std::string_view device;
+  RendererKind renderer;
+};
+// Returns the class of each device and renderer, in the order of renderers.def.
+std::span<const RendererClass> renderer_classes();
 
 // Parses "DEVICE[:RENDERER[:ARCH]]". Missing parts take the device's default. CPU_COUNT, THREADS and AMX of `settings`
 // change CPU targets. Returns an error that lists the known names if a part is unknown.
@@ -55,7 +60,7 @@ Result<Target> parse_target(std::string_view text, const Settings& settings);
 // Returns the full names of all targets, for listings and error messages.
 std::span<const std::string_view> known_targets();
 
-// Returns true if the target has `dtype` (device.py:is_dtype_supported on a desktop machine outside CI).
+// Returns true if the target supports `dtype` (device.py:is_dtype_supported on a desktop machine outside CI).
 bool is_dtype_supported(DType dtype, const Target& target);
 
 }  // namespace tgc

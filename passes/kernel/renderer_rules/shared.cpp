@@ -25,11 +25,11 @@ UOp alu_as_float(UOp alu) {
 
 const RuleSet& extra_pm() {
   static const RuleSet set("extra_pm", {
-      // op on vectors of bools -> element by element
+      // an op on vectors of bools -> a vector of the op on each element
       rule("scalar-bools", node(ops::Elementwise | OpSet{Op::INDEX}).of(kBool).as(alu_node), with<no_vectorized_alu>(alu_node)),
-      // a cast of a vector of bools -> element by element
+      // a cast of a vector of bools -> a vector of the cast of each element
       rule("scalar-cast-of-bool", node(Op::CAST, anything().of(kBool)).as(alu_node), with<no_vectorized_alu>(alu_node)),
-      // where on vectors -> element by element
+      // a WHERE on vectors -> a vector of a WHERE on each element
       rule("scalar-where", node(Op::WHERE).as(alu_node), with<no_vectorized_alu>(alu_node)),
   });
   return set;
@@ -37,7 +37,7 @@ const RuleSet& extra_pm() {
 
 std::vector<Rule> non_native_float_rules(DTypeSet dts, bool casting) {
   std::vector<Rule> rules{
-      // b ? x : y -> narrow(b ? float(x) : float(y))
+      // b ? x : y -> narrow(b ? float(x) : float(y)), for a narrow float dtype
       rule("where-as-float", node(Op::WHERE, b, x.of(dts), y.of(dts)),
            with(b, x, y,
                 [](UOp b, UOp x, UOp y) {
@@ -45,7 +45,7 @@ std::vector<Rule> non_native_float_rules(DTypeSet dts, bool casting) {
                       .node(Op::WHERE, dtypes::float32, {b, x.cast(dtypes::float32), y.cast(dtypes::float32)})
                       .cast(x.dtype());
                 })),
-      // op(x, ...) -> narrow(op(float(x), ...))
+      // op(x, ...) -> narrow(op(float(x), ...)), for a narrow float dtype
       rule("alu-as-float", node(ops::ALU).of(dts).as(x), with<alu_as_float>(x)),
       // x < y -> float(x) < float(y)
       rule("compare-as-float", node(ops::ALU, x.of(dts), y.of(dts)).of(kBool).as(alu_node),
@@ -72,7 +72,7 @@ UOp cast_float_to_bf16(UOp x) {
     throw Failure("a cast to bfloat16 by bits takes float, not " + std::string(x.dtype().repr()));
   UOp bits = x.bitcast(dtypes::uint32);
   UOp rounded = bits + ((bits >> Const(16)) & Const(1)) + Const(0x7fff);
-  // infinity stays infinity; for a NaN, set a bit in the upper half so that it stays a NaN
+  // infinity keeps its bits; a NaN gets a bit in the upper half, so that it is still a NaN without the lower half
   UOp special = (bits & Const(0xffff)).ne(0).where(bits | Const(0x10000), bits);
   UOp out = (-bits & Const(0x7f800000)).ne(0).where(rounded, special);
   return (out >> Const(16)).cast(dtypes::uint16).bitcast(dtypes::bfloat16);
@@ -94,18 +94,31 @@ UOp wmma_with_operands(UOp wmma, UOp a, UOp b) {
   return wmma.graph().node(Op::WMMA, wmma.dtype(), {a, b, wmma.src(2)}, wmma.arg());
 }
 
+namespace {
+
+// Calls the function in a row of renderers.def, which may take the target as its argument.
+template <class Function>
+const RuleSet& rules_by(Function function, const Target& target) {
+  if constexpr (std::is_invocable_v<Function, const Target&>) return function(target);
+  else return function();
+}
+
+struct Row {
+  std::string_view device;
+  RendererKind renderer;
+  const RuleSet& (*rules)(const Target&);
+};
+constexpr Row kRows[] = {
+#define TGC_TARGET(device, renderer, arch, ops, limits, rules, class_name) \
+  {device, RendererKind::renderer, [](const Target& t) -> const RuleSet& { return rules_by(rules, t); }},
+#include "lib/target/renderers.def"
+};
+
+}  // namespace
+
 const RuleSet& extra_matcher(const Target& target) {
-  switch (target.renderer) {
-    case RendererKind::Clang: return clang_rules();
-    case RendererKind::LLVM: return target.device == "AMD" ? amd_llvm_rules(target) : llvm_rules();
-    case RendererKind::OpenCL:
-    case RendererKind::Intel: return opencl_rules();
-    case RendererKind::Metal: return metal_rules();
-    case RendererKind::CUDA: return cuda_rules();
-    case RendererKind::PTX: return ptx_rules();
-    case RendererKind::HIP: return hip_rules();
-    case RendererKind::WGSL: return wgsl_rules();
-  }
+  for (const Row& row : kRows)
+    if (row.renderer == target.renderer && row.device == target.device) return row.rules(target);
   TGC_CHECK(false, "no rules for the renderer of " + target.name());
   __builtin_unreachable();
 }
