@@ -72,8 +72,8 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
     INFO(report.error);
     INFO(report.bundle);
     REQUIRE(report.error == "");
-    CHECK(report.verdict.after <= report.verdict.before);
-    CHECK(report.verdict.after <= 12);
+    CHECK(report.after <= report.before);
+    CHECK(report.after <= 12);
     CHECK(report.calls <= 12);  // the rest is proven by glances
     CHECK(report.glances > 0);
     InputGraph reduced = loaded(InputKind::Repro, report.bundle);
@@ -94,7 +94,7 @@ TEST_CASE("reduce: threads share no graph, so that many of them find the same") 
     ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Script, "grep -q REDUCE {}"});
     REQUIRE(report.error == "");
     if (!alone) alone = report.bundle;
-    CHECK(report.verdict.after <= 7);  // it is a REDUCE of a constant over no loop that is stored
+    CHECK(report.after <= 7);  // it is a REDUCE of a constant over no loop that is stored
     CHECK(loaded(InputKind::Repro, report.bundle).graph->size() == loaded(InputKind::Repro, *alone).graph->size());
   }
 }
@@ -197,7 +197,7 @@ TEST_CASE("reduce: where an access is out of bounds, two tries lead to it") {
   InputGraph in = loaded(InputKind::Pyrender, half);
   ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Crash, ""});
   CHECK(report.error == "");
-  CHECK(report.verdict.after <= 8);
+  CHECK(report.after <= 8);
   CHECK(report.calls <= 2);
 }
 
@@ -213,8 +213,8 @@ TEST_CASE("reduce: where glances mislead, as of a rewrite of loops, the case is 
   in.info.target = "CPU:LLVM";
   ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Wrong, ""});
   CHECK(report.error == "");
-  CHECK(report.verdict.before == 14);
-  CHECK(report.verdict.after <= 11);
+  CHECK(report.before == 14);
+  CHECK(report.after <= 11);
 }
 
 TEST_CASE("reduce: what REF works out beside a device has the time that a kernel has") {
@@ -294,7 +294,7 @@ TEST_CASE("reduce: what does not end is small after a few tries") {
   ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Endless, ""});
   CHECK(report.error == "");
   CHECK(report.verdict.starts_with("endless: deep"));
-  CHECK(report.verdict.after < report.verdict.before);
+  CHECK(report.after < report.before);
   CHECK(report.calls <= 3);
   CHECK(report.bundle.find("\"REWRITE_STACK_LIMIT\":\"12\"") != std::string::npos);
 }
@@ -358,13 +358,13 @@ TEST_CASE("reduce: a script decides; interrupted, the best so far is kept") {
   Wanted mul{FailureSignature::Kind::Script, "grep -q MUL {}"};
   ReduceReport report = reduce(session, in, {.device = "REF"}, mul);
   CHECK(report.error == "");
-  CHECK(report.verdict.after <= 7);
+  CHECK(report.after <= 7);
   CHECK(report.calls <= 17);  // what leaves no MUL is learned, and not tried at every node
   CHECK(report.bundle.find("\"MUL\"") != std::string::npos);
   cancel.request();
   report = reduce(session, in, {.device = "REF"}, mul);
   CHECK(report.interrupted);
-  CHECK(report.verdict.after == report.verdict.before);
+  CHECK(report.after == report.before);
 }
 
 TEST_CASE("reduce: cuts are well formed kernels that compute what was cut") {

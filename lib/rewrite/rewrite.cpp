@@ -403,7 +403,7 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
   return known.results.get();
 }
 
-// Chooses the fast paths of one rewrite. With an observer or RewriteOverride there are none, unless a trial chooses them.
+// Chooses the fast paths of one rewrite. With an observer or RewriteOverride there are none, unless a trial says so.
 Ways choose_ways(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   constexpr size_t kWorthRemembering = 32;  // with fewer rules, trying them all is as fast
   auto quick = [&](const Shortcut& what) { return state.choose(what).way == Way::Quick; };
