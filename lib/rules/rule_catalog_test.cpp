@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "lib/compilation/stage_rows.h"
 #include "lib/rules/rule_sources.h"
 #include "lib/support/testing.h"
 
