@@ -141,7 +141,7 @@ bool uses_dtype(std::span<const UOp> list, DType base);
 // A tensor core that a list uses: the arg of a WMMA, and the element dtype of its result.
 struct WmmaUse {
   std::string_view name;
-  int64_t n, m, k;  // multiplies an m x k by a k x n matrix
+  int64_t n, m, k;  // A is an m x k matrix, B is k x n
   DType in, out;    // dtype of the elements of A and B, and of the result
   Arg device, threads, upcast_axes, reduce_axes;
   friend bool operator==(const WmmaUse&, const WmmaUse&) = default;

@@ -3,7 +3,7 @@
 //
 //   {Op::IF, "if ($0) {"}                          a template
 //   {Op::CAST, to_vector, "convert($0, $t)"}       a template with a condition on the node
-// a function that appends the text, or returns false to decline
+//   {Op::CONST, print_const}                       a function that appends the text, or returns false to decline
 //
 // Holes are the placeholders in a template. $0 ... $9 are the texts of the sources, $n is the node's name. Other holes
 // are a letter, which the renderer defines, and maybe a source's number: $t is the node's type, $t0 that of source 0.
@@ -37,9 +37,9 @@ struct TextRow {
 };
 
 // `R` is a renderer with these functions, each of which appends to the output:
-// void chunks(std::string_view) appends a text from whose start kTextChunk bytes are readable
-// void source(UOp, int), name(UOp) append the text of a source; the name of the node
-// void hole(char letter, int number, UOp) appends any other hole; `number` is -1 if the hole has no number
+//   void chunks(std::string_view)            appends a text from whose start kTextChunk bytes are readable
+//   void source(UOp, int), name(UOp)         append the text of a source, and the node's name
+//   void hole(char letter, int number, UOp)  appends any other hole; `number` is -1 if the hole has no number
 template <class R>
 class TextTable {
  public:

@@ -23,7 +23,7 @@ struct Confinement {
   Rights rights = Rights::Compute;
   uint64_t memory = 0;                     // bytes that may be allocated beyond the current size; 0: no limit
   double seconds = 0;                      // CPU seconds; 0: no limit
-  std::vector<std::string> writable = {};  // files and folder trees that Rights::Driver may write; it may read all
+  std::vector<std::string> writable = {};  // files and folders that Rights::Driver may write (it may read all)
 };
 
 // Confines this process and all its threads. `channel` is the descriptor connected to the parent process. A forbidden

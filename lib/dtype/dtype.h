@@ -56,7 +56,7 @@ struct DTypeInfo {
   int32_t count = 1;         // elements of the value or pointee
   int32_t v = 1;             // length of a vector of pointers or images
   int32_t bitsize = 0;       // bits of the value or pointee, all elements together
-  int64_t size = -1;         // elements that a pointer may access; -1: unlimited
+  int64_t size = -1;         // number of elements that a pointer may access; -1: no limit
   const DTypeInfo* base = nullptr;    // pointee of a pointer, value dtype of an image; else null
   const DTypeInfo* single = nullptr;  // element of a vector (tinygrad's _scalar); else null
   std::string_view name;              // "float", "float4", "imagef"
@@ -93,7 +93,7 @@ class DType {
 
   DType base() const { return p_->base ? DType(p_->base) : *this; }  // the pointee of a pointer; else this
   DType scalar() const { return p_->single ? DType(p_->single) : *this; }  // the element of a vector; else this
-  DType vec(int64_t n) const;  // a vector of n of this dtype; throws Failure if this is a vector already
+  DType vec(int64_t n) const;  // a vector of n elements of this dtype; throws Failure if this is a vector
   // Returns a pointer to `size` elements of this dtype (-1: no limit). Throws Failure if this is a pointer already.
   DType ptr(int64_t size = -1, AddrSpace space = AddrSpace::GLOBAL) const;
   int64_t nbytes() const;      // bytes that a pointer may access; throws Failure if unlimited

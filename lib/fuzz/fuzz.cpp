@@ -355,9 +355,10 @@ class Campaign {
                         .again = again(made.recipe),
                         .times = 1};
     if (!report.error.empty()) finding.verdict = failure.symptom, finding.said += "; " + report.error;
-    if (!verdict.detail.empty() && (verdict.kind == Verdict::Kind::Unresolved || verdict.kind == Verdict::Kind::Rewrite))
+    auto is = [&](Verdict::Kind kind) { return verdict.kind == kind; };
+    if (!verdict.detail.empty() && (is(Verdict::Kind::Unresolved) || is(Verdict::Kind::Rewrite)))
       finding.said += "; " + verdict.detail;
-    if (verdict.kind == Verdict::Kind::Renderer && !verdict.before.empty()) finding.said += "; of " + verdict.before;
+    if (is(Verdict::Kind::Renderer) && !verdict.before.empty()) finding.said += "; of " + verdict.before;
     const bool is_wild = has_wild_constant(in.root) || verdict.detail.find(kWildConstant) != std::string::npos;
     std::string rule = verdict.pass.empty() ? finding.rule : "LLVM's " + verdict.pass;
     if (!finding.branch.empty()) rule += " [" + finding.branch + "]";

@@ -115,7 +115,7 @@ class Tensor {
   Tensor scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string_view reduce, bool include_self = true) const;
   Tensor one_hot_along_dim(int64_t num_classes, int64_t dim = -1) const;
   Tensor masked_fill(Tensor mask, Const value) const;
-  std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // sorted values, their indices
+  std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // returns values and their indices
   std::pair<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true) const;
 
   // ---- reduction

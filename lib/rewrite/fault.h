@@ -2,7 +2,7 @@
 //
 //   RULE[@N]              the N-th application of RULE in each kernel computes something else
 //   tensor:RULE[@N]       the same in each tensor graph
-// endless:RULE[@N] from its N-th application on, RULE toggles the node's tag, so the rewrite never ends
+//   endless:RULE[@N]      from its N-th application on, RULE toggles the node's tag, so the rewrite never ends
 //   shortcut:NAME[@N]     the N-th quick result of shortcut NAME is changed
 //   renderer:NAME.OP[@N]  see renderers/misprint.h
 //   llvm:NAME             see lib/compile/llvm_engine

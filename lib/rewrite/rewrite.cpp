@@ -233,8 +233,8 @@ class Rewriter {
   }
 
   // Handles a rebuilt node. If its new sources are their own results, only the rules for the node itself are left, so
-  // they are applied at once. That cannot change the result of a later visit, because the results of bottom-up rules
-  // are cached.
+  // they are applied at once. The results of bottom-up rules are cached, so a later visit of the node gets the same
+  // result.
   void rebuilt(UOp n, UOp new_n) {
     UOp next = with_results(new_n);
     inherit_facts(new_n, next);

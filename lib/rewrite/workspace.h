@@ -63,7 +63,7 @@ struct NodeNotes {
 //
 //   mark == epoch   the slot holds the node's result; each rewrite takes a new epoch number
 //   mark == run     the node was begun in the current run and has no result yet
-// other the slot is left over from an earlier rewrite and is ignored
+//   other           the slot is left over from an earlier rewrite and is ignored
 //
 // Several runs with the same rules may share one table (kept results, graph_rewrite_map). These runs share the epoch,
 // and so their results, but each run has its own run number.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kFormat = "tgc-graph";
 
-// True if `text` looks like an enum value, such as "AxisType.WEAK". Such values of other releases are kept as text.
+// True if `text` looks like an enum value, such as "AxisType.WEAK". Enum values of other releases are kept as text.
 bool is_dotted_name(std::string_view text) {
   bool dot = false, start = true;
   for (char c : text) {

@@ -100,7 +100,7 @@ UOp image_fixup(UOp ls) {
 
 const RuleSet& correct_load_store() {
   static const RuleSet set("correct_load_store", {
-      // load(wide pointer) -> cat(load(pointer), load(pointer), ...); likewise for stores
+      // load(wide pointer) -> cat(load(pointer), load(pointer), ...), and the same for stores
       rule("split-load-store", any_len({Op::LOAD, Op::STORE}, cast(node(Op::INDEX).as(idx))).as(l), with<split_load_store>(l, idx)),
       // load(&image[x]) -> load(&image[{x / 4 % width, x / (4 * width)}])
       rule("image-by-pixel", node({Op::LOAD, Op::STORE}).as(l), with<image_fixup>(l)),

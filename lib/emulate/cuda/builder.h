@@ -12,7 +12,7 @@
 
 namespace tgc::ptx {
 
-// Wider: the register may be wider than the instruction's type, as in ld, st and cvt.
+// Width of a register compared with the instruction's type. Wider: may be wider, as in ld, st and cvt.
 enum class Width : uint8_t { Exact, Wider };
 
 class Builder {

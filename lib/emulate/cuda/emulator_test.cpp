@@ -1,4 +1,4 @@
-// Tests of the PTX machine: results of instructions, divergence, barriers, and the place that each check reports.
+// Tests of the PTX machine: results of instructions, divergence, barriers, and the instruction that each check reports.
 #include <bit>
 #include <cmath>
 #include <random>

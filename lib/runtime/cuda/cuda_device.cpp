@@ -72,7 +72,7 @@ class CudaDevice : public Device {
   }
 
   Result<std::string> compile(const KernelSource& source) override {
-    return compile_source(source, is_emulated("CUDA"));  // with source lines for an emulator, whose reports name them
+    return compile_source(source, is_emulated("CUDA"));  // an emulator's reports name source lines
   }
   Status open() override;
   std::string target() const override { return "CUDA:CUDA:sm_" + std::to_string(major_ * 10 + minor_); }

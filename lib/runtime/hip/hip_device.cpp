@@ -63,7 +63,7 @@ Status load_api(Api& api) {
 class HipDevice : public Device {
  public:
   Result<std::string> compile(const KernelSource& source) override {
-    return compile_source(source, is_emulated("AMD"));  // with source lines for an emulator, whose reports name them
+    return compile_source(source, is_emulated("AMD"));  // an emulator's reports name source lines
   }
   Status open() override;
   std::string target() const override { return "AMD:HIP:" + arch_; }

@@ -47,7 +47,7 @@ enum class Opc : uint8_t {
   Fold,     // dst = dst op a[0] op a[1] ...; type2: the op; Selector::rounding: the rounding of each step
   // accesses; imm: memory index, in the upper half the access index; a: offset [type2: I32 or I64]; b: gate, or -1
   Check,    // fails if an offset is outside one copy of the memory
-  Load,     // [scalar in memory] c: the value if the gate is false; -1: 0
+  Load,     // [scalar in memory] c: the value if the gate is false; without c, 0
   Store,    // [scalar in memory] c: the value to store
   // lanes and loops
   Axis,       // dst = (lane / a) % b; `lane` is the number among all lanes, not in the chunk
