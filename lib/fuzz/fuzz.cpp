@@ -56,9 +56,8 @@ std::string json_of(const KernelText& kernel, const std::string& name) {
 // Whether both sides of the rewrite that is to blame differ in NaN or infinities alone, whatever the kernel makes of
 // them: a witness is a number wherever numbers differ, too.
 bool differs_at_the_ends(const Verdict& verdict) {
-  auto is_end = [&](const char* side) {
-    auto it = verdict.witness.find(side);
-    return it != verdict.witness.end() && (it->second.ends_with("inf") || it->second == "nan");
+  auto is_end = [&w = verdict.witness](const char* side) {
+    return w.contains(side) && (w.at(side).ends_with("inf") || w.at(side) == "nan");
   };
   return verdict.confirmed && (is_end("before") || is_end("after"));
 }
