@@ -1,7 +1,7 @@
 // Checks on the goldens that nested rewrites have a name and use only rule sets that the stage's row lists as `inside`.
 #include <set>
 
-#include "passes/golden_cases.h"
+#include "passes/golden_cases_testing.h"
 
 namespace tgc {
 namespace {

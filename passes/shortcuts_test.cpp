@@ -5,7 +5,7 @@
 #include <map>
 
 #include "lib/rewrite/fault.h"
-#include "passes/golden_cases.h"
+#include "passes/golden_cases_testing.h"
 
 namespace tgc {
 namespace {

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <map>
 
-#include "lib/diff/graph_mutate.h"
+#include "lib/diff/graph_mutate_testing.h"
 #include "lib/support/sanitized.h"
 #include "lib/support/testing.h"
 #include "lib/text/golden.h"

@@ -1,4 +1,4 @@
-#include "lib/diff/graph_mutate.h"
+#include "lib/diff/graph_mutate_testing.h"
 
 #include <algorithm>
 #include <set>

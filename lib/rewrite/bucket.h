@@ -109,9 +109,6 @@ struct Code {
   size_t first_class = 0;                       // first index of these classes in RuleStats' table of all Codes
 
   explicit Code(std::vector<const Rule*> rules);
-  const uint64_t* of_length(size_t length) const { return &length_masks[length * words]; }
-  const DTypeMasks* of_dtype(size_t dtype_class) const { return &dtype_masks[dtype_class * words]; }
-  const KindMasks* of_kind(size_t kind) const { return &kind_masks[kind * words]; }
   // Returns the node's class: a bit set of the numbered ops that occur among its sources.
   uint32_t class_of(UOp u) const {
     uint32_t bits = 0;

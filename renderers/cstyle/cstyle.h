@@ -70,7 +70,6 @@ class CStyle : public TextRenderer {
   std::string type(DType d) {
     return apart([&] { append_type(d); });
   }
-  std::string_view name_of_scalar(Scalar s) const { return scalar_names_[size_t(s)]; }
   // a name or a format that the kernel gives
   void note_own_text(std::string_view text) { own_parens_ |= text.find_first_of("()") != text.npos; }
   // as the dialect's own types name it; throws Failure when they do not
@@ -106,7 +105,6 @@ class CStyle : public TextRenderer {
 };
 
 // ---- conditions that rows use
-inline bool is_float_kind(UOp u) { return dtypes::is_float(u.dtype()) && !u.dtype().is_ptr(); }
 
 // The letters by which CUDA and HIP call the elements of a vector: x, y, z, w, a, ..., l, v16, ..., v31.
 std::string element_name(int i);

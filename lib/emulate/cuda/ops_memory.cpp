@@ -146,7 +146,7 @@ void access(Builder& b, bool stores) {
   b.no_more();
   b.need_operands(2);
   if (t == Type::Pred || info(t).count == 2 || bits(t) * unsigned(n) > 256)
-    b.fail("the type ." + std::string(text(t)) + " does not go with it");
+    b.fail_type(t);
   if (space == Space::Param) {
     if (stores) b.fail("parameters cannot be stored");
     return load_parameter(b, t, n);
