@@ -107,7 +107,8 @@ Tensor Tensor::cumsum(int64_t axis) const {
   auto fix = [&](const Tensor& t) {
     return t.flatten(-2).slice_axis(-1, {rounded - n, rounded, 1}).transpose(axis, -1);
   };
-  return fix(parts) + fix(base);
+  Tensor within = fix(parts), before = fix(base);
+  return within + before;
 }
 
 Tensor Tensor::triu(int64_t diagonal) const {
