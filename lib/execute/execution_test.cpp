@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lib/compilation/compilation.h"
 #include "lib/execute/lower.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
@@ -130,25 +131,16 @@ TEST_CASE("lower: a graph after a stage, and a linear list, become what the AST 
   } told;
   auto whole = lower_kernel({.root = kernel.ast}, target, {.observer = &told});
   REQUIRE(whole.ok());
-  KernelJob job{.graph = kernel.graph, .target = target};
-  UOp expanded;
-  run_kernel_stages(job, begin_kernel(job, kernel.ast), nullptr, [&](const Stage& s, UOp u) {
-    if (s.name == "expander") expanded = u;
-  }).value_or_throw();
+  auto compilation = Compilation::begin({.graph = borrowed(kernel.graph), .root = kernel.ast}, {.target = "CPU:CLANG"});
+  REQUIRE(compilation.ok());
+  REQUIRE(compilation->run_through(row_of("expander")).ok());
+  UOp expanded = compilation->current();
   auto resumed = lower_kernel({.root = expanded, .stage = "expander"}, target, {.observer = &told});
   REQUIRE(resumed.ok());
   CHECK(*resumed == *whole);
   CHECK(*lower_kernel({.list = *whole}, target, {.observer = &told}) == *whole);
   CHECK(told.begun == 1);
   CHECK(told.lowered == 2);
-}
-
-TEST_CASE("execution: of an array that is too small for a place no element is taken") {
-  Array four(dtypes::int32, {4});
-  for (int32_t i = 0; i < 4; i++) reinterpret_cast<int32_t*>(four.data())[i] = 10 * i;
-  CHECK(reinterpret_cast<const int32_t*>(elements_of(four, {3, 1}).data())[0] == 30);
-  CHECK_THROWS_AS(elements_of(four, {0, 4}), Failure);
-  CHECK_THROWS_AS(elements_of(four, {-1}), Failure);
 }
 
 }  // namespace tgc

@@ -284,7 +284,7 @@ class KernelTrial {
   // WebGPU's buffers are words from there on, and the last one is larger than REF's array; some tensor cores take their
   // operands as the bits of integers, or spread, which REF's do not.
   bool is_packed(const StageRow& row, UOp root) const {
-    if (&row < &row_of("final rewrite")) return false;
+    if (&row < &row_of(StageKind::FinalRules)) return false;
     return k_.target.starts_with("WEBGPU") || std::ranges::any_of(toposort(root), takes_other_operands);
   }
   // Than its arg names: the dtypes of A and of the result, and how many elements of the result a thread holds.
@@ -308,7 +308,7 @@ class KernelTrial {
     const UOp last = c.current();
     auto& list = c.list();
     if (!list) return refused(list.diag());
-    return is_packed(row_of("final rewrite"), list->back()) ||
+    return is_packed(row_of(StageKind::FinalRules), list->back()) ||
            as_expected(in_ref(Executable::for_ref(*list)), last, "REF", "the list");
   }
 
@@ -333,7 +333,7 @@ class KernelTrial {
     Compilation c = begin(other, &settings);
     const UOp last = last_graph(c);
     auto& list = c.list();
-    if (!list || is_packed(row_of("final rewrite"), list->back())) return;
+    if (!list || is_packed(row_of(StageKind::FinalRules), list->back())) return;
     if (as_expected(in_ref(Executable::for_ref(*list)), last, "REF", "an equivalent kernel")) return;
     FuzzKernel failed{.graph = std::make_shared<Graph>(settings), .ast = {}, .target = k_.target};
     failed.ast = copy_into(*failed.graph, other);
