@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "lib/compile/backends.h"
+#include "lib/compile/load.h"
 
 using namespace tgc;
 

@@ -211,7 +211,8 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     return n;
   }
   void new_buffer(UOp u, Arg device, std::string_view size, Arg number) {
-    put("UOp.new_buffer("), repr(device), put(", "), put(size), put(", "), dtype(u.dtype()), put(", "), str(number), put(')');
+    put("UOp.new_buffer("), repr(device), put(", "), put(size), put(", ");
+    dtype(u.dtype()), put(", "), str(number), put(')');
   }
   bool buffer(UOp u) {
     if (is_0_13_) {

@@ -78,8 +78,8 @@ void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, c
   }
 }
 
-// Writes the forms that the texts of all releases share. Writer, the derived class, has src(UOp) and operand(UOp, strip),
-// which write a source, repr(Arg), is_number(UOp), and static symbol(Op) and precedence(Op) of infix operators.
+// Writes the forms that the texts of all releases share. Writer, the derived class, has src(UOp) and operand(UOp,
+// strip), which write a source, repr(Arg), is_number(UOp), and static symbol(Op) and precedence(Op) of infix operators.
 template <class Writer>
 class PyrenderForms {
  protected:

@@ -51,8 +51,8 @@ void ternary(Warp& w, const Op& o) {
   write<D>(w, o.d, [&](int i) { return D(F()(a[i], b[i], c[i])); });
 }
 
-// Call f with a 0 of the C++ type of a register: unsigned with `bits` bits, or that of an integer type. f returns a Run.
-// Return null if there is no such type.
+// Call f with a 0 of a register's C++ type: the unsigned type of `bits` bits, or that of an integer type. f returns a
+// Run. Return null if there is no such type.
 template <class F>
 Run with_unsigned(unsigned bits, F f) {
   switch (bits) {
