@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "lib/support/hex.h"
+
 namespace tgc {
 namespace {
 
@@ -56,11 +58,6 @@ Sha256 sha256(std::string_view bytes) {
   return out;
 }
 
-std::string to_hex(const Sha256& digest) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string out;
-  for (uint8_t b : digest) out += {kHex[b >> 4], kHex[b & 15]};
-  return out;
-}
+std::string to_hex(const Sha256& digest) { return to_hex(bytes_of(digest)); }
 
 }  // namespace tgc
