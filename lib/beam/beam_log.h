@@ -1,6 +1,5 @@
 // What a search of one kernel did, round by round, for reports and for files.
 #pragma once
-#include <array>
 #include <cstdio>
 
 #include "lib/beam/candidate.h"

@@ -1,6 +1,5 @@
 // Parses ONNX messages. Field numbers are those of onnx.proto3.
 #include <algorithm>
-#include <filesystem>
 
 #include "lib/model/onnx.h"
 #include "lib/model/wire.h"

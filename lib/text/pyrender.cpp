@@ -1,6 +1,5 @@
 #include "lib/text/pyrender.h"
 
-#include <algorithm>
 #include <array>
 
 #include "lib/support/deep_stack.h"

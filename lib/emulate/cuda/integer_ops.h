@@ -1,6 +1,5 @@
 // Shared by the integer instruction families: selects an operation by type; emits instructions with 1 to 3 sources.
 #pragma once
-#include <string>
 #include <type_traits>
 
 #include "lib/emulate/cuda/builder.h"

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cfenv>
 #include <cmath>
-#include <cstring>
 
 #include "lib/emulate/cuda/code.h"
 #include "lib/emulate/loops.h"

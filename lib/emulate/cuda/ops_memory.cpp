@@ -1,6 +1,5 @@
 // ld and st. Checks addresses against allocations and alignment; loads of shared memory must read bytes that were
 // stored before. The space of a generic address follows from the address window that contains it.
-#include <array>
 
 #include "lib/emulate/cuda/access.h"
 #include "lib/emulate/cuda/builder.h"
