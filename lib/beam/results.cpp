@@ -17,6 +17,8 @@ constexpr int64_t kVersion = 1;  // of the table, as SQLite's user_version
 constexpr const char* kColumns =
     "key, kernel, target, device, width, estimate, opts, seconds, before, reference, made";
 
+std::string_view bytes_of(const Sha256& key) { return {reinterpret_cast<const char*>(key.data()), key.size()}; }
+
 BeamResult row_of_result(const Statement& row) {
   BeamResult out{.kernel = row.text(1), .target = row.text(2), .device = row.text(3)};
   std::string key = row.text(0);

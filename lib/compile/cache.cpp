@@ -26,6 +26,8 @@ namespace {
 constexpr std::string_view kMagic = "tgc-cache-2\n";
 constexpr size_t kHashed = kMagic.size() + sizeof(Sha256), kHeader = kHashed + sizeof(Sha256);
 
+std::string_view bytes_of(const Sha256& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
+
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";

@@ -200,4 +200,10 @@ std::vector<CompilerInfo> compilers() {
   return out;
 }
 
+Result<std::shared_ptr<const LoadedCode>> load_code(const CompileJob& job) {
+  auto object = compile(job, Artifact::Binary);
+  if (!object) return object.diag();
+  return load_object(*object);
+}
+
 }  // namespace tgc

@@ -15,6 +15,8 @@
 
 namespace tgc {
 
+class LoadedCode;  // load.h
+
 // The language of a source. Metal is compiled for its CPU emulator only (metal/).
 enum class Language : uint8_t { C, LlvmIr, Cuda, Hip, OpenCl, Ptx, Metal };
 std::string_view name_of(Language language);  // "CUDA"
@@ -65,6 +67,10 @@ Result<CompileJob> compile_job(std::string_view device, std::string_view rendere
 Result<std::string> compile(const CompileJob& job, Artifact what);
 // Compiles a job without the cache.
 Result<std::string> compile_uncached(const CompileJob& job, Artifact what);
+
+// Compiles a C or LLVM IR job for this computer and loads it into this process. The code stays loaded for as long as
+// the result lives.
+Result<std::shared_ptr<const LoadedCode>> load_code(const CompileJob& job);
 
 // A compiler or tool that lib/compile can use.
 struct CompilerInfo {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
+#include <cmath>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -180,6 +182,20 @@ int64_t DType::nbytes() const {
   return bytes;
 }
 
+int64_t DType::image_pitch() const {
+  if (p_->pitch != -1) return p_->pitch;
+  auto round_up = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
+  auto log2_floor = [](int64_t v) { return int64_t(std::bit_width(uint64_t(v))) - 1; };
+  int64_t height = p_->shape[0], width = p_->shape[1], item_log = log2_floor(itemsize());
+  int64_t align_log = height > 1 ? std::max<int64_t>(6, 11 - log2_floor(height)) : 6;
+  int64_t align_up = align_log == 6 ? std::max<int64_t>(1, (8 / item_log + 1) - height / 32)
+                                    : int64_t(1) << (align_log - item_log - 2);
+  int64_t granularity = itemsize() == 4 ? 128 : 256;
+  int64_t power = width == 0 ? 1 : int64_t(std::bit_ceil(uint64_t(width)));
+  bool extra = std::min(power, round_up(width, granularity)) - align_up + 1 <= width && width > granularity / 2;
+  return round_up(width * 4 * itemsize(), int64_t(1) << align_log) + (extra ? int64_t(1) << align_log : 0);
+}
+
 bool operator<(DType a, DType b) {
   auto key = [](DType d) { return std::tuple(d.priority(), d.bitsize(), d.name(), d.fmt(), d.count()); };
   return key(a) < key(b);
@@ -210,6 +226,18 @@ DType open(std::string_view attribute) {
 }
 
 std::span<const std::string_view> attribute_names() { return kAttributes; }
+
+FloatInfo finfo(DType d) {
+  switch (d.scalar_kind()) {
+    case Scalar::Float16: return {5, 10};
+    case Scalar::BFloat16: return {8, 7};
+    case Scalar::Float32: return {8, 23};
+    case Scalar::Float64: return {11, 52};
+    case Scalar::FP8E5M2: return {5, 2};
+    case Scalar::FP8E4M3: return {4, 3};
+    default: throw Failure(std::string(d.repr()) + " is not a floating point type");
+  }
+}
 
 }  // namespace dtypes
 

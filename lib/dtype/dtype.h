@@ -89,6 +89,7 @@ class DType {
   AddrSpace addrspace() const { return p_->addrspace; }
   int64_t size() const { return p_->size; }
   std::span<const int64_t> image_shape() const { return p_->shape; }
+  int64_t image_pitch() const;  // bytes per row: the pitch passed to dtypes.imagef, else computed from the shape
 
   DType base() const { return p_->base ? DType(p_->base) : *this; }  // the pointee of a pointer; else this
   DType scalar() const { return p_->single ? DType(p_->single) : *this; }  // the element of a vector; else this
@@ -175,6 +176,11 @@ std::optional<DType> parse(std::string_view attribute);
 DType open(std::string_view attribute);
 // All attribute names, for error messages.
 std::span<const std::string_view> attribute_names();
+
+struct FloatInfo {
+  int exponent, mantissa;  // bits
+};
+FloatInfo finfo(DType d);  // throws Failure if `d` is not a float
 
 }  // namespace dtypes
 

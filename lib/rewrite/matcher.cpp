@@ -48,6 +48,16 @@ Matcher::Matcher(const std::vector<const Rule*>& rules) : rules_(rules), number_
 
 Matcher::~Matcher() = default;
 
+size_t Matcher::num_programs() const {
+  size_t n = 0;
+  for (auto& b : buckets_) n += b ? b->code().programs.size() : 0;
+  return n;
+}
+
+size_t Matcher::num_rules_for(Op op) const {
+  return buckets_[size_t(op)] ? buckets_[size_t(op)]->code().rules.size() : 0;
+}
+
 namespace {
 
 // ---- checks on one node

@@ -42,6 +42,8 @@ class Matcher {
   // Returns the rules left to try on a node whose negative-cache set is `tried` (negative_cache.h).
   const RemainingRules& after(uint16_t tried) const { return after_tried_.get(*this, tried); }
   bool has_rules_for(Op op) const { return buckets_[size_t(op)] != nullptr; }
+  size_t num_programs() const;
+  size_t num_rules_for(Op op) const;
 
  private:
   friend class RuleStats;

@@ -94,6 +94,15 @@ std::vector<Folding> foldings_of(const Rule& rule) {
   return rule.list ? rule.list(rule) : std::vector<Folding>{{"", nullptr}};
 }
 
+std::vector<std::string_view> branch_names(const Rule& rule) {
+  std::vector<std::string_view> out;
+  for (const Folding& f : foldings_of(rule)) {
+    if (!f.name.empty()) out.push_back(f.name);
+    out.insert(out.end(), f.cases.begin(), f.cases.end());
+  }
+  return out;
+}
+
 RightKind right_kind(const Rule& rule) {
   auto holds = [foldings = foldings_of(rule)](auto found) {
     return std::ranges::any_of(foldings, [&](const Folding& f) { return !f.right || any_form(*f.right, found); });

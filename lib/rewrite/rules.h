@@ -201,6 +201,7 @@ RightKind right_kind(const Rule& rule);
 std::string_view name_of(RightKind kind);
 // Returns the rule's foldings: several named ones, or a single unnamed one.
 std::vector<Folding> foldings_of(const Rule& rule);
+std::vector<std::string_view> branch_names(const Rule& rule);  // names of the foldings; empty if it has only one
 // Return a folding's right side ("{...}" for a lambda) and its guards ("products_match(c1, c2, c3)", or "" if none).
 std::string right_text(const Folding& folding);
 std::string guard_text(const Folding& folding);

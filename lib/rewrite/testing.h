@@ -110,16 +110,6 @@ class RuleTest {
   }
 
  private:
-  // The names of the rule's foldings and of their cases; empty if it has only one folding.
-  static std::vector<std::string_view> branch_names(const Rule& rule) {
-    std::vector<std::string_view> out;
-    for (const Folding& f : foldings_of(rule)) {
-      if (!f.name.empty()) out.push_back(f.name);
-      out.insert(out.end(), f.cases.begin(), f.cases.end());
-    }
-    return out;
-  }
-
   UOp apply(std::string_view name, UOp u, ContextRef ctx, const char* file, int line) {
     auto [it, is_new] = matchers_.try_emplace(std::string(name));
     if (is_new) {

@@ -10,9 +10,6 @@ namespace tgc {
 using Sha256 = std::array<uint8_t, 32>;
 
 Sha256 sha256(std::string_view bytes);
-inline std::string_view bytes_of(const Sha256& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
 std::string to_hex(const Sha256& digest);
 
 }  // namespace tgc

@@ -153,4 +153,12 @@ Result<RefResult> RefProgram::run(std::span<const RefBuffer> buffers,
   return catch_failures([&] { return Run(impl_->code, buffers, variables).run(seconds); });
 }
 
+std::vector<int64_t> RefProgram::buffer_numbers() const {
+  std::vector<int64_t> out;
+  for (const MemoryInfo& m : impl_->code.memories)
+    if (m.number >= 0) out.push_back(m.number);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 }  // namespace tgc
