@@ -261,6 +261,7 @@ Run scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
       });
     });
   }
+  if (!is_small(d) && d != Type::TF32 && d != Type::F32 && d != Type::F64) return nullptr;
   if (s == Type::F32 && is_small(d) && m.rounding <= 0 && m.whole < 0 && !m.sat && !m.relu && !m.finite && !m.ftz)
     return d == Type::F16 ? single_to_small<false> : single_to_small<true>;
   return with_float(s, [&](auto from) -> Run {
@@ -309,11 +310,10 @@ void cvt(Builder& b) {
   if ((narrows || from_integer) && m.rounding < 0) b.fail("a rounding is missing", ".rn, .rz, .rm or .rp");
   if (m.rounding == 4 && d != Type::TF32) b.fail(".rna goes with .tf32 alone");
   Op op;
-  Modifiers used = m;
-  if (m.rounding == 4) used.rounding = 0;  // .rna (ties away from zero) replaces the run below
-  op.run = scalar_run(d, s, used, op);
-  if (m.rounding == 4) {
-    op.run = [](Warp& w, const Op& o) {
+  if (m.rounding != 4) {
+    op.run = scalar_run(d, s, m, op);
+  } else if (s == Type::F32) {
+    op.run = [](Warp& w, const Op& o) {  // .rna: ties are rounded away from zero
       const uint32_t* a = reg<uint32_t>(w, o.a);
       write<uint32_t>(w, o.d,
                       [&](int i) { return (a[i] & 0x7fffffff) > 0x7f800000 ? a[i] : (a[i] + 0x1000) & ~0x1fffu; });
