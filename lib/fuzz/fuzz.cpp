@@ -49,7 +49,7 @@ bool has_wild_constant(UOp root) {
 
 // The kernel as a file that every command takes. Throws Failure.
 std::string json_of(const KernelText& kernel, const std::string& name) {
-  InputGraph in = std::move(load_under(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
+  InputGraph in = std::move(load_recorded(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
   return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
 }
 
@@ -66,7 +66,7 @@ bool differs_at_the_ends(const BisectReport& blamed) {
 // The graph of a repro bundle, under the settings that it names. Throws Failure.
 InputGraph bundled_graph(const std::string& text, const std::string& name) {
   InputGraph in = std::move(load_text({}, InputKind::Repro, text, name).value_or_throw());
-  return std::move(load_under(in.info.settings, InputKind::Repro, text, name).value_or_throw());
+  return std::move(load_recorded(in.info.settings, InputKind::Repro, text, name).value_or_throw());
 }
 
 // One campaign. Throws Failure.
@@ -85,7 +85,7 @@ class Campaign {
     go_on();
     const size_t workers = spec_.graph.empty() ? std::max(1u, session_.jobs) : 1;
     for (size_t i = 0; i < workers && !spec_.tinygrad.empty(); i++)
-      tinygrads_.push_back(std::make_unique<Tinygrad>(session_, spec_.tinygrad));
+      tinygrads_.push_back(std::make_unique<TinygradProcess>(spec_.tinygrad, session_.stop()));
     for (auto& tinygrad : tinygrads_) expect_answers(*tinygrad);
     if (!spec_.graph.empty()) {
       one(maker_.again(parse_recipe(spec_.graph).value_or_throw()), tinygrad(0));
@@ -120,9 +120,9 @@ class Campaign {
   }
 
   // That of a worker; null: nobody asks for it.
-  Tinygrad* tinygrad(size_t worker) { return tinygrads_.empty() ? nullptr : tinygrads_[worker].get(); }
+  TinygradProcess* tinygrad(size_t worker) { return tinygrads_.empty() ? nullptr : tinygrads_[worker].get(); }
 
-  void work(Tinygrad* tinygrad) {
+  void work(TinygradProcess* tinygrad) {
     const Steering steering{.rule = [&](Chance& c) { return seldom_hit(c); },
                             .parent = [&](Chance& c) { return ancestor(c); }};
     while (auto number = next()) {
@@ -230,14 +230,14 @@ class Campaign {
   }
 
   // ---- one graph
-  void one(MadeGraph made, Tinygrad* tinygrad) {
+  void one(MadeGraph made, TinygradProcess* tinygrad) {
     CrashContext on(made.recipe.text() + ": " + again(made.recipe));
     if (made.tensors) try_schedule(std::move(made), tinygrad);
     else if (made.kernel) try_one(made, tinygrad);
     else count(FuzzOutcome{});
   }
 
-  void try_one(const MadeGraph& made, Tinygrad* tinygrad) {
+  void try_one(const MadeGraph& made, TinygradProcess* tinygrad) {
     Chance chance = maker_.chance_for(made.recipe);
     bool on_devices = !spec_.device.empty() || chance.one_in(16);
     std::map<std::string, uint64_t> hits;
@@ -251,7 +251,7 @@ class Campaign {
   }
 
   // A tensor graph: its stages watched, and each of its kernels as any other.
-  void try_schedule(MadeGraph made, Tinygrad* tinygrad) {
+  void try_schedule(MadeGraph made, TinygradProcess* tinygrad) {
     if (tinygrad) compare(*tinygrad, made.recipe, tensors_text(*made.tensors));
     auto whole = Compilation::begin(std::move(*made.tensors), {});
     if (!whole) return;
@@ -288,15 +288,15 @@ class Campaign {
   }
 
   // Throws Failure when there is no such tinygrad.
-  static void expect_answers(Tinygrad& tinygrad) {
+  static void expect_answers(TinygradProcess& tinygrad) {
     const char* one = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(1), (), 0)\n"
                       "ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(UOp.const(dtypes.int, 1)).sink()\n";
-    (void)compared_with(tinygrad, {one, {}, "CPU:CLANG"}, "one").value_or_throw();
+    (void)compare_with_tinygrad(tinygrad, {one, {}, "CPU:CLANG"}, "one").value_or_throw();
   }
 
-  void compare(Tinygrad& tinygrad, const Recipe& recipe, const Result<KernelText>& graph) {
+  void compare(TinygradProcess& tinygrad, const Recipe& recipe, const Result<KernelText>& graph) {
     if (!graph || graph->settings.contains(kFixedSetting)) return;
-    auto report = compared_with(tinygrad, *graph, "fuzz" + std::to_string(recipe.steps[0].number));
+    auto report = compare_with_tinygrad(tinygrad, *graph, "fuzz" + std::to_string(recipe.steps[0].number));
     const std::string trouble = !report ? report.diag().text() : report->skipped;
     if (!trouble.empty()) return session_.note("not compared with tinygrad: " + trouble);
     const bool is_kernel = !graph->target.empty();
@@ -471,7 +471,7 @@ class Campaign {
   const Maker maker_;
   KnownRules known_;
   std::vector<std::string> devices_;
-  std::vector<std::unique_ptr<Tinygrad>> tinygrads_;  // of each worker; empty: nobody asks for one
+  std::vector<std::unique_ptr<TinygradProcess>> tinygrads_;  // of each worker; empty: nobody asks for one
   CampaignName name_;  // of one that a file keeps
   Clock::time_point begin_;
   double seconds_before_ = 0;  // that earlier runs of it took

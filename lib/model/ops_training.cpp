@@ -8,14 +8,14 @@
 namespace tgc {
 namespace {
 
-// Calls `update` for each tensor with its group of `kinds` inputs (tensor, gradient, states). It returns the new tensor
-// and states.
+// Calls `update` for each tensor with its group of `kinds` inputs (tensor, gradient, states). `update` must return the
+// new tensor and states.
 template <class Update>
 Values each_group(OpCall& c, size_t kinds, Update update) {
   if (c.num_inputs() < 2 + kinds || (c.num_inputs() - 2) % kinds)
     throw Failure("its inputs do not form groups of " + std::to_string(kinds));
   size_t groups = (c.num_inputs() - 2) / kinds;
-  std::vector<Tensors> made(kinds - 1);  // outputs by kind; gradients have none
+  std::vector<Tensors> made(kinds - 1);  // by kind: the new tensors; gradients have none
   for (size_t g = 0; g < groups; g++) {
     Tensors group;
     for (size_t k = 0; k < kinds; k++) group.push_back(c.tensor(2 + k * groups + g));

@@ -11,13 +11,13 @@
 #include "lib/reduce/prefilter.h"
 #include "lib/reduce/test_case.h"
 #include "lib/reduce/validity_checks.h"
-#include "lib/replay/live_tinygrad.h"
+#include "lib/live/tinygrad_process.h"
 #include "lib/run/failure_signature.h"
 
 namespace tgc {
 
 // What is asked for: a symptom by its name; of "cmd" the script, {} for the candidate's file; of "differs" the Python
-// or the command that compiles with tinygrad (lib/replay/live_tinygrad.h).
+// or the command that compiles with tinygrad (lib/live/tinygrad_process.h).
 struct Wanted {
   FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
   std::string script;
@@ -39,7 +39,7 @@ class Oracle {
       : session_(session),
         spec_(std::move(spec)),
         wanted_(std::move(wanted)),
-        tinygrad_(session, wanted_.script) {}
+        tinygrad_(wanted_.script, session.stop()) {}
 
   // What the case shows at first; an error when it does not show what is wanted.
   Result<Shown> first(const TestCase& c);
@@ -70,7 +70,7 @@ class Oracle {
   const Session& session_;
   RunOptions spec_;
   Wanted wanted_;
-  Tinygrad tinygrad_;  // of "differs"; of all else it is not asked
+  TinygradProcess tinygrad_;  // of "differs"; of all else it is not asked
   Shown shown_;
   bool is_either_ = false;  // asked for 'wrong', a crash in REF will do
   // once it is known what is shown

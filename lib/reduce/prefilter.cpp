@@ -163,7 +163,7 @@ bool Prefilter::rule_errs(const TestCase& c) const {
   if (is_divergence) return (!is_seeded(c) || log.changed_any()) && std::ranges::any_of(log.list(), is_accused);
   auto seen = look_at(*compilation, log.list(), unbundled(c.inputs), spec_.variables, is_accused);
   if (!seen) return std::ranges::any_of(log.list(), is_accused);
-  return std::ranges::any_of(*seen, [](const Seen& s) { return s.kind != Seen::Kind::Same; });
+  return std::ranges::any_of(*seen, [](const EquivalenceResult& s) { return s.kind != EquivalenceResult::Kind::Same; });
 }
 
 // Whether the list is another one without what the rule does (of a seeded fault: without the fault). What a rule makes

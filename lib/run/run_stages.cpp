@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/driver/compile_copy.h"
+#include "lib/text/recorded_stages.h"
 #include "lib/validate/compare_outputs.h"
 
 namespace tgc {
@@ -40,9 +41,9 @@ StageDifference run_stages(const Session& session, const InputGraph& in, const T
   };
   if (!same("ast", std::move(Executable::for_ref(in.root).value_or_throw()))) return out;
   if (spec.recorded) {
-    for (const GoldenStage& s : in.record->stages) {
-      if (!s.ir) continue;  // the graph of the stage before
-      auto recorded = load_text(in.graph->settings(), InputKind::Pyrender, *s.ir, in.file + " (" + s.name + ")");
+    for (const RecordedStage& s : RecordedStages(*in.record)) {
+      if (s.kind != RecordedStage::Kind::Stage || s.same || !s.text) continue;
+      auto recorded = load_text(in.graph->settings(), InputKind::Pyrender, *s.text, in.file + " (" + s.name + ")");
       auto kernel = Executable::for_ref(recorded.value_or_throw().root);
       if (!kernel) throw failure_at("after '" + s.name + "'", kernel.diag());
       if (!same(s.name, std::move(*kernel))) return out;

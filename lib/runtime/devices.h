@@ -17,7 +17,7 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text);
 // The device part of a target or device name: "CUDA" of "CUDA:PTX:sm_80"; "plugin" for a plugin.
 std::string_view device_part(std::string_view text);
 
-// The status of a backend, for listings.
+// The status of a backend, for lists of backends.
 struct RuntimeInfo {
   std::string name;      // the name as --device takes it: "CPU:LLVM", "CL"
   std::string drives;    // how it compiles and runs kernels: "C, machine code by clang"
@@ -25,7 +25,7 @@ struct RuntimeInfo {
   std::string detail;    // the hardware, or why the backend does not work and what would help
   std::string target;    // if it works: the target that kernels are lowered for by default
 };
-// Opens every backend, each in its own process, so that a driver that crashes or hangs does not affect this one.
+// Opens every backend in a process of its own, so that a driver that crashes or hangs does not affect this process.
 std::vector<RuntimeInfo> runtimes();
 
 // Opens the named device in its own process and returns its status.

@@ -12,7 +12,7 @@
 
 namespace tgc::ptx {
 
-// Wider: the register may be wider than the instruction's type, as in ld, st and cvt.
+// Width of a register compared with the instruction's type. Wider: may be wider, as in ld, st and cvt.
 enum class Width : uint8_t { Exact, Wider };
 
 class Builder {
@@ -31,13 +31,13 @@ class Builder {
   [[noreturn]] void fail(const std::string& why, const std::string& expected = "") const;
   [[noreturn]] void fail_type(Type t, const std::string& expected = "") const;  // t does not go with the opcode
 
-  // ---- its modifiers, consumed from left to right: ld .global .v4 .f32
+  // ---- modifiers of the current instruction, taken from left to right: .global, .v4 and .f32 of ld.global.v4.f32
   bool take(std::string_view word);
   // Takes the first of `words` that is the next modifier and returns its index, or `otherwise`.
   int take_one_of(std::initializer_list<std::string_view> words, int otherwise = -1);
   std::optional<Type> take_type();
-  Type type();           // fails if the next modifier is not a type
-  void no_more();        // fails if a modifier is left
+  Type type();           // throws Failure if the next modifier is not a type
+  void no_more();        // throws Failure if a modifier is left
 
   // ---- registers
   uint32_t source(const Operand& o, Type type, Width width = Width::Exact);
@@ -56,7 +56,7 @@ class Builder {
   // Emits `op` with operand 0, of type `result`, as its destination and the operands that follow as its sources a, b
   // and c, of the types `sources`. Fails if a modifier or another operand is left.
   void emit_value(Op op, Type result, std::initializer_list<Type> sources);
-  // For operations with more operands than d, a, b and c: `outs` are written, `ins` are read.
+  // Emits an operation with more operands than d, a, b and c: it writes `outs` and reads `ins`.
   void emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);
   void jump(Op op, std::string_view label);           // sets op.value to the label's op
   void jump_by_table(Op op, std::string_view table);  // sets op.value and op.count: the table's range in Code::targets
@@ -66,7 +66,7 @@ class Builder {
     Space space;
     uint64_t address;
   };
-  // The space and address of the variable called `name`; fails if there is none.
+  // Returns the space and address of the variable called `name`; throws Failure if there is no such variable.
   Place variable(std::string_view name) const;
   const Variable* find_parameter(std::string_view name) const;
 
@@ -75,7 +75,7 @@ class Builder {
   void translate(const Instruction& i);
   uint32_t name_value(const Operand& o, Type type);
   const Register& check(int32_t reg, Type type, Width width) const;
-  // The elements of a list operand; fails, calling the operand `what`, if it is not a list of `n`.
+  // Returns the elements of a list operand. Throws Failure, which calls the operand `what`, unless it is a list of `n`.
   const std::vector<Operand>& parts(const Operand& list, size_t n, const std::string& what) const;
   uint32_t new_register(unsigned bits);
 
@@ -89,10 +89,10 @@ class Builder {
   std::map<ptx::Special, uint32_t> specials_;
   std::map<std::pair<uint32_t, unsigned>, uint32_t> parameters_;
   std::map<std::string_view, Place> variables_;
-  std::vector<Op> after_;  // emitted after the instruction: widen its results from temporaries to the destinations
+  std::vector<Op> after_;  // ops to emit after the instruction: they widen its results to their destinations
   std::vector<uint32_t> first_op_;  // by instruction: index of its first op
-  std::vector<std::pair<size_t, std::string_view>> jumps_;  // (op, label)
-  std::vector<uint8_t> outs_;  // by op: number of its `more` operands that are written
+  std::vector<std::pair<size_t, std::string_view>> jumps_;  // (jump op, its label)
+  std::vector<uint8_t> outs_;  // by op: number of its further operands that it writes
 };
 
 // ---- the instruction families; `opcode` is the part before the first dot
@@ -111,7 +111,7 @@ std::span<const Row> control_rows();
 std::span<const Row> warp_rows();
 std::span<const Row> mma_rows();
 
-// Operations that convert between register widths, in bits.
+// Returns the operation that converts a register from one width to another, both in bits.
 Run narrow_run(unsigned from, unsigned to);
 Run widen_run(unsigned from, unsigned to, bool is_signed);
 

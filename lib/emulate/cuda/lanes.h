@@ -25,7 +25,7 @@ template <class D, class F>
   TGC_LANES d[i] = (active >> i & 1) ? t[i] : d[i];
 }
 
-// Sets the predicate's bit i to test(i) in the active lanes.
+// Sets bit i of predicate `place` to test(i) in the active lanes.
 template <class F>
 [[gnu::always_inline]] inline void write_pred(Warp& w, uint32_t place, F test) {
   uint32_t mask = 0;

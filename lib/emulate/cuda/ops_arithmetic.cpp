@@ -20,7 +20,7 @@ T saturated(WiderOf<T> x) {
 }
 using AddSat = decltype([]<class T>(T a, T b) { return saturated<T>(WiderOf<T>(a) + b); });
 using SubSat = decltype([]<class T>(T a, T b) { return saturated<T>(WiderOf<T>(a) - b); });
-// PTX leaves division by zero unspecified. All bits are set, as on GPUs.
+// PTX leaves the result of a division by zero unspecified. Here, all its bits are set, as on GPUs.
 using Div = decltype([]<class T>(T a, T b) {
   if (b == 0) return T(-1);
   return std::is_signed_v<T> && b == T(-1) ? T(0 - UnsignedOf<T>(a)) : T(a / b);
@@ -47,7 +47,7 @@ struct Mul24 {
   }
 };
 
-// Builds add or sub; a non-integer type is handled by emit_float.
+// Builds add or sub of integers. For other types, calls emit_float.
 template <class F, class Saturating>
 void add_or_sub(Builder& b) {
   FloatFlags flags = take_float_flags(b);

@@ -91,7 +91,7 @@ Run find_compare(Type t, int c, bool ftz) {
   }
 }
 
-// Compares pairs of 16-bit floats: p is the result for the lower halves, q for the upper ones.
+// Compares pairs of 16-bit floats. Predicate p gets the result for the lower halves, q that for the upper halves.
 template <class As, int kCompare>
 void compare_pairs(Warp& w, const Op& o) {
   const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b);
@@ -328,7 +328,7 @@ void mov(Builder& b) {
   Run run = bits(t) == 128 ? copy<unsigned __int128>
                            : with_unsigned(bits(t), [](auto x) -> Run { return copy<decltype(x)>; });
   if (!run) b.fail_type(t);
-  // an integer constant gives the bits of a float
+  // a float type with an integer constant means the float with these bits
   Type as = b.operand(1).kind == Operand::Integer ? (bits(t) == 16   ? Type::B16
                                                      : bits(t) == 32 ? Type::B32
                                                                      : Type::B64)

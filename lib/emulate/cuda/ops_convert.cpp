@@ -13,7 +13,7 @@ Run with_integer(Type t, F f) {
   if (bits(t) == 8) return is_signed(t) ? f(int8_t()) : f(uint8_t());
   return with_register(t, f);
 }
-// The register type of an integer: 8-bit integers use 16-bit registers.
+// The register type of an integer type: 16 bits for 8-bit integers, else the type itself.
 template <class T>
 using Store = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_signed_v<T>, int16_t, uint16_t>, T>;
 
@@ -62,7 +62,7 @@ void float_to_int(Warp& w, const Op& o) {
     V x = S::decode(a[i]);
     if constexpr (std::is_same_v<V, float>) x = ftz ? flush(x) : x;
     x = to_whole<kRounding>(x);
-    constexpr V kTop = V(std::numeric_limits<D>::max() / 2 + 1) * 2;  // one more than the largest D, exact
+    constexpr V kTop = V(std::numeric_limits<D>::max() / 2 + 1) * 2;  // one more than D's maximum; exact in V
     constexpr V kLeast = V(std::numeric_limits<D>::min());
     D out = x >= kTop    ? std::numeric_limits<D>::max()
             : x > kLeast ? D(x < kTop ? x : V(0))
@@ -192,8 +192,8 @@ void pair_to_pair(Warp& w, const Op& o) {
 
 // ---- selection of the conversion
 struct Modifiers {
-  int whole = -1;     // rni, rzi, rmi, rpi
-  int rounding = -1;  // rn, rz, rm, rp, rna
+  int whole = -1;     // rounding to an integer: index of rni, rzi, rmi, rpi
+  int rounding = -1;  // index of rn, rz, rm, rp, rna
   bool ftz = false, sat = false, finite = false, relu = false;
 };
 Modifiers take_modifiers(Builder& b) {

@@ -12,7 +12,7 @@
 namespace tgc::ptx {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t(1) << 32;  // size limit of a variable
+constexpr uint64_t kMostBytes = uint64_t(1) << 32;  // largest size of a variable
 constexpr size_t kMostRegisters = 1 << 20, kMostNesting = 64;
 
 class Parser {
@@ -254,7 +254,7 @@ class Parser {
 
   struct Scope {
     std::unordered_map<std::string_view, int32_t> names;
-    std::unordered_map<std::string_view, std::pair<Type, uint64_t>> ranges;  // %r<9>: %r0 to %r8
+    std::unordered_map<std::string_view, std::pair<Type, uint64_t>> ranges;  // .reg .b32 %r<9> declares %r0 to %r8
   };
 
   void body() {
@@ -287,7 +287,7 @@ class Parser {
     }
     lex_.take();
     if (t.is(".reg")) registers(need_type());
-    else if (t.text.starts_with(".reg.")) registers(need_type(t, t.text.substr(4)));  // ".reg.b16 h;"
+    else if (t.text.starts_with(".reg.")) registers(need_type(t, t.text.substr(4)));  // as in ".reg.b16 h;"
     else if (t.is(".loc")) location();
     else if (t.is(".pragma")) lex_.take(), need(';');
     else if (auto space = space_of(t.text)) f_->locals.push_back(variable(*space)), need(';');

@@ -21,7 +21,7 @@ int row_mirror(u32 lane, u32, u32) { return within_row(lane, int(15 - lane % kRo
 int row_half_mirror(u32 lane, u32, u32) { return int(lane / 8 * 8 + 7 - lane % 8); }
 int row_share(u32 lane, u32, u32 v) { return within_row(lane, int(v % kRow)); }
 int row_xmask(u32 lane, u32, u32 v) { return within_row(lane, int((lane ^ v) % kRow)); }
-// v 15: the last lane of each row is broadcast to the next row; v 31: lane 31 is broadcast to lanes 32 and up
+// v 15 broadcasts the last lane of each row to the next row; v 31 broadcasts lane 31 to the lanes from 32 on.
 int row_bcast(u32 lane, u32, u32 v) {
   u32 size = v == 31 ? 32 : kRow;
   return lane < size ? kNoLane : int(lane / size * size - 1);
@@ -53,7 +53,7 @@ constexpr Control kControls[] = {
     {"wave_rol", wave_rol},
     {"wave_ror", wave_ror},
 };
-constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // flags: bound_ctrl:1, fi:1
+constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // bits of Op::words for bound_ctrl:1, fi:1
 
 // Permutes register a into `to`, and restricts EXEC to the lanes in which the DPP instruction runs: active lanes that
 // are selected by the row and bank masks and have a source lane (or bound_ctrl). restore_run resets EXEC. Fields of the
@@ -105,8 +105,8 @@ void build_permutation(Builder& b) {
   b.emit(op);
 }
 
-// v_permlane16_b32: lane n of a row reads from the row's lane given by 4-bit field n of the scalars b and c. kOther
-// (v_permlanex16_b32): from the other row of its pair of rows.
+// v_permlane16_b32: lane n of a row reads from the lane of that row whose number is 4-bit field n of the scalars b and
+// c. kOther (v_permlanex16_b32): lane n reads from the other row of its pair of rows.
 template <bool kOther>
 void within_rows_run(Wave& w, const Op& o) {
   uint64_t names = w.s[o.b.place] | uint64_t(w.s[o.c.place]) << 32;

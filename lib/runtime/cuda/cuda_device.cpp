@@ -29,7 +29,7 @@ class CudaDevice : public GpuDevice {
   }
 
   Result<std::string> compile(const KernelSource& source) override {
-    return compile_source(source, is_emulated("CUDA"));  // the emulator's reports name source lines
+    return compile_source(source, is_emulated("CUDA"));  // an emulator's reports name source lines
   }
   Status open() override;
   std::string target() const override { return "CUDA:CUDA:sm_" + std::to_string(major_ * 10 + minor_); }

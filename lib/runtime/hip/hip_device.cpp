@@ -27,7 +27,7 @@ class HipDevice : public GpuDevice {
                    .destroy_event = {"hipEventDestroy"}}) {}
 
   Result<std::string> compile(const KernelSource& source) override {
-    return compile_source(source, is_emulated("AMD"));  // the emulator's reports name source lines
+    return compile_source(source, is_emulated("AMD"));  // an emulator's reports name source lines
   }
   Status open() override;
   std::string target() const override { return "AMD:HIP:" + arch_; }
@@ -57,7 +57,7 @@ class HipDevice : public GpuDevice {
     for (int64_t v : a.variables) append(int32_t(v));
     size_t bytes = block_.size();
     auto tag = [](uintptr_t t) { return reinterpret_cast<void*>(t); };
-    void* extra[] = {tag(1), block_.data(), tag(2), &bytes, tag(3)};  // pointer, size, end
+    void* extra[] = {tag(1), block_.data(), tag(2), &bytes, tag(3)};  // HIP's tags: 1 address, 2 size, 3 end of list
     return GpuDevice::launch(function, a.size, nullptr, extra);
   }
   Status create_event(void** event) const override { return call(create_event_, event); }

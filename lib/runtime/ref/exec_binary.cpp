@@ -32,7 +32,7 @@ using OpShr = decltype([]<class T>(T a, T b, RefNotes& notes) {
   if (std::make_unsigned_t<T>(b) >= sizeof(T) * 8) return notes.wide_shifts++, T(a < 0 ? -1 : 0);
   return T(a >> b);
 });
-// The exact power, truncated: for a negative exponent, 1 and -1 give 1 or -1, and larger bases give 0.
+// The exact power in integers. A negative exponent gives 1 or -1 for the bases 1 and -1, and 0 for all other bases.
 using OpPow = decltype([]<class T>(T a, T b, RefNotes& notes) {
   if (std::is_signed_v<T> && b < 0) {
     if (a == 0) return notes.zero_divisions++, T(0);
@@ -59,7 +59,7 @@ using OpThreefry = decltype([](uint64_t x, uint64_t key, RefNotes&) {
   return uint64_t(x1) << 32 | x0;
 });
 
-// Bools: + and max are or, * is and, like Python's results truncated to bool.
+// Bools: + and max are `or`, * is `and`, as in Python, whose result is converted to bool.
 using OpBoolLt = decltype([](uint8_t a, uint8_t b, RefNotes&) { return uint8_t((a ^ 1) & b); });
 using OpBoolEq = decltype([](uint8_t a, uint8_t b, RefNotes&) { return uint8_t(a == b); });
 
