@@ -63,7 +63,7 @@ class ModelBuilder {
   Graph& graph() { return graph_; }
   const onnx::ModelProto& model() const { return model_; }
 
-  // Builds a subgraph with inputs by position or by name, and returns its outputs; it sees the enclosing graphs' names.
+  // Builds a subgraph with inputs by position or name; returns its outputs. Names of enclosing graphs are visible.
   Values run(const onnx::GraphProto& graph, const Values& inputs);
   Values run(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs);
 

@@ -1,10 +1,10 @@
 // The table of ONNX ops, and OpCall, the view of a node that an op's function gets. Each op family is a file
 // ops_<family>.cpp with a table of rows such as
 //   {"Elu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).elu(c.attr_float("alpha", 1))}; }},
-// that is: name, first opset version of this row, supported attributes (separated by blanks), function. Of the rows for
-// its op, a node uses the newest one that is not newer than the model's opset version. An attribute that the row does
-// not list is an error when the model is opened. Semantics are those of tinygrad's nn/onnx.py or, for conformance cases
-// that tinygrad fails, those of the ONNX specification.
+// that is: name, first opset version of this row, supported attributes (separated by blanks), function. A node uses the
+// newest row of its op that is not newer than the model's opset version. An attribute that the row does not list is an
+// error when the model is opened. Semantics are those of tinygrad's nn/onnx.py or, for conformance cases that tinygrad
+// fails, those of the ONNX specification.
 #pragma once
 #include <optional>
 #include <span>

@@ -1,6 +1,6 @@
 // Shortcuts: faster ways to a result that rules would reach one rewrite at a time. An observer cannot follow a
 // shortcut. So in a graph with an observer or an intervention, a shortcut takes its slow ("faithful") way, which
-// applies the rules. Both ways must return the same nodes; passes/shortcuts_test.cpp compares them. shortcuts() lists
+// applies the rules. Both ways must return the same nodes; shortcuts_test.cpp compares them. shortcuts() lists
 // all shortcuts by name.
 //
 //   const Shortcut kCoprime("coprime", "simplifying a greatest common divisor that is plainly 1");

@@ -20,7 +20,7 @@ Ranges ranges_or_throw(const Ctx& ctx, UOp x) {
   throw Failure("Ops." + std::string(name_of(x.op())) + " has no ranges");
 }
 
-// Returns those of `ranges` whose axes the value is realized on. If these are not all ranges, `some` is the storage.
+// Returns those of `ranges` whose axes the value is realized on. If these are not all ranges, stores them in `some`.
 std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& realized, std::vector<UOp>& some) {
   size_t first_out = 0;
   while (first_out < ranges.size() && realized.has(first_out)) first_out++;
