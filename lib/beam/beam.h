@@ -1,7 +1,6 @@
 // `tgc beam`: searches each distinct kernel of an INPUT, one after the other.
 #pragma once
 #include <functional>
-#include <optional>
 
 #include "lib/beam/beam_search.h"
 #include "lib/driver/shard.h"

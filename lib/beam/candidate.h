@@ -1,6 +1,8 @@
 // Lowers and compiles a candidate of the search, and decides which candidates to run (tinygrad
 // codegen/opt/search.py: _try_compile and the filters of beam_search).
 #pragma once
+#include <set>
+
 #include "lib/beam/search.h"
 #include "lib/runtime/device.h"
 

@@ -1,7 +1,6 @@
 // The results of searches in a SQLite file: a row for each kernel, target, device and width. FORMATS in README.md
 // describes the tables.
 #pragma once
-#include <functional>
 
 #include "lib/beam/beam_log.h"
 #include "lib/beam/database.h"

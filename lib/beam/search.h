@@ -2,10 +2,8 @@
 // codegen/opt/search.py:beam_search). The caller supplies the times, so the same code enumerates, replays and measures.
 #pragma once
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 

@@ -85,7 +85,7 @@ Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
     if (*some && faults) faults->others.push_back(std::move(**some));
     else if (*some) faults = std::move(**some);
   }
-  if (faults) s.fault = std::make_unique<Fault>(*faults), set_intervention(*s.in.graph, s.fault.get());
+  if (faults) s.fault = std::make_unique<Fault>(*faults), set_rewrite_override(*s.in.graph, s.fault.get());
   auto shortcut = fault_of_environment(FaultSpec::In::Shortcut);
   if (!shortcut) return shortcut.diag();
   if (!*shortcut) return Unit{};
@@ -109,7 +109,7 @@ Status expect_behind_graphs() {
 // Detaches the faults from the graph, which may be used longer than the compilation.
 template <class State>
 void disarm(State& s) {
-  if (s.fault) set_intervention(*s.in.graph, nullptr);
+  if (s.fault) set_rewrite_override(*s.in.graph, nullptr);
   if (s.in_shortcut) set_trial(*s.in.graph, nullptr);
   s.fault.reset(), s.in_shortcut.reset();
 }

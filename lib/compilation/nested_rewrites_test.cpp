@@ -2,7 +2,7 @@
 // the stage's row lists.
 #include <set>
 
-#include "lib/compilation/golden_cases.h"
+#include "lib/compilation/golden_cases_testing.h"
 
 namespace tgc {
 namespace {

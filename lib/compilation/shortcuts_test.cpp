@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "lib/compilation/golden_cases.h"
+#include "lib/compilation/golden_cases_testing.h"
 #include "lib/rewrite/fault.h"
 
 namespace tgc {

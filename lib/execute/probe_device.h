@@ -11,6 +11,6 @@ namespace tgc {
 // Compiles and runs a kernel that stores one number: no rewrite, and so no fault, is in its way. Of REF always well; of
 // a place where it went well it is not asked again in this process. From any thread.
 // An error: "CPU:CLANG runs no kernel at all: ..."; where the place itself is to blame, every kernel has that.
-Status probe_device(Placement& place, const Settings& settings, const ExecuteOptions& options = {});
+Status probe_device(const Placement& place, const Settings& settings, const ExecuteOptions& options = {});
 
 }  // namespace tgc

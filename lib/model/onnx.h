@@ -139,7 +139,6 @@ struct ModelProto {
 // Parse a file or bytes. An error has the byte position of malformed data.
 Result<ModelProto> read_model(const std::string& path);
 Result<ModelProto> read_model_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path = "");
-Result<TensorProto> read_tensor(const std::string& path);
 Result<ValueProto> read_value(const std::string& path, const TypeProto& type);
 
 // True if the bytes look like the start of a ModelProto.

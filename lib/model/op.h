@@ -6,8 +6,6 @@
 // error when the model is opened. Semantics are those of tinygrad's nn/onnx.py or, for conformance cases that tinygrad
 // fails, those of the ONNX specification.
 #pragma once
-#include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>

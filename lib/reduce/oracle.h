@@ -28,7 +28,7 @@ struct Shown {
   FailureSignature symptom;
   std::map<std::string, std::string> blamed;  // by bisect: verdict, stage, rule, branch; empty: it was not asked
   uint64_t rewrite = 0;  // of a rule that is blamed: which application in that stage, from 1
-  void blame(const BisectReport& report);
+  void blame(const Verdict& verdict);
   bool names_rewrite() const;
   std::string text() const;  // "wrong: rewrite mul-distribute, postopt symbolic"
 };

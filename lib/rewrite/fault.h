@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/rewrite/intervention.h"
+#include "lib/rewrite/rewrite_override.h"
 #include "lib/rewrite/shortcut.h"
 #include "lib/support/result.h"
 
@@ -47,11 +47,11 @@ UOp something_else(UOp u);
 // Like something_else, but if `u` has no value, changes its last source that contains one. Returns `u` if none does.
 UOp something_else_within(UOp u);
 
-// Intervention that injects `spec` and its `others` into one kernel or tensor graph.
-class Fault : public Intervention {
+// RewriteOverride that injects `spec` and its `others` into one kernel or tensor graph.
+class Fault : public RewriteOverride {
  public:
   explicit Fault(const FaultSpec& spec);
-  UOp instead(const Hit& hit, UOp before, UOp after) override;
+  UOp replace(const Hit& hit, UOp before, UOp after) override;
 
  private:
   void add(const FaultSpec& spec);

@@ -1,6 +1,5 @@
 // Writes the data of a Recorder as JSON. Private to lib/view/recording.cpp.
 #pragma once
-#include <map>
 #include <optional>
 
 #include "lib/support/json_writer.h"

@@ -2,7 +2,6 @@
 // requests with the token of its address, and with a Host and Origin of 127.0.0.1, so that other sites cannot use it by
 // DNS rebinding or by scripts. No request names a file.
 #pragma once
-#include <functional>
 #include <memory>
 #include <string>
 

@@ -27,12 +27,6 @@ std::vector<int64_t> access_widths(const Target& target, UOp buf) {
   return {4, 2, 1};
 }
 
-std::vector<int64_t> iota(int64_t first, int64_t count) {
-  std::vector<int64_t> out;
-  for (int64_t i = 0; i < count; i++) out.push_back(first + i);
-  return out;
-}
-
 UOp split_load_store(const Target& target, UOp ls, UOp idx) {
   Graph& graph = ls.graph();
   int64_t size = ls.src(0).dtype().count();
@@ -48,7 +42,7 @@ UOp split_load_store(const Target& target, UOp ls, UOp idx) {
     if (width > 1)
       pointer = pointer.cast(buf.dtype().base().vec(width).ptr(buf.dtype().size(), buf.dtype().addrspace()));
     src[0] = pointer;
-    if (ls.is(Op::STORE)) src[1] = ls.src(1).gep(iota(done, width));
+    if (ls.is(Op::STORE)) src[1] = ls.src(1).gep(consecutive(done, width));
     parts.push_back(ls.is(Op::STORE) ? ls.with_src(src)
                                      : ls.replace({.dtype = ls.dtype().scalar().vec(width), .src = src}));
     done += width;

@@ -1,6 +1,5 @@
 // The rules of the stage "apply rangeify": put the ranges of the IndexingContext into the graph
 // (tinygrad schedule/indexing.py:pm_apply_rangeify).
-#include <algorithm>
 
 #include "lib/uop/facts.h"
 #include "passes/tensor/bufferize.h"

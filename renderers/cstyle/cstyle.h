@@ -78,7 +78,6 @@ class CStyle : public TextRenderer {
   std::string type(DType d) {
     return apart([&] { append_type(d); });
   }
-  std::string_view name_of_scalar(Scalar s) const { return scalar_names_[size_t(s)]; }
   // Call this for each name and format of the input that is printed; own_parens_ records whether one has parentheses.
   void note_own_text(std::string_view text) { own_parens_ |= text.find_first_of("()") != text.npos; }
   // Returns the name of the scalar `d` in `Dialect::types`; throws Failure if it has none.
@@ -113,9 +112,6 @@ class CStyle : public TextRenderer {
   int depth_ = 1;                        // number of open loops and ifs, for the indentation
   bool own_parens_ = false;              // a name or format of the input has parentheses, which need not match
 };
-
-// ---- conditions of rows
-inline bool is_float_kind(UOp u) { return dtypes::is_float(u.dtype()) && !u.dtype().is_ptr(); }
 
 // Returns the name of element `i` of a vector in CUDA and HIP: x, y, z, w, a, ..., l, v16, ..., v31.
 std::string element_name(int i);

@@ -1,5 +1,4 @@
 // OpenCL C, and Intel's dialect of it (tinygrad renderer/cstyle.py, OpenCLRenderer and IntelRenderer).
-#include <cmath>
 
 #include "renderers/cstyle/cstyle.h"
 

@@ -8,6 +8,13 @@
 
 namespace tgc::hip {
 
+using u16 = uint16_t;
+using i16 = int16_t;
+using u32 = uint32_t;
+using i32 = int32_t;
+using u64 = uint64_t;
+using i64 = int64_t;
+
 struct Half {  // a value of type half, stored as float
   float value;
   Half() = default;

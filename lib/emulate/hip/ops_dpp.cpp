@@ -6,7 +6,6 @@
 namespace tgc::hip {
 namespace {
 
-using u32 = uint32_t;
 constexpr int kNoLane = -1;
 constexpr u32 kRow = 16;
 

@@ -171,7 +171,6 @@ Fn select_float_binary(const Selector& s);  // exec_float.cpp
 Fn select_unary(const Selector& s);       // exec_unary.cpp
 Fn select_cast(const Selector& s);        // exec_cast.cpp
 Fn select_memory(const Selector& s);      // exec_memory.cpp
-Fn select_control(const Selector& s);     // exec_control.cpp
 const Ins* run_wmma(Frame& f, const Ins* i);  // wmma.cpp
 
 }  // namespace tgc::ref
