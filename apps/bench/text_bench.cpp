@@ -142,7 +142,7 @@ class Bench {
 }  // namespace
 
 int main(int argc, char** argv) {
-  (void)symbolic();  // links the rules with which shapes are simplified
+  (void)tgc::symbolic();  // links the rules with which shapes are simplified
   size_t every = 1;
   std::vector<std::string> files;
   for (int i = 1; i < argc; i++) {

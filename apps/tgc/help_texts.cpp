@@ -1,6 +1,6 @@
 // The topics of `tgc help` that are mostly prose.
 #include "apps/tgc/commands.h"
-#include "lib/driver/environment.h"
+#include "lib/target/target.h"
 
 namespace tgc {
 
