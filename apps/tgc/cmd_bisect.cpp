@@ -31,19 +31,19 @@ int run_bisect(BisectOptions& o) {
   const std::string& command = o.plan.command;
   if (!command.empty())
     if (auto status = check_takes_file("--cmd=" + command, command); !status) return trouble(status.diag());
-  auto is_model = is_model_file(o.trial.input);
+  auto is_model = is_model_file(o.trial.input.name);
   if (!is_model) return trouble(is_model.diag());
-  if (*is_model) return tell(bisect_model(session, o.trial.input, o.trial), o.json);
-  auto source = Source::open(session, o.trial.input, o.trial.kernel);
+  if (*is_model) return tell(bisect_model(session, o.trial.input.name, o.trial), o.json);
+  auto source = Source::open(session, o.trial.input.name, o.trial.input.kernel);
   if (!source) return trouble(source.diag());
   auto graph = source->next();
   if (graph && !*graph) return trouble({.message = "there is no graph in it", .file = source->name().shown()});
   int worst = 0;
   std::set<std::string> bound;  // variables that a kernel has
-  for (o.trial.alone = true; graph && *graph;) {
+  for (o.trial.input.is_only_kernel = true; graph && *graph;) {
     if (session.cancelled()) return trouble({.message = "cancelled"});
     auto following = source->next();
-    if (following && *following) o.trial.alone = false;
+    if (following && *following) o.trial.input.is_only_kernel = false;
     BisectReport report = (*graph)->is_tensor_graph ? bisect_tensor_graph(session, **graph, o.trial)
                                                     : bisect(session, **graph, o.trial, o.plan);
     worst = std::max(worst, tell(report, o.json));
@@ -51,8 +51,8 @@ int run_bisect(BisectOptions& o) {
     graph = std::move(following);
   }
   if (!graph) return trouble(graph.diag());
-  for (auto& [name, value] : o.trial.variables)
-    if (!o.trial.alone && !bound.contains(name))
+  for (auto& [name, value] : o.trial.input.variables)
+    if (!o.trial.input.is_only_kernel && !bound.contains(name))
       worst = trouble({.message = "no kernel has a variable '" + name + "'"});
   return worst;
 }
@@ -66,19 +66,19 @@ void add_bisect(CLI::App& app, int& exit_code) {
   auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return cmd->add_option(name, value, help)->type_name(type);
   };
-  cmd->add_option("INPUT", t.input,
+  cmd->add_option("INPUT", t.input.name,
                   "kernels, tensor graphs of any kind, FILE#ID for one id; an ONNX model; default: standard input");
   add_trial_options(
       *cmd, t,
       "where it fails, as `tgc run --device` takes it; REF: the linear list is run by REF. Default: --target, else the "
       "target that the input says, else CPU:LLVM");
-  cmd->add_flag("--recorded", t.recorded, "it is a golden record's own list that fails, not what tgc makes");
-  cmd->add_flag("--sanitize", t.sanitize, "run a kernel's C or LLVM IR (--device=CPU) under AddressSanitizer");
-  cmd->add_flag("--each-stage", t.each_stage,
+  cmd->add_flag("--recorded", t.input.recorded, "it is a golden record's own list that fails, not what tgc makes");
+  cmd->add_flag("--sanitize", t.device.sanitize, "run a kernel's C or LLVM IR (--device=CPU) under AddressSanitizer");
+  cmd->add_flag("--each-stage", t.compare.each_stage,
                 "of a kernel: a graph on the way that computes something else counts, though the kernel does not");
   option("--seconds", o->plan.seconds, "S", "of a kernel: unresolved when it is not known by then")
       ->check(real_number(0, kMostSeconds));
-  add_emulator_options(*cmd), add_weights_option(*cmd, o->over), add_repro_option(*cmd, t.repro);
+  add_emulator_options(*cmd), add_weights_option(*cmd, o->over), add_repro_option(*cmd, t.output.repro);
   option("--against", o->plan.against, "GOLDEN",
          "golden records (FILE#ID): where tgc begins to make something else of the kernel than tinygrad made");
   option("--tinygrad", o->plan.tinygrad, "PYTHON",

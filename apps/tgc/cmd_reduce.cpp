@@ -41,10 +41,10 @@ std::string again(const ReduceOptions& o, const Wanted& wanted) {
 }
 
 ReduceReport reduced(const Session& session, const ReduceOptions& o, const Wanted& wanted) {
-  auto is_model = is_model_file(o.trial.input);
+  auto is_model = is_model_file(o.trial.input.name);
   if (!is_model) return {.error = is_model.diag().text()};
-  if (*is_model) return reduce_model(session, o.trial.input, o.trial, wanted);
-  auto source = Source::open(session, o.trial.input, o.trial.kernel);
+  if (*is_model) return reduce_model(session, o.trial.input.name, o.trial, wanted);
+  auto source = Source::open(session, o.trial.input.name, o.trial.input.kernel);
   if (!source) return {.error = source.diag().text()};
   auto graph = source->next();
   if (!graph) return {.error = graph.diag().text()};
@@ -78,7 +78,7 @@ void add_reduce(CLI::App& app, int& exit_code) {
     return cmd->add_option(name, value, help)->type_name(type);
   };
   cmd->add_option(
-      "INPUT", t.input,
+      "INPUT", t.input.name,
       "a kernel; a tensor graph or an ONNX model, of whose kernels the first that fails is taken; default: standard "
       "input");
   option("--while", o->symptom, "WHAT",

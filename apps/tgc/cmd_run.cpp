@@ -36,19 +36,19 @@ class Runner {
       : o_(options), spec_(options.trial), session_(terminal_session(with_found_opts(options.over))) {}
 
   int run() {
-    spec_.one_of_several = o_.inputs.size() > 1;
-    spec_.taken = &taken_;
+    spec_.input.is_one_of_several = o_.inputs.size() > 1;
+    spec_.output.taken = &taken_;
     if (!o_.onnx_tests.empty()) return run_onnx();
     int worst = 0;
     for (const std::string& input : o_.inputs) {
-      spec_.input = input;
+      spec_.input.name = input;
       auto is_model = is_model_file(input);
       if (!is_model) return trouble(is_model.diag());
       worst = std::max(worst, !*is_model             ? run_graphs()
-                              : spec_.kernel.empty() ? tell_model(run_model(session_, input, spec_))
+                              : spec_.input.kernel.empty() ? tell_model(run_model(session_, input, spec_))
                                                      : run_kernel_of_model());
     }
-    for (auto& [name, value] : spec_.variables)
+    for (auto& [name, value] : spec_.input.variables)
       if (counts_.all() > 1 && !bound_.contains(name))
         worst = trouble({.message = "no kernel has a variable '" + name + "'"});
     if (counts_.all() > 1 && !o_.json) print(counts_.text());
@@ -65,18 +65,18 @@ class Runner {
 
   // There --var bind sizes.
   int run_kernel_of_model() {
-    VariableValues sizes = std::exchange(spec_.variables, {});
+    VariableValues sizes = std::exchange(spec_.input.variables, {});
     for (auto& [name, value] : sizes) {
       session_.over.sizes.push_back(name + "=" + std::to_string(value));
       bound_.insert(name);
     }
     int code = run_graphs();
-    session_.over.sizes.clear(), spec_.variables = std::move(sizes);
+    session_.over.sizes.clear(), spec_.input.variables = std::move(sizes);
     return code;
   }
 
   int run_graphs() {
-    auto source = Source::open(session_, spec_.input, spec_.kernel);
+    auto source = Source::open(session_, spec_.input.name, spec_.input.kernel);
     if (!source) return trouble(source.diag());
     auto graph = source->next();
     if (graph && !*graph)
@@ -85,7 +85,7 @@ class Runner {
     while (graph && *graph) {
       if (session_.cancelled()) return trouble({.message = "cancelled"});
       auto following = source->next();
-      spec_.alone = o_.inputs.size() == 1 && counts_.all() == 0 && following && !*following;
+      spec_.input.is_only_kernel = o_.inputs.size() == 1 && counts_.all() == 0 && following && !*following;
       worst = std::max(worst, (*graph)->is_tensor_graph ? tell_model(run_tensor_graph(session_, **graph, spec_))
                                                         : run_graph(**graph));
       graph = std::move(following);
@@ -131,14 +131,14 @@ void add_run(CLI::App& app, int& exit_code) {
       "where to run: CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, WEBGPU, plugin:PATH, or REF, the interpreter of UOps, "
       "which runs the graph as it stands; `tgc devices` tells what works here. Default: --target, else the target "
       "(of a tensor graph, the device) that the input says, else CPU:LLVM");
-  option("--save", t.save, "F.npz", "keep what the kernel stores; {} as in --inputs");
-  cmd->add_flag("--each-stage", t.each_stage,
+  option("--save", t.output.save, "F.npz", "keep what the kernel stores; {} as in --inputs");
+  cmd->add_flag("--each-stage", t.compare.each_stage,
                 "also run the graph after every stage in REF, and name the first that computes something else");
-  cmd->add_flag("--recorded", t.recorded, "run a golden record's own list and stages, not what tgc makes");
-  option("--bench", t.bench, "N", "time N runs of the kernel")->check(whole_number(1, kMostRuns));
-  cmd->add_flag("--in-process", t.in_process, "run in this process: a kernel that crashes takes tgc with it");
-  cmd->add_flag("--sanitize", t.sanitize, "run a kernel's C or LLVM IR (--device=CPU) under AddressSanitizer");
-  add_emulator_options(*cmd), add_repro_option(*cmd, t.repro);
+  cmd->add_flag("--recorded", t.input.recorded, "run a golden record's own list and stages, not what tgc makes");
+  option("--bench", t.device.timed_runs, "N", "time N runs of the kernel")->check(whole_number(1, kMostRuns));
+  cmd->add_flag("--in-process", t.device.in_process, "run in this process: a kernel that crashes takes tgc with it");
+  cmd->add_flag("--sanitize", t.device.sanitize, "run a kernel's C or LLVM IR (--device=CPU) under AddressSanitizer");
+  add_emulator_options(*cmd), add_repro_option(*cmd, t.output.repro);
   cmd->add_flag("--json", o->json, "one JSON object a kernel");
   option("--onnx-test", o->onnx_tests, "DIR",
          "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")

@@ -27,22 +27,22 @@ void add_trial_options(CLI::App& command, RunOptions& t, const std::string& abou
   auto option = [&](const char* name, auto& value, const char* type, const std::string& help) {
     return command.add_option(name, value, help)->type_name(type);
   };
-  option("--device", t.device, "DEV", about_device);
-  option("--inputs", t.arrays, "F.npz",
+  option("--device", t.device.name, "DEV", about_device);
+  option("--inputs", t.input.arrays, "F.npz",
          "an npz (or npy) file with the arrays data0, data1, ...; {} stands for INPUT without its extension");
-  option("--seed", t.seed, "N", "draw the arrays that no file gives; default without --inputs: 0")
+  option("--seed", t.input.seed, "N", "draw the arrays that no file gives; default without --inputs: 0")
       ->check(whole_number(0, INT64_MAX));
-  add_variables(command, t.variables);
-  auto* expect = option("--expect", t.expect, "F.npz", "a file with all that should come out; {} as in --inputs");
-  option("--reference", t.reference, "DEV",
+  add_variables(command, t.input.variables);
+  auto* expect = option("--expect", t.compare.expect, "F.npz", "a file with all that should come out; {} as in --inputs");
+  option("--reference", t.compare.reference, "DEV",
          "whose results are expected: a device, or a file (FILE#ID) with a graph that REF runs on the same arrays; "
          "default: REF on the graph as it stands; none: do not compare")
       ->excludes(expect);
-  add_tolerance_options(command, t.tolerance);
-  option("--timeout", t.timeout_seconds, "S",
+  add_tolerance_options(command, t.compare.tolerance);
+  option("--timeout", t.device.timeout_seconds, "S",
          "seconds that a kernel may take; 0: any time. Default: 60, emulated and in REF 600")
       ->check(real_number(0, kMostSeconds));
-  add_kernel_option(command, t.kernel);
+  add_kernel_option(command, t.input.kernel);
 }
 
 }  // namespace tgc

@@ -113,15 +113,15 @@ void bisect_kernels(const Session& session, const InputGraph& whole, const RunOp
                     const WholeRun& run) {
   KernelWatch watch(session);
   RunOptions plain = spec;
-  plain.repro = "";  // of the kernel that is found
+  plain.output.repro = "";  // of the kernel that is found
   RunOptions watched = plain;
-  watched.reference = "none";
-  watched.before_kernel = [&](const KernelStep& step) { watch.begins(step); };
-  watched.on_kernel = [&](const KernelStep& step) { watch.see(step); };
+  watched.compare.reference = "none";
+  watched.model.before_kernel = [&](const KernelStep& step) { watch.begins(step); };
+  watched.model.on_kernel = [&](const KernelStep& step) { watch.see(step); };
   ModelReport model = run(watched);
   report.device = model.device, report.runs = watch.seen();
   RunOptions there = spec;
-  there.device = model.device_option;
+  there.device.name = model.device_option;
   report.again = bisect_again(there, options_again(session, there, whole, Placement()));
   if (!watch.found() && !model.error.empty()) (void)watch.take_last();
   ScheduleCheck schedule(session, plain, run, report);
@@ -133,8 +133,8 @@ void bisect_kernels(const Session& session, const InputGraph& whole, const RunOp
   if (!watch.found()) return schedule.check(model, watch.seen());
   const std::string again = report.again;
   RunOptions of_kernel = there;
-  of_kernel.variables = watch.variables();
-  of_kernel.arrays = of_kernel.expect = of_kernel.reference = "";
+  of_kernel.input.variables = watch.variables();
+  of_kernel.input.arrays = of_kernel.compare.expect = of_kernel.compare.reference = "";
   FailureRepro failing(session, watch.kernel(), of_kernel, report);
   (void)failing.prepare(&watch.given());
   report.again = again;
@@ -160,7 +160,7 @@ void bisect_divergence(const Session& session, InputGraph& in, const RunOptions&
     report.device = record->target;
   }
   if (report.verdict == Verdict::Same && report.detail.empty()) report.detail = "tgc makes what tinygrad makes of it";
-  report.again = bisect_again(spec, (spec.kernel.empty() ? "" : " --kernel=" + shell_word(spec.kernel)) +
+  report.again = bisect_again(spec, (spec.input.kernel.empty() ? "" : " --kernel=" + shell_word(spec.input.kernel)) +
                                         (is_asked ? " --tinygrad=" + shell_word(plan.tinygrad)
                                                   : " --against=" + shell_word(plan.against)));
 }
@@ -181,7 +181,7 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& spec
     }
     if (Outcome itself = run.prepare(); !itself.passes())
       return blame(report, Verdict::Crash, "the kernel itself, as it came in, in REF: " + itself.error());
-    if (plan.crash && blame_crash(run, own.timeout_for(run.place()), report)) return;
+    if (plan.crash && blame_crash(run, own.device.timeout_for(run.place()), report)) return;
     bisect_kernel(run, report);
     if (report.verdict == Verdict::Same && run.expect_all()) bisect_kernel(run, report);
     if (report.verdict == Verdict::Same && is_as_recorded(session, in))

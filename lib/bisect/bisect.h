@@ -65,7 +65,7 @@ struct BisectPlan {
 BisectReport bisect(const Session& session, InputGraph& in, const RunOptions& spec, const BisectPlan& plan = {});
 
 // Of a model (an ONNX file) or a tensor graph: the first kernel that makes something else of its arrays than REF does,
-// and who is to blame for that; where each is right and the results are not what `spec.expect` says, the schedule.
+// and who is to blame for that; where each is right and the results are not what `spec.compare.expect` says, the schedule.
 BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& spec);
 BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& spec);
 

@@ -16,7 +16,7 @@ namespace {
 
 using Verdict = BisectReport::Verdict;
 
-BisectReport bisected(const std::string& text, const std::string& fault, const RunOptions& spec = {.device = "CPU:LLVM"},
+BisectReport bisected(const std::string& text, const std::string& fault, const RunOptions& spec = {.device = {.name = "CPU:LLVM"}},
                       Settings settings = {}) {
   WithEnvironment with("TGC_FAULT", fault);
   InputGraph in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
@@ -27,7 +27,7 @@ BisectReport bisected(const std::string& text, const std::string& fault, const R
 // That rule is to blame for what REF makes of a kernel, in that stage, and it is confirmed.
 void check_named_in_ref(const std::string& text, const std::string& stage, const std::string& rule,
                         const std::string& branch = "", const std::string& proof = "") {
-  BisectReport report = bisected(text, "", {.device = "REF"});
+  BisectReport report = bisected(text, "", {.device = {.name = "REF"}});
   INFO(report.text());
   CHECK(report.stage == stage);
   CHECK(report.rule == rule);
@@ -55,9 +55,9 @@ TEST_CASE("bisect: a stage that is wrong, though what follows makes it right aga
       "b = UOp(Ops.DEFINE_GLOBAL, dtypes.ulong.ptr(32), (), 2).index(i*16+r)\n"
       "v = (a!=r.cast(dtypes.half)).where(UOp.const(dtypes.ulong, 0), b).reduce(r, arg=Ops.ADD)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.ulong.ptr(2), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
-  RunOptions spec{.device = "REF"};
+  RunOptions spec{.device = {.name = "REF"}};
   BisectReport plain = bisected(text, "", spec);
-  spec.each_stage = true;
+  spec.compare.each_stage = true;
   BisectReport report = bisected(text, "", spec);
   INFO(plain.text(), report.text());
   CHECK(report.verdict == Verdict::Rewrite);
@@ -76,12 +76,12 @@ TEST_CASE("bisect: what the kernel leaves open accuses nobody, in however many e
   session.over.target = "CPU:CLANG";
   auto loaded = [&] { return std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw()); };
   InputGraph in = loaded();
-  BisectReport report = bisect(session, in, {.device = "REF"});
+  BisectReport report = bisect(session, in, {.device = {.name = "REF"}});
   INFO(report.text());
   CHECK(report.verdict == Verdict::Same);
 
   InputGraph again = loaded();
-  RunReport trial = run_kernel(session, again, {.device = "REF", .each_stage = true});
+  RunReport trial = run_kernel(session, again, {.device = {.name = "REF"}, .compare = {.each_stage = true}});
   INFO(trial.text(1, false));
   CHECK(trial.passed());
   CHECK(trial.text(1, false).find("computes the same, but for ") != std::string::npos);
@@ -158,7 +158,7 @@ TEST_CASE("bisect: a constant that its dtype does not hold is said to be one") {
   InputGraph in = std::move(load_text(Settings(), InputKind::Pyrender, text, "test.uop").value_or_throw());
   Session session;
   session.over.target = "CUDA:CUDA:sm_89";
-  BisectReport report = bisect(session, in, {.device = "REF"});
+  BisectReport report = bisect(session, in, {.device = {.name = "REF"}});
   INFO(report.text());
   REQUIRE(report.verdict == Verdict::Rewrite);
   CHECK(report.detail.find("a constant that its dtype does not hold: 819") != std::string::npos);
@@ -173,7 +173,7 @@ TEST_CASE("bisect: a REWRITE_STACK_LIMIT that is enough for the case says nothin
   for (int limit = 4; limit < 20; limit += 2) {
     Settings settings;
     settings.REWRITE_STACK_LIMIT = limit;
-    BisectReport report = bisected(text, "", {.device = "REF"}, settings);
+    BisectReport report = bisected(text, "", {.device = {.name = "REF"}}, settings);
     if (report.failure.find("does not end") != std::string::npos) continue;  // the case itself is too deep for it
     CAPTURE(limit);
     INFO(report.text(), report.error);
@@ -187,7 +187,7 @@ TEST_CASE("bisect: a REWRITE_STACK_LIMIT that is enough for the case says nothin
 TEST_CASE("bisect: after its seconds it is unresolved, and says so") {
   WithEnvironment with("TGC_FAULT", "divmod-general");
   InputGraph in = std::move(load_text(Settings(), InputKind::Pyrender, kDivided, "test.uop").value_or_throw());
-  BisectReport report = bisect(Session(), in, {.device = "REF"}, {.seconds = 1e-9});
+  BisectReport report = bisect(Session(), in, {.device = {.name = "REF"}}, {.seconds = 1e-9});
   CHECK(report.verdict == Verdict::Unresolved);
   CHECK(report.error == "");
   CHECK(report.text().find("stopped before it was known") != std::string::npos);
@@ -212,7 +212,7 @@ TEST_CASE("bisect: a rewrite that makes one number of a vector is to blame, and 
     Session session;
     session.over.target = "CPU:CLANG";
     InputGraph in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
-    BisectReport report = bisect(session, in, {.device = "REF"});
+    BisectReport report = bisect(session, in, {.device = {.name = "REF"}});
     INFO(report.text(), report.error);
     CHECK(report.verdict == Verdict::Rewrite);
     CHECK(report.rule == rule);
@@ -224,7 +224,7 @@ TEST_CASE("bisect: a rewrite that makes one number of a vector is to blame, and 
     CHECK((report.proof == "it passes when neither that rule applies nor the others that make such values") !=
           is_alone);
     in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
-    BisectReport refused = bisect(Session(), in, {.device = "CPU:CLANG"});  // whose compiler takes nothing of the kind
+    BisectReport refused = bisect(Session(), in, {.device = {.name = "CPU:CLANG"}});  // whose compiler takes nothing of the kind
     INFO(refused.text(), refused.error);
     CHECK(refused.rule == rule);
     CHECK(refused.confirmed);
@@ -297,7 +297,7 @@ TEST_CASE("bisect: of two faults, each of which is enough, both are named") {
       "s = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 0).index(i, ptr=True).store(a)\n"
       "t = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 1).index(i, ptr=True).store(b)\n"
       "ast = UOp.group(s, t).end(i).sink()\n";
-  BisectReport report = bisected(two, "max-to-where@1,max-to-where@2", {.device = "REF"});
+  BisectReport report = bisected(two, "max-to-where@1,max-to-where@2", {.device = {.name = "REF"}});
   INFO(report.text(), report.error);
   CHECK(report.verdict == Verdict::Rewrite);
   CHECK(report.rule == "max-to-where");
@@ -351,7 +351,7 @@ TEST_CASE("bisect: a stand-in that is taken out wrongly is blamed, and not the r
     Session session;
     auto source = std::move(Source::open(session, input).value_or_throw());
     InputGraph in = std::move(*std::move(source.next().value_or_throw()));
-    BisectReport report = bisect(Session(), in, {.device = "CPU:LLVM"});
+    BisectReport report = bisect(Session(), in, {.device = {.name = "CPU:LLVM"}});
     INFO(report.text(), report.error);
     CHECK(report.rule == "substitute");
     CHECK(report.stage == "load collapse");
@@ -403,7 +403,7 @@ TEST_CASE("bisect: what is refused did not crash: the renderer is to blame, whic
   auto source = std::move(Source::open(session, test_path("golden/kernels.jsonl.gz") + "#__bf16_to_float8_e5m2.0")
                               .value_or_throw());
   InputGraph in = std::move(*std::move(source.next().value_or_throw()));
-  BisectReport type = bisect(Session(), in, {.device = "CPU:CLANG"});  // a type that C does not have
+  BisectReport type = bisect(Session(), in, {.device = {.name = "CPU:CLANG"}});  // a type that C does not have
   INFO(type.text(), type.error);
   CHECK(type.verdict == Verdict::Renderer);
   CHECK(type.exit_code() == 1);
@@ -437,7 +437,7 @@ TEST_CASE("bisect: where another result is expected than the graph computes no r
   Arrays arrays;
   arrays.push_back({"data0", Array(dtypes::int32, {40})});
   write_npz(other, arrays).value_or_throw();
-  BisectReport report = bisected(kDivided, "", {.device = "CPU:LLVM", .expect = other});
+  BisectReport report = bisected(kDivided, "", {.device = {.name = "CPU:LLVM"}, .compare = {.expect = other}});
   std::filesystem::remove(other);
   INFO(report.text(), report.error);
   CHECK(report.verdict == Verdict::Unresolved);
@@ -447,7 +447,7 @@ TEST_CASE("bisect: where another result is expected than the graph computes no r
 }
 
 TEST_CASE("bisect: a variable that the kernel lacks is an error, as in run") {
-  BisectReport report = bisected(kDivided, "", {.device = "CPU:LLVM", .variables = {{"n", 3}}, .alone = true});
+  BisectReport report = bisected(kDivided, "", {.input = {.variables = {{"n", 3}}, .is_only_kernel = true}, .device = {.name = "CPU:LLVM"}});
   CHECK(report.exit_code() == 2);
   CHECK(report.error.starts_with("the kernel has no variable 'n'"));
 }
@@ -461,7 +461,7 @@ TEST_CASE("bisect: vectors of bools are printed wrongly by both renderers: the s
       "b = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(64), (), 2).index(i)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.bool.ptr(64), (), 0).index(i, ptr=True).store(a<b).end(i).sink()\n";
   for (const char* device : {"CPU:LLVM", "CPU:CLANG"}) {
-    BisectReport report = bisected(bools, "", {.device = device}, settings);
+    BisectReport report = bisected(bools, "", {.device = {.name = device}}, settings);
     INFO(report.text(), report.error);
     CHECK(report.verdict == Verdict::Renderer);
     CHECK(report.confirmed);

@@ -4,7 +4,7 @@
 
 #include "lib/support/pytext.h"
 #include "lib/uop/copy.h"
-#include "lib/validate/compare_outputs.h"
+#include "lib/validate/reference_runner.h"
 
 namespace tgc {
 namespace {
@@ -31,7 +31,7 @@ void KernelWatch::begins(const KernelStep& step) {
 bool KernelWatch::expect(const KernelStep& step, Sample& out) {
   double work = right_.contains(step.ast) ? kWorkAgain : kWork;
   auto sample = reference_sample(step.ast, step.before, step.variables, work);
-  if (!sample && !sample.diag().convicts) throw Failure(sample.diag());
+  if (!sample && !sample.diag().kernel_fault) throw Failure(sample.diag());
   if (sample) return out = std::move(*sample), true;
   itself_ = "kernel " + std::to_string(step.number) + ", as it was scheduled: " + sample.diag().text();
   return false;
@@ -49,9 +49,9 @@ void KernelWatch::see(const KernelStep& step) {
     if (!all) throw Failure("kernel " + std::to_string(step.number) + " stores no " + v.name);
     actual.push_back({v.name, sample.places.empty() ? all->copy() : elements_of(*all, sample.places[v.name])});
   }
-  auto allowed = [&](const Array& e) { return tolerance_for({}, step.ast, e); };
-  CompareContext judged{sample.places.empty() ? step.ast : UOp(), step.before, step.variables};
-  auto arrays = std::move(judge(judged, actual, sample.values, allowed).value_or_throw());
+  const Recheck recheck = sample.places.empty() ? Recheck::Always : Recheck::Never;
+  auto arrays = std::move(ReferenceRunner(step.before, step.variables)
+                              .compare(step.ast, actual, sample.values, {}, recheck).value_or_throw());
   if (std::ranges::all_of(arrays, &Comparison::passed)) {
     right_.insert(step.ast);
     return;

@@ -21,8 +21,8 @@
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/copy.h"
-#include "lib/validate/compare_outputs.h"
 #include "lib/validate/input_distribution.h"
+#include "lib/validate/reference_runner.h"
 #include "lib/validate/reference_sample.h"
 #include "lib/validate/truncate_loops.h"
 #include "passes/kernel/optimizer/apply_opts_stage.h"
@@ -48,7 +48,7 @@ class EndsWhenCancelled : public Watcher, public RewriteObserver {
 };
 
 // Whether that is a kernel's own doing, and no trouble with running it.
-bool dies(const Diag& d) { return d.convicts || d.message.starts_with("killed by "); }
+bool dies(const Diag& d) { return d.kernel_fault || d.message.starts_with("killed by "); }
 
 }  // namespace
 
@@ -56,18 +56,18 @@ FailureRepro::FailureRepro(const Session& session, InputGraph& in, const RunOpti
     : session_(session), in_(in), o_(spec), report_(report), settings_(in.graph->settings()) {}
 
 std::string bisect_again(const RunOptions& spec, const std::string& options) {
-  std::string out = fault_again() + "tgc bisect " + shell_word(spec.input) + options;
+  std::string out = fault_again() + "tgc bisect " + shell_word(spec.input.name) + options;
   auto option = [&](const std::string& name, const std::string& value) {
     if (!value.empty()) out += " --" + name + "=" + shell_word(value);
   };
-  option("inputs", spec.arrays), option("expect", spec.expect), option("reference", spec.reference);
-  option("seed", spec.seed ? std::to_string(*spec.seed) : "");
-  return out + (spec.sanitize ? " --sanitize" : "");
+  option("inputs", spec.input.arrays), option("expect", spec.compare.expect), option("reference", spec.compare.reference);
+  option("seed", spec.input.seed ? std::to_string(*spec.input.seed) : "");
+  return out + (spec.device.sanitize ? " --sanitize" : "");
 }
 
 void FailureRepro::choose_place() {
-  place_ = std::move(placement_for(session_, o_.device, in_).value_or_throw());
-  if (!place_.target) place_.target = std::move(parse_target("CPU:LLVM", settings()).value_or_throw());
+  place_ = std::move(placement_for(session_, o_.device.name, in_).value_or_throw());
+  place_.target = lowering_target(place_, settings());
   report_.device = place_.is_ref ? "REF, lowered for " + place_.target->name() : place_.label;
   report_.again = bisect_again(o_, options_again(session_, o_, in_, place_));
 }
@@ -75,7 +75,7 @@ void FailureRepro::choose_place() {
 Outcome FailureRepro::prepare(const GivenRun* given) {
   choose_place();
   list_ = in_.list;
-  if (o_.recorded) {
+  if (o_.input.recorded) {
     if (!in_.record || !in_.record->linear)
       throw Failure(Diag{.message = "'" + in_.info.name + "' holds no recorded list",
                          .file = in_.file,
@@ -97,10 +97,7 @@ void FailureRepro::prepare(const std::string& command) {
 }
 
 void FailureRepro::keep() {
-  if (o_.repro.empty() || failed_.passes()) return;
-  RunOptions spec = o_;
-  spec.save = o_.repro;
-  std::string path = path_to_save(spec, in_.info.name, in_.record != nullptr);
+  if (o_.output.repro.empty() || failed_.passes()) return;
   FailureSignature::Kind kind = failed_.kind == Outcome::Kind::Dies ? FailureSignature::Kind::Crash : FailureSignature::Kind::Wrong;
   if (failed_.is_refused()) kind = symptom_of(session_, in_, o_).value_or_throw().kind;  // by whom
   Repro bundle{.symptom = std::string(name_of(kind)), .said = report_.failure};
@@ -109,8 +106,7 @@ void FailureRepro::keep() {
     if (!value.empty()) bundle.blamed[name] = value;
   bundle.inputs = bundled(inputs_);
   if (places_.empty()) bundle.expected = bundled(expected_);  // else but some elements are known
-  write_file(path, bundle_text(session_, spec, in_, place_, std::move(bundle))).value_or_throw();
-  report_.again = "tgc bisect " + shell_word(path);
+  report_.again = "tgc bisect " + shell_word(write_bundle(session_, o_, in_, place_, std::move(bundle)));
 }
 
 // ---- what goes in, what comes out
@@ -128,25 +124,25 @@ Outcome FailureRepro::expect(bool all) {
   places_.clear(), outcomes_.clear();
   Executable kernel =
       std::move((in_.list.empty() ? Executable::for_ref(in_.root) : Executable::for_ref(in_.list)).value_or_throw());
-  report_.variables = bound_variables(kernel, o_.variables);
-  if (o_.alone) check_variables(kernel, o_.variables).value_or_throw();
+  report_.variables = bound_variables(kernel, o_.input.variables);
+  if (o_.input.is_only_kernel) check_variables(kernel, o_.input.variables).value_or_throw();
   std::string file;
   Arrays given = given_inputs(o_, in_, file);
-  std::optional<Drawing> draw;
-  if (o_.seed || o_.arrays.empty()) draw = {.seed = o_.seed.value_or(0), .floats = floats_for(in_.root)};
+  std::optional<InputDistribution> draw;
+  if (o_.input.seed || o_.input.arrays.empty()) draw = input_distribution(in_.root, o_.input.seed.value_or(0));
   inputs_ = std::move(input_arrays(kernel.buffers(), given, file, draw).value_or_throw());
   is_small_ = !in_.list.empty() || work_of(in_.root) <= kWork;
   expected_ = given_expected(o_, in_, file);
-  is_expected_by_ref_ = expected_.empty() && (o_.reference.empty() || o_.reference == "REF");
+  is_expected_by_ref_ = expected_.empty() && (o_.compare.reference.empty() || o_.compare.reference == "REF");
   const bool is_given = !expected_.empty();
-  if (!is_given && !o_.reference.empty() && o_.reference != "REF") {
-    Placement other = std::move(choose_placement(o_.reference, "", settings()).value_or_throw());
+  if (!is_given && !o_.compare.reference.empty() && o_.compare.reference != "REF") {
+    Placement other = std::move(choose_placement(o_.compare.reference, "", settings()).value_or_throw());
     KernelGraph graph{.root = in_.root, .stage = in_.info.stage, .list = in_.list, .opts = session_.over.opts};
     Executable same = std::move(make_executable(graph, other).value_or_throw());
-    auto done = execute(same, *other.device, inputs_of(same), o_.variables, options());
+    auto done = execute(same, *other.device, inputs_of(same), o_.input.variables, options());
     expected_ = std::move(done.value_or_throw().outputs);
   } else if (!is_given && !is_small_ && !all) {
-    auto some = reference_sample(in_.root, inputs_, o_.variables, kSampled);
+    auto some = reference_sample(in_.root, inputs_, o_.input.variables, kSampled);
     if (!some && dies(some.diag())) return {Outcome::Kind::Dies, some.diag()};
     Sample sample = std::move(some.value_or_throw());
     expected_ = std::move(sample.values), places_ = std::move(sample.places);
@@ -167,15 +163,11 @@ Arrays FailureRepro::inputs_of(const Executable& kernel, const Arrays& more) con
 }
 
 ExecuteOptions FailureRepro::options() const {
-  return {.in_process = o_.in_process, .timeout_seconds = o_.timeout_for(place_)};
+  return {.in_process = o_.device.in_process, .timeout_seconds = o_.device.timeout_for(place_)};
 }
 
 Outcome FailureRepro::judged(const Result<Execution>& done) {
   if (!done) return {Outcome::Kind::Dies, done.diag()};
-  auto tolerance = [&](const Array& e) {
-    return o_.expect.empty() ? tolerance_for(o_.tolerance, in_.root, e) : o_.tolerance;
-  };
-  CompareContext kernel{UOp(), inputs_, o_.variables};
   Arrays some;
   auto picked = catch_failures([&] {
     for (auto& [name, places] : places_)
@@ -184,16 +176,14 @@ Outcome FailureRepro::judged(const Result<Execution>& done) {
   });
   if (!picked) return {Outcome::Kind::Fails, picked.diag()};  // a wrong rewrite makes a buffer smaller
   const Arrays& actual = places_.empty() ? done->outputs : some;
-  auto arrays = judge(kernel, actual, expected_, tolerance);
+  auto arrays = compare_outputs(in_.root, actual, expected_, o_.compare);
   if (!arrays) return {Outcome::Kind::Fails, arrays.diag()};
   auto wrong = std::ranges::find_if_not(*arrays, &Comparison::passed);
   if (wrong == arrays->end()) return {};
   Diag said{.message = wrong->text().substr(0, wrong->text().find('\n'))};
-  // what hangs on rounding is left out; nobody asks again when nothing was
-  const UOp root = in_.list.empty() ? in_.root : UOp();
-  if (!may_hang_on_rounding_ || !is_small_ || !is_worth_asking(root, *arrays)) return {Outcome::Kind::Fails, said};
-  kernel.root = root;
-  arrays = judge(kernel, actual, expected_, tolerance);
+  if (!may_hang_on_rounding_ || !is_small_ || !in_.list.empty()) return {Outcome::Kind::Fails, said};
+  const ReferenceRunner ref(inputs_, o_.input.variables);
+  arrays = ref.compare(in_.root, actual, expected_, o_.compare, Recheck::IfCheap);
   if (arrays && std::ranges::all_of(*arrays, &Comparison::passed)) return {};
   may_hang_on_rounding_ = arrays && std::ranges::any_of(*arrays, [](const Comparison& c) { return c.left_out > 0; });
   return {Outcome::Kind::Fails, said};
@@ -245,7 +235,7 @@ Outcome FailureRepro::attempt(Watcher* watcher) {
 
 Outcome FailureRepro::attempt(Compilation& c, Watcher* watcher) {
   if (watcher) c.watch(watcher);
-  Outcome on_the_way = o_.each_stage ? run_stages(c) : Outcome();
+  Outcome on_the_way = o_.compare.each_stage ? run_stages(c) : Outcome();
   auto& list = c.list();
   if (watcher) c.watch(nullptr);
   if (!list) return noted(refused(list.diag()));
@@ -297,10 +287,9 @@ Outcome FailureRepro::run_cut_short(UOp root) {
     UninstrumentedScope own(graph);
     report_.runs++;
     Stored stored =
-        std::move(stored_in_ref(truncate_loops(graph, root, kWork), inputs_, o_.variables, kMost).value_or_throw());
-    auto allowed = [&](const Array& e) { return tolerance_for(o_.tolerance, in_.root, e); };
-    auto arrays = std::move(
-        judge({UOp(), inputs_, o_.variables}, stored.values, expected_at(stored.places), allowed).value_or_throw());
+        std::move(stored_in_ref(truncate_loops(graph, root, kWork), inputs_, o_.input.variables, kMost).value_or_throw());
+    auto arrays = std::move(compare_outputs(in_.root, stored.values, expected_at(stored.places),
+                                            {.tolerance = o_.compare.tolerance}).value_or_throw());
     if (std::ranges::all_of(arrays, &Comparison::passed)) return {};
     return {Outcome::Kind::Fails, {}};
   });
@@ -308,7 +297,7 @@ Outcome FailureRepro::run_cut_short(UOp root) {
 }
 
 Arrays FailureRepro::expected_at(const KnownPlaces& places) const {
-  if (!places_.empty()) return std::move(values_at(in_.root, inputs_, o_.variables, places).value_or_throw());
+  if (!places_.empty()) return std::move(values_at(in_.root, inputs_, o_.input.variables, places).value_or_throw());
   Arrays out;
   for (auto& [name, list] : places)
     if (const Array* all = find_array(expected_, name)) out.push_back({name, elements_of(*all, list)});
@@ -320,7 +309,7 @@ std::optional<Arrays> FailureRepro::stored_by_device(std::span<const UOp> list, 
   auto kernel = executable(list);
   if (!kernel) return std::nullopt;
   report_.runs++;
-  auto done = execute(*kernel, *place_.device, inputs_of(*kernel, more), o_.variables, options());
+  auto done = execute(*kernel, *place_.device, inputs_of(*kernel, more), o_.input.variables, options());
   return done ? std::optional(std::move(done->outputs)) : std::nullopt;
 }
 
@@ -336,13 +325,12 @@ std::optional<Arrays> FailureRepro::stored_by_ref(std::span<const UOp> list, con
 bool FailureRepro::is_alike(std::span<const UOp> list, const Arrays& more) {
   auto actual = stored_by_device(list, more), expected = stored_by_ref(list, more);
   if (!actual || !expected) return false;
-  auto allowed = [&](const Array& e) { return tolerance_for({}, in_.root, e); };
-  auto arrays = judge({UOp(), inputs_, o_.variables}, *actual, *expected, allowed);
+  auto arrays = compare_outputs(in_.root, *actual, *expected);
   return arrays && std::ranges::all_of(*arrays, &Comparison::passed);
 }
 
 std::optional<int64_t> FailureRepro::first_difference(const Array& actual, const Array& expected) const {
-  auto c = compare_arrays("", actual, expected, tolerance_for({}, in_.root, expected));
+  auto c = compare_arrays("", actual, expected, CompareOptions().tolerance_for(in_.root, expected));
   return c && c->first ? std::optional(c->first->index) : std::nullopt;
 }
 
@@ -372,17 +360,17 @@ bool FailureRepro::is_right_in_ref(std::span<const UOp> list, std::string& notes
 
 Result<Execution> FailureRepro::run_in_ref(Executable& kernel, const Arrays& inputs) const {
   Placement ref = place_in_ref();
-  return execute(kernel, *ref.device, inputs, o_.variables,
-                 {.in_process = o_.in_process, .timeout_seconds = o_.timeout_for(ref)});
+  return execute(kernel, *ref.device, inputs, o_.input.variables,
+                 {.in_process = o_.device.in_process, .timeout_seconds = o_.device.timeout_for(ref)});
 }
 
 Outcome FailureRepro::run(Executable& kernel, Device& device) {
   // a variable without a value: it stood for something, and what puts that back was left out
-  if (auto arguments = kernel.arguments(o_.variables); !arguments) return refused(arguments.diag());
+  if (auto arguments = kernel.arguments(o_.input.variables); !arguments) return refused(arguments.diag());
   report_.runs++;
   Arrays inputs = inputs_of(kernel);
-  return judged(o_.sanitize ? execute_sanitized(kernel, inputs, o_.variables, options())
-                            : execute(kernel, device, inputs, o_.variables, options()));
+  return judged(o_.device.sanitize ? execute_sanitized(kernel, inputs, o_.input.variables, options())
+                            : execute(kernel, device, inputs, o_.input.variables, options()));
 }
 
 }  // namespace tgc

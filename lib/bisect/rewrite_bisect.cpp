@@ -140,7 +140,7 @@ Outcome RewriteBlame::compile() {
 Outcome RewriteBlame::look() {
   Outcome out = compile();
   if (out.passes()) out = run_.run_list(list_);
-  if (run_.spec().each_stage)
+  if (run_.spec().compare.each_stage)
     for (const StageRun& s : log_.stages())
       if (out.passes() && s.row->is_graph_stage() && s.result && !(s.result == s.input)) out = run_graph(s.result);
   if (!out.passes() && !is_endless(out)) compare(log_.list());
@@ -149,7 +149,7 @@ Outcome RewriteBlame::look() {
 
 void RewriteBlame::compare(std::span<const Application> list) {
   report_.rewrites = list.size();
-  auto seen = look_at(compilation_, list, run_.inputs(), run_.spec().variables);
+  auto seen = look_at(compilation_, list, run_.inputs(), run_.spec().input.variables);
   if (!seen) {
     report_.detail = "the sides of the rewrites were not compared: " + seen.diag().text();
     return;
@@ -257,7 +257,7 @@ void RewriteBlame::look_closer(size_t first, size_t end) {
     return a.number >= list[first].number && a.number <= list[end - 1].number;
   };
   for (uint64_t seed = 2; seed <= kMostLooks && !is_known(); seed++) {
-    auto seen = look_at(compilation_, list, run_.inputs(), run_.spec().variables, is_part, seed);
+    auto seen = look_at(compilation_, list, run_.inputs(), run_.spec().input.variables, is_part, seed);
     if (!seen) return;
     for (size_t i = first; i < end; i++)
       if ((*seen)[i - first].kind == EquivalenceResult::Kind::Differ) seen_[i] = (*seen)[i - first];
@@ -436,7 +436,7 @@ bool RewriteBlame::search() {
   auto is_right = [&](size_t i) { return stages[i].result && run_graph(stages[i].result).passes(); };
   auto is_unknown = [&](UOp result) { return !run_.is_small() && result && run_graph(result).is_refused(); };
   size_t first = stages.size();
-  if (run_.spec().each_stage)  // one that is wrong may be followed by others that are right
+  if (run_.spec().compare.each_stage)  // one that is wrong may be followed by others that are right
     for (first = 0; first < stages.size() && is_right(first);) first++;
   else if (!stages.empty() && !is_right(stages.size() - 1) && !is_unknown(stages.back().result))
     first = first_wrong(stages.size(), is_right);

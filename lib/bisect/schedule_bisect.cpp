@@ -96,7 +96,7 @@ class ScheduleBlame {
  private:
   RunOptions watched(Watcher* watcher) const {
     RunOptions spec = spec_;
-    spec.watcher = watcher;
+    spec.model.watcher = watcher;
     return spec;
   }
 
@@ -191,7 +191,7 @@ bool is_as_unfused(const ModelReport& model, const ModelReport& unfused, std::st
 std::string wrong_kernel(const Session& session, const RunOptions& spec, const WholeRun& run) {
   KernelWatch watch(session);
   RunOptions watched = spec;
-  watched.on_kernel = [&](const KernelStep& step) { watch.see(step); };
+  watched.model.on_kernel = [&](const KernelStep& step) { watch.see(step); };
   ModelReport model = run(watched);
   return watch.found() ? watch.kernel().info.name : watch.itself().empty() ? model.error : watch.itself();
 }
@@ -202,7 +202,7 @@ bool failed(const ModelReport& m) { return !m.error.empty() || m.result() == Run
 
 ScheduleCheck::ScheduleCheck(const Session& session, const RunOptions& spec, const WholeRun& run, BisectReport& report)
     : session_(session), plain_(spec), run_(run), report_(report) {
-  plain_.reference = "none";
+  plain_.compare.reference = "none";
 }
 
 void ScheduleCheck::check(const ModelReport& model, size_t kernels) {
@@ -243,7 +243,7 @@ bool ScheduleCheck::check_error(const std::string& error) {
 
 RunOptions ScheduleCheck::unfused_spec() const {
   RunOptions out = plain_;
-  out.unfused = true;
+  out.model.unfused = true;
   return out;
 }
 
@@ -252,7 +252,7 @@ bool ScheduleCheck::run_unfused() {
   unfused_ = run_(unfused_spec());
   if (is_expected() && failed(unfused_)) {
     report_.verdict = BisectReport::Verdict::Unresolved;
-    report_.detail += ", and with a kernel for each operation the results are not those of " + plain_.expect +
+    report_.detail += ", and with a kernel for each operation the results are not those of " + plain_.compare.expect +
                       ", either: the graph, or that file";
     return false;
   }

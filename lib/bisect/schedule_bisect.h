@@ -29,7 +29,7 @@ class ScheduleCheck {
   void check(const std::string& wrong_itself);
 
  private:
-  bool is_expected() const { return !plain_.expect.empty(); }
+  bool is_expected() const { return !plain_.compare.expect.empty(); }
   RunOptions unfused_spec() const;
   bool run_unfused();
   bool blame_schedule(bool has_reference);

@@ -85,7 +85,7 @@ void check_around(Device& device, const std::vector<BufferSpec>& specs, std::spa
     if (auto whole = host->check_around(buffers[i]); !whole)
       throw Failure(Diag{.message = "the kernel " + whole.diag().message + " of " + specs[i].name() + ", " +
                                     bytes_text(buffers[i].bytes),
-                         .convicts = true});
+                         .kernel_fault = true});
 }
 
 // In the process that holds the device: `worker`, if it is one, may have `memory` bytes more.
@@ -132,7 +132,7 @@ Diag misfit(const BufferSpec& spec, const std::string& what, const std::string& 
   return {.message = spec.name() + " " + what, .file = source, .expected = spec.describe()};
 }
 
-Array array_for(const BufferSpec& spec, const Array* given, const std::string& source, std::optional<Drawing> draw) {
+Array array_for(const BufferSpec& spec, const Array* given, const std::string& source, std::optional<InputDistribution> draw) {
   if (!given) {
     if (spec.read && !draw) throw Failure(misfit(spec, "is missing", source));
     if (spec.size < 0) throw Failure(misfit(spec, "has no size of its own: give the array", source));
@@ -149,7 +149,7 @@ Array array_for(const BufferSpec& spec, const Array* given, const std::string& s
 }  // namespace
 
 Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
-                            std::optional<Drawing> draw) {
+                            std::optional<InputDistribution> draw) {
   return catch_failures([&] {
     double bytes = 0;  // a double, for sizes that do not fit 64 bits
     for (const BufferSpec& spec : buffers) bytes += double(std::max<int64_t>(spec.size, 0)) * spec.dtype.itemsize();

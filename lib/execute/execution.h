@@ -29,7 +29,7 @@ struct Execution {
 // when `draw` says from what. Their dtypes and sizes are checked, and that this machine has room for them. `source` is
 // where `given` comes from.
 Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
-                            std::optional<Drawing> draw);
+                            std::optional<InputDistribution> draw);
 
 // Opens `device`, and runs the kernel there in a worker beside this process; in this one, if it shall be, before it
 // returns. What is returned waits for it, and is called once: the same as execute() returns. Uncalled, its end ends the

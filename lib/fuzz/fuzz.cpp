@@ -341,7 +341,7 @@ class Campaign {
     };
     BisectReport blamed = bisected();
     if (blamed.verdict == BisectReport::Verdict::Same && failure.device == "REF") {
-      trial.each_stage = true;
+      trial.compare.each_stage = true;
       blamed = bisected();
     }
     FuzzFinding finding{.verdict = std::string(name_of(blamed.verdict)),
@@ -404,10 +404,11 @@ class Campaign {
       in.root = copy_into(*in.graph, kernel.ast);
       return in;
     };
-    const RunOptions plain{.device = failure.device, .timeout_seconds = 20, .in_process = failure.device == "REF"};
+    const RunOptions plain{.device = {.name = failure.device, .timeout_seconds = 20,
+                                      .in_process = failure.device == "REF"}};
     RunOptions trial = plain;
     for (UOp u : toposort(kernel.ast))
-      if (u.is(Op::DEFINE_VAR)) trial.variables[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
+      if (u.is(Op::DEFINE_VAR)) trial.input.variables[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
     Named n = named(made, failure, quiet, trial, load);
     if (!is_new(n)) return;
 

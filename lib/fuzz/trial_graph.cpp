@@ -9,10 +9,10 @@
 #include "lib/text/print_uops.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
-#include "lib/validate/compare_outputs.h"
 #include "lib/validate/expected_divergence.h"
 #include "lib/validate/input_distribution.h"
 #include "lib/validate/perturb_rounding.h"
+#include "lib/validate/reference_runner.h"
 
 namespace tgc {
 namespace {
@@ -22,7 +22,6 @@ using Kind = FuzzOutcome::Kind;
 constexpr int64_t kMostWork = 2'000'000;  // iterations times nodes of what REF runs
 constexpr double kShakes = 8;
 constexpr double kMostSeconds = 20;  // of one run, which takes a moment unless it computes something else
-const ExecuteOptions kInRef{.in_process = true, .timeout_seconds = kMostSeconds};
 
 int64_t work_of(UOp root) {
   int64_t iterations = 1, nodes = 0;
@@ -98,7 +97,7 @@ class KernelTrial {
     if (is_too_large(k_.ast) || may_overflow(k_.ast)) return compile_alone(on_rule);
     auto kernel = Executable::for_ref(k_.ast);
     if (!kernel) return;
-    auto inputs = input_arrays(kernel->buffers(), {}, "", Drawing{.floats = floats_for(k_.ast)});
+    auto inputs = input_arrays(kernel->buffers(), {}, "", input_distribution(k_.ast));
     if (!inputs) return;
     for (const VariableSpec& v : kernel->variables()) variables_[v.name] = v.max;
     inputs_ = std::move(*inputs);
@@ -143,11 +142,8 @@ class KernelTrial {
 
   Result<Arrays> in_ref(Result<Executable> kernel) {
     if (!kernel) return kernel.diag();
-    auto own = input_arrays(kernel->buffers(), inputs_, "", std::nullopt);
-    if (!own) return own.diag();
-    Placement ref = place_in_ref();
     out_.runs++;
-    auto done = execute(*kernel, *ref.device, *own, variables_, kInRef);
+    auto done = ref_.run(std::move(kernel));
     if (!done) return done.diag();
     has_undefined_ = !done->notes.empty();
     return std::move(done->outputs);
@@ -168,13 +164,12 @@ class KernelTrial {
     }
     const Arrays made = with_untouched(*actual);
     Arrays settled;
-    auto compared = judge({k_.ast, inputs_, variables_, kInRef}, made, expected_,
-                          [&](const Array& e) { return tolerance_for({}, k_.ast, e); }, &settled);
+    auto compared = ref_.compare(k_.ast, made, expected_, {}, Recheck::Always, &settled);
     if (!compared) return fail(device, "wrong", what + ": " + compared.diag().text()), false;
     for (const Comparison& c : *compared) {
       if (c.passed()) continue;
       if (rounding_explains(made, settled, root)) return out_.rounding++, true;
-      std::string cause = device == "REF" ? "" : known_cause(k_.ast, *compared, device.substr(device.find(':') + 1));
+      std::string cause = device == "REF" ? "" : expected_divergence(k_.ast, *compared, device.substr(device.find(':') + 1));
       return fail(device, "wrong", what + ": " + (cause.empty() ? "" : cause + "; ") + c.text()), false;
     }
     return true;
@@ -213,7 +208,7 @@ class KernelTrial {
     off_ = Off::None;
     for (size_t i = 0; i < expected_.size(); i++) {
       const Array &e = expected_[i].array, *a = find_array(actual, expected_[i].name);
-      auto differs = a ? differing_elements(*a, e, tolerance_for({}, k_.ast, e)) : Diag{""};
+      auto differs = a ? differing_elements(*a, e, CompareOptions().tolerance_for(k_.ast, e)) : Diag{""};
       if (!differs) return false;
       for (int64_t k = 0; k < e.size(); k++) {
         if (!(*differs)[size_t(k)]) continue;
@@ -251,13 +246,13 @@ class KernelTrial {
     for (const NamedArray& e : expected_) out.emplace_back(size_t(e.array.size()));
     Graph own(k_.graph->settings());
     UOp root = copy_into(own, graph);
-    for (int way = 0; way < kShakings + 2; way++) {
-      UOp off = way < kShakings ? perturb_rounding(root, way) : with_exact_floats(root, way > kShakings);
+    for (int way = 0; way < kPerturbations + 2; way++) {
+      UOp off = way < kPerturbations ? perturb_rounding(root, way) : with_exact_floats(root, way > kPerturbations);
       auto other = in_ref(Executable::for_ref(off));
       if (!other) continue;
       for (size_t i = 0; i < expected_.size(); i++) {
         const Array *a = find_array(*other, expected_[i].name), *b = find_array(plain, expected_[i].name);
-        if (a && b && a->size() == b->size()) note_moves(*a, *b, way == kShakings, out[i]);
+        if (a && b && a->size() == b->size()) note_moves(*a, *b, way == kPerturbations, out[i]);
       }
     }
     return out;
@@ -353,7 +348,7 @@ class KernelTrial {
     if (!c.source()) return;  // its renderer has no words for it
     auto kernel = Executable::for_device(*list, *place->target, *place->device);
     if (!kernel) return fail(device, "compile", "on " + device + ": " + kernel.diag().text());
-    auto own = input_arrays(kernel->buffers(), inputs_, "", std::nullopt);
+    auto own = ref_.inputs_for(*kernel);
     if (!own) return;
     out_.device_runs++;
     auto done = execute(*kernel, *place->device, *own, variables_, {.timeout_seconds = kMostSeconds});
@@ -369,6 +364,7 @@ class KernelTrial {
   Moves ast_moved_;  // of the AST; empty: nobody asked yet
   Moves moved_;      // of it, and of the last graph that was explained by its own
   VariableValues variables_;
+  const ReferenceRunner ref_{inputs_, variables_, {.in_process = true, .timeout_seconds = kMostSeconds}};
   enum class Off : uint8_t { None, NonFinite, Finite };
   Off off_ = Off::None;  // what rounding does not explain of the last run
   bool has_undefined_ = false;  // the last run in REF divided by zero, say: rules may make anything of that

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "lib/execute/execution.h"
-#include "lib/execute/placement.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/uop/facts.h"
+#include "lib/validate/reference_runner.h"
 
 namespace tgc {
 namespace {
@@ -120,19 +119,19 @@ TestCase alone(const TestCase& c, UOp u) {
   return with_root(c, root.rtag(c.root.tag()));
 }
 
-TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const RunOptions& spec) {
+TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
+                      const ExecuteOptions& in_ref) {
   int64_t number = first_free_buffer(c.root);
   DType index = index_dtype_of(c.root);
   bool has_loads = op_in_backward_slice_with_self(c.root, {Op::LOAD});
+  const Arrays inputs = unbundled(c.inputs);
+  const ReferenceRunner ref(inputs, variables, in_ref, InputDistribution{});
   Replacements pairs;
   std::vector<ReproArray> made;
   auto cut = [&](UOp u) {
     UOp root = stored_alone(u, number, index), back = loaded_back(u, number, index, has_loads);
     if (!root || !back) return;
-    Executable kernel = std::move(Executable::for_ref(root).value_or_throw());
-    Placement ref = place_in_ref();
-    Arrays inputs = std::move(input_arrays(kernel.buffers(), unbundled(c.inputs), "", Drawing{}).value_or_throw());
-    auto done = std::move(execute(kernel, *ref.device, inputs, spec.variables, spec.in_ref()).value_or_throw());
+    auto done = std::move(ref.run(root).value_or_throw());
     for (ReproArray& a : bundled(done.outputs)) made.push_back(std::move(a));
     pairs.emplace_back(u, back);
     number++;

@@ -3,9 +3,8 @@
 #pragma once
 #include <span>
 
-#include "lib/execute/executable.h"
+#include "lib/execute/execution.h"
 #include "lib/reduce/test_case.h"
-#include "lib/run/run_kernel.h"
 
 namespace tgc {
 
@@ -24,7 +23,8 @@ TestCase alone(const TestCase& c, UOp u);
 UOp loaded_back(UOp u, int64_t buffer, DType index, bool has_loads);
 int64_t first_free_buffer(UOp root);
 // The case with buffers in the place of `parts`, which hold what REF computes there; parts without values that can be
-// stored stay. An empty graph: all of them. `spec`: how the case is run.
-TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const RunOptions& spec);
+// stored stay. An empty graph: all of them. `variables` and `in_ref` are those of the runs.
+TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
+                      const ExecuteOptions& in_ref);
 
 }  // namespace tgc

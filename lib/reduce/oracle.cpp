@@ -82,8 +82,8 @@ Result<Shown> Oracle::first(const TestCase& c) {
     return Diag{.message = "it is not '" + std::string(name_of(wanted_.kind)) + "', but '" +
                            std::string(name_of(shown->symptom.kind)) + "'" +
                            (shown->symptom.said.empty() ? "" : ": " + shown->symptom.said)};
-  conduct_.emplace(c, spec_);
-  glance_.emplace(session_, c, shown->symptom, shown->blamed, spec_);
+  conduct_.emplace(c, options_.input.variables, options_.device.ref_in_process());
+  glance_.emplace(session_, c, shown->symptom, shown->blamed, options_.input.variables);
   known_[identity(c)] = {Answer::Yes, shown->symptom.kind};
   return shown_ = *shown;
 }
@@ -139,14 +139,14 @@ Result<Shown> Oracle::look(const TestCase& c, const Shown* same) {
   }
   if (wanted_.kind == Kind::Differs) return difference(c);
   InputGraph in = c.loaded();
-  RunOptions spec = with_bundle(spec_, in);
-  auto symptom = symptom_of(session_, in, spec);
+  const RunOptions options = with_bundle(options_, in);
+  auto symptom = symptom_of(session_, in, options);
   if (!symptom) return symptom.diag();
   out.symptom = std::move(*symptom);
   if (same && (!is_wanted(out.symptom) || same->blamed.empty())) return out;
   if (out.symptom.kind == Kind::None || out.symptom.kind == Kind::Compile) return out;
   in = c.loaded();
-  BisectReport report = bisect(session_, in, spec);
+  BisectReport report = bisect(session_, in, options);
   if (!report.error.empty() || report.verdict == BisectReport::Verdict::Same) return out;
   out.blame(report);
   return out;
@@ -166,11 +166,11 @@ bool Oracle::script_says_so(const TestCase& c) const {
   TemporaryFolder folder;
   const std::string path = folder.file("candidate.json");
   InputGraph in = c.loaded();
-  RunOptions spec = with_bundle(spec_, in);
-  auto place = placement_for(session_, spec.device, in);
+  const RunOptions options = with_bundle(options_, in);
+  auto place = placement_for(session_, options.device.name, in);
   if (!place) return false;
   Repro repro{.fault = c.fault ? c.fault->text() : "", .inputs = c.inputs};
-  if (!write_file(path, bundle_text(session_, spec, in, *place, std::move(repro)))) return false;
+  if (!write_file(path, bundle_text(session_, options, in, *place, std::move(repro)))) return false;
   return std::system((with_file(wanted_.script, path) + " >/dev/null 2>&1 </dev/null").c_str()) == 0;
 }
 

@@ -35,9 +35,10 @@ struct Shown {
 
 class Oracle {
  public:
-  Oracle(const Session& session, RunOptions spec, Wanted wanted)
+  // `options` say how cases run; the device and the arrays are each case's own.
+  Oracle(const Session& session, RunOptions options, Wanted wanted)
       : session_(session),
-        spec_(std::move(spec)),
+        options_(std::move(options)),
         wanted_(std::move(wanted)),
         tinygrad_(session, wanted_.script) {}
 
@@ -68,7 +69,7 @@ class Oracle {
   Shown difference(const TestCase& c);
 
   const Session& session_;
-  RunOptions spec_;
+  RunOptions options_;
   Wanted wanted_;
   Tinygrad tinygrad_;  // of "differs"; of all else it is not asked
   Shown shown_;

@@ -59,8 +59,8 @@ bool is_seeded(const TestCase& c) {
 }  // namespace
 
 Prefilter::Prefilter(const Session& session, const TestCase& first, FailureSignature symptom,
-               std::map<std::string, std::string> blamed, RunOptions spec)
-    : session_(session), symptom_(std::move(symptom)), blamed_(std::move(blamed)), spec_(std::move(spec)) {
+                     std::map<std::string, std::string> blamed, VariableValues variables)
+    : session_(session), symptom_(std::move(symptom)), blamed_(std::move(blamed)), variables_(std::move(variables)) {
   if (symptom_.kind == FailureSignature::Kind::Compile) quoted_ = quoted_of(symptom_.said, source_of(first));
   what_ = what_to_look_for();
 }
@@ -107,8 +107,7 @@ bool Prefilter::can_be_bisected(const TestCase& c) const {
 bool Prefilter::is_refused(const TestCase& c) const {
   FaultHere fault(c.fault);
   InputGraph in = c.loaded();
-  RunOptions spec = with_bundle(spec_, in);
-  auto found = refusal_of(session_, in, spec);
+  auto found = refusal_of(session_, in, c.device);
   return found && *found == symptom_ && (symptom_.kind != FailureSignature::Kind::Endless || is_endless_when_watched(c));
 }
 
@@ -161,9 +160,9 @@ bool Prefilter::rule_errs(const TestCase& c) const {
     return !is_seeded(c) || is_divergence || log.changed(a);
   };
   if (is_divergence) return (!is_seeded(c) || log.changed_any()) && std::ranges::any_of(log.list(), is_accused);
-  auto seen = look_at(*compilation, log.list(), unbundled(c.inputs), spec_.variables, is_accused);
+  auto seen = look_at(*compilation, log.list(), unbundled(c.inputs), variables_, is_accused);
   if (!seen) return std::ranges::any_of(log.list(), is_accused);
-  return std::ranges::any_of(*seen, [](const Seen& s) { return s.kind != Seen::Kind::Same; });
+  return std::ranges::any_of(*seen, [](const EquivalenceResult& s) { return s.kind != EquivalenceResult::Kind::Same; });
 }
 
 // Whether the list is another one without what the rule does (of a seeded fault: without the fault). What a rule makes

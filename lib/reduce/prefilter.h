@@ -20,10 +20,10 @@ namespace tgc {
 
 class Prefilter {
  public:
-  // What a candidate has to show, as `first` does: the symptom, and whom bisect blames (verdict, stage, rule, branch),
-  // if it was asked. `spec`: as the oracle runs it.
-  Prefilter(const Session& session, const TestCase& first, FailureSignature symptom, std::map<std::string, std::string> blamed,
-         RunOptions spec);
+  // A candidate must show what `first` shows: the failure `symptom` and, if bisect was asked, its verdict, stage, rule
+  // and branch (`blamed`). `variables` are those of the runs.
+  Prefilter(const Session& session, const TestCase& first, FailureSignature symptom,
+            std::map<std::string, std::string> blamed, VariableValues variables);
 
   // Whether there is anything to look for.
   bool tells() const { return what_ != What::Nothing; }
@@ -45,7 +45,7 @@ class Prefilter {
   const Session& session_;
   FailureSignature symptom_;
   std::map<std::string, std::string> blamed_;
-  RunOptions spec_;
+  VariableValues variables_;
   std::vector<std::string> quoted_;  // words of a source that its compiler quotes, without digits
   What what_ = What::Nothing;
 };

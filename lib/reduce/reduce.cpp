@@ -32,17 +32,18 @@ Session without_overrides(const Session& session) {
 // One reduction. Throws Failure.
 class Reduction {
  public:
-  Reduction(const Session& session, InputGraph& in, const RunOptions& spec, const Wanted& wanted, ReduceReport& report)
+  Reduction(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted,
+            ReduceReport& report)
       : session_(session),
         own_(without_overrides(session)),
         in_(in),
-        spec_(with_bundle(spec, in)),
+        options_(with_bundle(options, in)),
         wanted_(wanted),
-        oracle_(own_, spec_without_place(spec_), wanted),
+        oracle_(own_, options_of_cases(), wanted),
         report_(report) {}
 
   void run() {
-    best_ = given_case(session_, in_, spec_, wanted_.kind == FailureSignature::Kind::Differs);
+    best_ = given_case(session_, in_, options_, wanted_.kind == FailureSignature::Kind::Differs);
     (void)oracle_.first(best_).value_or_throw();
     report_.before = best_.nodes();
     show();
@@ -58,9 +59,13 @@ class Reduction {
   }
 
  private:
-  static RunOptions spec_without_place(RunOptions spec) {
-    spec.device.clear(), spec.arrays.clear(), spec.expect.clear(), spec.reference.clear(), spec.repro.clear();
-    return spec;
+  // A case holds its device and its arrays, and REF tells what it should store.
+  RunOptions options_of_cases() const {
+    RunOptions out{.input = {.seed = options_.input.seed, .variables = options_.input.variables},
+                   .device = options_.device,
+                   .compare = {.tolerance = options_.compare.tolerance}};
+    out.device.name = "";
+    return out;
   }
   bool stopped() const { return session_.cancelled(); }
   void show() const {
@@ -233,7 +238,7 @@ class Reduction {
   bool leap_to(const RewriteSlice& slice_to_rewrite) {
     std::optional<TestCase> found;
     auto fails = [&](size_t depth) {
-      auto c = catch_failures([&] { return slice_to_rewrite.around(depth, spec_); });
+      auto c = catch_failures([&] { return slice_to_rewrite.around(depth, options_.input.variables, options_.device.ref_in_process()); });
       if (!c || !c->root) return false;
       if (is_rewrite()) c->device = "REF";
       if (!is_smaller(*c) || !(trusts_glances_ ? may_fail(*c) : oracle_.fails(*c))) return false;
@@ -342,7 +347,7 @@ class Reduction {
       std::vector<UOp> parts = large_parts(needed);
       bool cut = false;
       while (!parts.empty() && !stopped()) {
-        auto c = catch_failures([&] { return with_buffers(best_, parts, spec_); });
+        auto c = catch_failures([&] { return with_buffers(best_, parts, options_.input.variables, options_.device.ref_in_process()); });
         if ((cut = c && accept(*c))) break;
         if (parts.size() == 1) needed.insert(to_hex(key_of(parts[0])));
         parts.resize(parts.size() / 2);
@@ -458,21 +463,21 @@ class Reduction {
     report_.calls = oracle_.calls(), report_.glances = oracle_.glances();
     report_.verdict = oracle_.shown().text();
     InputGraph in = best_.loaded();
-    RunOptions spec = with_bundle(spec_without_place(spec_), in);
-    Placement place = std::move(placement_for(own_, spec.device, in).value_or_throw());
+    const RunOptions options = with_bundle(options_of_cases(), in);
+    Placement place = std::move(placement_for(own_, options.device.name, in).value_or_throw());
     Repro repro{.symptom = std::string(name_of(oracle_.symptom_in(best_))),
                 .said = oracle_.shown().text(),
                 .script = wanted_.script,
                 .blamed = oracle_.shown().blamed,
                 .inputs = best_.inputs};
     if (best_.fault) repro.fault = best_.fault->text();
-    report_.bundle = bundle_text(own_, spec, in, place, std::move(repro));
+    report_.bundle = bundle_text(own_, options, in, place, std::move(repro));
   }
 
   const Session& session_;
   Session own_;
   InputGraph& in_;
-  RunOptions spec_;
+  RunOptions options_;
   Wanted wanted_;
   Oracle oracle_;
   ReduceReport& report_;
@@ -486,10 +491,10 @@ class Reduction {
 
 }  // namespace
 
-ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& spec, const Wanted& wanted) {
+ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted) {
   ReduceReport report;
   auto begin = std::chrono::steady_clock::now();
-  auto done = catch_failures([&] { return Reduction(session, in, spec, wanted, report).run(), Unit{}; });
+  auto done = catch_failures([&] { return Reduction(session, in, options, wanted, report).run(), Unit{}; });
   if (!done) report.error = done.diag().text();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return report;

@@ -23,14 +23,14 @@ struct ReduceReport {
   std::string json() const;  // one line
 };
 
-// `in` is a kernel, which fails as `wanted` says where `spec` runs it.
-ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& spec, const Wanted& wanted);
+// `in` is a kernel, which fails as `wanted` says where `options` runs it.
+ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted);
 
 // The same of any graph. Of a tensor graph the first of its kernels that fails so: that makes something else of the
 // arrays that it gets there than REF does; asked for anything but 'wrong', with arrays of its own.
-ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& spec, const Wanted& wanted);
+ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted);
 // The same of the ONNX model of that file.
-ReduceReport reduce_model(const Session& session, const std::string& path, const RunOptions& spec,
+ReduceReport reduce_model(const Session& session, const std::string& path, const RunOptions& options,
                           const Wanted& wanted);
 
 }  // namespace tgc

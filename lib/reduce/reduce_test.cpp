@@ -62,10 +62,10 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
     {
       WithFault fault(rule);
       InputGraph in = loaded(InputKind::Pyrender, kMatmul);
-      before = bisect(session, in, {.device = "CPU:LLVM"});
+      before = bisect(session, in, {.device = {.name = "CPU:LLVM"}});
       if (before.verdict == BisectReport::Verdict::Same) continue;
       for (auto kind : {FailureSignature::Kind::Wrong, FailureSignature::Kind::Crash}) {
-        report = reduce(session, in, {.device = "CPU:LLVM"}, {kind, ""});
+        report = reduce(session, in, {.device = {.name = "CPU:LLVM"}}, {kind, ""});
         if (report.error.empty()) break;
       }
     }
@@ -91,7 +91,7 @@ TEST_CASE("reduce: threads share no graph, so that many of them find the same") 
   for (unsigned jobs : {1u, 4u, 4u, 4u}) {
     Session session{.jobs = jobs};
     InputGraph in = loaded(InputKind::Pyrender, kMatmul);
-    ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Script, "grep -q REDUCE {}"});
+    ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {FailureSignature::Kind::Script, "grep -q REDUCE {}"});
     REQUIRE(report.error == "");
     if (!alone) alone = report.bundle;
     CHECK(report.after <= 7);  // it is a REDUCE of a constant over no loop that is stored
@@ -103,7 +103,7 @@ TEST_CASE("reduce: a fault of another kind stands in the bundle as it was asked 
   Session session;
   set_fault_of_thread(FaultSpec{"no-such-rule", 2, FaultSpec::In::Endless});
   InputGraph in = loaded(InputKind::Pyrender, kMatmul);
-  ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Script, "grep -q MUL {}"});
+  ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {FailureSignature::Kind::Script, "grep -q MUL {}"});
   set_fault_of_thread(std::nullopt);
   REQUIRE(report.error == "");
   CHECK(loaded(InputKind::Repro, report.bundle).report.repro->fault.starts_with("endless:no-such-rule"));
@@ -183,11 +183,11 @@ TEST_CASE("reduce: a smaller case does nothing worse than the given one") {
   REQUIRE(worse.first(outside));
   CHECK(worse.fails(storing_at(1)));
 
-  ValidityChecks validity_checks(c, {});
+  ValidityChecks validity_checks(c, {}, {});
   CHECK(validity_checks.has_effect(within));
   TestCase idle = with_root(c, c.graph->sink({one}));
   CHECK(!validity_checks.has_effect(idle));
-  CHECK(ValidityChecks(idle, {}).has_effect(idle));
+  CHECK(ValidityChecks(idle, {}, {}).has_effect(idle));
 }
 
 TEST_CASE("reduce: where an access is out of bounds, two tries lead to it") {
@@ -195,7 +195,7 @@ TEST_CASE("reduce: where an access is out of bounds, two tries lead to it") {
   std::string half = kMatmul;
   half.replace(half.find("ptr(128)"), 8, "ptr(64)");
   InputGraph in = loaded(InputKind::Pyrender, half);
-  ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Crash, ""});
+  ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {FailureSignature::Kind::Crash, ""});
   CHECK(report.error == "");
   CHECK(report.after <= 8);
   CHECK(report.calls <= 2);
@@ -211,7 +211,7 @@ TEST_CASE("reduce: where glances mislead, as of a rewrite of loops, the case is 
                      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), "
                      "ptr=True).store(a.reduce(i, j, arg=Ops.MAX)).sink()\n");
   in.info.target = "CPU:LLVM";
-  ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Wrong, ""});
+  ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {FailureSignature::Kind::Wrong, ""});
   CHECK(report.error == "");
   CHECK(report.before == 14);
   CHECK(report.after <= 11);
@@ -221,7 +221,7 @@ TEST_CASE("reduce: what REF works out beside a device has the time that a kernel
   Session session;
   InputGraph in = loaded(InputKind::Pyrender,  // a compiler drops the loop, REF counts to 2^40
                      "ast = UOp(Ops.NOOP, dtypes.void, ()).end(UOp.range(1099511627776, 0, AxisType.LOOP)).sink()\n");
-  ReduceReport report = reduce(session, in, {.device = "CPU:LLVM", .timeout_seconds = 0.3}, {FailureSignature::Kind::Wrong, ""});
+  ReduceReport report = reduce(session, in, {.device = {.name = "CPU:LLVM", .timeout_seconds = 0.3}}, {FailureSignature::Kind::Wrong, ""});
   CHECK(report.error.find("did not end within 0.3 seconds") != std::string::npos);
 }
 
@@ -258,7 +258,7 @@ TEST_CASE("reduce: a prefilter at what is refused, what a compiler quotes, and w
   few.REWRITE_STACK_LIMIT = 12;
   TestCase narrow = with_settings(c, few);
   InputGraph in = narrow.loaded();
-  FailureSignature refusal = refusal_of(session, in, with_bundle({}, in)).value_or_throw();
+  FailureSignature refusal = refusal_of(session, in, narrow.device).value_or_throw();
   REQUIRE(refusal.kind == FailureSignature::Kind::Endless);
   Prefilter endless(session, narrow, refusal, {}, {});
   REQUIRE(endless.tells());
@@ -291,7 +291,7 @@ TEST_CASE("reduce: what does not end is small after a few tries") {
   Settings few = c.graph->settings();
   few.REWRITE_STACK_LIMIT = 12;
   InputGraph in = with_settings(c, few).loaded();
-  ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Endless, ""});
+  ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {FailureSignature::Kind::Endless, ""});
   CHECK(report.error == "");
   CHECK(report.verdict.starts_with("endless: deep"));
   CHECK(report.after < report.before);
@@ -325,7 +325,7 @@ TEST_CASE("reduce: the nodes around an accused rewrite are a kernel of their own
       if (!slice_to_rewrite) continue;
       CAPTURE(rule);
       CHECK(slice_to_rewrite->looked_at() >= 1);
-      TestCase small = slice_to_rewrite->around(slice_to_rewrite->looked_at(), {});
+      TestCase small = slice_to_rewrite->around(slice_to_rewrite->looked_at(), {}, {});
       if (!small.root) continue;
       found++;
       CHECK(is_sound(small));
@@ -340,14 +340,14 @@ TEST_CASE("reduce: the nodes around an accused rewrite are a kernel of their own
 TEST_CASE("reduce: what does not fail is not reduced, and what is asked for must be what fails") {
   Session session;
   InputGraph in = loaded(InputKind::Pyrender, kMatmul);
-  CHECK(reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Wrong, ""}).error ==
+  CHECK(reduce(session, in, {.device = {.name = "REF"}}, {FailureSignature::Kind::Wrong, ""}).error ==
         "it passes on REF: there is nothing to reduce");
-  CHECK(reduce(session, in, {.device = "CPU:LLVM"}, {FailureSignature::Kind::Compile, ""}).error ==
+  CHECK(reduce(session, in, {.device = {.name = "CPU:LLVM"}}, {FailureSignature::Kind::Compile, ""}).error ==
         "it passes on CPU:LLVM: there is nothing to reduce");
-  CHECK(reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Script, "false"}).error ==
+  CHECK(reduce(session, in, {.device = {.name = "REF"}}, {FailureSignature::Kind::Script, "false"}).error ==
         "the command does not say so of it: there is nothing to reduce");
   WithEnvironment with("TGC_FAULT", "renderer:LLVM.MUL");
-  CHECK(reduce(session, in, {.device = "CPU:LLVM"}, {FailureSignature::Kind::Compile, ""})
+  CHECK(reduce(session, in, {.device = {.name = "CPU:LLVM"}}, {FailureSignature::Kind::Compile, ""})
             .error.starts_with("it is not 'compile', but '"));
 }
 
@@ -356,13 +356,13 @@ TEST_CASE("reduce: a script decides; interrupted, the best so far is kept") {
   Session session{.cancel = &cancel};
   InputGraph in = loaded(InputKind::Pyrender, kMatmul);
   Wanted mul{FailureSignature::Kind::Script, "grep -q MUL {}"};
-  ReduceReport report = reduce(session, in, {.device = "REF"}, mul);
+  ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, mul);
   CHECK(report.error == "");
   CHECK(report.after <= 7);
   CHECK(report.calls <= 17);  // what leaves no MUL is learned, and not tried at every node
   CHECK(report.bundle.find("\"MUL\"") != std::string::npos);
   cancel.request();
-  report = reduce(session, in, {.device = "REF"}, mul);
+  report = reduce(session, in, {.device = {.name = "REF"}}, mul);
   CHECK(report.interrupted);
   CHECK(report.after == report.before);
 }

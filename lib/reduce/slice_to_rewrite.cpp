@@ -158,7 +158,7 @@ size_t RewriteSlice::depth() const {
   return deepest + 1;
 }
 
-TestCase RewriteSlice::around(size_t depth, const RunOptions& spec) const {
+TestCase RewriteSlice::around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const {
   DType index = index_dtype_of(input_.root);
   std::vector<UOp> kept = region_below(before_, depth).loops;
   Replacements fixed;  // loops that nothing of it counts: their first iteration
@@ -169,7 +169,7 @@ TestCase RewriteSlice::around(size_t depth, const RunOptions& spec) const {
   if (!root) return {};
   TestCase out = with_root(input_, root);
   out = with_root(out, root.with_arg(plain_info(input_)));
-  return with_buffers(out, region_below(before, depth).parts, spec);
+  return with_buffers(out, region_below(before, depth).parts, variables, in_ref);
 }
 
 }  // namespace tgc

@@ -5,9 +5,8 @@
 #include <optional>
 
 #include "lib/driver/session.h"
-#include "lib/execute/executable.h"
+#include "lib/execute/execution.h"
 #include "lib/reduce/test_case.h"
-#include "lib/run/run_kernel.h"
 
 namespace tgc {
 
@@ -31,7 +30,7 @@ class RewriteSlice {
   size_t depth() const;
   // What is rewritten, stored alone, with what lies `depth` nodes below it and is no index as elements of arrays. An
   // empty graph: it cannot be stored. Throws Failure.
-  TestCase around(size_t depth, const RunOptions& spec) const;
+  TestCase around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const;
 
  private:
   template <class Find>

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "lib/execute/execution.h"
-#include "lib/execute/placement.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/validate/input_distribution.h"
+#include "lib/validate/reference_runner.h"
 
 namespace tgc {
 namespace {
@@ -39,10 +38,10 @@ bool may_leave_buffers(std::span<const UOp> nodes, OpSet accesses) {
   });
 }
 
-ValidityChecks::ValidityChecks(const TestCase& given, const RunOptions& spec)
+ValidityChecks::ValidityChecks(const TestCase& given, VariableValues variables, const ExecuteOptions& in_ref)
     : given_(in_own_graph(given)),
-      variables_(spec.variables),
-      in_ref_(spec.in_ref()),
+      variables_(std::move(variables)),
+      in_ref_(in_ref),
       stores_(stores_anything(given.root)),
       is_bounded_(is_ast(given) && !may_leave_any(given.root)) {}
 
@@ -61,13 +60,8 @@ bool ValidityChecks::stays_within(const TestCase& c) const {
 
 bool ValidityChecks::leaves_buffers(const TestCase& c) const {
   if (!may_leave_any(c.root)) return false;
-  auto done = catch_failures([&] {
-    Executable kernel = std::move(Executable::for_ref(c.root).value_or_throw());
-    Placement ref = place_in_ref();
-    Drawing draw{.floats = floats_for(c.root)};
-    Arrays inputs = std::move(input_arrays(kernel.buffers(), unbundled(c.inputs), "", draw).value_or_throw());
-    return std::move(execute(kernel, *ref.device, inputs, variables_, in_ref_).value_or_throw());
-  });
+  const Arrays inputs = unbundled(c.inputs);
+  auto done = ReferenceRunner(inputs, variables_, in_ref_, input_distribution(c.root)).run(c.root);
   return !done && done.diag().message.starts_with("out of bounds");
 }
 

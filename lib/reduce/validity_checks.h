@@ -5,9 +5,8 @@
 #include <optional>
 #include <span>
 
-#include "lib/execute/executable.h"
+#include "lib/execute/execution.h"
 #include "lib/reduce/test_case.h"
-#include "lib/run/run_kernel.h"
 
 namespace tgc {
 
@@ -17,8 +16,8 @@ bool may_leave_buffers(std::span<const UOp> nodes, OpSet accesses);
 
 class ValidityChecks {
  public:
-  // `spec`: how it is run.
-  ValidityChecks(const TestCase& given, const RunOptions& spec);
+  // `variables` and `in_ref` are those of its runs.
+  ValidityChecks(const TestCase& given, VariableValues variables, const ExecuteOptions& in_ref);
 
   // Whether it has an effect, where the given case had: a kernel that stores nothing is none.
   bool has_effect(const TestCase& c) const;

@@ -51,17 +51,17 @@ TEST_CASE("trial: a seed means the same inputs, whatever is compared") {
   for (std::string f : {"a+b", "(a.sqrt()+b)", "(a*a+b*b).sqrt()"}) {
     CAPTURE(f);
     TemporaryFile file;
-    RunReport saved = tried(elementwise(f), {.device = "CPU", .save = file.path});
+    RunReport saved = tried(elementwise(f), {.device = {.name = "CPU"}, .output = {.save = file.path}});
     passes(saved);
-    RunReport same = tried(elementwise(f), {.device = "CPU", .expect = file.path});
+    RunReport same = tried(elementwise(f), {.device = {.name = "CPU"}, .compare = {.expect = file.path}});
     passes(same);
     CHECK(same.floats == saved.floats);
     CHECK(saved.floats.empty() == (f != "(a.sqrt()+b)"));
-    passes(tried(elementwise(f), {.device = "REF", .expect = file.path}));
-    passes(tried(elementwise(f), {.device = "CPU:CLANG", .expect = file.path}));
-    CHECK(tried(elementwise(f), {.device = "CPU", .reference = "CPU:CLANG"}).floats == saved.floats);
-    CHECK(tried(elementwise(f), {.device = "CPU", .reference = "none"}).floats == saved.floats);
-    CHECK(tried(elementwise(f), {.device = "CPU", .expect = file.path, .seed = 1}).result() ==
+    passes(tried(elementwise(f), {.device = {.name = "REF"}, .compare = {.expect = file.path}}));
+    passes(tried(elementwise(f), {.device = {.name = "CPU:CLANG"}, .compare = {.expect = file.path}}));
+    CHECK(tried(elementwise(f), {.device = {.name = "CPU"}, .compare = {.reference = "CPU:CLANG"}}).floats == saved.floats);
+    CHECK(tried(elementwise(f), {.device = {.name = "CPU"}, .compare = {.reference = "none"}}).floats == saved.floats);
+    CHECK(tried(elementwise(f), {.input = {.seed = 1}, .device = {.name = "CPU"}, .compare = {.expect = file.path}}).result() ==
           RunReport::Result::Failed);
   }
   for (const char* name : {"inputs.npz", "expected.npz", "actual.npz", "kernel.txt"})
@@ -71,8 +71,8 @@ TEST_CASE("trial: a seed means the same inputs, whatever is compared") {
 TEST_CASE("trial: the target that the input says decides where it runs") {
   CHECK(tried(elementwise("a+b"), {}).device == "CPU:LLVM");
   CHECK(tried(elementwise("a+b"), {}, "CPU:CLANG").device == "CPU:CLANG");
-  CHECK(tried(elementwise("a+b"), {.device = "CPU:LLVM"}, "CPU:CLANG").device == "CPU:LLVM");
-  CHECK(tried(elementwise("a+b"), {.device = "REF"}, "CPU:CLANG").device == "REF");
+  CHECK(tried(elementwise("a+b"), {.device = {.name = "CPU:LLVM"}}, "CPU:CLANG").device == "CPU:LLVM");
+  CHECK(tried(elementwise("a+b"), {.device = {.name = "REF"}}, "CPU:CLANG").device == "REF");
   // where that device is not, REF runs what it is lowered to
   RunReport metal = tried(elementwise("a+b"), {}, "METAL");
   passes(metal);
@@ -80,7 +80,7 @@ TEST_CASE("trial: the target that the input says decides where it runs") {
 }
 
 TEST_CASE("trial: what was not compared did not pass") {
-  RunReport report = tried(elementwise("a+b"), {.device = "REF"});
+  RunReport report = tried(elementwise("a+b"), {.device = {.name = "REF"}});
   CHECK(report.result() == RunReport::Result::NotCompared);
   CHECK(report.exit_code() == 0);
   CHECK(report.text(1, false).starts_with("test: run, not compared, on REF (inputs from seed 0)"));
@@ -88,7 +88,7 @@ TEST_CASE("trial: what was not compared did not pass") {
   TrialCounts counts;
   for (int i = 0; i < 6; i++) counts.add(report);
   CHECK(counts.text() == "6 of 6 kernels run, none compared\n");
-  counts.add(tried(elementwise("a+b"), {.device = "CPU"}));
+  counts.add(tried(elementwise("a+b"), {.device = {.name = "CPU"}}));
   CHECK(counts.text() == "1 of 7 kernels passed, 6 run, not compared\n");
 }
 
@@ -108,14 +108,14 @@ TEST_CASE("trial: settings and target are those of each graph") {
 TEST_CASE("trial: variables are checked by name and range") {
   std::string text = elementwise("a+b");
   text = "n = UOp.variable('n', 1, 64)\n" + text.replace(text.find("range(64"), 8, "range(n");
-  CHECK(tried(text, {.device = "CPU"}).error ==
+  CHECK(tried(text, {.device = {.name = "CPU"}}).error ==
         "the variable 'n' has no value, expected --var n=N with N from 1 to 64");
-  CHECK(tried(text, {.device = "CPU", .variables = {{"n", 65}}}).error ==
+  CHECK(tried(text, {.input = {.variables = {{"n", 65}}}, .device = {.name = "CPU"}}).error ==
         "the variable 'n' cannot be 65, expected 1 to 64");
-  RunReport bound = tried(text, {.device = "CPU", .variables = {{"n", 8}, {"m", 1}}});
+  RunReport bound = tried(text, {.input = {.variables = {{"n", 8}, {"m", 1}}}, .device = {.name = "CPU"}});
   passes(bound);
   CHECK(bound.variables == std::set<std::string>{"n"});
-  CHECK(tried(text, {.device = "CPU", .variables = {{"n", 8}, {"m", 1}}, .alone = true}).error ==
+  CHECK(tried(text, {.input = {.variables = {{"n", 8}, {"m", 1}}, .is_only_kernel = true}, .device = {.name = "CPU"}}).error ==
         "the kernel has no variable 'm', expected --var n=N");
   CHECK(parse_variables({"n=3", "m=-1"}).value_or_throw() == VariableValues{{"m", -1}, {"n", 3}});
   CHECK(parse_variables({"n"}).diag().message == "--var takes NAME=INTEGER, not 'n'");
@@ -123,7 +123,7 @@ TEST_CASE("trial: variables are checked by name and range") {
 }
 
 TEST_CASE("trial: every stage in REF") {
-  RunReport report = tried(elementwise("a+b"), {.device = "REF", .each_stage = true});
+  RunReport report = tried(elementwise("a+b"), {.device = {.name = "REF"}, .compare = {.each_stage = true}});
   passes(report);
   REQUIRE(report.stages);
   CHECK(report.stages->stages_run > 3);
@@ -145,7 +145,7 @@ TEST_CASE("trial: threads that are loops as yet have registers of their own in e
                            "[Opt(OptOps.GROUPTOP, 1, 8), Opt(OptOps.LOCAL, 0, 4), Opt(OptOps.GROUP, 0, 4)]"}) {
     session.over.opts = opts;
     InputGraph in = loaded(text);
-    RunReport report = run_kernel(session, in, {.device = "REF", .each_stage = true});
+    RunReport report = run_kernel(session, in, {.device = {.name = "REF"}, .compare = {.each_stage = true}});
     INFO(opts);
     passes(report);
     CHECK(report.stages->stages_run > 10);
@@ -154,11 +154,11 @@ TEST_CASE("trial: threads that are loops as yet have registers of their own in e
 
 TEST_CASE("trial: a model without anything to compare is run, and says so") {
   std::string model = test_path("models/mlp");
-  ModelReport report = run_model(Session(), model + ".onnx", {.device = "CPU"});
+  ModelReport report = run_model(Session(), model + ".onnx", {.device = {.name = "CPU"}});
   REQUIRE_MESSAGE(report.error.empty(), report.error);
   CHECK(report.result() == RunReport::Result::NotCompared);
   CHECK(report.text().find("; run, not compared\n") != std::string::npos);
-  report = run_model(Session(), model + ".onnx", {.device = "CPU", .reference = "REF"});
+  report = run_model(Session(), model + ".onnx", {.device = {.name = "CPU"}, .compare = {.reference = "REF"}});
   CHECK(report.result() == RunReport::Result::Passed);
   CHECK(report.kernels_compared == report.ran.kernels);
 }

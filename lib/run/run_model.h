@@ -29,7 +29,7 @@ struct ModelReport {
   std::string not_kept;             // of a failure: why what came out is not in the file
   std::string different;            // the first kernel that is not, with the command that repeats it
   std::string error;                // that ended it
-  bool convicted = false;            // by that: the kernel did what none may do
+  bool kernel_fault = false;        // the error is the kernel's own: see Diag::kernel_fault
 
   RunReport::Result result() const;
   int exit_code() const;
@@ -37,7 +37,7 @@ struct ModelReport {
   std::string json() const;  // one line
 };
 
-// The ONNX model of that file. `spec.variables` are its symbolic sizes; `spec.reference` may be REF, which is compared
+// The ONNX model of that file. `spec.input.variables` are its symbolic sizes; `spec.compare.reference` may be REF, which is compared
 // kernel by kernel.
 ModelReport run_model(const Session& session, const std::string& path, const RunOptions& spec);
 

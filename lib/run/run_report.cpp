@@ -93,7 +93,7 @@ void TimedRuns::write(JsonWriter& json) const {
 }
 
 RunReport::Result RunReport::result() const {
-  if (!error.empty()) return convicted ? Result::Failed : Result::Trouble;
+  if (!error.empty()) return kernel_fault ? Result::Failed : Result::Trouble;
   if (differing(arrays) || (stages && !stages->stage.empty())) return Result::Failed;
   bool compared =
       stages || std::ranges::any_of(arrays, [](const Comparison& c) { return c.left_out < c.size || c.size == 0; });

@@ -54,7 +54,7 @@ struct RunReport {
   std::string floats;                // how, when not as usual
   std::set<std::string> variables;   // those of the kernel that got a value
   std::string error;                 // that ended it; everything else may be missing then
-  bool convicted = false;            // by that: the kernel did what none may do
+  bool kernel_fault = false;         // the error is the kernel's own: see Diag::kernel_fault
 
   Result result() const;
   bool passed() const { return result() == Result::Passed; }

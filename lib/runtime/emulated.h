@@ -32,7 +32,7 @@ std::string_view emulated_as(std::string_view device);
 // An error when there is no emulator for a device, as --device has it, that was to be emulated.
 Status check_emulated(std::string_view device);
 
-// The error of a driver's launch. `code` is CUDA's or HIP's, which are the same: what a kernel may not do convicts it.
+// The error of a driver's launch. `code` is CUDA's or HIP's, which are the same: an illegal access sets Diag::kernel_fault.
 // An emulator's names lines of the source, of a race two: where it does, they go along.
 Diag launch_error(int code, std::string message, const KernelSource& source);
 // Lines of a text by number, from 1, each once; those that there are: "  line 4: x = y;\n  line 2: z = x;"

@@ -16,8 +16,8 @@ enum class Floats : uint8_t { Normal, Unit };
 // without 0 (unsigned ones 1..50), so that dividing by an input is defined. Bools: either.
 void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
 
-// What inputs are drawn from.
-struct Drawing {
+// How random inputs are drawn.
+struct InputDistribution {
   uint64_t seed = 0;
   Floats floats = Floats::Normal;
 };

@@ -20,7 +20,7 @@ struct Diag {
   uint32_t column = 0;      // 1-based, in bytes, 0 when unknown
   std::string expected;     // what would have been accepted, empty when that helps nobody
   std::string context;      // the offending source line or subgraph, printed below the message
-  bool convicts = false;    // a kernel: it did what none may do, which is a finding, and no trouble with running it
+  bool kernel_fault = false;  // the kernel itself is at fault (crash, out-of-bounds access), not the environment
 
   // "file:line:column: message, expected X", then the context on lines of its own.
   std::string text() const;

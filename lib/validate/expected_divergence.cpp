@@ -40,7 +40,7 @@ bool any_node(UOp root, Is is) {
 
 }  // namespace
 
-std::string known_cause(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer) {
+std::string expected_divergence(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer) {
   auto differ = [&](auto what) {
     return std::any_of(arrays.begin(), arrays.end(), [&](const Comparison& c) { return !c.passed() && what(c); });
   };

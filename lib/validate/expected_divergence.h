@@ -11,6 +11,6 @@ namespace tgc {
 
 // The cause in the kernel `root` that explains what differs in `arrays`; empty when none is known. `renderer` is that
 // of the device ("CLANG").
-std::string known_cause(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer);
+std::string expected_divergence(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer);
 
 }  // namespace tgc

@@ -86,7 +86,7 @@ class Shaker {
 
   // In the first way comparisons are turned where nothing else is off.
   bool has_noise() const { return way_ > 0; }
-  bool turns_comparisons() const { return way_ < kShakings / 2; }
+  bool turns_comparisons() const { return way_ < kPerturbations / 2; }
   bool up(size_t number) const { return ((number + 1) * 0x9E3779B97F4A7C15 >> (50 + 3 * way_)) & 1; }
   UOp scaled(UOp x, bool more, double bits) const {
     double e = (more ? bits : -bits) * epsilon(x.dtype()), least = least_normal(x.dtype());
@@ -151,7 +151,7 @@ class Shaker {
     };
     const double instead = way_ % 2 ? -INFINITY : INFINITY;
     const UOp most = reduced(is_nan.where(x.const_like(instead), x), Op::MAX);
-    if (way_ < kShakings / 2) return most;
+    if (way_ < kPerturbations / 2) return most;
     const UOp nans = reduced(is_nan.where(x, x.const_like(0.0)), Op::ADD);
     return nans.ne(nans).where(nans, most);
   }

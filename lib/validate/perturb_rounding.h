@@ -10,9 +10,9 @@ namespace tgc {
 // The distance from 1 to the next float of a dtype, or of its elements; 0: they are no floats.
 double epsilon(DType dtype);
 
-inline constexpr int kShakings = 4;
+inline constexpr int kPerturbations = 4;
 
-// The kernel `root`, a graph at any stage, with every step off in one of kShakings ways, as a graph that REF runs:
+// The kernel `root`, a graph at any stage, with every step off in one of kPerturbations ways, as a graph that REF runs:
 //   - a float that is rounded (a sum, a product, a root, a narrowing cast) is its last bit more, or less, in all
 //     ways but one
 //   - a comparison of such floats that are equal but for a few bits gives the other answer, in half of the ways
