@@ -1,4 +1,4 @@
-// The goldens of testdata/ as cases for tests of the pipeline; for *_test.cpp files alone.
+// Runs the goldens of testdata/golden through the native pipeline. Include from *_test.cpp files only.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -21,6 +21,7 @@ struct Case {
   Settings settings;
 };
 
+// Reads every record of every file in testdata/golden, with the file's settings.
 inline std::vector<Case> all_cases() {
   std::vector<std::string> files;
   for (auto& entry : std::filesystem::directory_iterator(test_path("golden"))) files.push_back(entry.path().string());
@@ -41,11 +42,11 @@ inline std::vector<Case> all_cases() {
   return out;
 }
 
-// What a run makes: the graph after each stage, and of a tensor graph its kernels, as nodes of a graph that runs have
-// in common. The last one is empty when the run failed.
+// The graph after each stage, then, for a tensor graph, the AST of each kernel. All are copied into one common graph,
+// so equal results are the same node. The last element is the empty UOp if the run failed.
 using Made = std::vector<UOp>;
 
-// `watch` is called with the graph before the first stage.
+// Runs the golden `c` through all stages. Calls `watch` with the graph before the first stage.
 using Watch = std::function<void(Graph&)>;
 inline Made run(const Case& c, Graph& common, const Watch& watch) {
   Graph graph(c.settings);

@@ -1,4 +1,4 @@
-// Rewrites inside a stage are named, and use the rule sets that the stage's row names: the goldens of testdata/.
+// Checks on the goldens that nested rewrites have a name and use only rule sets that the stage's row lists as `inside`.
 #include <set>
 
 #include "passes/golden_cases.h"
@@ -6,10 +6,10 @@
 namespace tgc {
 namespace {
 
-// Every rewrite of a run: where it began, and by which rule set.
+// Records every rewrite of a run as "stage: rewrite by rule set".
 struct Listener : RewriteObserver {
   std::string_view stage;
-  const RuleSet* own = nullptr;  // the stage's
+  const RuleSet* own = nullptr;  // the rule set of the stage itself
   std::span<const RuleSetFunction> inside;
   std::set<std::string> missing, seen;
 
@@ -31,12 +31,12 @@ void run_all(std::span<const StageOf<Job>> stages, Job& job, UOp sink, Listener&
     listener.own = stage.rules ? stage.rules(job) : nullptr;
     listener.inside = stage.inside;
     auto result = run_stage(stage, job, sink);
-    if (!result) return;  // what tinygrad refuses, too
+    if (!result) return;  // tinygrad refuses this graph too
     sink = *result;
   }
 }
 
-TEST_CASE("rewrites inside a stage have a name, and the stage's row lists their rule sets") {
+TEST_CASE("nested rewrites have a name, and the stage's row lists their rule sets") {
   Listener listener;
   for (const Case& c : all_cases()) {
     Graph graph(c.settings);

@@ -11,7 +11,8 @@
 namespace tgc {
 namespace {
 
-// Adds all of `root`'s graph to `seen`; with a gate, what can be reached through nodes for which it holds.
+// Adds `root` and the nodes below it to `seen`, without nodes for which `gate` is false and the nodes reached only
+// through them.
 template <class Gate>
 void mark(UOp root, UOpSet& seen, Gate gate) {
   std::vector<UOp> stack{root};
@@ -23,7 +24,7 @@ void mark(UOp root, UOpSet& seen, Gate gate) {
   }
 }
 
-// The nodes that only compute addresses and gates.
+// The set of nodes that compute addresses and gates.
 class Indexing {
  public:
   explicit Indexing(std::span<const UOp> list) : in_addresses_(list.front().graph()), in_gates_(list.front().graph()) {
@@ -32,7 +33,7 @@ class Indexing {
     for (UOp u : list) {
       if (u.in({Op::LOAD, Op::STORE})) {
         UOp address = u.src(0);
-        // of an INDEX not the buffer: it may be an AFTER, which counts
+        // skip the buffer of an INDEX: it may be an AFTER, whose nodes count
         if (!address.is(Op::INDEX)) mark(address, in_addresses_, no_range);
         else for (UOp s : address.src().subspan(1)) mark(s, in_addresses_, no_range);
         if (u.num_src() > 2) mark(u.src(2), in_gates_, any);
@@ -49,7 +50,7 @@ class Indexing {
 
 Sint ssimplified(UOp u) { return Sint(u.ssimplify()); }
 
-// SPECIALs stand for every thread: they are counted by their own sizes.
+// Replaces SPECIALs in the size of a RANGE by 0. The number of threads is counted by the sizes of the SPECIALs.
 Sint without_specials(Sint s) {
   if (s.is_int()) return s;
   Substitution zeros;
@@ -60,7 +61,7 @@ Sint without_specials(Sint s) {
 
 bool is_register_access(UOp u) { return u.src(0).dtype().is_ptr() && u.src(0).dtype().addrspace() == AddrSpace::REG; }
 
-// Multiply-adds of a tensor core, per thread.
+// Returns the operations of a WMMA per thread, two per multiply-add.
 Sint wmma_ops(UOp u) {
   Int size = 1;
   for (Arg dim : u.arg()[1].items()) size *= dim.as_int();
@@ -75,8 +76,8 @@ Estimates estimate(std::span<const UOp> list, bool ignore_indexing) {
   std::optional<Indexing> indexing;
   if (ignore_indexing) indexing.emplace(list);
   auto counts = [&](UOp u) { return !indexing || !indexing->holds(u); };
-  std::map<std::pair<uint32_t, Op>, Int> touched;  // bytes of each buffer, loaded and stored
-  Sint times = 1;                                  // how often what comes next runs
+  std::map<std::pair<uint32_t, Op>, Int> touched;  // size in bytes of each buffer, by (buffer id, LOAD or STORE)
+  Sint times = 1;                                  // how often the current node runs
   std::vector<Sint> outer;
   for (UOp u : list) {
     if (u.in({Op::LOAD, Op::STORE})) {
@@ -110,7 +111,7 @@ Estimates estimate(std::span<const UOp> list, bool ignore_indexing) {
 
 namespace {
 
-// The buffer that a LOAD or STORE goes to, when it is a parameter.
+// Returns the number of the DEFINE_GLOBAL that a LOAD or STORE accesses; nullopt for other buffers.
 std::optional<int64_t> parameter_of(UOp access) {
   UOp index = access.src(0);
   if (index.is(Op::CAST)) index = index.src(0);
@@ -123,11 +124,12 @@ void sort_once(std::vector<int64_t>& numbers) {
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
 }
 
-// The size of a launch dimension: gidx0 and lidx0 of groups and their threads, idx0 of threads alone.
+// Sets the size of a launch dimension: gidx0.. are numbers of groups, lidx0.. threads per group, and idx0.. numbers of
+// threads without a local size.
 void add_dimension(ProgramInfo& info, UOp special) {
   std::string_view name = special.arg().text();
   if (name.empty() || name.back() < '0' || name.back() > '2')
-    throw Failure("the launch dimension '" + std::string(name) + "' is none of 0, 1, 2");
+    throw Failure("the launch dimension '" + std::string(name) + "' does not end with 0, 1 or 2");
   size_t i = size_t(name.back() - '0');
   if (name[0] == 'i') info.local_size.reset();
   if (name[0] != 'l') info.global_size[i] = ssimplified(special.src(0));
@@ -135,7 +137,7 @@ void add_dimension(ProgramInfo& info, UOp special) {
 }
 
 ProgramInfo collect(std::span<const UOp> list) {
-  if (list.empty() || !list.back().is(Op::SINK)) throw Failure("a linear list ends with its SINK");
+  if (list.empty() || !list.back().is(Op::SINK)) throw Failure("a linear list must end with a SINK");
   ProgramInfo info;
   UOp sink = list.back();
   if (sink.arg().is(RecordClass::KernelInfo)) {

@@ -1,5 +1,5 @@
-// A kernel's launch facts: what it takes to call its compiled source, and what it costs (tinygrad renderer/__init__.py:
-// ProgramSpec, Estimates).
+// Computes a kernel's launch facts: name, grid size, buffers, variables and cost
+// (tinygrad renderer/__init__.py:ProgramSpec, Estimates).
 #pragma once
 #include <array>
 #include <optional>
@@ -12,29 +12,29 @@
 
 namespace tgc {
 
-// What a kernel costs, where sizes are symbolic as expressions.
+// The cost of one launch. Each count is an expression if the kernel has symbolic sizes.
 struct Estimates {
-  Sint ops;  // floating-point operations
-  Sint lds;  // bytes of all its loads and stores
-  Sint mem;  // bytes of the buffers it touches, each once
+  Sint ops;  // arithmetic operations
+  Sint lds;  // bytes loaded and stored, outside registers
+  Sint mem;  // total size in bytes of the global buffers; a buffer both loaded and stored counts twice
 };
 
 struct ProgramInfo {
-  std::string name;           // of the kernel, coloured
-  std::string function_name;  // in the source
-  std::array<Sint, 3> global_size{1, 1, 1};
-  std::optional<std::array<Sint, 3>> local_size{{1, 1, 1}};  // nullopt: the kernel leaves it open
-  std::vector<UOp> vars;                    // DEFINE_VARs, by name
-  std::vector<int64_t> globals, outs, ins;  // numbers of the buffers: all, stored to, loaded from; each ascending
-  Arg applied_opts;                         // a tuple of Opts
+  std::string name;           // the kernel's name, with colour codes
+  std::string function_name;  // the function's name in the rendered source
+  std::array<Sint, 3> global_size{1, 1, 1};  // in groups; in threads without a local size
+  std::optional<std::array<Sint, 3>> local_size{{1, 1, 1}};  // threads per group; nullopt: the runtime chooses it
+  std::vector<UOp> vars;                    // DEFINE_VARs, sorted by name
+  std::vector<int64_t> globals, outs, ins;  // buffer numbers, ascending: all, those stored to, those loaded from
+  Arg applied_opts;                         // a tuple of Opt records
   Estimates estimates;
 };
 
-// The facts of `list`, what linear_list gives.
+// Returns the launch facts of `list`, the result of linear_list(). Fails if the list does not end with a SINK.
 Result<ProgramInfo> program_info(std::span<const UOp> list);
 
-// Counts what a list costs; address arithmetic is left out when `ignore_indexing`.
-// Throws Failure on a list with ENDs out of place.
+// Estimates the cost of a linear list. With `ignore_indexing`, arithmetic of addresses and gates does not count.
+// Throws Failure if an END has no RANGE before it.
 Estimates estimate(std::span<const UOp> list, bool ignore_indexing);
 
 }  // namespace tgc

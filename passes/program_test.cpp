@@ -19,7 +19,7 @@ UOp buffer(Graph& g, int number, int64_t size) {
 
 }  // namespace
 
-TEST_CASE("buffers, sizes and costs of a loop") {
+TEST_CASE("program_info gives the buffers, launch size and cost of a loop") {
   Graph g;
   UOp out = buffer(g, 0, 8), in = buffer(g, 1, 16);
   UOp i = g.range(g.constant(dtypes::int32, 8), std::vector<Arg>{0, AxisType::LOOP}, dtypes::int32);
@@ -35,15 +35,15 @@ TEST_CASE("buffers, sizes and costs of a loop") {
   CHECK(info->outs == std::vector<int64_t>{0});
   CHECK(info->ins == std::vector<int64_t>{1});
   CHECK(info->globals == std::vector<int64_t>{0, 1});
-  // 8 threads run 8 times: a square root and a product, two loads and a store of four bytes;
-  // additions of the addresses do not count
+  // 8 threads run 8 iterations of a square root, a product, two loads and a store of 4 bytes; the additions in the
+  // addresses do not count
   CHECK(info->estimates.ops == Sint(8 * 8 * 2));
   CHECK(info->estimates.lds == Sint(8 * 8 * 12));
   CHECK(info->estimates.mem == Sint(4 * (8 + 16)));
   CHECK(estimate(list, false).ops == Sint(8 * 8 * 4));
 }
 
-TEST_CASE("a size that depends on a variable stays an expression") {
+TEST_CASE("a launch size that depends on a variable is an expression") {
   Graph g;
   UOp n = g.variable("n", 1, 9, dtypes::int32), out = buffer(g, 0, 16);
   UOp i = g.special(n, "idx0", dtypes::int32);
@@ -56,7 +56,7 @@ TEST_CASE("a size that depends on a variable stays an expression") {
   CHECK(info->estimates.lds.str() == "(4*n)");
 }
 
-TEST_CASE("an END without its RANGE is refused") {
+TEST_CASE("an END without a RANGE before it is an error") {
   Graph g;
   UOp end = g.node(Op::END, dtypes::void_);
   UOp list[] = {end, g.sink({end})};

@@ -1,5 +1,5 @@
-// Every shortcut (lib/rewrite/shortcut.h) makes what the faithful way makes: the goldens of testdata/ go both ways, and
-// a fault in either is found.
+// Checks on the goldens that every shortcut (lib/rewrite/shortcut.h) gives the same result as its faithful version, and
+// that the comparison detects an injected fault in either.
 #include "lib/rewrite/shortcut.h"
 
 #include <map>
@@ -12,13 +12,13 @@ namespace {
 
 // ---- trials
 
-// Everything the quick way, but for one shortcut that may go the faithful one; and a fault in one way of one.
+// Takes the quick way for every shortcut except `goes_faithful`, and injects faults into one way of `faulty`.
 struct Trial : ShortcutTrial {
   const Shortcut* goes_faithful = nullptr;
   const Shortcut* faulty = nullptr;
   Way faulty_way = Way::Quick;
-  std::map<const Shortcut*, size_t> quick, faithful;  // how often each way was gone
-  static constexpr size_t kMostFaults = 16;           // in one run: so that it ends
+  std::map<const Shortcut*, size_t> quick, faithful;  // how often each way was taken
+  static constexpr size_t kMostFaults = 16;           // maximum of faults per run, so that the run terminates
 
   Way choose(const Shortcut& what, Way) override { return &what == goes_faithful ? Way::Faithful : Way::Quick; }
   void made(const Shortcut& what, Way way, std::span<UOp> result) override {
@@ -34,8 +34,8 @@ Made run_kernel(const Case& c, Graph& common, Trial& trial) {
   return run(c, common, [&](Graph& graph) { set_trial(graph, &trial); });
 }
 
-TEST_CASE("shortcuts: each makes what the faithful way makes, and a fault in either is found") {
-  constexpr size_t kEnough = 12;  // cases for each shortcut
+TEST_CASE("shortcuts: the quick and the faithful way give equal results, and a fault in either is detected") {
+  constexpr size_t kEnough = 12;  // goldens to run for each shortcut
   auto cases = all_cases();
   std::map<const Shortcut*, std::vector<const Case*>> taken_in;
   for (const Case& c : cases) {
@@ -48,7 +48,7 @@ TEST_CASE("shortcuts: each makes what the faithful way makes, and a fault in eit
   for (const Shortcut* what : shortcuts()) {
     INFO(what->name << "  " << what->file << ":" << what->line);
     CHECK(!what->saves.empty());
-    CHECK_MESSAGE(!taken_in[what].empty(), "no golden of testdata/ takes it");
+    CHECK_MESSAGE(!taken_in[what].empty(), "no golden of testdata/ takes this shortcut");
     size_t gone_faithful = 0, quick_faults = 0, faithful_faults = 0;
     for (const Case* c : taken_in[what]) {
       INFO(c->record.id << "  " << c->record.target);
@@ -76,7 +76,7 @@ TEST_CASE("shortcuts: each makes what the faithful way makes, and a fault in eit
   }
 }
 
-TEST_CASE("shortcuts: who watches sees what runs: the goldens, watched and not") {
+TEST_CASE("shortcuts: goldens give the same results with and without an observer") {
   for (const Case& c : all_cases()) {
     INFO(c.record.id << "  " << c.record.target);
     Graph common;
@@ -87,7 +87,7 @@ TEST_CASE("shortcuts: who watches sees what runs: the goldens, watched and not")
   }
 }
 
-TEST_CASE("shortcuts: each has a name of its own and says where it is") {
+TEST_CASE("shortcuts: each has a unique name and a source location") {
   auto all = shortcuts();
   REQUIRE(all.size() > 5);
   for (size_t i = 0; i < all.size(); i++) {

@@ -227,7 +227,7 @@ TEST_CASE("cli: records lists what a recording holds, each as FILE#ID takes it")
   CHECK(run_tgc("dump '" + kKernels + "#" + id + "'").code == 0);
   CHECK(has(run_tgc("records " + tgc::test_path("golden/tensor.jsonl.gz")).out, " kernels"));
   trouble("records " + tgc::test_path("jit.jsonl.gz"), "`tgc lint` reads these");
-  trouble("records " + put("k.uop", kKernel), "no golden header, expected golden records, see `tgc help recording`");
+  trouble("records " + put("k.uop", kKernel), "not a golden header, expected golden records, see `tgc help recording`");
 }
 
 TEST_CASE("cli: stages lists the table") {

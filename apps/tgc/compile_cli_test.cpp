@@ -95,7 +95,7 @@ TEST_CASE("cli: SASS where ptxas and a disassembler of NVIDIA's are installed") 
     CHECK(ran.code == 0);
     CHECK(ran.out.find("EXIT ;") != std::string::npos);
     if (here("nvdisasm")) CHECK(run_tgc(dump + " --lines").out.find(", line ") != std::string::npos);
-    else trouble(dump + " --lines", "cuobjdump does not tell source lines");
+    else trouble(dump + " --lines", "cuobjdump does not show source lines");
   }
 }
 

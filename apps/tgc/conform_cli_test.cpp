@@ -162,7 +162,7 @@ TEST_CASE("conform: a record, a stage, a map that is not there") {
   trouble("conform '" + kOne.substr(0, kOne.find('#')) + "#nothing'" + with, "no record 'nothing'");
   trouble("conform '" + kOne + "' --stage=expandre" + with, "expected expander");
   trouble("conform '" + kOne + "' --map=nowhere.map" + with, "nowhere.map");
-  trouble("conform '" + kOne + "' --map=" + put("bad.map", "member nodes\n") + with, "a line that is no mapping");
+  trouble("conform '" + kOne + "' --map=" + put("bad.map", "member nodes\n") + with, "the line is not a mapping");
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ TEST_CASE("cli: verify and REF tell of iterations that store different values to
   CHECK(verified.code == 1);
   CHECK(has(verified.err + verified.out, "every iteration of the range (0, AxisType.LOOP) stores a value of its own"));
   Ran ran = run_tgc("run --device=REF " + kernel("r//2", "r"));
-  CHECK(ran.out.find(" of another value to an element that was stored before") != std::string::npos);
+  CHECK(ran.out.find(" of a different value to an element already stored to") != std::string::npos);
   std::string negative = "r = UOp.range(-3, 0, AxisType.LOOP)\na = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), 0)\n"
                          "ast = a.index(r, ptr=True).store(UOp.const(dtypes.int, 1)).end(r).sink()\n";
   trouble("run --device=REF " + put("negative.uop", negative), "its size is negative");

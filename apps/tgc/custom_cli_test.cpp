@@ -43,7 +43,7 @@ void attacked(const std::string& device, const Attack& a) {
 // A function of the C library, declared by hand.
 #define CALL(declaration, call) "({{ " declaration "; (int)" call "; }})"
 
-constexpr const char* kNoSuch = "kernels do not get|does not compile|undefined|unresolved";
+constexpr const char* kNoSuch = "kernels may not call|does not compile|undefined|unresolved";
 
 }  // namespace
 
@@ -82,7 +82,7 @@ TEST_CASE("cli: hostile code of CUSTOMI in OpenCL C") {
   }
   const Attack attacks[] = {
       {"cl_asm", "({{ int r; __asm__ volatile(\"syscall\" : \"=a\"(r) : \"a\"(57)); r; }})", "inline assembly"},
-      {"cl_include", "1\\n#include \"/etc/hostname\"\\n", "take in no files"},
+      {"cl_include", "1\\n#include \"/etc/hostname\"\\n", "must not read files"},
       {"cl_fork", CALL("int fork(void)", "fork()"), "does not compile|killed by|failed|CL_"},
       {"cl_endless", "({{ volatile int i = 0; while (1) i++; 1; }})", "did not end within 5 seconds", 5},
       {"cl_outside", "(data0_4[1 << 28] = 1)", "killed by SIGSEGV|does not compile"},
@@ -97,7 +97,7 @@ TEST_CASE("cli: hostile code of CUSTOMI in CUDA C, on the emulated driver") {
     return;
   }
   const Attack attacks[] = {
-      {"cuda_include", "1\\n#include \"/etc/hostname\"\\n", "take in no files"},
+      {"cuda_include", "1\\n#include \"/etc/hostname\"\\n", "must not read files"},
       {"cuda_endless", "[]{{ volatile int i = 0; while (1) i++; return 1; }}()", "did not end within 2 seconds", 2},
       {"cuda_outside", "(data0_4[1 << 28] = 1)", "bytes behind the 16 bytes of argument 0"},
   };

@@ -71,11 +71,11 @@ TEST_CASE("cli: CUSTOM is shown by dump, and runs with --allow-custom alone; the
   Ran refused = run_tgc("run --allow-custom --reference=none --device=CPU:CLANG " + hostile);
   INFO(refused.out << refused.err);
   CHECK(refused.code == 2);
-  CHECK(has(refused.err, "the code calls 'system', which kernels do not get"));
+  CHECK(has(refused.err, "the code calls 'system', which kernels may not call"));
   Ran included = run_tgc("run --allow-custom --reference=none --device=CPU:CLANG " +
                          put("custom3.uop", kernel("1\\n#include \"/etc/hostname\"\\n")));
   CHECK(included.code == 2);
-  CHECK(has(included.err, "sources take in no files"));
+  CHECK(has(included.err, "a source must not read files"));
 }
 
 TEST_CASE("cli: limits are options and an environment variable; what is over one is exit code 2 and says which") {

@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// An entry: the magic, the hash of all that follows, the key, the payload. So one that was copied over another one's
-// place is not taken for it.
+// Entry format: the magic, the hash of all that follows, the key, the payload. The key detects an entry that was copied
+// to another entry's path.
 constexpr std::string_view kMagic = "tgc-cache-2\n";
 constexpr size_t kHashed = kMagic.size() + sizeof(Sha256), kHeader = kHashed + sizeof(Sha256);
 
@@ -33,9 +33,9 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-// TGC_CACHE_MB in bytes.
+// Returns TGC_CACHE_MB in bytes.
 Result<uint64_t> limit_of_environment() {
-  constexpr uint64_t kUsual = 512, kMost = uint64_t(1) << 40;  // of MB: no shift below can wrap
+  constexpr uint64_t kUsual = 512, kMost = uint64_t(1) << 40;  // in MB; the shift below cannot overflow
   std::string text = environment("TGC_CACHE_MB");
   uint64_t value = text.empty() ? kUsual : 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -50,7 +50,7 @@ fs::path default_folder() {
   return {};
 }
 
-// What is no regular file, is somebody else's or may be written to by others is no entry; and nothing here waits.
+// Reads an entry. Rejects files that are not regular, belong to another user or are writable by others; never blocks.
 bool read_entry(const fs::path& path, std::string& out) {
   int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -65,20 +65,20 @@ bool read_entry(const fs::path& path, std::string& out) {
       at += size_t(n);
     }
     ok = at == out.size();
-    ::futimens(fd, nullptr);  // used now
+    ::futimens(fd, nullptr);  // marks the entry as recently used
   }
   ::close(fd);
   return ok;
 }
 
-// The facts of what is called as an entry is and is a regular file.
+// Returns the file's status if its name is that of an entry and it is a regular file.
 std::optional<struct stat> entry_at(const fs::path& path) {
   struct stat info;
   bool is_entry = path.filename().string().size() == 2 * sizeof(Sha256) && ::stat(path.c_str(), &info) == 0;
   return is_entry && S_ISREG(info.st_mode) ? std::optional(info) : std::nullopt;
 }
 
-// A staged file that nobody writes to any more.
+// True for a staged file that its writer left behind.
 bool is_left_over(const fs::path& path) {
   constexpr time_t kLong = 3600;  // seconds
   struct stat info;
@@ -86,10 +86,11 @@ bool is_left_over(const fs::path& path) {
   return is_staged && info.st_mtime < ::time(nullptr) - kLong;
 }
 
-// Whether the one who puts an entry looks at all of them: one in 256, by the key, since a process may put one alone.
-bool is_to_look(const Sha256& key) { return key[0] == 0; }
+// Whether put() also checks the cache's size: for one key in 256. The key decides, because a process may put only one
+// entry.
+bool is_shrink_due(const Sha256& key) { return key[0] == 0; }
 
-// A lock of the whole folder, held while it lives; false when another process holds it.
+// A lock on the whole folder for this object's lifetime; held() is false if another process has it.
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder)
@@ -131,7 +132,7 @@ std::optional<std::string> CompileCache::get(const Sha256& key) {
   bool sound = all.size() >= kHeader && all.starts_with(kMagic) &&
                all.substr(kHashed, sizeof(Sha256)) == bytes_of(key) &&
                all.substr(kMagic.size(), sizeof(Sha256)) == bytes_of(sha256(all.substr(kHashed)));
-  if (!sound) {  // cut short by a full disk, another key's, or not ours
+  if (!sound) {  // truncated by a full disk, another key's entry, or not an entry
     std::error_code ignored;
     fs::remove(path, ignored);
     return std::nullopt;
@@ -152,10 +153,11 @@ void CompileCache::put(const Sha256& key, std::string_view bytes) {
   entry += hashed;
   StagedFile file;
   if (file.create(folder_.string(), 0600) != 0 || file.write(entry) != 0 || file.move_to(path.string()) != 0) return;
-  if (is_to_look(key)) shrink();
+  if (is_shrink_due(key)) shrink();
 }
 
-// Down to three quarters of the limit when it is passed, and without what crashed writers left.
+// If the cache exceeds its limit, evicts the least recently used entries down to 3/4 of the limit. Also removes files
+// that crashed writers left.
 void CompileCache::shrink() {
   FolderLock lock(folder_);
   if (!lock.held()) return;

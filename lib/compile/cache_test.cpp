@@ -33,7 +33,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("what was put is got, by its key alone") {
+TEST_CASE("cache: a stored value is found by its own key only") {
   Folder folder;
   CompileCache cache(folder.path, 1 << 20);
   CHECK_FALSE(cache.get(key(1)));
@@ -49,7 +49,7 @@ TEST_CASE("what was put is got, by its key alone") {
   CHECK(cache_key({"ab", "c"}) != cache_key({"a", "bc"}));
 }
 
-TEST_CASE("a damaged entry is none, and is replaced") {
+TEST_CASE("cache: a damaged entry is ignored and replaced") {
   Folder folder;
   CompileCache cache(folder.path, 1 << 20);
   for (auto damage : {+[](std::string& s) { s.resize(s.size() / 2); }, +[](std::string& s) { s.back() ^= 1; },
@@ -66,7 +66,7 @@ TEST_CASE("a damaged entry is none, and is replaced") {
   }
 }
 
-TEST_CASE("what another key made, another user owns or no file is, is no entry, and nothing waits for it") {
+TEST_CASE("cache: an entry of another key or user, or that is not a regular file, is ignored without blocking") {
   Folder folder;
   CompileCache cache(folder.path, 1 << 20);
   cache.put(key(1), value(1));
@@ -75,43 +75,43 @@ TEST_CASE("what another key made, another user owns or no file is, is no entry, 
   for (const fs::path& file : entries_of(folder.path))
     if (file != one) fs::copy_file(one, file, fs::copy_options::overwrite_existing);
   CHECK(cache.get(key(1)) == value(1));
-  CHECK_FALSE(cache.get(key(2)));  // one's, under two's name
+  CHECK_FALSE(cache.get(key(2)));  // key 1's entry under key 2's name
 
-  auto again = [&](auto&& spoil) {
+  auto ignores = [&](auto&& spoil) {
     cache.put(key(1), value(1));
     REQUIRE(cache.get(key(1)) == value(1));
     spoil();
     CHECK_FALSE(cache.get(key(1)));
     fs::remove_all(one);
   };
-  again([&] { fs::remove(one); REQUIRE(::mkfifo(one.c_str(), 0600) == 0); });
-  again([&] { fs::remove(one), fs::create_directory(one); });
-  again([&] { fs::rename(one, folder.path / "elsewhere"), fs::create_symlink(folder.path / "elsewhere", one); });
-  again([&] { fs::permissions(one, fs::perms::all); });
-  if (::geteuid() == 0) again([&] { REQUIRE(::chown(one.c_str(), 1234, 1234) == 0); });
+  ignores([&] { fs::remove(one); REQUIRE(::mkfifo(one.c_str(), 0600) == 0); });
+  ignores([&] { fs::remove(one), fs::create_directory(one); });
+  ignores([&] { fs::rename(one, folder.path / "elsewhere"), fs::create_symlink(folder.path / "elsewhere", one); });
+  ignores([&] { fs::permissions(one, fs::perms::all); });
+  if (::geteuid() == 0) ignores([&] { REQUIRE(::chown(one.c_str(), 1234, 1234) == 0); });
   cache.put(key(1), value(1));
   CHECK((fs::status(one).permissions() & fs::perms::all) == (fs::perms::owner_read | fs::perms::owner_write));
 }
 
-TEST_CASE("the cache stays within its bound; what was used longest ago goes") {
+TEST_CASE("cache: the size stays within the limit, and the least recently used entries are evicted") {
   Folder folder;
   CompileCache cache(folder.path, 100'000);
   int looks = 0;
   for (int i = 0; i < 1000; i++) {
     cache.put(key(i), value(i));
-    CHECK(cache.get(key(0)) == value(0));  // used all the time
-    if (key(i)[0] != 0) continue;          // all entries are looked at now and then, not with every one
+    CHECK(cache.get(key(0)) == value(0));  // used in every round, so it is kept
+    if (key(i)[0] != 0) continue;          // the size is checked only for some keys
     CHECK(cache.usage().bytes <= 100'000);
     looks++;
   }
   CHECK(looks >= 2);
   CHECK_FALSE(cache.get(key(5)));
   CHECK(cache.get(key(999)) == value(999));
-  cache.put(key(1000), std::string(200'000, 'x'));  // larger than all it may hold
+  cache.put(key(1000), std::string(200'000, 'x'));  // larger than the limit
   CHECK_FALSE(cache.get(key(1000)));
 }
 
-TEST_CASE("many processes at once, some of them killed, see whole entries only") {
+TEST_CASE("cache: concurrent processes, some of them killed, see only whole entries") {
   Folder folder;
   std::vector<pid_t> children;
   for (int child = 0; child < 4; child++) {
@@ -130,7 +130,7 @@ TEST_CASE("many processes at once, some of them killed, see whole entries only")
   }
   for (int child = 0; child < 4; child++) {
     int status = 0;
-    if (child >= 2) ::kill(children[size_t(child)], SIGKILL);  // in the middle of something
+    if (child >= 2) ::kill(children[size_t(child)], SIGKILL);  // at a random moment
     ::waitpid(children[size_t(child)], &status, 0);
     if (child < 2) CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
   }

@@ -17,7 +17,7 @@
 namespace tgc {
 namespace {
 
-// Part of every key: raise it when the same source and flags give other bytes.
+// Part of every cache key. Increment it when the same source and flags produce different bytes.
 constexpr std::string_view kRevision = "7";
 
 std::string_view extension_of(Language language) {
@@ -42,7 +42,7 @@ std::string line_of(std::string_view text, uint32_t number) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-// The compiler's complaint, with the place where the source is kept for its user.
+// Adds to the compiler's complaint the offending line and the file in which the source is kept.
 Diag explained(const CompileJob& job, Diag diag) {
   diag.message = std::string(name_of(job.language)) + " source does not compile: " + diag.message;
   auto kept = keep_for_user(job.name, std::string(extension_of(job.language)), job.source);
@@ -111,12 +111,12 @@ bool is_nvidia(const CompileJob& job) { return job.language == Language::Cuda ||
 std::string run_compiler(const CompileJob& job, Artifact what) {
   check_closed(job.language, job.source);
   if (is_nvidia(job) && what == Artifact::Disassembly)
-    throw Failure(Diag{.message = "the driver compiles PTX",
+    throw Failure(Diag{.message = "PTX is compiled by the driver, so there is no binary to disassemble",
                        .expected = "--stage=sass, which ptxas and nvdisasm make"});
   if (job.language == Language::Cuda) return compile_cuda(job, what);
   if (job.language == Language::Ptx) return compile_ptx(job, what);
   if (what == Artifact::Cubin || what == Artifact::Sass)
-    throw Failure(Diag{.message = std::string(name_of(what)) + " is NVIDIA's", .expected = "a CUDA or NV target"});
+    throw Failure(Diag{.message = std::string(name_of(what)) + " is NVIDIA only", .expected = "a CUDA or NV target"});
   if (job.language == Language::OpenCl && what == Artifact::Binary) return compile_opencl(job);
   if (job.language == Language::Metal) return metal_by_clang(job, what);
   return compile_by_llvm(job, what);
@@ -126,13 +126,13 @@ Sha256 key_of(const CompileJob& job, Artifact what) {
   Machine m = machine_of(job);
   std::string identity = is_nvidia(job) ? cuda_identity(job, what) : llvm_identity(job);
   CompileJob same = job;
-  same.timeout_seconds = 0;  // makes no other code
+  same.timeout_seconds = 0;  // the time limit does not change the code
   ByteWriter bytes;
   put(bytes, same);
   return cache_key({kRevision, name_of(what), m.triple, m.cpu, m.features, identity, bytes.take()});
 }
 
-// PTX is its own binary, but for the words that its renderer leaves open.
+// True for PTX that goes to the driver: only the placeholders that the renderer leaves are filled in.
 bool takes_no_compiler(const CompileJob& job, Artifact what) {
   return job.language == Language::Ptx && !wants_nvidia(job, what);
 }
@@ -157,8 +157,8 @@ namespace {
 
 std::atomic<bool> fault_came_about = false;
 
-// Compiles it twice more: with the fault another way is gone (LLVM's passes over what clang made of C), so the code
-// without it has to go that way, too.
+// Records whether the fault changes the code of a job, by compiling it with and without the fault. Setting `passes`
+// makes both compilations take the same path (clang, then LLVM's passes), so that only the fault can make a difference.
 void note_fault(CompileJob job, Artifact what) {
   if (fault_came_about) return;
   job.passes = INT64_MAX;
@@ -177,7 +177,7 @@ Result<std::string> compile(const CompileJob& job, Artifact what) {
   auto configured = catch_failures([] { return &CompileCache::shared(); });
   if (!configured) return configured.diag();
   CompileCache& cache = **configured;
-  // has a cache of its own, and a version that is costly to ask
+  // Not cached: the platform has its own cache, and querying its version is expensive.
   bool platform = job.language == Language::OpenCl && what == Artifact::Binary;
   if (!cache.enabled() || platform) return compile_uncached(job, what);
   auto key = catch_failures([&] { return key_of(job, what); });

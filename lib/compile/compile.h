@@ -21,7 +21,7 @@ class LoadedCode;  // load.h
 enum class Language : uint8_t { C, LlvmIr, Cuda, Hip, OpenCl, Ptx, Metal };
 std::string_view name_of(Language language);  // "CUDA"
 
-// What to compile a source to.
+// The output of a compilation.
 enum class Artifact : uint8_t {
   LlvmIr,    // the module after optimization, as text; all languages except PTX
   Assembly,  // text: assembly of the target machine; for CUDA and PTX sources, PTX

@@ -37,7 +37,7 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 
 }  // namespace
 
-TEST_CASE("C and LLVM IR become functions of this process") {
+TEST_CASE("C and LLVM IR compile to functions of this process") {
   for (auto [language, source, count] : {std::tuple(Language::C, kAddC, 4), std::tuple(Language::LlvmIr, kAddIr, 1)}) {
     auto object = compile_uncached(job(language, source), Artifact::Binary);
     REQUIRE_MESSAGE(object, object.diag().text());
@@ -53,7 +53,7 @@ TEST_CASE("C and LLVM IR become functions of this process") {
   }
 }
 
-TEST_CASE("loaded code calls what the process has, reads its constants, writes its variables") {
+TEST_CASE("loaded code calls outside functions, reads its constants and writes its variables") {
   auto object = compile_uncached(
       job(Language::C,
           "void* memset(void*, int, unsigned long); static int calls; static const float table[4] = {1, 2, 3, 4};\n"
@@ -70,7 +70,7 @@ TEST_CASE("loaded code calls what the process has, reads its constants, writes i
   CHECK(work(out.data(), 5) == 2);
   CHECK(out == std::vector<float>{1, 2, 3, 4, 1});
   auto* narrow = reinterpret_cast<void (*)(double*, uint16_t*)>((*code)->symbol("narrow"));
-  // halfway between two bfloat16s, a bit above halfway where a float cannot tell, and below
+  // halfway between two bfloat16s; slightly above, by less than a float can show; slightly below
   for (auto [x, expected] : {std::pair(1.00390625, 0x3F80), std::pair(1.00390625 + 0x1p-40, 0x3F81),
                              std::pair(1.00390625 - 0x1p-40, 0x3F80), std::pair(-1e300, 0xFF80)}) {
     double in = x;
@@ -80,7 +80,7 @@ TEST_CASE("loaded code calls what the process has, reads its constants, writes i
   }
 }
 
-TEST_CASE("an object that is none, or cut short, is refused") {
+TEST_CASE("load_object refuses files that are not objects or are truncated") {
   auto object = compile_uncached(job(Language::LlvmIr, kAddIr), Artifact::Binary);
   REQUIRE(object);
   CHECK_FALSE(load_object(""));
@@ -96,7 +96,7 @@ TEST_CASE("an object that is none, or cut short, is refused") {
   CHECK(contains(code.diag().message, "'nowhere'"));
 }
 
-TEST_CASE("a source that does not compile: message, line, kept file") {
+TEST_CASE("a source that does not compile gives a message, a line and a kept file") {
   auto bad_c = compile_uncached(job(Language::C, "void f(int* a) {\n  a[0] = b;\n}\n"), Artifact::Binary);
   REQUIRE_FALSE(bad_c);
   CHECK(contains(bad_c.diag().message, "use of undeclared identifier 'b'"));
@@ -108,7 +108,7 @@ TEST_CASE("a source that does not compile: message, line, kept file") {
   REQUIRE_FALSE(bad_ir);
   CHECK(contains(bad_ir.diag().message, "use of undefined value '%b'"));
   CHECK(bad_ir.diag().line == 2);
-  // the engine is as good as new after an error, a fatal one too
+  // the engine still works after an error, even a fatal one
   auto fatal = compile_uncached({.language = Language::LlvmIr, .machine = "amdgcn", .arch = "gfx1100",
                                  .source = "define i32 @f(i32 %a) {\n"
                                            "  %b = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
@@ -121,7 +121,7 @@ TEST_CASE("a source that does not compile: message, line, kept file") {
   CHECK(compile_uncached(job(Language::LlvmIr, kAddIr), Artifact::Binary));
 }
 
-TEST_CASE("what was compiled before leaves nothing in the next object") {
+TEST_CASE("a compilation does not affect the next object") {
   std::string other = kAddIr;
   other.replace(other.find("1.0"), 3, "2.5").replace(other.find("@add"), 4, "@two");
   CompileJob one = job(Language::LlvmIr, kAddIr), two = job(Language::LlvmIr, other), lines = one;
@@ -143,7 +143,7 @@ TEST_CASE("what was compiled before leaves nothing in the next object") {
     }
 }
 
-TEST_CASE("threads compile what one thread compiles") {
+TEST_CASE("concurrent compilations give the same object") {
   auto alone = compile_uncached(job(Language::LlvmIr, kAddIr), Artifact::Binary);
   REQUIRE(alone);
   std::atomic<int> same = 0;

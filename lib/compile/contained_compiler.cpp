@@ -24,9 +24,9 @@ namespace {
 using Compiler = std::string (*)(const CompileJob& job, Artifact what);
 constexpr uint64_t kMemory = uint64_t(8) << 30;
 const pid_t kFirstProcess = getpid();
-constexpr int kMostSources = 256;  // of one worker: what a compiler does not give back, it keeps no longer
+constexpr int kMostSources = 256;  // of one worker, so that memory a compiler leaks is returned
 
-// ---- what goes to a worker, and what comes back
+// ---- messages to and from a worker
 struct Task {
   CompileJob job;
   Artifact what;
@@ -44,7 +44,7 @@ Task unpacked(std::string_view message) {
   return task;
 }
 
-// What this process and those that it has started took of the processor.
+// Processor time in seconds that this process and its finished children have used.
 double seconds_used() {
   double out = 0;
   for (int whose : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -57,11 +57,11 @@ double seconds_used() {
 
 thread_local double worker_seconds = 0;
 
-// An answer: what the worker took of the processor since the one before, a mark, and what was made.
+// An answer consists of the worker's processor time in seconds since the previous answer, a mark, and the result.
 constexpr char kMade = '+', kRejected = '-';
 constexpr size_t kHead = sizeof(double) + 1;
 
-Result<std::string> outcome(Compiler compiler, const Task& task, double& told) {
+Result<std::string> outcome(Compiler compiler, const Task& task, double& reported) {
   return catch_failures([&] {
     char mark = kMade;
     std::string made;
@@ -71,12 +71,12 @@ Result<std::string> outcome(Compiler compiler, const Task& task, double& told) {
       const Diag& d = rejected.diag();
       mark = kRejected, made = ByteWriter().number(d.line).number(d.column).text(d.message).take();
     }
-    double used = seconds_used(), since = used - std::exchange(told, used);
+    double used = seconds_used(), since = used - std::exchange(reported, used);
     return ByteWriter().raw(&since, sizeof since).raw(&mark, 1).raw(made.data(), made.size()).take();
   });
 }
 
-// What it made, or throws. `answer` is from a worker, or of its end.
+// Returns the compiled result, or throws. `answer` came from a worker, or describes the worker's death if `died`.
 std::string made(Result<std::string> answer, const CompileJob& job, bool died) {
   if (died)
     throw Failure("the compiler of kernel '" + job.name + "' (" + std::string(name_of(job.language)) + ") " +
@@ -92,11 +92,11 @@ std::string made(Result<std::string> answer, const CompileJob& job, bool died) {
   throw Rejected(std::move(diag));
 }
 
-// ---- which worker a source wants
+// ---- properties of workers
 struct Wants {
-  bool room = false;               // files to write and programs to start: drivers, linkers
-  bool driver = false;             // a vendor's driver compiles
-  unsigned engines = 0;            // that are loaded before it starts
+  bool room = false;               // may write files and start programs: drivers, linkers
+  bool driver = false;             // runs a vendor's driver
+  unsigned engines = 0;            // bit mask of engines loaded before the fork
   Compiler compiler = nullptr;
 
   bool are_met_by(const Wants& had) const {
@@ -115,12 +115,12 @@ Wants wants_of(const CompileJob& job, Artifact what, Compiler compiler) {
           .compiler = compiler};
 }
 
-// ---- a worker that compiles one source after the other
-// The system ends a worker together with the thread that has started it, and threads come and go: so one that stays
-// starts them all.
+// ---- a worker that compiles one source after another
+// Starts workers from one permanent thread, because the system kills a worker when the thread that started it ends.
 class Starter {
  public:
-  // `loading` is held while a worker starts: one that is forked while an engine is half loaded dies of what it loads.
+  // `loading` is locked while a worker starts: a fork while another thread is loading an engine would leave the engine
+  // half loaded in the child.
   explicit Starter(std::mutex& loading) : loading_(loading) {}
 
   Result<WorkerProcess> start(const std::function<Status(Worker&)>& body) {
@@ -129,7 +129,7 @@ class Starter {
     {
       std::lock_guard lock(mutex_);
       if (!runs_) std::thread([this] { serve(); }).detach();
-      runs_ = true;  // not when the thread could not be started: the next one tries again
+      runs_ = true;  // stays false if starting the thread failed, so that the next call tries again
       tasks_.push(std::move(task));
     }
     any_.notify_one();
@@ -141,7 +141,7 @@ class Starter {
     for (;;) {
       std::unique_lock lock(mutex_);
       any_.wait(lock, [&] { return !tasks_.empty(); });
-      auto task = std::move(tasks_.front());  // its caller goes on before it has returned
+      auto task = std::move(tasks_.front());  // the caller may continue before task() returns
       tasks_.pop();
       lock.unlock();
       std::lock_guard no_loading(loading_);
@@ -163,19 +163,20 @@ class CompileWorker {
     auto started = starter.start([this](Worker& worker) -> Status {
       if (room_) room_->confine(worker, kMemory);
       else worker.confine({.rights = Rights::Compile, .memory = kMemory});
-      for (double told = 0;;) worker.answer(outcome(has_.compiler, unpacked(worker.next_message()), told));
+      for (double reported = 0;;) worker.answer(outcome(has_.compiler, unpacked(worker.next_message()), reported));
     });
     process_.emplace(std::move(started.value_or_throw()));
   }
 
   bool meets(const Wants& wants) const { return wants.are_met_by(has_); }
   bool has_room() const { return has_.room; }
-  // A driver gets a process for each source: PoCL dies of the second one when two of its processes compile at once.
+  // A driver gets a new process for each source: PoCL crashes on the second source if two of its processes compile at
+  // once.
   bool is_used_up() const { return has_.driver || sources_ >= kMostSources; }
 
   std::string compile(const CompileJob& job, Artifact what) {
     sources_++;
-    (void)process_->send(packed(job, what));  // one that is dead says so in its answer
+    (void)process_->send(packed(job, what));  // if the worker is dead, receive() reports it
     auto answer = process_->receive(job.timeout_seconds);
     return made(std::move(answer), job, process_->death().has_value());
   }
@@ -184,10 +185,10 @@ class CompileWorker {
   Wants has_;
   int sources_ = 0;
   std::optional<DriverRoom> room_;
-  std::optional<WorkerProcess> process_;  // which ends before its room does
+  std::optional<WorkerProcess> process_;  // ends before room_ is removed
 };
 
-// The workers of a process that wait for a source. Never destroyed: its starter's thread stays to the end.
+// The idle workers of a process. Never destroyed, because the starter's thread runs until the process ends.
 class Workers {
  public:
   const pid_t process = getpid();
@@ -195,7 +196,7 @@ class Workers {
   std::string compile(const CompileJob& job, Artifact what, Compiler compiler) {
     auto worker = take(wanted(job, what, compiler));
     std::string made = worker->compile(job, what);
-    keep(std::move(worker));  // one that has refused or was stopped half way may hold anything: it ends here
+    keep(std::move(worker));  // a worker that threw may be in any state and ends here
     return made;
   }
   void end() {
@@ -211,7 +212,7 @@ class Workers {
   std::unique_ptr<CompileWorker> take(const Wants& wants) {
     std::unique_lock lock(mutex_);
     engines_ |= wants.engines;
-    // the one that came back last has most of what it needs at hand
+    // the most recently returned worker has the most in its caches
     auto it = std::ranges::find_if(idle_, [&](auto& worker) { return worker->meets(wants); });
     if (it == idle_.end()) {
       Wants has = wants;
@@ -224,20 +225,20 @@ class Workers {
     return out;
   }
   void keep(std::unique_ptr<CompileWorker> worker) {
-    // a process that is forked ends without ado: a room's folder would stay
+    // a forked process ends without running destructors, which would leave a room's folder behind
     if (worker->is_used_up() || (worker->has_room() && process != kFirstProcess)) return;
     std::lock_guard lock(mutex_);
     idle_.push_front(std::move(worker));
   }
 
-  std::mutex loading_;  // engines
+  std::mutex loading_;  // held while engines are loaded
   Starter starter_{loading_};
   std::mutex mutex_;
   std::deque<std::unique_ptr<CompileWorker>> idle_;
-  unsigned engines_ = 0;  // that this process has loaded
+  unsigned engines_ = 0;  // engines that this process has loaded, a bit mask
 };
 
-// Those of this very process: one that is forked has none of its parent's, and does not touch them.
+// The workers of this process. A forked child gets its own and leaves its parent's alone.
 Workers& own_workers() {
   static std::atomic<Workers*> all = nullptr;
   static struct AtExit {

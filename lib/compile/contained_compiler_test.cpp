@@ -1,4 +1,4 @@
-// Workers that compile: here the compiler is a function of the test's own, which says what process it is in.
+// Tests compile workers with a compiler that is a function of this test and returns its process id.
 #include "lib/compile/contained_compiler.h"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ std::string odd_compiler(const CompileJob& job, Artifact) {
   return std::to_string(getpid());
 }
 
-// What it makes of a source, or its message.
+// Returns the compiled result, or the error message.
 std::string compiled(const std::string& source) {
   CompileJob job{.language = Language::LlvmIr, .source = source, .name = "E_4",
                  .timeout_seconds = source == "endless" ? 0.3 : 60};
@@ -40,16 +40,16 @@ std::string compiled(const std::string& source) {
 
 }  // namespace
 
-TEST_CASE("compilers: a worker is kept for the next source, and is not after one that crashed, hung or refused") {
+TEST_CASE("compile worker: reused for the next source, but not after a crash, a timeout or a rejection") {
   if (kSanitized) return;
   std::string first = compiled("a");
   CHECK(first != std::to_string(getpid()));
   CHECK(compiled("b") == first);
   std::string other_thread;
   std::thread([&] { other_thread = compiled("a"); }).join();
-  CHECK(other_thread == first);  // it outlives the thread that it was started for
+  CHECK(other_thread == first);  // the worker outlives the thread that it was started for
   CHECK(compiled("a") == first);
-  bool apart = false;  // two at once have one each; the second may come late
+  bool apart = false;  // two concurrent sources use two workers; the second may come late
   for (int tries = 0; tries < 50 && !apart; tries++) {
     std::string one, two;
     std::thread with_one([&] { one = compiled("slow"); });
@@ -58,7 +58,7 @@ TEST_CASE("compilers: a worker is kept for the next source, and is not after one
     apart = one != two;
   }
   CHECK(apart);
-  // a process that is forked from here has one of its own
+  // a forked child starts its own worker
   auto in_child = contain([](Worker&) -> Result<std::string> { return compiled("a"); });
   REQUIRE(in_child);
   CHECK(*in_child != first);
@@ -72,7 +72,7 @@ TEST_CASE("compilers: a worker is kept for the next source, and is not after one
   CHECK(compiled("a") != second);
 }
 
-TEST_CASE("compilers: a worker is told every member of a job") {
+TEST_CASE("compile worker: receives every member of a job") {
   CompileJob job{.language = Language::Hip, .machine = "amdgcn", .arch = "gfx1100", .source = "a\nb", .name = "E_4",
                  .lines = true, .timeout_seconds = 0.5, .passes = -1, .by_other = true, .fault = "xor"};
   ByteWriter out;

@@ -1,5 +1,5 @@
-// CUDA sources by NVRTC (loaded when needed) or clang, PTX by ptxas,
-// SASS by nvdisasm or cuobjdump: tinygrad's compiler_cuda.py.
+// Compiles CUDA with NVRTC (loaded on first use) or clang, and PTX with ptxas; disassembles with nvdisasm or cuobjdump.
+// Mirrors tinygrad's compiler_cuda.py.
 #include <dlfcn.h>
 #include <sys/stat.h>
 
@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-// ---- where NVIDIA's things are
+// ---- where NVIDIA's tools are
 const std::vector<std::string>& toolkits() {
   static const std::vector<std::string> folders = [] {
     std::vector<std::string> out;
@@ -28,7 +28,7 @@ std::string find_tool(std::string_view name) {
   return find_program(name, folders);
 }
 
-// Which file it is and when it was made: changes with every installation.
+// A file's path, size and modification time, which change with every installation.
 std::string file_identity(const std::string& path) {
   struct stat info;
   if (path.empty() || ::stat(path.c_str(), &info) != 0) return "none";
@@ -46,7 +46,7 @@ struct Nvrtc {
   int (*ptx_size)(Program, size_t*) = nullptr;
   int (*ptx)(Program, char*) = nullptr;
   int (*destroy)(Program*) = nullptr;
-  std::string file;  // what was loaded; empty: nothing
+  std::string file;  // the loaded file; empty if none
 
   template <class F>
   bool bind(void* library, const char* name, F& f) {
@@ -70,7 +70,7 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
-// Empty when it must not be used.
+// The path of NVRTC; empty if TGC_NVRTC=0 disables it.
 std::string find_nvrtc() {
   if (const char* off = std::getenv("TGC_NVRTC"); off && std::string_view(off) == "0") return {};
   for (const std::string& folder : toolkits())
@@ -79,7 +79,7 @@ std::string find_nvrtc() {
   for (const char* path : {"/usr/lib/x86_64-linux-gnu/libnvrtc.so", "/usr/lib/x86_64-linux-gnu/libnvrtc.so.11.2",
                            "/usr/lib/aarch64-linux-gnu/libnvrtc.so"})
     if (exists(path)) return path;
-  return "libnvrtc.so";  // wherever the loader looks
+  return "libnvrtc.so";  // searched by the loader
 }
 
 const Nvrtc& nvrtc() {
@@ -91,7 +91,7 @@ const Nvrtc& nvrtc() {
   return loaded;
 }
 
-// "kernel.cu(12): error: identifier "x" is undefined" is what it says.
+// Parses NVRTC's first error: "kernel.cu(12): error: identifier "x" is undefined".
 Diag first_error(const std::string& log) {
   Diag diag;
   size_t at = log.find("): error");
@@ -118,7 +118,7 @@ std::string ptx_by_nvrtc(const CompileJob& job) {
   for (const std::string& o : options) args.push_back(o.c_str());
   Nvrtc::Program program = nullptr;
   if (n.create(&program, job.source.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0)
-    throw Failure("NVRTC takes no program");
+    throw Failure("NVRTC does not accept the program");
   int status = n.compile(program, int(args.size()), args.data());
   auto text = [&](auto size_of, auto get) {
     size_t size = 0;
@@ -126,7 +126,7 @@ std::string ptx_by_nvrtc(const CompileJob& job) {
     if (size_of(program, &size) == 0 && size > 0) {
       out.resize(size);
       get(program, out.data());
-      out.resize(size - 1);  // its final zero
+      out.resize(size - 1);  // without the final zero byte
     }
     return out;
   };
@@ -137,7 +137,7 @@ std::string ptx_by_nvrtc(const CompileJob& job) {
 }
 
 // ---- ptxas and the disassemblers
-// "ptxas kernel.ptx, line 7; error   : Arguments mismatch" is what it says.
+// Parses ptxas' error: "ptxas kernel.ptx, line 7; error   : Arguments mismatch".
 Diag ptxas_error(const std::string& log) {
   Diag diag;
   size_t line = log.find(", line "), error = log.find("error"), begin = log.find(": ", error == log.npos ? 0 : error);
@@ -160,7 +160,7 @@ std::string assemble(const std::string& ptx, const CompileJob& job) {
   return read_whole_file(out);
 }
 
-// `lines`: the option by which nvdisasm tells lines, empty for none.
+// Disassembles a cubin. `lines`: nvdisasm's option that adds source lines, or empty.
 std::string disassemble_sass(const std::string& cubin, std::string_view lines) {
   std::string nvdisasm = find_tool("nvdisasm"), cuobjdump = find_tool("cuobjdump");
   constexpr const char* kWhence =
@@ -169,7 +169,7 @@ std::string disassemble_sass(const std::string& cubin, std::string_view lines) {
     throw Failure(Diag{.message = "nvdisasm and cuobjdump are missing",
                        .expected = std::string("one of them, ") + kWhence});
   if (nvdisasm.empty() && !lines.empty())
-    throw Failure(Diag{.message = "cuobjdump does not tell source lines",
+    throw Failure(Diag{.message = "cuobjdump does not show source lines",
                        .expected = std::string("nvdisasm, ") + kWhence});
   TemporaryFolder folder;
   std::string file = folder.file("kernel.cubin");
@@ -215,7 +215,7 @@ bool wants_nvidia(const CompileJob& job, Artifact what) {
   return job.language == Language::Cuda && what != Artifact::LlvmIr && !nvrtc().file.empty();
 }
 
-// tinygrad's renderer leaves the words VERSION and TARGET for the compiler to fill.
+// Fills in the placeholders VERSION and TARGET that tinygrad's renderer leaves in PTX.
 std::string compile_ptx(const CompileJob& job, Artifact what) {
   if (what == Artifact::LlvmIr)
     throw Failure(Diag{.message = "PTX has no LLVM IR", .expected = "--stage=source, asm, binary, cubin or sass"});

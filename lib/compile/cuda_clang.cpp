@@ -1,6 +1,6 @@
-// CUDA sources by clang's NVPTX target, on computers without NVRTC and without CUDA's headers: so that PTX can be read
-// there. What tinygrad's CUDA renderer uses of those headers is declared here; exp2, log2 and sin of floats are PTX's
-// approximations, those of other types are missing, fp8 too.
+// Compiles CUDA with clang's NVPTX target, without NVRTC and CUDA's headers, so that the PTX can be read on any
+// computer. The prelude declares what tinygrad's CUDA renderer uses of those headers. exp2, log2 and sin of floats are
+// PTX's approximations; other types of these functions, and fp8, are missing.
 #include "lib/compile/backends.h"
 
 namespace tgc {
@@ -51,7 +51,7 @@ struct nv_bfloat16 {
   }
   __device__ operator float() const { return __builtin_bit_cast(float, (unsigned int)bits << 16); }
 };
-// each rounds, as those of CUDA's header do
+// each operation rounds, as in CUDA's header
 static __device__ __forceinline__ nv_bfloat16 operator-(nv_bfloat16 x) { return -(float)x; }
 #define TGC_BFLOAT16(op) static __device__ __forceinline__ nv_bfloat16 operator op(nv_bfloat16 a, nv_bfloat16 b) \
   { return (float)a op (float)b; }
@@ -65,7 +65,7 @@ static __device__ __forceinline__ nv_bfloat16 hrcp(nv_bfloat16 x) { return 1.0f 
 #line 1 "kernel.cu"
 )";
 
-// The source without the headers that the prelude stands for; its lines keep their numbers.
+// Removes the headers that the prelude replaces; line numbers stay the same.
 std::string without_headers(std::string source) {
   for (std::string_view header : {"#include <cuda_fp16.h>", "#include <cuda_bf16.h>"})
     for (size_t at = 0; (at = source.find(header, at)) != source.npos;) source.replace(at, header.size(), "");

@@ -7,9 +7,10 @@
 namespace tgc {
 namespace {
 
-// The object is in ../lib/tgc, seen from the binary, in a build as where it is installed; or beside the shared object
-// that this is part of (an emulator), whatever link it was found by; else where LD_LIBRARY_PATH says. (A run path
-// would do, but not under AddressSanitizer: there the caller of dlopen is its library.)
+// Returns the path of an engine's shared object. It is beside the shared object that contains this code (an emulator),
+// after resolving links, or in ../lib/tgc relative to the executable's folder, in builds and installations alike; else
+// dlopen searches LD_LIBRARY_PATH. (A run path would not work with AddressSanitizer, whose library is the caller of
+// dlopen.)
 std::string place_of(const char* file) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -21,9 +22,9 @@ std::string place_of(const char* file) {
   return fs::exists(path, error) ? path.string() : file;
 }
 
-// Neither the loader nor LLVM is made for exceptions: running out of memory in there, in a constructor of a table or in
-// the engine's own, would leave their locks taken, and who wants one next, be it exit(), would wait for ever. So there
-// it ends the process (std::terminate).
+// noexcept, because neither the loader nor LLVM handles exceptions: running out of memory in a table's or engine's
+// constructor would leave their locks held, and the next user, even exit(), would wait forever. So std::terminate ends
+// the process there.
 void* open(const std::string& path) noexcept { return ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL); }
 template <class Engine>
 Engine* begin(Engine* (*make)()) noexcept {

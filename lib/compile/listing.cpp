@@ -19,7 +19,7 @@ bool starts_with_any(std::string_view line, std::initializer_list<std::string_vi
   return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return line.starts_with(p); });
 }
 
-// What only debuggers, linkers and unwinders read.
+// Directives that only debuggers, linkers and unwinders read.
 bool is_noise(std::string_view line) {
   return starts_with_any(line, {".cfi_", ".addrsig", ".ident", ".file", ".Ltmp", ".Lfunc_begin", ".Linfo_", "$L__tmp",
                                 "$L__func_begin", "$L__info_string", ".section\t\".note.GNU-stack\""});
@@ -32,10 +32,10 @@ bool opens_section(std::string_view line) {
   return starts_with_any(line, {".section", ".text", ".data", ".bss", ".amdgpu_metadata"});
 }
 
-// ".loc", not PTX's ".local".
+// True for ".loc", but not for PTX's ".local".
 bool is_location(std::string_view line) { return starts_with_any(line, {".loc ", ".loc\t"}); }
 
-// The source line of ".loc 1 12 5 ...", 0 when there is none.
+// The source line of ".loc 1 12 5 ...", or 0.
 size_t line_of_location(std::string_view line) {
   if (!is_location(line)) return 0;
   std::string text(line.substr(4));
@@ -51,7 +51,7 @@ std::string listing(std::string_view assembly, const CompileJob& job) {
   if (!job.name.empty()) out += comment + " kernel " + job.name + "\n";
   std::vector<std::string_view> source = lines_of(job.source);
   bool debug = false;
-  int depth = 0;  // of the braces that hold PTX's debug sections
+  int depth = 0;  // nesting of the braces around PTX's debug sections
   size_t shown = 0;
   for (std::string_view raw : lines_of(assembly)) {
     std::string_view line = trimmed(raw);

@@ -1,4 +1,5 @@
-// LLVM IR by LLVM; C, HIP and OpenCL by clang: the flags of tinygrad's compiler_cpu.py and compiler_amd.py.
+// Compiles LLVM IR with LLVM, and C, HIP and OpenCL with clang, using the flags of tinygrad's compiler_cpu.py and
+// compiler_amd.py.
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -28,7 +29,7 @@ std::vector<std::string> c_arguments(const CompileJob& job) {
   bool arm = job.machine == "aarch64";
   std::vector<std::string> args{(arm ? "-mcpu=" : "-march=") + m.cpu, "--target=" + m.triple, "-x", "c", "-O2", "-fPIC",
                                 "-ffreestanding", "-fno-math-errno", "-nostdlib", "-fno-ident"};
-  if (arm) args.push_back("-ffixed-x18");  // the platform's register on some systems
+  if (arm) args.push_back("-ffixed-x18");  // reserved as the platform register on some systems
   return args;
 }
 
@@ -49,7 +50,8 @@ fs::path device_libraries() {
                      .expected = "the package rocm-device-libs"});
 }
 
-// The library that tells the others which GPU it is: the architecture's own, or the nearest before it of its family.
+// The library that tells AMD's other libraries the GPU: that of the architecture, or of the closest earlier one in its
+// family.
 fs::path isa_library(const fs::path& folder, std::string_view arch) {
   std::string_view number = arch.substr(std::min<size_t>(3, arch.size()));
   fs::path best;
@@ -63,13 +65,13 @@ fs::path isa_library(const fs::path& folder, std::string_view arch) {
     if (before && (best.empty() || order(best.stem().string().substr(kPrefix.size())) < order(version)))
       best = entry.path();
   }
-  if (best.empty()) throw Failure("AMD's device libraries know no " + std::string(arch));
+  if (best.empty()) throw Failure("AMD's device libraries do not support '" + std::string(arch) + "'");
   return best;
 }
 
 std::vector<std::string> hip_arguments(const CompileJob& job) {
   fs::path folder = device_libraries();
-  bool wide = job.arch.starts_with("gfx9");  // 64 threads a wave
+  bool wide = job.arch.starts_with("gfx9");  // 64 threads per wave
   std::vector<std::string> args{"-x",        "hip",          "--cuda-device-only", "--offload-arch=" + job.arch,
                                 "-O3",       "-mcumode",     "-std=c++14",         "-nogpuinc",
                                 "-nogpulib", "-fno-gpu-rdc", "-D__HIPCC_RTC__",    "-Wno-missing-prototypes"};
@@ -104,7 +106,7 @@ std::string by_clang(const CompileJob& job, Artifact what) {
   return take(clang().compile(job.source, file, args, form_of(what)));
 }
 
-// In two steps: what clang makes of it is LLVM IR that no pass has seen.
+// Compiles C to LLVM IR before any optimization pass.
 std::string c_as_ir(const CompileJob& job) {
   std::vector<std::string> args = c_arguments(job);
   args.insert(args.end(), {"-Xclang", "-disable-llvm-passes"});
@@ -118,8 +120,7 @@ std::string by_llvm(const CompileJob& job, Artifact what) {
   return take(llvm().compile(text, machine_of(job), form_of(what), job.lines && is_ir, plan));
 }
 
-// The line of /proc/cpuinfo that says what this CPU can do, for the cache's key;
-// a folder may be shared by several computers.
+// This CPU's model and features from /proc/cpuinfo, for the cache key: several computers may share a cache folder.
 std::string host_cpu() {
   static const std::string flags = [] {
     std::ifstream in("/proc/cpuinfo");
@@ -158,7 +159,8 @@ Machine machine_of(const CompileJob& job) {
 
 namespace {
 
-// C goes by LLVM where its passes are counted, or where a pass does wrong.
+// True if LLVM's engine optimizes the job, not clang. C takes that path if passes are limited or listed, or a fault is
+// seeded.
 bool goes_by_llvm(const CompileJob& job, Artifact what) {
   if (job.language == Language::LlvmIr) return !job.by_other;
   bool by_passes = job.passes >= 0 || !job.fault.empty() || what == Artifact::Passes;

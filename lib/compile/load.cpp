@@ -20,12 +20,12 @@ constexpr uint16_t kMachine = EM_AARCH64;
 constexpr uint16_t kMachine = EM_X86_64;
 #endif
 
-constexpr size_t kStub = 16;  // bytes of a jump to a function elsewhere
+constexpr size_t kStub = 16;  // bytes of a jump to an outside function
 
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
-// What compiled code may call that neither the C library nor libgcc has everywhere: bfloat16 conversions. The result's
-// low 16 bits are in the register that returns a float.
+// bfloat16 conversions, which compiled code may call and which not every C library and libgcc has. The result is in the
+// low 16 bits of the register that returns a float.
 float bfloat16_bits(float x) {
   uint32_t bits = std::bit_cast<uint32_t>(x);
   bool nan = (bits & 0x7FFFFFFF) > 0x7F800000;
@@ -35,14 +35,14 @@ float bfloat16_bits(float x) {
 float bfloat16_bits_of_double(double x) {
   float f = float(x);
   uint32_t bits = std::bit_cast<uint32_t>(f);
-  if (x == x && double(f) != x) {  // to odd: rounding twice must not differ from rounding once
+  if (x == x && double(f) != x) {  // round to odd, so that rounding twice equals rounding once
     if (std::fabs(double(f)) > std::fabs(x)) bits--;
     bits |= 1;
   }
   return bfloat16_bits(std::bit_cast<float>(bits));
 }
 
-// What code may need besides itself: functions of numbers that have no instruction.
+// Libraries of functions that have no machine instruction.
 struct Libraries {
   void* gcc = ::dlopen("libgcc_s.so.1", RTLD_LAZY);
   void* math = ::dlopen("libm.so.6", RTLD_LAZY);
@@ -52,11 +52,11 @@ const Libraries& libraries() {
   return opened;
 }
 
-// What compilers call for copies of structures and loops that set or copy memory.
+// Functions that compilers call to copy structures and for loops that set or copy memory.
 constexpr std::string_view kMemoryFunctions[] = {"memcpy", "memset", "memmove", "memcmp", "bzero", "bcmp"};
 
-// `name` where that library itself has it, of which `own` is a symbol: a search goes on in the libraries that it needs,
-// and the C library could start programs.
+// Finds `name` in `library` itself, not in the libraries it depends on: the C library's functions could start programs.
+// `own` is a symbol known to be in `library`.
 void* symbol_of(void* library, const char* own, const std::string& name) {
   void *found = library ? ::dlsym(library, name.c_str()) : nullptr, *known = found ? ::dlsym(library, own) : nullptr;
   Dl_info of_found{}, of_known{};
@@ -72,8 +72,8 @@ void* find_outside(const std::string& name) {
   if (void* found = of_memory ? ::dlsym(RTLD_DEFAULT, name.c_str()) : nullptr) return found;
   if (void* found = symbol_of(libraries().gcc, "__udivti3", name)) return found;
   if (void* found = symbol_of(libraries().math, "exp2f", name)) return found;
-  throw Failure("the code calls '" + name + "', which kernels do not get: they have mathematics (libm, libgcc) and " +
-                "memcpy, memset and the like");
+  throw Failure("the code calls '" + name + "', which kernels may not call: available are libm, libgcc, memcpy, " +
+                "memset and similar functions");
 }
 
 class Loader {
@@ -100,7 +100,7 @@ class Loader {
   template <class T>
   T read(size_t at) const {
     static_assert(std::is_trivially_copyable_v<T>);
-    if (at > object_.size() || object_.size() - at < sizeof(T)) throw Failure("the object is cut short");
+    if (at > object_.size() || object_.size() - at < sizeof(T)) throw Failure("the object is truncated");
     T out;
     std::memcpy(&out, object_.data() + at, sizeof(T));
     return out;
@@ -126,18 +126,18 @@ class Loader {
     if (header.e_machine != kMachine) throw Failure("the object is for another machine than this computer");
     for (size_t i = 0; i < header.e_shnum; i++)
       sections_.push_back(read<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr)));
-    if (header.e_shstrndx >= sections_.size()) throw Failure("the object has no names of sections");
+    if (header.e_shstrndx >= sections_.size()) throw Failure("the object has no section names");
     for (const Elf64_Shdr& s : sections_) {
       names_.push_back(text(sections_[header.e_shstrndx], s.sh_name));
       if (s.sh_type != SHT_SYMTAB) continue;
       symbols_ = table<Elf64_Sym>(s);
       strings_ = s.sh_link;
-      if (strings_ >= sections_.size()) throw Failure("the object has no names of symbols");
+      if (strings_ >= sections_.size()) throw Failure("the object has no symbol names");
     }
   }
 
-  // Three regions, each on pages of its own: code and stubs; what is only read; what is written,
-  // and the addresses of outside symbols.
+  // Three regions, each on its own pages: code and stubs; read-only data; writable data and the addresses of outside
+  // symbols.
   enum Region { Code, Constant, Writable, kRegions };
   bool is_loaded(size_t i) const { return (sections_[i].sh_flags & SHF_ALLOC) && names_[i] != ".eh_frame"; }
   static Region region_of(const Elf64_Shdr& s) {
@@ -169,7 +169,7 @@ class Loader {
 
   void map() {
     void* memory = ::mmap(nullptr, total_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw Failure("no memory for the code of a kernel");
+    if (memory == MAP_FAILED) throw Failure("not enough memory for the code of a kernel");
     memory_ = static_cast<char*>(memory);
     for (size_t i = 0; i < sections_.size(); i++)
       if (is_loaded(i) && sections_[i].sh_type != SHT_NOBITS && sections_[i].sh_size)
@@ -177,7 +177,7 @@ class Loader {
   }
 
   const Elf64_Sym& symbol_at(size_t i) const {
-    if (i >= symbols_.size()) throw Failure("a relocation names a symbol that is not there");
+    if (i >= symbols_.size()) throw Failure("a relocation names a symbol that does not exist");
     return symbols_[i];
   }
   std::string name_of(const Elf64_Sym& s) const { return text(sections_[strings_], s.st_name); }
@@ -190,23 +190,23 @@ class Loader {
     }
     if (s.st_shndx == SHN_ABS) return s.st_value;
     if (s.st_shndx >= sections_.size() || !is_loaded(s.st_shndx))
-      throw Failure("a symbol of the object lies in no section");
+      throw Failure("a symbol of the object is in no loaded section");
     return reinterpret_cast<uint64_t>(memory_) + place_[s.st_shndx] + s.st_value;
   }
-  // Where the address of a symbol can be read.
+  // The address of the slot that holds the symbol's address.
   uint64_t slot_of(size_t i) {
     uint64_t address = address_of(i);
     char* slot = memory_ + slots_ + i * sizeof(void*);
     std::memcpy(slot, &address, sizeof address);
     return reinterpret_cast<uint64_t>(slot);
   }
-  // What a call to a symbol jumps to: the symbol when it is ours, else a jump through its address,
-  // for it may be far away.
+  // The target for calls to a symbol: the symbol itself if it is in the object; else a stub that jumps through its
+  // address, because it may be out of a call's range.
   uint64_t callable(size_t i) {
     if (symbol_at(i).st_shndx != SHN_UNDEF) return address_of(i);
     uint64_t address = address_of(i);
     char* stub = memory_ + stubs_ + i * kStub;
-    // x86-64: jmp *[rip]; AArch64: ldr x16, #8; br x16. The address follows.
+    // x86-64: jmp *[rip]; AArch64: ldr x16, #8; br x16. The address follows the instructions.
     static const unsigned char x86[] = {0xFF, 0x25, 0, 0, 0, 0}, arm[] = {0x50, 0, 0, 0x58, 0, 0x02, 0x1F, 0xD6};
     size_t length = kMachine == EM_X86_64 ? sizeof x86 : sizeof arm;
     std::memcpy(stub, kMachine == EM_X86_64 ? x86 : arm, length);
@@ -216,19 +216,19 @@ class Loader {
 
   void relocate(const Elf64_Shdr& relocations) {
     size_t target = relocations.sh_info;
-    if (target >= sections_.size() || !is_loaded(target)) return;  // debug information, tables for unwinding
+    if (target >= sections_.size() || !is_loaded(target)) return;  // debug information, unwind tables
     for (const auto& r : table<Elf64_Rela>(relocations)) {
       if (r.r_offset + 8 > sections_[target].sh_size + 4 || sections_[target].sh_type == SHT_NOBITS)
         throw Failure("a relocation lies outside its section");
       char* where = memory_ + place_[target] + r.r_offset;
       bool known = kMachine == EM_X86_64 ? relocate_x86(r, where) : relocate_arm(r, where);
-      if (!known) throw Failure("relocation of type " + std::to_string(ELF64_R_TYPE(r.r_info)) + " is not known");
+      if (!known) throw Failure("unsupported relocation type " + std::to_string(ELF64_R_TYPE(r.r_info)));
     }
   }
 
   static void put32(char* where, uint64_t value) {
     int64_t v = int64_t(value);
-    if (v != int32_t(v)) throw Failure("a relocation is out of reach");
+    if (v != int32_t(v)) throw Failure("the target of a relocation is out of range");
     int32_t narrow = int32_t(v);
     std::memcpy(where, &narrow, sizeof narrow);
   }
@@ -251,7 +251,7 @@ class Loader {
     }
   }
 
-  // Puts `bits` into an instruction, from bit `at` up.
+  // Sets bits of an instruction: `bits`, shifted left by `at`.
   static void insert(char* where, uint64_t bits, int at) {
     uint32_t instruction;
     std::memcpy(&instruction, where, sizeof instruction);
@@ -314,7 +314,7 @@ class Loader {
   std::vector<std::string> names_;
   std::vector<Elf64_Sym> symbols_;
   size_t strings_ = 0;
-  std::vector<size_t> place_;            // of each section, from memory_
+  std::vector<size_t> place_;            // offset of each section from memory_
   size_t begin_[kRegions + 1] = {}, total_ = 0, stubs_ = 0, slots_ = 0;
   char* memory_ = nullptr;
 };

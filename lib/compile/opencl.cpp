@@ -1,5 +1,5 @@
-// OpenCL sources by the platform of this computer (PoCL where nothing else is): what it makes of them is its own binary
-// form. The library is loaded when first needed.
+// Compiles OpenCL with this computer's platform (PoCL if there is no other); the result has the platform's binary
+// format. The library is loaded on first use.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
@@ -62,16 +62,16 @@ const Device& device() {
     d.name = text_of(d.cl.clGetPlatformInfo, platform, CL_PLATFORM_VERSION) + ", " +
              text_of(d.cl.clGetDeviceInfo, d.id, CL_DEVICE_NAME);
     d.context = d.cl.clCreateContext(nullptr, 1, &d.id, nullptr, nullptr, nullptr);
-    if (!d.context) d.missing = "the OpenCL device gives no context";
+    if (!d.context) d.missing = "cannot create an OpenCL context";
     return d;
   }();
   return found;
 }
 
-// "error: FOLDER/tempfile.cl:3:5: use of undeclared identifier 'b'" is what PoCL says,
-// others "FILE:3:5: error: use of ...".
+// Parses the first error. PoCL: "error: FOLDER/tempfile.cl:3:5: use of undeclared identifier 'b'"; others: "FILE:3:5:
+// error: use of ...".
 Diag first_error(const std::string& log) {
-  Diag diag{.message = log.empty() ? "the platform gives no reason" : log.substr(0, log.find('\n'))};
+  Diag diag{.message = log.empty() ? "the OpenCL platform gives no reason" : log.substr(0, log.find('\n'))};
   static const std::regex pocl("error: [^\n]*?:([0-9]{1,9}):([0-9]{1,9}): ([^\n]*)"),
       clang(":([0-9]{1,9}):([0-9]{1,9}): error: ([^\n]*)");
   std::smatch match;
@@ -89,7 +89,7 @@ std::string compile_opencl(const CompileJob& job) {
   if (!d.missing.empty()) throw Failure(Diag{.message = d.missing, .expected = "an OpenCL platform"});
   const char* text = job.source.c_str();
   cl_program program = d.cl.clCreateProgramWithSource(d.context, 1, &text, nullptr, nullptr);
-  if (!program) throw Failure("the OpenCL platform takes no program");
+  if (!program) throw Failure("the OpenCL platform does not accept the program");
   struct Release {
     const OpenCl& cl;
     cl_program program;
@@ -106,12 +106,12 @@ std::string compile_opencl(const CompileJob& job) {
   std::string out(size, '\0');
   unsigned char* to = reinterpret_cast<unsigned char*>(out.data());
   if (size == 0 || d.cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr) != CL_SUCCESS)
-    throw Failure("the OpenCL platform gives no binary");
+    throw Failure("the OpenCL platform returned no binary");
   return out;
 }
 
 void add_opencl_compilers(std::vector<CompilerInfo>& to) {
-  // in a worker: the driver starts threads, and a process forked from one with such threads has a driver without them
+  // in a worker: the driver starts threads, and in a process forked later the driver would lack them
   auto name = contain(
       [](Worker&) -> Result<std::string> {
         const Device& d = device();

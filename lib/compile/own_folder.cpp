@@ -24,10 +24,10 @@ Status make_own_folder(const std::string& path) {
     return refused(std::string("cannot make the folder: ") + std::strerror(errno));
   struct stat info;
   if (::lstat(path.c_str(), &info) != 0) return refused(std::string("cannot use it: ") + std::strerror(errno));
-  if (!S_ISDIR(info.st_mode)) return refused("it is no folder");
-  if (info.st_uid != geteuid()) return refused("the folder belongs to somebody else");
+  if (!S_ISDIR(info.st_mode)) return refused("not a folder");
+  if (info.st_uid != geteuid()) return refused("the folder belongs to another user");
   if ((info.st_mode & 077) && ::chmod(path.c_str(), 0700) != 0)
-    return refused(std::string("others may enter the folder: ") + std::strerror(errno));
+    return refused(std::string("cannot make the folder private: ") + std::strerror(errno));
   return Unit{};
 }
 
@@ -36,7 +36,7 @@ Result<std::string> temporary_folder() {
   std::string path = named && *named ? named : "/tmp";
   std::error_code error;
   if (fs::is_directory(path, error)) return path;
-  return Diag{.message = "there is no such folder for temporary files",
+  return Diag{.message = "the folder for temporary files does not exist",
               .file = path,
               .expected = named && *named ? "TMPDIR to name one" : "it, or TMPDIR to name another"};
 }

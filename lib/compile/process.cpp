@@ -59,7 +59,7 @@ pid_t start(const std::vector<std::string>& argv, Pipe& in, Pipe& out, Pipe& err
   posix_spawn_file_actions_adddup2(&actions, out.write, 1);
   posix_spawn_file_actions_adddup2(&actions, err.write, 2);
   pid_t pid = 0;
-  posix_spawnattr_t usual;  // what we ignore, it does not
+  posix_spawnattr_t usual;  // resets signals that this process ignores
   posix_spawnattr_init(&usual);
   sigset_t signals;
   sigemptyset(&signals), sigaddset(&signals, SIGPIPE), sigaddset(&signals, SIGXFSZ);
@@ -72,7 +72,7 @@ pid_t start(const std::vector<std::string>& argv, Pipe& in, Pipe& out, Pipe& err
   return pid;
 }
 
-// Reads what is there; false at the end.
+// Reads what is available; returns false at the end of the file.
 bool drain(int fd, std::string& to) {
   char chunk[1 << 16];
   ssize_t n = ::read(fd, chunk, sizeof chunk);
@@ -112,7 +112,7 @@ ProcessResult talk(const std::vector<std::string>& argv, std::string_view input,
   return result;
 }
 
-// A tool that ends before it has read its input must not end us.
+// Ignores SIGPIPE, so that a program that ends before it has read its input does not kill this process.
 void ignore_broken_pipes() {
   static const bool done = [] {
     struct sigaction old;
@@ -156,7 +156,7 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 void remove_leftovers(const std::string& temporary_folder) {
-  constexpr time_t kAge = 3600;  // a process that is not seen from here, in another container, may be alive
+  constexpr time_t kAge = 3600;  // seconds; a process in another container may be alive but invisible here
   std::error_code error, ignored;
   for (fs::directory_iterator it(temporary_folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();

@@ -12,7 +12,7 @@
 namespace fs = std::filesystem;
 using namespace tgc;
 
-TEST_CASE("temporary folders: what a process left that was killed is removed, and nothing else") {
+TEST_CASE("temporary folders: only leftovers of killed processes are removed") {
   const pid_t gone = ::fork();
   if (gone == 0) ::_exit(0);
   REQUIRE(::waitpid(gone, nullptr, 0) == gone);
@@ -35,5 +35,5 @@ TEST_CASE("temporary folders: what a process left that was killed is removed, an
   CHECK(fs::is_symlink(base.file(dead + "linked")));
   remove_leftovers(base.file("no such folder"));
 
-  CHECK(fs::path(TemporaryFolder().path()).filename().string().starts_with(own));  // as they are named
+  CHECK(fs::path(TemporaryFolder().path()).filename().string().starts_with(own));  // matches the names above
 }

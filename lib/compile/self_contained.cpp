@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// The lines that renderers/cstyle prints for the preprocessor.
+// Preprocessor lines that renderers/cstyle prints.
 constexpr std::string_view kDirectives[] = {
     "#define INFINITY (__builtin_inff())", "#define NAN (__builtin_nanf(\"\"))",
     "#define INFINITY (__int_as_float(0x7f800000))", "#define NAN (__int_as_float(0x7fffffff))",
@@ -16,7 +16,7 @@ constexpr std::string_view kDirectives[] = {
     R"c(#define AMX_SET(imm5) __asm("nop\nnop\nnop\n.word (0x201000+(%0<<5)+%1)" : : "i"(17), "i"(imm5) : "memory"))c",
     R"c(#define AMX(op, gpr, btf) __asm(".word (0x201000+(%0 << 5)+0%1-((0%1>>4)*6))" : : "i"(op), )c"
     R"c("r"((unsigned long long)(gpr)+(btf)) : "memory"))c"};
-// What inline assembly in LLVM IR begins with: Apple's AMX.
+// Prefixes of the inline assembly that the LLVM IR renderer prints: Apple's AMX.
 constexpr std::string_view kAssembly[] = {"asm sideeffect \".word (0x201000+($0<<5)+0$1-((0$1>>4)*6))\"",
                                           "asm sideeffect \"nop\\0Anop\\0Anop\\0A.word ("};
 
@@ -27,12 +27,12 @@ bool is_word(char c) {
 [[noreturn]] void refuse(std::string_view source, size_t at, const std::string& what) {
   std::string_view before = source.substr(0, at);
   size_t line_begin = before.rfind('\n') + 1;
-  throw Rejected(Diag{.message = what + ", which no renderer prints: sources take in no files",
+  throw Rejected(Diag{.message = what + ", which no renderer prints: a source must not read files",
                       .line = uint32_t(1 + std::count(before.begin(), before.end(), '\n')),
                       .column = uint32_t(at - line_begin + 1)});
 }
 
-// The place of a word that begins with `prefix`, from `from` on; npos: there is none.
+// The position of the whole word `word` in `text`, from `from` on; npos if there is none.
 size_t find_word(std::string_view text, std::string_view word, size_t from) {
   for (size_t at = from; (at = text.find(word, at)) != text.npos; at++) {
     bool begins = at == 0 || !is_word(text[at - 1]), ends = at + word.size() >= text.size() ||
@@ -42,7 +42,8 @@ size_t find_word(std::string_view text, std::string_view word, size_t from) {
   return text.npos;
 }
 
-// "#define __WMMA_16_16_16_half_float __builtin_amdgcn_mfma_f32_16x16x16f16": HIP's name of a tensor core.
+// True for HIP's definition of a tensor core, such as "#define __WMMA_16_16_16_half_float
+// __builtin_amdgcn_mfma_f32_16x16x16f16".
 bool names_tensor_core(std::string_view line) {
   constexpr std::string_view kDefine = "#define __", kBuiltin = " __builtin_amdgcn_";
   size_t builtin = line.find(kBuiltin);
@@ -58,12 +59,12 @@ bool is_own_line(std::string_view source, size_t at) {
 }
 
 void check_c(Language language, std::string_view source) {
-  for (std::string_view sign : {"#", "%:", "?" "?="})  // and how else C spells it
+  for (std::string_view sign : {"#", "%:", "?" "?="})  // also C's digraph and trigraph for #
     for (size_t at = 0; (at = source.find(sign, at)) != source.npos;) {
       if (!is_own_line(source, at)) refuse(source, at, "a line for the preprocessor");
       at = std::min(source.find('\n', at), source.size());
     }
-  if (language == Language::Cuda) return;  // in PTX assembly reads no files
+  if (language == Language::Cuda) return;  // PTX assembly cannot read files
   for (std::string_view word : {"asm", "__asm", "__asm__"})
     for (size_t at = 0; (at = find_word(source, word, at)) != source.npos; at++)
       if (!is_own_line(source, source.rfind('\n', at) + 1)) refuse(source, at, "inline assembly");

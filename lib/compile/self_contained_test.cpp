@@ -8,7 +8,7 @@ using namespace tgc;
 
 namespace {
 
-// Why a source is refused; "" when it is not.
+// Returns why a source is refused, or "".
 std::string refusal(Language language, std::string_view source) {
   try {
     check_closed(language, source);
@@ -22,7 +22,7 @@ bool begins(const std::string& text, std::string_view part) { return text.starts
 
 }  // namespace
 
-TEST_CASE("closed: no line for the preprocessor but those of the renderers") {
+TEST_CASE("self-contained sources: preprocessor lines are refused, except those that renderers print") {
   for (Language l : {Language::C, Language::Cuda, Language::Hip, Language::OpenCl}) {
     CHECK(refusal(l, "#define half _Float16\nvoid f() {}\n") == "");
     CHECK(refusal(l, "#define __WMMA_16_16_16_half_float __builtin_amdgcn_mfma_f32_16x16x16f16\n") == "");
@@ -37,7 +37,7 @@ TEST_CASE("closed: no line for the preprocessor but those of the renderers") {
   }
 }
 
-TEST_CASE("closed: no inline assembly but that of tensor cores") {
+TEST_CASE("self-contained sources: inline assembly is refused, except that of tensor cores") {
   for (Language l : {Language::C, Language::Hip, Language::OpenCl})
     for (std::string_view source : {"asm(\".incbin \\\"/etc/passwd\\\"\");", "void f() { __asm__ volatile(\"x\"); }",
                                     "__asm(\".include \\\"x\\\"\");"})
@@ -52,7 +52,7 @@ TEST_CASE("closed: no inline assembly but that of tensor cores") {
   CHECK(refusal(kIr, "define void @asm(i32 %asm) {") == "");
 }
 
-TEST_CASE("closed: what a source does not take in does not get into code") {
+TEST_CASE("self-contained sources: compile rejects sources that read files") {
   for (auto [renderer, source] :
        {std::pair("CLANG", "#include \"/etc/hostname\"\nvoid f() {}"),
         std::pair("LLVM", "module asm \".incbin \\22/etc/hostname\\22\"\ndefine void @f() {\n  ret void\n}")}) {
@@ -60,11 +60,11 @@ TEST_CASE("closed: what a source does not take in does not get into code") {
     REQUIRE(job.ok());
     job->source = source, job->name = "closed";
     std::string why = compile_uncached(*job, Artifact::Binary).diag().message;
-    CHECK(why.find("sources take in no files") != std::string::npos);
+    CHECK(why.find("a source must not read files") != std::string::npos);
   }
 }
 
-TEST_CASE("closed: code gets mathematics and memory functions, nothing of the C library besides") {
+TEST_CASE("self-contained sources: code may call math and memory functions only") {
   auto load = [](std::string source) {
     auto job = compile_job("CPU", "CLANG", "");
     job->source = std::move(source), job->name = "f";
@@ -76,6 +76,6 @@ TEST_CASE("closed: code gets mathematics and memory functions, nothing of the C 
   for (const char* name : {"system", "execve", "open", "socket", "fork", "dlsym", "mprotect"}) {
     std::string declared = "int " + std::string(name) + "(const char*);\n";
     std::string why = load(declared + "void f(char* x) { " + name + "(x); }");
-    CHECK(why.find("which kernels do not get") != std::string::npos);
+    CHECK(why.find("which kernels may not call") != std::string::npos);
   }
 }

@@ -1,5 +1,5 @@
-// What goes between a process and its worker, as bytes: numbers and texts, one after another. A reader believes
-// nothing: what is cut short throws Failure.
+// ByteWriter and ByteReader: serialize messages between a process and its worker as a sequence of 64-bit numbers,
+// length-prefixed texts and raw bytes. The reader does not trust its input: it throws Failure for a truncated message.
 #pragma once
 #include <cstdint>
 #include <cstring>

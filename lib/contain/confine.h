@@ -1,7 +1,7 @@
-// Confinement: what a worker process gives up, for good, before it runs code that nobody vouches for. Three walls, each
-// of which holds without the others: seccomp (which calls of the system), Landlock (which files), limits (memory, the
-// processor, files, core dumps). On systems without seccomp, and under AddressSanitizer, whose runtime needs calls of
-// its own, the limits alone stand; `walls()` says what there is.
+// Confinement: restrictions that a worker process permanently puts on itself before it runs untrusted code. There are
+// three independent mechanisms: seccomp (system calls), Landlock (files) and resource limits (memory, CPU time, file
+// size, processes, core dumps). In sanitizer builds, whose runtime needs more system calls, and on systems other than
+// Linux, only the resource limits apply; `walls()` lists the active mechanisms.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,36 +12,37 @@
 
 namespace tgc {
 
-// What may still be called. Every right has what those above it have.
+// The system calls that stay allowed. Each level includes the levels above it.
 enum class Rights : uint8_t {
-  Compute,  // memory, clocks, waiting for threads that are there already; writing the answer
-  Compile,  // reading the system's own files: a compiler's headers and libraries
-  Driver,   // a device's driver: anything but network, other processes, the system's settings; files: `writable`
+  Compute,  // memory, clocks, waiting for existing threads, messages to and from the parent process
+  Compile,  // also reading system files, such as a compiler's headers and libraries
+  Driver,   // everything a device driver needs: all but network, other processes and system settings; see `writable`
 };
 
 struct Confinement {
   Rights rights = Rights::Compute;
-  uint64_t memory = 0;                     // bytes more than it has now; 0: as many as there are
-  double seconds = 0;                      // of the processor; 0: any
-  std::vector<std::string> writable = {};  // of Driver: files, and folders with all below them; others may be read
+  uint64_t memory = 0;                     // bytes that the process may allocate beyond its current size; 0: no limit
+  double seconds = 0;                      // CPU seconds; 0: no limit
+  std::vector<std::string> writable = {};  // files and folder trees that Driver may write; it may read all files
 };
 
-// Confines this process and its threads. `channel` is the descriptor to the process that started it. What it calls then
-// that it may not is a SIGSYS. An error: the system refused a wall that it has; run nothing then.
+// Confines this process and all its threads. `channel` is the descriptor connected to the parent process. A forbidden
+// system call then raises SIGSYS. Returns an error if the system supports a mechanism but refused it; the caller must
+// not run untrusted code then.
 Status confine(const Confinement& what, int channel);
 
-// Makes what confine() to Rights::Compute needs, once. Whoever starts workers calls it before: it takes a quarter of
-// what a small worker takes in all, the more as each worker would make it on pages that fork has to copy.
+// Builds the seccomp filter for Rights::Compute once, so that workers inherit it through fork. Called before a worker
+// is started: building the filter in each worker would take about a quarter of a small worker's time.
 void prepare_confinement();
 
-// "seccomp, Landlock, limits": what stands on this system, in this build.
+// Returns the mechanisms that are active on this system in this build: "seccomp, Landlock, limits".
 std::string walls();
 
-// "openat", "call 425": of a SIGSYS's siginfo.
+// Returns the name of a system call, "openat", or "call 425" if it is unknown. `number` comes from a SIGSYS's siginfo.
 std::string call_name(int number);
 
-// What a driver may have to write to: its devices, the caches that OpenCL's and NVIDIA's keep, and `temporary`, a
-// folder of the worker's own.
+// Returns the paths that a device driver may have to write: device files, the cache folders of PoCL and NVIDIA, and
+// `temporary`, the worker's own temporary folder. Creates PoCL's cache folder.
 std::vector<std::string> writable_for_drivers(const std::string& temporary);
 
 }  // namespace tgc

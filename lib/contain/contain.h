@@ -1,5 +1,6 @@
-// Containment: runs code that may crash, hang, use up the memory or mean harm in a worker process, so that this one
-// only reads a report. What such a process may do is said in confine.h; lib/execute/SECURITY.md says who uses what.
+// Containment: runs code that may crash, hang, exhaust memory or be malicious in a worker process, and returns the
+// result or an error message to the parent. confine.h restricts what a worker may do; lib/execute/SECURITY.md lists
+// which commands use which restrictions.
 #pragma once
 #include <sys/types.h>
 
@@ -14,63 +15,65 @@
 
 namespace tgc {
 
-// How a worker ended that gave no answer.
+// How a worker ended without an answer.
 struct Death {
-  int signal = 0;          // that killed it
-  bool timed_out = false;  // it was killed because the time was over
+  int signal = 0;          // the signal that killed the worker; 0: it exited by itself
+  bool timed_out = false;  // the parent killed the worker because its time was up
 };
 
-// A piece of memory as a report names it: "data1".
+// An address range with a name for fault reports, such as "data1".
 struct NamedMemory {
   std::string name;
   uint64_t address = 0, bytes = 0;
 };
 
-// The worker, seen from within.
+// The worker's end of the channel to its parent.
 class Worker {
  public:
   explicit Worker(int channel) : channel_(channel) {}
 
-  // Gives up rights. Throws Failure when that cannot be done.
+  // Confines the worker for the rest of its life. Throws Failure if the system refuses.
   void confine(const Confinement& what) { tgc::confine(what, channel_).value_or_throw(); }
 
-  // From here on a fault is reported with the nearest of these: "4 bytes after the end of data1 (32 bytes)". They stay
-  // where they are.
+  // From now on, fault reports name the nearest of these ranges: "4 bytes after the end of data1, 32 bytes". `memory`
+  // must stay alive and unchanged.
   static void watch(std::span<const NamedMemory> memory);
 
+  // Sends `result` to the parent. Exits the process if the parent is gone.
   void answer(const Result<std::string>& result) const;
-  // The next message of the process that started it; without one this process ends.
+  // Waits for the parent's next message. Exits the process if the parent closed the channel.
   std::string next_message() const;
 
  private:
   int channel_;
 };
 
-// A worker, seen from the process that started it. With it end all processes that it has started.
+// The parent's handle to a worker. Destroying it kills the worker and all processes that the worker started.
 class WorkerProcess {
  public:
-  // Forks; the child runs `body`, its Diag is an answer too. Threads of this process do not exist in the child: `body`
-  // must not want a lock that one of them may hold. Whatever the child changes in its memory is gone, but for what is
-  // shared (Array::shared). It cannot speak to other workers.
+  // Forks; the child runs `body`. If `body` returns a Diag, the Diag is sent as the answer. The parent's other threads
+  // do not exist in the child, so `body` must not take a lock that they may hold. The child's changes to memory are not
+  // visible to the parent, except in shared memory (Array::shared). The child has no channel to other workers.
   static Result<WorkerProcess> start(const std::function<Status(Worker&)>& body);
   WorkerProcess(WorkerProcess&& other) noexcept;
   WorkerProcess& operator=(WorkerProcess&&) = delete;
   ~WorkerProcess() { end(); }
 
-  // An error: it is dead; receive() says of what.
+  // Sends a message. Returns an error if the worker is dead; receive() returns the cause.
   Status send(std::string_view message);
-  // The next answer. A worker that dies gives a Diag such as "killed by SIGFPE (division by zero at 0x7f...)", "killed
-  // by SIGSYS (it called 'openat', which it may not)" or "did not end within 5 seconds", and so does every call after
-  // it. The time begins anew whenever `progress` says another number.
+  // Waits at most `timeout_seconds` (0: no limit) for the next answer. If the worker dies or the time is up, this call
+  // and all later ones return a Diag such as "killed by SIGFPE (integer division by zero at 0x7f...)", "killed by
+  // SIGSYS (it called 'openat', which it may not)" or "did not end within 5 seconds". The time restarts whenever the
+  // value of `progress` changes.
   Result<std::string> receive(double timeout_seconds = 0, const std::function<uint64_t()>& progress = {});
 
   const std::optional<Death>& death() const { return death_; }
-  // Whether this very process has started it, and not one that this was forked from.
+  // Returns true if this process started the worker, false in a process forked from the one that did.
   bool is_ours() const;
 
  private:
   WorkerProcess(pid_t child, int channel);
-  int end();  // its status
+  int end();  // kills the worker and returns its wait status
   Diag dies(Death death, Diag diag);
 
   pid_t child_ = 0, owner_;
@@ -79,18 +82,18 @@ class WorkerProcess {
   Diag cause_;
 };
 
-// "did not end within 0.5 seconds"
+// Returns the error "did not end within 0.5 seconds".
 Diag out_of_time(double seconds);
 
 struct ContainOptions {
-  double timeout_seconds = 0;  // 0: none
+  double timeout_seconds = 0;  // 0: no limit
 };
 
-// A worker that gives one answer, of what `body` returns, or its Diag; receive() takes it.
+// Starts a worker that runs `body` and sends its result as the only answer; call receive() to get it.
 Result<WorkerProcess> begin_contained(const std::function<Result<std::string>(Worker&)>& body);
 
-// The same, waited for: what `body` returns is the answer here, or its Diag, or the Diag of its death, which
-// then sets `death`.
+// Runs `body` in a worker and waits for its result. Returns what `body` returns, or a Diag that says how the worker
+// died; `death` is set then.
 Result<std::string> contain(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options = {},
                             Death* death = nullptr);
 

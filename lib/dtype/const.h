@@ -1,6 +1,6 @@
-// Const: the value of a constant, as Python holds it: a bool, an unbounded int, a double, or tinygrad's Invalid.
-// Arithmetic follows Python: bools are ints, an int meets a float as a float,
-// values are not rounded to a dtype until they are truncated to one.
+// Const: the value of a constant as Python holds it: a bool, an unbounded int, a double, or tinygrad's Invalid.
+// Arithmetic follows Python: bools are ints, an int combined with a float becomes a float, and a value is rounded to a
+// dtype only by `truncate`.
 #pragma once
 #include <cstring>
 #include <string>
@@ -31,22 +31,22 @@ class Const {
   Kind kind() const { return kind_; }
   bool is_bool() const { return kind_ == Kind::Bool; }
   bool is_int() const { return kind_ == Kind::Int || kind_ == Kind::BigInt; }
-  bool is_integral() const { return kind_ <= Kind::BigInt; }  // isinstance(x, int): bools are
+  bool is_integral() const { return kind_ <= Kind::BigInt; }  // isinstance(x, int): includes bools
   bool is_float() const { return kind_ == Kind::Float; }
   bool is_invalid() const { return kind_ == Kind::Invalid; }
 
-  tgc::Int as_int() const { return kind_ == Kind::BigInt ? tgc::Int(big_) : tgc::Int(i_); }  // of an integral value
-  double as_float() const { return d_; }                                                     // of a float
-  // float(x); throws Failure when too large
+  tgc::Int as_int() const { return kind_ == Kind::BigInt ? tgc::Int(big_) : tgc::Int(i_); }  // requires is_integral()
+  double as_float() const { return d_; }                                                     // requires is_float()
+  // Python's float(x). Throws Failure if x is too large.
   double to_double() const { return is_float() ? d_ : as_int().to_double(); }
-  // int(x); throws Failure for inf and nan
+  // Python's int(x). Throws Failure for infinities and NaN.
   tgc::Int to_int() const { return is_float() ? tgc::Int::trunc(d_) : as_int(); }
   bool truthy() const { return is_float() ? d_ != 0 : kind_ == Kind::BigInt || kind_ == Kind::Invalid || i_ != 0; }
 
-  std::string str() const;  // str(x): "True", "5", "0.1", "Invalid"
+  std::string str() const;  // Python's str(x): "True", "5", "0.1", "Invalid"
   void append_str(std::string& out) const;
 
-  uint64_t raw() const { return uint64_t(i_); }  // the eight bytes of the payload
+  uint64_t raw() const { return uint64_t(i_); }  // the eight payload bytes
 
  private:
   friend class Arg;
@@ -58,17 +58,17 @@ class Const {
   };
 };
 
-// Python's == and < between numbers; Invalid equals itself alone and is less than nothing but itself excluded
-// (tinygrad's InvalidType). Most numbers are small ints.
+// Python's == and < of two numbers. As in tinygrad's InvalidType (dtype.py), Invalid equals only itself, and a < b is
+// true if exactly one of the two is Invalid.
 inline bool are_small_ints(Const a, Const b) { return a.kind() == Const::Kind::Int && b.kind() == Const::Kind::Int; }
-bool py_equal_of_any(Const a, Const b);
+bool py_equal_of_any(Const a, Const b);  // the general case: py_equal and py_less compare small ints inline
 bool py_less_of_any(Const a, Const b);
 inline bool py_equal(Const a, Const b) { return are_small_ints(a, b) ? a.raw() == b.raw() : py_equal_of_any(a, b); }
 inline bool py_less(Const a, Const b) {
   return are_small_ints(a, b) ? int64_t(a.raw()) < int64_t(b.raw()) : py_less_of_any(a, b);
 }
 inline bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a, b); }  // false when either is NaN
-// min(a, b) and max(a, b): the first of two that compare equal.
+// Python's min(a, b) and max(a, b): return `a` if the two compare equal.
 inline Const py_min(Const a, Const b) { return py_less(b, a) ? b : a; }
 inline Const py_max(Const a, Const b) { return py_less(a, b) ? b : a; }
 Const py_add(Const a, Const b);
@@ -78,16 +78,18 @@ Const py_neg(Const a);
 
 namespace dtypes {
 Const min(DType d);  // the least value; -inf for floats
-Const max(DType d);
-// The value as the dtype's Python type: int(v), float(v) or bool(v); Invalid stays. Throws Failure where Python raises.
+Const max(DType d);  // the greatest value; inf for floats
+// Converts `v` to the dtype's Python type: int(v), float(v) or bool(v). Keeps Invalid. Throws Failure where Python
+// raises.
 Const as_const(Const v, DType d);
 }  // namespace dtypes
 
-// tinygrad's truncate: the value that remains when `v` is stored as the scalar dtype `d` and loaded again;
-// index and void keep it.
+// Returns the value that remains when `v` is stored as the scalar dtype `d` and loaded again (dtype.py:truncate). Index
+// and void keep `v`.
 Const truncate(Const v, DType d);
 
-// A float kind's bits and back. Rounding is to nearest even; see tinygrad's float_to_fp8 for how fp8 treats infinities.
+// Conversions between floats and their bits. Rounding is to nearest even. Infinities become fp8 as in
+// dtype.py:float_to_fp8.
 uint16_t float_to_half_bits(double v);
 double half_bits_to_float(uint16_t bits);
 uint16_t float_to_bf16_bits(float v);

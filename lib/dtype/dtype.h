@@ -1,5 +1,5 @@
-// DType: tinygrad's data types (dtype.py): scalars, vectors of them, pointers and images. A DType is a pointer to an
-// immutable description that exists once per process, so two are the same exactly when the handles are equal.
+// DType: tinygrad's data types (dtype.py): scalars, vectors of scalars, pointers and images. A DType is a handle to an
+// immutable description that is interned per process, so two dtypes are equal if and only if their handles are.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace tgc {
 
-// X(enumerator, tinygrad's attribute name, short attribute name or the same, C name, priority, bits,
-// struct format or 0)
+// X(enumerator, tinygrad's attribute name, short attribute name (repeats the name if there is none), C name,
+// promotion priority, bits, struct format character or 0)
 #define TGC_SCALARS(X)                                      \
   X(Void, "void", "void", "void", -1, 0, 0)                 \
   X(Index, "index", "index", "index", -1, 800, 0)           \
@@ -36,9 +36,9 @@ enum class Scalar : uint8_t {
 #define X(id, ...) id,
   TGC_SCALARS(X)
 #undef X
-      Other,  // one that another release of tinygrad has: see dtypes::open
+      Other,  // a scalar that only another release of tinygrad has: see dtypes::open
 };
-inline constexpr int kNumScalars = 17;  // without Other
+inline constexpr int kNumScalars = 17;  // scalars of 0.12.0, without Other
 
 enum class AddrSpace : uint8_t { GLOBAL, LOCAL, REG };
 std::string_view name_of(AddrSpace space);  // "GLOBAL", ...
@@ -46,23 +46,23 @@ std::string_view name_of(AddrSpace space);  // "GLOBAL", ...
 struct DTypeInfo {
   enum class Kind : uint8_t { Value, Pointer, Image };
   Kind kind = Kind::Value;
-  // of the value, or of what is pointed to; for an image the storage's (Float16 or Float32)
+  // the scalar of the value or pointee; for an image the storage type (Float16 or Float32)
   Scalar scalar = Scalar::Void;
-  // the scalar of a value; kNumScalars for pointers, images and Other, which are in no DTypeSet
+  // bit number in a DTypeSet: the scalar of a value; kNumScalars for pointers, images and Other, which are in no set
   uint8_t value_class = uint8_t(Scalar::Void);
   AddrSpace addrspace = AddrSpace::GLOBAL;
-  int8_t priority = -1;      // of promotion, and the first key of the order
+  int8_t priority = -1;      // promotion priority, the first key of operator<
   char fmt = 0;              // struct format character; 0: none
-  int32_t count = 1;         // elements of the value, or of the value pointed to
-  int32_t v = 1;             // of a pointer or image: how many of them
-  int32_t bitsize = 0;       // of the value, all elements together
-  int64_t size = -1;         // of a pointer: elements it may reach, -1: unlimited
-  const DTypeInfo* base = nullptr;    // of a pointer or image: the value dtype; else null
-  const DTypeInfo* single = nullptr;  // of a vector: its element; else null (tinygrad's _scalar)
+  int32_t count = 1;         // elements of the value or pointee
+  int32_t v = 1;             // length of a vector of pointers or images
+  int32_t bitsize = 0;       // bits of the value or pointee, all elements together
+  int64_t size = -1;         // elements that a pointer may access; -1: unlimited
+  const DTypeInfo* base = nullptr;    // pointee of a pointer, value dtype of an image; else null
+  const DTypeInfo* single = nullptr;  // element of a vector (tinygrad's _scalar); else null
   std::string_view name;              // "float", "float4", "imagef"
   std::string_view repr;              // "dtypes.float.vec(4).ptr(16)"
-  std::span<const int64_t> shape;     // of an image: height, width, 4
-  int64_t pitch = -1;                 // of an image, as given to dtypes.imagef
+  std::span<const int64_t> shape;     // height, width, 4 of an image
+  int64_t pitch = -1;                 // pitch of an image as passed to dtypes.imagef; -1: none was
 };
 
 class DType {
@@ -70,10 +70,10 @@ class DType {
   constexpr DType();  // dtypes::void_
   constexpr explicit DType(const DTypeInfo* info) : p_(info) {}
 
-  bool is_ptr() const { return p_->kind != DTypeInfo::Kind::Value; }  // isinstance(x, PtrDType): images too
+  bool is_ptr() const { return p_->kind != DTypeInfo::Kind::Value; }  // isinstance(x, PtrDType): true for images
   bool is_image() const { return p_->kind == DTypeInfo::Kind::Image; }
   bool is_value() const { return p_->kind == DTypeInfo::Kind::Value; }
-  // Whether this is the scalar `s` itself, or a vector of it (never a pointer).
+  // Returns true if this is the scalar `s` or a vector of `s`; false for pointers.
   bool is(Scalar s) const { return is_value() && p_->scalar == s; }
 
   Scalar scalar_kind() const { return p_->scalar; }
@@ -89,14 +89,14 @@ class DType {
   AddrSpace addrspace() const { return p_->addrspace; }
   int64_t size() const { return p_->size; }
   std::span<const int64_t> image_shape() const { return p_->shape; }
-  int64_t image_pitch() const;                                     // bytes per row, computed when it was not given
+  int64_t image_pitch() const;  // bytes per row: the pitch passed to dtypes.imagef, else computed from the shape
 
-  DType base() const { return p_->base ? DType(p_->base) : *this; }      // what a pointer points to
-  DType scalar() const { return p_->single ? DType(p_->single) : *this; }  // one element of a vector
-  DType vec(int64_t n) const;  // n of these; throws Failure when this is a vector already
-  // throws Failure when this is a pointer already
+  DType base() const { return p_->base ? DType(p_->base) : *this; }  // the pointee of a pointer; else this
+  DType scalar() const { return p_->single ? DType(p_->single) : *this; }  // the element of a vector; else this
+  DType vec(int64_t n) const;  // a vector of n of this dtype; throws Failure if this is a vector already
+  // Returns a pointer to `size` elements of this dtype (-1: unlimited). Throws Failure if this is a pointer already.
   DType ptr(int64_t size = -1, AddrSpace space = AddrSpace::GLOBAL) const;
-  int64_t nbytes() const;      // of all a pointer may reach; throws Failure when that is unlimited
+  int64_t nbytes() const;      // bytes that a pointer may access; throws Failure if its size is unlimited
 
   const DTypeInfo* info() const { return p_; }
   friend bool operator==(DType, DType) = default;
@@ -105,11 +105,11 @@ class DType {
   const DTypeInfo* p_;
 };
 
-// tinygrad's DType.__lt__: (priority, bitsize, name, fmt, count).
-// Not a total order: pointers that differ in size alone are neither.
+// tinygrad's DType.__lt__: compares (priority, bitsize, name, fmt, count). Not a total order: of two pointers that
+// differ only in size, neither is less.
 bool operator<(DType a, DType b);
 
-// Sets of scalars; a vector belongs where its element does, a pointer to none (as UPat's dtype matching has it).
+// A set of scalars. A vector is in the set if its element is; a pointer is in no set (as in UPat's dtype matching).
 class DTypeSet {
  public:
   constexpr DTypeSet() = default;
@@ -165,38 +165,38 @@ DType imageh(std::span<const int64_t> shape, int64_t pitch = -1);
 DType imagef(std::span<const int64_t> shape, int64_t pitch = -1);
 
 inline bool is_float(DType d) { return d.is_image() || floats.contains(d); }
-inline bool is_int(DType d) { return index_like.contains(d); }  // index too, bool not
+inline bool is_int(DType d) { return index_like.contains(d); }  // includes index, not bool
 inline bool is_unsigned(DType d) { return uints.contains(d); }
 inline bool is_bool(DType d) { return d.is(Scalar::Bool); }
 
-// The value dtype of an attribute name: "float32", "float", "half", ...; nullopt when there is none.
+// Returns the scalar with the attribute name "float32", "float", "half", ...; nullopt if there is none.
 std::optional<DType> parse(std::string_view attribute);
-// The scalar that another release has under such a name (weakint, fp8e4m3fnuz): kept by its name alone, without a size
-// and in no DTypeSet. Of a name that 0.12.0 has, that one.
+// Like parse, but for a name that 0.12.0 does not have (weakint, fp8e4m3fnuz) returns a Scalar::Other, a dtype of
+// another release: it has only a name, no size, and is in no DTypeSet.
 DType open(std::string_view attribute);
-// Every attribute name, for messages.
+// All attribute names, for error messages.
 std::span<const std::string_view> attribute_names();
 
 struct FloatInfo {
   int exponent, mantissa;  // bits
 };
-FloatInfo finfo(DType d);  // throws Failure when it is no float
+FloatInfo finfo(DType d);  // throws Failure if `d` is not a float
 
 }  // namespace dtypes
 
 constexpr DType::DType() : p_(&dtypes::kScalars[0]) {}
 
-// The smallest dtype that every one of `ds` promotes to (tinygrad's lattice); an image wins. `ds` is not empty.
-// Throws Failure when there is none (void, index).
+// Returns the smallest dtype that all of `ds` promote to in tinygrad's lattice, or the first image of `ds`. `ds` must
+// not be empty. Throws Failure for dtypes that do not promote (void, index, pointers).
 DType least_upper_dtype(std::span<const DType> ds);
 inline DType least_upper_dtype(std::initializer_list<DType> ds) {
   return least_upper_dtype(std::span(ds.begin(), ds.size()));
 }
 DType least_upper_float(DType d);
-// The dtypes that `d` (a scalar) promotes to directly, in tinygrad's order: promo_lattice[d].
+// Returns the dtypes that the scalar `d` promotes to directly, in tinygrad's order (dtype.py:promo_lattice).
 std::span<const DType> promotes_to(DType d);
-bool can_lossless_cast(DType from, DType to);  // whether `to` holds every value of `from`
-DType sum_acc_dtype(DType d);                  // what a sum of `d` accumulates in
+bool can_lossless_cast(DType from, DType to);  // true if `to` can represent every value of `from`
+DType sum_acc_dtype(DType d);                  // the accumulator dtype of a sum over `d`
 
 }  // namespace tgc
 

@@ -46,9 +46,9 @@ std::unique_ptr<T, FreeBytes> zeroed(size_t bytes) {
   return std::unique_ptr<T, FreeBytes>(static_cast<T*>(std::memset(p, 0, bytes)));
 }
 
-// Runs the warps of a block in turn, each up to its next barrier or its end, until all are done. Calls pass() when every
-// warp waits at a barrier. If one warp has returned while another waits, calls refuse(done, waiting), which must throw a
-// Fault.
+// Runs the warps of a block in turn, each up to its next barrier or its end, until all are done. Calls pass() when
+// every warp waits at a barrier. If one warp has returned while another waits, calls refuse(done, waiting), which must
+// throw a Fault.
 template <class Warp, class Run, class Refuse, class Pass>
 void take_turns(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
   for (;;) {
@@ -88,7 +88,7 @@ std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
       while (!stop && (group = next++) < runner.groups()) runner.run(group);
       total += runner.executed();
     } catch (Fault& f) { note(group, std::move(f)); } catch (const std::bad_alloc&) {
-      note(group, {kOutOfMemory, "no room for the registers and the memory of a block"});
+      note(group, {kOutOfMemory, "out of host memory for the registers and memory of a block"});
     }
   };
   uint64_t useful = volume(launch.grid) * volume(launch.block) / kThreadsForOne + 1;

@@ -73,7 +73,7 @@ int Driver::check_processor() {
 
 int Driver::check_size(const Triple& grid, const Triple& block, const Limits& most) {
   for (size_t n = 0; n < 3; n++) {
-    if (grid[n] == 0) return fail(kInvalidValue, "an empty grid");
+    if (grid[n] == 0) return fail(kInvalidValue, "the grid is empty");
     if (grid[n] > most.grid[n]) return fail(kInvalidValue, "the grid is too large");
   }
   bool fits = volume(block) > 0 && volume(block) <= most.threads;
@@ -95,7 +95,7 @@ int Driver::read_extra(void** extra, const void* end, ArgumentBlock& to) {
 int Driver::run(const std::string& kernel, uint64_t block_threads,
                 const std::function<std::optional<Fault>(uint64_t& executed)>& launch) {
   auto begin = std::chrono::steady_clock::now();
-  std::clock_t begin_work = std::clock();  // of all threads
+  std::clock_t begin_work = std::clock();  // CPU time of all threads
   uint64_t executed = 0;
   if (std::optional<Fault> fault = launch(executed)) return fail(fault->code, fault->text);
   double work = std::max(double(std::clock() - begin_work), 1.0) / CLOCKS_PER_SEC;

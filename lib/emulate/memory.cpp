@@ -18,7 +18,7 @@ uint64_t whole_pages(uint64_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-// With the room behind them.
+// Size in bytes of the mapping for an allocation: its whole pages and the guard zone.
 uint64_t mapped(uint64_t bytes) {
   return whole_pages(bytes) + whole_pages(std::clamp<uint64_t>(bytes, 1 << 16, 1 << 24));
 }
@@ -98,7 +98,7 @@ std::string place_in(const std::vector<Range>& ranges, std::span<const std::byte
     uint64_t away = from >= r.end ? from - r.end : to <= r.begin ? r.begin - to : 0;
     if (away < distance) nearest = &r, distance = away;
   }
-  if (!nearest || distance > kFar) return "where nothing is allocated";
+  if (!nearest || distance > kFar) return "far from every allocation";
   std::string whole = "the " + counted(nearest->end - nearest->begin, "byte") + " ";
   size_t number = 0, count = arguments.size() / sizeof(uint64_t);
   auto is_its = [&](size_t n) {

@@ -1,4 +1,4 @@
-// The table that every access of an emulated kernel is checked against.
+// Tests of the allocation table that every access of an emulated kernel is checked against.
 #include "lib/emulate/memory.h"
 
 #include <doctest/doctest.h>
@@ -7,7 +7,7 @@
 
 namespace tgc::emulate {
 
-TEST_CASE("emulated memory: an index that is wrong by a factor leads into no other array, however many there are") {
+TEST_CASE("emulated memory: an index that is wrong by a factor of two reaches no other array") {
   Memory memory(1 << 28);
   for (uint64_t bytes : {1, 160, 4096, 100'000, 3'000'000})
     for (int i = 0; i < 20; i++) REQUIRE(memory.allocate(bytes) % 256 == 0);
@@ -18,7 +18,7 @@ TEST_CASE("emulated memory: an index that is wrong by a factor leads into no oth
   }
 }
 
-TEST_CASE("emulated memory: there is as much as its limit says, and what was freed is there again") {
+TEST_CASE("emulated memory: allocations are limited, and freed bytes can be allocated again") {
   Memory memory(1000);
   const uint64_t all = memory.allocate(1000);
   REQUIRE(all != 0);

@@ -1,5 +1,5 @@
-// Conversions of the floating-point formats below 32 bits (half, bfloat16, tf32, fp8). Values pass through double, which
-// represents all of them exactly.
+// Conversions of the floating-point formats below 32 bits (half, bfloat16, tf32, fp8). Values pass through double,
+// which represents all of them exactly.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -10,8 +10,8 @@ namespace tgc::emulate {
 
 enum class Rounding : uint8_t { Nearest, Zero, Down, Up };
 
-// The bit layout of a small float. E4M3 has no infinity; its only NaN has all exponent and mantissa bits set. AMD's FNUZ
-// formats (gfx942) have no infinity and no negative zero: the bits of -0 are the only NaN. Their bias is one larger.
+// The bit layout of a small float. E4M3 has no infinity; its only NaN has all exponent and mantissa bits set. AMD's
+// FNUZ formats (gfx942) have no infinity and no -0, whose bits are the only NaN. Their bias is larger by one.
 struct FloatLayout {
   int exponent_bits, mantissa_bits;
   bool has_infinity;

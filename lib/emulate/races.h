@@ -1,5 +1,5 @@
-// Data race detector (--race): finds two threads of a block that access one address with no barrier between, at least one
-// of them storing. Keeps the last accesses of each memory cell. Each host thread of an emulator has its own Races.
+// Data race detector (--race): finds two threads of a block that access one address with no barrier between, at least
+// one of them storing. Keeps the last accesses of each memory cell. Each host thread of an emulator has its own Races.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace tgc::emulate {
 
 class Races {
  public:
-  // One access by one thread. `moment` orders accesses within a team (a warp or wave): two threads of one team race only
-  // if their moments are equal. Threads of different teams race regardless of it.
+  // One access by one thread. `moment` orders accesses within a team (a warp or wave): two threads of one team race
+  // only if their moments are equal. Threads of different teams race regardless of it.
   struct Party {
     uint32_t instruction = 0, moment = 0;
     uint16_t thread = kNobody;  // of the block
@@ -66,7 +66,7 @@ class Races {
 
   struct Cell {
     uint32_t epoch = 0;              // valid only if equal to epoch_
-    Party store, load, other_load;   // the last store; the last loads of two teams, or of two threads if only one loaded
+    Party store, load, other_load;   // last store; last loads of two teams (if only one team loads: of two threads)
   };
   struct Page {
     uint64_t unit = 4;  // bytes per cell; shrinks to fit accesses smaller than a word

@@ -6,7 +6,7 @@ using namespace tgc::emulate;
 
 namespace {
 
-// An access by a thread, in a program whose every access is of an instruction of its own.
+// A program in which every access is a new instruction.
 struct Program {
   Races races;
   uint32_t next = 0;
@@ -24,18 +24,18 @@ struct Program {
 
 }  // namespace
 
-TEST_CASE("races: a store and another thread's access, either way round, until a barrier") {
+TEST_CASE("races: a store races with another thread's access in either order until a barrier") {
   Program p;
   CHECK((p.load(1, 0x1000) && p.load(2, 0x1000) && p.load(3, 0x1000)));
   CHECK((p.store(1, 0x2000) && p.store(1, 0x2000) && p.load(1, 0x2000)));
   CHECK_FALSE(p.load(2, 0x2000));
   CHECK_FALSE(p.store(2, 0x2000));
-  for (uint16_t thread : {1, 2, 3}) CHECK_FALSE(p.store(thread, 0x1000));  // of the others one has read it
+  for (uint16_t thread : {1, 2, 3}) CHECK_FALSE(p.store(thread, 0x1000));  // another thread has read it
   p.races.forget();
   CHECK((p.store(2, 0x2000) && p.store(3, 0x1000)));
 }
 
-TEST_CASE("races: what is told is the other's instruction and the first byte that both touch") {
+TEST_CASE("races: the report names the other instruction and the first shared byte") {
   Program p;
   CHECK(p.store(4, 0x1008, 2));
   auto race = p.touch(9, Access::Load, 0x1000, 16);
@@ -46,15 +46,15 @@ TEST_CASE("races: what is told is the other's instruction and the first byte tha
   CHECK(race->text("thread 4", "line 7") == "reads an address that thread 4 stored with no barrier between: line 7");
 }
 
-TEST_CASE("races: bytes and halves side by side are no race, nor do they hide one") {
+TEST_CASE("races: adjacent bytes and half words do not race and do not hide a race") {
   Program p;
   for (uint16_t thread = 0; thread < 64; thread++) CHECK(p.store(thread, 0x1000 + thread, 1));
   for (uint16_t thread = 0; thread < 64; thread++) CHECK(p.store(thread, 0x2000 + 2u * thread, 2));
   CHECK_FALSE(p.load(0, 0x1004, 4));
   CHECK_FALSE(p.store(5, 0x2000, 2));
-  CHECK(p.store(70, 0x1ffc, 4));         // whole words of a page that is told apart
-  CHECK_FALSE(p.load(71, 0x1ffe, 8));    // over its end
-  CHECK(p.store(5, 0x3000, 4));          // as a word, before the page is told apart
+  CHECK(p.store(70, 0x1ffc, 4));         // a whole word of a page with byte cells
+  CHECK_FALSE(p.load(71, 0x1ffe, 8));    // across the end of the page
+  CHECK(p.store(5, 0x3000, 4));          // a word, before the page is split into byte cells
   CHECK(p.store(6, 0x3005, 1));
   CHECK_FALSE(p.store(6, 0x3003, 1));
 }
@@ -66,13 +66,13 @@ TEST_CASE("races: atomics do not race with each other") {
   CHECK(p.touch(3, Access::Load, 0x1000));
 }
 
-TEST_CASE("races: threads of one team race at one moment alone") {
+TEST_CASE("races: threads of one team race only at the same moment") {
   Program p{.races = Races(32)};
   CHECK_FALSE(p.touch(1, Access::Store, 0x1000, 4, 1));
   CHECK_FALSE(p.touch(2, Access::Load, 0x1000, 4, 2));
   CHECK(p.touch(2, Access::Load, 0x1000, 4, 1));
   CHECK(p.touch(32, Access::Load, 0x1000, 4, 2));
-  // two readers of a team, one of another: each store meets one of them
+  // two readers of one team and one of another: each store races with one of them
   for (uint16_t thread : {1, 2, 40, 3}) CHECK_FALSE(p.touch(thread, Access::Load, 0x2000, 4, 5));
   CHECK(p.touch(40, Access::Store, 0x2000, 4, 5));
   CHECK(p.touch(1, Access::Store, 0x2000, 4, 6));

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "input_0.pb", "input_1.pb", ... of a data set, in order.
+// Returns the existing files PREFIX0.pb, PREFIX1.pb, ... of a data set, in order.
 std::vector<std::string> numbered_files(const fs::path& folder, const std::string& prefix) {
   std::vector<std::string> out;
   for (int i = 0; fs::exists(folder / (prefix + std::to_string(i) + ".pb")); i++)
@@ -25,15 +25,15 @@ void adopt_bfloat16(onnx::ValueProto& value, const onnx::TypeProto& type) {
     value.tensor.type = onnx::Type::BFloat16;
 }
 
-// All tensors of numbers in a value, in order.
+// Appends all numeric tensors in a value, in order.
 void collect_tensors(const Value& v, Tensors& out) {
   if (v.is_tensor()) out.push_back(v.tensor());
   if (v.is_sequence())
     for (auto& item : v.items()) collect_tensors(item, out);
 }
 
-// What differs between a value and what was expected; empty when nothing does. `arrays` are the values of all tensors,
-// from `at` on.
+// Compares output values with expected ones. compare() returns the first difference, or "". `arrays` are the values of
+// all numeric tensors in the outputs, in the order in which compare() visits them.
 class ValueComparison {
  public:
   ValueComparison(const std::vector<Array>& arrays, const ToleranceOptions& tolerance)
@@ -41,11 +41,11 @@ class ValueComparison {
 
   std::string compare(const std::string& name, const Value& actual, const onnx::ValueProto& expected) {
     if (expected.kind == onnx::ValueProto::Kind::None)
-      return actual.is_none() ? "" : name + " is there, nothing was expected";
-    if (actual.is_none()) return name + " is not there";
+      return actual.is_none() ? "" : name + " has a value, expected none";
+    if (actual.is_none()) return name + " has no value";
     if (expected.kind == onnx::ValueProto::Kind::Sequence) return sequence(name, actual, expected);
     if (expected.tensor.type == onnx::Type::String) return strings(name, actual, expected.tensor);
-    if (!actual.is_tensor()) return name + " is no tensor of numbers";
+    if (!actual.is_tensor()) return name + " is not a numeric tensor";
     const Array& a = arrays_[at_++];
     Array e = onnx::array_of(expected.tensor);
     if (a.dtype() != e.dtype() || !std::equal(a.shape().begin(), a.shape().end(), e.shape().begin(), e.shape().end())) {
@@ -53,7 +53,7 @@ class ValueComparison {
     }
     ToleranceOptions tolerance = tolerance_;
     if (a.dtype() == dtypes::bfloat16 && !tolerance.ulp)
-      tolerance.ulp = 1;  // the files' own values were cut off, not rounded
+      tolerance.ulp = 1;  // the expected values were truncated to bfloat16, not rounded
     auto c = compare_arrays(name, a, e, tolerance);
     if (!c) return c.diag().text();
     return c->passed() ? "" : c->text();
@@ -61,7 +61,7 @@ class ValueComparison {
 
  private:
   std::string sequence(const std::string& name, const Value& actual, const onnx::ValueProto& expected) {
-    if (!actual.is_sequence()) return name + " is no sequence";
+    if (!actual.is_sequence()) return name + " is not a sequence";
     if (actual.items().size() != expected.items.size())
       return name + " has " + std::to_string(actual.items().size()) + " items, expected " +
              std::to_string(expected.items.size());
@@ -71,7 +71,7 @@ class ValueComparison {
     return out;
   }
   static std::string strings(const std::string& name, const Value& actual, const onnx::TensorProto& expected) {
-    if (!actual.is_strings()) return name + " is no tensor of strings";
+    if (!actual.is_strings()) return name + " is not a string tensor";
     auto& s = actual.strings();
     if (s.shape != expected.dims)
       return name + " has the shape " + shape_text(s.shape) + ", expected " + shape_text(expected.dims);
@@ -98,7 +98,7 @@ std::string run_data_set(const Model& model, const fs::path& folder, const CaseO
     inputs[declared[i]->name] =
         input_value(graph, onnx::read_value(files[i], declared[i]->type).value_or_throw(), declared[i]->type);
   }
-  for (size_t i = files.size(); i < declared.size(); i++)  // an option that is not there has no file
+  for (size_t i = files.size(); i < declared.size(); i++)  // an empty optional has no file
     if (declared[i]->type.kind == onnx::TypeProto::Kind::Optional) inputs[declared[i]->name] = Value();
   ModelOutputs outputs = model.build(graph, inputs).value_or_throw();
   Tensors tensors;

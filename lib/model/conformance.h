@@ -1,5 +1,5 @@
-// ONNX conformance cases: a folder with model.onnx and test_data_set_*/input_*.pb, output_*.pb, as the onnx package
-// ships them.
+// Runs ONNX conformance cases. A case is a folder with model.onnx and test_data_set_*/{input,output}_*.pb, the layout
+// of the onnx package.
 #pragma once
 #include <span>
 #include <string>
@@ -13,28 +13,27 @@ namespace tgc {
 
 struct CaseResult {
   enum class Outcome : uint8_t { Passed, Wrong, Error } outcome = Outcome::Passed;
-  std::string name;     // of the folder
-  std::string suite;    // of the folder it lies in
-  std::string message;  // what differs, or what cannot be done
+  std::string name;     // the folder's name
+  std::string suite;    // the parent folder's name
+  std::string message;  // the first difference, or the error; empty if passed
   bool passed() const { return outcome == Outcome::Passed; }
 };
 
 struct CaseOptions {
   ToleranceOptions tolerance = {.rtol = 1e-3, .atol = 1e-5};
   Settings settings = {};
-  Placement* place = nullptr;  // where it runs; null: REF
+  Placement* place = nullptr;  // the device; null: REF
 };
 
-// Runs every data set of the case. Outputs must have the expected dtype, shape and values.
+// Runs the case's data sets up to the first that fails. Outputs must have the expected dtype, shape and values.
 CaseResult run_case(const std::string& folder, const CaseOptions& options);
 
-// A value from a file as an input of a graph: its bytes known. Where the model says bfloat16, the files hold the bits
-// as uint16.
+// Makes a graph input with known values from a value read from a file. If `type` is bfloat16, a uint16 tensor is read
+// as the bits of a bfloat16 tensor, as the onnx package stores it.
 Value input_value(Graph& graph, onnx::ValueProto value, const onnx::TypeProto& type);
 Value input_value(Graph& graph, const Array& array);
 
-// The cases in `folders`: those that have a model.onnx themselves, and those below them, sorted. Empty when there are
-// none.
+// Returns the case folders: each of `folders` that has a model.onnx, else the folders below it that have one, sorted.
 std::vector<std::string> find_cases(const std::vector<std::string>& folders);
 
 }  // namespace tgc

@@ -21,14 +21,15 @@ int64_t opset_of(const std::map<std::string, int64_t>& opsets, const std::string
 using FunctionName = std::pair<std::string_view, std::string_view>;
 FunctionName full_name(const onnx::FunctionProto& f) { return {f.name, f.domain}; }
 
-// The functions of a model are sorted by name (from_proto); of two that are called alike the first counts.
+// Returns the model-local function that a node calls, or null. Binary search: from_proto sorts the functions by name.
+// The first of equally named functions wins.
 const onnx::FunctionProto* find_function(const onnx::ModelProto& model, const onnx::NodeProto& node) {
   FunctionName wanted(node.op, node.domain);
   auto found = std::ranges::lower_bound(model.functions, wanted, {}, full_name);
   return found != model.functions.end() && full_name(*found) == wanted ? &*found : nullptr;
 }
 
-// ---- what a model must be, before anything runs ---------------------------------------------------------------------
+// ---- checks when a model is opened ----------------------------------------------------------------------------------
 
 class Checker {
  public:
@@ -48,7 +49,7 @@ class Checker {
   }
 
  private:
-  // Names that are visible in a graph: its own, and those of the graphs around it.
+  // The value names visible in a graph: its own and those of the enclosing graphs.
   struct Names {
     std::set<std::string_view> own;
     const Names* outer;
@@ -73,10 +74,11 @@ class Checker {
     }
     nodes(g.nodes, names, opsets, depth);
     for (auto& o : g.outputs)
-      if (!names.contains(o.name)) trouble("nothing makes the output '" + o.name + "'");
+      if (!names.contains(o.name)) trouble("no node defines the output '" + o.name + "'");
   }
 
-  // Nodes come after those that make their inputs; adds what they make to `names`.
+  // Checks that the nodes are in topological order, that their ops are supported, and that no value is defined twice.
+  // Adds their outputs to `names`.
   void nodes(const std::vector<onnx::NodeProto>& list, Names& names,
              const std::map<std::string, int64_t>& opsets, int depth) {
     std::set<std::string_view> made_here, later;
@@ -87,13 +89,14 @@ class Checker {
       for (auto& i : n.inputs) {
         if (i.empty() || names.contains(i)) continue;
         trouble(n.label() + " needs '" + i + "', which " +
-                (later.contains(i) ? "a later node makes: the graph has a cycle or is out of order" : "nothing makes"));
+                (later.contains(i) ? "a later node defines: the graph has a cycle or is out of order"
+                                   : "no node defines"));
       }
       for (auto& a : n.attributes)
         if (a.g) graph(*a.g, &names, opsets, depth + 1);
       for (auto& o : n.outputs) {
         if (!o.empty() && !made_here.insert(o).second)
-          trouble(n.label() + " makes '" + o + "', which another node makes too");
+          trouble(n.label() + " defines '" + o + "', which another node defines too");
         names.own.insert(o);
       }
     }
@@ -116,7 +119,7 @@ class Checker {
 
   const onnx::ModelProto& model_;
   std::vector<std::string> troubles_;
-  size_t more_ = 0;  // that are not told one by one
+  size_t more_ = 0;  // number of further troubles, beyond the listed ones
 };
 
 }  // namespace
@@ -234,7 +237,7 @@ Value ModelBuilder::value_of(const onnx::TensorProto& t) {
   Tensor out = Tensor::buffer(graph_, t.dims, *onnx::dtype_of(t.type));
   tensor_state(graph_).data[base_of(out.uop())] = {bytes.data, bytes.size, bytes.owner, bytes.mapped};
   if (!t.dims.empty()) return out;
-  Array value = evaluate(out);  // a scalar is a constant of the graph
+  Array value = evaluate(out);  // a scalar becomes a constant of the graph
   if (out.is_floating_point()) return Tensor::constant(graph_, element_as_double(value, 0), out.dtype());
   if (out.dtype() == dtypes::uint64)
     return Tensor::constant(graph_,
@@ -282,7 +285,7 @@ Values ModelBuilder::run(const onnx::GraphProto& graph, const std::map<std::stri
   return run_nodes(graph.nodes, outputs, opsets_ ? *opsets_ : model_.opsets);
 }
 
-// Runs the nodes in the innermost scope, which it closes.
+// Runs the nodes in the innermost scope, then closes the scope. Returns the values named `outputs`.
 Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const std::vector<std::string>& outputs,
                                const std::map<std::string, int64_t>& opsets) {
   check_limit(Limit::ModelDepth, ++depth_);
@@ -310,7 +313,7 @@ Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const 
   Values out;
   for (auto& name : outputs) {
     const Value* v = find(name);
-    if (!v) throw Failure("nothing makes the output '" + name + "'");
+    if (!v) throw Failure("no node defines the output '" + name + "'");
     out.push_back(*v);
   }
   scopes_.pop_back();
@@ -323,7 +326,7 @@ Values ModelBuilder::run_node(const onnx::NodeProto& node, const std::map<std::s
   Values inputs;
   for (auto& name : node.inputs) {
     const Value* v = name.empty() ? nullptr : find(name);
-    if (!name.empty() && !v) throw Failure("nothing makes its input '" + name + "'");
+    if (!name.empty() && !v) throw Failure("no node defines its input '" + name + "'");
     inputs.push_back(v ? *v : Value());
   }
   if (auto* function = find_function(model_, node)) return run_function(*function, node, inputs);
@@ -348,7 +351,7 @@ Values ModelBuilder::run_function(const onnx::FunctionProto& function, const onn
       return false;
     });
   }
-  auto scopes = std::exchange(scopes_, {});  // a function sees its inputs alone
+  auto scopes = std::exchange(scopes_, {});  // a function sees only its own inputs
   scopes_.emplace_back();
   for (size_t i = 0; i < inputs.size() && i < function.inputs.size(); i++)
     scopes_.back()[function.inputs[i]] = inputs[i];

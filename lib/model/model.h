@@ -1,5 +1,5 @@
-// Models: a graph of ONNX nodes becomes tensors, node by node, in one Graph. What a model cannot do without knowing
-// values (shapes, axes, conditions) is computed on the way. Mirrors OnnxRunner of tinygrad's nn/onnx.py.
+// Builds the tensor graph of an ONNX model, node by node, in one Graph. Values that the graph's structure depends on
+// (shapes, axes, conditions) are computed during the build. Mirrors tinygrad's nn/onnx.py:OnnxRunner.
 #pragma once
 #include <map>
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace tgc {
 
-// An input as the model declares it, symbolic sizes bound.
+// A model input, with its symbolic sizes bound.
 struct ModelInput {
   std::string name;
   onnx::TypeProto type;
-  DType dtype;              // of a tensor of numbers
-  std::optional<Ints> shape;  // nullopt: of any shape, or no tensor
+  DType dtype;              // element type of a numeric tensor, else void
+  std::optional<Ints> shape;  // nullopt: any shape, or not a tensor
 };
 
-// A node of the model's own graph, and the tensors that it gave.
+// A node of the model's main graph, and its output tensors.
 struct MadeOfNode {
   std::string label;  // "Conv 'conv1'"
   std::vector<UOp> tensors;
@@ -27,35 +27,34 @@ struct MadeOfNode {
 struct ModelOutputs {
   std::vector<std::string> names;
   Values values;
-  std::vector<MadeOfNode> made = {};  // in the order in which they ran
+  std::vector<MadeOfNode> made = {};  // in execution order
 };
 
 class Model {
  public:
-  // Reads and checks it: every op, attribute and type that is not supported is named, in one error; a cycle, a value
-  // that nothing makes and a name that two nodes make are errors too.
-  // `weights`, if given, names a file of tensors for its initializers and inputs (weights.h).
+  // Reads and checks a model. One error lists all unsupported ops, attributes and types, cycles, undefined values and
+  // values defined twice. `weights`, if given, is a file of tensors for initializers and inputs (weights.h).
   static Result<Model> open(const std::string& path, const std::string& weights = "");
   static Result<Model> from_proto(onnx::ModelProto proto);
 
   const onnx::ModelProto& proto() const { return *proto_; }
-  std::string folder() const;  // of its file: where external data are
+  std::string folder() const;  // the model file's folder, which external data are relative to
 
-  // The inputs that a run must give. A size that `vars` does not bind is an error that names them all; a size given in
-  // `vars` that no input has too.
+  // Returns the inputs that a run must supply, with symbolic sizes replaced from `vars`. Fails, listing all names, if a
+  // size is not in `vars`; fails if no input has a size that `vars` names.
   Result<std::vector<ModelInput>> inputs(const std::map<std::string, int64_t>& vars) const;
-  // The inputs as declared, unbound.
+  // The inputs without an initializer, with symbolic sizes.
   std::vector<const onnx::ValueInfo*> declared_inputs() const;
   std::vector<std::string> output_names() const;
 
-  // The outputs as tensors of `graph`, for inputs by name.
+  // Builds the model in `graph`. `inputs` maps every declared input's name to its value.
   Result<ModelOutputs> build(Graph& graph, const std::map<std::string, Value>& inputs) const;
 
  private:
   std::shared_ptr<const onnx::ModelProto> proto_;
 };
 
-// A graph under construction, with the names that are visible where it is.
+// Builds tensors from ONNX nodes in nested scopes of value names.
 class ModelBuilder {
  public:
   ModelBuilder(Graph& graph, const onnx::ModelProto& model, std::string folder)
@@ -64,17 +63,17 @@ class ModelBuilder {
   Graph& graph() { return graph_; }
   const onnx::ModelProto& model() const { return model_; }
 
-  // Runs a subgraph: its inputs by position; names of the graphs around it are visible. Its outputs.
+  // Builds a subgraph with inputs by position or by name and returns its outputs. Enclosing graphs' names are visible.
   Values run(const onnx::GraphProto& graph, const Values& inputs);
   Values run(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs);
 
-  // The values of a tensor, now. Throws Failure when they depend on buffers whose values are not known.
+  // Computes the values of a tensor on REF. Throws Failure if they depend on a buffer whose values are not known.
   Array evaluate(const Tensor& tensor);
-  // Whether they can be computed: nothing below has unknown values.
+  // True if evaluate can compute the tensor: it depends on no buffer with unknown values.
   bool is_known(const Tensor& tensor);
 
-  Value value_of(const onnx::TensorProto& tensor);  // an initializer or an attribute
-  std::string tensor_name(UOp buffer) const;        // of an input's buffer, for messages
+  Value value_of(const onnx::TensorProto& tensor);  // the value of an initializer or of a tensor attribute
+  std::string tensor_name(UOp buffer) const;        // for messages: the input that `buffer` belongs to, or ""
   std::vector<MadeOfNode> take_made() { return std::move(made_); }
 
  private:
@@ -92,7 +91,7 @@ class ModelBuilder {
   std::vector<MadeOfNode> made_;
   const std::map<std::string, int64_t>* opsets_ = nullptr;
   std::unordered_map<UOp, std::shared_ptr<Array>> evaluated_;
-  int64_t depth_ = 0, nodes_run_ = 0;  // see Limit::ModelDepth, Limit::ModelNodes
+  int64_t depth_ = 0, nodes_run_ = 0;  // checked against Limit::ModelDepth and Limit::ModelNodes
 };
 
 }  // namespace tgc

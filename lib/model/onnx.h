@@ -1,5 +1,5 @@
-// ONNX files as they are: messages of onnx.proto3, read from mapped bytes. Tensor data stay in the file until someone
-// asks for them. What the ops mean is in op.h; this knows only the format.
+// Reads the ONNX file format: the messages of onnx.proto3, parsed from mapped bytes. Tensor data stay in the file and
+// are not copied. The ops' semantics are in op.h.
 #pragma once
 #include <map>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace tgc::onnx {
 
-// A file in memory, read-only, mapped; or bytes of our own.
+// Read-only bytes: a memory-mapped file, or an owned string.
 class Bytes {
  public:
   static Result<std::shared_ptr<const Bytes>> map(const std::string& path);
@@ -37,8 +37,8 @@ enum class Type : int32_t {
   Complex128, BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4
 };
 std::string name_of(Type type);              // "FLOAT16", "type 99"
-std::optional<DType> dtype_of(Type type);    // nullopt for what tgc has no dtype for
-Type type_of(DType dtype);
+std::optional<DType> dtype_of(Type type);    // nullopt if the type is not supported
+Type type_of(DType dtype);                   // Undefined if ONNX has no such type
 
 struct TensorProto {
   std::string name;
@@ -52,28 +52,29 @@ struct TensorProto {
   std::string location;
   int64_t offset = 0;
   std::optional<int64_t> length = {};
-  std::shared_ptr<const Bytes> file = {};         // keeps the views valid
+  std::shared_ptr<const Bytes> file = {};         // owns the bytes of the views
 
-  int64_t count() const;  // of elements; throws Failure when a size is negative or all is too large
+  // The number of elements. Throws Failure for a negative size and for more than 2^46 elements.
+  int64_t count() const;
 };
 
-// SequenceProto, OptionalProto or a TensorProto alone: what a test's input files hold.
+// The content of a test's input or output file: a TensorProto, SequenceProto or OptionalProto.
 struct ValueProto {
   enum class Kind : uint8_t { None, Tensor, Sequence } kind = Kind::None;
   TensorProto tensor;
   std::vector<ValueProto> items;
 };
 
-// TypeProto: a tensor of a type and shape, or a sequence or an option of such.
+// TypeProto: a tensor type, or a sequence or optional type.
 struct TypeProto {
   enum class Kind : uint8_t { None, Tensor, Sequence, Optional, Other } kind = Kind::None;
   Type elem = Type::Undefined;
   struct Dim {
-    std::optional<int64_t> value;  // nullopt: unknown, or `name`
+    std::optional<int64_t> value;  // nullopt: symbolic (`name`) or unknown
     std::string name;
   };
-  std::optional<std::vector<Dim>> shape = {};  // nullopt: of any rank
-  std::shared_ptr<TypeProto> of = {};          // of Sequence and Optional
+  std::optional<std::vector<Dim>> shape = {};  // nullopt: any rank
+  std::shared_ptr<TypeProto> of = {};          // element type of Sequence and Optional
 };
 
 struct ValueInfo {
@@ -99,16 +100,16 @@ struct Attribute {
   std::shared_ptr<TensorProto> t;
   std::shared_ptr<GraphProto> g;
   std::shared_ptr<tgc::onnx::TypeProto> type;
-  std::string reference;  // inside a function: the attribute of the call that gives the value
+  std::string reference;  // inside a function: the name of the calling node's attribute that has the value
 };
 
 struct NodeProto {
-  std::string name, op, domain;  // domain "" for ai.onnx
+  std::string name, op, domain;  // the domain "ai.onnx" is stored as ""
   std::vector<std::string> inputs, outputs;
   std::vector<Attribute> attributes;
 
   const Attribute* attribute(std::string_view name) const;
-  std::string label() const;  // for messages: "Conv 'conv1'", or by its first output when it has no name
+  std::string label() const;  // for messages: "Conv 'conv1'"; an unnamed node is called by its first output
 };
 
 struct GraphProto {
@@ -132,29 +133,30 @@ struct ModelProto {
   GraphProto graph;
   std::map<std::string, int64_t> opsets;  // version by domain
   std::vector<FunctionProto> functions;
-  std::string path;                       // of the file; empty when it had none
+  std::string path;                       // path of the file, or ""
 };
 
-// Each gives an error with the place in the file when the bytes are not what they should be.
+// Parse a file or bytes. An error has the byte position of malformed data.
 Result<ModelProto> read_model(const std::string& path);
 Result<ModelProto> read_model_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path = "");
 Result<TensorProto> read_tensor(const std::string& path);
 Result<ValueProto> read_value(const std::string& path, const TypeProto& type);
 
-// Whether the bytes begin as a ModelProto does.
+// True if the bytes look like the start of a ModelProto.
 bool looks_like_model(std::string_view bytes);
 
-// The elements of a tensor in row-major order, wherever they are: external ones in a file of `folder` or below, never
-// outside of it. A view of the file where they lie there as they are; nothing is copied,
-// so they may lie at any address.
+// The elements of a tensor in row-major order. Unaligned: usually a view of the file.
 struct TensorBytes {
   const uint8_t* data = nullptr;
-  size_t size = 0;
+  size_t size = 0;  // bytes
   std::shared_ptr<const void> owner = {};
-  bool mapped = false;  // pages of a file, which the system can read again
+  bool mapped = false;  // the bytes are pages of a mapped file
 };
-TensorBytes bytes_of(const TensorProto& tensor, const std::string& folder);  // throws Failure
+// Returns the elements of a tensor. External data must be in `folder` or below it; a path outside is refused, also
+// through symbolic links. Throws Failure.
+TensorBytes bytes_of(const TensorProto& tensor, const std::string& folder);
 
-Array array_of(const TensorProto& tensor, const std::string& folder = "");  // a copy; throws Failure
+// Copies the elements of a tensor into an array. Throws Failure.
+Array array_of(const TensorProto& tensor, const std::string& folder = "");
 
 }  // namespace tgc::onnx

@@ -1,4 +1,4 @@
-// Files in memory, and the elements of tensors.
+// Maps files (Bytes) and reads the elements of tensors.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -97,7 +97,7 @@ int64_t TensorProto::count() const {
 
 namespace {
 
-// The path of external data: below the model's folder, whatever links there are on the way.
+// Returns the path of external data. Throws Failure if it is outside the model's folder, with symbolic links resolved.
 std::string external_path(const TensorProto& t, const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -106,7 +106,7 @@ std::string external_path(const TensorProto& t, const std::string& folder) {
   fs::path wanted = fs::path(t.location);
   if (t.location.empty() || wanted.is_absolute())
     throw Failure("tensor '" + t.name + "': its data are in '" + t.location +
-                  "', which is no path in the model's folder");
+                  "', which is not a relative path in the model's folder");
   fs::path at = fs::weakly_canonical(base / wanted, error);
   auto [rest, mismatch] = std::mismatch(base.begin(), base.end(), at.begin(), at.end());
   if (error || rest != base.end())
@@ -114,7 +114,7 @@ std::string external_path(const TensorProto& t, const std::string& folder) {
   return at.string();
 }
 
-// External files stay mapped as long as a tensor of theirs lives.
+// Maps an external file; it stays mapped as long as a tensor uses it.
 std::shared_ptr<const Bytes> external_file(const std::string& path) {
   static thread_local std::map<std::string, std::weak_ptr<const Bytes>> open;
   if (auto bytes = open[path].lock()) return bytes;
@@ -131,8 +131,8 @@ void append(std::string& out, const std::vector<From>& values) {
   }
 }
 
-// Elements that the file holds as numbers of their own: int32_data holds the bits of half and bfloat16 and small
-// integers.
+// Returns the elements from the typed fields (float_data, int32_data, ...) as bytes. int32_data has small integers and
+// the bits of half and bfloat16.
 std::string typed_data(const TensorProto& t, DType dtype) {
   std::string out;
   for (auto chunk : t.floats) out += chunk;

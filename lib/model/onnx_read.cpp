@@ -1,4 +1,4 @@
-// Reads ONNX messages. Field numbers are those of onnx.proto3.
+// Parses ONNX messages. Field numbers are those of onnx.proto3.
 #include <algorithm>
 #include <filesystem>
 
@@ -8,7 +8,7 @@
 namespace tgc::onnx {
 namespace {
 
-constexpr int kMaxDepth = 64;  // of graphs in attributes and of nested types
+constexpr int kMaxDepth = 64;  // nesting limit of graphs, sequences and types
 
 class Reader {
  public:
@@ -30,7 +30,7 @@ class Reader {
       }
     }
     if (!has_graph) r.fail("the model has no graph");
-    if (out.opsets.empty()) r.fail("the model does not say which opset it is of");
+    if (out.opsets.empty()) r.fail("the model has no opset version");
     return out;
   }
 
@@ -307,7 +307,7 @@ Result<ValueProto> read_value(const std::string& path, const TypeProto& type) {
 }
 
 bool looks_like_model(std::string_view bytes) {
-  // ir_version first, a small number, then a field of the model
+  // field ir_version with a small number, then one of the fields that follow it
   return bytes.size() > 4 && bytes[0] == 8 && uint8_t(bytes[1]) < 64 &&
          (bytes[2] == 0x12 || bytes[2] == 0x3A || bytes[2] == 0x42 || bytes[2] == 0x1A || bytes[2] == 0x22);
 }

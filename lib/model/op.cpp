@@ -101,7 +101,7 @@ std::optional<Ints> OpCall::attr_ints_or_none(std::string_view name) const {
 }
 
 const onnx::GraphProto& OpCall::attr_graph(std::string_view name) const {
-  if (!attr(name) || !attr(name)->g) throw Failure("attribute '" + std::string(name) + "' is no graph");
+  if (!attr(name) || !attr(name)->g) throw Failure("attribute '" + std::string(name) + "' is not a graph");
   return *attr(name)->g;
 }
 

@@ -1,9 +1,10 @@
-// The table of ONNX ops, and what an op sees of its node. Each family of ops is one file ops_<family>.cpp with a table
-// of rows such as
+// The table of ONNX ops, and OpCall, the view of a node that an op's function gets. Each op family is a file
+// ops_<family>.cpp with a table of rows such as
 //   {"Elu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).elu(c.attr_float("alpha", 1))}; }},
-// name, first opset version of this row, the attributes it knows (separated by blanks), what it does. A node takes the
-// row with the greatest version that is not above its model's; an attribute that the row does not name is an error
-// before anything runs. Semantics are tinygrad's (nn/onnx.py) and, where tinygrad fails, those of the specification.
+// that is: name, first opset version of this row, supported attributes (separated by blanks), function. A node uses the
+// row with the greatest version not above the model's opset version. An attribute that the row does not list is an
+// error when the model is opened. Semantics are those of tinygrad's nn/onnx.py; where tinygrad fails a conformance
+// case, those of the ONNX specification.
 #pragma once
 #include <functional>
 #include <map>
@@ -20,7 +21,7 @@ namespace tgc {
 
 class ModelBuilder;
 
-// One node at the moment that it becomes tensors.
+// The node being built, with its input values.
 class OpCall {
  public:
   OpCall(ModelBuilder& builder, const onnx::NodeProto& node, int64_t version, Values inputs);
@@ -28,36 +29,36 @@ class OpCall {
   const onnx::NodeProto& node() const { return node_; }
   ModelBuilder& builder() const { return builder_; }
   Graph& graph() const;
-  int64_t version() const { return version_; }              // of the opset
+  int64_t version() const { return version_; }              // the opset version
   size_t num_outputs() const { return node_.outputs.size(); }
 
-  // ---- inputs; one that is missing but asked for throws Failure
+  // ---- inputs by index; reading a missing one throws Failure
   size_t num_inputs() const { return inputs_.size(); }
   bool has(size_t i) const { return i < inputs_.size() && !inputs_[i].is_none(); }
   const Value& value(size_t i) const;
   Tensor tensor(size_t i) const;
   Tensor tensor_or_none(size_t i) const { return has(i) ? tensor(i) : Tensor(); }
-  Tensors tensors(size_t from = 0) const;                   // all of them
+  Tensors tensors(size_t from = 0) const;                   // all inputs from index `from`
 
-  // The values of an input that the graph itself depends on (a shape, axes, ...): computed now. Throws Failure, naming
-  // the model's input, when they depend on inputs whose values are not known.
+  // The computed values of an input that determines the graph's structure (a shape, axes, ...). Throws Failure, naming
+  // the model's input, if the values depend on an input whose values are not known.
   Array array(size_t i) const;
   Ints ints(size_t i) const;
   std::optional<Ints> ints_or_none(size_t i) const { return has(i) ? std::optional(ints(i)) : std::nullopt; }
   std::vector<double> numbers(size_t i) const;
-  int64_t integer(size_t i) const;  // of one element
-  double number(size_t i) const;
+  int64_t integer(size_t i) const;  // the input must have one element
+  double number(size_t i) const;    // likewise
 
   // ---- attributes
   const onnx::Attribute* attr(std::string_view name) const { return node_.attribute(name); }
   int64_t attr_int(std::string_view name, int64_t otherwise) const;
-  int64_t attr_int(std::string_view name) const;            // throws Failure when it is missing
+  int64_t attr_int(std::string_view name) const;            // throws Failure if the attribute is missing
   double attr_float(std::string_view name, double otherwise) const;
   std::string attr_string(std::string_view name, std::string_view otherwise) const;
   Ints attr_ints(std::string_view name, const Ints& otherwise = {}) const;
   std::optional<Ints> attr_ints_or_none(std::string_view name) const;
   const onnx::GraphProto& attr_graph(std::string_view name) const;
-  DType dtype_of(int64_t onnx_type) const;                  // throws Failure for a type without a dtype
+  DType dtype_of(int64_t onnx_type) const;                  // throws Failure for an unsupported type
 
  private:
   ModelBuilder& builder_;
@@ -76,12 +77,12 @@ struct OpDef {
   bool knows(std::string_view attribute) const;
 };
 
-// The row for an op of that version; null when there is none.
+// Returns the row for an op in an opset version, or null.
 const OpDef* find_op(std::string_view domain, std::string_view name, int64_t version);
-// Every row, family by family.
+// All rows, family by family.
 std::vector<const OpDef*> all_ops();
 
-// ---- the families
+// ---- the op families
 std::span<const OpDef> math_ops();        // ops_math.cpp: elementwise, casts, comparisons, logic
 std::span<const OpDef> movement_ops();    // ops_movement.cpp: shapes, constants, slices, padding
 std::span<const OpDef> reduce_ops();      // ops_reduce.cpp: reductions, softmax, scans, sorting
@@ -91,7 +92,7 @@ std::span<const OpDef> control_ops();     // ops_control.cpp: If, Loop, Scan, se
 std::span<const OpDef> resize_ops();      // ops_resize.cpp: Resize, grids, regions
 std::span<const OpDef> quantize_ops();    // ops_quantize.cpp
 std::span<const OpDef> loss_ops();        // ops_loss.cpp
-std::span<const OpDef> training_ops();    // ops_training.cpp: steps of an optimizer
+std::span<const OpDef> training_ops();    // ops_training.cpp: optimizer steps
 std::span<const OpDef> recurrent_ops();   // ops_recurrent.cpp: RNN, GRU, LSTM
 std::span<const OpDef> text_ops();        // ops_text.cpp: strings
 std::span<const OpDef> signal_ops();      // ops_signal.cpp: windows, DFT, STFT

@@ -1,4 +1,4 @@
-// Ops of com.microsoft, as exporters of transformers write them.
+// Ops of the com.microsoft domain that exporters of transformer models use.
 #include <cmath>
 
 #include "lib/model/op.h"
@@ -15,7 +15,7 @@ Values fast_gelu(OpCall& c) {
   return {(c.has(1) ? x + c.tensor(1) : x).gelu()};
 }
 
-// The sum of two tensors (and a bias), normalized; the sum itself is the fourth output.
+// Layer normalization of the sum of two tensors and an optional bias; the sum is the fourth output.
 Values skip_layer_normalization(OpCall& c) {
   Tensor sum = c.tensor(0) + c.tensor(1);
   if (c.has(4)) sum = sum + c.tensor(4);
@@ -23,7 +23,7 @@ Values skip_layer_normalization(OpCall& c) {
   return {c.has(3) ? y + c.tensor(3) : y, Value(), Value(), sum};
 }
 
-// Words, positions and segments as rows of tables, added and normalized.
+// Sums the embeddings of words, positions and segments and normalizes the sum.
 Values embed_layer_normalization(OpCall& c) {
   if (c.has(7) || c.attr_int("mask_index_type", 0)) throw Failure("a mask is not supported");
   Tensor ids = c.tensor(0), words = c.tensor(2), places = c.tensor(3);
@@ -32,7 +32,7 @@ Values embed_layer_normalization(OpCall& c) {
   };
   Tensor positions = c.has(8) ? c.tensor(8) : Tensor::arange(c.graph(), ids.size(1)).unsqueeze(0).expand(ids.shape());
   Tensor sum = rows(ids, words) + rows(positions, places);
-  if (c.has(1) != c.has(4)) throw Failure("segments and their table come together");
+  if (c.has(1) != c.has(4)) throw Failure("segment ids and their table must be given together");
   if (c.has(4)) sum = sum + rows(c.tensor(1), c.tensor(4));
   Tensor y = sum.layernorm({-1}, c.attr_float("epsilon", 1e-12));
   if (c.has(5)) y = y * c.tensor(5);
@@ -40,7 +40,8 @@ Values embed_layer_normalization(OpCall& c) {
   return {y, Value(), sum};
 }
 
-// Which keys count, from lengths, from ends and beginnings, or as a mask; with four axes.
+// Returns a mask with four axes that is true for the keys in use. `mask` has one axis with the batch's lengths, or with
+// its ends and then its begins; or it is a mask with more axes.
 Tensor key_mask(OpCall& c, const Tensor& mask, int64_t batch, int64_t keys) {
   Tensor out;
   if (mask.ndim() > 1) {

@@ -1,5 +1,5 @@
-// Control flow, sequences and options. Loops are unrolled: their counts and conditions are computed while the graph is
-// built.
+// Control flow, sequences and optionals. Loops are unrolled: their trip counts and conditions are computed while the
+// graph is built.
 #include <algorithm>
 
 #include "lib/model/model.h"
@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMaxTrips = 100000;  // of a loop that is unrolled
+constexpr int64_t kMaxTrips = 100000;  // limit for unrolling
 
 bool same_kind(const Values& a, const Values& b) {
   for (size_t i = 0; i < a.size(); i++) {
@@ -22,7 +22,8 @@ Values branch(OpCall& c) {
   auto &yes = c.attr_graph("then_branch"), &no = c.attr_graph("else_branch");
   if (c.builder().is_known(condition)) return c.builder().run(c.integer(0) ? yes : no, Values{});
   Values a = c.builder().run(yes, Values{}), b = c.builder().run(no, Values{});
-  if (a.size() != b.size() || !same_kind(a, b)) return c.integer(0) ? a : b;  // says what the condition depends on
+  // the branches cannot be selected by `where`; integer() throws an error naming what an unknown condition depends on
+  if (a.size() != b.size() || !same_kind(a, b)) return c.integer(0) ? a : b;
   Values out;
   for (size_t i = 0; i < a.size(); i++) out.push_back(condition.reshape({}).where(a[i].tensor(), b[i].tensor()));
   return out;
@@ -60,9 +61,10 @@ Values loop(OpCall& c) {
       carried.push_back(Tensor::stack(scanned[j]));
       continue;
     }
-    auto& type = body.outputs[1 + state + j].type;  // no trip: an empty tensor, as far as the body says of what
+    auto& type = body.outputs[1 + state + j].type;  // no iteration: an empty tensor of the body's declared type
     auto dtype = onnx::dtype_of(type.elem);
-    if (!dtype || !type.shape) throw Failure("the loop runs no time, and its body does not say what it would give");
+    if (!dtype || !type.shape)
+      throw Failure("the loop runs 0 times, and its body does not declare the type and shape of its outputs");
     Ints shape{0};
     for (auto& d : *type.shape) shape.push_back(d.value.value_or(0));
     carried.push_back(Tensor::buffer(c.graph(), shape, *dtype));
@@ -70,7 +72,8 @@ Values loop(OpCall& c) {
   return carried;
 }
 
-// One step of a scan along axes: `state` values go from step to step, the others are sliced and stacked.
+// The layout of a Scan: numbers of state values (carried from step to step), scanned inputs (sliced along in_axes) and
+// outputs (stacked along out_axes).
 struct ScanSpec {
   size_t state, scans, outputs;
   Ints in_axes, out_axes, in_reverse, out_reverse;
@@ -94,7 +97,7 @@ Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Va
   }
   for (size_t j = 0; j < s.outputs; j++) {
     if (s.out_reverse[j]) std::reverse(stacked[j].begin(), stacked[j].end());
-    if (stacked[j].empty()) throw Failure("a scan over nothing");
+    if (stacked[j].empty()) throw Failure("a scan over 0 steps has no outputs to stack");
     state.push_back(Tensor::stack(stacked[j], s.out_axes[j]));
   }
   return state;
@@ -102,7 +105,7 @@ Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Va
 
 Values scan(OpCall& c) {
   auto& body = c.attr_graph("body");
-  size_t first = c.version() < 9 ? 1 : 0;  // opset 8: lengths come first, and every input has a batch axis
+  size_t first = c.version() < 9 ? 1 : 0;  // opset 8: input 0 has the lengths, and every input has a batch axis
   ScanSpec s;
   s.scans = size_t(c.attr_int("num_scan_inputs"));
   if (s.scans == 0 || s.scans + first > c.num_inputs() || body.outputs.size() + s.scans + first < c.num_inputs())
@@ -211,7 +214,7 @@ Values sequence_map(OpCall& c) {
   return out;
 }
 
-// ---- options
+// ---- optionals
 
 Values optional_has_element(OpCall& c) { return {Tensor::constant(c.graph(), c.has(0), dtypes::bool_)}; }
 

@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// Indices that count from the end where negative.
+// Converts negative indices, which count from the end of an axis of size n.
 Tensor wrapped(const Tensor& indices, int64_t n) {
   return indices.lt(Const(0)).where(Const(n), Const(0)).cast(indices.dtype()) + indices;
 }
@@ -15,7 +15,7 @@ Tensor wrapped(const Tensor& indices, int64_t n) {
 Values gather(OpCall& c) {
   Tensor x = c.tensor(0), indices = c.tensor(1);
   int64_t axis = x.resolve_dim(c.attr_int("axis", 0)), n = x.size(axis);
-  // few and known: parts of x, joined
+  // for few indices with known values, concatenate slices of x
   if (indices.numel() > 0 && indices.numel() < 9 && c.builder().is_known(indices)) {
     Ints own = x.shape(), to(own.begin(), own.begin() + axis), at = indices.shape();
     to.insert(to.end(), at.begin(), at.end());
@@ -41,7 +41,7 @@ Values gather_elements(OpCall& c) {
   return {x.gather(axis, wrapped(c.tensor(1), x.size(axis)))};
 }
 
-// Index tuples, the last axis of `indices`, as one index tensor per axis of x that they index.
+// Splits index tuples, the last axis of `indices`, into one index tensor per indexed axis.
 std::vector<Tensor::Index> index_columns(const Tensor& indices) {
   std::vector<Tensor::Index> out;
   for (auto& column : indices.split_by(1, -1)) out.push_back(column.squeeze(-1));
@@ -85,7 +85,7 @@ Values scatter_elements(OpCall& c) {
   return {x.scatter_reduce(axis, indices, updates, kNames.at(reduction)).cast(x.dtype())};
 }
 
-// Row by row, so that later updates of the same place see earlier ones.
+// Applies the updates one index tuple after another, so that later updates of an element see earlier ones.
 Tensor scatter_nd(Tensor x, const Tensor& indices, const Tensor& updates, const std::string& reduction) {
   if (indices.ndim() == 0 || indices.size(-1) > x.ndim() || indices.size(-1) < 1)
     throw Failure("its indices do not fit its data");
@@ -115,7 +115,7 @@ Values tensor_scatter(OpCall& c) {
   Ints xs = x.shape();
   int64_t axis = x.resolve_dim(c.attr_int("axis", -2));
   int64_t depth = x.size(axis), count = updates.size(axis), batch = xs[0];
-  // the row of x that each row of the updates goes to
+  // the row of x that each row of the updates replaces
   Ints row(size_t(x.ndim()), 1), per_batch(size_t(x.ndim()), 1);
   row[size_t(axis)] = count, per_batch[0] = batch;
   Tensor at = Tensor::arange(c.graph(), count, dtypes::int64).reshape(row);

@@ -1,11 +1,11 @@
-// Losses.
+// Loss functions.
 #include "lib/model/op.h"
 
 namespace tgc {
 namespace {
 
-// The losses of classes, from their logarithmic probabilities (Tensor.nll_loss). A label that is to be ignored weighs
-// nothing; it may be no class at all.
+// Negative log likelihood loss (tensor.py:nll_loss). A label equal to ignore_index has weight 0 and need not be a
+// class.
 Tensor nll_loss(OpCall& c, const Tensor& log_probabilities, Tensor labels, const Tensor& weight) {
   Tensor weights =
       weight ? weight.getitem({labels}) : Tensor::full(c.graph(), labels.shape(), 1.0, log_probabilities.dtype());

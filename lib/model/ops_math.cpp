@@ -18,7 +18,7 @@ Values binary(OpCall& c) {
   return {(c.tensor(0).*F)(c.tensor(1))};
 }
 
-// x f y f z ...
+// Folds all inputs with the binary method F, from left to right.
 template <Tensor (Tensor::*F)(Tensor) const>
 Values fold(OpCall& c) {
   Tensor out;
@@ -26,7 +26,7 @@ Values fold(OpCall& c) {
   return {out};
 }
 
-// Before opset 7 the second operand was broadcast at an axis that the node names.
+// Returns the second operand. Before opset 7, the attribute `axis` gives the axis of x at which it is broadcast.
 Tensor legacy_operand(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
   if (c.attr_int("broadcast", 0) == 0 || !c.attr("axis")) return y;
@@ -37,7 +37,7 @@ Tensor legacy_operand(OpCall& c) {
 
 Tensor pow_of(Tensor x, Tensor y) {
   if (x.is_floating_point()) return x.pow(y.cast(x.dtype()));
-  // a power of integers: by doubles, which hold every result that fits 53 bits
+  // integer power, computed in double: exact up to 53 bits
   Tensor p = x.cast(dtypes::float64).pow(y.cast(dtypes::float64));
   return p.round().cast(x.dtype());
 }
@@ -50,7 +50,7 @@ Tensor mod_of(OpCall& c) {
 Tensor shift(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
   if (!dtypes::is_unsigned(x.dtype())) throw Failure("a shift of " + std::string(x.dtype().repr()));
-  // 2 ** y by doubling for each bit of y: exact, and 0 once it does not fit
+  // 2 ** y, multiplied up for each bit of y: exact, and 0 if it overflows the dtype
   Tensor power = x.ones_like();
   for (int64_t bit = 0, n = 8 * x.dtype().itemsize(); bit < 7; bit++) {
     int64_t by = int64_t(1) << bit;
@@ -61,16 +61,16 @@ Tensor shift(OpCall& c) {
   return power.eq(Const(0)).where(Const(0), x.idiv(power.maximum(Const(1))));
 }
 
-// ---- casts; those from and to strings are done now, on known values
+// ---- casts; casts from and to strings are computed during the build and need known values
 
 double number_of(const std::string& text) {
   char* end = nullptr;
   double v = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end) throw Failure("'" + text + "' is no number");
+  if (text.empty() || *end) throw Failure("'" + text + "' is not a number");
   return v;
 }
 
-// The shortest text that reads back as the same number, as numpy prints it.
+// Returns the shortest text that parses to the same number, formatted as numpy does.
 std::string text_of(const Array& a, int64_t i) {
   double v = element_as_double(a, i);
   if (!dtypes::is_float(a.dtype())) return element_text(a, i);
@@ -110,7 +110,7 @@ Tensor prelu_slope(const Tensor& x, Tensor slope) {
   if (slope.ndim() != 1 || x.ndim() < 2 || slope.size(0) != x.size(1) || slope.size(0) == 1) return slope;
   Ints shape(size_t(x.ndim() - 1), 1);
   shape[0] = slope.size(0);
-  return slope.size(0) == x.size(-1) ? slope : slope.reshape(shape);  // one per channel, as before opset 7
+  return slope.size(0) == x.size(-1) ? slope : slope.reshape(shape);  // before opset 7: one slope per channel
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Ops that move, join, cut and make tensors.
+// Ops that create, reshape, join, slice and pad tensors.
 #include <algorithm>
 #include <numeric>
 
@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// A list that is an attribute in old opsets and an input in new ones.
+// Returns a list that is an attribute in old opsets and an input in new ones.
 std::optional<Ints> list_of(OpCall& c, std::string_view attribute, size_t input) {
   if (c.attr(attribute)) return c.attr_ints(attribute);
   return c.ints_or_none(input);
@@ -122,7 +122,7 @@ Values tile(OpCall& c) {
   return {x.repeat(repeats)};
 }
 
-// ---- parts
+// ---- slices and padding
 
 Values slice(OpCall& c) {
   Tensor x = c.tensor(0);
@@ -137,7 +137,7 @@ Values slice(OpCall& c) {
   for (size_t i = 0; i < axes.size(); i++) {
     int64_t dim = x.resolve_dim(axes[i]), n = x.size(dim), stop = ends[i];
     std::optional<int64_t> end = stop;
-    if (steps[i] < 0 && stop < -n) end = std::nullopt;  // to the very first element
+    if (steps[i] < 0 && stop < -n) end = std::nullopt;  // down to and including the first element
     indices[size_t(dim)] = Slice{starts[i], end, steps[i]};
   }
   return {x.getitem(indices)};
@@ -215,7 +215,7 @@ Values space_to_depth(OpCall& c) {
   return {x.reshape({n, ch, h / b, b, w / b, b}).permute({0, 3, 5, 1, 2, 4}).reshape({n, ch * b * b, h / b, w / b})};
 }
 
-// Each batch's first `lengths` elements in reverse.
+// Reverses the first lengths[b] elements along the time axis of each batch b.
 Values reverse_sequence(OpCall& c) {
   Tensor x = c.tensor(0), lengths = c.tensor(1);
   int64_t batch = x.resolve_dim(c.attr_int("batch_axis", 1)), time = x.resolve_dim(c.attr_int("time_axis", 0));

@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// (top, left, ..., bottom, right, ...) -> (left, right, top, bottom, ...)
+// Reorders ONNX pads (top, left, ..., bottom, right, ...) to (left, right, top, bottom, ...).
 Ints last_axis_first(const Ints& pads) {
   size_t n = pads.size() / 2;
   Ints out;
@@ -17,7 +17,7 @@ Ints last_axis_first(const Ints& pads) {
   return out;
 }
 
-// Padding in all per axis, cut in two: SAME_UPPER puts the odd one after.
+// Splits the total padding per axis into ONNX pads; for an odd total, SAME_UPPER pads more after, SAME_LOWER before.
 Ints auto_pad(const Ints& total, const std::string& mode) {
   Ints out;
   for (int64_t p : total) out.push_back(mode == "SAME_UPPER" ? p / 2 : p - p / 2);
@@ -25,7 +25,7 @@ Ints auto_pad(const Ints& total, const std::string& mode) {
   return out;
 }
 
-// What a node says of its windows.
+// The sliding windows of a convolution or pooling node.
 struct Window {
   Ints kernel, stride, dilation, pads;  // pads: the last axis first
 
@@ -119,10 +119,10 @@ Values max_pool(OpCall& c) {
   if (c.num_outputs() < 2) return {values};
   Ints xs = x.shape(), spatial(xs.begin() + 2, xs.end());
   indices = indices.cast(dtypes::int64);
-  if (c.attr_int("storage_order", 0) && spatial.size() == 2) {  // columns first
+  if (c.attr_int("storage_order", 0) && spatial.size() == 2) {  // column-major indices
     indices = indices % Const(spatial[1]) * Const(spatial[0]) + indices.div(Const(spatial[1]), Tensor::Rounding::Floor);
   }
-  // the index counts from the beginning of the whole tensor
+  // ONNX indices are relative to the whole tensor
   Tensor plane =
       Tensor::arange(c.graph(), xs[0] * xs[1], dtypes::int64).reshape({xs[0], xs[1]}) * Const(product(spatial));
   for (size_t i = 0; i < spatial.size(); i++) plane = plane.unsqueeze(-1);
@@ -154,12 +154,12 @@ Values max_unpool(OpCall& c) {
   for (size_t i = 2; i < n + 2; i++)
     if (inferred[i] <= 0 || to[i] <= 0)
       throw Failure("its output would have a size of " + std::to_string(std::min(inferred[i], to[i])));
-  // indices count in the inferred shape, of the whole tensor
+  // indices are relative to the whole tensor in the inferred shape
   Ints plane(inferred.begin() + 2, inferred.end()), out_plane(to.begin() + 2, to.end());
   Tensor in_plane = indices % Const(product(plane));
   Tensor y = x.max_unpool2d(in_plane, plane);
   if (out_plane == plane) return {y};
-  // a larger output: the same places counted in its rows
+  // the output is larger than inferred: convert the indices to its row lengths
   Tensor moved = in_plane.zeros_like();
   int64_t from = product(plane), at = product(out_plane);
   Tensor rest = in_plane;
@@ -196,8 +196,7 @@ Values gemm(OpCall& c) {
 
 Values einsum(OpCall& c) { return {Tensor::einsum(c.attr_string("equation", ""), c.tensors())}; }
 
-// The determinant, by elimination without pivots but for a row exchange where a zero stands: an expansion along the
-// first row.
+// Returns the determinants of n x n matrices, by Laplace expansion along the first row.
 Tensor determinant(const Tensor& x, int64_t n) {
   if (n == 1) return x.slice_axis(-1, {0, 1}).slice_axis(-2, {0, 1}).squeeze(-1).squeeze(-1);
   Tensor out;
@@ -293,8 +292,7 @@ Values lrn(OpCall& c) {
           (pooled * c.attr_float("alpha", 1e-4) + c.attr_float("bias", 1.0)).pow(Const(c.attr_float("beta", 0.75)))};
 }
 
-// ---- dropout: the identity unless in training, where it draws as numpy's RandomState(seed) does,
-// so that results can be repeated
+// ---- dropout: the identity, except in training, where the mask is that of numpy's RandomState(seed)
 
 Values dropout(OpCall& c) {
   Tensor x = c.tensor(0);

@@ -1,4 +1,4 @@
-// Quantization: values as small integers with a scale and a zero point.
+// Quantization to small integers with a scale and a zero point.
 #include <algorithm>
 
 #include "lib/model/op.h"
@@ -8,7 +8,8 @@ namespace {
 
 Tensor clamp_cast(const Tensor& x, DType to) { return x.clamp(dtypes::min(to), dtypes::max(to)).cast(to); }
 
-// Scales and zero points come one for all, one per slice along `axis`, or one per block of that axis.
+// Broadcasts a scale or zero point to a tensor's shape: one value, one per slice along `axis`, or one per block of that
+// axis.
 struct Spread {
   Ints shape;
   int64_t axis, block;
@@ -27,8 +28,8 @@ struct Spread {
   }
 };
 
-// Values in steps of the scale, as integers. Halves go to the even number, except that those of 8 bits without sign
-// round by adding nearly a half, as in tinygrad.
+// Rounds `steps`, values divided by the scale, adds the zero point and clamps to `to`. Ties go to even, except for
+// uint8, which rounds by adding 0.4999999 as in tinygrad.
 Tensor quantized(const Tensor& steps, const Tensor& zero, DType to) {
   auto shifted = [&](const Tensor& t) { return zero ? t + zero : t; };
   return clamp_cast(to == dtypes::uint8 ? shifted(steps + 0.4999999).cast(dtypes::int32) : shifted(steps.round()), to);
@@ -53,7 +54,7 @@ Values dequantize_linear(OpCall& c) {
   return {(steps * scale).cast(scale.dtype())};
 }
 
-// The scale and zero point that let 8 bits hold all values, 0 among them.
+// Chooses the scale and zero point such that 8 bits cover all values and 0.
 Values dynamic_quantize_linear(OpCall& c) {
   Tensor x = c.tensor(0);
   Tensor scale = (x.max().maximum(Const(0)) + (-x).max().maximum(Const(0))) / 255;
@@ -61,14 +62,14 @@ Values dynamic_quantize_linear(OpCall& c) {
   return {quantized(x / scale, zero, dtypes::uint8), scale, zero};
 }
 
-// ---- products of integers
+// ---- integer products
 
 Tensor centered(OpCall& c, size_t input, std::optional<size_t> zero) {
   Tensor x = c.tensor(input).cast(dtypes::int32);
   return zero && c.has(*zero) ? x - c.tensor(*zero).cast(dtypes::int32) : x;
 }
 
-// A zero point per row or column of a matrix, or one per output channel, stands beside the axis that it belongs to.
+// Subtract or reshape zero points: one for all, one per matrix row, or one per channel along `axis`.
 Tensor minus_rows(const Tensor& x, const Tensor& zero) {
   return zero.numel() == 1 ? x - zero.reshape({}) : x - zero.unsqueeze(-1);
 }
@@ -79,7 +80,7 @@ Tensor per_channel(const Tensor& v, const Tensor& like, int64_t axis) {
   return v.reshape(column);
 }
 
-// The op of that name on other inputs, with the node's own attributes.
+// Runs another op on `inputs`, with the attributes of this node.
 Tensor run_op(OpCall& c, std::string_view name, Values inputs) {
   OpCall other(c.builder(), c.node(), c.version(), std::move(inputs));
   return find_op("", name, c.version())->run(other).at(0).tensor();
@@ -97,7 +98,7 @@ Values matmul_integer(OpCall& c) {
   return {a.matmul(centered(c, 1, 3))};
 }
 
-// What integers of scale `scale` are in steps of the output.
+// Converts integers with scale `scale` to the output's scale and zero point.
 Tensor requantize(const Tensor& x, const Tensor& scale, const Tensor& out_scale, const Tensor& out_zero) {
   return clamp_cast((x * scale / out_scale).round() + out_zero, out_zero.dtype());
 }

@@ -1,4 +1,4 @@
-// Recurrent networks: RNN, GRU and LSTM, unrolled over the sequence, in one direction or both.
+// Recurrent layers RNN, GRU and LSTM, unrolled over the sequence; forward, reverse or bidirectional.
 #include <algorithm>
 #include <cmath>
 
@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// One of the functions that ONNX knows by name, with its two parameters.
+// Applies an ONNX activation function, given by its lower-case name, with its optional parameters.
 Tensor activate(const std::string& name, std::optional<double> alpha, std::optional<double> beta, const Tensor& x) {
   if (name == "tanh") return x.tanh();
   if (name == "sigmoid") return x.sigmoid();
@@ -23,8 +23,8 @@ Tensor activate(const std::string& name, std::optional<double> alpha, std::optio
   throw Failure("no activation is called '" + name + "'");
 }
 
-// What the three kinds of cells share: inputs X, W, R, B, sequence_lens, initial_h;
-// weights hold `gates` blocks of rows.
+// Runs a recurrent layer; shared by the three cell types. Inputs: X, W, R, B, sequence_lens, initial_h. The weights W
+// and R consist of `gates` blocks of rows.
 class Recurrent {
  public:
   Recurrent(OpCall& c, int64_t gates, std::vector<std::string> usual) : c_(c), gates_(gates), usual_(std::move(usual)) {
@@ -46,8 +46,7 @@ class Recurrent {
     if (all) lengths_.clear();
   }
 
-  // `state` tensors go from step to step; cell(direction, x W^T, state) gives the next ones,
-  // the first of which is the output.
+  // Unrolls the layer. cell(step, state) returns the next `states` state tensors, of which the first is the output.
   template <class Cell>
   Values run(size_t states, Cell cell) {
     std::vector<Tensors> outputs(static_cast<size_t>(steps_)), last(states);
@@ -78,7 +77,7 @@ class Recurrent {
     return out;
   }
 
-  // The inputs of one step of one direction, block by block of the weights.
+  // One step of one direction: its input, and the weights by gate.
   struct Step {
     Recurrent& net;
     Tensor x, w, r, b;
@@ -88,7 +87,7 @@ class Recurrent {
     }
     Tensor both(const Tensor& h, int64_t gate) const { return input(gate) + recurrent(h, gate); }
     Tensor f(size_t which, const Tensor& v) const { return net.activation(which, v); }
-    // Of a vector of blocks per direction (peepholes), one block.
+    // Returns the block of one gate of an input that has one vector per direction (peepholes).
     Tensor block(size_t input, int64_t which) const { return rows(net.part(input), which); }
 
    private:
@@ -101,7 +100,7 @@ class Recurrent {
  private:
   friend struct Step;
 
-  // The part of an input that belongs to the direction.
+  // Returns the slice of an input for the current direction.
   Tensor part(size_t input) const {
     Tensor t = c_.tensor(input);
     if (t.size(0) != directions_)
@@ -121,7 +120,7 @@ class Recurrent {
     return out;
   }
 
-  // A sequence that is over keeps its state, and its outputs are 0.
+  // Sequences that have ended before step t keep their state, and their output is 0.
   void hold_finished(int64_t t, const Tensors& before, Tensors& after, Tensor& output) const {
     Ints running;
     for (int64_t n : lengths_) running.push_back(t < n);
@@ -151,7 +150,7 @@ class Recurrent {
   int64_t directions_ = 1, direction_ = 0, steps_ = 0, batch_ = 0, hidden_ = 0;
   bool reverse_first_ = false, batch_first_ = false;
   Tensor x_;
-  Ints lengths_;  // empty: all of the whole length
+  Ints lengths_;  // sequence lengths; empty if all have the full length
 };
 
 using Step = Recurrent::Step;

@@ -1,4 +1,4 @@
-// Reductions, softmax and its relatives, scans, sorting, and what counts and selects.
+// Reductions, softmax and related ops, scans, sorting, and ops that count and select elements.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -8,8 +8,8 @@
 namespace tgc {
 namespace {
 
-// How a node reduces: its axes, an attribute in old opsets and an input in new ones; none means all,
-// or nothing at all where it says so.
+// The axes of a reduction: an attribute in old opsets, an input in new ones. No axes means all axes, or with
+// noop_with_empty_axes none.
 struct Reduction {
   Axes axes;
   bool keepdims, nothing;
@@ -53,7 +53,7 @@ Values arg_max(OpCall& c, Tensor x) {
   return {x.argmax(axis, keep).cast(dtypes::int64)};
 }
 
-// Before opset 13 softmax worked on a matrix: the axes before `axis` were its rows.
+// Softmax before opset 13: the tensor is flattened to a matrix whose rows are the axes before `axis`.
 template <Tensor (Tensor::*F)(int64_t) const>
 Values over_matrix(OpCall& c) {
   Tensor x = c.tensor(0);
@@ -103,7 +103,7 @@ Values one_hot(OpCall& c) {
   return {indices.unsqueeze(axis).one_hot_along_dim(depth, axis).where(values.select(1), values.select(0))};
 }
 
-// The places of what is not zero; how many depends on the values, which are computed now.
+// Returns the indices of the nonzero elements. Their number depends on the values, which are computed during the build.
 Values non_zero(OpCall& c) {
   Array x = c.array(0);
   auto rank = int64_t(x.shape().size());
@@ -133,7 +133,7 @@ Values compress(OpCall& c) {
   return {x.getitem(indices)};
 }
 
-// The different rows along an axis: how many there are depends on the values, which are computed now.
+// Returns the distinct slices along an axis. Their number depends on the values, which are computed during the build.
 Values unique(OpCall& c) {
   Tensor x = c.attr("axis") ? c.tensor(0) : c.tensor(0).flatten();
   int64_t axis = c.attr("axis") ? x.resolve_dim(c.attr_int("axis")) : 0, n = x.size(axis);
@@ -149,7 +149,7 @@ Values unique(OpCall& c) {
     }
     return false;
   };
-  std::set<int64_t, decltype(less)> first(less);  // of each row the first place
+  std::set<int64_t, decltype(less)> first(less);  // the first index of each distinct row
   for (int64_t i = 0; i < n; i++) first.insert(i);
   Ints picked(first.begin(), first.end());
   if (!c.attr_int("sorted", 1)) std::sort(picked.begin(), picked.end());

@@ -1,5 +1,4 @@
-// Values between the elements of a tensor: resizing, sampling by grids, regions of images;
-// and which of many boxes to keep.
+// Interpolating ops: Resize, GridSample, AffineGrid, RoiAlign; and NonMaxSuppression.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,7 +14,7 @@ namespace {
 struct ResizeAxis {
   int64_t axis, from, to;
   double scale, roi_start = 0, roi_end = 1;
-  double length = double(to);  // of the result before it was rounded down
+  double length = double(to);  // the result's size before it was rounded down
 };
 
 struct ResizeStyle {
@@ -24,7 +23,7 @@ struct ResizeStyle {
   bool exclude_outside = false;
 };
 
-// Where in the source the elements of the result lie, along one axis.
+// Returns the source coordinates of the result's elements along one axis.
 Tensor source_index(OpCall& c, const ResizeAxis& a, const std::string& coordinates) {
   Tensor i = Tensor::arange(c.graph(), a.to);
   if (coordinates == "half_pixel") return (i + 0.5) / a.scale - 0.5;
@@ -52,7 +51,7 @@ Tensor nearest_index(const Tensor& at, const std::string& how) {
   throw Failure("its nearest_mode is '" + how + "'");
 }
 
-// A vector along one axis, spread over a shape.
+// Broadcasts a vector along one axis to a shape.
 Tensor along(const Tensor& v, int64_t axis, const Ints& shape) {
   Ints column(shape.size(), 1);
   column[size_t(axis)] = v.numel();
@@ -67,7 +66,7 @@ Tensor linear_along(Tensor x, const ResizeAxis& a, const Tensor& at) {
   return x.gather(a.axis, low).lerp(x.gather(a.axis, high), along(at - at.floor(), a.axis, shape));
 }
 
-// The weights of the four neighbours at distances 1 + t, t, 1 - t and 2 - t (Keys' cubic convolution).
+// Returns the weights of the four neighbours at distances 1 + t, t, 1 - t and 2 - t (Keys' cubic convolution).
 std::array<Tensor, 4> cubic_weights(const Tensor& t, double a) {
   auto near = [&](const Tensor& x) { return poly_n(x, {a + 2, -(a + 3), 0, 1}); };
   auto far = [&](const Tensor& x) { return poly_n(x, {a, -5 * a, 8 * a, -4 * a}); };
@@ -122,7 +121,7 @@ Tensor resized(OpCall& c, Tensor x, const std::vector<ResizeAxis>& axes, const R
   return x;
 }
 
-// The sizes that a node asks for, and the scales they mean; for all axes in the order of `order`.
+// The requested sizes and scales of the resized axes.
 struct Target {
   Ints sizes;
   std::vector<double> scales;
@@ -154,7 +153,7 @@ Target target_of(OpCall& c, const Ints& from, const std::vector<double>& scales,
 
 Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const Ints& sizes,
                  const std::vector<double>& roi, const ResizeStyle& style) {
-  Ints order;  // the axes that are not named first
+  Ints order;  // axis order: axes that are not resized first
   Ints named = c.attr_ints("axes");
   for (auto& a : named) a = x.resolve_dim(a);
   if (named.empty()) {
@@ -179,7 +178,7 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
     if (a.to <= 0) throw Failure("its result has no elements");
     if (roi.size() == 2 * from.size()) a.roi_start = roi[i], a.roi_end = roi[from.size() + i];
     bool changes = a.from != a.to || (crops && (a.roi_start != 0 || a.roi_end != 1));
-    // batch and channel axes stay out where they can
+    // skip the leading batch and channel axes if they do not change
     if (changes || !axes.empty() || first + int64_t(i) >= 2) axes.push_back(a);
   }
   if (!crops && std::ranges::all_of(axes, [](auto& a) { return a.from == a.to; })) return x.permute(back);
@@ -196,7 +195,7 @@ Values resize(OpCall& c) {
   return {resize_to(c, c.tensor(0), scales, c.has(3) ? c.ints(3) : Ints(), roi, style)};
 }
 
-// Opset 10, and Upsample before it: elements begin where those of the source do.
+// Resize of opset 10 and Upsample use the asymmetric coordinate transformation.
 Values resize_old(OpCall& c) {
   std::vector<double> scales = c.has(1)           ? c.numbers(1)
                                : c.attr("scales") ? c.attr("scales")->floats
@@ -214,7 +213,7 @@ Tensor reflect(const Tensor& x, double low, double high) {
   return (turns - (turns / 2).floor() * 2).eq(Const(0)).where(rest + low, high - rest);
 }
 
-// An image of several, read at fractional places.
+// Samples images (n, channels, height, width) at fractional coordinates.
 class Sampler {
  public:
   Sampler(OpCall& c, Tensor x) : x_(x), n_(x.size(0)), channels_(x.size(1)), height_(x.size(2)), width_(x.size(3)) {
@@ -224,7 +223,7 @@ class Sampler {
     align_ = c.attr_int("align_corners", 0) != 0;
   }
 
-  // From the place in -1 .. 1 to that among the elements of an axis, brought inside as the padding says.
+  // Converts coordinates in [-1, 1] to element coordinates of an axis, moved inside according to the padding mode.
   Tensor place(const Tensor& at, int64_t size) const {
     Tensor i = align_ ? (at + 1) / 2 * double(size - 1) : ((at + 1) * double(size) - 1) / 2;
     return inside(i, size);
@@ -234,7 +233,7 @@ class Sampler {
     if (padding_ == "reflection") return reflect(i, align_ ? 0 : -0.5, double(size) - (align_ ? 1 : 0.5));
     return i;
   }
-  // The elements at whole places (n, h, w), outside of the image 0: (n, channels, h, w).
+  // Returns the elements at integer coordinates (n, h, w), 0 outside of the image, as (n, channels, h, w).
   Tensor pixel(const Tensor& y, const Tensor& x) const {
     Tensor row = inside(y, height_), column = inside(x, width_);
     Tensor exists = row.ge(Const(0)) & row.le(Const(height_ - 1)) & column.ge(Const(0)) & column.le(Const(width_ - 1));
@@ -309,13 +308,13 @@ Values affine_grid(OpCall& c) {
 // ---- RoiAlign
 
 
-// Where samples lie along one axis, `count` in each of `bins`: (regions, bins * count).
+// Returns the sample coordinates along one axis, `count` in each of `bins`, as (regions, bins * count).
 Tensor samples(OpCall& c, const Tensor& start, const Tensor& size, int64_t bins, int64_t count) {
   Tensor i = Tensor::arange(c.graph(), bins * count).reshape({1, -1});
   return start + (i + 0.5) / double(count) * (size / double(bins));
 }
 
-// The two neighbours of each sample with their weights; of a sample outside, weights of 0.
+// The two neighbours of each sample with their weights, which are 0 for a sample outside of the image.
 struct Neighbours {
   Tensor low, high, low_weight, high_weight;
   Neighbours(const Tensor& at, int64_t size) {
@@ -361,7 +360,7 @@ Values roi_align(OpCall& c) {
     throw Failure("its inputs must be images (4 axes) and boxes of four numbers");
   int64_t ratio = c.attr_int("sampling_ratio", 0);
   if (ratio > 0) return {align_regions(c, images, rois, ratio, ratio)};
-  // as many samples as elements of the image fall into a bin: the boxes are looked at now
+  // the number of samples is the number of image elements per bin, so the boxes must be known during the build
   auto boxes = c.numbers(1);
   double scale = c.attr_float("spatial_scale", 1.0), height = double(c.attr_int("output_height", 1)),
          width = double(c.attr_int("output_width", 1));
@@ -377,7 +376,7 @@ Values roi_align(OpCall& c) {
   return {Tensor::cat_all(out, 0)};
 }
 
-// ---- NonMaxSuppression: how many boxes stay depends on the values, which are computed now
+// ---- NonMaxSuppression: the number of boxes kept depends on the values, which are computed during the build
 
 struct Box {
   double y0, x0, y1, x1;

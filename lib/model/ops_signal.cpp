@@ -1,4 +1,4 @@
-// Signals: windows, Fourier transforms (as products with matrices of cosines and sines), mel filters.
+// Signal processing: windows, Fourier transforms (as products with cosine and sine matrices), mel filters.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// a - b cos(2 pi n / N) + c cos(4 pi n / N)
+// Returns the window a - b cos(2 pi n / N) + second cos(4 pi n / N).
 Values window(OpCall& c, double a, double b, double second) {
   int64_t size = c.integer(0);
   if (size < 1) throw Failure("a window of size " + std::to_string(size));
@@ -19,7 +19,7 @@ Values window(OpCall& c, double a, double b, double second) {
   return {w.cast(c.dtype_of(c.attr_int("output_datatype", 1)))};
 }
 
-// The matrix of cosines (or sines) of 2 pi n k / length, n < rows, k < columns.
+// Returns the matrix of F(2 pi n k / length), n < rows, k < columns. F is cosine or sine.
 template <double (*F)(double)>
 Tensor waves(OpCall& c, int64_t rows, int64_t columns, int64_t length, DType dtype) {
   std::vector<double> values;
@@ -31,13 +31,13 @@ Tensor waves(OpCall& c, int64_t rows, int64_t columns, int64_t length, DType dty
 double cosine(double x) { return std::cos(x); }
 double sine(double x) { return std::sin(x); }
 
-// The transform along the last axis but one of (..., n, 1 or 2), real and imaginary parts last.
+// Fourier transform along the second to last axis of x, shaped (..., n, 1 or 2) with real and imaginary parts last.
 Tensor transform(OpCall& c, const Tensor& x, int64_t length, int64_t bins, bool inverse) {
   int64_t n = x.size(-2);
   Tensor re = x.slice_axis(-1, {0, 1}).squeeze(-1),
          im = x.size(-1) == 2 ? x.slice_axis(-1, {1, 2}).squeeze(-1) : Tensor();
   Tensor cos = waves<cosine>(c, n, bins, length, x.dtype()), sin = waves<sine>(c, n, bins, length, x.dtype());
-  if (inverse) sin = -sin;  // exp(-i t) = cos t - i sin t, and the other way round for the inverse
+  if (inverse) sin = -sin;  // forward: exp(-i t) = cos t - i sin t; inverse: exp(i t)
   Tensor real = re.matmul(cos), imaginary = -re.matmul(sin);
   if (im) real = real + im.matmul(sin), imaginary = imaginary + im.matmul(cos);
   Tensor out = Tensor::stack({real, imaginary}, -1);
@@ -67,7 +67,7 @@ Values stft(OpCall& c) {
     throw Failure("its frames do not fit the signal");
   if (weights && weights.size(0) != length)
     throw Failure("its window has " + std::to_string(weights.size(0)) + " elements, a frame " + std::to_string(length));
-  // batch, frames, length, parts
+  // shape: batch, frames, length, 1 or 2 (real and imaginary part)
   Tensor frames = signal.transpose(1, 2).pool({length}, {step}, {1}).permute({0, 2, 3, 1});
   if (weights) frames = frames * weights.reshape({1, 1, -1, 1});
   bool onesided = c.attr_int("onesided", 1) != 0 && signal.size(2) == 1;
@@ -77,7 +77,7 @@ Values stft(OpCall& c) {
 double mel_of(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
 double hertz_of(double mel) { return 700 * (std::pow(10, mel / 2595) - 1); }
 
-// Triangular filters, evenly spaced on the mel scale: (spectrogram bins, mel bins).
+// Returns triangular filters, evenly spaced on the mel scale, as (spectrogram bins, mel bins).
 Values mel_weight_matrix(OpCall& c) {
   int64_t bins = c.integer(0), length = c.integer(1);
   auto rate = double(c.integer(2));

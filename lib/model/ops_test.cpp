@@ -1,4 +1,4 @@
-// Ops that the conformance cases say little of, one by one.
+// Tests of single ops that the ONNX conformance cases hardly cover.
 #include <doctest/doctest.h>
 
 #include "lib/model/model.h"
@@ -17,7 +17,7 @@ onnx::Attribute attribute(std::string name, std::vector<std::string> strings) {
   return {.name = std::move(name), .kind = onnx::Attribute::Kind::Strings, .strings = std::move(strings)};
 }
 
-// One node of that op, newest version.
+// Runs one node of an op, in its newest version.
 Values run(Graph& g, std::string op, Values inputs, std::vector<onnx::Attribute> attributes = {},
            std::string domain = "") {
   onnx::ModelProto model;
@@ -45,7 +45,7 @@ Tensor row(Graph& g, std::vector<double> values, Ints shape = {-1}) { return Ten
 
 }  // namespace
 
-TEST_CASE("com.microsoft: skip layer normalization gives the normalized sum and the sum") {
+TEST_CASE("com.microsoft: SkipLayerNormalization gives the normalized sum and the sum") {
   Graph g;
   Values out =
       run(g, "SkipLayerNormalization",
@@ -55,7 +55,7 @@ TEST_CASE("com.microsoft: skip layer normalization gives the normalized sum and 
   check_near(out[3], {4, 8});
 }
 
-TEST_CASE("com.microsoft: attention without queries averages the values, those before alone when it looks one way") {
+TEST_CASE("com.microsoft: Attention with zero queries averages the values; unidirectional, only the preceding ones") {
   Graph g;
   // queries and keys are 0, values are the inputs
   Tensor x = row(g, {1, 3}, {1, 2, 1}), weights = row(g, {0, 0, 1}, {1, 3}),
@@ -68,7 +68,7 @@ TEST_CASE("com.microsoft: attention without queries averages the values, those b
              {1, 1});
 }
 
-TEST_CASE("com.microsoft: embeddings are rows of the tables") {
+TEST_CASE("com.microsoft: EmbedLayerNormalization reads rows of its tables") {
   Graph g;
   Values out = run(g, "EmbedLayerNormalization",
                    {Tensor::of(g, Ints{1, 0}, dtypes::int32).reshape({1, 2}), Value(), row(g, {0, 2, 4, 10}, {2, 2}),
@@ -78,7 +78,7 @@ TEST_CASE("com.microsoft: embeddings are rows of the tables") {
   check_near(out[0], {-1, 1, -1, 1});
 }
 
-TEST_CASE("RNN: a sequence that is over keeps its state and gives 0; in reverse it begins at its end") {
+TEST_CASE("RNN: a sequence that has ended keeps its state and outputs 0; reverse starts at the sequence's end") {
   Graph g;
   Tensor x = row(g, {1, 2, 3}, {3, 1, 1}), w = row(g, {1}, {1, 1, 1}), r = row(g, {0.5}, {1, 1, 1}),
          lengths = Tensor::of(g, Ints{2}, dtypes::int32);
@@ -95,7 +95,7 @@ TEST_CASE("RNN: a sequence that is over keeps its state and gives 0; in reverse 
   CHECK_THROWS_AS(run(g, "RNN", {x, w, r}, {attribute("direction", "bidirectional")}), Failure);
 }
 
-TEST_CASE("Resize: linear between the middles of elements; unknown modes are refused") {
+TEST_CASE("Resize: linear mode interpolates between element centers; unknown modes are refused") {
   Graph g;
   Values in{row(g, {1, 2}, {1, 1, 2}), Value(), row(g, {1, 1, 2})};
   check_near(run(g, "Resize", in, {attribute("mode", "linear")})[0], {1, 1.25, 1.75, 2});
@@ -108,7 +108,7 @@ TEST_CASE("Resize: linear between the middles of elements; unknown modes are ref
   CHECK_THROWS_AS(run(g, "Resize", {in[0], Value(), row(g, {2})}), Failure);
 }
 
-TEST_CASE("quantization: per axis, clamped, and back") {
+TEST_CASE("quantization: values are quantized per axis, clamped, and dequantized") {
   Graph g;
   Tensor x = row(g, {1, 2, 300, -8}, {2, 2}), scale = row(g, {0.5, 4}), zero = Tensor::of(g, Ints{0, 1}, dtypes::int8);
   Values q = run(g, "QuantizeLinear", {x, scale, zero}, {attribute("axis", 0)});
@@ -118,7 +118,7 @@ TEST_CASE("quantization: per axis, clamped, and back") {
   check_near(run(g, "DequantizeLinear", {q[0], scale, zero}, {attribute("axis", 0)})[0], {1, 2, 300, -8});
 }
 
-TEST_CASE("NonMaxSuppression keeps the best of boxes that overlap") {
+TEST_CASE("NonMaxSuppression keeps the best of overlapping boxes") {
   Graph g;
   Tensor boxes = row(g, {0, 0, 1, 1, 0, 0.1, 1, 1.1, 0, 5, 1, 6}, {1, 3, 4}),
          scores = row(g, {0.5, 0.9, 0.4}, {1, 1, 3});
@@ -127,7 +127,7 @@ TEST_CASE("NonMaxSuppression keeps the best of boxes that overlap") {
   check_near(run(g, "NonMaxSuppression", {boxes, scores, most, iou, least})[0], {0, 0, 1});
 }
 
-TEST_CASE("DFT: a constant has one frequency; the inverse gives it back") {
+TEST_CASE("DFT: a constant signal has only frequency 0, and the inverse restores it") {
   Graph g;
   Tensor x = row(g, {1, 1, 1, 1}, {1, 4, 1});
   Tensor f = run(g, "DFT", {x})[0].tensor();
@@ -138,7 +138,7 @@ TEST_CASE("DFT: a constant has one frequency; the inverse gives it back") {
   for (size_t i = 0; i < 4; i++) CHECK(back[2 * i] == doctest::Approx(1));
 }
 
-TEST_CASE("StringNormalizer drops stopwords and changes case; nothing left is one empty string") {
+TEST_CASE("StringNormalizer drops stopwords and changes case; an empty result is one empty string") {
   Graph g;
   Strings days{{3}, {"Monday", "tuesday", "Friday"}};
   auto lower =

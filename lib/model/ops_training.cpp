@@ -1,6 +1,6 @@
-// Training steps of ai.onnx.preview.training. A node updates several tensors at once: its inputs after the rate R and
-// the step T are all tensors, then all gradients, then each kind of state;
-// its outputs are the new tensors and the new states in the same order.
+// Optimizer steps of ai.onnx.preview.training. A node updates several tensors: its inputs are the rate R, the step T,
+// all tensors, all gradients, and all tensors of each kind of state. Its outputs are the new tensors and states in that
+// order.
 #include <cmath>
 
 #include "lib/model/op.h"
@@ -8,13 +8,14 @@
 namespace tgc {
 namespace {
 
-// Runs `update` on each group of `kinds` inputs; it gives the new tensor and the new states.
+// Calls `update` for each tensor with its group of `kinds` inputs (tensor, gradient, states). It returns the new tensor
+// and states.
 template <class Update>
 Values each_group(OpCall& c, size_t kinds, Update update) {
   if (c.num_inputs() < 2 + kinds || (c.num_inputs() - 2) % kinds)
-    throw Failure("its inputs are no groups of " + std::to_string(kinds));
+    throw Failure("its inputs do not form groups of " + std::to_string(kinds));
   size_t groups = (c.num_inputs() - 2) / kinds;
-  std::vector<Tensors> made(kinds - 1);  // of each kind, the gradients apart
+  std::vector<Tensors> made(kinds - 1);  // outputs by kind; gradients have none
   for (size_t g = 0; g < groups; g++) {
     Tensors group;
     for (size_t k = 0; k < kinds; k++) group.push_back(c.tensor(2 + k * groups + g));
@@ -35,12 +36,12 @@ Values adagrad(OpCall& c) {
   });
 }
 
-// Its default of epsilon is not one number: the operator's schema says 1e-6, tinygrad 0, and the conformance suite
-// expects 0.01. Who leaves it out is told so, and not given one of three results.
+// A missing epsilon is an error, because the defaults disagree: the operator's schema says 1e-6, tinygrad 0, and the
+// conformance suite expects 0.01.
 Values adam(OpCall& c) {
   if (!c.attr("epsilon"))
     throw Failure(
-        "it has no epsilon, and nobody agrees on a default: its schema says 1e-6, tinygrad 0, the "
+        "the attribute epsilon is missing, and its default is ambiguous: the schema says 1e-6, tinygrad 0, the "
         "conformance suite 0.01");
   auto step = double(c.integer(1));
   double alpha = c.attr_float("alpha", 0.9), beta = c.attr_float("beta", 0.999), epsilon = c.attr_float("epsilon", 0);

@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-// An array of one value all over.
+// Returns an array whose elements all have the same value.
 Array filled(DType dtype, const Ints& shape, Const value) {
   Array out(dtype, shape);
   Const v = truncate(value, dtype);
@@ -29,11 +29,11 @@ Array filled(DType dtype, const Ints& shape, Const value) {
   return out;
 }
 
-// Tensors, apart: those whose values are known without a kernel, and those that kernels have to make.
+// Tensors, split into those with known values and those that need kernels.
 struct Unrealized {
-  std::vector<Array> values;  // one a tensor; empty where a kernel has to make it
-  std::vector<UOp> graphs;    // of those, contiguous
-  std::vector<size_t> which;  // the tensor of each graph
+  std::vector<Array> values;  // by tensor; empty if the tensor needs a kernel
+  std::vector<UOp> graphs;    // CONTIGUOUS nodes of the tensors that need kernels
+  std::vector<size_t> which;  // by graph: index of its tensor
 };
 
 Unrealized split_plain_values(std::span<const Tensor> tensors) {
@@ -94,7 +94,7 @@ ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, 
     std::vector<WantedArray> wanted;
     for (size_t i = 0; i < parts.graphs.size(); i++) {
       const Tensor& t = tensors[parts.which[i]];
-      if (schedule.outputs[i].empty()) throw Failure("a tensor that no kernel makes");
+      if (schedule.outputs[i].empty()) throw Failure("no kernel computes a requested tensor");
       wanted.push_back({schedule.outputs[i][0], t.dtype(), t.shape()});
     }
     out = std::move(runner.run(schedule, tensor_state(graph).data, wanted, options).value_or_throw());

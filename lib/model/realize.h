@@ -1,5 +1,5 @@
-// Values of tensors: what no kernel has to make is known at once, the rest is scheduled and run
-// (lib/execute/schedule_run.h).
+// Computes the values of tensors. Constants and buffers with known values are read directly; all other tensors are
+// scheduled and run (lib/execute/schedule_run.h).
 #pragma once
 #include <optional>
 #include <span>
@@ -10,17 +10,18 @@
 
 namespace tgc {
 
-// The values of the tensors, which are of one graph, and how the run went. Throws Failure when a buffer below has no
-// known values, or a kernel cannot be run.
+// Runs the tensors, which must be of one graph, and returns their values with the statistics of the run. Throws Failure
+// if a tensor depends on a buffer without known values, or a kernel fails.
 ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, const ScheduleOptions& options = {});
 
-// The same on REF, for what graph building needs to know: that is small.
+// Computes the tensors on REF. Used during graph building, where the tensors are small.
 std::vector<Array> realize(std::span<const Tensor> tensors);
 
-// The values of a tensor when no kernel has to run for them: known bytes, or one constant all over.
+// Returns the values of a tensor that needs no kernel: an empty tensor, a constant, or a buffer with known values, seen
+// through reshapes.
 std::optional<Array> plain_value(const Tensor& tensor);
 
-// The buffers below the tensors whose values are not known.
+// Returns the non-empty buffers with unknown values that the tensors depend on.
 std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors);
 
 }  // namespace tgc

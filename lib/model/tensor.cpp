@@ -1,4 +1,4 @@
-// Tensors: facts, creation, dtype, and movement (tensor.py, mixin/movement.py).
+// Tensor methods: properties, creation, dtype, and movement (tensor.py, mixin/movement.py).
 #include "lib/model/tensor.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::string text_of(std::span<const int64_t> shape) {
   return out + (shape.size() == 1 ? ",)" : ")");
 }
 
-// A new buffer whose values are known.
+// Makes a buffer with known values.
 Tensor buffer_of(Graph& graph, const Ints& shape, DType dtype, std::shared_ptr<std::vector<uint8_t>> bytes) {
   Tensor out = Tensor::buffer(graph, shape, dtype);
   tensor_state(graph).data[base_of(out.uop())] = {bytes->data(), bytes->size(), bytes};
@@ -59,7 +59,7 @@ Ints broadcast_shape(const std::vector<Ints>& shapes) {
   return out;
 }
 
-// ---- facts ----------------------------------------------------------------------------------------------------------
+// ---- properties -----------------------------------------------------------------------------------------------------
 
 Ints Tensor::shape() const {
   Ints out;
@@ -107,7 +107,8 @@ Tensor Tensor::of(Graph& graph, const Ints& values, DType dtype) {
 }
 
 Tensor Tensor::of(Graph& graph, const std::vector<double>& values, DType dtype) {
-  if (dtype != dtypes::float32 && dtype != dtypes::float64) throw Failure("a list of numbers becomes float or double");
+  if (dtype != dtypes::float32 && dtype != dtypes::float64)
+    throw Failure("a tensor of doubles must be float32 or float64");
   auto bytes = std::make_shared<std::vector<uint8_t>>(values.size() * size_t(dtype.itemsize()));
   for (size_t i = 0; i < values.size(); i++) {
     auto f = float(values[i]);
@@ -154,7 +155,7 @@ Tensor Tensor::number(Const value) const {
 // ---- dtype ----------------------------------------------------------------------------------------------------------
 
 Tensor Tensor::cast(DType to) const {
-  // by int32, so that negative values wrap
+  // through int32, so that negative values wrap around
   if ((to == dtypes::uint8 || to == dtypes::uint16) && dtypes::is_float(dtype()))
     return Tensor(uop_.cast(dtypes::int32).cast(to));
   return Tensor(uop_.cast(to));
@@ -203,7 +204,7 @@ Tensor Tensor::permute(const Ints& order) const {
   std::sort(sorted.begin(), sorted.end());
   std::iota(all.begin(), all.end(), 0);
   if (sorted != all || int64_t(all.size()) != ndim())
-    throw Failure(text_of(order) + " is no permutation of " + std::to_string(ndim()) + " axes");
+    throw Failure(text_of(order) + " is not a permutation of " + std::to_string(ndim()) + " axes");
   return Tensor(tgc::permute(uop_, axes));
 }
 
@@ -312,7 +313,7 @@ Tensor Tensor::cat(const Tensors& rest, int64_t dim) const {
 }
 
 Tensor Tensor::cat_all(const Tensors& tensors, int64_t dim) {
-  if (tensors.empty()) throw Failure("a concatenation of nothing");
+  if (tensors.empty()) throw Failure("a concatenation of no tensors");
   dim = tensors[0].resolve_dim(dim);
   int64_t total = 0;
   for (auto& t : tensors) {

@@ -1,11 +1,10 @@
-// Tensor: builds tensor-level UOps as tinygrad's Tensor does (tensor.py, mixin/math.py, mixin/movement.py): the same
-// broadcasting, dtype promotion and composition of every method, so that a model becomes the graph tinygrad makes of
-// it. Sizes are integers here: symbolic sizes of a model are bound before its graph is built. A Tensor is a handle,
-// immutable, cheap to copy; the default one stands for None.
+// Tensor builds tensor-level UOps like tinygrad's Tensor (tensor.py, mixin/math.py, mixin/movement.py). Each method has
+// tinygrad's broadcasting, dtype promotion and composition of UOps, so that a model gives the graph that tinygrad
+// builds. All sizes are integers: a model's symbolic sizes are bound before its graph is built. A Tensor is an
+// immutable handle, cheap to copy. The default-constructed Tensor means None.
 //
-// Where C++ differs from Python: shapes and axes are Ints, a missing axis argument is kAll, `x[...]` is getitem, x == y
-// and so on are eq, ne, lt, ...; a / b is true division and a % b the floored remainder,
-// as on tensors in Python. Misuse throws Failure.
+// Differences from Python: shapes and axes are Ints; a missing axis argument is kAll; `x[...]` is getitem; comparisons
+// are the methods eq, ne, lt, ... Misuse throws Failure.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -19,14 +18,14 @@ namespace tgc {
 
 using Ints = std::vector<int64_t>;
 using Padding = std::vector<std::pair<int64_t, int64_t>>;  // (before, after) per axis
-using Bounds2 = std::vector<std::optional<std::pair<int64_t, int64_t>>>;  // per axis (begin, end), or all of it
+using Bounds2 = std::vector<std::optional<std::pair<int64_t, int64_t>>>;  // (begin, end) per axis; nullopt: whole axis
 using Axes = std::optional<Ints>;
 inline constexpr std::nullopt_t kAll = std::nullopt;
 
 class Tensor;
 using Tensors = std::vector<Tensor>;
 
-// One index of getitem: an integer, a slice, a new axis, all axes not named, or a tensor of integers.
+// The index kinds of getitem, besides integers and integer tensors. Ellipsis stands for all axes not indexed.
 struct Slice {
   std::optional<int64_t> start = {}, stop = {};
   int64_t step = 1;
@@ -52,11 +51,11 @@ class Tensor {
   bool is_floating_point() const { return dtypes::is_float(dtype()); }
   int64_t resolve_dim(int64_t dim, bool extra = false) const;
 
-  // ---- creation. The device is that of the graph (see TensorState).
-  static Tensor constant(Graph& graph, Const value, DType dtype);       // Tensor(value, dtype=...): of no dimensions
+  // ---- creation, on the graph's device (see TensorState)
+  static Tensor constant(Graph& graph, Const value, DType dtype);       // Tensor(value, dtype=...), with shape ()
   static Tensor full(Graph& graph, const Ints& shape, Const value, DType dtype);
   static Tensor buffer(Graph& graph, const Ints& shape, DType dtype);   // Tensor.empty: a new buffer
-  // one axis, its values known
+  // a one-dimensional buffer with these values
   static Tensor of(Graph& graph, const Ints& values, DType dtype = dtypes::int64);
   static Tensor of(Graph& graph, const std::vector<double>& values, DType dtype = dtypes::float32);
   static Tensor arange(Graph& graph, Const start, Const stop, Const step, DType dtype);
@@ -71,12 +70,12 @@ class Tensor {
 
   // ---- dtype
   Tensor cast(DType dtype) const;
-  Tensor bitcast(DType dtype) const;  // of equal size
+  Tensor bitcast(DType dtype) const;  // to a dtype of equal size
   Tensor contiguous() const;
 
   // ---- movement
   Tensor reshape(Ints shape) const;  // one size may be -1
-  Tensor expand(Ints shape) const;   // -1: as it is
+  Tensor expand(Ints shape) const;   // -1 keeps the size
   Tensor broadcast_to(const Ints& shape) const;
   Tensor permute(const Ints& order) const;
   Tensor transpose(int64_t dim0 = 1, int64_t dim1 = 0) const;
@@ -85,7 +84,7 @@ class Tensor {
   Tensor shrink_to(const std::vector<std::optional<int64_t>>& shape) const;
   // modes: reflect, replicate, circular
   Tensor pad(const Padding& padding, Const value = 0.0, std::string_view mode = "constant") const;
-  // the last axis first
+  // `padding` is (before, after) per axis, starting with the last axis
   Tensor pad_flat(const Ints& padding, Const value = 0.0, std::string_view mode = "constant") const;
   Tensor pad_axis(int64_t dim, int64_t before, int64_t after, Const value = 0.0) const;
   Tensor flatten(int64_t start_dim = 0, int64_t end_dim = -1) const;
@@ -107,7 +106,7 @@ class Tensor {
 
   // ---- indexing
   Tensor getitem(const std::vector<Index>& indices) const;
-  // a copy with the part replaced; needs a tensor among the indices
+  // a copy with the indexed elements replaced by `value`; one index must be a tensor
   Tensor setitem(const std::vector<Index>& indices, Tensor value) const;
   Tensor select(int64_t i) const { return getitem({i}); }
   Tensor slice_axis(int64_t dim, Slice slice) const;
@@ -119,7 +118,7 @@ class Tensor {
   std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // values, indices
   std::pair<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true) const;
 
-  // ---- reduction; `axes` kAll: all of them
+  // ---- reduction
   Tensor sum(Axes axes = kAll, bool keepdim = false, std::optional<DType> dtype = {}) const;
   Tensor prod(Axes axes = kAll, bool keepdim = false) const;
   Tensor max(Axes axes = kAll, bool keepdim = false) const;
@@ -173,7 +172,7 @@ class Tensor {
   Tensor isnan() const;
   Tensor isinf(bool detect_positive = true, bool detect_negative = true) const;
   Tensor clamp(std::optional<Const> min, std::optional<Const> max) const;
-  Tensor clamp(Tensor min, Tensor max) const;  // either may be none
+  Tensor clamp(Tensor min, Tensor max) const;  // either may be None
   Tensor relu() const;
   Tensor relu6() const;
   Tensor sigmoid() const;
@@ -187,7 +186,7 @@ class Tensor {
   Tensor softsign() const;
   Tensor mish() const;
 
-  // ---- binary, broadcast and promoted
+  // ---- binary, with broadcasting and dtype promotion
   Tensor add(Tensor b) const;
   Tensor sub(Tensor b) const;
   Tensor mul(Tensor b) const;
@@ -217,7 +216,7 @@ class Tensor {
   Tensor ge(Const b) const { return lt(b).logical_not(); }
   Tensor ne(Const b) const;
   Tensor eq(Const b) const { return ne(b).logical_not(); }
-  Tensor where(Tensor yes, Tensor no) const;  // this is the condition
+  Tensor where(Tensor yes, Tensor no) const;  // *this is the condition
   Tensor where(Tensor yes, Const no) const;
   Tensor where(Const yes, Tensor no) const;
   Tensor where(Const yes, Const no) const;
@@ -241,7 +240,7 @@ class Tensor {
   Tensor batchnorm(Tensor weight, Tensor bias, Tensor mean, Tensor invstd) const;
   static Tensor einsum(std::string_view formula, Tensors operands);
 
-  // A constant on the same device, of the dtype that _broadcasted gives a Python number beside this tensor.
+  // A constant with the dtype that a Python number gets as the other operand of this tensor (tensor.py:_broadcasted).
   Tensor number(Const value) const;
 
  private:
@@ -255,7 +254,7 @@ class Tensor {
   UOp uop_;
 };
 
-// ---- operators: a Const on either side is made a tensor as Python's operators make one
+// ---- operators, as in Python: / is true division, % the floored remainder. A Const operand becomes number(Const).
 Tensor operator+(const Tensor& a, const Tensor& b);
 Tensor operator-(const Tensor& a, const Tensor& b);
 Tensor operator*(const Tensor& a, const Tensor& b);
@@ -272,11 +271,10 @@ inline Tensor operator-(const Tensor& a) { return a.neg(); }
 TGC_MIXED(+) TGC_MIXED(-) TGC_MIXED(*) TGC_MIXED(/) TGC_MIXED(%) TGC_MIXED(&) TGC_MIXED(|) TGC_MIXED(^)
 #undef TGC_MIXED
 
-// tinygrad's _broadcast_shape.
-Ints broadcast_shape(const std::vector<Ints>& shapes);
-// polyN: the polynomial with these coefficients, the highest power first.
+Ints broadcast_shape(const std::vector<Ints>& shapes);  // tensor.py:_broadcast_shape
+// Evaluates a polynomial; coefficients start with the highest power (helpers.py:polyN).
 Tensor poly_n(Tensor x, std::initializer_list<double> coefficients);
-int64_t product(std::span<const int64_t> sizes);
+int64_t product(std::span<const int64_t> sizes);  // throws Failure on overflow
 int64_t ceildiv(int64_t a, int64_t b);
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// Indexing of tensors: slices, gathers by one-hot masks, scatters, sorting (tensor.py).
+// Tensor indexing: slices, gathers through one-hot masks, scatters, sorting (tensor.py).
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -8,8 +8,8 @@
 namespace tgc {
 namespace {
 
-// A slice of an axis as Python's slice.indices resolves it: the elements from begin up to end, every step,
-// last to first if negative.
+// A resolved slice of an axis (Python's slice.indices): the elements in [begin, end) at distance |step|, in reverse
+// order if step is negative.
 struct Stride {
   int64_t begin, end, step, size;
 };
@@ -26,7 +26,7 @@ Stride resolve_slice(const Slice& slice, int64_t n) {
   return {start, stop, step, (stop - start + width - 1) / width};
 }
 
-// The elements of `x` at the strides, one per axis.
+// Returns the elements of `x` selected by one stride per axis.
 Tensor apply_strides(const Tensor& x, const std::vector<Stride>& strides) {
   Bounds2 bounds;
   Ints flips;
@@ -51,7 +51,7 @@ Tensor apply_strides(const Tensor& x, const std::vector<Stride>& strides) {
   return out.pad(padding).reshape(split).shrink(first).reshape(kept);
 }
 
-// `values` where the mask is set, the last one along the axes winning, else the target.
+// Returns `values` where the mask is set, else `target`. Along the axes, which are reduced, the last set element wins.
 Tensor masked_setitem(const Tensor& target, Tensor values, Tensor mask, const Ints& axes) {
   for (auto it = axes.rbegin(); it != axes.rend(); ++it) {
     Tensors masks = mask.split_by(1, *it), parts = values.split_by(1, *it);
@@ -65,7 +65,7 @@ Tensor masked_setitem(const Tensor& target, Tensor values, Tensor mask, const In
   return mask.where(values, target);
 }
 
-// The indices with as many whole slices as it takes to name every axis: where the ellipsis stands, or at the end.
+// Completes the indices with whole slices, at the ellipsis or at the end, so that every axis is indexed.
 std::vector<Tensor::Index> named_in_full(std::vector<Tensor::Index> indices, int64_t axes) {
   int64_t named = 0;
   std::optional<size_t> ellipsis;
@@ -80,8 +80,7 @@ std::vector<Tensor::Index> named_in_full(std::vector<Tensor::Index> indices, int
   return indices;
 }
 
-// A tensor at the integers, slices and new axes among the indices, by movement alone;
-// and the axes of it that tensors index.
+// A tensor with the integer, slice and new-axis indices applied (movement ops only), and the axes with tensor indices.
 struct Moved {
   Tensor x;
   std::vector<std::pair<int64_t, Tensor>> indexed;
@@ -89,7 +88,7 @@ struct Moved {
 Moved move(const Tensor& of, const std::vector<Tensor::Index>& indices) {
   Moved out;
   std::vector<Stride> strides;
-  Ints kept, own = of.shape();  // integers drop their axis, new axes are 1
+  Ints kept, own = of.shape();  // kept: the shape without integer-indexed axes and with new axes of size 1
   for (auto& index : indices) {
     if (std::holds_alternative<NewAxis>(index)) {
       kept.push_back(1);
@@ -116,11 +115,11 @@ Moved move(const Tensor& of, const std::vector<Tensor::Index>& indices) {
   return out;
 }
 
-// A tensor at index tensors: a mask over the axes that these bring and those of the tensor,
-// then a sum over the indexed ones.
+// A tensor with tensor indices applied: x is the sum over the indexed axes of the elements that the one-hot `mask`
+// selects.
 struct Gathered {
   Tensor x, mask;
-  Ints summed, brought;  // axes of the mask
+  Ints summed, brought;  // axes of the mask: those indexed, and those of the index tensors
 };
 Gathered gathered(const Moved& from) {
   std::vector<Ints> shapes;
@@ -145,7 +144,7 @@ Gathered gathered(const Moved& from) {
   }
   out.x = out.mask.where(from.x.reshape(opened), Const(0)).sum(out.summed, false, from.x.dtype());
 
-  // index tensors that are not neighbours bring their axes to the front
+  // the axes of non-adjacent index tensors go to the front
   bool to_front = d0 != 0 && from.indexed.size() != 1 && !adjacent;
   out.brought.resize(size_t(lead));
   std::iota(out.brought.begin(), out.brought.end(), to_front ? 0 : d0);
@@ -244,7 +243,7 @@ Tensor Tensor::scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string
 
 Tensor Tensor::masked_fill(Tensor mask, Const value) const { return mask.where(value, *this); }
 
-// A bitonic sorter; the indices are found by comparing, equal elements in order.
+// Bitonic sort. The indices are then found by comparison; equal elements keep their order.
 std::pair<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const {
   dim = resolve_dim(dim);
   Ints own = shape();

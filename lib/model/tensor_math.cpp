@@ -1,4 +1,4 @@
-// Elementwise methods of tensors: broadcasting and promotion, then what tensor.py and mixin/math.py compose of them.
+// Elementwise tensor methods: broadcasting and dtype promotion, and the compositions of tensor.py and mixin/math.py.
 #include <cmath>
 
 #include "lib/model/tensor.h"
@@ -8,8 +8,8 @@ namespace {
 
 constexpr double kPi = 3.141592653589793, kLog2 = 0.6931471805599453;
 
-// Tensor._broadcasted: both of one dtype (unless told otherwise) and one shape. The casts around the broadcast are
-// tinygrad's: they make the sums of the backward pass precise.
+// Brings both tensors to one shape and, if match_dtype, one dtype (tensor.py:_broadcasted). The casts around the
+// broadcast are tinygrad's, where they make sums of the backward pass precise.
 std::pair<Tensor, Tensor> broadcasted(Tensor x, Tensor y, bool match_dtype = true) {
   if (match_dtype && x.dtype() != y.dtype()) {
     DType to = least_upper_dtype({x.dtype(), y.dtype()});
@@ -33,7 +33,7 @@ void need_integral(const Tensor& t) {
     throw Failure(std::string(t.dtype().repr()) + " has no bitwise operations");
 }
 
-// cond.cast(bool) ? x : y, once the two have met.
+// cond.cast(bool) ? x : y, with broadcasting and promotion.
 Tensor choose(Tensor cond, Tensor x, Tensor y) {
   std::tie(cond, x) = broadcasted(cond, x, false);
   std::tie(cond, y) = broadcasted(cond, y, false);

@@ -1,4 +1,4 @@
-// Products, convolutions, pooling and normalization of tensors (tensor.py).
+// Tensor products, convolutions, pooling, normalization and einsum (tensor.py).
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -10,14 +10,15 @@
 namespace tgc {
 namespace {
 
-// Padding of the last axes, given with the last axis first, in order of the axes.
+// Converts flat padding, which starts with the last axis, to (before, after) pairs in axis order.
 Padding grouped(const Ints& flat) {
   Padding out;
   for (size_t i = flat.size(); i >= 2; i -= 2) out.emplace_back(flat[i - 2], flat[i - 1]);
   return out;
 }
 
-// A list of one number, or of one per axis before or before and after, as padding of all (Tensor._resolve_pool_pads).
+// Returns flat padding (before and after, last axis first) from one number per axis or from flat padding
+// (tensor.py:_resolve_pool_pads).
 Ints resolve_pool_pads(const Ints& padding, size_t dims) {
   if (padding.size() == 2 * dims) return padding;
   if (padding.size() != dims)
@@ -27,7 +28,8 @@ Ints resolve_pool_pads(const Ints& padding, size_t dims) {
   return out;
 }
 
-// More padding after, so that the last window that begins inside is complete (Tensor._apply_ceil_mode).
+// Increases the padding after each axis so that the last window that begins inside is complete
+// (tensor.py:_apply_ceil_mode).
 Ints apply_ceil_mode(const Tensor& x, Ints pads, const Ints& kernel, const Ints& stride, const Ints& dilation) {
   Ints shape = x.shape();
   Padding pairs = grouped(pads);
@@ -190,7 +192,7 @@ std::vector<std::string> split_at(const std::string& text, char c) {
   return out;
 }
 
-// The letters that occur once, sorted: the output when a formula does not say.
+// Returns the letters that occur once, sorted: the implicit output of a formula.
 std::string once(const std::string& text, const std::string& except = "") {
   std::set<char> letters;
   for (char c : text)
@@ -203,7 +205,7 @@ void replace_dots(std::string& text, const std::string& by) {
   if (auto at = text.find("..."); at != std::string::npos) text.replace(at, 3, by);
 }
 
-// Letters in place of "...", as many as the operand that has most axes there.
+// Replaces "..." by unused letters, as many as the operand with the most axes there needs.
 void expand_ellipsis(std::vector<std::string>& inputs, std::optional<std::string>& output, const Tensors& xs) {
   std::string all, used;
   for (auto& s : inputs) used += s;
@@ -225,7 +227,7 @@ void expand_ellipsis(std::vector<std::string>& inputs, std::optional<std::string
   else output = all.substr(0, most) + once(joined, all);
 }
 
-// The diagonal where a letter occurs twice in one operand.
+// Takes the diagonal for each letter that occurs twice in one operand, and removes the duplicate from `s`.
 Tensor take_traces(Tensor x, std::string& s) {
   for (size_t j = 0; j < s.size(); j++) {
     for (size_t k; (k = s.find(s[j], j + 1)) != std::string::npos; s.erase(k, 1)) {
@@ -238,7 +240,7 @@ Tensor take_traces(Tensor x, std::string& s) {
       x = x.ndim() > 2 ? x.permute(order).flatten(-2).pad_axis(-1, 0, n).unflatten(-1, {n, n + 1})
                              .slice_axis(-1, {0, 1, 1}).squeeze(-1)
                        : x.diagonal();
-      // the diagonal came last; put it where the first of the two letters was
+      // move the diagonal from the last axis to that of the first letter
       Ints back;
       for (int64_t d = 0; d < x.ndim() - 1; d++) back.push_back(d);
       back.insert(back.begin() + int64_t(j), x.ndim() - 1);
@@ -294,7 +296,7 @@ Tensor Tensor::einsum(std::string_view text, Tensors xs) {
     Tensor x = s.empty() ? xs[i] : xs[i].permute(order).reshape(aligned).expand(full);
     out = out ? out * x : x;
   }
-  Ints summed, rank;  // rank: where each letter of the output is among its sorted letters
+  Ints summed, rank;  // rank: position of each output letter among the sorted output letters
   int64_t at = 0;
   for (auto [c, n] : sizes) {
     if (output->find(c) == std::string::npos) summed.push_back(at);

@@ -1,4 +1,4 @@
-// Padding, and windows that slide over the last axes (Tensor.pad, MovementMixin._pool).
+// Padding, and sliding windows over the last axes (tensor.py:pad, mixin/movement.py:_pool).
 #include <algorithm>
 
 #include "lib/model/tensor.h"
@@ -35,7 +35,7 @@ Tensor pad_circular(const Tensor& x, const Padding& padding) {
   return wide.shrink(bounds);
 }
 
-// What reflection puts before and after an axis; none where nothing is to be put.
+// Returns the reflected parts before and after an axis; None for a part without elements.
 std::pair<Tensor, Tensor> reflected(const Tensor& x, int64_t dim, int64_t before, int64_t after) {
   int64_t n = x.size(dim);
   if (before >= n || after >= n)
@@ -115,7 +115,7 @@ Tensor Tensor::pool(const Ints& kernel, const Ints& stride, const Ints& dilation
   size_t n = kernel.size(), lead = own.size() - n;
   if (own.size() < n || stride.size() != n || dilation.size() != n)
     throw Failure("windows over " + std::to_string(n) + " axes of a tensor of " + std::to_string(own.size()));
-  std::vector<int64_t> out(n), repeats(lead, 1), wide(n);  // wide: i * f + d, what a row of one kernel element takes
+  std::vector<int64_t> out(n), repeats(lead, 1), wide(n);  // wide: i * f + d, the row length per kernel element
   for (size_t j = 0; j < n; j++) {
     int64_t k = kernel[j], s = stride[j], d = dilation[j], i = own[lead + j];
     if (k <= 0 || s <= 0 || d <= 0) throw Failure("a window, stride or dilation that is not positive");

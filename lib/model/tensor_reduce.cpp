@@ -1,4 +1,4 @@
-// Reductions and scans of tensors (tensor.py).
+// Tensor reductions and scans (tensor.py).
 #include <algorithm>
 #include <numeric>
 
@@ -20,7 +20,7 @@ Softmax softmax_parts(const Tensor& x, int64_t axis) {
   return {m, e, e.sum(Ints{axis}, true)};
 }
 
-// row + diagonal <= column
+// The mask row + diagonal <= column.
 Tensor triangle(Graph& graph, int64_t rows, int64_t columns, int64_t diagonal) {
   return (Tensor::arange(graph, rows).unsqueeze(-1) + diagonal).le(Tensor::arange(graph, columns));
 }
@@ -84,7 +84,7 @@ Tensor Tensor::log_softmax(int64_t axis) const {
   return s.shifted - s.total.log();
 }
 
-// The running fold along an axis: windows over what precedes each element.
+// Prefix scan along an axis: folds a window over the elements up to each element (tensor.py:_cumalu).
 Tensor Tensor::cumalu(int64_t axis, Op op, bool include_initial) const {
   int64_t n = size(axis);
   Tensor windows = transpose(axis, -1)

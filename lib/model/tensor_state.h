@@ -1,5 +1,4 @@
-// What the tensors of one graph share: their device, the numbers of its buffers,
-// and the bytes of the buffers whose values are known.
+// State shared by the tensors of one graph: the device, the UNIQUE counter, and the bytes of buffers with known values.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -11,7 +10,7 @@ namespace tgc {
 
 struct TensorState {
   std::string device = "CPU";
-  int64_t uniques = 0;                          // UNIQUEs given out
+  int64_t uniques = 0;                          // number of UNIQUEs made
   std::unordered_map<UOp, HostData> data = {};  // by BUFFER
 };
 

@@ -1,5 +1,5 @@
-// Value: what flows between the nodes of a model: a tensor, a tensor of strings, a sequence of values, or nothing (an
-// input or an option that is not there).
+// Value: an input or output of a model's node. A numeric tensor, a string tensor, a sequence of values, or none (an
+// omitted input or an empty optional).
 #pragma once
 #include <memory>
 #include <string>

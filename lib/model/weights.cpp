@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMaxHeader = 100'000'000;  // as the reference implementation has it
+constexpr size_t kMaxHeader = 100'000'000;  // the limit of the reference implementation, in bytes
 
 onnx::Type type_of_name(const std::string& name) {
   static constexpr std::pair<std::string_view, onnx::Type> kTypes[] = {
@@ -27,27 +27,27 @@ onnx::Type type_of_name(const std::string& name) {
   throw Failure("the dtype " + name + " is not supported");
 }
 
-// The header, an object whose names differ.
+// Parses the header, a JSON object without duplicate names.
 json parse_header(std::string_view text) {
   std::set<std::string> names;
   std::string twice;
   auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
     if (depth == 1 && event == json::parse_event_t::key && !names.insert(parsed.get<std::string>()).second)
       twice = parsed.get<std::string>();
-    return depth <= 4;  // nothing in it lies deeper
+    return depth <= 4;  // a valid header is not nested deeper
   };
   json header = json::parse(text, watch, /*allow_exceptions=*/false);
-  if (!header.is_object()) throw Failure("its header is no JSON object");
+  if (!header.is_object()) throw Failure("its header is not a JSON object");
   if (!twice.empty()) throw Failure("its header has '" + twice + "' twice");
   return header;
 }
 
 std::vector<int64_t> integers(const json& j, const char* what) {
-  if (!j.is_array()) throw Failure(std::string("its ") + what + " is no list");
+  if (!j.is_array()) throw Failure(std::string("its ") + what + " is not a list");
   std::vector<int64_t> out;
   for (const json& item : j) {
     if (!item.is_number_unsigned() || item.get<uint64_t>() > uint64_t(INT64_MAX))
-      throw Failure(std::string("its ") + what + " has something else than sizes");
+      throw Failure(std::string("its ") + what + " has an element that is not a size");
     out.push_back(int64_t(item.get<uint64_t>()));
   }
   return out;
@@ -55,18 +55,18 @@ std::vector<int64_t> integers(const json& j, const char* what) {
 
 struct Placed {
   onnx::TensorProto tensor;
-  size_t begin, end;  // of its bytes in the data
+  size_t begin, end;  // byte range in the data section
 };
 
 Placed placed(const std::string& name, const json& entry, std::string_view data,
               const std::shared_ptr<const onnx::Bytes>& file) {
   for (const char* member : {"dtype", "shape", "data_offsets"})
     if (!entry.is_object() || !entry.contains(member)) throw Failure(std::string("it has no ") + member);
-  if (!entry["dtype"].is_string()) throw Failure("its dtype is no name");
+  if (!entry["dtype"].is_string()) throw Failure("its dtype is not a string");
   onnx::TensorProto t{.name = name, .type = type_of_name(entry["dtype"].get<std::string>()),
                       .dims = integers(entry["shape"], "shape"), .file = file};
   auto offsets = integers(entry["data_offsets"], "data_offsets");
-  if (offsets.size() != 2 || offsets[0] > offsets[1]) throw Failure("its data_offsets are no begin and end");
+  if (offsets.size() != 2 || offsets[0] > offsets[1]) throw Failure("its data_offsets are not [begin, end]");
   auto begin = size_t(offsets[0]), end = size_t(offsets[1]);
   if (end > data.size())
     throw Failure("its data end at " + std::to_string(end) + ", the file has " + std::to_string(data.size()) +
@@ -107,7 +107,7 @@ std::vector<onnx::TensorProto> parse_safetensors(const std::shared_ptr<const onn
     if (t.begin != at)
       throw Failure(
           "tensor '" + t.tensor.name + "' begins at " + std::to_string(t.begin) +
-          (t.begin < at ? ", inside the one before it" : ", and nothing has the bytes from " + std::to_string(at)));
+          (t.begin < at ? ", inside the one before it" : ", and no tensor has the bytes from " + std::to_string(at)));
     at = t.end;
     out.push_back(std::move(t.tensor));
   }
@@ -134,7 +134,7 @@ std::string describe(onnx::Type type, const std::vector<int64_t>& dims) {
   return onnx::name_of(type) + " " + shape_text(dims);
 }
 
-// Whether an input may have that value; sizes that it does not fix fit.
+// True if the input accepts the tensor: same type and shape, where symbolic sizes match any size.
 bool fits(const onnx::ValueInfo& input, const onnx::TensorProto& t) {
   if (input.type.kind != onnx::TypeProto::Kind::Tensor || input.type.elem != t.type) return false;
   if (!input.type.shape) return true;
@@ -142,7 +142,7 @@ bool fits(const onnx::ValueInfo& input, const onnx::TensorProto& t) {
                     [](const onnx::TypeProto::Dim& dim, int64_t size) { return !dim.value || *dim.value == size; });
 }
 
-// An error's text when the weight has no place.
+// Puts a weight into the graph. Returns an error text, or "".
 std::string put(onnx::GraphProto& graph, onnx::TensorProto&& weight) {
   auto same_name = [&](const auto& x) { return x.name == weight.name; };
   if (auto old = std::find_if(graph.initializers.begin(), graph.initializers.end(), same_name);

@@ -1,5 +1,4 @@
-// Weights in files of their own: safetensors, npz and npy. They stand for a model's initializers,
-// or give values to its inputs.
+// Reads weights from safetensors, npz and npy files. They replace a model's initializers or give its inputs values.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,17 +7,16 @@
 
 namespace tgc {
 
-// The tensors of a file; what kind it is follows from its content. Those of a safetensors file stay in it, mapped. An
-// error names the file and the tensor: a header that is cut short or no JSON, an unknown dtype, bytes outside the file,
-// that two tensors share or none has, ...
+// Reads all tensors of a file. The format is recognized by content. Tensors of a safetensors file are views of the
+// mapped file. An error names the file and the tensor. Safetensors data that overlap or have gaps are errors.
 Result<std::vector<onnx::TensorProto>> read_weights(const std::string& path);
 
-// The tensors of a safetensors file's bytes.
+// Reads the tensors of a safetensors file's bytes. `path` is for errors.
 Result<std::vector<onnx::TensorProto>> read_safetensors(std::shared_ptr<const onnx::Bytes> bytes,
                                                         const std::string& path = "");
 
-// Puts weights into a model, by name: in place of initializers of the same type and shape, or as values of inputs that
-// they fit. An error lists all that fit nothing.
+// Puts weights into a model, by name. A weight replaces an initializer of the same type and shape, or becomes the value
+// of an input of its type and shape. An error lists all weights that do not fit.
 Status use_weights(onnx::ModelProto& model, std::vector<onnx::TensorProto> weights);
 
 }  // namespace tgc

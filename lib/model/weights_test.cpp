@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// A safetensors file: the header's length, the header, the data.
+// Returns the bytes of a safetensors file: header length, header, data.
 std::string safetensors(const std::string& header, const std::string& data) {
   uint64_t length = header.size();
   return std::string(reinterpret_cast<const char*>(&length), sizeof length) + header + data;
@@ -40,7 +40,7 @@ onnx::ModelProto model() {
   return out;
 }
 
-TEST_CASE("weights: a safetensors file, whatever the order of its header") {
+TEST_CASE("weights: a safetensors header may list tensors in any order") {
   std::string header = R"({"__metadata__":{"format":"pt"},)" + entry("b", "I64", "[]", 8, 16) + "," +
                        entry("a", "F32", "[2,1]", 0, 8) + "," + entry("none", "F16", "[0]", 16, 16) + "}  ";
   int64_t seven = 7;
@@ -55,7 +55,7 @@ TEST_CASE("weights: a safetensors file, whatever the order of its header") {
   CHECK((*read)[2].type == onnx::Type::Float16);
 }
 
-TEST_CASE("weights: bad safetensors files say what is wrong") {
+TEST_CASE("weights: an invalid safetensors file gives an error that says what is wrong") {
   std::string one = "{" + entry("a", "F32", "[2]", 0, 8) + "}", data = floats({1, 2});
   REQUIRE(trouble_of(safetensors(one, data)).empty());
   auto says = [](const std::string& file, const std::string& words) {
@@ -67,9 +67,9 @@ TEST_CASE("weights: bad safetensors files say what is wrong") {
   says("", "ends inside the length of its header");
   says(std::string("\x40\0\0\0\0\0\0\0{}", 10), "its header should have 64 bytes, the file has 2 more");
   says(std::string(8, '\xff') + "{}", "its header should have 18446744073709551615 bytes");
-  says(safetensors("[1]", ""), "no JSON object");
-  says(safetensors(R"({"a":)", ""), "no JSON object");
-  says(safetensors(std::string(5000, '['), ""), "no JSON object");
+  says(safetensors("[1]", ""), "not a JSON object");
+  says(safetensors(R"({"a":)", ""), "not a JSON object");
+  says(safetensors(std::string(5000, '['), ""), "not a JSON object");
   says(safetensors("{" + entry("a", "F32", "[2]", 0, 8) + "," + entry("a", "F32", "[2]", 0, 8) + "}", data),
        "has 'a' twice");
   says(safetensors(R"({"a":{"dtype":"F32","shape":[2]}})", data), "tensor 'a': it has no data_offsets");
@@ -77,19 +77,19 @@ TEST_CASE("weights: bad safetensors files say what is wrong") {
   says(safetensors("{" + entry("a", "F8_E4M3", "[8]", 0, 8) + "}", data),
        "tensor 'a': the dtype F8_E4M3 is not supported");
   says(safetensors("{" + entry("a", "F32", "[3]", 0, 8) + "}", data), "tensor 'a': it has 8 bytes, its shape needs 12");
-  says(safetensors("{" + entry("a", "F32", "[-1]", 0, 8) + "}", data), "its shape has something else than sizes");
+  says(safetensors("{" + entry("a", "F32", "[-1]", 0, 8) + "}", data), "its shape has an element that is not a size");
   says(safetensors("{" + entry("a", "F32", "[4294967296,4294967296]", 0, 8) + "}", data), "too large");
   says(safetensors("{" + entry("a", "F32", "[4]", 0, 16) + "}", data), "its data end at 16, the file has 8");
-  says(safetensors("{" + entry("a", "F32", "[2]", 8, 0) + "}", data), "no begin and end");
+  says(safetensors("{" + entry("a", "F32", "[2]", 8, 0) + "}", data), "not [begin, end]");
   says(safetensors("{" + entry("a", "F32", "[1]", 0, 4) + "," + entry("b", "F32", "[2]", 0, 8) + "}", data),
        "tensor 'b' begins at 0, inside the one before it");
-  says(safetensors("{" + entry("a", "F32", "[1]", 4, 8) + "}", data), "nothing has the bytes from 0");
+  says(safetensors("{" + entry("a", "F32", "[1]", 4, 8) + "}", data), "no tensor has the bytes from 0");
   says(safetensors("{" + entry("a", "F32", "[1]", 0, 4) + "}", data), "4 bytes after its last tensor");
   for (size_t n = 0; n < safetensors(one, data).size(); n++)
     CHECK(!trouble_of(safetensors(one, data).substr(0, n)).empty());
 }
 
-TEST_CASE("weights: they replace initializers and give values to inputs, or are refused by name") {
+TEST_CASE("weights: weights replace initializers or give inputs values; others are refused by name") {
   auto tensor = [](const std::string& name, onnx::Type type, std::vector<int64_t> dims) {
     return onnx::TensorProto{.name = name, .type = type, .dims = std::move(dims)};
   };
@@ -107,7 +107,7 @@ TEST_CASE("weights: they replace initializers and give values to inputs, or are 
   }
 }
 
-TEST_CASE("weights: npz files, and files that are none") {
+TEST_CASE("weights: npz files are read, and other files are errors") {
   std::string path =
       (std::filesystem::temp_directory_path() / ("tgc_weights." + std::to_string(getpid()) + ".npz")).string();
   Arrays arrays;

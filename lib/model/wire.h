@@ -1,7 +1,6 @@
-// WireReader: the fields of a protobuf message, one after the other, over bytes that stay where they are (a mapped
-// file): nothing is copied, so that gigabytes of weights cost nothing to read past. Every length is checked; a message
-// that ends too early or a field of an unexpected type throws Failure with its place.
-// Mirrors the parsing half of tinygrad's nn/onnx.py.
+// WireReader iterates over the fields of a protobuf message in memory (a mapped file) without copying, so that skipping
+// gigabytes of weights is free. Every length is checked: a truncated message or an unexpected wire type throws Failure
+// with the byte position. Mirrors the protobuf parser of tinygrad's nn/onnx.py.
 #pragma once
 #include <bit>
 #include <cstring>
@@ -15,11 +14,11 @@ namespace tgc {
 
 class WireReader {
  public:
-  // `what` names the message in errors; `start` is where the whole file begins, for places.
+  // `what` names the message in errors. `start` is the beginning of the file: errors give positions relative to it.
   WireReader(std::string_view bytes, const char* what, const char* start)
       : at_(bytes.data()), end_(bytes.data() + bytes.size()), what_(what), start_(start) {}
 
-  // Moves to the next field, past what is left of this one; false at the end.
+  // Advances to the next field, skipping the current one if it was not read. Returns false at the end.
   bool next() {
     if (!taken_) skip();
     if (at_ == end_) return false;
@@ -39,13 +38,13 @@ class WireReader {
   std::string string() { return std::string(bytes()); }
   WireReader message(const char* what) { return WireReader(bytes(), what, start_); }
 
-  // A repeated field: packed, or one of its elements. Appends to `out`.
+  // Reads a repeated varint field, packed or a single element, and appends to `out`.
   void integers(std::vector<int64_t>& out) {
     if (type_ == 0) return out.push_back(integer());
     WireReader packed = message(what_);
     while (packed.at_ != packed.end_) out.push_back(int64_t(packed.read_varint()));
   }
-  // The bytes of a repeated field of fixed size: of all when packed, else of one.
+  // Returns the bytes of a repeated field with elements of `size` bytes: all of them if packed, else one.
   std::string_view fixed(size_t size) {
     if (type_ == 2) return bytes();
     need(size == 4 ? 5 : 1);

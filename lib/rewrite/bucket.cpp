@@ -1,4 +1,4 @@
-// How the patterns of rules become programs and masks.
+// Compiles the patterns of rules into programs and masks.
 #include "lib/rewrite/bucket.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace tgc {
 
 using pat::PatNode;
 
-// A pattern with every choice made: which order of sources, which alternative.
+// A pattern with one alternative and one order of sources chosen at every node.
 struct Chosen {
   const PatNode* pattern;
   std::vector<Chosen> children;
@@ -29,12 +29,12 @@ namespace {
 
 std::vector<Chosen> choices(const PatNode& n);
 
-// All ways to choose for the sources in this order; the first source's choices vary slowest.
+// Appends all combinations of choices for the sources in this order; the first source's choice varies slowest.
 void combine(const PatNode& n, std::span<const PatNode* const> order, std::vector<Chosen>& out) {
   std::vector<Chosen> partial{{&n, {}}};
   for (const PatNode* child : order) {
     auto options = choices(*child);
-    if (options.size() == 1) {  // most often
+    if (options.size() == 1) {  // the common case
       for (Chosen& p : partial) p.children.push_back(options[0]);
       continue;
     }
@@ -74,14 +74,14 @@ bool has_each_anywhere(const Chosen& c) {
          std::any_of(c.children.begin(), c.children.end(), has_each_anywhere);
 }
 
-// Where source `i` is of a node that is at `near`.
+// Returns the NearNodes::Position of source `i` of a node at depth `depth` and position `near`.
 uint8_t near_position(size_t depth, size_t near, size_t i) {
   if (i > 1 || depth > 1) return NearNodes::kFar;
   if (depth == 0) return uint8_t(NearNodes::kA + i);
   return near <= NearNodes::kB ? uint8_t(NearNodes::kA0 + 2 * (near - NearNodes::kA) + i) : uint8_t(NearNodes::kFar);
 }
 
-// The bit of a pair of near nodes; 0 when one of them is not near.
+// Returns the bit of the pair (a, b) in MatchProgram::same; 0 if one of them is kFar.
 uint16_t pair_bit(size_t a, size_t b) {
   for (size_t i = 0; i < NearNodes::kPairs.size(); i++) {
     auto [x, y] = NearNodes::kPairs[i];
@@ -93,7 +93,7 @@ uint16_t pair_bit(size_t a, size_t b) {
 }  // namespace
 
 Code::Code(std::vector<const Rule*> of_op) : rules(std::move(of_op)) {
-  std::vector<Chosen> all;  // of each program
+  std::vector<Chosen> all;  // by program
   for (size_t i = 0; i < rules.size(); i++)
     for (Chosen& chosen : choices(*rules[i]->left)) {
       add(*rules[i], chosen, i);
@@ -125,17 +125,17 @@ void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {
   struct Pending {
     const Chosen* node;
     uint8_t parent, child, depth;
-    uint8_t near;  // its NearNodes::Position
+    uint8_t near;  // NearNodes::Position
   };
   std::vector<Pending> queue{{&chosen, 0, 0, 0, NearNodes::kFar}};
-  std::array<uint8_t, pat::kNumCaptures> bound_at;  // of each name that is bound, the NearNodes::Position
-  for (size_t k = 0; k < queue.size(); k++) {  // breadth first: shallow checks reject soonest
+  std::array<uint8_t, pat::kNumCaptures> bound_at;  // NearNodes::Position of each bound capture
+  for (size_t k = 0; k < queue.size(); k++) {  // breadth first, because shallow checks reject soonest
     auto [node, parent, child, depth, near] = queue[k];
     const PatNode& n = *node->pattern;
     TGC_CHECK(k < kMaxNodes && n.children.size() < kLengths - 1, "pattern too large");
     MatchStep step{.parent = parent, .child = child, .reg = uint8_t(k), .checks = 0, .capture = n.capture,
                    .length = uint8_t(n.children.size()), .dtypes = n.dtypes.bits(), .ops = n.ops, .pattern = &n};
-    // what the masks have decided needs no check
+    // the masks already check the root, and the ops and dtypes of the first sources
     bool first_source = depth == 1 && child < kPositions,
          named_literal = n.has_arg && n.ops == OpSet(Op::CONST) && kind_of_const(n.arg) >= kNumOps;
     if (depth > 0 && !n.ops.empty() && !first_source) step.checks |= MatchStep::kOps;
@@ -164,7 +164,7 @@ void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {
 
 namespace {
 
-// Each calls accept(value) for the values of a fact that the pattern accepts.
+// Each of these calls accept(value) for every value of a fact that the pattern node accepts.
 template <class Accept>
 void lengths_allowed(const PatNode& n, Accept accept) {
   for (size_t length = 0; length < kLengths; length++)
@@ -187,8 +187,8 @@ void kinds_allowed(const PatNode& n, Accept accept) {
   for (size_t kind = kNumOps; kind < kNumKinds; kind++) accept(kind);
 }
 
-// What the pattern wants of the root, at its source `i`, and at source `j` of that; null: anything, or it is left to
-// the steps.
+// Return the pattern node for the root, for its source `i`, and for source `j` of that source. Null if the pattern has
+// none there, or if the masks cannot express it and the steps check it.
 const PatNode* at_root(const Chosen& root) { return root.pattern; }
 const PatNode* at_source(const Chosen& root, size_t i) {
   if (root.pattern->sources == PatNode::Sources::Each) {
@@ -215,7 +215,7 @@ bool looks_near(const Chosen& root) {
 
 template <class Mask, class Wanted, class Allowed>
 void Code::index(size_t values, Mask mask, const std::vector<Chosen>& all, Wanted wanted, Allowed allowed) {
-  std::vector<uint64_t> any(words);  // of the programs that accept every value, which are most
+  std::vector<uint64_t> any(words);  // programs that accept every value, the majority
   for (size_t p = 0; p < programs.size(); p++) {
     uint64_t bit = uint64_t(1) << (p % 64);
     if (const PatNode* n = wanted(all[p])) allowed(*n, [&](size_t value) { mask(value * words + p / 64) |= bit; });
@@ -228,7 +228,7 @@ void Code::index_masks(const std::vector<Chosen>& all) {
   auto lengths = [](const PatNode& n, auto accept) { lengths_allowed(n, accept); };
   auto dtypes = [](const PatNode& n, auto accept) { dtypes_allowed(n, accept); };
   auto kinds = [](const PatNode& n, auto accept) { kinds_allowed(n, accept); };
-  // of what is not there the number of sources has decided; an `each` accepts it
+  // A missing source is accepted here: the length masks reject it, and `each` allows it.
   auto or_absent = [](auto allowed, size_t absent) {
     return [=](const PatNode& n, auto accept) { allowed(n, accept), accept(absent); };
   };

@@ -1,11 +1,10 @@
-// The rules for nodes of one op, ready to be matched. For lib/rewrite alone.
+// Compiles the rules for one root op into match programs and bit masks. Private to lib/rewrite.
 //
-// Each way to match a rule is a program: a list of steps, one for each node of the pattern (MatchStep). Running every
-// program on every node would be slow, so most are ruled out beforehand, 64 at a time. For each fact about a node that
-// is known at a glance (how many sources it has, its dtype, the op of its second source, ...) there is a table that
-// says, by the fact's value, which programs accept that value: a mask with one bit a program. ANDing the masks of a
-// node's facts leaves the programs that may match it, mostly none or one, in their order. What a mask has decided, no
-// step checks again.
+// A match program is one way to match a rule: a list of steps (MatchStep), one per pattern node. Most programs are
+// ruled out before any step runs, 64 at a time. Cheap facts about a node (number of sources, dtype, op of its second
+// source, ...) each have a table from the fact's value to a mask with one bit per program: the programs that accept the
+// value. ANDing the masks of a node's facts leaves the candidate programs, usually none or one, in rule order. The
+// steps do not check again what the masks have decided.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -17,50 +16,49 @@
 
 namespace tgc {
 
-// One node of a program: where it is, and what is left to check of it.
+// One step of a match program: loads the node for one pattern node into a register and runs the remaining checks on it.
 struct MatchStep {
   enum Check : uint8_t {
     kOps = 1, kExact = 2, kAtLeast = 4, kDtypes = 8, kArg = 16, kCapture = 32, kSame = 64, kEach = 128
   };
-  uint8_t parent, child;  // source `child` of register `parent`; the root is register 0
-  uint8_t reg;            // register it goes to
-  uint8_t checks;
-  int8_t capture;
-  uint8_t length;         // for kExact, kAtLeast
+  uint8_t parent, child;  // loads source `child` of register `parent`; the root is register 0
+  uint8_t reg;            // destination register
+  uint8_t checks;         // bit set of Check
+  int8_t capture;         // capture id for kCapture and kSame, else -1
+  uint8_t length;         // number of sources for kExact and kAtLeast
   uint32_t dtypes;        // for kDtypes
   OpSet ops;              // for kOps
   const pat::PatNode* pattern;
 };
 constexpr size_t kMaxNodes = 32;
 
-// One way to match a rule: an order of commutative sources, a choice of each alternative.
+// One way to match a rule: a fixed order of commutative sources and one choice per any_of.
 struct alignas(64) MatchProgram {
   const Rule* rule;
-  uint32_t first, count;    // into steps
-  uint32_t number;          // of its rule in the bucket
-  uint64_t bound;           // its captures, but those of an each
+  uint32_t first, count;    // range in Code::steps
+  uint32_t number;          // index of its rule in Code::rules
+  uint64_t bound;           // bit set of its capture ids, without those inside an `each`
   bool has_each;
-  bool check_need;          // `need` is not implied by the steps
-  uint16_t same = 0;        // pairs of near nodes (see NearNodes) that must be the same node
-  OpSet need;               // ops that must be among the sources (UPat.early_reject)
-  uint32_t need_bits = 0;   // the same in the code's own numbers
+  bool check_need;          // the steps and masks do not imply `need`, so it must be checked
+  uint16_t same = 0;        // bit set of NearNodes::kPairs that must be the same node
+  OpSet need;               // ops that must occur among the sources (UPat.early_reject)
+  uint32_t need_bits = 0;   // `need` as bits numbered by Code::number_of
 };
 
 // ---- masks: for each value of a fact about a node, the programs that accept it
 
-// The dtype of a node as patterns see it: a scalar kind, or kNoValue for pointers.
+// Dtype classes that patterns distinguish: the scalar kinds, kNoValue for pointers, kAbsentDType for a missing source.
 constexpr size_t kNoValue = kNumScalars, kAbsentDType = kNoValue + 1, kNumDTypeClasses = kAbsentDType + 1;
 inline size_t dtype_class(UOp u) { return u.dtype().value_class(); }
 
-constexpr size_t kPositions = 3;           // sources whose ops have masks
-constexpr size_t kDTypePositions = 2;      // and dtypes
-constexpr size_t kNearPositions = 4;       // sources of sources whose ops have masks, from NearNodes::kA0 on
-constexpr size_t kLengths = 9;             // numbers of sources, the last one for all that are greater
-constexpr size_t kAbsentKind = kNumKinds;  // of a source that is not there
+constexpr size_t kPositions = 3;           // number of leading sources whose op has a mask
+constexpr size_t kDTypePositions = 2;      // number of leading sources whose dtype has a mask
+constexpr size_t kNearPositions = 4;       // number of sources of sources whose op has a mask, from NearNodes::kA0 on
+constexpr size_t kLengths = 9;             // classes of source counts: 0 to 7, and 8 or more
+constexpr size_t kAbsentKind = kNumKinds;  // kind of a missing source
 
-// The masks of 64 programs for one kind of node (a constant 0, an ADD, ...), by where in the pattern a node of that
-// kind is: as the first source, the second, ... They lie together in one cache line, because the few kinds that are
-// common turn up in several places of the same node.
+// Masks of 64 programs for one node kind (a constant 0, an ADD, ...), one per position in the pattern: first source,
+// second source, ... They share a cache line because common kinds occur at several positions of one node.
 struct alignas(64) KindMasks {
   uint64_t source[kPositions] = {};
   uint64_t near[kNearPositions] = {};
@@ -70,15 +68,15 @@ struct alignas(32) DTypeMasks {
   uint64_t source[kDTypePositions] = {};
 };
 
-// The first two sources of a node and the first two of each of them.
+// A node's first two sources (A, B) and the first two sources of each (A0, A1, B0, B1).
 struct NearNodes {
   enum Position : uint8_t { kA, kB, kA0, kA1, kB0, kB1, kNumPositions, kFar = kNumPositions };
 
   explicit NearNodes(UOp u);
-  UOp at[kNumPositions] = {};  // empty: not there
+  UOp at[kNumPositions] = {};  // the empty UOp: missing source
   size_t kind(size_t position) const { return at[position] ? at[position].node()->kind : kAbsentKind; }
   bool same(size_t pair) const { return at[kPairs[pair].first] == at[kPairs[pair].second]; }
-  // the pairs that may have to be the same node; a program's `same` has a bit for each
+  // pairs of positions that a repeated capture may require to be the same node; MatchProgram::same has one bit per pair
   static constexpr std::array<std::pair<Position, Position>, 11> kPairs{{
       {kA, kB}, {kA, kB0}, {kA, kB1}, {kB, kA0}, {kB, kA1}, {kA0, kB0}, {kA0, kB1}, {kA1, kB0}, {kA1, kB1}, {kA0, kA1},
       {kB0, kB1}}};
@@ -91,30 +89,30 @@ inline NearNodes::NearNodes(UOp u) {
   }
 }
 
-// The ops that must be among the sources of a node that a pattern matches (UPat.early_reject).
+// Returns the ops that must occur among the sources of any node that the pattern matches (UPat.early_reject).
 OpSet early_reject(const pat::PatNode& n);
 
 struct Chosen;
 
-// The programs of the rules for one op.
+// The compiled form of all rules for one root op.
 struct Code {
   std::vector<const Rule*> rules;
   std::vector<MatchProgram> programs;
   std::vector<MatchStep> steps;
-  size_t words;                        // of a mask
-  std::vector<uint64_t> length_masks;  // of each value all words, one after the other
+  size_t words;                        // mask length in 64-bit words
+  std::vector<uint64_t> length_masks;  // indexed [length * words + word], as are the tables below
   std::vector<DTypeMasks> dtype_masks;
   std::vector<KindMasks> kind_masks;
-  std::vector<uint64_t> looks_near;    // of the programs that ask for KindMasks::near
-  std::array<uint8_t, kNumOps> number_of = {};  // of the ops that programs need, counted from 1; of all others 0
-  size_t num_classes = 1;                       // sets of those ops: what is counted of a try has a counter for each,
-  size_t first_class = 0;                       // from this place on among those of all codes
+  std::vector<uint64_t> looks_near;    // mask of the programs that use KindMasks::near
+  std::array<uint8_t, kNumOps> number_of = {};  // 1, 2, ... for ops in some program's `need`; 0 for all other ops
+  size_t num_classes = 1;                       // number of subsets of the numbered ops; see class_of
+  size_t first_class = 0;                       // first index of these classes in RuleStats' table of all Codes
 
   explicit Code(std::vector<const Rule*> rules);
   const uint64_t* of_length(size_t length) const { return &length_masks[length * words]; }
   const DTypeMasks* of_dtype(size_t dtype_class) const { return &dtype_masks[dtype_class * words]; }
   const KindMasks* of_kind(size_t kind) const { return &kind_masks[kind * words]; }
-  // The class of a node: which of the ops that programs need are among its sources.
+  // Returns the node's class: a bit set of the numbered ops that occur among its sources.
   uint32_t class_of(UOp u) const {
     uint32_t bits = 0;
     for (UOp s : u.src()) bits |= uint32_t(1) << number_of[size_t(s.op())];
@@ -125,15 +123,15 @@ struct Code {
   void number_needs();
   void add(const Rule& rule, const Chosen& chosen, size_t number);
   void index_masks(const std::vector<Chosen>& chosen);
-  // Makes the masks of a fact about a node with so many values, the words at mask(value * words + word):
-  // wanted(program) is what the program's pattern has at that node, null for anything, and allowed(pattern, accept)
-  // calls accept(value) for each value that the pattern accepts.
+  // Fills the mask table of one fact that has `values` values; mask(value * words + word) is one word. wanted(program)
+  // returns the pattern node that constrains the fact, or null if the program accepts every value. allowed(pattern,
+  // accept) calls accept(value) for each value that the pattern node accepts.
   template <class Mask, class Wanted, class Allowed>
   void index(size_t values, Mask mask, const std::vector<Chosen>& chosen, Wanted wanted, Allowed allowed);
 };
 
-// The code for one op, made when a node of that op first asks for it: a process that compiles one small kernel asks for
-// one op in ten, and making them all would take longer than compiling it.
+// Lazily compiled Code for one op, built when a node of that op is first matched. A process that compiles one small
+// kernel needs about one op in ten; building all of them would take longer than the compilation.
 struct Matcher::Bucket {
   Bucket(Op root, const std::vector<const Rule*>& all) : root(root), all(all) {}
   ~Bucket() { delete code_.load(); }
@@ -143,7 +141,7 @@ struct Matcher::Bucket {
   }
 
   const Op root;
-  const std::vector<const Rule*>& all;  // the matcher's
+  const std::vector<const Rule*>& all;  // all rules of the matcher
 
  private:
   const Code& make() const {

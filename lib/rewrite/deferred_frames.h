@@ -1,11 +1,12 @@
-// The frames of a rewrite that wait for the result of a node, in tinygrad's order. For lib/rewrite alone.
+// The deferred frames of a rewrite: those that wait for the result of another node, in tinygrad's order. Private to
+// lib/rewrite.
 //
-// tinygrad puts a frame that cannot go on yet at the bottom of its stack, and takes from there when nothing else is
-// left; one that still cannot go on is put back to the bottom. So they lie in a ring through which it goes round and
-// round. Here nobody goes past those that must wait: a frame has a place in the ring, a number that grows along it, and
-// those that may go on lie ready by place: those ahead of where the round is now, the nearest last, and those of the
-// next round, sorted when it begins. One that a node wakes is as a rule among the next to go on, and is put there by
-// hand; those farther off lie in a heap.
+// tinygrad puts a frame that cannot proceed at the bottom of its stack, pops from there when nothing else is left, and
+// puts a frame that still cannot proceed back at the bottom. So its deferred frames form a ring that it walks round and
+// round. This class never visits a blocked frame. Each frame has a `place`, a number that grows along the ring, and
+// frames that may proceed are queued by place: near_ and far_ hold those ahead of the current position, next_round_ the
+// others. A newly unblocked frame is usually among the next ones; a short scan inserts it into near_, which is sorted.
+// Frames farther off go into the heap far_. next_round_ is sorted when the next round begins.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -15,7 +16,7 @@
 
 namespace tgc {
 
-// A node and what has been made of it so far, and what is to be done next.
+// A frame of the rewrite's work stack: a node, its current replacement, and the step to do next.
 struct RewriteFrame {
   UOp n;
   UOp new_n;
@@ -27,31 +28,31 @@ class DeferredFrames {
   void clear();
   size_t size() const { return size_; }
 
-  // Comes after all others.
+  // Appends a frame that is blocked until `waits_for` has a result.
   void add(const RewriteFrame& frame, UOp waits_for);
-  // The node has a result: those that wait for it may go on.
+  // Unblocks the frames that wait for `u`, which now has a result.
   void done(UOp u) {
     if (size_ && u.id() < waits_for_.size() && waits_for_[u.id()]) [[unlikely]] wake(waits_for_[u.id()]);
   }
-  // Tells of all nodes that are waited for and of which is_done(node).
+  // Calls done(node) for every awaited node for which is_done(node) is true.
   template <class IsDone>
   void look_again(IsDone is_done) {
     for (uint32_t i = ring_[0].next; i; i = ring_[i].next)
       if (is_done(ring_[i].node)) done(ring_[i].node);
   }
-  // Whether one may go on; then the next of them is taken out.
+  // Removes the next frame that may proceed into `next`; returns false if there is none.
   bool take(RewriteFrame& next);
 
  private:
   struct Entry {
     RewriteFrame frame;
-    UOp node;                 // that it waits for
+    UOp node;                 // the node that the frame waits for; empty: unblocked
     uint64_t place;
-    uint32_t prev, next;      // in the ring; of what is free the next
-    uint32_t also;            // the next that waits for the same node, or 0
+    uint32_t prev, next;      // neighbours in the ring; `next` also links free entries
+    uint32_t also;            // the next entry that waits for the same node, or 0
   };
 
-  // A frame that may go on: its place and its entry.
+  // An unblocked frame: its place and the index of its entry.
   struct Ready {
     uint64_t place;
     uint32_t at;
@@ -63,13 +64,13 @@ class DeferredFrames {
   void make_room_after(uint32_t at);
   uint32_t new_entry();
 
-  std::vector<Entry> ring_;             // the entry at 0 is no frame: a round begins behind it, and ends there
-  uint32_t turn_ = 0;                   // the round has come to the end of this one
-  uint32_t free_ = 0;                   // an entry that is free, or 0
+  std::vector<Entry> ring_;             // entry 0 is a sentinel where each round begins and ends
+  uint32_t turn_ = 0;                   // the current position: new frames go behind this entry
+  uint32_t free_ = 0;                   // head of the free list, or 0
   size_t size_ = 0;
-  std::vector<Ready> near_, far_;       // ahead: sorted, the next is the last; a heap, the next is on top
-  std::vector<Ready> next_round_;       // in no order
-  std::vector<uint32_t> waits_for_;     // by node: the entry that came to wait for it last, or 0
+  std::vector<Ready> near_, far_;       // unblocked, ahead of turn_: sorted, next one last; a heap, next one on top
+  std::vector<Ready> next_round_;       // unblocked, behind turn_; unsorted
+  std::vector<uint32_t> waits_for_;     // by node id: the entry that was last added for that node, or 0
 };
 
 }  // namespace tgc

@@ -12,9 +12,9 @@ using namespace tgc;
 
 namespace {
 
-// tinygrad's own way: from the right, and back to the left end what must wait.
+// tinygrad's algorithm: takes frames from the front of a queue and puts blocked ones back at the end.
 struct Plain {
-  std::deque<std::pair<uint32_t, UOp>> queue;  // by number; left is the back
+  std::deque<std::pair<uint32_t, UOp>> queue;  // number and awaited node; the front is next
   bool take(uint32_t& next, const std::set<uint32_t>& done) {
     for (size_t i = 0; i < queue.size(); i++) {
       auto frame = queue.front();
@@ -26,8 +26,8 @@ struct Plain {
   }
 };
 
-// Frames that come and go at random, `at_once` of them one behind the other; fewer than `woken` nodes are done at once.
-// How many frames were taken.
+// Adds and unblocks frames at random, up to `at_once` and `woken` per step, and compares DeferredFrames with Plain.
+// Returns the number of frames taken.
 size_t compare(Graph& g, uint32_t seed, int nodes, int at_once, int woken) {
   std::mt19937 random(seed);
   auto below = [&](int n) { return int(random() % uint32_t(n)); };
@@ -64,7 +64,7 @@ size_t compare(Graph& g, uint32_t seed, int nodes, int at_once, int woken) {
 
 }  // namespace
 
-TEST_CASE("frames that wait: taken in the order of a queue in which those that must wait are put back") {
+TEST_CASE("deferred frames: are taken in the order of a queue that puts blocked frames back") {
   Graph g;
   size_t taken = 0;
   for (uint32_t seed = 0; seed < 60; seed++) taken += compare(g, seed, 40 + int(seed), 2 + int(seed) % 20, 3);
@@ -73,7 +73,7 @@ TEST_CASE("frames that wait: taken in the order of a queue in which those that m
   CHECK(taken > 5000);
 }
 
-TEST_CASE("frames that wait: room for one behind the other at one place, round after round") {
+TEST_CASE("deferred frames: many can be added at one place, round after round") {
   Graph g;
   DeferredFrames waiting;
   UOp never = g.constant(dtypes::int32, 0);
@@ -81,7 +81,7 @@ TEST_CASE("frames that wait: room for one behind the other at one place, round a
   UOp first = g.constant(dtypes::int32, 1);
   waiting.add({first, first, 1}, first);
   waiting.add({never, never, 2}, never);
-  // each that is taken is followed by two: the first of them is the next to be taken, between those before and after
+  // each frame taken is followed by two new ones: the first is taken next, between the frames before and after it
   for (uint32_t i = 0; i < 2000; i++) {
     UOp before = g.constant(dtypes::int32, int64_t(i) + 1), after = g.constant(dtypes::int32, int64_t(i) + 2);
     waiting.done(before);
@@ -97,11 +97,11 @@ TEST_CASE("frames that wait: room for one behind the other at one place, round a
   std::vector<uint32_t> order;
   while (waiting.take(next)) order.push_back(next.stage);
   REQUIRE(order.size() == 2002);
-  CHECK(order[1998] == 3);  // those behind where the round stands, the last of which was there first,
+  CHECK(order[1998] == 3);  // first the frames ahead of the current position; the one added first is last
   CHECK(order[1999] == 2);
-  CHECK(order[2000] == 0);  // and then from the beginning
+  CHECK(order[2000] == 0);  // then those from the beginning of the ring
   CHECK(order[2001] == 3);
-  CHECK(waiting.size() == 1);  // the one of 2001
+  CHECK(waiting.size() == 1);  // the frame that waits for node 2001
   waiting.clear();
   CHECK(!waiting.take(next));
 }

@@ -1,6 +1,6 @@
-// A rewrite that does not end: two or more rules undo each other's work, a node is made of itself, or nodes grow for
-// ever. It is noticed by a node that comes up again while it is being worked on, or by a limit on how many nodes wait.
-// The message names the rules that take turns, which are found among the last rewrites (Workspace::recent).
+// The message for a rewrite that does not end: rules undo each other's work, a node depends on itself, or nodes grow
+// without bound. The rewriter detects this when it reaches a node that it is still visiting, or when too many nodes
+// wait. The message names the alternating rules, taken from the last rule applications (Workspace::recent).
 #include <algorithm>
 
 #include "lib/rewrite/workspace.h"
@@ -8,10 +8,9 @@
 namespace tgc {
 namespace {
 
-// One turn of the circle: walking back from the last rewrite, those up to the one that rewrote the same node before.
-// When the node `start` was come to again while being visited, it has a visit on the stack from the first time;
-// everything above that visit was begun on the way from `start` back to `start`, and only rewrites of such nodes belong
-// to the circle.
+// Returns one turn of the cycle: the last rule applications back to the previous one on the same node. If `start` is
+// set, it was reached again during its own visit, so it is on the visit stack; all visits above it lie on the cycle,
+// and only applications to those nodes are returned.
 std::vector<Workspace::Hit> last_cycle(const Workspace& w, UOp start) {
   auto hit_before = [&](size_t k) { return w.recent[(w.num_hits - 1 - k) % Workspace::kRecent]; };
   std::vector<UOp> visited;

@@ -16,12 +16,12 @@ namespace {
 struct Expected {
   FaultSpec spec;
   bool came_about = false, is_said = false;
-  uint64_t most = 0;  // applications of that rule in a kernel
+  uint64_t most = 0;  // maximum number of applications of the rule in one kernel
 };
 struct Warnings {
   std::mutex lock;
   std::set<std::string> texts;
-  std::map<std::string, Expected> expected = {};  // by the text that asks for it
+  std::map<std::string, Expected> expected = {};  // by FaultSpec::text()
 
   Expected& of(const FaultSpec& spec) {
     FaultSpec alone{spec.rule, spec.application, spec.in};
@@ -38,7 +38,7 @@ std::optional<FaultSpec>& fault_of_thread() {
   return fault;
 }
 
-// Nodes that have a dtype, but stand for a place, a loop or nothing.
+// Ops that have a dtype but no value.
 constexpr OpSet kNoValue = {Op::INDEX, Op::BUFFERIZE, Op::RANGE, Op::BUFFER, Op::BUFFER_VIEW};
 
 bool has_value(UOp u) {
@@ -90,7 +90,7 @@ Result<FaultSpec> parse_fault(std::string_view text) {
     begin = end + 1;
   }
   if (good) return std::move(*out);
-  return Diag{.message = "TGC_FAULT=" + std::string(text) + " is no fault",
+  return Diag{.message = "TGC_FAULT='" + std::string(text) + "' is not a valid fault",
               .expected = "RULE or RULE@N, the N-th application of a rule, N from 1; tensor:RULE[@N]; "
                           "endless:RULE[@N]; shortcut:NAME[@N]; renderer:NAME.OP[@N]; llvm:NAME; several as A,B"};
 }
@@ -172,7 +172,7 @@ UOp Fault::instead(const Hit& hit, UOp before, UOp after) {
     std::lock_guard guard(warnings().lock);
     Expected& expected = warnings().of(one.spec);
     expected.most = std::max(expected.most, ++one.seen);
-    if (one.spec.in == FaultSpec::In::Endless && one.seen >= one.spec.application) {  // there, and back again
+    if (one.spec.in == FaultSpec::In::Endless && one.seen >= one.spec.application) {  // toggle the tag
       expected.came_about = true;
       return before.tag().is_none() ? before.rtag() : before.rtag(Arg());
     }
@@ -205,7 +205,7 @@ std::string never_came(const Expected& e) {
     case FaultSpec::In::Llvm: return e.spec.text() + " found no place in the code";
     default:
       return "there was no application " + std::to_string(e.spec.application) + " of " + e.spec.rule +
-             (e.most ? ", but " + std::to_string(e.most) + " at most in a kernel" : "");
+             (e.most ? ", only up to " + std::to_string(e.most) + " in a kernel" : "");
   }
 }
 

@@ -1,8 +1,13 @@
-// Faults on demand, for testing what finds faults: TGC_FAULT=RULE[@N] makes the N-th application of a rule in each
-// kernel compute something else, tensor:RULE[@N] in each tensor graph; from endless:RULE[@N] on a rule undoes what it
-// does; shortcut:NAME[@N] is of the N-th time that a shortcut is taken. Whoever begins a graph arms them (Compilation
-// does). renderer:NAME.OP[@N] is renderers/misprint.h's, llvm:NAME lib/compile/llvm_engine's. Several stand side by
-// side: A,B.
+// Injects wrong rewrites on demand, to test the tools that find miscompiles. The faults come from TGC_FAULT:
+//
+//   RULE[@N]              the N-th application of RULE in each kernel computes something else
+//   tensor:RULE[@N]       the same in each tensor graph
+//   endless:RULE[@N]      from application N on, RULE toggles the node's tag, so the rewrite never ends
+//   shortcut:NAME[@N]     the N-th quick result of shortcut NAME is changed
+//   renderer:NAME.OP[@N]  see renderers/misprint.h
+//   llvm:NAME             see lib/compile/llvm_engine
+//
+// Several faults are separated by commas: A,B. The code that creates a Graph installs them; Compilation does.
 #pragma once
 #include <optional>
 #include <string>
@@ -18,31 +23,31 @@ namespace tgc {
 struct FaultSpec {
   enum class In : uint8_t { Kernel, Tensor, Renderer, Llvm, Endless, Shortcut };
 
-  std::string rule;          // or an op's name, or that of a shortcut, or of a fault in LLVM
-  uint64_t application = 1;  // counted from 1 in each kernel, in the order of its trace, rewrites inside rules too
+  std::string rule;          // rule name; for the other kinds: NAME or NAME.OP
+  uint64_t application = 1;  // 1-based, per kernel, in trace order, including rewrites inside rules
   In in = In::Kernel;
-  std::vector<FaultSpec> others = {};  // that are asked for besides, each alone
+  std::vector<FaultSpec> others = {};  // further faults; their own `others` are empty
 
-  std::string text() const;  // as it is asked for
+  std::string text() const;  // the spec in TGC_FAULT syntax
 };
 
-// "add-zero@3", "add-zero@3,tensor:fold". An error says what is no RULE[@N].
+// Parses a TGC_FAULT value such as "add-zero@3,tensor:fold". An error lists the accepted forms.
 Result<FaultSpec> parse_fault(std::string_view text);
-// What the compilations of this thread do instead of what the environment says, until it is called again; nullopt: what
-// the environment says. Of a repro bundle, and for reduce, which counts applications in smaller graphs.
+// Overrides TGC_FAULT for compilations of this thread until the next call; nullopt restores TGC_FAULT. Used for repro
+// bundles and by reduce, which counts applications in smaller graphs.
 void set_fault_of_thread(std::optional<FaultSpec> fault);
-// What is asked for of this thread, else by TGC_FAULT; nothing when that is not set, or empty.
+// Returns this thread's override if there is one, else the parsed TGC_FAULT; nullopt if that is unset or empty.
 Result<std::optional<FaultSpec>> fault_of_environment();
-// The same, of faults there and nowhere else.
+// Returns only the faults of kind `in`.
 Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::In in);
 
-// Something else than a result: of an integer that plus one, of a float that times two, of a bool its negation, of a
-// store the stored value so. The empty UOp: it has no value that could be another (a place, a range, an end).
+// Returns a node with a different value: integer + 1, float * 2, negated bool; for a STORE, the same STORE with its
+// value changed. Returns the empty UOp for nodes without a value (addresses, ranges, END).
 UOp something_else(UOp u);
-// The same; of what has no value, with something else in a part of it that has one; else `u` itself.
+// Like something_else; for a node without a value, changes the last source that contains one. Returns `u` if none does.
 UOp something_else_within(UOp u);
 
-// The faults in one kernel, or in one tensor graph, of which `spec` is the first.
+// Intervention that injects `spec` and its `others` into one kernel or tensor graph.
 class Fault : public Intervention {
  public:
   explicit Fault(const FaultSpec& spec);
@@ -58,7 +63,7 @@ class Fault : public Intervention {
   std::vector<One> all_;
 };
 
-// The fault in a shortcut: it makes something else where it is gone the quick way.
+// Changes the N-th quick result of one shortcut.
 class ShortcutFault : public ShortcutTrial {
  public:
   explicit ShortcutFault(FaultSpec spec) : spec_(std::move(spec)) {}
@@ -69,11 +74,11 @@ class ShortcutFault : public ShortcutTrial {
   uint64_t seen_ = 0;
 };
 
-// Whoever looks whether a fault is to be, says so; and whoever makes it, that it came about.
+// Records that a fault was requested (expect_fault) and that it was injected (fault_came_about), for the warnings.
 void expect_fault(const FaultSpec& spec);
 void fault_came_about(const FaultSpec& spec);
-// What is to be said of the faults of this process so far, each once: that one made something without a value, that
-// one never came about.
+// Returns the fault warnings of this process that were not returned before: a faulted application that made a node
+// without a value, or a fault that was never injected.
 std::vector<std::string> take_fault_warnings();
 
 }  // namespace tgc

@@ -10,7 +10,7 @@ namespace {
 
 using namespace pat;
 
-TEST_CASE("a fault is RULE or RULE@N") {
+TEST_CASE("parse_fault: accepts RULE[@N], kinds and lists, and rejects other text") {
   CHECK(parse_fault("add-zero")->application == 1);
   CHECK(parse_fault("add-zero@12")->application == 12);
   CHECK(parse_fault("add-zero@12")->rule == "add-zero");
@@ -29,7 +29,7 @@ TEST_CASE("a fault is RULE or RULE@N") {
     CHECK_FALSE(parse_fault(wrong));
 }
 
-TEST_CASE("something else: plus one, times two, not, another value stored; of what has no value nothing") {
+TEST_CASE("something_else: changes integers, floats, bools and stored values, and nothing else") {
   Graph g;
   UOp i = g.variable("i", 0, 9, dtypes::int32);
   UOp f = i.cast(dtypes::float32);
@@ -47,7 +47,7 @@ const RuleSet& halves() {
   return set;
 }
 
-TEST_CASE("a rule that undoes what it does does not end") {
+TEST_CASE("fault: endless:RULE makes the rewrite endless") {
   Graph g;
   UOp a = g.variable("a", 0, 9, dtypes::int32);
   Fault fault(parse_fault("endless:drop-zero").value_or_throw());
@@ -58,14 +58,14 @@ TEST_CASE("a rule that undoes what it does does not end") {
   CHECK(out.diag().message.find("does not end") != std::string::npos);
 }
 
-// Declines every application of a rule.
+// An intervention that suppresses every application of one rule.
 struct Decline : Intervention {
   explicit Decline(std::string_view rule) : rule(rule) {}
   UOp instead(const Hit& hit, UOp, UOp after) override { return hit.rule->name == rule ? UOp() : after; }
   std::string_view rule;
 };
 
-TEST_CASE("the N-th application alone is another; who declines leaves the node to the next rule") {
+TEST_CASE("fault: changes only the N-th application; an intervention may suppress applications") {
   Graph g;
   UOp a = g.variable("a", 0, 9, dtypes::int32), b = g.variable("b", 0, 9, dtypes::int32);
   UOp two = a.const_like(int64_t(2));

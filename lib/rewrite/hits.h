@@ -1,6 +1,6 @@
-// Which rules ever applied, declined, or were tested alone: shows what the tests leave out. Nothing is noted until a
-// test asks for it with note_from_now_on(); until then a rule that applies costs one look at a flag. Notes are of the
-// process: they last until it ends.
+// Records which rules applied, declined, or passed a RuleTest check, to find rules that the tests do not cover.
+// Recording is off until note_from_now_on() is called; while off, it costs one flag test per application. Records last
+// until the process ends.
 #pragma once
 #include <atomic>
 #include <vector>
@@ -9,8 +9,7 @@
 
 namespace tgc {
 
-// Begins to note. To be called before the first matcher is made: rules of sets that were compiled before are not among
-// rules_tried().
+// Starts recording. Call before the first matcher is made: rules_tried() omits the rules of older matchers.
 void note_from_now_on();
 
 namespace detail {
@@ -22,29 +21,29 @@ inline void note_if_wanted(const Rule& rule, RuleEvent event) {
 }
 }  // namespace detail
 
-// The rules are tried from now on: a matcher is made of them.
+// Records that a matcher with these rules was made.
 void note_rules(const std::vector<const Rule*>& rules);
 
-// The rule made a node of another, or gated one, or was tried with a context to change.
+// Records that the rule replaced or gated a node, or matched with a mutable context.
 inline void note_hit(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Hit); }
 
-// The rule declined: its pattern matched, and its right side made nothing, or the node itself; a rule of a spec refused
-// a node.
+// Records that the rule declined: its pattern matched, but its right side returned nothing or the node itself; or a
+// spec rule rejected a node.
 inline void note_declined(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Declined); }
 
-// A test tried the rule on a node, alone, and it did what the test expects (RuleTest of lib/rewrite/testing.h).
+// Records that a RuleTest check of this rule passed (lib/rewrite/testing.h).
 inline void note_checked(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Checked); }
 
-// Whether that was noted of the rule.
+// Return true if the event was recorded for the rule.
 bool was_hit(const Rule& rule);
 bool has_declined(const Rule& rule);
 bool was_checked(const Rule& rule);
 
-// Whether the rule may decline what its pattern matches: it is guarded, or its right side computes.
-// Algebra alone never does.
+// True if the rule may decline a node that its pattern matches: it has guards, or a function as its right side. An
+// unguarded algebraic right side never declines.
 inline bool is_guarded(const Rule& rule) { return rule.may_decline; }
 
-// The rules of all sets that anything was matched with, by id; copies, for a set may be gone.
+// Returns the rules of all matchers made while recording, ordered by id. Copies, because a set may have been destroyed.
 std::vector<Rule> rules_tried();
 
 }  // namespace tgc

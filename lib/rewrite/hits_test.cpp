@@ -12,10 +12,10 @@ namespace {
 
 using namespace pat;
 
-TEST_CASE("hits and declines of a rule are noted, each for itself") {
+TEST_CASE("hits: hits and declines of a rule are recorded separately") {
   note_from_now_on();
-  const RuleSet set("hits of rules", {  // not static: rules of its own for each subcase
-      // -x -> x for a constant x; of a variable it stays the node itself
+  const RuleSet set("hits of rules", {  // not static: each subcase needs new rules
+      // -x -> x for a constant x; returns the node itself for a variable, nothing for other nodes
       rule("drop-neg", node(Op::NEG, x).as(y), with(x, y, [](UOp x, UOp y) {
              return x.is_const() ? x : x.is(Op::DEFINE_VAR) ? y : UOp();
            })),
@@ -36,8 +36,8 @@ TEST_CASE("hits and declines of a rule are noted, each for itself") {
   CHECK(!try_on(v + two));  // no pattern matches
   CHECK((!was_hit(guarded) && !has_declined(guarded) && !was_hit(algebra)));
 
-  SUBCASE("nothing made") { CHECK(!try_on((v + two).alu(Op::NEG))); }
-  SUBCASE("the node itself") { CHECK(!try_on(v.alu(Op::NEG))); }
+  SUBCASE("the right side returns nothing") { CHECK(!try_on((v + two).alu(Op::NEG))); }
+  SUBCASE("the right side returns the node itself") { CHECK(!try_on(v.alu(Op::NEG))); }
   CHECK(try_on(v + 0) == v);
   CHECK((was_hit(algebra) && !has_declined(algebra)));
   CHECK(try_on(two.alu(Op::NEG)) == two);

@@ -1,7 +1,6 @@
-// Interventions: someone decides, application by application, what a rule makes: a fault on demand (fault.h), a rewrite
-// that is left out to see whether it is to blame. Nobody who does not intervene pays for it: it goes the way of those
-// who watch (RewriteObserver), and like those it makes every shortcut take its faithful way, so that applications are
-// the same, in the same order, watched or not.
+// Lets a client replace or suppress single rule applications: a fault (fault.h), or bisection that leaves one rewrite
+// out. Rewrites without an intervention pay nothing. An intervention takes the same slow path as a RewriteObserver and
+// also forces every shortcut to its faithful way, so the applications and their order are the same with or without it.
 #pragma once
 #include "lib/rewrite/rules.h"
 
@@ -14,18 +13,17 @@ class SubstituteContext;
 class Intervention {
  public:
   virtual ~Intervention() = default;
-  // What this application shall make: `after`, which the rule made, or another node; or the empty UOp: the rule
-  // declines, with all its alternatives, and the next rule is tried.
+  // Returns the result of this application: `after` (what the rule made), another node, or the empty UOp to make the
+  // rule decline, with all its alternatives, so that the next rule is tried.
   virtual UOp instead(const Hit& hit, UOp before, UOp after) = 0;
 };
 
-// One a graph; null: nobody intervenes. It must outlive the rewrites.
+// Sets the graph's only intervention; null removes it. The object must outlive the rewrites.
 void set_intervention(Graph& graph, Intervention* intervention);
 Intervention* intervention_of(Graph& graph);
 
-// For as long as it lives rewrites are of somebody who looks on, and no part of a compilation: nobody intervenes in
-// them, or observes them, and REWRITE_STACK_LIMIT, which may be made for the case at hand, lets as many nodes wait as
-// tinygrad's own does at least.
+// While alive, rewrites in `graph` are not part of a compilation: no observer or intervention sees them, and
+// REWRITE_STACK_LIMIT is at least its default, because the user may have lowered it for the compilation.
 class UninstrumentedScope {
  public:
   explicit UninstrumentedScope(Graph& graph);
@@ -39,7 +37,8 @@ class UninstrumentedScope {
   bool was_own_;
 };
 
-// What the innermost rewrite that runs replaces by what, for its observer. Null: no substitution, or not observed.
+// Returns the replacements of the innermost running rewrite, for its observer; null if that rewrite is no substitution
+// or is not observed.
 const SubstituteContext* substitution_of(Graph& graph);
 
 }  // namespace tgc

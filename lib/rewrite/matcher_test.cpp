@@ -12,7 +12,7 @@ namespace {
 
 using namespace pat;
 
-// The name of the rule of `set` that applies to `u`, and what it makes; "" when none does.
+// Returns the name of the first rule of `set` that applies to `u`, and stores its result; "" if none applies.
 std::string hit(const RuleSet& set, UOp u, UOp* made = nullptr) {
   Hit hit;
   UOp out = set.matcher().rewrite(u, nullptr, nullptr, hit);
@@ -28,14 +28,14 @@ struct Terms {
 
 }  // namespace
 
-TEST_CASE("matcher: the ops of a graph tell whether a rule may apply") {
+TEST_CASE("matcher: may_apply decides from the ops of a graph") {
   static const RuleSet set("test",
                            {rule("zero", x + 0, x), rule("of-max", node(Op::EXP2, any_of(maximum(x, y), x * y)), x)});
   auto may_apply = [](OpSet ops) { return set.matcher().may_apply(ops); };
   CHECK(may_apply({Op::ADD, Op::CONST}));
   CHECK_FALSE(may_apply({Op::ADD, Op::MUL}));
   CHECK_FALSE(may_apply({Op::CONST, Op::MUL, Op::MAX}));
-  CHECK(may_apply({Op::EXP2, Op::MUL}));  // one of several is enough
+  CHECK(may_apply({Op::EXP2, Op::MUL}));  // one of the alternatives is enough
 }
 
 TEST_CASE("matcher: the first rule in order wins") {
@@ -48,7 +48,7 @@ TEST_CASE("matcher: the first rule in order wins") {
   CHECK(hit(set, t.a % t.b) == "");
 }
 
-TEST_CASE("matcher: a right side that returns nothing lets the next rule try; so does one that returns the node") {
+TEST_CASE("matcher: the next rule is tried if a right side returns nothing or the node itself") {
   static const RuleSet set("test", {
       rule("declines", x + y, with(x, [](UOp) { return UOp(); })),
       rule("returns-itself", (x + y).as(root), with(root, [](UOp root) { return root; })),
@@ -60,7 +60,7 @@ TEST_CASE("matcher: a right side that returns nothing lets the next rule try; so
   CHECK(made == t.a * t.b);
 }
 
-TEST_CASE("matcher: commutative sources in either order, as written first; after a decline the other order") {
+TEST_CASE("matcher: commutative sources match in the written order first, and in the other order after a decline") {
   static const RuleSet set("test",
                            {rule("add", x + y, with(x, y, [](UOp x, UOp y) { return y.is_const() ? UOp() : x * y; }))});
   static const RuleSet constants("test", {rule("const-right", x + c, c)});
@@ -77,7 +77,7 @@ TEST_CASE("matcher: commutative sources in either order, as written first; after
   CHECK(hit(ordered, t.two.lt(t.a)) == "");
 }
 
-TEST_CASE("matcher: a name bound twice is the same node") {
+TEST_CASE("matcher: a repeated name must bind the same node") {
   static const RuleSet set("test", {rule("twice", x + x, x), rule("deep", (x * y) + y, x)});
   Terms t;
   CHECK(hit(set, t.a + t.a) == "twice");
@@ -89,7 +89,7 @@ TEST_CASE("matcher: a name bound twice is the same node") {
   CHECK(made == t.a);
 }
 
-TEST_CASE("matcher: dtypes, args, number of sources") {
+TEST_CASE("matcher: patterns restrict dtypes, args and number of sources") {
   static const RuleSet set("test", {
       rule("of-int", x.of(dtypes::ints) + y, x),
       rule("zero", x * 0, x),
@@ -100,8 +100,8 @@ TEST_CASE("matcher: dtypes, args, number of sources") {
       rule("arg", node(Op::GEP, x).arg(Arg(3)), x),
   });
   Terms t;
-  CHECK(hit(set, t.v + t.v) == "of-int");  // a vector counts as its scalar
-  CHECK(hit(set, t.a + t.b) == "");        // index is no int
+  CHECK(hit(set, t.v + t.v) == "of-int");  // a vector matches by its scalar dtype
+  CHECK(hit(set, t.a + t.b) == "");        // dtypes.index is not in dtypes::ints
   CHECK(hit(set, t.a * t.zero) == "zero");
   CHECK(hit(set, t.a * t.two) == "");
   CHECK(hit(set, t.g.sink({t.a})) == "exactly-one");
@@ -126,7 +126,7 @@ TEST_CASE("matcher: alternatives are tried in order") {
   CHECK(made == casted);
 }
 
-TEST_CASE("matcher: counts what was tried and what applied") {
+TEST_CASE("matcher: RuleStats counts attempts and hits") {
   static const RuleSet set("test", {rule("one", x + c, c), rule("two", x + y, y)});
   Terms t;
   RuleStats stats;
@@ -141,7 +141,7 @@ TEST_CASE("matcher: counts what was tried and what applied") {
   CHECK(counted[two].attempts == 1);
 }
 
-TEST_CASE("patterns as text") {
+TEST_CASE("patterns are printed as text") {
   CHECK(to_text(*node_of((x + c0) < c1)) == "((x + c0) < c1)");
   CHECK(to_text(*node_of(x * 0)) == "(x * 0)");
 }

@@ -12,9 +12,9 @@ namespace {
 
 using RuleIds = std::vector<uint32_t>;  // ascending
 
-// All sets of rules that anything is known of, by number.
+// All sets of inapplicable rules in this process, by number.
 struct Sets {
-  std::mutex lock;  // also held while an RemainingRules is made
+  std::mutex lock;  // also held while a RemainingRules is made
   std::vector<RuleIds> sets{{}};
   std::map<RuleIds, uint16_t> numbers{{{}, 0}};
 

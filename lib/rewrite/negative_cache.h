@@ -1,11 +1,11 @@
-// Rules that were tried on a node in vain are not tried again. A node never changes, so a rule that looks at no context
-// and made nothing of it once will make nothing of it ever; a later rewrite with a larger rule set need try only the
-// rules that are new to the node. The same holds for everything below the node: a rewrite works its way up, so before
-// the rules declined here they had declined there.
+// Negative cache: avoids trying rules again on a node to which they did not apply. A node never changes, so a rule that
+// reads no context and declined once always declines; a later rewrite with a larger rule set only tries the rules that
+// are new to the node. The same holds for all nodes below it, because a rewrite works upwards: the rules had declined
+// there before.
 //
-// A node keeps this as one small number, that of a set of rules (see NodeNotes of workspace.h; 0 is the empty set:
-// nothing is known). Sets are numbered for the whole process. There are few, because they grow by whole rule sets: what
-// is known of a node is the union of the sets that were tried on it. For lib/rewrite alone.
+// Each node stores one small number that identifies a set of rules (NodeNotes in workspace.h); 0 is the empty set. Sets
+// are numbered per process. There are few, because a node's set is the union of the rule sets tried on it. Private to
+// lib/rewrite.
 #pragma once
 #include <array>
 #include <atomic>
@@ -16,18 +16,17 @@ namespace tgc {
 
 class Matcher;
 
-// How a matcher deals with the nodes of which one set of rules is known not to apply.
+// How one matcher handles nodes with one particular set of inapplicable rules.
 struct RemainingRules {
-  const Matcher* rest;                   // holds the rules that may still apply
-  uint16_t then;                         // the number of what is known when none of them did
-  std::unique_ptr<const Matcher> owned;  // `rest`, where it is not the matcher itself
+  const Matcher* rest;                   // matches the rules that may still apply
+  uint16_t then;                         // number of the node's set after all of `rest` declined
+  std::unique_ptr<const Matcher> owned;  // owns `rest`, unless `rest` is the matcher itself
 };
 
-// The RemainingRules of one matcher, by the number of what is known. Each is made when first asked for, then found without
-// a lock.
+// The RemainingRules of one matcher, indexed by set number. Entries are made on first use and then read without a lock.
 class RemainingRulesTable {
  public:
-  static constexpr size_t kSets = 256;  // numbers for sets; when they run out, nothing new is remembered
+  static constexpr size_t kSets = 256;  // maximum number of sets; when it is reached, no new set is stored
 
   RemainingRulesTable() = default;
   ~RemainingRulesTable();

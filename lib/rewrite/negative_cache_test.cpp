@@ -17,7 +17,7 @@ struct Limit {
   int most = 0;
 };
 
-// So many rules that it is worth remembering what was tried.
+// Has enough rules for the rewriter to use the negative cache.
 const RuleSet& add_set() {
   static const RuleSet add("add", {rule("add", node(Op::ADD).as(u), with(u, [](UOp) { return of_add++, UOp(); }))});
   static const RuleSet others("others", std::vector<Rule>(50, rule("sin", node(Op::SIN, x), x)));
@@ -40,7 +40,7 @@ const RuleSet& context_set() {
 
 }  // namespace
 
-TEST_CASE("a rule that did not apply to a node is not tried on it again, whatever rules it comes with") {
+TEST_CASE("negative cache: a rule that declined a node is not tried on it again, in any rule set") {
   of_add = of_mul = 0;
   Graph g;
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9), sum = a + b;
@@ -49,15 +49,15 @@ TEST_CASE("a rule that did not apply to a node is not tried on it again, whateve
   CHECK(graph_rewrite(sum * a, more_set()) == a);
   CHECK(of_add == 1);
   CHECK(of_mul == 1);
-  CHECK(graph_rewrite(a + sum, more_set()) == a + sum);  // a node that is new
+  CHECK(graph_rewrite(a + sum, more_set()) == a + sum);  // a new node
   CHECK(of_add == 2);
-  Graph other;  // what is known belongs to a node
+  Graph other;  // the cache is per node
   UOp v = other.variable("v", 0, 9);
   graph_rewrite(v + v, more_set());
   CHECK(of_add == 3);
 }
 
-TEST_CASE("a rule that looks at a context is tried again") {
+TEST_CASE("negative cache: a rule that reads a context is tried again") {
   of_add = of_context = 0;
   Graph g;
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9), sum = a + b;
@@ -68,7 +68,7 @@ TEST_CASE("a rule that looks at a context is tried again") {
   CHECK(of_context == 2);
 }
 
-TEST_CASE("who watches sees all tries") {
+TEST_CASE("negative cache: an observer disables it") {
   of_add = 0;
   Graph g;
   UOp a = g.variable("a", 0, 9), sum = a + a;
@@ -80,7 +80,7 @@ TEST_CASE("who watches sees all tries") {
   CHECK(of_add == 2);
 }
 
-TEST_CASE("what gates kept from being rewritten is not taken for tried") {
+TEST_CASE("negative cache: nodes below a gate are not recorded as tried") {
   of_add = 0;
   static const RuleSet gate("gate",
                             {rule("stop", node(Op::CAST).as(x), with(x, [](UOp) { return bottom_up_gate(); }))});

@@ -1,10 +1,10 @@
-// The one place that keeps graphs of other releases away from rules, which are tinygrad 0.12.0's.
+// Keeps graphs of other tinygrad releases away from the rules, which are tinygrad 0.12.0's.
 #pragma once
 #include "lib/uop/graph.h"
 
 namespace tgc {
 
-// The graph itself; throws Failure when it is of another release.
+// Returns `graph`; throws Failure if it belongs to another release.
 inline Graph& of_our_release(Graph& graph) {
   if (graph.is_foreign()) throw Failure("the rules are tinygrad 0.12.0's, and the graph is of another release");
   return graph;

@@ -55,7 +55,7 @@ const PatNode* make_word(std::string_view word) { return make({.form = word}); }
 
 const PatNode* make_alu(Op op, std::initializer_list<const PatNode*> operands) {
   PatNode node{.ops = op, .sources = PatNode::Sources::Exact};
-  // the dtype of the last operand, but a bool of a comparison (UPat.alu)
+  // the dtype of the last operand; bool for a comparison (UPat.alu)
   node.dtypes = op == Op::CMPLT || op == Op::CMPNE ? DTypeSet{Scalar::Bool} : (operands.end()[-1])->dtypes;
   bool all_same = std::all_of(operands.begin(), operands.end(), [&](auto* o) { return o == *operands.begin(); });
   node.permute = ops::Commutative.contains(op) && !all_same;
@@ -67,7 +67,7 @@ const PatNode* make_const(Const value, DTypeSet dtypes) {
 }
 
 Const fold_unary(Op op, Const a) {
-  TGC_CHECK(op == Op::NEG || op == Op::LOG2, "no number is computed by " + std::string(name_of(op)));
+  TGC_CHECK(op == Op::NEG || op == Op::LOG2, "fold() does not support " + std::string(name_of(op)));
   return op == Op::NEG ? py_neg(a) : Const(std::log2(a.to_double()));
 }
 
@@ -78,7 +78,7 @@ Const fold_binary(Op op, Const a, Const b) {
     case Op::MUL: return py_mul(a, b);
     case Op::IDIV: return cdiv(a.to_int(), b.to_int());
     case Op::MOD: return cmod(a.to_int(), b.to_int());
-    default: TGC_CHECK(false, "no number is computed by " + std::string(name_of(op))); return {};
+    default: TGC_CHECK(false, "fold() does not support " + std::string(name_of(op))); return {};
   }
 }
 

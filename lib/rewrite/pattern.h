@@ -1,18 +1,20 @@
-// Patterns: what a rule matches, written as algebra (tinygrad's UPat, uop/ops.py). The same algebra makes nodes on a
-// rule's right side; what stands on right sides alone is in right_side.h.
+// Patterns: the left side of a rule, written as algebra (tinygrad's UPat, uop/ops.py). Right sides use the same algebra
+// to make nodes; right_side.h has what only right sides may use.
 //
 //   x, y, z, ...         match any node and bind it; the same name twice must be the same node
-//   c, c0, c1, ...       match a constant, scalar or vector; c.scalar() a scalar constant alone
+//   c, c0, c1, ...       match a constant, scalar or vector; c.scalar() matches scalar constants only
 //   0, 1, -1.0, true     match a constant of that value
-//   x + y, x < y, ...    match the op; commutative ops match either way round, first as written
-//   node(Op::GEP, x)     matches an op with exactly these sources; any_len(op, x) these first, then any; node(op) any
-//                        sources at all; leaf(op) none; each(op, x) any number, every one matching x
+//   x + y, x < y, ...    match the op; commutative ops match in both orders, the written order first
+//   node(Op::GEP, x)     matches an op with exactly these sources; node(op) matches it with any sources
+//   any_len(op, x)       matches an op whose first sources are these
+//   leaf(op)             matches an op without sources
+//   each(op, x)          matches an op with any number of sources, each of which matches x
 //   p.as(g)              binds the node that p matched; p.of(dtypes::ints) restricts its dtype, p.arg(v) its arg
 //   any_of(p, q), or_casted(p), or_after(p)    alternatives, tried in order
 //
-// Each of these is an expression with a type of its own: which names it binds, and how a node is made of it, is known
-// to the compiler. So a right side costs what the same calls would cost in a function, and one that uses an unbound
-// name, or what only matches, does not compile.
+// Each pattern is an expression with its own C++ type, so the compiler knows which names it binds and how to build a
+// node from it. A right side therefore costs as much as the same calls in a hand-written function. A right side that
+// uses an unbound name, or an expression that can only match, does not compile.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -24,67 +26,68 @@
 
 namespace tgc {
 
-// Tells a C++ type from others at run time.
+// Returns a pointer that identifies the C++ type T at run time.
 template <class T>
 const char* type_key() {
   static constexpr char kKey = 0;
   return &kKey;
 }
 
-// What a right side sees: the node that matched, the names it bound, the context of this rewrite.
+// A successful match, as a right side sees it: the matched node, the captured nodes, and the rewrite's context.
 struct Match {
   UOp root;
   const UOp* captured;  // by capture id
   void* ctx;
-  const char* ctx_type;                 // identifies ctx's C++ type
-  mutable const char* branch = nullptr;  // which of several foldings applied: the right side tells
+  const char* ctx_type;                 // type_key of ctx's C++ type
+  mutable const char* branch = nullptr;  // name of the folding that applied, set by the right side
 };
 
 }  // namespace tgc
 
 namespace tgc::pat {
 
-// One node of a pattern. Immutable, made while the rule tables load, never freed.
+// One node of a pattern. Immutable; made while the rule tables load; never freed.
 struct PatNode {
   enum class Sources : uint8_t { Any, Exact, Prefix, Each };
   OpSet ops;                     // empty: any op
   DTypeSet dtypes;               // empty: any dtype
   Sources sources = Sources::Any;
   bool permute = false;          // sources match in any order
-  bool alternatives = false;     // children are alternatives for this very node
-  int8_t capture = -1;
+  bool alternatives = false;     // `children` are alternatives for this node, not its sources
+  int8_t capture = -1;  // capture id; -1: none
   bool has_arg = false;
-  bool has_arg_ints = false;     // the arg is the tuple arg_ints
+  bool has_arg_ints = false;     // the arg must be the tuple `arg_ints`
   Arg arg = {};
   std::span<const int64_t> arg_ints = {};
   std::span<const PatNode* const> children = {};
   bool has_early_reject = false;
-  OpSet early_reject = {};       // ops that must be among the sources, when given explicitly
-  // Of right sides and guards alone, which match nothing: "fold", "const_like", a function's name. A word if `sources`
-  // is Any, else a form with operands.
+  OpSet early_reject = {};       // explicit set of ops that must occur among the sources
+  // Right sides and guards only, never matched: "fold", "const_like", or a function's name. With `sources` == Any it is
+  // a bare word, else a form with `children` as operands.
   std::string_view form = {};
-  bool is_function = false;      // the form is a function's that builds nodes: no algebra
+  bool is_function = false;      // `form` names a C++ function that builds nodes
 };
 
 const PatNode* make(const PatNode& node, std::initializer_list<const PatNode*> children = {});
-// "name(operands...)" and "word", for listings.
+// Make nodes for listings only: "name(operands...)" and "word".
 const PatNode* make_form(std::string_view name, std::initializer_list<const PatNode*> operands);
 const PatNode* make_function(std::string_view name, std::initializer_list<const PatNode*> operands);
 const PatNode* make_word(std::string_view word);
-// Room that is never freed, for what rule tables hold.
+// Return memory that is never freed, for the contents of rule tables.
 void* keep(size_t size, size_t align);
 std::span<const char* const> keep_all(std::initializer_list<const char*> names);
 const PatNode* make_alu(Op op, std::initializer_list<const PatNode*> operands);
 const PatNode* make_const(Const value, DTypeSet dtypes);
 
 // ---- expressions
-// Each has
-//   kBound     the names in it, a bit each
+//
+// Every expression type has
+//   kBound     bit set of the capture ids in it
 //   kMatches   whether it may stand on a left side
-//   node()     itself as data, for matching and listings
-// and what may stand on a right side
-//   build(m)   the node that it makes, or, when kNumber
-//   value(m)   the number that it is; a constant like the operand beside it is made of that
+//   node()     its pattern node, for matching and listings
+// and, if it may stand on a right side, one of
+//   build(m)   makes its node
+//   value(m)   returns its number (kNumber is true); next to a node operand it becomes a constant like that operand
 template <uint64_t Bound>
 class Pat;
 
@@ -116,7 +119,7 @@ concept Number = Expression<T> && T::kNumber;
 template <class T>
 concept Buildable = requires(const T& t, const Match& m) { { t.build(m) } -> std::same_as<UOp>; };
 
-// A pattern that only matches: what was restricted or named, and what is no algebra.
+// A pattern that can only match, not build: a pattern with restrictions or names, or one that is not algebra.
 template <uint64_t Bound>
 class Pat : public Expr<Pat<Bound>> {
  public:
@@ -147,7 +150,7 @@ class Pat : public Expr<Pat<Bound>> {
   const PatNode* n_;
 };
 
-// A name. `Constant` names match CONST and VCONST alone.
+// A capture name. With `Constant`, it matches CONST and VCONST only.
 template <int Id, bool Constant = false>
 struct Capture : Expr<Capture<Id, Constant>> {
   static constexpr int kId = Id;
@@ -177,11 +180,11 @@ struct Capture : Expr<Capture<Id, Constant>> {
   }
 };
 
-// A number that is written out.
+// A numeric literal.
 struct Written : Expr<Written> {
   explicit Written(Const v) : number(v) {}
   static constexpr uint64_t kBound = 0;
-  static constexpr bool kMatches = false;  // by itself: beside an expression it does
+  static constexpr bool kMatches = false;  // next to an expression it does match; see kAllMatch
   static constexpr bool kNumber = true;
   const PatNode* node() const { return make_const(number, {}); }
   Const value(const Match&) const { return number; }
@@ -194,8 +197,7 @@ T expr(T e) { return e; }
 template <class T>
 using ExprOf = decltype(expr(std::declval<T>()));
 
-// The names. Their order is no matter; `name_of_capture` prints them.
-// clang-format off
+// The capture names, in no particular order. name_of_capture returns their text.
 #define TGC_CAPTURES(X)                                                                                                \
   X(x) X(x2) X(x3) X(y) X(z) X(a) X(b) X(d) X(e) X(f) X(g) X(i) X(l) X(m) X(n) X(p) X(q) X(r) X(s) X(t) X(u) X(v) X(w) \
   X(ff) X(tt) X(alt) X(alu_node) X(base) X(buf) X(cat) X(cond) X(cut) X(data) X(dev) X(end_) X(gate) X(idx) X(inv)     \
@@ -222,9 +224,9 @@ TGC_CONST_CAPTURES(X)
 template <PatLike T>
 const PatNode* node_of(T p) { return p.node(); }
 
-// ---- algebra. A literal beside an expression takes its dtypes, as tinygrad's ufix makes it.
+// ---- algebra. A literal takes the dtypes of the operand next to it, as tinygrad's ufix does.
 
-// Whose op it is: Fixed at compile time, or any other.
+// How an operator gets its op: Fixed at compile time, AnyOp at run time.
 template <Op kOp>
 struct Fixed {
   static constexpr uint64_t kBound = 0;
@@ -232,7 +234,7 @@ struct Fixed {
   static constexpr Op op(const Match&) { return kOp; }
   template <class... Operands>
   static const PatNode* node(Operands... operands) {
-    // as UOps have them: no NEG or SUB
+    // a form for listings: UOps have no NEG or SUB
     if constexpr (kOp == Op::NEG || kOp == Op::SUB) return make_form("-", {operands...});
     else return make_alu(kOp, {operands...});
   }
@@ -252,13 +254,14 @@ const PatNode* node_beside(const E& e, const PatNode* other) {
   if constexpr (std::same_as<E, Written>) return make_const(e.number, other->dtypes);
   else return e.node();
 }
-// What an operand is made: a number a constant like the operand beside it.
+// Builds operand `e`; a number becomes a constant like `other`.
 template <Expression E>
 UOp build_beside(const E& e, UOp other, const Match& m) {
   if constexpr (Number<E>) return other.const_like(e.value(m));
   else return e.build(m);
 }
-// Of two operands, at least one of which is no number: calls use(a, b).
+// with_nodes and with_built call use(a, b) with both operands' pattern nodes or built nodes. At least one operand must
+// not be a number.
 template <Expression A, Expression B, class Use>
 auto with_nodes(const A& a, const B& b, Use use) {
   static_assert(!Number<A> || !Number<B>, "an operand must be a node: a number alone has no dtype");
@@ -283,8 +286,9 @@ auto with_built(const A& a, const B& b, const Match& m, Use use) {
 template <class... Es>
 constexpr bool kAllMatch = ((Es::kMatches || std::same_as<Es, Written>) && ...);
 
-Const fold_unary(Op op, Const a);           // of numbers, as Python computes
-Const fold_binary(Op op, Const a, Const b);  // IDIV and MOD truncate, as they do in graphs
+// Compute with numbers as Python does, except that IDIV and MOD truncate, as they do in graphs.
+Const fold_unary(Op op, Const a);
+Const fold_binary(Op op, Const a, Const b);
 
 template <class OpOf, Expression A>
 struct Alu1 : Expr<Alu1<OpOf, A>> {
@@ -320,7 +324,7 @@ struct Alu2 : Expr<Alu2<OpOf, A, B>> {
   {
     if constexpr (!std::same_as<OpOf, Fixed<Op::SUB>>)
       return with_built(a, b, m, [&](UOp x, UOp y) { return x.alu(op_of.op(m), y); });
-    else if constexpr (Number<B>) return a.build(m) - b.value(m);  // its negative is added
+    else if constexpr (Number<B>) return a.build(m) - b.value(m);  // adds the negated number
     else return with_built(a, b, m, [](UOp x, UOp y) { return x - y; });
   }
   Const value(const Match& m) const { return fold_binary(op_of.op(m), a.value(m), b.value(m)); }
@@ -343,7 +347,7 @@ TGC_PAT_BINARY(operator<, CMPLT)
 TGC_PAT_BINARY(operator!=, CMPNE)
 TGC_PAT_BINARY(maximum, MAX)
 TGC_PAT_BINARY(pow, POW)
-TGC_PAT_BINARY(operator-, SUB)  // on right sides alone, as -x below
+TGC_PAT_BINARY(operator-, SUB)  // right sides only, as unary minus below
 #undef TGC_PAT_BINARY
 
 #define TGC_PAT_UNARY(name, OP) \
@@ -358,7 +362,7 @@ TGC_PAT_UNARY(operator-, NEG)
 #undef TGC_PAT_UNARY
 
 template <Expression A, Term B>
-auto fdiv(A a, B b) {  // a * 1/b
+auto fdiv(A a, B b) {  // a * (1 / b)
   if constexpr (Literal<B>)
     return Pat<A::kBound>(
         make_alu(Op::MUL, {a.node(), make_alu(Op::RECIPROCAL, {make_const(Const(b), a.node()->dtypes)})}));
@@ -413,7 +417,7 @@ template <PatLike T>
 auto each(OpSet ops, T source) {
   return Pat<T::kBound>(make({.ops = ops, .sources = PatNode::Sources::Each}, {node_of(source)}));
 }
-// cast(x): to any dtype
+// Matches a cast to any dtype.
 template <PatLike T>
 auto cast(T a) { return node(Op::CAST, a); }
 template <PatLike T>
@@ -434,7 +438,7 @@ auto or_after(T p) { return any_of(p, any_len(Op::AFTER, p)); }
 template <PatLike T, class Name>
 auto or_after(T p, Name name) { return any_of(p.as(name), any_len(Op::AFTER, p).as(name)); }
 
-// The pattern as text, "(x + c0) < c1"; for listings.
+// Returns the pattern as text, "(x + c0) < c1", for listings.
 std::string to_text(const PatNode& node);
 
 }  // namespace tgc::pat

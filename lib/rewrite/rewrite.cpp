@@ -21,18 +21,19 @@ const Shortcut kTriedRules("tried-rules", "trying rules again on a node to which
 const Shortcut kDepthFirst("depth-first",
                            "tinygrad's stack of nodes that wait for others, where no context sees the order");
 
-// How one rewrite goes about it.
+// The shortcuts that one rewrite takes.
 struct Ways {
-  TableResults* known;  // what these rules made before; null: it begins anew
-  bool skips_tried;     // rules known not to apply to a node
-  bool depth_first;     // not in tinygrad's order
+  TableResults* known;  // kept results of earlier rewrites with the same rules; null: start anew
+  bool skips_tried;     // use the negative cache
+  bool depth_first;     // use depth-first order instead of tinygrad's
 };
 
-// One rewrite, or one after the other with the same rules, whose results lie in a NodeResults or a TableResults.
+// Performs one rewrite, or several with the same rules. Results: where the result slots live, NodeResults or
+// TableResults.
 template <class Where>
 class Rewriter {
  public:
-  // `results`: begun anew, or what these very rules made before.
+  // `results` has a new epoch, or holds results of these same rules.
   Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, Ways ways, RewriteState& state,
            Workspace& workspace, Where& results)
       : graph_(of_our_release(graph)),
@@ -43,8 +44,8 @@ class Rewriter {
         observer_(state.observer),
         intervention_(state.intervention),
         is_watched_(state.is_watched()),
-        tells_(observer_ && !observer_->counts_only),
-        remembers_(ways.skips_tried),
+        reports_events_(observer_ && !observer_->counts_only),
+        uses_negative_cache_(ways.skips_tried),
         in_order_(!ways.depth_first),
         limit_(state.limit(graph)),
         w_(workspace),
@@ -60,7 +61,7 @@ class Rewriter {
   }
 
   void try_on(UOp u) {
-    TGC_CHECK(!apply(*pm_, u), "a rule that is to take notes made something: " + describe(*tried_.rule));
+    TGC_CHECK(!apply(*pm_, u), "a rule of try_on_each made a node: " + describe(*tried_.rule));
   }
 
  private:
@@ -78,8 +79,8 @@ class Rewriter {
     w_.waiting.done(u);
   }
 
-  // ---- tinygrad's order: what a context sees, and an observer. A node that is on the stack already is not queued
-  // again, even when it is needed sooner; what needs it then waits at the far end of the stack.
+  // ---- tinygrad's order, which contexts and observers can see. A node already on the stack is not queued again, even
+  // if it is needed sooner; the node that needs it is then deferred to the far end of the stack.
   void run_in_order(UOp root) {
     w_.waiting.clear();
     queue(root, results_.at(root));
@@ -104,31 +105,32 @@ class Rewriter {
     push(u, u, kEnter);
   }
 
-  // To the far end of the stack: tried again when everything else is done.
+  // Defers a frame to the far end of the stack until `waits_for` has a result.
   void postpone(UOp n, UOp new_n, Stage stage, UOp waits_for) {
     w_.waiting.add({n, new_n, stage}, waits_for);
     check_limit(w_.stack.size() + w_.waiting.size());
   }
 
-  // Puts the next frame that need not wait any longer on the stack; false when none waits.
+  // Pushes the next deferred frame that can proceed; false if no frame is deferred.
   bool take_waiting() {
     RewriteFrame next;
     if (!w_.waiting.size()) return false;
     if (!w_.waiting.take(next)) {
-      w_.waiting.look_again([&](UOp u) { return is_done(u); });  // a rewrite inside this one may have told nobody
+      w_.waiting.look_again([&](UOp u) { return is_done(u); });  // a nested rewrite set results itself
       if (!w_.waiting.take(next)) endless("nodes wait for each other");
     }
     w_.stack.push_back(next);
     return true;
   }
 
-  // ---- rules
-  // The top-down rules that may apply to a node.
-  const Matcher& rules_for(UOp u) const { return remembers_ ? *pm_->after(NodeNotes::tried(u)).rest : *pm_; }
+  // ---- applying rules
 
-  // What the top-down rules make of a node whose sources are done.
+  // Returns the matcher of the top-down rules that may still apply to `u`.
+  const Matcher& rules_for(UOp u) const { return uses_negative_cache_ ? *pm_->after(NodeNotes::tried(u)).rest : *pm_; }
+
+  // Applies the top-down rules to a node whose sources are done; returns the empty UOp if none applies.
   UOp apply_top_down(UOp u) {
-    if (!remembers_) return apply(*pm_, u);
+    if (!uses_negative_cache_) return apply(*pm_, u);
     const RemainingRules& after = pm_->after(NodeNotes::tried(u));
     UOp out = apply(*after.rest, u);
     if (!out) NodeNotes::tried(u) = after.then;
@@ -150,21 +152,21 @@ class Rewriter {
     return out;
   }
 
-  // Adds to a failure of a rule where it happened.
+  // Adds stage, rule and node to a Failure thrown by a rule.
   [[gnu::cold, gnu::noinline]] void name_place(Failure& failure, UOp u) {
     if (tried_.rule && failure.diag().context.empty())
       failure.diag().context =
           "  in stage '" + std::string(name_) + "', rule " + describe(*tried_.rule) + ", at\n" + describe(u);
   }
 
-  // The same with someone watching, or intervening.
+  // Applies the rules with an observer or intervention.
   [[gnu::noinline]] UOp observed(const Matcher& matcher, UOp u, Hit& hit) {
     using Clock = std::chrono::steady_clock;
     auto size = uint32_t(graph_.size());
-    auto begin = tells_ ? Clock::now() : Clock::time_point();
+    auto begin = reports_events_ ? Clock::now() : Clock::time_point();
     UOp out = matcher.rewrite_watched(u, ctx_.ptr(), ctx_.type(), hit, observer_ ? observer_->stats : nullptr,
                                       intervention_);
-    if (out && tells_ && !(out == bottom_up_gate()))
+    if (out && reports_events_ && !(out == bottom_up_gate()))
       observer_->rewritten(hit, u, out, {size, uint64_t(std::chrono::nanoseconds(Clock::now() - begin).count())});
     return out;
   }
@@ -178,10 +180,10 @@ class Rewriter {
     return out;
   }
 
-  // Makes `u` what the bottom-up rules make of it, until they make nothing of it or one of them is a gate: then false.
+  // Replaces `u` by the fixed point of the bottom-up rules; returns false if a rule returned a gate.
   bool bottom_up_to_fixed_point(UOp& u) {
     size_t steps = 0, next_checkpoint = 1;
-    UOp checkpoint = u;  // Brent's cycle detection: one node remembered, at growing distances
+    UOp checkpoint = u;  // Brent's cycle detection: compare with one earlier node, at doubling distances
     for (UOp next = apply_bottom_up(u); next; next = apply_bottom_up(u)) {
       if (next == bottom_up_gate()) return false;
       u = next;
@@ -194,11 +196,11 @@ class Rewriter {
     return true;
   }
 
-  // First visit: bottom-up rules, then the sources.
+  // First visit of a node: applies the bottom-up rules, then queues the sources.
   void enter(UOp n) {
     UOp new_n = n;
     if (!bottom_up(new_n)) {
-      if (tells_) observer_->gated(new_n);
+      if (reports_events_) observer_->gated(new_n);
       return set_result(n, new_n);
     }
     size_t before = w_.stack.size();
@@ -214,7 +216,7 @@ class Rewriter {
     rebuild(n, new_n);
   }
 
-  // The sources are done: rebuild the node if they changed, else apply the top-down rules.
+  // All sources are done: rebuilds the node if they changed, else applies the top-down rules.
   void rebuild(UOp n, UOp new_n) {
     bool changed = false;
     for (UOp s : new_n.src()) {
@@ -230,13 +232,13 @@ class Rewriter {
     push(next, next, kEnter);
   }
 
-  // With other sources, the node is another. Where these are their own results, the rules for it are all there is left
-  // to try: at once. What bottom-up rules make of a node is remembered, so that whoever tries them next is told the
-  // same.
+  // Handles a node whose sources changed. If its new sources are their own results, only the rules for the node itself
+  // are left, so they are applied at once. Bottom-up results are cached, so applying them again later gives the same
+  // result.
   void rebuilt(UOp n, UOp new_n) {
     UOp next = with_results(new_n);
     inherit_facts(new_n, next);
-    if (tells_) observer_->rebuilt(new_n, next);
+    if (reports_events_) observer_->rebuilt(new_n, next);
     if (UOp r = result_of(next)) return set_result(n, r);
     bool settled = std::ranges::all_of(next.src(), [&](UOp s) { return result_of(s) == s; });
     if (!settled || (bpm_ && bpm_->has_rules_for(next.op()) && apply_bottom_up(next))) {
@@ -253,15 +255,15 @@ class Rewriter {
     push(after, after, kEnter);
   }
 
-  // The result of what this node became is this node's result.
+  // Sets the result of the replacement `new_n` as the result of `n`.
   void link(UOp n, UOp new_n) {
     UOp r = result_of(new_n);
     if (!r) return postpone(n, new_n, kLink, new_n);
     set_result(n, r);
   }
 
-  // ---- depth first, each node when it is first needed: of rules that change nothing but the graph the order makes no
-  // difference
+  // ---- depth-first order: each node is done when first needed. The order makes no difference for rules that change
+  // nothing but the graph.
   void run_depth_first(UOp root) {
     if (!bpm_ && is_left_alone(root)) return set_result(root, root);
     begin(root);
@@ -272,7 +274,7 @@ class Rewriter {
     mark_begun(n);
     UOp now = n;
     if (!bottom_up(now)) return set_result(n, now);
-    if (bpm_ && now == n && is_left_alone(n)) return set_result(n, n);  // without, whoever needed it has asked
+    if (bpm_ && now == n && is_left_alone(n)) return set_result(n, n);  // without bpm_ the callers check this
     visit(n, now, 0);
   }
 
@@ -303,7 +305,8 @@ class Rewriter {
     begin(next);
   }
 
-  // `next` is what `v` has become; its sources are their own results, so rules for itself are all there is left to try.
+  // Continues with `next`, the rebuilt `v.now`. Its sources are their own results, so only rules for `next` itself are
+  // left.
   void go_on_with(Workspace::Visit& v, UOp next) {
     if (UOp r = result_of(next)) return finish(v, r);
     mark_begun(next);
@@ -328,10 +331,10 @@ class Rewriter {
     slot.mark = run_;
   }
 
-  // Makes of `now` what the bottom-up rules make of it; false when one of them is a gate.
+  // Applies the bottom-up rules to `now`; returns false if a rule returned a gate.
   bool bottom_up(UOp& now) { return !bpm_ || !bpm_->has_rules_for(now.op()) || bottom_up_to_fixed_point(now); }
 
-  // Whether no rule applies to a node or what is below it, as far as can be told at a glance.
+  // True if a cheap test shows that no rule applies to the node or anything below it.
   bool is_left_alone(UOp u) const {
     if (!pm_) return u.num_src() == 0;
     const Matcher& rest = rules_for(u);
@@ -348,14 +351,14 @@ class Rewriter {
     w_.visits.pop_back();
   }
 
-  // The node with what its sources became.
+  // Returns the node with its sources replaced by their results.
   UOp with_results(UOp u) {
     UOp out = w_.rebuilt(u, [this](UOp s) { return result_of(s); });
     fit();
     return out;
   }
 
-  // ---- no end
+  // ---- rewrites that do not end
   void check_limit(size_t waiting) {
     if (waiting > limit_) [[unlikely]] too_many_wait();
   }
@@ -374,19 +377,19 @@ class Rewriter {
   const Matcher* bpm_;
   RewriteObserver* observer_;
   Intervention* intervention_;
-  bool is_watched_;  // someone watches or intervenes
-  bool tells_;      // it wants to hear of each rewrite
-  bool remembers_;  // which rules were tried on a node
-  bool in_order_;   // the order of the rewrites can be seen
+  bool is_watched_;      // there is an observer or an intervention
+  bool reports_events_;  // the observer wants an event per rewrite
+  bool uses_negative_cache_;
+  bool in_order_;        // use tinygrad's order, because the order is observable
   size_t limit_;
   Workspace& w_;
   Where& results_;
   uint32_t run_ = 0;
-  Hit tried_;  // the rule that was tried last: what threw
+  Hit tried_;  // the last rule tried, to name it if it throws
 };
 
-// The table of what these rules make of nodes, when it is the same in every rewrite; null for those seen once, as most
-// sets are.
+// Returns the table of kept results of these rules, if results are the same in every rewrite; null on a rule set's
+// first use, because most sets are used only once.
 TableResults* kept_results(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   if (options.bottom_up || options.bpm || rules.matcher().uses_context()) return nullptr;
   uint32_t number = rules.matcher().number();
@@ -400,20 +403,20 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
   return known.results.get();
 }
 
-// The quickest ways that are open to a rewrite, as far as nobody watches.
+// Chooses the shortcuts for one rewrite. An observer or intervention disables them.
 Ways choose_ways(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
-  constexpr size_t kWorthRemembering = 32;  // fewer rules are tried as fast
+  constexpr size_t kWorthRemembering = 32;  // with fewer rules, trying them is as fast as the cache
   auto quick = [&](const Shortcut& what) { return state.choose(what).way == Way::Quick; };
   bool one_set = !options.bottom_up && !options.bpm;
   bool shows_order = rules.matcher().changes_context() || (options.bpm && options.bpm->matcher().changes_context());
   bool only_counted = state.observer && state.observer->counts_only && !state.intervention &&
-                      !state.trial;  // counts do not tell the order
+                      !state.trial;  // counts do not depend on the order
   return {quick(kKnownResults) ? kept_results(state, rules, options) : nullptr,
           one_set && rules.rules().size() >= kWorthRemembering && quick(kTriedRules),
           !shows_order && (only_counted || quick(kDepthFirst))};
 }
 
-// What use(rewriter) returns, for a rewriter whose results lie where they cost least.
+// Returns use(rewriter) for a Rewriter with the cheapest available result slots.
 template <class Use>
 auto with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules, const RewriteOptions& options, Ways ways,
                    Use use) {
@@ -425,7 +428,7 @@ auto with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules, cons
   return ways.known ? with_results_in(*ways.known) : with_new_results(state, *workspace, with_results_in);
 }
 
-// Whether it can be told without looking at a node that no rule applies to any.
+// True if the graph's set of ops shows, without visiting a node, that no rule can apply.
 bool applies_nowhere(const Graph& graph, const RuleSet& rules, const RewriteOptions& options) {
   return !rules.matcher().may_apply(graph.ops()) && !(options.bpm && options.bpm->matcher().may_apply(graph.ops()));
 }

@@ -1,5 +1,4 @@
-// graph_rewrite: applies a rule set to a graph until nothing changes (uop/ops.py graph_rewrite,
-// RewriteContext.unified_rewrite).
+// Applies a rule set to a graph until nothing changes (uop/ops.py:graph_rewrite, RewriteContext.unified_rewrite).
 #pragma once
 #include <memory>
 #include <span>
@@ -13,7 +12,7 @@
 
 namespace tgc {
 
-// The context that a rewrite hands to its actions: any object, known by its type.
+// A reference to the rewrite's context: an object of any type, passed to rule functions that take that type.
 class ContextRef {
  public:
   ContextRef() = default;
@@ -31,70 +30,74 @@ class ContextRef {
 struct RewriteOptions {
   ContextRef ctx = {};
   bool bottom_up = false;        // rewrite a node before its sources
-  std::string_view name = {};    // for messages and observers; empty: the rule set's. A view that outlives the call
-  const RuleSet* bpm = nullptr;  // with a top-down `rules`: rules to apply bottom-up on the way
+  std::string_view name = {};  // shown in messages and to observers; empty: the rule set's name. Must outlive the call
+  const RuleSet* bpm = nullptr;  // with top-down `rules`: also apply these rules bottom-up
 };
 
-// The graph under `sink` rewritten with `rules`. Throws Failure when a rule throws (the message names stage, rule and
-// node) and when the rewrite does not end (the message names the rules that alternate and shows the node).
+// Rewrites the graph under `sink` with `rules` and returns the new root. Throws Failure if a rule throws (the message
+// names stage, rule and node) or if the rewrite does not end (the message names the alternating rules and a node).
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
-// One rewrite per node under `sink`, sharing work (ops.py graph_rewrite_map); pairs in the order of the nodes.
+// Rewrites each node under `sink` and returns (node, result) pairs in toposort order, reversed if bottom-up. The
+// rewrites share their results (ops.py:graph_rewrite_map).
 std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
-// Tries the rules once on each of `nodes`, in their order: for rules that note something in the context and make
-// nothing of a node.
+// Tries the rules once on each of `nodes`, in order. For rules that only record facts in the context; a rule that makes
+// a node is a failed check.
 void try_on_each(std::span<const UOp> nodes, const RuleSet& rules, const RewriteOptions& options = {});
 
-// The graph with nodes replaced, bottom-up to a fixed point (UOp.substitute). `rules`, if any, is a set that holds
-// substitute_rules() after other rules, which are so tried first on every node.
+// Replaces nodes in the graph under `u`, bottom-up to a fixed point (UOp.substitute). `rules`, if given, must contain
+// substitute_rules() after its other rules; those other rules are then tried first on every node.
 using Substitution = std::vector<std::pair<UOp, UOp>>;
 UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules = nullptr, std::string_view name = {});
 
-// The rule that replaces (ops.py _substitute), and its context: what is replaced by what.
+// The rule set that performs a substitution (ops.py:_substitute), and its context: the pairs of node and replacement.
 const RuleSet& substitute_rules();
 class SubstituteContext {
  public:
-  SubstituteContext(Graph& graph, const Substitution& replacements);  // pairs of a node and itself are left out
-  UOp find(UOp u) const;  // what replaces it, else the empty UOp
+  SubstituteContext(Graph& graph, const Substitution& replacements);  // drops pairs that map a node to itself
+  UOp find(UOp u) const;  // the replacement of `u`, or the empty UOp
   std::span<const std::pair<UOp, UOp>> pairs() const { return pairs_; }
-  uint32_t first_id() const { return first_id_; }  // the least id of a node that is replaced
+  uint32_t first_id() const { return first_id_; }  // the smallest id of a replaced node
 
  private:
-  OpSet ops_;  // of the nodes that are replaced: tells most nodes apart at once
+  OpSet ops_;  // ops of the replaced nodes, to reject most nodes quickly
   Substitution pairs_;
   std::unordered_map<const Node*, UOp> many_;
   uint32_t first_id_ = UINT32_MAX;
 };
 
-// Returned by an action of a bottom-up rewrite: keep this node as it is and do not go below it (ops.py BottomUpGate).
-// It is no node of a graph.
+// A bottom-up rule returns this gate to keep a node as it is and skip everything below it (ops.py:BottomUpGate). It is
+// not a node of any graph.
 inline const Node kBottomUpGate{};
 inline UOp bottom_up_gate() { return UOp(&kBottomUpGate); }
 
-// ---- watching: what `tgc trace`, `tgc stats` and tests hook into. One watcher per graph; null: none, and nothing is
-// paid. A rewrite that a rule starts (simplify) begins and ends inside the rewrite that tried the rule.
+// ---- observers
+
+// Receives the events of all rewrites in one graph; used by `tgc trace`, `tgc stats` and tests. A graph has at most one
+// observer (null: none, at no cost). A rewrite that a rule starts (simplify) begins and ends inside the rewrite that
+// tried the rule.
 class RewriteObserver {
  public:
   virtual ~RewriteObserver() = default;
   virtual void begin(std::string_view /*name*/, UOp /*sink*/, const RuleSet& /*rules*/, bool /*bottom_up*/) {}
-  // `made_from`: how many nodes the graph had when the rules were tried; what has a greater id was made on the way.
-  // `ns`: how long it took.
+  // `made_from`: number of nodes in the graph before the rules were tried, so nodes with ids >= made_from are new.
+  // `ns`: duration in nanoseconds.
   struct Cost {
     uint32_t made_from;
     uint64_t ns;
   };
   virtual void rewritten(const Hit& /*hit*/, UOp /*before*/, UOp /*after*/, Cost /*cost*/) {}
-  virtual void rebuilt(UOp /*before*/, UOp /*after*/) {}  // the same node with the sources that its sources became
+  virtual void rebuilt(UOp /*before*/, UOp /*after*/) {}  // same op, dtype, arg and tag with its rewritten sources
   virtual void gated(UOp /*node*/) {}                     // kept, with everything below it (BottomUpGate)
-  virtual void end(std::string_view /*name*/, UOp /*result*/) {}  // no result: an exception ended it
-  RuleStats* stats = nullptr;   // counted into when set
-  bool counts_only = false;     // none of the functions above is called
+  virtual void end(std::string_view /*name*/, UOp /*result*/) {}  // result is empty if an exception ended the rewrite
+  RuleStats* stats = nullptr;   // if set, tries and hits are counted here
+  bool counts_only = false;     // only `stats` is used; none of the functions above is called
 };
 void set_observer(Graph& graph, RewriteObserver* observer);
 RewriteObserver* observer_of(Graph& graph);
 
-// A node with its sources, a few levels deep, one a line: for messages.
+// Returns a node and its sources, `depth` levels deep, one per line, for messages.
 std::string describe(UOp u, int depth = 4);
 
 }  // namespace tgc

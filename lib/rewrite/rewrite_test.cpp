@@ -23,7 +23,7 @@ struct Counter {
 
 }  // namespace
 
-TEST_CASE("graph_rewrite: sources first, until nothing changes") {
+TEST_CASE("graph_rewrite: rewrites sources first, until nothing changes") {
   static const RuleSet set(
       "test",
       {
@@ -59,7 +59,7 @@ TEST_CASE("graph_rewrite: bottom-up rules see a node before its sources change")
   CHECK(graph_rewrite(graph, set, {.bottom_up = true}) == a);         // outer first
 }
 
-TEST_CASE("graph_rewrite: a gate keeps a node and what is below it") {
+TEST_CASE("graph_rewrite: a gate keeps a node and everything below it") {
   static const RuleSet set(
       "test", {
                   rule("stop", node(Op::CAST).as(x), with(x, [](UOp) { return bottom_up_gate(); })),
@@ -72,14 +72,14 @@ TEST_CASE("graph_rewrite: a gate keeps a node and what is below it") {
   CHECK(graph_rewrite(g.sink({a, kept}), set, {.bottom_up = true}) == g.sink({b, kept}));
 }
 
-TEST_CASE("graph_rewrite: the context reaches the rules that ask for it, and no other type does") {
+TEST_CASE("graph_rewrite: rules receive the context, and a context of another type is an error") {
   static const RuleSet set("test", {rule("count", node(Op::DEFINE_VAR).as(x),
                                          with_ctx<Counter>(x, [](Counter& c, UOp) { return c.calls++, UOp(); }))});
   Graph g;
   UOp a = g.variable("a", 0, 9);
   Counter counter;
   graph_rewrite(a + a * a, set, {.ctx = counter});
-  CHECK(counter.calls == 1);  // each node once
+  CHECK(counter.calls == 1);  // once per node
   int other = 0;
   CHECK(failure_of([&] { graph_rewrite(a, set, {.ctx = other}); }).find("count") != std::string::npos);
 }
@@ -92,10 +92,10 @@ TEST_CASE("graph_rewrite: rules that change a context run in tinygrad's order") 
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9);
   Seen seen;
   graph_rewrite((a + b) * a, set, {.ctx = seen});
-  CHECK(seen == Seen{"b", "a"});  // the product has queued `a` already, and the sum waits for it
+  CHECK(seen == Seen{"b", "a"});  // the product has already queued `a`, so the sum waits for it
 }
 
-TEST_CASE("graph_rewrite: rules that undo each other are caught and named") {
+TEST_CASE("graph_rewrite: rules that undo each other are detected and named") {
   static const RuleSet set("test", {rule("there", x + y, x * y), rule("and-back", x * y, x + y)});
   Graph g;
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9);
@@ -111,7 +111,7 @@ TEST_CASE("graph_rewrite: rules that undo each other are caught and named") {
   }
 }
 
-TEST_CASE("graph_rewrite: of a rewrite without end, rules that had their end before are not named") {
+TEST_CASE("graph_rewrite: the message of an endless rewrite omits rules outside the cycle") {
   static const RuleSet set(
       "test", {rule("there", x + y, x * y), rule("and-back", x * y, x + y), rule("innocent", maximum(x, 0), x)});
   Graph g;
@@ -128,7 +128,7 @@ TEST_CASE("graph_rewrite: of a rewrite without end, rules that had their end bef
   }
 }
 
-TEST_CASE("graph_rewrite: REWRITE_STACK_LIMIT says how many nodes may wait") {
+TEST_CASE("graph_rewrite: REWRITE_STACK_LIMIT bounds the number of waiting nodes") {
   static const RuleSet set("test", {rule("zero", x + 0, x)});
   for (auto [limit, ends] : {std::pair(50, false), std::pair(500, true)}) {
     Settings settings;
@@ -140,7 +140,7 @@ TEST_CASE("graph_rewrite: REWRITE_STACK_LIMIT says how many nodes may wait") {
   }
 }
 
-TEST_CASE("graph_rewrite: the limit is the compilation's: rewrites of one's own, who looks on, end as tinygrad's do") {
+TEST_CASE("graph_rewrite: UninstrumentedScope uses at least the default limit and hides observer and intervention") {
   static const RuleSet set("test", {rule("zero", x + 0, x)});
   struct Watch : RewriteObserver, Intervention {
     int told = 0;
@@ -167,7 +167,7 @@ TEST_CASE("graph_rewrite: the limit is the compilation's: rewrites of one's own,
   CHECK(intervention_of(g) == &watch);
 }
 
-TEST_CASE("graph_rewrite: a graph that grows without end is caught") {
+TEST_CASE("graph_rewrite: a graph that grows without end is detected") {
   static const RuleSet set("test",
                            {rule("grow", x + y, with(x, y, [](UOp x, UOp y) { return (x + y.const_like(1)) + y; }))});
   Settings settings;
@@ -179,7 +179,7 @@ TEST_CASE("graph_rewrite: a graph that grows without end is caught") {
   CHECK(text.find("grow (") != std::string::npos);
 }
 
-TEST_CASE("graph_rewrite: what goes wrong in a rule names stage, rule and node") {
+TEST_CASE("graph_rewrite: a failure in a rule names stage, rule and node") {
   static const RuleSet set("test",
                            {rule("broken", x + y, with(x, [](UOp) -> UOp { throw Failure("no such thing"); }))});
   Graph g;
@@ -190,7 +190,7 @@ TEST_CASE("graph_rewrite: what goes wrong in a rule names stage, rule and node")
   CHECK(text.find("Ops.ADD dtypes.index") != std::string::npos);
 }
 
-TEST_CASE("graph_rewrite: deep graphs are no trouble") {
+TEST_CASE("graph_rewrite: handles deep graphs") {
   static const RuleSet set("test", {rule("sub", node(Op::DEFINE_VAR).as(x), with(x, [](UOp x) {
                                            return x.arg()[0].text() == "b" ? UOp() : x.graph().variable("b", 0, 9);
                                          }))});
@@ -218,7 +218,7 @@ TEST_CASE("graph_rewrite: an observer sees every rewrite") {
   CHECK(watch.seen == std::vector<std::string>{"begin s", "zero", "one", "end"});
 }
 
-TEST_CASE("graph_rewrite_map: one result a node, in the order of the nodes") {
+TEST_CASE("graph_rewrite_map: returns one result per node, in toposort order") {
   static const RuleSet set("test", {rule("zero", x + 0, x)});
   Graph g;
   UOp a = g.variable("a", 0, 9), zero = g.constant(dtypes::index, 0), sum = a + zero, root = sum * a;

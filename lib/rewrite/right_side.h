@@ -1,28 +1,31 @@
-// Right sides and guards: what a rule makes of what its pattern bound, as algebra that is both compiled and listed.
+// Right sides and guards of rules: what a rule makes from the nodes that its pattern bound. They are algebra that is
+// both compiled and listed.
 //
-//   x, x + y, where(c, x, y)    as in patterns (pattern.h): they make those nodes; a literal becomes a constant like
-//                               the operand beside it
-//   x - y, -x                   as UOps have them: x + -y, x * -1
-//   fold(c1 * c2)               a number, computed from those that constants hold; beside an operand it becomes a
-//                               constant like that. Operators in it are Python's on numbers, but / and % truncate as
-//                               they do in graphs; floor_div, floor_mod and true_div are Python's //, % and /
-//   fold<f>(x, c)               the number that the function f makes of these nodes
-//   vmin(x), vmax(x)            numbers: the bounds of a node; count(x), the elements of its dtype; num_src(x)
-//   const_like(x, 0)            a constant with x's dtype, shape and device; of fold(...) or of a constant's value, too
-//   cast(x, dtypes::int32)      also to dtype_of(u), the dtype of what u bound; element_dtype_of(u), its scalar; and
-//                               dtype_by<f>(u, x), what a function says
-//   alu(op_of(u), x, y)         the op of what u bound; alu(Op::SUB, x, y) any op
+//   x, x + y, where(c, x, y)    as in patterns (pattern.h), but they make those nodes; a literal becomes a constant
+//                               like the operand next to it
+//   x - y, -x                   become x + -y and x * -1, as in UOps
+//   fold(c1 * c2)               a number computed from the values of constants; next to an operand it becomes a
+//                               constant like that operand. Its operators are Python's on numbers, except that / and %
+//                               truncate as in graphs; floor_div, floor_mod and true_div are Python's //, % and /
+//   fold<f>(x, c)               the number that the function f returns for these nodes
+//   vmin(x), vmax(x)            numbers: the bounds of a node
+//   count(x), num_src(x)        numbers: the element count of a node's dtype, and its number of sources
+//   const_like(x, 0)            a constant with x's dtype, shape and device; its value is a literal, fold(...) or a
+//                               captured constant
+//   cast(x, dtypes::int32)      a cast; its dtype may also be dtype_of(u), the dtype of u, element_dtype_of(u), its
+//                               scalar dtype, or dtype_by<f>(u, x), the dtype that a function returns
+//   alu(op_of(u), x, y)         u's op applied to x and y; alu(Op::SUB, x, y) applies any fixed op
 //   uop(op, dtype, x, y)        any node without arg, op an Op or op_of(u); noop() a NOOP
-//   with_src(u, x, y)           u with other sources; with_dtype(u, dtype); replace(u, dtype, x, y) both;
-//                               with_first_src(u, x) and with_first_src(u, x, dtype) its first alone
-//   broadcast(x, count(u))      x in every element of a vector of that many
-//   with<f>(x, y)               what a function makes of these nodes, for what is no algebra. As a whole right side it
-//                               may return nothing, which declines; take the rewrite's context as its first
-//                               parameter; and have branches, see rules.h
+//   with_src(u, x, y)           u with other sources; with_dtype(u, dtype); replace(u, dtype, x, y) both
+//   with_first_src(u, x)        u with another first source; with_first_src(u, x, dtype) also changes its dtype
+//   broadcast(x, count(u))      a vector of that many elements, each of them x
+//   with<f>(x, y)               the node that a function returns, for what algebra cannot express. As a whole right
+//                               side it may decline by returning the empty UOp, take the rewrite's context as its
+//                               first parameter, and have branches (see rules.h)
 //
-//   when<f>(x, c), unless<f>(x, c)    guards: the rule applies when f holds of these nodes, or when it does not
+//   when<f>(x, c), unless<f>(x, c)    guards: the rule applies if f returns true (false) for these nodes
 //
-// Functions are named as template arguments: listings know what they are called, the compiler puts them in place.
+// Functions are template arguments, so that listings know their names and the compiler can inline them.
 #pragma once
 #include <array>
 #include <string_view>
@@ -35,7 +38,7 @@
 
 namespace tgc {
 
-// What a function with several foldings returns: the node, and the name of the folding that made it.
+// The result of a function with several foldings: the node, and the name of the folding that made it.
 struct Taken {
   UOp node;
   const char* branch = nullptr;
@@ -46,9 +49,9 @@ inline std::span<UOp> as_span(Taken& taken) { return {&taken.node, 1}; }  // for
 
 namespace tgc::pat {
 
-inline constexpr std::string_view kLambda = "{...}";  // what listings show of one
+inline constexpr std::string_view kLambda = "{...}";  // how listings show a lambda
 
-// The name of a function, without namespaces.
+// Returns the unqualified name of the function F, or kLambda.
 template <auto F>
 constexpr std::string_view function_name() {
   if (!std::is_pointer_v<decltype(F)>) return kLambda;
@@ -60,7 +63,7 @@ constexpr std::string_view function_name() {
   return colons == text.npos ? text.substr(text[0] == '&') : text.substr(colons + 2);
 }
 template <auto F>
-inline constexpr std::string_view kFunctionName = function_name<F>();  // at compile time: rules run a lot
+inline constexpr std::string_view kFunctionName = function_name<F>();  // computed at compile time, for speed
 
 template <class... Es>
 constexpr uint64_t kBoundOf = (uint64_t(0) | ... | Es::kBound);
@@ -79,7 +82,7 @@ struct Fold : Expr<Fold<E>> {
 template <Expression E>
 auto fold(E e) { return Fold(e); }
 
-// A function of nodes.
+// fold<f>(...): a number computed by a C++ function of nodes.
 template <auto F, class... Names>
 struct NumberOf : Expr<NumberOf<F, Names...>> {
   static constexpr uint64_t kBound = kBoundOf<Names...>;
@@ -90,7 +93,7 @@ struct NumberOf : Expr<NumberOf<F, Names...>> {
 template <auto F, class... Names>
 auto fold(Names...) { return NumberOf<F, Names...>(); }
 
-// Facts of a node.
+// Numbers that describe a node.
 namespace fact {
 inline Const vmin(UOp u) { return u.vmin(); }
 inline Const vmax(UOp u) { return u.vmax(); }
@@ -106,7 +109,7 @@ TGC_FACT(num_src)
 TGC_FACT(count)
 #undef TGC_FACT
 
-// A function of numbers.
+// A number computed by a C++ function of numbers.
 template <auto F, Expression... Es>
 struct NumberFunction : Expr<NumberFunction<F, Es...>> {
   [[no_unique_address]] std::tuple<Es...> operands;
@@ -123,8 +126,8 @@ struct NumberFunction : Expr<NumberFunction<F, Es...>> {
 namespace number {
 Const floor_div(Const a, Const b);
 Const floor_mod(Const a, Const b);
-Const true_div(Const a, Const b);  // Python's a / b, of integers: a float
-Const ceil(Const a);               // an integer
+Const true_div(Const a, Const b);  // Python's a / b of integers; returns a float
+Const ceil(Const a);               // returns an integer, as floor does
 Const floor(Const a);
 }  // namespace number
 #define TGC_NUMBER_BINARY(name)                                                  \
@@ -208,7 +211,7 @@ auto value_of(const E& e, const Match& m) {
   else return e.build(m);
 }
 
-// What F::make makes of its operands: nodes, numbers and dtypes.
+// A node made by F::make from operands that are nodes, numbers, dtypes or ops.
 template <class F, class... Operands>
 struct Form : Expr<Form<F, Operands...>> {
   [[no_unique_address]] std::tuple<Operands...> operands;
@@ -301,7 +304,7 @@ struct Broadcast {
 template <Expression E, Number N>
 auto broadcast(E x, N count) { return Form<Broadcast, E, N>(x, count); }
 
-// An op of three operands: alu(Op::MULACC, a, b, d).
+// alu(Op::MULACC, a, b, d): an op with three operands.
 struct AluOfThree {
   static constexpr char kName[] = "alu";
   static UOp make(Op op, UOp a, UOp b, UOp c) { return a.alu(op, b, c); }
@@ -315,7 +318,7 @@ struct OpIs {
 template <Expression A, Expression B, Expression C>
 auto alu(Op op, A a, B b, C c) { return Form<AluOfThree, OpIs, A, B, C>(OpIs{op}, a, b, c); }
 
-// uop(op, dtype, sources...), and noop(): they need no node to be made like.
+// uop(op, dtype, sources...) and noop(): the only forms that need no existing node as a template.
 template <class OpOf, class D, Expression... Es>
 struct Uop : Expr<Uop<OpOf, D, Es...>> {
   [[no_unique_address]] OpOf op_of;
@@ -386,7 +389,7 @@ struct With : Expr<With<F, Es...>> {
       }, std::tuple{es.build(m)...});
     }, operands);
   }
-  // The names of the foldings that a function which returns Taken tells apart.
+  // Declares the names of the foldings that a function returning Taken distinguishes.
   With branches(std::initializer_list<const char*> all) const {
     With out = *this;
     out.names = keep_all(all);
@@ -399,7 +402,7 @@ struct With : Expr<With<F, Es...>> {
 };
 template <auto F, Expression... Es>
 auto with(Es... es) { return With<F, Es...>(es...); }
-// The same of a lambda, which stands last.
+// with(x, y, lambda): the lambda is the last argument.
 template <class... Args>
   requires(sizeof...(Args) > 1)
 auto with(Args... args) {
@@ -410,8 +413,8 @@ auto with(Args... args) {
     return With<Lambda{}, std::tuple_element_t<I, std::tuple<Args...>>...>(std::get<I>(all)...);
   }(std::make_index_sequence<sizeof...(Args) - 1>());
 }
-// with, and says which context: the lambda's first parameter is a Ctx&. Of rules that take it const the rewriter may
-// choose the order.
+// Like with, and documents the context type: the lambda's first parameter is a Ctx&. If all rules take it as const, the
+// rewriter may choose its own order.
 template <class Ctx, class... Args>
 auto with_ctx(Args... args) { return with(args...); }
 
@@ -431,7 +434,7 @@ auto when(Names...) { return Guard<true, F, Names...>(); }
 template <auto F, class... Names>
 auto unless(Names...) { return Guard<false, F, Names...>(); }
 
-// One of a rule's foldings: its name, what it makes, and when.
+// One folding of a rule: its name, its right side and its guards.
 template <Expression R, class... Guards>
 struct Branch {
   const char* name;

@@ -24,7 +24,7 @@ Taken by_sign(UOp x, UOp c) {
   return {};
 }
 
-// What a rule with that right side makes of v + c, and how it is listed.
+// The result of a rule with that right side on v + c, and its listing.
 struct Tried {
   UOp made;
   std::string text, kind;
@@ -50,20 +50,20 @@ struct Sum {
 
 }  // namespace
 
-TEST_CASE("right sides: numbers are computed and become constants like the operand beside them") {
+TEST_CASE("right sides: numbers are computed and become constants like the operand next to them") {
   Sum t;
   t.check(on_sum(t.sum, {}, x * fold(c * 2 + 1)), t.v * 7, "(x * fold(((c * 2) + 1)))");
   t.check(on_sum(t.sum, {}, fold(c - 5) + x), t.v.const_like(-2) + t.v, "(fold((c - 5)) + x)");
-  t.check(on_sum(t.sum, {}, x - fold(c)), t.v + Const(-3), "(x - fold(c))");  // the negative is added
+  t.check(on_sum(t.sum, {}, x - fold(c)), t.v + Const(-3), "(x - fold(c))");  // adds the negated number
   t.check(on_sum(t.sum, {}, x + fold(floor_div(-c, 2))), t.v + Const(-2), "(x + fold(floor_div(-c, 2)))");
-  t.check(on_sum(t.sum, {}, x + fold(-c / 2)), t.v + Const(-1), "(x + fold((-c // 2)))");  // as in graphs: to zero
+  t.check(on_sum(t.sum, {}, x + fold(-c / 2)), t.v + Const(-1), "(x + fold((-c // truncates, as in graphs
   t.check(on_sum(t.sum, {}, x + fold(floor_mod(-c, 2))), t.v + Const(1), "(x + fold(floor_mod(-c, 2)))");
   t.check(on_sum(t.sum, {}, x + fold(ceil(true_div(c, 2)))), t.v + Const(2), "(x + fold(ceil(true_div(c, 2))))");
   t.check(on_sum(t.sum, {}, x * fold<twice>(c)), t.v * 6, "(x * twice(c))");
   t.check(on_sum(t.sum, {}, const_like(x, vmax(x))), t.v.const_like(9), "const_like(x, vmax(x))");
 }
 
-TEST_CASE("right sides: nodes") {
+TEST_CASE("right sides: algebra makes nodes and is listed") {
   Sum t;
   t.check(on_sum(t.sum, {}, const_like(x, 0)), t.v.const_like(0), "const_like(x, 0)");
   t.check(on_sum(t.sum, {}, const_like(x, c)), t.three, "const_like(x, c)");
@@ -81,14 +81,14 @@ TEST_CASE("right sides: nodes") {
   t.check(on_sum(t.sum, {}, broadcast(x, num_src(root))), t.v.broadcast(2), "broadcast(x, num_src(root))");
 }
 
-TEST_CASE("right sides: functions and lambdas, with and without a context") {
+TEST_CASE("right sides: functions and lambdas work with and without a context") {
   Sum t;
   int64_t four = 4;
   auto function = on_sum(t.sum, {}, with<negated>(x));
   t.check(function, -t.v, "negated(x)");
   CHECK(function.kind == "function");
   t.check(on_sum(t.sum, four, with<in_context>(x)), t.v + Const(4), "in_context(x)");
-  CHECK_THROWS_AS(on_sum(t.sum, {}, with<in_context>(x)), Failure);  // it ran without its context
+  CHECK_THROWS_AS(on_sum(t.sum, {}, with<in_context>(x)), Failure);  // no context was passed
   auto lambda = on_sum(t.sum, {}, with(x, c, [](UOp x, UOp c) { return c * x; }));
   t.check(lambda, t.three * t.v, "{...}");
   CHECK(lambda.kind == "lambda");
@@ -99,7 +99,7 @@ TEST_CASE("right sides: functions and lambdas, with and without a context") {
   CHECK(on_sum(t.sum, {}, x * c).kind == "algebra");
 }
 
-TEST_CASE("right sides: a guard that says no declines") {
+TEST_CASE("right sides: a rule declines if a guard is false") {
   Sum t;
   UOp even = t.v + Const(4);
   t.check(on_sum(t.sum, {}, x, when<is_even>(c)), UOp(), "x when is_even(c)");
@@ -108,7 +108,7 @@ TEST_CASE("right sides: a guard that says no declines") {
   t.check(on_sum(even, {}, x, when<is_even>(c), when<never>(x)), UOp(), "x when is_even(c) and never(x)");
 }
 
-TEST_CASE("right sides: the first branch whose guards hold applies, and says its name") {
+TEST_CASE("right sides: the first branch whose guards hold applies and is named") {
   Sum t;
   auto try_on = [&](UOp u) { return on_sum(u, {}, branch("even", x, when<is_even>(c)), branch("odd", c)); };
   auto odd = try_on(t.sum), even = try_on(t.v + Const(4));
@@ -125,7 +125,7 @@ TEST_CASE("right sides: the first branch whose guards hold applies, and says its
   CHECK(!signs(t.v + Const(0)).made);
 }
 
-TEST_CASE("right sides: the hits of each branch are counted") {
+TEST_CASE("right sides: RuleStats counts hits per branch") {
   Sum t;
   static const RuleSet set("test", {rule("sum", x + c, branch("even", x, when<is_even>(c)), branch("odd", c))});
   RuleStats stats;

@@ -13,13 +13,13 @@ using pat::PatNode;
 namespace {
 std::atomic<uint32_t> rule_count{0};
 
-// Every rule that there is, by id.
+// All live rules by id; null for rules whose set was destroyed.
 struct Registry {
   std::mutex lock;
   std::vector<const Rule*> rules;
 };
 Registry& registry() {
-  static Registry* const r = new Registry;  // outlives the sets, which are static too
+  static Registry* const r = new Registry;  // never destroyed: static rule sets may outlive it
   return *r;
 }
 

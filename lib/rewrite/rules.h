@@ -1,28 +1,28 @@
-// Rules and rule sets (tinygrad's PatternMatcher, uop/ops.py). The forms of a rule:
+// Rules and rule sets (tinygrad's PatternMatcher, uop/ops.py). A rule has one of these forms:
 //
 //   left -> right, both algebra (pattern.h, right_side.h):
 //     rule("add-zero", x + 0, x)
-//   guarded: where `bool keeps(UOp, UOp)` says no, the rule declines:
+//   guarded: the rule declines if `bool keeps(UOp, UOp)` returns false:
 //     rule("shr-drops-mask", (x & c1) >> c2, x >> c2, when<keeps>(c1, c2))
-//   several foldings, each with its name: the first whose guards hold:
+//   several named foldings; the first one whose guards hold applies:
 //     rule("or-const", x | c, branch("true", c, when<truthy>(c)), branch("false", x))
-//   a function computes; the empty UOp declines:
+//   a function computes the right side, and declines by returning the empty UOp:
 //     rule("sink-flatten", node(Op::SINK).as(root), with<flatten_sink>(root))
-//   it tells several foldings apart, and returns which it was (Taken):
+//   a function with several named foldings; it returns the node and the folding's name (Taken):
 //     rule("divmod-general", node(Op::MOD).as(d), with<fold_divmod>(d).branches({"cancel", "gcd"}))
-//   its first parameter is the rewrite's context, here const Target&:
+//   a function whose first parameter is the rewrite's context, here const Target&:
 //     rule("fast-idiv", x / c, with<fast_idiv>(x, c))
-//   a lambda, for what is too small for a name; listings show {...}:
+//   a lambda, for code too small to deserve a name; listings show {...}:
 //     rule("max", maximum(x, y), with(x, y, [](UOp x, UOp y) { ... }))
 //
-// Order is meaning: the rules of a set are tried in order, a rule's alternatives in tinygrad's permutation order. A
-// rule whose guard says no, or whose function returns nothing, declines, and the next alternative is tried; one that
-// returns the very node ends that rule, and the next rule is tried.
+// Order is meaning: the rules of a set are tried in order, and the alternatives of a rule in tinygrad's permutation
+// order. A rule declines if a guard fails or its function returns the empty UOp; then its next alternative is tried. If
+// it returns the matched node itself, its other alternatives are skipped and the next rule is tried.
 //
-// Which form to take: algebra wherever a right side makes a fixed number of nodes, for that is what listings show,
-// tests read and a prover can use. A guard is a question with a name that says what holds when the rule applies. A
-// function is for right sides with loops over sources, and for those that read a context. A context comes in at rewrite
-// time, never captured in a table.
+// Choosing a form: use algebra wherever a right side makes a fixed number of nodes, because listings show it, tests
+// read it and a prover can use it. Name a guard after the condition that holds when the rule applies. Use a function
+// for right sides that loop over sources or read a context. Contexts are passed at rewrite time and never captured in a
+// table.
 #pragma once
 #include <atomic>
 #include <initializer_list>
@@ -41,39 +41,39 @@ class Matcher;
 
 using AnyFunction = void (*)();
 
-// One of the things a rule may do, for listings. A rule that does one thing has one folding, without a name.
+// One of a rule's possible results, for listings. A rule with a single result has one unnamed folding.
 struct Folding {
   std::string_view name;
-  const pat::PatNode* right;  // null: a lambda's
+  const pat::PatNode* right;  // null: unknown (a spec rule's test)
   std::vector<const pat::PatNode*> guards = {};
-  std::span<const char* const> cases = {};  // the names of the foldings that a function tells apart
+  std::span<const char* const> cases = {};  // names of the foldings that the function distinguishes
 };
 
 struct Rule {
   std::string_view name;
-  std::string_view file;  // of the rule's line, and that line
+  std::string_view file;  // source file and line of the rule
   uint32_t line;
   const pat::PatNode* left;
-  UOp (*call)(const Rule& rule, const Match& match);  // what the rule makes; the empty UOp declines
-  AnyFunction function = nullptr;  // of a rule of lib/spec: the test
+  UOp (*call)(const Rule& rule, const Match& match);  // makes the result; the empty UOp declines
+  AnyFunction function = nullptr;  // the test function of a lib/spec rule
   const void* right = nullptr;     // the right side, of a type that `call` and `list` know
   std::vector<Folding> (*list)(const Rule& rule) = nullptr;
-  bool may_decline = false;
+  bool may_decline = false;  // it may match and still not apply
   bool uses_ctx = false, changes_ctx = false;
-  uint32_t id = 0;             // dense over all rules of the process, given when its set is made
-  std::string_view set = {};  // the set that it was written in; so too
+  uint32_t id = 0;             // process-wide dense index, assigned when the rule's set is made
+  std::string_view set = {};  // name of the set that defines the rule, assigned with `id`
 };
 
-// The rule that applied to a node, and which of its foldings, null where it has but one.
+// The rule that applied to a node, and the name of its folding (null if the rule has only one).
 struct Hit {
   const Rule* rule = nullptr;
   const char* branch = nullptr;
 };
 
-// What a rule makes of a match: every application of any rule passes here.
+// Runs a rule's right side on a match. Every application of every rule goes through this function.
 inline UOp apply_rule(const Rule& rule, const Match& match) { return rule.call(rule, match); }
 
-// A rule's name and the line where it is written.
+// A rule's name, file and line; implicitly captures the caller's source location.
 struct RuleName {
   RuleName(std::string_view text, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE())
       : text(text), file(file), line(line) {}
@@ -86,7 +86,7 @@ struct RuleName {
 
 namespace detail {
 
-// The right sides of a rule as a tuple of branches.
+// Returns the right sides of a rule as a tuple of branches.
 template <pat::Expression R, class... Guards>
 auto branches_of(R right, Guards...) { return std::tuple(pat::Branch<R, Guards...>{nullptr, right}); }
 template <class R, class... Gs, class... More>
@@ -116,7 +116,7 @@ std::vector<Folding> list_branches(const Rule& rule) {
 }
 
 template <class R>
-struct Calls {  // a right side that is no function
+struct Calls {  // the general case: not a function
   static constexpr bool kMayDecline = false, kUsesCtx = false, kChangesCtx = false;
 };
 template <auto F, class... Es>
@@ -147,7 +147,7 @@ Rule with_branches(RuleName name, const pat::PatNode* left, std::tuple<Branches.
 
 }  // namespace detail
 
-// left -> right, when all guards hold; or left and its branches.
+// Makes the rule left -> right, which applies if all guards hold; or left with several branches.
 template <pat::PatLike L, class Right, class... More>
 Rule rule(RuleName name, L left, Right right, More... more) {
   auto branches = detail::branches_of(right, more...);
@@ -155,13 +155,13 @@ Rule rule(RuleName name, L left, Right right, More... more) {
                 "the right side uses a name that the left side does not bind");
   return detail::with_branches(name, left.node(), branches);
 }
-// An ordered list of rules with the matcher made from it. Sets are made once, in static storage, and never change.
+// An ordered list of rules and the matcher compiled from it. Sets are made once, in static storage, and never change.
 class RuleSet {
  public:
   RuleSet(std::string_view name, std::initializer_list<Rule> rules);
   RuleSet(std::string_view name, std::vector<Rule> rules);
-  RuleSet(std::string_view name,
-          std::initializer_list<const RuleSet*> parts);  // one after another; a rule keeps its identity
+  // Concatenates sets; the rules keep their identity (id, file, line).
+  RuleSet(std::string_view name, std::initializer_list<const RuleSet*> parts);
   RuleSet(std::string_view name, const std::vector<const RuleSet*>& parts);
   RuleSet(const RuleSet&) = delete;
   RuleSet& operator=(const RuleSet&) = delete;
@@ -169,7 +169,7 @@ class RuleSet {
 
   std::string_view name() const { return name_; }
   const std::vector<const Rule*>& rules() const { return rules_; }
-  const Matcher& matcher() const {  // made when first asked for
+  const Matcher& matcher() const {  // compiled on first use
     const Matcher* made = matcher_.load(std::memory_order_acquire);
     return made ? *made : make_matcher();
   }
@@ -184,27 +184,28 @@ class RuleSet {
   mutable std::atomic<const Matcher*> matcher_ = nullptr;
 };
 
-// How many rules have been made; Rule::id is below it. And the rule of an id; null when its set is gone.
+// num_rules returns the number of rules made so far; every Rule::id is smaller. rule_of returns the rule with that id,
+// or null if its set was destroyed.
 uint32_t num_rules();
 const Rule* rule_of(uint32_t id);
 
-// The file of a rule or of a shortcut without the folders above the project: "passes/symbolic/simple.cpp".
+// Returns the path below the project's root: "passes/symbolic/simple.cpp".
 std::string_view short_file(std::string_view file);
 inline std::string_view short_file(const Rule& rule) { return short_file(rule.file); }
-// "add-zero (passes/symbolic/simple.cpp:12)"
+// Returns "add-zero (passes/symbolic/simple.cpp:12)".
 std::string describe(const Rule& rule);
 
-// What a right side is: algebra alone, a function with a name (or algebra that holds one), or a lambda.
+// Kind of a rule's right side: algebra only, a named function (or algebra that contains one), or a lambda.
 enum class RightKind : uint8_t { Algebra, Function, Lambda };
 RightKind right_kind(const Rule& rule);
 std::string_view name_of(RightKind kind);
-// The foldings of a rule: several, each with its name, or one without.
+// Returns the rule's foldings: several named ones, or a single unnamed one.
 std::vector<Folding> foldings_of(const Rule& rule);
-std::vector<std::string_view> branch_names(const Rule& rule);  // the names of several foldings, none of one
-// A folding's right side, "{...}" for a lambda's; and its guards, "products_match(c1, c2, c3)", "" when it has none.
+std::vector<std::string_view> branch_names(const Rule& rule);  // names of the foldings; empty if it has only one
+// Return a folding's right side ("{...}" for a lambda) and its guards ("products_match(c1, c2, c3)", or "" if none).
 std::string right_text(const Folding& folding);
 std::string guard_text(const Folding& folding);
-// All of them in a line: "x", "x / ca when products_match(ca, c, cb)", "true: c when truthy(c) | false: x",
+// Returns all foldings in one line: "x", "x / ca when products_match(ca, c, cb)", "true: c when truthy(c) | false: x",
 // "fold_divmod(d) [cancel | gcd]".
 std::string right_text(const Rule& rule);
 

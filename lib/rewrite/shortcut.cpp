@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// A function's own, for it must exist before the first shortcut of any file does.
+// A function-local static, because it must exist before the first Shortcut object of any file.
 std::vector<const Shortcut*>& list() {
   static std::vector<const Shortcut*> all;
   return all;

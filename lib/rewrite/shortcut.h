@@ -1,6 +1,7 @@
-// Shortcuts: quicker ways to what rewriting makes one rule at a time, which an observer could not follow. Each has a
-// name and is listed; whoever watches a graph makes it go the faithful way, so that every rewrite is seen. Both ways
-// must make the same, to the node: passes/shortcuts_test.cpp holds them against each other.
+// Shortcuts: faster implementations of what rewriting would compute one rule at a time, which an observer could not
+// follow. Each shortcut has a name and is listed. In a graph with an observer or intervention it takes its faithful way
+// instead, so that every rewrite is seen. Both ways must return the same nodes; passes/shortcuts_test.cpp compares
+// them.
 //
 //   const Shortcut kCoprime("coprime", "simplifying a greatest common divisor that is plainly 1");
 //   UOp g = shortcut(kCoprime, graph, [&]() -> std::optional<UOp> { ... std::nullopt: it does not apply ... },
@@ -19,36 +20,36 @@ namespace tgc {
 
 struct RewriteState;
 
-// The name of a shortcut: an object of namespace scope, which enters itself in the list.
+// Names a shortcut. Define it at namespace scope; the constructor adds it to the list of all shortcuts.
 class Shortcut {
  public:
-  // `saves`: what the quick way does without, for listings. Both texts are literals.
+  // `saves`: the work that the quick way avoids, for listings. Both texts must be literals.
   Shortcut(std::string_view name, std::string_view saves, const char* file = __builtin_FILE(),
            uint32_t line = __builtin_LINE());
   Shortcut(const Shortcut&) = delete;
 
   std::string_view name, saves;
-  std::string_view file;  // of the line that names it: "passes/symbolic/divmod.cpp"
+  std::string_view file;  // where it is defined: "passes/symbolic/divmod.cpp"
   uint32_t line;
 };
 
-// All shortcuts, by file and line.
+// Returns all shortcuts, sorted by file and line.
 std::vector<const Shortcut*> shortcuts();
 
 enum class Way : uint8_t { Quick, Faithful };
 
-// Decides which way the shortcuts of a graph go, whether or not someone watches it, and sees what they make. For tests,
-// and for whoever looks for the shortcut that is to blame.
+// Overrides which way the shortcuts of one graph take, observed or not, and receives their results. Used by tests and
+// by the search for a faulty shortcut.
 class ShortcutTrial {
  public:
   virtual ~ShortcutTrial() = default;
-  // The way to go; `usual` is the one that would be gone without a trial. A quick way may still not apply: then the
-  // faithful one follows.
+  // Returns the way to take; `usual` is the way without a trial. A quick way may still not apply; the faithful way is
+  // then taken.
   virtual Way choose(const Shortcut& /*what*/, Way usual) { return usual; }
-  // What was made that way. It may be changed: a fault that tests must find.
+  // Receives the result; may change it, to inject a fault.
   virtual void made(const Shortcut& /*what*/, Way /*way*/, std::span<UOp> /*result*/) {}
 };
-// Null ends the trial.
+// Sets the graph's only trial; null removes it.
 void set_trial(Graph& graph, ShortcutTrial* trial);
 ShortcutTrial* trial_of(Graph& graph);
 
@@ -56,7 +57,7 @@ namespace detail {
 
 struct ShortcutChoice {
   Way way;
-  ShortcutTrial* trial;  // null: nobody is to be told
+  ShortcutTrial* trial;  // null: no trial to report to
 };
 ShortcutChoice choose(Graph& graph, const Shortcut& what);
 
@@ -84,9 +85,8 @@ auto go(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful faith
 
 }  // namespace detail
 
-// What quick() makes, unless someone watches the graph: then what faithful() makes. Either is a UOp or a vector of
-// them. quick() may return an optional: nothing means that it does not apply here, and faithful() follows. It has then
-// left everything as it was.
+// Returns quick(), or faithful() if the graph is observed. Both return a UOp or a vector of UOps. quick() may return an
+// optional: nullopt, without side effects, means that it does not apply, and faithful() is returned.
 template <class Quick, class Faithful>
 auto shortcut(const Shortcut& what, Graph& graph, Quick quick, Faithful faithful) {
   return detail::go(detail::choose(graph, what), what, quick, faithful);

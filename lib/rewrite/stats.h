@@ -1,4 +1,4 @@
-// What `tgc stats` counts of rules: tries, hits and time.
+// Counts tries, hits and time per rule, for `tgc stats`.
 #pragma once
 #include <algorithm>
 #include <string_view>
@@ -8,11 +8,11 @@
 
 namespace tgc {
 
-// Counts of a rule. Times in nanoseconds.
+// Counters of one rule. Times are in nanoseconds.
 struct RuleCounters {
   uint64_t hits = 0, attempts = 0;
   uint64_t hit_ns = 0, total_ns = 0;
-  // hits of each that applied, of a rule with several foldings
+  // hits per folding, for rules with several foldings
   std::vector<std::pair<std::string_view, uint64_t>> branches = {};
 
   void count_branch(std::string_view name) {
@@ -21,31 +21,31 @@ struct RuleCounters {
   }
 };
 
-// Counting must be quick: of a try it notes which rules were tried on what sources, and how far it came; which rules
-// those were is worked out at the end.
+// Collects counters cheaply: a try only records the bucket, the class of the node and the rule number it reached.
+// by_rule computes the per-rule attempts from these at the end.
 class RuleStats {
  public:
   RuleStats();
-  std::vector<RuleCounters> by_rule();  // by Rule::id
+  std::vector<RuleCounters> by_rule();  // indexed by Rule::id
 
-  // What was tried otherwise than by a Matcher.
+  // Adds counts from code that applies a rule without a Matcher.
   void add(const Rule& rule, uint64_t hits, uint64_t attempts);
 
   using Bucket = Matcher::Bucket;
 
  private:
   friend class CountedMatch;  // fills it (matcher.cpp)
-  struct Counters : RuleCounters {  // attempts are those that `add` was told, and times are in ticks
-    uint32_t calls = 0;             // of its action
+  struct Counters : RuleCounters {  // attempts: only those passed to `add`; times in ticks
+    uint32_t calls = 0;             // calls of its right side
   };
-  struct Stop {  // tries of a bucket that ended at the rule of this number, so that those after it went untried
+  struct Stop {  // number of tries of a bucket that ended at rule number `reached`; later rules were not tried
     const Bucket* bucket;
-    uint32_t have, reached;  // of what its rules need, as the bucket numbers it
+    uint32_t have, reached;  // `have`: the node's class (Code::class_of)
     uint64_t count;
   };
   Stop& find(const Bucket* bucket, uint32_t have, uint32_t reached);
   void stop(const Bucket* bucket, uint32_t have, uint32_t reached);
-  // A try of the rules of a bucket, on a node of that class; `at` is the class's place among those of all buckets.
+  // Counts one try of a bucket; `at` is Code::first_class plus the node's class.
   void try_bucket(const Bucket& bucket, size_t at) {
     if (at >= tries_.size()) tries_.resize(2 * at + 64);
     if (tries_[at]++ == 0) tried_.push_back(&bucket);
@@ -56,9 +56,9 @@ class RuleStats {
   }
 
   std::vector<Counters> counters_;
-  std::vector<uint64_t> tries_;       // of each bucket one for each set of ops that its rules need among the sources
-  std::vector<const Bucket*> tried_;  // those with tries, some of them more than once
-  std::vector<Stop> stops_;           // open addressing, a power of two
+  std::vector<uint64_t> tries_;       // number of tries by class, over all buckets (Code::first_class)
+  std::vector<const Bucket*> tried_;  // buckets with tries, with duplicates
+  std::vector<Stop> stops_;           // hash table, open addressing, power-of-two size
   size_t used_ = 0;
   uint32_t matches_ = 0;
   uint64_t start_ticks_, start_ns_;

@@ -10,20 +10,20 @@ struct Variables {
 };
 }  // namespace
 
-TEST_CASE("substitute goes on with what a node became") {
+TEST_CASE("substitute: replaces replacements in turn") {
   Variables v;
   UOp sum = v.at(0) + v.at(1) * v.at(2);
   CHECK(substitute(sum, {{v.at(1), v.at(3)}, {v.at(3), v.at(4)}}) == v.at(0) + v.at(4) * v.at(2));
   CHECK(substitute(sum, {{v.at(1), v.at(1)}, {v.at(7), v.at(0)}}) == sum);
 }
 
-TEST_CASE("substitute replaces a node before what is below it") {
+TEST_CASE("substitute: replaces a node before the nodes below it") {
   Variables v;
   UOp product = v.at(1) * v.at(2);
   CHECK(substitute(v.at(0) + product, {{v.at(1), v.at(5)}, {product, v.at(3)}}) == v.at(0) + v.at(3));
 }
 
-TEST_CASE("a substitution replaces what it has rebuilt, and says so when it does not end") {
+TEST_CASE("substitute: replaces rebuilt nodes, and fails if it does not end") {
   Variables v;
   UOp sum = v.at(0) + v.at(1), rebuilt = v.at(0) + v.at(2);
   CHECK(substitute(sum * v.at(4), {{v.at(1), v.at(2)}, {rebuilt, v.at(3)}}) == v.at(3) * v.at(4));
@@ -38,7 +38,7 @@ TEST_CASE("a substitution replaces what it has rebuilt, and says so when it does
   refuses({{v.at(1), v.at(2)}, {rebuilt, sum * v.at(5)}}, "made of itself");
 }
 
-TEST_CASE("of a node given twice the last replacement counts, few or many") {
+TEST_CASE("substitute: the last of several replacements of one node counts, for few and for many pairs") {
   Variables v;
   for (int more : {0, 20}) {
     Substitution pairs{{v.at(1), v.at(2)}, {v.at(1), v.at(3)}};
@@ -63,12 +63,12 @@ const RuleSet& gated() {
 }
 }  // namespace
 
-TEST_CASE("rules before the substitution see the pairs and may close a subgraph") {
+TEST_CASE("substitute: rules before substitute_rules() see the pairs and may gate a subgraph") {
   Variables v;
   CHECK(substitute(v.at(1) + v.at(1) * v.at(2), {{v.at(1), v.at(3)}}, &gated()) == v.at(3) + v.at(1) * v.at(2));
 }
 
-TEST_CASE("the rule of substitutions") {
+TEST_CASE("substitute: the rule applies and declines") {
   RuleTest t(substitute_rules());
   UOp x = t.var("x", 0, 9), y = t.var("y", 0, 9);
   SubstituteContext ctx(t.graph, {{x, y}});

@@ -1,14 +1,14 @@
-// One-line tests of rules, for *_test.cpp files alone:
+// One-line tests of rules, for *_test.cpp files only:
 //
 //   RuleTest t(symbolic_simple());
 //   UOp x = t.var("x", 0, 10);
-//   t.check("add-zero", x + 0, x);               // the rule of that name makes x of x + 0
-//   t.declines("mul-bool", x * x);               // it does not apply, or its guard says no
-//   t.notes("realize", copy, ctx);               // it makes nothing; what it noted in the context, the test looks at
-//   t.takes("divmod-general", "cancel", x, y);   // the folding of that name applies, and makes what simplifies to y
-//   t.all_rules_fired();                         // at the end: every rule of the set had a check, and each branch
+//   t.check("add-zero", x + 0, x);               // the rule rewrites x + 0 to x
+//   t.declines("mul-bool", x * x);               // the rule does not match, or declines
+//   t.notes("realize", copy, ctx);               // the rule matches and declines; the test then inspects the context
+//   t.takes("divmod-general", "cancel", x, y);   // that folding applies; its result simplifies to the same node as y
+//   t.all_rules_fired();                         // last: every rule of the set, and each of its branches, had a check
 //
-// The rule is tried on the node itself, alone: what other rules of its set would do does not matter.
+// Only the named rule is tried, on that node only. Other rules of the set have no effect.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -39,7 +39,7 @@ class RuleTest {
   UOp buffer(int64_t number, DType dtype, int64_t size = 1024) {
     return graph.node(Op::DEFINE_GLOBAL, dtype.ptr(size), {}, number);
   }
-  // a value that nothing is known of
+  // a value without known bounds
   UOp load(int64_t number, DType dtype) { return buffer(number, dtype).index(constant(dtypes::index, 0)).load(); }
   UOp vectorize(UOpSpan src) { return graph.node(Op::VECTORIZE, src[0].dtype().vec(int64_t(src.size())), src); }
 
@@ -84,7 +84,7 @@ class RuleTest {
               int line = __builtin_LINE()) {
     CHECK_THROWS_AS(declines(rule, from, ctx, file, line), Failure);
   }
-  // The whole set, applied until nothing changes.
+  // Checks that the whole set, applied until nothing changes, rewrites `from` to `to`.
   void rewrites(UOp from, UOp to, ContextRef ctx = {}, const char* file = __builtin_FILE(),
                 int line = __builtin_LINE()) {
     UOp got = graph_rewrite(from, set_, {.ctx = ctx});
@@ -94,8 +94,7 @@ class RuleTest {
                            << describe(to));
     CHECK(got == to);
   }
-  // Every rule of these sets (default: the whole set) had a check that passed, and each of its branches that has a
-  // name.
+  // Checks that every rule of these sets (default: the whole set), and each of its named branches, had a passing check.
   void all_rules_fired() { all_rules_fired({&set_}); }
   void all_rules_fired(std::initializer_list<const RuleSet*> sets) {
     std::string missing;
@@ -135,8 +134,8 @@ class RuleTest {
 
   const RuleSet& set_;
   std::map<std::string, std::unique_ptr<const Matcher>> matchers_;
-  std::set<std::string> fired_;  // rules by name, and their branches as "rule: branch"
-  Hit hit_;  // what matched last
+  std::set<std::string> fired_;  // names of rules with a passing check, and their branches as "rule: branch"
+  Hit hit_;  // the last match
 };
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// A clock that costs next to nothing to read, for lib/rewrite alone.
+// Cheap clocks for RuleStats. Private to lib/rewrite.
 #pragma once
 #include <chrono>
 #include <cstdint>

@@ -1,5 +1,4 @@
-// What rewrites keep in memory: tables of results, stacks, and the pool of them that lies with a graph. For lib/rewrite
-// alone.
+// Memory of rewrites: result tables, work stacks, and the pool of them that belongs to a graph. Private to lib/rewrite.
 #pragma once
 #include <cstddef>
 #include <cstring>
@@ -16,8 +15,8 @@
 
 namespace tgc {
 
-// A table by node id of which a rewrite touches parts: pages that nobody wrote to are one page of zeros, so that a
-// small rewrite in a large graph costs little. A new T is all zeros.
+// A sparse table indexed by node id. Pages that were never written share one page of zeros, so a small rewrite in a
+// large graph is cheap. A default T must be all zeros.
 template <class T>
 class Pages {
  public:
@@ -27,7 +26,7 @@ class Pages {
     if (page == zeros()) [[unlikely]] page = add();
     return page[id & kMask];
   }
-  // Room for all nodes of the graph: wanted whenever there may be new ones.
+  // Grows to cover all nodes of the graph. Call it whenever nodes may have been made.
   void fit(Graph& graph) {
     if (graph.size() > pages_.size() << kBits) [[unlikely]] add_for(graph);
   }
@@ -36,7 +35,7 @@ class Pages {
   static constexpr size_t kBits = 6, kMask = (size_t(1) << kBits) - 1;
   static T* zeros() {
     static constexpr T kZeros[kMask + 1]{};
-    return const_cast<T*>(kZeros);  // read alone
+    return const_cast<T*>(kZeros);  // never written
   }
   [[gnu::noinline]] void add_for(Graph& graph) {
     arena_ = &graph.arena();
@@ -47,40 +46,42 @@ class Pages {
     return static_cast<T*>(std::memset(page, 0, sizeof(T) << kBits));
   }
 
-  Arena* arena_ = nullptr;  // of the graph, which the table lives with
+  Arena* arena_ = nullptr;  // the graph's; the table lives as long as the graph
   std::vector<T*> pages_;
 };
 
-// The one door to the notes that the rewriter keeps in nodes.
+// The only access to the fields that the rewriter keeps in nodes.
 struct NodeNotes {
   static RewriteSlot& result(UOp u) { return u.node()->note.slot_; }
-  // the number of the rules known not to apply to it (tried.h)
+  // number of the set of rules known not to apply (negative_cache.h)
   static uint16_t& tried(UOp u) { return u.node()->note.tried_; }
 };
 
-// ---- what became of each node
+// ---- result slots
 
-// A rewrite keeps a RewriteSlot for each node it comes to. Nothing is ever cleared: a slot's `mark` tells to whom it
-// belongs. Each rewrite takes a fresh number, its epoch, and a slot whose mark is that epoch holds the node's result. A
-// slot whose mark is the number of the current run belongs to a node that was begun and has no result yet. Any other
-// mark is left over from before, and means nothing. A table may serve several runs with the same rules one after the
-// other (results that are kept, graph_rewrite_map): they share the epoch, and so each other's results, but each run has
-// a number of its own.
+// A rewrite stores a RewriteSlot (result, mark) per visited node. Slots are never cleared; `mark` gives the meaning:
+//
+//   mark == epoch   the slot holds the node's result; each rewrite takes a new epoch number
+//   mark == run     the node was begun in the current run and has no result yet
+//   other           left over from an earlier rewrite; ignored
+//
+// Several runs with the same rules may share one table (kept results, graph_rewrite_map): they share the epoch, and so
+// each other's results, but each run has its own run number.
 struct Results {
   uint32_t epoch = 0;
-  uint32_t run = 0;  // the last number that was given to an epoch or a run
+  uint32_t run = 0;  // the last number handed out, as an epoch or as a run
 
   void start_anew() { epoch = ++run; }
 };
 
-// The slots in the nodes themselves: the quickest place, of which there is one a graph. The outermost rewrite has it.
+// Slots inside the nodes: the fastest storage, but only one per graph. Used by the outermost rewrite.
 struct NodeResults : Results {
   const RewriteSlot& of(UOp u) const { return NodeNotes::result(u); }
   RewriteSlot& at(UOp u) { return NodeNotes::result(u); }
   void fit(Graph&) {}
 };
 
-// Slots in a table by node id: for rewrites inside a rewrite, and for results that are kept.
+// Slots in a table indexed by node id: for nested rewrites and for kept results.
 struct TableResults : Results {
   const RewriteSlot& of(UOp u) const { return slots_[u.id()]; }
   RewriteSlot& at(UOp u) { return slots_.at(u.id()); }
@@ -92,33 +93,33 @@ struct TableResults : Results {
 
 // ---- work spaces
 
-// The stacks and tables of one rewrite. They are pooled with the graph; a rewrite inside a rewrite takes another.
+// Stacks and tables of one rewrite, pooled per graph. A nested rewrite uses another workspace.
 struct Workspace {
   struct Hit {
     const Rule* rule;
     UOp node;
   };
-  // Depth first: a node on the way down.
+  // A stack entry of the depth-first order.
   struct Visit {
-    UOp n;          // what is asked for
-    UOp now;        // what it has become so far
-    uint32_t next;  // the source to look at; UINT32_MAX: `now` waits for what the rules made of it
-    bool changed;   // a source became something else
+    UOp n;          // the node whose result is wanted
+    UOp now;        // its current replacement
+    uint32_t next;  // index of the next source to visit; UINT32_MAX: waits for the result of `now`
+    bool changed;   // some source has a different result
   };
   static constexpr size_t kRecent = 32;
 
-  TableResults results;          // where the slots of the nodes are taken
-  Pages<RewriteSlot> bottom_up;  // what bottom-up rules make of a node; its mark is num_rewrites
-  uint32_t num_rewrites = 0;     // done in this work space
+  TableResults results;          // result slots if the slots in the nodes are taken
+  Pages<RewriteSlot> bottom_up;  // cached results of the bottom-up rules; mark == num_rewrites
+  uint32_t num_rewrites = 0;     // number of rewrites done in this workspace
 
-  InlineStack<RewriteFrame, 128> stack;  // in tinygrad's order
+  InlineStack<RewriteFrame, 128> stack;  // work stack of tinygrad's order
   DeferredFrames waiting;
   InlineStack<Visit, 128> visits;
   std::vector<UOp> sources;
-  Hit recent[kRecent];  // the last rewrites, for the message when there is no end of them
-  size_t num_hits = 0;  // of this rewrite; the last one is recent[(num_hits - 1) % kRecent]
+  Hit recent[kRecent];  // ring buffer of the last rewrites, for the message about an endless rewrite
+  size_t num_hits = 0;  // rule applications so far; the last one is recent[(num_hits - 1) % kRecent]
 
-  // The node with other sources: result_of(source) for each, and not all are what they were.
+  // Returns `u` with its sources replaced by result_of(source). At least one source must differ.
   template <class ResultOf>
   UOp rebuilt(UOp u, ResultOf result_of) {
     if (sources.size() < u.num_src()) sources.resize(u.num_src());
@@ -127,31 +128,31 @@ struct Workspace {
   }
 };
 
-// Throws the Failure of a rewrite in `stage` that does not end. It says why, which rules alternate, and what they
-// rewrote last. With a `start`, the node that was come to again while it was being visited, only the rewrites since
-// then count.
+// Throws the Failure for a rewrite in `stage` that does not end, with the reason `why`, the alternating rules and the
+// nodes they rewrote last. If `start` is set, it is the node that was reached again while being visited, and only
+// rewrites since its first visit are listed.
 [[noreturn]] void fail_endless(const Workspace& w, std::string_view stage, std::string_view why, UOp start);
 
-// What the rewriter keeps with a graph.
+// The rewriter's per-graph state.
 struct RewriteState {
   std::vector<std::unique_ptr<Workspace>> pool;
-  // Rules that look at no context make the same of a node in every rewrite. What they made is kept from their second
-  // rewrite on: most sets are used once, and a table for each would cost more than it saves.
+  // Kept results of rules without a context, which give the same result for a node in every rewrite. They are kept from
+  // a rule set's second rewrite on: most sets are used once, and a table for each would cost more than it saves.
   struct Known {
     bool asked = false;
     std::unique_ptr<TableResults> results;
   };
-  std::vector<Known> known;  // by number of the matcher
+  std::vector<Known> known;  // indexed by Matcher::number
   NodeResults in_nodes;
   bool in_nodes_lent = false;
   RewriteObserver* observer = nullptr;
   Intervention* intervention = nullptr;
   ShortcutTrial* trial = nullptr;
-  ContextRef observed;  // of the innermost rewrite that the observer was told of
-  bool is_own = false;  // the rewrites are of somebody who looks on (UninstrumentedScope)
+  ContextRef observed;  // context of the innermost observed rewrite
+  bool is_own = false;  // inside an UninstrumentedScope
 
   bool is_watched() const { return observer || intervention; }
-  // How many nodes may wait.
+  // Returns the maximum number of waiting nodes.
   size_t limit(const Graph& graph) const {
     int64_t limit = graph.settings().REWRITE_STACK_LIMIT;
     return size_t(is_own ? std::max(limit, Settings().REWRITE_STACK_LIMIT) : limit);
@@ -163,12 +164,12 @@ struct RewriteState {
   }
 };
 
-// What a rewrite is called: its rule set's name where it has none of its own.
+// Returns the rewrite's name: `options.name`, or the rule set's name if that is empty.
 inline std::string_view name_of(const RewriteOptions& options, const RuleSet& rules) {
   return options.name.empty() ? rules.name() : options.name;
 }
 
-// Tells whoever wants to hear of rewrites that one begins, and that it ends.
+// Reports the begin and end of a rewrite to the graph's observer.
 class Told {
  public:
   Told(RewriteState& state, UOp sink, const RuleSet& rules, const RewriteOptions& options)
@@ -180,7 +181,7 @@ class Told {
     observer_->begin(name_, sink, rules, options.bottom_up);
   }
   Told(const Told&) = delete;
-  ~Told() { end(UOp()); }  // left by an exception: there is no result
+  ~Told() { end(UOp()); }  // if an exception ends the rewrite: no result
   UOp done(UOp result) {
     end(result);
     return result;
@@ -199,7 +200,7 @@ class Told {
   ContextRef around_;
 };
 
-// A work space from the pool, for as long as this lives.
+// Borrows a workspace from the pool for this object's lifetime.
 class LentWorkspace {
  public:
   explicit LentWorkspace(RewriteState& state) : state_(state) {
@@ -226,7 +227,7 @@ class LentWorkspace {
   std::unique_ptr<Workspace> w_;
 };
 
-// The slots in the nodes, begun anew, for as long as this lives; nothing when another rewrite has them.
+// Borrows the slots in the nodes, with a new epoch, for this object's lifetime. False if another rewrite holds them.
 class LentNodes {
  public:
   explicit LentNodes(RewriteState& state) : state_(state), mine_(!state.in_nodes_lent) {
@@ -246,7 +247,7 @@ class LentNodes {
   bool mine_;
 };
 
-// What use(results) returns, with slots that begin anew: those of the nodes where they are free, else the work space's.
+// Returns use(results) with a new epoch: the slots in the nodes if they are free, else the workspace's table.
 template <class Use>
 auto with_new_results(RewriteState& state, Workspace& workspace, Use use) {
   if (LentNodes nodes(state); nodes) return use(*nodes);

@@ -16,13 +16,12 @@ uint64_t bits_at(const Array& a, int64_t i) {
 
 class Comparer {
  public:
-  // `where`, if any, is told of the elements that differ.
+  // `where`, if not null, gets true for each differing element.
   Comparer(Comparison& out, const Array& actual, const Array& expected, std::vector<bool>* where)
       : out_(out), actual_(actual), expected_(expected), where_(where) {}
 
   void run() {
     bool exact = !dtypes::is_float(actual_.dtype());
-    // equal bits are the common case and need no arithmetic, but NaNs and infinities are still counted
     for (int64_t i = 0; i < actual_.size(); i++) exact ? compare_exact(i) : compare_float(i);
   }
 
@@ -30,7 +29,7 @@ class Comparer {
   void compare_exact(int64_t i) {
     if (bits_at(actual_, i) == bits_at(expected_, i)) return;
     double difference = std::fabs(element_as_double(actual_, i) - element_as_double(expected_, i));
-    if (difference == 0) difference = 1;  // of 64-bit integers that are the same as doubles
+    if (difference == 0) difference = 1;  // 64-bit integers that are equal as doubles
     out_.max_abs = std::max(out_.max_abs, difference);
     double e = std::fabs(element_as_double(expected_, i));
     if (e != 0) out_.max_rel = std::max(out_.max_rel, difference / e);
@@ -121,7 +120,7 @@ Tolerance ToleranceOptions::for_dtype(DType dtype) const {
 }
 
 uint64_t ulp_distance(DType dtype, uint64_t a, uint64_t b) {
-  // a float's bits, sign and magnitude, as a number that counts the representable values
+  // Maps a float's bits (sign and magnitude) to an integer such that consecutive floats are consecutive integers.
   int bits = dtype.bitsize();
   auto ordered = [bits](uint64_t v) {
     uint64_t sign = uint64_t(1) << (bits - 1);

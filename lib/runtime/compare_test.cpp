@@ -35,7 +35,7 @@ TEST_CASE("compare: tolerance is atol + rtol * |expected|") {
   CHECK(compare(floats({1.f}), floats({1.00001f})).passed());
 }
 
-TEST_CASE("compare: NaN equals NaN, infinities themselves, and both are counted") {
+TEST_CASE("compare: NaN equals NaN, infinities equal themselves, and both are counted") {
   float nan = NAN, inf = INFINITY;
   CHECK(compare(floats({nan, inf, -inf}), floats({nan, inf, -inf})).passed());
   auto c = compare(floats({nan, inf, 1, 2}), floats({1, -inf, nan, 2}));
@@ -47,7 +47,7 @@ TEST_CASE("compare: NaN equals NaN, infinities themselves, and both are counted"
   CHECK(compare(floats({0.f}), floats({-0.f})).passed());
 }
 
-TEST_CASE("compare: the first and the worst element with both values") {
+TEST_CASE("compare: reports the first and the worst element with both values") {
   auto c = compare(floats({1, 2.5f, 3, 9}), floats({1, 2, 3, 4}));
   CHECK(c.different == 2);
   CHECK(c.first->index == 1);
@@ -69,7 +69,7 @@ TEST_CASE("compare: integers and bools are exact") {
   CHECK_FALSE(compare(array_of<uint8_t>(dtypes::bool_, {1}), array_of<uint8_t>(dtypes::bool_, {0})).passed());
 }
 
-TEST_CASE("compare: ulp") {
+TEST_CASE("compare: elements within --ulp representable values pass") {
   float one = 1, next = std::nextafterf(one, 2), third = std::nextafterf(std::nextafterf(next, 2), 2);
   CHECK(compare(floats({third}), floats({one}), {.ulp = 3}).passed());
   CHECK_FALSE(compare(floats({third}), floats({one}), {.ulp = 2}).passed());
@@ -82,13 +82,13 @@ TEST_CASE("compare: ulp") {
   CHECK(ulp_distance(dtypes::float64, 0x7FEFFFFFFFFFFFFF, 0xFFEFFFFFFFFFFFFF) == 2 * uint64_t(0x7FEFFFFFFFFFFFFF));
 }
 
-TEST_CASE("compare: other dtypes or sizes are an error, other shapes are not") {
+TEST_CASE("compare: different dtypes or sizes are an error, different shapes are not") {
   CHECK_FALSE(compare_arrays("x", floats({1}), floats({1, 2}), {}).ok());
   CHECK_FALSE(compare_arrays("x", floats({1}), array_of<int32_t>(dtypes::int32, {1}), {}).ok());
   CHECK(compare_arrays("x", Array(dtypes::float32, {4}), Array(dtypes::float32, {2, 2}), {}).ok());
 }
 
-TEST_CASE("random inputs depend on seed and name alone, and are in range") {
+TEST_CASE("random inputs depend only on seed and name, and are in range") {
   Array a(dtypes::float32, {1000}), b(dtypes::float32, {500}), c(dtypes::float32, {500}), d(dtypes::float32, {500});
   fill_random(a, 1, "data1"), fill_random(b, 1, "data1"), fill_random(c, 2, "data1"), fill_random(d, 1, "data2");
   CHECK(std::memcmp(a.data(), b.data(), b.nbytes()) == 0);
@@ -109,7 +109,7 @@ TEST_CASE("random inputs depend on seed and name alone, and are in range") {
   }
 }
 
-// A matrix product of 24x200 by 200x24 in float, the terms added from `first` on, with a mutation.
+// A float product of 24x200 by 200x24 matrices with a mutation; the sums start with term `first`.
 enum class Mutation { None, OneTermLess, OneTermTwice, OtherSign, NextColumn, Transposed, Shifted, Unscaled };
 Array product(const Array& a, const Array& b, size_t first, Mutation mutation) {
   constexpr size_t kSize = 24, kTerms = 200;
@@ -136,8 +136,8 @@ Array product(const Array& a, const Array& b, size_t first, Mutation mutation) {
   return out;
 }
 
-TEST_CASE("compare: the tolerance of sums lets another order of the terms pass, and no wrong kernel") {
-  for (float scale : {1.f, 1e4f}) {  // with 1e4 the terms are 1e8, and the plain tolerance would refuse the order
+TEST_CASE("compare: the tolerance of sums accepts another order of the terms and rejects wrong kernels") {
+  for (float scale : {1.f, 1e4f}) {  // with 1e4 the terms are 1e8, and the plain tolerance would reject another order
     Array a(dtypes::float32, {24 * 200}), b(dtypes::float32, {24 * 200});
     fill_random(a, 1, "a"), fill_random(b, 1, "b");
     for (float& v : a.as<float>()) v *= scale;
@@ -157,7 +157,7 @@ TEST_CASE("compare: the tolerance of sums lets another order of the terms pass, 
   CHECK_FALSE(tolerance_between_devices(array_of<int32_t>(dtypes::int32, {1000000}), dtypes::float32, true).atol);
 }
 
-TEST_CASE("compare: what is computed in half is as exact as halves are, and no less than what it is stored in") {
+TEST_CASE("compare: the tolerance is that of the less exact of the computed and the stored dtype") {
   Array floats_of_halves = floats({100, 0.5f});
   ToleranceOptions half = tolerance_between_devices(floats_of_halves, dtypes::float16, false);
   CHECK(half.rtol == default_tolerance(dtypes::float16).rtol);
@@ -168,7 +168,7 @@ TEST_CASE("compare: what is computed in half is as exact as halves are, and no l
         default_tolerance(dtypes::float16).rtol);
 }
 
-TEST_CASE("random: floats between 0 and 1 are inside, and of both kinds the same every time") {
+TEST_CASE("random: floats of Floats::Unit are between 0 and 1 and reproducible") {
   Array a(dtypes::float32, {10000}), b(dtypes::float32, {10000});
   fill_random(a, 5, "x", Floats::Unit), fill_random(b, 5, "x", Floats::Unit);
   auto values = a.as<float>();

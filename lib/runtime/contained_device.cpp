@@ -14,20 +14,20 @@ namespace tgc {
 enum class ContainedDevice::Call : uint64_t {
   // answered
   Allocate, CopyIn, CopyOut, Load, Time, Synchronize, CheckAround,
-  // not answered: what goes wrong is the answer to the next that is
+  // not answered; an error is returned by the next answered call
   Free, CopyFrom, CopyTo, Copy, Unload, Launch, Settle,
 };
 
 struct ContainedDevice::Shared {
-  volatile uint64_t running = 0;   // the number of the kernel that runs, from 1
-  volatile uint64_t launches = 0;  // so far
+  volatile uint64_t running = 0;   // number of the running kernel, from 1; 0: none
+  volatile uint64_t launches = 0;  // launches so far
 };
 
 namespace {
 
-// A kernel on the CPU needs no more than its stack.
+// Memory limit for kernels on the CPU, which need little more than their stack.
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
-constexpr uint64_t kPiece = 16 << 20;  // of a copy
+constexpr uint64_t kPiece = 16 << 20;  // bytes per message of a copy
 
 ByteWriter& operator<<(ByteWriter& out, const DeviceBuffer& b) {
   return out.number(b.handle).number(b.offset).number(b.bytes);
@@ -118,11 +118,12 @@ class ContainedDevice::Server {
     }
   }
 
-  // From here on the process may next to nothing, if the device has no driver.
+  // Without a driver, gives up all rights except computing.
   void settle(size_t threads) {
     settled_ = true;
     device_.settle(threads);
-    uint64_t memory = of_.adopted_anything_ ? available_memory() : kKernelMemory;  // what interprets wants more
+    // an interpreter (REF) allocates while it runs
+    uint64_t memory = of_.adopted_anything_ ? available_memory() : kKernelMemory;
     if (!device_.has_driver()) worker_.confine({.rights = Rights::Compute, .memory = memory});
   }
 
@@ -136,7 +137,7 @@ class ContainedDevice::Server {
     in.raw(variables.data(), variables.size() * sizeof(int64_t));
     LaunchSize size;
     in.raw(&size, sizeof size);
-    // a launch that nobody waits for may still run: its buffers stay watched until the next
+    // an asynchronous launch may still run, so its buffers stay watched until the next launch
     if (is_host_) {
       watched_.clear();
       for (size_t i = 0; i < buffers.size(); i++)
@@ -154,7 +155,7 @@ class ContainedDevice::Server {
     }
   }
 
-  ContainedDevice& of_;  // as it was when the worker was started, and what this one has loaded since
+  ContainedDevice& of_;  // the forked copy of the object, which also records the kernels loaded since
   Device& device_;
   Shared& shared_;
   Worker& worker_;
@@ -164,7 +165,7 @@ class ContainedDevice::Server {
   std::optional<Diag> trouble_;
 };
 
-// ---- in the process that asks
+// ---- in the process that uses the device
 class ContainedDevice::ProxyKernel : public Kernel {
  public:
   ProxyKernel(ContainedDevice& device, uint64_t number) : Kernel(device), owner_(device), number_(number) {}
@@ -242,11 +243,11 @@ std::unique_ptr<Kernel> ContainedDevice::adopt(std::unique_ptr<Kernel> kernel, s
 Status ContainedDevice::tell(std::string message) {
   auto sent = worker_->send(message);
   if (sent) return sent;
-  return ask("").diag();  // of what it died
+  return ask("").diag();  // the worker is dead: returns the cause
 }
 
 Result<std::string> ContainedDevice::ask(std::string message) {
-  if (!message.empty()) (void)worker_->send(message);  // one that is dead says so in its answer
+  if (!message.empty()) (void)worker_->send(message);  // if the worker is dead, receive() reports it
   auto answer = worker_->receive(timeout_, [this] { return uint64_t(shared_->launches); });
   uint64_t running = shared_->running;
   if (answer || !worker_->death() || running == 0 || running > kernels_.size()) return answer;
@@ -269,16 +270,16 @@ Result<DeviceBuffer> ContainedDevice::allocate(uint64_t bytes) {
         std::move(ask(ByteWriter().number(uint64_t(Call::Allocate)).number(bytes).take()).value_or_throw());
     ByteReader in(answer);
     DeviceBuffer made = buffer_in(in);
-    made.bytes = bytes;  // whatever the worker says: so many are copied to and from this process
+    made.bytes = bytes;  // do not trust the worker: this process copies that many bytes
     return made;
   });
 }
 
 void ContainedDevice::give_back(const std::function<std::string()>& message) noexcept {
-  if (!worker_) return;  // it was never opened: nothing is there
+  if (!worker_) return;  // not opened, so there is nothing to release
   try {
     (void)tell(message());
-  } catch (...) {  // no memory is left: the worker gives everything back when it ends
+  } catch (...) {  // out of memory: the worker releases everything when it ends
   }
 }
 
@@ -316,7 +317,7 @@ Status ContainedDevice::copy_out(void* to, const DeviceBuffer& from) {
       std::string answer =
           std::move(ask((part.number(uint64_t(Call::CopyOut)) << from.view(at, size)).take()).value_or_throw());
       ByteReader in(answer);
-      if (in.number() != size) throw Failure("a worker process sent an answer of another size");
+      if (in.number() != size) throw Failure("a worker process sent an answer of the wrong size");
       in.raw(static_cast<char*>(to) + at, size);
     }
     return Unit{};

@@ -1,5 +1,5 @@
-// Defects seeded into kernels (testdata/defects/table.txt): each must be found on the emulator of its target, because
-// the result differs or because a check reports it, with the line.
+// Runs kernels with seeded defects (testdata/defects/table.txt) on the emulator of their target. Each defect must be
+// found: either the result differs, or a check reports the line.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -19,7 +19,7 @@ namespace {
 struct SeededKernel {
   KernelSource source;
   LaunchSize size;
-  std::vector<Array> arrays;  // the first is the result
+  std::vector<Array> arrays;  // the first one is the result
 };
 
 std::string file_text(const std::string& name) {
@@ -29,7 +29,7 @@ std::string file_text(const std::string& name) {
   return text.str();
 }
 
-// "kernel FILE TARGET FUNCTION GROUPS THREADS DTYPE:SIZE..."
+// Parses "kernel FILE TARGET FUNCTION GROUPS THREADS DTYPE:SIZE...".
 SeededKernel kernel_of(const std::string& line) {
   std::istringstream in(line);
   std::string word, file, array;
@@ -78,7 +78,7 @@ Outcome run(const SeededKernel& kernel, const std::string& text) {
   return {"", std::move(*ran)};
 }
 
-TEST_CASE("defects seeded into PTX, CUDA, HIP and Metal: each is found, by comparison or by a check with the line") {
+TEST_CASE("defects seeded into PTX, CUDA, HIP and Metal are found by comparison or by a check that names the line") {
   WithEnvironment cuda("TGC_CUDA_LIBRARY", TGC_CUDA_EMULATOR), hip("TGC_HIP_LIBRARY", TGC_HIP_EMULATOR),
       races_cuda("TGC_CUDA_EMULATOR_RACE", "1"), races_hip("TGC_HIP_EMULATOR_RACE", "1"),
       races_metal("TGC_METAL_EMULATOR_RACE", "1");

@@ -23,12 +23,12 @@ std::unique_ptr<Device> make_metal() {
 }
 
 struct Backend {
-  std::string_view device, renderer;  // as targets spell them
+  std::string_view device, renderer;  // as in a target: "CPU", "LLVM"
   std::string_view drives;
   std::unique_ptr<Device> (*make)();
 };
 
-// A device's first row is its default.
+// The first row of a device is its default.
 const Backend kBackends[] = {
     {"CPU", "LLVM", "LLVM IR, machine code by LLVM in this process", [] { return make_cpu_device("LLVM"); }},
     {"CPU", "CLANG", "C, machine code by clang", [] { return make_cpu_device("CLANG"); }},
@@ -69,12 +69,12 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text) {
   std::string device = upper(device_part(text)), renderer = upper(renderer_part(text));
   for (const Backend& b : kBackends)
     if (b.device == device && (renderer.empty() || b.renderer.empty() || b.renderer == renderer)) return b.make();
-  // tinygrad drives these without their vendors' drivers, which is what this folder calls
+  // tinygrad drives these devices without the vendors' drivers, which tgc needs
   if (device == "NV" || device == "HIP" || device == "QCOM") {
     std::string same = device == "NV"    ? "CUDA, which runs the same kernels by NVIDIA's driver, or "
                        : device == "HIP" ? "AMD, which runs the same kernels by ROCm, or "
                                          : "";
-    return Diag{.message = "kernels are lowered for '" + std::string(text) + "', but nothing here drives it",
+    return Diag{.message = "tgc lowers kernels for '" + std::string(text) + "' but has no device that runs them",
                 .expected = same + "--device=REF --target=" + std::string(text) + ", which interprets them"};
   }
   return Diag{.message = "no device '" + std::string(text) + "'", .expected = known_devices()};
@@ -82,7 +82,7 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text) {
 
 RuntimeInfo probe_device(std::string_view text) {
   RuntimeInfo info{.name = std::string(text)};
-  constexpr double kPatience = 20;  // seconds: the first start of a GPU driver takes some
+  constexpr double kPatience = 20;  // seconds; starting a GPU driver for the first time takes long
   auto answer = contain(
       [&](Worker&) -> Result<std::string> {
         auto device = make_device(text);

@@ -1,4 +1,4 @@
-// A shared library that is loaded when first needed: drivers and plugins. tgc is linked with none of them.
+// Loads shared libraries (drivers and plugins) on first use. tgc is not linked with any of them.
 #pragma once
 #include <span>
 #include <string>
@@ -11,15 +11,15 @@ namespace tgc {
 class DynamicLibrary {
  public:
   DynamicLibrary() = default;
-  // The first of `names` that loads; an error gives each one's reason. A library stays loaded to the end of the
-  // process: drivers start threads and register exit handlers.
+  // Loads the first of `names` that can be loaded; the error lists the reason for each. The library stays loaded until
+  // the process ends, because drivers start threads and register exit handlers.
   static Result<DynamicLibrary> open(std::span<const std::string> names);
-  // The file that the environment variable names, else the first of `names`: how a driver in an unusual place is found.
+  // Loads the file named by the environment variable `variable` if it is set, else the first of `names`.
   static Result<DynamicLibrary> open(const char* variable, std::initializer_list<std::string> names);
 
-  // The address of a function; null when the library has none of that name.
+  // The address of a function, or null if the library does not have it.
   void* find(const char* name) const;
-  // Sets each pointer to the function of its name; an error names the first one that is missing.
+  // Sets `function` to the function `name`; returns an error if the library does not have it.
   template <class Function>
   Status bind(Function*& function, const char* name) const {
     function = reinterpret_cast<Function*>(find(name));

@@ -11,13 +11,12 @@
 namespace tgc {
 namespace {
 
-// What stands in for a device: a library in the driver's place, or (METAL, which has no driver to load here) the
-// runtime's own, which the variable asks for.
+// The emulator of a device: a library that replaces the driver or, for METAL, tgc's own device.
 struct Emulator {
   std::string_view device;
-  // what names the library or asks for the emulator; what asks for races; what names the GPU that it is
+  // environment variables: the library's path (METAL: 1 enables the emulator); race checks; the emulated GPU
   const char *variable, *race, *arch;
-  std::string_view library;  // empty: none
+  std::string_view library;  // empty: no library
 };
 constexpr Emulator kEmulators[] = {
     {"CUDA", "TGC_CUDA_LIBRARY", "TGC_CUDA_EMULATOR_RACE", "TGC_CUDA_EMULATOR_ARCH", "libtgc_cuda_emulator.so"},
@@ -31,7 +30,7 @@ bool is_set(const char* variable) {
   return value && *value && std::string_view(value) != "0";
 }
 
-bool is_one(std::string_view device, std::string_view name) {
+bool is_device(std::string_view device, std::string_view name) {
   device = device.substr(0, device.find(':'));
   return device.size() == name.size() && std::equal(device.begin(), device.end(), name.begin(),
                                                     [](unsigned char a, char b) { return std::toupper(a) == b; });
@@ -40,7 +39,8 @@ bool is_one(std::string_view device, std::string_view name) {
 }  // namespace
 
 Status use_emulators() {
-  // ../lib/tgc, seen from the binary, in a build as where it is installed: where the engines are
+  // emulators are in ../lib/tgc relative to the executable's folder, in builds and installations alike, like the
+  // engines
   namespace fs = std::filesystem;
   std::error_code error;
   fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib/tgc";
@@ -62,7 +62,7 @@ bool watches_races() { return is_set("TGC_METAL_EMULATOR_RACE"); }
 
 bool is_emulated(std::string_view device) {
   for (const Emulator& e : kEmulators)
-    if (is_one(device, e.device)) {
+    if (is_device(device, e.device)) {
       if (e.library.empty()) return is_set(e.variable);
       const char* library = std::getenv(e.variable);
       return library && std::string_view(library).ends_with(e.library);
@@ -72,19 +72,19 @@ bool is_emulated(std::string_view device) {
 
 bool emulates_any_arch(std::string_view device) {
   for (const Emulator& e : kEmulators)
-    if (is_one(device, e.device)) return is_emulated(device) && !std::getenv(e.arch);
+    if (is_device(device, e.device)) return is_emulated(device) && !std::getenv(e.arch);
   return false;
 }
 
 std::string_view emulated_as(std::string_view device) {
   if (!is_emulated(device)) return {};
-  return is_one(device, "METAL") ? "emulated, compiled by clang, not by Apple" : "emulated";
+  return is_device(device, "METAL") ? "emulated, compiled by clang, not by Apple" : "emulated";
 }
 
 Status check_emulated(std::string_view device) {
-  if (is_emulated(device) && is_one(device, "AMD") && device.ends_with(":gfx950"))  // LLVM 19 does not know it
+  if (is_emulated(device) && is_device(device, "AMD") && device.ends_with(":gfx950"))  // LLVM 19 does not support it
     return Diag{.message = "there is no emulator for gfx950", .expected = "gfx942, gfx11xx or gfx12xx with --emulate"};
-  if (was_asked_for && is_one(device, "CL"))
+  if (was_asked_for && is_device(device, "CL"))
     return Diag{.message = "there is no emulator for CL", .expected = "CUDA, AMD or METAL with --emulate"};
   return Unit{};
 }

@@ -1,6 +1,6 @@
-// Emulated devices: shared libraries that stand in for a GPU's driver and run its kernels on the CPU (lib/emulate), and
-// for Metal a device of our own. None is ever chosen by itself: `tgc run --emulate` or a variable asks for it, that
-// which names a driver's library, or TGC_METAL_EMULATOR=1.
+// Emulated devices run a GPU's kernels on the CPU: shared libraries in place of the CUDA and HIP drivers (lib/emulate),
+// and tgc's own device for Metal. An emulator is used only on request: by `tgc run --emulate`, by a variable that names
+// a driver's library (TGC_CUDA_LIBRARY, TGC_HIP_LIBRARY), or by TGC_METAL_EMULATOR=1.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,31 +11,33 @@
 
 namespace tgc {
 
-// From here on this process, and those that it starts, find the emulators where they look for drivers. An error when
-// the library is not beside the binary.
+// Makes this process and its children use the emulators in place of drivers, by setting those variables. Returns an
+// error if an emulator's library is missing.
 Status use_emulators();
-// And they look for threads of a block that race for an address.
+// Makes the emulators check for data races between threads, by setting their variables.
 void watch_races();
 
-// Whether they do: Metal's, which runs in this process.
+// True if the Metal emulator, which runs in this process, checks for data races.
 bool watches_races();
-// Whether use_emulators() was called.
+// True if use_emulators() succeeded in this process.
 bool emulation_was_asked_for();
 
-// Whether kernels on this device, as --device has it, run on an emulator.
+// True if kernels on `device`, a device name, run on an emulator.
 bool is_emulated(std::string_view device);
-// Whether it is one, and no variable (TGC_CUDA_EMULATOR_ARCH, ...) says which GPU it is.
+// True if `device` is emulated and no variable (such as TGC_CUDA_EMULATOR_ARCH) selects the emulated GPU.
 bool emulates_any_arch(std::string_view device);
-// What a report says of it behind the target: "emulated"; empty when they do not.
+// The words that a report puts after the target: "emulated"; empty if the device is not emulated.
 std::string_view emulated_as(std::string_view device);
 
-// An error when there is no emulator for a device, as --device has it, that was to be emulated.
+// Returns an error if emulation was requested for a device that has no emulator.
 Status check_emulated(std::string_view device);
 
-// The error of a driver's launch. `code` is CUDA's or HIP's, which are the same: an illegal access sets Diag::kernel_fault.
-// An emulator's names lines of the source, of a race two: where it does, they go along.
+// The error for a failed launch. `code` is a CUDA or HIP error code (the codes used are the same in both). If the code
+// shows a fault of the kernel itself, such as an illegal address, the Diag is marked so. Source lines that an
+// emulator's message names (two for a race) are added as context.
 Diag launch_error(int code, std::string message, const KernelSource& source);
-// Lines of a text by number, from 1, each once; those that there are: "  line 4: x = y;\n  line 2: z = x;"
+// The lines with the given numbers, counted from 1, without duplicates and unknown numbers: "  line 4: x = y;\n  line
+// 2: z = x;"
 std::string shown_lines(std::string_view text, const std::vector<size_t>& numbers);
 
 }  // namespace tgc

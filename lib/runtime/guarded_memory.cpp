@@ -15,7 +15,7 @@ namespace tgc {
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kGuard = 1 << 16;  // bytes on each side: whole pages, of any size that there is
+constexpr size_t kGuard = 1 << 16;  // bytes on each side; a multiple of every page size
 constexpr uint8_t kPattern = 0xC5;
 
 size_t page_size() {
@@ -31,7 +31,7 @@ std::string bytes_wrong(size_t n, const char* where) {
   return "wrote " + counted(n, "byte") + where;
 }
 
-// That many bytes that can be used, between two guards; null: there is no memory.
+// Maps `bytes` accessible bytes between two guards; returns null if memory runs out.
 uint8_t* mapped_between_guards(size_t bytes) {
   void* p = mmap(nullptr, bytes + 2 * kGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) return nullptr;
@@ -40,13 +40,13 @@ uint8_t* mapped_between_guards(size_t bytes) {
   return nullptr;
 }
 
-// Mappings of one page that this thread no longer uses, for its next ones: to map, guard and unmap one takes longer
-// than REF takes for most kernels.
+// One-page mappings that this thread keeps for reuse, because mapping, guarding and unmapping a page takes longer than
+// most kernels take in REF.
 struct Spare {
-  static constexpr size_t kMost = kSanitized ? 0 : 16;  // a sanitizer sees who reads what was given back
+  static constexpr size_t kMost = kSanitized ? 0 : 16;  // a sanitizer must see accesses to freed memory
   uint8_t* mappings[std::max<size_t>(kMost, 1)];
   size_t count = 0;
-  bool is_over = false;  // the thread ends
+  bool is_over = false;  // the thread is ending
 };
 thread_local Spare spare;
 struct UnmapSpare {
@@ -56,14 +56,14 @@ struct UnmapSpare {
   }
 };
 
-// As mapped_between_guards(), zeros.
+// The same as mapped_between_guards(), but may reuse a mapping; the memory is zeroed.
 uint8_t* map(size_t bytes) {
   if (bytes != page_size() || spare.count == 0) return mapped_between_guards(bytes);
   uint8_t* out = spare.mappings[--spare.count];
   std::memset(out + kGuard, 0, bytes);
   return out;
 }
-// `bytes`: as they were mapped.
+// `bytes` as passed to map().
 void unmap(uint8_t* mapping, size_t bytes) {
   static thread_local UnmapSpare at_end;
   bool is_kept = bytes == page_size() && spare.count < Spare::kMost && !spare.is_over;

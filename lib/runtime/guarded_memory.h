@@ -1,4 +1,4 @@
-// GuardedMemory: zeroed memory between pages that nobody may touch.
+// GuardedMemory: zeroed memory between inaccessible guard pages.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace tgc {
 
-// At a multiple of 64, because vector loads of compiled kernels rely on it; it ends where a page ends, or less than 64
-// bytes before. These bytes, and those from the page's beginning to the memory's, hold a pattern.
+// The memory is 64-byte aligned, because vector loads of compiled kernels rely on it, and ends less than 64 bytes
+// before a page's end. The bytes between the memory and the guard pages hold a pattern.
 class GuardedMemory {
  public:
-  explicit GuardedMemory(size_t bytes);  // throws Failure, naming the size, when there is not enough
+  explicit GuardedMemory(size_t bytes);  // throws Failure with the size if memory runs out
   GuardedMemory(GuardedMemory&& other) noexcept;
   GuardedMemory& operator=(GuardedMemory&&) = delete;
   ~GuardedMemory();
@@ -18,11 +18,11 @@ class GuardedMemory {
   uint8_t* data() const { return data_; }
   size_t size() const { return bytes_; }
 
-  // What was done to the pattern: "wrote 4 bytes after the end", of the first such byte; empty when it is whole.
+  // Describes the damage to the pattern: "wrote 4 bytes after the end"; empty if it is intact.
   std::string damage() const;
 
  private:
-  uint8_t* mapping_ = nullptr;  // begins and ends with a page that is guarded
+  uint8_t* mapping_ = nullptr;  // starts and ends with guard pages
   size_t mapped_ = 0;
   uint8_t* data_ = nullptr;
   size_t bytes_ = 0;

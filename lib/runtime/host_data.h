@@ -1,4 +1,4 @@
-// HostData: bytes that lie in this computer's memory already, with whoever keeps them alive.
+// HostData: bytes in host memory, with the object that keeps them alive.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,12 +6,12 @@
 
 namespace tgc {
 
-// The bytes of a buffer: of a mapped file, of an input, or made here; at any address.
+// The bytes of a buffer, with any alignment: from a mapped file, an input, or allocated.
 struct HostData {
   const uint8_t* data = nullptr;
   size_t bytes = 0;
   std::shared_ptr<const void> owner = {};
-  bool mapped = false;  // pages of a file, which the system can read again
+  bool mapped = false;  // pages of a file, which the system can drop and read again
 };
 
 }  // namespace tgc

@@ -1,6 +1,5 @@
-// HostDevice: memory and copies of a device that works in the host's own memory, for backends to derive from. Its
-// buffers are guarded: each ends where a page ends, as near as its alignment allows, and pages that nobody may touch
-// lie on both sides. What is left between buffer and pages holds a pattern, which a kernel that writes there breaks.
+// HostDevice: base class of devices that work in host memory; implements memory and copies. Its buffers are
+// GuardedMemory: an access beyond the guard pages faults, and a pattern next to the buffer detects smaller overruns.
 #pragma once
 #include <unordered_map>
 
@@ -15,13 +14,14 @@ class HostDevice : public Device {
   void free(const DeviceBuffer& buffer) override { blocks_.erase(buffer.handle); }
   Status copy_in(const DeviceBuffer& to, const void* from) override;
   Status copy_out(void* to, const DeviceBuffer& from) override;
-  Status synchronize() override { return Unit{}; }  // a launch returns when the kernel has run
+  Status synchronize() override { return Unit{}; }  // launches are synchronous
   bool has_driver() const override { return false; }
 
-  // Whether the pattern around a buffer is whole: "12 bytes after its end were written". Of memory that is not this
-  // device's own there is nothing to say.
+  // Returns an error ("wrote 12 bytes after the end") if the pattern around the buffer was changed. A buffer that this
+  // device did not allocate always passes.
   Status check_around(const DeviceBuffer& buffer) const;
-  Status check_around_all() const;  // of every buffer: "wrote 12 bytes after the end of a buffer of 32 bytes"
+  // checks every buffer: "a kernel wrote 12 bytes after the end of a buffer of 32 bytes"
+  Status check_around_all() const;
 
   static uint8_t* address(const DeviceBuffer& buffer) {
     return reinterpret_cast<uint8_t*>(buffer.handle) + buffer.offset;

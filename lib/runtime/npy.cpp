@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 
-// A header's dict: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+// The header's dict: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 struct Header {
   std::string descr;
   bool fortran = false;
@@ -85,7 +85,7 @@ class HeaderReader {
       skip();
       int64_t n = 0;
       auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), n);
-      if (error != std::errc() || n < 0) throw Failure("'shape' is no tuple of sizes");
+      if (error != std::errc() || n < 0) throw Failure("'shape' is not a tuple of sizes");
       at_ = size_t(end - text_.data());
       out.push_back(n);
       if (!accept(',')) {
@@ -100,7 +100,7 @@ class HeaderReader {
   size_t at_ = 0;
 };
 
-// The dtype of a descr such as "<f4"; `swap` tells whether its bytes are in the other order.
+// Returns the dtype of a descr such as "<f4"; sets `swap` if its byte order is not this computer's.
 DType dtype_of_descr(const std::string& descr, bool& swap) {
   static constexpr std::pair<std::string_view, Scalar> kKinds[] = {
       {"b1", Scalar::Bool},   {"i1", Scalar::Int8},    {"u1", Scalar::UInt8},   {"i2", Scalar::Int16},
@@ -153,10 +153,10 @@ Array from_fortran_order(const Array& in) {
 
 Array parse(std::span<const uint8_t> bytes) {
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!text.starts_with(kMagic) || text.size() < 10) throw Failure("it is no npy file");
+  if (!text.starts_with(kMagic) || text.size() < 10) throw Failure("not an npy file");
   int version = uint8_t(text[6]);
   if (version < 1 || version > 3)
-    throw Failure("it has the npy version " + std::to_string(version) + ", which is not supported");
+    throw Failure("npy version " + std::to_string(version) + " is not supported");
   size_t start = version == 1 ? 10 : 12, length = 0;
   if (text.size() < start) throw Failure("it ends in its header");
   for (size_t i = start; i-- > 8;) length = length << 8 | uint8_t(text[i]);
@@ -164,7 +164,7 @@ Array parse(std::span<const uint8_t> bytes) {
   Header header = HeaderReader(text.substr(start, length)).read();
   bool swap = false;
   DType dtype = dtype_of_descr(header.descr, swap);
-  // the size is checked against what is there before any of it is allocated
+  // check the size against the file's before allocating
   uint64_t have = text.size() - start - length, need = uint64_t(dtype.itemsize());
   for (int64_t n : header.shape)
     if (__builtin_mul_overflow(need, uint64_t(n), &need))

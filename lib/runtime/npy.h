@@ -1,6 +1,5 @@
-// npy: numpy's array file format (versions 1 to 3), as bytes. A dtype that numpy lacks is written as raw bytes,
-// as ml_dtypes writes it:
-// bfloat16 as "|V2", fp8 as "|V1"; which one it is, the reader of the file knows (see `adopt_dtype`).
+// npy: numpy's array file format, versions 1 to 3. A dtype that numpy lacks is written as raw bytes, as ml_dtypes does:
+// bfloat16 as "|V2", fp8 as "|V1". The file does not say which dtype it is; the reader must know it (adopt_dtype).
 #pragma once
 #include <span>
 #include <string>
@@ -10,17 +9,17 @@
 
 namespace tgc {
 
-// The array in `bytes`. `name` is what messages call it. Either byte order and Fortran order are converted; raw bytes
-// ("|V1", "|V2") come back as uint8 and uint16. Objects, strings and structures are errors,
-// and so is anything that does not add up.
+// Reads an npy file. `name` is its name in messages. Converts byte order and Fortran order; raw bytes ("|V1", "|V2")
+// become uint8 and uint16. Returns an error for objects, strings, structures, and malformed files.
 Result<Array> read_npy(std::span<const uint8_t> bytes, std::string_view name);
 
-// The file's bytes up to the data, and the whole of it.
+// The header of the npy file of `array`, and the whole file.
 std::string npy_header(const Array& array);
 std::string write_npy(const Array& array);
 
-// `array` taken as `dtype`: itself when that is its dtype, its bits when `dtype` is bfloat16 or an fp8 (numpy has none)
-// and the array holds unsigned integers of that size. Otherwise an error: values are never converted.
+// Reinterprets `array` as `dtype`. Returns it unchanged if that is its dtype. If `dtype` is bfloat16 or fp8, which
+// numpy lacks, an array of unsigned integers of the same size is taken as its bits. Anything else is an error: values
+// are never converted.
 Result<Array> adopt_dtype(Array array, DType dtype, std::string_view name);
 
 }  // namespace tgc

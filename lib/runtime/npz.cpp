@@ -82,7 +82,7 @@ Directory find_directory(Bytes zip) {
   throw Failure("the archive has no directory; it is truncated or no zip file");
 }
 
-// The 64-bit sizes that an entry's extra field holds for those which are all ones.
+// Reads 64-bit values from an entry's extra field for those fields that are all ones.
 void read_zip64(Bytes extra, Entry& e) {
   for (uint64_t at = 0; at + 4 <= extra.size();) {
     uint64_t id = little(extra, at, 2), size = little(extra, at + 2, 2);
@@ -120,7 +120,7 @@ std::vector<Entry> read_directory(Bytes zip) {
 }
 
 std::vector<uint8_t> inflate_entry(Bytes packed, uint64_t size) {
-  // deflate shrinks by 1032 at most, so an entry that claims more is damaged or an attack
+  // deflate shrinks by a factor of at most 1032, so an entry that claims more is damaged or malicious
   if (size / 1032 > packed.size() + 1) throw Failure("its size cannot be right");
   std::vector<uint8_t> out(size);
   z_stream z{};
@@ -184,9 +184,10 @@ void put(std::string& out, uint64_t value, int size) {
   for (int i = 0; i < size; i++) out += char(value >> (8 * i) & 255);
 }
 
-// What local and central headers share: version needed .. sizes, with all ones where zip64 tells.
+// Writes the fields that local and central headers share, version needed .. sizes; all ones mean that the zip64 field
+// has the value.
 void put_common(std::string& out, const Entry& e) {
-  // 45: zip64; names are UTF-8; stored; 1980-01-01
+  // version 45 (zip64); names in UTF-8; stored; dated 1980-01-01
   put(out, 45, 2), put(out, 1 << 11, 2), put(out, 0, 2), put(out, 0, 2), put(out, 0x21, 2);
   put(out, e.crc, 4), put(out, 0xFFFFFFFF, 4), put(out, 0xFFFFFFFF, 4), put(out, e.name.size(), 2);
 }
@@ -266,7 +267,7 @@ Result<Arrays> read_arrays(const std::string& path) {
     std::vector<uint8_t> bytes = read_file(path);
     Arrays out;
     if (bytes.size() >= 2 && bytes[0] == 'P' && bytes[1] == 'K') return read_zip(bytes);
-    if (bytes.empty() || bytes[0] != 0x93) throw Failure("it is neither an npz nor an npy file");
+    if (bytes.empty() || bytes[0] != 0x93) throw Failure("neither an npz nor an npy file");
     auto array = read_npy(bytes, "the array");
     out.push_back({stem_of(path), std::move(array.value_or_throw())});
     return out;

@@ -1,5 +1,5 @@
-// npz: numpy's archive of arrays, a zip file with one npy file per array. Reading takes stored and deflated entries,
-// with or without zip64; writing makes stored entries, which numpy.load reads.
+// npz: numpy's archive of arrays, a zip file with one npy file per array. Reads stored and deflated entries, with or
+// without zip64; writes stored entries.
 #pragma once
 #include <string>
 
@@ -7,12 +7,12 @@
 
 namespace tgc {
 
-// The arrays of an npz file in its order, or the one array of an npy file, named after the file. The kind is found from
-// the content. An error names the file, and the entry where there is one: unreadable, truncated, a wrong checksum,
-// encrypted, twice the same name, ...
+// Reads the arrays of an npz file in file order, or the single array of an npy file, named after the file. The content
+// determines the format. Errors name the file and, for an npz, the entry: unreadable, truncated, wrong checksum,
+// encrypted, duplicate name, ...
 Result<Arrays> read_arrays(const std::string& path);
 
-// Writes an npz file as write_file.h has it: whole, or not at all.
+// Writes an npz file completely or not at all (lib/support/write_file.h).
 Status write_npz(const std::string& path, const Arrays& arrays);
 
 }  // namespace tgc

@@ -14,14 +14,14 @@
 namespace tgc {
 namespace {
 
-// A folder of its own that goes with the test.
+// A temporary folder, removed by the destructor.
 struct Scratch {
   std::filesystem::path dir = std::filesystem::temp_directory_path() / ("tgc_npz_test." + std::to_string(getpid()));
   Scratch() { std::filesystem::create_directories(dir); }
   ~Scratch() { std::filesystem::remove_all(dir); }
   std::string operator()(const char* name) const { return (dir / name).string(); }
   void write(const char* name, std::string_view bytes) const {
-    std::filesystem::remove(dir / name);  // what replaces a file's contents waits for the disk
+    std::filesystem::remove(dir / name);  // overwriting a file would wait for the disk
     std::ofstream(dir / name, std::ios::binary) << bytes;
   }
   std::string read(const char* name) const {
@@ -51,7 +51,7 @@ std::string message_of(const std::string& bytes) {
   return r ? "" : r.diag().message;
 }
 
-TEST_CASE("npz: what is written is read again, in order, with dtypes and shapes") {
+TEST_CASE("npz: written arrays are read back in order, with their dtypes and shapes") {
   Scratch scratch;
   Arrays arrays;
   arrays.push_back({"data1", iota<float>(dtypes::float32, {2, 3})});
@@ -71,7 +71,7 @@ TEST_CASE("npz: what is written is read again, in order, with dtypes and shapes"
   CHECK(std::distance(std::filesystem::directory_iterator(scratch.dir), {}) == 1);  // no temporary file is left
 }
 
-TEST_CASE("npz: an npy file is one array named after the file") {
+TEST_CASE("npz: an npy file is read as one array named after the file") {
   Scratch scratch;
   scratch.write("weights.npy", write_npy(iota<int32_t>(dtypes::int32, {3})));
   auto back = read_arrays(scratch("weights.npy"));
@@ -80,7 +80,7 @@ TEST_CASE("npz: an npy file is one array named after the file") {
   CHECK(back->at(0).array.as<int32_t>()[2] == 2);
 }
 
-TEST_CASE("npz: damage anywhere is an error and nothing else") {
+TEST_CASE("npz: reading a damaged file is an error") {
   Scratch scratch;
   Arrays arrays;
   arrays.push_back({"a", iota<float>(dtypes::float32, {40})});
@@ -98,15 +98,15 @@ TEST_CASE("npz: damage anywhere is an error and nothing else") {
     scratch.write("bad.npz", bad);
     errors += !read_arrays(scratch("bad.npz")).ok();
   }
-  CHECK(errors > good.size() / 2);  // what remains are fields that do not count, such as the time
+  CHECK(errors > good.size() / 2);  // the rest are bits in fields that do not matter, such as the time
   CHECK(read_arrays(scratch("none.npz")).diag().text().find("none.npz") != std::string::npos);
   CHECK_FALSE(read_arrays(scratch.dir.string()).ok());
   scratch.write("text.npz", "hello");
-  CHECK(read_arrays(scratch("text.npz")).diag().message == "it is neither an npz nor an npy file");
+  CHECK(read_arrays(scratch("text.npz")).diag().message == "neither an npz nor an npy file");
   CHECK_FALSE(write_npz(scratch("no/such/folder.npz"), arrays).ok());
 }
 
-TEST_CASE("npy: headers") {
+TEST_CASE("npy: headers are parsed, and malformed headers are errors") {
   auto big = read_npy(
       bytes_of(npy("{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }", std::string("\1\2\3\4", 4))), "x");
   REQUIRE(big.ok());
@@ -116,7 +116,7 @@ TEST_CASE("npy: headers") {
   REQUIRE(fortran.ok());
   for (uint8_t i = 0; i < 6; i++) CHECK(fortran->as<uint8_t>()[i] == i);
 
-  CHECK(message_of("nonsense") == "x: it is no npy file");
+  CHECK(message_of("nonsense") == "x: not an npy file");
   CHECK(message_of(npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", "12345678")) ==
         "x: the dtype '|O' is not supported");
   CHECK(message_of(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "")) ==
@@ -130,10 +130,10 @@ TEST_CASE("npy: headers") {
       message_of(npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': ()}", "1234")).find("neither True nor False") !=
       std::string::npos);
   CHECK(message_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", "")) ==
-        "x: 'shape' is no tuple of sizes");
+        "x: 'shape' is not a tuple of sizes");
 }
 
-TEST_CASE("npy: bfloat16 and fp8 are read from their bits, other dtypes must match") {
+TEST_CASE("npy: bfloat16 and fp8 are read from their bits; other dtypes must match") {
   auto bits = iota<uint16_t>(dtypes::uint16, {4});
   auto adopted = adopt_dtype(bits.copy(), dtypes::bfloat16, "data0");
   REQUIRE(adopted.ok());
@@ -145,7 +145,7 @@ TEST_CASE("npy: bfloat16 and fp8 are read from their bits, other dtypes must mat
   CHECK_FALSE(adopt_dtype(bits.copy(), dtypes::fp8e4m3, "data0").ok());
 }
 
-TEST_CASE("arrays: what cannot be is refused") {
+TEST_CASE("array: negative, too large and unsupported shapes and dtypes are refused") {
   CHECK_THROWS_AS(Array(dtypes::float32, {-1}), Failure);
   CHECK_THROWS_AS(Array(dtypes::float32, {int64_t(1) << 40, int64_t(1) << 40}), Failure);
   CHECK_THROWS_AS(Array(dtypes::float32, {int64_t(1) << 50}), Failure);

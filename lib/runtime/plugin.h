@@ -1,4 +1,4 @@
-// A backend from a shared library: --device=plugin:PATH[:OPTIONS]; see device.h for what the library exports.
+// Loads a backend from a shared library, for --device=plugin:PATH[:OPTIONS]. device.h says what the library exports.
 #pragma once
 #include <memory>
 #include <string_view>

@@ -26,7 +26,8 @@ class Generator {
   }
 
  private:
-  // The sum of four uniform variables, shifted and scaled to mean 0 and variance 1: no libm, so the same everywhere.
+  // The sum of four uniform variables, scaled to mean 0 and variance 1. Uses no libm, so the values are the same
+  // everywhere.
   double normal() {
     uint64_t bits = next();
     int64_t sum = 0;

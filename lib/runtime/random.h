@@ -1,5 +1,5 @@
-// Inputs drawn from a seed: the same on every machine and for every other input of the kernel,
-// so that a failure can be repeated.
+// Random inputs from a seed. An input's values depend only on the seed and its name, not on the machine or the kernel's
+// other inputs, so failures are reproducible.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -8,15 +8,15 @@
 
 namespace tgc {
 
-// Floats as they are drawn: near the standard normal distribution, none beyond 3.5; or between 1/64 and 0.9, where
-// square roots, logarithms and quotients (of x and of 1 - x) are finite.
+// Distribution of floats. Normal: nearly standard normal, magnitude at most 3.5. Unit: between 1/64 and 0.9, where
+// square roots, logarithms and quotients of x and of 1 - x are finite.
 enum class Floats : uint8_t { Normal, Unit };
 
-// Fills `array` with values that depend on the arguments alone. Floats are rounded to the dtype. Integers: -50..50
-// without 0 (unsigned ones 1..50), so that dividing by an input is defined. Bools: either.
+// Fills `array`; the values depend only on the arguments. Floats are rounded to the dtype. Integers are in -50..50
+// (unsigned 1..50) without 0, so that dividing by an input is defined. Bools are true or false with equal probability.
 void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
 
-// How random inputs are drawn.
+// The distribution and seed of random inputs.
 struct InputDistribution {
   uint64_t seed = 0;
   Floats floats = Floats::Normal;

@@ -1,4 +1,4 @@
-// For tests of devices: a kernel compiled and loaded, a buffer filled and read back. Failures are exceptions.
+// Helpers for device tests: compile and load a kernel, fill and read a buffer. Failures are exceptions.
 #pragma once
 #include <fcntl.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ struct TestBuffer {
     }
   }
   ~TestBuffer() { device_.free(buffer); }
-  // The content, as many elements as `like` has.
+  // Reads as many elements as `like` has.
   template <class T>
   std::vector<T> read(Device& device, const std::vector<T>& like) const {
     std::vector<T> out(like.size());
@@ -40,7 +40,7 @@ struct TestBuffer {
   Device& device_;
 };
 
-// While this lives, what a driver's compiler says on standard error is not shown: PoCL's clang counts its errors there.
+// Hides standard error during its lifetime: a driver's compiler writes to it (PoCL's clang prints its error count).
 class SilentStandardError {
  public:
   SilentStandardError() : kept_(::dup(STDERR_FILENO)) {

@@ -1,6 +1,6 @@
-// What tinygrad's specification does not look at, and what no loop of a sound kernel does: iterations that store
-// different values to the same element, ranges that count to less than nothing. REF notes such stores while it runs;
-// here are those that can be told from the graph alone, without a false alarm.
+// Static checks of loops beyond tinygrad's specification: loops whose iterations store different values to the same
+// element, and ranges of negative size. REF detects such stores at run time; these checks find the cases that are
+// certain from the graph alone, without false positives.
 #pragma once
 #include <span>
 
@@ -8,14 +8,14 @@
 
 namespace tgc {
 
-// Of `nodes`, sources first, the first
-//   - STORE into a buffer, in a range that it ends, whose address and gate have nothing to do with the range while its
-//     value lies in it. What reads the buffer that it stores to adds up, on purpose, and is none.
-//   - RANGE of a negative constant size.
+// Returns the first of `nodes` (sources before users) that is
+//   - a STORE in a loop (an END closes both) whose address and gate do not depend on the loop's range but whose value
+//     does. A value that reads the stored buffer is an intended accumulation and is not reported.
+//   - a RANGE of negative constant size.
 std::optional<SpecViolation> verify_loops(std::span<const UOp> nodes);
 
-// Whether a graph that a tool made is worth trying: well formed, within the specification, free of what verify_loops
-// finds, and each of its loops runs, of those whose size is known.
+// Returns true if a generated or reduced graph is worth running: it is well formed, satisfies `spec` and verify_loops,
+// and no RANGE has a size that is always 0.
 bool is_sound(UOp root, Spec spec);
 
 }  // namespace tgc

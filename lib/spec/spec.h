@@ -1,5 +1,5 @@
-// What a well-formed graph is, as rule tables (tinygrad uop/spec.py): a node is good when the first rule of the table
-// that has an opinion about it says so.
+// tinygrad's graph specifications as rule tables (uop/spec.py). A node is valid if the first rule of the table that
+// matches it and does not decline accepts it.
 #pragma once
 #include <optional>
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace tgc {
 
-// X(enumerator, name, what it is for)
+// X(enumerator, name, help text)
 #define TGC_SPECS(X)                                                            \
   X(Tensor, "tensor", "the tensor graph, before it is scheduled")               \
   X(Kernel, "kernel", "the AST of a kernel, as it enters the pipeline")          \
@@ -28,26 +28,27 @@ std::string_view name_of(Spec spec);
 std::optional<Spec> parse_spec(std::string_view name);
 std::span<const std::string_view> spec_names();
 
-// What a kernel's graph is held to after that stage: an AST ("ast", or none) to Kernel; stages make what no AST has.
+// Returns the specification of a kernel's graph after `stage`: Kernel for the AST ("" or "ast"), Full after any stage,
+// because stages introduce ops that an AST does not have.
 inline Spec spec_after(std::string_view stage) {
   return stage.empty() || stage == "ast" ? Spec::Kernel : Spec::Full;
 }
 
-// Its rules, in order. An action answers with a verdict node; see `verdict`.
+// Returns the rules of `spec`, in order. Their actions return a verdict node (tables.h:verdict).
 const RuleSet& rules_of(Spec spec);
 
 struct SpecViolation {
   UOp node;
-  size_t position;    // in the list that was verified
-  const Rule* rule;   // that rejects it; null: no rule of the table accepts it
-  std::string why = {};  // of what no rule of tinygrad's looks at
+  size_t position;    // index of the node in the verified list
+  const Rule* rule;   // the rule that rejects the node; null: no rule accepts it
+  std::string why = {};      // the violation found by verify_loops, which has no rule
   std::string text() const;  // "node 3, Ops.ADD dtypes.float: ..." with its sources
 };
 
-// The first node of `nodes` that the table does not accept; nullopt when all are good.
-// Throws nothing: a rule that fails rejects.
+// Returns the first of `nodes` that `spec` does not accept, nullopt if all are valid. Does not throw: a rule that
+// throws Failure rejects the node.
 std::optional<SpecViolation> verify(std::span<const UOp> nodes, Spec spec);
-// Of all nodes below `root`, sources first (tinygrad's type_verify).
+// Verifies `root` and its transitive sources in toposort order (uop/spec.py:type_verify).
 std::optional<SpecViolation> verify_graph(UOp root, Spec spec);
 
 }  // namespace tgc

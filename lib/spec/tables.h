@@ -1,4 +1,4 @@
-// How the tables of lib/spec are written; for lib/spec alone.
+// The vocabulary of lib/spec's rule tables: allow, require and judge. Private to lib/spec.
 #pragma once
 #include "lib/rewrite/rules.h"
 #include "lib/uop/graph.h"
@@ -7,14 +7,14 @@ namespace tgc {
 
 enum class Answer : uint8_t { Yes, No, Decline };
 
-// What an action of a spec returns: the empty UOp declines; else a node that stands for yes or no.
+// Returns the result of a spec rule's action: the empty UOp for Decline, else a marker node that stands for yes or no.
 UOp verdict(UOp node, Answer answer);
 
-// allow: the pattern says it all
+// allow: accepts every node that matches the pattern
 UOp call_allow(const Rule& rule, const Match& match);
-// require: yes when the test holds, else no
+// require: accepts the node if the test returns true, else rejects it
 UOp call_require(const Rule& rule, const Match& match);
-// judge: as the test answers
+// judge: returns the test's answer
 UOp call_judge(const Rule& rule, const Match& match);
 
 template <pat::PatLike P>
@@ -34,11 +34,11 @@ Rule judge(RuleName name, P pattern, Answer (*test)(UOp)) {
   return spec_rule(name, pattern, call_judge, reinterpret_cast<AnyFunction>(test));
 }
 
-const RuleSet& shared_spec();          // ops that are good anywhere
-const RuleSet& movement_spec();        // movement ops and what they take
+const RuleSet& shared_spec();          // ops that are valid at any stage
+const RuleSet& movement_spec();        // movement ops and their arguments
 const RuleSet& untagged_tensor_spec();
 const RuleSet& tensor_spec();
-const RuleSet& shared_codegen_spec();  // kernels and programs
+const RuleSet& shared_codegen_spec();  // rules common to kernels and programs
 const RuleSet& kernel_spec();
 const RuleSet& program_spec();
 const RuleSet& full_spec();

@@ -1,6 +1,6 @@
-// Arena: bump allocation in blocks that are freed as a whole. Objects in it must be trivially destructible.
-// Every block is aligned to kBlockSize and begins with a pointer to the arena's owner, so that `Arena::owner_of(p)`
-// finds, from any object, who owns it; objects larger than kLarge lie in blocks of their own.
+// Arena: a bump allocator. All its memory is freed when the arena is destroyed, without calling destructors, so objects
+// must be trivially destructible. Every block is aligned to kBlockSize and begins with a pointer to the arena's owner;
+// `Arena::owner_of(p)` finds the owner of any object. Objects larger than kLarge get blocks of their own.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
-  // `size` bytes aligned to `align` (a power of two, at most 16).
+  // Returns `size` uninitialized bytes aligned to `align` (a power of two, at most 16). Throws std::bad_alloc.
   void* allocate(size_t size, size_t align = alignof(std::max_align_t)) {
     uintptr_t p = (cursor_ + align - 1) & ~(align - 1);
     if (p + size > limit_) [[unlikely]] {
@@ -56,21 +56,21 @@ class Arena {
     return {chars.data(), chars.size()};
   }
 
-  // The owner given to the constructor of the arena that `p`, the begin of an allocation, came from.
+  // Returns the owner of the arena that made allocation `p`. `p` must be the start of the allocation.
   static void* owner_of(const void* p) {
     return *reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t(kBlockSize - 1));
   }
 
-  size_t bytes() const { return blocks_ * kBlockSize + large_bytes_; }
+  size_t bytes() const { return blocks_ * kBlockSize + large_bytes_; }  // in started blocks and large allocations
 
  private:
-  static constexpr size_t kHead = 16;  // of a block, with the owner
+  static constexpr size_t kHead = 16;  // bytes at the start of a block, which hold the owner pointer
   void new_block();
   void* allocate_large(size_t size);
 
   void* owner_;
   uintptr_t cursor_ = 0, limit_ = 0;
-  uintptr_t next_block_ = 0, chunk_end_ = 0;  // blocks that were taken from the system and are not begun
+  uintptr_t next_block_ = 0, chunk_end_ = 0;  // blocks of the last chunk that are not in use yet
   std::vector<void*> chunks_, huge_pages_;
   size_t blocks_ = 0, large_bytes_ = 0;
 };

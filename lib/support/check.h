@@ -1,5 +1,5 @@
-// TGC_CHECK(condition, message): a broken invariant is our bug. It throws a Failure that names file and line; a stage
-// that catches it adds its own name, the rule and the node. It stays on in release builds.
+// TGC_CHECK(condition, message) asserts an invariant of tgc itself, in release builds too. It throws a Failure with the
+// source file and line; a stage that catches the Failure adds its name, the rule and the node.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// How long something took: by the wall, and of this thread alone.
+// Wall-clock and per-thread CPU time.
 #pragma once
 #include <chrono>
 #include <ctime>
@@ -11,7 +11,7 @@ inline double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Of the processor, by this thread: what an idle machine would take.
+// Returns the CPU seconds that the calling thread has used. Unlike wall time, they do not grow on a busy machine.
 inline double thread_seconds() {
   timespec t{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

@@ -1,4 +1,4 @@
-// "1 kernel", "3 kernels".
+// Formats a count with its noun: "1 kernel", "3 kernels".
 #pragma once
 #include <cstdint>
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-// So many of them, for people to read: the noun with an s where there is not one alone.
+// Returns "N NOUN", with an "s" appended to the noun unless n is 1.
 inline std::string counted(uint64_t n, std::string_view noun) {
   return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
 }

@@ -1,12 +1,12 @@
-// What a thread is at, for whoever must say what it died of: `tgc fuzz` names the graph that a fault of its own comes
-// from, which else nobody would find among a million.
+// Records what each thread is working on, so that a crash handler can name it. `tgc fuzz` uses it to name the random
+// graph on which tgc itself crashed.
 #pragma once
 #include <string_view>
 
 namespace tgc {
 
-// From here on the thread is at `work`, as long as this lives; of a longer text the first kRoom bytes are kept. One
-// inside another replaces it for good.
+// Sets the calling thread's context to `work`, cut to kRoom bytes, until the object is destroyed. Contexts do not nest:
+// an inner one replaces the outer one and clears it at its end.
 class CrashContext {
  public:
   static constexpr size_t kRoom = 1000;
@@ -15,8 +15,7 @@ class CrashContext {
   ~CrashContext();
 };
 
-// What the calling thread is at; empty: nothing of which anybody said so. In a signal handler, too: nothing is
-// allocated.
+// Returns the calling thread's context, or an empty text if none is set. Safe in a signal handler: allocates nothing.
 std::string_view work_of_thread();
 
 }  // namespace tgc

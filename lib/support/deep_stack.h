@@ -1,5 +1,5 @@
-// Recursion as deep as an input asks for: where little is left of the stack, the work goes on on a new one, whatever
-// `ulimit -s` says. A recursive function asks every kStackCheck levels; in between nothing is spent.
+// Lets a function recurse deeper than the thread's stack allows: when the stack is nearly full, the recursion continues
+// on a new thread's stack, whatever `ulimit -s` is. A recursive function calls with_stack every kStackCheck levels.
 #pragma once
 #include <functional>
 #include <optional>
@@ -7,15 +7,15 @@
 
 namespace tgc {
 
-inline constexpr int kStackCheck = 32;  // levels, of at most a kilobyte or two each
+inline constexpr int kStackCheck = 32;  // recursion levels between checks; each level may use up to about 2 KiB
 
-// Whether less of this thread's stack is left than kStackCheck levels and what they call may need.
+// Returns true if the rest of this thread's stack may not hold kStackCheck more levels and their callees.
 bool stack_is_short();
-// Runs `work` on a stack of its own and waits for it; what it throws is thrown here. Throws Failure when the system
-// gives no stack.
+// Runs `work` on a new thread with a 16 MiB stack and waits for it. Rethrows what `work` throws. Throws Failure if the
+// thread cannot be created.
 void run_on_new_stack(const std::function<void()>& work);
 
-// What `work` returns.
+// Returns work(), run on a new stack if this thread's stack is short.
 template <class Work>
 auto with_stack(Work&& work) -> decltype(work()) {
   if (!stack_is_short()) return work();

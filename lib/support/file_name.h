@@ -1,4 +1,4 @@
-// File names made of what an input says: ids of records, names of kernels. Those are data, not paths.
+// Makes safe file names from untrusted names in an input, such as record ids and kernel names.
 #pragma once
 #include <set>
 #include <string>
@@ -6,18 +6,17 @@
 
 namespace tgc {
 
-// A name for a file in whatever folder, from `name`: at most 170 bytes, no separator, no control or bidirectional
-// character, no blank, nothing that is no UTF-8, no "." or "-" in front, never empty. A name that is all that already
-// stays as it is; another one is made so and gets eight digits of its hash, so that different names give different
-// files.
+// Returns `name` as a file name: 1 to 170 bytes of valid UTF-8 without path separators, blanks, control or
+// bidirectional characters, and without a leading "." or "-". A name that already fits is returned unchanged. In any
+// other, each unfit character becomes "_" and eight digits of the name's hash are appended to keep names distinct.
 std::string file_name_of(std::string_view name);
 
-// Paths that one run has written to: two results never go to the same file unsaid.
+// The paths that one run has written to, so that one result never silently overwrites another.
 class TakenPaths {
  public:
-  // Whether it was free until now.
+  // Marks `path` as taken. Returns false if it was taken already.
   bool take(const std::string& path) { return taken_.insert(path).second; }
-  // `stem` or, when that is taken, "STEM~2", "STEM~3", ...; taken from now on.
+  // Takes and returns the first free path of `stem`, "STEM~2", "STEM~3", ...
   std::string distinct(const std::string& stem);
 
  private:

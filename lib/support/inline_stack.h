@@ -1,4 +1,5 @@
-// A stack of plain values whose first N lie in the stack itself: walks of small graphs allocate nothing.
+// InlineStack: a stack of trivially copyable values that stores the first N inline, so that walks of small graphs do
+// not allocate.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -38,7 +39,7 @@ class InlineStack {
     room_ *= 2;
   }
 
-  union {  // no time to clear them
+  union {  // leaves the elements uninitialized
     T first_[N];
   };
   T* items_ = first_;

@@ -1,6 +1,6 @@
-// Int: Python's unbounded integer. A value that fits int64 is held inline; a larger one points to immutable digits in a
-// process-wide table that holds each value once, so an Int is trivially copyable and equality is a comparison of two
-// words. Large values are rare (the bounds of dtypes.index and of 64-bit products), so the table stays small.
+// Int: Python's unbounded integer. A value that fits int64 is stored inline. A larger value points to immutable digits
+// that are interned in a process-wide table, so an Int is trivially copyable and equality compares two words. Large
+// values are rare (bounds of dtypes.index and of 64-bit products), so the table stays small and is never freed.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tgc {
 
-struct BigInt;  // sign and magnitude, interned
+struct BigInt;  // sign and magnitude of a large value; interned
 
 class Int {
  public:
@@ -25,10 +25,11 @@ class Int {
   Int(unsigned long long v) : Int(static_cast<unsigned long>(v)) {}
   explicit Int(const BigInt* big) : big_(big) {}
 
-  static Int pow2(uint32_t exponent);                   // 2**exponent
-  // int(v); throws Failure for infinities and NaN, as Python raises
+  static Int pow2(uint32_t exponent);  // 2**exponent
+  // Returns Python's int(v). Throws Failure for infinities and NaN, where Python raises.
   static Int trunc(double v);
-  // decimal, 0x, 0o, 0b, optional sign and single underscores; no spaces
+  // Parses a Python integer literal: decimal, 0x, 0o or 0b, an optional sign, single underscores between digits, no
+  // spaces. Returns nullopt for other text.
   static std::optional<Int> parse(std::string_view s);
 
   bool is_small() const { return big_ == nullptr; }
@@ -37,10 +38,10 @@ class Int {
   std::optional<int64_t> to_int64() const { return big_ ? std::nullopt : std::optional(small_); }
   int64_t int64_or_throw(const char* what) const;  // throws Failure "WHAT is out of range: VALUE"
   uint64_t low64() const;                          // the value modulo 2**64
-  double to_double() const;                        // round half even; throws Failure when too large, as Python raises
+  double to_double() const;                        // rounds half to even; throws Failure if too large for a double
   std::string str() const;
   int sign() const { return big_ ? sign_of_large() : (small_ > 0) - (small_ < 0); }
-  uint32_t bit_length() const;  // of the absolute value, as int.bit_length
+  uint32_t bit_length() const;  // bits of the absolute value, as Python's int.bit_length
 
   Int operator-() const;
   Int abs() const { return sign() < 0 ? -*this : *this; }
@@ -73,7 +74,7 @@ class Int {
 
  private:
   static bool are_small(Int a, Int b) { return !a.big_ && !b.big_; }
-  // The same where a number or the result is not small.
+  // The operators for operands or results that do not fit int64.
   static Int add_large(Int a, Int b);
   static Int subtract_large(Int a, Int b);
   static Int multiply_large(Int a, Int b);
@@ -84,13 +85,13 @@ class Int {
   const BigInt* big_ = nullptr;
 };
 
-// Division by zero throws a Failure in all of these.
+// floor_div, floor_mod and true_div throw Failure if b is 0.
 Int floor_div(Int a, Int b);  // Python's a // b
 Int floor_mod(Int a, Int b);  // Python's a % b
 Int cdiv(Int a, Int b);       // C's a / b, and 0 when b is 0 (tinygrad helpers.py cdiv)
 Int cmod(Int a, Int b);       // a - cdiv(a, b) * b (tinygrad helpers.py cmod)
 Int gcd(Int a, Int b);        // math.gcd: never negative
-double true_div(Int a, Int b);  // Python's a / b: the nearest double; throws Failure when too large
+double true_div(Int a, Int b);  // Python's a / b: the nearest double; throws Failure if too large for a double
 Int pow(Int base, uint32_t exponent);
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
-// The one writer of JSON: commas, quotes and brackets are its business. Text is appended to a string of the caller's,
-// on one line unless line() is asked for.
+// JsonWriter: appends JSON to a string and writes the commas, quotes and brackets itself. The output is one line unless
+// the caller asks for line breaks with line(). All JSON output of tgc goes through it.
 //
 //   std::string out;
 //   JsonWriter json(out);
@@ -16,22 +16,24 @@
 
 namespace tgc {
 
-// `text` as a JSON string with its quotes. Bytes that are not UTF-8 are written as U+FFFD.
+// Appends `text` as a quoted JSON string. Each byte that is not UTF-8 becomes U+FFFD; if `text` holds any such byte, so
+// does each byte of its other non-ASCII characters.
 void append_json_string(std::string& out, std::string_view text);
 
 class JsonWriter {
  public:
   explicit JsonWriter(std::string& out) : out_(out) {}
 
-  // The next member's name; its value follows.
+  // Writes the name of the next member. The caller writes its value next.
   JsonWriter& key(std::string_view name);
 
-  // A value: alone, an item of an array, or that of the key before. None of an optional is null; a range is an array.
+  // Writes a value: a top-level one, an array item, or the value of the preceding key. An empty optional is written as
+  // null, a range as an array.
   JsonWriter& value(std::string_view text);
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
   JsonWriter& value(bool yes) { return raw(yes ? "true" : "false"); }
   JsonWriter& value(std::integral auto number) { return raw(std::to_string(number)); }
-  // the shortest text that reads back as it; "nan", "inf" and "-inf", which JSON lacks, as strings
+  // Writes the shortest text that parses back to `number`; NaN and infinities as the strings "nan", "inf" and "-inf".
   JsonWriter& value(double number);
   template <class T>
   JsonWriter& value(const std::optional<T>& v) {
@@ -45,11 +47,11 @@ class JsonWriter {
     });
   }
   JsonWriter& null() { return raw("null"); }
-  // By a format of printf's, such as "%.3f"; "nan" and so on as above.
+  // Writes `number` with a printf format such as "%.3f"; NaN and infinities as strings.
   JsonWriter& number(double number, const char* format);
-  JsonWriter& raw(std::string_view json);  // what is JSON already
+  JsonWriter& raw(std::string_view json);  // writes a value that is JSON text already
 
-  // Brackets around what the function writes.
+  // Writes braces or brackets around what the given function writes.
   template <class Members>
   JsonWriter& object(Members&& members) {
     open('{'), members();
@@ -65,7 +67,7 @@ class JsonWriter {
   JsonWriter& member(std::string_view name, const T& v) {
     return key(name).value(v);
   }
-  // What comes next, a value, a member or the closing bracket, begins on a new line.
+  // Starts a new line before the next value, member or closing bracket.
   JsonWriter& line() {
     new_line_ = true;
     return *this;
@@ -77,7 +79,7 @@ class JsonWriter {
   JsonWriter& close(char bracket);
 
   std::string& out_;
-  bool first_ = true;       // what comes next wants no comma before it
+  bool first_ = true;       // the next value needs no comma before it
   bool new_line_ = false;
 };
 

@@ -1,6 +1,6 @@
-// Budgets: how much of everything an input may make this process spend, so that a hostile or a mistaken one ends in a
-// message and not in a full memory or an endless run. They hold for the whole process and are set before it begins to
-// work: `--limit NAME=VALUE`, else the environment variable TGC_LIMITS (NAME=VALUE,NAME=VALUE), else the default.
+// Limits on the resources that an input may use, so that a hostile or mistaken input ends with an error message instead
+// of exhausting memory or running forever. Limits are process-wide and set before the command starts: from
+// `--limit NAME=VALUE`, else from the environment variable TGC_LIMITS (NAME=VALUE,NAME=VALUE), else the default.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,7 +10,8 @@
 
 namespace tgc {
 
-// X(enumerator, name, default, what of). 0: any number. `memory` and `seconds` are the system's to keep.
+// X(enumerator, name, default, unit and meaning). 0 means no limit. The system enforces `memory` and `seconds` (see
+// keep_process_limits), tgc the others.
 #define TGC_LIMITS(X)                                                                                           \
   X(InputBytes, "input-bytes", int64_t(1) << 29, "bytes of a text, or of a line of golden records, decompressed") \
   X(Nodes, "nodes", int64_t(1) << 24, "nodes of one graph, with all that a compilation makes")                   \
@@ -39,23 +40,24 @@ struct LimitInfo {
 };
 std::span<const LimitInfo> all_limits();
 
-// What holds now; INT64_MAX where there is none.
+// Returns the limit in force, INT64_MAX if there is none.
 int64_t limit(Limit which);
 
-// NAME=VALUE[,NAME=VALUE...]; a value is a number, with K, M, G or T behind it 1024 of the one before. An error names
-// what is none.
+// Sets limits from NAME=VALUE[,NAME=VALUE...]. A value is a number, optionally followed by K, M, G or T (powers of
+// 1024). Returns an error that names the first unknown limit or invalid value; limits before it stay set.
 Status set_limits(std::string_view text);
-// Those of TGC_LIMITS.
+// Sets the limits that the environment variable TGC_LIMITS names.
 Status set_limits_of_environment();
-// Asks the system to keep `memory` and `seconds` from here on; once they are set.
+// Makes the system enforce the current `memory` (RLIMIT_DATA) and `seconds` (an alarm that exits with code 2).
 void keep_process_limits();
 
-// "more than 1000 nodes of ...", and how it can be allowed.
+// Returns the error "more than 1000 nodes of ...", which says how to raise the limit.
 Diag over_limit(Limit which);
+// Throws over_limit(which) if `amount` exceeds the limit.
 inline void check_limit(Limit which, int64_t amount) {
   if (amount > limit(which)) throw Failure(over_limit(which));
 }
-// a * b of two that are not negative, unless that is over the limit.
+// Returns a * b, for a and b >= 0. Throws over_limit(which) if the product overflows or exceeds the limit.
 inline int64_t product_within(Limit which, int64_t a, int64_t b) {
   int64_t out;
   if (__builtin_mul_overflow(a, b, &out)) throw Failure(over_limit(which));
@@ -63,8 +65,8 @@ inline int64_t product_within(Limit which, int64_t a, int64_t b) {
   return out;
 }
 
-// CUSTOM and CUSTOMI hold source code. It is shown to everybody, but compiled and run only where this was said:
-// --allow-custom.
+// Whether kernels with CUSTOM and CUSTOMI nodes, which hold source code, may be compiled and run (--allow-custom).
+// Without it they are only displayed.
 void allow_custom(bool allowed);
 bool custom_is_allowed();
 

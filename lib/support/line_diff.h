@@ -1,4 +1,4 @@
-// The difference of two texts, line by line, for people: a few hunks with context, in the manner of diff -u.
+// Line-by-line difference of two texts for human readers: hunks with context, similar to diff -u.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,14 +9,15 @@ namespace tgc {
 
 struct LineDiffOptions {
   size_t context = 2;      // equal lines shown around a change
-  size_t max_lines = 40;   // shown in all; what is left out is said
+  size_t max_lines = 40;   // lines shown in total; "... and more" follows if there are others
   size_t max_width = 400;  // bytes of a line shown
   bool color = false;
-  // What makes two lines equal: one key per line of lines_of() the text. Empty: the lines themselves.
+  // Keys to compare instead of the lines, one per line of lines_of() the text. If the number of keys is not the number
+  // of lines, the lines themselves are compared.
   std::vector<uint64_t> old_keys = {}, new_keys = {};
 };
 
-// "-" lines are of `old_text`, "+" lines of `new_text`. Empty when every line is equal.
+// Returns the difference: "-" marks lines of `old_text`, "+" lines of `new_text`. Empty if all lines are equal.
 std::string line_diff(std::string_view old_text, std::string_view new_text, const LineDiffOptions& options = {});
 
 }  // namespace tgc

@@ -1,11 +1,11 @@
-// A text by lines.
+// Splits text into lines and trims them.
 #pragma once
 #include <string_view>
 #include <vector>
 
 namespace tgc {
 
-// The lines without their ends; no line after the last end. They live as long as the text.
+// Returns the lines of `text` without their '\n', as views into `text`. A final '\n' does not start another line.
 inline std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> out;
   while (!text.empty()) {
@@ -16,7 +16,7 @@ inline std::vector<std::string_view> lines_of(std::string_view text) {
   return out;
 }
 
-// Without blanks, tabs and carriage returns at both ends.
+// Returns `line` without leading and trailing blanks, tabs and carriage returns.
 inline std::string_view trimmed(std::string_view line) {
   size_t begin = line.find_first_not_of(" \t\r"), end = line.find_last_not_of(" \t\r");
   return begin == line.npos ? std::string_view() : line.substr(begin, end - begin + 1);

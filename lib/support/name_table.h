@@ -1,5 +1,5 @@
-// From a name to its number in a fixed list: a hash table of a few characters,
-// for readers that look names up millions of times.
+// NameTable: maps a name to its index in a fixed list. Its hash reads only the length and four characters of the name,
+// for parsers that look up names millions of times.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace tgc {
 
 class NameTable {
  public:
-  // The names must outlive the table. Of equal names the first counts.
+  // `names` must outlive the table. If a name occurs twice, find() returns its first index.
   explicit NameTable(std::span<const std::string_view> names)
       : names_(names), slots_(std::bit_ceil(4 * names.size() + 1), 0) {
     for (size_t i = 0; i < names.size(); i++)
       if (find(names[i]) < 0) *free_slot(names[i]) = uint16_t(i + 1);
   }
-  // -1 when `name` is none of them.
+  // Returns the index of `name`, -1 if it is not in the list.
   int find(std::string_view name) const {
     for (size_t i = hash(name);; i++) {
       uint16_t slot = slots_[i & (slots_.size() - 1)];

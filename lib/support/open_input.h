@@ -1,12 +1,12 @@
-// Inputs that a command opens more than once: to see what they hold, then to read them, sometimes twice.
+// Opens input files so that a command can read an input more than once: first to detect its format, then to parse it.
 #pragma once
 #include <string>
 
 namespace tgc {
 
-// Opens a file to be read: a descriptor, which the caller closes; -1 with errno where that fails. What can be read only
-// once, a pipe such as `<(zcat graph.gz)` or a FIFO, is copied into a file without a name when it is first opened, and
-// every opening of that path reads the copy from its beginning. Any thread may call it.
+// Opens `path` for reading. Returns a descriptor, which the caller closes, or -1 and errno. A pipe or FIFO, such as
+// `<(zcat graph.gz)`, can be read only once: the first call copies it to an unnamed temporary file, and every call
+// opens that copy at its beginning. Thread-safe.
 int open_input(const std::string& path);
 
 }  // namespace tgc

@@ -1,6 +1,5 @@
-// The one thread pool: tasks are handed in while others run, and what they made is handed out in the order they came
-// in, one at a time. So a thousand records are checked side by side and reported as if they were checked one after
-// another.
+// OrderedPool: a thread pool that runs tasks in parallel and delivers their results one at a time, in the order of
+// submission. A thousand records are checked in parallel and reported as if they were checked one after another.
 //
 //   OrderedPool pool(jobs);
 //   while (read(line)) if (!pool.submit([line] { return check(line); }, [&](Report&& r) { summary.add(r); })) break;
@@ -34,7 +33,7 @@ struct Settled<Result<T>> {
 };
 }  // namespace detail
 
-// What `body` returns, as a Result: a Result is itself, void is Unit. Whatever it throws is the Diag.
+// Runs `body` and returns its result as a Result: a Result unchanged, void as Unit. An exception becomes the Diag.
 template <class Body>
 auto settle(Body&& body) {
   using T = decltype(body());
@@ -53,35 +52,36 @@ auto settle(Body&& body) {
 
 class OrderedPool {
  public:
-  // At most `jobs` threads (0: one per processor), each begun when there is work for it. With one job everything
-  // happens inside submit(), on the caller's thread. At most `backlog` tasks are held from submit()
-  // to the end of their delivery (0: four a thread).
+  // Uses at most `jobs` threads (0: one per processor), each started when there is work for it. With one job, tasks run
+  // and are delivered inside submit(), on the caller's thread. At most `backlog` tasks (0: four per job) are between
+  // submit() and the end of their delivery.
   explicit OrderedPool(unsigned jobs = 0, size_t backlog = 0);
   OrderedPool(const OrderedPool&) = delete;
-  ~OrderedPool();  // cancels, then waits for what runs
+  ~OrderedPool();  // cancels, then waits for the running tasks
 
-  // Hands in a task; waits while the backlog is full. False: the pool has stopped, finish() tells why.
-  // `run()` is called on any thread and returns a T, a Result<T> or nothing; `deliver(T&&)` (or `deliver()`) is called
-  // with it when all tasks before it are delivered, on any thread, never two at a time, and returns nothing or a
-  // Status. The first trouble in the order of the tasks, a Diag or anything thrown, stops the pool: of what comes after
-  // it, nothing is delivered and what has not begun is dropped. Neither function may submit.
+  // Submits a task; waits while the backlog is full. Returns false if the pool has stopped; finish() returns the cause.
+  // `run()` is called on any thread and returns a T, a Result<T> or nothing. `deliver(T&&)` (or `deliver()`) is called
+  // on any thread after all earlier tasks are delivered, never concurrently, and returns nothing or a Status. The first
+  // error in submission order (a Diag or an exception) stops the pool: no later task is delivered, and tasks that have
+  // not started are dropped. Neither function may call submit().
   template <class Run, class Deliver>
   bool submit(Run run, Deliver deliver) {
     return hold(std::make_unique<TaskOf<Run, Deliver>>(std::move(run), std::move(deliver)));
   }
 
-  // From any thread: what has not begun is dropped, nothing more is delivered, and finish() answers "cancelled".
+  // Drops tasks that have not started and stops deliveries; finish() then returns "cancelled" unless an error came
+  // first. May be called from any thread.
   void cancel();
 
-  // Waits for all tasks; the first trouble, if any. Nothing may be submitted after it.
+  // Waits for all tasks. Returns the first error in submission order, if any. No task may be submitted after it.
   Status finish();
 
  private:
   class Task {
    public:
     virtual ~Task() = default;
-    virtual void run() = 0;        // never throws
-    virtual Status deliver() = 0;  // nor this
+    virtual void run() = 0;        // does not throw
+    virtual Status deliver() = 0;  // does not throw
     bool done = false;
   };
 
@@ -108,24 +108,23 @@ class OrderedPool {
   void work();
   void run_next(std::unique_lock<std::mutex>& lock);
   void deliver_what_is_next(std::unique_lock<std::mutex>& lock);
-  void stop(Diag why);  // with the mutex held
+  void stop(Diag why);  // requires mutex_ to be locked
 
   const unsigned jobs_;
   const size_t backlog_;
-  std::mutex mutex_;  // of all that follows
+  std::mutex mutex_;  // guards all members below
   std::condition_variable ready_, space_;
-  std::deque<std::unique_ptr<Task>> held_;  // in order of submission; those that have begun come first
-  size_t begun_ = 0;                        // of those held
+  std::deque<std::unique_ptr<Task>> held_;  // undelivered tasks in submission order, started ones first
+  size_t begun_ = 0;                        // number of tasks in held_ that have started
   size_t idle_ = 0;                         // threads that wait for work
-  bool delivering_ = false;                 // some thread is; the task it delivers is held no more
-  bool closed_ = false;                     // nothing more will be submitted
-  std::optional<Diag> trouble_;             // why it stopped
+  bool delivering_ = false;                 // a thread is delivering; its task is no longer in held_
+  bool closed_ = false;                     // no more tasks will be submitted
+  std::optional<Diag> trouble_;             // the error that stopped the pool
   std::vector<std::thread> threads_;
 };
 
-// fn(i) for every i below n on at most `jobs` threads, and done(i) one at a time, in order, when fn(0) to fn(i) are
-// done. fn returns nothing or a Status. Returns the first trouble in the order of i;
-// what has not begun by then is left out.
+// Calls fn(i) for every i < n on at most `jobs` threads, and done(i), one call at a time in the order of i, after fn(0)
+// to fn(i). Both return nothing or a Status. Returns the error with the lowest i; calls not yet started are skipped.
 template <class Fn, class Done>
 Status parallel_for(size_t n, unsigned jobs, Fn&& fn, Done&& done) {
   OrderedPool pool(jobs);

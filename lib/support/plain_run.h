@@ -1,4 +1,4 @@
-// How far a text goes on with plain characters, eight at a time: for what reads and writes strings with escapes.
+// Scans text for the next character that needs escaping, eight bytes at a time. For parsers and writers of strings.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace tgc {
 
-// The first byte of `text` from `at` on that is one of kStops, a control character below ' ' or of a character beyond
-// ASCII; the size of `text` where there is none.
+// Returns the index, `at` or later, of the first byte of `text` that is one of kStops, below ' ' or not ASCII; the size
+// of `text` if there is none.
 template <char... kStops>
 size_t plain_end(std::string_view text, size_t at) {
   constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
-  // the high bit of each byte that is 0, and perhaps of some above the first such byte
+  // sets the high bit of each zero byte; may also set some above the lowest zero byte, which countr_zero ignores
   auto zeros = [](uint64_t v) { return (v - kOnes) & ~v; };
   for (; at + 8 <= text.size(); at += 8) {
     uint64_t v;

@@ -1,8 +1,7 @@
-// py_sort: CPython's list.sort, comparison for comparison.
-// tinygrad sorts nodes by keys that are not a strict weak order: two dtypes that differ only in a pointer's size are
-// neither equal nor less, so what std::stable_sort makes of such a list differs from what Python makes of it. This
-// follows Objects/listobject.c of CPython 3.11: natural runs, binary insertion, powersort's merge order,
-// galloping merges.
+// py_sort: CPython's list.sort, with the same sequence of comparisons.
+// tinygrad sorts nodes by keys that are not a strict weak order (dtypes that differ only in a pointer's size are
+// neither equal nor less), so std::stable_sort can order them differently than Python does. py_sort follows
+// Objects/listobject.c of CPython 3.11: natural runs, binary insertion, powersort's merge order, galloping merges.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -86,8 +85,8 @@ class PySorter {
     }
   }
 
-  // The depth in the merge tree of the boundary between runs [s1, s1+n1) and [s1+n1, s1+n1+n2)
-  // of n items (Munro and Wild's powersort).
+  // Returns the merge tree depth of the boundary between the runs [s1, s1+n1) and [s1+n1, s1+n1+n2) of n items
+  // (Munro and Wild's powersort).
   static int power(size_t s1, size_t n1, size_t n2, size_t n) {
     size_t a = 2 * s1 + n1, b = a + n1 + n2;
     int result = 0;
@@ -112,7 +111,7 @@ class PySorter {
     pending_.back().power = p;
   }
 
-  // Where `key` belongs in the sorted a[0..n), left of equal items, searching outward from `hint`.
+  // Returns the insertion position of `key` in the sorted a[0..n), left of equal items; searches outward from `hint`.
   size_t gallop_left(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
     return gallop([&](const T& x) { return less_(x, key); }, a, n, hint);
   }
@@ -120,7 +119,7 @@ class PySorter {
   size_t gallop_right(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
     return gallop([&](const T& x) { return !less_(key, x); }, a, n, hint);
   }
-  // The number of items that stand before the place looked for: first ever longer strides from `hint`, then halving.
+  // Returns how many items of a[0..n) satisfy `before`, a prefix: exponential search from `hint`, then binary search.
   template <class Before>
   size_t gallop(Before before, const T* a, ptrdiff_t n, ptrdiff_t hint) {
     ptrdiff_t near = 0, far = 1;  // distances from hint
@@ -154,12 +153,11 @@ class PySorter {
     else merge_high(base1, ptrdiff_t(n1), base2, ptrdiff_t(n2));
   }
 
-  // What a step of a merge leaves: the run that its element came from, or nothing to compare any more.
-  enum class Took { Left, Right, All };
-  enum class Leapt { Far, Near, All };  // by how much elements galloping moved at once
+  enum class Took { Left, Right, All };  // the run that a merge step took an element from; All: the merge is complete
+  enum class Leapt { Far, Near, All };   // a galloping step moved many or few elements; All: the merge is complete
 
-  // Both merges: element by element until one run has won min_gallop times in a row, then by galloping as long as that
-  // moves many elements at once.
+  // The loop of both merges: step() moves one element until one run has won min_gallop times in a row, then leap()
+  // gallops as long as it moves at least kMinGallop elements at once.
   template <class Step, class Leap>
   void merge(Step step, Leap leap) {
     ptrdiff_t min_gallop = min_gallop_;
@@ -184,7 +182,7 @@ class PySorter {
     }
   }
 
-  // Merges two adjacent runs from the left, the first one copied out.
+  // Merges two adjacent runs from the left; the first one is copied to a buffer.
   void merge_low(size_t base1, ptrdiff_t n1, size_t base2, ptrdiff_t n2) {
     std::vector<T> left(a_.begin() + ptrdiff_t(base1), a_.begin() + ptrdiff_t(base1) + n1);
     T* out = &a_[base1];
@@ -193,7 +191,7 @@ class PySorter {
     auto end_of_right = [&] {
       for (; n1 > 0; n1--) *out++ = *p1++;
     };
-    auto last_of_left = [&] {  // n1 == 1: it goes last
+    auto last_of_left = [&] {  // n1 == 1: the one element left is the greatest
       for (; n2 > 0; n2--) *out++ = *p2++;
       *out = *p1;
     };
@@ -221,13 +219,13 @@ class PySorter {
       if (--n1 == 1) return last_of_left(), Leapt::All;
       return k1 >= kMinGallop || k2 >= kMinGallop ? Leapt::Far : Leapt::Near;
     };
-    *out++ = *p2++;  // the caller found that the second run begins with the least element
+    *out++ = *p2++;  // merge_at trimmed the runs, so the second one begins with the least element
     if (--n2 == 0) return end_of_right();
     if (n1 == 1) return last_of_left();
     merge(step, leap);
   }
 
-  // Merges two adjacent runs from the right, the second one copied out.
+  // Merges two adjacent runs from the right; the second one is copied to a buffer.
   void merge_high(size_t base1, ptrdiff_t n1, size_t base2, ptrdiff_t n2) {
     std::vector<T> right(a_.begin() + ptrdiff_t(base2), a_.begin() + ptrdiff_t(base2) + n2);
     T* out = &a_[base2] + n2 - 1;
@@ -238,7 +236,7 @@ class PySorter {
     auto end_of_left = [&] {
       for (ptrdiff_t j = n2; j-- > 0;) *out-- = b2[j];
     };
-    auto first_of_right = [&] {  // n2 == 1: it goes first
+    auto first_of_right = [&] {  // n2 == 1: the one element left is the least
       for (; n1 > 0; n1--) *out-- = *p1--;
       *out = *p2;
     };
@@ -266,7 +264,7 @@ class PySorter {
       if (--n1 == 0) return end_of_left(), Leapt::All;
       return k1 >= kMinGallop || k2 >= kMinGallop ? Leapt::Far : Leapt::Near;
     };
-    *out-- = *p1--;  // the caller found that the first run ends with the greatest element
+    *out-- = *p1--;  // merge_at trimmed the runs, so the first one ends with the greatest element
     if (--n1 == 0) return end_of_left();
     if (n2 == 1) return first_of_right();
     merge(step, leap);
@@ -278,7 +276,7 @@ class PySorter {
   ptrdiff_t min_gallop_ = kMinGallop;
 };
 
-// Sorts `items` as Python's list.sort would with items whose `<` is `less`.
+// Sorts `items` as Python's list.sort does when `<` is `less`.
 template <class T, class Less>
 void py_sort(std::vector<T>& items, Less less) {
   PySorter<T, Less>(items, std::move(less)).run();

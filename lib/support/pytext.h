@@ -1,5 +1,5 @@
-// Text as Python prints and reads it: repr of floats and strings, string literals,
-// ANSI colours as tinygrad's helpers.py uses them.
+// Text as Python prints and parses it: repr of floats and strings, string literals, and the ANSI colors of tinygrad's
+// helpers.py.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,33 +8,34 @@
 
 namespace tgc {
 
-// repr(v): the shortest text that reads back as v; "inf", "-inf", "nan".
+// Returns Python's repr(v): the shortest text that parses back to v; "inf", "-inf" or "nan".
 std::string py_repr(double v);
 void append_py_repr(std::string& out, double v);
 
-// repr(s) of a str given as UTF-8. Bytes that are not UTF-8 come out as \xNN.
+// Returns Python's repr of the str that the UTF-8 text `s` encodes. Bytes that are not UTF-8 are written as \xNN.
 std::string py_repr(std::string_view s);
 void append_py_repr(std::string& out, std::string_view s);
 
-// The value of a Python string literal without its quotes (escapes \\ \' \" \n \t \r \a \b \f \v \0 \ooo \xNN \uNNNN
-// \UNNNNNNNN), as UTF-8; or of a bytes literal, which has no \u and no \U. nullopt when an escape is malformed.
+// Returns the value of a Python string literal, given without its quotes, as UTF-8. Escapes: \\ \' \" \n \t \r \a \b \f
+// \v \0 \ooo \xNN \uNNNN \UNNNNNNNN; a bytes literal has no \u and \U. Returns nullopt if an escape is malformed.
 enum class PyLiteral : uint8_t { Str, Bytes };
 std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal = PyLiteral::Str);
 
-// float(text) for a literal such as "1.5", "1e-05", "inf", "nan"; nullopt when it is none.
+// Parses a float literal such as "1.5", "1e-05", "inf" or "nan". Returns nullopt for other text.
 std::optional<double> parse_py_float(std::string_view text);
 
-// "\x1b[NNm" + text + "\x1b[0m", as tinygrad's colored(): lower case is the normal colour, upper case the bright one.
+// Returns "\x1b[NNm" + text + "\x1b[0m" (helpers.py:colored). A lower-case color name is the normal color, an
+// upper-case one the bright color.
 std::string colored(std::string_view text, std::string_view color);
-std::string ansistrip(std::string_view text);  // without escape sequences
-size_t ansilen(std::string_view text);         // its number of code points
+std::string ansistrip(std::string_view text);  // `text` without escape sequences
+size_t ansilen(std::string_view text);         // code points of `text` without escape sequences
 
-// tinygrad's to_function_name: letters, digits and underscores kept, every other character as its hex code.
+// Keeps letters, digits and underscores; replaces every other character by its hex code (helpers.py:to_function_name).
 std::string to_function_name(std::string_view name);
 
-// A string cut into its code points, decoded leniently: an invalid byte is itself.
+// Returns the number of code points; each invalid byte counts as one.
 size_t utf8_length(std::string_view text);
-// Where the first byte is that is not UTF-8; npos when all are.
+// Returns the index of the first byte that is not UTF-8, npos if there is none.
 size_t utf8_error(std::string_view text);
 inline bool is_valid_utf8(std::string_view text) { return utf8_error(text) == text.npos; }
 void append_utf8(std::string& out, uint32_t code_point);

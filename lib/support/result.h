@@ -1,6 +1,6 @@
-// Errors as values. A Diag is what a user reads: what was found, where, what was expected. A Result<T> is a T or a
-// Diag. Inside a library a deep helper may throw Failure; the library's public entry catches it with `catch_failures`
-// and returns it as a Diag, so no exception leaves a library.
+// Errors as values. A Diag is an error message for the user: what is wrong, where, and what was expected. A Result<T>
+// is a T or a Diag. Inside a library a deep helper may throw Failure; the library's public entry catches it with
+// `catch_failures` and returns its Diag, so no exception leaves a library.
 #pragma once
 #include <cstdint>
 #include <exception>
@@ -15,14 +15,14 @@ namespace tgc {
 
 struct Diag {
   std::string message;      // what is wrong, one sentence without a full stop
-  std::string file;         // the input's name, empty when there is none
+  std::string file;         // the input's name, empty if there is none
   uint32_t line = 0;        // 1-based, 0 when unknown
   uint32_t column = 0;      // 1-based, in bytes, 0 when unknown
-  std::string expected;     // what would have been accepted, empty when that helps nobody
+  std::string expected;     // what would have been accepted, may be empty
   std::string context;      // the offending source line or subgraph, printed below the message
   bool kernel_fault = false;  // the kernel itself is at fault (crash, out-of-bounds access), not the environment
 
-  // "file:line:column: message, expected X", then the context on lines of its own.
+  // Returns "file:line:column: message, expected X", followed by the context on separate lines.
   std::string text() const;
 };
 
@@ -55,7 +55,7 @@ class [[nodiscard]] Result {
   const Diag& diag() const { return std::get<1>(v_); }
   Diag& diag() { return std::get<1>(v_); }
 
-  // The value, or throws the Diag as a Failure: for use inside a library.
+  // Returns the value, or throws the Diag as a Failure. For use inside a library only.
   T& value_or_throw() {
     if (!ok()) throw Failure(diag());
     return **this;
@@ -69,8 +69,8 @@ class [[nodiscard]] Result {
 struct Unit {};
 using Status = Result<Unit>;
 
-// Runs `body` (which returns a T) and turns a Failure, or what C++'s library throws where the system has no more of
-// something (memory, threads, files), into the Result's Diag.
+// Returns body()'s value as a Result. A Failure, and the standard exceptions for exhausted memory, threads or files,
+// become the Diag.
 template <class Body>
 auto catch_failures(Body&& body) -> Result<decltype(body())> {
   try {

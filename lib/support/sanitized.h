@@ -1,5 +1,5 @@
-// Whether sanitizers are in this build: tests of what they take away (address space, SIGFPE, flat resident memory,
-// time) are skipped there and say so.
+// Constants that say whether this build has sanitizers. Tests that sanitizers would break (limits on address space,
+// SIGFPE, constant resident memory, timing) report that they are skipped.
 #pragma once
 
 namespace tgc {
@@ -12,8 +12,8 @@ inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_fea
 inline constexpr bool kSanitized = false;
 #endif
 
-// ThreadSanitizer alone: its runtime ends at 65,536 frames on a stack, keeps signals back, takes more of a stack and of
-// files than small limits leave, and in processes that were forked takes a second thread for the first.
+// ThreadSanitizer, whose runtime aborts at 65,536 stack frames, delays signals, needs more stack and file space than
+// small limits allow, and mistakes a second thread of a forked process for the first.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool kThreadSanitized = true;
 #elif defined(__has_feature)

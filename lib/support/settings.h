@@ -1,6 +1,6 @@
-// Settings: the values of tinygrad's ContextVars and environment variables that change what the pipeline produces, by
-// their names. A value comes from `--set KEY=VALUE`, else from the environment, else from the default;
-// one Settings is fixed for a whole job.
+// Settings: tinygrad's ContextVars and environment variables that change what the pipeline produces, under tinygrad's
+// names. A value comes from `--set KEY=VALUE`, else from the environment, else from the default. A Settings does not
+// change during a job.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace tgc {
 
-// X(NAME, default, what it does)
+// X(NAME, default, help text)
 #define TGC_SETTINGS(X)                                                                              \
   X(NOOPT, 0, "1: skip the hand-coded optimizer")                                                    \
   X(IMAGE, 0, "1 or 2: use image dtypes where a buffer fits")                                        \
@@ -56,10 +56,12 @@ struct Settings {
   TGC_SETTINGS(X)
 #undef X
 
-  // The defaults overridden by the environment; a value that is no integer is an error.
+  // Returns the defaults overridden by environment variables. Returns an error if a variable's value is not an integer
+  // or out of range.
   static Result<Settings> from_environment();
 
-  // Sets one by its name; an unknown name (nearest ones are suggested) or a value that is no integer is an error.
+  // Sets one setting. Returns an error for an unknown name (with the nearest names), or for a value that is not an
+  // integer or out of range.
   Status set(std::string_view name, std::string_view value);
   Status set(std::string_view key_value);  // "KEY=VALUE"
 
@@ -74,7 +76,8 @@ struct SettingInfo {
 };
 std::span<const SettingInfo> all_settings();
 
-// The names nearest to `word`, by edit distance, at most `count`, none that is not alike.
+// Returns at most `count` of `names` that are similar to `word`, joined by ", ", nearest first. A name is similar if it
+// contains `word` (of 3 bytes or more) or its edit distance is at most max(2, a third of the word's length).
 std::string nearest_names(std::string_view word, std::span<const std::string_view> names, size_t count = 3);
 
 }  // namespace tgc

@@ -1,7 +1,7 @@
-// A file under a temporary name that takes its place when it is whole. The name cannot be guessed, the file is made by
-// O_EXCL, and it does not outlive the process: what is not moved is removed by the destructor or, when a signal ends
-// the process, by its handler (SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ, each where nobody
-// else handles or ignores it). SIGKILL alone leaves a file ".tgc-*.tmp".
+// StagedFile: a file that is written under a temporary name and renamed to its final path when it is complete. The name
+// is random and the file is created with O_EXCL. A file that was not renamed is removed by the destructor, or by a
+// signal handler for SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGPIPE, SIGTERM, SIGXCPU and SIGXFSZ (installed only for
+// signals with the default action). SIGKILL leaves a file ".tgc-*.tmp" behind.
 #pragma once
 #include <sys/types.h>
 
@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-// Every function answers 0 or an errno.
+// create, write, sync and move_to return 0 or an errno.
 class StagedFile {
  public:
   StagedFile() = default;
@@ -18,24 +18,24 @@ class StagedFile {
   StagedFile& operator=(StagedFile&& other) noexcept { return swap(other), *this; }
   ~StagedFile();
 
-  int create(const std::string& folder, mode_t mode);  // with those rights less the umask; empty folder: here
-  int write(std::string_view bytes);                   // all of them
-  int sync();                                          // to the disk; file systems that cannot do that are excused
-  int move_to(const std::string& path);                // replaces what is there, but no folder
+  int create(const std::string& folder, mode_t mode);  // applies the umask; an empty folder is the working directory
+  int write(std::string_view bytes);                   // writes all bytes
+  int sync();                                          // fsync; succeeds on file systems that do not support it
+  int move_to(const std::string& path);                // replaces an existing file, but not a folder
   int descriptor() const { return fd_; }
 
  private:
   void swap(StagedFile& other) noexcept;
 
   int fd_ = -1;
-  int slot_ = -1;  // in the table of those that a signal removes
+  int slot_ = -1;  // index in the signal handler's table of files to remove, -1 if not in it
   std::string path_;
 };
 
-// Writes all of `bytes` to a descriptor.
+// Writes all of `bytes` to a descriptor. Returns 0 or an errno.
 int write_all(int fd, std::string_view bytes);
 
-// Removes every staged file of this process, as the handlers do. May be called in a signal handler.
+// Removes all staged files of this process. Safe in a signal handler.
 void remove_staged_files() noexcept;
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// What tests share: where the source tree is, the files of testdata/, and variables of the environment.
+// Test helpers: paths in the source tree, files of testdata/, and temporary environment variables.
 #pragma once
 #include <cstdlib>
 #include <fstream>
@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// of a file in the source tree; defined in test_main.cc alone, which knows the folder
+// Returns the path of the file `name` of the source tree. Defined in test_main.cc, which knows the tree's location.
 std::string source_path(const std::string& name);
 inline std::string test_path(const std::string& name) { return source_path("testdata/" + name); }
 
@@ -27,7 +27,7 @@ inline std::vector<std::string> words_of(const std::string& line) {
   return out;
 }
 
-// While this lives, a variable of the environment has a value; then it has the one before again, or none.
+// Sets an environment variable while the object lives, then restores the previous value or unsets the variable.
 class WithEnvironment {
  public:
   WithEnvironment(const char* name, const std::string& value) : name_(name) {

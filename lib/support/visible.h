@@ -1,17 +1,17 @@
-// Text of an input, shown so that a reader sees what is in it: no name moves the cursor, hides what follows or turns
-// the order of letters round.
+// Escapes untrusted text for display, so that no name in an input can move the cursor, hide text or reverse its
+// direction.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace tgc {
 
-// `text` with control characters, characters without a width, those that change the direction of letters, and bytes
-// that are not UTF-8 as Python's escapes (\x1b, \u202e). The rest, line ends and tabs too, stays.
+// Returns `text` with control, zero-width, bidirectional and private-use characters and bytes that are not UTF-8
+// replaced by Python's escapes (\x1b, \u202e). Other characters stay, line ends and tabs included.
 std::string visible(std::string_view text);
 
-// The same, but the colours of tinygrad's names (\x1b[31m to \x1b[37m, \x1b[91m to \x1b[97m, \x1b[0m) stay. For what
-// goes to a terminal.
+// Like visible(), but keeps the colors of tinygrad's names (\x1b[30m to \x1b[37m, \x1b[90m to \x1b[97m, \x1b[0m). For
+// output to a terminal.
 std::string visible_in_color(std::string_view text);
 
 }  // namespace tgc

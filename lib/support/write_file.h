@@ -1,12 +1,12 @@
-// The one way in which tgc writes a file that somebody named.
+// FileWriter: writes a file that the user named. tgc writes all its output files through it.
 //
-// - A file appears whole, or what was there before stays: it is written under a temporary name beside its place
-//   (staged_file.h) and renamed. What it replaces keeps its rights and its owner. When an old file is replaced, the new
-//   one is on the disk first, so that not even a power failure loses both.
-// - Symbolic links are followed, but not those that a stranger put into a folder where everybody may write.
-// - A file with several hard links, or one whose owner cannot be kept or that cannot be renamed over (a mount), keeps
-//   its identity: its new content is copied into it, once that is whole and the disk has room for it.
-// - What is no regular file (a device, a FIFO, /dev/stdout, /dev/fd/N) is written to as it is. "-" is standard output.
+// - Writes are atomic: the content goes to a temporary file in the same folder (staged_file.h), which commit() renames
+//   to the final path. A replaced file keeps its permissions and owner. The new file is synced to disk before it
+//   replaces an old one, so that a power failure cannot lose both.
+// - Symbolic links are followed, except links that another user put into a world-writable sticky folder such as /tmp.
+// - A file with several hard links, or one that cannot be renamed over (a mount) or whose owner cannot be kept, is
+//   overwritten in place: once the new content is complete and the disk has room for it, it is copied into the file.
+// - A file that is not regular (a device, a FIFO, /dev/stdout, /dev/fd/N) is written directly. "-" is standard output.
 #pragma once
 #include <string>
 #include <string_view>
@@ -16,18 +16,19 @@
 
 namespace tgc {
 
-// A file that comes in pieces.
+// Writes a file in pieces.
 class FileWriter {
  public:
-  // An error: a folder that is missing or may not be written to, a file that may not be, a folder of that name.
+  // Prepares to write `path`. Returns an error if its folder is missing or not writable, if the file is not writable,
+  // or if `path` is a folder.
   static Result<FileWriter> create(const std::string& path);
   FileWriter(FileWriter&&) noexcept;
   FileWriter& operator=(FileWriter&&) noexcept;
-  ~FileWriter();  // without commit(): there is no new file
+  ~FileWriter();  // discards what was written unless commit() was called
 
   Status write(std::string_view bytes);
-  int descriptor() const { return through_ >= 0 ? through_ : staged_.descriptor(); }  // to write by other means
-  Status commit();  // it is whole: it takes its place
+  int descriptor() const { return through_ >= 0 ? through_ : staged_.descriptor(); }  // for writing without write()
+  Status commit();  // moves the complete file to its path
 
  private:
   FileWriter() = default;
@@ -35,14 +36,14 @@ class FileWriter {
   int copy_over(int old);
   Diag trouble(int error) const;
 
-  std::string shown_, path_;  // as it was named, and without symbolic links
+  std::string shown_, path_;  // the path as the user gave it, and with symbolic links resolved
   StagedFile staged_;
-  int through_ = -1;          // what is no regular file
-  int old_ = -1;              // the file that is there
-  bool in_place_ = false;     // the old file stays, and takes the new content
+  int through_ = -1;          // descriptor of a target that is not a regular file, else -1
+  int old_ = -1;              // descriptor of the existing file, -1 if there is none
+  bool in_place_ = false;     // commit() copies the content into the existing file instead of renaming over it
 };
 
-// Writes `bytes` to `path`, as FileWriter does.
+// Writes `bytes` to `path` with a FileWriter.
 Status write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace tgc

@@ -1,11 +1,11 @@
-// The target that a record names.
+// Parses the target of a recording.
 #pragma once
 #include "lib/target/target.h"
 
 namespace tgc {
 
-// As parse_target, but of CUDA and AMD any arch that tinygrad's renderers take, "sm_" and a number or "gfx" and what
-// stands behind it: so what was recorded for one is compiled as tinygrad does it.
+// Like parse_target, but accepts every CUDA arch "sm_<number>" and every AMD arch "gfx...", as tinygrad's renderers do,
+// so that a recording for an unlisted arch is compiled as tinygrad compiled it.
 Result<Target> recorded_target(std::string_view text, const Settings& settings);
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
-// Target: what a renderer can do, as data (the attributes of tinygrad's Renderer classes, renderer/*.py). The passes
-// and the renderers ask this; nothing here renders.
+// Target: the capabilities of a device and renderer as data (attributes of tinygrad's Renderer classes, renderer/*.py).
+// Passes and renderers read it.
 #pragma once
 #include <array>
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace tgc {
 
-// tinygrad's renderer classes that we have. X(enumerator, name in a target's second part)
+// The supported renderer classes of tinygrad. X(enumerator, renderer name in a target's text)
 #define TGC_RENDERERS(X)                                                                                          \
   X(Clang, "CLANG")                                                                                               \
   X(LLVM, "LLVM") X(OpenCL, "CL") X(Intel, "INTEL") X(Metal, "METAL") X(CUDA, "CUDA") X(PTX, "PTX") X(HIP, "HIP") \
@@ -30,32 +30,32 @@ struct TensorCore;  // tensor_core.h
 struct Target {
   std::string device;    // "CPU", "CUDA", "NV", "METAL", "CL", "QCOM", "AMD", "HIP", "WEBGPU"
   RendererKind renderer = RendererKind::Clang;
-  std::string arch;      // "sm_80", "gfx1100", empty
+  std::string arch;      // "sm_80", "gfx1100"; empty if the renderer has no archs
 
   bool supports_float4 = true;
   bool has_local = true;
   bool has_shared = true;
   bool has_threads = false;
-  // the most of each launch dimension, in (x, y, z) order; nullopt: not limited
+  // maximum launch dimensions in (x, y, z) order: work groups, and threads per work group; nullopt: no limit
   std::optional<std::array<int64_t, 3>> global_max = {{0x8FFFFFFF, 0x8FFFFFFF, 0x8FFFFFFF}};
   std::optional<std::array<int64_t, 3>> local_max = {{0x8FFFFFFF, 0x8FFFFFFF, 0x8FFFFFFF}};
   int64_t shared_max = 32768;  // bytes of local memory
   std::span<const TensorCore> tensor_cores;
-  OpSet code_for_op;           // the ops that can be rendered; the late rewrites avoid the others
+  OpSet code_for_op;           // the ops that the renderer can emit; the late rewrites replace all others
 
   std::string name() const;    // "CUDA:CUDA:sm_80"
 };
 
 std::string_view name_of(RendererKind kind);  // "CLANG"
 
-// The target of "DEVICE[:RENDERER[:ARCH]]", with the settings that shape it (CPU_COUNT, THREADS, AMX). Parts left out
-// take the device's default. An unknown part is an error that lists what there is.
+// Parses "DEVICE[:RENDERER[:ARCH]]". Missing parts take the device's default. CPU_COUNT, THREADS and AMX of `settings`
+// change CPU targets. Returns an error that lists the known names if a part is unknown.
 Result<Target> parse_target(std::string_view text, const Settings& settings);
 
-// Every target in full, for listings and messages.
+// Returns the full names of all targets, for listings and error messages.
 std::span<const std::string_view> known_targets();
 
-// tinygrad's is_dtype_supported(dtype, device) on a desktop machine outside CI (device.py).
+// Returns true if the target has `dtype` (device.py:is_dtype_supported on a desktop machine outside CI).
 bool is_dtype_supported(DType dtype, const Target& target);
 
 }  // namespace tgc

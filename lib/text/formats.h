@@ -1,4 +1,4 @@
-// The texts of a graph by name, and the kinds of input by content.
+// Output formats of a graph by name, and detection of the kind of an input from its content.
 #pragma once
 #include <memory>
 #include <optional>
@@ -13,7 +13,7 @@ namespace tgc {
 
 struct Repro;
 
-// X(enumerator, name, file extension, what it is)
+// X(enumerator, name, file extension, description)
 #define TGC_FORMATS(X)                                                          \
   X(Pyrender, "pyrender", "uop", "tinygrad's pyrender: Python that builds the graph") \
   X(Uops, "uops", "uops", "tinygrad's print_uops: a listing, one line a node")   \
@@ -32,12 +32,13 @@ std::string_view extension_of(Format format);
 std::span<const std::string_view> format_names();
 std::optional<Format> parse_format(std::string_view name);
 
-// The graph under `root` in that format, with a final newline.
+// Returns the graph under `root` in that format, with a final newline.
 Result<std::string> write_graph(Format format, UOp root, const GraphInfo& info = {});
-// A linear list; formats of graphs alone (pyrender, repr, dot) show the graph under its last node.
+// Returns a linear list in that format. Formats for graphs only (pyrender, repr, dot) show the graph under its last
+// node.
 Result<std::string> write_list(Format format, std::span<const UOp> list, const GraphInfo& info = {});
 
-// X(enumerator, what messages call it)
+// X(enumerator, name in messages)
 #define TGC_INPUT_KINDS(X)                   \
   X(Pyrender, "pyrender text")               \
   X(Repr, "UOp repr text")                   \
@@ -54,23 +55,23 @@ enum class InputKind : uint8_t {
 };
 std::string_view name_of(InputKind kind);
 
-// The kind of an input that begins with `head` (its first line at least). Text that is nothing else counts as pyrender.
+// Returns the kind of an input whose first bytes are `head` (at least its first line). Unrecognized text is pyrender.
 InputKind detect_kind(std::string_view head);
 
-// What a text says of its graph before the graph begins, in a header or in members of JSON: quick, as nothing else is
-// read. Empty where it says nothing, or is malformed.
+// Reads only what precedes the graph: a text's header, or the first members of the JSON. Returns empty fields where the
+// text has none or is malformed.
 GraphInfo info_before(InputKind kind, std::string_view text);
 
 struct ReadReport {
-  bool take_malformed = false;     // asked for: a graph whose dtypes do not belong together is no error
-  std::string_view producer;       // asked for: whose text it is where it does not say so: "tinygrad 0.14.0"
-  std::vector<std::string> notes;  // what the text could not say
-  Places places;                   // where nodes stand
-  std::shared_ptr<const Repro> repro;  // of a bundle: what it holds besides the graph
+  bool take_malformed = false;     // option: accept graphs whose dtypes are inconsistent
+  std::string_view producer;       // option: producer of texts that name none: "tinygrad 0.14.0"
+  std::vector<std::string> notes;  // facts that the text leaves out and that could not be inferred
+  Places places;                   // positions of the nodes in the text
+  std::shared_ptr<const Repro> repro;  // for a bundle: all of its members except the graph
 };
 
-// The graph of a text of kind Pyrender, Repr, Uops, Json or Repro; each of its nodes is well formed
-// (lib/uop/wellformed.h).
+// Reads the graph of a text of kind Pyrender, Repr, Uops, Json or Repro. Each of its nodes is well formed
+// (lib/uop/wellformed.h). `file` names the input in messages.
 Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file = {},
                              ReadReport* report = nullptr);
 

@@ -6,7 +6,7 @@
 
 using namespace tgc;
 
-TEST_CASE("kinds of input are known by their content") {
+TEST_CASE("formats: detect_kind finds the kind of an input from its content") {
   CHECK(detect_kind("c0 = UOp(Ops.SINK)\n") == InputKind::Pyrender);
   CHECK(detect_kind("def k0():\n  ast = ...") == InputKind::Pyrender);
   CHECK(detect_kind("  \n UOp(Ops.SINK, dtypes.void, arg=None, src=())") == InputKind::Repr);
@@ -17,7 +17,7 @@ TEST_CASE("kinds of input are known by their content") {
   CHECK(detect_kind("") == InputKind::Pyrender);
 }
 
-TEST_CASE("every format that can be read brings the graph back") {
+TEST_CASE("formats: a graph survives a round trip through every readable format") {
   Graph g;
   auto root = read_pyrender(
       g,
@@ -41,7 +41,7 @@ TEST_CASE("every format that can be read brings the graph back") {
   CHECK(!parse_format("jsn"));
 }
 
-TEST_CASE("what a text says of its graph is known before the graph is read") {
+TEST_CASE("formats: info_before reads the metadata without the graph") {
   Graph g;
   GraphInfo info{.name = "k", .stage = "expander", .settings = {{"NOOPT", "1"}}};
   for (Format f : {Format::Pyrender, Format::Repr, Format::Json}) {
@@ -55,7 +55,7 @@ TEST_CASE("what a text says of its graph is known before the graph is read") {
   CHECK(info_before(InputKind::Pyrender, "c0 = UOp.const(dtypes.int, 1)") == GraphInfo());
 }
 
-TEST_CASE("where nodes stand in the text is known, in every format") {
+TEST_CASE("formats: every reader reports the positions of nodes") {
   std::string text = "c0 = UOp.const(dtypes.int, 1)\nc1 = UOp.const(dtypes.int, 2)\n\nast = c0+c1";
   Graph g;
   ReadReport report;

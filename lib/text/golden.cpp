@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// A value as the text that tinygrad prints: a string's content, else the JSON as it stands.
+// Returns a value as the text that tinygrad prints: a string's content, else the JSON text itself.
 std::string text_of(JsonScanner& in) {
   return in.peek() == JsonScanner::Type::String ? in.string() : std::string(in.skip());
 }
@@ -87,7 +87,7 @@ GoldenBuffer buffer_of(JsonScanner& in) {
   return b;
 }
 
-// An object, or the method's name alone.
+// Reads metadata: an object, or just the method's name.
 GoldenMetadata metadata_of(JsonScanner& in) {
   GoldenMetadata m;
   if (in.peek() != JsonScanner::Type::Object) return m.name = text_of(in), m;
@@ -168,10 +168,10 @@ GoldenHeader header_of(JsonScanner& in) {
     else in.skip();
   });
   in.end();
-  if (format != "tgc-golden") in.fail(0, "the first line is no golden header", R"({"format":"tgc-golden",...})");
+  if (format != "tgc-golden") in.fail(0, "the first line is not a golden header", R"({"format":"tgc-golden",...})");
   if (version != "1") in.fail(0, "golden version '" + version + "'", "version 1");
   if (h.level == "jit")
-    in.fail(0, "these are calls of TinyJits, which have no graph",
+    in.fail(0, "these records are TinyJit calls, which have no graph",
             "records of kernels or tensors; `tgc lint` reads these");
   if (h.level != "kernel" && h.level != "tensor") in.fail(0, "unknown level '" + h.level + "'", "kernel or tensor");
   return h;
@@ -244,7 +244,7 @@ Result<GoldenReader> GoldenReader::open(const std::string& path) {
   if (!*read) return Diag{.message = "the file is empty", .file = input_name(path), .expected = "a golden header"};
   first.line = (*lines)->line();
   if (InputKind kind = detect_kind(first.text); kind != InputKind::Golden && kind != InputKind::Repro)
-    return Diag{.message = "the first line is no golden header",
+    return Diag{.message = "the first line is not a golden header",
                 .file = input_name(path),
                 .expected = "golden records, see `tgc help recording`; a graph is for tgc dump, run, view and others"};
   return from(std::move(*lines), first, input_name(path));

@@ -1,7 +1,7 @@
-// Golden records: what tinygrad did with one kernel or one tensor graph, as JSON lines, plain or gzip (see the README's
-// formats). A gzip file of an exporter that was interrupted may end within a record: the records before it are whole
-// and are read. Records are read one at a time, so memory is linear in the largest record. Reading a line and parsing
-// it are apart, so that one thread can read while others parse.
+// Reads golden records: what tinygrad did with one kernel or one tensor graph, as JSON lines, plain or gzip (format:
+// see README.md). A gzip file whose writer was interrupted may end within a record; the whole records before that are
+// read. Records are read one at a time, so memory is linear in the largest record. Reading a line and parsing it are
+// separate calls, so that one thread can read while others parse.
 #pragma once
 #include <map>
 #include <memory>
@@ -16,10 +16,10 @@ namespace tgc {
 
 struct GoldenStage {
   std::string name;
-  bool same = false;              // the very graph of the stage before
-  // pyrender, or the JSON of a graph; absent where same, or where tinygrad's own pyrender failed
+  bool same = false;              // tinygrad returned the graph of the previous stage unchanged
+  // pyrender text or graph JSON; absent if `same`, or if tinygrad's own pyrender failed
   std::optional<std::string> ir;
-  std::optional<std::string> letters;  // beside JSON: what tinygrad's own pyrender printed, where it was asked for
+  std::optional<std::string> letters;  // with a JSON `ir`: the output of tinygrad's own pyrender, if recorded
 };
 
 // A kernel's launch facts, as text exactly as tinygrad prints them.
@@ -30,7 +30,7 @@ struct GoldenProgram {
   std::vector<int64_t> globals, outs, ins;
 };
 
-// The facts one a line, "global_size: 4 1 1": what check and dump show of a program.
+// Returns the launch facts one per line, "global_size: 4 1 1", as check and dump show them.
 std::string program_text(const GoldenProgram& program);
 
 struct GoldenBuffer {
@@ -38,17 +38,17 @@ struct GoldenBuffer {
   std::string dtype;
 };
 
-// What a kernel computes, in the words of the program that made it.
+// The Tensor method that a kernel implements.
 struct GoldenMetadata {
-  std::string name;       // of the Tensor method: "conv2d"
-  std::string caller;     // "module:line::function"; empty: not recorded
-  std::string node;       // of an ONNX model; empty: none
-  bool backward = false;  // of its gradient
-  // "conv2d bw (model:12::forward, node /layer1/Conv)"
+  std::string name;       // the Tensor method: "conv2d"
+  std::string caller;     // call site, "module:line::function"; empty: not recorded
+  std::string node;       // node name in the ONNX model; empty: none
+  bool backward = false;  // the kernel computes the method's gradient
+  // Returns "conv2d bw (model:12::forward, node /layer1/Conv)".
   std::string text() const;
 };
 
-struct GoldenKernel {  // of a tensor record
+struct GoldenKernel {  // one kernel of a tensor record
   std::string ast;     // empty: not recorded
   std::vector<GoldenBuffer> bufs;
   std::map<std::string, int64_t> fixedvars;
@@ -66,10 +66,10 @@ struct GoldenRecord {
   std::optional<GoldenProgram> program;
   std::vector<GoldenKernel> kernels;
   std::map<std::string, int64_t> var_vals;
-  std::map<std::string, std::optional<std::string>> settings;  // on top of the header's; nullopt: not set here
-  std::vector<GoldenMetadata> metadata;                        // of a kernel record
-  std::string rewrites;  // every match of a rule, as JSON: recorded_rewrites.h
-  uint32_t line = 0;  // of the file
+  std::map<std::string, std::optional<std::string>> settings;  // override the header's; nullopt: unset for this record
+  std::vector<GoldenMetadata> metadata;                        // kernel records only
+  std::string rewrites;  // all rule matches, as JSON (recorded_rewrites.h)
+  uint32_t line = 0;  // 1-based line of the file
 };
 
 struct GoldenHeader {
@@ -77,16 +77,16 @@ struct GoldenHeader {
   GoldenSettings settings;
 };
 
-// The settings that a record was made under: its header's, and on top of them its own.
+// Returns the settings that a record was made under: its header's, overridden by its own.
 GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& record);
 
-// One record as it stands in the file.
+// The text of one record, and its line in the file.
 struct GoldenLine {
   std::string text;
   uint32_t line = 0;
 };
 
-// The record of one line; `file` names the input in messages.
+// Parse the text of one line. `file` names the input in messages.
 Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_view file);
 Result<GoldenHeader> parse_golden_header(const GoldenLine& line, std::string_view file);
 
@@ -94,9 +94,9 @@ class LineReader;
 
 class GoldenReader {
  public:
-  // Opens a file ("-": standard input) and reads its header; an error names the file and what is wrong with it.
+  // Opens a file ("-": standard input) and reads its header. An error names the file and what is wrong with it.
   static Result<GoldenReader> open(const std::string& path);
-  // The same of a file whose first line was read already; `name` is what messages call it.
+  // Continues from a file whose first line was already read; `name` is used in messages.
   static Result<GoldenReader> from(std::unique_ptr<LineReader> lines, const GoldenLine& first, std::string name);
   GoldenReader(GoldenReader&&) noexcept;
   GoldenReader& operator=(GoldenReader&&) noexcept;
@@ -104,12 +104,12 @@ class GoldenReader {
 
   const std::string& path() const { return path_; }
   const GoldenHeader& header() const { return header_; }
-  // The next record as text, into memory that is used again; false at the end, also where the file ends within a
-  // record. Blank lines are skipped.
+  // Reads the text of the next record into `line`, reusing its memory, and skips blank lines. Returns false at the end
+  // of the file, even if the file ends within a record.
   Result<bool> next_line(GoldenLine& line);
-  // After the end: what to warn of when the file ended within a record.
+  // After next_line or next reached the end: a warning if the file ended within a record.
   const std::optional<Diag>& cut() const { return cut_; }
-  // The next record; nullopt at the end.
+  // Reads and parses the next record; nullopt at the end.
   Result<std::optional<GoldenRecord>> next();
 
  private:

@@ -20,7 +20,7 @@ std::string trouble_with(std::string text) {
 
 }  // namespace
 
-TEST_CASE("golden: a gzip file of records") {
+TEST_CASE("golden: reads a gzip file of records") {
   auto reader = GoldenReader::open(kGoldens + "IMAGE-2.jsonl.gz");
   REQUIRE(reader.ok());
   CHECK(reader->header().level == "kernel");
@@ -42,7 +42,7 @@ TEST_CASE("golden: a gzip file of records") {
   CHECK(records == 4);
 }
 
-TEST_CASE("golden: every field of a record") {
+TEST_CASE("golden: reads every field of a record") {
   auto r = parse_golden_record({R"x({"id":"k","target":"CPU:CLANG","nodes":3,"ast":"ast = UOp.sink()","extra":{"x":[1]},
     "stages":[{"name":"a","ir":"x\ny"},{"name":"b","same":true},{"name":"c","ir":null}],
     "linear":"l\u001b[0m","source":null,"source_error":"KeyError",
@@ -65,7 +65,7 @@ TEST_CASE("golden: every field of a record") {
   CHECK(program_text(*r->program).find("global_size: 4 i+1\nlocal_size: None\n") != std::string::npos);
 }
 
-TEST_CASE("golden: settings and metadata of a record's own") {
+TEST_CASE("golden: a record may override settings and have metadata") {
   GoldenHeader header{.level = "kernel", .producer = "", .settings = {{"NOOPT", "1"}, {"IMAGE", "2"}, {"MV", "0"}}};
   auto r = parse_golden_record({R"({"id":"k","ast":"z","settings":{"NOOPT":"0","MV":null,"TC":2},
     "metadata":["relu",{"name":"conv2d","caller":"model:12::forward","backward":true,"node":"/l1/Conv","more":[1]},{"name":"add","node":"n"}],
@@ -82,7 +82,7 @@ TEST_CASE("golden: settings and metadata of a record's own") {
   CHECK(r->kernels[1].metadata.empty());
 }
 
-TEST_CASE("golden: of a file that is cut the whole records are read") {
+TEST_CASE("golden: reads the whole records of a truncated file") {
   const std::string header = "{\"format\":\"tgc-golden\",\"version\":1,\"level\":\"kernel\"}\n";
   const std::string first = "{\"id\":\"a\",\"ast\":\"x\"}\n";
   auto ids = [&](const std::string& text) {
@@ -108,13 +108,13 @@ TEST_CASE("golden: of a file that is cut the whole records are read") {
   CHECK(ids(header + R"({"id":3})").starts_with("error: found '3'"));
 }
 
-TEST_CASE("golden: what is wrong with a record is named with file, line and column") {
+TEST_CASE("golden: an error in a record has file, line and column") {
   CHECK(trouble_with("{\"id\":\"x\",\"ast\":3}").starts_with("g.jsonl:7:17: found '3', expected a string"));
   CHECK(trouble_with("{\"id\":\"x\"}").starts_with("g.jsonl:7:1: a record without 'ast', expected a golden record"));
   CHECK(trouble_with("[1]").starts_with("g.jsonl:7:1: found '[', expected an object"));
 }
 
-TEST_CASE("golden: files that are none") {
+TEST_CASE("golden: rejects files without a golden header") {
   auto message = [](const std::string& path) {
     auto reader = GoldenReader::open(path);
     return reader ? std::string("none") : reader.diag().message;
@@ -125,9 +125,9 @@ TEST_CASE("golden: files that are none") {
     auto h = parse_golden_header({std::move(text), 1}, "");
     return h ? std::string("none") : h.diag().message;
   };
-  CHECK(header(R"({"format":"other"})") == "the first line is no golden header");
+  CHECK(header(R"({"format":"other"})") == "the first line is not a golden header");
   CHECK(header(R"({"format":"tgc-golden","version":2,"level":"kernel"})") == "golden version '2'");
   CHECK(header(R"({"format":"tgc-golden","version":1,"level":"x"})") == "unknown level 'x'");
   CHECK(header(R"({"format":"tgc-golden","version":1,"level":"jit"})") ==
-        "these are calls of TinyJits, which have no graph");
+        "these records are TinyJit calls, which have no graph");
 }

@@ -1,4 +1,4 @@
-// What a file of a graph says besides the graph: members of tgc's JSON, and of the comment that tgc writes above texts.
+// Metadata of a graph file: members of tgc's JSON, and of the header comment that tgc writes above texts.
 #pragma once
 #include <map>
 #include <optional>
@@ -11,36 +11,37 @@ namespace tgc {
 
 class JsonScanner;
 
-// Each may be empty.
+// Any field may be empty.
 struct GraphInfo {
-  std::string producer = {};  // whose graph it is, "tinygrad 0.14.0"; empty: 0.12.0's
-  std::string name;                             // of the kernel or record
-  std::string stage;                            // whose result this is: tinygrad's name; empty or "ast": no stage yet
+  std::string producer = {};  // release of the graph, "tinygrad 0.14.0"; empty: 0.12.0
+  std::string name;                             // name of the kernel or record
+  std::string stage;  // tinygrad's name of the stage that made the graph; empty or "ast": no stage yet
   std::string target;
-  std::map<std::string, std::string> settings;  // that were set
+  std::map<std::string, std::string> settings;  // settings that were set explicitly
 
   bool operator==(const GraphInfo&) const = default;
 };
 
-// "name":"E_4","stage":"expander",... as members of a JSON object, those that are not empty.
+// Returns the nonempty fields as members of a JSON object: "name":"E_4","stage":"expander",...
 std::string info_members(const GraphInfo& info);
-// Reads the value of the member `key` into `info`; false, with nothing read, when it is none of these. Throws Failure.
+// Reads the value of member `key` into `info`. Returns false, reading nothing, if `key` is none of these members.
+// Throws Failure.
 bool read_info_member(JsonScanner& in, std::string_view key, GraphInfo& info);
 
-// The comment above a text that tgc wrote, with its line end:
+// Returns the header, a comment line with its newline that tgc writes above a text:
 //   # tgc: {"name":"E_4","stage":"expander","target":"CPU:LLVM"}
-// A text below one says all of its graph, in its letters or in comments: its reader infers nothing.
+// A text with a header is complete (the format's own syntax plus comments), so its reader infers nothing.
 std::string text_header(const GraphInfo& info);
 bool has_header(std::string_view text);
-// A text with comments that say what the letters of its format lose.
+// A text with comments that state what its format's own syntax cannot express.
 struct CompleteText {
   std::string text;
-  bool lost = false;  // without a header it would be read as another graph
+  bool lost = false;  // without a header the text would be read as a different graph
 };
 
-// What the header of `text` says; nullopt when it has none. `file` names the input in messages.
+// Parses the header of `text`; nullopt if it has none. `file` names the input in messages.
 Result<std::optional<GraphInfo>> read_header(std::string_view text, std::string_view file = {});
-// The text with that name in its header; as it is where it has none that can be read.
+// Returns the text with its header's name replaced by `name`; unchanged if it has no readable header.
 std::string with_name(std::string text, std::string_view name);
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
-// Graphs as JSON, a format of our own: versioned, and lossless (every field of every node, with its very type).
-// README.md describes it.
+// Reads and writes graphs as JSON, tgc's own versioned and lossless format: every field of every node with its exact
+// type. README.md describes it.
 #pragma once
 #include <memory>
 #include <string>
@@ -18,22 +18,23 @@ class JsonScanner;
 struct GraphFile {
   GraphInfo info;
   UOp root;
-  std::vector<UOp> list;  // of a linear list: its nodes in order; else empty
+  std::vector<UOp> list;  // nodes of a linear list in order; empty for a graph
 };
 
-// One node a line; with a final newline.
+// Return the JSON text, one node per line, with a final newline.
 std::string graph_to_json(UOp root, const GraphInfo& info = {});
 std::string list_to_json(std::span<const UOp> list, const GraphInfo& info = {});
 
-// `file` names the input in messages, which carry line and column; `places` receives where nodes stand.
+// Parses the JSON of a graph. `file` names the input in messages, which have line and column; `places` receives the
+// positions of the nodes.
 Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::string_view file = {},
                                   Places* places = nullptr);
-// The graph that comes next in a larger text, which `in` is at; `in` itself stays where it is.
+// Parses the graph at the current position of `in`, within a larger text. `in` is a copy; the caller's scanner does not
+// move.
 Result<GraphFile> graph_from_json(Graph& graph, JsonScanner in, Places* places = nullptr);
 
-// A graph that grows, as lines of nodes, each written once: what trace files are made of. A line is the node as above
-// with its id,
-// {"id":17,"op":...}; its sources are the numbers of lines before.
+// Writes a growing graph as lines, one per node, each node once; used by trace files. A line is a node as above with
+// its id, {"id":17,"op":...}; its sources are numbers of earlier lines.
 class JsonNodeWriter {
  public:
   explicit JsonNodeWriter(Graph& graph);
@@ -49,10 +50,10 @@ class JsonNodeReader {
  public:
   JsonNodeReader(Graph& graph, std::string file);
   ~JsonNodeReader();
-  // The node of a line, the number `line` of the file, and the id it had. Throws Failure.
+  // Parses line number `line` of the file; returns its node and the id stored in it. Throws Failure.
   std::pair<UOp, int64_t> add(std::string_view text, uint32_t line);
   size_t size() const;
-  UOp at(size_t number) const;  // the node of a line, by its number; below size()
+  UOp at(size_t number) const;  // the node of line `number`; requires number < size()
 
  private:
   struct Impl;

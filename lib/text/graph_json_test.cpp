@@ -24,7 +24,7 @@ std::string with_nodes(const std::string& nodes) {
 
 }  // namespace
 
-TEST_CASE("JSON: every kind of argument comes back as it was, to the type") {
+TEST_CASE("JSON: every kind of arg survives a round trip with its type") {
   Graph g;
   static constexpr int64_t kShape[] = {2, 3, 4};
   UOp inner = g.sink({}, g.str("inside"));
@@ -54,7 +54,7 @@ TEST_CASE("JSON: every kind of argument comes back as it was, to the type") {
   }
 }
 
-TEST_CASE("JSON: images keep their pitch, lists their order, and a file says where it comes from") {
+TEST_CASE("JSON: keeps image pitches, list order and metadata") {
   Graph g;
   static constexpr int64_t kShape[] = {2, 3, 4};
   UOp image = g.node(Op::DEFINE_GLOBAL, dtypes::imagef(kShape, 512), {}, 0);
@@ -72,7 +72,7 @@ TEST_CASE("JSON: images keep their pitch, lists their order, and a file says whe
   CHECK(list_to_json(back->list, back->info) == text);
 }
 
-TEST_CASE("JSON: bad input") {
+TEST_CASE("JSON: rejects bad input") {
   std::string c = R"({"op":"CONST","dtype":"dtypes.int","arg":1})";
   CHECK(trouble_with("{}").find("the format ''") != std::string::npos);
   CHECK(trouble_with(R"({"format":"tgc-graph","version":2,"nodes":[]})").find("version '2'") != std::string::npos);

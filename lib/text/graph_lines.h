@@ -1,4 +1,4 @@
-// Keys by which two pyrender texts are compared line by line, whatever their nodes are called.
+// Keys for comparing two pyrender texts line by line independently of node names.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -6,8 +6,8 @@
 
 namespace tgc {
 
-// A key per line: of what the line says, with each name replaced by what it stands for. So two lines have equal keys
-// exactly when they build the same node, and inserting a node does not make every later line differ.
+// Returns one key per line: a hash of the line with each name replaced by the key of its definition. Equal keys mean
+// that two lines build the same node, so inserting a node does not make all later lines differ.
 std::vector<uint64_t> graph_line_keys(std::string_view pyrender_text);
 
 }  // namespace tgc

@@ -58,7 +58,7 @@ Result<GraphMap> GraphMap::read(std::string_view text, std::string_view file) {
     else if (what == "release" && !theirs.empty() && ours.empty()) out.producer_ = "tinygrad " + theirs;
     else if (table && !ours.empty() && ends) (*table)[theirs] = ours;
     else
-      return Diag{.message = "a line that is no mapping",
+      return Diag{.message = "the line is not a mapping",
                   .file = std::string(file),
                   .line = number,
                   .expected = "member, op, dtype or value and two names, 'arg KIND JSON', 'lower op' or 'release N'"};
@@ -66,7 +66,7 @@ Result<GraphMap> GraphMap::read(std::string_view text, std::string_view file) {
   return out;
 }
 
-// One graph while it is read.
+// Translates one graph.
 class MappedGraph {
  public:
   MappedGraph(const GraphMap& map, const json& in) : map_(map), in_(in) {
@@ -90,7 +90,7 @@ class MappedGraph {
     out_ += "\n]";
     if (auto root = in_.find(member("root")); root != in_.end()) {
       const json& last = root->is_array() && !root->empty() ? root->back() : *root;
-      if (number(last) + 1 != nodes.size()) throw Failure("the root is not the last node, which tgc takes for it");
+      if (number(last) + 1 != nodes.size()) throw Failure("the root is not the last node");
     }
     return out_ + "}\n";
   }
@@ -109,7 +109,7 @@ class MappedGraph {
     auto known = number_.find(reference.dump());
     if (known != number_.end()) return known->second;
     if (number_.empty() && reference.is_number_unsigned() && reference < count_) return reference.get<size_t>();
-    throw Failure("a source " + reference.dump() + " that is no node");
+    throw Failure("the source " + reference.dump() + " is not a node");
   }
 
   void write_node(const json& node) {
@@ -128,7 +128,7 @@ class MappedGraph {
     out_ += '}';
   }
 
-  // "dtypes.float": of a name, or of an object that names one, of several elements.
+  // Returns tgc's name of a dtype, "dtypes.float". `d` is a name, or an object with a name and perhaps a count or size.
   std::string dtype(const json& d) const {
     if (d.is_null()) return "dtypes.void";
     if (d.is_string()) {
@@ -146,7 +146,7 @@ class MappedGraph {
     return name;
   }
 
-  // ---- args: theirs, as ours
+  // ---- translation of args
 
   json arg(const json& a) const {
     if (a.is_string()) return value(a.get<std::string>());
@@ -165,7 +165,7 @@ class MappedGraph {
     return a;
   }
 
-  // A text, or what the table says that it stands for.
+  // Returns the value that the table gives for a text, else the text.
   json value(const std::string& text) const {
     auto known = map_.values_.find(text);
     if (known == map_.values_.end()) return text;
@@ -181,7 +181,7 @@ class MappedGraph {
     return out;
   }
 
-  // A form of an `arg` line with the members of `of`.
+  // Fills the form of an `arg` line with the members of `of`.
   json filled(const json& form, const json& of) const {
     if (form.is_string()) return filled_text(form.get<std::string>(), of);
     if (form.is_array()) {
@@ -223,7 +223,7 @@ class MappedGraph {
     return out;
   }
 
-  // NAME, NAME:dtype, NAME:f64, NAME:node, NAME=VALUE, NAME='TEXT', NAME?
+  // Resolves a reference: NAME, NAME:dtype, NAME:f64, NAME:node, NAME=VALUE, NAME='TEXT' or NAME?
   json referred(const std::string& text, const json& of) const {
     size_t name_end = std::min(text.find_first_of(":=?"), text.size());
     const json& item = of.at(text.substr(0, name_end));
@@ -248,9 +248,9 @@ class MappedGraph {
 
   const GraphMap& map_;
   const json& in_;
-  size_t count_ = 0;  // of nodes
-  std::map<std::string, size_t> number_;  // of nodes with an id
-  std::map<std::string, json, std::less<>> forms_;  // of args, by kind
+  size_t count_ = 0;  // number of nodes
+  std::map<std::string, size_t> number_;  // position of each node that has an id
+  std::map<std::string, json, std::less<>> forms_;  // forms of args, by kind
   std::string out_;
 };
 
@@ -261,7 +261,7 @@ Result<std::string> GraphMap::to_tgc(std::string_view text) const {
       return MappedGraph(*this, in).write();
     } catch (const json::exception& e) {
       throw Failure("the graph cannot be read by the map: " + std::string(e.what()));
-    } catch (const std::logic_error& e) { throw Failure("the graph cannot be read by the map: a number that is none"); }
+    } catch (const std::logic_error& e) { throw Failure("the graph cannot be read by the map: invalid number"); }
   });
 }
 

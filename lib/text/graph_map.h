@@ -1,24 +1,30 @@
-// How a port's own JSON of a graph reads as ours, by a small table, a line a mapping:
+// Translates a port's own graph JSON into tgc's JSON, driven by a small table with one mapping per line:
 //
-//   member nodes NAME      where the nodes are; and so op, dtype, src, arg, id (of a node), root (the last is the root)
-//   op Add ADD             what an op, a dtype or an enum's value is called there, and here
+//   member nodes NAME      the member that holds the nodes; likewise for op, dtype, src, arg, id (of a node) and root
+//                          (without it the last node is the root)
+//   op Add ADD             the port's name and tgc's name of an op, a dtype or an enum value
 //   dtype f32 dtypes.float
 //   value Loop AxisType.LOOP
-//   arg KIND JSON          what an arg {"kind":KIND,...} is in our JSON (README.md), see below; of an object without a
-//                          kind, KIND is the names of its members: axis,op
-//   lower op               ops are called as ours in another case there
-//   release 0.14           whose graphs they are; else a release of their own
+//   arg KIND JSON          tgc's JSON (README.md) for an arg {"kind":KIND,...}, as explained below; for an object
+//                          without "kind", KIND is the list of its member names: axis,op
+//   lower op               op names equal tgc's except for case
+//   release 0.14           the tinygrad release of the graphs; without it they belong to a release of their own
 //
-// A node is known by its position or by its id, a dtype may be an object (its "name" or first text counts, and
-// "count", "size"), and an arg any JSON: one without an `arg` line of its kind is kept as a record of its members.
+// Sources refer to nodes by position or by id. A dtype may be an object: its "name" or first text is used, and "count",
+// "size". An arg may be any JSON: one without an `arg` line for its kind becomes a record of its members.
 //
-// In the JSON of an `arg` line a text "$NAME" stands for that member, which is read as an arg itself; "$NAME..." in a
-// list for its items; "$NAME=VALUE" for the value VALUE (of an enum, say) where the member is null, "$NAME='TEXT'" for
-// a text; "$NAME?" for null where it is an empty list; "$NAME:dtype", "$NAME:f64" (the bits of a double, in
-// hexadecimal) and "$NAME:node" (a node's id) for one that is to be read so. "{NAME}" inside a text is the member's own
-// text. A member called "NAME?" is left out where it would be null or false, one called "NAME?VALUE" where it would be
-// that value, and so is a {"value":...} of null.
-// testdata/maps/svod.map is such a table.
+// In the JSON of an `arg` line:
+//
+//   "$NAME"                the member NAME, itself read as an arg
+//   "$NAME..."             within a list: the items of NAME
+//   "$NAME=VALUE"          the value VALUE (of an enum, for instance) if NAME is null; "$NAME='TEXT'" gives a text
+//   "$NAME?"               null if NAME is an empty list
+//   "$NAME:dtype"          NAME read as a dtype; :f64 as the bits of a double in hexadecimal; :node as the id of a node
+//   "{NAME}" in a text     the text of member NAME
+//   member "NAME?"         left out if its value would be null or false; "NAME?VALUE": if it would be VALUE
+//   {"value":...}          left out if the value would be null
+//
+// testdata/maps/svod.map is an example.
 #pragma once
 #include <map>
 #include <string>
@@ -31,11 +37,12 @@ namespace tgc {
 class GraphMap {
  public:
   GraphMap() = default;
-  // Errors: a line that is no mapping.
+  // Parses a table. Fails on a line that is not a mapping.
   static Result<GraphMap> read(std::string_view text, std::string_view file);
   bool empty() const { return !given_; }
 
-  // The graph in tgc's JSON (graph_json.h), of the producer "port". Errors: no JSON, or nodes that lack what they need.
+  // Returns the graph in tgc's JSON (graph_json.h), by default with the producer "port". Fails if `json` is not JSON or
+  // a node lacks a required member.
   Result<std::string> to_tgc(std::string_view json) const;
 
  private:

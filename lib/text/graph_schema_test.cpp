@@ -1,5 +1,5 @@
-// testdata/graph.schema.json, which scripts/graph_schema writes: all JSON that tgc writes is valid by it, and what is
-// no graph is not. The validator knows the words of JSON Schema that the file uses.
+// Checks testdata/graph.schema.json, written by scripts/graph_schema: all JSON that tgc writes is valid, and JSON that
+// is not a graph is invalid. The validator implements the JSON Schema keywords that the file uses.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -22,7 +22,7 @@ class Schema {
  public:
   explicit Schema(const std::string& name = "graph") { std::ifstream(test_path(name + ".schema.json")) >> root_; }
 
-  // Where `value` is not as it should be; empty: it is valid.
+  // Returns the path where `value` is invalid; empty if it is valid.
   std::string trouble(const json& value) const { return trouble(root_, value, ""); }
 
  private:
@@ -35,7 +35,7 @@ class Schema {
     return type == "array" ? v.is_array() : v.is_object();
   }
 
-  // Whether a word says anything of values of that type.
+  // True if a keyword applies to values of that type.
   static bool speaks_of(const std::string& word, const json& v) {
     if (word == "items" || word == "minItems") return v.is_array();
     if (word == "properties" || word == "required") return v.is_object();
@@ -101,7 +101,7 @@ class Schema {
     return s.contains("else") ? trouble(s["else"], v, at) : "";
   }
 
-  // Each is made once: that takes longer than to look for it.
+  // Regular expressions are cached, because compiling one takes longer than matching.
   const std::regex& pattern(const std::string& text) const {
     return patterns_.try_emplace(text, text).first->second;
   }
@@ -112,7 +112,7 @@ class Schema {
 
 }  // namespace
 
-TEST_CASE("JSON Schema: every graph of the golden records as tgc writes it is valid") {
+TEST_CASE("JSON Schema: the JSON of every graph in the golden records is valid") {
   Schema schema;
   size_t graphs = 0;
   for (const char* file : {"kernels", "tensor", "IMAGE-1", "TC_OPT-2"}) {
@@ -139,7 +139,7 @@ TEST_CASE("JSON Schema: every graph of the golden records as tgc writes it is va
   CHECK(graphs > 300);
 }
 
-TEST_CASE("JSON Schema: a repro bundle as tgc writes it is valid, and one without its graph is not") {
+TEST_CASE("JSON Schema: a repro bundle is valid, and invalid without its graph") {
   Schema schema("repro");
   Graph g;
   UOp root = g.sink({});
@@ -154,7 +154,7 @@ TEST_CASE("JSON Schema: a repro bundle as tgc writes it is valid, and one withou
   CHECK(schema.trouble(written) == " has no graph");
 }
 
-TEST_CASE("JSON Schema: what is no graph is not valid") {
+TEST_CASE("JSON Schema: JSON that is not a graph is invalid") {
   Schema schema;
   auto graph = [&](const std::string& nodes) {
     return schema.trouble(json::parse(R"({"format":"tgc-graph","version":1,"nodes":[)" + nodes + "]}"));
@@ -169,7 +169,7 @@ TEST_CASE("JSON Schema: what is no graph is not valid") {
   CHECK(graph("") == "/nodes has 0 items");
 }
 
-TEST_CASE("JSON Schema: of another release, which the producer says, new ops and objects are valid") {
+TEST_CASE("JSON Schema: new ops and objects are valid if the producer is another release") {
   Schema schema;
   auto graph = [&](const std::string& producer, const std::string& node) {
     std::string head = R"({"format":"tgc-graph","version":1,"producer":")" + producer + R"(","nodes":[)";

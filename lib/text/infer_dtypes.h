@@ -1,6 +1,6 @@
-// How long vectors are whose dtype pyrender's text leaves out: `.reduce()` of a vector may give a shorter one,
-// `.load()` from an address any. It follows from what they are used with: the operands of arithmetic are equally long,
-// a cast keeps the length, a store fills its place.
+// Infers vector lengths that pyrender's text leaves out: `.reduce()` of a vector may return a shorter vector, and
+// `.load()` may load a vector of any length. Inferred from the uses: operands of arithmetic have equal lengths, a cast
+// keeps the length, and a stored value is as long as its destination.
 #pragma once
 #include <vector>
 
@@ -8,8 +8,8 @@
 
 namespace tgc {
 
-// `root` with the lengths that follow. `open` are the nodes below it that were read with the element type alone known;
-// those about which nothing follows stay as they were read, and are what is left in `open`.
+// Returns `root` with the inferred lengths. `open`: the nodes under `root` that were read with only their element type
+// known; on return, those whose length could not be inferred (they keep the type they were read with).
 UOp infer_lengths(UOp root, std::vector<UOp>& open);
 
 }  // namespace tgc

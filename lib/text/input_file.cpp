@@ -23,7 +23,7 @@ Diag trouble(const std::string& path, const std::string& what, int error) {
 
 }  // namespace
 
-// The chunk is not set to zeros: a small file touches but its first pages.
+// The chunk is left uninitialized, so that a small file touches only its first pages.
 LineReader::LineReader(std::string path, void* file)
     : path_(std::move(path)), file_(file), chunk_(std::make_unique_for_overwrite<char[]>(kChunk)) {}
 
@@ -48,7 +48,7 @@ Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
 
 LineReader::~LineReader() { gzclose_r(static_cast<gzFile>(file_)); }
 
-// Reads the next piece of the file into left_, which has been used up; false at the end.
+// Reads the next piece of the file into left_, which must be empty; returns false at the end.
 Result<bool> LineReader::fill() {
   auto file = static_cast<gzFile>(file_);
   errno = 0;

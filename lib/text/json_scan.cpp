@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-constexpr uint32_t kMaxDepth = 4096;  // an arg in an arg takes up to three
+constexpr uint32_t kMaxDepth = 4096;  // an arg within an arg takes up to three levels
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

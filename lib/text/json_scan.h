@@ -1,6 +1,6 @@
-// A pull scanner for JSON (RFC 8259): the caller asks for what should come next, nothing is built. Quick on large
-// string values, and it trusts nothing: a malformed text, or a value of another type, is a Failure with line, column
-// and what was expected.
+// A pull scanner for JSON (RFC 8259): the caller asks for the value it expects next, and no document tree is built.
+// Fast on large string values. Input is untrusted: malformed text, or a value of another type, throws a Failure with
+// line, column and what was expected.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "lib/support/int.h"
-#include "lib/support/json_writer.h"  // until all that write JSON include it themselves
+#include "lib/support/json_writer.h"  // for files that write JSON and do not include it themselves yet
 #include "lib/support/plain_run.h"
 #include "lib/support/result.h"
 
@@ -16,14 +16,15 @@ namespace tgc {
 
 class JsonScanner {
  public:
-  // `file` names the input in messages; `first_line` is the line of the file that `text` begins at.
+  // `file` names the input in messages; `text` begins at line `first_line` of that file.
   explicit JsonScanner(std::string_view text, std::string_view file = {}, uint32_t first_line = 1)
       : text_(text), file_(file), first_line_(first_line) {}
 
   enum class Type : uint8_t { Object, Array, String, Number, True, False, Null };
-  Type peek();  // of the value that comes next
+  Type peek();  // type of the next value
 
-  // on_key(key) for each member in order; it must consume the value. The key is valid until the next string is read.
+  // Reads an object: calls on_key(key) for each member in order, which must consume the value. `key` is valid until the
+  // next string is read.
   template <class OnKey>
   void object(OnKey&& on_key) {
     std::string_view key;
@@ -32,7 +33,7 @@ class JsonScanner {
       on_key(key);
     }
   }
-  // The same for as long as on_key says true: what comes from there on is not read.
+  // Like object, but stops as soon as on_key returns false; the rest of the object is not read.
   template <class OnKey>
   void object_while(OnKey&& on_key) {
     std::string_view key;
@@ -41,21 +42,21 @@ class JsonScanner {
       if (!on_key(key)) return;
     }
   }
-  // on_item() for each item in order; it must consume the item.
+  // Reads an array: calls on_item() for each item in order, which must consume the item.
   template <class OnItem>
   void array(OnItem&& on_item) {
     for (bool more = open('[', "an array"); more; more = next(']')) on_item();
   }
 
   std::string string();
-  void string(std::string& out);                 // into `out`, whose memory is used again
-  // The same without a copy where there is no escape in it: valid as long as the text and `room` are.
+  void string(std::string& out);                 // into `out`, reusing its memory
+  // Avoids a copy if the string has no escapes. The result is valid as long as the text and `room` are.
   std::string_view string_view(std::string& room);
   std::optional<std::string> string_or_null();
   bool boolean();
-  bool null();                                   // consumes a null; false when something else comes next
+  bool null();  // consumes a null; returns false, reading nothing, before another value
   int64_t int64();
-  // The same of a short whole number, which most are; nullopt, with nothing read, of any other value.
+  // Reads a whole number of few digits, the common case; nullopt, with nothing read, for any other value.
   std::optional<int64_t> short_int() {
     blanks();
     int64_t value = 0;
@@ -68,11 +69,11 @@ class JsonScanner {
     return value;
   }
   std::string_view number();                     // the text of a number
-  std::string_view skip();                       // any value; returns its text
-  void end();                                    // nothing may follow
+  std::string_view skip();                       // consumes any value; returns its text
+  void end();                                    // fails unless the text ends here
 
-  size_t position() { return blanks(), pos_; }  // of what comes next
-  // Fails at byte `at`.
+  size_t position() { return blanks(), pos_; }  // byte of the next value
+  // Throws a Failure at byte `at`.
   [[noreturn]] void fail(size_t at, std::string message, std::string expected = {});
 
  private:
@@ -83,7 +84,7 @@ class JsonScanner {
   }
   static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
   bool open(char bracket, const char* what);     // false: closed at once
-  bool next(char close) {                        // after an item: false when the list is closed
+  bool next(char close) {                        // after an item; false: the list is closed
     blanks();
     if (here() == ',') return pos_++, true;
     return closed(close);
@@ -98,7 +99,7 @@ class JsonScanner {
     key = text_.substr(begin, end - begin);
     pos_ = end + 2;
   }
-  void read_key_slowly(std::string_view& key);   // with escapes, or blanks before the ':'
+  void read_key_slowly(std::string_view& key);   // keys with escapes, or with blanks before the ':'
   void escape(std::string& out);
   uint32_t hex4(size_t at);
   void literal(std::string_view word);

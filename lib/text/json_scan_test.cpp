@@ -14,12 +14,12 @@ Diag failure(std::string_view text, auto&& read) {
 
 }  // namespace
 
-TEST_CASE("json: strings with every escape") {
+TEST_CASE("json: reads strings with every escape") {
   JsonScanner in(R"("a\"\\\/\b\f\n\r\tz \u00e9 \ud83d\ude00")");
   CHECK(in.string() == "a\"\\/\b\f\n\r\tz \xC3\xA9 \xF0\x9F\x98\x80");
 }
 
-TEST_CASE("json: objects, arrays, numbers, literals, in any layout") {
+TEST_CASE("json: reads objects, arrays, numbers and literals in any layout") {
   JsonScanner in("{ \"a\" : [1,-2 , 3.5e-1],\n\"b\":{}, \"c\":null,\"d\":true, \"\\u0065\":[ ] }");
   std::string seen;
   in.object([&](std::string_view key) {
@@ -34,7 +34,7 @@ TEST_CASE("json: objects, arrays, numbers, literals, in any layout") {
   CHECK(seen == "a=1,-2,3.5e-1,;b={};c=null;d=true;e=[ ];");
 }
 
-TEST_CASE("json: what is wrong is named with its place") {
+TEST_CASE("json: errors have a position") {
   auto skip = [](JsonScanner& in) { in.skip(), in.end(); };
   CHECK(failure("{\"a\":\n  tru}", skip).text().starts_with("in.json:2:3: found 'tru', expected a JSON value"));
   CHECK(failure("[1,2", skip).text().starts_with("in.json:1:5: found the end of the input, expected ',' or ']'"));
@@ -52,7 +52,7 @@ TEST_CASE("json: what is wrong is named with its place") {
             .starts_with("in.json:1:1: found '[', expected a string"));
 }
 
-TEST_CASE("json: what append_json_string writes reads back") {
+TEST_CASE("json: reads back what append_json_string writes") {
   for (std::string text : {std::string("plain"), std::string("q\"\\\n\t\x01\x1b[0m"),
                            std::string("\xC3\xA9\xF0\x9F\x98\x80"), std::string("a\0b", 3)}) {
     std::string json;

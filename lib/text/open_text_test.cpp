@@ -19,7 +19,7 @@ std::string graph_of(std::string_view producer, std::string_view nodes) {
          std::string(nodes) + "\n]}\n";
 }
 
-// What is new to us is read, and written back to the letter.
+// Checks that unknown names are read and written back unchanged.
 void check_kept(const std::string& text) {
   Graph graph;
   auto read = graph_from_json(graph, text);
@@ -28,7 +28,7 @@ void check_kept(const std::string& text) {
   CHECK(graph_to_json(read->root, read->info) == text);
 }
 
-TEST_CASE("open dialect: ops, dtypes, enums and objects that no release has are kept") {
+TEST_CASE("other releases: unknown ops, dtypes, enums and objects are kept") {
   check_kept(graph_of(
       "tinygrad 0.15.0",
       R"j({"op":"TELEPORT","dtype":"dtypes.weakint","arg":{"Ticket":{"*":[1,{"value":"Class.FIRST"}],"seat":null}}},
@@ -38,7 +38,7 @@ TEST_CASE("open dialect: ops, dtypes, enums and objects that no release has are 
 {"op":"PARAM","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[0,{"value":"dtypes.float"}],"device":"CPU"}}})j"));
 }
 
-TEST_CASE("open dialect: of 0.12.0 what is unknown stays an error") {
+TEST_CASE("other releases: unknown names remain an error in 0.12.0") {
   Graph graph;
   CHECK_FALSE(graph_from_json(graph, graph_of("tinygrad 0.12.0", R"({"op":"PARAM","dtype":"dtypes.int","arg":0})")));
   CHECK_FALSE(graph_from_json(graph, graph_of("tinygrad 0.12.0", R"({"op":"NOOP","dtype":"dtypes.weakint"})")));
@@ -49,7 +49,7 @@ std::string pyrendered(const std::string& json) {
   return pyrender_open(graph_from_json(graph, json).value_or_throw().root).text;
 }
 
-TEST_CASE("open dialect: pyrender of 0.13 and 0.14 as each has it") {
+TEST_CASE("other releases: pyrender prints each release's own form") {
   const char* nodes = R"j({"op":"CONST","dtype":"dtypes.weakint","arg":4},
 {"op":"RANGE","dtype":"dtypes.weakint","src":[0],"arg":[0,{"value":"AxisType.LOOP"}]},
 {"op":"CONST","dtype":"dtypes.weakint","arg":3},
@@ -61,7 +61,7 @@ TEST_CASE("open dialect: pyrender of 0.13 and 0.14 as each has it") {
         "c1 = UOp.range(4, 0, AxisType.LOOP)\nc3 = c1//UOp.const(3, dtypes.weakint)\nast = c3.sink()");
 }
 
-TEST_CASE("open dialect: whose each line of pyrender is, of objects that 0.12.0 has not, too") {
+TEST_CASE("other releases: pyrender_with_places returns the node of each line") {
   Graph graph;
   UOp root = graph_from_json(graph, graph_of("tinygrad 0.14.0", R"j({"op":"CONST","dtype":"dtypes.weakint","arg":8},
 {"op":"PARAM","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[0,{"value":"dtypes.float"}],"device":"CPU"}}},
@@ -73,7 +73,7 @@ TEST_CASE("open dialect: whose each line of pyrender is, of objects that 0.12.0 
   CHECK(placed.lines[1] == std::pair(root, uint32_t(1)));
 }
 
-TEST_CASE("open dialect: 0.14 writes an operator that would promote its operands as alu") {
+TEST_CASE("other releases: 0.14 writes an operator that would promote its operands as alu") {
   const char* nodes = R"j({"op":"SPECIAL","dtype":"dtypes.int","arg":"a"},
 {"op":"SPECIAL","dtype":"dtypes.long","arg":"b"},
 {"op":"ADD","dtype":"dtypes.long","src":[0,1]})j";
@@ -83,7 +83,7 @@ TEST_CASE("open dialect: 0.14 writes an operator that would promote its operands
   CHECK_FALSE(promoted_0_14(dtypes::void_, dtypes::int32));
 }
 
-TEST_CASE("open dialect: a graph that the release cannot print is written as UOp(...), below a header") {
+TEST_CASE("other releases: a graph that the release cannot print is written as UOp(...) below a header") {
   Graph graph;
   auto read = graph_from_json(graph, graph_of("tinygrad 0.14.0", R"({"op":"SINK","dtype":"dtypes.void"},
 {"op":"FUNCTION","dtype":"dtypes.void","src":[0]})"));
@@ -94,7 +94,7 @@ TEST_CASE("open dialect: a graph that the release cannot print is written as UOp
   CHECK(text->ends_with("ast = UOp(Ops.FUNCTION, dtypes.void, (UOp.sink(),))\n"));
 }
 
-TEST_CASE("open dialect: a graph takes nodes of one release alone") {
+TEST_CASE("other releases: a Graph accepts nodes of one release only") {
   const std::string old = "c1 = UOp.range(4, 0, AxisType.LOOP)\nast = (c1*4).sink()\n";
   const std::string newer = graph_of("tinygrad 0.14.0", R"({"op":"CONST","dtype":"dtypes.weakint","arg":4},
 {"op":"SINK","dtype":"dtypes.void","src":[0]})");
@@ -102,15 +102,15 @@ TEST_CASE("open dialect: a graph takes nodes of one release alone") {
   REQUIRE(read_graph(graph, InputKind::Json, newer));
   REQUIRE(read_graph(graph, InputKind::Json, newer));
   CHECK(read_graph(graph, InputKind::Pyrender, old, "in.uop").diag().text() ==
-        "in.uop: nodes of tinygrad 0.12, expected nodes of tinygrad 0.14, which the graph holds");
+        "in.uop: nodes of tinygrad 0.12, expected nodes of tinygrad 0.14, as in the graph so far");
   CHECK(graph.release() == Release::v0_14);
   REQUIRE(read_graph(other, InputKind::Pyrender, old));
   std::string trouble = read_graph(other, InputKind::Json, newer, "in.json").diag().text();
-  CHECK(trouble.find("nodes of tinygrad 0.14, expected nodes of tinygrad 0.12, which the") != trouble.npos);
+  CHECK(trouble.find("nodes of tinygrad 0.14, expected nodes of tinygrad 0.12, as in the") != trouble.npos);
   CHECK(other.release() == Release::v0_12);
 }
 
-// What is read of a text of that release, as JSON.
+// Reads a text of that release and returns the graph's JSON.
 std::string read_as(std::string_view producer, std::string_view text) {
   Graph graph;
   ReadReport report{.producer = producer};
@@ -118,7 +118,7 @@ std::string read_as(std::string_view producer, std::string_view text) {
   return read ? graph_to_json(read->root, {.producer = std::string(producer)}) : read.diag().text();
 }
 
-TEST_CASE("open dialect: a reduction of more axes than there are is written in a line") {
+TEST_CASE("other releases: a REDUCE with a huge axis count is written in one line") {
   Graph graph;
   auto read = graph_from_json(
       graph, graph_of("tinygrad 0.14.0", R"j({"op":"CONST","dtype":"dtypes.weakint","arg":8},
@@ -127,7 +127,7 @@ TEST_CASE("open dialect: a reduction of more axes than there are is written in a
   CHECK(write_graph(Format::Pyrender, read->root, read->info)->find("(Ops.ADD, 1000000000000)") != std::string::npos);
 }
 
-TEST_CASE("open dialect: pyrender of 0.13 and 0.14 is read as each means it") {
+TEST_CASE("other releases: pyrender is read with each release's own meaning") {
   CHECK(read_as("tinygrad 0.13.0",
                 "c0 = UOp.new_buffer('CPU', 8, dtypes.float, 3)\nc1 = UOp.const(dtypes.float, -0.0, device='CPU')\n"
                 "c2 = (c0*2.0)._rop(Ops.ADD, (0,))\nast = c2.store(c1).sink()") ==
@@ -161,8 +161,8 @@ TEST_CASE("open dialect: pyrender of 0.13 and 0.14 is read as each means it") {
 {"op":"SINK","dtype":"dtypes.void","src":[12],"arg":{"KernelInfo":{"name":"k"}}})j"));
 }
 
-TEST_CASE("open dialect: what 0.13's letters leave out follows from what is around") {
-  // a bare number is on the device of the text, a LOAD as long as there are pointers, a REDUCE as long as its use
+TEST_CASE("other releases: facts that 0.13's pyrender leaves out are inferred") {
+  // a bare number gets the text's device, a LOAD its pointers' length, a REDUCE the length of its use
   std::string text = read_as("tinygrad 0.13.0",
                              "c0 = UOp(Ops.PARAM, dtypes.float.ptr(8), (UOp(Ops.DEVICE, dtypes.void, (), 'CPU'),), 0)\n"
                              "c1 = UOp.range(8, 0, AxisType.LOOP)\nc2 = c1.cast(dtypes.uint)+17\n"
@@ -174,7 +174,7 @@ TEST_CASE("open dialect: what 0.13's letters leave out follows from what is arou
     CHECK(text.find(node) != text.npos);
 }
 
-TEST_CASE("open dialect: UOps and Targets that an arg prints are read") {
+TEST_CASE("other releases: UOps and Targets inside args are read") {
   std::string text = read_as("tinygrad 0.14.0",
                              "c0 = UOp.sink()\nast = UOp(Ops.PROGRAM, dtypes.void, (c0,), ProgramInfo(vars=("
                              "UOp(Ops.MUL, dtypes.weakint, src=(\n x0:=UOp(Ops.CONST, dtypes.weakint, arg=1, src=()),\n"
@@ -185,13 +185,13 @@ TEST_CASE("open dialect: UOps and Targets that an arg prints are read") {
     CHECK(text.find(node) != text.npos);
 }
 
-TEST_CASE("open dialect: what cannot be read of another release's text is said with its place") {
+TEST_CASE("other releases: errors have a position") {
   CHECK(read_as("tinygrad 0.14.0", "c0 = UOp.sink()\nast = c0.teleport()").find("in.uop:2:10") == 0);
   CHECK(read_as("tinygrad 0.14.0", "ast = UOp.sink()/UOp.sink()").find("in.uop:1:7") == 0);
   CHECK(read_as("tinygrad 0.13.0", "ast = UOp.range(3)").find("without an axis") != std::string::npos);
 }
 
-TEST_CASE("open dialect: a text without a header tells by what it holds whose it is") {
+TEST_CASE("other releases: the release of a text without a header is guessed from its content") {
   CHECK(release_in_text("c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)") == Release::v0_12);
   CHECK(release_in_text("ast = UOp.const(dtypes.float, 1.0)") == Release::v0_12);
   CHECK(release_in_text("c1 = UOp.const(dtypes.weakint, 4)") == Release::v0_13);
@@ -202,7 +202,7 @@ TEST_CASE("open dialect: a text without a header tells by what it holds whose it
   CHECK(read_as("", "c1 = UOp.range(4, 0, AxisType.WEAK)\nast = c1.sink(UOp.const(4, dtypes.weakint))")[0] == '{');
 }
 
-TEST_CASE("open dialect: a listing that does not show whose it is says so in a header") {
+TEST_CASE("other releases: a listing has a header if its content does not show the release") {
   auto written = [](const std::string& listing) {
     Graph graph, again;
     auto read = read_graph(graph, InputKind::Uops, listing).value_or_throw();
@@ -216,10 +216,10 @@ TEST_CASE("open dialect: a listing that does not show whose it is says so in a h
   std::string param = one;
   param.replace(param.find("CONST"), 5, "PARAM");
   CHECK(written(header + one).starts_with(header));
-  CHECK(written(param)[0] == ' ');  // which 0.12.0 does not have
+  CHECK(written(param)[0] == ' ');  // no header: 0.12.0 has no PARAM
 }
 
-// The graph written as tgc writes it, and read again.
+// Writes the graph as tgc does and reads it back.
 void check_comes_back(const std::string& json) {
   Graph graph, again;
   auto first = graph_from_json(graph, json).value_or_throw();
@@ -230,7 +230,7 @@ void check_comes_back(const std::string& json) {
   CHECK(graph_to_json(read->root, first.info) == json);
 }
 
-TEST_CASE("open dialect: what the letters of another release lose comes back by a comment") {
+TEST_CASE("other releases: comments restore what pyrender loses") {
   check_comes_back(graph_of("tinygrad 0.14", R"j({"op":"CONST","dtype":"dtypes.weakint","arg":2},
 {"op":"STACK","dtype":"dtypes.weakint","src":[0,0]},
 {"op":"BUFFER","dtype":"dtypes.float","src":[1],"arg":{"ParamArg":{"*":[3,{"value":"dtypes.float"}],"name":"x"}}},
@@ -245,7 +245,7 @@ TEST_CASE("open dialect: what the letters of another release lose comes back by 
 {"op":"SINK","dtype":"dtypes.void","src":[0],"arg":{"Ticket":{"*":[1],"seat":null}}})"));
 }
 
-TEST_CASE("open dialect: in a listing an axis that is no number is a question mark among the ranges") {
+TEST_CASE("other releases: a listing shows a non-numeric axis as a question mark") {
   std::string text =
       // clang-format off
       "   0 Ops.PARAM           :            dtypes.int                               []                               1\n"
@@ -260,7 +260,7 @@ TEST_CASE("open dialect: in a listing an axis that is no number is a question ma
   CHECK(print_uops(read->list) == text);
 }
 
-TEST_CASE("open dialect: in a listing a constant that is a text of several lines comes back") {
+TEST_CASE("other releases: a listing keeps a constant that is a text of several lines") {
   const std::string json = graph_of("tinygrad 0.14.0", R"j({"op":"PARAM","dtype":"dtypes.int","arg":1},
 {"op":"CONST","dtype":"dtypes.int","arg":"4\nabc"},
 {"op":"CAST","dtype":"dtypes.float","src":[1]},
@@ -274,7 +274,7 @@ TEST_CASE("open dialect: in a listing a constant that is a text of several lines
   CHECK(graph_to_json(read->root, first.info) == json);
 }
 
-TEST_CASE("open dialect: in a listing an op that no release here has keeps its name, and its arg") {
+TEST_CASE("other releases: a listing keeps the name and arg of an unknown op") {
   const std::string text =
       "# tgc: {\"producer\":\"tinygrad 0.14.0\"}\n"
       "   0 Ops.DEFINE_GLOBAL   :            dtypes.float.ptr(4)                      "
@@ -291,7 +291,7 @@ TEST_CASE("open dialect: in a listing an op that no release here has keeps its n
   CHECK(text.ends_with(print_uops(read->list)));
 }
 
-TEST_CASE("open dialect: nodes sort and have keys as in their release") {
+TEST_CASE("other releases: nodes sort and have keys as in their release") {
   const char* nodes = R"j({"op":"CONST","dtype":"dtypes.int","arg":1},
 {"op":"BUFFER","dtype":"dtypes.int","arg":1},
 {"op":"SINK","dtype":"dtypes.void","src":[0,1]})j";
@@ -301,12 +301,12 @@ TEST_CASE("open dialect: nodes sort and have keys as in their release") {
     UOp sink = graph_from_json(graph, graph_of(producer, nodes)).value_or_throw().root;
     CHECK(compare_tuplize(sink.src(0), sink.src(1)) == order);
   }
-  Graph graph;  // what UOp(Ops.SINK).key is in every release that has one
+  Graph graph;  // UOp(Ops.SINK).key in every release that has it
   UOp sink = graph_from_json(graph, graph_of("tinygrad 0.14.0", R"({"op":"SINK","dtype":"dtypes.void"})"))->root;
   CHECK(to_hex(key_of(sink)).starts_with("bc014fc96d9de08e"));
 }
 
-TEST_CASE("recorded rewrites: places, and the graphs before and after") {
+TEST_CASE("recorded rewrites: places and the graphs before and after are read") {
   Graph graph;
   auto matches = read_rewrites(
       graph, R"({"nodes":[{"op":"NOOP","dtype":"dtypes.void"},{"op":"SINK","dtype":"dtypes.void","src":[0]}],
@@ -319,7 +319,7 @@ TEST_CASE("recorded rewrites: places, and the graphs before and after") {
   CHECK_FALSE(read_rewrites(graph, R"({"nodes":[],"list":[[2]]})", "tinygrad 0.14.0", "t"));
 }
 
-TEST_CASE("GraphMap: a port's own names, by position and by id") {
+TEST_CASE("GraphMap: translates a port's names, with nodes by position and by id") {
   auto map = GraphMap::read(
       "member nodes items  # theirs\nmember op kind\nlower op\ndtype f32 dtypes.float\n"
       "value Loop AxisType.LOOP\nrelease 0.14\n",

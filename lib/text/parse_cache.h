@@ -1,5 +1,5 @@
-// What short pieces of text were read as: texts write the same few dtypes and constants out wherever they are used. A
-// table of fixed size, in which a newer piece takes the place of an older one. T must stay what it is when graphs die.
+// A cache from short texts to their parsed values: texts repeat the same few dtypes and constants. A direct-mapped
+// table of fixed size; a newer entry replaces the older one in its slot. T must not depend on any graph's lifetime.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -11,7 +11,7 @@ namespace tgc {
 template <class T>
 class ParseCache {
  public:
-  // Null when it is not known. At least 8 bytes must be readable at the piece's begin.
+  // Returns the cached value of `piece`, or null. At least 8 bytes must be readable from the start of `piece`.
   const T* find(std::string_view piece) const {
     const Slot& slot = slots_[hash(piece) % kSlots];
     return !piece.empty() && slot.size == piece.size() && std::memcmp(slot.text, piece.data(), piece.size()) == 0
@@ -35,7 +35,7 @@ class ParseCache {
     T value;
   };
 
-  // Of the length, the first bytes and the last: where such pieces differ.
+  // Hashes the length, the first 8 bytes and the last 8 bytes: pieces of this kind differ there.
   static size_t hash(std::string_view piece) {
     auto load = [](const char* at) {
       uint64_t v;

@@ -6,7 +6,7 @@
 
 using namespace tgc;
 
-TEST_CASE("read before: a piece is known by its whole text, and a short one too") {
+TEST_CASE("ParseCache: finds a piece by its whole text, short ones too") {
   static ParseCache<int> known;
   auto padded = [](std::string_view piece) { return std::string(piece) + std::string(8, '\0'); };
   auto find = [&](std::string_view piece) {
@@ -27,7 +27,7 @@ TEST_CASE("read before: a piece is known by its whole text, and a short one too"
   keep("(dtypes.index, 10)", 3);
   REQUIRE(find("(dtypes.index, 10)"));
   CHECK(*find("(dtypes.index, 10)") == 3);
-  // pieces that differ in the middle alone share a place: the newer takes it, and the older is not found
+  // pieces that differ only in the middle share a slot: the newer one replaces the older
   keep("(dtypes.index, 1000000000)", 5);
   CHECK(find("(dtypes.index, 2000000000)") == nullptr);
   keep("(dtypes.index, 2000000000)", 6);

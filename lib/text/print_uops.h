@@ -1,6 +1,6 @@
-// print_uops: tinygrad's listing of a linear list, one line a node: position, op, the ranges it lies in (coloured),
-// dtype, sources by position (constants by value, "--" for a node outside the list) and arg (ops.py print_uops). Of a
-// node listed twice sources give the last position, which may be below them.
+// Reads and writes print_uops, tinygrad's listing of a linear list, one line per node: position, op, enclosing ranges
+// (coloured), dtype, sources by position (constants by value, "--" for a node outside the list) and arg
+// (ops.py:print_uops). If a node is listed twice, sources refer to its last position, which may be below them.
 #pragma once
 #include <span>
 #include <string>
@@ -14,21 +14,21 @@
 
 namespace tgc {
 
-// Each line ends with a newline; an empty list gives an empty text.
+// Returns the listing. Each line ends with a newline; an empty list gives an empty text.
 std::string print_uops(std::span<const UOp> list);
-// The same below comments that say what it loses, where something is: "# UOp 12: dtypes.int, src=(3, 7), tag=1" of the
-// node at 12, its sources by position. Sources outside the list stay lost.
+// Like print_uops, below comments that state what the listing loses: "# UOp 12: dtypes.int, src=(3, 7), tag=1" for the
+// node at position 12, sources by position. Sources outside the list stay lost.
 CompleteText print_uops_complete(std::span<const UOp> list);
 
-// A listing as read. The text says everything about a node but: its tag; which of several constants of one value a
-// source is (the one whose dtype fits is taken); the sources that are not in the list (a NOOP stands for them).
+// A parsed listing. The text determines every node except its tag, which of several constants with one value a source
+// is (the one whose dtype fits is taken), and sources that are not in the list (replaced by a NOOP).
 struct UopsListing {
   std::vector<UOp> list;
-  std::vector<std::string> notes;  // what was lost in this very text
+  std::vector<std::string> notes;  // what could not be recovered from this text
 };
 
-// The nodes of a listing, colours optional. `file` names the input in messages, which carry line and column;
-// `places` receives where nodes stand.
+// Parses a listing, coloured or not. `file` names the input in messages, which have line and column; `places` receives
+// the positions of the nodes.
 Result<UopsListing> read_uops(Graph& graph, std::string_view text, std::string_view file = {},
                               Places* places = nullptr);
 

@@ -1,4 +1,4 @@
-// The reader of print_uops listings.
+// Reads print_uops listings.
 #include <algorithm>
 #include <unordered_map>
 
@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// their arg is a string, printed without quotes
+// ops whose arg is a string, printed without quotes
 constexpr OpSet kTextArgs{Op::SPECIAL, Op::CUSTOM, Op::CUSTOMI, Op::SOURCE};
 
 class ListingReader : public PyValues {
@@ -20,7 +20,7 @@ class ListingReader : public PyValues {
     lost_ = lost_facts();
     while (skip_lines(), !at_end()) line();
     if (out_.list.empty()) fail(pos_, "the input holds no listing", "lines such as '   0 Ops.CONST : ...'");
-    bool complete = has_header(text_);  // what it does not correct it says
+    bool complete = has_header(text_);  // below a header, comments state every lost fact
     if (ambiguous_ && !complete)
       out_.notes.push_back(std::to_string(ambiguous_) +
                            " constants are given by value and exist with several dtypes; the likeliest was taken");
@@ -29,7 +29,7 @@ class ListingReader : public PyValues {
     return std::move(out_);
   }
 
-  // The positions of the nodes that are read otherwise than they are in `list`, whose text this is.
+  // Returns the positions where reading the text gives another node than `list`, whose listing the text is.
   std::vector<size_t> misread(std::span<const UOp> list) {
     truth_ = list;
     read();
@@ -37,7 +37,7 @@ class ListingReader : public PyValues {
   }
 
  private:
-  // "  12 Ops.ADD : RANGES DTYPE SOURCES ARG"
+  // Reads one line: "  12 Ops.ADD : RANGES DTYPE SOURCES ARG"
   void line() {
     lists_.clear();
     size_t begin = text_.rfind('\n', pos_ ? pos_ - 1 : 0);
@@ -63,7 +63,7 @@ class ListingReader : public PyValues {
     const Lost* lost = said == lost_.end() ? nullptr : &said->second;
     size_t ambiguous = ambiguous_;
     sources(op, d);
-    // the arg stands one column behind the sources, which fill at least 32
+    // the arg begins one column after the sources, which are padded to 32 columns
     size_t width = utf8_length(text_.substr(sources_at, pos_ - sources_at));
     size_t arg_at = std::min(pos_ + (width < 32 ? 32 - width : 0) + 1, text_.size());
     Arg a = arg(op, arg_at);
@@ -78,7 +78,7 @@ class ListingReader : public PyValues {
     if (op == Op::CONST) constants_[a.str()].push_back(u);
   }
 
-  // The sources by position, as a comment says them.
+  // Replaces sources_ by the nodes at the positions that a comment states.
   void correct_sources(Arg positions, size_t at) {
     sources_.clear();
     for (Arg p : positions.items()) {
@@ -88,7 +88,7 @@ class ListingReader : public PyValues {
     }
   }
 
-  // The ranges follow from the graph: stepped over, with their colours.
+  // Skips the ranges and their colour codes; they follow from the graph.
   void ranges() {
     size_t end = text_.find("dtypes.", pos_), newline = text_.find('\n', pos_);
     if (end == text_.npos || newline < end) fail(pos_, "a line without a dtype", "a dtype such as dtypes.float");
@@ -103,10 +103,10 @@ class ListingReader : public PyValues {
     }
   }
 
-  // [3, '--', '1.0']: positions, constants by value, nodes outside the list
+  // Reads the sources [3, '--', '1.0']: positions, nodes outside the list, and constants by value.
   void sources(Op op, DType dtype) {
     sources_.clear();
-    std::vector<std::pair<size_t, std::string>> constants;  // which source, and its value
+    std::vector<std::pair<size_t, std::string>> constants;  // index of the source, and its value
     expect('[', "and the sources");
     while (skip(), peek() != ']') {
       size_t at = pos_;
@@ -134,7 +134,8 @@ class ListingReader : public PyValues {
     for (auto& [i, text] : constants) sources_[i] = constant(op, dtype, i, text);
   }
 
-  // The line above with the text of line `position` below: a node listed twice goes by its last position.
+  // A node listed twice is referred to by its last position, which may be below. Returns the position of the line above
+  // with the same text as line `position`.
   std::optional<size_t> same_above(const std::string& position) {
     if (below_.empty()) index_lines();
     auto below = below_.find(position);
@@ -154,7 +155,7 @@ class ListingReader : public PyValues {
     }
   }
 
-  // The constant of that value which fits: the text leaves its dtype out.
+  // Returns the constant with the value `text`. If there are several, the one whose dtype fits the use.
   UOp constant(Op op, DType dtype, size_t i, const std::string& text) {
     auto& known = constants_[text];
     if (known.size() == 1) return known[0];
@@ -187,7 +188,7 @@ class ListingReader : public PyValues {
     }
   }
 
-  // The rest of the line; of an op whose arg is a string, also the lines below that begin no node.
+  // Reads the arg, the rest of the line. A string arg may span several lines, up to the next line that begins a node.
   Arg arg(Op op, size_t begin) {
     size_t end = std::min(text_.find('\n', pos_), text_.size());
     begin = std::min(begin, end);
@@ -197,7 +198,7 @@ class ListingReader : public PyValues {
       try {
         pos_ = begin;
         Arg a = as_arg(value());
-        // of another release any arg may be a text, which may begin as a number does
+        // in other releases any arg may be a string, which may begin with digits
         if (skip(), pos_ == end && (!is_open() || is_over(end))) return a;
       } catch (const Failure&) {
       }
@@ -210,7 +211,7 @@ class ListingReader : public PyValues {
     if (size_t bad = utf8_error(text); bad != text.npos) fail(begin + bad, "an arg that is not UTF-8");
     return graph_.str(text);
   }
-  // Whether what comes next, after blank lines, is a line, a comment or the end.
+  // True if after blank lines comes a node's line, a comment or the end of the text.
   bool is_over(size_t end) const {
     size_t next = text_.find_first_not_of('\n', end);
     return next == text_.npos || text_[next] == '#' || begins_line(next);
@@ -225,12 +226,12 @@ class ListingReader : public PyValues {
 
   UopsListing out_;
   std::vector<UOp> sources_;
-  std::unordered_map<std::string, std::vector<UOp>> constants_;  // by what print_uops prints of them
-  std::unordered_map<std::string, std::string_view> below_;      // by position what follows it; filled when asked
-  std::unordered_map<std::string_view, size_t> above_;           // of that the first position
+  std::unordered_map<std::string, std::vector<UOp>> constants_;  // by the text that print_uops prints
+  std::unordered_map<std::string, std::string_view> below_;      // text of each line by position; filled on first use
+  std::unordered_map<std::string_view, size_t> above_;           // first position of each line text
   size_t ambiguous_ = 0, outside_ = 0;
   LostByNumber lost_;              // by position
-  std::span<const UOp> truth_;     // what is being read, where that is known
+  std::span<const UOp> truth_;     // the nodes of the listing, if known (misread)
   std::vector<size_t> misread_;
 };
 

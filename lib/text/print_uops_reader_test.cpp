@@ -17,7 +17,7 @@ std::string trouble_with(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("print_uops: every listing of the golden records, read and written back, with and without colours") {
+TEST_CASE("print_uops: every golden listing survives a round trip, with and without colours") {
   size_t listings = 0;
   for_each_golden({"kernels", "IMAGE-1", "IMAGE-2", "DEVECTORIZE-0", "TC_OPT-2"}, [&](const GoldenRecord& record) {
     if (!record.linear) return;
@@ -33,7 +33,7 @@ TEST_CASE("print_uops: every listing of the golden records, read and written bac
   CHECK(listings > 110);
 }
 
-TEST_CASE("print_uops: of a node listed twice sources name the last, as in tinygrad, and the text reads back") {
+TEST_CASE("print_uops: sources name the last position of a node listed twice") {
   std::string text =
       // clang-format off
       "   0 Ops.DEFINE_GLOBAL   :            dtypes.float.ptr(4)                      []                               0\n"
@@ -63,11 +63,11 @@ TEST_CASE("print_uops: of a node listed twice sources name the last, as in tinyg
   auto with = [&](std::string_view old, std::string_view now) {
     return trouble_with(std::string(text).replace(text.find(old), old.size(), now));
   };
-  CHECK(with("[11]", "[12]").find("found the source 12") != std::string::npos);  // another node
-  CHECK(with("[11]", "[19]").find("found the source 19") != std::string::npos);  // none
+  CHECK(with("[11]", "[12]").find("found the source 12") != std::string::npos);  // position 12 is another node
+  CHECK(with("[11]", "[19]").find("found the source 19") != std::string::npos);  // there is no position 19
 }
 
-TEST_CASE("print_uops: a source below is the node above with that text, its further lines included") {
+TEST_CASE("print_uops: a source position below the line means the node above with the same text") {
   const std::string custom = " Ops.CUSTOM : dtypes.void []                               one\n";
   auto text = [&](std::string_view again) {
     return "0" + custom + "two\n1 Ops.CUSTOM : dtypes.void [2]                              a\n2" + custom +
@@ -80,7 +80,7 @@ TEST_CASE("print_uops: a source below is the node above with that text, its furt
   CHECK(trouble_with(text("three")).find("found the source 2") != std::string::npos);
 }
 
-TEST_CASE("print_uops: a constant by value is the one whose dtype fits; what cannot be known is said") {
+TEST_CASE("print_uops: a constant by value is the one whose dtype fits; other losses are noted") {
   std::string text =
       // clang-format off
       "   0 Ops.CONST           :            dtypes.int                               []                               1\n"
@@ -101,7 +101,7 @@ TEST_CASE("print_uops: a constant by value is the one whose dtype fits; what can
   CHECK(listing->notes == std::vector<std::string>{"1 sources are not in the list", "a listing has no tags"});
 }
 
-TEST_CASE("print_uops: bad input") {
+TEST_CASE("print_uops: rejects bad input") {
   std::string good = "   0 Ops.CONST : dtypes.int" + std::string(31, ' ') + "[]" + std::string(31, ' ') + "1\n";
   CHECK(trouble_with("").find("the input holds no listing") != std::string::npos);
   CHECK(trouble_with("   3 Ops.CONST :            dtypes.int []  1")
@@ -117,7 +117,7 @@ TEST_CASE("print_uops: bad input") {
             .find("an arg that is not UTF-8") != std::string::npos);
 }
 
-TEST_CASE("print_uops: a listing that tgc writes says in comments what the letters lose, and comes back") {
+TEST_CASE("print_uops: comments restore what a listing loses") {
   Graph g, h;
   UOp one = g.constant(dtypes::int32, 1), other = g.node(Op::CONST, dtypes::int64, {}, 1),
       wide = one.cast(dtypes::int64);

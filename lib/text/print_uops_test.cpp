@@ -6,7 +6,7 @@
 
 using namespace tgc;
 
-TEST_CASE("print_uops: columns, coloured ranges, constants by value, sources outside the list") {
+TEST_CASE("print_uops: prints columns, coloured ranges, constants by value and sources outside the list") {
   Graph g;
   UOp buffer = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(8), {}, 0);
   UOp size = g.constant(dtypes::int32, 8);

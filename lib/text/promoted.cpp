@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// 0.14's dtypes in their order, each with those that it promotes to directly, as bits.
+// 0.14's dtypes in promotion order; `to` is a bit set of the dtypes that each promotes to directly.
 struct Promotion {
   std::string_view attribute;
   uint32_t to;
@@ -39,10 +39,10 @@ constexpr Promotion kPromotions[kNumPromoted] = {
     {"double", 0},
 };
 
-// All that it promotes to, itself too.
+// Returns the bit set of all dtypes that dtype `i` promotes to, including itself.
 constexpr uint32_t reachable(uint32_t i) {
   uint32_t out = bit(i);
-  for (uint32_t k = i; k < kNumPromoted; k++)  // what a dtype promotes to stands behind it
+  for (uint32_t k = i; k < kNumPromoted; k++)  // a dtype promotes only to later ones
     if (out >> k & 1) out |= kPromotions[k].to;
   return out;
 }
@@ -61,7 +61,7 @@ const std::array<DType, kNumPromoted>& all() {
   return kAll;
 }
 
-// kNumPromoted: it is none of them.
+// Returns the index of `d`; kNumPromoted if it is not in the table.
 uint32_t place_of(DType d) { return uint32_t(std::ranges::find(all(), d) - all().begin()); }
 
 }  // namespace

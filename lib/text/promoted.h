@@ -1,4 +1,4 @@
-// The dtypes of 0.14's operators, which promote their operands: a dtype that its texts leave out follows from them.
+// Dtype promotion of 0.14's operators, used to infer dtypes that its texts leave out.
 #pragma once
 #include <optional>
 
@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-// What two dtypes of 0.14, both scalars, promote to (dtype.py least_upper_dtype); nullopt where tinygrad raises.
+// Returns the dtype that two scalar dtypes of 0.14 promote to (dtype.py:least_upper_dtype); nullopt if tinygrad raises.
 std::optional<DType> promoted_0_14(DType a, DType b);
 
 }  // namespace tgc

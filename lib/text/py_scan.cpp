@@ -43,7 +43,7 @@ void PyScan::skip_lines() {
 }
 
 namespace {
-// Python lets a single underscore stand between two digits; nullopt when one stands elsewhere.
+// Removes underscores from a number. Python allows a single one between two digits; nullopt if one stands elsewhere.
 std::optional<std::string> without_underscores(std::string_view digits) {
   std::string out;
   auto is_digit_at = [&](size_t i) { return i < digits.size() && digits[i] >= '0' && digits[i] <= '9'; };
@@ -57,7 +57,7 @@ std::optional<std::string> without_underscores(std::string_view digits) {
 
 Const PyScan::number() {
   size_t begin = pos_;
-  if (peek() != '0') {  // most are short decimal integers
+  if (peek() != '0') {  // fast path: short decimal integers
     int64_t value = 0;
     size_t at = pos_, last = std::min(text_.size(), pos_ + 18);
     for (; at < last && is_digit(text_[at]); at++) value = value * 10 + (text_[at] - '0');
@@ -79,7 +79,7 @@ Const PyScan::number() {
     }
   }
   std::string_view digits = text_.substr(begin, pos_ - begin);
-  if (is_name(peek())) fail(begin, "'" + std::string(digits) + peek() + "...' is no number");
+  if (is_name(peek())) fail(begin, "'" + std::string(digits) + peek() + "...' is not a number");
   if (!is_float) {
     int64_t small;
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), small);
@@ -89,7 +89,7 @@ Const PyScan::number() {
   } else if (auto plain = without_underscores(digits)) {
     if (auto v = parse_py_float(plain->front() == '.' ? "0" + *plain : *plain)) return *v;
   }
-  fail(begin, "'" + std::string(digits.substr(0, 40)) + "' is no number");
+  fail(begin, "'" + std::string(digits.substr(0, 40)) + "' is not a number");
 }
 
 std::string PyScan::string(PyLiteral literal) {

@@ -1,5 +1,5 @@
-// The characters of Python text: blanks, comments, names, numbers, strings; and failures with line and column. What the
-// readers of Python-like texts are built on.
+// Scanner for Python text: blanks, comments, names, numbers, strings, and failures with line and column. Base of all
+// readers of Python-like texts.
 #pragma once
 #include <array>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace tgc {
 
-// Tuples and dataclasses of args in each other: they are small things, and much that works on them is recursive.
+// Limit on nested tuples and dataclasses in args. Args are small in practice, and much code on them is recursive.
 inline constexpr uint16_t kMaxArgDepth = 1000;
 
 class PyScan {
@@ -24,8 +24,8 @@ class PyScan {
   PyScan& operator=(const PyScan&) = delete;
 
  private:
-  // Looking a few characters ahead needs no check: the text is copied and NULs put behind it, which nothing goes on
-  // with.
+  // Returns a copy of the text followed by kPadding NULs, so that short lookahead needs no bounds check. No token
+  // contains a NUL.
   static std::string with_padding(std::string_view text) {
     std::string out;
     out.reserve(text.size() + kPadding);
@@ -40,13 +40,13 @@ class PyScan {
   static bool is_name_start(char c) { return kTraits[uint8_t(c)] & kNameStart; }
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }
   static bool is_name(char c) { return kTraits[uint8_t(c)] & kName; }
-  static bool is_operator(char c) { return kTraits[uint8_t(c)] & kOperator; }  // the first of an infix operator
+  static bool is_operator(char c) { return kTraits[uint8_t(c)] & kOperator; }  // first character of an infix operator
 
   // ---- failures
   [[noreturn]] void fail(size_t at, std::string message, std::string expected = {}) const;
   std::string found(size_t at) const;   // "'x'", "the end of the input"
   std::string where(size_t at) const;   // "line 3, column 7"
-  // Runs something that may throw a Failure without a position, and gives it this one.
+  // Runs `body`; a Failure without a position gets position `at`.
   template <class Body>
   void guarded(size_t at, Body&& body) {
     try {
@@ -59,16 +59,16 @@ class PyScan {
 
   // ---- characters
   char peek() const { return text_[pos_]; }
-  char peek(size_t k) const { return text_[pos_ + k]; }  // k at most kPadding
+  char peek(size_t k) const { return text_[pos_ + k]; }  // requires k <= kPadding
   bool at_end() const { return pos_ >= text_.size(); }
-  // Blanks and comments; inside brackets line ends too.
+  // Skips blanks and comments; inside brackets also line ends.
   void skip() {
     while (peek() == ' ') pos_++;
-    if (!(kTraits[uint8_t(peek())] & kSkipped) || (peek() == '\n' && !brackets_)) return;  // the quick way out
+    if (!(kTraits[uint8_t(peek())] & kSkipped) || (peek() == '\n' && !brackets_)) return;  // the common case
     skip_slowly();
   }
-  void skip_lines();                    // line ends too, wherever
-  bool take(char c) {                   // c, if it comes next
+  void skip_lines();                    // skips line ends too, even outside brackets
+  bool take(char c) {                   // consumes `c` if it comes next
     skip();
     if (peek() != c) return false;
     pos_++;
@@ -87,17 +87,17 @@ class PyScan {
     return text_.substr(begin, pos_ - begin);
   }
 
-  // The first byte from `at` that no name goes on with.
+  // Returns the end of the name that `at` is in.
   size_t name_end(size_t at) const {
     while (is_name(text_[at])) at++;
     return at;
   }
 
   // ---- literals
-  Const number();                       // of digits
-  std::string string(PyLiteral literal = PyLiteral::Str);  // at its first quote
+  Const number();                       // at its first digit
+  std::string string(PyLiteral literal = PyLiteral::Str);  // at its opening quote
 
-  // Counts a level of nesting for as long as it lives; too many are a failure.
+  // Counts one level of nesting while alive; fails beyond Limit::Nesting.
   class Nested {
    public:
     explicit Nested(PyScan& scan) : scan_(scan) {
@@ -110,7 +110,8 @@ class PyScan {
     PyScan& scan_;
   };
   [[noreturn]] void too_deep() const;
-  // What `read` returns, which reads what is nested one level deeper.
+  // Returns read(), which parses something nested one level deeper; switches to another stack if this one is nearly
+  // full.
   template <class Read>
   auto deeper(Read&& read) {
     return depth_ % kStackCheck ? read() : with_stack(read);

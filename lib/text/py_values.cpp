@@ -65,7 +65,7 @@ PyValues::Value PyValues::primary() {
 }
 
 uint16_t PyValues::one_deeper(uint16_t inner, size_t at) const {
-  if (inner >= kMaxArgDepth) fail(at, "tuples in each other more than " + std::to_string(kMaxArgDepth) + " deep");
+  if (inner >= kMaxArgDepth) fail(at, "tuples nested more than " + std::to_string(kMaxArgDepth) + " deep");
   return uint16_t(inner + 1);
 }
 
@@ -172,7 +172,7 @@ std::optional<AddrSpace> parse_addrspace(std::string_view word) {
   return std::nullopt;
 }
 
-// What is expected in the place of a name that is none: "an optimization: TC, UPCAST, ...".
+// The "expected" text for an unknown OptOps name: "an optimization: TC, UPCAST, ...".
 const char* an_opt_op() {
   static const std::string text = [] {
     std::string out = "an optimization";
@@ -223,7 +223,7 @@ PyValues::Value PyValues::named(std::string_view name, size_t at) {
       break;
     default: break;
   }
-  if (name == "CustomKernel") {  // a Python function: tinygrad's text names none
+  if (name == "CustomKernel") {  // its argument is a Python function, which tinygrad's text cannot name
     expect('(', "(panic)");
     if (identifier("panic") != "panic") fail(at, "found a CustomKernel of something", "CustomKernel(panic)");
     expect(')', "')'");
@@ -299,7 +299,7 @@ DType PyValues::dtype() {
   while (is_name(text_[end]) || text_[end] == '.' || text_[end] == '(')
     end = text_[end] == '(' ? std::min(text_.find(')', end), text_.size() - 1) + 1 : end + 1;
   std::string_view piece = text_.substr(begin, end - begin);
-  // those of other releases are none in a text of 0.12.0
+  // a cached dtype of another release is invalid in a text of 0.12.0
   if (const DType* known = known_dtypes.find(piece); known && (is_open() || known->scalar_kind() != Scalar::Other))
     return pos_ = end, *known;
   DType d = dtype_slowly(begin);

@@ -1,5 +1,5 @@
-// Python values as tinygrad's texts write them: numbers, strings, tuples, dtypes, enums, dataclasses. A reader derives
-// from PyValues and says what else an expression may be.
+// Parser for Python values as tinygrad's texts write them: numbers, strings, tuples, dtypes, enums, dataclasses. A
+// reader derives from PyValues and adds its own kinds of expressions.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -21,13 +21,13 @@ class PyValues : public PyScan {
   virtual ~PyValues() = default;
 
  protected:
-  // An evaluated expression: a value, or a bracketed list not yet made a tuple (so that lists of sources need no
-  // interning).
+  // An evaluated expression: a value, or a bracketed list that is not yet a tuple (so lists of sources are not
+  // interned).
   struct Value {
     Arg arg = {};
     bool is_list = false;
-    uint16_t depth = 0;             // of tuples and dataclasses in each other
-    uint32_t first = 0, count = 0;  // of a list: into lists_
+    uint16_t depth = 0;             // nesting depth of tuples and dataclasses
+    uint32_t first = 0, count = 0;  // for a list: range in lists_
     bool is_uop() const { return !is_list && arg.is_uop(); }
   };
   struct Argument {
@@ -35,7 +35,7 @@ class PyValues : public PyScan {
     Value value;
     size_t at;
   };
-  // The arguments of one call, on the reader's stack for as long as this lives.
+  // The arguments of one call, stored on the reader's stack while alive.
   class Arguments {
    public:
     Arguments(PyValues& reader, size_t base) : reader_(reader), base_(base) {}
@@ -47,37 +47,37 @@ class PyValues : public PyScan {
     const Argument* begin() const { return reader_.argument_stack_.data() + base_; }
     const Argument* end() const { return begin() + size(); }
     const Argument* keyword(std::string_view name) const;                  // null: not given
-    const Argument* find(size_t position, std::string_view name) const;    // by position or keyword
+    const Argument* find(size_t position, std::string_view name) const;    // by position or keyword; null: not given
 
    private:
     PyValues& reader_;
     size_t base_;
   };
 
-  // ---- what a reader adds
+  // ---- hooks for derived readers
   virtual Value expression() { return value(); }
-  // Reads an argument, or an item of a list, of a frequent form; false, with nothing read, when another form comes
-  // next.
+  // Fast path for a common form of an argument or list item; false, with nothing read, if another form comes next.
   virtual bool quick_item(Value&) { return false; }
-  // A name that is none of Python's or tinygrad's values. The base fails.
+  // Resolves a name that is not one of Python's or tinygrad's values. The base class fails.
   virtual Value other_name(std::string_view name, size_t at);
 
   // ---- grammar
-  Value value();                                   // a literal, a bracketed list or a name, perhaps with a sign
+  Value value();                                   // a literal, a bracketed list or a name, optionally with a sign
   Value primary();
   Value bracketed();                               // at its '('
-  Value item() {                                   // of a list
+  Value item() {                                   // one item of a list
     Value v;
     skip();
     return quick_item(v) ? v : deeper([&] { return expression(); });
   }
-  // The depth of what holds values that are `inner` deep; too much is a failure at byte `at`.
+  // Returns inner + 1, the depth of a value that contains values of depth `inner`; fails at byte `at` if it is too
+  // deep.
   uint16_t one_deeper(uint16_t inner, size_t at) const;
   Arguments arguments();                           // at its '('
   void only_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const;
   std::string_view attribute(const char* what);    // '.' and a name
 
-  // ---- conversions, each a failure at byte `at` when the value is of another kind
+  // ---- conversions; each fails at byte `at` if the value has another kind
   Arg as_arg(const Value& v) { return v.is_list ? graph_.tuple(std::span(lists_).subspan(v.first, v.count)) : v.arg; }
   UOp as_uop(const Value& v, size_t at) {
     if (!v.is_uop()) wrong(v, at, "a UOp");
@@ -98,40 +98,40 @@ class PyValues : public PyScan {
   std::span<const Arg> items_of(const Value& v) const {
     return v.is_list ? std::span<const Arg>(lists_).subspan(v.first, v.count) : v.arg.items();
   }
-  // The UOps of a list, onto the end of `out`.
+  // Appends the UOps of a list to `out`.
   void append_uops(std::vector<UOp>& out, const Value& v, size_t at);
   [[noreturn]] void wrong(const Value& v, size_t at, const char* expected);
   std::string describe_value(const Value& v) const;
 
-  // The node with these fields; a failure at byte `at` when they do not make a node of that op.
+  // Makes a node; fails at byte `at` if the fields do not form a valid node of that op.
   UOp make(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg = {}, Arg tag = {});
 
-  // ---- values of tinygrad
+  // ---- tinygrad's values
   DType dtype();                                   // after the word `dtypes`
   Value record(RecordClass c, size_t at);          // at its '('
   Op op_name();                                    // after the word `Ops`
-  bool is_open() const { return graph_.is_foreign(); }  // names of other releases are kept as they are
-  Value open_record(std::string_view name, size_t at);  // of another release, at its '('
+  bool is_open() const { return graph_.is_foreign(); }  // another release: unknown names are kept as they are
+  Value open_record(std::string_view name, size_t at);  // a dataclass of another release, at its '('
 
-  // The nodes made from now on stand at that byte.
+  // Records byte `at` as the position of the nodes made from now on.
   void note_place(size_t at) {
     if (places_) places_->push_back({uint32_t(graph_.size()), at});
   }
 
-  // The comments at the beginning of a text, "# UOp 3: dtypes.int, src=(1, 2), tag='a'": what the letters of its node 3
-  // lose.
+  // The leading comments of a text, "# UOp 3: dtypes.int, src=(1, 2), tag='a'": facts about its node 3 that the format
+  // itself cannot express.
   struct Lost {
     DType dtype;
-    Arg src, tag;  // None: nothing is lost of it
+    Arg src, tag;  // None: not lost
   };
   using LostByNumber = std::unordered_map<size_t, Lost>;
   LostByNumber lost_facts();
 
-  static constexpr size_t kUsual = 64;  // of a list: the room made at the beginning
+  static constexpr size_t kUsual = 64;  // initial capacity of lists and stacks
 
   Graph& graph_;
   Places* places_;
-  std::vector<Arg> lists_;                         // items of lists; cleared by statements
+  std::vector<Arg> lists_;                         // items of lists; cleared after each statement
 
  private:
   DType dtype_slowly(size_t at);
@@ -142,7 +142,7 @@ class PyValues : public PyScan {
   std::vector<Argument> argument_stack_;
 };
 
-// The repr, and an image's pitch, which its repr leaves out and the readers take.
+// Returns the dtype's repr, extended by an image's pitch, which repr leaves out and the readers accept.
 std::string complete_repr(DType d);
 
 }  // namespace tgc

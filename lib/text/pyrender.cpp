@@ -64,7 +64,7 @@ void PyrenderWriter::write_lines() {
   }
 }
 
-// "c12 = ...": one pair of brackets around the whole is left out.
+// Writes the line "c12 = ...", without the outermost parentheses.
 inline void PyrenderWriter::line(UOp u, const Info& info) {
   if (lines_.size()) lines_.put('\n');
   if (keeps_lines_) line_begins_.emplace_back(u, lines_.size());
@@ -91,7 +91,8 @@ inline void PyrenderWriter::tag(UOp u) {
   put(')');
 }
 
-// The number of the function that gives the graph under `ast`, which is written above the lines.
+// Returns the number of the function that builds the graph under `ast`; writes the function above the lines if it is
+// new.
 size_t PyrenderWriter::kernel_number(UOp ast) {
   auto [known, is_new] = kernel_numbers_.try_emplace(ast.id(), kernels_.size());
   size_t number = known->second;
@@ -101,26 +102,26 @@ size_t PyrenderWriter::kernel_number(UOp ast) {
     throw Failure(Diag{.message = "graphs in arguments nest more than " + std::to_string(kMostLevels) + " deep",
                        .expected = "--format=json"});
   std::string body = with_stack([&] { return text_of_kernel(ast); });
-  check_limit(Limit::InputBytes, int64_t(kernels_text_.size() + body.size()));  // functions in functions double it
+  check_limit(Limit::InputBytes, int64_t(kernels_text_.size() + body.size()));  // nested functions can double the size
   kernels_text_ += "def k" + std::to_string(number) + "():\n  ";
   for (char c : body) c == '\n' ? kernels_text_ += "\n  " : kernels_text_ += c;
   kernels_text_ += "\n  return ast\n\n";
   return number;
 }
 
-// "k0()"
+// Writes the call "k0()".
 inline void PyrenderWriter::kernel_name(UOp ast) {
   put('k'), to_->put_int(int64_t(kernel_number(ast))), put("()");
 }
 
 // ---- pieces of expressions
 
-// The name of a node, or what it is.
+// Writes a source: its name or its inline expression.
 inline void PyrenderWriter::src(UOp u) {
   if (u.id() < info_.size()) [[likely]]
     if (const Info& info = info_[u.id()]; info.size && !info.plain) [[likely]]
       return to_->put(pieces_, info.begin, info.size);
-  info_of(u);  // it is below the root
+  info_of(u);  // checks that it is below the root
   inlined(u, false);
 }
 inline void PyrenderWriter::inlined(UOp u, bool bare) {
@@ -152,7 +153,7 @@ inline void PyrenderWriter::repr(Arg a) {
   a.append_repr(scratch_);
   put(scratch_);
 }
-// A tuple or a dataclass in which graphs lie.
+// Writes a tuple or dataclass that contains graphs.
 void PyrenderWriter::items_with_graphs(Arg a) {
   bool is_record = a.kind() == Arg::Kind::Record;
   if (is_record) put(name_of(a.record_class()));
@@ -207,8 +208,8 @@ inline void PyrenderWriter::movement_argument(UOp u) {
   put(n == 1 ? ",)" : ")");
 }
 
-// left+right in brackets, or bare. Operands that bind tightly enough lose theirs; a constant on a device beside an
-// operand is the number alone.
+// Writes (left+right), without parentheses if `bare`. Operands that bind tightly enough have none. A constant on a
+// device next to an operand is written as a bare number.
 inline void PyrenderWriter::infix(UOp u, bool bare) {
   UOp a = u.src(0), b = u.src(1);
   auto is_number = [&](UOp s) { return on_device(s) && !info_[s.id()].plain; };
@@ -225,7 +226,7 @@ inline void PyrenderWriter::infix(UOp u, bool bare) {
 inline void PyrenderWriter::operand(UOp u, bool strip) {
   const Info& info = info_of(u);
   bool bracketed = strip && info.inlined && !info.plain;
-  if (bracketed && odd_text_) {  // the brackets must be counted
+  if (bracketed && odd_text_) {  // parentheses inside strings must be counted
     size_t begin = to_->size();
     inlined(u, false);
     if (strip_parens(to_->view().substr(begin)).size() + begin < to_->size()) to_->drop_ends(begin);
@@ -259,7 +260,7 @@ inline void PyrenderWriter::index(UOp u) {
   else put("ptr=True)");
 }
 
-// Forms that one op alone has; false when `u` has none.
+// Writes the special form of a single op; false if `u` has none.
 inline bool PyrenderWriter::special_form(UOp u) {
   switch (u.op()) {
     case Op::CONST: return constant(u), true;
@@ -322,14 +323,14 @@ inline void PyrenderWriter::kernel_arg(Arg kernel) {
   put("Kernel("), kernel_name(kernel[0].uop()), put(", "), str(kernel[1]), put(')');
 }
 
-// UOp(Ops.X, dtype, (sources), arg): what every node can be written as.
+// Writes UOp(Ops.X, dtype, (sources), arg), the form that every node has.
 inline void PyrenderWriter::whole(UOp u, std::string_view dtype_text) {
   put("UOp(Ops."), put(name_of(u.op())), put(", "), put(dtype_text), put(", "), sources(u.src());
   if (!u.arg().is_none()) put(", "), u.is(Op::KERNEL) ? kernel_arg(u.arg()) : repr(u.arg());
   put(')');
 }
 
-// `bare`: of an infix, without brackets around it.
+// `bare`: write an infix expression without parentheses around it.
 void PyrenderWriter::expression(UOp u, bool bare) {
   if (is_infix(u)) return infix(u, bare);
   if (special_form(u)) return;

@@ -1,5 +1,5 @@
-// pyrender: tinygrad's text of a graph, Python that builds it again (ops.py pyrender). The writer prints exactly what
-// tinygrad prints; the reader takes any Python expression over the same names, however it is parenthesised.
+// Reads and writes pyrender, tinygrad's text of a graph: Python that builds the graph again (ops.py:pyrender). The
+// writer prints exactly what tinygrad prints; the reader accepts any Python expression over the same names.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,23 +12,24 @@
 
 namespace tgc {
 
-// The text of the graph under `root`, without a final newline. A Diag where tinygrad's own pyrender fails (shapes that
-// do not fit).
+// Returns the text of the graph under `root`, without a final newline. Fails where tinygrad's own pyrender fails
+// (shapes that do not fit).
 Result<std::string> pyrender(UOp root);
 
-// The same lines with, below each that would be read as another node, a comment that says what its letters lose:
-// "# c12: dtypes.float.vec(8)" for the dtype of what c12 names, "# c12 = UOp(...)" for the whole of its expression. A
-// text that is `lost` without them needs a header above it (graph_info.h).
+// Like pyrender, but adds a comment below each line that would be read as another node: "# c12: dtypes.float.vec(8)"
+// gives the dtype of c12, "# c12 = UOp(...)" its complete expression. If the result is `lost`, it needs a header above
+// it (graph_info.h).
 Result<CompleteText> pyrender_complete(UOp root);
 
-// The graph that the text builds: the node assigned to `ast`, or the last one assigned when no name is `ast`. Nodes are
-// made as written (a cast to the same dtype stays). `file` names the input in messages, which carry line and column;
-// `places` receives where nodes stand. What a text of tinygrad's own leaves out is inferred, the dtypes of REDUCEs and
-// LOADs from their uses; `warnings` receives what does not follow.
+// Reads the graph that the text builds: the node assigned to `ast`, or the last one assigned if no name is `ast`. Nodes
+// are made as written (a cast to the same dtype stays). `file` names the input in messages, which have line and column;
+// `places` receives the positions of the nodes. In a text without a header, omitted facts are inferred (the dtypes of
+// REDUCEs and LOADs from their uses); `warnings` receives those that cannot be.
 Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr,
                           std::vector<std::string>* warnings = nullptr);
 
-// A list of the optimizer's choices as Python writes it, "[Opt(OptOps.UPCAST, 0, 4), ...]", in brackets of either kind.
+// Parses a list of optimizer options as Python writes it, "[Opt(OptOps.UPCAST, 0, 4), ...]", in brackets of either
+// kind.
 Result<std::vector<Arg>> read_opts(Graph& graph, std::string_view text, std::string_view file = {});
 
 }  // namespace tgc

@@ -1,6 +1,6 @@
-// What pyrender's letters lose, as comments that Python ignores: below each line that would be read as another node,
-// that node's dtype, or its expression in the form that leaves nothing out. Which lines these are is found by reading
-// them in the graph that they are of, where equal nodes are one: a line that is read as its own node has lost nothing.
+// Adds comments that state what pyrender's syntax loses. Below each line that would be read as another node, the
+// comment gives the node's dtype, or its expression with every node as UOp(...). To find such lines, each line is read
+// back in the Graph it came from, where equal nodes are identical: it loses nothing if it is read as its own node.
 #include "lib/text/pyrender.h"
 #include "lib/text/pyrender_open.h"
 #include "lib/text/pyrender_reader.h"
@@ -45,7 +45,7 @@ class CompleteWriter : public PyrenderWriter {
     return kernel.text;
   }
 
-  // The node that a line is read as; the empty UOp where it cannot be read.
+  // Returns the node that a line is read as; the empty UOp if it cannot be read.
   static UOp value_of(PyrenderReader& reader, size_t begin) {
     try {
       return reader.value_of_line(begin);
@@ -54,14 +54,14 @@ class CompleteWriter : public PyrenderWriter {
     }
   }
 
-  // "c12: dtypes.float.vec(8)", or "c12 = UOp(...)": what makes `read` the node that was written.
+  // Returns the comment for node `u`, whose line is read as `read`: "c12: dtypes.float.vec(8)" or "c12 = UOp(...)".
   std::string correction(UOp u, UOp read) {
     std::string name(this->name(u));
     if (read && read.with_dtype(u.dtype()) == u) return name + ": " + complete_repr(u.dtype());
     auto parts = toposort(u, [&](UOp s) { return s == u || !info_[s.id()].named; });
     info_[u.id()].plain = true;
     for (int round = 0;; round++) {
-      if (round == kRounds)  // parts in parts in parts: all at once
+      if (round == kRounds)  // give up: mark all parts at once
         for (UOp part : parts) info_[part.id()].plain = true;
       std::string line = name + " = " + expression_of(u);
       PyrenderReader reader(u.graph(), line, {}, nullptr);
@@ -72,13 +72,13 @@ class CompleteWriter : public PyrenderWriter {
     }
   }
 
-  // Finds parts of the expression of `u` that are read as other nodes though what they are made of is right, as far as
-  // a comparison with `read` shows, and has them written as UOp(...); false when all of them are already.
+  // Marks as `plain` those parts of u's expression that are read as other nodes although their sources are right, found
+  // by comparing with `read`. Returns false if all of them were marked already.
   bool make_plain(UOp u, UOp read) {
     struct Pair {
       UOp part, read;
       uint32_t next = 0;
-      bool found = false;  // a part of this part
+      bool found = false;  // some part of this part was marked
     };
     bool any = false;
     std::vector<Pair> stack{{u, read}};
@@ -97,7 +97,8 @@ class CompleteWriter : public PyrenderWriter {
       if (!stack.empty()) stack.back().found |= found;
     }
     if (any || read) return any;
-    for (UOp part : toposort(u, [&](UOp s) { return s == u || !info_[s.id()].named; }))  // it cannot be read at all
+    // the expression cannot be read at all: mark every part
+    for (UOp part : toposort(u, [&](UOp s) { return s == u || !info_[s.id()].named; }))
       if (Info& info = info_[part.id()]; !info.plain) info.plain = any = true;
     return any;
   }
@@ -112,7 +113,8 @@ Result<CompleteText> pyrender_complete(UOp root) {
   if (root.graph().is_foreign()) return catch_failures([&] { return pyrender_open_complete(root); });
   auto text = catch_failures([&] { return CompleteWriter(root).write_complete(); });
   if (text) return text;
-  return catch_failures([&] { return CompleteWriter(root, true).write_complete(); });  // which tinygrad cannot print
+  // tinygrad cannot print this graph: write movement ops as UOp(...)
+  return catch_failures([&] { return CompleteWriter(root, true).write_complete(); });
 }
 
 }  // namespace tgc

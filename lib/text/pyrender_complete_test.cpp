@@ -7,7 +7,7 @@ using namespace tgc;
 
 namespace {
 
-// A graph as complete text, of what `text`, itself complete, is read as.
+// Reads `text`, a complete text, and returns the graph written as complete text.
 std::string complete(std::string_view text) {
   Graph g;
   auto root = read_pyrender(g, text);
@@ -16,7 +16,7 @@ std::string complete(std::string_view text) {
   return out ? *out : "unwritable: " + out.diag().text();
 }
 
-// The lines that tinygrad prints.
+// Returns the lines that tinygrad prints, without header and comments.
 std::string letters(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -28,7 +28,7 @@ std::string letters(std::string_view text) {
   return out;
 }
 
-// Complete texts come back, to the letter, and so does the graph; without the comments they are tinygrad's.
+// Checks that a complete text and its graph survive a round trip, and that without comments the text is tinygrad's.
 void comes_back(const std::string& text) {
   CHECK(complete(text) == text);
   Graph g, h;
@@ -44,7 +44,7 @@ void comes_back(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("complete pyrender: a REDUCE, a LOAD: the dtype that the letters lose stands below the line") {
+TEST_CASE("complete pyrender: the lost dtype of a REDUCE or LOAD is stated below its line") {
   comes_back(R"(# tgc: {}
 c2 = UOp(Ops.VECTORIZE, dtypes.float.vec(4), (UOp.const(dtypes.float, 1.0), UOp.const(dtypes.float, 2.0)))
 c4 = UOp.range(4, 0, AxisType.REDUCE)
@@ -60,7 +60,7 @@ ast = c1.index(UOp.const(dtypes.int.vec(2), 1), ptr=True).load()
 )");
 }
 
-TEST_CASE("complete pyrender: of a node without a name the line once more, in the form that leaves nothing out") {
+TEST_CASE("complete pyrender: a line with an unnamed lossy node is repeated as UOp(...)") {
   comes_back(R"(# tgc: {}
 c2 = UOp(Ops.VECTORIZE, dtypes.float.vec(4), (UOp.const(dtypes.float, 1.0), UOp.const(dtypes.float, 2.0)))
 c4 = UOp.range(4, 0, AxisType.REDUCE)
@@ -69,7 +69,7 @@ ast = c2.reduce(c4, arg=Ops.ADD)*UOp.const(dtypes.float.vec(2), 3.0)
 )");
 }
 
-TEST_CASE("complete pyrender: constants keep the sources that the letters drop") {
+TEST_CASE("complete pyrender: constants keep the sources that pyrender drops") {
   comes_back(R"(# tgc: {}
 c2 = UOp.new_buffer('CPU', 4, dtypes.float, 1)
 c5 = c2+UOp.const(dtypes.float, 2.0)
@@ -78,8 +78,7 @@ ast = c5.sink(c2)
 )");
 }
 
-TEST_CASE(
-    "complete pyrender: whatever a form leaves out comes back: sources, dtypes, args, tags of what stands inside it") {
+TEST_CASE("complete pyrender: sources, dtypes, args and tags that a form leaves out are restored") {
   const std::string head =
       "# tgc: {}\nb = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nx = UOp.variable('x', 0, 9)\n"
       "y = UOp.variable('y', 0, 9, dtype=dtypes.int)\n";
@@ -140,7 +139,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("complete pyrender: a header where a text without one would be read as another graph") {
+TEST_CASE("complete pyrender: a text that would be read as another graph gets a header") {
   Graph g;
   auto root = read_pyrender(
       g, "# tgc: {}\nast = UOp.const(dtypes.int, 1).assign(UOp.new_buffer('CPU', 1, dtypes.int, 1)).sink()");
@@ -150,7 +149,7 @@ TEST_CASE("complete pyrender: a header where a text without one would be read as
   CHECK(*write_graph(Format::Pyrender, *read_pyrender(g, "ast = UOp.sink()")) == "ast = UOp.sink()\n");
 }
 
-TEST_CASE("complete pyrender: a graph whose shapes do not fit, which tinygrad cannot print, is written") {
+TEST_CASE("complete pyrender: writes a graph whose shapes do not fit") {
   Graph g, back;
   UOp buffer = read_pyrender(g, "ast = UOp.new_buffer('CPU', 4, dtypes.float, 1)").value_or_throw();
   UOp root = g.sink(g.node(Op::RESHAPE, dtypes::float32, {buffer, g.constant(dtypes::index, 3)}));
@@ -159,7 +158,7 @@ TEST_CASE("complete pyrender: a graph whose shapes do not fit, which tinygrad ca
   CHECK_MESSAGE(again.ok(), again.diag().text());
 }
 
-TEST_CASE("complete pyrender: comments that are no corrections are comments") {
+TEST_CASE("complete pyrender: other comments are ignored") {
   for (const char* text : {"c0 = UOp.variable(\"x\", 0, 9)\n# c0: the loop\nast = c0.sink()",
                            "c0 = UOp.variable(\"x\", 0, 9)\n# c0 = c1+1\nast = c0.sink()",
                            "c0 = UOp.variable(\"x\", 0, 9)\n# c1: dtypes.int\n\n# c0: dtypes.int\nast = c0.sink()"}) {
@@ -174,7 +173,7 @@ TEST_CASE("complete pyrender: comments that are no corrections are comments") {
   CHECK(wrong.diag().text().starts_with("in.uop:2:14: unknown dtype 'itn'"));
 }
 
-TEST_CASE("complete pyrender: kernels inside kernels, as tinygrad prints a kernel that holds a schedule") {
+TEST_CASE("complete pyrender: kernels nest, as in a kernel that holds a schedule") {
   comes_back(R"(# tgc: {}
 def k0():
   def k0():

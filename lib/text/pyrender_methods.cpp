@@ -1,4 +1,4 @@
-// What stands behind `UOp` and behind a dot in pyrender text. Nodes are made as written, nothing is folded.
+// Evaluates UOp(...), UOp.method(...) and x.method(...) in pyrender text. Nodes are made as written; nothing is folded.
 #include <algorithm>
 
 #include "lib/support/name_table.h"
@@ -77,7 +77,7 @@ UOp PyrenderReader::size_argument(const Argument& a, DType dtype) {
   return out;
 }
 
-// "(dtypes.int, 3)", after UOp.const: a text has few of them, again and again.
+// Reads "(dtypes.int, 3)" after UOp.const. Texts repeat the same few constants, so they are cached.
 PyValues::Value PyrenderReader::constant(size_t at) {
   struct KnownConst {
     DType dtype;
@@ -174,7 +174,7 @@ UOp PyrenderReader::make_buffer(const Arguments& args, size_t at) {
   return graph_.node(Op::BUFFER, as_dtype(d.value, d.at), src, as_int(size.value, size.at));
 }
 
-// The methods that need no UOp: UOp.sink(), UOp.unique(arg=3), ...
+// Methods of the class UOp: UOp.sink(), UOp.unique(arg=3), ...
 UOp PyrenderReader::make_leaf(std::string_view name, size_t name_at, const Arguments& args) {
   std::string upper(name);
   for (char& c : upper) c = char(c >= 'a' && c <= 'z' ? c & ~32 : c);
@@ -222,12 +222,12 @@ void PyrenderReader::count(const Arguments& args, size_t least, size_t most, std
        least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most));
 }
 
-// An argument that is a UOp, or a number made a constant like `like`.
+// Returns an argument that is a UOp, or a constant like `like` for a number.
 UOp PyrenderReader::operand(const Argument& a, UOp like) {
   return a.value.is_uop() ? a.value.arg.uop() : like.const_like(as_const(a.value, a.at));
 }
 
-// The node `op` of self, the positional arguments, and arg=
+// Makes the node `op` from self, the positional arguments, and arg=.
 UOp PyrenderReader::generic_call(UOp self, Op op, DType dtype, const Arguments& args, size_t at) {
   Arg arg;
   sources_.clear();
@@ -273,7 +273,7 @@ UOp PyrenderReader::replace_call(UOp self, const Arguments& args, size_t at) {
     } else if (a.keyword == "op" && as_arg(a.value).is_op()) {
       out = out.replace({.op = as_arg(a.value).op()});
     } else {
-      fail(at, "replace() of something that is not named", "op=, dtype=, src=, arg= or tag=");
+      fail(at, "replace() with a positional argument", "op=, dtype=, src=, arg= or tag=");
     }
   }
   return make(at, out.op(), out.dtype(), out.src(), out.arg(), out.tag());
@@ -320,15 +320,15 @@ UOp PyrenderReader::copy_call(UOp self, const Arguments& args, size_t at) {
 UOp PyrenderReader::reduce_axis_call(UOp self, const Arguments& args, size_t at) {
   count(args, 2, 2, "r", at);
   Arg op = as_arg(args[0].value), axes = as_arg(args[1].value);
-  if (!op.is_op() || !axes.is_tuple()) fail(at, "r() of wrong arguments", "r(Ops.ADD, (0, 1))");
+  if (!op.is_op() || !axes.is_tuple()) fail(at, "r() with wrong arguments", "r(Ops.ADD, (0, 1))");
   UOp out = graph_.node(Op::REDUCE_AXIS, self.dtype(), self, graph_.tuple({op, axes}));
   shape_of(out);
   return out;
 }
 
-// What is loaded from there: in tinygrad's own text, of several pointers as many, of a pixel of an image its four
-// channels. An address that is a number (PTX) says nothing; a value to take instead (`load(c3)`) does, and where there
-// is none the use.
+// Makes a LOAD and infers its dtype, in texts of tinygrad's own: a vector of pointers loads a vector of that length, an
+// image pixel its four channels. For a numeric address (PTX) the dtype comes from the alternative value (`load(c3)`),
+// or without one from the uses.
 UOp PyrenderReader::load_call(UOp from, const Arguments& args, size_t at) {
   bool address = from.is(Op::INDEX) && from.dtype() == dtypes::int64 && from.src(0).dtype().is_ptr();
   if (!address || args.keyword("dtype") || !infers())
@@ -346,8 +346,8 @@ DType PyrenderReader::loaded_dtype(UOp from) {
   return n > 1 && infers() ? d.base().vec(n) : d.base();
 }
 
-// Without a dtype a REDUCE has that of its source, which is right unless that is a vector: then it may be a shorter
-// one.
+// Makes a REDUCE. Without an explicit dtype it has its source's; if that is a vector, the length is inferred from the
+// uses, because the result may be shorter.
 UOp PyrenderReader::reduce_call(UOp self, const Arguments& args, size_t at) {
   UOp out = generic_call(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
   if (self.dtype().count() > 1 && !args.keyword("dtype") && infers()) leave_open(out);
@@ -404,7 +404,7 @@ UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const A
   fail(at, "unknown method");
 }
 
-// ---- movement: the result must have a shape, so wrong arguments are found here
+// ---- movement ops: the result must have a shape, so wrong arguments are detected here
 
 UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args, size_t at) {
   if (self.is_const() && self.num_src() == 0 && infers()) self = local_unique_constant(self, unique_constants_++);
@@ -447,7 +447,7 @@ UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args
   return out;
 }
 
-// Sizes as a node, as written: nothing is simplified away.
+// Returns the node for sizes, as written, without simplifying.
 UOp PyrenderReader::sizes_node(std::span<const Arg> sizes, size_t at) {
   DType dtype = dtypes::index.vec(int64_t(sizes.size()));
   if (sizes.empty()) return graph_.node(Op::VECTORIZE, dtype);

@@ -19,7 +19,7 @@ constexpr OpSet kMethods{Op::SINK,   Op::END,        Op::STORE,    Op::LOAD,    
                          Op::SIN,    Op::CONTIGUOUS, Op::BARRIER,  Op::DETACH};
 constexpr OpSet kInfix{Op::ADD,   Op::FLOORDIV, Op::FLOORMOD, Op::SHL, Op::SHR, Op::MUL,
                        Op::CMPLT, Op::CMPNE,    Op::AND,      Op::OR,  Op::XOR};
-constexpr size_t kMostInlined = 100;  // expressions in each other
+constexpr size_t kMostInlined = 100;  // limit on nested expressions
 
 std::string_view symbol(Op op) { return op == Op::FLOORDIV ? "//" : op == Op::FLOORMOD ? "%" : infix_symbol(op); }
 int precedence(Op op) { return op == Op::FLOORDIV || op == Op::FLOORMOD ? 1 : infix_precedence(op); }
@@ -29,7 +29,7 @@ UOp base_of_open(UOp u) {
   return u;
 }
 
-// A field of a ParamArg: by its name, or the two that come first by their place; None where it has its default.
+// Returns a field of a ParamArg, by name or, for the first two, by position `place`; None if it has its default.
 Arg param_field(Arg param, std::string_view name, size_t place = SIZE_MAX) {
   if (!param.is(RecordClass::Open)) return {};
   RecordView view(param);
@@ -38,7 +38,7 @@ Arg param_field(Arg param, std::string_view name, size_t place = SIZE_MAX) {
   return {};
 }
 
-// Every node is a piece of text, its name or what it is, which its users copy.
+// Writes the text. Each node has a piece of text, its name or its expression, which is copied into its users.
 class OpenWriter {
  public:
   explicit OpenWriter(UOp root)
@@ -76,7 +76,7 @@ class OpenWriter {
     return out;
   }
 
-  // Each line is read in the graph that it is of, where equal nodes are one.
+  // Reads each line back in the Graph it came from, where equal nodes are identical.
   CompleteText write_complete() {
     const OpenText letters = write();
     const std::string_view text = letters.text;
@@ -99,9 +99,9 @@ class OpenWriter {
 
  private:
   struct Info : NodeUses {
-    size_t begin = 0, size = 0;   // of its piece: of one that is named its name
-    uint32_t depth = 0;           // of expressions in each other
-    bool is_bracketed = false;    // its piece is an expression in one pair of brackets
+    size_t begin = 0, size = 0;   // range of its piece in pieces_; a named node's piece is its name
+    uint32_t depth = 0;           // nesting depth of its expression
+    bool is_bracketed = false;    // its piece is an expression in one pair of parentheses
   };
 
   void look() {
@@ -127,7 +127,7 @@ class OpenWriter {
     info_[u.id()].begin = begin, info_[u.id()].size = pieces_.size() - begin;
   }
 
-  // "c12 = ...": one pair of brackets around the whole is left out.
+  // Writes the line "c12 = ...", without the outermost parentheses.
   void line(UOp u, const Info& info) {
     if (lines_.size()) lines_.put('\n');
     begins_.push_back(lines_.size());
@@ -140,7 +140,7 @@ class OpenWriter {
     if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size()) lines_.drop_ends(begin);
   }
 
-  // The piece of a node is UOp(...) now, and so are those of its sources that have no line of their own.
+  // Rewrites a node's piece as UOp(...), and those of its sources that have no line of their own.
   void make_plain(UOp u) {
     for (UOp s : u.src())
       if (!info_[s.id()].named) make_plain(s);
@@ -177,7 +177,7 @@ class OpenWriter {
 
   // ---- forms
 
-  // UOp(Ops.X, dtype, (sources), arg): what every node can be written as.
+  // Writes UOp(Ops.X, dtype, (sources), arg), the form that every node has.
   void whole(UOp u) {
     put("UOp(Ops."), put(shown_op(u)), put(", "), dtype(u), put(", "), sources(u.src());
     if (Arg a = shown_arg(u); !a.is_none()) {
@@ -217,7 +217,7 @@ class OpenWriter {
     else put("dtype="), dtype(u), put(')');
   }
 
-  // The number of elements of a shape given as a source, where it is known; nullopt otherwise.
+  // Returns the element count of a shape given as a source; nullopt if it is not constant.
   static std::optional<Int> count_of(UOp shape) {
     Int n = 1;
     auto times = [&](UOp s) {
@@ -262,7 +262,7 @@ class OpenWriter {
     return true;
   }
 
-  // Whether 0.14's promotion leaves the operands as they are.
+  // True if 0.14's promotion leaves the operands unchanged.
   static bool stays(UOp u) {
     const DType a = u.src(0).dtype(), b = u.src(1).dtype();
     const auto is_weak = [](DType d) { return d == weakint() || d == weakfloat(); };
@@ -283,8 +283,8 @@ class OpenWriter {
     return true;
   }
 
-  // left+right in brackets, or bare. Operands that bind tightly enough lose theirs; 0.13 writes a constant on a device
-  // as the number alone.
+  // Writes (left+right), without parentheses if `bare`. Operands that bind tightly enough have none. 0.13 writes a
+  // constant on a device as a bare number.
   void infix(UOp u, bool bare) {
     const auto is_number = [&](UOp s) {
       return is_0_13_ && s.is_const() && s.num_src() == 1 && s.src(0).is(Op::DEVICE);
@@ -321,7 +321,7 @@ class OpenWriter {
     put(')');
   }
 
-  // Forms that one op alone has; false when this node has none.
+  // Writes the special form of a single op; false if `u` has none.
   bool special_form(UOp u) {
     const size_t n = u.num_src();
     switch (u.op()) {
@@ -366,7 +366,7 @@ class OpenWriter {
     }
   }
 
-  // True when it is an infix, which `bare` writes without the brackets around it.
+  // Writes a node's expression. Returns true if it is infix, which `bare` writes without the parentheses around it.
   bool expression(UOp u, bool bare) {
     if (!is_known_) return whole(u), false;
     if (u.in(kInfix) && u.num_src() == 2) {
@@ -381,14 +381,14 @@ class OpenWriter {
   UOp root_;
   Graph& graph_;
   std::vector<UOp> order_;  // c12 is order_[12]
-  std::vector<Info> info_;  // by id: what is below the root is older than it
+  std::vector<Info> info_;  // by node id; everything below the root has a smaller id
   TextBuffer pieces_, lines_;
   TextBuffer* to_ = &lines_;
-  std::vector<size_t> begins_;  // of the lines
+  std::vector<size_t> begins_;  // start of each line
   std::string scratch_;
   const bool is_0_13_, is_known_;
   bool generic_ = false;
-  bool odd_text_ = false;       // a text with a bracket is in the graph
+  bool odd_text_ = false;       // the graph contains a string with a parenthesis, or a graph in an arg
 };
 
 }  // namespace

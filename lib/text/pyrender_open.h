@@ -1,22 +1,21 @@
-// pyrender of the releases from 0.13 on, to the letter (uop/render.py), and for every graph that they cannot print, or
-// that is of no release we know, the same with every node as UOp(...).
+// Writes pyrender exactly as releases from 0.13 on print it (uop/render.py). Graphs that they cannot print, or that
+// belong to an unknown release, are written with every node as UOp(...).
 #pragma once
 #include "lib/text/pyrender.h"
 
 namespace tgc {
 
-// The text of the graph under `root`, whose release its Graph says, without a final newline. `generic` says that
-// tinygrad's own pyrender of that release fails on such a graph.
+// The text of a graph, in the form of the graph's release, without a final newline. `generic`: that release's own
+// pyrender fails on this graph.
 struct OpenText {
   std::string text;
   bool generic = false;
-  std::vector<UOp> lines = {};  // whose each line is
+  std::vector<UOp> lines = {};  // the node of each line
 };
 OpenText pyrender_open(UOp root);
 
-// The same lines, and below each that is read as another node the whole of its expression as a comment, as
-// pyrender_complete of 0.12.0's graphs has them. `lost`, without a header above it: also where nothing in it says which
-// release printed it.
+// Like pyrender_open, but adds the complete expression as a comment below each line that would be read as another node
+// (see pyrender_complete). `lost`: the text needs a header, also if nothing in it tells which release printed it.
 CompleteText pyrender_open_complete(UOp root);
 
 }  // namespace tgc

@@ -16,7 +16,7 @@ constexpr OpSet kVoid{Op::SINK, Op::STORE, Op::END, Op::BARRIER, Op::UNIQUE};
 constexpr OpSet kDivisions{Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD};
 constexpr OpSet kFloatFunctions{Op::SQRT, Op::RECIPROCAL, Op::EXP2, Op::LOG2, Op::SIN};
 
-// What 0.14 makes of two operands; of dtypes that it cannot promote the first.
+// Returns 0.14's dtype of an operator; for dtypes that cannot be promoted, the first one.
 DType promoted(DType a, DType b) { return promoted_0_14(a, b).value_or(a); }
 
 class OpenReader : public PyrenderReader {
@@ -46,7 +46,7 @@ class OpenReader : public PyrenderReader {
 
   // ---- constants
 
-  // A number as a CONST of that dtype holds it.
+  // Returns a number as a CONST of that dtype stores it.
   Arg number_of(DType dtype, Arg value) {
     if (value.is_int() && is_float_of_any_release(dtype)) return Arg(value.to_const().to_double());
     return value.is_const() ? const_float(graph_, value) : value;
@@ -56,7 +56,7 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::DEVICE, dtypes::void_, {}, device);
   }
 
-  // "(3, dtypes.int)" of 0.14 and "(dtypes.int, 3, device='CPU')" of 0.13
+  // Reads "(3, dtypes.int)" of 0.14 and "(dtypes.int, 3, device='CPU')" of 0.13.
   UOp make_const(const Arguments& args, size_t at) override {
     only_keywords(args, {"dtype", "device"});
     const bool dtype_first = !args.empty() && !args[0].value.is_list && args[0].value.arg.kind() == Arg::Kind::DType;
@@ -75,7 +75,7 @@ class OpenReader : public PyrenderReader {
     return number.is_int() ? weakint() : weakfloat();
   }
 
-  // "(3, dtype=dtypes.int, device='CPU', unique=7)", after UOp.unique_const
+  // Reads "(3, dtype=dtypes.int, device='CPU', unique=7)" after UOp.unique_const.
   UOp unique_constant(const Arguments& args, size_t at) {
     only_keywords(args, {"dtype", "device", "unique"});
     const Argument &value = need(args, 0, "a value", at), *device = args.keyword("device"),
@@ -88,7 +88,7 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::CONST, dtype, src, number_of(dtype, number));
   }
 
-  // A size: a node, or the CONST that a number stands for.
+  // Returns a size as a node: the UOp given, or a CONST for a number.
   UOp size(const Argument& a, DType dtype) {
     if (a.value.is_uop()) return a.value.arg.uop();
     return graph_.node(Op::CONST, dtype, {}, number_of(dtype, Arg(as_const(a.value, a.at))));
@@ -140,7 +140,7 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::DEFINE_VAR, dtype_keyword(args, weakint()), {}, arg);
   }
 
-  // ParamArg(3, dtypes.float, device='CPU')
+  // Makes ParamArg(3, dtypes.float, device='CPU').
   Arg param_of_buffer(Arg slot, DType dtype, Arg device) {
     std::vector<Arg> fields{graph_.str(""), graph_.str("")},
         items{graph_.str("ParamArg"), Arg(), slot, Arg(dtype)};
@@ -169,7 +169,7 @@ class OpenReader : public PyrenderReader {
     static const NameTable kTable(kNames);
     int method = kTable.find(name);
     auto op = method < 0 ? op_named(name) : std::nullopt;
-    if (method < 0 && !op) return PyrenderReader::method_call(self, name, at);  // what a person may have written
+    if (method < 0 && !op) return PyrenderReader::method_call(self, name, at);  // handwritten text
     Arguments args = arguments();
     UOp out;
     guarded(at, [&] { out = call(self, method < 0 ? Method::Op : Method(method), op.value_or(Op::NOOP), args, at); });
@@ -193,7 +193,7 @@ class OpenReader : public PyrenderReader {
     return generic(op, args, at);
   }
 
-  // From 0.14 on a CAST says its dtype in its arg too.
+  // From 0.14 on a CAST also stores its dtype in its arg.
   UOp cast(Op op, UOp self, const Arguments& args, size_t at) {
     count(args, 1, 1, name_of(op), at);
     DType d = as_dtype(args[0].value, args[0].at);
@@ -215,7 +215,8 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::COPY, self.dtype(), self, device_argument(args[0]));
   }
 
-  // x._rop(Ops.ADD, (0, 1)): 0.13 keeps the axes, 0.14 how many of the first there are.
+  // Reads x._rop(Ops.ADD, (0, 1)). 0.13 stores the axes; 0.14 stores their number, because they are always the first
+  // ones.
   UOp reduction(UOp self, const Arguments& args, size_t at) {
     count(args, 2, 2, "_rop", at);
     Arg op = as_arg(args[0].value), axes = as_arg(args[1].value);
@@ -236,7 +237,7 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::INDEX, d ? as_dtype(d->value, d->at) : usual, sources_, arg ? as_arg(arg->value) : Arg());
   }
 
-  // The node `op` of sources_ and the positional arguments, with arg=
+  // Makes the node `op` from sources_ and the positional arguments, with arg=.
   UOp generic(Op op, const Arguments& args, size_t at) {
     Arg arg;
     const Argument* dtype = nullptr;
@@ -246,14 +247,14 @@ class OpenReader : public PyrenderReader {
       else if (a.keyword == "dtype") dtype = &a;
       else only_keywords(args, {"arg", "dtype"});
     }
-    if (sources_.empty() && !kVoid.contains(op)) fail(at, std::string(name_of(op)) + " of nothing");
+    if (sources_.empty() && !kVoid.contains(op)) fail(at, std::string(name_of(op)) + " without sources");
     UOp out = graph_.node(op, dtype ? as_dtype(dtype->value, dtype->at) : dtype_of_op(op), sources_, arg);
-    // of a vector 0.13's may be a shorter one
+    // in 0.13, a REDUCE of a vector may be a shorter vector
     if (op == Op::REDUCE && !dtype && is_0_13_ && sources_[0].dtype().count() > 1 && infers()) leave_open(out);
     return out;
   }
 
-  // The op that pyrender writes as a method of that name.
+  // Returns the op that pyrender writes as a method of that name.
   static std::optional<Op> op_named(std::string_view name) {
     static constexpr Op kOps[] = {Op::SINK,  Op::END,    Op::STORE,    Op::LOAD,       Op::UNIQUE,  Op::SQRT,
                                   Op::REDUCE, Op::AFTER, Op::THREEFRY, Op::WHERE,      Op::RECIPROCAL, Op::EXP2,
@@ -268,7 +269,7 @@ class OpenReader : public PyrenderReader {
     return i < 0 ? std::nullopt : std::optional(kOps[i]);
   }
 
-  // ---- dtypes that follow (0.14: ops.py dtype_from_uop; 0.13: what each method gives)
+  // ---- inferred dtypes (0.14: ops.py:dtype_from_uop; 0.13: the result of each method)
 
   DType dtype_of_op(Op op) {
     if (kVoid.contains(op) || sources_.empty()) return dtypes::void_;
@@ -301,8 +302,8 @@ class OpenReader : public PyrenderReader {
     return {graph_.node(o, dtype_of_op(o), sources_)};
   }
 
-  // The constant that a bare number beside `u` stands for, which 0.13 prints for those on a device: the device of `u`,
-  // or where that has none the first of the text, on which its kernels are.
+  // Returns the constant for a bare number next to `u`. 0.13 prints constants on a device this way. Their device is
+  // that of `u`, or else the first one in the text, where its kernels run.
   UOp literal_beside(UOp u, Arg number) {
     DType dtype = u.dtype().base();
     UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));
@@ -311,7 +312,7 @@ class OpenReader : public PyrenderReader {
     return device.is_none() ? c : c.with_src(on_device(device));
   }
 
-  // 0.13's UOp.device.
+  // Returns 0.13's UOp.device.
   Arg device_of(UOp root) {
     for (UOp u : toposort(root, [&](UOp u) { return !device_.contains(u); }))
       if (!device_.contains(u)) device_[u] = device_here(u);
@@ -342,7 +343,7 @@ class OpenReader : public PyrenderReader {
     return {};
   }
 
-  // ---- what args hold that is no plain Python: a UOp as it prints itself, a Target
+  // ---- values in args that are not plain Python: a UOp's own repr, a Target
 
   Value other_name(std::string_view name, size_t at) override {
     if (peek() != ':') return PyrenderReader::other_name(name, at);
@@ -354,7 +355,7 @@ class OpenReader : public PyrenderReader {
     }
     return {graph_.raw(text_.substr(at, to_the_bracket(at) - at))};  // target=CPU:CLANG:x86_64,native)
   }
-  // Moves on to the bracket that closes what byte `at` stands in.
+  // Moves to the parenthesis that closes the one around byte `at`.
   size_t to_the_bracket(size_t at) {
     int open = 0;
     for (pos_ = at; !at_end() && peek() != '\n'; pos_++) {
@@ -365,18 +366,18 @@ class OpenReader : public PyrenderReader {
   }
 
   const bool is_0_13_;
-  UOpMap<Arg> device_;  // of nodes below which a bare number stands
-  Arg first_device_;    // None: none yet
+  UOpMap<Arg> device_;  // cache of device_of
+  Arg first_device_;    // the first device in the text; None: none yet
 };
 
-// ---- whose text it is
+// ---- guessing the release of a text
 
-// A set of releases, a bit each.
+// Sets of releases, one bit per release.
 constexpr uint32_t bit(Release r) { return 1u << int(r); }
 constexpr uint32_t k12 = bit(Release::v0_12), k13 = bit(Release::v0_13), k14 = bit(Release::v0_14);
 
 struct Word {
-  std::string_view before, word;  // "UOp" and "variable"; of a method nothing stands before
+  std::string_view before, word;  // "UOp" and "variable"; `before` is empty for a method
   uint32_t releases;
 };
 constexpr Word kWords[] = {
@@ -385,7 +386,7 @@ constexpr Word kWords[] = {
     {"", "permute", k12},               {"", "assign", k12},            {"", "where", k12 | k13},
 };
 
-// The releases that write `word` behind `before` and a dot.
+// Returns the releases that print `before.word`, followed by `after`.
 uint32_t releases_with(std::string_view before, std::string_view word, std::string_view after) {
   auto those = [](auto has) {
     uint32_t out = 0;

@@ -1,4 +1,4 @@
-// pyrender's text, and which line is which node's.
+// pyrender's text together with the line of each node.
 #pragma once
 #include <string>
 #include <utility>
@@ -11,10 +11,10 @@ namespace tgc {
 
 struct PlacedText {
   std::string text;                              // without a final newline
-  std::vector<std::pair<UOp, uint32_t>> lines;   // the nodes with a line of their own, and its number from 0
+  std::vector<std::pair<UOp, uint32_t>> lines;   // nodes that have their own line, and its 0-based number
 };
 
-// What pyrender(root) gives, with its lines. A Diag where pyrender has one.
+// Returns pyrender(root) and the lines of its nodes. Fails where pyrender fails.
 Result<PlacedText> pyrender_with_places(UOp root);
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// A precedence parser of Python expressions that builds nodes as it goes.
+// A precedence parser for Python expressions that builds nodes while parsing.
 #include "lib/text/pyrender_reader.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace tgc {
 namespace {
 
-// The number of a name such as "c12"; -1 for other names.
+// Returns the number of a name such as "c12"; -1 for other names.
 int64_t number_of_name(std::string_view name) {
   if (name.size() < 2 || name.size() > 8 || name[0] != 'c' || (name[1] == '0' && name.size() > 2)) return -1;
   int64_t n = 0;
@@ -25,7 +25,7 @@ int64_t number_of_name(std::string_view name) {
   return n;
 }
 
-constexpr std::string_view kUOpConst = "UOp.const(";  // after names, what most operands are
+constexpr std::string_view kUOpConst = "UOp.const(";  // the most common operand after names
 
 bool is_reserved(std::string_view name) {
   return name == "UOp" || name == "dtypes" || name == "Ops" || name == "AxisType" || name == "True" ||
@@ -68,7 +68,7 @@ UOp PyrenderReader::infer_dtypes(UOp root) {
   for (auto& [u, line] : open_)
     if (std::find(open.begin(), open.end(), u) != open.end())
       warnings_.push_back("the dtype of the " + std::string(name_of(u.op())) + " in the line of '" + std::string(line) +
-                          "' is not in the text and does not follow from its uses: taken for " +
+                          "' is not in the text and cannot be inferred from its uses; assuming " +
                           std::string(u.dtype().repr()));
   return root;
 }
@@ -89,16 +89,15 @@ UOp PyrenderReader::assignment(std::string_view name, size_t at) {
   size_t value_at = (skip(), pos_);
   note_place(at);
   UOp u;
-  guarded(value_at, [&] { u = as_uop(expression(), value_at); });  // what no place in it was found for is its own
+  guarded(value_at, [&] { u = as_uop(expression(), value_at); });  // default position for failures without one
   if (is_reserved(name)) fail(at, "'" + std::string(name) + "' cannot be assigned to");
   define(name, u);
   return u;
 }
 
-// The comment below the line of `name` in which tgc says what its letters lose: "# c12: dtypes.float.vec(8)" for the
-// dtype,
-// "# c12 = UOp(...)" for the whole expression. The node that the name means from here on, `u` when there is no such
-// comment.
+// Reads the comment that tgc writes below the line of `name` to state lost facts: "# c12: dtypes.float.vec(8)" for the
+// dtype, "# c12 = UOp(...)" for the whole expression. Returns the corrected node, which `name` means from here on; `u`
+// if there is no such comment.
 UOp PyrenderReader::correction(std::string_view name, UOp u) {
   size_t at = text_.find_first_not_of(' ', pos_ + 1);
   if (at == text_.npos || text_.substr(at, 2) != "# " || text_.substr(at + 2, name.size()) != name) return u;
@@ -125,7 +124,7 @@ UOp PyrenderReader::correction(std::string_view name, UOp u) {
 void PyrenderReader::assume(std::span<const UOp> numbered, std::span<const UOp> kernels) {
   literal_ = true;
   numbered_.assign(numbered.begin(), numbered.end());
-  kernel_names_.reserve(kernels.size());  // the names stay where they are
+  kernel_names_.reserve(kernels.size());  // no reallocation: kernels_ refers to these strings
   for (UOp kernel : kernels) {
     std::string number = std::to_string(kernel_names_.size());
     kernels_[kernel_names_.emplace_back("k").append(number)] = kernel;
@@ -158,7 +157,7 @@ UOp PyrenderReader::find(std::string_view name) const {
   return it == names_.end() ? UOp() : it->second;
 }
 
-// def k0():\n  ...\n  return ast
+// Reads a function: def k0():\n  ...\n  return ast
 void PyrenderReader::function() {
   Nested nested(*this);
   std::string_view name = identifier("a function's name");
@@ -166,7 +165,7 @@ void PyrenderReader::function() {
   expect(')', "(kernels take no parameters)");
   expect(':', "after the parameters");
   functions_++;
-  auto outer_names = std::move(names_), outer_kernels = std::move(kernels_);  // a function's names are its own
+  auto outer_names = std::move(names_), outer_kernels = std::move(kernels_);  // each function has its own names
   auto outer_numbered = std::move(numbered_);
   names_.clear(), kernels_.clear();
   numbered_.clear();
@@ -196,7 +195,7 @@ void PyrenderReader::function() {
   kernels_[name] = result;
 }
 
-// A name such as c12, if one comes next that was assigned to: what most operands are.
+// Reads a name such as c12 that was assigned to; false, reading nothing, before anything else. Most operands are names.
 bool PyrenderReader::numbered(Value& out) {
   if (peek() != 'c') return false;
   size_t at = pos_ + 1, n = 0;
@@ -210,7 +209,7 @@ bool PyrenderReader::numbered(Value& out) {
 
 // ---- operators, by Python's precedence
 
-// c12, a number or True that is the whole argument or item.
+// Reads c12, a number or True, if it is the whole argument or item.
 bool PyrenderReader::quick_item(Value& out) {
   size_t begin = pos_;
   if (!numbered(out)) {
@@ -266,7 +265,7 @@ PyValues::Value PyrenderReader::infix_expression(int min_precedence) {
   }
 }
 
-// One that may hold another of its kind without a bracket: -x, x**y.
+// Parses an operand that may itself begin with the same operator without parentheses: -x, x**y.
 PyValues::Value PyrenderReader::nested_expression(int min_precedence) {
   Nested nested(*this);
   return deeper([&] { return infix_expression(min_precedence); });
@@ -284,7 +283,7 @@ PyValues::Value PyrenderReader::apply(const Infix& op, const Value& left, size_t
                                       size_t right_at) {
   if (left.is_uop() && right.is_uop()) {
     UOp a = left.arg.uop(), b = right.arg.uop(), u = combine(op.op, op.swap, op.negate, a, b);
-    bool shift = op.op == Op::SHL || op.op == Op::SHR;  // by an unsigned number: the result is what is shifted
+    bool shift = op.op == Op::SHL || op.op == Op::SHR;  // the result has the dtype of the shifted operand
     return {shift && a.dtype() != b.dtype() && infers() ? u.with_dtype(a.dtype()) : u};
   }
   if (left.is_uop() || right.is_uop()) return apply_beside_literal(op, left, left_at, right, right_at);
@@ -299,7 +298,7 @@ PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Valu
   Value out;
   guarded(left_at, [&] {
     if (uop_is_left && op.op == Op::SUB) return void(out = {u + u.const_like(py_neg(number))});
-    // two plain constants would have been folded: the one that is written out is a unique one
+    // tinygrad would have folded two plain constants, so this one has a unique number
     if (u.is_const() && u.num_src() == 0 && infers()) u = local_unique_constant(u, unique_constants_++);
     UOp c = literal_beside(u, number);
     out = {combine(op.op, op.swap, op.negate, uop_is_left ? u : c, uop_is_left ? c : u)};
@@ -307,7 +306,7 @@ PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Valu
   return out;
 }
 
-// The constant that a bare number beside `u` stands for. tinygrad prints bare numbers for constants on a device.
+// Returns the constant for a bare number next to `u`. tinygrad prints constants on a device as bare numbers.
 UOp PyrenderReader::literal_beside(UOp u, Const value) {
   bool known = !device_of(u).is_none() && !is_stand_in(u);
   if (known || !infers()) return u.const_like(value);

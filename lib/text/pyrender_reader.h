@@ -1,6 +1,5 @@
-// The reader of pyrender text: statements, operators and names here, UOp's methods in pyrender_methods.cpp. What texts
-// of other releases than 0.12.0 mean by the same syntax is said by a reader derived from it, pyrender_open_reader.cpp.
-// For lib/text alone.
+// The reader of pyrender text: statements, operators and names here, UOp's methods in pyrender_methods.cpp. A derived
+// reader (pyrender_open_reader.cpp) gives the same syntax the meaning it has in other releases. Private to lib/text.
 #pragma once
 #include <unordered_map>
 
@@ -15,17 +14,17 @@ class PyrenderReader : public PyValues {
     numbered_.reserve(kUsual);
     sources_.reserve(kUsual);
   }
-  // Of a whole text.
+  // Reads a whole text and returns its graph.
   UOp read();
 
-  // Of lines whose place is known, in a text in which c0, c1, ... are `numbered` and k0(), k1(), ... are `kernels`;
-  // read to the letter. What is right of the '=' of the line that begins at byte `at`; a Failure where it cannot be
-  // read.
+  // Single-line mode, which infers nothing: `assume` defines c0, c1, ... as `numbered` and k0(), k1(), ... as
+  // `kernels`; value_of_line then evaluates the right side of the assignment that begins at byte `at`. Throws Failure
+  // if it cannot.
   void assume(std::span<const UOp> numbered, std::span<const UOp> kernels);
   UOp value_of_line(size_t at);
-  // What the text leaves open, for messages: a warning each.
+  // Warnings, one per fact that the text leaves out and that could not be inferred.
   const std::vector<std::string>& warnings() const { return warnings_; }
-  // Whether a text without a header would have been read as more than its letters say.
+  // True if reading needed inference, which is skipped below a header and in functions.
   bool would_infer() const { return would_infer_; }
 
  protected:
@@ -33,11 +32,11 @@ class PyrenderReader : public PyValues {
     Op op;
     int8_t precedence;  // higher binds tighter
     int8_t length;
-    bool negate = false;  // of comparisons: a >= b is !(a < b)
+    bool negate = false;  // a >= b is read as !(a < b)
     bool swap = false;
   };
 
-  // ---- what the words mean, which is each release's own
+  // ---- semantics; each release may override them
   virtual Value apply(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at);
   virtual Value uop_call(size_t at);                                          // UOp(...)
   virtual Value uop_static(size_t at);                                        // UOp.range(...)
@@ -50,17 +49,17 @@ class PyrenderReader : public PyValues {
   Arg device_argument(const Argument& a);
   DType dtype_keyword(const Arguments& args, DType otherwise);
   void count(const Arguments& args, size_t least, size_t most, std::string_view name, size_t at);
-  // Whether what tinygrad's letters leave out is inferred here: in a text of tinygrad's own, outside kernels.
+  // True if omitted facts are inferred at this point: in texts without a header, outside functions.
   bool infers() {
     would_infer_ = true;
     return !literal_ && !functions_;
   }
   DType loaded_dtype(UOp from);
-  void leave_open(UOp u) { open_.emplace_back(u, line_name_); }  // its dtype is inferred from its uses
+  void leave_open(UOp u) { open_.emplace_back(u, line_name_); }  // `u`'s dtype will be inferred from its uses
   void define(std::string_view name, UOp u);
-  UOp find(std::string_view name) const;  // the empty UOp: no such name
+  UOp find(std::string_view name) const;  // the empty UOp: undefined name
 
-  std::vector<UOp> sources_;                               // of the node being made
+  std::vector<UOp> sources_;                               // sources of the node being made
 
  private:
   enum class Method : uint8_t;
@@ -79,7 +78,7 @@ class PyrenderReader : public PyValues {
   bool quick_item(Value& out) override;
   Value infix_expression(int min_precedence);
   Value nested_expression(int min_precedence);
-  const Infix* infix() const;  // that comes next; null: none
+  const Infix* infix() const;  // the operator that comes next; null: none
   bool numbered(Value& out);
   Value unary();
   Value postfix(Value v);
@@ -112,18 +111,18 @@ class PyrenderReader : public PyValues {
   UOp sizes_node(std::span<const Arg> sizes, size_t at);
   UOp operand(const Argument& a, UOp like);
 
-  std::vector<UOp> numbered_;                              // c0, c1, ...: what nearly all names are
+  std::vector<UOp> numbered_;                              // the nodes named c0, c1, ..., which nearly all names are
   std::unordered_map<std::string_view, UOp> names_, kernels_;
-  std::vector<std::string> kernel_names_;                  // that were assumed
-  int functions_ = 0;                                      // that are open
-  bool literal_ = false;                                   // tgc wrote the text: nothing is to be inferred
+  std::vector<std::string> kernel_names_;                  // names defined by `assume`
+  int functions_ = 0;                                      // nesting depth of open functions
+  bool literal_ = false;                                   // tgc wrote the text: infer nothing
   bool would_infer_ = false;
-  std::string_view line_name_;                             // of the line that is being read
-  // nodes whose dtype the text leaves out, and the lines they are in
+  std::string_view line_name_;                             // name assigned by the current line
+  // nodes whose dtype the text leaves out, and the names of their lines
   std::vector<std::pair<UOp, std::string_view>> open_;
   std::vector<std::string> warnings_;
-  int64_t unique_constants_ = 0;                           // constants whose unique number the text leaves out
-  bool stand_ins_ = false;                                 // constants whose device it leaves out
+  int64_t unique_constants_ = 0;  // number of constants whose unique number the text leaves out
+  bool stand_ins_ = false;                                 // some constants' device is left out
 };
 
 }  // namespace tgc

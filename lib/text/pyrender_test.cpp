@@ -14,7 +14,7 @@ using namespace tgc;
 
 namespace {
 
-// The text of what `text` reads as.
+// Reads `text` and returns the graph's pyrender text.
 std::string again(std::string_view text) {
   Graph g;
   auto root = read_pyrender(g, text);
@@ -30,7 +30,7 @@ std::string trouble_with(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("pyrender: every text of the golden records, read and written back") {
+TEST_CASE("pyrender: every golden text survives a round trip") {
   size_t texts = 0;
   auto files = {"kernels",       "tensor",        "IMAGE-1",  "IMAGE-2",
                 "DEVECTORIZE-0", "DEVECTORIZE-2", "TC_OPT-2", "TRANSCENDENTAL-2"};
@@ -48,7 +48,7 @@ TEST_CASE("pyrender: every text of the golden records, read and written back") {
   CHECK(texts > 1500);
 }
 
-TEST_CASE("pyrender: through JSON and repr and back, nothing is lost") {
+TEST_CASE("pyrender: nothing is lost on the way through JSON and repr") {
   auto reader = GoldenReader::open(test_path("golden/kernels.jsonl.gz"));
   REQUIRE(reader.ok());
   for (int n = 0; n < 40; n++) {
@@ -69,7 +69,7 @@ TEST_CASE("pyrender: through JSON and repr and back, nothing is lost") {
   }
 }
 
-TEST_CASE("pyrender: any layout and parenthesisation that Python takes") {
+TEST_CASE("pyrender: reads any layout and parenthesisation that Python accepts") {
   std::string canonical = "c0 = UOp.variable(\"a\", 0, 9)\nast = c0+UOp.variable(\"b\", 0, 9)*c0";
   CHECK(again("a = UOp.variable('a', 0, 9)\nb = UOp.variable('b', 0, 9)\nast = a+b*a") == canonical);
   CHECK(
@@ -105,7 +105,7 @@ TEST_CASE("pyrender: operators bind as in Python") {
   same("a**2", "a.pow(2)");
 }
 
-TEST_CASE("pyrender: literals and constants") {
+TEST_CASE("pyrender: reads literals and constants") {
   for (const char* text :
        {"ast = UOp.const(dtypes.float, -0.0)", "ast = UOp.const(dtypes.float, inf)",
         "ast = UOp.const(dtypes.float, nan)", "ast = UOp.const(dtypes.double, 1e-05)",
@@ -121,7 +121,7 @@ TEST_CASE("pyrender: literals and constants") {
   CHECK(again("ast = UOp.const(dtypes.int, 2**40-1)") == "ast = UOp.const(dtypes.int, 1099511627775)");
 }
 
-TEST_CASE("pyrender: tags, metadata, images, kernels in functions, several devices") {
+TEST_CASE("pyrender: reads tags, metadata, images, kernels in functions and several devices") {
   for (
       const char* text : {
           "ast = UOp.sink().rtag((1, 'a'))",
@@ -137,7 +137,7 @@ TEST_CASE("pyrender: tags, metadata, images, kernels in functions, several devic
     CHECK(again(text) == text);
 }
 
-TEST_CASE("pyrender: where several devices are, a constant lies on that of what it is computed with") {
+TEST_CASE("pyrender: with several devices, a constant is on the device of the nodes it is used with") {
   Graph g;
   auto root = read_pyrender(g, R"(
 c2 = UOp(Ops.BUFFER, dtypes.int, (UOp(Ops.LUNIQUE, dtypes.void, (), 0), UOp(Ops.DEVICE, dtypes.void, (), 'PYTHON')), 3)
@@ -155,7 +155,7 @@ ast = ((c5+2)*c4).sink()
   CHECK(constants == 2);
 }
 
-TEST_CASE("pyrender: a bracket in a name keeps the brackets around it, as in tinygrad") {
+TEST_CASE("pyrender: a parenthesis in a name keeps the parentheses around it, as in tinygrad") {
   for (const char* text : {
            R"x(ast = ((UOp.variable("a)", 0, 9)+UOp.variable("b", 0, 9))+UOp.variable("c", 0, 9)))x",
            R"x(ast = (UOp.variable("c", 0, 9)+(UOp.variable("a)", 0, 9)+UOp.variable("b", 0, 9))))x",
@@ -166,14 +166,14 @@ TEST_CASE("pyrender: a bracket in a name keeps the brackets around it, as in tin
         "ast = UOp.variable(\"a()\", 0, 9)+UOp.variable(\"b\", 0, 9)");
 }
 
-TEST_CASE("pyrender: a constant beside a bare number in a kernel needs no device") {
+TEST_CASE("pyrender: a constant next to a bare number in a kernel needs no device") {
   CHECK(
       again("b = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\nast = b.index(UOp.const(dtypes.index, 1)+1)") ==
       "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
       "ast = c0.index((UOp.const(dtypes.index, 1)+UOp.const(dtypes.index, 1)))");
 }
 
-TEST_CASE("pyrender: what tinygrad's text leaves out of a dtype follows from the uses, or is warned of") {
+TEST_CASE("pyrender: omitted dtypes are inferred from the uses, or a warning is given") {
   const std::string head =
       "c2 = UOp(Ops.VECTORIZE, dtypes.float.vec(4), (UOp.const(dtypes.float, 1.0), UOp.const(dtypes.float, 2.0)))\n"
       "c4 = UOp.range(4, 0, AxisType.REDUCE)\nc5 = c2.reduce(c4, arg=Ops.ADD)\n";
@@ -196,7 +196,7 @@ TEST_CASE("pyrender: what tinygrad's text leaves out of a dtype follows from the
   CHECK(dtype_of_reduce("# c5: dtypes.float.vec(2)\nast = c5.sink()", 0) == "dtypes.float.vec(2)");
 }
 
-TEST_CASE("pyrender: bad input is named with its place and what was expected") {
+TEST_CASE("pyrender: errors have a position and what was expected") {
   CHECK(trouble_with("") == "in.uop:1:1: the input holds no graph, expected an assignment such as 'ast = c5.sink()'");
   CHECK(trouble_with("ast = UOp(Ops.ADDD, dtypes.int)") == "in.uop:1:15: unknown op 'ADDD', expected ADD, AND");
   CHECK(trouble_with("ast = UOp.const(dtypes.flaot, 1.0)")
@@ -229,14 +229,14 @@ TEST_CASE("pyrender: bad input is named with its place and what was expected") {
         std::string::npos);
 }
 
-TEST_CASE("pyrender: chains as deep as graphs are") {
+TEST_CASE("pyrender: reads and writes deep chains") {
   std::string text = "c0 = UOp.variable(\"x\", 0, 1)\n";
   std::string sum = "c0";
   for (int i = 0; i < 20000; i++) sum += "+c0";
   CHECK(again(text + "ast = " + sum) == text + "ast = " + sum);
 }
 
-TEST_CASE("lists of Opt") {
+TEST_CASE("read_opts: reads lists of Opt") {
   Graph g;
   auto opts = read_opts(g, "[Opt(OptOps.UPCAST, 0, 4), Opt(op=OptOps.LOCAL, axis=1, arg=8)]");
   REQUIRE(opts.ok());
@@ -249,10 +249,10 @@ TEST_CASE("lists of Opt") {
         std::string::npos);
 }
 
-TEST_CASE("pyrender: a graph in a tag or an arg is a function, and comes back") {
+TEST_CASE("pyrender: a graph in a tag or arg is written as a function") {
   Graph g;
   UOp x = g.variable("x", 0, 5), one = g.constant(dtypes::index, 1);
-  UOp sum = x + one, held = sum * sum;  // shared within
+  UOp sum = x + one, held = sum * sum;  // shared inside
   UOp tags[] = {g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(held)),
                 g.node(Op::NOOP, dtypes::void_, {}, {}, g.tuple({Arg(held), g.tuple({Arg(x), Arg(3)}), g.str("a")})),
                 g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(held))))};
@@ -265,8 +265,8 @@ TEST_CASE("pyrender: a graph in a tag or an arg is a function, and comes back") 
   }
 }
 
-TEST_CASE("pyrender: depth is no limit, and time grows as the graph does") {
-  auto seconds_of = [](int n, bool sums) {  // of the processor
+TEST_CASE("pyrender: handles any depth in linear time") {
+  auto seconds_of = [](int n, bool sums) {  // CPU time
     Graph g, into;
     UOp u = g.variable("x", 0, 5, dtypes::float32), x = u;
     DType f = dtypes::float32;
@@ -284,7 +284,7 @@ TEST_CASE("pyrender: depth is no limit, and time grows as the graph does") {
     double last = 0;
     for (int n : {25000, 50000, 100000}) {
       double seconds = seconds_of(n, sums);
-      // others on this machine can make it slower, never quicker
+      // other processes can make a run slower, never faster
       for (int again = 0; again < 2 && last > 0.01 && seconds >= 4 * last; again++)
         seconds = std::min(seconds, seconds_of(n, sums));
       INFO(n << ": " << seconds);
@@ -294,7 +294,7 @@ TEST_CASE("pyrender: depth is no limit, and time grows as the graph does") {
   }
 }
 
-TEST_CASE("repr: a text that depth makes too long is refused, not written until memory ends") {
+TEST_CASE("repr: rejects a graph whose depth makes the text too long") {
   Graph g;
   UOp u = g.variable("x", 0, 5, dtypes::float32);
   for (int i = 0; i < 30000; i++) u = g.node(Op::SIN, dtypes::float32, u);
@@ -303,7 +303,7 @@ TEST_CASE("repr: a text that depth makes too long is refused, not written until 
   CHECK(text.diag().message.starts_with("more than 536870912 bytes"));
 }
 
-TEST_CASE("text: arguments in each other are read to a depth, and no deeper, by every reader") {
+TEST_CASE("text: every reader limits the nesting of args") {
   auto nested = [](size_t n, const char* open, const char* close) {
     std::string text;
     for (size_t i = 0; i < n; i++) text += open;

@@ -1,6 +1,6 @@
-// The writer of pyrender text. A node with a name has a line; where it is used stands the name. Names and constants are
-// pieces, kept to be copied; any other node has one user, in whose expression it is written, however deep that gets.
-// For lib/text alone: pyrender_complete.cpp adds what the letters lose.
+// The writer of pyrender text. A named node has its own line, and its name stands where it is used. The texts of names
+// and constants are stored once as pieces and copied. Any other node has a single user and is written inline in that
+// user's expression, at any depth. Private to lib/text; pyrender_complete.cpp adds the comments for lost facts.
 #pragma once
 #include <span>
 #include <string>
@@ -14,15 +14,15 @@
 
 namespace tgc {
 
-// "sink" for Op::SINK: the name of the method that makes such a node.
+// Returns the name of the method that makes nodes of that op: "sink" for Op::SINK.
 std::string_view method_name(Op op);
 
-// What in args asks for care: a string with a bracket, which may unbalance the text around it, and a graph.
+// Features of args that need special handling: a string with a parenthesis, which may unbalance the text, and a graph.
 struct Oddities {
   bool text = false, graph = false;
 
   void add(Arg a) {
-    if (!a.is_none() && a.kind() != Arg::Kind::Int) look_into(a);  // most are one of these
+    if (!a.is_none() && a.kind() != Arg::Kind::Int) look_into(a);  // fast path for the most common args
   }
   void look_into(Arg a) {
     switch (a.kind()) {
@@ -45,17 +45,17 @@ struct Oddities {
   }
 };
 
-// Which nodes have a line: of how a node is used, and of which ops it is.
+// Decides which nodes get their own line, from their uses and ops.
 struct NodeUses {
-  uint32_t users = 0;      // distinct ones
-  uint32_t last_user = 0;  // its id, plus 1
-  bool twice = false;      // used twice by one user
-  bool named = false;      // it has a line
+  uint32_t users = 0;      // number of distinct users
+  uint32_t last_user = 0;  // id + 1 of the last user
+  bool twice = false;      // some user has it as several sources
+  bool named = false;      // it has its own line
 };
 struct Naming {
-  OpSet reductions, never, always;  // what is reduced has a line; these ops never, or always
+  OpSet reductions, never, always;  // ops: their sources have a line; never have a line; always have one
 };
-// Marks them in `info`, by id; Info is a NodeUses.
+// Sets NodeUses::named in `info`, which is indexed by node id. Info derives from NodeUses.
 template <class Info>
 void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, const Naming& naming) {
   for (UOp u : order)
@@ -82,43 +82,43 @@ class PyrenderWriter {
   explicit PyrenderWriter(UOp root) : root_(root), order_(toposort(root)), info_(root.id() + 1) {}
   virtual ~PyrenderWriter() = default;
 
-  // The text, without a final newline. Throws Failure where tinygrad's own pyrender fails.
+  // Returns the text, without a final newline. Throws Failure where tinygrad's own pyrender fails.
   std::string write() { return write_lines(), kernels_text_ + lines_.str(); }
 
  protected:
   struct Info : NodeUses {
-    size_t begin = 0;            // of its piece, into pieces_
-    uint32_t size = 0;           // 0: it has none, or is not below the root
-    bool inlined = false;        // it is written in its user's expression
-    bool plain = false;          // it is to be written as UOp(...), the form that leaves nothing out
+    size_t begin = 0;            // start of its piece in pieces_
+    uint32_t size = 0;           // length of its piece; 0: none, or not below the root
+    bool inlined = false;        // written within its user's expression
+    bool plain = false;          // must be written as UOp(...), the form that loses nothing
   };
 
   void write_lines();
-  // "c12" or "ast".
+  // Returns "c12" or "ast".
   std::string_view name(UOp u) const {
     return u == root_ ? "ast" : pieces_.view(info_[u.id()].begin, info_[u.id()].size);
   }
-  // What a node would be written as, its name aside, now that some parts of it are to be plain.
+  // Returns the node's expression (not its name), written again after some parts were marked `plain`.
   std::string expression_of(UOp u);
-  // The text of a kernel's ast, which has names of its own.
+  // Returns the text of a kernel's AST, which has its own namespace.
   virtual std::string text_of_kernel(UOp ast) {
     PyrenderWriter kernel(ast);
     kernel.level_ = level_ + 1;
     return kernel.write();
   }
   static constexpr int kMostLevels = 64;
-  int level_ = 0;                     // of functions in each other
+  int level_ = 0;                     // nesting depth of functions
 
   UOp root_;
   std::vector<UOp> order_;            // c12 is order_[12]
-  std::vector<Info> info_;            // by id: what is below the root is older than it
+  std::vector<Info> info_;            // by node id; everything below the root has a smaller id
   TextBuffer lines_, pieces_;
-  bool keeps_lines_ = false;
-  std::vector<std::pair<UOp, size_t>> line_begins_;  // of the named nodes, into lines_, where they are kept
-  std::vector<UOp> kernels_;          // k0, k1, ...: graphs that args and tags hold
-  std::unordered_map<uint32_t, size_t> kernel_numbers_;  // of the same, by their ids
+  bool keeps_lines_ = false;  // record line_begins_
+  std::vector<std::pair<UOp, size_t>> line_begins_;  // named nodes and the start of their lines in lines_
+  std::vector<UOp> kernels_;          // k0, k1, ...: graphs contained in args and tags
+  std::unordered_map<uint32_t, size_t> kernel_numbers_;  // index in kernels_ by node id
   std::string kernels_text_;
-  bool whole_movements_ = false;      // movements are written as UOp(...): their methods need shapes that fit
+  bool whole_movements_ = false;      // write movement ops as UOp(...), because their methods need shapes that fit
 
  private:
   void line(UOp u, const Info& info);
@@ -156,9 +156,9 @@ class PyrenderWriter {
 
   TextBuffer* to_ = &lines_;
   std::string scratch_;
-  bool odd_text_ = false;             // a string with a bracket is in the graph
-  bool holds_graphs_ = false;         // an arg or a tag holds a graph
-  int depth_ = 0;                     // of expressions in each other, while one is written
+  bool odd_text_ = false;             // the graph contains a string with a parenthesis
+  bool holds_graphs_ = false;         // some arg or tag contains a graph
+  int depth_ = 0;                     // nesting depth of the expression being written
 };
 
 }  // namespace tgc

@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// The text, and how many nodes were printed; of each, in that order, what its letters lose goes to `lost`.
+// The text, the number of nodes printed so far, and the comments for facts that the text loses.
 struct Printed {
   std::string text;
   size_t nodes = 0;
@@ -28,7 +28,7 @@ bool holds_uop(Arg a) {
   return false;
 }
 
-// repr of an arg, in which graphs may lie.
+// Appends the repr of an arg that may contain graphs.
 void append_arg(Printed& to, Arg a) {
   if (a.is_uop()) return with_stack([&] { append_repr(to, a.uop(), 0); });
   std::string& out = to.text;
@@ -46,7 +46,7 @@ void append_arg(Printed& to, Arg a) {
   out += !is_record && items.size() == 1 ? ",)" : ")";
 }
 
-// The arg of a node. From 0.13 on a REDUCE shows its op by its own words, and a constant's float is a ConstFloat.
+// Appends a node's arg. From 0.13 on, a CONST's float is printed as a ConstFloat.
 void append_own_arg(Printed& to, UOp u) {
   Arg a = shown_arg(u);
   if (!u.graph().is_foreign() || u.graph().release() == Release::v0_11) return append_arg(to, a);
@@ -54,7 +54,7 @@ void append_own_arg(Printed& to, UOp u) {
   else append_arg(to, a);
 }
 
-// How often each node is a source, and its number in the order of first sight.
+// Number of uses of a node, and its number in order of first occurrence.
 struct Sharing {
   int64_t number = 0;
   uint32_t uses = 0;
@@ -81,7 +81,7 @@ void find_sharing(UOp root, UOpMap<Sharing>& sharing) {
   }
 }
 
-// "# UOp 3: dtypes.imagef((1, 2, 4), 128), tag='a'"
+// Appends the comment for node `number` if its text loses facts: "# UOp 3: dtypes.imagef((1, 2, 4), 128), tag='a'"
 void append_lost(std::string& out, size_t number, UOp u) {
   bool pitch = u.dtype().is_image() && u.dtype().info()->pitch != -1;
   if (!pitch && !u.tag().is_str()) return;
@@ -99,10 +99,10 @@ void append_repr(Printed& to, UOp root, size_t indent) {
     uint32_t next;
   };
   std::vector<Frame> stack;
-  // a node's line; false when it is a name alone
+  // writes a node's line and pushes the node, unless the line is just a name
   auto open = [&](UOp u) {
     out.append(indent + 2 * stack.size(), ' ');
-    check_limit(Limit::InputBytes, int64_t(out.size()));  // what nests n deep has n * n blanks
+    check_limit(Limit::InputBytes, int64_t(out.size()));  // indentation grows as n * n for n nested nodes
     if (Sharing* s = sharing.find(u)) {
       if (s->uses > 1) out.append("x").append(std::to_string(s->number)).append(s->printed ? "" : ":=");
       if (s->printed) return;
@@ -146,12 +146,12 @@ class ReprReader : public PyValues {
  private:
   struct Frame {
     Op op;
-    std::string_view other;  // the name of an op that no release has
+    std::string_view other;  // name of an op unknown to all releases
     DType dtype;
     Arg arg, tag;
     std::string_view name;
-    size_t at;     // where it begins
-    size_t first;  // of its sources
+    size_t at;     // start in the text
+    size_t first;  // first of its sources
   };
   using Names = std::unordered_map<std::string_view, UOp>;
 
@@ -159,7 +159,7 @@ class ReprReader : public PyValues {
     if (name != "UOp") return PyValues::other_name(name, at);
     Nested nested(*this);
     pos_ = at;
-    return {graph()};  // a graph inside an arg: its names are its own
+    return {graph()};  // a graph inside an arg has its own names
   }
 
   UOp graph() {
@@ -191,7 +191,7 @@ class ReprReader : public PyValues {
         if (!take(')')) continue;
         done = close(stack, sources, names);
       }
-      // the node is a source of the one that is open, which may end with it
+      // `done` is a source of the innermost open node, which may end here as well
       for (;;) {
         if (stack.empty()) return done;
         sources.push_back(done);
@@ -207,7 +207,7 @@ class ReprReader : public PyValues {
     }
   }
 
-  // UOp(Ops.X, dtype, arg=..., tag=..., src=(   with the word UOp read
+  // Reads UOp(Ops.X, dtype, arg=..., tag=..., src=( after the word UOp.
   Frame open(std::string_view label) {
     Frame f{};
     f.name = label;
@@ -250,7 +250,7 @@ class ReprReader : public PyValues {
     return u;
   }
 
-  // A tag: a value, or a string without quotes.
+  // Reads a tag: a value, or a string without quotes.
   Arg tag() {
     size_t begin = (skip(), pos_), end = text_.find(", src=(", pos_);
     int brackets = brackets_;
@@ -268,7 +268,7 @@ class ReprReader : public PyValues {
     return graph_.str(text);
   }
 
-  size_t nodes_ = 0;                        // that were begun
+  size_t nodes_ = 0;                        // number of nodes begun
   LostByNumber lost_;
 };
 

@@ -16,7 +16,7 @@ std::string again(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("repr: shared nodes are named in the order of first sight, tags and kernels inside") {
+TEST_CASE("repr: names shared nodes in order of first occurrence, and prints tags and kernels") {
   Graph g;
   auto root =
       read_pyrender(g, "c = UOp.range(4, 0, AxisType.LOOP)\nd = (c*2+c).rtag(3)\nast = d.sink(arg=KernelInfo())");
@@ -38,7 +38,7 @@ TEST_CASE("repr: shared nodes are named in the order of first sight, tags and ke
   CHECK(again(repr(kernel)) == repr(kernel));
 }
 
-TEST_CASE("repr: the names of a graph inside an argument are its own") {
+TEST_CASE("repr: a graph inside an arg has its own names") {
   std::string inner =
       "UOp(Ops.ADD, dtypes.index, arg=None, src=(\n  x0:=UOp(Ops.CONST, dtypes.index, arg=1, src=()),\n  x0,))";
   std::string text =
@@ -48,7 +48,7 @@ TEST_CASE("repr: the names of a graph inside an argument are its own") {
   CHECK(again(text) == text);
 }
 
-TEST_CASE("repr: tags that are strings, and any layout") {
+TEST_CASE("repr: reads string tags and any layout") {
   std::string text = "UOp(Ops.SINK, dtypes.void, arg='x, src=(', tag=some words, src=())";
   CHECK(again(text) == text);
   CHECK(
@@ -58,7 +58,7 @@ TEST_CASE("repr: tags that are strings, and any layout") {
       "UOp(Ops.SINK, dtypes.void, arg=None, tag=(1, 2), src=(\n  UOp(Ops.NOOP, dtypes.void, arg=None, src=()),))");
 }
 
-TEST_CASE("repr: as deep as graphs are") {
+TEST_CASE("repr: reads and writes deep graphs") {
   Graph g;
   UOp x = g.variable("x", 0, 1), deep = x;
   for (int i = 0; i < 3000; i++) deep = deep + x;
@@ -69,7 +69,7 @@ TEST_CASE("repr: as deep as graphs are") {
   CHECK(repr(*back) == text);
 }
 
-TEST_CASE("repr: bad input") {
+TEST_CASE("repr: rejects bad input") {
   auto starts = [](std::string_view text, std::string_view message) {
     CHECK_MESSAGE(again(text).starts_with(message), again(text));
   };

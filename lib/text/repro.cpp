@@ -73,12 +73,12 @@ ReproArray read_array(JsonScanner& in, std::string name) {
       in.array([&] {
         size_t size_at = in.position();
         out.shape.push_back(in.int64());
-        if (out.shape.back() < 0 || out.shape.size() > 64) in.fail(size_at, "no size of an array", "0 or more");
+        if (out.shape.back() < 0 || out.shape.size() > 64) in.fail(size_at, "invalid array size", "0 or more");
       });
     else in.skip();
   });
   if (out.dtype.is(Scalar::Void)) in.fail(at, "an array without a dtype");
-  // a product that is too large for 64 bits is too large for these bytes, unless a size is 0
+  // A product that overflows 64 bits cannot match the bytes, unless some size is 0.
   bool is_empty = std::ranges::find(out.shape, 0) != out.shape.end(), fits = true;
   auto bytes = size_t(out.dtype.itemsize());
   for (int64_t size : out.shape) fits &= is_empty || !__builtin_mul_overflow(bytes, size_t(size), &bytes);
@@ -93,7 +93,8 @@ void read_arrays(JsonScanner& in, std::vector<ReproArray>& out) {
   in.object([&](std::string_view key) {
     size_t at = in.position();
     std::string name(key);
-    if (std::ranges::find(out, name, &ReproArray::name) != out.end()) in.fail(at, "the array '" + name + "' twice");
+    if (std::ranges::find(out, name, &ReproArray::name) != out.end())
+      in.fail(at, "the array '" + name + "' occurs twice");
     out.push_back(read_array(in, std::move(name)));
   });
 }

@@ -1,4 +1,4 @@
-// Repro bundles come back as they were written, and readers believe nothing that they say.
+// Tests that repro bundles survive a round trip, and that readers reject bad ones.
 #include "lib/text/repro.h"
 
 #include "lib/text/formats.h"
@@ -18,7 +18,7 @@ std::string trouble_with(const std::string& members) {
 
 }  // namespace
 
-TEST_CASE("repro: what is written is read, in all that it holds") {
+TEST_CASE("repro: all members survive a round trip") {
   Graph g;
   Repro repro{.symptom = "wrong",
               .said = "3 of 4 differ",
@@ -45,7 +45,7 @@ TEST_CASE("repro: what is written is read, in all that it holds") {
   CHECK(repro_to_json(*report.repro, graph_to_json(read->root, read->info)) == text);
 }
 
-TEST_CASE("repro: what is wrong is said, with its place") {
+TEST_CASE("repro: errors have a position") {
   CHECK(trouble_with(kGraph) == "none");
   CHECK(trouble_with("\"said\":\"x\"").find("the bundle holds no graph") != std::string::npos);
   auto array = [](const std::string& members) {
@@ -66,7 +66,7 @@ TEST_CASE("repro: what is wrong is said, with its place") {
   CHECK(trouble_of(other).find("version '2'") != std::string::npos);
 }
 
-TEST_CASE("repro: a fault in the graph has its line in the bundle") {
+TEST_CASE("repro: an error in the graph has its line in the bundle") {
   std::string text =
       "{\"format\":\"tgc-repro\",\"version\":1,\n\"graph\":{\"format\":\"tgc-graph\",\"version\":1,\"nodes\":[\n"
       "{\"op\":\"NO\",\"dtype\":\"dtypes.void\"}]}}";

@@ -1,26 +1,28 @@
-// What pyrender's text leaves out, inferred: so that a graph read from text is the graph that was written.
+// Restores constants' unique numbers and devices, which pyrender's text leaves out, so that reading returns the graph
+// that was written.
 #pragma once
 #include "lib/uop/graph.h"
 
 namespace tgc {
 
-// A constant that lies on a device and has a unique number is printed without either once that number is local to a
-// schedule (LUNIQUE). Such a constant is known by its shape: something moves it. Until the whole text is read, it has
-// this stand-in.
+// pyrender prints a constant on a device without its unique number and device if the number is local to a schedule
+// (LUNIQUE). The reader recognizes it by its use: under a movement op, next to a bare number, or as the target of
+// assign(). Returns a stand-in for it until the whole text is read.
 UOp local_unique_constant(UOp constant, int64_t occurrence);
 
-// c.assign(value) where `c` is such a constant. What `value` says of the same constant, short of the nodes in `named`,
-// is the same one.
+// Makes c.assign(value) for such a constant `c`. Occurrences of the same constant within `value`, not looking below the
+// nodes in `named`, become the same stand-in.
 UOp assign_to_local_unique(UOp constant, UOp value, const UOpSet& named, int64_t occurrence);
 
-// A constant on a device is printed as a bare number beside an operator. Until the whole text is read, its device has a
-// stand-in.
+// pyrender prints a constant on a device as a bare number next to an operator. Returns a stand-in for it until the
+// whole text is read.
 UOp constant_on_some_device(UOp constant);
 
 bool is_stand_in(UOp constant);
 
-// `root` with the stand-ins made constants on the graph's device (of several that of what they are computed with), with
-// the numbers that no other LUNIQUE has, in order of occurrence; in a graph without a device constants have none.
+// Returns `root` with all stand-ins replaced by constants. Their device is the graph's (if it has several, the device
+// of the nodes they are used with; if none, no device). Their LUNIQUE numbers are the unused ones, in order of
+// occurrence.
 UOp restore_constants(UOp root);
 
 }  // namespace tgc

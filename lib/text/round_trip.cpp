@@ -41,7 +41,7 @@ class Comparer {
     return {};
   }
 
-  // Of the same types and values throughout.
+  // True if two args have the same types and values at all levels.
   bool same(Arg x, Arg y) {
     if (x.kind() != y.kind()) return false;
     switch (x.kind()) {
@@ -81,16 +81,16 @@ Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& in
   std::string file = info.name + " (" + info.stage + ", as " + std::string(name_of(format)) + ")";
   InputKind kind = kind_of(format);
   if (detect_kind(*text) != kind)
-    return Diag{.message = "taken for " + std::string(name_of(detect_kind(*text))),
+    return Diag{.message = "detected as " + std::string(name_of(detect_kind(*text))),
                 .file = file,
                 .expected = std::string(name_of(kind))};
   ReadReport report{.take_malformed = true};
   auto read = read_graph(into, kind, *text, file, &report);
   if (!read) return read.diag();
   if (std::string trouble = graph_difference(root, read->root); !trouble.empty())
-    return Diag{.message = "comes back as another graph: " + trouble, .file = file};
+    return Diag{.message = "read back as another graph: " + trouble, .file = file};
   if (read->info != info && read->info != GraphInfo())
-    return Diag{.message = "comes back under another header", .file = file};
+    return Diag{.message = "read back with another header", .file = file};
   return read->root;
 }
 

@@ -1,4 +1,4 @@
-// Whether texts hold all of a graph: it is written, read into a graph of its own, and compared node by node.
+// Round-trip check: writes a graph as text, reads it into another Graph, and compares the two node by node.
 #pragma once
 #include <optional>
 #include <string>
@@ -7,20 +7,20 @@
 
 namespace tgc {
 
-// Whether two graphs, of one Graph or of two, are the same to the last detail: ops, dtypes, args, tags, sources, and
-// what is shared. nullopt when they are.
+// The first difference between two graphs, of one Graph or of two, in ops, dtypes, args, tags, sources or sharing.
+// nullopt: they are equal.
 struct GraphDifference {
-  UOp node;          // of `a`, the first that differs; the empty UOp: one graph is the beginning of the other
-  std::string text;  // "node 12 (REDUCE): ...", by its number in the toposort
+  UOp node;          // first differing node of `a`; the empty UOp: one graph is a prefix of the other
+  std::string text;  // "node 12 (REDUCE): ...", numbered by the toposort
 };
 std::optional<GraphDifference> first_difference(UOp a, UOp b);
-// Its text, empty when they are the same.
+// Returns the difference's text; empty if the graphs are equal.
 std::string graph_difference(UOp a, UOp b);
 inline bool same_graph(UOp a, UOp b) { return graph_difference(a, b).empty(); }
 
-// The graph under `root` written in that format (Pyrender, Repr or Json) and read into the graph `into`. A Diag where
-// it cannot be written or read, where it comes back as another graph, or where `info` does. The graph need not be well
-// formed.
+// Writes the graph under `root` in `format` (Pyrender, Repr or Json), reads it into the graph `into` and returns the
+// result. Fails if it cannot be written or read, or if the graph or `info` comes back different. The graph need not be
+// well formed.
 Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& into);
 
 }  // namespace tgc

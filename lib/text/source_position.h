@@ -8,21 +8,20 @@
 
 namespace tgc {
 
-// Where the nodes of a graph stand in the text they were read from: nodes with ids from `first_id` on begin at byte
-// `at`.
+// A node position in the text: nodes with ids from `first_id` on (up to the next Place) begin at byte `at`.
 struct Place {
   uint32_t first_id;
   size_t at;
 };
 using Places = std::vector<Place>;
-// The byte at which the node of that id stands; 0 when it is not known.
+// Returns the byte where the node with that id begins; 0 if unknown.
 size_t place_of(const Places& places, uint32_t id);
 
-// A Diag at byte `at` of `text`: line and column, and the line itself with a caret (cut when long, control characters
-// shown as '?').
+// Returns a Diag at byte `at` of `text`: line, column, and the line itself with a caret (truncated if long; control
+// characters shown as '?').
 Diag diag_at(std::string_view text, size_t at, std::string_view file, std::string message, std::string expected);
 
-// What stands at byte `at`, for "found ...": the end of the input or line, a name, a character.
+// Describes the text at byte `at`, for "found ...": a name, a character, the end of the line or of the input.
 std::string found_at(std::string_view text, size_t at);
 
 }  // namespace tgc

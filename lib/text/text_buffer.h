@@ -1,5 +1,4 @@
-// Text under construction, for writers that append millions of short pieces: appending is inline and checks for room
-// once.
+// An output buffer for writers that append millions of short pieces: appending is inline, with one capacity check.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -28,7 +27,7 @@ class TextBuffer {
     std::memcpy(at_, text.data(), text.size());
     at_ += text.size();
   }
-  // A piece of another buffer, or of this one. Most are short: a Chunk is moved then, however few bytes are wanted.
+  // Appends `n` bytes of `other`, which may be this buffer. Most pieces are short, so a whole Chunk is copied for them.
   void put(const TextBuffer& other, size_t from, size_t n) {
     need(n);
     const char* piece = other.begin_.get() + from;
@@ -47,7 +46,7 @@ class TextBuffer {
     else at_ = std::to_chars(at_, at_ + 24, v).ptr;
   }
   void clear() { at_ = begin_.get(); }
-  // Drops the first and the last character from byte `from` on.
+  // Removes the byte at `from` and the last byte of the buffer.
   void drop_ends(size_t from) {
     char* begin = begin_.get() + from;
     at_ -= 2;
@@ -55,7 +54,7 @@ class TextBuffer {
   }
 
  private:
-  using Chunk = std::array<uint64_t, 2>;  // the room for one more is behind end_
+  using Chunk = std::array<uint64_t, 2>;  // the allocation has room for one more beyond end_
 
   void need(size_t n) {
     if (size_t(end_ - at_) < n) grow(n);

@@ -1,6 +1,6 @@
-// The lines of a recording, one a record, as far as they are whole: a program that was ended while it wrote, or a copy
-// that broke off, leaves a last one that is not. What came before it is used, with a warning; and as part of the input
-// was not read, a command that met it ends with exit code 2, whatever the rest said.
+// Reads the lines of a recording, one per record, up to the last complete one. An interrupted writer or copy leaves an
+// incomplete last line. The complete records are used, with a warning, and the command ends with exit code 2 regardless
+// of its other results, because part of the input was not read.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace tgc {
 
-// The next line of `lines`, into `text`; false at the end, also where the file ends within a record: then `cut` says
-// what to warn of, and `name` is what it calls the file.
+// Reads the next line of `lines` into `text`; false at the end, even if the file ends within a record: then `cut`
+// receives the warning. `name` names the file in it.
 Result<bool> next_whole_line(LineReader& lines, std::string& text, const std::string& name, std::optional<Diag>& cut);
 
-// Whether this process met a file that ends within a record.
+// True if this process read a file that ends within a record.
 bool input_was_cut();
 
 }  // namespace tgc

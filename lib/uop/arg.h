@@ -1,6 +1,6 @@
-// Arg: what tinygrad puts into a UOp's `arg` and `tag`: any Python value that its texts can show. Sixteen bytes,
-// trivially copyable. Strings, tuples and records (dataclasses such as KernelInfo) are interned in a Graph. Tuples that
-// Python holds equal but prints differently, (0, 1) and (False, True), are two.
+// Arg: the value of a UOp's `arg` or `tag`, any Python value that can occur in a graph. Sixteen bytes, trivially
+// copyable. Strings, tuples and records (dataclasses such as KernelInfo) are interned in a Graph. Tuples that are equal
+// in Python but print differently, such as (0, 1) and (False, True), are interned separately.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,15 +16,15 @@ namespace tgc {
 class UOp;
 class Graph;
 
-// tinygrad 0.12.0's dataclasses that appear in texts; Open is any object of another release, of which the name, the
-// arguments and the fields are kept as they came.
+// The dataclasses of tinygrad 0.12.0 that occur in graphs. Open is any object of another release; it stores the name,
+// the arguments and the field names as they were read.
 enum class RecordClass : uint8_t { KernelInfo, Opt, BufferizeOpts, Kernel, Metadata, Open };
 inline constexpr int kNumRecordClasses = 5;  // without Open
 std::string_view name_of(RecordClass c);
-std::span<const std::string_view> fields_of(RecordClass c);  // of Open none: see RecordView
+std::span<const std::string_view> fields_of(RecordClass c);  // the field names; empty for Open (see RecordView)
 std::optional<RecordClass> parse_record_class(std::string_view name);
 class Arg;
-// Whether the fields have the types that code which takes such a record relies on. For readers.
+// Returns true if the fields of a record that was read have the types that the passes rely on.
 bool record_fits(RecordClass c, std::span<const Arg> fields);
 
 class Arg {
@@ -32,7 +32,7 @@ class Arg {
   enum class Kind : uint8_t {
     Bool, Int, BigInt, Float, Invalid,  // as Const::Kind
     None, Str, Bytes, Tuple, Record, Op, AxisType, AddrSpace, OptOps, DType, UOp,
-    Raw,  // text of a Python object that we do not model, printed as it was read
+    Raw,  // text of a Python object of an unknown type, printed as it was read
   };
 
   constexpr Arg() : kind_(Kind::None), sub_(0), i_(0) {}
@@ -63,7 +63,7 @@ class Arg {
   bool is(tgc::Op op) const { return kind_ == Kind::Op && i_ == int64_t(op); }
   bool is(RecordClass c) const { return kind_ == Kind::Record && sub_ == uint8_t(c); }
 
-  // Each is valid for its kind alone; `what` names the offender in the Failure that the checked ones throw.
+  // Accessors. Each requires the kind that it names; none checks it.
   Const to_const() const {
     Const c;
     c.kind_ = Const::Kind(kind_);
@@ -73,8 +73,8 @@ class Arg {
   tgc::Int as_int() const { return to_const().as_int(); }
   int64_t small_int() const { return i_; }
   bool as_bool() const { return i_ != 0; }
-  std::string_view text() const;           // of Str, Bytes, Raw
-  std::span<const Arg> items() const;      // of Tuple, Record
+  std::string_view text() const;           // requires Str, Bytes or Raw
+  std::span<const Arg> items() const;      // requires Tuple or Record
   const Arg& operator[](size_t i) const { return items()[i]; }
   RecordClass record_class() const { return RecordClass(sub_); }
   tgc::Op op() const { return tgc::Op(i_); }
@@ -84,16 +84,16 @@ class Arg {
   tgc::DType dtype() const { return tgc::DType(static_cast<const DTypeInfo*>(p_)); }
   tgc::UOp uop() const;
 
-  // Equal as Python's == has it, except that NaN equals itself; both of one graph (or neither interned).
+  // Python's ==, except that NaN equals itself. Both must belong to the same graph, or not be interned.
   friend bool operator==(Arg a, Arg b) {
     return (a.kind_ == b.kind_ && a.sub_ == b.sub_ && a.i_ == b.i_) || slow_equal(a, b);
   }
   uint32_t hash() const { return kind_ == Kind::Int ? mixed(uint64_t(i_), Kind::Int) : hash_of_others(); }
 
-  // Of the same type and value, so that both print alike.
+  // Returns true if both have the same type and value and thus print alike.
   static bool identical(Arg a, Arg b) { return a.kind_ == b.kind_ && a.sub_ == b.sub_ && a.i_ == b.i_; }
 
-  // str(arg) and repr(arg) of Python; they differ for strings alone.
+  // Python's repr(arg) and str(arg), which differ only for strings.
   void append_repr(std::string& out) const;
   std::string repr() const;
   std::string str() const;
@@ -108,7 +108,7 @@ class Arg {
   uint32_t hash_of_others() const;
 
   Kind kind_;
-  uint8_t sub_;  // of a Record: its RecordClass
+  uint8_t sub_;  // the RecordClass of a Record, else 0
   union {
     int64_t i_;
     double d_;
@@ -116,8 +116,8 @@ class Arg {
   };
 };
 
-// A record of either kind as its texts show it: NAME(value, field=value). An Open one has its name, the names of its
-// fields as a tuple ("" where a value has none), and its values as items.
+// A uniform view of the name, fields and values of a record, printed as NAME(value, field=value). The items of an Open
+// record are its name, a tuple of its field names ("" for a positional value), and its values.
 class RecordView {
  public:
   explicit RecordView(Arg record) : record_(record) {}
@@ -133,10 +133,9 @@ class RecordView {
   Arg record_;
 };
 
-// A three-way comparison as Python's tuple comparison needs it: values of which neither is less nor equal are
-// Unordered.
+// Result of a three-way comparison. Unordered: the values are not equal and neither is less.
 enum class Order : int8_t { Less = -1, Equal = 0, Greater = 1, Unordered = 2 };
-// How `a` compares with `b` in Python; throws Failure where Python raises a TypeError.
+// Compares `a` with `b` as Python does. Throws Failure where Python raises a TypeError.
 Order py_compare(Arg a, Arg b);
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// bottom_up: computes a fact for a node after its sources, without recursion; for the facts of this folder alone.
+// bottom_up: computes a fact of a node after those of its sources, without recursion. Private to lib/uop.
 #pragma once
 #include <algorithm>
 
@@ -7,14 +7,15 @@
 
 namespace tgc {
 
-// known(u): the fact is there; wants_sources(u): the sources' facts are needed for u's; compute(u): make it.
+// Calls compute(u) for `root` and the transitive sources that its fact depends on, sources first. known(u) returns true
+// if the fact of u is computed; wants_sources(u) returns true if computing it requires the facts of u's sources.
 template <class Known, class WantsSources, class Compute>
 void bottom_up(UOp root, Known known, WantsSources wants_sources, Compute compute) {
   if (known(root)) return;
-  if (!wants_sources(root) || std::ranges::all_of(root.src(), known)) return compute(root);  // most often
+  if (!wants_sources(root) || std::ranges::all_of(root.src(), known)) return compute(root);  // the usual case
   struct Frame {
     const Node* node;
-    uint32_t next;  // the source to look at
+    uint32_t next;  // index of the next source to visit
   };
   InlineStack<Frame, 64> stack;
   auto enter = [&](UOp u) { stack.push_back({u.node(), wants_sources(u) ? 0 : uint32_t(u.num_src())}); };

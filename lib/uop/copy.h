@@ -1,10 +1,11 @@
-// Copies of graphs in another Graph: a job that works on several kernels at once gives each a Graph of its own.
+// Copies nodes to another Graph. A job that works on several kernels in parallel gives each its own Graph.
 #pragma once
 #include "lib/uop/graph.h"
 
 namespace tgc {
 
-// `root` and all below it as nodes of `to`. The graph that `root` is of is only read.
+// Copies `root` and its transitive sources, including graphs inside args, to `to` and returns the copy of `root`. If
+// `root` is of another release than 0.12, sets the release of `to`. Only reads the graph of `root`.
 UOp copy_into(Graph& to, UOp root);
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
-// What DEBUG makes passes tell about their choices, as tinygrad prints it; on standard error, for standard output is
-// the command's own.
+// Debug output of passes as tinygrad prints it at DEBUG=1 to 7. It goes to standard error; standard output belongs to
+// the command.
 #pragma once
 #include <cstdio>
 

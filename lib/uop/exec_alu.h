@@ -1,4 +1,4 @@
-// The value of an ALU op on constants, as tinygrad computes it in Python (ops.py exec_alu, python_alu).
+// Evaluates ALU ops on constants as tinygrad does in Python (uop/ops.py: exec_alu, python_alu).
 #pragma once
 #include <span>
 
@@ -6,17 +6,17 @@
 
 namespace tgc {
 
-// `operands`: a Const each, or a Tuple of them for vectors. The result is a Tuple when `dtype` is a vector. With
-// `truncated` a scalar result is rounded to `dtype`; elements of vectors always are. Throws Failure where Python
-// raises.
+// Returns the value of `op` on `operands`. Each operand is a number, or a Tuple of numbers if `dtype` is a vector; so
+// is the result. Vector elements are truncated to `dtype`'s scalar; a scalar result is truncated if `truncated` is set.
+// Throws Failure where Python raises.
 Arg exec_alu(Graph& graph, Op op, DType dtype, std::span<const Arg> operands, bool truncated = true);
 
-// UOp.const(dtype, value), where value is a Const or a Tuple of one Const per element.
+// UOp.const(dtype, value). `value` is a number, or a Tuple with one number per element.
 UOp const_from_arg(Graph& graph, DType dtype, Arg value);
-// u.const_like(value)
+// u.const_like(value), for the same values.
 UOp const_like_arg(UOp u, Arg value);
 
-// The identity of a reduction by ADD, MUL or MAX (ops.py identity_element).
+// Returns the identity element of a reduction by ADD, MUL or MAX (ops.py:identity_element).
 Const identity_element(Op op, DType dtype);
 
 }  // namespace tgc

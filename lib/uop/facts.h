@@ -1,5 +1,5 @@
-// Derived facts of a node, each computed once and bottom-up without recursion (ops.py: _shape, _device, _ranges,
-// _min_max, axis).
+// Facts derived from a node (uop/ops.py: _shape, _device, _ranges, _min_max, axis). Each is computed on first use,
+// bottom-up without recursion, and cached in the node.
 #pragma once
 #include <optional>
 #include <span>
@@ -10,53 +10,54 @@
 
 namespace tgc {
 
-// The shape, or nullopt for nodes without one. Throws Failure where the graph's shapes do not fit together.
+// Returns the shape, or nullopt for nodes without one. Throws Failure if the shapes in the graph are inconsistent.
 std::optional<Shape> shape_or_none(UOp u);
-Shape shape_of(UOp u);  // throws Failure when there is none
-// prod of the shape with symbolic sizes at their greatest (UOp.size).
+Shape shape_of(UOp u);  // throws Failure if the node has no shape
+// Returns the product of the shape with the maximum of each symbolic size (UOp.size).
 Int size_of(UOp u);
 
-// The device: a Str, a Tuple of Str for several, or None.
+// Returns the device: a Str, a Tuple of Str for several devices, or None.
 Arg device_of(UOp u);
-Arg device_or_throw(UOp u);  // throws Failure when it is None (UOp.device)
+Arg device_or_throw(UOp u);  // throws Failure if the device is None (UOp.device)
 
-// Notes the shape and the device of `from` for `to`, which is `from` with another tag or other sources, where it is
-// plain that they are the same: they need not be computed again.
+// Copies the cached shape and device of `from` to `to`, a copy of `from` with another tag or other sources, if the
+// facts of the sources show that they are the same. Saves computing them again.
 void inherit_facts(UOp from, UOp to);
 
-// The ranges that end at this node (UOp.ended_ranges).
+// Returns the ranges that end at this node (UOp.ended_ranges).
 std::vector<UOp> ended_ranges(UOp u);
-// The ranges the node lies in, in tinygrad's order; a RANGE lies in itself (UOp.ranges).
+// Returns the ranges that enclose the node, in tinygrad's order; a RANGE encloses itself (UOp.ranges).
 std::span<const UOp> ranges_of(UOp u);
-bool lies_in(UOp u, UOp range);  // range in u.ranges
+bool lies_in(UOp u, UOp range);  // true if `range` is in ranges_of(u)
 
-// The axis a tensor is sharded over, nullopt when it is not (UOp.axis).
+// Returns the axis over which a tensor is sharded, nullopt if it is not sharded (UOp.axis).
 std::optional<int64_t> axis_of(UOp u);
 
-// The movement argument (UOp.marg) of RESHAPE, EXPAND: sizes; of PAD, SHRINK: pairs; of PERMUTE, FLIP: the arg itself.
-ShapeVec marg_shape(UOp u);                              // RESHAPE, EXPAND
-std::vector<std::pair<Sint, Sint>> marg_pairs(UOp u);    // PAD, SHRINK
-// The i-th element of a shape argument as an integer or a UOp (UOp.sgep).
+// The argument of a movement op (UOp.marg).
+ShapeVec marg_shape(UOp u);                              // the sizes of RESHAPE, EXPAND
+std::vector<std::pair<Sint, Sint>> marg_pairs(UOp u);    // the pairs of PAD (before, after), SHRINK (begin, end)
+// Returns element `i` of a size argument as an integer or a UOp (UOp.sgep).
 Sint sgep(UOp u, size_t i);
 
-// UOp.base: through movement ops and MULTI.
+// Returns the node below all movement ops and MULTI (UOp.base).
 UOp base_of(UOp u);
-// The buffer that a load, a store or an index goes to (UOp.buf_target). Throws Failure for other nodes.
+// Returns the DEFINE_GLOBAL, DEFINE_LOCAL or DEFINE_REG that a load, store or index accesses (UOp.buf_target). Throws
+// Failure for other nodes.
 UOp buf_target(UOp u);
 
-// The buffer that an AFTER, a movement of one, or a choice or stack of several stands for (UOp.buf_uop). Throws Failure
+// Returns the buffer that an AFTER, a movement of one, an MSELECT or an MSTACK stands for (UOp.buf_uop). Throws Failure
 // for other nodes.
 UOp buf_uop(UOp u);
-// The buffer that is reached through the first sources, whatever they are (UOp.as_buf).
+// Returns the buffer reached by following first sources through any ops (UOp.as_buf).
 UOp as_buf(UOp u);
 
-// How two nodes compare by (op, arg, dtype, sources...), tinygrad's tuplize. Tags do not count, so different nodes may
-// be Equal. Throws Failure where Python would raise a TypeError.
+// Compares two nodes by (op, arg, dtype, sources...) (UOp.tuplize). Ignores tags, so different nodes may be Equal.
+// Throws Failure where Python raises a TypeError.
 Order compare_tuplize(UOp a, UOp b);
-Order compare_alone(UOp a, UOp b);  // by (op, arg, dtype), without the sources
+Order compare_alone(UOp a, UOp b);  // compares by (op, arg, dtype), without the sources
 inline bool tuplize_less(UOp a, UOp b) { return compare_tuplize(a, b) == Order::Less; }
 
-// sha256 over op, dtype, arg and the keys of the sources (UOp.key).
+// Returns the SHA-256 of op, dtype, arg and the keys of the sources (UOp.key).
 Sha256 key_of(UOp u);
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
-// Graph: owns the nodes of one job. It interns nodes and their args, gives each node a dense id, and frees everything
-// at once. Graphs share nothing, so jobs on several graphs run in parallel; one graph is used by one thread at a time.
+// Graph: owns the nodes of one job. It interns nodes and args, gives each node a dense id, and frees everything at
+// once. Graphs share no state, so jobs on different graphs run in parallel. Only one thread at a time may use a graph.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,23 +15,22 @@
 
 namespace tgc {
 
-// A set of nodes as a stamp per id; taken from the graph's pool, so that creating one costs nothing that grows with the
-// graph.
+// Storage of a UOpSet: one stamp per node id; a node is in the set if its stamp equals `epoch`. Arrays are reused from
+// the graph's pool with a new epoch, so creating a set takes constant time.
 struct StampArray {
   std::vector<uint32_t> stamps;
   uint32_t epoch = 0;
 };
 
-// Finds interned things again: an open-addressing table, at most half full, of their hashes and of what tells where
-// each is. Whoever looks for one compares hashes here, and touches no other thing than the one that fits. Where{} means
-// an empty slot.
+// A hash table of interned values: open addressing, at most half full. A slot holds a hash and a pointer-like `Where`
+// to the value, so a lookup reads only values whose hash is equal. Where{} marks an empty slot.
 template <class Where>
 class InternTable {
  public:
-  explicit InternTable(size_t size) : slots_(size) {}  // a power of two
+  explicit InternTable(size_t size) : slots_(size) {}  // `size` must be a power of two
 
-  // The one with that hash of which same(where) holds; else what make() says, which is added. make() adds nothing to
-  // this table.
+  // Returns the entry with this hash for which same(where) is true; if there is none, adds and returns make(). make()
+  // must not add to this table.
   template <class Same, class Make>
   Where find_or_add(uint32_t hash, Same same, Make make) {
     const size_t mask = slots_.size() - 1;
@@ -74,16 +73,17 @@ class Graph {
 
   const Settings& settings() const { return settings_; }
 
-  // The release of tinygrad whose graph this is; readers say it. One that is not 0.12 is looked at, compared and
-  // written: no rule, no specification and no fact of 0.12's is asked of it.
+  // The tinygrad release of this graph, set by the parsers. A graph of another release than 0.12 can be displayed,
+  // compared and written, but has no shapes, devices, axes or bounds, and no rules or specifications apply to it.
   Release release() const { return release_; }
   void set_release(Release release) { release_ = release; }
   bool is_foreign() const { return release_ != Release::v0_12; }
 
-  // The node with these fields: UOp(op, dtype, src, arg, tag).
+  // Returns the node UOp(op, dtype, src, arg, tag); creates it if it does not exist. Throws Failure if the graph has
+  // more nodes than Limit::Nodes allows.
   UOp node(Op op, DType dtype = dtypes::void_, UOpSpan src = {}, Arg arg = {}, Arg tag = {});
 
-  // Makes room for so many nodes in all.
+  // Reserves memory for `nodes` nodes in total.
   void reserve(size_t nodes);
 
   // ---- args
@@ -98,14 +98,14 @@ class Graph {
     return record(c, std::span(fields.begin(), fields.size()));
   }
 
-  // ---- nodes with a name of their own in tinygrad
+  // ---- constructors of tinygrad's UOp class
   UOp constant(DType dtype, Const value);                             // UOp.const(dtype, value)
-  UOp constant(DType dtype, std::span<const Const> values);           // a VCONST, or a CONST when all are the same
+  UOp constant(DType dtype, std::span<const Const> values);           // a VCONST, or a CONST if all values are equal
   UOp constant(DType dtype, Const value, Arg device);                 // device: Str or Tuple
   UOp invalid(int64_t count = 1);                                     // UOp.invalid(count)
   UOp sink(UOpSpan src, Arg arg = {});
-  UOp group(UOpSpan src);                                             // a single one: itself
-  UOp range(UOp end, std::span<const Arg> arg, DType dtype = dtypes::index);  // arg: axis ids and, last, the AxisType
+  UOp group(UOpSpan src);                                             // a GROUP; a single source is returned itself
+  UOp range(UOp end, std::span<const Arg> arg, DType dtype = dtypes::index);  // arg: the axis ids, then the AxisType
   UOp range(Const end, int64_t axis, AxisType type);
   UOp special(UOp end, std::string_view name, DType dtype = dtypes::index);
   UOp variable(std::string_view name, Const min, Const max, DType dtype = dtypes::index);
@@ -113,7 +113,7 @@ class Graph {
 
   // ---- all nodes, by id
   size_t size() const { return nodes_.size(); }
-  OpSet ops() const { return ops_; }  // all that any of them has
+  OpSet ops() const { return ops_; }  // the ops of all nodes ever made
   UOp at(uint32_t id) const { return UOp(nodes_[id]); }
 
   Arena& arena() { return arena_; }
@@ -122,7 +122,7 @@ class Graph {
   // ---- pools and caches for the layers above
   std::unique_ptr<StampArray> take_stamps();
   void give_back(std::unique_ptr<StampArray> stamps) { stamp_pool_.push_back(std::move(stamps)); }
-  // State that a layer above keeps with the graph (memo tables, the rewriter's work space), made when first asked for.
+  // State of type T that a higher layer keeps with the graph (caches, the rewriter's workspace). Created on first use.
   template <class T>
   T& extension() {
     size_t i = kExtensionNumber<T>;
@@ -147,12 +147,12 @@ class Graph {
 
   struct NodeSlot {
     uint32_t hash;
-    uint32_t number;  // the node's id + 1; 0: empty
+    uint32_t number;  // the node's id + 1; 0: empty slot
   };
-  // What the slot of a node follows from; kept apart from the nodes, so that a table that grows need not visit them.
+  // Determines a node's slot. Stored separately from the nodes so that growing the table does not read the nodes.
   struct NodeKey {
     uint32_t hash;
-    uint32_t newest;  // the greatest id of its sources + 1; 0: it has none
+    uint32_t newest;  // the greatest source id + 1; 0: no sources
   };
   template <class Same>
   NodeSlot& slot_of(NodeKey key, Same same);
@@ -167,15 +167,15 @@ class Graph {
   Release release_ = Release::v0_12;
   Arena arena_;
   std::vector<const Node*> nodes_;
-  std::vector<NodeKey> keys_;  // by id, as nodes_
+  std::vector<NodeKey> keys_;  // by id
   OpSet ops_;
   std::unique_ptr<NodeSlot[]> table_;  // see graph.cpp
   size_t table_size_ = 0;
-  size_t most_nodes_ = 0;              // with more the table grows, or the limit is reached
+  size_t most_nodes_ = 0;              // beyond this many nodes the table grows or Limit::Nodes is exceeded
   InternTable<const ItemsRep*> items_{256};
   InternTable<const TextRep*> texts_{256};
   std::vector<std::unique_ptr<StampArray>> stamp_pool_;
-  std::vector<std::unique_ptr<Extension>> extensions_;  // by number of their type
+  std::vector<std::unique_ptr<Extension>> extensions_;  // by kExtensionNumber of the type
 };
 
 // A set of nodes of one graph.
@@ -186,7 +186,7 @@ class UOpSet {
   UOpSet& operator=(const UOpSet&) = delete;
   ~UOpSet() { graph_.give_back(std::move(stamps_)); }
 
-  // Adds `u`; false when it was there.
+  // Adds `u`. Returns false if it was in the set already.
   bool insert(UOp u) {
     auto& stamps = stamps_->stamps;
     if (u.id() >= stamps.size()) stamps.resize(graph_.size() + graph_.size() / 2 + 64, 0);
@@ -204,7 +204,7 @@ class UOpSet {
   std::unique_ptr<StampArray> stamps_;
 };
 
-// A map from nodes of one graph to T, an array by id.
+// A map from nodes of one graph to T, stored as an array indexed by node id.
 template <class T>
 class UOpMap {
  public:
@@ -224,8 +224,8 @@ class UOpMap {
   std::vector<T> values_;
 };
 
-// The nodes below `root` and `root` itself, sources first, in tinygrad's order (ops.py toposort). With a gate, a node
-// for which it is false is left out, and so is what can be reached through it alone.
+// Returns `root` and its transitive sources, sources first, in tinygrad's order (ops.py:toposort). With a gate, nodes
+// for which gate(node) is false are left out, as are nodes that are reachable only through them.
 std::vector<UOp> toposort(UOp root);
 template <class Gate>
 std::vector<UOp> toposort(UOp root, Gate&& gate) {
@@ -252,15 +252,16 @@ std::vector<UOp> toposort(UOp root, Gate&& gate) {
   return out;
 }
 
-// toposort(root), kept with the graph until another root is asked for: stages that change nothing ask for the same.
+// Returns toposort(root), cached in the graph until the next call with another root: consecutive stages that change
+// nothing share it.
 std::span<const UOp> last_toposort(UOp root);
-// For whoever knows toposort(root): last_toposort need not find it.
+// Sets the cache of last_toposort; `nodes` must equal toposort(root).
 void keep_toposort(UOp root, std::vector<UOp> nodes);
 
-// toposort without the root itself (ops.py backward_slice).
+// Returns toposort(root) without `root` (ops.py:backward_slice).
 std::vector<UOp> backward_slice(UOp root);
-// Whether found(u) holds for root or a node below it: they come each once and in any order, until it does. Sources for
-// which follow(source) is false are left out, and so is what can be reached through them alone.
+// Returns true if found(u) is true for `root` or a transitive source. Visits each node at most once, in no particular
+// order, and stops at the first hit. Sources for which follow(source) is false are not visited.
 template <class Follow, class Found>
 bool any_below(UOp root, Follow&& follow, Found&& found) {
   if (found(root)) return true;
@@ -278,15 +279,15 @@ bool any_below(UOp root, Follow&& follow, Found&& found) {
   }
   return false;
 }
-// Whether a node of `ops` is among root and what is below it.
+// Returns true if `root` or a transitive source has one of `ops`.
 bool op_in_backward_slice_with_self(UOp root, OpSet ops);
-// Whether `needle` is root or below it.
+// Returns true if `needle` is `root` or a transitive source.
 bool in_backward_slice_with_self(UOp root, UOp needle);
 
-// A list of `first` and, behind it, `rest`.
+// Returns the list of `first` followed by `rest`.
 std::vector<UOp> prepend(UOp first, UOpSpan rest);
 
-// The terms of a chain of `op`, left to right (ops.py split_uop).
+// Returns the operands of a nested chain of `op`, left to right: a, b, c for (a+b)+c (ops.py:split_uop).
 std::vector<UOp> split_uop(UOp root, Op op);
 
 }  // namespace tgc

@@ -1,4 +1,5 @@
-// How a Graph stores interned strings and tuples; for arg.cpp and graph.cpp alone.
+// Storage of a Graph's interned strings and tuples: a header followed by the characters or items. Private to arg.cpp
+// and graph.cpp.
 #pragma once
 #include "lib/uop/graph.h"
 

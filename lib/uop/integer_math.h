@@ -1,7 +1,6 @@
-// Integer algebra of expressions: factors, exact division, sums and products (tinygrad ops.py: is_increasing,
-// const_factor, divides, pop_const, gcd, divide_exact, sum, prod, overflows, and Python's own sum and math.prod over
-// UOps). All are for expressions of integers; a constant that is no integer throws Failure, as Python raises. The empty
-// UOp is Python's None: not known to divide.
+// Algebra of integer expressions: factors, exact division, sums and products (uop/ops.py: is_increasing, const_factor,
+// divides, pop_const, gcd, divide_exact, sum, prod, overflows). A constant that is not an integer throws Failure, where
+// Python raises. The empty UOp is Python's None: not known to be divisible.
 #pragma once
 #include <utility>
 
@@ -9,25 +8,25 @@
 
 namespace tgc {
 
-// The bounds of an integer expression; throw Failure when they are no integers.
+// The bounds of an integer expression; throw Failure if they are not integers.
 Int int_vmin(UOp u);
 Int int_vmax(UOp u);
-bool overflows(UOp u, DType dtype);  // whether a value of u may not fit dtype
+bool overflows(UOp u, DType dtype);  // true if the bounds of `u` exceed those of `dtype`
 
-bool is_increasing(UOp u);      // u grows with everything in it; false when not sure
-Int const_factor(UOp u);        // the largest integer known to divide u, up to its sign
-bool is_divisible(UOp u, Int v);  // whether divides(u, v) is something
-UOp divides(UOp u, Int v);      // u / v when v is known to divide u
-UOp divide_exact(UOp u, UOp v); // the same for an expression
-UOp gcd(UOpSpan uops);          // a common divisor: the shared factors, and last the gcd of the constant ones
+bool is_increasing(UOp u);      // true if `u` provably does not decrease when one of its variables grows
+Int const_factor(UOp u);        // an integer known to divide `u`; may be negative
+bool is_divisible(UOp u, Int v);  // true if divides(u, v) is not empty
+UOp divides(UOp u, Int v);      // u / v if `v` is known to divide `u`, else empty
+UOp divide_exact(UOp u, UOp v); // u / v if the expression `v` is known to divide `u`, else empty
+UOp gcd(UOpSpan uops);          // a common divisor: the product of the common factors and of the constants' gcd
 
-// u as (rest, constant) when it is rest op constant, else (u, the op's identity).
+// Splits `u` into (rest, constant) if it is `rest op constant`; otherwise returns (u, identity element of op).
 std::pair<UOp, Const> pop_const(UOp u, Op op = Op::ADD);
 
-// The terms, one at least, folded from the left: bools by OR and AND.
+// Sum and product of one or more operands, combined from the left; for bools OR and AND.
 UOp sum(UOpSpan terms);
 UOp prod(UOpSpan factors);
-// Python's sum(terms) and math.prod(factors), one at least: these begin with a constant, 0 + a + b and 1 * a * b.
+// Python's sum(terms) and math.prod(factors) of one or more UOps, which start from a constant: 0 + a + b and 1 * a * b.
 UOp sum_from_zero(UOpSpan terms);
 UOp prod_from_one(UOpSpan factors);
 

@@ -1,4 +1,4 @@
-// Op and sets of ops (tinygrad uop/__init__.py: Ops, GroupOp).
+// Ops, sets of ops, axis types and optimizations (tinygrad uop/__init__.py: Ops, GroupOp, AxisType; OptOps).
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -12,14 +12,14 @@ enum class Op : uint8_t {
 #include "lib/uop/ops.def"
 #undef X
 };
-// The ops of tinygrad 0.12.0, which the pipeline knows, come first: rules, specifications and tables have these alone.
+// Number of ops of tinygrad 0.12.0. They come first; the pipeline, rules, specifications and tables cover only these.
 inline constexpr int kNumOps = int(Op::PTRCAT) + 1;
-// With those of other releases, and OTHER (see release.h).
+// Number of ops including those of other releases and OTHER (see release.h).
 inline constexpr int kNumAllOps = int(Op::OTHER) + 1;
 static_assert(kNumAllOps <= 128);
 
 std::string_view name_of(Op op);                     // "ADD"
-std::optional<Op> parse_op(std::string_view name);   // of "ADD"
+std::optional<Op> parse_op(std::string_view name);   // Op::ADD for "ADD"
 
 // A set of ops as a bit mask.
 class OpSet {
@@ -29,7 +29,7 @@ class OpSet {
   constexpr OpSet(std::initializer_list<Op> ops) {
     for (Op op : ops) add(op);
   }
-  static constexpr OpSet all() {  // of 0.12.0
+  static constexpr OpSet all() {  // all ops of 0.12.0
     OpSet s;
     for (int i = 0; i < kNumOps; i++) s.add(Op(i));
     return s;
@@ -41,10 +41,10 @@ class OpSet {
   constexpr bool intersects(OpSet s) const { return (word_[0] & s.word_[0]) || (word_[1] & s.word_[1]); }
   constexpr bool empty() const { return !word_[0] && !word_[1]; }
   constexpr int size() const { return __builtin_popcountll(word_[0]) + __builtin_popcountll(word_[1]); }
-  // of a set that is not empty
+  // requires a set that is not empty
   constexpr Op first() const { return Op(word_[0] ? __builtin_ctzll(word_[0]) : 64 + __builtin_ctzll(word_[1])); }
   template <class Visit>
-  constexpr void for_each(Visit visit) const {  // in the order of the ops
+  constexpr void for_each(Visit visit) const {  // visits the ops in enum order
     for (int i = 0; i < kNumAllOps; i++)
       if (contains(Op(i))) visit(Op(i));
   }
@@ -78,7 +78,7 @@ inline constexpr OpSet Comparison{Op::CMPLT, Op::CMPNE, Op::CMPEQ};
 inline constexpr OpSet UnsafePad{Op::RECIPROCAL, Op::LOG2, Op::EXP2, Op::IDIV, Op::POW};  // do not preserve f(0) = 0
 }  // namespace ops
 
-// Where the ranges begin among the sources of the ops that end ranges (ops.py range_start); -1 for other ops.
+// Returns the index of the first source that is a range that `op` ends (ops.py:range_start), -1 if `op` ends none.
 constexpr int range_start(Op op) {
   switch (op) {
     case Op::BUFFERIZE:
@@ -96,9 +96,9 @@ enum class AxisType : uint8_t {
 inline constexpr int kNumAxisTypes = 11;
 std::string_view name_of(AxisType type);                          // "LOOP"
 std::optional<AxisType> parse_axis_type(std::string_view name);
-char axis_letter(AxisType type);                                  // 'L'; PLACEHOLDER has none: '?'
-std::string_view axis_color(AxisType type);                       // "WHITE"; PLACEHOLDER has none: ""
-int axis_to_pos(AxisType type);                                   // the order of axes in a kernel's shape
+char axis_letter(AxisType type);                                  // 'L'; '?' for PLACEHOLDER
+std::string_view axis_color(AxisType type);                       // "WHITE"; "" for PLACEHOLDER
+int axis_to_pos(AxisType type);                                   // sort key of axes in a kernel's shape
 
 enum class OptOps : uint8_t { TC, UPCAST, UNROLL, LOCAL, THREAD, GROUP, GROUPTOP, NOLOCALS, PADTO, SWAP };
 inline constexpr int kNumOptOps = 10;

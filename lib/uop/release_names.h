@@ -1,5 +1,5 @@
-// Names of dtypes and of enums' values that not every release has: what a graph of a release may hold, and what tells
-// whose a text is. Of ops lib/uop/ops.def says it; what one release calls by another name, lib/diff/renames.def.
+// Dtypes and enum values that only some releases have. They tell which names a graph of a release may contain, and
+// which release a text is from. ops.def lists ops the same way; lib/diff/renames.def lists names that changed.
 #pragma once
 #include <algorithm>
 #include <string_view>
@@ -21,7 +21,7 @@ inline constexpr ReleaseName kReleaseNames[] = {
     {"AxisType.DEVICE", Release::v0_14, Release::v0_14},    {"AddrSpace.ALU", Release::v0_14, Release::v0_14},
 };
 
-// Null: every release has it, or none that we know.
+// Returns the entry of `name`, null if it is not in the table.
 inline const ReleaseName* release_name(std::string_view name) {
   auto known = std::ranges::find(kReleaseNames, name, &ReleaseName::name);
   return known == std::end(kReleaseNames) ? nullptr : known;

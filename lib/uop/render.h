@@ -1,5 +1,5 @@
-// An expression as short infix text, "((r0*8+r1)//3)": for names and messages (ops.py render). Also its value for given
-// variables.
+// Renders index expressions as short infix text, "((r0*8+r1)//3)", for names and messages (uop/ops.py:render), and
+// evaluates them (sym_infer).
 #pragma once
 #include <functional>
 #include <string>
@@ -10,30 +10,31 @@
 
 namespace tgc {
 
-// The text of `u`, simplified first unless told otherwise. Nodes that have no infix form print their op or, where
-// `text_of` is given, what it makes of them; in tinygrad that is their repr (lib/text/repr.h). Throws Failure where it
-// takes more than 64 MB: a text says each node as often as it is used, and that may double with each.
+// Returns the text of `u`, which is simplified first if `simplify` is set. A node without an infix form is printed as
+// text_of(node), or as its op if `text_of` is empty; tinygrad prints its repr (lib/text/repr.h). The text repeats a
+// node for each use and can grow exponentially: throws Failure if the texts of all nodes exceed 64 MiB together.
 std::string render(UOp u, bool simplify = true, const std::function<std::string(UOp)>& text_of = {});
-// Whether the text of `u` says no more than so many nodes, each as often as it is used.
+// Returns true if `u` expanded to a tree, with each node repeated for every use, has at most `nodes` nodes.
 bool is_tree_within(UOp u, size_t nodes);
 
-// The axis ids of a RANGE joined by '_', negative ones as "m1" (ops.py range_str), what is no number as "?".
+// Returns the axis ids of a RANGE joined by '_' (ops.py:range_str). Negative ids are printed as "m1", others than
+// integers as "?".
 std::string range_str(UOp range);
-// The ranges sorted by arg, joined by ',', each in its axis type's colour, padded to `pad` columns (ops.py
-// multirange_str).
+// Returns the ranges sorted by arg, joined by ',', padded to `pad` columns; with `color` each in its axis type's color
+// (ops.py:multirange_str).
 std::string multirange_str(std::span<const UOp> ranges, bool color, size_t pad);
 
-// "(a+b)" -> "a+b" when the outer parentheses belong together (helpers.py strip_parens).
+// Returns "a+b" for "(a+b)"; other texts unchanged unless the outer parentheses match (helpers.py:strip_parens).
 std::string_view strip_parens(std::string_view text);
 
-// The infix operator of an op, empty when it has none; and how tightly it binds (99: not listed).
+// The infix operator of an op, empty if it has none, and its precedence: 1 binds tightest, 99 if it is not listed.
 std::string_view infix_symbol(Op op);
 int infix_precedence(Op op);
-// code(left, right) with the parentheses of the operands dropped where precedence allows (ops.py strip_binary_parens).
+// Appends "(left OP right)", without the operands' parentheses where precedence allows (ops.py:strip_binary_parens).
 void append_infix(std::string& out, UOp x, std::string_view left, std::string_view right);
 
-// The integer value of an index expression when `value_of` gives each variable's value by name (ops.py sym_infer).
-// Throws Failure for an unknown variable or an op that has no value.
+// Evaluates an index expression; value_of(name) returns each variable's value (ops.py:sym_infer). Throws Failure for an
+// unknown variable or an op without an integer value.
 Int sym_infer(UOp u, const std::function<std::optional<Int>(std::string_view)>& value_of);
 
 }  // namespace tgc

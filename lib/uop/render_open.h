@@ -1,5 +1,5 @@
-// The infix text of an expression of another release than 0.12.0 (uop/render.py), of whose nodes nothing is taken for
-// granted.
+// Renders expressions of other releases than 0.12.0 as infix text (tinygrad's uop/render.py). Makes no assumptions
+// about the number of sources or the args of nodes.
 #pragma once
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-// As render() (render.h); nothing is simplified.
+// Like render() (render.h), without simplification. Texts of more than 4000 characters are replaced by the op's name.
 std::string render_open(UOp root);
 
 }  // namespace tgc

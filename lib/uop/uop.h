@@ -1,12 +1,11 @@
 // UOp: a handle to a node of the IR (tinygrad uop/ops.py). Nodes are immutable and hash-consed by their Graph, so two
-// handles are equal exactly when op, dtype, sources, arg and tag are. A handle is a pointer; the empty handle stands
+// handles are equal if and only if op, dtype, sources, arg and tag are. A handle is a pointer; the empty handle stands
 // for Python's None.
 //
-// The methods and operators build nodes as tinygrad's do (mixin/math.py), with these spellings where C++ differs from
-// Python:
-//   a / b is IDIV (division that truncates, as in C), a % b is MOD; Python's true division is fdiv(a, b)
-//   a == b is identity; comparisons that build nodes are lt, gt, le, ge, eq, ne
-//   a Const on either side is made a constant like the other operand (ufix)
+// Methods and operators build nodes as tinygrad's do (mixin/math.py). Where C++ differs from Python:
+//   a / b is IDIV (truncating division, as in C), a % b is MOD; Python's true division is fdiv(a, b)
+//   a == b compares handles; lt, gt, le, ge, eq, ne build comparison nodes
+//   a Const operand becomes a constant node with the dtype, device and shape of the other operand (ufix)
 #pragma once
 #include <initializer_list>
 #include <optional>
@@ -23,7 +22,8 @@ class Graph;
 struct Node;
 struct Bounds;
 
-// A borrowed list of UOps: from braces, a vector or a span. It must not outlive the full expression it was made in.
+// A borrowed list of UOps, for parameters: converts from braces, a vector, a span or one UOp. It must not outlive the
+// full expression that creates it.
 class UOpSpan;
 
 class UOp {
@@ -38,19 +38,19 @@ class UOp {
   inline Op op() const;
   inline DType dtype() const;
   inline std::span<const UOp> src() const;
-  inline UOp src(size_t i) const;  // throws Failure where there is none: a graph from outside may lack any
+  inline UOp src(size_t i) const;  // throws Failure if there is no source `i`, which an untrusted graph may lack
   inline size_t num_src() const;
   inline const Arg& arg() const;
   inline Arg tag() const;
-  inline uint32_t id() const;  // dense within the graph, sources before their users
+  inline uint32_t id() const;  // dense within the graph; greater than the ids of the sources
   Graph& graph() const { return *static_cast<Graph*>(Arena::owner_of(n_)); }
   const Node* node() const { return n_; }
   inline bool is(Op op) const;
   inline bool in(OpSet ops) const;
   bool is_const() const { return is(Op::CONST); }
-  inline bool is_invalid() const;  // its arg is Invalid
+  inline bool is_invalid() const;  // true if the arg is Invalid
 
-  // ---- rebuilding; each returns the node itself when nothing changes
+  // ---- modified copies; each returns the node itself if nothing changes
   struct Changes {
     std::optional<Op> op = {};
     std::optional<DType> dtype = {};
@@ -69,13 +69,13 @@ class UOp {
   UOp const_like(std::span<const Const> values) const;  // one per element of the dtype
 
   // ---- math
-  UOp alu(Op op, UOpSpan rest) const;  // dtype of the last operand; comparisons give bools
+  UOp alu(Op op, UOpSpan rest) const;  // has the dtype of the last operand; comparisons have bool
   UOp alu(Op op) const;
   UOp alu(Op op, UOp b) const;
   UOp alu(Op op, UOp b, UOp c) const;
   UOp cast(DType dtype) const;
   UOp bitcast(DType dtype) const;
-  UOp neg() const;  // bools: logical_not
+  UOp neg() const;  // logical_not for bools
   UOp logical_not() const;
   UOp lt(UOp b) const { return alu(Op::CMPLT, b); }
   UOp gt(UOp b) const { return b.alu(Op::CMPLT, *this); }
@@ -110,18 +110,18 @@ class UOp {
   UOp broadcast(int64_t count) const;
   UOp gep(int64_t i) const;                        // folds VECTORIZE, VCONST and CONST
   UOp gep(std::span<const int64_t> indices) const;  // one index: as gep(i)
-  UOp gep(Arg indices) const;                       // the same of a Tuple of Ints
+  UOp gep(Arg indices) const;                       // indices as a Tuple of Ints
 
   // ---- memory, order, control
   UOp index(UOpSpan indices, DType dtype) const;
   UOp index(UOp i) const;                          // element dtype
   UOp index_ptr(UOp i) const;                      // pointer dtype (ptr=True)
   UOp index_ptr(UOp i, UOp valid) const;
-  UOp load() const;                                // of the element dtype
+  UOp load() const;                                // element dtype
   UOp load(UOpSpan rest, DType dtype) const;
   UOp store(UOp value) const;
   UOp store(UOp value, std::span<const UOp> ranges) const;
-  UOp end(UOpSpan ranges) const;                   // no ranges: this
+  UOp end(UOpSpan ranges) const;                   // returns this node if there are no ranges
   UOp after(UOpSpan deps) const;
   UOp barrier(UOpSpan deps) const;
   UOp reduce(UOpSpan ranges, Op op) const;
@@ -130,15 +130,15 @@ class UOp {
   UOp get_idx() const;                             // the index without its validity
   UOp get_valid() const;                           // its validity, a bool
 
-  // ---- facts, computed once per node (facts.h has the others)
+  // ---- facts, computed once per node (facts.h declares the others)
   inline Const vmin() const;
   inline Const vmax() const;
   inline const Bounds& bounds() const;
   std::span<const UOp> ranges() const;
 
-  // ---- simplification (passes/symbolic; the one door from here to the rules)
+  // ---- simplification, defined in passes/symbolic: the only upward dependency of lib/uop
   UOp simplify() const;
-  Arg ssimplify() const;  // the constant it simplifies to, else the simplified UOp
+  Arg ssimplify() const;  // the value if the result is a constant, else the simplified UOp
 
  private:
   const Bounds& compute_bounds() const;
@@ -157,7 +157,7 @@ class UOpSpan : public std::span<const UOp> {
   UOpSpan(const UOp (&list)[N]) : span(list, N) {}
 };
 
-// The least and the greatest value of a node (ops.py _min_max).
+// The least and the greatest value of a node (ops.py:_min_max).
 struct Bounds {
   Const min, max;
 };
@@ -165,32 +165,31 @@ struct RangeList;   // see facts.h
 struct ShapeFact;
 struct DeviceFact;
 
-// What is told of a node at a glance: its op, and of a constant whether it is one that rules name.
+// A node's kind, for fast rule selection: its op, or one of these for the CONSTs 0, 1, -1 and Invalid.
 enum NodeKind : uint8_t { kZero = kNumOps, kOne, kMinusOne, kInvalid };
 inline constexpr size_t kNumKinds = kInvalid + 1;
-uint8_t kind_of_const(Arg arg);  // of a CONST with that arg; equal numbers are of one kind, whatever their type
+uint8_t kind_of_const(Arg arg);  // the kind of a CONST with this arg; equal numbers of different types share a kind
 
-// A place for what a rewrite made of a node (lib/rewrite/workspace.h).
+// Stores the node that a rewrite produced from a node (lib/rewrite/workspace.h).
 struct RewriteSlot {
   const Node* result = nullptr;
   uint32_t mark = 0;
 
   void set(const Node* new_result, uint32_t new_mark) { result = new_result, mark = new_mark; }
-  RewriteSlot& operator=(const RewriteSlot&) = delete;  // it might write to the padding, where others have a field
+  RewriteSlot& operator=(const RewriteSlot&) = delete;  // could overwrite the tail padding, which holds other fields
 };
 
-// The rewriter's note on a node. It belongs to lib/rewrite alone: nobody else reads or writes it, and it is no part of
-// what the node is.
+// The rewriter's scratch data on a node. Only lib/rewrite may access it; it is not part of the node's identity.
 class RewriterNote {
   friend struct NodeNotes;  // lib/rewrite/workspace.h
   [[no_unique_address]] RewriteSlot slot_ = {};
   uint16_t tried_ = 0;
 };
 
-// Its sources follow a node. What is seldom looked at comes first, so that the rest of it and the sources lie side by
-// side.
+// A node, followed in memory by its sources. Rarely used fields come first, so that the others are adjacent to the
+// sources.
 struct Node {
-  mutable const ShapeFact* shape = nullptr;  // facts, null until asked for
+  mutable const ShapeFact* shape = nullptr;  // the pointers to facts are null until computed
   mutable const DeviceFact* device = nullptr;
   Arg tag;
   mutable const Bounds* bounds = nullptr;
@@ -239,7 +238,7 @@ UOp operator-(UOp a, UOp b);  // a + -b
 UOp operator*(UOp a, UOp b);
 UOp operator/(UOp a, UOp b);  // IDIV
 UOp operator%(UOp a, UOp b);
-UOp operator&(UOp a, UOp b);  // these three throw Failure unless `a` is a bool or an int
+UOp operator&(UOp a, UOp b);  // &, | and ^ throw Failure unless the dtype of `a` is a bool or an int
 UOp operator|(UOp a, UOp b);
 UOp operator^(UOp a, UOp b);
 UOp operator<<(UOp a, UOp b);

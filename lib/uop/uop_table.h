@@ -1,5 +1,5 @@
-// UOpTable: a map from few of a large graph's nodes to T. The values lie side by side in the order they came; by id
-// there is a number alone, so that a large T takes no room for nodes that are not in it.
+// UOpTable: a map from some nodes of a large graph to T. Unlike UOpMap, it stores the values densely in insertion order
+// and only a 32-bit index per node id, so a large T takes no memory for nodes that are not in the map.
 #pragma once
 #include <vector>
 
@@ -12,7 +12,7 @@ class UOpTable {
  public:
   explicit UOpTable(Graph& graph) : row_(graph) {}
 
-  // What is found is where it is until the next node comes.
+  // The reference is valid until the next node is added.
   T& operator[](UOp u) {
     if (auto* row = row_.find(u)) return rows_[*row];
     row_[u] = uint32_t(rows_.size());

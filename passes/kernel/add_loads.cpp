@@ -1,5 +1,5 @@
-// "** add loads (code)": an INDEX that is read becomes a pointer INDEX and a LOAD (codegen/late/devectorizer.py:
-// pm_add_loads).
+// The stage "** add loads (code)": an INDEX of a value becomes a pointer INDEX and a LOAD
+// (tinygrad codegen/late/devectorizer.py:pm_add_loads).
 #include "lib/uop/graph.h"
 #include "passes/kernel/loads.h"
 

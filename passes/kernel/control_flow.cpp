@@ -13,20 +13,20 @@ using namespace pat;
 
 namespace {
 
-// The RANGEs and ENDs below a node, in the order in which tinygrad's dict of them fills.
+// The RANGEs and ENDs below a node, in the insertion order of tinygrad's dict.
 using Deps = std::vector<UOp>;
 
 bool contains(const Deps& deps, UOp u) { return std::find(deps.begin(), deps.end(), u) != deps.end(); }
 
-// The dependencies of every node. Most nodes depend on what one of their sources depends on: they share lists, by
-// number, and so the same two lists are united again and again.
+// The dependencies of every node. Most nodes have the same dependencies as one of their sources, so nodes share lists
+// by list number, and unions of two lists are cached.
 class DepsOfNodes {
  public:
   explicit DepsOfNodes(UOp sink) : of_(std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1)), lists_(1) {}
 
   const Deps& of(UOp u) const { return lists_[of_[u.id()]]; }
 
-  // Computes those of `u`, whose sources are done; they hold `u` itself only after `add_itself`.
+  // Computes the dependencies of `u` from those of its sources. Call add_itself() to include `u`.
   void compute(UOp u) {
     uint32_t list = kEmpty;
     for (UOp s : u.src())
@@ -43,7 +43,7 @@ class DepsOfNodes {
  private:
   static constexpr uint32_t kEmpty = 0;
 
-  // The list of what is in `a`, then what else is in `b`.
+  // Returns the number of the list `a` followed by the elements of `b` that are not in `a`.
   uint32_t united(uint32_t a, uint32_t b) {
     auto [known, is_new] = united_.try_emplace(uint64_t(a) << 32 | b, a);
     if (!is_new) return known->second;
@@ -61,24 +61,24 @@ class DepsOfNodes {
     return uint32_t(lists_.size() - 1);
   }
 
-  std::unique_ptr<uint32_t[]> of_;  // the number of each node's list, by id
+  std::unique_ptr<uint32_t[]> of_;  // list number of each node, by node id
   std::vector<Deps> lists_;
-  std::unordered_map<uint64_t, uint32_t> united_;  // by the numbers of both
+  std::unordered_map<uint64_t, uint32_t> united_;  // cache of united(), by both list numbers
 };
 
 UOp range_of(UOp end) {
-  if (end.num_src() < 2) throw Failure("an END of no range:\n" + describe(end, 2));
+  if (end.num_src() < 2) throw Failure("an END has no range:\n" + describe(end, 2));
   return end.src(1);
 }
 
-// The loops that lie directly in `parent`, an END or the SINK.
+// The ENDs of the loops directly inside `parent`, an END or the SINK.
 struct Siblings {
   UOp parent;
   std::vector<UOp> ends;
 };
 
-// Which ENDs nest in which. An END x lies in the END u when u waits for x and x's loop runs inside u's range; what no
-// END holds lies in the SINK.
+// Finds the nesting of loops. An END x nests in the END u if u depends on x and x depends on the RANGE of u. An END
+// that nests in no other END nests in the SINK.
 std::vector<Siblings> find_nesting(UOp sink, DepsOfNodes& deps) {
   std::vector<Siblings> out;
   Deps nested;
@@ -99,8 +99,8 @@ std::vector<Siblings> find_nesting(UOp sink, DepsOfNodes& deps) {
 
 using Ordered = std::vector<std::pair<size_t, UOp>>;
 
-// Two ENDs of one RANGE beside each other: it would have to come after itself. tinygrad fails an assertion, or, where
-// another loop lies between them, does not end.
+// Throws Failure if two sibling ENDs end the same RANGE, which would have to come after itself. tinygrad fails an
+// assertion in this case, or, with another loop between the two, does not terminate.
 void refuse_ended_twice(const Ordered& ends) {
   for (size_t i = 0; i < ends.size(); i++)
     for (size_t k = 0; k < i; k++)
@@ -122,7 +122,7 @@ CfgContext::CfgContext(UOp sink) {
   if (!sink.graph().ops().contains(Op::END)) return;
   DepsOfNodes deps(sink);
   for (Siblings& s : find_nesting(sink, deps)) {
-    // a loop that needs others of its level comes after them
+    // sort the siblings by the number of siblings that they depend on
     Ordered order;
     for (UOp x : s.ends)
       order.emplace_back(
@@ -166,22 +166,22 @@ const RuleSet& add_control_flow_rules() {
 namespace {
 
 const Shortcut kControlFlow("control-flow-in-one-walk",
-                            "rewriting a graph of which the ranges alone, and what is above them, change");
+                            "a general rewrite of a graph where only RANGEs and their users change");
 
-// The same for a whole graph, in one walk that also finds the toposort of the result.
-// Nothing when loops wait for each other.
+// Applies add_control_flow_rules() to a whole graph in one walk that also records the toposort of the result. Returns
+// nullopt if the stack of nodes exceeds REWRITE_STACK_LIMIT or the graph size, as it does when loops form a cycle.
 std::optional<UOp> tied(UOp sink, const CfgContext& ctx) {
   struct Frame {
     UOp node;
     uint32_t next;
   };
   Graph& graph = sink.graph();
-  const size_t num_below = sink.id() + 1;  // at most: ids grow from sources to users
+  const size_t num_below = sink.id() + 1;  // upper bound of the nodes below: ids grow from sources to users
   const size_t limit = std::min(num_below, size_t(graph.settings().REWRITE_STACK_LIMIT));
   std::vector<UOp> result(num_below), order, sources;  // results by id
   std::vector<Frame> stack;
   order.reserve(last_toposort(sink).size());
-  bool all_new = true;  // what changed became a node of its own
+  bool all_new = true;  // every changed node became a new node
 
   auto source = [&](UOp u, uint32_t i) {
     return i < u.num_src() ? u.src(i) : u.is(Op::RANGE) && i == u.num_src() ? ctx.waits_for(u) : UOp();

@@ -8,17 +8,17 @@ using namespace tgc;
 
 namespace {
 
-// A kernel of loops over one buffer, built by hand.
+// Builds kernels of loops over one buffer.
 struct Kernel {
   Graph g;
   UOp buffer = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(64), {}, 0);
 
   UOp loop(int64_t axis) { return g.range(Const(8), axis, AxisType::LOOP); }
-  // buffer[r] = value, for every r
+  // buffer[r] = value
   UOp store(UOp r, double value) { return buffer.index_ptr(r).store(g.constant(dtypes::float32, value)); }
 };
 
-// The END or RANGE that the RANGE of that axis waits for, after the stage.
+// Returns the END or RANGE that the stage made the RANGE of `axis` wait for.
 UOp before(UOp sink, int64_t axis) {
   for (UOp u : toposort(sink))
     if (u.is(Op::RANGE) && u.arg()[0] == Arg(axis)) return u.num_src() > 1 ? u.src(1) : UOp();
@@ -27,7 +27,7 @@ UOp before(UOp sink, int64_t axis) {
 
 }  // namespace
 
-TEST_CASE("loops side by side run one after another, in the order of the sink") {
+TEST_CASE("sibling loops run one after another in the order of the sink") {
   Kernel k;
   UOp a = k.loop(0), b = k.loop(1);
   UOp sink = add_control_flow(k.g.sink({k.store(a, 1).end(a), k.store(b, 2).end(b)}));
@@ -37,7 +37,7 @@ TEST_CASE("loops side by side run one after another, in the order of the sink") 
   CHECK(before(sink, 1).src(1).arg()[0] == Arg(0));
 }
 
-TEST_CASE("a loop that reads what another wrote comes after it, wherever the sink names it") {
+TEST_CASE("a loop that reads what another loop wrote comes after it, in any order of the sink") {
   Kernel k;
   UOp a = k.loop(0), b = k.loop(1);
   UOp first = k.store(a, 1).end(a);
@@ -49,7 +49,7 @@ TEST_CASE("a loop that reads what another wrote comes after it, wherever the sin
   CHECK(before(sink, 1).src(1).arg()[0] == Arg(0));
 }
 
-TEST_CASE("the loops inside a loop follow its head, then one another") {
+TEST_CASE("the first inner loop follows the RANGE of the outer loop, the next one follows the first") {
   Kernel k;
   UOp outer = k.loop(0), a = k.loop(1), b = k.loop(2);
   UOp body = k.g.group({k.store(outer * Const(8) + a, 1).end(a), k.store(outer * Const(8) + b, 2).end(b)});
@@ -63,7 +63,7 @@ TEST_CASE("the loops inside a loop follow its head, then one another") {
   CHECK(before(sink, 2).src(1).arg()[0] == Arg(1));
 }
 
-TEST_CASE("one walk ties the loops of a graph as the rule does, and leaves the toposort of what it made") {
+TEST_CASE("the one-walk shortcut gives the same graph as the rule and records its toposort") {
   Kernel k;
   UOp outer = k.loop(0), shared = outer * Const(2);
   std::vector<UOp> stores;
@@ -89,7 +89,7 @@ TEST_CASE("a kernel with one loop stays the same node") {
   CHECK(add_control_flow(sink) == sink);
 }
 
-TEST_CASE("loops that would have to run before each other are refused") {
+TEST_CASE("a cycle of loops is an error") {
   Kernel k;
   UOp outer = k.loop(0), a = k.loop(1);
   UOp inner = k.store(outer * Const(8) + a, 1).end(a);
@@ -98,7 +98,7 @@ TEST_CASE("loops that would have to run before each other are refused") {
   CHECK_THROWS_AS(add_control_flow(sink), Failure);
 }
 
-TEST_CASE("an END of no range is refused where its range is asked for") {
+TEST_CASE("an END without a range is an error") {
   Kernel k;
   UOp a = k.loop(0), inner = k.store(a, 1).end(a), empty = k.g.node(Op::END, dtypes::void_, inner);
   CHECK_THROWS_AS(add_control_flow(k.g.sink(empty)), Failure);
@@ -106,7 +106,7 @@ TEST_CASE("an END of no range is refused where its range is asked for") {
   CHECK_THROWS_AS(add_control_flow(k.g.sink({inner, store})), Failure);
 }
 
-TEST_CASE("a loop that two ENDs beside each other end is refused, another loop between them or not") {
+TEST_CASE("two sibling ENDs of one RANGE are an error, with or without another loop between them") {
   Kernel k;
   UOp a = k.loop(0), b = k.loop(1);
   UOp first = k.store(a, 1).end(a), between = k.store(b, 2).end(b), second = k.store(a, 3).end(a);
@@ -117,7 +117,7 @@ TEST_CASE("a loop that two ENDs beside each other end is refused, another loop b
   }
 }
 
-TEST_CASE("the rule that ties a loop to the one before it") {
+TEST_CASE("range-waits adds the node that a RANGE waits for as a source") {
   RuleTest t(add_control_flow_rules());
   UOp a = t.range(8, 0), b = t.range(8, 1), buffer = t.buffer(0, dtypes::float32), x = t.constant(dtypes::float32, 1.0);
   UOp first = buffer.index_ptr(a).store(x).end(a), second = buffer.index_ptr(b).store(x).end(b);

@@ -1,5 +1,5 @@
-// Accesses as the target can do them: wide ones split into the widths it has, images read and written by pixel
-// (codegen/late/ devectorizer.py: split_load_store, image_fixup, correct_load_store).
+// Splits accesses into the widths that the target supports, and accesses images by pixel (tinygrad
+// codegen/late/devectorizer.py: split_load_store, image_fixup, correct_load_store).
 #include <algorithm>
 #include <limits>
 
@@ -14,7 +14,7 @@ using namespace pat;
 
 namespace {
 
-// The widths, greatest first, in which the target can access this buffer; the last one is 1.
+// Returns the access widths in elements that the target supports for this buffer, greatest first, ending with 1.
 std::vector<int64_t> access_widths(const Target& target, UOp buf) {
   DType p = buf.dtype();
   const Settings& settings = buf.graph().settings();
@@ -59,7 +59,7 @@ UOp split_load_store(const Target& target, UOp ls, UOp idx) {
 
 // ---- images: four channels to a pixel
 
-// The access of a whole pixel, indexed by its coordinates (x, y).
+// Returns the access of a whole pixel, indexed by its coordinates (x, y).
 UOp pixel_access(UOp ls, UOp idx, DType result) {
   UOp x = idx.src(1).get_idx(), valid = idx.src(1).get_valid();
   int64_t width = idx.dtype().image_shape()[1];
@@ -70,13 +70,13 @@ UOp pixel_access(UOp ls, UOp idx, DType result) {
   return ls.replace({.dtype = result, .src = src});
 }
 
-// A single channel: the pixel, and the element that x % 4 picks.
+// Loads a single channel: loads the pixel and selects element x % 4.
 UOp channel_load(UOp ls, UOp idx) {
-  if (!ls.is(Op::LOAD)) throw Failure("a store to an image must be of all four channels of a pixel");
+  if (!ls.is(Op::LOAD)) throw Failure("a store to an image must write all four channels of a pixel");
   UOp pixel = pixel_access(ls, idx, ls.dtype().vec(4)), channel = idx.src(1).get_idx() % Const(4);
   int64_t first = 0, last = 3;
   UOp value = ls.const_like(std::numeric_limits<double>::quiet_NaN());
-  if (!py_less(channel.vmin(), 0)) {  // one of those it can be, no need for NaN
+  if (!py_less(channel.vmin(), 0)) {  // the channel is in [vmin, vmax], so NaN is not needed
     first = channel.vmin().to_int().small();
     last = channel.vmax().to_int().small();
     value = pixel.gep(first++);
@@ -100,7 +100,7 @@ UOp image_fixup(UOp ls) {
 
 const RuleSet& correct_load_store() {
   static const RuleSet set("correct_load_store", {
-      // load(wide pointer) -> cat(load(pointer), load(pointer), ...); stores alike
+      // load(wide pointer) -> cat(load(pointer), load(pointer), ...); likewise for stores
       rule("split-load-store", any_len({Op::LOAD, Op::STORE}, cast(node(Op::INDEX).as(idx))).as(l), with<split_load_store>(l, idx)),
       // load(&image[x]) -> load(&image[{x / 4 % width, x / (4 * width)}])
       rule("image-by-pixel", node({Op::LOAD, Op::STORE}).as(l), with<image_fixup>(l)),

@@ -21,7 +21,7 @@ constexpr DTypeSet kBool{Scalar::Bool}, kUInt64{Scalar::UInt64},
     kTranscendental{Scalar::Float16, Scalar::Float32, Scalar::Float64};
 constexpr DTypeSet kOtherFloats = dtypes::floats - kTranscendental;
 
-// k for the constant 2**k, k < 64; else -1.
+// Returns k for the constant 2**k with k < 64; else -1.
 int log2_exact(UOp c) {
   if (!c.arg().is_integral()) return -1;
   Int v = c.arg().as_int();
@@ -32,7 +32,7 @@ int log2_exact(UOp c) {
 
 bool is_power_of_two(UOp c) { return log2_exact(c) >= 0; }
 bool is_power_of_two_above_one(UOp c) { return log2_exact(c) > 0; }
-Const is_less_than_zero(UOp x) { return x.lt(0).vmin(); }  // of an x whose sign is known
+Const is_less_than_zero(UOp x) { return x.lt(0).vmin(); }  // requires sign_is_known(x)
 bool sign_is_known(UOp x) {
   UOp negative = x.lt(0);
   return py_equal(negative.vmin(), negative.vmax());
@@ -54,7 +54,7 @@ const RuleSet& transcendental(Op op, std::string_view own, std::string_view othe
   return set;
 }
 
-// ---- the groups of rules, each for targets with certain ops
+// ---- groups of rules, each for targets that have or lack certain ops
 
 const RuleSet& late_threefry() {
   static const RuleSet set("late threefry", {
@@ -108,7 +108,7 @@ const RuleSet& late_shr() {
   static const RuleSet set("late shr", {
       // x / 2**k -> x >> k, for unsigned x
       rule("unsigned-idiv-to-shr", x.of(dtypes::uints) / c, x >> fold<log2_exact>(c), when<is_power_of_two_above_one>(c)),
-      // x / 2**k -> (x + (x < 0 ? 2**k - 1 : 0)) >> k: a shift rounds down, so that a negative x must be raised
+      // x / 2**k -> (x + (x < 0 ? 2**k - 1 : 0)) >> k: the shift rounds down, the division towards zero
       rule("idiv-to-shr", x.of(dtypes::ints) / c,
            branch("known-sign", (x + where(const_like(x < 0, fold<is_less_than_zero>(x)), c - 1, 0)) >> shift,
                   when<is_power_of_two_above_one>(c), when<sign_is_known>(x)),
@@ -216,7 +216,7 @@ std::vector<const RuleSet*> late_parts(const LateRules& choice) {
   return parts;
 }
 
-// A rule set for each value of Key, made when first asked for.
+// A cache of rule sets by Key, each made on first use. Thread-safe.
 template <class Key>
 class RuleSetCache {
  public:

@@ -1,5 +1,5 @@
-// Decompositions (tinygrad uop/decompositions.py): ops that the target cannot render become ones that it can, and
-// integer divisions by constants become multiplications and shifts.
+// Decompositions (tinygrad uop/decompositions.py): replaces ops that the target cannot render by ops that it can, and
+// integer divisions by constants by multiplications and shifts.
 #pragma once
 #include <utility>
 
@@ -10,29 +10,28 @@ namespace tgc {
 
 struct KernelJob;
 
-// Which of the late rules apply.
+// Selects which of the late rules apply.
 struct LateRules {
-  OpSet ops;                        // what the target renders (Target::code_for_op)
-  bool force_transcendental = false;  // expand exp2, log2 and sin even where it has them
+  OpSet ops;                        // the ops that the target renders (Target::code_for_op)
+  bool force_transcendental = false;  // expand exp2, log2 and sin even if the target renders them
   bool fast_idiv = true;
   friend bool operator==(const LateRules&, const LateRules&) = default;
 };
 
-// The rules for a target, in tinygrad's order (get_late_rewrite_patterns); made once for each choice. The context is a
-// const Target.
+// Returns the late rules in tinygrad's order (get_late_rewrite_patterns), cached per choice. Context: const Target.
 const RuleSet& late_rewrite_patterns(const LateRules& choice);
 
-// The rules of the stages "decompositions" and "final rewrite".
+// Return the rules of the stages "decompositions" and "final rewrite".
 const RuleSet* decompositions_stage(const KernelJob& job);
 const RuleSet* final_rewrite_stage(const KernelJob& job);
 
-// (m, s) such that x / d == (x * m) >> s for all 0 <= x <= vmax, for d > 0 (Hacker's Delight, chapter 10).
+// Returns (m, s) with x / d == (x * m) >> s for all 0 <= x <= vmax, for d > 0 (Hacker's Delight, chapter 10).
 std::pair<Int, int> magicgu(Int vmax, Int d);
-// x / d by multiplication and shift, in a wider dtype where the product needs it (unless `dont_cast`); the empty UOp
-// when no integer dtype of the target is wide enough. Throws Failure for d <= 0.
+// Computes x / d by multiplication and shift; in a wider dtype if the product needs it, unless `dont_cast`. Returns the
+// empty UOp if the product fits no allowed dtype. Throws Failure for d <= 0.
 Taken fast_idiv(const Target& target, UOp x, Int d, bool dont_cast = false);
 
-// The Threefry 2x32 cipher: `x` enciphered with `key`, both uint64, in uint32 arithmetic.
+// Encrypts the uint64 `x` with the uint64 `key` by the Threefry 2x32 cipher, in uint32 arithmetic.
 UOp threefry2x32(UOp x, UOp key);
 
 }  // namespace tgc

@@ -19,7 +19,7 @@ bool has_rule(const RuleSet& set, std::string_view name) {
   return false;
 }
 
-TEST_CASE("the multiplier of a division divides every value up to the bound") {
+TEST_CASE("magicgu gives a multiplier that divides every value up to the bound") {
   for (int64_t vmax : {1, 2, 9, 100, 255, 1000, 4095, 65535})
     for (int64_t d : {1, 2, 3, 5, 6, 7, 10, 11, 12, 25, 60, 125, 641, 1000}) {
       if (d > vmax) continue;
@@ -30,7 +30,7 @@ TEST_CASE("the multiplier of a division divides every value up to the bound") {
     }
 }
 
-TEST_CASE("known multipliers") {
+TEST_CASE("magicgu gives known multipliers") {
   CHECK(magicgu(0xFFFFFFFFL, 3) == std::pair(Int(0xAAAAAAABL), 33));
   CHECK(magicgu(0xFFFFFFFFL, 7) == std::pair(Int(0x124924925L), 35));
   CHECK(magicgu(0x7FFFFFFFL, 10) == std::pair(Int(0x66666667L), 34));
@@ -43,7 +43,7 @@ TEST_CASE("known multipliers") {
   CHECK(magicgu(most, most) == std::pair(Int::pow2(63) + 1, 127));
 }
 
-// The value of an expression of one variable when that is `x`, every step in its dtype.
+// Evaluates an expression of one variable with the value `x`, rounding each step to its dtype.
 Int value_at(UOp root, int64_t x) {
   UOpMap<Const> known(root.graph());
   for (UOp u : toposort(root)) {
@@ -57,7 +57,7 @@ Int value_at(UOp root, int64_t x) {
   return known[root].to_int();
 }
 
-TEST_CASE("division by multiplication rounds to zero, in the dtype it has or a wider one") {
+TEST_CASE("fast_idiv rounds towards zero, in the operand's dtype or a wider one") {
   const Target cpu = target("CPU");
   Graph g;
   struct Case {
@@ -86,20 +86,20 @@ TEST_CASE("division by multiplication rounds to zero, in the dtype it has or a w
   }
 }
 
-TEST_CASE("no dtype is wide enough: the division stays") {
+TEST_CASE("fast_idiv declines if no dtype is wide enough") {
   Graph g;
   UOp whole = g.variable("x", dtypes::min(dtypes::int64), dtypes::max(dtypes::int64), dtypes::int64);
   CHECK_FALSE(fast_idiv(target("CPU"), whole, 7).node);
   UOp x = g.variable("x", -2147483647 - 1, 2147483647, dtypes::int32);
   CHECK(fast_idiv(target("CPU"), x, 7).node);
-  CHECK_FALSE(fast_idiv(target("WEBGPU"), x, 7).node);                     // has no int64
+  CHECK_FALSE(fast_idiv(target("WEBGPU"), x, 7).node);                     // WEBGPU has no int64
   CHECK(fast_idiv(target("WEBGPU"), g.variable("x", 0, 999, dtypes::int32), 7).node);
   CHECK_FALSE(fast_idiv(target("CPU"), x, 7, true).node);                  // no cast allowed
   CHECK_THROWS_AS((void)fast_idiv(target("CPU"), x, 0), Failure);
   CHECK_THROWS_AS((void)fast_idiv(target("CPU"), x, -3), Failure);
 }
 
-TEST_CASE("threefry enciphers as the published test vectors say") {
+TEST_CASE("threefry2x32 matches the published test vectors") {
   // Random123's known answers for threefry2x32 with 20 rounds: (counter, key, result)
   struct Case {
     uint32_t c0, c1, k0, k1, r0, r1;
@@ -114,7 +114,7 @@ TEST_CASE("threefry enciphers as the published test vectors say") {
   }
 }
 
-TEST_CASE("late rules that Clang takes") {
+TEST_CASE("each late rule for Clang applies and declines") {
   const RuleSet& set = rules_for("CPU");
   RuleTest t(set);
   const Target cpu = target("CPU");
@@ -191,7 +191,7 @@ TEST_CASE("late rules that Clang takes") {
   t.all_rules_fired();
 }
 
-TEST_CASE("late rules that other targets take") {
+TEST_CASE("each late rule for other targets applies") {
   RuleTest ptx(rules_for("CUDA:PTX:sm_80")), llvm(rules_for("CPU:LLVM"));
   UOp a = ptx.load(0, dtypes::float32), b = ptx.load(1, dtypes::float32), c = ptx.load(2, dtypes::float32);
   ptx.check("mul-add-to-mulacc", a * b + c, a.alu(Op::MULACC, b, c));
@@ -200,7 +200,7 @@ TEST_CASE("late rules that other targets take") {
   llvm.check("sqrt-to-pow", f.sqrt(), xpow(f, f.const_like(0.5)));
 }
 
-TEST_CASE("which rules a target takes") {
+TEST_CASE("the late rules of a target depend on the ops that it renders") {
   struct Case {
     std::string_view target, rule;
     bool taken;
@@ -234,7 +234,7 @@ TEST_CASE("which rules a target takes") {
   CHECK(has_rule(rules_for("CUDA", true), "sin"));
   CHECK_FALSE(has_rule(late_rewrite_patterns({target("CPU").code_for_op, false, false}), "fast-idiv"));
   CHECK_FALSE(has_rule(late_rewrite_patterns({target("CPU").code_for_op, false, false}), "mod-to-idiv"));
-  CHECK(&rules_for("CUDA:CUDA:sm_80") == &rules_for("METAL"));  // one set for the same choice
+  CHECK(&rules_for("CUDA:CUDA:sm_80") == &rules_for("METAL"));  // equal choices share one rule set
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::vector<int64_t> iota(int64_t first, int64_t count) {
   return out;
 }
 
-// A WMMA on longer vectors as one WMMA for each group of elements that a tensor core takes.
+// Splits a WMMA on long vectors into one WMMA per tensor core operation.
 UOp no_vectorized_wmma(UOp wmma) {
   Graph& graph = wmma.graph();
   auto sizes = wmma.arg()[6].items();
@@ -61,7 +61,7 @@ UOp no_vectorized_index(UOp buf, UOp vector, UOp idx) {
   return buf.broadcast(n).index_ptr(idx.broadcast(n) * Const(n) + buf.graph().constant(dtypes::index.vec(n), lanes));
 }
 
-// `many` is a vector of pointers to vectors, made of one by VECTORIZE or GEP.
+// `many` is a vector of equal pointers to vectors, made by VECTORIZE, or a GEP of such a pointer.
 UOp no_vectorized_index_broadcast(UOp buf, UOp vector, UOp many, UOp idx) {
   int64_t n = vector.dtype().count(), before = many.dtype().vcount();
   std::vector<int64_t> picks;
@@ -96,7 +96,7 @@ UOp vectorize_gep(UOp gep) {
   return gep.graph().node(Op::VECTORIZE, gep.dtype(), src);
 }
 
-// A masked load reads 0 where its gate is closed, unless it has another value for that.
+// Adds the alternative value 0, which a masked load returns where its gate is false, if the load has no other one.
 UOp add_alt_value(UOp x) {
   if (x.num_src() > 1 && !x.src(1).in({Op::CUSTOM, Op::STORE, Op::BARRIER})) return {};
   std::vector<UOp> src{x.src(0), x.const_like(0)};
@@ -115,7 +115,7 @@ UOp with_alt_value(UOp load, UOp alt) {
 UOp no_vectorized_alu(UOp alu) {
   int64_t n = alu.dtype().vcount();
   if (n == 1) return {};
-  if (alu.is(Op::WHERE) && alu.src(2).is_invalid()) return {};  // the index of an image
+  if (alu.is(Op::WHERE) && alu.src(2).is_invalid()) return {};  // a gated index of an image
   Graph& graph = alu.graph();
   std::vector<UOp> elements, src(alu.num_src());
   elements.reserve(size_t(n));

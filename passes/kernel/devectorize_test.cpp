@@ -7,7 +7,7 @@ namespace {
 
 UOp gep(UOp x, std::initializer_list<int64_t> picks) { return x.gep(std::span(picks.begin(), picks.size())); }
 
-TEST_CASE("rules of the devectorizer") {
+TEST_CASE("each devectorize rule applies and declines") {
   RuleTest t(devectorize());
   UOp a = t.load(0, dtypes::float32.vec(2)), b = t.load(1, dtypes::float32.vec(2)), r = t.range(8),
       x = t.load(2, dtypes::float32);
@@ -24,8 +24,8 @@ TEST_CASE("rules of the devectorizer") {
           t.vectorize({a.gep(0).bitcast(dtypes::int32), a.gep(1).bitcast(dtypes::int32)}));
   t.declines("scalar-alu", x + x);
   UOp pixel = t.load(3, dtypes::index.vec(2));
-  t.declines("scalar-alu", pixel.valid(t.load(4, dtypes::bool_)));  // the index of an image
-  t.declines("scalar-alu", p.cast(wide));                           // one pointer, to a vector
+  t.declines("scalar-alu", pixel.valid(t.load(4, dtypes::bool_)));  // a gated index of an image
+  t.declines("scalar-alu", p.cast(wide));                           // a scalar pointer, to a vector
 
   auto axes = [&](int n) { return t.graph.tuple({t.graph.tuple({0, n})}); };
   Arg arg = t.graph.tuple({t.graph.str("w"), t.graph.tuple({8, 8, 8}), dtypes::float16, dtypes::float32,
@@ -40,7 +40,7 @@ TEST_CASE("rules of the devectorizer") {
   t.declines("short-wmma", first);
 }
 
-TEST_CASE("buffers of vectors become buffers of their elements") {
+TEST_CASE("buffers of vectors become buffers of scalars") {
   RuleTest t(devectorize_buf_and_index());
   DType vectors = dtypes::float32.vec(2).ptr(4, AddrSpace::LOCAL), scalars = dtypes::float32.ptr(8, AddrSpace::LOCAL);
   UOp buf = t.graph.node(Op::DEFINE_LOCAL, vectors, {}, 0), flat = t.graph.node(Op::DEFINE_LOCAL, scalars, {}, 0),
@@ -67,7 +67,7 @@ TEST_CASE("buffers of vectors become buffers of their elements") {
   t.all_rules_fired();
 }
 
-TEST_CASE("rules of pm_render") {
+TEST_CASE("each rule of pm_render applies and declines") {
   RuleTest t(pm_render());
   UOp v = t.load(0, dtypes::float32.vec(4)), x = t.load(1, dtypes::float32), one = t.constant(dtypes::float32, 1.0),
       two = t.constant(dtypes::float32, 2.0);

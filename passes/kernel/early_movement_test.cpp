@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("an index of a pointer into a buffer is an index of the buffer") {
+TEST_CASE("an INDEX of a pointer INDEX becomes one INDEX") {
   RuleTest t(pm_syntactic_sugar());
   UOp buffer = t.buffer(0, dtypes::float32), i = t.var("i", 0, 3), j = t.var("j", 0, 3);
   t.check("index-of-index", buffer.index_ptr(i).index(j), buffer.index(UOpSpan{i, j}, dtypes::float32));

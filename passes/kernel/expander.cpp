@@ -12,7 +12,7 @@ using namespace pat;
 
 namespace {
 
-// One axis of an UNROLL or CONTRACT: the arg is a tuple of (axis, size).
+// One axis of an UNROLL or CONTRACT. The arg of such a node is a tuple of (id, size) pairs.
 struct Axis {
   int64_t id, size;
   friend auto operator<=>(const Axis&, const Axis&) = default;
@@ -37,17 +37,17 @@ Arg to_arg(Graph& graph, const Axes& axes) {
   return graph.tuple(pairs);
 }
 
-// Of what sooner or later is a node each.
+// Returns the product of the sizes. Throws Failure above the limit of nodes, because each element may become a node.
 int64_t num_elements(const Axes& axes) {
   int64_t n = 1;
   for (Axis a : axes) n = product_within(Limit::Nodes, n, a.size);
   return n;
 }
 
-// For each element of `to` (the last axis runs fastest) its index among the elements of `from`. Axes of `from` in
-// `zeroed` are taken at 0.
+// Returns, for each element over the axes `to` (last axis fastest), its index among the elements over the axes `from`.
+// Uses index 0 for axes of `from` in `zeroed`.
 std::vector<int64_t> swizzle(const Axes& to, const Axes& from, std::span<const int64_t> zeroed = {}) {
-  std::vector<int64_t> strides(to.size(), 0);  // of an axis of `to`, in `from`
+  std::vector<int64_t> strides(to.size(), 0);  // stride in `from` of each axis of `to`
   int64_t stride = 1;
   for (size_t k = from.size(); k-- > 0; stride = product_within(Limit::Nodes, stride, from[k].size)) {
     if (std::find(zeroed.begin(), zeroed.end(), from[k].id) != zeroed.end()) continue;
@@ -56,7 +56,7 @@ std::vector<int64_t> swizzle(const Axes& to, const Axes& from, std::span<const i
       throw Failure("axis " + std::to_string(from[k].id) + " of an UNROLL is not among the axes it expands to");
     strides[size_t(to.rend() - at) - 1] += stride;
   }
-  (void)num_elements(to);  // not too many
+  (void)num_elements(to);  // throws if there are too many
   std::vector<int64_t> out{0};
   for (size_t k = 0; k < to.size(); k++) {
     std::vector<int64_t> longer;
@@ -68,7 +68,7 @@ std::vector<int64_t> swizzle(const Axes& to, const Axes& from, std::span<const i
   return out;
 }
 
-// The axes whose tensor core operands hold them already: those of the reduction, and those of the upcasts.
+// Returns the axes that the operands of a WMMA already contain: its reduce axes and upcast axes.
 std::vector<int64_t> wmma_axes(UOp wmma) {
   std::vector<int64_t> out;
   auto fields = wmma.arg().items();
@@ -78,7 +78,7 @@ std::vector<int64_t> wmma_axes(UOp wmma) {
   return out;
 }
 
-// The arg of all UNROLLs among the sources, of which there is one; none when they differ.
+// Returns the common arg of all UNROLLs among the sources; None if they differ. There must be an UNROLL.
 Arg shared_axes(UOp root) {
   Arg out;
   for (UOp s : root.src()) {
@@ -89,7 +89,7 @@ Arg shared_axes(UOp root) {
   return out;
 }
 
-// The axes of all UNROLLs among the sources, in order.
+// Returns the sorted union of the axes of all UNROLLs among the sources, without the axes in `excluded`.
 Axes union_of_axes(UOp root, std::span<const int64_t> excluded) {
   Axes out;
   for (UOp s : root.src()) {
@@ -102,7 +102,8 @@ Axes union_of_axes(UOp root, std::span<const int64_t> excluded) {
   return out;
 }
 
-// A source that does not vary over the expanded axes, repeated for each element where the op wants a vector.
+// Returns source `i`, which does not vary over the expanded axes, repeated `count` times. Sources that must not become
+// vectors (ranges, the index of a value) stay unchanged.
 UOp repeated(UOp root, size_t i, int64_t count) {
   UOp s = root.src(i);
   bool is_range = range_start(root.op()) >= 0 && int(i) >= range_start(root.op());
@@ -112,7 +113,7 @@ UOp repeated(UOp root, size_t i, int64_t count) {
   return s.graph().node(Op::CAT, s.dtype().scalar().vec(count * s.dtype().count()), copies);
 }
 
-// What is in an UNROLL, its elements in the order of `axes`.
+// Returns the source of an UNROLL with its elements reordered to `axes`.
 UOp swizzled(UOp unroll, const Axes& axes, std::span<const int64_t> zeroed) {
   Axes own = axes_of(unroll.arg());
   if (own == axes) return unroll.src(0);
@@ -158,13 +159,14 @@ UOp do_expand(UOp root) {
 Taken do_contract(UOp con) {
   Graph& graph = con.graph();
   UOp ex = con.src(0);
-  if (!ex.is(Op::UNROLL)) {  // nothing to take out: the element, repeated
+  if (!ex.is(Op::UNROLL)) {  // the value does not vary: repeat it
     std::vector<UOp> copies(size_t(con.dtype().count()), ex);
     return {graph.node(Op::VECTORIZE, con.dtype(), copies), "repeat"};
   }
   Axes taken = axes_of(con.arg()), own = axes_of(ex.arg()), kept;
   if (con.dtype() != dtypes::void_ && con.dtype().count() != num_elements(taken))
-    throw Failure("a CONTRACT to " + std::string(con.dtype().repr()));
+    throw Failure("a CONTRACT of " + std::to_string(num_elements(taken)) + " elements has the dtype " +
+                  std::string(con.dtype().repr()));
   for (Axis a : own)
     if (std::find(taken.begin(), taken.end(), a) == taken.end()) kept.push_back(a);
   Axes order = kept;
@@ -172,7 +174,7 @@ Taken do_contract(UOp con) {
   return {graph.node(Op::UNROLL, con.dtype(), ex.src(0).gep(swizzle(order, own)), to_arg(graph, kept)), "take-out"};
 }
 
-// Splits the sources from `first` on: those for which `is_first` holds, and the others.
+// Partitions the sources from number `first` on: those for which `is_first` is true, and the others.
 template <class Predicate>
 std::pair<std::vector<UOp>, std::vector<UOp>> split_sources(UOp u, size_t first, Predicate is_first) {
   std::pair<std::vector<UOp>, std::vector<UOp>> out;
@@ -182,7 +184,7 @@ std::pair<std::vector<UOp>, std::vector<UOp>> split_sources(UOp u, size_t first,
 
 bool is_unroll(UOp u) { return u.is(Op::UNROLL); }
 
-// The axes of several UNROLLs, one after another.
+// Returns the concatenated axes of several UNROLLs.
 Arg all_axes(Graph& graph, const std::vector<UOp>& unrolls) {
   std::vector<Arg> pairs;
   for (UOp u : unrolls) pairs.insert(pairs.end(), u.arg().items().begin(), u.arg().items().end());
@@ -201,7 +203,7 @@ UOp fix_reduce_unroll(UOp x) {
   if (expands.empty()) return {};
   std::erase_if(expands, [](UOp s) { return s.is_const(); });
   if (!std::all_of(expands.begin(), expands.end(), is_unroll))
-    throw Failure("a REDUCE over what is neither a RANGE nor unrolled");
+    throw Failure("a REDUCE over a source that is not a RANGE, UNROLL or constant");
   UOp value = x.src(0);
   Arg axes = all_axes(x.graph(), expands);
   if (!axes.items().empty())
@@ -219,7 +221,7 @@ UOp fix_store_unroll(UOp x) {
 
 bool has_axis_type(UOp u, AxisType type) { return u.is(Op::RANGE) && u.arg()[1] == Arg(type); }
 
-// A range of few known values as an UNROLL of them.
+// Replaces a RANGE of an UPCAST or UNROLL axis by an UNROLL of its values.
 UOp unroll_range(UOp r) {
   if (!has_axis_type(r, AxisType::UNROLL) && !has_axis_type(r, AxisType::UPCAST)) return {};
   Graph& graph = r.graph();
@@ -231,12 +233,13 @@ UOp unroll_range(UOp r) {
                     graph.tuple({graph.tuple({r.arg()[0], size})}));
 }
 
-// The threads of a group each reduce a part into local memory; then every one reduces the parts.
+// Splits a REDUCE over GROUP_REDUCE axes: each thread of the group reduces its part and stores it in a local buffer;
+// then a loop reduces the parts.
 UOp fix_group_for_reduce(UOp x) {
   auto [groups, ranges] = split_sources(x, 1, [](UOp s) { return has_axis_type(s, AxisType::GROUP_REDUCE); });
   if (groups.empty()) return {};
   Graph& graph = x.graph();
-  std::vector<UOp> locals;  // other local axes need room in the buffer too
+  std::vector<UOp> locals;  // the buffer also has the other LOCAL axes
   for (UOp u : toposort(x))
     if (has_axis_type(u, AxisType::LOCAL)) locals.push_back(u);
 
@@ -286,7 +289,7 @@ const RuleSet& expander() {
       rule("unroll-unroll", node(Op::UNROLL, node(Op::UNROLL).as(i)).as(u), with<merge_unrolls>(u, i)),
       // op(unroll(x), y) -> unroll(op(x, {y, y, ...}))
       rule("expand", node(kExpanded).early_reject({Op::UNROLL}).as(root), with<do_expand>(root)),
-      // contract(unroll(x, axes), some) -> unroll(x, the others), elements reordered
+      // contract(unroll(x, axes), taken) -> unroll(x, other axes), elements reordered
       rule("contract", node(Op::CONTRACT).as(x), with<do_contract>(x).branches({"repeat", "take-out"})),
       // unroll(x) over no axes -> x
       rule("unroll-nothing", node(Op::UNROLL, x).arg_ints({}), x),

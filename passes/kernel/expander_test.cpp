@@ -26,11 +26,11 @@ struct ExpanderTest : RuleTest {
     return graph.constant(dtypes::index.vec(n), v);
   }
   UOp gep(UOp x, std::initializer_list<int64_t> picks) { return x.gep(std::span(picks.begin(), picks.size())); }
-  // a vector that no rule sees through
+  // a vector that no rule can simplify
   UOp opaque(int n, DType dtype = dtypes::index) { return load(9, dtype.vec(n)); }
 };
 
-TEST_CASE("ranges, reductions and stores over unrolled axes") {
+TEST_CASE("each rule of pm_pre_expander applies and declines") {
   ExpanderTest t(pm_pre_expander());
   UOp up = t.range(4, 3, AxisType::UPCAST), un = t.range(2, 5, AxisType::UNROLL), r = t.range(8, 1, AxisType::REDUCE);
   t.check("range-to-unroll", up, t.unroll(t.iota(4), {{3, 4}}));
@@ -56,7 +56,7 @@ TEST_CASE("ranges, reductions and stores over unrolled axes") {
   t.all_rules_fired();
 }
 
-TEST_CASE("a grouped reduction goes through a local buffer") {
+TEST_CASE("a REDUCE over GROUP_REDUCE axes is computed through a local buffer") {
   ExpanderTest t(pm_group_for_reduce());
   UOp group = t.range(16, 2, AxisType::GROUP_REDUCE), r = t.range(8, 3, AxisType::REDUCE),
       local = t.range(4, 1, AxisType::LOCAL);
@@ -70,7 +70,7 @@ TEST_CASE("a grouped reduction goes through a local buffer") {
   t.all_rules_fired();
 }
 
-TEST_CASE("rules of the expander") {
+TEST_CASE("each expander rule applies and declines") {
   ExpanderTest t(expander());
   UOp r = t.range(8), x = t.load(1, dtypes::float32), y = t.load(2, dtypes::float32);
   UOp buf = t.buffer(0, dtypes::float32), store = buf.index_ptr(r).store(x);
@@ -97,7 +97,7 @@ TEST_CASE("rules of the expander") {
   t.check("unroll-nothing", t.unroll(r, {}), r);
   t.declines("unroll-nothing", a);
 
-  // the elements of an axis side by side; what does not vary is repeated
+  // the elements of an axis become a vector; a source that does not vary is repeated
   t.check("expand", a + r, t.unroll(t.opaque(4) + r.broadcast(4), {{0, 4}}));
   t.check("expand", a * a, t.unroll(t.opaque(4) * t.opaque(4), {{0, 4}}));
   // two axes: the last one runs fastest
@@ -106,14 +106,14 @@ TEST_CASE("rules of the expander") {
                        t.gep(t.opaque(2), {0, 1, 0, 1, 0, 1, 0, 1}),
                    {{0, 4}, {1, 2}}));
   t.check("expand", ab + b, t.unroll(t.opaque(8) + t.gep(t.opaque(2), {0, 1, 0, 1, 0, 1, 0, 1}), {{0, 4}, {1, 2}}));
-  // axes are put in order
+  // the axes are sorted
   UOp ba = t.unroll(t.opaque(8), {{1, 2}, {0, 4}});
   t.check("expand", ab + ba, t.unroll(t.opaque(8) + t.gep(t.opaque(8), {0, 4, 1, 5, 2, 6, 3, 7}), {{0, 4}, {1, 2}}));
   // elements that are vectors stay together
   UOp va = t.unroll(t.opaque(8, dtypes::float32), {{0, 4}}, dtypes::float32.vec(2)), v = t.opaque(2, dtypes::float32);
   UOp cat = t.graph.node(Op::CAT, dtypes::float32.vec(8), {v, v, v, v});
   t.check("expand", va + v, t.unroll(t.opaque(8, dtypes::float32) + cat, {{0, 4}}, dtypes::float32.vec(2)));
-  // the ranges of a store are no vectors, nor is the index of a value
+  // the ranges of a store and the index of a value do not become vectors
   t.check("expand", buf.store(fa, UOpSpan{r}),
           t.unroll(buf.broadcast(4).store(t.opaque(4, dtypes::float32), UOpSpan{r}), {{0, 4}}, dtypes::void_));
   UOp many = t.unroll(t.vectorize({buf, buf}), {{1, 2}}, buf.dtype());
@@ -131,7 +131,7 @@ TEST_CASE("rules of the expander") {
   t.all_rules_fired();
 }
 
-TEST_CASE("a WMMA takes its own axes from its operands") {
+TEST_CASE("a WMMA does not expand over its own axes") {
   ExpanderTest t(expander());
   auto one = t.axes({{1, 2}});
   Arg arg = t.graph.tuple({t.graph.str("wmma"), t.graph.tuple({2, 2, 2}), dtypes::float16, dtypes::float32,
@@ -145,13 +145,13 @@ TEST_CASE("a WMMA takes its own axes from its operands") {
   t.check("expand", wmma, t.unroll(wide, {{0, 4}}, dtypes::float32.vec(2)));
 }
 
-TEST_CASE("malformed axes are refused, not read") {
+TEST_CASE("malformed axes of an UNROLL or CONTRACT are an error") {
   ExpanderTest t(expander());
   UOp bad = t.graph.node(Op::UNROLL, dtypes::index, t.opaque(4), 7);
   CHECK_THROWS_AS(t.declines("expand", bad + t.range(3)), Failure);
   UOp pairless = t.graph.node(Op::UNROLL, dtypes::index, t.opaque(4), t.graph.tuple({4}));
   CHECK_THROWS_AS(t.declines("expand", pairless + t.range(3)), Failure);
-  // as many elements as no graph may have nodes, and more than 64 bits count
+  // more elements than the limit of nodes, and more than 64 bits can count
   for (int size : {1 << 10, 1 << 30}) {
     UOp wide = t.unroll(t.opaque(4), {{0, size}, {1, size}, {2, size}});
     CHECK_THROWS_AS(t.declines("expand", wide + t.unroll(t.opaque(4), {{3, 4}})), Failure);

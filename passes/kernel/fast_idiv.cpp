@@ -1,4 +1,4 @@
-// Integer division by constants as multiplication and shift (uop/decompositions.py: magicgu, fast_idiv).
+// Integer division by constants as multiplication and shift (tinygrad uop/decompositions.py: magicgu, fast_idiv).
 #include "lib/uop/graph.h"
 #include "passes/kernel/decompositions.h"
 
@@ -14,7 +14,7 @@ struct Range {
   Int min, max;
 };
 
-// The values of `u` that its dtype can hold.
+// Returns the bounds of `u`, limited to the values of its dtype.
 Range range_of(UOp u) {
   return {py_max(u.vmin(), dtypes::min(u.dtype())).to_int(), py_min(u.vmax(), dtypes::max(u.dtype())).to_int()};
 }
@@ -27,7 +27,7 @@ bool fits(Range r, Int factor, DType dtype) {
 
 std::pair<Int, int> magicgu(Int vmax, Int d) {
   if (vmax < 0 || vmax.bit_length() > 64 || d <= 0 || d.bit_length() > 64)
-    throw Failure("a multiplier for " + vmax.str() + " / " + d.str());
+    throw Failure("cannot divide values up to " + vmax.str() + " by " + d.str() + " with a multiplier");
   using Wide = unsigned __int128;
   Wide divisor = d.low64(), nc_plus_1 = (Wide(vmax.low64()) + 1) / divisor * divisor;
   for (int s = 0; s <= 128; s++) {
@@ -40,18 +40,18 @@ std::pair<Int, int> magicgu(Int vmax, Int d) {
 }
 
 Taken fast_idiv(const Target& target, UOp x, Int d, bool dont_cast) {
-  if (d <= 0) throw Failure("a division by " + d.str() + " where the divisor must be positive");
+  if (d <= 0) throw Failure("the divisor must be positive, not " + d.str());
   DType dtype = x.dtype();
   bool never_negative = !py_less(x.vmin(), 0) || (dtype.count() == 1 && dtypes::is_unsigned(dtype));
   Range range = range_of(x);
   auto [m, s] = magicgu(py_abs_max(range.min, range.max), d);
-  auto sign = [&] { return x.lt(0).where(x.const_like(1), 0); };  // the shift rounds down, the division to zero
+  auto sign = [&] { return x.lt(0).where(x.const_like(1), 0); };  // the shift rounds down, the division towards zero
 
   if (fits(range, m, dtype)) {
     UOp quotient = (x * m) >> Const(s);
     return {never_negative ? quotient : quotient + sign(), "multiply"};
   }
-  // before the slow way by a wider dtype: powers of two in d make x smaller
+  // before using a wider dtype, which is slow: divide by the power of two in d first, which makes x smaller
   if (Int factor = d & -d; factor > 1)
     if (UOp quotient = fast_idiv(target, x / Const(factor), floor_div(d, factor), true).node)
       return {quotient, "twos-first"};

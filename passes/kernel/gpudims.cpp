@@ -17,7 +17,8 @@ namespace {
 using Dims = std::vector<Sint>;
 using Limits = std::array<int64_t, 3>;
 
-// bool(a <= b) and bool(a > b) of Python: throws Failure when a symbolic size does not settle it.
+// Returns true if `size` is at most `limit`. Throws Failure if that depends on the values of variables, as bool(a <= b)
+// does in tinygrad.
 bool fits(Sint size, int64_t limit) {
   bool yes = resolve_le(size, limit, true);
   if (yes != resolve_le(size, limit, false))
@@ -36,8 +37,8 @@ bool all_fit(const Dims& dims, const Limits& limits) {
                 std::to_string(limits[1]) + ", " + std::to_string(limits[2]) + ")");
 }
 
-// Neighbours multiplied until there are at most three and all fit: (a, b, c, d) -> (ab, c, d). The dims as they are
-// when that fails, and when one is symbolic.
+// Multiplies neighbouring dims until there are at most three and all fit: (a, b, c, d) -> (ab, c, d). Returns the
+// original dims if that fails or if one is symbolic.
 Dims group_dims(const Dims& original, const Limits& limits) {
   if (std::any_of(original.begin(), original.end(), [](Sint d) { return d.is_uop(); })) return original;
   Dims dims = original;
@@ -52,8 +53,8 @@ Dims group_dims(const Dims& original, const Limits& limits) {
   return dims;
 }
 
-// The least divisor from 2 up to the square root, rounded up; 1 when there is none. No grid has so many places that
-// the search for one would take long.
+// Returns the least divisor of `n` from 2 to the square root, rounded up; 1 if there is none. The search stops at
+// 2**20.
 Int small_divisor(Int n) {
   constexpr int64_t kMostTried = 1 << 20;
   double root = std::ceil(std::sqrt(n.to_double()));
@@ -63,7 +64,7 @@ Int small_divisor(Int n) {
   return 1;
 }
 
-// Factors moved to the next dimension until all fit: (a,) -> (b, c).
+// Moves factors from each dim to the next one until all fit: (a,) -> (b, c).
 Dims split_dims(const Dims& original, const Limits& limits) {
   if (all_fit(original, limits)) return original;
   Dims dims = original;
@@ -81,7 +82,7 @@ Dims split_dims(const Dims& original, const Limits& limits) {
   return dims;
 }
 
-// Which of the old dims each new dim is the product of (helpers.py get_contraction).
+// Returns for each new dim the range [begin, end) of old dims that it is the product of (helpers.py:get_contraction).
 std::vector<std::pair<size_t, size_t>> contraction(const Dims& from, const Dims& to) {
   std::vector<Sint> products;
   for (Sint d : from) products.push_back(products.empty() ? d : products.back() * d);
@@ -108,7 +109,7 @@ UOp times(UOp a, Sint b) { return b.is_int() ? a * Const(b.as_int()) : a * b.uop
 UOp over(UOp a, Sint b) { return b.is_int() ? a / Const(b.as_int()) : a / b.uop(); }
 UOp modulo(UOp a, Sint b) { return b.is_int() ? a % Const(b.as_int()) : a % b.uop(); }
 
-// Each grouped SPECIAL taken apart into the dims that it is the product of, the first the fastest.
+// Splits each grouped SPECIAL into the dims that it is the product of, first dim fastest.
 std::vector<UOp> ungrouped(const std::vector<UOp>& raw, const Dims& dims, const Dims& limited) {
   std::vector<UOp> out;
   auto groups = contraction(dims, limited);
@@ -124,14 +125,14 @@ std::vector<UOp> ungrouped(const std::vector<UOp>& raw, const Dims& dims, const 
   return out;
 }
 
-// More SPECIALs than dims: a dim is several of them together.
+// For more SPECIALs than dims: combines several SPECIALs into one dim.
 std::vector<UOp> unsplit(const std::vector<UOp>& raw, size_t num_dims, const Dims& limited) {
   if (raw.size() == 2) return {times(raw[0], limited[1]) + raw[1]};
   if (num_dims == 1) return {times(times(raw[0], limited[1]) + raw[1], limited[2]) + raw[2]};
   return {times(raw[0], limited[1]) + raw[1], raw[2]};
 }
 
-// As many SPECIALs as dims, but of other sizes: one flat index, taken apart again.
+// For as many SPECIALs as dims, but of other sizes: makes one flat index and splits it by the dims.
 std::vector<UOp> reshaped(const std::vector<UOp>& raw, const Dims& dims, const Dims& limited) {
   if (dims.size() == 2) {
     UOp flat = times(raw[0], limited[1]) + raw[1];
@@ -172,8 +173,8 @@ constexpr bool is_local(AxisType t) {
   return t == AxisType::WARP || t == AxisType::LOCAL || t == AxisType::GROUP_REDUCE;
 }
 
-// Ranges are known by their ids, the arg without the axis type;
-// of several with the same ids the last in the graph counts.
+// A range of the launch grid, identified by its ids (its arg without the axis type).
+// If several ranges have the same ids, the last one in the graph is used.
 struct GridAxis {
   std::vector<Int> ids;
   UOp range;
@@ -206,7 +207,8 @@ Dims sizes(const std::vector<GridAxis>& axes) {
   return out;
 }
 
-// A store to a global buffer whose address does not depend on a local axis happens in the axis's first thread alone.
+// Gates a store to a global buffer whose address does not depend on a local axis, so that only the first thread of the
+// axis executes it. Adds the replacement of the store's INDEX to `out`.
 void mask_store(UOp store, const std::vector<GridAxis>& local, Substitution& out) {
   if (buf_target(store).dtype().addrspace() != AddrSpace::GLOBAL) return;
   UOp idx = store.src(0), mask;
@@ -237,7 +239,7 @@ UOp grid_to_specials(const Target& target, UOp sink) {
     idxs.insert(idxs.end(), local.begin(), local.end());
   }
 
-  std::map<std::vector<Int>, UOp> special;  // by ids; a global axis first
+  std::map<std::vector<Int>, UOp> special;  // by ids; a global axis takes precedence
   size_t i = 0;
   for (auto* axes : {&grid.global, &grid.local})
     for (auto& a : *axes) special.emplace(a.ids, idxs[i++]);

@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// The index expressions of `dims`, and the sizes of the SPECIALs they are made of.
+// The index expressions of `dims`, and the sizes of their SPECIALs.
 struct Grouped {
   std::string idxs, sizes;
 };
@@ -24,7 +24,7 @@ Grouped grouped(std::vector<Sint> dims, const GridLimits& limits, bool reverse =
 }
 constexpr GridLimits kSmall = std::array<int64_t, 3>{16, 16, 16};
 
-TEST_CASE("dims that fit are SPECIALs as they are") {
+TEST_CASE("each dim that fits becomes one SPECIAL") {
   CHECK(grouped({2, 3}, kSmall).idxs == "g0, g1");
   CHECK(grouped({2, 3}, kSmall, true).idxs == "g1, g0");
   CHECK(grouped({2, 3}, kSmall, true).sizes == "g0=3 g1=2");
@@ -32,7 +32,7 @@ TEST_CASE("dims that fit are SPECIALs as they are") {
   CHECK(grouped({1000000, 2, 3, 4, 5}, std::nullopt).idxs == "g0, g1, g2, g3, g4");
 }
 
-TEST_CASE("neighbours are grouped when there are too many") {
+TEST_CASE("neighbouring dims are grouped if there are more than three") {
   Grouped g = grouped({2, 3, 4, 5}, kSmall);
   CHECK(g.sizes == "g0=6 g1=4 g2=5");
   CHECK(g.idxs == "(g0%2), (g0//2), g1, g2");
@@ -40,7 +40,7 @@ TEST_CASE("neighbours are grouped when there are too many") {
   CHECK(grouped({2, 2, 2, 2, 2}, kSmall).idxs == "(g0%2), (g0//2%2), (g0//2//2), g1, g2");
 }
 
-TEST_CASE("dims that are too large are split") {
+TEST_CASE("dims that exceed the limits are split") {
   Grouped one = grouped({24}, kSmall);
   CHECK(one.sizes == "g0=12 g1=2");
   CHECK(one.idxs == "(g0*2+g1)");
@@ -58,13 +58,13 @@ TEST_CASE("dims that are too large are split") {
   CHECK(flat.idxs == "((g0*30+g1*10+g2)//60), ((g0*30+g1*10+g2)//20%3), ((g0*30+g1*10+g2)%20)");
 }
 
-TEST_CASE("dims that cannot fit are refused") {
+TEST_CASE("dims that cannot fit are an error") {
   CHECK_THROWS_WITH_AS(grouped({17}, kSmall), "cannot limit the launch dimensions (17,) to (16, 16, 16)", Failure);
   CHECK_THROWS_WITH_AS(grouped({16, 16, 16, 16}, kSmall),
                        "cannot limit the launch dimensions (16, 16, 16, 16) to (16, 16, 16)", Failure);
 }
 
-TEST_CASE("symbolic dims stay, when they are known to fit") {
+TEST_CASE("symbolic dims that are known to fit stay unchanged") {
   Graph g;
   UOp n = g.variable("n", 1, 10), m = g.variable("m", 1, 100);
   CHECK(get_grouped_dims(g, "g", {Sint(n), 4}, kSmall)[0].src(0) == n);
@@ -95,7 +95,7 @@ struct GridTest {
   }
 };
 
-TEST_CASE("global axes are gidx, local ones lidx, without locals all are idx") {
+TEST_CASE("global axes become gidx and local axes lidx; without locals, global axes become idx") {
   CHECK(GridTest("CUDA").address(AxisType::GLOBAL, AxisType::LOCAL) == "(gidx0*4+lidx0)");
   CHECK(GridTest("CUDA").address(AxisType::GLOBAL, AxisType::GLOBAL) == "(gidx1*4+gidx0)");
   CHECK(GridTest("CUDA").address(AxisType::LOCAL, AxisType::GROUP_REDUCE) == "(lidx0*4+lidx1)");
@@ -104,7 +104,7 @@ TEST_CASE("global axes are gidx, local ones lidx, without locals all are idx") {
   CHECK_THROWS_AS(GridTest("CUDA").address(AxisType::GLOBAL, AxisType::LOCAL, true), Failure);
 }
 
-TEST_CASE("a kernel without a KernelInfo or with SPECIALs is left alone") {
+TEST_CASE("a kernel without a KernelInfo or with SPECIALs stays unchanged") {
   GridTest t("CUDA");
   UOp i = t.graph.range(8, 0, AxisType::GLOBAL);
   UOp body = t.buffer(0).index_ptr(i).store(t.buffer(1).index(i)).end({i});
@@ -113,7 +113,7 @@ TEST_CASE("a kernel without a KernelInfo or with SPECIALs is left alone") {
   CHECK(t.rewrite(sink) == sink);
 }
 
-TEST_CASE("a store that a local axis does not reach happens in that axis's first thread") {
+TEST_CASE("a store that does not depend on a local axis is gated to the axis's first thread") {
   GridTest t("CUDA");
   UOp i = t.graph.range(8, 0, AxisType::GLOBAL), l = t.graph.range(16, 1, AxisType::LOCAL);
   UOp sink = t.graph.sink({t.buffer(0).index_ptr(i).store(t.buffer(1).index(i * 16 + l)).end({i, l})}, t.info());
@@ -124,7 +124,7 @@ TEST_CASE("a store that a local axis does not reach happens in that axis's first
   CHECK(at.get_valid() == t.graph.special(t.graph.constant(dtypes::index, 16), "lidx0").eq(0));
 }
 
-TEST_CASE("axes of the grid become SPECIALs") {
+TEST_CASE("grid-to-specials replaces the ranges of the grid by SPECIALs") {
   RuleTest t(pm_add_gpudims());
   const Target cuda = parse_target("CUDA", {}).value_or_throw();
   UOp r = t.range(4, 0, AxisType::GLOBAL), l = t.range(2, 1, AxisType::LOCAL), loop = t.range(8, 2);
@@ -137,11 +137,11 @@ TEST_CASE("axes of the grid become SPECIALs") {
     return t.graph.sink(buffer.index_ptr(at).store(x).end({first, second}), info);
   };
   t.check("grid-to-specials", kernel(r * 2 + l, r, l), kernel(g * 2 + s, g, s), cuda);
-  // what does not depend on a local axis is stored by its first thread
+  // a store that does not depend on a local axis is gated to its first thread
   t.check("grid-to-specials", kernel(r, r, l), kernel(s.eq(0).where(g, t.graph.invalid()), g, s), cuda);
   t.declines("grid-to-specials", kernel(g * 2 + s, g, s), cuda);
   t.declines("grid-to-specials", kernel(loop, loop, loop), cuda);
-  t.declines("grid-to-specials", t.graph.sink(kernel(r * 2 + l, r, l).src()), cuda);  // no kernel
+  t.declines("grid-to-specials", t.graph.sink(kernel(r * 2 + l, r, l).src()), cuda);  // no KernelInfo
 }
 
 }  // namespace

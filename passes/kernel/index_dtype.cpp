@@ -12,7 +12,7 @@ namespace {
 
 constexpr DTypeSet kIndex{Scalar::Index};
 
-// The integer dtype that holds every value of `u`.
+// Returns int32, or int64 if the bounds of `u` exceed int32; a vector if `u` is one.
 DType select_dtype(UOp u) {
   return (overflows(u, dtypes::int32) ? dtypes::int64 : dtypes::int32).vec(u.dtype().count());
 }
@@ -29,10 +29,10 @@ UOp lower_vectorize(UOp v) {
 }
 
 UOp lower_bind(UOp var, UOp val) {
-  if (!var.is(Op::DEFINE_VAR)) throw Failure("a BIND of what is no variable");
+  if (!var.is(Op::DEFINE_VAR)) throw Failure("a BIND binds Ops." + std::string(name_of(var.op())) + ", not a variable");
   Const least = var.arg()[1].to_const(), greatest = var.arg()[2].to_const();
   if (py_less(val.vmin(), least) || py_less(greatest, val.vmax()))
-    throw Failure("a variable of " + least.str() + " to " + greatest.str() + " is bound to a value beyond");
+    throw Failure("a variable from " + least.str() + " to " + greatest.str() + " is bound to a value out of range");
   return var.graph().node(Op::BIND, var.dtype(), {var, val}).cast(dtypes::index);
 }
 

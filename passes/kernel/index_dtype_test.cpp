@@ -11,7 +11,7 @@ struct IndexTest : RuleTest {
   UOp as_index(UOp u) { return u.cast(dtypes::index); }
 };
 
-TEST_CASE("rules of pm_lower_index_dtype") {
+TEST_CASE("each rule of pm_lower_index_dtype applies and declines") {
   IndexTest t;
   UOp x = t.i32("x"), y = t.i32("y"), big = t.i32("big", 2000000000), gate = t.load(3, dtypes::bool_);
   UOp l = t.var("l", 0, 100, dtypes::int64), buf = t.buffer(0, dtypes::float32);
@@ -19,8 +19,8 @@ TEST_CASE("rules of pm_lower_index_dtype") {
 
   t.check("lower-binary", idx(x) + idx(y), idx(x + y));
   t.check("lower-binary", idx(x) * idx(y), idx(x * y));
-  t.check("lower-binary", idx(x).lt(idx(y)), x.lt(y));  // a comparison is a bool in any case
-  // beyond an int32
+  t.check("lower-binary", idx(x).lt(idx(y)), x.lt(y));  // the result of a comparison is a bool
+  // the result exceeds int32
   t.check("lower-binary", idx(big) + idx(big), idx(big.cast(dtypes::int64) + big.cast(dtypes::int64)));
   t.check("lower-binary", idx(x) + idx(l), idx(x.cast(dtypes::int64) + l));
   t.declines("lower-binary", idx(x) + t.var("n", 0, 5));

@@ -17,7 +17,7 @@
 namespace tgc {
 namespace {
 
-// Where a kind of node is placed: the smaller, the closer to the top.
+// Returns the priority of an op: nodes of lower priority come earlier in the list.
 int priority_of(Op op) {
   switch (op) {
     case Op::DEFINE_GLOBAL: return -20;  // parameters first, in the order of their numbers
@@ -25,24 +25,25 @@ int priority_of(Op op) {
     case Op::DEFINE_LOCAL: return -18;
     case Op::DEFINE_REG: return -17;
     case Op::CONST: return -10;
-    case Op::END: return -5;   // closing a loop keeps other things out of it
+    case Op::END: return -5;   // close loops early, to keep other nodes out of them
     case Op::LOAD: return -1;  // loads early, to hide their latency
     case Op::STORE: return 1;
-    case Op::RANGE: return 5;  // opening a loop late keeps other things out of it
+    case Op::RANGE: return 5;  // open loops late, to keep other nodes out of them
     default: return 0;
   }
 }
 
 constexpr uint32_t kNone = ~0u;
 
-// The nodes under a sink by position, sources first: what the sort looks at lies close together here.
+// The nodes under a sink in a toposort (sources first), with their sources as positions in it. Compact, so that sorting
+// is cache-friendly.
 struct NodeList {
   std::span<const UOp> nodes;
-  std::vector<uint32_t> src;        // of node i: from first_src[i] up to first_src[i + 1]
+  std::vector<uint32_t> src;        // the sources of node i are src[first_src[i]] up to src[first_src[i + 1]]
   std::vector<uint32_t> first_src;
 
   explicit NodeList(UOp sink) : nodes(last_toposort(sink)) {
-    auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);  // by id; ids grow from sources to users
+    auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);  // by node id; the sink has the largest
     first_src.reserve(nodes.size() + 1);
     src.reserve(nodes.size() * 2);
     for (uint32_t i = 0; i < nodes.size(); i++) {
@@ -57,10 +58,10 @@ struct NodeList {
   std::span<const uint32_t> sources(uint32_t i) const { return {&src[first_src[i]], first_src[i + 1] - first_src[i]}; }
 };
 
-// The kinds of the nodes of a list: nodes of one kind have the same op, arg and dtype.
+// The kinds of the nodes of a list. Nodes of one kind have the same op, arg and dtype.
 class Kinds {
  public:
-  std::vector<uint32_t> of;  // by position
+  std::vector<uint32_t> of;  // the kind of each node, by position
 
   explicit Kinds(const NodeList& list) {
     std::vector<uint32_t> table(std::bit_ceil(2 * list.size()), kNone);
@@ -82,15 +83,15 @@ class Kinds {
 
   size_t size() const { return first_of_.size(); }
 
-  // Of two different kinds.
+  // Compares two different kinds.
   Order compare(uint32_t a, uint32_t b) const {
     UOp x = first_of_[a], y = first_of_[b];
     if (!ranked_ || (has_nan_ && (is_nan(x) || is_nan(y)))) [[unlikely]] return compare_alone(x, y);
     return rank_[a] < rank_[b] ? Order::Less : rank_[a] > rank_[b] ? Order::Greater : Order::Unordered;
   }
 
-  // A number that is less, for nodes of one priority, when the kind is;
-  // kinds that it does not tell apart have to be compared.
+  // Returns a number that orders the kinds of nodes of one priority like compare() does. Kinds with equal numbers must
+  // be compared with compare().
   uint32_t coarse_rank(uint32_t kind) const { return has_nan_ && first_of_[kind].is_const() ? 0 : rank_[kind]; }
 
  private:
@@ -102,28 +103,29 @@ class Kinds {
     std::iota(order.begin(), order.end(), 0);
     auto less = [&](uint32_t a, uint32_t b) {
       UOp x = first_of_[a], y = first_of_[b];
-      // anywhere: it is compared by itself
+      // the position of a NaN does not matter: compare() does not use its rank
       if (has_nan_ && x.op() == y.op() && is_nan(x) != is_nan(y)) return is_nan(y);
       return compare_alone(x, y) == Order::Less;
     };
     try {
-      // stable: dtypes are no total order, and std::sort reads past the ends where `less` contradicts itself
+      // use stable_sort: dtypes are not totally ordered, and std::sort may read out of bounds with an inconsistent
+      // `less`
       std::stable_sort(order.begin(), order.end(), less);
-    } catch (const Failure&) {  // args that Python does not compare; it need not come to that
+    } catch (const Failure&) {  // some args are not comparable in Python; compare() fails only if it meets them
       ranked_ = false;
       return;
     }
     for (size_t i = 1; i < order.size(); i++) rank_[order[i]] = rank_[order[i - 1]] + less(order[i - 1], order[i]);
   }
 
-  std::vector<UOp> first_of_;   // a node of each kind
-  std::vector<uint32_t> rank_;  // by kind: how kinds compare; different kinds of one rank are neither less nor greater
-  bool ranked_ = true;          // false when no rank says how they compare: all are 0, and the nodes have to be asked
+  std::vector<UOp> first_of_;   // a representative node of each kind
+  std::vector<uint32_t> rank_;  // by kind: the sort order; different kinds of equal rank are unordered
+  bool ranked_ = true;          // false if no ranks could be computed: all are 0, and compare() compares the nodes
   bool has_nan_ = false;
 };
 
-// compare_tuplize between the nodes of a list. Sorting compares the same pairs of sources again and again, below ever
-// other users, so the last results are kept.
+// Compares nodes of a list by tuplize, like compare_tuplize(). Sorting compares the same pairs of sources repeatedly,
+// so recent results are kept in a direct-mapped cache.
 class TuplizeOrder {
  public:
   TuplizeOrder(const NodeList& list, const Kinds& kinds)
@@ -139,7 +141,7 @@ class TuplizeOrder {
     }
   }
 
-  // Of two different nodes.
+  // Compares two different nodes.
   Order compare(uint32_t a, uint32_t b) {
     const Head* const heads = heads_.data();
     uint32_t x = a, y = b;
@@ -162,7 +164,7 @@ class TuplizeOrder {
         path[length++] = &memo;
       }
       if (!first_difference(x, y)) {
-        if (heads[x].num_src == heads[y].num_src) {  // only their tags differ: look further, and remember nothing
+        if (heads[x].num_src == heads[y].num_src) {  // only tags differ: compare in full, clear the cache entries
           for (size_t i = 0; i < length; i++) *path[i] = 0;
           return compare_tuplize(list_.nodes[a], list_.nodes[b]);
         }
@@ -180,13 +182,14 @@ class TuplizeOrder {
     uint32_t kind, num_src, src0, src1;  // the first two sources, or kNone
   };
 
-  // A pair as it stands in the memo, with room for its order, from 0 on; no pair is 0,
-  // for no node is compared with itself.
+  // A cache entry is a pair of positions, with the comparison result in its low two bits. 0 is an empty entry, because
+  // no node is compared with itself.
   static constexpr uint64_t kOrderBits = 3;
   static uint64_t pair_of(uint32_t x, uint32_t y) { return uint64_t(x) << 33 | uint64_t(y) << 2; }
   uint64_t& memo_of(uint64_t pair) { return memo_[pair * 0x9E3779B97F4A7C15u >> memo_shift_]; }
 
-  // Moves to the first sources that differ; false when the shorter list of sources begins the longer one.
+  // Replaces `a` and `b` by their first sources that differ. Returns false if one list of sources is a prefix of the
+  // other.
   bool first_difference(uint32_t& a, uint32_t& b) const {
     const Head &x = heads_[a], &y = heads_[b];
     if (x.src0 != y.src0 && x.src0 != kNone && y.src0 != kNone) return a = x.src0, b = y.src0, true;
@@ -206,23 +209,23 @@ class TuplizeOrder {
   int memo_shift_;
 };
 
-// How often a node runs: the product of the sizes of its ranges.
+// Returns how often a node runs: the product of the sizes of its ranges.
 Int run_count_of(UOp u) {
   Int count = 1;
   for (UOp r : ranges_of(u)) count *= r.vmax().to_int() + Int(1);
   return count;
 }
 
-// What is compared first, packed into one number: how often the node runs, its priority, and the rank of its kind,
-// which heads tuplize. (tinygrad compares the arg of parameters before their op;
-// parameters of one priority are of one op.)
+// A sort key: `head` packs the node's run count (32 bits), priority (8 bits) and coarse rank of its kind (24 bits),
+// which is the start of tuplize. (tinygrad compares the arg of parameters before their op, which is equivalent because
+// parameters of one priority have the same op.)
 struct Key {
   uint64_t head;
   uint32_t node;
 };
-// a run count that does not fit, or is negative: compared in full
+// the run count of a key whose real run count is negative or does not fit; such keys are compared in full
 constexpr uint64_t kManyRuns = (uint64_t(1) << 32) - 1;
-constexpr uint32_t kManyKinds = 1 << 24;                 // no room for their ranks
+constexpr uint32_t kManyKinds = 1 << 24;                 // with so many kinds, keys have no ranks
 
 class KeyOrder {
  public:
@@ -238,7 +241,7 @@ class KeyOrder {
     for (uint32_t i = 0; i < list_.size(); i++) {
       UOp u = list_.nodes[i];
       auto ranges = ranges_of(u);
-      // neighbours mostly share theirs
+      // consecutive nodes mostly have the same ranges
       if (ranges.data() != last_ranges.data() || ranges.size() != last_ranges.size()) {
         last_ranges = ranges;
         Int count = run_count_of(u);
@@ -251,7 +254,7 @@ class KeyOrder {
     return keys;
   }
 
-  // Python's < of (run_count, priority, extra) + tuplize, where extra is the arg of parameters.
+  // Compares like Python's < of (run_count, priority, extra) + tuplize, where extra is the arg of a parameter.
   bool less(const Key& a, const Key& b) {
     if (many_runs_ || !by_tuplize_) [[unlikely]] return less_in_full(a, b);
     return a.head != b.head ? a.head < b.head : tuplize_.compare(a.node, b.node) == Order::Less;
@@ -273,10 +276,11 @@ class KeyOrder {
   Kinds kinds_;
   TuplizeOrder tuplize_;
   bool by_tuplize_;
-  bool many_runs_ = false;  // a node's run count does not fit its key
+  bool many_runs_ = false;  // true if some node's run count does not fit its key
 };
 
-// A set of numbers below n as bits, with a bit above every 64 of them that says whether any is set.
+// A set of numbers below n as a hierarchical bit set: each bit of a level says whether a 64-bit word of the level below
+// is non-zero.
 class RankSet {
  public:
   explicit RankSet(size_t n) {
@@ -291,7 +295,7 @@ class RankSet {
       x /= 64;
     }
   }
-  uint32_t take_greatest() {  // of a set that is not empty
+  uint32_t take_greatest() {  // the set must not be empty
     uint32_t x = 0;
     for (size_t k = levels_.size(); k-- > 0;) x = x * 64 + 63 - uint32_t(std::countl_zero(levels_[k][x]));
     uint32_t rest = x;
@@ -303,7 +307,7 @@ class RankSet {
   }
 
  private:
-  std::vector<std::vector<uint64_t>> levels_;  // the numbers, the words of the level below, ...
+  std::vector<std::vector<uint64_t>> levels_;  // levels_[0] holds the numbers
 };
 
 }  // namespace
@@ -313,12 +317,13 @@ std::vector<UOp> linearize(UOp sink) {
   KeyOrder order(list, sink.graph().settings().TUPLE_ORDER != 0);
   std::vector<Key> keys = order.keys();
   py_sort(keys, [&](const Key& a, const Key& b) { return order.less(a, b); });
-  std::vector<uint32_t> rank(list.size());  // of each node in that order, which need not be one of sources before users
+  std::vector<uint32_t> rank(list.size());  // of each node in the ideal order, which ignores dependencies
   for (uint32_t i = 0; i < keys.size(); i++) rank[keys[i].node] = i;
-  std::vector<uint32_t> users(list.size());  // that are not placed yet
+  std::vector<uint32_t> users(list.size());  // number of users that are not placed yet
   for (uint32_t s : list.src) users[s]++;
 
-  // from the sink backwards, always the last in that order of the nodes whose users are all placed
+  // place nodes backwards from the sink: among the nodes whose users are all placed, take the one with the greatest
+  // rank
   RankSet ready(list.size());
   ready.insert(rank[list.size() - 1]);
   std::vector<UOp> out(list.size());
@@ -346,7 +351,7 @@ std::string linearize_listing(std::span<const UOp> list) {
 
 namespace {
 
-// The bool that a store hangs on, else the empty UOp.
+// Returns the gate of a STORE; the empty UOp for other nodes and stores without a gate.
 UOp gate_of(UOp u) {
   if (!u.is(Op::STORE) || u.num_src() < 2) return {};
   UOp index = u.src(0).is(Op::CAST) ? u.src(0).src(0) : u.src(0);

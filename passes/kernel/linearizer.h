@@ -1,5 +1,5 @@
-// The linearizer: from the graph of a kernel to the list of nodes that a renderer prints (tinygrad
-// codegen/late/linearizer.py linearize; codegen/__init__.py line_rewrite, pm_linearize_cleanups).
+// The linearizer: orders the nodes of a kernel's graph into the list that a renderer prints (tinygrad
+// codegen/late/linearizer.py:linearize; codegen/__init__.py:line_rewrite, pm_linearize_cleanups).
 #pragma once
 #include <span>
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace tgc {
 
-// Every node under `sink` once, sources before users, as close as that allows to an order by loop depth,
-// kind and tuplize.
+// Returns every node under `sink` once, sources before users. Within that constraint, nodes are ordered by how often
+// they run, the priority of their op, and tuplize.
 std::vector<UOp> linearize(UOp sink);
 
-// A list with what its order is made from, as tinygrad prints it under DEBUG_LINEARIZE=1: number, op, ranges, (how
-// often it runs, priority, extra).
+// Formats a list with its sort keys as tinygrad does under DEBUG_LINEARIZE=1. Each line holds number, op, ranges and
+// (run count, priority, extra), where extra is the arg of a parameter.
 std::string linearize_listing(std::span<const UOp> list);
 
-// The list with each gated store put between an IF and an ENDIF.
-// Throws Failure when the list holds an IF or ENDIF already.
+// Puts each gated store of `list` between an IF and an ENDIF.
+// Throws Failure if the list already contains an IF or ENDIF.
 std::vector<UOp> wrap_gated_stores(const std::vector<UOp>& list);
 
 }  // namespace tgc

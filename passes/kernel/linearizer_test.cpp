@@ -31,7 +31,7 @@ UOp sum_kernel(Graph& g) {
 
 }  // namespace
 
-TEST_CASE("parameters come first, then constants, the loop, loads before what uses them, END and SINK last") {
+TEST_CASE("linearize puts parameters first, then constants, the loop, and END and SINK last") {
   Graph g;
   auto list = linearize(sum_kernel(g));
   CHECK(ops_of(list) == std::vector<Op>{Op::DEFINE_GLOBAL, Op::DEFINE_GLOBAL, Op::CONST, Op::RANGE, Op::ADD, Op::INDEX,
@@ -41,7 +41,7 @@ TEST_CASE("parameters come first, then constants, the loop, loads before what us
   CHECK(list[1].arg() == Arg(1));
 }
 
-TEST_CASE("every node stands once, after its sources, with or without the order by tuplize") {
+TEST_CASE("linearize lists every node once, after its sources, with and without TUPLE_ORDER") {
   for (int64_t tuple_order : {0, 1}) {
     Settings settings;
     settings.TUPLE_ORDER = tuple_order;
@@ -57,7 +57,7 @@ TEST_CASE("every node stands once, after its sources, with or without the order 
   }
 }
 
-TEST_CASE("without the order by tuplize, equal priorities keep the order of the graph") {
+TEST_CASE("without TUPLE_ORDER, nodes of equal priority keep the order of the toposort") {
   auto adds = [](int64_t tuple_order) {
     Settings settings;
     settings.TUPLE_ORDER = tuple_order;
@@ -72,7 +72,7 @@ TEST_CASE("without the order by tuplize, equal priorities keep the order of the 
   CHECK(place(plain, Op::MUL) < place(plain, Op::ADD));
 }
 
-TEST_CASE("what runs more often comes later, however large the counts are") {
+TEST_CASE("nodes that run more often come later, also with run counts above 32 bits") {
   Graph g;
   UOp buffer = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(8), {}, 0);
   std::vector<UOp> ranges;
@@ -88,13 +88,12 @@ TEST_CASE("what runs more often comes later, however large the counts are") {
   for (UOp x : list)
     if (x.is(Op::RANGE)) opened.push_back(x.arg()[0]);
   CHECK(opened.size() == 5);
-  CHECK(list[list.size() - 7].is(Op::STORE));  // innermost, before the five ENDs and the SINK
+  CHECK(list[list.size() - 7].is(Op::STORE));  // the innermost node, before the five ENDs and the SINK
 }
 
 namespace {
 
-// The order by tuplize, and the toposort closest to it, as their definitions have them.
-// For graphs without loops and parameters.
+// A direct implementation of linearize() with TUPLE_ORDER, for graphs without loops and parameters.
 std::vector<UOp> slow_linearize(UOp sink) {
   auto nodes = toposort(sink);
   auto sorted = nodes;
@@ -121,7 +120,7 @@ std::vector<UOp> slow_linearize(UOp sink) {
 
 }  // namespace
 
-TEST_CASE("random graphs come out as the definition has it, also where pointers do not compare and tags alone differ") {
+TEST_CASE("linearize agrees with a direct implementation on random graphs") {
   std::mt19937 random(7);
   for (int round = 0; round < 200; round++) {
     Graph g;
@@ -149,7 +148,7 @@ TEST_CASE("random graphs come out as the definition has it, also where pointers 
   }
 }
 
-TEST_CASE("a gated store is put between IF and ENDIF, and users follow the new nodes") {
+TEST_CASE("wrap_gated_stores puts a gated store between IF and ENDIF") {
   Graph g;
   UOp buffer = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(8), {}, 0);
   UOp i = g.special(g.constant(dtypes::int32, 16), "gidx0", dtypes::int32);
@@ -169,7 +168,7 @@ TEST_CASE("a gated store is put between IF and ENDIF, and users follow the new n
   CHECK(wrap_gated_stores(linearize(g.sink(plain))).size() == linearize(g.sink(plain)).size());
 }
 
-TEST_CASE("an IF in the graph is refused") {
+TEST_CASE("wrap_gated_stores throws if the list already contains an IF") {
   Graph g;
   UOp cond = g.constant(dtypes::bool_, true);
   CHECK_THROWS_AS(wrap_gated_stores({cond, g.node(Op::IF, dtypes::void_, cond)}), Failure);

@@ -1,5 +1,5 @@
-// Vector accesses: the elements of a vector index are sorted into runs of neighbours, each run one wide pointer
-// (codegen/late/ devectorizer.py: expand_index, fold_expanded_index, load_store_folding).
+// Makes vector accesses: groups the elements of a vector index into runs of neighbours, and makes each run one wide
+// pointer (tinygrad codegen/late/devectorizer.py: expand_index, fold_expanded_index, load_store_folding).
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -24,7 +24,7 @@ UOp expand_index(UOp buf, UOp vec) {
 
 // ---- fold_expanded_index
 
-// An index as base + offset under a condition; the base of a constant is empty.
+// An index as base + offset, under the gate `valid`. The base of a constant index is the empty UOp.
 struct SplitIndex {
   UOp valid, base;
   bool invalid;
@@ -32,7 +32,7 @@ struct SplitIndex {
 };
 
 Int integer(UOp constant) {
-  if (!constant.arg().is_integral()) throw Failure("an index with the offset " + constant.arg().repr());
+  if (!constant.arg().is_integral()) throw Failure("an index has the non-integer offset " + constant.arg().repr());
   return constant.arg().as_int();
 }
 
@@ -50,8 +50,8 @@ struct Lane {
   size_t number;
 };
 
-// The lanes of a vector index that share condition and base; the groups in the order of their first lanes,
-// each sorted by offset.
+// Groups the lanes of a vector index that share gate and base. The groups are in the order of their first lanes, each
+// sorted by offset.
 std::vector<std::vector<Lane>> group_lanes(UOp midx) {
   std::vector<std::vector<Lane>> groups;
   std::unordered_map<uint64_t, size_t> group_of;
@@ -67,7 +67,7 @@ std::vector<std::vector<Lane>> group_lanes(UOp midx) {
   return groups;
 }
 
-// A pointer to `count` neighbours of the element that `pointer` points to.
+// Casts `pointer` to a pointer to a vector of `count` elements.
 UOp widened(UOp pointer, UOp buf, int64_t count) {
   DType p = buf.dtype();
   return pointer.cast(p.base().vec(count).ptr(p.size(), p.addrspace()));
@@ -79,10 +79,10 @@ UOp fold_expanded_index(UOp midx) {
     if (!(s.src(0) == buf) || !s.dtype().is_ptr()) return {};
 
   std::vector<UOp> pointers;
-  std::vector<int64_t> position(midx.num_src());  // of each lane among all elements of `pointers`
+  std::vector<int64_t> position(midx.num_src());  // the index of each lane among all elements of `pointers`
   int64_t total = 0;
   for (const auto& lanes : group_lanes(midx)) {
-    // a run: offsets that follow each other, each perhaps in several lanes
+    // a run has consecutive offsets; several lanes may have the same offset
     for (size_t begin = 0; begin < lanes.size();) {
       int64_t length = 1;
       size_t end = begin;
@@ -98,12 +98,12 @@ UOp fold_expanded_index(UOp midx) {
       begin = end;
     }
   }
-  // a plain pointer, of images too
+  // a pointer to the base dtype, also for images
   DType element = buf.dtype().base().ptr(buf.dtype().size(), buf.dtype().addrspace());
   return midx.graph().node(Op::PTRCAT, element.vec(total), pointers).gep(position);
 }
 
-// ---- what follows a PTRCAT or GEP of pointers
+// ---- loads from and stores to a PTRCAT or GEP of pointers
 
 std::vector<int64_t> iota(int64_t first, int64_t count) {
   std::vector<int64_t> out;
@@ -120,7 +120,7 @@ UOp load_of_gep(UOp gep, UOp ld) {
   return wide.gep(picks);
 }
 
-// The inverse of the GEP goes to the value. Where the GEP takes an element more than once, the last one is stored.
+// Applies the inverse of the GEP to the value. If the GEP selects an element more than once, the last value is stored.
 UOp store_to_gep(UOp gep, UOp value, UOp sto) {
   std::map<int64_t, int64_t> lane_of;
   int64_t lane = 0;
@@ -155,7 +155,7 @@ const RuleSet& load_store_folding() {
   static const RuleSet set("load_store_folding", {
       // {buf, buf, ...}[vec] -> {&buf[vec.0], &buf[vec.1], ...}
       rule("expand-index", node(Op::INDEX, each(Op::VECTORIZE, or_after(node(ops::Defines), buf)), vec), with<expand_index>(buf, vec)),
-      // {&buf[i], &buf[i+1], ...} -> wide pointers, put into order
+      // {&buf[i], &buf[i+1], ...} -> gep(ptrcat(wide pointers))
       rule("fold-expanded-index", each(Op::VECTORIZE, node(Op::INDEX)).as(i), with<fold_expanded_index>(i)),
       // load(p.gep) -> load(p).gep
       rule("load-gep", any_len(Op::LOAD, node(Op::GEP).as(g)).as(l), with<load_of_gep>(g, l)),

@@ -1,5 +1,5 @@
-// Gates of memory accesses: the index simplified given that its gate holds; for images, clauses of the gate dropped
-// where the hardware's own bounds check does their work (codegen/late/devectorizer.py: simplify_valid_load,
+// Simplifies the index of an access under the assumption that its gate holds. For images, drops clauses of the gate
+// that the hardware's bounds check makes redundant (tinygrad codegen/late/devectorizer.py: simplify_valid_load,
 // load_store_indexing).
 #include <algorithm>
 
@@ -17,7 +17,8 @@ namespace {
 
 bool is_negative(Const v) { return py_less(v, 0); }
 
-// Whether x0 + x1 + ... >= 1 excludes only what lies outside the image: with all xi = 0 a coordinate is negative.
+// Returns true if the clause is x0 + x1 + ... >= 1 and a coordinate is negative if all xi are 0. Then the clause only
+// excludes positions outside the image.
 bool simplex_is_outside(const BoundClause& clause, UOp idx) {
   if (clause.upper || clause.bound != 1) return false;
   auto terms = split_uop(clause.expr, Op::ADD);
@@ -28,7 +29,7 @@ bool simplex_is_outside(const BoundClause& clause, UOp idx) {
   return is_negative(test.gep(0).vmax()) || is_negative(test.gep(1).vmax());
 }
 
-// Whether the first value that the clause excludes puts a coordinate outside the image.
+// Returns true if the first value that the clause excludes puts a coordinate outside the image.
 bool neighbour_is_outside(const BoundClause& clause, UOp idx, std::span<const int64_t> image_shape) {
   Int excluded = clause.upper ? clause.bound + 1 : clause.bound - 1;
   const int64_t sizes[] = {image_shape[1], image_shape[0]};
@@ -44,7 +45,7 @@ bool neighbour_is_outside(const BoundClause& clause, UOp idx, std::span<const in
 UOp simplify_valid_load(UOp buf, UOp start, UOp valid) {
   UOp idx = uop_given_valid(valid, start);
   if (!buf.dtype().is_image()) return idx == start ? UOp() : buf.index_ptr(idx.valid(valid));
-  if (start.dtype().count() != 2) return {};  // not indexed as an image yet
+  if (start.dtype().count() != 2) return {};  // not indexed by (x, y) yet
 
   UOp kept;
   bool dropped = false;

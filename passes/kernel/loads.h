@@ -1,14 +1,14 @@
-// Memory access in the kernel pipeline (tinygrad codegen/late/devectorizer.py): from indexes to loads and stores of the
-// widths that the target can do.
+// Memory accesses in the kernel pipeline (tinygrad codegen/late/devectorizer.py): lowers INDEX nodes to loads and
+// stores of widths that the target supports.
 #pragma once
 #include "lib/rewrite/rules.h"
 
 namespace tgc {
 
-const RuleSet& pm_add_loads();        // an index that is read becomes a pointer and a load
-const RuleSet& load_store_indexing(); // the gate of an access and its index, each simplified by the other
-const RuleSet& load_store_folding();  // neighbouring elements become one vector access
-// accesses of the widths the target has, images by their coordinates; the context is a const Target
+const RuleSet& pm_add_loads();        // INDEX of a value -> pointer INDEX and LOAD
+const RuleSet& load_store_indexing(); // simplifies the index of an access by its gate; drops gate clauses of images
+const RuleSet& load_store_folding();  // merges accesses of neighbouring elements into vector accesses
+// splits accesses into the target's widths, addresses images by pixel; context: const Target
 const RuleSet& correct_load_store();
 
 }  // namespace tgc

@@ -27,7 +27,7 @@ struct LoadTest : RuleTest {
 UOp gep(UOp x, std::initializer_list<int64_t> picks) { return x.gep(std::span(picks.begin(), picks.size())); }
 const Target target(std::string_view name) { return parse_target(name, {}).value_or_throw(); }
 
-TEST_CASE("rules of pm_add_loads") {
+TEST_CASE("each rule of pm_add_loads applies and declines") {
   LoadTest t(pm_add_loads());
   UOp buf = t.buffer(0, dtypes::float32), r = t.range(8), x = t.load(1, dtypes::float32);
   t.check("load-index", buf.index(r), buf.index_ptr(r).load());
@@ -40,11 +40,11 @@ TEST_CASE("rules of pm_add_loads") {
   t.all_rules_fired();
 }
 
-TEST_CASE("rules of load_store_indexing") {
+TEST_CASE("each rule of load_store_indexing applies and declines") {
   LoadTest t(load_store_indexing());
   UOp buf = t.buffer(0, dtypes::float32), x = t.var("x", 0, 20), i64 = t.var("y", 0, 20, dtypes::int64);
   UOp gate = x.lt(10), any = t.load(5, dtypes::bool_);
-  // below 10 the quotient is 0
+  // given x < 10, x / 10 is 0
   t.check("index-given-valid", buf.index_ptr((x / 10 + x).valid(gate)), buf.index_ptr(x.valid(gate)));
   t.declines("index-given-valid", buf.index_ptr(x.valid(gate)));
   t.declines("index-given-valid", buf.index_ptr(x.valid(any)));
@@ -56,26 +56,26 @@ TEST_CASE("rules of load_store_indexing") {
   t.all_rules_fired();
 }
 
-TEST_CASE("an image's own bounds check makes gates superfluous") {
+TEST_CASE("gate clauses that an image's bounds check implies are dropped") {
   LoadTest t(load_store_indexing());
   UOp image = t.image(8, 10), x = t.var("x", 0, 20), y = t.var("y", 0, 30), z = t.var("z", 0, 4);
   auto at = [&](UOp column, UOp row) { return t.vectorize({column, row}); };
-  // x >= 10 lies outside anyhow
+  // column x >= 10 is outside the image
   t.check("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(10))), image.index_ptr(at(x, y)));
   t.check("index-given-valid", image.index_ptr(at(x, y).valid(y.lt(8))), image.index_ptr(at(x, y)));
   t.check("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(10) & y.lt(5))),
           image.index_ptr(at(x, y).valid(y.lt(5))));
   t.declines("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(9))));   // column 9 exists
-  // at least 1: at 0 the column is negative
+  // x >= 1: for x = 0, the column is negative
   t.check("index-given-valid", image.index_ptr(at(x - 1, y).valid(x.ge(1))), image.index_ptr(at(x - 1, y)));
   t.check("index-given-valid", image.index_ptr(at(x + z - 1, y).valid((x + z).ge(1))),
           image.index_ptr(at(x + z - 1, y)));
   t.declines("index-given-valid", image.index_ptr(at(x, y).valid(x.ge(1))));
-  // not yet indexed by column and row
+  // not indexed by (column, row) yet
   t.declines("index-given-valid", image.index_ptr((x / 10 + x).valid(x.lt(10))));
 }
 
-TEST_CASE("rules of load_store_folding") {
+TEST_CASE("each rule of load_store_folding applies and declines") {
   LoadTest t(load_store_folding());
   UOp buf = t.buffer(0, dtypes::float32), r = t.range(8), x = t.load(1, dtypes::float32.vec(4)),
       gate = t.load(5, dtypes::bool_);
@@ -93,16 +93,16 @@ TEST_CASE("rules of load_store_folding") {
   // neighbours become one wide pointer
   t.check("fold-expanded-index", t.vectorize({at(0), at(1), at(2), at(3)}),
           gep(cat({t.wide(at(0), 4)}, 4), {0, 1, 2, 3}));
-  // in any order, any element more than once
+  // lanes may be in any order, and elements may repeat
   t.check("fold-expanded-index", t.vectorize({at(1), at(0), at(1)}), gep(cat({t.wide(at(0), 2)}, 2), {1, 0, 1}));
-  // a gap splits
+  // a gap starts a new run
   t.check("fold-expanded-index", t.vectorize({at(0), at(1), at(5)}), gep(cat({t.wide(at(0), 2), at(5)}, 3), {0, 1, 2}));
-  // another base, or another gate, is another run
+  // another base or gate starts a new run
   UOp other = buf.index_ptr(t.range(8, 1));
   t.check("fold-expanded-index", t.vectorize({at(0), other, at(1)}), gep(cat({t.wide(at(0), 2), other}, 3), {0, 2, 1}));
   UOp gated = buf.index_ptr((r + 1).valid(gate));
   t.check("fold-expanded-index", t.vectorize({at(0), gated}), gep(cat({at(0), gated}, 2), {0, 1}));
-  // constants, either side of an addition, and invalid ones
+  // constant offsets on either side of an addition, constant indexes and invalid ones
   UOp c0 = buf.index_ptr(t.index(7)), c1 = buf.index_ptr(t.index(8));
   t.check("fold-expanded-index", t.vectorize({c1, c0}), gep(cat({t.wide(c0, 2)}, 2), {1, 0}));
   UOp flipped = buf.index_ptr(t.index(1) + r);
@@ -113,7 +113,7 @@ TEST_CASE("rules of load_store_folding") {
   t.declines("fold-expanded-index", t.vectorize({buf.index(r), buf.index(r)}));
 
   UOp p = cat({t.wide(at(0), 4)}, 4);
-  // the width comes with load-cat
+  // load-cat sets the width
   t.check("load-gep", gep(p, {1, 0, 3, 2}).load({}, dtypes::float32.vec(4)), gep(p.load(), {1, 0, 3, 2}));
   t.check("store-gep", gep(p, {2, 0, 1, 3}).store(x, UOpSpan{r}), p.store(gep(x, {1, 2, 0, 3}), UOpSpan{r}));
   UOp q = cat({t.wide(at(0), 2), at(5)}, 3), v3 = t.load(1, dtypes::float32.vec(3));
@@ -134,7 +134,7 @@ TEST_CASE("UNSAFE_DISABLE_MASK drops the gate of a vector index") {
   t.check("expand-index", t.vectorize({buf, buf}).index_ptr(vec.valid(gate)), two);
 }
 
-// The widths into which an access of `n` elements at `idx` is split; one: not split.
+// Returns the widths into which an access of `n` elements at `idx` is split; one width if it is not split.
 std::vector<int> widths(LoadTest& t, const Target& on, UOp buf, UOp idx, int n) {
   UOp load = t.wide(buf.index_ptr(idx), n).load({}, buf.dtype().base().vec(n));
   UOp out = graph_rewrite(load, correct_load_store(), {.ctx = on});
@@ -144,7 +144,7 @@ std::vector<int> widths(LoadTest& t, const Target& on, UOp buf, UOp idx, int n) 
   return w;
 }
 
-TEST_CASE("wide accesses are split into the widths that the target has") {
+TEST_CASE("wide accesses are split into widths that the target supports") {
   using W = std::vector<int>;
   LoadTest t(correct_load_store());
   const Target cpu = target("CPU"), web = target("WEBGPU");
@@ -174,7 +174,7 @@ TEST_CASE("wide accesses are split into the widths that the target has") {
   CHECK(widths(wide, cpu, wide.buffer(1, dtypes::float32), wide.range(8) * 32, 32) == W{16, 16});
 }
 
-TEST_CASE("what a split access looks like") {
+TEST_CASE("a split load becomes a CAT of loads, a split store a GROUP of stores") {
   LoadTest t(correct_load_store());
   const Target cpu = target("CPU");
   UOp r = t.range(8), f = t.buffer(0, dtypes::float32), gate = t.load(5, dtypes::bool_),
@@ -201,11 +201,11 @@ TEST_CASE("images are accessed by pixel") {
   t.check("image-by-pixel", quad.load({}, dtypes::float32.vec(4)),
           valid(pixel(x), gate).load({}, dtypes::float32.vec(4)));
   t.check("image-by-pixel", quad.store(v), valid(pixel(x), gate).store(v));
-  // a single channel is picked from the pixel
+  // a single channel is selected from the pixel
   UOp all = valid(pixel(x), yes).load({}, dtypes::float32.vec(4)), value = all.gep(0);
   for (int i = 1; i < 4; i++) value = (x % 4).ne(i).where(value, all.gep(i));
   t.check("image-by-pixel", image.index_ptr(x).load({}, dtypes::float32), value);
-  // where the index may be negative, none of the four may be it
+  // if the index may be negative, no channel may match, so the default is NaN
   UOp some = valid(pixel(n), yes).load({}, dtypes::float32.vec(4)),
       or_nan = t.constant(dtypes::float32, std::numeric_limits<double>::quiet_NaN());
   for (int i = 0; i < 4; i++) or_nan = (n % 4).ne(i).where(or_nan, some.gep(i));

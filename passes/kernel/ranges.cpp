@@ -21,7 +21,7 @@ UOp flatten_range(UOp r) {
   auto ended = r.src().subspan(start);
   auto is_plain = [](UOp x) { return x.is(Op::RANGE) && std::ranges::all_of(x.src(), &UOp::is_const); };
   auto is_first = [&](const UOp& x) { return &*std::ranges::find(ended, x) == &x; };
-  if (std::ranges::all_of(ended, is_plain) && std::ranges::all_of(ended, is_first)) return {};  // as it mostly is
+  if (std::ranges::all_of(ended, is_plain) && std::ranges::all_of(ended, is_first)) return {};  // the common case
   std::vector<UOp> src(r.src().begin(), r.src().begin() + ptrdiff_t(start));
   for (UOp x : toposort(r.graph().sink(ended)))
     if (x.is(Op::RANGE)) src.push_back(x);
@@ -51,16 +51,15 @@ AxisType axis_type(UOp range) {
   return range.arg().items().back().axis_type();
 }
 
-// `u` with the loops r0 and r1 as one. tinygrad substitutes and rewrites at once; rules never see a node that still
-// holds r0 or r1, so the result is the same, and this way what lies outside of the loops is known from the pairs tried
-// before.
+// Returns `u` with the loops r0 and r1 merged. tinygrad substitutes and rewrites in one pass. Two passes give the same
+// result, because rules never see a node with r0 or r1, and nodes outside the loops are cached from earlier pairs.
 UOp merged(UOp u, UOp r0, UOp r1) {
   UOp s1 = r1.src(0), both = r0.with_src(r0.src(0) * s1);
   return graph_rewrite(substitute(u, {{r0, both / s1}, {r1, both % s1}}), check_merge());
 }
 
-// Whether `index`, a sum, moves along r0 and r1 as it cannot along one loop: merged, it needs a division or a
-// remainder. Of an index that is no plain sum nothing is said.
+// Returns true if `index` is a sum with factors c0 of r0 and c1 of r1 such that c0 != c1 * size of r1. Then the merged
+// loop needs a division or remainder. Returns false if r0 or r1 occurs in any other form.
 bool tells_apart(UOp index, UOp r0, UOp r1) {
   auto is_multiple = [](UOp term, UOp r) { return term.is(Op::MUL) && term.src(0) == r && term.src(1).is_const(); };
   Int c0 = 0, c1 = 0;
@@ -78,7 +77,7 @@ bool in_same_reduces(UOp r0, UOp r1, const std::vector<UOp>& reduces) {
   return std::all_of(reduces.begin(), reduces.end(), [&](UOp r) { return lies_in(r, r0) == lies_in(r, r1); });
 }
 
-const Shortcut kMergeInVain("merge-in-vain", "merging loops of which an index shows that a division would remain");
+const Shortcut kMergeInVain("merge-in-vain", "merging loops where an index shows that a division would remain");
 
 UOp simplify_merge_adjacent(UOp u) {
   auto ended = ended_ranges(u);
@@ -88,12 +87,12 @@ UOp simplify_merge_adjacent(UOp u) {
     if (x.is(Op::REDUCE)) reduces.push_back(x);
     if (x.is(Op::INDEX) && x.num_src() > 1) indexes.push_back(x);
   }
-  // the loops of an END merge with the next one alone, those of a REDUCE with any other
+  // a loop of an END may merge with the next one only, a loop of a REDUCE with any other
   auto may_pair = [&](size_t i, size_t k) { return u.is(Op::END) ? k == i + 1 : k != i; };
   UOp out = u;
   size_t best = count_divmod(u);
   auto has_steps = [](UOp r) { return r.src(0).is_const() && r.vmax().to_int() > Int(0); };
-  // no division as yet, and merging these two makes one: there is no need to try
+  // skip a merge that adds a division or remainder to a graph without any
   auto in_vain = [&](UOp r0, UOp r1) {
     return best == 0 && out == u && has_steps(r0) && has_steps(r1) &&
            std::ranges::any_of(indexes, [&](UOp x) { return tells_apart(x, r0, r1); });
@@ -126,7 +125,7 @@ UOp mark_range_mod(SplitRangesContext& ctx, UOp r, UOp c) {
   return {};
 }
 
-// The range that counts to `end` as part number `part` of `r`.
+// Returns a range up to `end` with the ids of `r` plus `part`.
 UOp part_of_range(UOp r, UOp end, int64_t part) {
   auto axes = r.arg().items();
   std::vector<Arg> arg(axes.begin(), axes.end() - 1);
@@ -144,7 +143,7 @@ UOp split_marked(SplitRangesContext& ctx, UOp x) {
   return substitute(x, split).simplify();
 }
 
-// The ranges of a store to an image stay whole.
+// Marks the ranges of a store to an image as not to be split.
 UOp keep_ranges_of_image(SplitRangesContext& ctx, UOp x) {
   if (!x.src(0).num_src() || !x.src(0).src(0).dtype().is_image()) return {};
   for (UOp r : x.src(0).ranges()) {
@@ -157,7 +156,8 @@ UOp keep_ranges_of_image(SplitRangesContext& ctx, UOp x) {
 
 // ---- cutting
 
-// Where comparisons of `r` below `store` change, in order, with the ends of the range.
+// Returns the sorted constants that `r` is compared with below `store`, plus 0 and the end of the range; empty if there
+// are no comparisons.
 std::vector<Int> cuts_of(UOp store, UOp r) {
   std::vector<Int> cuts;
   for (UOp u : toposort(store))
@@ -204,7 +204,7 @@ const RuleSet& pm_simplify_ranges() {
 
 const RuleSet& pm_split_ranges() {
   static const RuleSet set("pm_split_ranges", {
-      // r % c marks r to be split by c
+      // r % c: marks r to be split by c, when c divides the size of r
       rule("mark-range-mod", node(Op::RANGE).as(r) % c, with<mark_range_mod>(r, c)),
       rule("keep-ranges-of-image", node(Op::STORE).as(x), with<keep_ranges_of_image>(x)),
       // r -> r0 * c + r1, for every marked range

@@ -1,18 +1,18 @@
-// Rewrites of the loop ranges of a kernel: flatten, split, merge, cut (tinygrad codegen/simplify.py).
+// Rewrites the loop ranges of a kernel: flattens, splits, merges and cuts them (tinygrad codegen/simplify.py).
 #pragma once
 #include "lib/rewrite/rewrite.h"
 
 namespace tgc {
 
-const RuleSet& pm_flatten_range();     // what ends ranges ends real ranges alone
-const RuleSet& pm_simplify_ranges();   // merges adjacent ranges where that costs no division
-const RuleSet& check_merge();          // what merge-adjacent-ranges rewrites the merged loops with
-const RuleSet& pm_split_store();       // on the CPU: cuts a loop where a comparison of its range changes
+const RuleSet& pm_flatten_range();     // replaces expressions in the range list of END, REDUCE, STORE by their RANGEs
+const RuleSet& pm_simplify_ranges();   // merges adjacent ranges if that adds no division or remainder
+const RuleSet& check_merge();          // nested rewrite of merge-adjacent-ranges
+const RuleSet& pm_split_store();       // CPU only: cuts a loop at the constants that its range is compared with
 
 // Splits each range r that is used as r % c into r / c and r % c.
 const RuleSet& pm_split_ranges();
 struct SplitRangesContext {
-  // in order: a range, and the constant it is split by; empty: it must not be split
+  // each range with the constant to split it by, in order; the empty UOp: do not split this range
   std::vector<std::pair<UOp, UOp>> marks;
 };
 

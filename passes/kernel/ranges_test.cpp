@@ -11,12 +11,12 @@
 namespace tgc {
 namespace {
 
-// Part number `part` of the loop 0, over `end`.
+// A range up to `end`, as part number `part` of loop 0.
 UOp part_of_loop(RuleTest& t, int64_t end, int64_t part) {
   return t.graph.range(t.constant(dtypes::index, end), std::array<Arg, 3>{0, part, AxisType::LOOP});
 }
 
-TEST_CASE("loops are flattened and merged") {
+TEST_CASE("ranges are flattened and adjacent loops merged") {
   RuleTest flatten(pm_flatten_range());
   UOp r = flatten.range(3), s = flatten.range(4, 1), x = flatten.load(0, dtypes::float32);
   flatten.check("flatten-range", x.end(r * 4 + s), x.end({r, s}));
@@ -33,7 +33,7 @@ TEST_CASE("loops are flattened and merged") {
   t.declines("merge-adjacent-ranges", store(a * 4 + other).end({a, other}));
 }
 
-TEST_CASE("loops are merged as trying merges them, whatever moves along them") {
+TEST_CASE("the merge-in-vain shortcut gives the same loops as trying every merge") {
   Graph g;
   std::mt19937 random(7);
   auto below = [&](uint32_t n) { return int64_t(random() % n); };
@@ -42,7 +42,7 @@ TEST_CASE("loops are merged as trying merges them, whatever moves along them") {
   for (int kernel = 0; kernel < 300; kernel++) {
     std::vector<UOp> loops;
     for (int64_t i = 0; i < 3; i++) loops.push_back(g.range(Const(2 + below(3)), i, AxisType::LOOP));
-    auto index = [&] {  // mostly such that some of the loops are one after the other
+    auto index = [&] {  // a random index, in which often some loops can be merged
       UOp sum = g.constant(dtypes::index, below(2));
       Int step = 1;
       for (UOp r : std::views::reverse(loops)) {
@@ -65,7 +65,7 @@ TEST_CASE("loops are merged as trying merges them, whatever moves along them") {
   CHECK(merged < 270);
 }
 
-TEST_CASE("a loop that is used modulo a divisor is split") {
+TEST_CASE("a loop r that is used as r % c is split if c divides its size") {
   RuleTest t(pm_split_ranges());
   SplitRangesContext ctx;
   UOp r = t.range(8), four = t.constant(dtypes::index, 4), x = t.load(0, dtypes::float32);
@@ -85,7 +85,7 @@ TEST_CASE("a loop that is used modulo a divisor is split") {
   t.declines("split-marked-ranges", t.graph.sink({r % 4}), ctx);
 }
 
-TEST_CASE("on the CPU a loop is cut where a comparison changes") {
+TEST_CASE("on the CPU, a loop is cut at the constants that its range is compared with") {
   RuleTest t(pm_split_store());
   const Target cpu = parse_target("CPU", {}).value_or_throw(), cuda = parse_target("CUDA", {}).value_or_throw();
   UOp r = t.range(8), x = t.load(0, dtypes::float32), y = t.load(1, dtypes::float32),

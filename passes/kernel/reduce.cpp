@@ -14,8 +14,8 @@ using namespace pat;
 
 namespace {
 
-// The parts of `in` to reduce with each other so that `out` elements remain: of 8 elements to 2, {0, 4}, {1, 5},
-// {2, 6}, {3, 7}.
+// Splits the vector `in` into parts of dtype `out`, to be reduced elementwise: 8 elements to 2 give the parts {0, 4},
+// {1, 5}, {2, 6}, {3, 7}.
 std::vector<UOp> horizontal_parts(UOp in, DType out) {
   if (in.dtype() == out) return {in};
   std::vector<UOp> parts;
@@ -27,11 +27,11 @@ std::vector<UOp> horizontal_parts(UOp in, DType out) {
   }
   for (UOp p : parts)
     if (p.dtype() != out)
-      throw Failure("a reduction of " + std::string(in.dtype().repr()) + " to " + std::string(out.repr()));
+      throw Failure("cannot reduce " + std::string(in.dtype().repr()) + " to " + std::string(out.repr()));
   return parts;
 }
 
-// The ranges that `in` lies in, without those of the reduction and those that end inside.
+// Returns the ranges that `in` depends on, without the reduced ranges and the ranges that end inside `in`.
 std::vector<UOp> outer_ranges(UOp in, std::span<const UOp> reduced) {
   auto topo = toposort(in);
   UOpSet inner(in.graph());
@@ -71,7 +71,7 @@ UOp reduce_to_accumulator(ReduceContext& ctx, UOp red) {
 
 const RuleSet& pm_reduce() {
   static const RuleSet set("pm_reduce", {
-      // reduce(x, ranges) -> a register that x is gathered in
+      // reduce(x, ranges) -> a register that accumulates x
       rule("reduce-to-accumulator", node(Op::REDUCE).as(red), with<reduce_to_accumulator>(red)),
       // wmma(a, b, c) + x -> wmma(a, b, c + x)
       rule("wmma-accumulates", node(Op::WMMA).as(wmma) + x, with(wmma, x, [](UOp wmma, UOp x) {

@@ -1,5 +1,5 @@
-// remove_reduce: every REDUCE becomes a register, initialised before its loops, updated in them and read after them
-// (tinygrad codegen/late/devectorizer.py: pm_reduce).
+// The stage "remove_reduce": replaces every REDUCE by an accumulator register that is initialized before the reduce
+// loops, updated inside and read after them (tinygrad codegen/late/devectorizer.py:pm_reduce).
 #pragma once
 #include "lib/rewrite/rules.h"
 
@@ -9,8 +9,8 @@ struct ReduceContext {
   int64_t num_accumulators = 0;
 };
 
-const RuleSet& pm_reduce();            // the context is a ReduceContext
-const RuleSet& remove_reduce_stage();  // the stage "remove_reduce"
-UOp remove_reduce(UOp sink);           // the stage's run
+const RuleSet& pm_reduce();            // context: ReduceContext
+const RuleSet& remove_reduce_stage();  // all rules of the stage
+UOp remove_reduce(UOp sink);           // runs the stage
 
 }  // namespace tgc

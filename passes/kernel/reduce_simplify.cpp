@@ -36,7 +36,7 @@ UOp reduce_unparented(UOp red) {
 
 std::span<const UOp> ranges_of_reduce(UOp r) { return r.src().subspan(1); }
 
-// x + y < c -> x < c - y, when y and c are loop invariant
+// x + y < c -> x < c - y, when y and c are loop-invariant; `op` is CMPLT or CMPNE
 UOp lift_add(Op op, UOp x, UOp y, UOp c) {
   return no_range(y) && no_range(c) ? x.alu(op, c.cast(y.dtype()) - y) : UOp();
 }
@@ -46,7 +46,7 @@ UOp lift_mul(UOp x, UOp y, UOp c) {
   return x.lt((c + y - 1) / y);
 }
 
-// How often the loop runs with r >= lower and r < upper, times val. The bounds are clamped as tinygrad writes them.
+// Returns `count`, clamped to 0 and the size of `r`, times `val`.
 UOp times(UOp count, UOp r, UOp val) { return count.maximum(0).minimum(r.src(0)).cast(val.dtype()) * val; }
 
 UOp fold_from_below(UOp r, UOp cut, UOp val) { return no_range(val) ? times(r.src(0) - cut, r, val) : UOp(); }
@@ -63,7 +63,7 @@ UOp reduce_of_gate(UOp x, UOp y, UOp val, UOp r) {
   return y.where(val, 0).reduce(ranges_of_reduce(r), Op::ADD) * x.cast(val.dtype());
 }
 
-// sum over r of (idx == r ? expr : 0) -> expr at r = idx, where idx lies within the loop
+// sum over r of (idx == r ? expr : 0) -> expr at r = idx, if idx is in the loop, else 0
 UOp pick_element(UOp r, UOp idx, UOp expr) {
   UOp i = idx.cast(r.dtype());
   UOp inside = i.ge(0) & i.lt(r.src(0));
@@ -75,7 +75,7 @@ UOp collapse_one(UOp u, UOp r, const RuleSet& rules) {
   Graph& graph = u.graph();
   auto inside = toposort(u, [&](UOp x) { return lies_in(x, r); });
   if (std::any_of(inside.begin(), inside.end(), [](UOp x) { return x.in({Op::STORE, Op::REDUCE}); })) return {};
-  // what comes from outside the loop is but a variable to it
+  // replace values from outside the loop by variables
   UOpSet seen(graph);
   for (UOp x : inside) seen.insert(x);
   Substitution there, back;
@@ -110,12 +110,12 @@ const RuleSet& pm_reduce_unparented() {
 
 const RuleSet& pm_reduce_collapse() {
   static const RuleSet own("pm_reduce_collapse", {
-      // ---- the loop's range alone on the left of a comparison
+      // ---- isolate the loop's range on the left of a comparison
       // x + y < c -> x < c - y, when y and c do not depend on a range
       rule("lt-lift-add", or_casted(x + y) < n, with(x, y, n, [](UOp x, UOp y, UOp n) { return lift_add(Op::CMPLT, x, y, n); })),
       // x * y < c -> x < (c + y - 1) / y, when y and c do not depend on a range and y is positive
       rule("lt-lift-mul", (x * y) < n, with<lift_mul>(x, y, n)),
-      // ---- sums of what is nothing on one side of a bound
+      // ---- sums that are 0 outside of bounds
       // sum(r < cut ? 0 : val) -> count * val
       rule("sum-from-bound", node(Op::REDUCE, where(node(Op::RANGE).as(r) < cut, 0, val), r).arg(Op::ADD), with<fold_from_below>(r, cut, val)),
       // sum(lower <= r < upper ? val : 0) -> count * val
@@ -123,7 +123,7 @@ const RuleSet& pm_reduce_collapse() {
            with<fold_between>(r, lower, upper, val)),
       // sum(r < cut ? val : 0) -> count * val
       rule("sum-to-bound", node(Op::REDUCE, where(node(Op::RANGE).as(r) < cut, val, 0), r).arg(Op::ADD), with<fold_from_above>(r, cut, val)),
-      // ---- sums taken apart
+      // ---- split sums
       // sum(x + y) -> sum(x) + sum(y)
       rule("sum-of-sum", any_len(Op::REDUCE, x + y).arg(Op::ADD).as(r), with<reduce_of_sum>(x, y, r)),
       // sum(v & y ? val : 0) -> sum(y ? val : 0) * v, for a variable v
@@ -158,8 +158,8 @@ const RuleSet& pm_load_collapse() {
   static const RuleSet set("pm_load_collapse", {
       rule("reduce-load-collapse", node(Op::REDUCE, u, anything()).arg(Op::ADD).as(red),
            with(red, u, [](UOp red, UOp u) { return reduce_collapse(red, u, pm_reduce_load_collapse()); })),
-      // x + y < c -> x < c - y, when x alone is loaded: arithmetic on a loaded index may overflow.
-      // This undoes lt-lift-add.
+      // x + y < c -> x < c - y, when only x contains a load: arithmetic on a loaded index may overflow. Reverses
+      // lt-lift-add.
       rule("lt-lift-add-of-load", (x.of(dtypes::index) + y) < n, with(x, y, n, [](UOp x, UOp y, UOp n) {
              return no_load(y) && no_load(n) && !no_load(x) ? x.lt(n - y) : UOp();
            })),

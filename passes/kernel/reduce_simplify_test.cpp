@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("what does not depend on the range leaves the comparison with it") {
+TEST_CASE("loop-invariant terms move to the right side of a comparison") {
   RuleTest t(pm_reduce_load_collapse()), loads(pm_load_collapse());
   UOp r = t.range(10), s = t.range(4, 1), y = t.var("y", 1, 7), n = t.var("n", 0, 20);
   t.check("lt-lift-add", (r + y).lt(n), r.lt(n - y));
@@ -17,7 +17,7 @@ TEST_CASE("what does not depend on the range leaves the comparison with it") {
   t.declines("ne-lift-add", (r + s).ne(n));
   t.check("lt-lift-mul", (r * y).lt(n), r.lt((n + y - 1) / y));
   t.declines("lt-lift-mul", (r * s).lt(n));
-  t.declines("lt-lift-mul", (r * t.var("z", 0, 7)).lt(n));  // by 0
+  t.declines("lt-lift-mul", (r * t.var("z", 0, 7)).lt(n));  // z may be 0
   UOp loaded = loads.load(0, dtypes::int32).cast(dtypes::index), by = loads.var("y", 1, 7),
       bound = loads.var("n", 0, 20);
   loads.check("lt-lift-add-of-load", (loaded + by).lt(bound), loaded.lt(bound - by));
@@ -25,7 +25,7 @@ TEST_CASE("what does not depend on the range leaves the comparison with it") {
   loads.declines("lt-lift-add-of-load", (loaded + loaded).lt(bound));
 }
 
-TEST_CASE("a sum of one value over a part of the range is a product") {
+TEST_CASE("a sum of a loop-invariant value over a part of the range becomes a product") {
   RuleTest t(pm_reduce_collapse());
   UOp r = t.range(10), low = t.var("low", -3, 20), high = t.var("high", -3, 20), x = t.load(0, dtypes::float32);
   UOp of_r = t.buffer(1, dtypes::float32).index(r);
@@ -40,7 +40,7 @@ TEST_CASE("a sum of one value over a part of the range is a product") {
   t.declines("sum-between-bounds", sum(between.where(of_r, 0)));
 }
 
-TEST_CASE("sums are taken apart") {
+TEST_CASE("sums of sums and of gated values are split") {
   RuleTest t(pm_reduce_load_collapse());
   UOp r = t.range(10), x = t.load(0, dtypes::float32), gate = t.var("gate", false, true, dtypes::bool_),
       buffer = t.buffer(1, dtypes::float32);
@@ -59,7 +59,7 @@ TEST_CASE("sums are taken apart") {
   t.declines("sum-of-one-element", sum(i.ne(r).where(of_r, 0)));
 }
 
-TEST_CASE("sums without a loop") {
+TEST_CASE("sums that need no loop are removed") {
   RuleTest t(pm_reduce_simplify()), loads(pm_load_collapse());
   UOp r = t.range(10), n = t.var("n", 0, 10), one = t.constant(dtypes::int32, 1);
   t.check("reduce-collapse", r.lt(n).where(one, 0).reduce(r, Op::ADD), n.cast(dtypes::int32));

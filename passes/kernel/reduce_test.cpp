@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("a reduction over ranges gathers in a register") {
+TEST_CASE("a REDUCE over ranges accumulates in a register") {
   RuleTest t(pm_reduce());
   ReduceContext ctx{3};
   UOp r = t.range(8, 1, AxisType::REDUCE), outer = t.range(4, 0), x = t.buffer(0, dtypes::float32).index(outer * 8 + r);
@@ -16,7 +16,7 @@ TEST_CASE("a reduction over ranges gathers in a register") {
   t.check("reduce-to-accumulator", x.reduce(r, Op::ADD), acc.after(acc.index(zero).store(sum).end(r)).index(zero), ctx);
   CHECK(ctx.num_accumulators == 4);
 
-  // no range around it: nothing to wait for; the identity of the op
+  // without outer ranges, the initialization waits for nothing; it stores the identity element of the op
   UOp y = t.buffer(0, dtypes::int32).index(r);
   UOp acc4 = t.graph.node(Op::DEFINE_REG, dtypes::int32.ptr(1, AddrSpace::REG), {}, 4);
   UOp most = acc4.after({acc4.index(zero).store(t.constant(dtypes::int32, -2147483648L)), r}).index(zero).maximum(y);
@@ -24,7 +24,7 @@ TEST_CASE("a reduction over ranges gathers in a register") {
           ctx);
 }
 
-TEST_CASE("ranges that end inside a reduction are not around it") {
+TEST_CASE("ranges that end inside a reduction are not outer ranges") {
   RuleTest t(pm_reduce());
   ReduceContext ctx;
   UOp r = t.range(8, 1, AxisType::REDUCE), inner = t.range(4, 0), buf = t.buffer(0, dtypes::float32);
@@ -35,7 +35,7 @@ TEST_CASE("ranges that end inside a reduction are not around it") {
   t.check("reduce-to-accumulator", x.reduce(r, Op::ADD), acc.after(acc.index(zero).store(sum).end(r)).index(zero), ctx);
 }
 
-TEST_CASE("elements of a vector are reduced with each other, at the greatest distance") {
+TEST_CASE("a REDUCE of a vector to fewer elements combines elements at the greatest distance") {
   RuleTest t(pm_reduce());
   ReduceContext ctx;
   auto reduced = [&](UOp v, DType to) { return t.graph.node(Op::REDUCE, to, v, Op::ADD); };
@@ -48,7 +48,7 @@ TEST_CASE("elements of a vector are reduced with each other, at the greatest dis
   CHECK_THROWS_AS(t.declines("reduce-to-accumulator", reduced(v, dtypes::float32.vec(3)), ctx), Failure);
 }
 
-TEST_CASE("a WMMA adds what is added to it") {
+TEST_CASE("an ADD of a WMMA moves into the WMMA's accumulator") {
   RuleTest t(pm_reduce());
   UOp a = t.load(0, dtypes::float16), c = t.load(1, dtypes::float32), x = t.load(2, dtypes::float32);
   auto wmma = [&](UOp acc) { return t.graph.node(Op::WMMA, dtypes::float32, {a, a, acc}); };

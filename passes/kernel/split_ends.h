@@ -1,5 +1,5 @@
-// An END of several ranges becomes one END for each, innermost first (tinygrad codegen/late/linearizer.py:
-// pm_split_ends).
+// Splits an END of several ranges into one END per range, innermost range first
+// (tinygrad codegen/late/linearizer.py:pm_split_ends).
 #pragma once
 #include "lib/rewrite/rules.h"
 

@@ -1,4 +1,4 @@
-// Threefry 2x32 with 20 rounds (uop/decompositions.py: threefry2x32).
+// The Threefry 2x32 cipher with 20 rounds (tinygrad uop/decompositions.py:threefry2x32).
 #include "lib/uop/graph.h"
 #include "passes/kernel/decompositions.h"
 

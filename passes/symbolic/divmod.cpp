@@ -1,5 +1,5 @@
-// Folding of integer division and remainder. The division truncates, as C's does; most rules want a numerator that is
-// not negative. Mirrors tinygrad uop/divandmod.py.
+// Folds integer division and remainder. Division truncates towards zero, as in C. Most rules require a numerator that
+// is never negative. Mirrors tinygrad uop/divandmod.py.
 #include <algorithm>
 
 #include "lib/rewrite/rewrite.h"
@@ -20,27 +20,27 @@ Int value(UOp c) { return int_of_const(c); }
 
 Taken fold_divmod_general(UOp d);
 
-// A summand of a numerator, taken apart: term() * factor.
+// A summand of a numerator, split into term() * factor().
 class Summand {
  public:
   explicit Summand(UOp u) : u_(u), factor_(const_factor(u)) {
     bool plain =
         u.is(Op::MUL) && u.src(1).is_const() && factor_ != 1 && !u.src(0).in({Op::MUL, Op::ADD, Op::CONST, Op::VCONST});
-    like_term_ = plain ? u.src(0) : term();  // a plain term is made when it is asked for: mostly its bounds tell enough
+    like_term_ = plain ? u.src(0) : term();  // for x * c, do not build the term: mostly its bounds suffice
   }
   Int factor() const { return factor_; }
   UOp term() const { return divides(u_, factor_); }
-  Int vmin() const { return int_vmin(like_term_); }  // of the term
+  Int vmin() const { return int_vmin(like_term_); }  // bounds of the term
   Int vmax() const { return int_vmax(like_term_); }
 
  private:
-  UOp u_, like_term_;  // like_term_ has the bounds of the term
+  UOp u_, like_term_;  // like_term_ has the same bounds as term()
   Int factor_;
 };
 
 const Shortcut kCoprime("coprime", "simplifying a greatest common divisor that is plainly 1");
 
-// One division or remainder of indices, taken apart for the rules below: x = sum of summands + constant.
+// One division or remainder x / y or x % y of indices, with x split into a sum of summands plus a constant.
 class DivMod {
  public:
   explicit DivMod(UOp d) : d_(d), x_(d.src(0)), y_(d.src(1)), is_mod_(d.is(Op::MOD)) {}
@@ -70,7 +70,7 @@ class DivMod {
   bool x_may_be_negative() const { return int_vmin(x_) < 0; }
   UOp apply(UOp numerator, UOp denominator) const { return numerator.alu(d_.op(), denominator); }
 
-  // The numerator stays within one interval of the denominator: the quotient is a constant.
+  // Folds to a constant quotient q if x / y == q at all corners of the bounds of x and y.
   UOp cancel() const {
     Int x0 = int_vmin(x_), x1 = int_vmax(x_), y0 = int_vmin(y_), y1 = int_vmax(y_);
     if (y0 == 0 && y1 == 0) throw Failure(std::string(is_mod_ ? "remainder" : "division") + " by zero");
@@ -91,7 +91,7 @@ class DivMod {
     return int_vmin(x) >= 0 ? x % y_ : UOp();
   }
 
-  // One term that takes two values: the result is linear in it.
+  // If the only term takes just two values, the result is linear in the term.
   UOp fold_binary_numerator() const {
     if (summands_.size() != 1) return {};
     Int v0 = summands_[0].vmin(), v1 = summands_[0].vmax();
@@ -104,10 +104,11 @@ class DivMod {
     return (r1 - r0) * (summands_[0].term() - v0) + r0;
   }
 
-  // Reduce every factor modulo c: when what remains lies within one interval of c, it is the remainder.
+  // Reduces every factor modulo c. If the reduced sum stays within one interval [q * c, (q + 1) * c), it minus q * c is
+  // the remainder.
   UOp fold_congruence() const {
     if (x_may_be_negative() && d_.graph().settings().CORRECT_DIVMOD_FOLDING) return {};
-    Int low = floor_mod(constant_, c_), high = low;  // the bounds of what remains, known before it is built
+    Int low = floor_mod(constant_, c_), high = low;  // bounds of the reduced sum, computed before building it
     std::vector<Int> rests;
     rests.reserve(summands_.size());
     for (const Summand& s : summands_) {
@@ -130,7 +131,7 @@ class DivMod {
     return sum_from_zero(quotients) + floor_div(constant_ - floor_mod(constant_, c_) + q * c_, c_);
   }
 
-  // The greatest common divisor of the denominator and all terms.
+  // Returns the greatest common divisor of the denominator and all summands.
   UOp common_divisor() const {
     auto plainly_one = [&]() -> std::optional<UOp> {
       if (!y_.is_const()) return std::nullopt;
@@ -145,7 +146,7 @@ class DivMod {
     });
   }
 
-  // A factor common to the denominator and every term, but not to the constant.
+  // (g * x + b) / (g * d) -> (x + b / g) / d, for a factor g > 1 of the denominator and of every summand
   UOp gcd_with_remainder() const {
     if (x_may_be_negative()) return {};
     UOp g = common_divisor();
@@ -157,7 +158,7 @@ class DivMod {
     return is_mod_ ? out * g + floor_mod(constant_, f) : out + floor_div(constant_, c_);
   }
 
-  // x / c -> (x / f) / (c / f) for a factor f of c that lets x / f fold.
+  // x / c -> (x / f) / (c / f), for a factor f of c such that x / f folds
   UOp nest_by_smallest_factor() const {
     if (is_mod_ || x_may_be_negative()) return {};
     Int f = c_;
@@ -170,7 +171,7 @@ class DivMod {
     return x && int_vmin(x) >= 0 ? x / floor_div(c_, f) : UOp();
   }
 
-  // x / y -> (x / g) / (y / g)
+  // x / y -> (x / g) / (y / g), for the common divisor g
   UOp divide_by_gcd() const {
     UOp g = common_divisor();
     if (g.is_const() && value(g) == 1) return {};
@@ -214,9 +215,9 @@ class DivMod {
   bool is_mod_;
   UOp peeled_;             // x without its constant
   Int constant_;
-  Int c_;                  // the denominator, where it is a positive constant
-  std::vector<UOp> uops_;  // the summands of peeled_, as they are and taken apart
-  std::vector<Summand> summands_;
+  Int c_;                  // the denominator, if it is a positive constant
+  std::vector<UOp> uops_;  // the summands of peeled_
+  std::vector<Summand> summands_;  // the same summands, split; empty unless the denominator is a positive constant
 };
 
 struct DivModOnce {
@@ -252,7 +253,7 @@ const RuleSet& div_and_mod_symbolic() {
       rule("div-reduce-const-negative", (x.of(dtypes::index) + c.scalar()).as(n) / cd.scalar(),
            -(-(fold(floor_mod(c, cd)) + x - fold(cd - 1)) / cd) + fold(floor_div(c, cd)),
            when<never_positive>(x), when<never_negative>(n), when<is_positive>(cd)),
-      // everything that looks at the terms of the numerator
+      // foldings that split the numerator into summands (class DivMod)
       rule("divmod-general", node({Op::IDIV, Op::MOD}).of(dtypes::index).as(d),
            with<fold_divmod_general>(d).branches({"cancel", "nested-mod", "binary-numerator", "congruence",
                                                    "gcd-with-remainder", "nest-by-factor",

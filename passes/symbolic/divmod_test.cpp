@@ -4,7 +4,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("rules of division and remainder") {
+TEST_CASE("each division and remainder rule applies and declines") {
   RuleTest t(div_and_mod_symbolic());
   UOp x = t.var("x", 0, 100), n = t.var("n", -10, 10), neg = t.var("neg", -10, 0), below = t.var("below", -9, -1),
       y = t.var("y", 1, 7);
@@ -45,24 +45,24 @@ TEST_CASE("rules of division and remainder") {
   t.all_rules_fired();
 }
 
-TEST_CASE("what division and remainder become") {
+TEST_CASE("symbolic() folds division and remainder of sums") {
   RuleTest t(symbolic());
   UOp x = t.var("x", 0, 100), y = t.var("y", 0, 40), z = t.var("z", 0, 2), n = t.var("n", 1, 8),
       neg = t.var("neg", -10, 10);
   UOp two = t.var("two", 3, 4);
   t.rewrites((x % 6 + z) % 3, (x + z) % 3);                      // a nested remainder
-  t.rewrites((neg % 6 + z) % 3, (z + neg % 6) % 3);              // not where it may be negative
-  t.rewrites((two * 5 + 1) % 7, two * -2 + 8);                   // one term of two values
+  t.rewrites((neg % 6 + z) % 3, (z + neg % 6) % 3);              // a nested remainder that may be negative stays
+  t.rewrites((two * 5 + 1) % 7, two * -2 + 8);                   // one term that takes two values
   t.rewrites((x * 5 + z) / 5, x);                                // congruence
   t.rewrites((x * 7 + z) % 5, (z + x * 2) % 5);
   t.rewrites((x * 4 + y * 6 + 1) % 8, (x * 2 + y * 3) % 4 * 2 + 1);  // a factor of all terms but the constant
   t.rewrites((x * 6 + y) / 12, (x + y / 6) / 2);                 // a factor of the denominator
-  t.rewrites((x * n + y * n) / (n * 2), (x + y) / 2);            // a common divisor that is no constant
+  t.rewrites((x * n + y * n) / (n * 2), (x + y) / 2);            // a common divisor that is not constant
   t.rewrites((x * n + y) / n, x + y / n);                        // a multiple of the denominator
   t.rewrites((x * n + y) % n, y % n);
 }
 
-TEST_CASE("CORRECT_DIVMOD_FOLDING keeps what a negative numerator makes wrong") {
+TEST_CASE("CORRECT_DIVMOD_FOLDING disables the congruence folding for a numerator that may be negative") {
   Settings correct;
   correct.CORRECT_DIVMOD_FOLDING = 1;
   RuleTest loose(symbolic()), strict(symbolic(), correct);

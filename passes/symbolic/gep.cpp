@@ -1,4 +1,4 @@
-// GEP pushing: elements are taken of sources rather than of results.
+// GEP pushing: moves a GEP (element selection) from the result of an op to its sources.
 // Mirrors tinygrad uop/symbolic.py: gep_pushing, gep_through_wmma.
 #include "lib/uop/graph.h"
 #include "passes/symbolic/symbolic.h"
@@ -17,7 +17,8 @@ std::vector<int64_t> elements(UOp gep) {
 }
 
 Arg element_of(Arg tuple, int64_t i) {
-  if (i < 0 || size_t(i) >= tuple.items().size()) throw Failure("element " + std::to_string(i) + " of " + tuple.repr());
+  if (i < 0 || size_t(i) >= tuple.items().size())
+    throw Failure("GEP element " + std::to_string(i) + " is not in " + tuple.repr());
   return tuple[size_t(i)];
 }
 
@@ -32,7 +33,7 @@ UOp gep_of_vectorize(UOp gep, UOp vec) {
   auto source = [&](Arg index) {
     int64_t i = index.small_int();
     if (i < 0 || size_t(i) >= vec.num_src())
-      throw Failure("element " + std::to_string(i) + " of a vector of " + std::to_string(vec.num_src()));
+      throw Failure("GEP element " + std::to_string(i) + " is not in a vector of " + std::to_string(vec.num_src()));
     return vec.src(size_t(i));
   };
   auto indices = gep.arg().items();
@@ -49,7 +50,7 @@ UOp gep_of_vconst(UOp gep, UOp c) {
   return gep.const_like(picked);
 }
 
-// Whether a GEP takes all elements of its source in their order.
+// Returns true if the GEP takes all elements of its source in order.
 bool takes_all_in_order(UOp g) {
   if (g.dtype().is_ptr()) return false;
   auto items = g.arg().items();
@@ -80,22 +81,23 @@ UOp vectorize_of_geps(UOp v, UOp x) {
   std::vector<Arg> indices;
   indices.reserve(v.num_src());
   for (UOp g : v.src()) {
-    if (g.arg().items().size() != 1) throw Failure("a vector of vectors: element of arg " + g.arg().repr());
+    if (g.arg().items().size() != 1) throw Failure("a VECTORIZE source must be one element, not GEP " + g.arg().repr());
     indices.push_back(g.arg()[0]);
   }
   return x.gep(v.graph().tuple(indices));
 }
 
-// The product of the sizes of one operand's upcast axes, ((axis, size), ...).
+// Returns the product of the sizes of one operand's upcast axes, ((axis, size), ...).
 int64_t num_elements(Arg axes) {
   int64_t out = 1;
   for (Arg axis : axes.items()) out *= axis[1].small_int();
   return out;
 }
 
-// Whole results of a WMMA can be taken from fewer, narrower operands.
+// A vector WMMA computes several tensor core results at once. If the GEP selects whole results, selects the operands of
+// these results instead. Declines if it splits a result.
 UOp gep_through_wmma(UOp gep, UOp wmma) {
-  constexpr size_t kUpcastAxes = 6;  // of the arg: the axes of both operands and of the result
+  constexpr size_t kUpcastAxes = 6;  // field of the arg: upcast axes of both operands and of the result
   auto axes = wmma.arg()[kUpcastAxes].items();
   int64_t out_size = num_elements(axes.back());
   auto indices = elements(gep);
@@ -125,11 +127,11 @@ const RuleSet& gep_pushing() {
   static const RuleSet set("gep_pushing", {
       // x[i][j] -> x[i[j]]
       rule("gep-of-gep", node(Op::GEP, node(Op::GEP).as(x)).as(y), with<gep_of_gep>(x, y)),
-      // {a, b, ...}[i] -> the i-th
+      // {a, b, ...}[i] -> the i-th source
       rule("gep-of-vectorize", node(Op::GEP, node(Op::VECTORIZE).as(vec)).as(g), with<gep_of_vectorize>(g, vec)),
       // c[i] -> c
       rule("gep-of-const", node(Op::GEP, c.scalar()).as(g), const_like(g, c)),
-      // {c0, c1, ...}[i] -> the i-th
+      // {c0, c1, ...}[i] -> the i-th constant
       rule("gep-of-vconst", node(Op::GEP, node(Op::VCONST).as(c)).as(g), with<gep_of_vconst>(g, c)),
       // x[i] -> x, for void
       rule("gep-of-void", node(Op::GEP, x.of(dtypes::void_)), x),

@@ -4,7 +4,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("elements are taken of sources") {
+TEST_CASE("each GEP rule applies and declines") {
   RuleTest t(gep_pushing());
   UOp v = t.load(0, dtypes::float32.vec(4)), w = t.load(1, dtypes::float32.vec(4)), x = t.load(2, dtypes::float32);
   auto node = [&](Op op, DType dtype, UOpSpan src, Arg arg = {}) { return t.graph.node(op, dtype, src, arg); };
@@ -32,7 +32,7 @@ TEST_CASE("elements are taken of sources") {
   t.check("vectorize-of-geps", t.vectorize({v.gep(3), v.gep(1)}), pick(v, {3, 1}));
   t.declines("vectorize-of-geps", t.vectorize({v.gep(3), w.gep(1)}));
 
-  // a result of 2 elements takes 4 of a, 1 of b: the second result of two
+  // one result has 2 elements and uses 4 elements of a and 1 of b; select the second of two results
   auto axes = [&](int64_t size) { return t.graph.tuple({t.graph.tuple({0, size})}); };
   Arg arg = t.graph.tuple({0, 1, 2, 3, 4, 5, t.graph.tuple({axes(4), axes(1), axes(2)}), t.graph.tuple({})});
   UOp a = t.load(4, dtypes::float16.vec(8)), b = t.load(5, dtypes::float16.vec(2)),

@@ -1,5 +1,5 @@
-// Guards that several of the symbolic sets use: what must hold of the nodes that a rule bound.
-// For passes/symbolic alone.
+// Guards shared by the symbolic rule sets: predicates on the nodes that a rule's pattern binds.
+// Include from passes/symbolic only.
 #pragma once
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/uop.h"
@@ -7,25 +7,25 @@
 namespace tgc {
 
 inline Const value_of_const(UOp c) { return c.arg().to_const(); }
-inline Int int_of_const(UOp c) { return c.arg().as_int(); }  // throws Failure unless it is one
+inline Int int_of_const(UOp c) { return c.arg().as_int(); }  // throws Failure unless the value is an integer
 
-// ---- of dtypes
+// ---- dtypes
 inline bool same_dtype(UOp x, UOp y) { return x.dtype() == y.dtype(); }
 inline bool dtype_holds(UOp wide, UOp narrow) { return can_lossless_cast(narrow.dtype(), wide.dtype()); }
 
-// ---- of constants
+// ---- constants
 inline bool truthy(UOp c) { return value_of_const(c).truthy(); }
 inline bool is_positive(UOp c) { return int_of_const(c) > 0; }
 inline bool is_not_positive(UOp c) { return int_of_const(c) <= 0; }
 
-// ---- of bounds
+// ---- bounds
 inline bool never_negative(UOp u) { return !py_less(u.vmin(), 0); }
 inline bool never_positive(UOp u) { return !py_less(0, u.vmax()); }
 inline bool always_positive(UOp u) { return py_less(0, u.vmin()); }
 inline bool always_negative(UOp u) { return py_less(u.vmax(), 0); }
 inline bool never_less(UOp x, UOp y) { return py_less_equal(y.vmax(), x.vmin()); }
 inline bool has_one_value(UOp u) {
-  if (u.in(ops::ALU) && dtypes::is_float(u.dtype())) return false;  // its bounds are those of the dtype
+  if (u.in(ops::ALU) && dtypes::is_float(u.dtype())) return false;  // float ALU ops only have their dtype's bounds
   const Bounds& b = u.bounds();
   return py_equal(b.min, b.max);
 }

@@ -1,4 +1,4 @@
-// What was computed once for a graph is kept with it; for passes/symbolic and passes/tensor alone.
+// Memoizes results per graph. Include from passes/symbolic and passes/tensor only.
 #pragma once
 #include <cstdint>
 #include <unordered_map>
@@ -13,14 +13,14 @@ struct Remembered {
   std::unordered_map<uint64_t, Result> by_key;
 };
 
-// What compute() returns, which depends on the graph's node or nodes that `key` stands for alone. What, which names the
-// shortcut as What::kShortcut, tells the things that are remembered apart.
+// Returns compute(), from the graph's cache if `key` was computed before. The result must depend only on the nodes that
+// `key` identifies. The type What separates the caches of different callers and names the shortcut, What::kShortcut.
 template <class What, class Compute>
 auto memoize(Graph& graph, uint64_t key, Compute compute) {
   auto once = [&] {
     auto& by_key = graph.extension<Remembered<What, decltype(compute())>>().by_key;
     if (auto it = by_key.find(key); it != by_key.end()) return it->second;
-    auto out = compute();  // may ask for others
+    auto out = compute();  // may call memoize() for other keys
     by_key.emplace(key, out);
     return out;
   };

@@ -1,4 +1,4 @@
-// Phase 1 of the symbolic rules: generic folding that looks at a node and its near sources alone.
+// Phase 1 of the symbolic rules: generic folding that inspects only a node and its nearest sources.
 // Mirrors tinygrad uop/symbolic.py: propagate_invalid, symbolic_simple.
 #include <bit>
 #include <cmath>
@@ -28,7 +28,7 @@ UOp fold_alu(UOp a) {
   return const_like_arg(a, exec_alu(a.graph(), a.op(), a.dtype(), {operands, a.num_src()}, false));
 }
 
-// The bytes of a constant stored by its struct format.
+// Packs a constant into its bytes, by the format character of Python's struct module; unpack() is the inverse.
 uint64_t pack(Const v, char fmt) {
   auto bits = [](auto x) {
     uint64_t out = 0;
@@ -212,7 +212,7 @@ const RuleSet& symbolic_simple() {
       rule("const-pow", pow(c.scalar(), x),
            branch("one", c, when<is_one>(c)),
            branch("positive", exp2(x * fold(log2(c))), when<above_zero>(c))),
-      // ---- threefry's packing of two uint32 into a uint64
+      // ---- two uint32 packed into a uint64, as threefry does
       rule("low-half-mask", cast(x.of(kUInt64) & int64_t(0xFFFFFFFF), kUInt32), cast(x, dtypes::uint32)),
       rule("low-half-of-mul", cast((anything().of(kUInt64) * (int64_t(1) << 32)) | cast(y.of(kUInt32), kUInt64), kUInt32), y),
       rule("high-half-of-mul", ((x.of(kUInt64) * (int64_t(1) << 32)) | cast(anything().of(kUInt32), kUInt64)) / (int64_t(1) << 32), x),

@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("rules of generic folding") {
+TEST_CASE("each rule of symbolic_simple applies and declines") {
   RuleTest t(symbolic_simple());
   UOp x = t.var("x", 0, 100), y = t.var("y", 1, 7), n = t.var("n", -10, 10), b = t.load(0, dtypes::bool_),
       c = t.load(1, dtypes::bool_);
@@ -30,7 +30,7 @@ TEST_CASE("rules of generic folding") {
   t.check("alu-of-invalid", invalid * x, invalid);
   t.declines("alu-of-invalid", x * y);
   for (Op op : {Op::IDIV, Op::MOD, Op::MAX, Op::XOR, Op::OR, Op::AND, Op::SHL, Op::SHR, Op::SUB, Op::POW, Op::FDIV,
-                Op::THREEFRY}) {  // each op its own rule
+                Op::THREEFRY}) {  // each op has its own rule
     t.check("alu-under-invalid", gated.alu(op, y), b.where(x.alu(op, y), invalid));
     t.check("alu-of-invalid", invalid.alu(op, y), invalid);
   }

@@ -1,4 +1,5 @@
-// simplify(): the door through which lib/uop reaches the symbolic rules (ops.py simplify, ssimplify).
+// Defines UOp::simplify() and UOp::ssimplify(), declared in lib/uop, with the rules of symbolic()
+// (tinygrad uop/ops.py: simplify, ssimplify).
 #include "lib/rewrite/rewrite.h"
 #include "passes/symbolic/symbolic.h"
 

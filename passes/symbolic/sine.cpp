@@ -1,5 +1,5 @@
-// sin: the argument modulo pi/2, then a polynomial (uop/decompositions.py: payne_hanek_reduction,
-// cody_waite_reduction, xsin).
+// Expands sin: reduces the argument modulo pi or pi/2, then evaluates a polynomial (tinygrad uop/decompositions.py:
+// payne_hanek_reduction, cody_waite_reduction, xsin).
 #include <limits>
 #include <numbers>
 
@@ -12,17 +12,17 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 
-// What an argument leaves modulo pi or pi/2, and how often that went into it (an int32).
+// A reduced argument: the remainder modulo pi (Cody-Waite) or pi/2 (Payne-Hanek) and the int32 quotient.
 struct Reduced {
   UOp rest, quotient;
 };
 
-// ---- Payne-Hanek, for large arguments: the product with the bits of 2/pi that matter for the argument's magnitude
+// ---- Payne-Hanek, for large arguments: multiplies by the bits of 2/pi that matter for the argument's magnitude
 
 constexpr int64_t kTwoOverPi[] = {0x00000000, 0x28be60db, 0x9391054a, 0x7f09d5f4, 0x7d4d3770, 0x36d8a566, 0x4f10e410};
 constexpr int kNumTwoOverPi = std::size(kTwoOverPi);
 
-// kTwoOverPi[i + offset], chosen by comparing i with 0, 1, ...
+// Selects kTwoOverPi[i + offset] by comparing i with 0, 1, ...
 UOp two_over_pi(UOp zero, UOp i, int offset) {
   UOp value = zero;
   for (int k = kNumTwoOverPi - 2 - offset; k >= 0; k--)
@@ -52,14 +52,14 @@ Reduced payne_hanek(UOp d) {
   UOp q = shr_by(p, 62).cast(dtypes::int32);
   UOp fraction = p & Const(int64_t(0x3fffffffffffffff));
   UOp r = (fraction.cast(wide) * Const(3.4061215800865545e-19)).cast(d.dtype());
-  // to the nearest quadrant
+  // round to the nearest quadrant
   UOp below_half = f.lt(0.5);
   return {below_half.where(r, r - Const(kPi / 2)), below_half.where(q, q + Const(1))};
 }
 
-// ---- Cody-Waite, for arguments below 39800: pi is subtracted in parts, each with fewer bits than the product has
+// ---- Cody-Waite, for arguments below 39800: subtracts pi in parts with so few bits that each product is exact
 
-// x - q * pi; of float64 the quotient is qdh + q.
+// Returns x - q * pi; for float64, x - (qdh + q) * pi.
 UOp subtract_pi(UOp x, UOp q, UOp qdh) {
   switch (x.dtype().scalar_kind()) {
     case Scalar::Float64: {
@@ -73,7 +73,7 @@ UOp subtract_pi(UOp x, UOp q, UOp qdh) {
       d = q * Const(-kC) + d;
       return (qdh + q) * Const(-kD) + d;
     }
-    case Scalar::Float16:  // a half has too few bits for this
+    case Scalar::Float16:  // float16 has too few bits, so compute in float32
       return subtract_pi(x.cast(dtypes::float32), q.cast(dtypes::float32), {}).cast(dtypes::float16);
     default: {
       UOp d = q * Const(-3.1414794921875) + x;

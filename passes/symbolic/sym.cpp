@@ -1,4 +1,4 @@
-// Phase 3, the complete symbolic: what the stages of a kernel apply.
+// Phase 3 of the symbolic rules: the full set, which the stages of a kernel apply.
 // Mirrors tinygrad uop/symbolic.py: reduce_mul_chain, sym.
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
@@ -12,23 +12,23 @@ using namespace pat;
 
 namespace {
 
-// store(buf[i], gate ? alt : load(buf[i])) -> store(buf[gate ? i : invalid],
-// alt): what is there already need not be stored
+// store(buf[i], gate ? alt : load(buf[i])) -> store(buf[gate ? i : invalid], alt):
+// without the gate, the store would write back the old value
 UOp gate_store(UOp index, UOp gate, UOp alt, UOp store) {
-  if (store.num_src() > 2) throw Failure("a store of a load of the same place that ends ranges");
+  if (store.num_src() > 2) throw Failure("cannot gate a store that ends ranges");
   return index.src(0).index(gate.where(index.src(1), index.graph().invalid())).store(alt);
 }
 
 bool is_store(UOp x) { return x.is(Op::STORE); }
 
-// sum(x * y) -> sum(x) * y for factors that do not depend on the ranges; max(x * y) likewise when y is not negative
+// sum(x * y) -> sum(x) * y for factors y that do not depend on the ranges; also for max, if y is never negative
 UOp reduce_mul_chain(UOp r) {
   if (!r.arg().is(Op::ADD) && !r.arg().is(Op::MAX)) return {};
   if (r.dtype() != r.src(0).dtype()) return {};
   auto ranges = r.src().subspan(1);
   std::vector<UOp> inside, outside;
   for (UOp m : split_uop(r.src(0), Op::MUL)) {
-    bool free = !r.arg().is(Op::MAX) || py_less_equal(0, m.vmin());  // which a NaN is not
+    bool free = !r.arg().is(Op::MAX) || py_less_equal(0, m.vmin());  // false for NaN
     for (UOp range : ranges) free = free && !in_backward_slice_with_self(m, range);
     (free ? outside : inside).push_back(m);
   }
@@ -37,7 +37,7 @@ UOp reduce_mul_chain(UOp r) {
   return r.with_src(prepend(rest, ranges)) * prod_from_one(outside);
 }
 
-// A SINK or GROUP of what has sources only to hold them together: those sources themselves.
+// Replaces sources of a SINK or GROUP that only hold other nodes together by these nodes.
 UOp flatten_sink(UOp root) {
   constexpr OpSet kTransparent{Op::UNROLL, Op::NOOP, Op::VECTORIZE, Op::SINK};
   std::vector<UOp> src;
@@ -97,10 +97,10 @@ const RuleSet& sym() {
       rule("sink-flatten", node({Op::SINK, Op::GROUP}).as(root), with<flatten_sink>(root)),
       // end(noop, ranges...) -> noop
       rule("end-of-nothing", any_len(Op::END, leaf(Op::NOOP).as(x)), x),
-      // ---- combine terms, by taste
+      // ---- combine terms (opinionated, in tinygrad's words)
       // -1 * (x + y) -> -x + -y
       rule("neg-of-sum", -1 * (x + y), (-x) + (-y)),
-      // (x + y) * c -> x * c + y * c, for indices: a float's infinities may not be split
+      // (x + y) * c -> x * c + y * c, for indices only: wrong for floats that overflow to infinity
       rule("mul-distribute", (x.of(dtypes::index) + y) * c, x * c + y * c),
   });
   static const RuleSet set("sym", {&symbolic(), &pm_simplify_valid(), &own});

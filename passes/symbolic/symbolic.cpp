@@ -1,4 +1,4 @@
-// Phase 2 of the symbolic rules: combining terms, comparisons, bounds, casts; what simplify() applies.
+// Phase 2 of the symbolic rules, applied by simplify(): combines terms, folds comparisons, bounds and casts.
 // Mirrors tinygrad uop/symbolic.py: lt_folding, canonicalize_simplex, commutative, symbolic.
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
@@ -30,7 +30,8 @@ bool out_of_order(UOp x, UOp y) { return tuplize_less(y, x); }
 
 // ---- functions
 
-// Terms that cannot reach the common divisor of the others and of c do not matter.
+// Splits x into terms with factor 1 (their sum r) and others, which share a divisor d > 1 with c. If 0 <= r < d, r
+// cannot change the comparison: x < c -> (others / d) < c / d.
 UOp lt_folding(UOp x, UOp bound) {
   const Int c = int_of_const(bound);
   Int low = 0, high = 0, divisor = c;
@@ -50,7 +51,7 @@ UOp lt_folding(UOp x, UOp bound) {
   return quotient.lt(floor_div(c, divisor));
 }
 
-// a0 * x0 + a1 * x1 + ... > 0 asks the same as x0 + x1 + ... > 0 when every a is positive and no x is negative.
+// a0 * x0 + a1 * x1 + ... > 0 -> x0 + x1 + ... > 0, if every a is positive and no x is ever negative
 UOp canonicalize_simplex(UOp x) {
   std::vector<UOp> terms;
   bool changed = false;
@@ -65,7 +66,7 @@ UOp canonicalize_simplex(UOp x) {
   return changed ? sum(terms).lt(1).ne(true) : UOp();
 }
 
-// An AFTER waits for what has an effect; other nodes stand for their sources.
+// Replaces each dependency of an AFTER that has no side effect by its sources.
 UOp after_effects(UOp x) {
   constexpr OpSet kEffects{Op::RANGE, Op::STORE, Op::KERNEL, Op::BARRIER, Op::END, Op::UNROLL};
   std::vector<UOp> src{x.src(0)};
@@ -102,7 +103,7 @@ std::vector<Rule> rules_of_terms() {
       rule("add-self", x + x, x * 2),
       // (y + x) + x -> y + x * 2
       rule("add-self-in-sum", (y + x) + x, y + x * 2),
-      // (x / x2) / x3 -> x / (x2 * x3), of floats
+      // (x / x2) / x3 -> x / (x2 * x3), for floats
       rule("fdiv-fdiv", fdiv(fdiv(x, x2), x3), fdiv(x, x2 * x3), when<differ>(x2, x3)),
       // -1 * (x + c) -> -x + -c
       rule("neg-sum", -1 * (x + c), (-x) + (-c)),
@@ -111,14 +112,14 @@ std::vector<Rule> rules_of_terms() {
       // ---- where
       // !cond ? t : f -> cond ? f : t
       rule("where-not", where(logical_not(cond.of(kBool)), t, f), where(cond, f, t), unless<is_invalid>(f)),
-      // (cond ? t : f) op (cond ? tt : ff) -> cond ? t op tt : f op ff, when that folds a pair of constants
+      // (cond ? t : f) op (cond ? tt : ff) -> cond ? t op tt : f op ff, when t and tt, or f and ff, are constants
       rule("alu-of-wheres", node(ops::Binary, where(cond, t, f), where(cond, tt, ff)).as(alu_node),
            where(cond, alu(op_of(alu_node), t, tt), alu(op_of(alu_node), f, ff)), when<a_pair_is_const>(t, tt, f, ff)),
-      // (y + (cond ? t : f)) + (cond ? tt : ff) -> y + (cond ? t + tt : f + ff), likewise
+      // (y + (cond ? t : f)) + (cond ? tt : ff) -> y + (cond ? t + tt : f + ff), under the same condition
       rule("add-wheres-in-sum", (y + where(cond, t, f)) + where(cond, tt, ff),
            y + where(cond, t + tt, f + ff), when<a_pair_is_const>(t, tt, f, ff)),
       // ---- bounds
-      // x -> c, when x has one value
+      // x -> c, when the bounds of x allow only the value c
       rule("alu-one-value", node(ops::ALU | OpSet{Op::DEFINE_VAR, Op::SPECIAL}).as(x), const_like(x, vmin(x)), when<has_one_value>(x)),
       rule("range-one-value", each(Op::RANGE, node(Op::CONST)).as(x), const_like(x, vmin(x)), when<has_one_value>(x)),
       // max(x, y) -> the one that is never less
@@ -152,13 +153,13 @@ std::vector<Rule> rules_of_constants() {
            rule("add-const-last", (x + c1) + y, (x + y) + c1),
            // (x * c1) * y -> (x * y) * c1
            rule("mul-const-last", (x * c1) * y, (x * y) * c1),
-           // a0 * x0 + ... + y < c -> (a0 / d) * x0 + ... < c / d, when 0 <= y < d
+           // a0 * x0 + ... + y < c -> (a0 / d) * x0 + ... < c / d, when d divides all ai and 0 <= y < d
            rule("lt-fold-terms", x.of(dtypes::index) < c.scalar(), with<lt_folding>(x, c), when<is_positive>(c)),
            // -x < -y -> y < x
            rule("lt-neg-neg", x.of(dtypes::index) * -1 < y * -1, y < x),
            // !(a0 * x0 + ... < 1) -> !(x0 + ... < 1)
            rule("simplex-drops-factors", logical_not(x.of(dtypes::index) < 1), with<canonicalize_simplex>(x)),
-           // r % n -> r, r / n -> 0, for a range r below n
+           // r % n -> r, r / n -> 0, for a range r with end n
            rule("range-mod-end", each(Op::RANGE, y).as(r) % y, r),
            rule("range-div-end", each(Op::RANGE, y).as(r) / y, const_like(r, 0)),
        })
@@ -170,17 +171,17 @@ std::vector<Rule> rules_of_casts() {
   return {
       // cast(cast(x, a), b) -> cast(x, b), when a holds all values of x's dtype
       rule("cast-cast", cast(cast(x).as(a)).as(b), cast(x, dtype_of(b)), when<dtype_holds>(a, x)),
-      // the same when a holds all values of x itself
+      // the same, when a holds all values within the bounds of x
       rule("cast-cast-by-bounds", cast(cast(x.of(kIndexLike), kIndexLike).as(a)).as(b),
            cast(x, dtype_of(b)), when<dtype_holds_values>(a, x)),
-      // x + y -> long(int(x) + int(y)), for longs that fit
+      // x op y -> long(int(x) op int(y)), for int64 operands and a result that fit int32
       rule("long-to-int", node(ops::Binary, x.of(dtypes::int64), y.of(dtypes::int64)).as(u),
            cast(alu(op_of(u), cast(x, dtypes::int32), cast(y, dtypes::int32)), dtype_of(u)),
            when<fits_int32>(u), when<fits_int32>(x), when<fits_int32>(y)),
       // int(x + c) -> int(x) + int(c), for an index x
       rule("cast-of-index-sum", cast(x.of(dtypes::index) + c, dtypes::sints).as(u), cast(x, dtype_of(u)) + cast(c, dtype_of(u))),
       // ---- order
-      // after(x, y) -> after(x, sources of y), when y has no effect
+      // after(x, y) -> after(x, sources of y), when y has no side effect
       rule("after-effects", node(Op::AFTER).as(x), with<after_effects>(x)),
       // after(x) -> x
       rule("after-nothing", node(Op::AFTER, s), s),
@@ -193,7 +194,7 @@ std::vector<Rule> rules_of_casts() {
 
 const RuleSet& commutative() {
   static const RuleSet set("commutative", {
-      // y + x -> x + y, in tinygrad's order of nodes; for indices alone
+      // y + x -> x + y, in tinygrad's order of nodes, for indices only
       rule("commutative-order", node(ops::Commutative, y, x).of(dtypes::index).as(u), with_src(u, x, y), when<out_of_order>(y, x)),
   });
   return set;

@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("rules of terms, constants, casts and order") {
+TEST_CASE("each rule of symbolic applies and declines") {
   RuleTest t(symbolic());
   UOp x = t.var("x", 0, 100), y = t.var("y", 1, 7), z = t.var("z", 0, 9), b = t.load(0, dtypes::bool_);
   UOp f = t.load(1, dtypes::float32), g = t.load(2, dtypes::float32), h = t.load(3, dtypes::float32),
@@ -34,7 +34,7 @@ TEST_CASE("rules of terms, constants, casts and order") {
   t.check("where-not", b.logical_not().where(x, y), b.where(y, x));
   t.declines("where-not", b.logical_not().where(x, t.graph.invalid()));
   t.check("alu-of-wheres", b.where(num(1), x) + b.where(num(2), y), b.where(num(1) + num(2), x + y));
-  t.declines("alu-of-wheres", b.where(x, y) + b.where(y, z));  // no pair of constants
+  t.declines("alu-of-wheres", b.where(x, y) + b.where(y, z));  // neither pair is constant
   t.check("add-wheres-in-sum", (z + b.where(num(1), x)) + b.where(num(2), y), z + b.where(num(1) + num(2), x + y));
   t.declines("add-wheres-in-sum", (z + b.where(x, y)) + b.where(y, x));
   t.check("alu-one-value", x.lt(101), yes);
@@ -48,7 +48,7 @@ TEST_CASE("rules of terms, constants, casts and order") {
   t.check("gather-consts", (x + 2) + 3, x + (num(2) + num(3)));
   t.check("gather-consts", (x * 2) * 3, x * (num(2) * num(3)));
   t.check("gather-consts", x.maximum(2).maximum(3), x.maximum(num(2).maximum(3)));
-  for (Op op : {Op::AND, Op::OR}) {  // each op its own rule
+  for (Op op : {Op::AND, Op::OR}) {  // each op has its own rule
     UOp c1 = i.const_like(5), c2 = i.const_like(3);
     t.check("gather-consts", i.alu(op, c1).alu(op, c2), i.alu(op, c1.alu(op, c2)));
   }
@@ -89,7 +89,7 @@ TEST_CASE("rules of terms, constants, casts and order") {
   t.declines("commutative-order", j + i);
 }
 
-TEST_CASE("rules of sym") {
+TEST_CASE("each rule of sym applies and declines") {
   RuleTest t(sym());
   UOp x = t.var("x", 0, 100), y = t.var("y", 1, 7), b = t.load(0, dtypes::bool_);
   UOp f = t.load(1, dtypes::float32), g = t.load(2, dtypes::float32), i = t.load(4, dtypes::int32);
@@ -129,7 +129,7 @@ TEST_CASE("rules of sym") {
           prod_from_one(of_r).reduce(r, Op::ADD) * prod_from_one(f));
   t.declines("reduce-of-product", (of_r * of_r).reduce(r, Op::ADD));
   t.declines("reduce-of-product", (of_r * f).reduce(r, Op::MAX));  // f may be negative
-  UOp nan = t.constant(dtypes::float32, std::nan(""));  // of that nobody can say that it is not
+  UOp nan = t.constant(dtypes::float32, std::nan(""));  // NaN is not known to be non-negative
   t.declines("reduce-of-product", (of_r * nan).reduce(r, Op::MAX));
 }
 

@@ -27,11 +27,11 @@ Const value_of_node(UOp u, const UOpMap<Const>& known) {
   return exec_alu(u.graph(), u.op(), u.dtype(), operands).to_const();
 }
 
-// The value of an expression of constants, every step rounded to its dtype as a processor does it.
+// Evaluates an expression of constants, rounding each step to its dtype as a processor does.
 double evaluate(UOp root) {
   UOpMap<Const> known(root.graph());
   for (UOp u : toposort(root)) {
-    // what an unused branch computes may not be a number of its dtype at all
+    // a branch that a WHERE does not select may fail, for example by overflow
     auto v = catch_failures([&] { return value_of_node(u, known); });
     known[u] = v ? *v : Const(kNan);
   }
@@ -43,7 +43,7 @@ double at(UOp (*function)(UOp), DType dtype, double x) {
   return evaluate(function(g.constant(dtype, x)));
 }
 
-// Whether `got` is within `tolerance` of `wanted`, relative to it; both may be the same infinity, or NaN.
+// Returns true if `got` is within the relative `tolerance` of `wanted`, or both are the same infinity or NaN.
 bool near(double got, double wanted, double tolerance) {
   if (std::isnan(wanted)) return std::isnan(got);
   if (std::isinf(wanted)) return got == wanted;
@@ -53,7 +53,7 @@ bool near(double got, double wanted, double tolerance) {
 const double kValues[] = {0.0,   0.5,   1.0,   1.5,  2.0,   3.25,  7.0,  10.0,  12.5,
                           100.0, 0.001, -0.25, -1.0, -3.75, -10.0, kInf, -kInf, kNan};
 
-TEST_CASE("exp2 is accurate in every dtype, and right at the ends") {
+TEST_CASE("exp2 is accurate in every dtype and exact at overflow and underflow") {
   for (double x : kValues) {
     CAPTURE(x);
     CHECK(near(at(xexp2, dtypes::float64, x), std::exp2(x), 1e-15));
@@ -72,7 +72,7 @@ TEST_CASE("exp2 is accurate in every dtype, and right at the ends") {
   CHECK(at(xexp2, dtypes::float16, -23) == 0);
 }
 
-TEST_CASE("log2 is accurate in every dtype, of denormals too, and right where it is not defined") {
+TEST_CASE("log2 is accurate in every dtype, for denormals, and for zero and negative arguments") {
   for (double x : kValues) {
     CAPTURE(x);
     CHECK(near(at(xlog2, dtypes::float64, x), std::log2(x), 1e-14));
@@ -87,19 +87,19 @@ TEST_CASE("log2 is accurate in every dtype, of denormals too, and right where it
   CHECK(at(xlog2, dtypes::float32, -0.0) == -kInf);
 }
 
-TEST_CASE("sin is accurate for small and for large arguments") {
+TEST_CASE("sin is accurate for small and large arguments") {
   for (double x : kValues) {
     CAPTURE(x);
     CHECK(near(at(xsin, dtypes::float64, x), std::sin(x), 1e-13));
     CHECK(near(at(xsin, dtypes::float32, x), std::sin(truncate(x, dtypes::float32).as_float()), 2e-6));
   }
-  // beyond 30 the quotient takes the bits of 2/pi
+  // from 30 on, Payne-Hanek reduction
   for (double x :
        {30.5, 31.0, 100.0, 1000.0, 12345.5, 39800.0, 1e5, 1e6 + 0.5, 16777216.0, 123456789.0, 1e10, -77.0, -1e6}) {
     CAPTURE(x);
     double f = truncate(x, dtypes::float32).as_float();
     CHECK(std::fabs(at(xsin, dtypes::float32, f) - std::sin(f)) < 2e-6);
-    CHECK(std::fabs(at(xsin, dtypes::float64, x) - std::sin(x)) < 1e-6);  // fewer bits than float64 has
+    CHECK(std::fabs(at(xsin, dtypes::float64, x) - std::sin(x)) < 1e-6);  // less accurate than float64
   }
   for (double x : {0.5, 3.0, 10.0, 29.0, 31.0, 100.0, 1000.0, 40000.0}) {
     CAPTURE(x);
@@ -118,7 +118,7 @@ TEST_CASE("vectors expand element by element") {
   }
 }
 
-TEST_CASE("only floats with an integer of their size have an expansion") {
+TEST_CASE("expansions throw Failure for dtypes other than float16, float32 and float64") {
   Graph g;
   for (DType d : {dtypes::bfloat16, dtypes::fp8e4m3, dtypes::int32, dtypes::bool_}) {
     UOp x = g.variable("x", 0, 1, d);
@@ -129,8 +129,8 @@ TEST_CASE("only floats with an integer of their size have an expansion") {
   }
 }
 
-TEST_CASE("the expansions have the size that tinygrad's have") {
-  // nodes of f(x), constants folded or not: one more or less changes every kernel with an exp2, log2 or sin
+TEST_CASE("expansions have as many nodes as tinygrad's") {
+  // the number of nodes of f(x); any difference changes every kernel with an exp2, log2 or sin
   auto size = [](UOp (*function)(UOp), DType d) {
     Graph g;
     return toposort(function(g.variable("x", 0, 1, d))).size();
@@ -146,7 +146,7 @@ TEST_CASE("the expansions have the size that tinygrad's have") {
   CHECK(size(xsin, dtypes::float64) == 246);
 }
 
-TEST_CASE("mantissa and exponent of a float") {
+TEST_CASE("mantissa_and_exponent and exponent_of split a float") {
   Graph g;
   for (DType d : {dtypes::float16, dtypes::float32, dtypes::float64})
     for (double v : {1.0, 0.75, 6.0, 1000.0}) {
@@ -158,7 +158,7 @@ TEST_CASE("mantissa and exponent of a float") {
     }
 }
 
-TEST_CASE("rounding to an integer goes away from zero at halves") {
+TEST_CASE("round_to_int rounds halves away from zero") {
   Graph g;
   for (auto [v, wanted] :
        std::initializer_list<std::pair<double, double>>{{0.5, 1}, {-0.5, -1}, {1.49, 1}, {-2.5, -3}, {0.0, 0}})

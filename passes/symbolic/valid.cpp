@@ -14,10 +14,10 @@ using namespace pat;
 
 std::optional<BoundClause> parse_valid(UOp v) {
   auto less_than_int = [](UOp u) { return u.is(Op::CMPLT) && dtypes::is_int(u.src(0).dtype()); };
-  // !(x < c) is x >= c
+  // !(x < c) means x >= c
   if (v.is(Op::CMPNE) && v.src(1).is_const() && py_equal(v.src(1).arg().to_const(), 1) && less_than_int(v.src(0)))
     return BoundClause{v.src(0).src(0), false, v.src(0).src(1).vmin().to_int()};
-  // x < c is x <= c - 1
+  // x < c means x <= c - 1
   if (less_than_int(v)) return BoundClause{v.src(0), true, v.src(1).vmax().to_int() - 1};
   return std::nullopt;
 }
@@ -29,7 +29,7 @@ struct Bounded {
   std::optional<Int> lower, upper;
 };
 
-// What the clauses say of each expression; a later clause overrides an earlier one.
+// Returns the bounds that the clauses state for each expression. A later clause overrides an earlier one.
 std::vector<Bounded> bounds_of_clauses(UOp valid) {
   std::vector<Bounded> out;
   for (UOp clause : split_uop(valid, Op::AND)) {
@@ -60,13 +60,14 @@ Substitution inverse(const Substitution& s) {
   return out;
 }
 
-// `u` when every one of the alternatives in `candidate` (one of them holds) simplifies it to the same; halves of an
-// image index count on their own.
+// Replaces, for each pair (from, to) in `candidate`, `from` by `to` in `u` and simplifies. At least one of the
+// replacements is known to be valid, so if all results are equal, returns that result; else `u`. The two halves of an
+// image index (a VECTORIZE of two) are compared separately.
 UOp simplify_by_cases(UOp u, const Substitution& candidate) {
   std::vector<UOp> results;
   for (auto& pair : candidate) {
     UOp replaced = substitute(u, {pair});
-    if (replaced == u) return u;  // this branch does not appear
+    if (replaced == u) return u;  // `from` does not occur in `u`
     results.push_back(replaced);
   }
   for (size_t i = 0; i < results.size(); i++)
@@ -76,7 +77,7 @@ UOp simplify_by_cases(UOp u, const Substitution& candidate) {
   for (size_t half : {size_t(0), size_t(1)}) {
     std::vector<UOp> parts;
     for (UOp r : results) {
-      if (r.num_src() <= half) throw Failure("an image's index simplified to something that is no pair");
+      if (r.num_src() <= half) throw Failure("the index of an image is no longer a pair after simplification");
       parts.push_back(r.src(half));
     }
     if (!all_same(parts)) continue;
@@ -119,7 +120,7 @@ struct GivenValidByCases {
 }  // namespace
 
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
-  auto simplify = [&] { return simplify_given_valid(valid, u, try_simplex); };  // later stages ask again
+  auto simplify = [&] { return simplify_given_valid(valid, u, try_simplex); };  // memoized: later stages repeat it
   uint64_t key = uint64_t(valid.id()) << 32 | u.id();
   return try_simplex ? memoize<GivenValidByCases>(u.graph(), key, simplify)
                      : memoize<GivenValid>(u.graph(), key, simplify);
@@ -127,11 +128,11 @@ UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
 
 namespace {
 
-// The clauses of an AND, each simplified given those before it.
+// Simplifies each clause of an AND under the assumption that the clauses before it hold.
 Taken simplify_valid(UOp valid) {
-  if (op_in_backward_slice_with_self(valid, Op::INDEX)) return {};  // a mask of a load is not an index
+  if (op_in_backward_slice_with_self(valid, Op::INDEX)) return {};  // the condition reads memory
   std::vector<UOp> clauses = split_uop(valid, Op::AND);
-  // those that appear in others come first: they may simplify the others
+  // clauses whose expression occurs in others come first, because they may simplify the others
   std::vector<std::pair<int, UOp>> sorted;
   for (UOp v : clauses) {
     auto parsed = parse_valid(v);
@@ -160,7 +161,7 @@ Taken simplify_valid(UOp valid) {
 bool has_index_division(UOp u) { return op_in_backward_slice_with_self(u, {Op::IDIV, Op::MOD}); }
 
 UOp gated_given_valid(UOp cond, UOp x, UOp inv) {
-  if (x.graph().settings().IMAGE > 0 && has_index_division(x)) return {};  // an image's index
+  if (x.graph().settings().IMAGE > 0 && has_index_division(x)) return {};  // may be the index of an image
   return cond.where(uop_given_valid(cond, x, false), inv);
 }
 
@@ -187,8 +188,8 @@ UOp drop_and_clauses(UOp cond, UOp x, UOp inv) {
 
 bool contains(const std::vector<UOp>& list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
 
-// Which of a condition's clauses may move to the load of x: those that bring no range and no other load there. All are
-// looked through at once, for they may have most of their nodes in common.
+// Decides which clauses of a condition may move into the gate of the load at index x: those that depend on no other
+// range and no other load. The constructor walks all clauses at once, because they may share most nodes.
 class Movable {
  public:
   Movable(UOp cond, UOp x) : x_(x), other_loads_(x.graph()) {
@@ -201,7 +202,7 @@ class Movable {
 
  private:
   UOp x_;
-  UOpSet other_loads_;  // nodes that are one, or have one below
+  UOpSet other_loads_;  // loads that x does not depend on, and all nodes that use them
 };
 
 Taken where_on_load(UOp cond, UOp buf, UOp x) {

@@ -1,5 +1,5 @@
-// Simplifying under a condition that is known to hold: the validity of an index (tinygrad uop/symbolic.py:
-// simplify_valid and its aside).
+// Simplifies expressions under a condition that is known to hold, such as the gate of an index
+// (tinygrad uop/symbolic.py: parse_valid to pm_move_where_on_load).
 #pragma once
 #include <optional>
 
@@ -7,20 +7,21 @@
 
 namespace tgc {
 
-// A clause as a bound of an expression: expr <= bound when upper, else expr >= bound (parse_valid).
+// A clause of a condition as a bound: expr <= bound if `upper`, else expr >= bound.
 struct BoundClause {
   UOp expr;
   bool upper;
   Int bound;
 };
+// Returns the bound that an integer comparison x < c or !(x < c) states; nullopt for other clauses (parse_valid).
 std::optional<BoundClause> parse_valid(UOp clause);
 
-// `u` simplified given that `valid` holds; the same node when that helps nothing. With `try_simplex` each clause is
-// also tried on its own, and a clause x0 + x1 + ... > 0 by its parts.
+// Returns `u` simplified under the assumption that `valid` holds, or `u` itself if that does not help. With
+// `try_simplex`, first applies each clause on its own, and a clause x0 + x1 + ... >= 1 also by cases (some xi >= 1).
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex = true);
 
-const RuleSet& pm_simplify_valid();       // conditions, and indices under their condition
-const RuleSet& pm_drop_and_clauses();     // clauses of a gated index that do not share its ranges
-const RuleSet& pm_move_where_on_load();   // cond ? buf[x] : 0 becomes a gated load
+const RuleSet& pm_simplify_valid();       // simplifies conditions, and indices given their condition
+const RuleSet& pm_drop_and_clauses();     // drops clauses of a gated index that share no range with it
+const RuleSet& pm_move_where_on_load();   // cond ? buf[x] : 0 -> buf[cond ? x : invalid]
 
 }  // namespace tgc

@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("what holds is known where it holds") {
+TEST_CASE("conditions and gated indices are simplified given their clauses") {
   RuleTest t(pm_simplify_valid()), drop(pm_drop_and_clauses());
   UOp x = t.var("x", 0, 100), y = t.var("y", 0, 100), inv = t.graph.invalid();
   t.check("valid-given-earlier-clauses", x.lt(5) & x.lt(8), x.lt(5) & t.constant(dtypes::bool_, true));
@@ -21,14 +21,14 @@ TEST_CASE("what holds is known where it holds") {
   t.all_rules_fired();
 }
 
-TEST_CASE("a condition on a load becomes one on its index") {
+TEST_CASE("a condition on a load moves to the load's index") {
   RuleTest t(pm_move_where_on_load());
   UOp r = t.range(8), s = t.range(4, 1), buffer = t.buffer(0, dtypes::float32), cond = r.lt(5), at = buffer.index(r);
   UOp yes = t.constant(dtypes::bool_, true);
   t.check("where-on-load", cond.where(at, 0), yes.where(buffer.index(r.valid(yes & cond)), 0));
   UOp gated = buffer.index(r.valid(cond));
-  t.check("where-on-load", cond.where(gated, 0), yes.where(gated, 0));  // the index has that condition already
-  t.declines("where-on-load", s.lt(2).where(at, 0));  // a range that the load does not have
+  t.check("where-on-load", cond.where(gated, 0), yes.where(gated, 0));  // the index already has this condition
+  t.declines("where-on-load", s.lt(2).where(at, 0));  // the load does not depend on range s
   UOp negated = cond.logical_not();
   t.check("where-not-on-load", cond.where(0, at), yes.where(buffer.index(r.valid(yes & negated)), 0));
   UOp gated_so = buffer.index(r.valid(negated));

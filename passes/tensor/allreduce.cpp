@@ -1,5 +1,5 @@
-// ALLREDUCE: naively (every part is copied everywhere), around a ring, or all to all; and copies between one device and
-// several. Mirrors tinygrad schedule/multi.py (handle_allreduce, replace_allreduce).
+// Expands ALLREDUCE with one of three algorithms (naive: copy every part to every device; ring; all-to-all), and copies
+// between one device and several. Mirrors tinygrad schedule/multi.py: handle_allreduce, replace_allreduce.
 #include <algorithm>
 
 #include "lib/uop/debug.h"
@@ -14,13 +14,14 @@ using namespace pat;
 
 namespace {
 
-// Two steps, first within groups of devices, then between them.
-// Every device of tinygrad 0.12.0 is in the one group that all belong to.
+// tinygrad's rule for allreduce in two steps, within groups of devices and between groups. Always declines: in
+// tinygrad 0.12.0, all devices are in one group.
 UOp handle_allreduce_multirank(UOp, UOp) { return {}; }
 
 enum class Algorithm { Naive, Ring, AllToAll };
 
-// Chunks are worth their copies for large values on more than two devices.
+// Chooses the algorithm. Ring and all-to-all pay off for more than two devices and more than RING_ALLREDUCE_THRESHOLD
+// elements.
 Algorithm choose(const Settings& settings, size_t devices, Int numel) {
   bool large = devices > 2 && numel > Int(settings.RING_ALLREDUCE_THRESHOLD);
   if (settings.ALL2ALL >= 2 || (large && settings.ALL2ALL >= 1)) return Algorithm::AllToAll;
@@ -33,7 +34,7 @@ UOp combine(const std::vector<UOp>& values, Op op) {
   return out;
 }
 
-// One allreduce in chunks: chunk i is reduced on one device, then given to all.
+// A chunked allreduce over n devices: reduces chunk i of n on one device, then copies it to all devices.
 class ChunkedAllreduce {
  public:
   ChunkedAllreduce(UOp buf, Op op, bool all_to_all)
@@ -60,7 +61,8 @@ class ChunkedAllreduce {
  private:
   using Chunk = std::pair<int64_t, int64_t>;
 
-  // As even as may be, in multiples of a power of two where that divides the whole.
+  // Divides the elements into n chunks [begin, end) of nearly equal size. Chunk sizes are multiples of the largest
+  // power of two up to 32 that divides the number of elements.
   std::vector<Chunk> divide() const {
     int64_t factor = 1;
     for (int64_t f : {32, 16, 8, 4, 2})
@@ -125,7 +127,7 @@ Taken handle_allreduce(UOp buf, UOp red) {
   if (!devices.is_tuple()) return {};
   Shape shape = shape_of(buf);
   if (!std::all_of(shape.begin(), shape.end(), [](Sint s) { return s.is_int(); }))
-    throw Failure("allreduce of the symbolic shape " + str(shape));
+    throw Failure("cannot allreduce the symbolic shape " + str(shape));
   size_t n = devices.items().size();
   Algorithm algorithm = choose(buf.graph().settings(), n, prod(shape).as_int());
   if (debugs(buf.graph(), 2)) {
@@ -145,7 +147,7 @@ Taken handle_allreduce(UOp buf, UOp red) {
   return {combine(copies, op), "naive"};
 }
 
-// The variable that stands for the device's number in `u`, if any.
+// Returns the variable _device_num in `u`, or the empty UOp.
 UOp device_number_in(UOp u) {
   for (UOp v : toposort(u))
     if (v.is(Op::DEFINE_VAR) && v.arg()[0].is_str() && v.arg()[0].text() == "_device_num") return v;
@@ -162,7 +164,7 @@ UOp shrink_for_device(UOp u, UOp shrink_op, int64_t device) {
   return shrink(u, bounds);
 }
 
-// Each part is shrunk before it is copied, or where it lies.
+// Shrinks each part of a stack: before the copy if the part is a copy from a device that computes, else after it.
 UOp mstack_early_shrink(UOp ms, UOp shrink_op) {
   std::vector<UOp> src;
   for (size_t i = 0; i < ms.num_src(); i++) {
@@ -196,7 +198,7 @@ UOp copy_first_part(UOp copy, UOp x) {
 UOp part_of_stack(UOp stack, UOp ms) {
   Int i = ms.arg().as_int();
   if (i < 0 || i >= Int(int64_t(stack.num_src())))
-    throw Failure("MSELECT " + i.str() + " of " + std::to_string(stack.num_src()));
+    throw Failure("MSELECT " + i.str() + " of an MSTACK of " + std::to_string(stack.num_src()));
   return stack.src(size_t(i.small()));
 }
 

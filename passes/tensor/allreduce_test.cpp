@@ -3,7 +3,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("copies between one device and several, and choices of one") {
+TEST_CASE("copies between one device and several, MSELECT and MSTACK are lowered") {
   TensorTest t(replace_allreduce());
   UOp part = t.on_pair(0, {2, 4}), whole = t.tensor(1, {2, 4}, "A"), other = t.tensor(2, {2, 4}, "B");
   UOp many = t.copied_to_pair(whole), stack = mstack(whole, std::array{whole, other});
@@ -11,10 +11,10 @@ TEST_CASE("copies between one device and several, and choices of one") {
   t.declines("copy-to-many", t.copied(whole, "B"));
   t.check("copy-to-one", t.copied(part, "B"), t.copied(mselect(part, 0), "B"));
   t.declines("copy-to-one", t.copied(whole, "B"));
-  t.throws("copy-to-one", t.copied(t.var("n", 0, 3), "B"));  // which is nowhere
+  t.throws("copy-to-one", t.copied(t.var("n", 0, 3), "B"));  // a variable has no device
   t.check("select-of-stack", mselect(stack, 1), other);
   t.throws("select-of-stack", mselect(stack, 2));
-  UOp flat = part.src(0);  // of the reshape
+  UOp flat = part.src(0);  // the source of the reshape
   t.check("select-below-movement", mselect(part, 1), reshape(mselect(flat, 1), ShapeVec{2, 4}));
   t.declines("select-below-movement", mselect(flat, 1));
   t.check("shrink-of-stack", t.shrunk(stack, {{0, 1}, {0, 4}}),
@@ -22,14 +22,14 @@ TEST_CASE("copies between one device and several, and choices of one") {
                           t.contiguous_of(t.shrunk(other, {{0, 1}, {0, 4}}))}));
 }
 
-TEST_CASE("an allreduce of little is a copy of every part to everywhere") {
+TEST_CASE("a small allreduce copies every part to every device") {
   TensorTest t(replace_allreduce());
   UOp part = t.on_pair(0, {2, 4}), one = t.device("A"), red = allreduce(part, Op::MAX, one);
   UOp source = t.contiguous_of(part.exp2()), of_value = allreduce(part.exp2(), Op::MAX, one);
   auto copy = [&](int64_t i) { return t.node(Op::COPY, part.dtype(), {mselect(source, i), one}); };
   t.check("allreduce", of_value, copy(0).maximum(copy(1)));
   t.declines("allreduce", t.node(Op::ALLREDUCE, part.dtype(), {t.tensor(1, {2, 4}), one}, Op::MAX));  // on one device
-  t.notes("allreduce-in-groups", red, {});  // tinygrad 0.12.0 knows one group
+  t.notes("allreduce-in-groups", red, {});  // always declines: tinygrad 0.12.0 has one group
 }
 
 }  // namespace

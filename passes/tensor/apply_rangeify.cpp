@@ -1,5 +1,5 @@
-// "apply rangeify": the rules that put the ranges of the context into the graph (tinygrad schedule/indexing.py:
-// pm_apply_rangeify).
+// The rules of the stage "apply rangeify": put the ranges of the IndexingContext into the graph
+// (tinygrad schedule/indexing.py:pm_apply_rangeify).
 #include <algorithm>
 
 #include "lib/uop/facts.h"
@@ -21,7 +21,7 @@ Ranges ranges_or_throw(const Ctx& ctx, UOp x) {
   throw Failure("Ops." + std::string(name_of(x.op())) + " has no ranges");
 }
 
-// The ranges of those axes that the value is realized on: most often all of them; else they are put into `some`.
+// Returns the ranges of the axes that the value is realized on. If these are not all axes, uses `some` as storage.
 std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& realized, std::vector<UOp>& some) {
   size_t first_out = 0;
   while (first_out < ranges.size() && realized.has(first_out)) first_out++;
@@ -32,7 +32,7 @@ std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& real
   return some;
 }
 
-// The source as `x` reads it: from a buffer, or from a value that becomes one.
+// Returns source `s` as `x` reads it: indexed if `s` is a buffer, bufferized and indexed if `s` is realized.
 UOp read_source(Ctx& ctx, UOp x, UOp s) {
   bool stored = s.in({Op::BUFFER, Op::BUFFER_VIEW, Op::MSTACK, Op::MSELECT, Op::AFTER});
   const Ctx::Realized* realized = stored ? nullptr : ctx.realize_map.find(s);
@@ -59,7 +59,7 @@ UOp read_source(Ctx& ctx, UOp x, UOp s) {
 
 UOp read_sources(Ctx& ctx, UOp x) {
   if (x.in({Op::BUFFERIZE, Op::INDEX, Op::AFTER})) return {};
-  std::vector<UOp> src;  // begun with the first source that is read in another way
+  std::vector<UOp> src;  // stays empty until a source changes
   for (size_t i = 0; i < x.num_src(); i++) {
     UOp s = read_source(ctx, x, x.src(i));
     if (src.empty() && s == x.src(i)) continue;
@@ -106,7 +106,8 @@ const RuleSet& mark_movements() {
 
 namespace {
 
-// The target's movements are kept as a third source: the value that was assigned is seen through them later.
+// Keeps the target's movement ops as a third source of the ASSIGN, so that users can read the assigned value through
+// them.
 UOp assign_with_movements(Ctx& ctx, UOp assign) {
   if (assign.src(1).is(Op::KERNEL)) return {};
   Ranges ranges = ranges_or_throw(ctx, assign);
@@ -127,12 +128,12 @@ const RuleSet& pm_apply_rangeify() {
       rule("assign-with-movements", node(Op::ASSIGN, anything(), anything()).as(a), with<assign_with_movements>(a)),
       // f(buffer) -> f(buffer[ranges]), f(realized x) -> f(bufferize(x, ranges of x)[ranges])
       rule("read-sources", node(OpSet::all()).as(x), with<read_sources>(x)),
-      // movement(x) -> x: it is in the ranges now
+      // movement(x) -> x: the ranges now express the movement
       rule("drop-movement", node(ops::Movement).as(x),
            with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) {
              return ctx.range_map.contains(x) || x.src(0).is(Op::INDEX) ? x.src(0) : UOp();
            })),
-      // constants and variables stand for themselves
+      // const(device, ...) -> const; likewise for variables
       rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x),
            with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) { return ctx.range_map.contains(x) ? x.with_src({}) : UOp(); })),
   });

@@ -31,14 +31,14 @@ namespace {
 
 UOp store(UOp to, UOp value, Arg tag) { return to.graph().node(Op::STORE, dtypes::void_, {to, value}, {}, tag); }
 
-// A buffer of its own number in global memory.
+// Makes a new numbered BUFFER in global memory. `size` is in elements.
 UOp new_buffer(LocalAddBufferContext& ctx, UOp x, Int size, Arg device) {
   Graph& graph = x.graph();
   UOp number = graph.node(Op::LUNIQUE, dtypes::void_, {}, ctx.next++);
   return graph.node(Op::BUFFER, x.dtype(), {number, graph.node(Op::DEVICE, dtypes::void_, {}, device)}, size);
 }
 
-// The ranges of an index, by their args.
+// Returns the ranges of an index, sorted by their args.
 std::vector<UOp> ordered_ranges(UOp index) {
   auto ranges = ranges_of(index);
   std::vector<UOp> out(ranges.begin(), ranges.end());
@@ -46,7 +46,7 @@ std::vector<UOp> ordered_ranges(UOp index) {
   return out;
 }
 
-// The movements between `from` and its base, done again on `to`.
+// Applies to `to` the movement ops between `from` and its base.
 UOp same_movements(UOp from, UOp to) {
   std::vector<UOp> movements;
   for (UOp base = base_of(from); !(from == base); from = from.src(0)) movements.push_back(from);
@@ -55,12 +55,13 @@ UOp same_movements(UOp from, UOp to) {
     if (m.in({Op::RESHAPE, Op::EXPAND})) to = movement_shape(to, m.op(), marg_shape(m));
     else if (m.in({Op::PAD, Op::SHRINK})) to = movement_pairs(to, m.op(), marg_pairs(m));
     else if (m.in({Op::PERMUTE, Op::FLIP})) to = to.graph().node(m.op(), to.dtype(), to, m.arg());
-    else throw Failure("an ASSIGN through Ops." + std::string(name_of(m.op())));
+    else throw Failure("cannot assign through Ops." + std::string(name_of(m.op())));
   }
   return to;
 }
 
-// The value is stored into its target, and what reads the target after that sees it moved as the ASSIGN had it.
+// Stores the assigned value into its target. Users read the target after the store, through the movement ops of the
+// original target, which the ASSIGN keeps as its third source.
 UOp assign_to_store(UOp x, DType pointer, const std::vector<UOp>& ranges) {
   UOp assign = x.src(0);
   if (assign.num_src() != 3)
@@ -74,10 +75,11 @@ UOp assign_to_store(UOp x, DType pointer, const std::vector<UOp>& ranges) {
 
 bool is_outer(UOp range) { return range.is(Op::RANGE) && range.arg().items().back() == Arg(AxisType::OUTER); }
 
-// A reduction over a range outside all kernels: the buffer is zeroed, and each turn of the range adds to it.
+// Lowers a reduction over an OUTER range (a loop around kernels): zeroes the buffer once, then adds to it in each
+// iteration.
 UOp outer_reduce_to_store(LocalAddBufferContext& ctx, UOp x, UOp idx, Int size, DType pointer,
                           const std::vector<UOp>& ranges) {
-  if (pointer.addrspace() != AddrSpace::GLOBAL) throw Failure("an outer reduction in local memory");
+  if (pointer.addrspace() != AddrSpace::GLOBAL) throw Failure("a reduction over an OUTER range needs a global buffer");
   Graph& graph = x.graph();
   UOp reduce = x.src(0), outer = reduce.src(1);
   UOp buffer = new_buffer(ctx, x, size, BufferizeOpts::of(x).device);
@@ -96,7 +98,7 @@ UOp bufferize_to_store(LocalAddBufferContext& ctx, UOp x, UOp idx, bool allow_lo
   BufferizeOpts opts = BufferizeOpts::of(x);
   Int size = prod(shape_of(x)).as_int();
   auto ranges = ordered_ranges(idx);
-  if (size <= 0) throw Failure("a buffer of size " + size.str());
+  if (size <= 0) throw Failure("a BUFFERIZE has the size " + size.str() + ", expected at least 1");
   DType pointer = x.dtype().ptr(size.int64_or_throw("the size of a buffer"), opts.addrspace);
   if (x.src(0).is(Op::ASSIGN)) return assign_to_store(x, pointer, ranges);
   if (x.src(0).is(Op::REDUCE) && x.src(0).num_src() == 2 && is_outer(x.src(0).src(1)))
@@ -119,7 +121,7 @@ UOp flatten_bufferize(UOp x) {
   auto flat = apply_reshape(graph, ShapeVec{prod(shape)}, shape, ranges);
   UOp out = forced_reshape(graph.node(Op::BUFFERIZE, x.dtype(), {x.src(0), flat[0]}, x.arg()), shape);
   if (std::any_of(ranges.begin(), ranges.end(), [](UOp r) { return r.is(Op::RANGE) && !r.src(0).is_const(); })) {
-    std::vector<std::pair<Sint, Sint>> bounds;  // a symbolic range fills the start of its axis
+    std::vector<std::pair<Sint, Sint>> bounds;  // a symbolic range uses only the start of its axis
     for (UOp r : ranges) bounds.emplace_back(0, r.is_const() ? Sint(1) : Sint(r.src(0)));
     out = shrink(out, bounds);
   }
@@ -134,7 +136,7 @@ bool has_index(UOp u) {
   return std::any_of(u.src().begin(), u.src().end(), [](UOp s) { return s.is(Op::INDEX); });
 }
 
-// A CONTIGUOUS or BITCAST of a file becomes a view into it.
+// Replaces a CONTIGUOUS or BITCAST of data on a file device (DISK, TINYFS) by a BUFFER_VIEW.
 UOp late_buffer_view(UOp t, UOp b) {
   if (!on_file(device_or_throw(b))) return b;
   Shape shape = shape_of(b);
@@ -159,7 +161,7 @@ UOp late_buffer_view(UOp t, UOp b) {
   return b.with_src(src);
 }
 
-// mselect(reshape(x)) -> reshape(mselect(x)), and so for a stack of them
+// mselect(reshape(x)) -> reshape(mselect(x)); likewise for MSTACK
 UOp reshape_above_choice(UOp m) {
   std::vector<UOp> src;
   for (UOp s : m.src()) src.push_back(base_of(s.src(0)));
@@ -172,7 +174,7 @@ UOp kernel_without_reshapes(UOp k) {
   return k.with_src(src);
 }
 
-// The opts that a CONTIGUOUS carries are the kernel's.
+// Drops a CONTIGUOUS. If its arg is a tuple of Opts, they become the kernel's opts_to_apply.
 UOp drop_contiguous(LocalAddBufferContext& ctx, UOp x) {
   Arg a = x.arg();
   if (a.is_tuple() && std::all_of(a.items().begin(), a.items().end(), [](Arg o) { return o.is(RecordClass::Opt); }))
@@ -180,7 +182,7 @@ UOp drop_contiguous(LocalAddBufferContext& ctx, UOp x) {
   return x.src(0);
 }
 
-// A vector of indexes into local memory is one load.
+// Turns a vector INDEX into local memory into one vector LOAD.
 UOp load_from_local(UOp buffer, UOp idx) {
   if (idx.dtype().is_ptr()) return {};
   return idx.replace({.dtype = buffer.dtype(), .arg = Arg()})
@@ -225,7 +227,7 @@ const RuleSet& pm_add_buffers() {
 
 const RuleSet& pm_add_buffers_local() {
   static const RuleSet own("pm_add_buffers_local", {
-      // bufferize(v, i) -> after(buffer, store(buffer[i], v)), a local buffer's with a barrier
+      // bufferize(v, i) -> after(buffer, store(buffer[i], v)), with a barrier for a local buffer
       rule("bufferize-to-local-store", node(Op::BUFFERIZE, anything(), idx).as(x),
            with_ctx<LocalAddBufferContext>(x, idx, [](LocalAddBufferContext& ctx, UOp x, UOp idx) {
              return bufferize_to_store(ctx, x, idx, true);
@@ -243,7 +245,7 @@ const RuleSet& rangeify_codegen() {
       // noop(x) -> x
       rule("drop-noop", node(Op::NOOP).as(x), with(x, [](UOp x) { return x.num_src() ? x.src(0) : throw Failure("a NOOP without a source in a kernel"); })),
       rule("store-drops-arg", node(Op::STORE).as(x), with(x, [](UOp x) { return x.with_arg({}); })),
-      // the dtype of a vector of one AFTER follows that AFTER's
+      // {after, after, ...} -> the same vector, with the dtype of the AFTER
       rule("broadcast-of-after", each(Op::VECTORIZE, node(Op::AFTER).as(a)).as(b), with(a, b, [](UOp a, UOp b) { return a.broadcast(int64_t(b.num_src())); })),
       rule("load-broadcast-local", any_len(Op::INDEX, each(Op::VECTORIZE, local_after).as(d)).as(idx), with<load_from_local>(d, idx)),
       rule("gep-of-after", node(Op::GEP, node(Op::AFTER).as(a)).as(b), with(a, b, [](UOp a, UOp b) {

@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("what is kept of a file is a view into it") {
+TEST_CASE("a BUFFERIZE of file data becomes a BUFFER_VIEW") {
   TensorTest t(to_bufferview());
   auto read = [&](std::string_view device) {
     return t.contiguous_of(t.buffer_on(t.graph.str(device), 0, 64).index(t.range(8) + 4));
@@ -14,7 +14,7 @@ TEST_CASE("what is kept of a file is a view into it") {
     return bufferize(value, std::array{t.range(8)}, {.device = t.graph.str(device)});
   };
   UOp file = read("DISK:weights"), b = kept(file, "DISK:weights");
-  UOp view = t.node(Op::BUFFER_VIEW, dtypes::float32, file.src(0), t.graph.tuple({8, 4}));  // 8 elements from the 4th
+  UOp view = t.node(Op::BUFFER_VIEW, dtypes::float32, file.src(0), t.graph.tuple({8, 4}));  // 8 elements from element 4
   t.check("bufferize-of-file", b, b.with_src({view, t.range(8)}));
   t.declines("bufferize-of-file", kept(read("CPU"), "CPU"));
   t.throws("bufferize-of-file", kept(t.contiguous_of(t.load(1, dtypes::float32).exp2()), "DISK:weights"));
@@ -24,7 +24,7 @@ TEST_CASE("what is kept of a file is a view into it") {
   t.declines("view-drops-contiguous", view_of(buffer));
 }
 
-TEST_CASE("global values become buffers, local ones stay for the kernel") {
+TEST_CASE("pm_add_buffers lowers global BUFFERIZEs and keeps local ones") {
   TensorTest t(pm_add_buffers());
   LocalAddBufferContext ctx;
   ctx.next = 5;
@@ -46,7 +46,7 @@ TEST_CASE("global values become buffers, local ones stay for the kernel") {
   t.declines("reshape-above-choice", mstack(shaped, std::array{shaped.src(0), shaped.src(0)}));
 }
 
-TEST_CASE("in a kernel a local value becomes a local buffer and a barrier") {
+TEST_CASE("pm_add_buffers_local lowers a local BUFFERIZE to a local buffer and a barrier") {
   TensorTest t(pm_add_buffers_local());
   LocalAddBufferContext ctx;
   UOp r = t.range(2), s = t.range(3, 1), x = t.load(0, dtypes::float32);
@@ -59,7 +59,7 @@ TEST_CASE("in a kernel a local value becomes a local buffer and a barrier") {
   t.declines("flatten-bufferize", bufferize(x, std::array{r}, {}));
 }
 
-TEST_CASE("what the tensor level leaves in a kernel goes") {
+TEST_CASE("rangeify_codegen removes ops of the tensor level from a kernel") {
   TensorTest t(rangeify_codegen());
   LocalAddBufferContext ctx;
   UOp x = t.load(0, dtypes::float32), i = t.constant(dtypes::index, 3), at = t.buffer(1, dtypes::float32).index_ptr(i);
@@ -72,7 +72,7 @@ TEST_CASE("what the tensor level leaves in a kernel goes") {
   t.declines("store-drops-arg", at.store(x));
 
   UOp both = done.broadcast(2), typed = both.with_dtype(dtypes::float32.vec(2));
-  t.check("broadcast-of-after", typed, both);  // the dtype of the pointer
+  t.check("broadcast-of-after", typed, both);  // the result has the AFTER's dtype
   t.declines("broadcast-of-after", both);
   t.check("load-broadcast-local", both.index(i, dtypes::float32.vec(2)),
           both.index(i, both.dtype()).load({}, dtypes::float32.vec(2)));

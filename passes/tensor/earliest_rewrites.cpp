@@ -25,7 +25,7 @@ namespace {
 
 using Numbered = std::vector<UOp>;
 
-// Names, views, constants, and what the scheduler made.
+// Ops that get no number: names, views, constants and ops that the scheduler makes.
 constexpr OpSet kUntagged = OpSet{Op::BUFFER, Op::CONST,  Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_VAR,
                                   Op::BIND,   Op::KERNEL, Op::END,    Op::MSTACK, Op::MSELECT, Op::RANGE} |
                             ops::Movement;
@@ -41,8 +41,8 @@ Arg next_number(Numbered& numbered, UOp x) {
 }
 UOp tag_uop(Numbered& numbered, UOp x) { return has_number(x) ? UOp() : x.rtag(next_number(numbered, x)); }
 
-// What add_tags leaves, each node made once: the rules look at one node alone, so that numbers can be given from the
-// root down, in the order of graph_rewrite, before anything is built.
+// Computes the result of add_tags() while building each node only once. The rules inspect one node at a time, so the
+// numbers can be assigned from the root down, in the order of graph_rewrite, before any node is built.
 class Numbering {
  public:
   Numbering(UOp sink, Numbered& numbered) : graph_(sink.graph()), numbered_(numbered), tags_(graph_), results_(graph_) {
@@ -61,7 +61,7 @@ class Numbering {
   }
 
  private:
-  // Which node comes when follows from the stack alone: what is on it is not put there again.
+  // Visits nodes in the order of graph_rewrite: sources are pushed last first, and no node is pushed twice.
   void number(UOp sink) {
     std::vector<UOp> stack{sink};
     tags_[sink] = sink.tag();
@@ -88,8 +88,8 @@ class Numbering {
   UOpMap<UOp> results_;
 };
 
-// Where the value is computed from a permuted or flipped view of the very buffer that it is assigned to,
-// it is made first.
+// If the assigned value `b` reads a permuted or flipped view of the buffer that it is assigned to, computes it into
+// another buffer first.
 UOp realize_before_permuting_assign(UOp a, UOp b, UOp assign) {
   UOp target = base_of(a);
   for (UOp p : toposort(b, [](UOp s) { return !s.in(kAlwaysContiguous); })) {
@@ -109,10 +109,10 @@ const RuleSet& split_reduceop_rules() {
 
 namespace {
 
-// Which axes of `x` its base does not have: an index into them does not reach the base.
+// Returns, for each axis of `x`, whether it is expanded: an index into the axis does not affect the index of the base.
 std::vector<bool> expanded_axes(UOp x, Shape shape) {
   Graph& graph = x.graph();
-  if (shape_of(base_of(x)).empty()) return std::vector<bool>(shape.size(), true);  // a scalar is not indexed at all
+  if (shape_of(base_of(x)).empty()) return std::vector<bool>(shape.size(), true);  // the base is a scalar
   std::vector<UOp> ranges;
   for (size_t i = 0; i < shape.size(); i++)
     ranges.push_back(shape[i].as_int() > 1 ? graph.range(Const(shape[i].as_int()), int64_t(i), AxisType::LOOP)
@@ -128,11 +128,11 @@ struct Split {
   int64_t axis, divisor;
 };
 
-// Where a reduction is split in two: the first axis, with the largest number of parts, that allows it.
+// Returns the first reduced axis that can be split, with the largest divisor of its size from 8 to `parts`.
 std::optional<Split> find_split(UOp reduce, UOp x, Shape shape, Int output_size) {
   const Settings& settings = x.graph().settings();
   auto expanded = expanded_axes(x, shape);
-  // no more outputs of the first half than fill the device, no more parts than leave the second half negligible
+  // limit the outputs of the first kernel to 2**REDUCEOP_SPLIT_SIZE, and the work per output of the second to 256
   Int most = floor_div(Int(int64_t(1)) << int(settings.REDUCEOP_SPLIT_SIZE), output_size);
   int64_t parts = most < 256 ? most.small() : 256;
   for (Arg axis : reduce.arg()[1].items()) {
@@ -144,8 +144,8 @@ std::optional<Split> find_split(UOp reduce, UOp x, Shape shape, Int output_size)
   return std::nullopt;
 }
 
-// A reduction of many elements to few becomes two kernels,
-// so that the first has enough outputs to keep the device busy.
+// Splits a reduction of many elements to few into two kernels, so that the first one has enough outputs to keep the
+// device busy.
 UOp split_reduceop(UOp reduce, UOp x) {
   const Settings& settings = x.graph().settings();
   Shape shape = shape_of(x), out = shape_of(reduce);
@@ -162,7 +162,7 @@ UOp split_reduceop(UOp reduce, UOp x) {
   std::vector<int64_t> order, axes;
   for (size_t i = 0; i < halves.size(); i++)
     if (i != at) order.push_back(int64_t(i));
-  order.push_back(split->axis);  // the parts come last, so that the second half reads them in one run
+  order.push_back(split->axis);  // the parts come last, so that the second kernel reads contiguous memory
   for (Arg a : reduce.arg()[1].items()) axes.push_back(a.small_int());
   Op op = reduce.arg()[0].op();
   UOp first = contiguous(reduce_axis(permute(reshape(x, halves), order), op, axes));
@@ -199,7 +199,8 @@ UOp assign_to_no_buffer(UOp x, UOp target, UOp assign) {
   return x.graph().node(Op::CONTIGUOUS, x.dtype(), x, {}, assign.tag());
 }
 
-// Notes that the base of `src` may be read from the contiguous view `contig` of it.
+// If `src` is a permuted or reshaped view of its base, records `contig`, the contiguous copy of `src`, with these
+// movements undone as the view to read the base from.
 UOp found_contiguous(ContiguousViews& views, UOp contig, UOp src) {
   UOp base = base_of(src);
   for (UOp x = src; !(x == base); x = x.src(0)) {
@@ -230,7 +231,7 @@ UOp read_contiguous_views(ContiguousViews& views, UOp alu) {
 
 const RuleSet& add_tags() {
   static const RuleSet set("add_tags", {
-      // what is no name, no view and no constant gets a number
+      // x -> x tagged with the next number, unless x is a name, view or constant
       rule("number", node(OpSet::all() - kUntagged).as(x), with<tag_uop>(x)),
       rule("number-choice", node({Op::MSTACK, Op::MSELECT}).as(x),
            with_ctx<Numbered>(x, [](Numbered& numbered, UOp x) {
@@ -242,7 +243,7 @@ const RuleSet& add_tags() {
 
 const RuleSet& mop_cleanup() {
   static const RuleSet set("mop_cleanup", {
-      // reshape(reshape(x, _), s) -> reshape(x, s), where nobody asked for either
+      // reshape(reshape(x, _), s) -> reshape(x, s), when neither reshape has a tag
       rule("merge-reshapes", any_len(Op::RESHAPE, node(Op::RESHAPE).as(y)).as(x), with(x, y, [](UOp x, UOp y) {
              return x.tag().is_none() && y.tag().is_none() ? x.with_src({y.src(0), x.src(1)}) : UOp();
            })),
@@ -255,7 +256,7 @@ const RuleSet& earliest_rewrites() {
   static const RuleSet own("earliest_rewrites", {
       // detach(x) -> x
       rule("drop-detach", node({Op::DETACH, Op::CONTIGUOUS_BACKWARD}).as(x), with(x, [](UOp x) { return x.src(0); })),
-      // the kernel is a Python function
+      // fails: the kernel is a Python function
       rule("custom-kernel", node(Op::CUSTOM_KERNEL).as(x),
            with(x, [](UOp) -> UOp {
              throw Failure("a CUSTOM_KERNEL is made by a Python function, which only tinygrad can call");
@@ -263,9 +264,9 @@ const RuleSet& earliest_rewrites() {
       // contiguous(reshape(buffer)) -> reshape(buffer)
       rule("contiguous-of-buffer", node(Op::CONTIGUOUS, any_len(Op::RESHAPE, node(Op::BUFFER)).as(r)).as(x),
            with(r, x, [](UOp r, UOp x) { return r.rtag(x.tag()); })),
-      // reduce(x) -> reduce(contiguous(reduce(x in parts))), for many elements
+      // reduce(x) -> reduce(contiguous(reduce(x split into parts))), for many elements per output
       rule("split-reduce", node(Op::REDUCE_AXIS, x).as(red), with<split_reduceop>(red, x)),
-      // reduce(nothing) -> the identity
+      // reduce(x without elements) -> the identity element
       rule("reduce-of-nothing", node(Op::REDUCE_AXIS, x).as(red), with(red, x, [](UOp red, UOp x) {
              if (!is_empty(x) || is_empty(red)) return UOp();
              return red.const_like(identity_element(red.arg()[0].op(), red.dtype()));
@@ -291,7 +292,7 @@ const RuleSet& earliest_rewrites() {
              bool is_there = device_or_throw(x) == device_or_throw(copy);
              return is_there ? x.graph().node(Op::NOOP, x.dtype(), x, {}, copy.tag()) : UOp();
            })),
-      // assign(no buffer, x) -> contiguous(x)
+      // assign(t, x) -> contiguous(x), when the base of t is not a buffer
       rule("assign-to-no-buffer", node(Op::ASSIGN, node(OpSet::all() - Op::BUFFER).as(t), x).as(y), with<assign_to_no_buffer>(x, t, y)),
       // assign(a, f(permuted a)) -> assign(a, contiguous(f(permuted a)))
       rule("assign-from-permuted", node(Op::ASSIGN, a, b).as(y), with<realize_before_permuting_assign>(a, b, y)),
@@ -316,7 +317,7 @@ const RuleSet& earliest_rewrites_stage() {
 
 namespace {
 const Shortcut kNumberInOneWalk("number-in-one-walk",
-                                "making each node twice: with its number, and with the sources that have theirs");
+                                "building each node twice: with its own number, and with its numbered sources");
 }  // namespace
 
 UOp number_uops(UOp sink, std::vector<UOp>& numbered) {

@@ -1,5 +1,6 @@
-// The first rewrites of a tensor graph: its nodes are numbered, and what needs no kernel of its own, or more than one,
-// is put in order. Mirrors tinygrad schedule/rangeify.py (0. do some cleanup rewrites; add_tags, replace_contiguous).
+// The stages "number the uops" and "earliest rewrites": number the nodes of a tensor graph, remove ops that need no
+// kernel (detach, no-op copies, empty tensors) and split large reductions into two kernels.
+// Mirrors tinygrad schedule/rangeify.py (earliest_rewrites, add_tags, replace_contiguous).
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -8,28 +9,28 @@
 
 namespace tgc {
 
-// Ops whose value is in memory, one after the other, or needs none (schedule/indexing.py ALWAYS_CONTIGUOUS).
+// Ops whose value is contiguous in memory or needs no memory (schedule/indexing.py:ALWAYS_CONTIGUOUS).
 inline constexpr OpSet kAlwaysContiguous{Op::CONTIGUOUS,  Op::ASSIGN, Op::COPY,          Op::BUFFER,
                                          Op::BUFFER_VIEW, Op::CONST,  Op::BIND,          Op::DEVICE,
                                          Op::MSELECT,     Op::MSTACK, Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL,
                                          Op::DEFINE_REG,  Op::LOAD,   Op::KERNEL,        Op::ENCDEC};
 
-UOp contiguous(UOp u);  // u.contiguous(): itself where it is so already
+UOp contiguous(UOp u);  // CONTIGUOUS of `u`; `u` itself if it is a CONTIGUOUS or a reshaped BUFFER
 
-// "number the uops": tags each node that may become a buffer with its place in `numbered`.
+// Runs the stage "number the uops": appends each node that may become a buffer to `numbered` tagged with its index.
 UOp number_uops(UOp sink, std::vector<UOp>& numbered);
 const RuleSet& add_tags();
 
-// "earliest rewrites"
+// Runs the stage "earliest rewrites".
 UOp rewrite_earliest(UOp sink);
-const RuleSet& earliest_rewrites_stage();  // all of its rules
-const RuleSet& split_reduceop_rules();     // a rewrite inside: how far an axis reaches
+const RuleSet& earliest_rewrites_stage();  // all rules of the stage
+const RuleSet& split_reduceop_rules();     // nested rewrite of split-reduce: pushes an index down to the base
 const RuleSet& mop_cleanup();
 const RuleSet& earliest_rewrites();
 const RuleSet& replace_contiguous();
 
-// The context of replace_contiguous(), and so of the stage: values that are read through a contiguous copy of a
-// permuted view.
+// The context of replace_contiguous() and of the stage: for each value that also has a contiguous copy of a permuted
+// view, that copy with the permutation undone.
 struct ContiguousViews {
   std::unordered_map<UOp, UOp> view_of;
 };

@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("what is in memory already, and what has no elements") {
+TEST_CASE("values that are already in memory and empty tensors are folded") {
   TensorTest t(earliest_rewrites());
   UOp x = t.tensor(0, {4, 4}), none = t.tensor(1, {0, 4});
   t.check("drop-detach", t.node(Op::DETACH, x.dtype(), x), x);
@@ -16,7 +16,7 @@ TEST_CASE("what is in memory already, and what has no elements") {
   t.check("empty", none.exp2().rtag(7), none.const_like(0).rtag(7));
   t.declines("empty", x.exp2());
   auto reduced = [&](UOp u, Op op) { return reduce_axis(u, op, std::array<int64_t, 1>{0}); };
-  // (4, 0) -> (1, 0), which is empty too; (0, 4) -> (1, 4)
+  // (4, 0) reduces to (1, 0), which is also empty; (0, 4) reduces to (1, 4)
   UOp most = reduced(t.permuted(none), Op::MAX), sum = reduced(none, Op::ADD);
   t.check("reduce-of-nothing", sum, sum.const_like(0));
   t.check("reduce-of-nothing", reduced(none, Op::MAX), sum.const_like(-std::numeric_limits<double>::infinity()));
@@ -28,16 +28,16 @@ TEST_CASE("a long reduction is split in two") {
   TensorTest t(earliest_rewrites());
   UOp x = t.tensor(0, {65536});
   auto sum = [](UOp u, int64_t axis) { return reduce_axis(u, Op::ADD, std::array{axis}); };
-  UOp parts = t.permuted(reshape(x, ShapeVec{256, 256}));  // element i of each part lies next to that of the next part
+  UOp parts = t.permuted(reshape(x, ShapeVec{256, 256}));  // element i of all parts is contiguous
   t.check("split-reduce", sum(x, 0).rtag(7), reshape(sum(t.contiguous_of(sum(parts, 0)), 1), ShapeVec{1}).rtag(7));
   t.declines("split-reduce", sum(t.tensor(0, {1024}), 0));
-  // no number of parts divides it
+  // 65537 has no divisor from 8 to 256
   t.declines("split-reduce", sum(t.tensor(0, {65537}), 0));
-  // one element, read again and again
+  // the reduced axis is expanded from one element
   t.declines("split-reduce", sum(expand(t.tensor(0, {1}), ShapeVec{65536}), 0));
 }
 
-TEST_CASE("copies between devices") {
+TEST_CASE("copies between devices are simplified") {
   TensorTest t(earliest_rewrites());
   UOp x = t.tensor(0, {4, 4}), file = t.tensor(1, {4, 4}, "DISK:weights"), moved = t.permuted(file);
   t.check("disk-copy-drops-contiguous", t.copied(t.contiguous_of(moved), "CPU"), t.copied(moved, "CPU"));
@@ -54,7 +54,7 @@ TEST_CASE("copies between devices") {
   t.declines("copy-to-same", t.copied(x, "CUDA"));
 }
 
-TEST_CASE("what is assigned, and to what") {
+TEST_CASE("assignments to non-buffers and from permuted views are rewritten") {
   TensorTest t(earliest_rewrites());
   UOp x = t.tensor(0, {4, 4}), y = t.tensor(1, {4, 4});
   t.check("assign-to-no-buffer", x.exp2().assign(y).rtag(7), t.contiguous_of(y).rtag(7));
@@ -65,7 +65,7 @@ TEST_CASE("what is assigned, and to what") {
   t.throws("custom-kernel", t.node(Op::CUSTOM_KERNEL, dtypes::void_, x));
 }
 
-TEST_CASE("reshapes that nobody asked for") {
+TEST_CASE("mop_cleanup merges reshapes without tags") {
   TensorTest t(mop_cleanup());
   UOp flat = t.tensor(0, {16}), middle = reshape(flat, ShapeVec{4, 4});
   t.check("merge-reshapes", reshape(middle, ShapeVec{2, 8}), reshape(flat, ShapeVec{2, 8}));
@@ -73,7 +73,7 @@ TEST_CASE("reshapes that nobody asked for") {
   t.declines("merge-reshapes", reshape(middle.rtag(7), ShapeVec{2, 8}));
 }
 
-TEST_CASE("what may become a buffer has a number") {
+TEST_CASE("add_tags numbers the nodes that may become buffers") {
   TensorTest t(add_tags());
   std::vector<UOp> numbered;
   UOp x = t.tensor(0, {4}), pair = t.on_pair(1, {4});
@@ -85,11 +85,11 @@ TEST_CASE("what may become a buffer has a number") {
   CHECK(numbered == std::vector{x.exp2(), mselect(pair.exp2(), 1)});
 }
 
-TEST_CASE("what is read through a contiguous copy is read through it everywhere") {
+TEST_CASE("a base with a contiguous copy of its permuted view is read through that copy") {
   TensorTest t(replace_contiguous());
   ContiguousViews views;
   UOp x = t.tensor(0, {4, 4}), base = x.src(0), copy = t.contiguous_of(t.permuted(x));
-  t.notes("found-contiguous", t.contiguous_of(t.shrunk(x, {{0, 2}, {0, 4}})), views);  // not all of it
+  t.notes("found-contiguous", t.contiguous_of(t.shrunk(x, {{0, 2}, {0, 4}})), views);  // only a part of the base
   CHECK(views.view_of.empty());
   t.declines("read-contiguous", base.exp2(), views);
   t.notes("found-contiguous", copy, views);

@@ -62,12 +62,13 @@ UOp realize_assign(IndexingContext& ctx, UOp assign) {
   return {};
 }
 
-// The users of each of `nodes`, a toposort, each once and in their order; nodes go by their numbers in it.
+// The users of each node of `nodes`, a toposort, without duplicates and in toposort order. Nodes are identified by
+// their index in `nodes`.
 class Consumers {
  public:
   explicit Consumers(const std::vector<UOp>& nodes) : begin_(nodes.size() + 1), end_(nodes.size()) {
     UOpMap<uint32_t> number_of(nodes.back().graph());
-    std::vector<uint32_t> sources;  // of one node after the other
+    std::vector<uint32_t> sources;  // the sources of all nodes, concatenated
     for (uint32_t i = 0; i < nodes.size(); i++) {
       number_of[nodes[i]] = i;
       for (UOp s : nodes[i].src()) {
@@ -90,14 +91,14 @@ class Consumers {
   }
 
  private:
-  std::vector<uint32_t> begin_, end_;  // where in users_ they are
+  std::vector<uint32_t> begin_, end_;  // the users of node i are users_[begin_[i]] up to users_[end_[i]]
   std::vector<uint32_t> users_;
 };
 
 const Shortcut kSameIndex("same-index",
                           "rewriting the index of an axis that all users index with the same loop or constant");
 
-// Gives every node its ranges, from the sink up.
+// Assigns ranges to every node, from the sink to the sources.
 class RangeAssigner {
  public:
   RangeAssigner(const std::vector<UOp>& nodes, IndexingContext& ctx)
@@ -153,20 +154,21 @@ class RangeAssigner {
                  (apart ? text(in, nullptr) + " -> " + text(out, nullptr) : text(in, &out)).c_str());
   }
 
-  // The ranges that end between here and some user.
+  // Returns the ranges that end between this node and any of its users.
   std::span<const UOp> ending_of(std::span<const uint32_t> users) {
     std::span<const UOp> all;
     for (uint32_t user : users) all = joined(all, ending_[user]);
     return all;
   }
-  // Once is enough, for what counts is which there are; but tinygrad shows how many it has noted.
+  // Returns the union. With DEBUG_RANGEIFY, keeps duplicates, because tinygrad prints the number of entries in its
+  // list.
   std::span<const UOp> joined(std::span<const UOp> a, std::span<const UOp> b) {
     if (!shows_ || a.empty() || b.empty()) return together(a, b);
     Indices all(a.begin(), a.end());
     all.insert(all.end(), b.begin(), b.end());
     return ctx_.keep(std::move(all));
   }
-  // Those of `a`, and those of `b` that are not among them.
+  // Returns `a` followed by the elements of `b` that are not in `a`.
   std::span<const UOp> together(std::span<const UOp> a, std::span<const UOp> b) {
     auto is_new = [&](UOp r) { return std::find(a.begin(), a.end(), r) == a.end(); };
     if (a.empty() || std::ranges::none_of(b, is_new)) return a.empty() ? b : a;
@@ -175,7 +177,8 @@ class RangeAssigner {
     return ctx_.keep(std::move(all));
   }
 
-  // The ranges of the output: new if this is realized, else the users' where they agree. None where no user has ranges.
+  // Returns the ranges of the output: new ones if `x` is realized, else the users' ranges, merged. Returns nullopt if
+  // no user has ranges. Clears `ending` if `x` is realized.
   std::optional<std::span<const UOp>> output_ranges(UOp x, std::span<const uint32_t> users,
                                                     std::span<const UOp>& ending) {
     if (auto* realized = ctx_.realize_map.find(x)) {
@@ -199,8 +202,8 @@ class RangeAssigner {
     return merge(x, used);
   }
 
-  // What several users index with. Axes on which they differ get new ranges, and so a buffer; where they agree, the
-  // index is valid where it is for any of them.
+  // Merges the index expressions of several users. If the users disagree on an axis, the axis gets a new range and is
+  // realized; without PCONTIG, then all axes are. If they agree, the merged index is valid where any user's index is.
   std::span<const UOp> merge(UOp x, const std::vector<std::span<const UOp>>& used) {
     size_t axes = used[0].size();
     for (auto u : used) axes = std::min(axes, u.size());
@@ -227,7 +230,7 @@ class RangeAssigner {
     return ctx_.keep(std::move(out));
   }
 
-  // Whether all users index that axis with the same loop or constant: valid for any of them, and simple already.
+  // Returns true if all users index the axis with the same RANGE or constant, which minimum_valid() would not change.
   bool stays(const std::vector<std::span<const UOp>>& used, size_t axis) const {
     UOp index = used[0][axis];
     bool simple = index.is(Op::RANGE) ? index.src(0).is_const() && py_less(0, index.vmax())
@@ -235,14 +238,15 @@ class RangeAssigner {
     return simple && std::ranges::all_of(used, [&](auto& u) { return u[axis] == index; });
   }
 
-  // The index of an axis, the same for all users, valid where it is for any of them.
+  // Returns the common index of an axis, valid where any user's index is valid.
   UOp minimum_valid(const std::vector<std::span<const UOp>>& used, size_t axis) {
     UOp valid = graph_.constant(dtypes::bool_, false);
     for (auto u : used) valid = valid | u[axis].get_valid();
     return graph_rewrite(valid.where(used[0][axis].get_idx(), graph_.invalid()), symbolic(), {.name = "minimum_valid"});
   }
 
-  // Where ranges end below an elementwise op or a reduction, its own axes end too: it is realized.
+  // Realizes an elementwise op or a reduction between which and a user ranges end. With PCONTIG > 1, realizes only the
+  // axes whose index depends on a range nested inside one of the ending ranges.
   void end_ranges(UOp x, std::span<const UOp>& ending, std::span<const UOp>& out) {
     auto* known = ctx_.realize_map.find(x);
     IndexingContext::Realized realized = known ? *known : IndexingContext::Realized{true};
@@ -256,7 +260,7 @@ class RangeAssigner {
     ctx_.realize_map[x] = std::move(realized);
     out = ctx_.keep(std::move(fresh));
   }
-  // Whether the index lies in a range that is inside one of those that end.
+  // Returns true if the index depends on a range that is nested inside one of the ending ranges.
   static bool nests_inside(UOp index, std::span<const UOp> ending) {
     for (UOp r : ranges_of(index))
       for (UOp e : ending)
@@ -264,7 +268,7 @@ class RangeAssigner {
     return false;
   }
 
-  // The ranges of the input: moved by movement ops, new for the axes of a reduction.
+  // Returns the ranges of the input: those of the output, mapped by a movement op, and new for the axes of a reduction.
   std::span<const UOp> input_ranges(UOp x, std::span<const UOp> out, std::span<const UOp>& ending) {
     if (x.in(ops::Movement)) {
       auto in = apply_movement_op(x, out);
@@ -288,7 +292,7 @@ class RangeAssigner {
     Shape shape = shape_of(expand);
     return std::any_of(shape.begin(), shape.end(), [](Sint s) { return s.is_uop() && s.uop().is(Op::RANGE); });
   }
-  // The ranges of the outputs whose input differs.
+  // Returns the ranges of those output indices that differ from the input index.
   std::span<const UOp> ranges_of_changed(const Indices& in, std::span<const UOp> out) {
     std::span<const UOp> all;
     for (size_t i = 0; i < std::min(in.size(), out.size()); i++)
@@ -302,8 +306,8 @@ class RangeAssigner {
   const bool shows_;  // DEBUG_RANGEIFY
   const std::vector<UOp>& nodes_;
   const Consumers consumers_;
-  std::vector<std::span<const UOp>> ending_;  // by number: ranges that end above a node and are not in a buffer yet
-  std::vector<std::span<const UOp>> used_ = {};  // work space of output_ranges
+  std::vector<std::span<const UOp>> ending_;  // for each node, the ranges that end at its users before a buffer
+  std::vector<std::span<const UOp>> used_ = {};  // scratch space of output_ranges
 };
 
 }  // namespace
@@ -311,17 +315,17 @@ class RangeAssigner {
 const RuleSet& pm_generate_realize_map() {
   using Ctx = IndexingContext;
   static const RuleSet set("pm_generate_realize_map", {
-      // what is asked for
+      // sink(x...): the bases of the outputs
       rule("realize-outputs", node(Op::SINK).as(s), with<realize_bases>(s)),
-      // what is a kernel of its own
+      // ops that are a kernel of their own
       rule("realize", node({Op::COPY, Op::BUFFER_VIEW, Op::CONTIGUOUS, Op::STORE, Op::ENCDEC}).as(t), with<realize>(t)),
-      // a reduction over a range outside all kernels
+      // a reduction over an OUTER range (a loop around kernels)
       rule("realize-outer-reduce", node(Op::REDUCE).as(r), with_ctx<Ctx>(r, [](Ctx& ctx, UOp r) {
              return std::any_of(r.src().begin() + 1, r.src().end(), is_outer) ? realize(ctx, r) : UOp();
            })),
-      // what is copied or chosen from
+      // the sources of copies, MSELECT and MSTACK
       rule("realize-sources", node({Op::COPY, Op::MSELECT, Op::MSTACK, Op::ENCDEC}).as(r), with<realize_sources>(r)),
-      // an assignment, and what is assigned
+      // an assignment and the assigned value
       rule("realize-assign", node(Op::ASSIGN).as(a), with<realize_assign>(a)),
   });
   return set;
@@ -329,7 +333,7 @@ const RuleSet& pm_generate_realize_map() {
 
 UOp run_rangeify(UOp sink, IndexingContext& ctx) {
   auto nodes = toposort(sink);
-  // which values must be in a buffer of their own; what the rules note does not depend on their order
+  // mark the realized values; the visiting order does not matter
   try_on_each(nodes, pm_generate_realize_map(), {.ctx = ctx, .name = "get realize"});
   RangeAssigner(nodes, ctx).run();
   return graph_rewrite(sink, pm_apply_rangeify(), {.ctx = ctx, .bottom_up = true, .name = "apply rangeify"});

@@ -1,5 +1,5 @@
-// Rangeify: which values are realized in buffers, and which loop ranges index each node's input and output.
-// Mirrors tinygrad schedule/indexing.py.
+// Rangeify: decides which values are realized (stored in buffers) and which loop ranges index the input and output of
+// each node. Mirrors tinygrad schedule/indexing.py.
 #pragma once
 #include <optional>
 #include <span>
@@ -16,13 +16,13 @@ namespace tgc {
 struct IndexingContext {
   explicit IndexingContext(Graph& graph) : graph(graph), realize_map(graph), range_map(graph) {}
 
-  // The axes of a value that end in a buffer. Not known yet for those that are realized anyway: all of them.
+  // The axes over which a value is stored in a buffer.
   struct Realized {
-    bool known = false;
-    std::vector<uint32_t> axes = {};  // ascending, unless rangeify added some later
+    bool known = false;  // false: marked by "get realize", `axes` not filled in yet (it will hold all axes)
+    std::vector<uint32_t> axes = {};  // ascending, except for axes that rangeify adds later
     bool has(size_t axis) const;
   };
-  // The index expressions of a node's axes: those of its input, and those of its output.
+  // The index expressions of a node, one per axis of its input and of its output.
   struct Ranges {
     std::span<const UOp> in, out;
   };
@@ -32,18 +32,18 @@ struct IndexingContext {
   UOpTable<Ranges> range_map;
   int64_t next_range = 0;
 
-  // A loop over `size`; a range stays itself, and of size 1 there is only the index 0.
+  // Returns a new RANGE from 0 to `size`: `size` itself if it is a RANGE, the constant 0 if it is 1.
   UOp new_range(Sint size, AxisType type = AxisType::LOOP);
-  std::span<const UOp> keep(std::vector<UOp>&& indices);  // a copy that lives as long as the graph
+  std::span<const UOp> keep(std::vector<UOp>&& indices);  // copies `indices` into the graph's arena
 };
 
-// The rules of "get realize": they note in the context which values must be in a buffer of their own.
+// The rules of the nested pass "get realize": record in the context which values must be realized.
 const RuleSet& pm_generate_realize_map();
 
-// "apply rangeify": every node is given its ranges, from the sink up; movement ops become index expressions, values
-// that are realized BUFFERIZEs that are indexed.
+// Runs the stage "apply rangeify": assigns ranges to every node, from the sink to the sources. Movement ops become
+// index expressions; realized values become BUFFERIZEs read by INDEX.
 UOp run_rangeify(UOp sink, IndexingContext& ctx);
 const RuleSet& pm_apply_rangeify();
-const RuleSet& mark_movements();     // a rewrite inside: tags the movements of what is assigned to
+const RuleSet& mark_movements();     // nested rewrite: tags the movement ops of an ASSIGN's target
 
 }  // namespace tgc

@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("a reduction over a range outside all kernels is realized") {
+TEST_CASE("a reduction over an OUTER range is realized") {
   TensorTest t(pm_generate_realize_map());
   IndexingContext ctx(t.graph);
   UOp x = t.load(0, dtypes::float32), outer = x.reduce(t.range(4, 0, AxisType::OUTER), Op::ADD),
@@ -18,7 +18,7 @@ TEST_CASE("a reduction over a range outside all kernels is realized") {
   CHECK(!ctx.realize_map.contains(inner));
 }
 
-TEST_CASE("what is realized: outputs, what is a kernel of its own, what is copied, what is assigned") {
+TEST_CASE("outputs, kernels, sources of copies and assigned values are realized") {
   TensorTest t(pm_generate_realize_map());
   UOp x = t.tensor(0, {4}), value = x.exp2(), other = x.sqrt(), kernel = t.node(Op::KERNEL, dtypes::void_, x);
   auto realizes = [&](std::string_view rule, UOp u, std::vector<UOp> expected) {
@@ -35,7 +35,7 @@ TEST_CASE("what is realized: outputs, what is a kernel of its own, what is copie
   realizes("realize-assign", x.assign(kernel), {});
 }
 
-TEST_CASE("what rangeify gave no ranges, and what a kernel assigns, stays") {
+TEST_CASE("a PAD without ranges and an ASSIGN of a KERNEL stay unchanged") {
   TensorTest t(pm_apply_rangeify());
   IndexingContext ctx(t.graph);
   UOp x = t.tensor(0, {4}), pad = t.padded(x, {{1, 2}}), kernel = t.node(Op::KERNEL, dtypes::void_, x);
@@ -47,7 +47,7 @@ TEST_CASE("what rangeify gave no ranges, and what a kernel assigns, stays") {
           ctx);
 }
 
-TEST_CASE("ranges come into the graph") {
+TEST_CASE("pm_apply_rangeify puts the ranges of the context into the graph") {
   TensorTest t(pm_apply_rangeify());
   IndexingContext ctx(t.graph);
   UOp x = t.tensor(0, {2, 4}), flat = x.src(0), y = t.tensor(1, {2, 4}), i = ctx.new_range(2), j = ctx.new_range(4);

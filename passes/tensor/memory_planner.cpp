@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kPage = 0x1000;
 int64_t round_up(int64_t v) { return (v + kPage - 1) / kPage * kPage; }
 
-// Whether a device can address a part of a buffer as a buffer (its allocator has `_offset`).
+// Returns true if the device supports buffers that are parts of other buffers (tinygrad: its allocator has `_offset`).
 bool has_subbuffers(std::string_view device) {
   std::string_view name = device.substr(0, device.find(':'));
   for (std::string_view without : {"CL", "HIP", "NPY", "PYTHON", "WEBGPU"})
@@ -29,7 +29,7 @@ class Planner {
 
   MemoryPlan run() {
     find_lives();
-    for (size_t b : planned_) total_ += 2 * round_up(s_.buffers[b].nbytes());  // twice: fragmentation takes about 15%
+    for (size_t b : planned_) total_ += 2 * round_up(s_.buffers[b].nbytes());  // factor 2 for fragmentation (about 15%)
     for (auto [time, is_begin, b] : events()) place(b, is_begin);
     for (auto& [device, planner] : devices_) plan_.shared[planner.number].size = round_up(planner.peak);
     place_views();
@@ -41,12 +41,13 @@ class Planner {
     explicit Device(int64_t size) : allocator(size, kPage, 32) {}
     TlsfAllocator allocator;
     int64_t peak = 0;
-    size_t number = 0;  // of its shared buffer
+    size_t number = 0;  // index of its shared buffer in MemoryPlan::shared
   };
 
   size_t root(size_t b) const { return s_.buffers[b].view_of.value_or(b); }
 
-  // Inputs and outputs live on; what is copied stays apart, so that copies may overlap kernels.
+  // Returns which buffers are not planned: inputs and outputs, because they outlive the schedule, and buffers of
+  // copies, so that copies may overlap kernels.
   std::vector<bool> kept() const {
     std::vector<bool> kept(s_.buffers.size());
     for (size_t b = 0; b < kept.size(); b++)
@@ -68,7 +69,7 @@ class Planner {
       }
   }
 
-  // Beginnings and ends of lives, in time; at one time ends come first.
+  // (time, is_begin, buffer) for the begin and end of each lifetime, sorted by time. At equal times, ends come first.
   using Event = std::tuple<int64_t, bool, size_t>;
   std::vector<Event> events() const {
     std::vector<Event> out;
@@ -101,7 +102,7 @@ class Planner {
     device.peak = std::max(device.peak, at.offset + buffer.nbytes());
   }
 
-  // Buffers of the same kind take over each other's memory.
+  // Reuses the memory of an unused buffer of the same device, dtype and size.
   void reuse_whole(size_t b, bool is_begin) {
     const ScheduleBuffer& buffer = s_.buffers[b];
     auto& unused = unused_[{buffer.device, std::string(buffer.dtype.repr()), buffer.nbytes()}];
@@ -120,9 +121,9 @@ class Planner {
 
   const Schedule& s_;
   MemoryPlan plan_;
-  std::vector<int64_t> first_, last_;  // item in which a buffer is first and last used; of planned ones
-  std::vector<size_t> planned_;        // by first use
-  int64_t total_ = 0;
+  std::vector<int64_t> first_, last_;  // for planned buffers, the items of the first and last use; else -1
+  std::vector<size_t> planned_;        // in order of first use
+  int64_t total_ = 0;                  // address space per device, in bytes
   std::map<std::string, Device> devices_;
   std::map<std::tuple<std::string, std::string, int64_t>, std::vector<size_t>> unused_;
 };

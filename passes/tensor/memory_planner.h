@@ -1,4 +1,4 @@
-// The memory planner: intermediate buffers whose lives do not overlap share memory. Mirrors tinygrad engine/memory.py.
+// The memory planner: lets intermediate buffers with disjoint lifetimes share memory (tinygrad engine/memory.py).
 #pragma once
 #include <optional>
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace tgc {
 
-// Where a buffer of the schedule lies.
+// Where a buffer of the schedule is placed: in a shared buffer, in another buffer's memory, or (neither) in its own.
 struct BufferPlace {
-  std::optional<size_t> shared = {};    // part of this shared buffer,
-  int64_t offset = 0;                   // from this byte
-  std::optional<size_t> same_as = {};   // or the memory of this other buffer of the schedule; neither: its own memory
+  std::optional<size_t> shared = {};    // index into MemoryPlan::shared
+  int64_t offset = 0;                   // byte offset in that shared buffer
+  std::optional<size_t> same_as = {};   // number of the schedule buffer whose memory it reuses
 };
 
 struct SharedBuffer {
@@ -21,14 +21,14 @@ struct SharedBuffer {
 };
 
 struct MemoryPlan {
-  std::vector<BufferPlace> places;  // one per buffer of the schedule; a view's is that of what it is a view of
+  std::vector<BufferPlace> places;  // one per buffer of the schedule; a view has its base buffer's place
   std::vector<SharedBuffer> shared;
-  // bytes of the buffers that were planned, each its own, and as planned
+  // bytes of the planned buffers without and with sharing
   int64_t planned_before = 0, planned_after = 0;
-  int64_t total_before = 0, total_after = 0;      // the same with all others: inputs, outputs and what is copied
+  int64_t total_before = 0, total_after = 0;      // the same plus all other buffers: inputs, outputs, copied ones
 };
 
-// With NO_MEMORY_PLANNER=1 every buffer keeps its own memory.
+// Plans the memory of all buffers of `schedule`. With NO_MEMORY_PLANNER=1 every buffer keeps its own memory.
 MemoryPlan plan_memory(const Schedule& schedule, const Settings& settings);
 
 }  // namespace tgc

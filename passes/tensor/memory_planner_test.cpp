@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-// A buffer of `bytes` bytes, from the kernel that writes it to the last that reads it.
+// A buffer of `bytes` bytes with its lifetime, from the kernel that writes it to the last kernel that reads it.
 struct Life {
   int64_t bytes;
   size_t first, last;
@@ -32,7 +32,7 @@ const std::vector<Life> kTwelve = {{5000, 0, 2},   {100, 0, 1},  {70000, 1, 3}, 
 
 }  // namespace
 
-TEST_CASE("memory planner: the places of twelve buffers of one shared buffer are tinygrad's") {
+TEST_CASE("memory planner: twelve buffers get the same places as in tinygrad") {
   MemoryPlan plan = Plan(kTwelve, 8).made();
   std::vector<int64_t> offsets;
   for (auto& place : plan.places) {
@@ -46,7 +46,7 @@ TEST_CASE("memory planner: the places of twelve buffers of one shared buffer are
   CHECK(plan.planned_before == 5000 + 100 + 70000 + 4096 + 300000 + 9000 + 5000 + 70000 + 12345 + 1 + 200000 + 65536);
 }
 
-TEST_CASE("memory planner: what lives at one time does not overlap") {
+TEST_CASE("memory planner: buffers with overlapping lifetimes do not overlap in memory") {
   MemoryPlan plan = Plan(kTwelve, 8).made();
   for (size_t a = 0; a < kTwelve.size(); a++)
     for (size_t b = a + 1; b < kTwelve.size(); b++) {
@@ -56,7 +56,7 @@ TEST_CASE("memory planner: what lives at one time does not overlap") {
     }
 }
 
-TEST_CASE("memory planner: without parts of buffers, a buffer takes over the memory of one of its size") {
+TEST_CASE("memory planner: without subbuffers, a buffer reuses the memory of a buffer of the same size") {
   Plan plan({{400, 0, 1}, {400, 1, 2}, {400, 2, 3}, {100, 2, 3}, {400, 4, 4}}, 5, "CL");
   MemoryPlan made = plan.made();
   CHECK_FALSE(made.places[0].same_as);
@@ -68,7 +68,7 @@ TEST_CASE("memory planner: without parts of buffers, a buffer takes over the mem
   CHECK(made.total_after == 900);
 }
 
-TEST_CASE("memory planner: inputs, outputs and what is copied keep their own memory") {
+TEST_CASE("memory planner: inputs, outputs and copied buffers keep their own memory") {
   Plan plan({{4096, 0, 1}, {4096, 0, 1}, {4096, 1, 2}, {4096, 2, 3}}, 4);
   plan.schedule.buffers[0].is_input = true;
   plan.schedule.buffers[3].is_output = true;
@@ -80,7 +80,7 @@ TEST_CASE("memory planner: inputs, outputs and what is copied keep their own mem
   CHECK_FALSE(made.places[3].shared);
 }
 
-TEST_CASE("memory planner: a view lies where what it is a view of does") {
+TEST_CASE("memory planner: a view has the place of its base buffer") {
   Plan plan({{8192, 0, 1}, {4096, 0, 0}, {100, 2, 3}}, 4);
   plan.schedule.buffers[2] = {{}, "CPU", 100, dtypes::uint8, 1, 64};
   MemoryPlan made = plan.made();
@@ -90,7 +90,7 @@ TEST_CASE("memory planner: a view lies where what it is a view of does") {
   CHECK(made.total_before == 8192 + 4096);
 }
 
-TEST_CASE("memory planner: NO_MEMORY_PLANNER turns it off") {
+TEST_CASE("memory planner: NO_MEMORY_PLANNER disables it") {
   Settings settings;
   settings.NO_MEMORY_PLANNER = 1;
   MemoryPlan made = Plan(kTwelve, 8).made(settings);

@@ -27,19 +27,19 @@ const RuleSet& pad_rules() {
 
 namespace {
 
-const Shortcut kReplaceRanges("replace-ranges", "the apparatus of a substitution, in expressions that are small");
-const Shortcut kReshapeOnce("reshape-once", "rewriting the indices of a reshape again that recurs with other ranges");
+const Shortcut kReplaceRanges("replace-ranges", "a general substitution in small expressions");
+const Shortcut kReshapeOnce("reshape-once", "rewriting the indices of a reshape that recurs with other ranges");
 const Shortcut kReshapeOfOnes("reshape-of-ones",
-                              "rewriting indices that a reshape hands on, for it only adds or drops axes of size 1");
+                              "rewriting the indices of a reshape that only adds or drops axes of size 1");
 const Shortcut kReshapeByBlocks("reshape-by-blocks",
-                                "rewriting all indices at once where a reshape is several that are independent");
-const Shortcut kPadInGeneral("pad-in-general", "rewriting the gate of a padding again that recurs with other ranges");
+                                "rewriting all indices at once where a reshape consists of independent blocks");
+const Shortcut kPadInGeneral("pad-in-general", "rewriting the gate of a padding that recurs with other ranges");
 
-// Reshapes recur with the same shapes, so what one does is found once per graph,
-// with numbered placeholders for its ranges.
+// The key of the per-graph cache of reshapes. Reshapes recur with the same shapes and other ranges, so the indices are
+// rewritten over numbered placeholders for the ranges.
 struct ReshapeKey {
-  Shape from, to;  // of a key that is kept: copies in the graph's arena
-  UOp general;     // the indices, over placeholders
+  Shape from, to;  // for a key in the cache: copies in the graph's arena
+  UOp general;     // a SINK of the indices over placeholders
 
   bool operator==(const ReshapeKey& other) const {
     return general == other.general && same_arg(from, other.from) && same_arg(to, other.to);
@@ -66,12 +66,12 @@ Shape keep(Graph& graph, Shape shape) {
   return {copy, shape.size()};
 }
 
-// Replaces ranges in index expressions as substitute() does, without its apparatus: the expressions are small.
+// Replaces ranges in index expressions. Equivalent to substitute(), but faster for small expressions.
 class RangeReplacer {
  public:
   RangeReplacer(std::span<const UOp> from, std::span<const UOp> to) : from_(from), to_(to) {}
 
-  // `u` with the ranges replaced; nothing when that takes more than this knows.
+  // Returns `u` with the ranges replaced; the empty UOp if `u` is too large or has unsupported ops.
   UOp operator()(UOp u) {
     if (u.is(Op::RANGE)) {
       auto at = std::ranges::find(from_, u);
@@ -90,7 +90,7 @@ class RangeReplacer {
     return out;
   }
 
-  // Each of `all`; false when one takes more.
+  // Replaces the ranges in each of `all`, appending to `out`. Returns false if one of them is unsupported.
   bool replace(std::span<const UOp> all, std::vector<UOp>& out) {
     auto simple_size = [](UOp r) { return r.src(0).is_const(); };
     if (!std::ranges::all_of(from_, simple_size)) return false;
@@ -123,13 +123,14 @@ std::vector<UOp> replace_ranges(Graph& graph, std::span<const UOp> indices, std:
   });
 }
 
-// ---- indices that a reshape hands on as they are
+// ---- indices that a reshape passes on unchanged
 
 UOp without_constant(UOp sum) { return sum.is(Op::ADD) && sum.src(1).is_const() ? sum.src(0) : sum; }
 
 bool is_loop(UOp u) { return u.is(Op::RANGE) && py_less(0, u.vmax()); }
 
-// The common factor of the terms of a sum of loops times constants, the constant term aside; 0 of anything else.
+// For a sum of loops times positive constants, returns the greatest common divisor of the factors, ignoring a constant
+// term; 0 for any other expression.
 int64_t common_factor(UOp u) {
   constexpr int64_t kMost = int64_t(1) << 40;
   switch (u.op()) {
@@ -148,8 +149,8 @@ int64_t common_factor(UOp u) {
   }
 }
 
-// Placeholders for ranges, numbered in their order: rules tell ranges apart by their order alone,
-// and what they made of a node once is kept.
+// Makes a PLACEHOLDER range for each of `ranges`, numbered in order. Rules depend only on the order of ranges, so
+// expressions over placeholders have cached rewrite results.
 std::vector<UOp> placeholders_for(std::span<const UOp> ranges) {
   std::vector<UOp> out;
   out.reserve(ranges.size());
@@ -158,8 +159,8 @@ std::vector<UOp> placeholders_for(std::span<const UOp> ranges) {
   return out;
 }
 
-// Whether the rules, which know that it is within its axis,
-// leave a sum of loops as it is: they would take out a common factor of its terms.
+// Returns true if the rules leave `u`, a sum of loops within its axis, unchanged. They change a sum whose terms have a
+// common factor.
 bool is_settled(UOp u) {
   UOp terms = without_constant(u);
   int64_t factor = common_factor(terms);
@@ -169,7 +170,8 @@ bool is_settled(UOp u) {
   return general && general.simplify() == general;
 }
 
-// A padded axis: a sum of loops alone, less what is padded before it, where the clauses put it within the axis.
+// Returns true if the rules leave the gated index of a padded axis unchanged: x or x - before, where x is a sum of
+// loops and the clauses of the gate bound x to the axis.
 bool passes_gated(UOp index, Int size) {
   UOp value = index.src(1), x = without_constant(value);
   if (!std::ranges::all_of(split_uop(x, Op::ADD), is_loop) || !is_settled(value)) return false;
@@ -185,8 +187,8 @@ bool passes_gated(UOp index, Int size) {
   return py_less(low, high) && !py_less(py_add(low, before), 0) && py_less(py_add(high, before), size);
 }
 
-// Whether the rules leave the index of an axis as it is when it is made part of a flat index and taken out again,
-// whatever the other axes are, if they share no range with it.
+// Returns true if the rules restore the index of an axis of `size` after it is flattened and split again, for any
+// indices of the other axes that share no range with it.
 bool passes(UOp index, Sint size) {
   if (size.is_uop() || !(index.dtype() == dtypes::index) || index.is_invalid()) return false;
   if (index.is(Op::WHERE)) return index.src(2).is_invalid() && passes_gated(index, size.as_int());
@@ -201,8 +203,8 @@ bool share_ranges(std::span<const UOp> indices) {
   return false;
 }
 
-// A reshape that only adds or drops axes of size 1 passes the others on. Nothing when it does more,
-// or an index may not pass.
+// Returns the indices for a reshape that only adds or drops axes of size 1; nullopt for other reshapes, or if an index
+// may change.
 std::optional<std::vector<UOp>> reshape_of_ones(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto is_one = [](Sint s) { return s == Sint(1); };
   if (indices.size() != to.size()) return std::nullopt;
@@ -228,7 +230,8 @@ UOp div(UOp u, Sint s) { return s.is_int() ? u / Const(s.as_int()) : u / s.uop()
 UOp plus(UOp u, Sint s) { return s.is_int() ? u + Const(s.as_int()) : u + s.uop(); }
 UOp minus(UOp u, Sint s) { return s.is_int() ? u - Const(s.as_int()) : u - s.uop(); }
 
-// The indices of `to` (the sources of `sink`) as one flat index, split up again by the sizes of `from`.
+// Combines the indices into `to` (the sources of `sink`) into one flat index, splits it by the sizes of `from`, and
+// simplifies. Returns a SINK of the new indices.
 UOp reshape_indices(Graph& graph, Shape from, Shape to, UOp sink) {
   Sint stride = 1;
   UOp flat = graph.constant(dtypes::index, 0);
@@ -253,7 +256,8 @@ UOp bounds_of_padding(UOp r, Sint begin, Sint end) {
   return graph_rewrite(above & below, pad_rules(), {.name = "pad"});
 }
 
-// Where `r` is in [begin, end), simplified. Paddings recur with other ranges, so this is done over placeholders.
+// Returns the simplified condition begin <= r < end. Paddings recur with other ranges, so the condition is simplified
+// over placeholders, where the rewrite results are cached.
 UOp in_bounds(UOp r, Sint begin, Sint end) {
   Graph& graph = r.graph();
   auto in_general = [&]() -> std::optional<UOp> {
@@ -268,10 +272,10 @@ UOp in_bounds(UOp r, Sint begin, Sint end) {
   return shortcut(kPadInGeneral, graph, in_general, [&] { return bounds_of_padding(r, begin, end); });
 }
 
-// The index of one padded axis: gated by the elements that are no padding.
+// Returns the index into the source for one padded axis of the source's `size`; Invalid in the padding.
 UOp pad_index(UOp r, Sint size, Sint before, Sint after) {
   if (before == Sint(0) && after == Sint(0)) return r;
-  // the gate is simplified on its own, so that it stays what this padding adds
+  // simplify the gate separately, so that it stays the condition that this padding adds
   return in_bounds(r, before, size + before).where(minus(r, before), r.graph().invalid());
 }
 
@@ -291,16 +295,17 @@ std::vector<UOp> reshape_as_a_whole(Graph& graph, Shape from, Shape to, std::spa
   return replace_ranges(graph, result.src(), placeholders, ranges);
 }
 
-// ---- a reshape in parts
+// ---- a reshape in blocks
 
-// A run of axes that becomes another run of as many elements, whatever the other axes are.
+// A block of a reshape: axes [from, from_end) of the source and axes [to, to_end) of the result have as many elements,
+// so the block can be reshaped independently of the other axes.
 struct Block {
   size_t from, from_end, to, to_end;
   bool is_one_axis() const { return from_end - from == 1 && to_end - to == 1; }
 };
 
-// The blocks of a reshape, as small as they can be; axes of size 1 between them are in none.
-// Nothing when a size is symbolic or 0.
+// Returns the smallest blocks of a reshape. Axes of size 1 between blocks belong to none. Returns nullopt if a size is
+// symbolic or 0.
 std::optional<std::vector<Block>> blocks_of(Shape from, Shape to) {
   auto is_plain = [](Sint s) { return s.is_int() && s.as_int() > 0; };
   if (!std::ranges::all_of(from, is_plain) || !std::ranges::all_of(to, is_plain)) return std::nullopt;
@@ -323,14 +328,15 @@ std::optional<std::vector<Block>> blocks_of(Shape from, Shape to) {
   return i == from.size() && j == to.size() ? std::optional(out) : std::nullopt;
 }
 
-// A loop, or a constant: of sums the rules take out common factors in ways that depend on the axes beside theirs.
+// Returns true if the index is a RANGE or a constant within its axis. Sums do not count: how the rules factor them
+// depends on the neighbouring axes.
 bool is_plainly_within(UOp index, Sint size) {
   if (!(index.dtype() == dtypes::index) || index.is_invalid() || !index.in({Op::RANGE, Op::CONST})) return false;
   return !py_less(index.vmin(), 0) && py_less(index.vmax(), size.as_int());
 }
 
-// Block by block, so that blocks that recur in other reshapes are found again. Nothing when it is one block, when
-// blocks share a range or when an index is not plainly within its axis.
+// Reshapes block by block, so that blocks that recur in other reshapes hit the cache. Returns nullopt if there is only
+// one block, if blocks share a range, or if an index is neither unchanged nor a RANGE or constant within its axis.
 std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto blocks = indices.size() == to.size() ? blocks_of(from, to) : std::nullopt;
   if (!blocks || (blocks->size() == 1 && blocks->front().to_end - blocks->front().to == to.size())) return std::nullopt;
@@ -375,8 +381,8 @@ std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {
   if (movement.num_src() == 0) throw Failure("Ops." + std::string(name_of(movement.op())) + " has no source");
   Shape from = shape_of(movement.src(0));
   std::vector<UOp> out;
-  size_t n = std::min(indices.size(), shape_of(movement).size());  // an INDEX may name the first axes alone
-  out.reserve(n + 1);  // an INDEX's source comes before them
+  size_t n = std::min(indices.size(), shape_of(movement).size());  // an INDEX may index only the first axes
+  out.reserve(n + 1);  // plus one for the source of an INDEX, which pm_mops inserts
   switch (movement.op()) {
     case Op::SHRINK: {
       auto bounds = marg_pairs(movement);
@@ -410,7 +416,7 @@ std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {
       return out;
     }
     case Op::RESHAPE: return apply_reshape(movement.graph(), from, shape_of(movement), indices);
-    default: throw Failure("Ops." + std::string(name_of(movement.op())) + " is no movement op");
+    default: throw Failure("Ops." + std::string(name_of(movement.op())) + " is not a movement op");
   }
 }
 

@@ -1,5 +1,5 @@
-// Movement ops as index arithmetic: what a RESHAPE, PERMUTE, EXPAND, PAD, SHRINK or FLIP does to the index expressions
-// of its result. Mirrors tinygrad schedule/indexing.py (apply_movement_op) and schedule/rangeify.py (pm_mops).
+// Lowers movement ops (RESHAPE, PERMUTE, EXPAND, PAD, SHRINK, FLIP) to index arithmetic.
+// Mirrors tinygrad schedule/indexing.py:apply_movement_op and schedule/rangeify.py:pm_mops.
 #pragma once
 #include <span>
 #include <vector>
@@ -9,17 +9,18 @@
 
 namespace tgc {
 
-// The indices into the source of `movement`, given those into its result. Where a PAD adds elements, the index is
-// gated: invalid there. Throws Failure when `movement` is no movement op.
+// Maps `indices` into the result of `movement`, one per axis, to indices into its source. The index of an element that
+// a PAD adds is Invalid. Throws Failure if `movement` is not a movement op.
 std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices);
 
-// The same for a reshape of `from` to `to`; `indices` has one expression per size of `to`.
+// Maps `indices` into the shape `to`, one per axis, to indices into the shape `from` with as many elements.
 std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<const UOp> indices);
 
-// A movement op below an INDEX becomes part of the index; below an AFTER or END it moves above or away.
+// Merges a movement op into the INDEX that reads it, moves it from the source of an AFTER to its result, and drops it
+// from an END.
 const RuleSet& pm_mops();
 
-// What apply_movement_op rewrites the indices of a RESHAPE with, and the gates of a PAD.
+// The nested rewrites of apply_movement_op: of the indices of a RESHAPE, and of the gate of a PAD.
 const RuleSet& reshape_rules();
 const RuleSet& pad_rules();
 

@@ -15,7 +15,7 @@ struct Tensors {
   Graph g;
   UOp r0 = g.range(Const(6), 0, AxisType::LOOP), r1 = g.range(Const(4), 1, AxisType::LOOP);
 
-  // A buffer of these sizes, viewed as such.
+  // Makes a tensor of this shape.
   UOp tensor(ShapeVec shape) {
     Int size = 1;
     for (Sint s : shape) size = size * s.vmax();
@@ -42,7 +42,7 @@ TEST_CASE("a reshape flattens the indices and splits them again") {
   CHECK(text(apply_reshape(t.g, ShapeVec{3, 8}, ShapeVec{6, 4}, std::vector{t.r0, t.r1})) == "(r0//2), ((r0*4+r1)%8)");
 }
 
-TEST_CASE("a reshape seen before, with other ranges, is found again") {
+TEST_CASE("a reshape seen before with other ranges is taken from the cache") {
   Tensors t;
   UOp a = t.g.range(Const(6), 7, AxisType::REDUCE), b = t.g.range(Const(4), 9, AxisType::LOOP);
   CHECK(text(apply_reshape(t.g, ShapeVec{24}, ShapeVec{6, 4}, std::vector{t.r0, t.r1})) == "(r0*4+r1)");
@@ -51,7 +51,7 @@ TEST_CASE("a reshape seen before, with other ranges, is found again") {
   CHECK(t.g.size() < before + 20);  // no new rewrite of the division
 }
 
-TEST_CASE("a reshape in blocks, and past indices that it leaves as they are, makes what it makes as a whole") {
+TEST_CASE("reshape shortcuts give the same indices as a reshape of the whole shape") {
   std::mt19937 random(7);
   auto below = [&](int n) { return int(random() % unsigned(n)); };
   size_t in_blocks = 0;
@@ -59,7 +59,7 @@ TEST_CASE("a reshape in blocks, and past indices that it leaves as they are, mak
     Tensors t;
     Graph& g = t.g;
     ShapeVec from, to;
-    auto split = [&](int size, ShapeVec& into) {  // some sizes whose product is `size`
+    auto split = [&](int size, ShapeVec& into) {  // appends random sizes whose product is `size`
       for (int d = 2; size > 1; d++)
         while (size % d == 0 && size > 1) {
           int part = below(2) && size / d % d == 0 ? d * d : d;
@@ -75,12 +75,12 @@ TEST_CASE("a reshape in blocks, and past indices that it leaves as they are, mak
       below(3) ? to.push_back(size) : split(size, to);
     }
     std::vector<UOp> indices;
-    int64_t next = below(5), step = below(2) ? 1 : -1;  // ranges may be numbered either way
+    int64_t next = below(5), step = below(2) ? 1 : -1;  // number the ranges in ascending or descending order
     if (step < 0) next += 100;
     auto range = [&](int64_t n) {
       return g.range(Const(n), std::exchange(next, next + step), below(2) ? AxisType::LOOP : AxisType::REDUCE);
     };
-    // any sum of ranges times constants that is less than `n`
+    // a random sum of ranges times constants, less than `n`
     auto sum = [&](int64_t n) {
       int64_t left = n - 1;
       UOp out = g.constant(dtypes::index, 0);
@@ -92,7 +92,7 @@ TEST_CASE("a reshape in blocks, and past indices that it leaves as they are, mak
       }
       return out.simplify();
     };
-    // an axis of `n` elements that was padded, as loops or any sum read it
+    // the index into an axis of `n` elements that is padded and read by a random sum or by loops
     auto padded = [&](int64_t n) {
       int64_t before = below(int(n) + 2), after = below(int(n) + 2) + (before == 0), m = before + n + after;
       UOp x = below(2) ? sum(m) : below(2) ? range(m) : range(m - m / 3) + range(m / 3 + 1);
@@ -113,7 +113,7 @@ TEST_CASE("a reshape in blocks, and past indices that it leaves as they are, mak
     }
     auto parts = apply_reshape(g, from, to, indices);
     RewriteObserver observer;
-    set_observer(g, &observer);  // under which nothing is taken a shorter way
+    set_observer(g, &observer);  // disables the shortcuts
     auto whole = apply_reshape(g, from, to, indices);
     INFO(str(from) << " -> " << str(to) << ", " << text(indices));
     CHECK(text(parts) == text(whole));
@@ -123,7 +123,7 @@ TEST_CASE("a reshape in blocks, and past indices that it leaves as they are, mak
   CHECK(in_blocks > 500);
 }
 
-TEST_CASE("a symbolic reshape") {
+TEST_CASE("a reshape may have symbolic sizes") {
   Tensors t;
   UOp n = t.g.variable("n", 1, 8);
   CHECK(text(apply_reshape(t.g, ShapeVec{Sint(n) * Sint(4)}, ShapeVec{n, 4},
@@ -131,13 +131,13 @@ TEST_CASE("a symbolic reshape") {
         "((r0*4+r1)%(n*4))");
 }
 
-TEST_CASE("shrink adds the start, and only where there is one") {
+TEST_CASE("shrink adds the start unless it is 0") {
   Tensors t;
   CHECK(text(shrink(t.tensor({8, 4}), std::vector<std::pair<Sint, Sint>>{{2, 8}, {0, 4}}), {t.r0, t.r1}) ==
         "(r0+2), r1");
 }
 
-TEST_CASE("permute puts each index where its axis came from") {
+TEST_CASE("permute moves each index to its source axis") {
   Tensors t;
   UOp r2 = t.g.range(Const(5), 2, AxisType::LOOP);
   CHECK(text(permute(t.tensor({6, 4, 5}), std::vector<int64_t>{2, 0, 1}), {r2, t.r0, t.r1}) == "r0, r1, r2");
@@ -154,7 +154,7 @@ TEST_CASE("an expanded axis is always read at 0") {
   CHECK(text(expand(t.tensor({1, 4}), ShapeVec{6, 4}), {t.r0, t.r1}) == "0, r1");
 }
 
-TEST_CASE("a padded axis is gated, and a reshape keeps the gate outside") {
+TEST_CASE("the index of a padded axis is gated, and a reshape keeps the gate outermost") {
   Tensors t;
   UOp padded = pad(t.tensor({3, 4}), std::vector<std::pair<Sint, Sint>>{{1, 2}, {0, 0}});
   auto indices = apply_movement_op(padded, std::vector{t.r0, t.r1});
@@ -175,14 +175,14 @@ TEST_CASE("pm_mops: index(reshape(x), i, j) indexes x, and keeps the dtype and t
   CHECK(out.arg() == Arg(7));
 }
 
-TEST_CASE("pm_mops: after(reshape(x), d) is reshape(after(x, d)), tagged as the after was") {
+TEST_CASE("pm_mops: after(reshape(x), d) is reshape(after(x, d)) with the tag of the after") {
   Tensors t;
   UOp buffer = t.tensor({24}), dep = t.g.noop();
   UOp out = graph_rewrite(reshape(buffer, ShapeVec{6, 4}).after(dep).rtag(3), pm_mops(), {.bottom_up = true});
   CHECK(out == reshape(buffer.after(dep), ShapeVec{6, 4}).rtag(3));
 }
 
-TEST_CASE("pm_mops: end(reshape(x), r) is end(x, r); an index of no movement stays") {
+TEST_CASE("pm_mops: end(reshape(x), r) is end(x, r); an index without a movement op stays") {
   Tensors t;
   UOp buffer = t.tensor({24});
   CHECK(graph_rewrite(reshape(buffer, ShapeVec{6, 4}).end(t.r0), pm_mops(), {.bottom_up = true}) == buffer.end(t.r0));
@@ -190,7 +190,7 @@ TEST_CASE("pm_mops: end(reshape(x), r) is end(x, r); an index of no movement sta
   CHECK(graph_rewrite(plain, pm_mops(), {.bottom_up = true}) == plain);
 }
 
-TEST_CASE("what lies on a movement goes below it") {
+TEST_CASE("pm_mops moves INDEX, AFTER and END below a movement op") {
   TensorTest t(pm_mops());
   UOp x = t.tensor(0, {6, 4}), y = t.permuted(x), i = t.range(4), j = t.range(6, 1), done = t.graph.sink({});
   t.check("index-through-movement", y.index(UOpSpan{i, j}, dtypes::float32), x.index(UOpSpan{j, i}, dtypes::float32));

@@ -43,7 +43,7 @@ UOp allreduce(UOp u, Op op, UOp device) {
 }
 
 namespace {
-// The number of the device that a kernel runs on, known when it runs.
+// Returns the variable for the number of the device that a kernel runs on, bound at launch.
 UOp device_number(UOp u) { return u.graph().variable("_device_num", 0, int64_t(num_devices(u)) - 1); }
 }  // namespace
 
@@ -74,12 +74,12 @@ namespace {
 
 int64_t axis_or_throw(UOp u) {
   auto axis = axis_of(u);
-  if (!axis) throw Failure("Ops." + std::string(name_of(u.op())) + " is divided along no axis");
+  if (!axis) throw Failure("Ops." + std::string(name_of(u.op())) + " is not sharded along an axis");
   return *axis;
 }
 
-// The operands as the devices hold their parts: undivided ones are divided,
-// those divided along another axis are made whole first.
+// Applies the op to the parts. Shards operands that are not sharded; unshards and reshards operands that are sharded
+// along another axis.
 UOp alu_multi(UOp root) {
   for (UOp s : root.src())
     if (!(device_or_throw(s) == device_or_throw(root.src(0))))
@@ -93,7 +93,7 @@ UOp alu_multi(UOp root) {
       src.push_back(shard(s, axis));
       continue;
     }
-    if (!s.is(Op::MULTI)) throw Failure("a divided operand is no MULTI: Ops." + std::string(name_of(s.op())));
+    if (!s.is(Op::MULTI)) throw Failure("a sharded operand must be a MULTI, not Ops." + std::string(name_of(s.op())));
     if (*own == axis) src.push_back(s.src(0));
     else src.push_back(shard(allreduce(unshard(s.src(0), *own), Op::ADD, device_node(s.graph(), device_of(s))), axis));
   }
@@ -120,7 +120,7 @@ UOp reshape_multi(UOp root, UOp m) {
   auto axis = size_t(axis_or_throw(root));
   ShapeVec to = marg_shape(root);
   Shape part = shape_of(m.src(0));
-  // of no elements the divided axis may lie behind the last one
+  // for a tensor without elements, the sharded axis may be past the last axis
   Sint after = prod(Shape(to).subspan(std::min(axis + 1, to.size())));
   Sint own = prod(part.subspan(size_t(axis_of_multi(m))));
   if (py_ne(mod(own, after), 0))
@@ -133,14 +133,14 @@ UOp expand_multi(UOp root, UOp m) {
   auto axis = size_t(axis_of_multi(m));
   ShapeVec to = marg_shape(root);
   if (!(to[axis] == shape_of(m)[axis]))
-    throw Failure("expand of a divided axis: " + str(shape_of(m)) + " -> " + str(to));
+    throw Failure("cannot expand a sharded axis: " + str(shape_of(m)) + " -> " + str(to));
   to[axis] = shape_of(m.src(0))[axis];
   return multi(expand(m.src(0), to), int64_t(axis));
 }
 
 UOp pad_multi(UOp root, UOp m) {
   auto amounts = marg_pairs(root);
-  if (amounts[size_t(axis_of_multi(m))] != std::pair<Sint, Sint>(0, 0)) throw Failure("pad of a divided axis");
+  if (amounts[size_t(axis_of_multi(m))] != std::pair<Sint, Sint>(0, 0)) throw Failure("cannot pad a sharded axis");
   return multi(pad(m.src(0), amounts), axis_of_multi(m));
 }
 
@@ -150,7 +150,7 @@ UOp permute_multi(UOp root, UOp m) {
   return multi(permute(m.src(0), order), axis_or_throw(root));
 }
 
-// The bounds of each device's part (UOp.bounds).
+// Returns the bounds [begin, end) of each device's part along the sharded axis (UOp.bounds).
 std::vector<std::pair<Sint, Sint>> bounds_of(UOp m) {
   std::vector<std::pair<Sint, Sint>> out;
   Sint at = 0, part = shape_of(m.src(0))[size_t(axis_of_multi(m))];
@@ -165,10 +165,10 @@ UOp shrink_multi(UOp root, UOp m) {
   auto axis = size_t(axis_of_multi(m));
   auto asked = marg_pairs(root);
   Shape shape = shape_of(m);
-  if (asked[axis] != std::pair(Sint(0), shape[axis])) {  // to one device's part: every device gets a copy of it
+  if (asked[axis] != std::pair(Sint(0), shape[axis])) {  // a shrink to one device's part: copy it to every device
     auto parts = bounds_of(m);
     auto at = std::ranges::find(parts, asked[axis]);
-    if (at == parts.end()) throw Failure("shrink of a divided axis to what is no device's part");
+    if (at == parts.end()) throw Failure("cannot shrink a sharded axis to bounds that are not one device's part");
     for (size_t i = 0; i < asked.size(); i++)
       if (i != axis && asked[i] != std::pair(Sint(0), shape[i]))
         throw Failure("cannot shrink sharded and non-sharded axis at the same time");
@@ -182,7 +182,7 @@ UOp flip_multi(UOp root, UOp m) {
   auto items = root.arg().items();
   auto axes = std::make_unique<bool[]>(items.size());
   for (size_t i = 0; i < items.size(); i++) axes[i] = items[i].as_bool();
-  if (axes[size_t(axis_of_multi(m))]) throw Failure("flip of a divided axis");
+  if (axes[size_t(axis_of_multi(m))]) throw Failure("cannot flip a sharded axis");
   return multi(flip(m.src(0), std::span<const bool>(axes.get(), items.size())), axis_of_multi(m));
 }
 
@@ -211,7 +211,7 @@ const RuleSet& multi_pm() {
       rule("permute-multi", node(Op::PERMUTE, multi_m).as(root), with<permute_multi>(root, m)),
       rule("flip-multi", node(Op::FLIP, multi_m).as(root), with<flip_multi>(root, m)),
       rule("assign-multi", node(Op::ASSIGN, node(Op::MULTI).as(d), node(Op::MULTI).as(s)), with<assign_multi>(d, s)),
-      // copy(multi(x)) -> allreduce(x among zeros)
+      // copy(multi(x)) -> allreduce(x padded with zeros to the whole)
       rule("copy-multi", node(Op::COPY, multi_m, node(Op::DEVICE).as(d)),
            with(m, d, [](UOp m, UOp d) { return allreduce(unshard(m.src(0), axis_of_multi(m)), Op::ADD, d); })),
       // allreduce(multi(x)) -> multi(allreduce(x))
@@ -233,7 +233,7 @@ const RuleSet& multi_pm() {
   return set;
 }
 
-// What gives nodes a tuple of devices is among them: the others have that of a source.
+// Checks only DEVICE, BUFFERIZE and MSTACK: all other nodes inherit the devices of a source.
 bool is_multi_device(UOp sink) {
   return std::ranges::any_of(last_toposort(sink), [](UOp u) {
     return u.in({Op::DEVICE, Op::BUFFERIZE, Op::MSTACK}) && device_of(u).is_tuple();

@@ -5,17 +5,17 @@
 namespace tgc {
 namespace {
 
-// A tensor of 4 x 4 of which either device holds two rows: its part, and the whole.
+// A 4 x 4 tensor sharded by rows over two devices: the part of one device, and the MULTI.
 struct Halves {
   explicit Halves(TensorTest& t, int64_t number = 0) : part(t.on_pair(number, {2, 4})), whole(multi(part, 0)) {}
   UOp part, whole;
 };
 
-TEST_CASE("movements of a divided tensor are movements of its parts") {
+TEST_CASE("movement ops on a MULTI become movement ops on its parts") {
   TensorTest t(multi_pm());
   auto [part, m] = Halves(t);
   t.check("reshape-multi", reshape(m, ShapeVec{4, 2, 2}), multi(reshape(part, ShapeVec{2, 2, 2}), 0));
-  UOp none = t.on_pair(2, {0, 2});  // of no elements, divided along what the reshape drops
+  UOp none = t.on_pair(2, {0, 2});  // no elements; the reshape drops the sharded axis
   t.check("reshape-multi", reshape(multi(none, 1), ShapeVec{0}), multi(reshape(none, ShapeVec{0}), 1));
   UOp column = t.on_pair(1, {2, 1});
   t.check("expand-multi", expand(multi(column, 0), ShapeVec{4, 3}), multi(expand(column, ShapeVec{2, 3}), 0));
@@ -26,13 +26,13 @@ TEST_CASE("movements of a divided tensor are movements of its parts") {
   t.check("flip-multi", flip(m, columns), multi(flip(part, columns), 0));
   t.throws("flip-multi", flip(m, rows));
   t.check("shrink-multi", t.shrunk(m, {{0, 4}, {1, 3}}), multi(t.shrunk(part, {{0, 2}, {1, 3}}), 0));
-  // the second device's rows, for both
+  // a shrink to the second device's rows copies them to both devices
   t.check("shrink-multi", t.shrunk(m, {{2, 4}, {0, 4}}), copy_to_device(part, t.pair(), 1));
   t.throws("shrink-multi", t.shrunk(m, {{1, 3}, {0, 4}}));
   t.throws("shrink-multi", t.shrunk(m, {{2, 4}, {1, 3}}));
 }
 
-TEST_CASE("values of divided tensors are computed of their parts") {
+TEST_CASE("other ops on a MULTI become ops on its parts") {
   TensorTest t(multi_pm());
   auto [part, m] = Halves(t);
   auto [other_part, other] = Halves(t, 1);

@@ -18,10 +18,10 @@ using namespace pat;
 
 namespace {
 
-// What the user asked to have in memory. A NOOP is a copy to the device where the value is already.
+// Ops whose value must be stored in memory. A NOOP is a copy to the device that already holds the value.
 constexpr OpSet kAlwaysRun{Op::CONTIGUOUS, Op::COPY, Op::ASSIGN, Op::ENCDEC, Op::NOOP};
 
-// Axes over which the value does not vary are dropped, and the buffer is expanded over them.
+// Drops the axes over which the value does not vary, and expands the smaller buffer over them.
 UOp cleanup_dead_axes(UOp b) {
   UOp value = b.src(0);
   if (value.in(kAlwaysRun)) return {};
@@ -48,7 +48,7 @@ Arg joined_tags(UOp a, UOp b) {
   return tags.empty() ? Arg() : a.graph().tuple(tags);
 }
 
-// A buffer of what is read from a buffer, in the same order, is that buffer.
+// bufferize(buffer[ranges], ranges) -> buffer
 UOp remove_noop_bufferize(UOp idx, UOp b) {
   UOp source = idx.src(0);
   if (!std::ranges::equal(idx.src().subspan(1), b.src().subspan(1)) || source.is(Op::BUFFER_VIEW)) return {};
@@ -60,9 +60,9 @@ UOp remove_noop_bufferize(UOp idx, UOp b) {
   return shrink(tagged, bounds);
 }
 
-// ---- the cost of computing a value again
+// ---- the cost of recomputing a value
 
-// What computing `value` needs: buffers that it reads, indexes by which it reads, reductions.
+// What recomputing a value involves: the buffers and INDEX nodes that it reads, and its reductions.
 struct Needs {
   std::vector<UOp> buffers, indexes, reduces;
 };
@@ -97,14 +97,14 @@ bool any_reads_buffer(const std::vector<UOp>& reduces) {
 UOp gate_substitute(const SubstituteContext& ctx, UOp b) {
   for (auto& [range, index] : ctx.pairs())
     if (lies_in(b, range)) return {};
-  // nothing below that could be replaced: no need of a gate
+  // a leaf has no sources to skip
   if (b.num_src() == 0 || b.in({Op::RANGE, Op::BUFFER})) return {};
   return bottom_up_gate();
 }
 
 const RuleSet& pm_gate_substitute() {
   static const RuleSet set("pm_gate_substitute", {
-      // what lies in none of the ranges stays as it is
+      // stops the rewrite at nodes that depend on none of the ranges to replace
       rule("gate-substitute", node(OpSet::all()).as(b), with<gate_substitute>(b)),
   });
   return set;
@@ -129,8 +129,9 @@ bool varies_in_reduce(UOp index) {
   return std::ranges::any_of(ranges_of(index), [](UOp r) { return r.arg().items().back() == Arg(AxisType::REDUCE); });
 }
 
-// A reduction that reads buffers is not computed again, but with PCONTIG > 2 only those axes are kept in (local)
-// memory that it needs.
+// Used with PCONTIG > 2 for a value with a reduction that reads buffers. Keeps in a local buffer only the axes that
+// index a local buffer inside the value or whose new index varies in a REDUCE range, and substitutes the others.
+// Declines if the buffer is not at least 10 times larger than the buffers read.
 UOp partial_contiguous(UOp src, UOp buf, UOp idx, const Needs& needs) {
   Int in = 1;
   for (UOp b : needs.buffers) in = in + size_of(b);
@@ -159,7 +160,7 @@ UOp partial_contiguous(UOp src, UOp buf, UOp idx, const Needs& needs) {
   return buffer.index(kept_indexes, buffer.dtype().base());
 }
 
-// index(bufferize(src, ranges), indexes) -> src with its ranges replaced by the indexes, where that is cheap.
+// index(bufferize(src, ranges), indexes) -> src with the ranges replaced by the indexes, if recomputing src is cheap
 Taken remove_bufferize(UOp src, UOp buf, UOp idx) {
   if (buf.num_src() != idx.num_src())
     throw Failure("a BUFFERIZE over " + std::to_string(buf.num_src() - 1) + " ranges is indexed by " +
@@ -168,13 +169,13 @@ Taken remove_bufferize(UOp src, UOp buf, UOp idx) {
     if (!r.in({Op::RANGE, Op::CONST}))
       throw Failure("a BUFFERIZE over Ops." + std::string(name_of(r.op())) + ", expected ranges");
   if (src.in(kAlwaysRun) || !BufferizeOpts::of(buf).removable) return {};
-  if (!src.is(Op::THREEFRY)) {  // which is always computed again: not every device has 64 bit integers in memory
+  if (!src.is(Op::THREEFRY)) {  // THREEFRY is always recomputed: not every device supports 64-bit integers in memory
     int64_t pcontig = src.graph().settings().PCONTIG;
     Needs needs = needs_of(src);
     if (needs.buffers.size() > 3 && pcontig <= 2) return {};
     if (any_reads_buffer(needs.reduces)) {
       if (pcontig <= 2) return {};
-      // computed as before where no axis has to stay
+      // partial_contiguous() may also remove the whole buffer
       return {partial_contiguous(src, buf, idx, needs), "but-for-some-axes"};
     }
   }
@@ -183,7 +184,7 @@ Taken remove_bufferize(UOp src, UOp buf, UOp idx) {
 
 UOp image_to_base(UOp x) { return x.dtype().is_image() ? x.with_dtype(x.dtype().base()) : UOp(); }
 
-// An image keeps its dtype only where the buffer has its size and rows of whole pixels.
+// Replaces an image dtype by its base dtype if the buffer has another size or rows that are not whole pixels.
 UOp misfit_image_to_base(UOp x) {
   if (!x.dtype().is_image()) return {};
   Int pixels = 1;
@@ -203,7 +204,7 @@ const RuleSet& pm_const_buffer_folding() {
       rule("image-misfit", node(Op::BUFFERIZE).as(x), with<misfit_image_to_base>(x)),
       // bufferize(x[ranges], ranges) -> x
       rule("bufferize-of-buffer", any_len(Op::BUFFERIZE, node(Op::INDEX).as(idx)).as(b), with<remove_noop_bufferize>(idx, b)),
-      // an arange is computed where it is used
+      // an arange is recomputed where it is used
       rule("inline-arange", any_len(Op::INDEX, any_len(Op::BUFFERIZE, any_of(index_cast.as(s), logical_not(index_cast != anything()).as(s))).as(buf)).as(idx),
            with<remove_bufferize>(s, buf, idx).branches({"whole", "but-for-some-axes"})),
       // bufferize(c) -> c
@@ -231,7 +232,7 @@ const RuleSet& pm_const_buffer_folding() {
 
 const RuleSet& pm_remove_bufferize() {
   static const RuleSet set("pm_remove_bufferize", {
-      // bufferize(x, ranges)[indexes] -> x at the indexes, where computing it again is cheap
+      // bufferize(x, ranges)[indexes] -> x at the indexes, when recomputing x is cheap
       rule("remove-bufferize", any_len(Op::INDEX, any_len(Op::BUFFERIZE, s).as(buf)).as(idx), with<remove_bufferize>(s, buf, idx).branches({"whole", "but-for-some-axes"})),
   });
   return set;
@@ -247,7 +248,7 @@ const RuleSet& remove_bufferize_stage() {
 
 namespace {
 
-// How many buffers a kernel may bind on a device, or on several; 0: any number.
+// Returns how many buffers a kernel may bind on the device (a name or a tuple of names); 0: no limit.
 int64_t max_buffers(Arg device, const Settings& settings) {
   if (int64_t limit = settings.MAX_KERNEL_BUFFERS) return limit;
   std::string_view name = device.is_str() ? device.text() : device[0].text();
@@ -256,7 +257,7 @@ int64_t max_buffers(Arg device, const Settings& settings) {
 }
 int64_t max_buffers(UOp u) {
   Arg device = device_of(u);
-  return device.is_none() ? 0 : max_buffers(device, u.graph().settings());  // none: index arithmetic
+  return device.is_none() ? 0 : max_buffers(device, u.graph().settings());  // index arithmetic has no device
 }
 
 size_t buffers_read(UOp root) {
@@ -270,7 +271,7 @@ size_t buffers_read(UOp root) {
   return count;
 }
 
-// The operand through a buffer of its own; the ranges of that buffer's kernel are all loops.
+// Stores the operand in a new buffer and reads it back. The kernel that fills the buffer gets new LOOP ranges.
 UOp through_buffer(IndexingContext& ctx, UOp s) {
   Graph& graph = s.graph();
   auto from = ranges_of(s);
@@ -286,7 +287,7 @@ UOp through_buffer(IndexingContext& ctx, UOp s) {
 
 UOp limit_bufs(IndexingContext& ctx, UOp root) {
   int64_t limit = max_buffers(root);
-  if (!limit || int64_t(buffers_read(root)) <= limit - 1) return {};  // one is the output
+  if (!limit || int64_t(buffers_read(root)) <= limit - 1) return {};  // one of the bound buffers is the output
   std::vector<UOp> src;
   for (UOp s : root.src()) src.push_back(s.in(ops::Elementwise) ? through_buffer(ctx, s) : s);
   return root.with_src(src);
@@ -307,7 +308,7 @@ const Shortcut kNoLimit("no-limit", "looking for kernels with too many buffers w
 
 UOp limit_buffers(UOp sink, IndexingContext& ctx) {
   auto is_limited = [&](UOp u) {
-    // its own alone: device_of() would ask all nodes below, which may have none
+    // read the node's own device; device_of() would fail if a node below has none
     bool is_buffer = u.is(Op::BUFFERIZE) && u.arg().is(RecordClass::BufferizeOpts);
     Arg device = u.is(Op::DEVICE) ? u.arg() : is_buffer ? u.arg()[0] : Arg();
     return !device.is_none() && max_buffers(device, ctx.graph.settings());

@@ -1,17 +1,18 @@
-// "symbolic+reduce_collapse+debuf" and "limit buffers": which of the buffers that rangeify put in are worth having.
-// Mirrors tinygrad schedule/rangeify.py (3.5 cleanups).
+// The stages "symbolic+reduce_collapse+debuf", which removes the BUFFERIZEs whose value is cheap to recompute, and
+// "limit buffers". Mirrors tinygrad schedule/rangeify.py (cleanup_dead_axes to pm_limit_bufs).
 #pragma once
 #include "lib/rewrite/rewrite.h"
 #include "passes/tensor/indexing.h"
 
 namespace tgc {
 
-const RuleSet& pm_const_buffer_folding();  // buffers of constants, of axes that nothing varies over, of buffers
-const RuleSet& pm_remove_bufferize();      // buffers that are cheaper to compute again
-const RuleSet& gated_substitute();         // a rewrite inside: replaces ranges, in what lies in them
-const RuleSet& remove_bufferize_stage();   // "symbolic+reduce_collapse+debuf": all of its rules
+const RuleSet& pm_const_buffer_folding();  // removes BUFFERIZEs of constants and buffers, and axes without variation
+const RuleSet& pm_remove_bufferize();      // recomputes a value instead of buffering it, where that is cheap
+const RuleSet& gated_substitute();         // nested rewrite: substitutes ranges, skipping nodes outside these ranges
+const RuleSet& remove_bufferize_stage();   // all rules of "symbolic+reduce_collapse+debuf"
 
+// Runs the stage "limit buffers": buffers operands of kernels that would read more buffers than the device can bind.
 UOp limit_buffers(UOp sink, IndexingContext& ctx);
-const RuleSet& pm_limit_bufs();            // values that would make a kernel read more buffers than its device can bind
+const RuleSet& pm_limit_bufs();
 
 }  // namespace tgc

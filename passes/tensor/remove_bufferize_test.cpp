@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("constants need no buffer") {
+TEST_CASE("BUFFERIZEs of constants and aranges are removed") {
   TensorTest t(pm_const_buffer_folding());
   UOp two = t.constant(dtypes::float32, 2.0), r = t.range(8), x = t.tensor(0, {8});
   auto kept = [&](UOp value, bool removable = true) {
@@ -20,13 +20,13 @@ TEST_CASE("constants need no buffer") {
   UOp there = t.graph.constant(dtypes::float32, 2.0, t.graph.str("A"));
   t.check("index-stack-of-const", mstack(there, std::array{there, there}).index(r, dtypes::float32), two);
   t.declines("index-stack-of-const", mstack(x, std::array{x, x}).index(r, dtypes::float32));
-  // an arange is computed at the place that asks, unless the user asked to keep it
+  // an arange is recomputed where it is used, unless the BUFFERIZE is not removable
   UOp i = t.range(4, 1), counted = r.cast(dtypes::int32);
   t.check("inline-arange", kept(counted).index(i, dtypes::int32), i.cast(dtypes::int32));
   t.declines("inline-arange", kept(counted, false).index(i, dtypes::int32));
 }
 
-TEST_CASE("an image is a whole buffer of whole pixels") {
+TEST_CASE("an image dtype is dropped unless the buffer consists of whole rows of pixels") {
   TensorTest t(pm_const_buffer_folding());
   DType image = dtypes::imagef(std::array<int64_t, 3>{2, 4, 4});
   UOp x = t.load(0, dtypes::float32);
@@ -38,12 +38,12 @@ TEST_CASE("an image is a whole buffer of whole pixels") {
     return bufferize(x, ranges, {.device = t.graph.str("CL")}).with_dtype(dtype);
   };
   t.declines("image-misfit", kept({2, 4, 4}, image));
-  t.check("image-misfit", kept({2, 4, 2}, image), kept({2, 4, 2}, dtypes::float32));    // half of it
-  t.check("image-misfit", kept({4, 4, 2}, image), kept({4, 4, 2}, dtypes::float32));    // all, in rows of half pixels
+  t.check("image-misfit", kept({2, 4, 2}, image), kept({2, 4, 2}, dtypes::float32));    // half the size
+  t.check("image-misfit", kept({4, 4, 2}, image), kept({4, 4, 2}, dtypes::float32));    // rows of half pixels
   t.declines("image-misfit", kept({2, 4, 2}, dtypes::float32));
 }
 
-TEST_CASE("buffers of buffers, of constants, over axes that nothing varies over") {
+TEST_CASE("BUFFERIZEs of buffers and of constants and dead axes are folded") {
   TensorTest t(pm_const_buffer_folding());
   UOp r = t.range(8), s = t.range(4, 1), x = t.tensor(0, {8}), two = t.constant(dtypes::float32, 2.0);
   auto kept = [&](UOp value, std::vector<UOp> ranges) {
@@ -60,7 +60,7 @@ TEST_CASE("buffers of buffers, of constants, over axes that nothing varies over"
   t.declines("index-of-const", two.index(r, dtypes::float32));
 }
 
-TEST_CASE("a buffer is dropped where computing its value again is cheap") {
+TEST_CASE("a BUFFERIZE is removed if recomputing its value is cheap") {
   TensorTest t(pm_remove_bufferize());
   UOp r = t.range(8), i = t.range(4, 1), x = t.tensor(0, {8}), value = x.index(r).exp2();
   auto read = [&](UOp value, bool removable) {
@@ -71,12 +71,12 @@ TEST_CASE("a buffer is dropped where computing its value again is cheap") {
   t.declines("remove-bufferize", read(value, false));
   t.declines("remove-bufferize", read(t.contiguous_of(value), true));
   UOp sum = x.index(i).reduce(i, Op::ADD);
-  t.declines("remove-bufferize", read(value + sum, true));  // a sum for every element
+  t.declines("remove-bufferize", read(value + sum, true));  // would recompute a sum for every element
 }
 
-TEST_CASE("a kernel binds no more buffers than its device can") {
+TEST_CASE("limit-buffers buffers operands of a kernel that binds too many buffers") {
   Settings settings;
-  settings.MAX_KERNEL_BUFFERS = 2;  // one is the output
+  settings.MAX_KERNEL_BUFFERS = 2;  // one input and the output
   TensorTest t(pm_limit_bufs(), settings), free(pm_limit_bufs());
   auto sum = [](TensorTest& t, UOp r) { return t.tensor(0, {8}).index(r).exp2() + t.tensor(1, {8}).index(r); };
   UOp r = t.range(8, 5), fresh = t.range(8, 0),
@@ -85,7 +85,7 @@ TEST_CASE("a kernel binds no more buffers than its device can") {
   t.check("limit-buffers", sum(t, r), through.index(r, dtypes::float32) + t.tensor(1, {8}).index(r), ctx);
   t.declines("limit-buffers", t.tensor(0, {8}).index(r) + t.tensor(0, {8}).index(r), ctx);
   free.declines("limit-buffers", sum(free, free.range(8, 5)), free_ctx);
-  // where a node that tinygrad asks for no device has none, the stage says nothing of it
+  // the stage does not fail on a node without a device that tinygrad does not query
   UOp part = mselect(free.var("n", 0, 3), 1);
   UOp sink = free.graph.sink(bufferize(part, {}, {.device = free.graph.str("A")}));
   CHECK(limit_buffers(sink, free_ctx) == sink);

@@ -1,17 +1,18 @@
-// "rewrite for sched cache": a tensor graph without what is its own alone, so that equal graphs have equal keys:
-// buffers are numbered by first use, bound variables lose their values.
-// Mirrors tinygrad engine/schedule.py (pm_pre_sched_cache).
+// The stage "rewrite for sched cache": normalizes a tensor graph so that graphs that schedule alike have equal cache
+// keys. Renumbers buffers in rewrite order and removes the values of bound variables.
+// Mirrors tinygrad engine/schedule.py:pm_pre_sched_cache.
 #pragma once
 #include "lib/support/sha256.h"
 #include "passes/tensor/tensor_job.h"
 
 namespace tgc {
 
-// Notes the inputs and the values of the variables in the job. Throws Failure when a variable is bound to two values.
+// Runs the stage. Records job.given, job.keyed, job.inputs and job.var_vals.
+// Throws Failure if a variable is bound to two values.
 UOp rewrite_for_sched_cache(TensorJob& job, UOp sink);
 const RuleSet& pm_pre_sched_cache();
 
-// The key of the result: equal for graphs that differ in nothing that scheduling looks at.
+// Returns the cache key of `rewritten`, the result of rewrite_for_sched_cache().
 Sha256 sched_cache_key(UOp rewritten);
 
 }  // namespace tgc

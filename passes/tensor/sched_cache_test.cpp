@@ -6,7 +6,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("equal graphs have equal keys: names are numbers, variables have no values") {
+TEST_CASE("the cache key graph has numbered buffers and constants and unbound variables") {
   TensorTest t(pm_pre_sched_cache());
   TensorJob job(t.graph);
   auto unique = [&](int64_t number) { return t.node(Op::UNIQUE, dtypes::void_, {}, number); };

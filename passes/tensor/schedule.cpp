@@ -10,12 +10,12 @@
 namespace tgc {
 namespace {
 
-// ---- the sink, its values replaced by the buffers that hold them
+// ---- the sink, with values replaced by the AFTERs of their buffers
 
 UOp apply_kernels(TensorJob& job, UOp kernels) {
   Substitution tensors = job.multi_map;
   for (size_t i = 0; i < kernels.num_src() && i < job.sink_tags.size(); i++) {
-    if (!job.sink_tags[i].is_tuple()) throw Failure("a result has lost the tags that say which tensors it is");
+    if (!job.sink_tags[i].is_tuple()) throw Failure("a result has lost the tags that name its tensors");
     for (Arg tag : job.sink_tags[i].items())
       tensors.emplace_back(job.numbered[size_t(tag.small_int())], kernels.src(i));
   }
@@ -24,7 +24,8 @@ UOp apply_kernels(TensorJob& job, UOp kernels) {
 
 // ---- the order
 
-// A step of the order: a KERNEL, a RANGE outside kernels that begins, or the END of one with its kernel.
+// Orders the steps of the schedule topologically. A step is a KERNEL, an OUTER RANGE (a loop around kernels), or an END
+// of such a range with its kernel.
 class KernelOrder {
  public:
   explicit KernelOrder(UOp sink) {
@@ -34,7 +35,7 @@ class KernelOrder {
     }
   }
 
-  // Kernels whose inputs are made, first come first served.
+  // Returns the steps in execution order: takes ready steps from a first-in, first-out queue.
   std::vector<UOp> run() {
     std::deque<UOp> ready;
     for (UOp k : order_)
@@ -49,7 +50,7 @@ class KernelOrder {
         if (--steps_[user].waits_for == 0) ready.push_back(user);
     }
     if (done_ != order_.size())
-      throw Failure("the kernels wait for each other: " + std::to_string(order_.size() - done_) +
+      throw Failure("the kernels depend on each other in a cycle: " + std::to_string(order_.size() - done_) +
                     " cannot be scheduled");
     return out;
   }
@@ -86,7 +87,7 @@ class KernelOrder {
     }
   }
   void wait(UOp k, UOp after) {
-    if (after.num_src() < 2) throw Failure("an AFTER that waits for nothing");
+    if (after.num_src() < 2) throw Failure("an AFTER of a kernel has fewer than 2 sources");
     steps_[after.src(1)].users.push_back(k);
     steps_[k].waits_for++;
   }
@@ -103,13 +104,13 @@ class KernelOrder {
   size_t done_ = 0;
 };
 
-// A kernel as it runs once.
+// One execution of a kernel.
 struct Run {
   UOp kernel;
   std::vector<std::pair<std::string, int64_t>> fixed_vars;
 };
 
-// What lies in ranges outside kernels runs once per turn.
+// Unrolls OUTER ranges: a kernel inside such a range gets one Run per iteration.
 std::vector<Run> unroll(const std::vector<UOp>& steps) {
   std::vector<Run> out;
   std::unordered_map<UOp, int64_t> turn;
@@ -121,7 +122,7 @@ std::vector<Run> unroll(const std::vector<UOp>& steps) {
       begin[step] = at;
     } else if (step.is(Op::END)) {
       UOp range = step.src(1);
-      if (!begin.contains(range)) throw Failure("the end of a range that was not begun");
+      if (!begin.contains(range)) throw Failure("an END comes before its RANGE in the schedule");
       if (Int(turn[range]) < range.vmax().as_int()) {
         turn[range]++;
         at = begin[range];
@@ -146,7 +147,7 @@ class Buffers {
       if (given.is(Op::BUFFER)) inputs_[numbered] = given;
   }
 
-  // The buffers that a BUFFER, MSELECT or MSTACK (or a reshape of one) stands for: one per device.
+  // The schedule buffers of a BUFFER, MSELECT or MSTACK (or a reshape of one), one per device.
   struct Parts {
     std::vector<size_t> buffers;
     bool several = false;
@@ -157,7 +158,7 @@ class Buffers {
       Parts all = find(u.src(0));
       Int i = u.arg().as_int();
       if (!all.several || i < 0 || i >= Int(int64_t(all.buffers.size())))
-        throw Failure("MSELECT " + i.str() + " of a buffer that has no such part");
+        throw Failure("MSELECT " + i.str() + " is out of range of its buffer");
       return {{all.buffers[size_t(i.small())]}};
     }
     if (u.is(Op::MSTACK)) {
@@ -169,18 +170,18 @@ class Buffers {
       }
       return out;
     }
-    if (!u.is(Op::BUFFER)) throw Failure("Ops." + std::string(name_of(u.op())) + " is no buffer");
+    if (!u.is(Op::BUFFER)) throw Failure("Ops." + std::string(name_of(u.op())) + " is not a buffer");
     return {buffers_of(u), device_of(u).is_tuple()};
   }
 
-  // Makes `u` a view of the buffer `of`.
+  // Makes `u` a view of buffer number `of`, of `size` elements from byte `offset`.
   void make_view(UOp u, size_t of, int64_t size, DType dtype, int64_t offset) {
     const ScheduleBuffer& base = all_[of];
     if (offset < 0 || size < 0 || Int(offset) + Int(size) * Int(int64_t(dtype.itemsize())) > Int(base.nbytes()))
       throw Failure("a view at byte " + std::to_string(offset) + " of a buffer of " + std::to_string(base.nbytes()));
     size_t root = base.view_of.value_or(of);
     ScheduleBuffer view{u, base.device, size, dtype, root, base.offset + offset};
-    if (auto known = known_.find(u); known != known_.end()) {  // in a loop of kernels: in an earlier turn
+    if (auto known = known_.find(u); known != known_.end()) {  // made in an earlier iteration of an OUTER range
       const ScheduleBuffer& before = all_[known->second[0]];
       const bool is_same = before.view_of == root && before.offset == view.offset && before.size == size;
       if (!is_same || before.dtype != dtype) throw Failure("a buffer becomes a view after it was used");
@@ -219,23 +220,23 @@ class Buffers {
   std::vector<ScheduleBuffer> all_;
 };
 
-// The variable that takes the number of the device, if the kernel has it.
+// Returns the variable _device_num of the kernel, or the empty UOp.
 UOp device_number_of(UOp ast) {
   for (UOp v : toposort(ast))
     if (v.is(Op::DEFINE_VAR) && v.arg()[0].text() == "_device_num") return v;
   return {};
 }
 
-// The runs of one kernel: one, or one per device.
+// Appends the schedule items of one run: one per device.
 void add_items(const Run& run, Buffers& buffers, std::vector<ScheduleItem>& items) {
   UOp ast = run.kernel.arg()[0].uop();
   std::vector<UOp> uops;
   for (UOp s : run.kernel.src())
     if (!s.is(Op::BIND)) uops.push_back(buf_uop(s));
   if (ast.is(Op::BUFFER_VIEW)) {
-    if (uops.size() != 2) throw Failure("a view of " + std::to_string(uops.size()) + " buffers");
+    if (uops.size() != 2) throw Failure("a BUFFER_VIEW has " + std::to_string(uops.size()) + " buffers, expected 2");
     auto base = buffers.find(uops[1]);
-    if (base.several) throw Failure("a view of a buffer on several devices");
+    if (base.several) throw Failure("cannot view a buffer on several devices");
     int64_t offset =
         ast.arg()[1].as_int().int64_or_throw("the offset of a view") * buffers.all()[base.buffers[0]].dtype.itemsize();
     buffers.make_view(uops[0], base.buffers[0], uops[0].arg().as_int().int64_or_throw("the size of a view"),
@@ -257,17 +258,17 @@ void add_items(const Run& run, Buffers& buffers, std::vector<ScheduleItem>& item
   }
 }
 
-// Whether a value is in memory: constants are not, on however many devices.
+// Returns true if a value is in memory. Constants are not, even on several devices.
 bool in_memory(UOp s) {
   UOp base = base_of(s);
   if (base.in({Op::MSELECT, Op::MSTACK})) return std::ranges::all_of(base.src(), in_memory);
   return base.in({Op::AFTER, Op::BUFFER});
 }
 
-// The buffer that holds a source of the sink; the empty UOp for a constant.
+// Returns the buffer that holds a source of the sink; the empty UOp for a constant.
 UOp holder_of(UOp s) { return in_memory(s) ? buf_uop(base_of(s)) : UOp(); }
 
-// Numbers the buffers by first use in the items; those that no item uses come last.
+// Renumbers the buffers in order of first use by the items. Buffers that no item uses come last.
 void number_by_use(Schedule& schedule) {
   std::vector<size_t> order;
   std::vector<std::optional<size_t>> number(schedule.buffers.size());
@@ -312,7 +313,7 @@ Schedule create_schedule(TensorJob& job, UOp kernels) {
 
 std::vector<BufferAccess> accesses_of(const ScheduleItem& item) {
   std::vector<BufferAccess> out(item.buffers.size());
-  if (!item.ast.is(Op::SINK)) {  // a copy or a view: from the others to the first
+  if (!item.ast.is(Op::SINK)) {  // a copy or view writes the first buffer and reads the others
     for (size_t i = 0; i < out.size(); i++) (i == 0 ? out[i].writes : out[i].reads) = true;
     return out;
   }

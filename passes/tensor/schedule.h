@@ -1,4 +1,4 @@
-// The schedule: the kernels of a tensor graph in the order they run, and the buffers they work on.
+// The schedule: the kernels of a tensor graph in execution order, and their buffers.
 // Mirrors tinygrad engine/schedule.py (create_schedule, complete_create_schedule_with_vars).
 #pragma once
 #include <optional>
@@ -13,42 +13,42 @@
 namespace tgc {
 
 struct ScheduleBuffer {
-  UOp uop;                             // the BUFFER; an input's is that of the graph that was given
+  UOp uop;                             // the BUFFER; for an input, the BUFFER of the original graph
   std::string device;
   int64_t size = 0;                    // elements
   DType dtype;
-  std::optional<size_t> view_of = {};  // the buffer that this is a part of
-  int64_t offset = 0;                  // of a view: bytes into it
-  bool is_input = false;               // the given graph names it
-  bool is_output = false;              // the given sink's value is in it
+  std::optional<size_t> view_of = {};  // number of the buffer that this is a view of
+  int64_t offset = 0;                  // byte offset of a view
+  bool is_input = false;               // a BUFFER of the original graph
+  bool is_output = false;              // holds a source of the original sink
 
   int64_t nbytes() const { return size * dtype.itemsize(); }
 };
 
-// One run of a kernel, or a copy, or the making of a view.
+// One launch of a kernel, one copy, or the creation of one view.
 struct ScheduleItem {
-  UOp ast;                                                    // a SINK; or a COPY, BUFFER_VIEW, ENCDEC
+  UOp ast;                                                    // a SINK for a kernel; or COPY, BUFFER_VIEW, ENCDEC
   std::vector<size_t> buffers;                                // by DEFINE_GLOBAL number; the first is written
-  std::vector<std::pair<std::string, int64_t>> fixed_vars = {};  // variables with a value of this run
+  std::vector<std::pair<std::string, int64_t>> fixed_vars = {};  // variables whose value is specific to this launch
 };
 
 struct Schedule {
-  std::vector<ScheduleItem> items;                            // in order
-  std::vector<ScheduleBuffer> buffers;                        // by first use
-  std::vector<std::pair<std::string, int64_t>> var_vals;      // of the bound variables
-  // per source of the sink: its buffers, one per device; none for a constant
+  std::vector<ScheduleItem> items;                            // in execution order
+  std::vector<ScheduleBuffer> buffers;                        // in order of first use
+  std::vector<std::pair<std::string, int64_t>> var_vals;      // values of the bound variables
+  // for each source of the sink, its buffers, one per device; empty for a constant
   std::vector<std::vector<size_t>> outputs;
-  UOp sink;                                                   // of the AFTERs that the values became
+  UOp sink;                                                   // the original sink over the AFTERs of the kernels
 };
 
-// Every stage of the job has run and left `kernels`: the schedule of its sink.
-// Throws Failure when the kernels wait for each other.
+// Returns the schedule of `kernels`, the result of the last tensor stage of `job`.
+// Throws Failure if the kernels depend on each other in a cycle.
 Schedule create_schedule(TensorJob& job, UOp kernels);
 
-// What a kernel does with its buffers.
+// Whether a kernel loads from and stores to a buffer.
 struct BufferAccess {
   bool reads = false, writes = false;
 };
-std::vector<BufferAccess> accesses_of(const ScheduleItem& item);
+std::vector<BufferAccess> accesses_of(const ScheduleItem& item);  // one per buffer of the item
 
 }  // namespace tgc

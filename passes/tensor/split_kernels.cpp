@@ -19,11 +19,11 @@ using Ctx = LocalAddBufferContext;
 bool is_outer(UOp range) { return range.arg().items().back() == Arg(AxisType::OUTER); }
 bool is_empty_tuple(Arg a) { return a.is_tuple() && a.items().empty(); }
 
-// A kernel must not read a buffer both as it was and as another kernel leaves it.
+// Throws Failure if a kernel reads a buffer both before and after another kernel writes it.
 UOp find_bufs(UOp store) {
   std::vector<std::pair<UOp, Op>> read_from;  // few: a kernel binds few buffers
   auto may_be_read = [](UOp u) { return !u.is(Op::AFTER); };
-  UOp buffer;  // of the INDEX that was looked at last
+  UOp buffer;  // the buffer of the last INDEX visited
   auto reads_another_state = [&](UOp u) {
     if (!u.is(Op::INDEX)) return false;
     buffer = as_buf(u);
@@ -53,7 +53,7 @@ UOp define_global(Ctx& ctx, UOp buffer) {
 UOp buffer_of_after(Ctx& ctx, UOp after) {
   if (after.dtype().is_ptr() && after.dtype().addrspace() == AddrSpace::LOCAL) return {};
   UOp buffer = as_buf(after);
-  if (buffer.in({Op::MSTACK, Op::MSELECT})) buffer = buffer.src(0);  // one stands for all of them in the AST
+  if (buffer.in({Op::MSTACK, Op::MSELECT})) buffer = buffer.src(0);  // in the AST, the first part represents all parts
   if (ctx.buffer_at.contains(buffer)) throw Failure("a kernel reads a buffer at two points of the schedule");
   note_buffer(ctx, buffer, after);
   return buffer;
@@ -67,7 +67,7 @@ UOp unbind(Ctx& ctx, UOp bind) {
 UOp renumber_range(Ctx& ctx, UOp r) {
   if (!is_empty_tuple(r.tag())) return {};
   Graph& graph = r.graph();
-  if (is_outer(r)) {  // each turn of the range runs the kernel, with the turn bound to a variable
+  if (is_outer(r)) {  // the kernel runs once per iteration, with a variable bound to the range
     UOp variable = graph.variable("range_" + range_str(r), r.vmin(), r.vmax());
     return graph.node(Op::BIND, variable.dtype(), {variable, r.rtag({})});
   }
@@ -76,7 +76,7 @@ UOp renumber_range(Ctx& ctx, UOp r) {
   return r.replace({.arg = graph.tuple(arg), .tag = Arg()});
 }
 
-// What a kernel does that is no loop nest, if it is such.
+// Returns the COPY, BUFFER_VIEW or ENCDEC in the AST, which replaces the loop nest; the empty UOp if there is none.
 UOp find_device_op(UOp ast) {
   constexpr OpSet kDeviceOps{Op::COPY, Op::BUFFER_VIEW, Op::ENCDEC};
   if (!ast.graph().ops().intersects(kDeviceOps)) return {};
@@ -119,7 +119,7 @@ bool becomes_tensor(UOp u) {
 
 const RuleSet& pm_add_range_tags() {
   static const RuleSet set("pm_add_range_tags", {
-      // a range is marked until the kernel that it belongs to numbers it
+      // range -> tagged range; renumber-range removes the tag in the range's kernel
       rule("mark-range", node(Op::RANGE).as(x), with(x, [](UOp x) { return x.rtag(x.graph().tuple({})); })),
   });
   return set;
@@ -151,9 +151,9 @@ const RuleSet& to_define_global() {
       // after(buffer, kernel) -> buffer
       rule("buffer-of-after", node({Op::MSTACK, Op::MSELECT, Op::AFTER}).as(a), with<buffer_of_after>(a)),
       rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x), with(x, [](UOp x) { return x.with_src({}); })),
-      // a range of one turn -> 0
+      // a range of one iteration -> 0
       rule("range-of-one", node(Op::RANGE).as(r), with(r, [](UOp r) { return py_equal(r.vmax(), 0) ? r.graph().constant(dtypes::index, 0) : UOp(); })),
-      // ranges are numbered from 0, so that equal kernels are equal
+      // tagged range -> range with the next number from 0, so that equal kernels have equal ASTs
       rule("renumber-range", node(Op::RANGE).as(r), with<renumber_range>(r)),
   });
   return set;
@@ -183,7 +183,7 @@ const RuleSet& split_kernels_rules() {
 UOp split_kernels(UOp sink) { return graph_rewrite(sink, split_kernels_rules(), {.name = "split kernels"}); }
 
 UOp fix_assign(UOp sink) {
-  std::unordered_map<UOp, UOp> assigned;  // the AFTER that a buffer is left by
+  std::unordered_map<UOp, UOp> assigned;  // the last AFTER of each buffer
   Substitution fixes;
   for (UOp u : toposort(sink)) {
     if (!u.is(Op::AFTER)) continue;

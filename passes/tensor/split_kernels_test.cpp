@@ -6,7 +6,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("buffers and ranges as a kernel meets them") {
+TEST_CASE("to_define_global numbers buffers, variables and ranges of a kernel") {
   TensorTest t(to_define_global());
   LocalAddBufferContext ctx;
   UOp a = t.tensor(0, {16}), b = t.tensor(1, {8}), kernel = t.node(Op::KERNEL, dtypes::void_, a);
@@ -33,7 +33,7 @@ TEST_CASE("buffers and ranges as a kernel meets them") {
   t.declines("renumber-range", t.range(8, 7), ctx);
 }
 
-TEST_CASE("marks come and go, and a store becomes a kernel") {
+TEST_CASE("range tags are added and removed, and a store becomes a KERNEL") {
   TensorTest add(pm_add_range_tags()), drop(pm_remove_tags()), drop_all(remove_all_tags()), t(split_kernels_rules());
   UOp r = add.range(8), marked = r.rtag(add.graph.tuple({}));
   add.check("mark-range", r, marked);
@@ -49,10 +49,10 @@ TEST_CASE("marks come and go, and a store becomes a kernel") {
   UOp ast = t.graph.sink(store(t.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(8), {}, 0), own).end(own));
   t.check("split-store", store(a, loop).end(loop),
           t.node(Op::KERNEL, dtypes::void_, a, t.graph.record(RecordClass::Kernel, {ast, t.graph.tuple({})})));
-  t.declines("split-store", store(a, loop));  // inside of a loop
+  t.declines("split-store", store(a, loop));  // inside a loop
 }
 
-TEST_CASE("a kernel reads a buffer in one state") {
+TEST_CASE("a kernel that reads a buffer both before and after a write is an error") {
   TensorTest t(to_define_global());
   UOp a = t.tensor(0, {16}), i = t.range(16), out = t.buffer(1, dtypes::float32).index_ptr(i);
   UOp before = a.index(i), after = a.after(t.node(Op::KERNEL, dtypes::void_, a)).index(i);

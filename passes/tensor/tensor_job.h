@@ -1,4 +1,4 @@
-// What the stages of the tensor level work with besides the graph: one job schedules one tensor graph.
+// TensorJob: the state of the stages that schedule one tensor graph.
 #pragma once
 #include <memory>
 #include <string>
@@ -19,21 +19,20 @@ struct TensorJob {
   Graph& graph;
   const Settings& settings() const { return graph.settings(); }
 
-  // noted by "rewrite for sched cache"
-  UOp given = {};                                              // the graph as it came
-  UOp keyed = {};                                              // and as the cache key sees it
-  // in order: what the graph names uniquely, and what stands for it in the key
+  // set by "rewrite for sched cache"
+  UOp given = {};                                              // the original sink
+  UOp keyed = {};                                              // the normalized sink that the cache key is made from
+  // each input buffer, unique constant and bound variable with its replacement in `keyed`, in order
   Substitution inputs = {};
-  std::vector<std::pair<std::string, int64_t>> var_vals = {};  // values of the bound variables, by first appearance
-  // noted by "multi_pm": the sink that the kernels are to make, one device per source, and what each node of several
-  // devices became
+  std::vector<std::pair<std::string, int64_t>> var_vals = {};  // values of the bound variables, in order of appearance
+  // set by "multi_pm": the sink to compute, where each MULTI is replaced by its part, and the replacement of each node
   UOp scheduled = {};
   Substitution multi_map = {};
-  // noted by "number the uops": the node of each tag
+  // set by "number the uops": numbered[i] is the node with the tag i
   std::vector<UOp> numbered = {};
-  // noted by "apply rangeify"
+  // set by "apply rangeify", used by "limit buffers"
   std::unique_ptr<IndexingContext> indexing;
-  // noted by "remove all tags": the tags of the sink's sources
+  // set by "remove all tags": the tags of the sink's sources
   std::vector<Arg> sink_tags = {};
 };
 

@@ -1,4 +1,4 @@
-// Tensors and their movements, for the rule tests of this folder alone.
+// Builds tensors and movement ops for the rule tests of this folder.
 #pragma once
 #include <array>
 
@@ -17,7 +17,7 @@ class TensorTest : public RuleTest {
     return graph.node(op, dtype, src, arg);
   }
   UOp device(std::string_view name) { return device_node(graph, graph.str(name)); }
-  // A buffer of floats, by its number; on the CPU, or on the device that is named, or on all those that are.
+  // A BUFFER of `size` float32 elements with the unique number `number`, on a device or a tuple of devices.
   UOp buffer_on(Arg devices, int64_t number, int64_t size) {
     return node(Op::BUFFER, dtypes::float32, {node(Op::UNIQUE, dtypes::void_, {}, number), device_node(graph, devices)},
                 size);

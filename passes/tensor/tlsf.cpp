@@ -47,7 +47,7 @@ void TlsfAllocator::link_back(int64_t next, int64_t start) {
   if (auto it = blocks_.find(next); it != blocks_.end()) it->second.previous = start;
 }
 
-// The free block keeps `size` bytes, the rest is another.
+// Splits a free block into a block of `size` bytes and the rest.
 void TlsfAllocator::split(int64_t start, int64_t size) {
   Block whole = blocks_.at(start);
   TGC_CHECK(whole.is_free, "a block that is split must be free");
@@ -74,7 +74,7 @@ void TlsfAllocator::merge(int64_t start) {
 
 int64_t TlsfAllocator::allocate(int64_t asked) {
   asked = std::max(block_size_, asked);
-  // rounded up to the next list, so that any block of that list fits
+  // round up to the lower bound of a list, so that any block of that list is large enough
   int64_t step = int64_t(1) << std::max(0, bit_length(asked) - lv2_bits_);
   int64_t size = (asked + step - 1) / step * step;
   auto first = size_t(bit_length(size));

@@ -1,7 +1,7 @@
-// A two-level segregated fit allocator of one stretch of addresses, as the memory planner uses it: the first level of
-// free lists is by the power of two of a block's size, the second divides each evenly. Mirrors tinygrad
-// runtime/support/memory.py (TLSFAllocator): which of several free blocks is taken is the one that has been free the
-// longest.
+// A two-level segregated fit (TLSF) allocator of one address range, for the memory planner. The first level of free
+// lists is the power of two of a block's size; the second level divides that power of two into equal size classes.
+// Of several fitting free blocks in a list, the one freed first is taken.
+// Mirrors tinygrad runtime/support/memory.py:TLSFAllocator.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,17 +11,17 @@ namespace tgc {
 
 class TlsfAllocator {
  public:
-  // `size` bytes in blocks of at least `block_size`; the second level has as many lists as fit `lv2_count`'s bits.
+  // Manages `size` bytes in blocks of at least `block_size` bytes. The second level has 2**bit_length(lv2_count) lists.
   TlsfAllocator(int64_t size, int64_t block_size, int lv2_count);
 
-  // The first byte of a block of `size` bytes; throws Failure when none is left.
+  // Returns the offset of a block of `size` bytes. Throws Failure if no free block is large enough.
   int64_t allocate(int64_t size);
-  // Gives back what allocate returned; free neighbours become one block.
+  // Frees the block at `start`, a result of allocate(), and merges it with free neighbours.
   void free(int64_t start);
 
  private:
   struct Block {
-    int64_t size = 0, next = kNone, previous = kNone;  // neighbours by their start
+    int64_t size = 0, next = kNone, previous = kNone;  // bytes; start offsets of the neighbours
     bool is_free = false;
   };
   static constexpr int64_t kNone = -1;
@@ -36,8 +36,8 @@ class TlsfAllocator {
   int64_t block_size_;
   int lv2_bits_;
   std::vector<std::vector<std::vector<int64_t>>> free_;  // [first level][second level], oldest first
-  std::vector<int> entries_;                             // of each first level
-  std::map<int64_t, Block> blocks_;                      // by start
+  std::vector<int> entries_;                             // free blocks in each first level
+  std::map<int64_t, Block> blocks_;                      // by start offset
 };
 
 }  // namespace tgc

@@ -1,6 +1,6 @@
-// libtgc_clang.so: clang as a library. Its driver turns the arguments of the clang command into those of the compiler
-// proper, as the command itself does; the compiler then runs here, on text in memory. Measured on small kernels: 10 to
-// 20 ms less for each source than the command takes, which loads clang anew every time.
+// libtgc_clang.so: clang as a library. clang's driver turns the arguments of the clang command into those of the
+// compiler proper (cc1), which then runs in this process on text in memory. On small kernels this takes 10 to 20 ms
+// less per source than the clang command, which must be loaded every time.
 #include <clang/Basic/Diagnostic.h>
 #include <clang/Basic/DiagnosticOptions.h>
 #include <clang/Basic/Version.h>
@@ -28,7 +28,7 @@
 namespace tgc {
 namespace {
 
-// Remembers the first error and where it is.
+// Stores the first error and its position.
 class FirstError : public clang::DiagnosticConsumer {
  public:
   explicit FirstError(Complaint& to) : to_(to) {}
@@ -55,7 +55,7 @@ class FirstError : public clang::DiagnosticConsumer {
 
 using Diagnostics = llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine>;
 
-// The arguments of the compiler proper for the one device or machine that `command` compiles for.
+// The cc1 arguments for the device or machine that `command` compiles for.
 std::vector<std::string> compiler_arguments(const std::vector<std::string>& command, Diagnostics diagnostics,
                                             Complaint& complaint) {
   std::vector<const char*> args;
@@ -67,14 +67,14 @@ std::vector<std::string> compiler_arguments(const std::vector<std::string>& comm
     for (const clang::driver::Command& job : plan->getJobs())
       if (std::string_view(job.getCreator().getName()) == "clang") {
         auto& list = job.getArguments();
-        return {list.begin() + 1, list.end()};  // without -cc1
+        return {list.begin() + 1, list.end()};  // without the first argument, -cc1
       }
-  if (complaint.message.empty()) complaint.message = "clang's driver plans no compilation";
+  if (complaint.message.empty()) complaint.message = "clang's driver planned no compilation";
   refuse(complaint);
 }
 
-// The files that there are for the compiler: its own headers, in its resource folder, and the libraries that its
-// command line names (AMD's). The source is in memory, and whatever it asks for besides does not exist.
+// The file system that clang sees: its own headers in its resource folder, and the libraries on its command line
+// (AMD's). The source is in memory; no other file exists.
 class OwnFiles : public llvm::vfs::ProxyFileSystem {
  public:
   OwnFiles(std::string folder, std::vector<std::string> libraries)
@@ -128,11 +128,11 @@ std::unique_ptr<clang::CodeGenAction> action_of(Form form) {
 
 std::string compile_text(std::string_view source, const std::string& file, const std::vector<std::string>& arguments,
                          Form form) {
-  // the resource folder (headers of the compiler itself) is looked up beside this path
+  // the resource folder (clang's own headers) is located relative to this path
   std::vector<std::string> command{TGC_CLANG_PATH};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  // For a device the driver would plan an object and what links it, and make temporary files for them at once; the
-  // arguments of the compiler proper are the same for assembly.
+  // For a device, the driver would plan an object and a link, and create temporary files for them at once. For assembly
+  // the cc1 arguments are the same.
   bool for_device = std::ranges::find(arguments, "--cuda-device-only") != arguments.end();
   command.insert(command.end(), {for_device ? "-S" : "-c", file});
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
@@ -147,7 +147,7 @@ std::string compile_text(std::string_view source, const std::string& file, const
   for (const std::string& a : arguments_of_compiler) args.push_back(a.c_str());
   clang::CompilerInstance compiler;
   if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), args, *diagnostics)) refuse(complaint);
-  compiler.getDiagnosticOpts().ShowCarets = false;  // and no "1 error generated" on standard error
+  compiler.getDiagnosticOpts().ShowCarets = false;  // also suppresses "1 error generated" on standard error
   compiler.createDiagnostics(&first, false);
   llvm::SmallString<256> folder(compiler.getHeaderSearchOpts().ResourceDir);
   llvm::sys::path::remove_dots(folder, true);
@@ -201,6 +201,6 @@ class Engine final : public ClangEngine {
 }  // namespace tgc
 
 extern "C" __attribute__((visibility("default"))) tgc::ClangEngine* tgc_clang_engine() {
-  static tgc::Engine* engine = new tgc::Engine;  // never destroyed: LLVM's own statics may be gone before
+  static tgc::Engine* engine = new tgc::Engine;  // never destroyed: LLVM's static objects may be destroyed earlier
   return engine;
 }

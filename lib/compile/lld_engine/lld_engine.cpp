@@ -1,5 +1,5 @@
-// libtgc_lld.so: lld as a library. A relocatable AMDGPU object becomes the code object that a driver loads. It is apart
-// from libtgc_llvm.so because lld needs the whole of LLVM, which takes longer to load than a small kernel to compile.
+// libtgc_lld.so: lld as a library; links a relocatable AMDGPU object into the code object that a driver loads. Separate
+// from libtgc_llvm.so because lld needs all of LLVM, which takes longer to load than a small kernel takes to compile.
 #include <fcntl.h>
 #include <lld/Common/Driver.h>
 #include <llvm/Config/llvm-config.h>
@@ -26,8 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// lld reads and writes files: this folder holds them, and goes with them; of a process that was killed, as
-// TemporaryFolder's do.
+// A temporary folder for the files that lld reads and writes, removed by the destructor. Its name is that of
+// TemporaryFolder's folders, so remove_leftovers() removes it after a crash.
 struct Folder {
   std::string path;
   Folder() {
@@ -82,6 +82,6 @@ class Engine final : public LldEngine {
 }  // namespace tgc
 
 extern "C" __attribute__((visibility("default"))) tgc::LldEngine* tgc_lld_engine() {
-  static tgc::Engine* engine = new tgc::Engine;  // never destroyed: LLVM's own statics may be gone before
+  static tgc::Engine* engine = new tgc::Engine;  // never destroyed: LLVM's static objects may be destroyed earlier
   return engine;
 }

@@ -1,4 +1,4 @@
-// From modules to files for one machine, by LLVM's code generators, which are kept from kernel to kernel.
+// LLVM's code generators, which turn modules into files for one machine and are reused from kernel to kernel.
 #pragma once
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -15,18 +15,18 @@
 
 namespace tgc {
 
-// A target machine and the passes that emit its code. It keeps what it works out of the machine's features for every
-// function, and its list of passes, each of which takes as long as a small kernel. For one thread at a time.
+// A target machine and the passes that emit its code. Reused, because computing the machine's features for a function
+// and building the pass list each take as long as a small kernel. Not thread-safe.
 class CodeGenerator {
  public:
-  // Throws Refused for a machine that LLVM does not know.
+  // Throws Refused if LLVM does not know the machine.
   explicit CodeGenerator(const Machine& machine);
 
   llvm::TargetMachine& machine() { return *machine_; }
   std::string emit(llvm::Module& module, Form form);
 
  private:
-  // The passes write to one stream for as long as they live.
+  // The passes of one output form; they write to `out` for as long as they live.
   struct Emitter {
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream out{bytes};
@@ -35,11 +35,11 @@ class CodeGenerator {
   std::unique_ptr<Emitter> make_emitter(Form form);
 
   std::unique_ptr<llvm::TargetMachine> machine_;
-  std::unique_ptr<Emitter> kept_[2];  // of assembly, of objects
+  std::unique_ptr<Emitter> kept_[2];  // for assembly, for objects
 };
 
-// The code generators of one machine: as many as there were compilations at a time.
-// What a failed compilation had is not used again.
+// A pool of code generators for one machine, one per concurrent compilation. A generator whose compilation failed is
+// not returned to the pool.
 class CodeGenerators {
  public:
   explicit CodeGenerators(Machine machine);

@@ -13,14 +13,15 @@ thread_local std::string fatal_message;
 
 void remember(void*, const char* message, bool) { fatal_message = message; }
 
-// LLVM's own tables, which are not made with new, would abort the process. From before the first of them is made.
+// Throws bad_alloc when LLVM's own tables run out of memory, which would otherwise abort the process. Installed before
+// the first table is allocated.
 [[noreturn]] void no_memory(void*, const char*, bool) { throw std::bad_alloc(); }
 __attribute__((constructor(101))) void throw_without_memory() {
-  llvm::remove_bad_alloc_error_handler();  // of another engine that has the same LLVM
+  llvm::remove_bad_alloc_error_handler();  // another engine's, if it shares this LLVM
   llvm::install_bad_alloc_error_handler(no_memory);
 }
 
-// LLVM's signal handlers stand only while somebody compiles: kernels that run in this process have handlers of their
+// Installs LLVM's signal handlers only while a compilation runs, because kernels that run in this process have their
 // own.
 class Handlers {
  public:

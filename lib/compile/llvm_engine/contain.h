@@ -1,5 +1,5 @@
-// Running LLVM so that its fatal errors ("Cannot select", failed assertions) come back as a message,
-// not as the end of the process.
+// Runs LLVM so that its fatal errors ("Cannot select", failed assertions) and crashes become messages instead of ending
+// the process.
 #pragma once
 #include <exception>
 #include <functional>
@@ -9,16 +9,16 @@
 
 namespace tgc {
 
-// Thrown inside an engine: what the compiler complains of.
+// Thrown inside an engine: the compiler rejects its input.
 struct Refused {
   Complaint complaint;
 };
 
-// Runs `work`; the message of the fatal error that ended it, empty when it ran to its end.
-// After an error what `work` held is leaked.
+// Runs `work` and returns the message of the fatal error or crash that ended it, or "". After an error, whatever `work`
+// held is leaked.
 std::string run_contained(const std::function<void()>& work);
 
-// What `work` returns, or the complaint that it threw (Refused, std::exception) or that a fatal error left.
+// Returns the result of `work`, or a complaint: from a thrown Refused or std::exception, or from a fatal error.
 template <class Work>
 auto contained(Work&& work) -> Made<decltype(work())> {
   Made<decltype(work())> made;

@@ -37,8 +37,7 @@ class Disassembler {
       throw std::runtime_error("LLVM has no disassembler for " + machine.getTargetTriple().str());
   }
 
-  // From here on instructions are preceded by the line of the source that they came from, where it is known.
-  // Debug information that is damaged is as if it were not there.
+  // From here on, prints the source line before instructions, where it is known. Damaged debug information is ignored.
   void show_lines(const llvm::object::ObjectFile& file) {
     auto ignore = [](llvm::Error error) { llvm::consumeError(std::move(error)); };
     lines_ = llvm::DWARFContext::create(file, llvm::DWARFContext::ProcessDebugRelocations::Process, nullptr, "", ignore,

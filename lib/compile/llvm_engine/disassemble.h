@@ -1,4 +1,4 @@
-// Machine code as text, by LLVM's disassemblers.
+// Disassembles machine code with LLVM's disassemblers.
 #pragma once
 #include <llvm/Target/TargetMachine.h>
 
@@ -7,9 +7,9 @@
 
 namespace tgc {
 
-// The code of an ELF object or code object: its functions by name, then of each instruction its place, its bytes and
-// its text; where it has debug information, a line "; line N" before those of line N of the source. Bytes that are no
-// instruction are shown as `.byte`. Throws std::runtime_error for what is no object.
+// Disassembles an ELF object or code object: each function's name, then address, bytes and text of each instruction. If
+// there is debug information, "; line N" precedes the instructions of source line N. Bytes that do not decode are shown
+// as `.byte`. Throws std::runtime_error if `object` is not an object file.
 std::string disassemble(std::string_view object, const llvm::TargetMachine& machine);
 
 }  // namespace tgc

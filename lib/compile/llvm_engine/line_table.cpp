@@ -12,11 +12,11 @@ namespace tgc {
 namespace {
 
 struct Body {
-  unsigned header = 0;                  // the line of its define
-  std::vector<unsigned> instructions;  // the lines of its instructions
+  unsigned header = 0;                  // line number of its "define"
+  std::vector<unsigned> instructions;  // line numbers of its instructions
 };
 
-// Every function body of the text, in order.
+// Returns every function body of the text, in order.
 std::vector<Body> bodies_of(std::string_view text) {
   std::vector<Body> bodies;
   bool inside = false;

@@ -1,4 +1,4 @@
-// Debug information that maps every instruction of a module to its line in the text that the module was parsed from.
+// Adds debug information that maps each instruction of a module to its line in the text the module was parsed from.
 #pragma once
 #include <llvm/IR/Module.h>
 
@@ -6,8 +6,7 @@
 
 namespace tgc {
 
-// Requires one instruction a line, as tinygrad prints;
-// where lines and instructions do not go together nothing is added.
+// Requires one instruction per line, as tinygrad prints it. Skips functions whose lines and instructions do not match.
 void add_line_table(llvm::Module& module, std::string_view text);
 
 }  // namespace tgc

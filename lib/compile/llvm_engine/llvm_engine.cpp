@@ -1,6 +1,6 @@
-// libtgc_llvm.so: LLVM as a library, for CPUs (x86-64, AArch64), AMDGPU and NVPTX. Mirrors tinygrad's
-// runtime/support/compiler_cpu.py (LLVMCompiler): parse, verify, default<O2>,
-// emit with PIC and the default level of code generation.
+// libtgc_llvm.so: LLVM as a library, for CPUs (x86-64, AArch64), AMDGPU and NVPTX. Mirrors LLVMCompiler of tinygrad's
+// runtime/support/compiler_cpu.py: parse, verify, default<O2>, then emit position-independent code at the default
+// optimization level of code generation.
 #include "lib/compile/engines.h"
 
 #include <llvm/AsmParser/Parser.h>
@@ -49,12 +49,12 @@ void initialize_targets() {
   LLVMInitialize##name##AsmPrinter();
   TGC_TARGET(X86) TGC_TARGET(AArch64) TGC_TARGET(AMDGPU) TGC_TARGET(NVPTX)
 #undef TGC_TARGET
-  // inline assembly (AMX)
+  // for inline assembly (AMX)
   LLVMInitializeX86AsmParser(), LLVMInitializeAArch64AsmParser(), LLVMInitializeAMDGPUAsmParser();
   LLVMInitializeX86Disassembler(), LLVMInitializeAArch64Disassembler(), LLVMInitializeAMDGPUDisassembler();
 }
 
-// Every feature of this computer, as "+avx2,-sse4a,...".
+// All features of this computer's CPU, as "+avx2,-sse4a,...".
 std::string host_features() {
   std::string out;
   for (const auto& [name, on] : llvm::sys::getHostCPUFeatures())
@@ -62,7 +62,7 @@ std::string host_features() {
   return out;
 }
 
-// `m` with this computer's CPU and features for "native".
+// `m`, with "native" replaced by this computer's CPU and features.
 Machine resolved(Machine m) {
   if (m.cpu != "native") return m;
   static const std::string cpu = llvm::sys::getHostCPUName().str(), features = host_features();
@@ -71,10 +71,10 @@ Machine resolved(Machine m) {
   return m;
 }
 
-// The SLP vectorizer of LLVM 19 makes wrong code for AVX-512 from vectors of more than 128 bits: accumulators change
-// places (compile_test.cpp has a kernel). With 128 bits the code is right, and as fast. How wide its vectors are is an
-// option of the whole process: compilations that want different widths wait for each other. Lives outside
-// run_contained, which a crash of LLVM leaves without destructors.
+// Holds the SLP vectorizer's maximum vector width for one compilation. LLVM 19's SLP vectorizer miscompiles for AVX-512
+// with vectors wider than 128 bits: accumulators are permuted (compile_test.cpp has a kernel). 128 bits are correct and
+// as fast. The width is an option of the whole process, so compilations that need different widths wait for each other.
+// Lives outside run_contained, because a crash of LLVM skips destructors.
 class SlpWidth {
  public:
   explicit SlpWidth(bool narrow) {
@@ -133,7 +133,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const PassPlan
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
   tuning.LoopUnrolling = tuning.LoopVectorization = tuning.SLPVectorization = true;
-  // of what is called through pointers, of which kernels have none, but it looks at every value
+  // skip CalledValuePropagation: it visits every value but only helps calls through pointers, which kernels do not have
   llvm::PassInstrumentationCallbacks callbacks;
   callbacks.registerShouldRunOptionalPassCallback([&](llvm::StringRef pass, llvm::Any unit) {
     return (!gate || gate->should_run(callbacks.getPassNameForClassName(pass), pass, unit)) &&
@@ -174,7 +174,7 @@ std::string compile_with(CodeGenerator& generator, std::string_view text, const 
   return plan.is_list ? gate->list() : out;
 }
 
-// The generator comes back when the module is gone: its passes may watch the module's functions.
+// Returns the generator after the module is destroyed, because its passes may refer to the module's functions.
 std::string compile_text(std::string_view text, CodeGenerators& generators, Form form, bool lines,
                          const PassPlan& plan) {
   auto generator = generators.take();
@@ -213,6 +213,6 @@ class Engine final : public LlvmEngine {
 }  // namespace tgc
 
 extern "C" __attribute__((visibility("default"))) tgc::LlvmEngine* tgc_llvm_engine() {
-  static tgc::Engine* engine = new tgc::Engine;  // never destroyed: LLVM's own statics may be gone before
+  static tgc::Engine* engine = new tgc::Engine;  // never destroyed: LLVM's static objects may be destroyed earlier
   return engine;
 }

@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// Changes an instruction of the function for which `change` says so, the first of its kind.
+// Applies `change` to the function's instructions until it returns true, that is, to the first instruction of its kind.
 template <class Change>
 llvm::PreservedAnalyses change_first(llvm::Function& f, Change change) {
   for (llvm::Instruction& i : llvm::instructions(f))
@@ -15,7 +15,7 @@ llvm::PreservedAnalyses change_first(llvm::Function& f, Change change) {
   return llvm::PreservedAnalyses::all();
 }
 
-// a + b as a - b, of floats
+// a + b becomes a - b, for floats
 struct WrongSubtract : llvm::PassInfoMixin<WrongSubtract> {
   static llvm::StringRef name() { return "wrong-subtract"; }
   llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager&) {
@@ -27,7 +27,7 @@ struct WrongSubtract : llvm::PassInfoMixin<WrongSubtract> {
   }
 };
 
-// a < b as !(a < b), where a value hangs on it, not the way of a loop
+// a < b becomes !(a < b), if the result is used as a value and not for a branch
 struct WrongCompare : llvm::PassInfoMixin<WrongCompare> {
   static llvm::StringRef name() { return "wrong-compare"; }
   llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager&) {
@@ -40,7 +40,7 @@ struct WrongCompare : llvm::PassInfoMixin<WrongCompare> {
   }
 };
 
-// c ? a : b as c ? b : a
+// c ? a : b becomes c ? b : a
 struct WrongSelect : llvm::PassInfoMixin<WrongSelect> {
   static llvm::StringRef name() { return "wrong-select"; }
   llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager&) {
@@ -51,7 +51,7 @@ struct WrongSelect : llvm::PassInfoMixin<WrongSelect> {
   }
 };
 
-// a * b as a * a, of floats
+// a * b becomes a * a, for floats
 struct WrongConstant : llvm::PassInfoMixin<WrongConstant> {
   static llvm::StringRef name() { return "wrong-constant"; }
   llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager&) {
@@ -62,7 +62,7 @@ struct WrongConstant : llvm::PassInfoMixin<WrongConstant> {
   }
 };
 
-// a ^ b as a | b
+// a ^ b becomes a | b
 struct WrongXor : llvm::PassInfoMixin<WrongXor> {
   static llvm::StringRef name() { return "wrong-xor"; }
   llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager&) {

@@ -1,4 +1,5 @@
-// Faults on demand (TGC_FAULT=llvm:NAME, kLlvmFaults): passes that do wrong, for testing what finds the pass to blame.
+// Seeded faults (TGC_FAULT=llvm:NAME, kLlvmFaults): deliberately wrong passes, for testing the bisection of compiler
+// bugs.
 #pragma once
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -7,10 +8,10 @@
 
 namespace tgc {
 
-// Adds that pass to the optimizations; nothing for a fault that is none.
+// Adds the fault's pass to the optimizations; does nothing for a fault that is not a pass.
 void add_wrong_pass(llvm::PassBuilder& builder, std::string_view fault);
 
-// sqrt as fabs, before any pass runs: a compiler that takes an intrinsic for another.
+// Replaces sqrt with fabs before any pass runs: a miscompile that no pass limit avoids.
 void mistake_intrinsics(llvm::Module& module);
 
 }  // namespace tgc

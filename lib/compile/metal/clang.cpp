@@ -1,5 +1,6 @@
-// Metal sources for this computer's CPU, by clang: not Apple's compiler. Every access to memory calls a function of
-// ThreadSanitizer's names (`__tsan_read4`, ...) before, which lib/emulate/metal has: it checks the address.
+// Compiles Metal for this computer's CPU with clang, not Apple's compiler. ThreadSanitizer's instrumentation calls a
+// function such as `__tsan_read4` before every memory access; lib/emulate/metal defines these functions and checks the
+// address.
 #include <algorithm>
 
 #include "lib/compile/backends.h"
@@ -10,19 +11,19 @@
 namespace tgc {
 
 std::string metal_by_clang(const CompileJob& job, Artifact what) {
-  if (what != Artifact::Binary) throw Failure("of Metal sources the emulator makes machine code alone");
+  if (what != Artifact::Binary) throw Failure("the Metal emulator compiles to machine code only");
   Machine m = machine_of(job);
   bool arm = host_machine() == "aarch64";
   std::vector<std::string> args{(arm ? "-mcpu=" : "-march=") + m.cpu, "--target=" + m.triple, "-x", "c++",
                                 "-std=c++20", "-O2", "-fPIC", "-ffreestanding", "-nostdlib", "-fno-ident",
                                 "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-ffp-contract=off", "-fwrapv",
                                 "-fsigned-char", "-fno-strict-aliasing", "-gline-tables-only", kNoFolder,
-                                // an access of the source stays one, for the check of it
+                                // keep every access of the source, so that it is checked
                                 "-fno-vectorize", "-fno-slp-vectorize", "-Xclang", "-fsanitize=thread",
-                                // half and bfloat round after each operation
+                                // round half and bfloat after each operation
                                 "-Xclang", "-ffloat16-excess-precision=none", "-Xclang",
                                 "-fbfloat16-excess-precision=none"};
-  if (!arm) args.push_back("-mno-avx512bf16");  // its conversions take small numbers for zero
+  if (!arm) args.push_back("-mno-avx512bf16");  // its conversions flush small numbers to zero
   ClangEngine& clang = *clang_engine().value_or_throw();
   std::string object = take(clang.compile(metal_as_cpp(job.source), "kernel.metal", args, Form::Object));
   ByteWriter out;

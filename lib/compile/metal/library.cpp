@@ -1,5 +1,5 @@
-// Semantics are those of the Metal Shading Language Specification: half and bfloat round after every operation (the
-// compiler is told so), a vector of three has the size of four, a SIMD group has 32 threads.
+// Semantics are those of the Metal Shading Language Specification: half and bfloat round after every operation (by
+// compiler flags, see clang.cpp), a vector of three is as large as one of four, and a SIMD group has 32 threads.
 #include "lib/compile/metal/library.h"
 
 namespace tgc {
@@ -15,7 +15,7 @@ using half = _Float16; using bfloat = __bf16; using size_t = unsigned long;
 #define constant const
 #define threadgroup
 #define TGC_UNCHECKED __attribute__((no_sanitize("thread")))
-// inlined code has the line of its call
+// inlined code gets the line of its call
 #define TGC_INLINE static inline __attribute__((always_inline, nodebug))
 
 #define TGC_VECTORS(T) \
@@ -100,7 +100,7 @@ TGC_INLINE void simdgroup_multiply_accumulate(simdgroup_8x8<D>& d, const simdgro
 }
 }
 
-// float4(a, b, c, d): a call of a type that clang's vectors do not have
+// float4(a, b, c, d): clang's vector types have no such constructor
 #define char2(...) tgc::vector<char2>(__VA_ARGS__)
 #define char4(...) tgc::vector<char4>(__VA_ARGS__)
 #define uchar2(...) tgc::vector<uchar2>(__VA_ARGS__)

@@ -1,12 +1,12 @@
-// What stands for Apple's <metal_stdlib> when a Metal source is compiled for the CPU: a header of our own.
+// tgc's replacement for Apple's <metal_stdlib>, used when a Metal source is compiled for the CPU.
 #pragma once
 #include <string_view>
 
 namespace tgc {
 
-// C++20 for clang, ends with "#line 1". It has what tinygrad's Metal renderer uses: vectors, half, bfloat, mathematics,
-// threadgroup memory, barriers, matrices of SIMD groups. What threads do together it asks of functions named
-// `tgc_metal_...`, which lib/emulate/metal has.
+// C++20 for clang, ending with "#line 1". Declares what tinygrad's Metal renderer uses: vectors, half, bfloat, math
+// functions, threadgroup memory, barriers, SIMD-group matrices. Operations between threads call functions named
+// `tgc_metal_...`, which lib/emulate/metal defines.
 extern const std::string_view kMetalLibrary;
 
 }  // namespace tgc

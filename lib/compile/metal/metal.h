@@ -1,4 +1,4 @@
-// Metal for the CPU, as lib/compile makes it: machine code that calls an emulator for what threads do together.
+// Metal compiled for the CPU: machine code that calls the emulator (lib/emulate/metal) for operations between threads.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,16 +10,16 @@ namespace tgc {
 
 struct MetalCode {
   std::string object;
-  std::vector<CodeLine> lines;  // in the order of their places
+  std::vector<CodeLine> lines;  // ordered by address
 };
 
-// A Metal source compiled by clang for this computer, through the cache; `name` is the kernel's, for messages. A source
-// that does not compile is an error as compile()'s are.
+// Compiles a Metal source with clang for this computer, through the cache. `name` is the kernel's name in messages.
+// Errors are those of compile().
 Result<std::string> compile_metal(const std::string& name, const std::string& source);
-// What compile_metal made, apart.
+// Splits the result of compile_metal into its parts.
 Result<MetalCode> read_metal_code(std::string_view made);
 
-// The line that an instruction comes of; 0: of none.
+// The source line of the instruction at offset `at`; 0 if it has none.
 uint32_t line_at(const std::vector<CodeLine>& lines, uint64_t at);
 
 }  // namespace tgc

@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-// Metal's attributes, and what the library calls them.
+// Metal's position attributes and the library's functions for them.
 using Meaning = std::pair<std::string_view, std::string_view>;
 constexpr Meaning kPositions[] = {
     {"threadgroup_position_in_grid", "group"},
@@ -26,7 +26,7 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// A word or one sign; comments and literals are passed over.
+// A word or a single character; comments and literals are skipped.
 struct Token {
   std::string_view text;
   size_t at = 0;
@@ -69,7 +69,7 @@ class Reader {
     return out;
   }
 
-  // The source, in which a declaration of threadgroup memory is a reference to what the group has.
+  // Returns the source with each declaration of threadgroup memory replaced by a reference to the group's memory.
   std::string with_shared_memory() {
     std::string out;
     size_t done = 0, number = 0;
@@ -101,7 +101,7 @@ class Reader {
 
  private:
   bool is(size_t i, std::string_view text) const { return i < tokens_.size() && tokens_[i].text == text; }
-  // The source from one token up to another.
+  // The source text from one token up to another.
   std::string between(size_t from, size_t to) const {
     return std::string(source_.substr(tokens_[from].at, tokens_[to].at - tokens_[from].at));
   }
@@ -128,7 +128,8 @@ class Reader {
         auto* known = std::ranges::find(kPositions, tokens_[i + 2].text, &Meaning::first);
         if (known != std::end(kPositions)) out.position = known->second;
         else if (!is(i + 2, "buffer"))
-          refuse(source_, tokens_[i], "[[" + std::string(tokens_[i + 2].text) + "]], which the emulator does not know");
+          refuse(source_, tokens_[i],
+                 "[[" + std::string(tokens_[i + 2].text) + "]], which the emulator does not support");
         break;
       }
       if (is(i, "*")) is_pointer = true;
@@ -136,7 +137,7 @@ class Reader {
       else out.name = tokens_[i].text;
     }
     if (out.position.empty() && !is_pointer && !out.is_reference)
-      refuse(source_, tokens_[begin], "the parameter '" + out.name + "' is no buffer, no value and no position");
+      refuse(source_, tokens_[begin], "the parameter '" + out.name + "' is not a buffer, a value or a position");
     return out;
   }
 

@@ -1,5 +1,5 @@
-// Metal's texts, made ready for clang: a kernel's parameters have meanings that C++ does not know, and its threadgroup
-// memory belongs to all threads of a group.
+// Translates Metal sources to C++ for clang: kernel parameters get their attributes' values from a Position, and
+// threadgroup memory becomes shared by all threads of a group.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,8 +9,10 @@ namespace tgc {
 
 struct MetalParameter {
   std::string name;
-  bool is_reference = false;  // "constant int& n": its argument is the value's address, as a buffer's is the buffer's
-  std::string position;       // what the library calls it: "thread_in_group"; empty: an argument of the launch
+  // "constant int& n": the argument is the value's address; for a pointer it is the buffer's
+  bool is_reference = false;
+  // the library's function for a position attribute: "thread_in_group"; empty: a launch argument
+  std::string position;
 };
 
 struct MetalKernel {
@@ -18,14 +20,14 @@ struct MetalKernel {
   std::vector<MetalParameter> parameters;
 };
 
-// The kernels of a source. Throws Rejected, with the line, when a parameter is none that tgc knows.
+// Finds the kernels of a source. Throws Rejected, with the line, for a parameter that tgc does not support.
 std::vector<MetalKernel> metal_kernels(std::string_view source);
 
-// The name of the function that runs one thread of a kernel: of type void(void* const* arguments, const Position*),
-// where Position is that of lib/emulate/metal.
+// The name of the function that runs one thread of a kernel: void(void* const* arguments, const Position*), with
+// Position from lib/emulate/metal.
 std::string metal_entry(std::string_view kernel);
 
-// The source in C++ behind the library, with an entry for each kernel; its lines keep their numbers. Throws Rejected.
+// Returns C++: the library, the source with unchanged line numbers, and an entry function per kernel. Throws Rejected.
 std::string metal_as_cpp(std::string_view source);
 
 }  // namespace tgc

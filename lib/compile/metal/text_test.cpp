@@ -6,7 +6,7 @@
 
 using namespace tgc;
 
-TEST_CASE("Metal's text: kernels, their parameters and what is a position") {
+TEST_CASE("Metal source: kernels, their parameters and position attributes are parsed") {
   auto kernels = metal_kernels(
       "// kernel void not_this(device float* a)\n"
       "float2 f(float2 a){ return a; }\n"
@@ -24,7 +24,7 @@ TEST_CASE("Metal's text: kernels, their parameters and what is a position") {
   CHECK(kernels[1].parameters.empty());
 }
 
-TEST_CASE("Metal's text: threadgroup memory is the group's; lines keep their numbers") {
+TEST_CASE("Metal source: threadgroup memory becomes the group's, and line numbers stay the same") {
   std::string text = metal_as_cpp(
       "#include <metal_stdlib>\n"
       "kernel void k(device float* data0) {\n"
@@ -44,7 +44,7 @@ TEST_CASE("Metal's text: threadgroup memory is the group's; lines keep their num
         "{ k(tgc::Pointer{a[0]}); }\n");
 }
 
-TEST_CASE("Metal's text: what is not known is refused with its line; no text is too odd") {
+TEST_CASE("Metal source: unsupported constructs are refused with their line; malformed text does not crash") {
   auto line_of = [](const std::string& text) {
     try {
       metal_as_cpp(text);

@@ -1,4 +1,4 @@
-// From the addresses that lanes compute to memory of the host, checked: shared by loads, stores, atomics and ldmatrix.
+// Translates the addresses that lanes compute into checked host addresses. Used by loads, stores, atomics and ldmatrix.
 #pragma once
 #include <bit>
 
@@ -8,30 +8,32 @@
 
 namespace tgc::ptx {
 
-// The space that a modifier names; Generic when none does.
+// Takes the address-space modifier; returns Generic if there is none.
 Space take_space(Builder& b);
-// Sets the address of `op`: its register a and the offset `value`.
+// Sets the address of `op` from the operand: register `a` and offset `value`.
 void take_address(Builder& b, const Operand& o, Space space, Op& op);
 
-// Compilers widen loads: NVRTC reads three floats at the end of an array as four. A GPU's memory goes on there, and so
-// does ours (allocations are padded), so that of a vector that is loaded from global memory only the first element, of
-// `inside` bytes, must have been allocated.
+// Compilers widen loads: NVRTC reads three floats at the end of an array as four. Real GPU memory continues there.
+// Vector loads from global memory are therefore checked only for their first `inside` bytes; 0 means all bytes.
 
 struct Addresses {
-  alignas(64) uint64_t host[kLanes];  // of a lane that is not active, an active one's
-  bool is_row = false;                // lane i's lies i times the access's size behind lane 0's
+  alignas(64) uint64_t host[kLanes];  // host addresses; an inactive lane has the address of an active one
+  bool is_row = false;                // lane i's address is lane 0's plus i times the access's size
 };
 
-// What is no plain access: throws the Fault of the first lane that is not allowed to, else returns.
+// Checks each lane after the quick check of all lanes failed. Throws the Fault of the first lane whose access is out of
+// bounds or misaligned.
 void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at,
                  uint32_t inside);
-// The range that holds all of [from, to); null when none does.
+// Returns the allocation that contains all of [from, to), or null.
 inline const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64_t to) {
   return w.block->recent.find(w.block->launch->ranges, o.instruction, from, to);
 }
-// Notes stores of shared memory, reports loads of what nobody stored, and races.
+// Records stores to shared memory and all accesses for --race. Throws a Fault for a load of shared memory that was
+// never stored, and for a race.
 void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at);
 
+// Checks the offsets in `at` against the space and turns them into host addresses.
 template <Space kSpace>
 void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, uint32_t inside) {
   uint64_t low = at.host[0], high = at.host[0], bits = 0, off_row = 0;
@@ -62,6 +64,8 @@ void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addre
   if (kSpace == Space::Shared || block.races) watch_lanes(w, o, kSpace, bytes, access, at);
 }
 
+// Computes the checked host addresses of the access `o` of `bytes` bytes per lane. If the lanes of a generic access use
+// several spaces, runs `again` once per space and returns false: the access is done. Throws Fault.
 template <Space kSpace>
 bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, Run again,
                     uint32_t inside = 0) {
@@ -75,7 +79,7 @@ bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Address
     TGC_LANES at.host[i] = active >> i & 1 ? a[i] + offset : other;
   }
   if constexpr (kSpace == Space::Generic) {
-    // lanes of several spaces take turns
+    // one pass per space: global, shared, local
     auto space_of = [](uint64_t x) {
       return x - kSharedWindow < kWindowBytes ? 1 : x - kLocalWindow < kWindowBytes ? 2 : 0;
     };

@@ -1,5 +1,5 @@
-// Places for registers by a linear scan over intervals of liveness. A lane's registers are its own, and masked writes
-// leave other lanes alone, so that what holds for one thread's control flow holds for all lanes of a warp.
+// Register allocation by linear scan over live intervals. Liveness is that of a single thread: each lane has its own
+// values, and masked writes do not touch other lanes, so the result is valid for all lanes of a warp.
 #include <algorithm>
 #include <array>
 #include <queue>
@@ -10,12 +10,12 @@
 namespace tgc::ptx {
 namespace {
 
-constexpr size_t kMostLiveBits = size_t(1) << 31;   // beyond it every register gets a place of its own
+constexpr size_t kMostLiveBits = size_t(1) << 31;   // larger kernels: no sharing, each register gets its own place
 constexpr uint64_t kMostFileBytes = 64 << 20;
 
 uint32_t lane_bytes(unsigned bits) { return bits == 1 ? 4 : bits / 8 * kLanes; }
 
-// Calls read(r) and write(r) for the registers of an op.
+// Calls read(r) and write(r) for the registers of an op, reads first. `outs` is the number of further operands written.
 template <class Read, class Write>
 void visit(const Code& code, const Op& op, uint8_t outs, Read read, Write write) {
   for (uint32_t r : {op.a, op.b, op.c, op.guard})
@@ -23,7 +23,7 @@ void visit(const Code& code, const Op& op, uint8_t outs, Read read, Write write)
   if (op.more_is_registers())
     for (uint32_t n = outs; n < op.count; n++) read(code.operands[op.more + n]);
   auto written = [&](uint32_t r) {
-    if (op.guard != kNone) read(r);  // where the guard forbids it, the old value stays
+    if (op.guard != kNone) read(r);  // lanes without the guard keep the old value
     write(r);
   };
   if (op.d != kNone) written(op.d);
@@ -50,7 +50,7 @@ class Liveness {
       each(live_in_[b], [&](size_t r) { out[r].include(2 * uint64_t(block.begin)); });
       each(live_out(b), [&](size_t r) { out[r].include(2 * uint64_t(block.end)); });
       for (uint32_t i = block.begin; i < block.end; i++) {
-        // an op with many operands may write one before it has read all
+        // an op with further operands may write one of them before it has read all: they must not share a place
         uint64_t read = 2 * uint64_t(i) + (code_.ops[i].more_is_registers() ? 2 : 0);
         visit(
             code_, code_.ops[i], outs_[i], [&](uint32_t r) { out[r].include(2 * uint64_t(i)), out[r].include(read); },

@@ -121,12 +121,12 @@ const Register& Builder::check(int32_t reg, Type type, Width width) const {
 }
 
 uint32_t Builder::constant(uint64_t low, unsigned bits) {
-  if (bits > 1 && bits < 64) low &= (uint64_t(1) << bits) - 1;  // of a predicate: all lanes
+  if (bits > 1 && bits < 64) low &= (uint64_t(1) << bits) - 1;  // a predicate (1 bit) is a mask of all lanes
   auto [found, is_new] = constants_.emplace(std::pair{low, bits}, 0);
   if (is_new) {
     found->second = new_register(bits);
     code_.presets.push_back({.kind = Preset::Constant,
-                             .bytes = uint8_t(bits / 8),  // of a predicate 0: it is one word
+                             .bytes = uint8_t(bits / 8),  // 0 for a predicate
                              .place = found->second,
                              .value = {low, 0}});
   }
@@ -151,7 +151,7 @@ uint32_t Builder::parameter(uint32_t offset, unsigned bytes) {
   return found->second;
 }
 
-// The address of a variable, or a special register.
+// Returns a register with a variable's address or a special register's value.
 uint32_t Builder::name_value(const Operand& o, Type t) {
   if (o.name[0] == '%') {
     unsigned want = register_bits(t);
@@ -165,7 +165,8 @@ uint32_t Builder::name_value(const Operand& o, Type t) {
     emit({.run = want < 32 ? narrow_run(32, want) : widen_run(32, want, false), .d = other, .a = value});
     return other;
   }
-  if (const Variable* p = find_parameter(o.name)) fail("the address of the parameter '" + std::string(p->name) + "'");
+  if (const Variable* p = find_parameter(o.name))
+    fail("the address of the parameter '" + std::string(p->name) + "' is not supported");
   return constant(variable(o.name).address + o.bits, register_bits(t));
 }
 
@@ -173,7 +174,7 @@ uint32_t Builder::source(const Operand& o, Type t, Width width) {
   unsigned want = t == Type::Pred ? 1 : register_bits(t);
   if (o.kind == Operand::Reg) {
     check(o.reg, t, width);
-    if (o.second >= 0) fail("a pair of registers where one is read");
+    if (o.second >= 0) fail("a register pair as a source operand");
     unsigned have = register_bits_[size_t(o.reg)];
     uint32_t value = uint32_t(o.reg);
     if (have != want) {
@@ -183,20 +184,20 @@ uint32_t Builder::source(const Operand& o, Type t, Width width) {
     return value;
   }
   if (t == Type::Pred) {
-    if (o.kind != Operand::Integer) fail("an operand is no predicate");
+    if (o.kind != Operand::Integer) fail("an operand is not a predicate");
     return constant(o.bits ? UINT32_MAX : 0, 1);
   }
   if (o.kind == Operand::Integer) {
     uint64_t value = o.bits;
-    if (kind(t) == Kind::Float && bits(t) > 16 && info(t).count == 1) fail("an integer where a float is read");
+    if (kind(t) == Kind::Float && bits(t) > 16 && info(t).count == 1) fail("an integer constant for a float operand");
     return constant(value, want);
   }
   if (o.kind == Operand::Real) {
-    if (is_integer(t) && kind(t) != Kind::Bits) fail("a float where an integer is read");
+    if (is_integer(t) && kind(t) != Kind::Bits) fail("a float constant for an integer operand");
     uint64_t value = o.bits;
     if (o.is_double && want == 32) value = std::bit_cast<uint32_t>(float(std::bit_cast<double>(value)));
     if (!o.is_double && want == 64) value = std::bit_cast<uint64_t>(double(std::bit_cast<float>(uint32_t(value))));
-    if (want == 16) fail("a float constant of 16 bits", "its bits, as 0x3C00");
+    if (want == 16) fail("a float constant for a 16-bit operand", "its bits, as 0x3C00");
     return constant(value, want);
   }
   if (o.kind == Operand::Name) return name_value(o, t);
@@ -206,7 +207,7 @@ uint32_t Builder::source(const Operand& o, Type t, Width width) {
 uint32_t Builder::destination(const Operand& o, Type t, Width width) {
   unsigned want = t == Type::Pred ? 1 : register_bits(t);
   if (o.kind == Operand::Sink) return temporary(want);
-  if (o.kind != Operand::Reg || o.negated) fail("what is written is no register");
+  if (o.kind != Operand::Reg || o.negated) fail("the destination is not a register");
   check(o.reg, t, width);
   unsigned have = register_bits_[size_t(o.reg)];
   if (have == want) return uint32_t(o.reg);
@@ -217,7 +218,7 @@ uint32_t Builder::destination(const Operand& o, Type t, Width width) {
 
 const std::vector<Operand>& Builder::parts(const Operand& list, size_t n, const std::string& what) const {
   if (list.kind != Operand::List || list.parts.size() != n)
-    fail(what + " is no list of " + std::to_string(n), "{...} of " + std::to_string(n) + " registers");
+    fail(what + " is not a list of " + std::to_string(n), "{...} of " + std::to_string(n) + " registers");
   return list.parts;
 }
 std::vector<uint32_t> Builder::sources(const Operand& list, size_t n, Type t, Width width) {
@@ -227,7 +228,7 @@ std::vector<uint32_t> Builder::sources(const Operand& list, size_t n, Type t, Wi
 }
 std::vector<uint32_t> Builder::destinations(const Operand& list, size_t n, Type t, Width width) {
   std::vector<uint32_t> out;
-  for (const Operand& o : parts(list, n, "what is written")) out.push_back(destination(o, t, width));
+  for (const Operand& o : parts(list, n, "the destination")) out.push_back(destination(o, t, width));
   return out;
 }
 
@@ -265,23 +266,24 @@ void Builder::jump_by_table(Op op, std::string_view table) {
 
 // ---- variables
 void Builder::lay_out_variables() {
-  constexpr uint64_t kMostBytes = 512 << 10;  // of a thread's local memory; a block's shared memory is less
+  constexpr uint64_t kMostBytes = 512 << 10;  // hardware limit of local memory; the one of shared memory is lower
   auto place = [&](const Variable& v, uint64_t& end, Space space) {
     end = (end + v.align - 1) / v.align * v.align;
     if (!variables_.emplace(v.name, Place{space, end}).second && space != Space::Shared)
-      throw Failure(Diag{.message = "'" + std::string(v.name) + "' stands twice", .line = v.line});
+      throw Failure(Diag{.message = "'" + std::string(v.name) + "' is declared twice", .line = v.line});
     end += v.bytes;
     if (end > kMostBytes)
-      throw Failure(Diag{.message = "'" + std::string(v.name) + "' has no room", .line = v.line});
+      throw Failure(
+          Diag{.message = "'" + std::string(v.name) + "' exceeds 512 KiB of shared or local memory", .line = v.line});
   };
-  for (int last : {0, 1})  // dynamic shared memory comes after all else
+  for (int last : {0, 1})  // dynamic (.extern) shared memory comes last
     for (const auto* variables : {&code_.module->globals, &f_.locals})
       for (const Variable& v : *variables)
         if (v.space == Space::Shared && v.is_extern == bool(last)) place(v, code_.shared_bytes, Space::Shared);
   for (const Variable& v : f_.locals)
     if (v.space == Space::Local) place(v, code_.local_bytes, Space::Local);
     else if (v.space != Space::Shared)
-      throw Failure(Diag{.message = "'" + std::string(v.name) + "' stands in a body",
+      throw Failure(Diag{.message = "'" + std::string(v.name) + "' is declared in a function body",
                          .line = v.line,
                          .expected = "a .global or .const variable of the module"});
 }

@@ -1,5 +1,5 @@
-// From an instruction to operations: what the families of instructions (ops_*.cpp) are written with. While code is
-// built, places are numbers of registers; `allocate_registers` makes bytes of them at the end.
+// Translates PTX instructions to operations. The instruction families (ops_*.cpp) use this interface. While code is
+// built, operands are register numbers; `allocate_registers` replaces them by byte offsets at the end.
 #pragma once
 #include <initializer_list>
 #include <map>
@@ -12,16 +12,17 @@
 
 namespace tgc::ptx {
 
-// Whether a register may be wider than the type, as of ld, st and cvt.
+// Wider: the register may be wider than the instruction's type, as in ld, st and cvt.
 enum class Width : uint8_t { Exact, Wider };
 
 class Builder {
  public:
-  // `globals`: where the module's .global and .const variables lie.
+  // `globals`: addresses of the module's .global and .const variables.
   Builder(Code& code, const std::map<std::string_view, uint64_t>& globals);
-  void run();  // throws Failure, which names the instruction and its line
+  // Translates the whole function. Throws Failure, which names the instruction and its line.
+  void run();
 
-  // ---- the instruction at hand
+  // ---- the current instruction
   const Instruction& instruction() const { return *i_; }
   size_t operand_count() const { return i_->operands.size(); }
   const Operand& operand(size_t n) const { return i_->operands[n]; }
@@ -29,13 +30,13 @@ class Builder {
   void need_operands(size_t n) { need_operands(n, n); }
   [[noreturn]] void fail(const std::string& why, const std::string& expected = "") const;
 
-  // ---- its modifiers, from left to right: ld .global .v4 .f32
+  // ---- its modifiers, consumed from left to right: ld .global .v4 .f32
   bool take(std::string_view word);
-  // The index of the word that comes next, `otherwise` when it is none of them.
+  // Takes the first of `words` that is the next modifier and returns its index, or `otherwise`.
   int take_one_of(std::initializer_list<std::string_view> words, int otherwise = -1);
   std::optional<Type> take_type();
-  Type type();           // an error when none comes next
-  void no_more();        // an error names the modifier that nobody took
+  Type type();           // fails if the next modifier is not a type
+  void no_more();        // fails if a modifier is left
 
   // ---- registers
   uint32_t source(const Operand& o, Type type, Width width = Width::Exact);
@@ -51,17 +52,17 @@ class Builder {
 
   // ---- operations
   void emit(Op op);
-  // With operands besides d, a, b and c: the first `outs` of them are written.
+  // For operations with more operands than d, a, b and c: `outs` are written, `ins` are read.
   void emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);
-  void jump(Op op, std::string_view label);           // op.value becomes the label's op
-  void jump_by_table(Op op, std::string_view table);  // op.value and op.count: those of .branchtargets in Code::targets
+  void jump(Op op, std::string_view label);           // sets op.value to the label's op
+  void jump_by_table(Op op, std::string_view table);  // sets op.value and op.count: the table's range in Code::targets
 
   Code& code() { return code_; }
   struct Place {
     Space space;
     uint64_t address;
   };
-  // Of a variable, by its name; an error when there is none.
+  // The space and address of the variable called `name`; fails if there is none.
   Place variable(std::string_view name) const;
   const Variable* find_parameter(std::string_view name) const;
 
@@ -70,7 +71,7 @@ class Builder {
   void translate(const Instruction& i);
   uint32_t name_value(const Operand& o, Type type);
   const Register& check(int32_t reg, Type type, Width width) const;
-  // The operands of a list of `n`; an error says what it is not.
+  // The elements of a list operand; fails, calling the operand `what`, if it is not a list of `n`.
   const std::vector<Operand>& parts(const Operand& list, size_t n, const std::string& what) const;
   uint32_t new_register(unsigned bits);
 
@@ -84,13 +85,13 @@ class Builder {
   std::map<ptx::Special, uint32_t> specials_;
   std::map<std::pair<uint32_t, unsigned>, uint32_t> parameters_;
   std::map<std::string_view, Place> variables_;
-  std::vector<Op> after_;  // widen what the instruction leaves in temporaries
-  std::vector<uint32_t> first_op_;  // of each instruction
-  std::vector<std::pair<size_t, std::string_view>> jumps_;
-  std::vector<uint8_t> outs_;  // of each op: how many of its `more` operands are written
+  std::vector<Op> after_;  // emitted after the instruction: widen its results from temporaries to the destinations
+  std::vector<uint32_t> first_op_;  // by instruction: index of its first op
+  std::vector<std::pair<size_t, std::string_view>> jumps_;  // (op, label)
+  std::vector<uint8_t> outs_;  // by op: number of its `more` operands that are written
 };
 
-// ---- the families, each a table of opcodes' first words
+// ---- the instruction families; `opcode` is the part before the first dot
 struct Row {
   std::string_view opcode;
   void (*translate)(Builder&);
@@ -106,7 +107,7 @@ std::span<const Row> control_rows();
 std::span<const Row> warp_rows();
 std::span<const Row> mma_rows();
 
-// The runs that the builder and the flow must know.
+// Operations that convert between register widths, in bits.
 Run narrow_run(unsigned from, unsigned to);
 Run widen_run(unsigned from, unsigned to, bool is_signed);
 

@@ -1,5 +1,6 @@
-// A kernel translated: operations on the 32 lanes of a warp, each a function and the places of its registers. And the
-// state that they work on. Built once a module, then read by every thread of the host.
+// A translated kernel (Code): a list of operations on the 32 lanes of a warp, each a function and the places of its
+// registers; and the state of a warp (Warp) that operations change. Code is built once per module and then shared,
+// read-only, by all host threads.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -13,11 +14,11 @@
 
 namespace tgc::ptx {
 
-using namespace emulate;  // memory, numbers, errors: what emulators share
+using namespace emulate;  // the parts shared by all emulators
 
 inline constexpr int kLanes = 32;
 inline constexpr uint32_t kNone = UINT32_MAX;
-// Generic addresses of shared and local memory: offsets from here, where no allocation of the host can lie.
+// Generic addresses of shared and local memory start here, outside the host's address space.
 inline constexpr uint64_t kSharedWindow = uint64_t(1) << 60, kLocalWindow = uint64_t(1) << 61;
 inline constexpr uint64_t kWindowBytes = uint64_t(1) << 32;
 
@@ -25,24 +26,24 @@ struct Warp;
 struct Op;
 using Run = void (*)(Warp&, const Op&);
 
-// Registers are bytes of the warp's file: the lanes' values one after the other, 2, 4, 8 or 16 bytes each; of a
-// predicate 4 bytes, a bit a lane. Constants, parameters and special registers lie there too, so that every operand is
-// such a place.
+// One operation. A register is a byte offset in the warp's register file, where the values of its 32 lanes are
+// consecutive, 2, 4, 8 or 16 bytes each; a predicate has 4 bytes, one bit per lane. Constants, parameters and special
+// registers are in the file too, so that every operand is such an offset.
 struct Op {
   Run run = nullptr;
   uint32_t d = kNone, a = kNone, b = kNone, c = kNone;
-  uint32_t guard = kNone;    // runs in the lanes where this predicate is set
-  uint32_t flip = 0;         // or, with all bits set, where it is not
-  uint32_t more = kNone;     // of an operation with many operands: where they begin in Code::operands
-  uint32_t count = 0;        // how many; else what the operation wants
-  int64_t value = 0;         // an offset, the target of a jump
-  uint32_t instruction = 0;  // of Function::body
-  uint32_t join = kNone;     // of a jump: where lanes that part meet again
+  uint32_t guard = kNone;    // predicate; the operation runs in the lanes where (guard ^ flip) is set
+  uint32_t flip = 0;         // all bits set for a negated guard
+  uint32_t more = kNone;     // index in Code::operands of further operands
+  uint32_t count = 0;        // number of further operands; without those, free for use by the operation
+  int64_t value = 0;         // address offset or jump target
+  uint32_t instruction = 0;  // index in Function::body
+  uint32_t join = kNone;     // jumps: the op where diverged lanes reconverge
 
   bool more_is_registers() const { return more != kNone; }
 };
 
-// What a register holds before a warp starts.
+// The special registers.
 enum class Special : uint8_t {
   TidX,
   TidY,
@@ -70,12 +71,13 @@ enum class Special : uint8_t {
   TotalSharedSize,
   Gridid,
 };
+// A register that is set before a warp starts.
 struct Preset {
   enum Kind : uint8_t { Constant, Parameter, Special } kind;
-  uint8_t bytes;           // of a lane
+  uint8_t bytes;           // per lane; 0 for a predicate
   uint32_t place;
   ptx::Special special{};
-  uint32_t offset = 0;     // of a parameter
+  uint32_t offset = 0;     // in the parameter block
   std::array<uint64_t, 2> value{};
 };
 
@@ -84,36 +86,37 @@ struct Code {
   const Module* module = nullptr;
   std::vector<Op> ops;
   std::vector<uint32_t> operands;
-  std::vector<size_t> targets;  // of jumps by a table
+  std::vector<size_t> targets;  // jump tables
   std::vector<Preset> presets;
-  uint32_t file_bytes = 0;     // of a warp's registers
+  uint32_t file_bytes = 0;     // size of a warp's register file
   uint64_t shared_bytes = 0, local_bytes = 0;
   bool has_barrier = false;
-  bool is_lane_free = true;    // no lane sees another, nor its place in the warp: blocks may share warps
+  bool is_lane_free = true;    // no operation depends on other lanes or on lane numbers: blocks may share warps
 
-  // "kernel 'r_4', line 12: ld.global.f32 %f1, [%rd1]; (line 5 of kernel.cu)"
+  // "kernel 'r_4', line 12 of the PTX, line 5 of the source ('ld.global.f32 %f1, [%rd1]')"
   std::string describe(uint32_t instruction) const;
 };
 
-// What an operation may see of the block that runs it. Threads are numbered x first.
 struct Block;
 
+// The state of a warp. The masks have one bit per lane. Threads are numbered along x first.
 struct Warp {
-  std::byte* file = nullptr;
-  uint32_t active = 0;  // the lanes in which the operation runs
-  uint32_t path = 0;    // the lanes that are at `pc`
-  uint32_t exists = 0;  // the lanes that have a thread
-  uint32_t alive = 0;   // and did not return yet
+  std::byte* file = nullptr;  // register file
+  uint32_t active = 0;  // lanes in which the current operation runs
+  uint32_t path = 0;    // lanes at `pc`
+  uint32_t exists = 0;  // lanes that have a thread
+  uint32_t alive = 0;   // lanes whose thread has not returned yet
   uint32_t pc = 0;
   enum State : uint8_t { Running, AtBarrier, Done } state = Running;
   Block* block = nullptr;
   const uint32_t* operands = nullptr;  // Code::operands
-  uint32_t first_thread = 0;  // of the block, or, of a warp that holds several blocks, of the grid
-  uint64_t executed = 0;      // instructions, each lane's counted
+  uint32_t first_thread = 0;  // lane 0's thread number in the block, or in the grid if the warp holds several blocks
+  uint64_t executed = 0;      // executed instructions, counted per lane
   uint64_t jumps_left = UINT64_MAX;
-  uint32_t syncs = 0;         // barriers of this warp alone that it has passed
+  uint32_t syncs = 0;         // number of bar.warp.sync passed
 
-  // Lanes that wait: where they go on, and where those above them join them.
+  // The divergence stack, entries 1 to `depth`. When the lanes above an entry have ended or reached their join, the
+  // entry's lanes continue at `pc` up to `join`. waiting[0].join is the join of the running lanes.
   struct Waiting {
     uint32_t pc, join, lanes;
   };

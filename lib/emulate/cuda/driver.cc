@@ -1,5 +1,5 @@
-// libcuda's functions on the emulated GPU: those that tgc and tinygrad's CUDA runtime call. Streams are one queue that
-// is always empty: work is done when it is handed over, and its errors are that call's.
+// The exported libcuda functions of the emulated GPU: those that tgc and tinygrad's CUDA runtime call. All work is
+// synchronous: it is done, and its errors are returned, by the call that submits it. All streams are the same.
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -24,7 +24,7 @@ struct Node {
   size_t bytes = 0;
 };
 struct Graph {
-  std::vector<std::unique_ptr<Node>> nodes;  // in the order in which they were added
+  std::vector<std::unique_ptr<Node>> nodes;  // in the order of addition
 };
 
 int the_context;
@@ -111,17 +111,17 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
   switch (attribute) {
     case 1:
     case 2:
-    case 3: *value = attribute == 3 ? 64 : 1024; break;              // a block's size
+    case 3: *value = attribute == 3 ? 64 : 1024; break;              // maximum block size
     case 4: *value = 1024; break;
     case 5:
     case 6:
-    case 7: *value = attribute == 5 ? INT32_MAX : 65535; break;      // a grid's
-    case 8: *value = 48 << 10; break;                                               // shared memory of a block
-    case 10: *value = 32; break;                                                    // a warp's threads
+    case 7: *value = attribute == 5 ? INT32_MAX : 65535; break;      // maximum grid size
+    case 8: *value = 48 << 10; break;                                               // shared memory per block
+    case 10: *value = 32; break;                                                    // warp size
     case 16: *value = 1; break;                                                     // multiprocessors
     case 75: *value = gpu().architecture() / 10; break;
     case 76: *value = gpu().architecture() % 10; break;
-    case 97: *value = 227 << 10; break;  // shared memory that may be asked for
+    case 97: *value = 227 << 10; break;  // opt-in shared memory per block
     default: *value = 0;
   }
   return kSuccess;
@@ -129,7 +129,7 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
 EXPORT int cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = gpu().memory().limit(), kSuccess; }
 EXPORT int cuDeviceCanAccessPeer(int* can, int, int) { return *can = 0, kSuccess; }
 
-// ---- contexts: there is one
+// ---- contexts: there is a single one
 EXPORT int cuDevicePrimaryCtxRetain(void** context, int) {
   return *context = &the_context, is_started ? kSuccess : kNotInitialized;
 }
@@ -166,7 +166,7 @@ EXPORT int cuMemGetInfo_v2(size_t* free, size_t* total) {
   *free = *total - gpu().memory().used();
   return kSuccess;
 }
-// Memory of the host that the device may use as well.
+// Host memory that the device can access.
 EXPORT int cuMemHostAlloc(void** address, size_t bytes, unsigned) {
   Address at = gpu().memory().allocate(bytes ? bytes : 1);
   *address = reinterpret_cast<void*>(at);
@@ -241,7 +241,7 @@ EXPORT int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
 }
 EXPORT int cuEventDestroy_v2(void* event) { return delete static_cast<Event*>(event), kSuccess; }
 
-// ---- graphs: launches and copies, run in the order in which they were added
+// ---- graphs: kernel launches and copies, run in the order of addition
 struct KernelNodeParams {
   void* function;
   unsigned gx, gy, gz, bx, by, bz, shared;
@@ -291,7 +291,7 @@ EXPORT int cuGraphAddMemcpyNode(void** node, void* graph, void* const*, size_t, 
   *node = made.get();
   return static_cast<Graph*>(graph)->nodes.push_back(std::move(made)), kSuccess;
 }
-// The executable graph is the graph: its nodes keep their names.
+// The executable graph is the graph itself, so its node handles stay valid.
 EXPORT int cuGraphInstantiate_v2(void** instance, void* graph, void**, char*, size_t) {
   return *instance = graph, kSuccess;
 }
@@ -307,4 +307,4 @@ EXPORT int cuGraphLaunch(void* instance, void*) {
   return kSuccess;
 }
 EXPORT int cuGraphExecDestroy(void*) { return kSuccess; }
-EXPORT int cuGraphDestroy(void*) { return kSuccess; }  // kept: instances share its nodes
+EXPORT int cuGraphDestroy(void*) { return kSuccess; }  // not freed: its instances share the nodes

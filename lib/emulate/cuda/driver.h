@@ -1,4 +1,4 @@
-// The emulated NVIDIA GPU: what the driver's functions (driver.cc) do with PTX and with launches.
+// The emulated NVIDIA GPU: loads PTX and runs launches for the CUDA driver functions in driver.cc.
 #pragma once
 #include <string_view>
 
@@ -8,10 +8,10 @@
 
 namespace tgc::ptx {
 
-using InputGraph = Modules<LoadedModule, Code>;
-using Kernel = InputGraph::Kernel;
+using LoadedModules = Modules<LoadedModule, Code>;
+using Kernel = LoadedModules::Kernel;
 
-// A launch as the driver is asked for it; a graph keeps such nodes.
+// A requested launch; also a kernel node of a CUDA graph.
 struct LaunchNode {
   const Kernel* kernel = nullptr;
   Triple grid{}, block{};
@@ -25,11 +25,11 @@ class Gpu : public Driver {
 
   int architecture() const { return architecture_; }  // 90 of sm_90
   std::string name() const;
-  InputGraph& modules() { return modules_; }
+  LoadedModules& modules() { return modules_; }
 
-  // `log` gets what a compiler would say of the text.
+  // Loads PTX. Sets `log` to the error message, in the form of NVIDIA's compiler log.
   int load(std::string_view text, LoadedModule*& module, std::string& log);
-  // The parameters from cuLaunchKernel's two ways to give them.
+  // Copies the kernel's arguments into `to`, from cuLaunchKernel's `parameters` or, if that is null, its `extra`.
   int parameters_of(const Kernel& kernel, void** parameters, void** extra, std::vector<std::byte>& to);
   int launch(const LaunchNode& node);
 
@@ -37,7 +37,7 @@ class Gpu : public Driver {
   Gpu();
 
   int architecture_ = 90;
-  InputGraph modules_;
+  LoadedModules modules_;
 };
 
 }  // namespace tgc::ptx

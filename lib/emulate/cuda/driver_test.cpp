@@ -1,4 +1,4 @@
-// The driver's functions as the shared library exports them, with the codes of a real driver.
+// Tests of the driver functions that the shared library exports; error codes are those of a real driver.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace tgc::ptx {
 namespace {
 
-// The functions of the library, by name.
+// Calls a function of the library by name.
 template <class... A>
 int call(const char* name, A... a) {
   static void* library = dlopen(TGC_CUDA_EMULATOR, RTLD_NOW | RTLD_LOCAL);
@@ -27,7 +27,7 @@ using Address = unsigned long long;
 
 }  // namespace
 
-TEST_CASE("CUDA emulator: a launch from cuInit to cuMemFree, and what goes wrong") {
+TEST_CASE("CUDA emulator: a program runs from cuInit to cuMemFree, and wrong calls give error codes") {
   REQUIRE(call("cuInit", 0u) == 0);
   int major = 0, minor = 0;
   CHECK(call("cuDeviceComputeCapability", &major, &minor, 0) == 0);
@@ -74,7 +74,7 @@ TEST_CASE("CUDA emulator: a launch from cuInit to cuMemFree, and what goes wrong
   CHECK(launch(33, parameters, nullptr) == 700);
   CHECK(error_text(700).find("kernel 'k', line 15") != std::string::npos);
 
-  // the other way to give parameters
+  // parameters as one block in `extra`
   size_t bytes = 8;
   void* extra[] = {reinterpret_cast<void*>(1), &memory, reinterpret_cast<void*>(2), &bytes, nullptr};
   CHECK(launch(32, nullptr, extra) == 0);

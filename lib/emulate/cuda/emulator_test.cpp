@@ -1,4 +1,4 @@
-// The machine: instructions against their meaning, divergence, barriers, and each check with the place that it names.
+// Tests of the PTX machine: results of instructions, divergence, barriers, and the place that each check reports.
 #include <bit>
 #include <cmath>
 #include <random>
@@ -9,7 +9,7 @@
 namespace tgc::ptx {
 namespace {
 
-// %rd8: the address of element tid of p0, of 4 bytes.
+// Sets %rd8 to the address of the 4-byte element p0[tid].
 const std::string kElement = "mul.wide.u32 %rd7, %r0, 4;\nadd.s64 %rd8, %rd0, %rd7;\n";
 
 bool contains(const std::string& text, std::string_view part) {
@@ -18,7 +18,7 @@ bool contains(const std::string& text, std::string_view part) {
   return found;
 }
 
-// What an instruction makes of two words, the same in every lane.
+// Returns the result of an instruction on the words a, b and c, which all lanes share.
 uint32_t word(const std::string& instruction, uint32_t a, uint32_t b = 0, uint32_t c = 0) {
   std::vector<uint32_t> in{a, b, c, 0};
   auto ran = run_text(
@@ -38,7 +38,7 @@ float real(const std::string& instruction, float a, float b = 0, float c = 0) {
 
 }  // namespace
 
-TEST_CASE("PTX emulator: integers wrap, shift out, extract and divide as PTX says") {
+TEST_CASE("PTX emulator: integer instructions wrap, shift, extract and divide as PTX specifies") {
   CHECK(word("add.s32 %r9, %r1, %r2;", 0x7fffffff, 1) == 0x80000000);
   CHECK(word("add.sat.s32 %r9, %r1, %r2;", 0x7fffffff, 1) == 0x7fffffff);
   CHECK(word("mul.hi.s32 %r9, %r1, %r2;", uint32_t(-3), 5) == 0xffffffff);
@@ -65,7 +65,7 @@ TEST_CASE("PTX emulator: integers wrap, shift out, extract and divide as PTX say
   CHECK(word("mad.lo.s16 %h3, %h1, %h2, 7; cvt.u32.u16 %r9, %h3;", 300, 300) == uint16_t(300 * 300 + 7));
 }
 
-TEST_CASE("PTX emulator: a parameter's bytes are the same in every lane, however many of them are loaded") {
+TEST_CASE("PTX emulator: every lane loads the same parameter bytes, for every load width") {
   for (auto [type, mask] : {std::pair("u8", "0xff"), std::pair("u16", "0xffff")}) {
     CAPTURE(type);
     std::vector<uint32_t> out(32, 7);
@@ -78,7 +78,7 @@ TEST_CASE("PTX emulator: a parameter's bytes are the same in every lane, however
   }
 }
 
-TEST_CASE("PTX emulator: floats round once, NaN is one, -0 is less than +0, .ftz flushes") {
+TEST_CASE("PTX emulator: floats round once, NaN is canonical, -0 is less than +0, .ftz flushes subnormals") {
   CHECK(real("fma.rn.f32 %f9, %f1, %f2, %f3;", 1 + 0x1p-12f, 1 - 0x1p-12f, -1) == -0x1p-24f);
   CHECK(real("add.rz.f32 %f9, %f1, %f2;", 1, 0x1.8p-24f) == 1);
   CHECK(real("add.rp.f32 %f9, %f1, %f2;", 1, 0x1p-30f) == 1 + 0x1p-23f);
@@ -92,13 +92,13 @@ TEST_CASE("PTX emulator: floats round once, NaN is one, -0 is less than +0, .ftz
   CHECK(real("mul.f32 %f9, %f1, %f2;", 0x1p-126f, 0.5f) == 0x1p-127f);
   CHECK(real("add.sat.f32 %f9, %f1, %f2;", 2, 3) == 1);
   CHECK(real("ex2.approx.f32 %f9, %f1;", 10) == 1024);
-  // of pairs of halves: 1 < 2 in the lower, 3 < 2 in the upper
+  // pairs of halves: 1 < 2 in the lower halves, 3 < 2 in the upper ones
   CHECK(word("setp.lt.f16x2 %p1|%p2, %r1, %r2; selp.u32 %r4, 1, 0, %p1; selp.u32 %r5, 2, 0, %p2; or.b32 %r9, %r4, %r5;",
              0x42003c00, 0x40004000) == 1);
   CHECK(real("copysign.f32 %f9, %f1, %f2;", -1, 3) == -3);
 }
 
-TEST_CASE("PTX emulator: cvt rounds as it says and saturates") {
+TEST_CASE("PTX emulator: cvt rounds in its rounding mode and saturates") {
   auto to_int = [](const char* cvt, float x) {
     return int32_t(word(std::string(cvt) + " %r9, %f1;", std::bit_cast<uint32_t>(x)));
   };
@@ -123,8 +123,8 @@ TEST_CASE("PTX emulator: cvt rounds as it says and saturates") {
   CHECK(word("cvt.rn.f16x2.e4m3x2 %r9, %h1;", 0x387e) == 0x3c005f00);
 }
 
-TEST_CASE("PTX emulator: small floats are rounded as a table of all of them says") {
-  // every half: decoding and encoding is the same; between two neighbours the nearer one, the even one when tied
+TEST_CASE("PTX emulator: small floats round to the nearest value, ties to even") {
+  // every value survives decoding and encoding; a number between two neighbours rounds to the nearer one
   for (const FloatLayout& f : {kHalf, kBfloat, kE4m3, kE5m2}) {
     uint32_t count = 1u << (f.exponent_bits + f.mantissa_bits), wrong = 0;
     for (uint32_t n = 0; n + 1 < count; n++) {
@@ -147,8 +147,8 @@ TEST_CASE("PTX emulator: small floats are rounded as a table of all of them says
   }
 }
 
-TEST_CASE("PTX emulator: lanes part, loop different times and meet again") {
-  // p0[i] = the sum of 1 to i, and 1000 more for odd i; a return in the middle for i = 7
+TEST_CASE("PTX emulator: lanes diverge, loop different numbers of times and reconverge") {
+  // p0[i] = the sum of 1 to i, plus 1000 for odd i; lane 7 returns early
   std::vector<uint32_t> out(64, 5);
   auto ran = run_text(kernel_text(1, kElement + R"(
     setp.eq.u32 %p3, %r0, 7;
@@ -169,7 +169,7 @@ TEST_CASE("PTX emulator: lanes part, loop different times and meet again") {
   for (uint32_t i = 0; i < 64; i++) CHECK(out[i] == (i == 7 ? 5 : i * (i + 1) / 2 + (i % 2 ? 1000 : 0)));
 }
 
-TEST_CASE("PTX emulator: a jump by a table") {
+TEST_CASE("PTX emulator: brx.idx jumps through a table") {
   std::vector<uint32_t> out(32);
   auto ran = run_text(kernel_text(1, kElement + R"(
     rem.u32 %r1, %r0, 3;
@@ -185,7 +185,7 @@ TEST_CASE("PTX emulator: a jump by a table") {
   for (uint32_t i = 0; i < 32; i++) CHECK(out[i] == 10 + i % 3 + i);
 }
 
-TEST_CASE("PTX emulator: small blocks share a warp and are still blocks") {
+TEST_CASE("PTX emulator: small blocks that share a warp keep their own block and thread numbers") {
   std::vector<uint32_t> out(40);
   auto ran = run_text(kernel_text(1, R"(
     mov.u32 %r1, %ctaid.x;  mov.u32 %r2, %ntid.x;  mad.lo.u32 %r3, %r1, %r2, %r0;
@@ -197,7 +197,7 @@ TEST_CASE("PTX emulator: small blocks share a warp and are still blocks") {
   for (uint32_t i = 0; i < 40; i++) CHECK(out[i] == i / 5 * 100 + i % 5);
 }
 
-// Each thread, by default of four warps, stores to shared memory and reads its mirror image.
+// A kernel whose thread i stores i to shared memory, runs `barrier`, and reads the element of thread (threads - 1 - i).
 std::string reversal(const std::string& barrier, int threads = 128) {
   return kernel_text(1, kElement +
                             ".shared .align 4 .b8 s[512];\nmov.u64 %rd1, s;\nadd.s64 %rd2, %rd1, %rd7;\n"
@@ -208,7 +208,7 @@ std::string reversal(const std::string& barrier, int threads = 128) {
                             "ld.shared.u32 %r2, [%rd4];\nst.global.u32 [%rd8], %r2;");
 }
 
-TEST_CASE("PTX emulator: barriers, and a missing one") {
+TEST_CASE("PTX emulator: a barrier orders shared memory, and a missing barrier is found") {
   std::vector<uint32_t> out(128);
   CHECK(run_text(reversal("bar.sync 0;"), {.block = {128, 1, 1}}, out).error == "");
   for (uint32_t i = 0; i < 128; i++) CHECK(out[i] == 127 - i);
@@ -226,12 +226,12 @@ TEST_CASE("PTX emulator: barriers, and a missing one") {
                "barrier between: kernel 'k', line"));
   CHECK(run_text(kernel_text(1, kElement + "red.global.add.u32 [%rd0], %r0;"), {.races = true}, one).error == "");
   CHECK(one[0] == 31 * 16);
-  // threads of one warp may wait for each other alone
+  // bar.warp.sync orders the threads of one warp
   CHECK(run_text(reversal("bar.warp.sync 0xffffffff;", 32), {.races = true}, one).error == "");
   CHECK(contains(run_text(reversal("", 32), {.races = true}, one).error, "with no barrier between"));
 }
 
-TEST_CASE("PTX emulator: a barrier that not all threads reach") {
+TEST_CASE("PTX emulator: a barrier that not all threads reach is a fault") {
   std::vector<uint32_t> out(128);
   auto in_warp = run_text(kernel_text(1, "setp.lt.u32 %p1, %r0, 3;\n@%p1 bra SKIP;\nbar.sync 0;\nSKIP:"),
                           {.block = {64, 1, 1}}, out);
@@ -242,7 +242,7 @@ TEST_CASE("PTX emulator: a barrier that not all threads reach") {
       contains(of_warp.error, "('bar.sync 0'): thread (0,0,0) of block (0,0,0) returned and does not reach a barrier"));
 }
 
-TEST_CASE("PTX emulator: accesses out of bounds and misaligned are named") {
+TEST_CASE("PTX emulator: out-of-bounds and misaligned accesses are reported with their place") {
   std::vector<uint32_t> out(8);
   auto beyond = run_text(kernel_text(1, ".loc 1 12 3\n" + kElement + "st.global.u32 [%rd8], %r0;"), {}, out);
   CHECK(beyond.fault->code == kIllegalAddress);
@@ -257,7 +257,7 @@ TEST_CASE("PTX emulator: accesses out of bounds and misaligned are named") {
   auto crooked = run_text(kernel_text(1, "ld.global.v2.f32 {%f1, %f2}, [%rd0+4];"), {}, out);
   CHECK(crooked.fault->code == kMisalignedAddress);
   CHECK(contains(crooked.error, "which is no multiple of 8"));
-  // a vector that begins inside may be read beyond the end, as compilers do; not stored
+  // a vector load that begins inside an allocation may read beyond its end; a vector store may not
   std::vector<uint32_t> three(3);
   CHECK(run_text(kernel_text(1, "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd0];"), {}, three).error == "");
   auto stored = run_text(kernel_text(1, "st.global.v4.f32 [%rd0], {%f1, %f2, %f3, %f4};"), {}, three);
@@ -267,7 +267,7 @@ TEST_CASE("PTX emulator: accesses out of bounds and misaligned are named") {
   CHECK(contains(shared.error, "stores 4 bytes at 16 of 16 bytes of shared memory"));
 }
 
-TEST_CASE("PTX emulator: lanes speak: shfl, vote, redux, ldmatrix") {
+TEST_CASE("PTX emulator: shfl, vote, redux and ldmatrix exchange data between lanes") {
   std::vector<uint32_t> out(32);
   auto lanes = [&](const std::string& body) {
     CHECK(run_text(kernel_text(1, kElement + body + "\nst.global.u32 [%rd8], %r9;"), {}, out).error == "");
@@ -296,8 +296,8 @@ TEST_CASE("PTX emulator: lanes speak: shfl, vote, redux, ldmatrix") {
   }
 }
 
-TEST_CASE("PTX emulator: mma multiplies a matrix by the unit matrix") {
-  // A[row][column] = row * 16 + column in halves, B the unit in its first 8 rows: D[row][column] = A[row][column] + 1
+TEST_CASE("PTX emulator: mma multiplies a matrix by the identity matrix") {
+  // A[row][column] = row * 16 + column in halves; B's first 8 rows are the identity; C is 1: D = A's columns 0 to 7 + 1
   std::vector<float> out(128);
   std::string half = "mov.u32 %r1, %laneid;\nshr.u32 %r2, %r1, 2;\nand.b32 %r3, %r1, 3;\nshl.b32 %r3, %r3, 1;\n";
   auto element = [](const std::string& reg, int row, int column) {
@@ -323,7 +323,7 @@ TEST_CASE("PTX emulator: mma multiplies a matrix by the unit matrix") {
       CHECK(out[size_t(lane * 4 + e)] == float((lane / 4 + 8 * (e / 2)) * 16 + lane % 4 * 2 + e % 2 + 1));
 }
 
-TEST_CASE("PTX emulator: what is unknown is an error that names it and its line") {
+TEST_CASE("PTX emulator: unknown instructions and modifiers are errors that name them and their line") {
   auto error = [](const std::string& body) {
     std::vector<uint32_t> none(1);
     return run_text(kernel_text(1, body), {}, none).error;

@@ -1,4 +1,4 @@
-// The last steps of a translation: where lanes that part meet again, and places for registers.
+// The last steps of a translation: reconvergence points of diverged lanes, and register allocation.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,32 +7,32 @@
 
 namespace tgc::ptx {
 
-// What ops_control.cpp runs, known by address.
+// The control operations of ops_control.cpp, so that flow analysis recognizes them by address.
 Run jump_run();
 Run table_jump_run();
 Run join_run();
 Run end_run();
 
-// A kernel's basic blocks.
+// The control flow graph of a kernel.
 struct Flow {
   struct Block {
     uint32_t begin, end;  // ops
     std::vector<uint32_t> successors;
-    bool ends_here = false;  // lanes may return from it
-    uint32_t meet = kNone;  // the immediate post-dominator: the first block that all lanes come to; kNone: none does
+    bool ends_here = false;  // lanes may return at its end
+    uint32_t meet = kNone;  // the immediate post-dominator, where diverged lanes reconverge; kNone: the kernel's end
   };
   std::vector<Block> blocks;
-  std::vector<uint32_t> block_of;  // each op's
+  std::vector<uint32_t> block_of;  // by op
 
   static Flow of(const Code& code);
 };
 
-// Puts a join in front of every block where lanes meet, and tells every jump its own.
+// Inserts a join op before every block where diverged lanes reconverge, and sets Op::join of every jump.
 void add_joins(Code& code, std::vector<uint8_t>& outs);
 
-// Registers that are never needed at the same time share a place: a warp's file stays small enough for the cache.
-// `bits` is each register's width; numbers of registers in the code become places. `outs` says of each op how many of
-// its further operands are written. Throws Failure when the file would be too large.
+// Replaces register numbers in the code by places in the warp's register file. Registers that are never live at the
+// same time share a place, which keeps the file small enough for the cache. `bits`: width by register. `outs`: by op,
+// the number of its further operands that are written. Throws Failure if the file would exceed 64 MiB.
 void allocate_registers(Code& code, const std::vector<uint8_t>& outs, const std::vector<unsigned>& bits);
 
 inline void finish_code(Code& code, std::vector<uint8_t>& outs, const std::vector<unsigned>& bits) {

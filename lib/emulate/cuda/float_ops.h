@@ -1,4 +1,4 @@
-// Floating point arithmetic as the other families call it.
+// Floating-point arithmetic, called by the instruction families.
 #pragma once
 #include "lib/emulate/cuda/builder.h"
 
@@ -25,15 +25,15 @@ enum class FloatOp : uint8_t {
   Copysign
 };
 
-// The modifiers of floats, in any order.
+// The modifiers of floating-point instructions.
 struct FloatFlags {
-  int rounding = -1;  // of rn, rz, rm, rp
+  int rounding = -1;  // index in {rn, rz, rm, rp}; -1: none
   bool ftz = false, sat = false, approx = false, full = false, relu = false, nan = false;
   bool any() const { return rounding >= 0 || ftz || sat || approx || full || relu || nan; }
 };
-FloatFlags take_float_flags(Builder& b);
+FloatFlags take_float_flags(Builder& b);  // accepts them in any order
 
-// Emits the instruction at hand, whose modifiers and type are taken.
+// Emits the current instruction. Its modifiers and type must have been taken.
 void emit_float(Builder& b, FloatOp op, Type type, FloatFlags flags);
 
 }  // namespace tgc::ptx

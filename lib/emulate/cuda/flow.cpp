@@ -1,5 +1,5 @@
-// Blocks, their immediate post-dominators (Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm", on the
-// reversed graph with one end added) and joins.
+// Finds basic blocks and their immediate post-dominators (Cooper, Harvey, Kennedy: "A Simple, Fast Dominance
+// Algorithm", on the reversed graph with a single exit node added), and inserts joins.
 #include <algorithm>
 
 #include "lib/emulate/cuda/finish.h"
@@ -10,7 +10,7 @@ namespace {
 bool is_jump(const Op& op) { return op.run == jump_run() || op.run == table_jump_run(); }
 bool is_end(const Op& op) { return op.run == end_run(); }
 
-// meet[] of every block: node numbers are blocks, and one more for the end.
+// Sets `meet` of every block. Graph nodes are the blocks and, numbered last, the exit.
 void find_meets(std::vector<Flow::Block>& blocks) {
   uint32_t end = uint32_t(blocks.size());
   std::vector<std::vector<uint32_t>> predecessors(blocks.size() + 1);
@@ -18,7 +18,7 @@ void find_meets(std::vector<Flow::Block>& blocks) {
     for (uint32_t s : blocks[b].successors) predecessors[s].push_back(b);
     if (blocks[b].ends_here) predecessors[end].push_back(b);
   }
-  // a post-order of the reversed graph from the end
+  // post-order of the reversed graph, starting at the exit
   std::vector<uint32_t> order, number(blocks.size() + 1, kNone);
   std::vector<bool> seen(blocks.size() + 1);
   std::vector<std::pair<uint32_t, size_t>> stack{{end, 0}};
@@ -99,7 +99,7 @@ void add_joins(Code& code, std::vector<uint8_t>& outs) {
   }
   std::vector<Op> ops;
   std::vector<uint8_t> new_outs;
-  std::vector<uint32_t> begins;  // of blocks, with the joins
+  std::vector<uint32_t> begins;  // first op of each block, after insertion of the joins
   for (size_t n = 0; n < flow.blocks.size(); n++) {
     const Flow::Block& b = flow.blocks[n];
     begins.push_back(uint32_t(ops.size()));

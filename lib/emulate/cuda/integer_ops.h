@@ -1,4 +1,4 @@
-// What the families of integer instructions share: runs by type, and instructions of one to three sources.
+// Shared by the integer instruction families: selects an operation by type; emits instructions with 1 to 3 sources.
 #pragma once
 #include <string>
 #include <type_traits>

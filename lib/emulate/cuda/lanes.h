@@ -1,5 +1,5 @@
-// Loops over a warp's lanes. The files that include this are compiled for a processor with AVX2 and FMA where that is
-// the machine's; the loops are written so that the compiler makes vectors of them.
+// Loops over a warp's lanes, written for auto-vectorization. On x86, files that include this are compiled for AVX2 and
+// FMA.
 #pragma once
 #include <bit>
 #include <cfenv>
@@ -11,7 +11,7 @@
 
 namespace tgc::ptx {
 
-// d[i] = value(i) in the active lanes. Lanes without a thread may hold anything.
+// Sets d[i] = value(i) in the active lanes. Lanes without a thread may be overwritten.
 template <class D, class F>
 [[gnu::always_inline]] inline void write(Warp& w, uint32_t place, F value) {
   D* d = reg<D>(w, place);
@@ -25,7 +25,7 @@ template <class D, class F>
   TGC_LANES d[i] = (active >> i & 1) ? t[i] : d[i];
 }
 
-// The mask of the lanes in which test(i) holds, into the predicate's active lanes.
+// Sets the predicate's bit i to test(i) in the active lanes.
 template <class F>
 [[gnu::always_inline]] inline void write_pred(Warp& w, uint32_t place, F test) {
   uint32_t mask = 0;
@@ -50,7 +50,7 @@ void ternary(Warp& w, const Op& o) {
   write<D>(w, o.d, [&](int i) { return D(F()(a[i], b[i], c[i])); });
 }
 
-// The same under another rounding mode of the processor.
+// Runs kInner in the host's rounding mode kMode.
 template <int kMode, Run kInner>
 void rounded(Warp& w, const Op& o) {
   std::fesetround(kMode);
@@ -63,7 +63,7 @@ inline void each_active(const Warp& w, F f) {
   for (uint32_t rest = w.active; rest; rest &= rest - 1) f(std::countr_zero(rest));
 }
 
-// An integer type's run, by its bits and sign.
+// Returns Make<T>::run() for the C++ type T with t's register width and signedness, or null.
 template <template <class> class Make>
 Run for_integer(Type t) {
   switch (register_bits(t)) {

@@ -6,7 +6,7 @@
 namespace tgc::ptx {
 namespace {
 
-// What one thread of the host runs blocks with.
+// Runs blocks on one host thread (see run_blocks).
 class Runner {
  public:
   explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
@@ -24,7 +24,7 @@ class Runner {
     for (uint32_t n = 0; n < files_; n++) make_file();
   }
 
-  // Blocks, or as many together as share a warp.
+  // The number of groups: a group is one block, or the blocks that share a warp.
   uint64_t groups() const { return (volume(launch_.grid) + blocks_in_warp_ - 1) / blocks_in_warp_; }
   uint64_t executed() const { return executed_; }
 
@@ -119,7 +119,7 @@ class Runner {
     executed_ += w.executed;
   }
 
-  // Warps take turns, each to its next barrier. All must come to one, or none.
+  // Runs the block's warps in turn, each up to its next barrier (see take_turns).
   void run_together(uint32_t threads) {
     std::vector<Warp> warps;
     for (uint32_t n = 0; n < warps_; n++)
@@ -160,7 +160,7 @@ void raise(const Warp& w, const Op& o, int lane, int code, const std::string& wh
 
 std::string Code::describe(uint32_t instruction) const {
   const Instruction& i = function->body[instruction];
-  // the line as it stands in the text
+  // quote the instruction from the PTX text, up to 120 characters
   const char *begin = i.opcode.data(), *end = module->text.data() + module->text.size();
   const char* stop = std::find_if(begin, end, [](char c) { return c == ';' || c == '\n'; });
   std::string text(begin, stop);

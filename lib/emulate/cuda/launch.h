@@ -1,4 +1,4 @@
-// A launch of a kernel: its blocks, spread over the host's threads, and what is checked while they run.
+// Launches a kernel: runs its blocks on the host's threads, with the checks that --emulate and --race make.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace tgc::ptx {
 
 struct Launch {
   const Code* code = nullptr;
-  Triple grid{1, 1, 1}, block{1, 1, 1};  // blocks, and threads of one
-  uint64_t dynamic_shared = 0;
+  Triple grid{1, 1, 1}, block{1, 1, 1};  // number of blocks; threads per block
+  uint64_t dynamic_shared = 0;           // bytes
   std::vector<std::byte> parameters;
-  std::vector<Range> ranges;  // the memory that there is
+  std::vector<Range> ranges;  // accessible global memory, sorted
   bool check_races = false;
   unsigned host_threads = 1;
-  uint64_t most_jumps = UINT64_MAX;  // of a warp
+  uint64_t most_jumps = UINT64_MAX;  // limit of jumps per warp
 
   uint32_t threads() const { return uint32_t(volume(block)); }
 };
@@ -30,19 +30,21 @@ struct Block {
   Triple id{};
   bool is_packed = false;  // a warp holds several blocks
   std::vector<std::byte> shared, local;
-  std::vector<uint8_t> stored;     // of shared memory: which bytes were ever stored
-  std::unique_ptr<Races> races;    // when asked for
+  std::vector<uint8_t> stored;     // per byte of `shared`: 1 if it was ever stored
+  std::unique_ptr<Races> races;    // only with check_races
   RecentRanges recent;
 };
 
-// The fault is the first, in the order of blocks. `executed` counts instructions of threads.
+// Runs all blocks. Returns the fault of the lowest numbered failing block. Sets `executed` to the number of
+// instructions, counted per thread.
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 
-// Runs a warp until it is done or at a barrier. Throws Fault.
+// Runs a warp until it ends or reaches a barrier. Throws Fault.
 void run_warp(Warp& w, const Code& code);
 
 // "thread (3,0,0) of block (1,0,0)"
 std::string name_thread(const Block& block, uint32_t thread);
+// Throws the Fault "KERNEL, INSTRUCTION: THREAD `what`" for a lane of the warp.
 [[noreturn]] void raise(const Warp& w, const Op& o, int lane, int code, const std::string& what);
 
 }  // namespace tgc::ptx

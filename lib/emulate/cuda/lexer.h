@@ -1,5 +1,5 @@
-// PTX's words. A word is what stands between blanks and punctuation, dots included: "ld.global.f32", "%tid.x", ".reg",
-// "0f3F800000". Everything else is one character a token, strings apart.
+// Splits PTX text into tokens. Words and numbers include dots: "ld.global.f32", "%tid.x", ".reg", "0f3F800000". A
+// string is one token; every other character is a token of its own.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -19,7 +19,7 @@ class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) { take(); }
   const Token& peek() const { return next_; }
-  Token take();  // the one that peek showed; throws Failure at a character or string that cannot be
+  Token take();  // returns the token that peek shows and advances; throws Failure for invalid text
   size_t position() const { return position_; }
 
  private:

@@ -27,9 +27,10 @@ void LoadedModule::place_variables() {
       throw Failure(
           Diag{.message = "'" + std::string(v.name) + "' is .extern: there is no other module", .line = v.line});
     if (variables_.contains(v.name))
-      throw Failure(Diag{.message = "'" + std::string(v.name) + "' stands twice", .line = v.line});
+      throw Failure(Diag{.message = "'" + std::string(v.name) + "' is declared twice", .line = v.line});
     uint64_t address = memory_.allocate(std::max<uint64_t>(v.bytes, 1));
-    if (!address) throw Failure(Diag{.message = "no room for '" + std::string(v.name) + "'", .line = v.line});
+    if (!address)
+      throw Failure(Diag{.message = "not enough device memory for '" + std::string(v.name) + "'", .line = v.line});
     std::memset(reinterpret_cast<void*>(address), 0, v.bytes);
     std::memcpy(reinterpret_cast<void*>(address), v.initial.data(), v.initial.size());
     variables_[v.name] = {address, v.bytes};
@@ -42,7 +43,7 @@ void LoadedModule::translate() {
   for (const Function& f : module_.functions) {
     Code& code = kernels_[f.name];
     if (code.function)
-      throw Failure(Diag{.message = "the kernel '" + std::string(f.name) + "' stands twice", .line = f.line});
+      throw Failure(Diag{.message = "the kernel '" + std::string(f.name) + "' is defined twice", .line = f.line});
     code.function = &f;
     code.module = &module_;
     Builder(code, addresses).run();

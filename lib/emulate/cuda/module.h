@@ -1,4 +1,4 @@
-// A loaded module: its text parsed, its kernels translated, its variables placed in memory.
+// Loads a PTX module: parses the text, translates the kernels, and allocates the variables in device memory.
 #pragma once
 #include <map>
 #include <memory>
@@ -12,16 +12,16 @@ namespace tgc::ptx {
 
 class LoadedModule {
  public:
-  // An error names the line, and the instruction where one is at fault. Variables are allocated in `memory`, which must
+  // An error names the line and, if one is at fault, the instruction. Variables are allocated in `memory`, which must
   // outlive the module.
   static Result<std::unique_ptr<LoadedModule>> load(std::string_view text, Memory& memory);
   ~LoadedModule();
 
-  const Code* kernel(std::string_view name) const;  // null: there is none
+  const Code* kernel(std::string_view name) const;  // null if there is no kernel of that name
   struct Place {
     uint64_t address, bytes;
   };
-  const Place* variable(std::string_view name) const;
+  const Place* variable(std::string_view name) const;  // null if there is no variable of that name
   const Module& module() const { return module_; }
 
  private:
@@ -35,7 +35,7 @@ class LoadedModule {
   std::map<std::string_view, Code> kernels_;
 };
 
-// PTX's target and the GPU's: code for sm_80 runs on 8.0 and later.
-int architecture_of(std::string_view target);  // 80 of "sm_80", "sm_90a" is 90; 0: no such name
+// Returns the compute capability of a PTX target times 10: 80 for "sm_80", 90 for "sm_90a"; 0 for other names.
+int architecture_of(std::string_view target);
 
 }  // namespace tgc::ptx

@@ -1,4 +1,5 @@
-// Integers: sums, products, quotients, extremes. What is written the same for integers and floats begins here, too.
+// Integer arithmetic: sums, products, quotients, minima and maxima. Opcodes that integers and floats share (add, mul,
+// ...) are dispatched here by type.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/float_ops.h"
 #include "lib/emulate/cuda/integer_ops.h"
@@ -7,7 +8,7 @@
 namespace tgc::ptx {
 namespace {
 
-// Sums and products wrap around: they are made unsigned, in 32 bits at least.
+// Sums and products wrap around: they are computed unsigned, to avoid signed overflow.
 template <class T>
 T wrap_mul(T a, T b) {
   return T(uint64_t(a) * uint64_t(b));
@@ -50,7 +51,7 @@ struct SubSat {
     return T(s > most ? most : s < least ? least : s);
   }
 };
-// Of a division by zero PTX says nothing: all bits set, as GPUs give.
+// PTX leaves division by zero unspecified. All bits are set, as on GPUs.
 struct Div {
   template <class T>
   T operator()(T a, T b) const {
@@ -114,7 +115,7 @@ struct Mul24 {
   }
 };
 
-// add, sub: of floats unless the type is an integer's.
+// Builds add or sub; a non-integer type is handled by emit_float.
 template <class F, class Saturating>
 void add_or_sub(Builder& b) {
   FloatFlags flags = take_float_flags(b);

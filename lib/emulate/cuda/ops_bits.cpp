@@ -1,4 +1,4 @@
-// Bits: logic, of predicates too, shifts, counts, fields and bytes.
+// Bit instructions: logic (also of predicates), shifts, bit counts, bit fields and bytes.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/integer_ops.h"
 #include "lib/emulate/cuda/lanes.h"
@@ -73,7 +73,7 @@ void logic_1(Builder& b) {
   emit_1(b, t, for_integers_1<F>(t));
 }
 
-// Shifts: the count is 32 bits; one beyond the width shifts everything out.
+// Shifts. The count has 32 bits; counts of the width or more shift all bits out.
 template <class T, bool kLeft>
 void shift(Warp& w, const Op& o) {
   constexpr uint32_t kBits = 8 * sizeof(T);
@@ -118,7 +118,7 @@ void funnel(Builder& b) {
                    : (mode ? ternary<uint32_t, Funnel<false, true>> : ternary<uint32_t, Funnel<false, false>>));
 }
 
-// popc, clz, bfind: a count of 32 bits whatever the type.
+// popc, clz, bfind: the result has 32 bits for every operand type.
 template <class T, int kWhat>
 void count_bits(Warp& w, const Op& o) {
   using U = UnsignedOf<T>;
@@ -152,7 +152,7 @@ T extract(T a, uint32_t at, uint32_t n) {
   bool sign = std::is_signed_v<T> && n > 0 && (U(a) >> std::min(at + n - 1, kBits - 1) & 1);
   U out = at < kBits ? U(a) >> at : 0;
   if (n < kBits) out &= (U(1) << n) - 1;
-  uint32_t have = at < kBits ? std::min(n, kBits - at) : 0;  // bits beyond the top are the sign
+  uint32_t have = at < kBits ? std::min(n, kBits - at) : 0;  // field bits beyond the operand's top are its sign
   if (sign && have < kBits) out |= U(-1) << have;
   return T(out);
 }
@@ -200,7 +200,7 @@ void bfi(Builder& b) {
   b.emit(op, {}, more);
 }
 
-// lop3: any function of three bits, by its truth table. prmt: bytes chosen out of eight.
+// lop3: any function of three bits, given by an 8-entry truth table. prmt: selects bytes out of eight.
 void lop3_run(Warp& w, const Op& o) {
   const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b), *c = reg<uint32_t>(w, o.c);
   uint32_t table = o.count;
@@ -217,7 +217,7 @@ void lop3(Builder& b) {
   b.no_more();
   b.need_operands(5);
   if (t != Type::B32 || b.operand(4).kind != Operand::Integer || b.operand(4).bits > 255)
-    b.fail("no truth table from 0 to 255");
+    b.fail("the truth table is not a number from 0 to 255");
   Op op{.run = lop3_run,
         .a = b.source(1, t),
         .b = b.source(2, t),

@@ -27,7 +27,8 @@ bool compare(T a, T b) {
   return false;
 }
 
-// How a type's register is compared: as integers, floats, or halves made floats.
+// How register values are read for a comparison: Store is the register's type, value() the compared value. Plain: as
+// is; Flushed: floats with subnormals flushed; HalfIn, BfloatIn: converted to float.
 template <class T>
 struct Plain {
   using Store = T;
@@ -46,7 +47,8 @@ struct BfloatIn {
   static float value(uint16_t x) { return bf16_to_float(x); }
 };
 
-// What comes of it: a predicate, all bits set, or 1.0. `count` 1, 2, 3: and, or, xor with the predicate c.
+// The result type D: ToPred for a predicate, or a register that gets all bits set (integers) or 1.0 (floats) for true.
+// Op::count 1, 2, 3: and, or, xor the result with predicate c, which is negated if Op::value is set.
 struct ToPred {};
 template <class As, int kCompare, class D>
 void compare_run(Warp& w, const Op& o) {
@@ -68,7 +70,7 @@ void compare_run(Warp& w, const Op& o) {
     write<D>(w, o.d, [&](int i) { return mask >> i & 1 ? kTrue : D(0); });
   }
 }
-// p and q of setp p|q: q is what the negated comparison gives. The first is computed to a temporary, then copied.
+// Computes q of "setp p|q", the negation of the comparison.
 void pred_pair_not(Warp& w, const Op& o) {
   uint32_t &d = *reg<uint32_t>(w, o.d), value = ~*reg<uint32_t>(w, o.a);
   d = (d & ~w.active) | (value & w.active);
@@ -110,7 +112,7 @@ Run find_compare(Type t, int c, bool ftz) {
   }
 }
 
-// Two halves at once: p is of the lower ones, q of the upper.
+// Compares pairs of 16-bit floats: p is the result for the lower halves, q for the upper ones.
 template <class As, int kCompare>
 void compare_pairs(Warp& w, const Op& o) {
   const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b);
@@ -275,7 +277,7 @@ void testp(Builder& b) {
   b.emit(op);
 }
 
-// ---- mov: of a register, of a vector into one, of one into a vector
+// ---- mov: register to register, vector to register, register to vector
 template <class T>
 void copy(Warp& w, const Op& o) {
   const T* a = reg<T>(w, o.a);
@@ -304,7 +306,7 @@ void unpack(Warp& w, const Op& o) {
     write<Part>(w, w.operands[o.more + n], [&](int i) { return Part(a[i] >> (8 * sizeof(Part) * n)); });
 }
 
-// Two bytes, each in a register of 16 bits.
+// Packs two bytes, each in a 16-bit register, into a 16-bit register.
 void pack_bytes(Warp& w, const Op& o) {
   const uint16_t *low = reg<uint16_t>(w, w.operands[o.more]), *high = reg<uint16_t>(w, w.operands[o.more + 1]);
   write<uint16_t>(w, o.d, [&](int i) { return uint16_t((low[i] & 255) | high[i] << 8); });
@@ -362,7 +364,7 @@ void mov(Builder& b) {
             : bits(t) == 128 ? copy<unsigned __int128>
                              : nullptr;
   if (!run) b.fail("the type ." + std::string(text(t)) + " does not go with it");
-  // a mov may take a constant for a float's bits
+  // an integer constant gives the bits of a float
   Type as = b.operand(1).kind == Operand::Integer ? (bits(t) == 16   ? Type::B16
                                                      : bits(t) == 32 ? Type::B32
                                                                      : Type::B64)

@@ -1,5 +1,6 @@
-// Jumps, returns and barriers: how a warp's lanes part and meet again. Lanes that part wait on a stack (Warp::waiting)
-// for those that run; where all of them come together again (the immediate post-dominator) stands a join.
+// Jumps, returns and barriers, with the divergence and reconvergence of a warp's lanes. At a divergent jump, one part
+// of the lanes runs and the other waits on a stack (Warp::waiting). A join op at the immediate post-dominator
+// reconverges them.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/finish.h"
 #include "lib/emulate/cuda/lanes.h"
@@ -9,14 +10,14 @@ namespace tgc::ptx {
 namespace {
 
 uint32_t& current_join(Warp& w) {
-  return w.waiting[0].join;
-}  // slot 0 is no waiting entry: where the running lanes meet
+  return w.waiting[0].join;  // slot 0 is not a stack entry: it has the join of the running lanes
+}
 
 void push(Warp& w, uint32_t pc, uint32_t join, uint32_t lanes) {
-  if (++w.depth >= w.waiting.size()) throw Fault{kLaunchFailed, "lanes part too often"};
+  if (++w.depth >= w.waiting.size()) throw Fault{kLaunchFailed, "lanes diverge too deeply"};
   w.waiting[w.depth] = {pc, join, lanes};
 }
-// The lanes that wait on top go on; the warp is done when none is left.
+// Continues with the lanes of the top stack entry. The warp is done if the stack is empty.
 void pop(Warp& w) {
   while (w.depth > 0) {
     Warp::Waiting& top = w.waiting[w.depth--];
@@ -29,7 +30,7 @@ void pop(Warp& w) {
   w.state = Warp::Done;
 }
 
-// `taken` goes to `target`, the rest to `other`; they meet at `join`.
+// Splits the running lanes: `taken` jump to `target`, the rest continue at `other`; both reconverge at `join`.
 void part(Warp& w, uint32_t taken, uint32_t target, uint32_t other, uint32_t join) {
   uint32_t rest = w.path & ~taken;
   if (join != current_join(w) && join != kNone) push(w, join, current_join(w), w.path);
@@ -40,7 +41,7 @@ void part(Warp& w, uint32_t taken, uint32_t target, uint32_t other, uint32_t joi
 
 void count_jump(Warp& w, const Op& o) {
   if (w.jumps_left-- == 0)
-    raise(w, o, std::countr_zero(w.active), kLaunchFailed, "jumps more often than a launch here may");
+    raise(w, o, std::countr_zero(w.active), kLaunchFailed, "exceeds the launch's limit of jumps");
 }
 
 void jump(Warp& w, const Op& o) {
@@ -61,11 +62,11 @@ void jump_by_table(Warp& w, const Op& o) {
   });
   uint32_t target = uint32_t(w.block->launch->code->targets[size_t(o.value) + n]);
   if (same == w.path) w.pc = target;
-  else part(w, same, target, w.pc - 1, o.join);  // the others come here again
+  else part(w, same, target, w.pc - 1, o.join);  // the other lanes repeat this jump with their own indices
 }
 
 void join(Warp& w, const Op&) {
-  w.executed -= uint64_t(std::popcount(w.active));  // no instruction of the text
+  w.executed -= uint64_t(std::popcount(w.active));  // a join is not a PTX instruction
   if (current_join(w) == w.pc - 1) pop(w);
 }
 
@@ -83,7 +84,7 @@ void barrier(Warp& w, const Op& o) {
   w.state = Warp::AtBarrier;
 }
 
-void trap(Warp& w, const Op& o) { raise(w, o, std::countr_zero(w.active), kLaunchFailed, "came to a trap"); }
+void trap(Warp& w, const Op& o) { raise(w, o, std::countr_zero(w.active), kLaunchFailed, "reached a trap"); }
 void sync_warp(Warp& w, const Op&) { w.syncs++; }
 void nothing(Warp&, const Op&) {}
 
@@ -91,7 +92,7 @@ void bra(Builder& b) {
   b.take("uni");
   b.no_more();
   b.need_operands(1);
-  if (b.operand(0).kind != Operand::Name) b.fail("its target is no label");
+  if (b.operand(0).kind != Operand::Name) b.fail("its target is not a label");
   b.jump({.run = jump_run()}, b.operand(0).name);
 }
 void brx(Builder& b) {
@@ -111,7 +112,7 @@ void ret(Builder& b) {
   b.emit({.run = end_run()});
 }
 
-// bar.sync 0; barrier.sync and barrier.cta.sync are the same where all threads take part.
+// Builds bar.sync, and barrier.sync and barrier.cta.sync, which are equivalent if all threads take part.
 void bar(Builder& b) {
   b.take("cta");
   if (b.take("warp")) {
@@ -124,7 +125,7 @@ void bar(Builder& b) {
   b.no_more();
   b.need_operands(1, 2);
   if (b.operand(0).kind != Operand::Integer || b.operand(0).bits > 15)
-    b.fail("the barrier's number is none from 0 to 15");
+    b.fail("the barrier number is not from 0 to 15");
   if (b.operand_count() == 2) {
     uint64_t threads = b.code().function->most_threads;
     if (b.operand(1).kind != Operand::Integer || b.operand(1).bits != threads)
@@ -160,7 +161,7 @@ constexpr Row kRows[] = {
     {"fence", ignored<0>},
     {"nanosleep", ignored<1>},
     {"prefetch", ignored<1>},
-    {"call", [](Builder& b) { b.fail("calls are not supported: the compiler should put the function in place"); }},
+    {"call", [](Builder& b) { b.fail("calls are not supported: have the compiler inline the function"); }},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// cvt in all its forms, and the widening and narrowing of registers. A conversion reads its source exactly, rounds it
-// once and saturates. The common ones are loops that become vectors; the others pass each lane through double.
+// cvt, and the widening and narrowing of registers. A conversion decodes its source exactly, rounds once and saturates.
+// Common conversions are vectorizable loops; the others convert each lane through double.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/lanes.h"
 #include "lib/emulate/numbers.h"
@@ -31,7 +31,7 @@ Run with_integer(Type t, F f) {
     default: return nullptr;
   }
 }
-// The register that holds an 8-bit integer is 16 bits wide.
+// The register type of an integer: 8-bit integers use 16-bit registers.
 template <class T>
 using Store = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_signed_v<T>, int16_t, uint16_t>, T>;
 
@@ -50,7 +50,7 @@ void int_to_int(Warp& w, const Op& o) {
   });
 }
 
-// ---- floats: how each lies in its register
+// ---- floats: decoding from a register (Bits) to a value (Value)
 template <class T>
 struct Native {
   using Bits = T;
@@ -88,7 +88,7 @@ T to_whole(T x) {
   return std::ceil(x);
 }
 
-// Rounded, then held to what D can hold; NaN is 0.
+// Rounds to an integer and saturates to D's range; NaN becomes 0.
 template <class S, class D, int kRounding>
 void float_to_int(Warp& w, const Op& o) {
   using V = typename S::Value;
@@ -125,7 +125,7 @@ const FloatLayout& layout(Type t) {
          : kind(t) == Kind::E5m2 ? kE5m2
                                  : kHalf;
 }
-// How a small float is made: packed in Op::value.
+// The parameters of a conversion to a small float, packed into Op::value.
 struct Making {
   Type type;
   Rounding rounding;
@@ -208,14 +208,14 @@ void small_to_whole(Warp& w, const Op& o) {
   write<uint16_t>(w, o.d, [&](int i) { return uint16_t(making.make(double(to_whole<kRounding>(S::decode(a[i]))))); });
 }
 
-// Two floats into one register: the first source is the upper half.
+// Converts two floats into one register; the first source becomes the upper half.
 template <class D>
 void pair_of_singles(Warp& w, const Op& o) {
   Making making(o.value);
   const float *a = reg<float>(w, o.a), *b = reg<float>(w, o.b);
   write<D>(w, o.d, [&](int i) { return D(making.make(double(a[i])) << (4 * sizeof(D)) | making.make(double(b[i]))); });
 }
-// Pairs of one small float into pairs of another: of 16 and 8 bits.
+// Converts a pair of small floats to a pair of another format (16 to 8 bits or 8 to 16).
 template <class D, class S>
 void pair_to_pair(Warp& w, const Op& o) {
   Making making(o.value);
@@ -228,7 +228,7 @@ void pair_to_pair(Warp& w, const Op& o) {
   });
 }
 
-// ---- which one
+// ---- selection of the conversion
 struct Modifiers {
   int whole = -1;     // rni, rzi, rmi, rpi
   int rounding = -1;  // rn, rz, rm, rp, rna
@@ -259,7 +259,7 @@ Run by_rounding(int n, F f) {
     default: return f(std::integral_constant<int, 3>());
   }
 }
-// The processor's rounding for a run that rounds as it says: of kInner, 0 to 3.
+// Returns kInner in the host's rounding mode `rounding`: 0 to 3 for rn, rz, rm, rp.
 template <Run kInner>
 Run directed(int rounding) {
   return rounding <= 0   ? kInner
@@ -348,7 +348,7 @@ void cvt(Builder& b) {
   if (m.rounding == 4 && d != Type::TF32) b.fail(".rna goes with .tf32 alone");
   Op op;
   Modifiers used = m;
-  if (m.rounding == 4) used.rounding = 0;  // ties away from zero: made below
+  if (m.rounding == 4) used.rounding = 0;  // .rna (ties away from zero) replaces the run below
   op.run = scalar_run(d, s, used, op);
   if (m.rounding == 4) {
     op.run = [](Warp& w, const Op& o) {
@@ -363,7 +363,7 @@ void cvt(Builder& b) {
   b.emit(op);
 }
 
-// Addresses of shared and local memory are told from others by the window that they lie in.
+// cvta: converts between a space's offset and its generic address by adding or subtracting the window's base.
 template <bool kToGeneric>
 void move_window(Warp& w, const Op& o) {
   const uint64_t* a = reg<uint64_t>(w, o.a);

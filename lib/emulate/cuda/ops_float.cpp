@@ -1,5 +1,5 @@
-// Floats. IEEE's operations are the processor's; a NaN that comes out of float or half arithmetic is PTX's one NaN.
-// Approximations (ex2, sin, ...) are the C library's, which is within what PTX allows them.
+// Floating-point arithmetic. IEEE operations use the host's; NaN results of float and half arithmetic are PTX's
+// canonical NaN. Approximations (ex2, sin, ...) use the C library, which is within PTX's error bounds.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/float_ops.h"
 #include "lib/emulate/cuda/lanes.h"
@@ -47,7 +47,7 @@ struct Fma {
     return canonical(std::fma(a, b, c));
   }
 };
-// One NaN loses, two give NaN; +0 is more than -0.
+// Minimum: a NaN operand is ignored unless kNan; two NaNs give NaN; +0 is greater than -0.
 template <bool kNan>
 struct Min {
   template <class T>
@@ -128,8 +128,8 @@ struct Single {
   }
 };
 
-// Halves: made of floats and rounded once. A product of two has at most 22 bits, so that of all operations only fma
-// could be rounded twice; its sum is rounded to odd first.
+// Halves are computed as floats and rounded once. A product of two halves has at most 22 bits and is exact in float;
+// only fma could be rounded twice, so its sum is first rounded to odd.
 struct AsHalf {
   static float decode(uint16_t h) { return half_to_float(h); }
   static uint16_t encode(float x) { return float_to_half(x); }
@@ -180,7 +180,7 @@ Run single_run(const FloatFlags& f) {
     return f.ftz ? lanes_of<float, Single<F, true, true>, kInputs> : lanes_of<float, Single<F, false, true>, kInputs>;
   return f.ftz ? lanes_of<float, Single<F, true, false>, kInputs> : lanes_of<float, Single<F, false, false>, kInputs>;
 }
-// Of rz, rm and rp.
+// Returns the operation in rounding mode rz, rm or rp (1 to 3).
 template <class D, class F, int kInputs>
 Run directed_run(int rounding) {
   constexpr Run kInner = lanes_of<D, F, kInputs>;
@@ -196,7 +196,7 @@ Run small_run(bool relu, bool two) {
   return relu ? lanes_of<uint16_t, Small<As, F, true>, kInputs> : lanes_of<uint16_t, Small<As, F, false>, kInputs>;
 }
 
-// The run of F in every type that it has; null for a type or modifier that it has not.
+// Returns the operation F for a type and modifiers, or null if F does not support them.
 template <class F, int kInputs, bool kDouble = true, bool kDirected = false>
 Run float_run(Type t, const FloatFlags& f) {
   bool directed = f.rounding > 0;

@@ -1,5 +1,5 @@
-// ld and st: addresses are checked against what was allocated, and against alignment; loads of shared memory against
-// what was stored there. A generic address says by its window which space it is of.
+// ld and st. Checks addresses against allocations and alignment; loads of shared memory must read bytes that were
+// stored before. The space of a generic address follows from the address window that contains it.
 #include <array>
 
 #include "lib/emulate/cuda/access.h"
@@ -40,7 +40,7 @@ void store(Warp& w, const Op& o) {
   }
 }
 
-// A byte in memory, 16 bits in its register.
+// Loads bytes into 16-bit registers.
 template <class T, int N, Space kSpace>
 void load_byte(Warp& w, const Op& o) {
   Addresses at;
@@ -94,7 +94,7 @@ Run run_for(Space space, Type t, int n, bool stores) {
 void load_parameter(Builder& b, Type t, int n) {
   const Operand& from = b.operand(1);
   const Variable* p = from.kind == Operand::Address && from.reg < 0 ? b.find_parameter(from.name) : nullptr;
-  if (!p) b.fail("its address is no parameter of the kernel");
+  if (!p) b.fail("its address is not a parameter of the kernel");
   uint64_t bytes = bits(t) / 8, at = from.bits;
   if (at > p->bytes || bytes * uint64_t(n) > p->bytes - at)
     b.fail("it reads beyond the parameter '" + std::string(p->name) + "'");
@@ -107,7 +107,7 @@ void load_parameter(Builder& b, Type t, int n) {
   }
 }
 
-// What may stand between ld and the type that changes nothing here: caches are not emulated.
+// Takes the modifiers of memory ordering and caching, which have no effect: caches are not emulated.
 void take_hints(Builder& b) {
   while (b.take_one_of({"weak",
                         "relaxed",

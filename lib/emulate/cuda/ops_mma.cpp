@@ -1,9 +1,9 @@
-// mma.sync, as the tensor cores of sm_75 to sm_90 have it, and ldmatrix. A fragment's element e of register r in lane l
-// lies, with g = l / 4, t = l % 4 and E elements in a register, at
+// mma.sync of sm_75 to sm_90, and ldmatrix. Element e of register r in lane l of a fragment is, with g = l / 4, t = l %
+// 4 and E elements per register, the matrix element at
 //   A: row g + 8 * (r % 2), column t * E + e + 4 * E * (r / 2)    (of 8 rows: row g, column t * E + e + 4 * E * r)
 //   B: row t * E + e + 4 * E * r, column g
 //   C and D: row g + 8 * (e / 2), column 2 * t + e % 2
-// Products are summed exactly as far as a double is exact, and rounded once: a GPU's own order of sums is not told.
+// Products are summed in double and rounded once: the order in which a GPU sums is not documented.
 #include "lib/emulate/cuda/access.h"
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/numbers.h"
@@ -13,8 +13,8 @@ namespace {
 
 struct Shape {
   int m, n, k;
-  Type a, b, c;  // c: also d's
-  int per_register;  // elements of A and B
+  Type a, b, c;      // element types; D has C's
+  int per_register;  // elements of A and B per register
 };
 constexpr Shape kShapes[] = {
     {16, 8, 8, Type::F16, Type::F16, Type::F32, 2},    {16, 8, 8, Type::F16, Type::F16, Type::F16, 2},
@@ -106,13 +106,13 @@ void translate_mma(Builder& b) {
   b.fail("its types are not supported in this shape");
 }
 
-// Eight rows of eight halves each matrix: lane 8 * m + i holds the address of row i of matrix m; a lane gets two
-// neighbours of row lane / 4, or, transposed, of that column.
+// Loads 8x8 matrices of halves. Lane 8 * m + i holds the address of row i of matrix m. Each lane gets two adjacent
+// elements of row lane / 4, or of that column if transposed.
 template <bool kTransposed>
 void ldmatrix(Warp& w, const Op& o) {
   if (w.active != UINT32_MAX)
     raise(w, o, std::countr_zero(~w.active), kLaunchFailed, "does not take part in loading a matrix of its warp");
-  uint32_t matrices = o.count - 1;  // the last operand is the address once more
+  uint32_t matrices = o.count - 1;  // the last further operand is the address
   Addresses at;
   find_addresses<Space::Shared>(w, o, 16, Access::Load, at, ldmatrix<kTransposed>);
   for (uint32_t m = 0; m < matrices; m++) {

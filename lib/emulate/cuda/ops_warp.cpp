@@ -1,4 +1,4 @@
-// Instructions in which lanes see each other: shfl, vote, activemask, match, redux.
+// Instructions that exchange data between lanes: shfl, vote, activemask, match, redux.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/lanes.h"
 #include "lib/emulate/cuda/launch.h"
@@ -6,7 +6,7 @@
 namespace tgc::ptx {
 namespace {
 
-// Of the lanes named in a membermask all must take part. The mask is the same in each.
+// Throws a Fault unless each active lane's membermask includes the lane itself and no live lane that is not active.
 void check_members(const Warp& w, const Op& o, const uint32_t* mask) {
   each_active(w, [&](int i) {
     uint32_t missing = mask[i] & w.alive & ~w.active;

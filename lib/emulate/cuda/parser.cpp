@@ -1,5 +1,5 @@
-// PTX's grammar, as far as compilers write it: module and function directives, variables, instructions, `.loc`.
-// Functions that are no kernels are passed over: a kernel that calls one is refused by the translator.
+// Parses the PTX that compilers emit: module and function directives, variables, instructions, `.loc`. Functions that
+// are not kernels are skipped; the translator refuses a kernel that calls one.
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -12,7 +12,7 @@
 namespace tgc::ptx {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t(1) << 32;  // of one variable
+constexpr uint64_t kMostBytes = uint64_t(1) << 32;  // size limit of a variable
 constexpr size_t kMostRegisters = 1 << 20, kMostNesting = 64;
 
 class Parser {
@@ -160,7 +160,7 @@ class Parser {
     return *type;
   }
 
-  // What follows the space: ".align 16 .b8 name[64] = {1, 2}".
+  // Parses a variable after its space: ".align 16 .b8 name[64] = {1, 2}".
   Variable variable(Space space) {
     Variable v{.space = space, .type = Type::B8, .line = lex_.peek().line, .is_extern = is_extern_};
     unsigned vector = 1;
@@ -302,7 +302,7 @@ class Parser {
       return need(';');
     }
     if (!f_->labels.emplace(t.text, uint32_t(f_->body.size())).second)
-      fail(t, "the label '" + std::string(t.text) + "' stands twice");
+      fail(t, "the label '" + std::string(t.text) + "' is defined twice");
   }
 
   void registers(Type type) {
@@ -323,7 +323,7 @@ class Parser {
     return int32_t(f_->registers.size() - 1);
   }
 
-  // The register of that name, -1 when there is none. Of a range it comes to be when it is first used.
+  // Returns the register's index, or -1 if it is not declared. A register of a range (%r<9>) is created on first use.
   int32_t find_register(const Token& t) {
     size_t digits = t.text.find_last_not_of("0123456789") + 1;
     std::string_view prefix = t.text.substr(0, digits), rest = t.text.substr(digits);
@@ -345,7 +345,8 @@ class Parser {
     return r;
   }
 
-  // ".loc 1 12 3", then perhaps ", function_name $L, inlined_at 1 5 7": the line of the kernel is the last one.
+  // Parses ".loc 1 12 3", optionally followed by ", function_name $L, inlined_at 1 5 7". The last line number given is
+  // the line in the kernel.
   void location() {
     uint64_t numbers[3];
     for (uint64_t& n : numbers) n = integer("a number of .loc");

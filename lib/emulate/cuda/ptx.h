@@ -1,4 +1,4 @@
-// A PTX module as text made data: what the parser gives and the translator takes. Names are views of Module::text.
+// A parsed PTX module, made by the parser and used by the translator. Names are views of Module::text.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -24,8 +24,8 @@ struct Operand {
   enum Kind : uint8_t {
     Reg,      // reg
     Integer,  // bits
-    Real,     // bits: a float's or a double's, as is_double says
-    Name,     // name: a variable, a label, a special register; bits: what is added to it
+    Real,     // bits: of a double if is_double, else of a float
+    Name,     // name: a variable, label or special register; bits: the offset added to it
     Address,  // [reg + bits], [name + bits] or [bits]
     List,     // parts: {a, b} or (a, b)
     Sink,     // _
@@ -33,16 +33,16 @@ struct Operand {
   bool negated = false;  // !p
   bool is_double = false;
   int32_t reg = -1;      // index in Function::registers
-  int32_t second = -1;   // of d|p the register p
+  int32_t second = -1;   // the register p of "d|p"
   uint64_t bits = 0;
   std::string_view name = {};
   std::vector<Operand> parts = {};
 };
 
 struct Instruction {
-  uint32_t line = 0;         // of the PTX
-  uint32_t source_line = 0;  // of what the PTX was compiled from, 0 when it does not say
-  int32_t guard = -1;        // @p
+  uint32_t line = 0;         // line of the PTX
+  uint32_t source_line = 0;  // line of the source that the PTX was compiled from; 0 if unknown
+  int32_t guard = -1;        // index of the register p of "@p"
   bool guard_negated = false;
   std::string_view opcode;   // "ld.global.v4.f32"
   std::vector<Operand> operands = {};
@@ -56,7 +56,7 @@ struct Variable {
   uint64_t bytes = 0;
   uint64_t align = 1;
   bool is_extern = false;
-  uint64_t offset = 0;               // in its space; the parser lays parameters out, shared and local memory too
+  uint64_t offset = 0;               // parameters only: offset in the parameter block
   std::vector<std::byte> initial = {};
 };
 
@@ -67,23 +67,23 @@ struct Function {
   std::vector<Variable> parameters = {};
   std::vector<Register> registers = {};
   std::vector<Instruction> body = {};
-  std::map<std::string_view, uint32_t> labels = {};                          // the instruction that follows each
-  std::map<std::string_view, std::vector<std::string_view>> branch_targets = {};  // of brx.idx
+  std::map<std::string_view, uint32_t> labels = {};                          // index of the instruction after the label
+  std::map<std::string_view, std::vector<std::string_view>> branch_targets = {};  // label tables of brx.idx
   std::vector<Variable> locals = {};                                         // .shared and .local
   uint64_t parameter_bytes = 0;
-  std::array<uint64_t, 3> required_threads{};  // .reqntid, 0: any
-  uint64_t most_threads = 0;                   // .maxntid's product, 0: any
+  std::array<uint64_t, 3> required_threads{};  // .reqntid; 0 if not given
+  uint64_t most_threads = 0;                   // product of .maxntid; 0 if not given
 };
 
 struct Module {
-  std::vector<char> text;               // not a string: its letters must stay where they are
+  std::vector<char> text;               // not std::string: moving the module must not invalidate views
   std::string_view target;              // "sm_80"
-  std::vector<std::string> files = {};  // by their number: of .file
+  std::vector<std::string> files = {};  // by .file number
   std::deque<Function> functions = {};
   std::vector<Variable> globals = {};   // .global, .const, .shared
 };
 
-// Parses a module. An error names the line and what was found there; no text crashes it or makes it run long.
+// Parses a module. An error names the line and what was found there. Safe for untrusted text.
 Result<Module> parse(std::string_view text);
 
 }  // namespace tgc::ptx

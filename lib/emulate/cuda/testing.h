@@ -1,4 +1,4 @@
-// For tests of the emulator: PTX of a kernel run on arrays, without a driver.
+// Test helpers: run the PTX of a kernel on arrays, without a driver.
 #pragma once
 #include <doctest/doctest.h>
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace tgc::ptx {
 
-// A module of one kernel 'k' with a body, whose parameters are the pointers p0, p1, ... in %rd0, %rd1, ...
+// Returns a module with one kernel 'k'. Its parameters are pointers p0, p1, ..., loaded into %rd0, %rd1, ...
 inline std::string kernel_text(int pointers, const std::string& body) {
   std::string parameters, loads;
   for (int n = 0; n < pointers; n++) {
@@ -25,7 +25,7 @@ inline std::string kernel_text(int pointers, const std::string& body) {
 }
 
 struct Ran {
-  std::string error;  // of the text or of the run, empty when there is none
+  std::string error;  // message of the parser or of the fault; empty on success
   std::optional<Fault> fault;
   uint64_t executed = 0;
 };
@@ -35,7 +35,7 @@ struct RunOptions {
   bool races = false;
 };
 
-// Runs `text` on copies of the arrays, which come back.
+// Runs kernel 'k' of `text` on device copies of the arrays, then copies the results back into them.
 template <class... T>
 Ran run_text(const std::string& text, RunOptions options, std::vector<T>&... arrays) {
   Memory memory(1 << 26);

@@ -1,4 +1,5 @@
-// PTX's fundamental types. Registers hold 16, 32, 64 or 128 bits; an 8-bit type lies in 16 bits, a predicate is a bit.
+// PTX's fundamental types. Registers hold 16, 32, 64 or 128 bits. An 8-bit type uses a 16-bit register, a predicate one
+// bit per lane.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,7 +9,7 @@ namespace tgc::ptx {
 
 enum class Kind : uint8_t { Bits, Unsigned, Signed, Float, BFloat, Tf32, E4m3, E5m2, Pred };
 
-//   name, its text, what it is, bits of one element, elements
+//   name, PTX text, kind, bits per element, number of elements
 #define TGC_PTX_TYPES(X)                                                                                              \
   X(B8, "b8", Bits, 8, 1)                                                                                             \
   X(B16, "b16", Bits, 16, 1)                                                                                          \
@@ -42,7 +43,7 @@ inline constexpr const TypeInfo& info(Type t) { return kTypes[size_t(t)]; }
 inline constexpr std::string_view text(Type t) { return info(t).text; }
 inline constexpr Kind kind(Type t) { return info(t).kind; }
 inline constexpr unsigned bits(Type t) { return unsigned(info(t).element_bits) * info(t).count; }
-// The bits of the smallest register that holds one.
+// Bits of the smallest register that holds a value of the type.
 inline constexpr unsigned register_bits(Type t) { return bits(t) == 8 ? 16 : bits(t); }
 inline constexpr bool is_signed(Type t) { return kind(t) == Kind::Signed; }
 inline constexpr bool is_integer(Type t) { return kind(t) <= Kind::Signed; }

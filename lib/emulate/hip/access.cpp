@@ -11,7 +11,7 @@ std::string nearest_to(const Wave& w, uint64_t from, uint64_t to) {
   return place_in(w.group->launch->ranges, w.group->launch->arguments, from, to);
 }
 
-// What the lanes compute, before it is looked up.
+// Computes each lane's address or offset, unchecked.
 void compute(const Wave& w, const Op& o, Addresses& to) {
   uint64_t base = (uint64_t(w.s[o.c.place]) | (o.narrow_base ? 0 : uint64_t(w.s[o.c.place + 1]) << 32)) +
                   uint64_t(int64_t(o.offset));
@@ -28,7 +28,7 @@ void compute(const Wave& w, const Op& o, Addresses& to) {
   }
 }
 
-// The lowest and the highest of the active lanes' addresses.
+// Returns the lowest and the highest address of the active lanes.
 Range bounds(const Wave& w, const Addresses& to) {
   uint64_t low = UINT64_MAX, high = 0;
   for (int half = 0; half < int(w.halves); half++) {
@@ -54,7 +54,8 @@ void check_global(Wave& w, const Op& o, Access access, const Addresses& to) {
   });
 }
 
-// Offsets into the memory of a group or a thread become addresses of the host.
+// Checks an offset into LDS or private memory and replaces it by its host address. Records LDS stores; a load of LDS
+// bytes that were never stored is a Fault.
 void check_lane(Wave& w, const Op& o, Access access, uint32_t lane, uint64_t& at, bool is_private) {
   uint64_t size = is_private ? w.code->descriptor.private_bytes : w.group->memory.size();
   if (at > size || size - at < o.bytes)
@@ -80,7 +81,8 @@ void refuse_scalar_load(const Wave& w, const Op& o, uint64_t from) {
             nearest_to(w, from, from + 4u * o.words));
 }
 
-// Within a wave lanes go together, and the compiler drops barriers: there only one instruction races.
+// Lanes of a wave run in lockstep, and the compiler omits barriers in single-wave groups. Accesses of one wave
+// therefore race only within one instruction: w.moment is a new one for each.
 void watch_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t bytes, Access access) {
   auto race = w.group->races->note(address, bytes, {o.instruction, w.moment, uint16_t(w.first_thread + lane), access});
   if (race)

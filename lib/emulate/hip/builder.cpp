@@ -10,7 +10,7 @@
 namespace tgc::hip {
 namespace {
 
-// The constants that `src_...` names.
+// The constants named src_...
 struct NamedConstant {
   std::string_view name;
   uint64_t value;
@@ -45,7 +45,8 @@ bool has_bit(const Instruction& i, std::string_view modifier, size_t n, bool oth
   return m && n < m->values.size() ? m->values[n] != 0 : otherwise;
 }
 
-// Of a result, its part of a register whose other bits become zero or stay.
+// Copies the low bits of register a into the part o.to_part of the destination. Its other bits keep their value if
+// kKeeps, else become 0.
 template <bool kKeeps>
 void place_part(Wave& w, const Op& o) {
   static constexpr uint32_t kShift[] = {0, 0, 8, 16, 24, 0, 16};
@@ -141,12 +142,12 @@ Source Builder::source(const Operand& o, Type type) {
     case Operand::Null: s = constant(0, words_of(type)); break;
     default: {
       auto named = std::ranges::find(kNamedConstants, o.text, &NamedConstant::name);
-      if (named == std::end(kNamedConstants)) refuse("'" + std::string(o.text) + "' is no operand that is known");
+      if (named == std::end(kNamedConstants)) refuse("unknown operand '" + std::string(o.text) + "'");
       s = words_of(type) == 2 ? constant(named->value, 2) : constant(named->value >> 32, 1);
     }
   }
   s.negative = o.negative, s.absolute = o.absolute;
-  if ((s.negative || s.absolute) && !is_float(type)) refuse("a sign changed of an operand that is no float");
+  if ((s.negative || s.absolute) && !is_float(type)) refuse("a sign modifier on a non-float operand");
   return s;
 }
 
@@ -172,7 +173,7 @@ void Builder::allow(std::initializer_list<std::string_view> modifiers) const {
 void Builder::build_by_types() {
   allow({"clamp", "mul", "div", "op_sel", "byte_sel", "dst_sel", "dst_unused", "src0_sel", "src1_sel"});
   Op op = begin(row->run, row->is_vector);
-  if (op.clamp && row->is_vector && !is_float(row->to)) refuse("clamp of an integer is not known");
+  if (op.clamp && row->is_vector && !is_float(row->to)) refuse("clamp of an integer is not supported");
   size_t next = 0;
   bool is_scalar = !row->is_vector;
   if (row->to == Type::Mask && !is_scalar) op.to = mask_place(operand(next++));
@@ -190,7 +191,7 @@ void Builder::build_by_types() {
       from[n]->part = Part(size_t(Part::Byte0) + size_t(byte));
   }
   if (is_16_bit(row->to)) {
-    // gfx9 clears the upper half, later processors leave it
+    // gfx9 clears the upper half of the register, later processors keep it
     op.to_part = code.family == Family::Gfx9 ? Part::Whole : Part::Word0;
     if (has_bit(*instruction, "op_sel", row->count, false)) op.to_part = Part::Word1;
     else if (instruction->has("op_sel")) op.to_part = Part::Word0;
@@ -199,7 +200,8 @@ void Builder::build_by_types() {
   else emit(op);
 }
 
-// Parts of registers as operands and as the result, which is then computed elsewhere first.
+// Applies the SDWA modifiers: operands and result may be parts of registers. A partial result is computed in a scratch
+// register and then copied into its part.
 void Builder::add_sub_dword(Op& op, Type to) {
   Source* from[] = {&op.a, &op.b};
   static constexpr std::string_view kNames[] = {"src0_sel", "src1_sel"};
@@ -226,7 +228,7 @@ void Builder::build_one() {
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
   std::string whole(name);
   if (name.starts_with("v_dual_")) whole = "v_" + whole.substr(7);
-  auto found = opcodes().find("gfx12:" + whole);  // what only looks the same
+  auto found = opcodes().find("gfx12:" + whole);  // gfx12 reuses some names with another meaning
   if (code.family != Family::Gfx12 || found == opcodes().end()) found = opcodes().find(whole);
   if (found == opcodes().end()) refuse("unknown instruction '" + std::string(instruction->opcode) + "'");
   row = &found->second, name = found->first;
@@ -234,14 +236,15 @@ void Builder::build_one() {
   else build_by_types();
 }
 
-// Two instructions issued together both read their operands before either writes.
+// Builds a dual-issue pair, whose instructions both read their operands before either writes. Emits them in an order in
+// which the first one's result is not read by the second; if both orders conflict, delays the first result in scratch.
 void Builder::build_pair(uint32_t first) {
   auto build_at = [&](uint32_t n) { go_to(n), build_one(); };
   auto reads = [&](uint32_t reader, uint32_t writer) {
     const Instruction &r = code.instructions[reader], &w = code.instructions[writer];
     if (w.operands.empty()) return false;
     const Operand& to = w.operands[0];
-    // fmac reads its result, too
+    // fmac also reads its destination
     for (size_t n = r.opcode.find("fmac") != r.opcode.npos ? 0 : 1; n < r.operands.size(); n++) {
       const Operand& o = r.operands[n];
       if (o.kind == to.kind && o.place < to.place + to.count && to.place < o.place + o.count) return true;
@@ -252,7 +255,7 @@ void Builder::build_pair(uint32_t first) {
   if (!reads(first, first + 1)) return build_at(first + 1), build_at(first);
   size_t begin = code.ops.size();
   build_at(first);
-  if (code.ops.size() != begin + 1) refuse("operands of both halves cross");
+  if (code.ops.size() != begin + 1) refuse("operands of a dual-issue pair depend on each other");
   uint16_t to = std::exchange(code.ops.back().to, uint16_t(kScratch));
   build_at(first + 1);
   go_to(first);
@@ -274,7 +277,7 @@ void Builder::build() {
   std::map<uint64_t, uint32_t> op_at;
   for (uint32_t n = 0; n < code.instructions.size(); n++) op_at.emplace(code.instructions[n].address, first_op[n]);
   for (Op& op : code.ops) {
-    if (op.target == 0) continue;  // an address until now
+    if (op.target == 0) continue;  // until here an address; 0: not a jump
     auto found = op_at.find(op.target);
     go_to(op.instruction);
     if (found == op_at.end()) refuse("jumps to " + hex(op.target) + ", where no instruction begins");

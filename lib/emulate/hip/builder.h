@@ -1,4 +1,4 @@
-// From instructions to operations: a table of opcodes by name, and what takes an instruction's operands apart.
+// Translates instructions to operations: the table of opcodes, and the Builder that decodes operands and modifiers.
 #pragma once
 #include <string_view>
 #include <type_traits>
@@ -8,14 +8,14 @@
 
 namespace tgc::hip {
 
-struct Half {  // a value of the type half, held as float
+struct Half {  // a value of type half, stored as float
   float value;
   Half() = default;
   Half(float v) : value(v) {}
   operator float() const { return value; }
 };
 
-// What an operand holds.
+// The value type of an operand. Mask: one bit per lane; Scc: the scalar condition code.
 enum class Type : uint8_t { None, Mask, Scc, U16, I16, F16, U32, I32, F32, U64, I64, F64 };
 template <class T>
 constexpr Type type_of() {
@@ -35,18 +35,18 @@ constexpr bool is_float(Type t) { return t == Type::F16 || t == Type::F32 || t =
 class Builder;
 using Build = void (*)(Builder&);
 
-// An opcode: what runs, the types of its result and its operands in the order of the text, or what builds it instead.
+// An opcode: its operation, with the types of its result and of its operands in text order; or a custom `build`.
 struct Row {
   Run run = nullptr;
   Type to = Type::None;
   Type from[4] = {};
-  uint8_t count = 0;
+  uint8_t count = 0;        // number of operands in `from`
   bool is_vector = false;
-  Build build = nullptr;
+  Build build = nullptr;    // builds the operations instead of build_by_types
 };
 using Table = std::unordered_map<std::string, Row>;
 
-// All opcodes. `names` are separated by blanks: a generation's name for what another calls otherwise.
+// All opcodes. `names` lists the instruction's names in the GPU generations, separated by blanks.
 const Table& opcodes();
 void add_row(Table& to, std::string_view names, Row row);
 void add_scalar_rows(Table& to);
@@ -70,7 +70,7 @@ class Builder {
   explicit Builder(Code& code) : code(code) {}
   void build();
 
-  // ---- for what builds an instruction
+  // ---- for the build functions of rows
   Code& code;
   const Instruction* instruction = nullptr;
   std::string_view name;  // the opcode without its encoding: "v_add_f32" of "v_add_f32_e32"
@@ -79,7 +79,7 @@ class Builder {
   [[noreturn]] void refuse(const std::string& why) const;
   size_t operands() const { return instruction->operands.size(); }
   const Operand& operand(size_t n) const;
-  // The place of a result of so many registers; `null` is a place that nobody reads.
+  // The place of an operand of `words` registers; refuses other operands. Scalar `null` gives kTrash.
   uint16_t vector_place(const Operand& o, uint32_t words) const;
   uint16_t scalar_place(const Operand& o, uint32_t words) const;
   uint16_t mask_place(const Operand& o) const { return scalar_place(o, code.halves); }
@@ -87,12 +87,12 @@ class Builder {
   Source constant(uint64_t value, uint32_t words);
   Source scratch(uint32_t n, Part part = Part::Whole) const;
 
-  // An operation of this instruction, with the modifiers that belong to the result of a float operation.
+  // Starts an operation of the current instruction, with its output modifiers (clamp, mul, div) set.
   Op begin(Run run, bool is_vector = true) const;
   void emit(const Op& op) { code.ops.push_back(op); }
-  // By the row's types: results and operands in the order of the text.
+  // Builds the operation from the row's types: result and operands in text order.
   void build_by_types();
-  // Modifiers that nobody reads would change what is computed: all but those named are refused.
+  // Refuses the instruction if it has a modifier not in `modifiers`: ignoring one would change the result.
   void allow(std::initializer_list<std::string_view> modifiers) const;
 
  private:
@@ -102,7 +102,7 @@ class Builder {
   void build_pair(uint32_t first);
   void add_sub_dword(Op& op, Type to);
 
-  uint32_t number_ = 0;  // of the instruction
+  uint32_t number_ = 0;  // index of `instruction`
 };
 
 }  // namespace tgc::hip

@@ -1,5 +1,5 @@
-// A kernel translated: operations on a wave, each a function and the places of its registers. And the state that they
-// work on. Built once a module, then read by every thread of the host.
+// A translated kernel (Code): a list of operations, each a function and the places of its registers; and the state of a
+// wave (Wave) that operations change. Code is built once per module and then shared, read-only, by all host threads.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -14,11 +14,11 @@
 
 namespace tgc::hip {
 
-using namespace emulate;  // memory, numbers, errors: what emulators share
+using namespace emulate;  // the parts shared by all emulators
 
-// A wave has 32 or 64 lanes; operations work on 32 at a time, a half.
+// A wave has 32 or 64 lanes. Operations process 32 lanes at a time, called a half of the wave.
 inline constexpr int kLanes = 32;
-// Flat addresses of a group's and a thread's own memory: offsets from here, where no allocation of the host can lie.
+// Flat addresses of LDS and of private memory start here, outside the host's address space.
 inline constexpr uint64_t kGroupWindow = uint64_t(1) << 60, kPrivateWindow = uint64_t(1) << 61;
 inline constexpr uint64_t kWindowBytes = uint64_t(1) << 32;
 
@@ -26,19 +26,19 @@ struct Wave;
 struct Op;
 using Run = void (*)(Wave&, const Op&);
 
-// Which counter says when a memory operation is done.
+// The hardware counter that tracks completion of a memory operation.
 enum class Counter : uint8_t { None, Load, Store, Lds, Scalar };
 
-// Which bits of a register an operand is, for 16-bit operations and sub-dword addressing.
+// The bits of a register that an operand uses, for 16-bit operations and sub-dword addressing.
 enum class Part : uint8_t { Whole, Byte0, Byte1, Byte2, Byte3, Word0, Word1 };
 
-// An operand that is read: of vector registers one value a lane, of scalar ones (constants lie among them) one for all.
+// A source operand: a vector register (one value per lane), or a scalar register or constant (one value for all lanes).
 struct Source {
   uint16_t place = 0;
   bool is_vector = false;
   Part part = Part::Whole;
-  bool is_signed = false;  // of a part: its sign is extended
-  bool is_half = false;  // read as float, it holds a half
+  bool is_signed = false;  // sign-extends a byte or word part
+  bool is_half = false;  // the register holds a half, which is read as float
   bool negative = false, absolute = false;
 
   bool is_plain() const { return part == Part::Whole && !is_half && !negative && !absolute; }
@@ -47,35 +47,35 @@ struct Source {
 struct Op {
   Run run = nullptr;
   Source a, b, c;
-  uint16_t to = kTrash;  // where the result goes: a vector or a scalar register
-  uint16_t to2 = kTrash;  // a second, scalar result: a mask of lanes
-  bool is_vector = false;  // runs in each lane
-  bool clamp = false;  // the result is kept between 0 and 1
-  int8_t scale = 0;  // and multiplied by 2 to this
-  Part to_part = Part::Whole;  // of 16-bit results: Word0 and Word1 leave the other half as it is
-  uint8_t words = 1;  // of memory: registers a lane
-  uint8_t bytes = 0;  // and bytes in memory
+  uint16_t to = kTrash;  // destination: a vector or scalar register
+  uint16_t to2 = kTrash;  // second, scalar destination: a lane mask
+  bool is_vector = false;  // executes once per active lane
+  bool clamp = false;  // clamps the result to [0, 1]
+  int8_t scale = 0;  // multiplies the result by 2^scale, before the clamp
+  Part to_part = Part::Whole;  // for 16-bit results: Word0 and Word1 keep the register's other half
+  uint8_t words = 1;  // memory operations: registers per lane
+  uint8_t bytes = 0;  // memory operations: bytes per lane
   Counter counter = Counter::None;
-  bool wide_address = false;  // the vector part of an address has 64 bits
-  bool narrow_base = false;  // the scalar part has 32
-  bool loads = false;  // it fills the result's registers later
+  bool wide_address = false;  // the vector part of the address has 64 bits
+  bool narrow_base = false;  // the scalar part of the address has 32 bits
+  bool loads = false;  // fills the destination registers asynchronously
   int32_t offset = 0;
-  uint32_t target = 0;  // of a jump: the operation
-  uint32_t instruction = 0;
+  uint32_t target = 0;  // jumps: index of the target operation
+  uint32_t instruction = 0;  // index in Code::instructions
 };
 
 struct Code {
   std::string name;
   Descriptor descriptor;
   Family family = Family::Gfx11;
-  uint32_t halves = 1;  // of a wave
-  uint64_t base = 0;  // where the image lies in the host's memory
-  std::string listing;  // what the instructions refer to
+  uint32_t halves = 1;  // halves per wave: 1 or 2
+  uint64_t base = 0;  // host address of the image
+  std::string listing;  // unused
   std::vector<Instruction> instructions;
   std::vector<Op> ops;
-  std::vector<uint32_t> constants;  // from kConstants in the scalar file
+  std::vector<uint32_t> constants;  // placed at kConstants in the scalar register file
   bool has_barrier = false;
-  bool has_waits = false;  // waits are operations, to be watched
+  bool has_waits = false;  // s_waitcnt and the like are translated to operations, for --race
 
   uint32_t scalars() const { return kConstants + uint32_t(constants.size()); }
   // "kernel 'r_4', instruction at 0x1654 ('global_load_b32 v1, v[2:3], off'), line 12 of the source"
@@ -86,22 +86,22 @@ struct Group;
 class Waits;
 
 struct Wave {
-  uint32_t* s = nullptr;  // the scalar file
-  uint32_t* v = nullptr;  // the vector file: register, half, lane
+  uint32_t* s = nullptr;  // scalar register file
+  uint32_t* v = nullptr;  // vector register file, indexed [register][half][lane]
   uint32_t halves = 1;
   uint32_t pc = 0;
   enum State : uint8_t { Running, AtBarrier, Done } state = Running;
   Group* group = nullptr;
   const Code* code = nullptr;
   uint32_t first_thread = 0;
-  std::byte* own_memory = nullptr;  // the threads' private memory, one after the other
-  uint32_t mask[2] = {};  // a mask of lanes on its way to the scalar file
-  uint32_t outer_exec[2] = {};  // EXEC while an instruction with DPP runs in fewer lanes
-  uint64_t executed = 0;  // instructions: of vector ones each lane's counted
+  std::byte* own_memory = nullptr;  // private memory of the wave's threads, consecutive
+  uint32_t mask[2] = {};  // lane mask being computed, half by half
+  uint32_t outer_exec[2] = {};  // saved EXEC while a DPP instruction runs in fewer lanes
+  uint64_t executed = 0;  // executed instructions; a vector instruction counts once per active lane
   uint64_t jumps_left = UINT64_MAX;
   uint32_t float_mode = 0xf0;
-  Waits* waits = nullptr;  // when asked for
-  uint32_t moment = 0;  // operations begun, where those are watched
+  Waits* waits = nullptr;  // only with --race
+  uint32_t moment = 0;  // number of operations begun; counted only with --race
 
   uint32_t exec(uint32_t half) const { return s[kExec + half]; }
   uint64_t exec() const { return s[kExec] | (halves == 2 ? uint64_t(s[kExec + 1]) << 32 : 0); }
@@ -109,7 +109,7 @@ struct Wave {
   uint32_t& lane(uint32_t place, uint32_t lane) const { return v[place * halves * kLanes + lane]; }
 };
 
-// The lanes that are active, by number.
+// Calls f(lane) for every active lane.
 template <class F>
 inline void each_active(const Wave& w, F f) {
   for (uint64_t rest = w.exec(); rest; rest &= rest - 1) f(uint32_t(std::countr_zero(rest)));

@@ -15,13 +15,13 @@ struct NamedNumber {
   uint32_t number;
   const char* name;
 };
-// Processors that LLVM makes code for and that are not known here, to be named in the error.
+// Unsupported processors that LLVM has targets for, so that the error can name them.
 constexpr NamedNumber kOthers[] = {
     {0x2c, "gfx900"},  {0x2f, "gfx906"},  {0x30, "gfx908"},  {0x3f, "gfx90a"},  {0x40, "gfx940"},
     {0x4b, "gfx941"},  {0x4f, "gfx950"},  {0x33, "gfx1010"}, {0x36, "gfx1030"}, {0x37, "gfx1031"},
 };
 
-// ELF64, what is needed of it
+// The parts of the ELF64 format that are used.
 struct FileHeader {
   uint8_t ident[16];
   uint16_t type, machine;
@@ -79,7 +79,7 @@ const Processor& processor_of(const FileHeader& header) {
   std::string name = "number " + std::to_string(number);
   for (const NamedNumber& other : kOthers)
     if (other.number == number) name = other.name;
-  throw Failure(Diag{.message = "a code object for the processor " + name,
+  throw Failure(Diag{.message = "code objects for " + name + " are not supported",
                      .expected = "gfx942, gfx1100 to gfx1103, gfx1150, gfx1151, gfx1200 or gfx1201"});
 }
 
@@ -141,7 +141,7 @@ Result<CodeObject> CodeObject::read(std::string_view bytes) {
                     "ELF\2\1",
                     6) != 0 ||
         header.machine != kMachineAmdgpu)
-      throw Failure(Diag{.message = "no code object", .expected = "an ELF file for AMDGPU"});
+      throw Failure(Diag{.message = "the file is not a code object", .expected = "an ELF file for AMDGPU"});
     CodeObject out;
     out.processor_ = &processor_of(header);
     out.image_ = image_of(file, header);

@@ -1,5 +1,5 @@
-// An AMD code object, as hipModuleLoadData gets it: an ELF file with the kernels' code, a descriptor of 64 bytes for
-// each kernel, and constants. Read with care: the bytes may be anything.
+// Reads AMD code objects, the input of hipModuleLoadData: an ELF file with the kernels' code, a 64-byte descriptor per
+// kernel, and constants. The bytes are untrusted: all offsets and sizes are checked.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace tgc::hip {
 
-// The processors whose instructions are known. Gfx12 is gfx11 with other waits and workgroup ids.
+// Supported instruction set families. Gfx12 is Gfx11 with other wait instructions and workgroup id registers.
 enum class Family : uint8_t { Gfx9, Gfx11, Gfx12 };
 struct Processor {
   const char* name;      // "gfx1100"
-  uint32_t elf_number;   // of the ELF header's flags
+  uint32_t elf_number;   // low byte of the ELF header's e_flags
   Family family;
 };
-// The processor of that name; null for one whose instructions are not known.
+// Returns the processor called `name`, or null if it is not supported.
 const Processor* find_processor(std::string_view name);
 
-// What a kernel descriptor asks for (LLVM's AMDGPUUsage, "Kernel Descriptor").
+// A kernel descriptor (LLVM's AMDGPUUsage, "Kernel Descriptor").
 struct Descriptor {
   uint32_t group_bytes = 0, private_bytes = 0, kernarg_bytes = 0;
-  int64_t entry_offset = 0;  // from the descriptor
+  int64_t entry_offset = 0;  // of the code, relative to the descriptor
   uint32_t resources1 = 0, resources2 = 0;
   uint16_t properties = 0, kernarg_preload = 0;
 
@@ -32,7 +32,7 @@ struct Descriptor {
   uint32_t user_registers() const { return resources2 >> 1 & 31; }
   bool has_group_id(int dimension) const { return resources2 >> (7 + dimension) & 1; }
   int thread_ids() const { return int(resources2 >> 11 & 3); }  // 0: x, 1: x and y, 2: x, y and z
-  uint32_t float_mode() const { return resources1 >> 12 & 0xff; }  // rounding, denormals: as the MODE register has them
+  uint32_t float_mode() const { return resources1 >> 12 & 0xff; }  // rounding and denormal bits of the MODE register
 };
 
 struct KernelEntry {
@@ -43,12 +43,12 @@ struct KernelEntry {
 
 class CodeObject {
  public:
-  // An error says what is wrong with the file, or which processor is not known.
+  // Parses an ELF file. Fails on a malformed file and on an unsupported processor.
   static Result<CodeObject> read(std::string_view bytes);
 
   const Processor& processor() const { return *processor_; }
   const std::vector<KernelEntry>& kernels() const { return kernels_; }
-  // The segments as they lie in memory, from address 0.
+  // The loaded segments, from address 0.
   const std::string& image() const { return image_; }
 
  private:
@@ -57,8 +57,8 @@ class CodeObject {
   std::string image_;
 };
 
-// The length of an ELF file that lies in memory, as its headers tell it; 0: no ELF file. hipModuleLoadData gets no
-// length, so that reading must trust the header's sizes.
+// Returns the length in bytes of the ELF file at `image`, computed from its headers; 0 if there is no ELF header.
+// Needed because hipModuleLoadData gets no length; the header's sizes are trusted.
 uint64_t elf_bytes(const void* image);
 
 }  // namespace tgc::hip

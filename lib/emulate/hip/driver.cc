@@ -1,5 +1,5 @@
-// The HIP functions on the emulated GPU: those that tgc and tinygrad's HIP runtime call. Streams are one queue that is
-// always empty: work is done when it is handed over, and its errors are that call's.
+// The exported HIP functions of the emulated GPU: those that tgc and tinygrad's HIP runtime call. All work is
+// synchronous: it is done, and its errors are returned, by the call that submits it. All streams are the same.
 #include <chrono>
 #include <cstdio>
 #include <cstring>

@@ -24,7 +24,8 @@ constexpr ErrorText kErrors[] = {
     {kNotSupported, "hipErrorNotSupported", "operation not supported"},
 };
 
-// Behind a kernel's own arguments: the sizes of grid and groups, where the kernel reads them (code object 5).
+// Writes the hidden arguments (grid size, group size, dimensions) after the `own` bytes of explicit arguments, in the
+// layout of code object version 5.
 void add_hidden_arguments(Launch& launch, uint64_t own) {
   uint64_t at = (own + 7) / 8 * 8;
   if (at + kHiddenArguments > launch.arguments.size()) return;
@@ -41,7 +42,7 @@ void add_hidden_arguments(Launch& launch, uint64_t own) {
 }  // namespace
 
 Gpu& Gpu::get() {
-  static Gpu* gpu = new Gpu;  // lives to the end of the process: Python frees modules after destructors have run
+  static Gpu* gpu = new Gpu;  // never destroyed: Python frees modules after static destructors have run
   return *gpu;
 }
 
@@ -52,7 +53,7 @@ Gpu::Gpu() : Driver("TGC_HIP_EMULATOR", kErrors) {
 
 int Gpu::load(const void* image, LoadedModule*& module) {
   uint64_t bytes = elf_bytes(image);
-  if (!bytes) return fail(kInvalidImage, "no ELF file");
+  if (!bytes) return fail(kInvalidImage, "the image is not an ELF file");
   auto loaded = LoadedModule::load({static_cast<const char*>(image), bytes}, memory(), checks_races());
   if (!loaded) return fail(kInvalidImage, loaded.diag().text());
   module = modules_.add(std::move(*loaded));
@@ -67,7 +68,7 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
   if (int wrong = read_extra(extra, reinterpret_cast<void*>(3), given)) return wrong;
   const Code& code = *kernel->code;
   const Descriptor& d = code.descriptor;
-  // hidden arguments, where there are any, begin at a multiple of 8
+  // hidden arguments, if the kernel has them, begin at a multiple of 8
   if (given.bytes + (d.kernarg_bytes > kHiddenArguments ? kHiddenArguments + 7 : 0) < d.kernarg_bytes)
     return fail(kInvalidValue,
                 std::to_string(given.bytes) + " bytes of arguments, the kernel has " + std::to_string(d.kernarg_bytes));
@@ -82,7 +83,7 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
                 .check_races = checks_races(),
                 .host_threads = host_threads()};
   size_t bytes = given.data ? given.bytes : 0;
-  launch.arguments.resize((std::max<size_t>(bytes, d.kernarg_bytes) + 63) / 64 * 64 + 64);  // loads may be widened
+  launch.arguments.resize((std::max<size_t>(bytes, d.kernarg_bytes) + 63) / 64 * 64 + 64);  // room for widened loads
   std::memcpy(launch.arguments.data(), given.data ? given.data : "", bytes);
   if (d.kernarg_bytes > bytes) add_hidden_arguments(launch, bytes);
   return run(code.name, volume(block), [&](uint64_t& executed) { return run_launch(launch, executed); });

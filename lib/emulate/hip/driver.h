@@ -1,4 +1,4 @@
-// The emulated AMD GPU: what the HIP functions (driver.cc) do with code objects and with launches.
+// The emulated AMD GPU: loads code objects and runs launches for the HIP functions in driver.cc.
 #pragma once
 #include "lib/emulate/driver.h"
 #include "lib/emulate/hip/launch.h"
@@ -6,18 +6,18 @@
 
 namespace tgc::hip {
 
-using InputGraph = Modules<LoadedModule, Code>;
-using Kernel = InputGraph::Kernel;
+using LoadedModules = Modules<LoadedModule, Code>;
+using Kernel = LoadedModules::Kernel;
 
 class Gpu : public Driver {
  public:
   static Gpu& get();
 
   const std::string& architecture() const { return architecture_; }  // "gfx1100"
-  InputGraph& modules() { return modules_; }
+  LoadedModules& modules() { return modules_; }
 
   int load(const void* image, LoadedModule*& module);
-  // The arguments come as one block (hipModuleLaunchKernel's `extra`).
+  // Launches a kernel. The arguments must be one block in hipModuleLaunchKernel's `extra`; `parameters` must be null.
   int launch(const Kernel* kernel, const Triple& grid, const Triple& block, uint64_t group_bytes, void** parameters,
              void** extra);
 
@@ -25,7 +25,7 @@ class Gpu : public Driver {
   Gpu();
 
   std::string architecture_ = "gfx1100";
-  InputGraph modules_;
+  LoadedModules modules_;
 };
 
 }  // namespace tgc::hip

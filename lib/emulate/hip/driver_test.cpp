@@ -1,5 +1,5 @@
-// The HIP functions as the shared library exports them; code objects from LLVM IR, what goes wrong in them, and hostile
-// ones.
+// Tests of the HIP functions that the shared library exports, with code objects compiled from LLVM IR: results, faults,
+// and hostile code objects.
 #include <dlfcn.h>
 
 #include <random>
@@ -9,7 +9,7 @@
 namespace tgc::hip {
 namespace {
 
-// The functions of the library, by name.
+// Calls a function of the library by name.
 template <class R = int, class... A>
 R call(const char* name, A... a) {
   static void* library = dlopen(TGC_HIP_EMULATOR, RTLD_NOW | RTLD_LOCAL);
@@ -30,7 +30,7 @@ struct Ran {
   std::string error;
   std::vector<uint32_t> out;
 };
-// Runs a code object's kernel 'k' with one array.
+// Runs kernel 'k' of a code object with one array of `elements` elements.
 Ran run_object(const std::string& object, uint32_t elements, uint32_t threads, bool races = false,
                uint64_t most_jumps = UINT64_MAX, uint32_t groups = 1) {
   Memory memory(1 << 26);
@@ -56,7 +56,7 @@ Ran run_object(const std::string& object, uint32_t elements, uint32_t threads, b
   return ran;
 }
 
-// Where the code of the kernel lies in the file.
+// Returns the byte range of the first kernel's code in the file.
 std::pair<size_t, size_t> code_of(const std::string& object) {
   CodeObject read = CodeObject::read(object).value_or_throw();
   const KernelEntry& k = read.kernels().at(0);
@@ -67,7 +67,7 @@ std::pair<size_t, size_t> code_of(const std::string& object) {
 
 }  // namespace
 
-TEST_CASE("HIP emulator: a launch from hipInit to hipFree, and what goes wrong") {
+TEST_CASE("HIP emulator: a program runs from hipInit to hipFree, and wrong calls give error codes") {
   REQUIRE(call("hipInit", 0u) == 0);
   int count = 0;
   CHECK(call("hipGetDeviceCount", &count) == 0);
@@ -113,7 +113,7 @@ TEST_CASE("HIP emulator: a launch from hipInit to hipFree, and what goes wrong")
   CHECK(call("hipFree", memory) == 1);
 }
 
-TEST_CASE("HIP emulator: code objects for each processor compute; another's is refused by name") {
+TEST_CASE("HIP emulator: code objects of every supported processor run; those of another are refused by name") {
   for (const char* arch : {"gfx1100", "gfx1103", "gfx1150", "gfx1201", "gfx942"}) {
     Ran ran = run_object(code_object("ptr addrspace(1) %out", kTriple, arch), 100, 100);
     INFO(arch);
@@ -121,14 +121,14 @@ TEST_CASE("HIP emulator: code objects for each processor compute; another's is r
     for (uint32_t i = 0; i < 100; i++) CHECK(ran.out[i] == 3 * i);
   }
   std::string object = code_object("ptr addrspace(1) %out", kTriple);
-  object[48] = 0x4f;  // EF_AMDGPU_MACH of gfx950: LLVM 19's disassembler ends the process on its tables
+  object[48] = 0x4f;  // EF_AMDGPU_MACH of gfx950: LLVM 19's disassembler aborts on it
   CHECK(run_object(object, 1, 1).error ==
-        "a code object for the processor gfx950, expected gfx942, gfx1100 to gfx1103, gfx1150, gfx1151, gfx1200 or "
+        "code objects for gfx950 are not supported, expected gfx942, gfx1100 to gfx1103, gfx1150, gfx1151, gfx1200 or "
         "gfx1201");
 }
 
-TEST_CASE("HIP emulator: shared memory and barriers; what nobody stored, races, barriers that some do not reach") {
-  // A thread stores its number, and reads its neighbour's in a group of two waves.
+TEST_CASE("HIP emulator: loads of unstored shared memory, races and barriers that some waves miss are faults") {
+  // a thread stores its number and reads its neighbour's, in a group of two waves
   const std::string
       head =
           "%i = call i32 @llvm.amdgcn.workitem.id.x()\n"
@@ -156,7 +156,7 @@ TEST_CASE("HIP emulator: shared memory and barriers; what nobody stored, races, 
   CHECK(ran.error == "");
   for (uint32_t i = 0; i < 64; i++) CHECK(ran.out[i] == (i ^ 63));
   Ran racing = run_object(made(head + tail), 64, 64, true);
-  CHECK(racing.error.find("nothing was stored before") != std::string::npos);  // the first wave reads the second's
+  CHECK(racing.error.find("nothing was stored before") != std::string::npos);  // wave 0 reads before wave 1 stores
   Ran unstored = run_object(made(head + barrier + tail), 32, 32);
   CHECK(
       unstored.error.find("thread (0,0,0) of block (0,0,0) reads 4 bytes at 252 of shared memory, where nothing was") !=
@@ -167,7 +167,7 @@ TEST_CASE("HIP emulator: shared memory and barriers; what nobody stored, races, 
   CHECK(parted.error.find("returned and does not reach a barrier that others wait at") != std::string::npos);
 }
 
-TEST_CASE("HIP emulator: each wait that is taken out of a kernel is missed, at the line that uses the value") {
+TEST_CASE("HIP emulator: a removed wait instruction is reported at the line that uses the value") {
   std::string object =
       code_object("ptr addrspace(1) %out",
                   "%i = call i32 @llvm.amdgcn.workitem.id.x()\n"
@@ -189,10 +189,10 @@ TEST_CASE("HIP emulator: each wait that is taken out of a kernel is missed, at t
     CHECK(ran.error.find("of the source") != std::string::npos);
     found++;
   }
-  CHECK(found == 2);  // of the argument, and of the load
+  CHECK(found == 2);  // the waits for the argument and for the load
 }
 
-TEST_CASE("HIP emulator: thousands of mutated code objects are loaded and run, or refused") {
+TEST_CASE("HIP emulator: mutated code objects are loaded and run, or refused") {
   std::string object = code_object("ptr addrspace(1) %out", kTriple);
   std::mt19937 random(7);
   auto below = [&](size_t n) { return size_t(random()) % n; };

@@ -23,7 +23,7 @@ std::optional<uint32_t> number_of(std::string_view text) {
   return value;
 }
 
-// "5" or "[4:7]" of v5, s[4:7].
+// Parses the register numbers "5" of v5 or "[4:7]" of s[4:7]. False if they are malformed or not below `limit`.
 bool take_registers(std::string_view text, uint32_t base, uint32_t limit, Operand::Kind kind, Operand& o) {
   std::optional<uint32_t> first, last;
   if (text.starts_with('[') && text.ends_with(']')) {
@@ -83,7 +83,7 @@ Operand parse_operand(std::string_view text) {
   return o;
 }
 
-// "offset:16", "op_sel:[0,1]", "dst_sel:BYTE_1", "clamp"
+// Parses "offset:16", "op_sel:[0,1]", "dst_sel:BYTE_1" or "clamp".
 Modifier parse_modifier(std::string_view text) {
   Modifier m;
   size_t colon = text.find(':');
@@ -101,7 +101,7 @@ Modifier parse_modifier(std::string_view text) {
   return m;
 }
 
-// Splits at `separator` where no bracket is open.
+// Splits at `separator` outside of brackets; drops empty parts.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> out;
   size_t begin = 0;
@@ -135,7 +135,7 @@ Instruction parse_instruction(std::string_view text) {
   size_t space = std::min(text.find(' '), text.size());
   out.opcode = text.substr(0, space);
   if (out.opcode.empty()) throw Failure("an empty instruction");
-  // Operands stand between commas; modifiers follow the last of them, between spaces.
+  // operands are separated by commas; modifiers follow the last operand, separated by spaces
   for (std::string_view part : split(text.substr(space), ',')) {
     std::vector<std::string_view> words = split(part, ' ');
     for (size_t n = 0; n < words.size(); n++)
@@ -161,7 +161,7 @@ std::vector<Instruction> read_listing(std::string_view listing, uint64_t begin, 
     if (address < begin || address >= end) continue;
     std::string_view text = trimmed(line.substr(tab + 1));
     if (text.starts_with(".byte"))
-      throw Failure("the bytes " + std::string(hex) + " at 0x" + std::string(place) + " are no instruction");
+      throw Failure("the bytes " + std::string(hex) + " at 0x" + std::string(place) + " are not an instruction");
     std::vector<Instruction> issued;
     for (size_t next; !text.empty(); text = next == text.npos ? std::string_view() : text.substr(next + 4))
       issued.push_back(parse_instruction(text.substr(0, next = text.find(" :: "))));

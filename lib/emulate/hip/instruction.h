@@ -1,5 +1,5 @@
-// Instructions as LLVM's disassembler prints them, taken apart: an opcode, operands, modifiers. The text is the
-// documented assembly language, so that it says which registers an instruction has without LLVM's own tables.
+// Parses instructions that LLVM's disassembler prints into opcode, operands and modifiers. The text is AMD's documented
+// assembly language, so no internal table of LLVM is needed.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,17 +10,18 @@
 
 namespace tgc::hip {
 
-// Places in a wave's scalar file; up to 127 about as the hardware numbers them.
+// Indices of special registers in a wave's scalar register file. Up to kExec they roughly follow the hardware.
 inline constexpr uint32_t kVcc = 106, kTtmp = 108, kM0 = 125, kExec = 126, kScc = 128, kTrash = 132, kConstants = 164;
-// Vector registers: those of matrix accumulators follow the others; then what translations need for themselves.
+// Indices in the vector register file: matrix accumulators (AGPRs), then scratch registers for translations; kVectors
+// is the file's size.
 inline constexpr uint32_t kAccumulators = 256, kScratch = 512, kVectors = 516;
 
 struct Operand {
   enum Kind : uint8_t { Vector, Scalar, Integer, Float, Null, Off, Word } kind = Word;
-  uint32_t place = 0, count = 1;  // of registers: the first, how many
+  uint32_t place = 0, count = 1;  // registers: index of the first, number of them
   int64_t integer = 0;
-  bool is_literal = false;  // of Integer: written in hexadecimal, not one of the constants within an instruction
-  double number = 0;  // of Float
+  bool is_literal = false;  // Integer: a literal (printed in hexadecimal), not an inline constant
+  double number = 0;  // Float: the value
   bool negative = false, absolute = false, sign_extended = false;
   std::string_view text;
 
@@ -29,30 +30,30 @@ struct Operand {
 
 struct Modifier {
   std::string_view name;
-  std::vector<int64_t> values;  // of "op_sel:[0,1]"; of "offset:16" one; of "clamp" none
-  std::string_view word;  // of "dst_sel:BYTE_1"
+  std::vector<int64_t> values;  // "op_sel:[0,1]" has two, "offset:16" one, "clamp" none
+  std::string_view word;  // the text after the colon: "BYTE_1" of "dst_sel:BYTE_1"
 };
 
 struct Instruction {
   uint64_t address = 0;
   uint32_t bytes = 0;
-  uint32_t source_line = 0;  // of the kernel's source, 0: unknown
-  std::string_view text;  // all of it
+  uint32_t source_line = 0;  // line of the kernel's source, 0 if unknown
+  std::string_view text;  // the whole instruction
   std::string_view opcode;  // "v_add_f32_e32"
   std::vector<Operand> operands;
   std::vector<Modifier> modifiers;
 
   const Modifier* modifier(std::string_view name) const;
-  int64_t value(std::string_view name, int64_t otherwise = 0) const;  // of "offset:16"
+  int64_t value(std::string_view name, int64_t otherwise = 0) const;  // the modifier's first value
   bool has(std::string_view name) const { return modifier(name) != nullptr; }
 };
 
-// Of the disassembly of a code object (LlvmEngine::disassemble), the instructions in [begin, end). They refer to the
-// text. Of an instruction that issues two ("v_dual_... :: v_dual_...") there are two with one address, the first of
-// which has no bytes. Throws Failure for bytes that are no instruction.
+// Parses the instructions at the addresses [begin, end) of a code object's disassembly (LlvmEngine::disassemble). The
+// results hold views of `listing`. A dual-issue instruction ("v_dual_... :: v_dual_...") gives two entries with the
+// same address, the first with 0 bytes. Throws Failure for bytes that are not an instruction.
 std::vector<Instruction> read_listing(std::string_view listing, uint64_t begin, uint64_t end);
 
-// One instruction's text. Throws Failure.
+// Parses the text of one instruction. Throws Failure if it is empty.
 Instruction parse_instruction(std::string_view text);
 
 }  // namespace tgc::hip

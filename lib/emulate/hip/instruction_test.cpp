@@ -1,4 +1,4 @@
-// What instructions compute, one by one: the text of an instruction, operands, the result.
+// Tests of single instructions: text, operands, expected result.
 #include <cmath>
 
 #include "lib/emulate/hip/testing.h"
@@ -10,7 +10,7 @@ namespace {
 uint32_t f(float x) { return std::bit_cast<uint32_t>(x); }
 
 struct Case {
-  const char* text;  // of v1, v2, v3 makes v0
+  const char* text;  // computes v0 from v1, v2, v3
   uint32_t a, b, c, result;
 };
 
@@ -23,7 +23,7 @@ std::string complaint_of(const std::string& text, Family family = Family::Gfx11)
 
 }  // namespace
 
-TEST_CASE("HIP emulator: vector instructions, known values") {
+TEST_CASE("HIP emulator: vector instructions compute known values") {
   const Case cases[] = {
       {"v_add_f32_e32 v0, v1, v2", f(1.5f), f(2.25f), 0, f(3.75f)},
       {"v_add_f32_e64 v0, -v1, |v2|", f(1.5f), f(-2.25f), 0, f(0.75f)},
@@ -88,7 +88,7 @@ TEST_CASE("HIP emulator: vector instructions, known values") {
   }
 }
 
-TEST_CASE("HIP emulator: 16-bit results keep or clear the upper half, and sub-dword parts, as the processor has it") {
+TEST_CASE("HIP emulator: 16-bit and sub-dword results keep or clear the rest of the register as the processor does") {
   auto result = [](const char* text, Family family) {
     TestWave t(text, family, family == Family::Gfx9 ? 2 : 1);
     t.set(0, 0xaaaaaaaa), t.set(1, 0x40003c00), t.set(2, 0x00030201);
@@ -107,7 +107,7 @@ TEST_CASE("HIP emulator: 16-bit results keep or clear the upper half, and sub-dw
              Family::Gfx9) == f(1));
 }
 
-TEST_CASE("HIP emulator: masks, carries and EXEC, in waves of 32 and of 64") {
+TEST_CASE("HIP emulator: lane masks, carries and EXEC work in waves of 32 and of 64") {
   for (uint32_t halves : {1u, 2u}) {
     bool wide = halves == 2;
     Family family = wide ? Family::Gfx9 : Family::Gfx11;
@@ -131,7 +131,7 @@ TEST_CASE("HIP emulator: masks, carries and EXEC, in waves of 32 and of 64") {
   }
 }
 
-TEST_CASE("HIP emulator: division by its four instructions is IEEE's, at both ends of the range") {
+TEST_CASE("HIP emulator: the division sequence is correctly rounded at both ends of the range") {
   const std::string divide =
       "v_div_scale_f32 v3, null, v2, v2, v1\nv_div_scale_f32 v4, vcc_lo, v1, v2, v1\nv_rcp_f32_e32 v5, v3\n"
       "v_fma_f32 v6, -v3, v5, 1.0\nv_fmac_f32_e32 v5, v6, v5\nv_mul_f32_e32 v6, v4, v5\nv_fma_f32 v7, -v3, v6, v4\n"
@@ -148,7 +148,7 @@ TEST_CASE("HIP emulator: division by its four instructions is IEEE's, at both en
     }
 }
 
-TEST_CASE("HIP emulator: scalar instructions") {
+TEST_CASE("HIP emulator: scalar instructions compute known values") {
   TestWave t(
       "s_mov_b32 s0, -1\ns_add_u32 s1, s0, 2\ns_addc_u32 s2, 0, 0\ns_mul_hi_u32 s3, s0, s0\ns_movk_i32 s4, 0xfffe\n"
       "s_mulk_i32 s4, 0x3\ns_bfe_u32 s5, 0xabcd, 0x80004\ns_cmpk_lt_i32 s4, 0xfffb\ns_cselect_b32 s6, 1, 2\n"
@@ -163,7 +163,7 @@ TEST_CASE("HIP emulator: scalar instructions") {
   }
 }
 
-TEST_CASE("HIP emulator: scalar floats of gfx12") {
+TEST_CASE("HIP emulator: gfx12's scalar float instructions compute known values") {
   TestWave t(
       "s_mov_b32 s0, 3.0\ns_mov_b32 s1, 0x40a00000\ns_fmac_f32 s1, s0, s0\ns_fmaak_f32 s2, s0, s1, 0x3f800000\n"
       "s_cmp_ngt_f32 s0, s1\ns_cselect_b32 s3, 1, 0\nv_s_rcp_f32 s4, -s0\ns_cvt_f16_f32 s5, s0\n"
@@ -177,7 +177,7 @@ TEST_CASE("HIP emulator: scalar floats of gfx12") {
   }
 }
 
-TEST_CASE("HIP emulator: the group's and a thread's own memory, lanes and loops") {
+TEST_CASE("HIP emulator: LDS and private memory, lane instructions and loops work") {
   TestWave t(
       "v_lshlrev_b32_e32 v2, 2, v1\nds_store_b32 v2, v1 offset:4\nds_load_2addr_b32 v[4:5], v2 offset0:1 offset1:1\n"
       "scratch_store_b32 off, v1, off offset:8\nscratch_load_b32 v6, off, off offset:8\n"
@@ -195,11 +195,11 @@ TEST_CASE("HIP emulator: the group's and a thread's own memory, lanes and loops"
   CHECK(t.wave.s[0] == 9);
 }
 
-TEST_CASE("HIP emulator: lanes that read from other lanes") {
+TEST_CASE("HIP emulator: DPP and permutations read from other lanes") {
   struct Case {
-    const char* text;       // of v1, which holds the lane's number; v0 holds 100 before
+    const char* text;       // v1 holds the lane's number; v0 holds 100 before
     Family family;
-    int from_5, from_0, from_20;  // what three lanes get
+    int from_5, from_0, from_20;  // expected values of three lanes
   };
   const Case cases[] = {
       {"v_mov_b32_dpp v0, v1 quad_perm:[3,2,1,0] row_mask:0xf bank_mask:0xf", Family::Gfx9, 6, 3, 23},
@@ -225,7 +225,7 @@ TEST_CASE("HIP emulator: lanes that read from other lanes") {
     for (uint32_t lane = 0; lane < 32 * t.wave.halves; lane++)
       t.wave.lane(1, lane) = lane, t.wave.lane(2, lane) = 4 * (31 - lane % 32);
     t.set(0, 100);
-    t.wave.s[4] = 0x77643213, t.wave.s[5] = 0xfedcba98;  // the lane of each, 4 bits
+    t.wave.s[4] = 0x77643213, t.wave.s[5] = 0xfedcba98;  // source lanes of v_permlane16, 4 bits each
     uint64_t exec = t.wave.exec();
     REQUIRE(t.run() == "");
     CHECK(t.wave.exec() == exec);
@@ -235,7 +235,7 @@ TEST_CASE("HIP emulator: lanes that read from other lanes") {
   }
 }
 
-TEST_CASE("HIP emulator: fp8, gfx942's and gfx12's") {
+TEST_CASE("HIP emulator: fp8 conversions follow gfx942's and gfx12's formats") {
   auto run = [](const std::string& text, Family family, uint32_t one, uint32_t two) {
     TestWave t(text, family, family == Family::Gfx9 ? 2 : 1);
     t.set(0, 0xaaaaaaaa), t.set(2, one), t.set(3, two);
@@ -256,7 +256,7 @@ TEST_CASE("HIP emulator: fp8, gfx942's and gfx12's") {
   CHECK(std::isnan(std::bit_cast<float>(run("v_cvt_f32_bf8_e32 v0, v2", old, 0x80, 0).first)));
 }
 
-TEST_CASE("HIP emulator: atomic operations, of global memory and the group's") {
+TEST_CASE("HIP emulator: atomic operations work on global memory and LDS") {
   alignas(8) uint32_t memory[4] = {};
   auto run = [&](const std::string& text, Family family, uint32_t before, uint32_t one, uint32_t two) {
     TestWave t(text, family, family == Family::Gfx9 ? 2 : 1);
@@ -284,8 +284,8 @@ TEST_CASE("HIP emulator: atomic operations, of global memory and the group's") {
   CHECK(run("global_atomic_umax v2, v4, s[4:5] offset:2", old, 1, 2, 0).first == 0xdead);  // not aligned
 }
 
-TEST_CASE("HIP emulator: matrix instructions are products of matrices") {
-  // A is a permutation of rows times 2, so that the result is B's rows in another order; C is added.
+TEST_CASE("HIP emulator: matrix instructions multiply matrices") {
+  // A is 2 times a row permutation, so the product is 2 * B with its rows permuted; C is added
   struct Kind {
     const char* text;
     Family family;
@@ -319,7 +319,7 @@ TEST_CASE("HIP emulator: matrix instructions are products of matrices") {
   }
 }
 
-TEST_CASE("HIP emulator: what is not known is refused by name") {
+TEST_CASE("HIP emulator: unsupported instructions are refused by name") {
   CHECK(complaint_of("v_frobnicate_b32 v0, v1") ==
         "instruction at 0x100 of kernel 'k' ('v_frobnicate_b32 v0, v1'): unknown instruction 'v_frobnicate_b32'");
   CHECK(complaint_of("v_add_f32_e32 v0, v1").find("2 operands, expected 3") != std::string::npos);
@@ -330,7 +330,7 @@ TEST_CASE("HIP emulator: what is not known is refused by name") {
         std::string::npos);
 }
 
-TEST_CASE("HIP emulator: a value used before it is waited for is found on request") {
+TEST_CASE("HIP emulator: with watching on, a value used before its wait is a fault") {
   const std::string load = "ds_load_b32 v1, v2\n", use = "\nv_add_f32_e32 v0, v1, v1";
   CHECK(TestWave(load + "s_waitcnt lgkmcnt(0)" + use).run(true) == "");
   CHECK(TestWave(load + use).run(false) == "");

@@ -1,5 +1,5 @@
-// Operands as arrays of 32 lanes, and rows of the table of opcodes from functions of one lane. The loops are written so
-// that the compiler makes vectors of them.
+// Reads and writes operands as arrays of 32 lanes, and makes opcode table rows from C++ functions of one lane. The
+// loops are written for auto-vectorization.
 #pragma once
 #include <cmath>
 #include <cstring>
@@ -17,10 +17,11 @@ struct Lanes {
   Lanes() {}  // not initialized
 };
 
-// 32 bits of a lane of an operand that is not plain: parts and signs.
+// Reads an operand that is not plain into `to`: extracts its part and applies absolute value and negation. `sign` is
+// the sign bit of the value's type.
 void take_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lanes<uint32_t>& to);
 
-// The lanes of a 32-bit register of `from`, in place where they lie so.
+// Returns the 32 lanes of register number `which` of `from`: in place for a vector register, else copied into `room`.
 inline const uint32_t* words(const Wave& w, const Source& from, int half, uint32_t which, Lanes<uint32_t>& room) {
   if (from.is_vector) return w.vector(from.place + which, uint32_t(half));
   uint32_t value = w.s[from.place + which];
@@ -55,13 +56,14 @@ template <class T>
   }
 }
 
-// A half of a mask of lanes. Both halves are written when both are known: the operands of the second may lie there.
+// Writes one half of a lane mask. A wave of 64 writes both halves together after the second one is computed, because
+// the destination may overlap the operands.
 inline void write_mask(Wave& w, uint32_t place, int half, uint32_t mask) {
   w.mask[half] = mask;
   if (half + 1 == int(w.halves)) std::memcpy(w.s + place, w.mask, sizeof(uint32_t) * w.halves);
 }
 
-// d[i] = value(i) in the active lanes.
+// Sets d[i] = value(i) in the active lanes of register `place`.
 template <class T, class F>
 [[gnu::always_inline]] inline void write_words(Wave& w, uint32_t place, int half, F value) {
   T* d = reinterpret_cast<T*>(w.vector(place, uint32_t(half)));
@@ -75,7 +77,7 @@ template <class T, class F>
   TGC_LANES d[i] = active >> i & 1 ? t.at[i] : d[i];
 }
 
-// What the modifiers clamp, mul:2, ... make of a result.
+// Applies the output modifiers (clamp, mul:2, mul:4, div:2) to a result.
 template <class T>
 inline T finished(const Op& o, T x) {
   float v = std::ldexp(float(x), o.scale);
@@ -97,7 +99,7 @@ inline void write_16_bits(Wave& w, const Op& o, int half, const Lanes<uint32_t>&
 
 template <class T, class F>
 [[gnu::always_inline]] inline void write(Wave& w, const Op& o, int half, F value) {
-  if constexpr (std::is_same_v<T, bool>) {  // a mask; lanes that are not active get 0
+  if constexpr (std::is_same_v<T, bool>) {  // a lane mask: inactive lanes get 0
     uint32_t mask = 0;
     TGC_LANES mask |= uint32_t(value(i)) << i;
     write_mask(w, o.to, half, mask & w.exec(uint32_t(half)));
@@ -191,7 +193,7 @@ template <auto F, class L, class R, class... A>
 constexpr Row vector_row_of(R (L::*)(A...) const) {
   return SignatureOf<F>::row(vector_run<F, R, A...>(), true);
 }
-// An operation of vectors: a function of one lane.
+// Makes the row of a vector instruction from F, a function of one lane; F's parameter types are the operand types.
 template <auto F>
 constexpr Row vector_row() {
   return vector_row_of<F>(&decltype(F)::operator());

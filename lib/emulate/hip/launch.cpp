@@ -7,13 +7,13 @@
 namespace tgc::hip {
 namespace {
 
-// The room of a wave: its registers and its threads' own memory.
+// The storage of a wave: its register files and its threads' private memory.
 struct Room {
   std::unique_ptr<uint32_t, FreeBytes> scalar, vector;
   std::unique_ptr<std::byte, FreeBytes> own;
 };
 
-// What one thread of the host runs groups with.
+// Runs groups on one host thread (see run_blocks).
 class Runner {
  public:
   explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
@@ -31,7 +31,7 @@ class Runner {
     if (launch.check_races) waits_.resize(rooms_.size());
     set_float_mode(code_.descriptor.float_mode());
   }
-  ~Runner() { set_float_mode(0xf0); }  // the host's: to nearest, with denormals
+  ~Runner() { set_float_mode(0xf0); }  // the host's default: round to nearest, keep denormals
 
   uint64_t groups() const { return volume(launch_.grid); }
   uint64_t executed() const { return executed_; }
@@ -68,7 +68,7 @@ class Runner {
     return w;
   }
 
-  // The registers that the descriptor asks for, in its order; then the group's place in the grid.
+  // Sets the scalar registers that the descriptor enables, in its order, then the group's position in the grid.
   void set_scalars(Wave& w) {
     const Descriptor& d = code_.descriptor;
     uint32_t next = 0;
@@ -103,7 +103,7 @@ class Runner {
     }
   }
 
-  // Waves take turns, each to its next barrier. All must come to one, or none.
+  // Runs the group's waves in turn, each up to its next barrier (see take_turns).
   void run_together() {
     std::vector<Wave> waves;
     for (uint32_t n = 0; n < waves_; n++) waves.push_back(begin(n, n));
@@ -123,8 +123,8 @@ class Runner {
   const Code& code_;
   uint32_t lanes_ = 32, waves_ = 1;
   Group group_;
-  std::vector<Room> rooms_;   // of the waves that are under way
-  std::vector<Waits> waits_;  // theirs, when asked for
+  std::vector<Room> rooms_;   // one per wave that runs at the same time
+  std::vector<Waits> waits_;  // parallel to rooms_; only with --race
   uint64_t executed_ = 0;
 };
 

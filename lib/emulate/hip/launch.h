@@ -1,4 +1,4 @@
-// A launch of a kernel: its groups, spread over the host's threads, and what is checked while they run.
+// Launches a kernel: runs its workgroups on the host's threads, with the checks that --emulate and --race make.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,13 +13,13 @@ namespace tgc::hip {
 
 struct Launch {
   const Code* code = nullptr;
-  Triple grid{1, 1, 1}, block{1, 1, 1};  // groups, and threads of one
+  Triple grid{1, 1, 1}, block{1, 1, 1};  // number of groups; threads per group
   uint64_t dynamic_group_bytes = 0;
   std::vector<std::byte> arguments;
-  std::vector<Range> ranges;  // the memory that there is, sorted; the arguments are added
+  std::vector<Range> ranges;  // accessible global memory, sorted; run_launch adds the arguments
   bool check_races = false;
   unsigned host_threads = 1;
-  uint64_t most_jumps = UINT64_MAX;  // of a wave
+  uint64_t most_jumps = UINT64_MAX;  // limit of jumps per wave
 
   uint32_t threads() const { return uint32_t(volume(block)); }
 };
@@ -27,24 +27,26 @@ struct Launch {
 struct Group {
   const Launch* launch = nullptr;
   Triple id{};
-  std::vector<std::byte> memory;   // of the group (LDS)
-  std::vector<uint8_t> stored;     // which of its bytes were ever stored
-  std::unique_ptr<Races> races;    // when asked for
+  std::vector<std::byte> memory;   // LDS (shared memory)
+  std::vector<uint8_t> stored;     // per byte of `memory`: 1 if it was ever stored
+  std::unique_ptr<Races> races;    // only with check_races
   RecentRanges recent;
 };
 
-// The fault is the first, in the order of groups. `executed` counts instructions: a vector instruction as many times as
-// it has active lanes.
+// Runs all groups. Returns the fault of the lowest numbered failing group. Sets `executed` to the number of
+// instructions, where a vector instruction counts once per active lane.
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 
-// Runs a wave until it is done or at a barrier. Throws Fault.
+// Runs a wave until it ends or reaches a barrier. Throws Fault.
 void run_wave(Wave& w);
 
-// Bits of the MODE register: rounding of f32 and of the others, denormals likewise. The host has one mode for all.
+// Sets the host's rounding and denormal modes from the low 8 bits of the MODE register. MODE has separate fields for
+// f32 and for f16/f64; the host has one mode for all types.
 void set_float_mode(uint32_t mode);
 
 // "thread (3,0,0) of block (1,0,0)"
 std::string name_thread(const Group& group, uint32_t thread);
+// Throws the Fault "KERNEL, INSTRUCTION: THREAD `what`" for a lane of the wave.
 [[noreturn]] void raise(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what);
 
 }  // namespace tgc::hip

@@ -9,14 +9,14 @@
 namespace tgc::hip {
 namespace {
 
-// Limits of the hardware; more is no kernel that a compiler made.
+// Hardware limits. No compiler emits a kernel beyond them.
 constexpr uint32_t kMostGroupBytes = 64 << 10, kMostPrivateBytes = 64 << 10, kMostKernargBytes = 1 << 16;
 
 void check(const KernelEntry& k) {
   const Descriptor& d = k.descriptor;
   if (d.group_bytes > kMostGroupBytes || d.private_bytes > kMostPrivateBytes || d.kernarg_bytes > kMostKernargBytes)
     throw Failure("the kernel '" + k.name + "' asks for more memory than a GPU has");
-  if (d.kernarg_preload) throw Failure("the kernel '" + k.name + "' wants its arguments in registers");
+  if (d.kernarg_preload) throw Failure("the kernel '" + k.name + "' wants its arguments preloaded in registers");
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view bytes,
     std::unique_ptr<LoadedModule> out(new LoadedModule(memory));
     out->listing_ = std::move(made.value);
     out->image_ = memory.allocate(std::max<size_t>(object.image().size(), 1));
-    if (!out->image_) throw Failure("no room for the code object");
+    if (!out->image_) throw Failure("not enough device memory for the code object");
     std::memcpy(reinterpret_cast<void*>(out->image_), object.image().data(), object.image().size());
     for (const KernelEntry& entry : object.kernels()) {
       check(entry);

@@ -1,4 +1,4 @@
-// A loaded code object: disassembled by LLVM, its kernels translated, its image placed in memory.
+// Loads a code object: LLVM disassembles it, the kernels are translated, and the image is copied into device memory.
 #pragma once
 #include <memory>
 #include <string_view>
@@ -11,12 +11,13 @@ namespace tgc::hip {
 
 class LoadedModule {
  public:
-  // An error says what is wrong with the file, or names the instruction that is not known. With `watches` waits are
-  // kept, to be watched. The image lies in `memory`, which must outlive the module.
+  // Fails on a malformed file and on an unsupported instruction, which the error names. With `watches`, wait
+  // instructions become operations that are checked (waits.h). The image is allocated in `memory`, which must outlive
+  // the module.
   static Result<std::unique_ptr<LoadedModule>> load(std::string_view bytes, Memory& memory, bool watches);
   ~LoadedModule();
 
-  const Code* kernel(std::string_view name) const;  // null: there is none
+  const Code* kernel(std::string_view name) const;  // null if there is no kernel of that name
   const std::vector<std::unique_ptr<Code>>& kernels() const { return kernels_; }
 
  private:

@@ -1,5 +1,5 @@
-// Atomic operations on global memory and on the group's (LDS): each lane in turn, atomically towards the host's other
-// threads.
+// Atomic instructions on global memory and LDS. The lanes execute in turn; each operation is atomic with respect to
+// other host threads.
 #include "lib/emulate/atomics.h"
 #include "lib/emulate/hip/access.h"
 
@@ -23,7 +23,7 @@ void atomic_run(Wave& w, const Op& o) {
     if (at.host[lane] % sizeof(T))
       raise(w, o, lane, kIllegalAddress,
             "changes " + hex(at.host[lane]) + ", which is no multiple of " + std::to_string(sizeof(T)));
-    // CompareAndSwap: what is expected stands in a register of its own
+    // CompareAndSwap: to2 is the register of the expected value, b that of the new one
     BitsOf<T> b = value(kOp == CompareAndSwap ? o.to2 : o.b.place, lane);
     BitsOf<T> old = exchange<kOp, T>(at.host[lane], b, value(o.b.place, lane));
     if (!o.loads) return;
@@ -32,9 +32,9 @@ void atomic_run(Wave& w, const Op& o) {
   });
 }
 
-// "global_atomic_add_u32 v0, v1, v2, s[0:1]": the old value, an address, the operand; "ds_add_rtn_u32 v0, v1, v2".
-// Without the old value an operand less. To compare and swap, global memory's instruction has the new value and behind
-// it the expected one in a row of registers; LDS's has two operands, which changed places in gfx11.
+// Builds "global_atomic_add_u32 v0, v1, v2, s[0:1]" or "ds_add_rtn_u32 v0, v1, v2": old value (optional), address,
+// operand. For compare-and-swap, the global instruction has the new and the expected value in consecutive registers;
+// the LDS instruction has them as two operands, whose order changed in gfx11.
 void build_atomic(Builder& b) {
   allow_offset_and_caches(b);
   Space space = space_of(b.name);
@@ -57,7 +57,7 @@ void build_atomic(Builder& b) {
   b.emit(op);
 }
 
-// Its names after the prefix of a space: those since gfx11, then gfx9's.
+// Adds an operation for all spaces. `names` are the names after the space's prefix, since gfx11 and of gfx9.
 template <AtomicOp kOp, class T>
 void add(Table& t, std::initializer_list<const char*> names) {
   Row row{.to = Type::U32, .count = sizeof(T), .is_vector = true, .build = build_atomic};

@@ -1,4 +1,4 @@
-// Vector instructions on bits: logic, fields, permutations, moves; choosing by a mask of lanes.
+// Vector bit instructions: logic, bit fields, byte permutations, moves; selection by a lane mask.
 #include <bit>
 
 #include "lib/emulate/hip/lanes.h"
@@ -11,7 +11,7 @@ using u32 = uint32_t;
 using i32 = int32_t;
 using u64 = uint64_t;
 
-// A byte of v_perm_b32: of the eight bytes of b and a, a sign, or a constant.
+// Returns one result byte of v_perm_b32: one of the eight source bytes, a replicated sign bit, 0, or 0xff.
 u32 permuted_byte(u64 bytes, u32 select) {
   if (select < 8) return u32(bytes >> (8 * select)) & 0xff;
   if (select < 12) return bytes >> (16 * (select - 8) + 15) & 1 ? 0xff : 0;
@@ -39,7 +39,7 @@ u32 reversed(u32 a) {
   return __builtin_bswap32(a);
 }
 
-// d = mask ? b : a, in each lane.
+// d = mask ? b : a, per lane.
 template <class T>
 void choose_run(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.halves); half++) {
@@ -49,7 +49,7 @@ void choose_run(Wave& w, const Op& o) {
     write<T>(w, o, half, [&](int i) { return mask >> i & 1 ? b[i] : a[i]; });
   }
 }
-// v_cndmask_b32 v0, v1, v2, vcc_lo; as one of two its mask, VCC, is not written down.
+// Builds "v_cndmask_b32 v0, v1, v2, vcc_lo". In a dual-issue pair, the mask VCC is implicit.
 void build_choose(Builder& b) {
   b.allow({"dst_sel", "dst_unused", "src0_sel", "src1_sel"});
   if (b.instruction->opcode.ends_with("_sdwa")) b.refuse("parts of registers are not known here");

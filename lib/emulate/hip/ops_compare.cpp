@@ -1,10 +1,10 @@
-// Comparisons: v_cmp_... gives a mask of lanes, v_cmpx_... changes EXEC.
+// Comparisons: v_cmp_... writes a lane mask, v_cmpx_... writes EXEC.
 #include "lib/emulate/hip/lanes.h"
 
 namespace tgc::hip {
 namespace {
 
-// A comparison that changes EXEC has its result there; on gfx9 it writes a mask as well.
+// Builds a comparison. v_cmpx_... writes its result to EXEC; on gfx9 also to a mask operand.
 void build_compare(Builder& b) {
   bool changes_exec = b.name.starts_with("v_cmpx_");
   if (!changes_exec) return b.build_by_types();
@@ -52,7 +52,7 @@ void add_integers(Table& t, const std::string& type) {
   add_compare<T, kNever>(t, "f", type), add_compare<T, kAlways>(t, "t", type);
 }
 
-// Half's own operators would be those of float by way of a conversion, which is what is wanted.
+// Halves are compared as floats, through Half's conversion operator.
 template <class T>
 void add_floats(Table& t, const std::string& type) {
   add_compare<T, kEq>(t, "eq", type), add_compare<T, kNe>(t, "neq", type);
@@ -65,7 +65,7 @@ void add_floats(Table& t, const std::string& type) {
   add_compare<T, kNever>(t, "f", type), add_compare<T, kAlways>(t, "tru", type), add_compare<T, kAlways>(t, "t", type);
 }
 
-// Classes of a float, a bit each: signaling and quiet NaN, then from -infinity to +infinity.
+// True if x is in one of `classes`, a mask: signaling NaN, quiet NaN, then the classes from -infinity to +infinity.
 template <class T, class Bits, int kMantissa>
 bool is_in_class(Bits x, uint32_t classes) {
   constexpr int kBits = sizeof(Bits) * 8, kExponent = kBits - 1 - kMantissa;

@@ -1,4 +1,4 @@
-// Jumps, barriers, waits, the end; the mode of float operations.
+// Control instructions: jumps, barriers, waits, end of program; the floating-point mode.
 #include <charconv>
 
 #include <immintrin.h>
@@ -11,7 +11,7 @@ namespace tgc::hip {
 namespace {
 
 void jump(Wave& w, const Op& o) {
-  if (w.jumps_left-- == 0) raise(w, o, 0, kLaunchFailed, "jumps more often than a launch here may");
+  if (w.jumps_left-- == 0) raise(w, o, 0, kLaunchFailed, "exceeds the launch's limit of jumps");
   w.pc = o.target;
 }
 template <auto kTaken>
@@ -20,15 +20,16 @@ void branch_run(Wave& w, const Op& o) {
 }
 uint64_t vcc(const Wave& w) { return w.s[kVcc] | (w.halves == 2 ? uint64_t(w.s[kVcc + 1]) << 32 : 0); }
 
-// The operand counts words of code from the next instruction; it is printed as 16 bits without a sign.
+// Builds a jump. The operand is the distance in 4-byte words from the next instruction, a signed 16-bit number that is
+// printed unsigned.
 void build_branch(Builder& b) {
   b.allow({});
   const Operand& o = b.operand(0);
-  if (o.kind != Operand::Integer) b.refuse("no distance to jump");
+  if (o.kind != Operand::Integer) b.refuse("the jump distance is not a number");
   Op op = b.begin(b.row->run, false);
   uint64_t to = b.instruction->address + 4 + uint64_t(int64_t(int16_t(o.integer)) * 4);
   if (to == 0 || to > UINT32_MAX) b.refuse("jumps out of the code");
-  op.target = uint32_t(to);  // Builder::build makes an operation's number of it
+  op.target = uint32_t(to);  // Builder::build replaces the address by an operation's index
   b.emit(op);
 }
 
@@ -43,17 +44,17 @@ void build_barrier(Builder& b) {
   b.emit(op);
 }
 
-// Instructions that say something about time, caches or the next instruction alone.
+// Instructions that affect only timing, caches or scheduling emit nothing.
 void build_nothing(Builder&) {}
 
-// Op::bytes is the counter, Op::offset how many operations may still be open.
+// Emits a wait until at most `open` operations of the counter are outstanding (see wait_run).
 void add_wait(Builder& b, Counter counter, int64_t open) {
   if (!b.code.has_waits) return;
   Op op = b.begin(wait_run(), false);
   op.bytes = uint8_t(counter), op.offset = int32_t(open);
   b.emit(op);
 }
-int64_t number_in(std::string_view text) {  // of "vmcnt(3)"
+int64_t number_in(std::string_view text) {  // 3 of "vmcnt(3)"
   size_t open = text.find('(');
   int64_t value = 0;
   if (open != text.npos) std::from_chars(text.data() + open + 1, text.data() + text.size(), value);
@@ -77,12 +78,12 @@ void build_waitcnt(Builder& b) {
 template <Counter kFirst, Counter kSecond = Counter::None>
 void build_wait_for(Builder& b) {
   const Operand& o = b.operand(0);
-  if (o.kind != Operand::Integer) b.refuse("no number of open operations");
+  if (o.kind != Operand::Integer) b.refuse("the counter value is not a number");
   add_wait(b, kFirst, o.integer);
   if (kSecond != Counter::None) add_wait(b, kSecond, o.integer);
 }
 
-// The place of the next instruction, as the host's address.
+// Builds s_getpc: writes the host address of the next instruction.
 void build_get_pc(Builder& b) {
   Op op = b.begin(opcodes().at("s_mov_b64").run, false);
   op.to = b.scalar_place(b.operand(0), 2);
@@ -92,7 +93,7 @@ void build_get_pc(Builder& b) {
 
 }  // namespace
 
-// Bits of the MODE register: rounding of f32 and of the others, denormals likewise. The host has one mode for all.
+// Only the f32 fields of MODE are used.
 void set_float_mode(uint32_t mode) {
 #if defined(__x86_64__)
   static constexpr uint32_t kRounding[] = {_MM_ROUND_NEAREST, _MM_ROUND_UP, _MM_ROUND_DOWN, _MM_ROUND_TOWARD_ZERO};
@@ -172,7 +173,7 @@ void add_control_rows(Table& t) {
            .build =
                [](Builder& b) {
                  Op op = b.begin(b.row->run, false);
-                 if (b.operand(0).kind != Operand::Integer) b.refuse("no mode");
+                 if (b.operand(0).kind != Operand::Integer) b.refuse("the mode is not a number");
                  op.words = b.name == "s_denorm_mode", op.offset = int32_t(b.operand(0).integer & 15);
                  b.emit(op);
                }});

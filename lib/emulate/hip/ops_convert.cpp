@@ -1,4 +1,4 @@
-// Conversions. Integers made of floats that do not fit are the nearest that does; of NaN 0.
+// Conversions. Float to integer saturates; NaN becomes 0.
 #include "lib/emulate/hip/lanes.h"
 
 namespace tgc::hip {
@@ -19,10 +19,10 @@ To saturated(From x) {
 template <int kByte>
 constexpr auto byte_to_float = [](u32 a) { return float(a >> (8 * kByte) & 0xff); };
 
-// Towards zero, two halves in a register.
+// The half's bits of x, rounded toward zero.
 u32 toward_zero(float x) { return x != x ? 0x7fff : encode(x, kHalf, Rounding::Zero); }
 
-// ---- fp8 and bf8: OCP's on gfx12, FNUZ on gfx942
+// ---- fp8 and bf8: the OCP formats on gfx12, the FNUZ formats on gfx942
 template <const FloatLayout& kLayout>
 float of_fp8(u32 a) {
   return float(decode(a & 0xff, kLayout));
@@ -31,7 +31,7 @@ template <const FloatLayout& kLayout>
 u16 two_fp8(float a, float b) {
   return u16(encode(a, kLayout) | encode(b, kLayout) << 8);
 }
-// The other half of the register stays.
+// Builds a conversion to two fp8, which keeps the other half of the register.
 void build_two_fp8(Builder& b) {
   b.build_by_types();
   Op& op = b.code.ops.back();

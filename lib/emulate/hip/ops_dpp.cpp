@@ -1,5 +1,5 @@
-// Lanes that read from other lanes: DPP, which permutes the first source of an instruction, and instructions that do
-// nothing else.
+// Instructions whose lanes read from other lanes: DPP, which permutes the first source of an instruction, and the pure
+// permutations ds_permute, ds_bpermute and v_permlane16.
 #include "lib/emulate/hip/access.h"
 #include "lib/emulate/hip/lanes.h"
 
@@ -10,7 +10,7 @@ using u32 = uint32_t;
 constexpr int kNoLane = -1;
 constexpr u32 kRow = 16;
 
-// ---- DPP: which lane a lane reads from, kNoLane: none
+// ---- DPP controls: each function returns the lane that `lane` reads from, or kNoLane
 using From = int (*)(u32 lane, u32 lanes, u32 value);
 int within_row(u32 lane, int at) { return at < 0 || at >= int(kRow) ? kNoLane : int(lane / kRow * kRow) + at; }
 int quad_perm(u32 lane, u32, u32 v) { return int(lane / 4 * 4 + (v >> (2 * (lane % 4)) & 3)); }
@@ -22,7 +22,7 @@ int row_mirror(u32 lane, u32, u32) { return within_row(lane, int(15 - lane % kRo
 int row_half_mirror(u32 lane, u32, u32) { return int(lane / 8 * 8 + 7 - lane % 8); }
 int row_share(u32 lane, u32, u32 v) { return within_row(lane, int(v % kRow)); }
 int row_xmask(u32 lane, u32, u32 v) { return within_row(lane, int((lane ^ v) % kRow)); }
-// 15: the last lane of each row into the next row; 31: lane 31 into the upper half
+// v 15: the last lane of each row is broadcast to the next row; v 31: lane 31 is broadcast to lanes 32 and up
 int row_bcast(u32 lane, u32, u32 v) {
   u32 size = v == 31 ? 32 : kRow;
   return lane < size ? kNoLane : int(lane / size * size - 1);
@@ -35,7 +35,7 @@ int wave_ror(u32 lane, u32 lanes, u32) { return int((lane + lanes - 1) % lanes);
 struct Control {
   std::string_view name;
   From from;
-  u32 bits = 0;  // of each of its numbers, of which there are several
+  u32 bits = 0;  // for a control with a list of numbers: bits per number
 };
 constexpr Control kControls[] = {
     {"quad_perm", quad_perm, 2},
@@ -54,11 +54,11 @@ constexpr Control kControls[] = {
     {"wave_rol", wave_rol},
     {"wave_ror", wave_ror},
 };
-constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // bound_ctrl:1, fi:1
+constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // flags: bound_ctrl:1, fi:1
 
-// Into `to` what the lanes of `a` are given. EXEC is then that of the lanes that the instruction runs in: those that
-// are given something, of the rows and banks that its masks name. Op::scale: the control; offset: its value; bytes:
-// masks of rows and of banks; words: flags.
+// Permutes register a into `to`, and restricts EXEC to the lanes in which the DPP instruction runs: active lanes that
+// are selected by the row and bank masks and have a source lane (or bound_ctrl). restore_run resets EXEC. Fields of the
+// Op: scale: index of the control; offset: its value; bytes: row mask (low 4 bits) and bank mask; words: flags.
 void permute_run(Wave& w, const Op& o) {
   const Control& control = kControls[size_t(o.scale)];
   u32 lanes = w.halves * kLanes;
@@ -78,8 +78,8 @@ void permute_run(Wave& w, const Op& o) {
 }
 void restore_run(Wave& w, const Op&) { w.s[kExec] = w.outer_exec[0], w.s[kExec + 1] = w.outer_exec[1]; }
 
-// ---- permutations of their own
-// Each lane reads from the lane whose number, times 4, its first operand holds; an inactive one gives 0.
+// ---- permutation instructions
+// ds_bpermute_b32: each lane reads from lane (a + offset) / 4; inactive source lanes give 0.
 void backward_run(Wave& w, const Op& o) {
   u32 lanes = w.halves * kLanes, given[2 * kLanes];
   each_active(w, [&](u32 lane) {
@@ -88,7 +88,7 @@ void backward_run(Wave& w, const Op& o) {
   });
   each_active(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
 }
-// Each lane gives to that lane; of several the last.
+// ds_permute_b32: each lane writes to lane (a + offset) / 4; the highest numbered writer wins.
 void forward_run(Wave& w, const Op& o) {
   u32 lanes = w.halves * kLanes, given[2 * kLanes] = {};
   each_active(
@@ -106,7 +106,8 @@ void build_permutation(Builder& b) {
   b.emit(op);
 }
 
-// Each lane of a row reads from the lane that its 4 bits of two scalars name, of its own row or of the other of a pair.
+// v_permlane16_b32: lane n of a row reads from the row's lane given by 4-bit field n of the scalars b and c. kOther
+// (v_permlanex16_b32): from the other row of its pair of rows.
 template <bool kOther>
 void within_rows_run(Wave& w, const Op& o) {
   uint64_t names = w.s[o.b.place] | uint64_t(w.s[o.c.place]) << 32;
@@ -134,7 +135,7 @@ void build_within_rows(Builder& b) {
 
 }  // namespace
 
-// Three operations: the first source permuted, the instruction on what came of it, EXEC as it was.
+// Builds a DPP instruction as three operations: permute the first source, run the plain instruction, restore EXEC.
 void Builder::build_dpp() {
   const Instruction& whole = *instruction;
   Op permute = begin(permute_run, false), restore = begin(restore_run, false);

@@ -1,5 +1,5 @@
-// Vector instructions on floats of 16, 32 and 64 bits. What is approximate on a GPU (exp, log, rcp, ...) is what the C
-// library gives, which is within the GPU's error but not bit for bit the same.
+// Vector instructions on floats of 16, 32 and 64 bits. Instructions that are approximate on a GPU (exp, log, rcp, ...)
+// use the C library, which is within the GPU's error bounds but not bit-identical.
 #include "lib/emulate/hip/lanes.h"
 
 namespace tgc::hip {
@@ -18,7 +18,7 @@ T fused(T a, T b, T c) {
     return std::fma(a, b, c);
   }
 }
-// NaN loses; of two numbers as usual.
+// A NaN operand is ignored in favor of the other operand.
 template <class T>
 constexpr auto minimum = [](T a, T b) -> T { return a < b || b != b ? a : b; };
 template <class T>
@@ -29,7 +29,7 @@ constexpr auto median = [](T a, T b, T c) -> T {
                                     : maximum<T>(minimum<T>(a, b), minimum<T>(maximum<T>(a, b), c));
 };
 
-// The last operand is the result's old value: fmac.
+// fmac: the third operand is the old value of the destination.
 template <auto F>
 Row accumulating_row() {
   Row row = vector_row<F>();
@@ -99,12 +99,12 @@ void add_transcendental(Table& t, const std::string& type) {
           vector_row<[](T a) -> T { return float(std::cos(kTurn * std::fmod(double(a), 1.0))); }>());
 }
 
-// ---- division: scaled operands, an approximate quotient, then the quotient that IEEE asks for
+// ---- IEEE division: v_div_scale scales operands, v_div_fmas refines the quotient, v_div_fixup handles special values
 template <class T>
-struct Scale {  // of float and double
+struct Scale {  // constants for float and double
   static constexpr int kBias = std::is_same_v<T, float> ? 127 : 1023, kMantissa = std::is_same_v<T, float> ? 23 : 52;
   static constexpr int kShift = std::is_same_v<T, float> ? 64 : 128, kFar = std::is_same_v<T, float> ? 96 : 768;
-  static int exponent(T x) {  // as it is stored
+  static int exponent(T x) {  // the biased exponent
     int e = 0;
     if (!std::isfinite(x)) return 2 * kBias + 1;
     if (std::fpclassify(x) != FP_NORMAL) return 0;
@@ -114,7 +114,8 @@ struct Scale {  // of float and double
   static bool is_subnormal(T x) { return std::fpclassify(x) == FP_SUBNORMAL; }
 };
 
-// `value` is the numerator or the denominator. Its scaled form; `scales` says that the quotient must be scaled back.
+// v_div_scale: returns the scaled form of `value`, which is the numerator or the denominator. Sets `scales` if the
+// quotient must be scaled back.
 template <class T>
 T scaled(T value, T denominator, T numerator, bool& scales) {
   using S = Scale<T>;
@@ -164,7 +165,7 @@ void div_fmas_run(Wave& w, const Op& o) {
     u32 mask = w.s[kVcc + half];
     write<T>(w, o, half, [&](int i) {
       T q = std::fma(a[i], b[i], c[i]);
-      // the quotient was too large or too small: its scaled form tells which
+      // the quotient was scaled; the magnitude of the addend c tells in which direction
       return mask >> i & 1 ? std::ldexp(q, std::fabs(c[i]) >= 2 ? Scale<T>::kShift : -Scale<T>::kShift) : q;
     });
   }
@@ -182,7 +183,7 @@ constexpr auto div_fixup = [](T quotient, T denominator, T numerator) -> T {
   if (zero || std::isinf(numerator)) return with_sign(kInfinity);
   if (infinite || numerator == 0) return with_sign(T(0));
   if (S::exponent(numerator) - S::exponent(denominator) < -(S::kBias + S::kMantissa)) return with_sign(T(0));
-  // two numbers: only infinity, from which the steps before went on, makes NaN of them
+  // for finite operands, a NaN comes from an intermediate infinity
   return with_sign(quotient != quotient ? kInfinity : quotient);
 };
 
@@ -203,7 +204,7 @@ void add_division(Table& t, const std::string& type) {
   add_row(t, "v_div_fixup_" + type, vector_row<div_fixup<T>>());
 }
 
-// fma of floats and halves mixed: op_sel_hi says which operands are halves, op_sel in which part of the register.
+// Builds a mixed-precision fma: op_sel_hi says which operands are halves, op_sel which part of the register they use.
 void build_mix(Builder& b) {
   b.allow({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"});
   Op op = b.begin(b.row->run);

@@ -1,4 +1,4 @@
-// Vector instructions on integers: sums, products, shifts, minima; carries.
+// Vector integer instructions: sums, products, shifts, minima; carries.
 #include "lib/emulate/hip/lanes.h"
 
 namespace tgc::hip {
@@ -34,7 +34,7 @@ void add_order(Table& t, const std::string& type) {
   add_row(t, "v_med3_" + type, vector_row<median<T>>());
 }
 
-// Sums with a carry out, and with one in: F(a, b, carry) is a sum of 33 bits or a difference with a sign.
+// Addition and subtraction with carry out and, if kTakesCarry, carry in. F(a, b, carry) is the 64-bit result.
 template <auto F, bool kTakesCarry>
 void carry_run(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.halves); half++) {
@@ -50,7 +50,7 @@ void carry_run(Wave& w, const Op& o) {
     write_words<u32>(w, o.to, half, [&](int i) { return out.at[i]; });
   }
 }
-// v_add_co_u32 v0, vcc_lo, v1, v2; with a carry in: v_add_co_ci_u32 v0, vcc_lo, v1, v2, vcc_lo
+// Builds "v_add_co_u32 v0, vcc_lo, v1, v2" and, with carry in, "v_add_co_ci_u32 v0, vcc_lo, v1, v2, vcc_lo".
 void build_carry(Builder& b) {
   b.allow({});
   Op op = b.begin(b.row->run);
@@ -68,7 +68,7 @@ constexpr auto kAdd = [](u64 a, u64 b, u64 c) { return a + b + c; };
 constexpr auto kSub = [](u64 a, u64 b, u64 c) { return a - b - c; };
 constexpr auto kSubReversed = [](u64 a, u64 b, u64 c) { return b - a - c; };
 
-// v_mad_u64_u32 v[0:1], vcc_lo, v2, v3, v[4:5]: the carry out of 64 bits is the second result.
+// "v_mad_u64_u32 v[0:1], vcc_lo, v2, v3, v[4:5]": the second result is the carry out of the 64-bit sum.
 template <class T>
 void wide_mad_run(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.halves); half++) {

@@ -1,4 +1,4 @@
-// Instructions between lanes and the scalar file; counting the bits of masks.
+// Instructions that move values between lanes and scalar registers; bit counts of masks.
 #include "lib/emulate/hip/lanes.h"
 #include "lib/emulate/hip/scalar_rows.h"
 
@@ -14,7 +14,7 @@ void read_first_run(Wave& w, const Op& o) {
 void read_lane_run(Wave& w, const Op& o) { w.s[o.to] = w.lane(o.a.place, w.s[o.b.place] & (w.halves * kLanes - 1)); }
 void write_lane_run(Wave& w, const Op& o) { w.lane(o.to, w.s[o.b.place] & (w.halves * kLanes - 1)) = w.s[o.a.place]; }
 
-// These run once, whatever EXEC is.
+// Starts an operation that runs once, independent of EXEC.
 Op begin_scalar(Builder& b) {
   b.allow({});
   return b.begin(b.row->run, false);
@@ -41,7 +41,7 @@ void build_write_lane(Builder& b) {
   b.emit(op);
 }
 
-// The number of bits of the mask below this lane, added to b: of a mask's lower or upper 32 bits.
+// v_mbcnt: d = b + number of set bits of the mask below this lane, in the mask's lower or upper (kUpper) 32 bits.
 template <bool kUpper>
 void count_below_run(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.halves); half++) {

@@ -1,4 +1,4 @@
-// Matrix instructions: WMMA of gfx11 and gfx12, MFMA of gfx942. Products are summed in double and rounded once.
+// Matrix instructions: WMMA of gfx11 and gfx12, MFMA of gfx942. Sums are computed in double and rounded once.
 #include <charconv>
 
 #include "lib/emulate/hip/lanes.h"
@@ -8,17 +8,18 @@ namespace {
 
 using u32 = uint32_t;
 
-// Where the elements lie. Of A the lane holds a row, of B a column, so both are told by (lane, element of the lane).
+// The distribution of D = A * B + C (A is m x k, B is k x n) over lanes. A lane holds elements of one row of A, lane %
+// m, and of one column of B, lane % n.
 struct Layout {
   uint32_t m = 16, n = 16, k = 16;
-  uint32_t in_lane = 16;     // elements of A and B a lane: the lane's group of k
-  bool is_doubled = false;   // gfx11: the upper lanes hold what the lower do
+  uint32_t in_lane = 16;     // number of A's and of B's elements per lane
+  bool is_doubled = false;   // gfx11: the upper lanes hold copies of the lower lanes' elements
   Family family = Family::Gfx11;
-  bool packs_result = false; // gfx12: halves of the result lie two in a register
+  bool packs_result = false; // gfx12: a register holds two 16-bit results
 
-  // The k of a lane's element.
+  // The k index of a lane's element.
   uint32_t k_of(uint32_t lane, uint32_t element) const { return is_doubled ? element : lane / m * in_lane + element; }
-  // The row of the result that a lane's register holds; its column is the lane's number within n.
+  // The row of a lane's result element; its column is lane % n.
   uint32_t row_of(uint32_t lane, uint32_t element) const {
     if (family == Family::Gfx11) return 2 * element + lane / 16;
     if (family == Family::Gfx12) return element + 8 * (lane / 16);
@@ -46,14 +47,14 @@ float element_of(const Wave& w, uint32_t place, uint32_t lane, uint32_t n, Eleme
   }
 }
 
-// What an instruction's name tells: "v_wmma_f32_16x16x16_f16".
+// The properties that an instruction's name encodes: "v_wmma_f32_16x16x16_f16".
 struct Shape {
   Layout layout;
   Element to = Element::F32, from = Element::F16, from_b = from;
   bool is_integer = false;
 };
 
-// Indexed by Op::words.
+// All shapes, indexed by Op::words.
 std::vector<Shape>& shapes() {
   static std::vector<Shape> all;
   return all;
@@ -62,7 +63,7 @@ std::vector<Shape>& shapes() {
 void matrix_run(Wave& w, const Op& o) {
   const Shape& shape = shapes()[o.words];
   const Layout& l = shape.layout;
-  constexpr uint32_t kMost = 32;  // rows, columns, and what is summed
+  constexpr uint32_t kMost = 32;  // upper bound of m, n and k
   float a[kMost * kMost], b[kMost * kMost];
   double sum[kMost * kMost];
   uint32_t lanes = w.halves * kLanes, registers = l.m * l.n / lanes;
@@ -72,7 +73,7 @@ void matrix_run(Wave& w, const Op& o) {
       a[lane % l.m * l.k + k] = element_of(w, o.a.place, lane, e, shape.from);
       b[k * l.n + lane % l.n] = element_of(w, o.b.place, lane, e, shape.from_b);
     }
-  // halves of the result lie two in a register, or (gfx11) in the lower half of one
+  // 16-bit results are packed two per register, or (gfx11) are in the lower half of a register
   bool is_half = shape.to != Element::F32, packs = is_half && l.packs_result;
   auto each_result = [&](auto f) {
     for (uint32_t e = 0; e < registers; e++)
@@ -98,7 +99,7 @@ void matrix_run(Wave& w, const Op& o) {
   });
 }
 
-// The three numbers of "16x16x32".
+// Parses the three numbers of "16x16x32".
 bool take_shape(std::string_view text, Layout& to) {
   uint32_t* numbers[] = {&to.m, &to.n, &to.k};
   for (uint32_t* n : numbers) {
@@ -114,7 +115,7 @@ void build_matrix(Builder& b) {
   const Shape& shape = shapes()[b.row->count];
   const Layout& l = shape.layout;
   uint32_t lanes = b.code.halves * kLanes;
-  if ((l.family == Family::Gfx9) != (b.code.halves == 2)) b.refuse("not with waves of this size");
+  if ((l.family == Family::Gfx9) != (b.code.halves == 2)) b.refuse("not supported in waves of this size");
   uint32_t from = l.in_lane * (shape.from == Element::F32 ? 4 : shape.from <= Element::Bf16 ? 2 : 1) / 4;
   uint32_t to = l.m * l.n / lanes / (l.packs_result && shape.to != Element::F32 ? 2 : 1);
   Op op = b.begin(b.row->run);

@@ -1,5 +1,4 @@
-// Loads and stores of vectors, through the spaces global, flat, scratch (private) and LDS (the group's); loads of the
-// scalar unit.
+// Vector loads and stores of global, flat, scratch (private) and LDS memory; scalar loads.
 #include <algorithm>
 
 #include "lib/emulate/hip/access.h"
@@ -9,7 +8,7 @@ namespace {
 
 using u32 = uint32_t;
 
-// How a lane's bytes become registers, and the reverse.
+// How a lane's bytes in memory map to its registers.
 enum class Form : uint8_t { Words, U8, I8, U16, I16, Low8, LowI8, High8, HighI8, Low16, High16 };
 
 u32 extended(const std::byte* from, Form form, u32 before) {
@@ -39,7 +38,7 @@ void load_run(Wave& w, const Op& o) {
   Addresses at;
   find_addresses<kSpace>(w, o, Access::Load, at);
   if constexpr (kForm == Form::Words) {
-    if (at.is_row && o.words == 1) {  // all lanes, one behind the other
+    if (at.is_row && o.words == 1) {  // all lanes active, at consecutive addresses
       for (u32 half = 0; half < w.halves; half++)
         std::memcpy(w.vector(o.to, half), reinterpret_cast<void*>(at.host[half * kLanes]), kLanes * sizeof(u32));
       return;
@@ -92,7 +91,7 @@ void build_access(Builder& b) {
   take_address(b, op, space, b.operand(address), has_scalar ? &b.operand(last) : nullptr);
   if (stores) op.b = Source{.place = b.vector_place(b.operand(1), op.words), .is_vector = true};
   else op.to = b.vector_place(b.operand(0), op.words);
-  // stores have a counter of their own since gfx10
+  // stores have their own counter since gfx10
   op.counter = space == Space::Lds                       ? Counter::Lds
                : stores && b.code.family != Family::Gfx9 ? Counter::Store
                                                          : Counter::Load;
@@ -100,8 +99,8 @@ void build_access(Builder& b) {
   b.emit(op);
 }
 
-// ds_load_2addr_b32 v[0:1], v2 offset0:1 offset1:3; ds_store_2addr_b32 v0, v1, v2: two accesses, the offsets count
-// elements (with st64 64 of them).
+// Builds the two accesses of "ds_load_2addr_b32 v[0:1], v2 offset0:1 offset1:3" or "ds_store_2addr_b32 v0, v1, v2". The
+// offsets count elements (with st64, units of 64 elements).
 void build_two(Builder& b) {
   b.allow({"offset0", "offset1", "gds"});
   bool stores = b.row->to == Type::None;
@@ -119,7 +118,7 @@ void build_two(Builder& b) {
     op.counter = Counter::Lds, op.loads = !stores;
     b.emit(op);
   }
-  // the first must not overwrite the second's address
+  // the first load must not overwrite the address register of the second
   Op &one = b.code.ops[first], &two = b.code.ops[first + 1];
   if (!stores && one.a.place >= one.to && one.a.place < one.to + words) std::swap(one, two);
 }
@@ -185,14 +184,14 @@ void add_two(Table& t, const std::string& load, const std::string& store) {
     }
 }
 
-// ---- the scalar unit: words at an address that is the same for all lanes
+// ---- scalar loads
 void scalar_load_run(Wave& w, const Op& o) {
   uint64_t from =
       (uint64_t(w.s[o.a.place]) | uint64_t(w.s[o.a.place + 1]) << 32) + w.s[o.b.place] + uint64_t(int64_t(o.offset));
   from &= ~uint64_t(3);
   const Range* range = find_range(w, o, from, from + 4);
   if (!range) refuse_scalar_load(w, o, from);
-  // a compiler may widen a load over the end: what lies there is not asked for
+  // a compiler may widen a load beyond the end of an allocation; the words there read as 0
   uint64_t there = std::min<uint64_t>(4u * o.words, range->end - from);
   std::memset(w.s + o.to, 0, 4u * o.words);
   std::memcpy(w.s + o.to, reinterpret_cast<void*>(from), there);

@@ -1,5 +1,5 @@
-// Packed instructions: v_pk_... does in both halves of a register, or in both of two registers, what the instruction
-// without "pk" does in one. Built as two of those, whose results are then put together.
+// Packed instructions: v_pk_X applies v_X to both halves of a register, or to both registers of a pair. Built as two
+// v_X operations whose results are then combined.
 #include "lib/emulate/hip/lanes.h"
 
 namespace tgc::hip {
@@ -10,7 +10,7 @@ bool bit(const Builder& b, const char* name, size_t n, bool otherwise) {
   return m && n < m->values.size() ? m->values[n] != 0 : otherwise;
 }
 
-// The n-th operand of the lower or the upper operation.
+// Returns the n-th operand of the lower or the upper operation.
 Source part_of(Builder& b, size_t n, Type type, bool upper) {
   Operand o = b.operand(n + 1);
   bool second = upper ? bit(b, "op_sel_hi", n, true) : bit(b, "op_sel", n, false);
@@ -39,7 +39,7 @@ void build_packed(Builder& b) {
   const Row& row = opcodes().at(single);
   Type type = row.to;
   bool accumulates = single.starts_with("v_fmac");
-  if (accumulates) b.refuse("it reads its result");
+  if (accumulates) b.refuse("packed fmac is not supported");
   if (b.operands() != row.count + 1u) b.refuse("a wrong number of operands");
   for (bool upper : {false, true}) {
     Op op = b.begin(row.run);
@@ -62,7 +62,7 @@ void build_packed(Builder& b) {
   b.emit(pack);
 }
 
-// v_pk_mov_b32 v[0:1], v[2:3], v[4:5] op_sel:[1,0]: a register of the first operand, then one of the second.
+// Builds "v_pk_mov_b32 v[0:1], v[2:3], v[4:5] op_sel:[1,0]": one register of the first operand, one of the second.
 void build_packed_move(Builder& b) {
   b.allow({"op_sel", "op_sel_hi"});
   for (size_t n = 0; n < 2; n++) {
@@ -79,7 +79,7 @@ void build_packed_move(Builder& b) {
   }
 }
 
-// Sums of products of four bytes, each with or without a sign, and of two halves.
+// Dot products of four bytes, plus c. A and B are int8_t or uint8_t.
 template <class A, class B>
 constexpr auto dot4 = [](uint32_t a, uint32_t b, uint32_t c) {
   int32_t sum = 0;

@@ -1,4 +1,4 @@
-// Scalar instructions: integers of 32 and 64 bits, SCC, masks of lanes.
+// Scalar integer instructions of 32 and 64 bits, with SCC and lane masks.
 #include <bit>
 
 #include "lib/emulate/hip/scalar_rows.h"
@@ -11,7 +11,7 @@ using i32 = int32_t;
 using u64 = uint64_t;
 using i64 = int64_t;
 
-// SCC says whether the result is not zero.
+// Sets SCC if the result is not 0.
 template <class T>
 T tested(Wave& w, T value) {
   w.s[kScc] = value != 0;
@@ -52,7 +52,7 @@ constexpr auto bit_field = [](Wave& w, T a, u32 field) {
   return tested(w, T(above >> (offset + width < bits ? bits - width : offset)));
 };
 
-// Saves EXEC in the result, then changes it by `F` of the operand and the old EXEC.
+// Returns the old EXEC and sets EXEC to F(operand, old EXEC).
 template <class T, auto F>
 constexpr auto save_exec = [](Wave& w, T a) {
   Source exec{.place = kExec};
@@ -71,7 +71,7 @@ constexpr auto kNand = [](auto a, auto b) { return ~(a & b); };
 constexpr auto kNor = [](auto a, auto b) { return ~(a | b); };
 constexpr auto kXnor = [](auto a, auto b) { return ~(a ^ b); };
 
-// A logical operation as an instruction of its own and as one that saves EXEC, of 32 and of 64 bits.
+// Adds a logical operation and its EXEC-saving form (saveexec), each with 32 and 64 bits.
 template <auto F>
 void add_logic(Table& t, const std::string& name, const std::string& other, const std::string& save,
                const std::string& other_save) {
@@ -84,7 +84,7 @@ void add_logic(Table& t, const std::string& name, const std::string& other, cons
   add_row(t, names(save, "_saveexec_b64") + names(other_save, "_saveexec_b64"), scalar_row<save_exec<u64, F>>());
 }
 
-// The immediate of s_...k_... is the last operand; the first is read, too. The printed number is unsigned 16 bits.
+// Builds s_...k_...: the second operand is a 16-bit immediate, printed unsigned; the first is also a source.
 void build_k(Builder& b) {
   b.allow({});
   Op op = b.begin(b.row->run, false);
@@ -187,7 +187,7 @@ void add_shifts(Table& t) {
   add_row(t, "s_bfm_b64", scalar_row<[](Wave&, u32 a, u32 b) { return ((u64(1) << (a & 63)) - 1) << (b & 63); }>());
 }
 
-// Instructions that change their result rather than make it: its old value is the first operand.
+// Instructions whose first operand is the old value of the destination.
 void add_changing(Table& t) {
   add_row(t, "s_cmov_b32", changing_row<[](Wave& w, u32 old, u32 a) { return w.s[kScc] ? a : old; }>());
   add_row(t, "s_cmov_b64", changing_row<[](Wave& w, u64 old, u64 a) { return w.s[kScc] ? a : old; }>());
@@ -231,7 +231,7 @@ void add_scalar_rows(Table& t) {
   add_logic<kAnd>(t, "s_and", "", "s_and", "");
   add_logic<kOr>(t, "s_or", "", "s_or", "");
   add_logic<kXor>(t, "s_xor", "", "s_xor", "");
-  // EXEC comes second where it is saved: and_not1_saveexec is the operand and not EXEC
+  // EXEC is the second operand of the saveexec forms: and_not1_saveexec computes operand & ~EXEC
   add_logic<kAndNot1>(t, "s_and_not1", "s_andn2", "s_and_not1", "s_andn2");
   add_logic<kOrNot1>(t, "s_or_not1", "s_orn2", "s_or_not1", "s_orn2");
   add_logic<kAndNot0>(t, "", "", "s_and_not0", "s_andn1");

@@ -1,4 +1,4 @@
-// hipDeviceProp_t as of ROCm 6, of which two fields are told and read.
+// hipDeviceProp_t of ROCm 6, with only the two fields that tgc and tinygrad read.
 #pragma once
 
 namespace tgc::hip {
@@ -6,7 +6,7 @@ namespace tgc::hip {
 struct Properties {
   char name[256];
   char before_arch[904];
-  char arch_name[256];  // "gfx1100", maybe with ":" and features behind it
+  char arch_name[256];  // "gfx1100", optionally followed by ":" and features
   char after_arch[56];
 };
 static_assert(sizeof(Properties) == 1472);

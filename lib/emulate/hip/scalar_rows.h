@@ -1,5 +1,5 @@
-// Rows of the table of opcodes from functions of scalar operands. A function gets the wave, whose SCC it may set, then
-// its operands; what it returns goes to the result, a bool to SCC.
+// Makes opcode table rows of scalar instructions from C++ functions. A function gets the wave, whose SCC it may set,
+// and the operands. Its result is written to the destination; a bool result is written to SCC.
 #pragma once
 #include <cmath>
 
@@ -54,7 +54,7 @@ constexpr Row scalar_row() {
   return scalar_row_of<F>(&decltype(F)::operator());
 }
 
-// The same where the result's old value is the first operand, which is not written down again.
+// Like scalar_row, for instructions whose destination is also the first source operand and is printed once.
 template <auto F>
 constexpr Row changing_row() {
   Row row = scalar_row<F>();

@@ -1,4 +1,4 @@
-// For tests of the emulator: instructions as text run on one wave; LLVM IR made into a code object.
+// Test helpers: run assembly text on one wave (TestWave); compile LLVM IR to a code object.
 #pragma once
 #include <doctest/doctest.h>
 #include <algorithm>
@@ -15,10 +15,10 @@
 
 namespace tgc::hip {
 
-// A wave of a group of its own. Its registers may be set before it runs, and looked at afterwards.
+// One wave in its own group. Tests set registers before run() and read them afterwards.
 class TestWave {
  public:
-  // Instructions, a line each, at the addresses 0x100, 0x104, ...; the end is added. Throws Failure.
+  // `text` has one instruction per line, at the addresses 0x100, 0x104, ...; s_endpgm is appended. Throws Failure.
   explicit TestWave(std::string text, Family family = Family::Gfx11, uint32_t halves = 1) : text_(std::move(text)) {
     text_ += "\ns_endpgm";
     code.name = "k", code.family = family, code.halves = halves;
@@ -45,7 +45,7 @@ class TestWave {
     wave.s[kExec] = UINT32_MAX, wave.s[kExec + 1] = halves == 2 ? UINT32_MAX : 0;
   }
 
-  // The fault's text, empty when there is none.
+  // Runs the wave. Returns the fault's text, or "".
   std::string run(bool watches = false) {
     Waits waits;
     if (watches) wave.waits = &waits;
@@ -72,7 +72,7 @@ class TestWave {
   std::vector<std::byte> own_;
 };
 
-// The code object of a function 'k' in LLVM IR, by the compiler that tinygrad's AMD:LLVM kernels go through.
+// Compiles a kernel 'k' with this LLVM IR body to a code object, with the compiler of the AMD:LLVM device.
 inline std::string code_object(const std::string& parameters, const std::string& body, const char* arch = "gfx1100") {
   CompileJob job = compile_job("AMD", "LLVM", arch).value_or_throw();
   job.source =

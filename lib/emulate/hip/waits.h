@@ -1,4 +1,4 @@
-// What is watched on request (--race) besides races: registers used before the load that fills them is waited for.
+// Checks wait instructions (--race): a register must not be used before the load that fills it was waited for.
 #pragma once
 #include <array>
 
@@ -6,29 +6,30 @@
 
 namespace tgc::hip {
 
-// The loads of a wave that are under way. Loads of one kind end in order, but those of the scalar unit.
+// A wave's outstanding memory operations. Operations of one counter complete in order, except scalar loads.
 class Waits {
  public:
-  // Before an operation runs. Throws the Fault of one that touches a register whose load was not waited for.
+  // Call before each operation. Throws a Fault if it uses a register whose load was not waited for.
   void check(Wave& w, const Op& o);
-  // At a barrier: the Fault of stores to the group's memory that were not waited for; others might not see them.
+  // Call at a barrier. Throws a Fault if LDS stores were not waited for, because other waves may not see them.
   void check_barrier(Wave& w, const Op& o) const;
-  // `is_shared`: one counter counts loads of the scalar unit and of the group's memory.
+  // Waits until at most `open` operations of the counter are outstanding. `is_shared`: the processor has one counter
+  // for both LDS operations and scalar loads.
   void wait(Counter counter, uint64_t open, bool is_shared);
 
  private:
   struct Pending {
-    uint64_t number = 0;  // of the load among those of its kind
+    uint64_t number = 0;  // sequence number of the load within its counter
     uint32_t instruction = 0;
     Counter counter = Counter::None;
   };
   bool is_open(const Pending& p) const { return p.number > done_[size_t(p.counter)]; }
-  std::array<Pending, kVectors + kConstants> pending_{};  // by register: scalar ones behind the vector registers
-  std::array<uint64_t, 5> issued_{}, done_{};
-  uint64_t last_store_ = 0;  // to the group's memory: its number
+  std::array<Pending, kVectors + kConstants> pending_{};  // by register: vector registers, then scalar registers
+  std::array<uint64_t, 5> issued_{}, done_{};             // by Counter
+  uint64_t last_store_ = 0;                               // sequence number of the last LDS store
 };
 
-// The operation that a wait is: Op::bytes a Counter, Op::offset how many may be open.
+// The operation of a wait instruction. Op::bytes is the Counter, Op::offset the number that may remain outstanding.
 Run wait_run();
 
 }  // namespace tgc::hip

@@ -4,8 +4,8 @@
 
 #include <new>
 
-// void tgc_metal_switch(void** from, void* to): keeps what a call must keep on this stack, its place in *from, and goes
-// on with what stands at `to`. (ucontext asks the system for its signal mask each time.)
+// Pushes the callee-saved registers on the current stack, stores the stack pointer in *from, and resumes the stack
+// whose pointer is `to`. Used instead of ucontext, which makes a system call for the signal mask on each switch.
 extern "C" void tgc_metal_switch(void** from, void* to);
 #if defined(__x86_64__)
 asm(R"(
@@ -31,7 +31,7 @@ tgc_metal_switch:
   ret
 .size tgc_metal_switch, .-tgc_metal_switch
 )");
-// in words: all that is kept, which of them says where to go on, what a call has put there before
+// in words: size of the saved frame, index of the return address in it, words above it on a new stack
 constexpr size_t kKept = 7, kReturn = 6, kBefore = 1;
 #elif defined(__aarch64__)
 asm(R"(
@@ -86,7 +86,7 @@ Fiber::Fiber(void (*body)()) {
     munmap(p, kGuard + kStack);
     throw std::bad_alloc();
   }
-  // as tgc_metal_switch leaves a stack; at `body` it is as after a call
+  // lay out the stack as tgc_metal_switch leaves it, so that the first switch returns into `body`
   void** at = reinterpret_cast<void**>(stack_ + kStack) - kBefore - kKept;
   own_ = at;
   at[kReturn] = reinterpret_cast<void*>(body);

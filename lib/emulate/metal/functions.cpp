@@ -1,4 +1,4 @@
-// What compiled kernels call. The names of the checks are those that clang gives to ThreadSanitizer's.
+// The functions that compiled kernels call. clang inserts access checks as ThreadSanitizer calls (__tsan_read4, ...).
 #include "lib/emulate/metal/runner.h"
 
 #include <cstring>

@@ -32,7 +32,7 @@ Position Runner::position_of(uint32_t thread) const {
 
 void Runner::body() { current().work(); }
 
-// On a fiber: threads, one after another, until none is left to begin.
+// Runs on a fiber: starts threads one after another until all threads of the group have started.
 void Runner::work() {
   for (;;) {
     for (; next_ < threads_; ended_++) {
@@ -71,7 +71,8 @@ void Runner::run_group(const std::array<uint32_t, 3>& group) {
   } while (!fault_ && ended_ < threads_ && go_on());
 }
 
-// Lets threads go on that wait for one another and have all come; false: none can.
+// Resumes threads whose SIMD group has fully arrived at a matrix product, else all threads if all wait at one barrier.
+// Returns false, with a fault set, if no thread can continue.
 bool Runner::go_on() {
   bool multiplied = false;
   for (uint32_t first = 0; first + kSimdWidth <= threads_ && !fault_; first += kSimdWidth) {
@@ -109,7 +110,8 @@ void Runner::wait(Fragments* fragments, uint64_t at) {
   fiber_->leave();
 }
 
-// Where an element of an 8x8 matrix is: lanes go by pairs of columns, rows are spread over the lane's bits 1, 2 and 4.
+// Multiplies the 8x8 matrices of the SIMD group that begins at thread `first`. A lane holds two adjacent columns of a
+// row; lane bits 0 and 3 are the column pair, bits 1, 2 and 4 the row.
 void Runner::multiply(uint32_t first) {
   auto lane_of = [](int row, int col) {
     return (col >> 1 & 1) | (row & 3) << 1 | (col >> 2 & 1) << 3 | (row >> 2) << 4;
@@ -135,7 +137,7 @@ void Runner::fail_for(uint32_t thread, std::string what) {
 
 void Runner::fail(std::string what, uint64_t at, uint64_t other_at) {
   fault_ = Fault{std::move(what), at, position_of(thread_), other_at};
-  fiber_->leave();  // for good
+  fiber_->leave();  // is never resumed
 }
 
 std::optional<Fault> run_grid(const Grid& grid) { return Runner(grid).run(); }

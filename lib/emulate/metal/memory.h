@@ -23,8 +23,8 @@ class Memory {
  public:
   Memory(const std::vector<Range>& ranges, bool check_races);
 
-  // Returns threadgroup array `number` of the kernel, aligned to 16; allocated on first use. Null if the kernel's arrays
-  // together exceed kMostThreadgroupBytes.
+  // Returns threadgroup array `number` of the kernel, aligned to 16; allocated on first use. Null if the kernel's
+  // arrays together exceed kMostThreadgroupBytes.
   void* threadgroup(uint32_t number, uint64_t bytes, const char* name);
 
   void begin_group() { group_++, races_.forget(); }

@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-// The functions of the loader that tgc calls.
+// The loader's functions that tgc calls.
 #define TGC_CL_FUNCTIONS(X)                                                                                \
   X(clGetPlatformIDs)                                                                                      \
   X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clCreateCommandQueue) X(clCreateBuffer)        \
@@ -62,8 +62,8 @@ std::string error_text(cl_int code) {
   }
 }
 
-// For devices without half arithmetic (cl_khr_fp16; PoCL on most CPUs) whose compiler is clang: its own type,
-// and the functions of it.
+// half for devices without half arithmetic (cl_khr_fp16; PoCL on most CPUs) whose compiler is clang: uses clang's own
+// type and defines its functions.
 constexpr std::string_view kHalfWithoutExtension = R"(typedef _Float16 tgc_half;
 typedef tgc_half tgc_half2 __attribute__((ext_vector_type(2)));
 typedef tgc_half tgc_half4 __attribute__((ext_vector_type(4)));
@@ -124,7 +124,7 @@ class ClDevice : public Device {
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
   Status synchronize() override { return check(cl.clFinish(queue_), "clFinish"); }
 
-  // The object to pass for a buffer: its own, or for a view one of its part, made once.
+  // The memory object to pass for a buffer: the buffer's own or, for a view, a sub-buffer, which is created once.
   Result<cl_mem> argument(const DeviceBuffer& b) {
     if (b.offset == 0) return memory_of(b);
     std::string key = std::to_string(b.handle) + ":" + std::to_string(b.offset) + ":" + std::to_string(b.bytes);
@@ -232,7 +232,7 @@ Status ClDevice::open() {
   return check(code, "clCreateCommandQueue");
 }
 
-// A GPU of any platform, else the first platform's default.
+// Picks the first GPU of any platform, else the first platform's default device.
 Status ClDevice::find_device() {
   cl_uint count = 0;
   if (auto status = check(cl.clGetPlatformIDs(0, nullptr, &count), "clGetPlatformIDs"); !status) return status;

@@ -1,6 +1,6 @@
-// OpenCL devices, through the ICD loader that is found at run time (TGC_OPENCL_LIBRARY names another one): a GPU where
-// there is one, else what the platform has, PoCL on a machine without (tinygrad runtime/ops_cl.py).
-// The driver compiles.
+// OpenCL devices, through the ICD loader, which is loaded at run time (TGC_OPENCL_LIBRARY names another library). Uses
+// a GPU if there is one, else the platform's other device, such as PoCL (tinygrad runtime/ops_cl.py). The driver
+// compiles.
 #pragma once
 #include <memory>
 

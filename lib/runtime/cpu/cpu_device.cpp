@@ -16,8 +16,8 @@
 namespace tgc {
 namespace {
 
-// ---- calling a function with any number of 64-bit arguments: in the C calling conventions of 64-bit machines a
-// pointer and an int each take one register or one eight-byte place on the stack, and arguments too many do no harm
+// ---- calling a function with any number of 64-bit arguments: in the C calling conventions of 64-bit machines, a
+// pointer or an int takes one register or one 8-byte stack slot, and extra arguments do no harm
 constexpr size_t kMostArguments = 1024;
 
 template <size_t... I>
@@ -25,7 +25,7 @@ void call(void* function, const uint64_t* arguments, std::index_sequence<I...>) 
   reinterpret_cast<void (*)(decltype(uint64_t(I))...)>(function)(arguments[I]...);
 }
 
-// Calls it with the first `count` of kMostArguments arguments, or some more.
+// Calls the function with at least the first `count` of the kMostArguments arguments.
 void call_with(void* function, const uint64_t* arguments, size_t count) {
   if (count <= 6) return call(function, arguments, std::make_index_sequence<6>());
   if (count <= 16) return call(function, arguments, std::make_index_sequence<16>());
@@ -64,7 +64,7 @@ class CpuKernel : public Kernel {
     if (count > kMostArguments)
       return Diag{"a kernel on the CPU takes at most " + std::to_string(kMostArguments - 1) + " arguments, not " +
                   std::to_string(count - 1)};
-    std::array<uint64_t, kMostArguments> arguments;  // those beyond `count` are never looked at
+    std::array<uint64_t, kMostArguments> arguments;  // entries beyond `count` are not read by the kernel
     size_t n = 0;
     for (const DeviceBuffer& b : a.buffers) arguments[n++] = reinterpret_cast<uint64_t>(HostDevice::address(b));
     for (int64_t v : a.variables) arguments[n++] = uint64_t(v);

@@ -1,6 +1,7 @@
-// The CPU that tgc runs on. Kernels are C or LLVM IR (target CPU:CLANG or CPU:LLVM), compiled by lib/compile to an
-// object that is loaded into this process. The groups of the first launch dimension are tinygrad's THREAD axis: each is
-// a call of the kernel with its number as the last argument, on a thread of its own (tinygrad runtime/ops_cpu.py).
+// The CPU of this computer. Kernels are C or LLVM IR (target CPU:CLANG or CPU:LLVM) that lib/compile compiles to an
+// object, which is loaded into this process. The groups of the first launch dimension are tinygrad's THREAD axis: each
+// is one call of the kernel on its own thread, with the group's number as the last argument (tinygrad
+// runtime/ops_cpu.py).
 #pragma once
 #include <memory>
 

@@ -20,7 +20,7 @@ KernelSource c_kernel(const std::string& parameters, const std::string& body) {
   return {"k", "k", "CPU:CLANG", "void k(" + parameters + ") {" + body + "}\n"};
 }
 
-TEST_CASE("CPU: buffers, views, variables and the number of the thread reach the kernel") {
+TEST_CASE("CPU: buffers, views, variables and the thread number reach the kernel") {
   auto device = std::move(make_device("CPU:CLANG").value_or_throw());
   REQUIRE(device->open().ok());
   LoadedKernel k(*device,
@@ -33,7 +33,7 @@ TEST_CASE("CPU: buffers, views, variables and the number of the thread reach the
   CHECK(a.read(*device, out) == std::vector<int32_t>{23, 33, 43, 53, -1, -1});
 }
 
-TEST_CASE("CPU: a kernel of many parameters") {
+TEST_CASE("CPU: a kernel may have many parameters") {
   auto device = std::move(make_device("CPU:CLANG").value_or_throw());
   REQUIRE(device->open().ok());
   for (size_t n : {5, 6, 7, 15, 16, 63, 64, 65, 300}) {
@@ -60,18 +60,18 @@ TEST_CASE("CPU: a launch adds less than 5 microseconds") {
   TestBuffer a(*device, out);
   std::vector<DeviceBuffer> buffers{a.buffer};
   constexpr int kLaunches = 10000;
-  auto begin = std::clock();  // of the processor: what else the computer does is not in it
+  auto begin = std::clock();  // processor time, which excludes what else the computer does
   for (int i = 0; i < kLaunches; i++) REQUIRE(k.kernel->launch({buffers, {}, {}}).ok());
   double each = 1e6 * double(std::clock() - begin) / CLOCKS_PER_SEC / kLaunches;
   CHECK(a.read(*device, out)[0] == kLaunches);
   CHECK(each < 5);
 }
 
-// The microseconds in which this computer hands something to another thread and gets it back, where it is quick.
+// Microseconds that it takes to hand control to another thread and back, at the fast end of the distribution.
 double handing_over() {
   std::mutex mutex;
   std::condition_variable changed;
-  int turn = 0;  // even: ours
+  int turn = 0;  // even: this thread's turn
   auto take_turns = [&](int own) {
     std::vector<double> each(200);
     for (double& microseconds : each) {
@@ -110,23 +110,23 @@ TEST_CASE("CPU: a launch on two threads adds less than 10 microseconds") {
   CHECK(values[0] == int(each.size()));
   CHECK(values[16] == int(each.size()));
   std::sort(each.begin(), each.end());
-  double fast = each[each.size() / 1000];  // most others wait for whatever else this computer does
-  // alone on the machine 0.3; 5 to 6 to wake a core that does something else; on a slow machine, or where two threads
-  // have one core, a few times what handing over takes there
+  double fast = each[each.size() / 1000];  // most other launches wait for whatever else this computer does
+  // 0.3 if alone on the machine; 5 to 6 if the other core must wake up; on a slow machine, or if both threads share a
+  // core, a few times what handing over takes there
   double bound = fast < 10 ? 10 : 5 * handing_over();
   MESSAGE("microseconds of a launch on two threads: " << fast << ", median " << each[each.size() / 2] << ", bound "
                                                       << bound);
   if (!kSanitized) CHECK(fast < bound);
 }
 
-// Bytes of this process that are in memory.
+// Resident memory of this process in bytes.
 size_t resident() {
   size_t all = 0, in_memory = 0;
   std::ifstream("/proc/self/statm") >> all >> in_memory;
   return in_memory * 4096;
 }
 
-TEST_CASE("CPU: a thousand kernels in a row leave nothing behind") {
+TEST_CASE("CPU: running a thousand kernels leaks no memory") {
   if (kSanitized) {
     MESSAGE("skipped: AddressSanitizer keeps freed memory for a while");
     return;
@@ -147,7 +147,7 @@ TEST_CASE("CPU: a thousand kernels in a row leave nothing behind") {
   CHECK(resident() < before + (2u << 20));  // 1,000 buffers are 250 MB
 }
 
-TEST_CASE("CPU: what does not compile, and what is not there") {
+TEST_CASE("CPU: a source that does not compile and a missing function are errors") {
   auto device = std::move(make_device("CPU:CLANG").value_or_throw());
   REQUIRE(device->open().ok());
   CHECK(!device->compile(c_kernel("int* out", "out[0] = nonsense;")).ok());
@@ -158,7 +158,7 @@ TEST_CASE("CPU: what does not compile, and what is not there") {
   CHECK(kernel.diag().message == "the compiled kernel has no function 'other'");
 }
 
-TEST_CASE("threads: each number once, in any round") {
+TEST_CASE("threads: each task runs once, in rounds of any size") {
   Threads threads;
   for (size_t count : {4, 2, 7, 1, 7}) {
     std::vector<int> calls(count);

@@ -23,11 +23,11 @@ void pause_briefly() {
 
 }  // namespace
 
-// Whether the condition comes true soon.
+// Spins until the condition holds, for at most kMoment; returns whether it holds.
 template <class Condition>
 bool Threads::look_out(Condition&& holds) const {
   if (holds()) return true;
-  // who is waited for may need this processor
+  // yield: the thread that is waited for may need this processor
   for (auto begin = Clock::now(); !crowded_ && Clock::now() - begin < kMoment; std::this_thread::yield())
     for (int i = 0; i < 32; i++) {
       if (holds()) return true;
@@ -51,8 +51,8 @@ void Threads::start(size_t count) {
     try {
       threads_.emplace_back([this, number = threads_.size() + 1] { work(number); });
     } catch (const std::system_error& e) {
-      throw Failure("a kernel for " + std::to_string(count) + " threads: no more than " +
-                    std::to_string(threads_.size() + 1) + " can be had (" + e.code().message() + ")");
+      throw Failure("cannot start " + std::to_string(count) + " threads for a kernel, only " +
+                    std::to_string(threads_.size() + 1) + " (" + e.code().message() + ")");
     }
   }
 }
@@ -76,7 +76,7 @@ void Threads::run_round(size_t count, const std::function<void(size_t)>& task) {
   task_ = &task;
   running_ = count - 1;
   {
-    std::lock_guard lock(mutex_);  // a thread that is about to sleep has looked, or will be woken
+    std::lock_guard lock(mutex_);  // every worker either sees the new round before it sleeps, or is woken
     round_ = Round{round_.load().number + 1, uint32_t(count)};
   }
   begin_.notify_all();
@@ -100,7 +100,7 @@ void Threads::work(size_t number) {
     if (number >= round.count) continue;
     (*task_)(number);
     if (running_.fetch_sub(1) > 1) continue;
-    { std::lock_guard lock(mutex_); }  // the caller is about to sleep, or sleeps
+    { std::lock_guard lock(mutex_); }  // wait until the caller sleeps or has seen the end
     end_.notify_one();
   }
 }

@@ -1,6 +1,6 @@
-// Threads that wait for the next kernel. They start when first needed, as many as the widest launch takes, and stay.
-// Where each can have a processor of its own they look out for the next launch for a moment before they sleep: to wake
-// a thread takes longer than a small kernel.
+// A thread pool for kernel launches. Threads start on first use, as many as the widest launch needs, and stay. If every
+// thread can have its own processor, idle threads spin briefly before they sleep, because waking a thread takes longer
+// than a small kernel.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -15,14 +15,15 @@ namespace tgc {
 class Threads {
  public:
   ~Threads();
-  // Starts what a launch of `count` threads needs. No more are started after this.
+  // Starts the threads for launches of `count` threads. Afterwards the pool starts no more.
   void settle(size_t count);
-  // Calls task(0), ..., task(count - 1), each on a thread of its own, the calling one for 0; returns when all have.
-  // When there are to be no more threads than there are, they share the calls.
+  // Calls task(0), ..., task(count - 1), each on its own thread (task(0) on the caller's), and returns when all have
+  // returned. If the pool has fewer threads and may not start more, the threads share the calls.
   void run(size_t count, const std::function<void(size_t)>& task);
 
  private:
-  // A launch and its number, in one word, so that a thread that is not part of it can come late.
+  // The number of a launch and its thread count, in one atomic word, so that a late thread that is not part of the
+  // launch reads both consistently.
   struct Round {
     uint32_t number = 0, count = 0;
   };
@@ -36,8 +37,8 @@ class Threads {
   std::condition_variable begin_, end_;
   std::atomic<Round> round_;
   std::atomic<size_t> running_ = 0;
-  const std::function<void(size_t)>* task_ = nullptr;  // stays while any thread of the round runs
-  std::atomic<bool> stop_ = false, crowded_ = false;   // crowded: there are more threads than processors
+  const std::function<void(size_t)>* task_ = nullptr;  // valid while any thread of the round runs
+  std::atomic<bool> stop_ = false, crowded_ = false;   // crowded: more threads than processors
   bool settled_ = false;
   std::vector<std::thread> threads_;
 };

@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-// ---- what tgc needs of cuda.h, which no free system has
+// ---- the parts of cuda.h that tgc uses; the header is not free software
 using CUresult = int;
 using CUdevice = int;
 using CUdeviceptr = uint64_t;
@@ -72,7 +72,7 @@ class CudaDevice : public Device {
   }
 
   Result<std::string> compile(const KernelSource& source) override {
-    return compile_source(source, is_emulated("CUDA"));  // its reports name lines of the source
+    return compile_source(source, is_emulated("CUDA"));  // the emulator's reports name source lines
   }
   Status open() override;
   std::string target() const override { return "CUDA:CUDA:sm_" + std::to_string(major_ * 10 + minor_); }
@@ -190,7 +190,7 @@ Result<std::unique_ptr<Kernel>> CudaDevice::load(const KernelSource& source, con
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
   CUmodule module = nullptr;
   if (CUresult error = cu.cuModuleLoadDataEx(&module, code.c_str(), 2, options, values)) {
-    std::string why = error_text(error);  // of the emulator, with the log in it
+    std::string why = error_text(error);  // the emulator's text includes the log
     return Diag{.message = "the driver does not load the kernel '" + source.name + "' of " + source.target + ": " + why,
                 .context = why.find(log) == why.npos ? log : ""};
   }

@@ -1,6 +1,5 @@
-// NVIDIA GPUs through the CUDA driver API, found at run time (TGC_CUDA_LIBRARY names another library): libcuda alone,
-// no toolkit. CUDA C is compiled to PTX by lib/compile (NVRTC),
-// PTX needs no compiler but the driver's (tinygrad runtime/ops_cuda.py).
+// NVIDIA GPUs through the CUDA driver API, loaded at run time (TGC_CUDA_LIBRARY names another library). Needs libcuda
+// only, no toolkit. lib/compile compiles CUDA C to PTX (NVRTC); the driver compiles PTX (tinygrad runtime/ops_cuda.py).
 #pragma once
 #include <memory>
 

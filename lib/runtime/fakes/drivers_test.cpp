@@ -1,4 +1,5 @@
-// CUDA, AMD and METAL against fake drivers: the calls that they make, in order, and what comes of a call that fails.
+// Runs CUDA, AMD and METAL devices against fake drivers: checks the calls and their order, and the error for each call
+// that fails.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -12,12 +13,12 @@
 namespace tgc {
 namespace {
 
-// The fakes in place of the drivers, with a log of their calls.
+// Replaces the drivers by fakes that log their calls.
 class Fakes {
  public:
   explicit Fakes(const std::string& fail = "") : fail_("TGC_FAKE_FAIL", fail) { std::ofstream(log_).close(); }
   ~Fakes() { std::filesystem::remove(log_); }
-  // The calls since the last time, one a line.
+  // Returns the calls since the last time, one per line.
   std::string calls() {
     std::ifstream in(log_);
     std::string all{std::istreambuf_iterator<char>(in), {}};
@@ -34,7 +35,7 @@ class Fakes {
   size_t seen_ = 0;
 };
 
-// Everything a device is asked for, on a kernel out[i] = in[i] + n; "" or what went wrong.
+// Uses every function of a device, with a kernel out[i] = in[i] + n. Returns "" or the error.
 std::string use(const std::string& name, const std::string& code, const std::string& function = "add") {
   auto device = std::move(make_device(name).value_or_throw());
   if (auto status = device->open(); !status) return status.diag().text();
@@ -47,7 +48,7 @@ std::string use(const std::string& name, const std::string& code, const std::str
     LaunchArguments arguments{buffers, variables, {.global = {2, 2, 1}, .local = {{8, 1, 2}}}};
     kernel->launch(arguments).value_or_throw();
     device->synchronize().value_or_throw();
-    auto values = a.read(*device, out);  // outside of CHECK, which catches exceptions
+    auto values = a.read(*device, out);  // not inside CHECK, which catches exceptions
     CHECK(values == std::vector<float>(64, 4.5f));
     kernel->time(arguments).value_or_throw();
     return Unit{};
@@ -58,7 +59,7 @@ std::string use(const std::string& name, const std::string& code, const std::str
 constexpr const char* kPtx = ".visible .entry add() {}";
 constexpr const char* kMetal = "kernel void add() {}";
 
-TEST_CASE("CUDA on a fake driver: the calls") {
+TEST_CASE("CUDA on a fake driver: makes the expected calls") {
   Fakes fakes;
   CHECK(use("CUDA", kPtx) == "");
   CHECK(fakes.calls() ==
@@ -80,11 +81,11 @@ TEST_CASE("CUDA on a fake driver: the calls") {
   TestBuffer a(*device, out), b(*device, in);
   std::vector<DeviceBuffer> buffers{a.buffer, b.buffer};
   std::vector<int64_t> variables{3};
-  // the driver's clock, not ours
+  // measured by the driver's clock
   CHECK(kernel->time({buffers, variables, {}}).value_or_throw() == doctest::Approx(1.5e-3));
 }
 
-TEST_CASE("CUDA on a fake driver: each call that fails is named, and what was taken is given back") {
+TEST_CASE("CUDA on a fake driver: each failing call is named, and everything allocated is freed") {
   Fakes fakes;
   CHECK(use("CUDA", "nothing")
             .find("the driver does not load the kernel 'add' of CUDA: CUDA_ERROR_INVALID_PTX (a fake error)") == 0);
@@ -113,7 +114,7 @@ TEST_CASE("CUDA on a fake driver: each call that fails is named, and what was ta
   CHECK(use("CUDA", kPtx) == "the NVIDIA driver finds no GPU");
 }
 
-TEST_CASE("AMD on a fake driver: the calls") {
+TEST_CASE("AMD on a fake driver: makes the expected calls") {
   Fakes fakes;
   std::string elf = "\x7f" "ELF...";
   CHECK(use("AMD", elf) == "");
@@ -139,13 +140,13 @@ TEST_CASE("AMD on a fake driver: the calls") {
   CHECK(use("AMD", elf) == "the AMD driver finds no GPU");
 }
 
-TEST_CASE("METAL on a fake runtime: the messages") {
+TEST_CASE("METAL on a fake runtime: sends the expected messages") {
   Fakes fakes;
   CHECK(use("METAL", kMetal) == "");
   std::string calls = fakes.calls();
   CHECK(calls.find("UNKNOWN") == std::string::npos);
   CHECK(calls.find("WITHOUT A POOL") == std::string::npos);
-  size_t at = 0;  // these in this order, with the pools' and other objects' releases between them
+  size_t at = 0;  // in this order; releases of pools and other objects may be in between
   for (const char* expected : {"new buffer 256", "new buffer 256", "fast math 0", "function add",
                                "buffer 0 at offset 0", "buffer 1 at offset 0", "constant 3 of 4 bytes at 2",
                                "dispatch 4 x 16", "endEncoding", "commit", "waitUntilCompleted", "release pipeline",
@@ -169,7 +170,7 @@ TEST_CASE("METAL on a fake runtime: the messages") {
   }
 }
 
-TEST_CASE("a missing driver is an error that names it, and no more") {
+TEST_CASE("a missing driver is an error that names the library") {
   WithEnvironment cuda("TGC_CUDA_LIBRARY", "/nonexistent/libcuda.so"),
       hip("TGC_HIP_LIBRARY", "/nonexistent/libhip.so"), cl("TGC_OPENCL_LIBRARY", "/nonexistent/libcl.so");
   for (auto [name, words] : {std::pair("CUDA", "no NVIDIA driver: /nonexistent/libcuda.so"),
@@ -179,13 +180,13 @@ TEST_CASE("a missing driver is an error that names it, and no more") {
     CHECK(!info.works);
     CHECK(info.detail.starts_with(words));
   }
-  // a library that is no driver
+  // a library that is not a driver
   WithEnvironment other("TGC_CUDA_LIBRARY", TGC_FAKE_HIP);
   CHECK(probe_device("CUDA").detail.find("has no function 'cuInit'") != std::string::npos);
   CHECK(!make_device("TPU").ok());
 }
 
-TEST_CASE("OpenCL: buffers, parts of them, variables, open local size, errors with the compiler's words") {
+TEST_CASE("OpenCL: buffers, views, variables and unset local size work; errors include the compiler's message") {
   auto device = std::move(make_device("CL").value_or_throw());
   if (auto status = device->open(); !status) {
     MESSAGE("no OpenCL here: " << status.diag().text());

@@ -1,7 +1,6 @@
-// What the fake drivers of the tests share: a log of the calls, and a call that fails when a test says so.
-// Built for the tests alone.
-//   TGC_FAKE_LOG=FILE   each call's name and main arguments, a line each
-//   TGC_FAKE_FAIL=NAME  that function returns an error (or a null object)
+// Shared parts of the tests' fake drivers: a log of the calls, and a function that fails on request.
+//   TGC_FAKE_LOG=FILE   appends each call's name and main arguments, one line per call
+//   TGC_FAKE_FAIL=NAME  makes that function return an error (or a null object)
 #pragma once
 #include <cstdarg>
 #include <cstdio>

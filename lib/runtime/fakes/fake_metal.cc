@@ -1,8 +1,8 @@
-// A fake of the Objective-C runtime and of Metal in one library: objects are records, a message is found by its name.
-// Integer and pointer arguments and structures of 24 bytes arrive at a variadic function as the System V convention for
-// x86-64 and most others pass them. What a method gives away (new..., alloc) its caller releases; everything else goes
-// with the innermost autorelease pool, and without one it would leak: that is logged,
-// and at the end how many objects are left.
+// A fake Objective-C runtime and Metal in one library. Objects are records; messages are found by name. objc_msgSend is
+// variadic here: integers, pointers and 24-byte structures arrive correctly in the System V convention for x86-64 and
+// most others. The caller releases the results of new... and alloc; all other results belong to the innermost
+// autorelease pool. A result without a pool, which would leak, is logged, and so is the number of objects left at the
+// end.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -25,7 +25,7 @@ struct Object {
 };
 
 Object device{"device"};
-Object* arguments[8];  // buffers of the kernel that is being encoded
+Object* arguments[8];  // buffers of the kernel being encoded
 int constant = 0;
 Size groups, threads;
 
@@ -38,7 +38,7 @@ Object* make(const char* kind, const char* text = "") {
   return new Object{kind, 1, text};
 }
 
-// What a method does not give away.
+// Adds an object to the innermost pool.
 Object* autorelease(Object* o) {
   if (!o) return o;
   if (pools.empty()) fake::log("%s WITHOUT A POOL", o->kind);

@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// ---- what tgc needs of hip_runtime_api.h
+// ---- the parts of hip_runtime_api.h that tgc uses
 using hipError_t = int;
 using hipModule_t = struct ihipModule_t*;
 using hipFunction_t = struct ihipModuleSymbol_t*;
@@ -63,7 +63,7 @@ Status load_api(Api& api) {
 class HipDevice : public Device {
  public:
   Result<std::string> compile(const KernelSource& source) override {
-    return compile_source(source, is_emulated("AMD"));  // its reports name lines of the source
+    return compile_source(source, is_emulated("AMD"));  // the emulator's reports name source lines
   }
   Status open() override;
   std::string target() const override { return "AMD:HIP:" + arch_; }
@@ -113,7 +113,7 @@ class HipKernel : public Kernel {
     device().hip.hipModuleUnload(module_);
   }
 
-  // The arguments go as one block: addresses, then 32-bit integers.
+  // Passes the arguments as one block: addresses, then 32-bit integers.
   Status launch(const LaunchArguments& a) override {
     block_.clear();
     auto append = [&](const void* bytes, size_t n) { block_.append(static_cast<const char*>(bytes), n); };

@@ -1,5 +1,5 @@
-// AMD GPUs through the HIP runtime, found at run time (TGC_HIP_LIBRARY names another library). Kernels come as code
-// objects that lib/compile makes of HIP or LLVM IR (tinygrad runtime/ops_hip.py).
+// AMD GPUs through the HIP runtime, loaded at run time (TGC_HIP_LIBRARY names another library). lib/compile compiles
+// HIP or LLVM IR to code objects (tinygrad runtime/ops_hip.py).
 #pragma once
 #include <memory>
 

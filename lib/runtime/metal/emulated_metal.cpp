@@ -58,7 +58,7 @@ class EmulatedKernel : public Kernel {
       if (!p.position.empty()) continue;
       size_t n = grid.arguments.size(), buffers = a.buffers.size();
       if (n >= buffers + values.size())
-        throw Failure("the kernel '" + signature_.name + "' wants an argument for '" + p.name + "'");
+        throw Failure("the kernel '" + signature_.name + "' needs an argument for '" + p.name + "'");
       uint8_t* address = n < buffers ? HostDevice::address(a.buffers[n])
                                      : reinterpret_cast<uint8_t*>(&values[n - buffers]);
       grid.arguments.push_back(address);

@@ -1,5 +1,5 @@
-// Metal without an Apple GPU: kernels compiled by clang, not by Apple's compiler, and run on this computer's CPU with
-// every access checked (lib/emulate/metal). Made for METAL with --emulate alone.
+// Metal without an Apple GPU: clang, not Apple's compiler, compiles the kernels, which run on this computer's CPU with
+// every access checked (lib/emulate/metal). Used for METAL only with --emulate.
 #pragma once
 #include <memory>
 

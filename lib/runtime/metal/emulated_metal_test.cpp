@@ -16,7 +16,7 @@ const std::string kHead = "#include <metal_stdlib>\nusing namespace metal;\n";
 const std::string kTail =
     ", uint3 gid [[threadgroup_position_in_grid]], uint3 lid [[thread_position_in_threadgroup]]) {\n";
 
-// A kernel of float buffers, whose body begins in line 4.
+// A kernel with float buffers; its body starts in line 4.
 std::string kernel_text(const std::string& parameters, const std::string& body) {
   return kHead + "kernel void k(" + parameters + kTail + body + "}\n";
 }
@@ -26,7 +26,7 @@ struct Ran {
   std::vector<float> out;
 };
 
-// Runs it on `out`, which comes back, and `in`.
+// Runs a kernel on buffers `out` and `in`; returns the new contents of `out`.
 Ran run(const std::string& text, std::vector<float> out, const std::vector<float>& in, LaunchSize size,
         std::vector<int64_t> variables = {}) {
   auto device = make_emulated_metal_device();
@@ -52,7 +52,7 @@ std::vector<float> counted(size_t n) {
 
 const char* kTwo = "device float* data0, device float* data1";
 
-TEST_CASE("Metal's emulator: buffers, values and positions reach the kernel; vectors and half compute as Metal's") {
+TEST_CASE("Metal emulator: buffers, values and positions reach the kernel; vectors and half compute as in Metal") {
   Ran ran = run(kernel_text(std::string(kTwo) + ", constant int& n",
                             "  float4 v = (*((device float4*)((data1+(gid.x*8+lid.x*4)))));\n"
                             "  *((device float4*)((data0+(gid.x*8+lid.x*4)))) = float4(v.x+n,v.y,\n"
@@ -66,7 +66,7 @@ TEST_CASE("Metal's emulator: buffers, values and positions reach the kernel; vec
   CHECK(ran.out[15] == 2064);
   CHECK(ran.out[7] == 2056);
   CHECK(ran.out[3] == 2052);
-  // a half holds no 2053: it rounds after the addition
+  // 2053 is not a half: the sum is rounded
   ran = run(kernel_text(kTwo, "  data0[0] = (float)((half)(data1[4])+(half)(2048.0f));\n"
                               "  data0[1] = (float)((bfloat)(data1[0])+(bfloat)(256.0f));\n"
                               "  data0[2] = precise::sin(data1[0]); data0[3] = exp2(data1[1]);\n"),
@@ -83,7 +83,7 @@ const std::string kSum =
     "  for (int i = 0; i < 64; i++) acc = acc+temp0[(i+lid.x)%64];\n"
     "  data0[gid.x*64+lid.x] = acc;\n";
 
-TEST_CASE("Metal's emulator: threadgroup memory and barriers") {
+TEST_CASE("Metal emulator: threadgroup memory and barriers work") {
   LaunchSize size{.global = {3, 1, 1}, .local = {{64, 1, 1}}};
   Ran ran = run(kernel_text(kTwo, kSum), std::vector<float>(192), counted(192), size);
   REQUIRE(ran.error == "");
@@ -91,7 +91,7 @@ TEST_CASE("Metal's emulator: threadgroup memory and barriers") {
   CHECK(ran.out[191] == 64 * 65 / 2 + 128 * 64);
 }
 
-TEST_CASE("Metal's emulator: what a kernel may not do is named with its line, its thread and its text") {
+TEST_CASE("Metal emulator: a forbidden operation is reported with its line, thread and text") {
   LaunchSize size{.global = {3, 1, 1}, .local = {{64, 1, 1}}};
   auto fails = [&](const std::string& from, const std::string& to, const std::string& message) {
     std::string body = kSum;
@@ -115,7 +115,7 @@ TEST_CASE("Metal's emulator: what a kernel may not do is named with its line, it
   fails("temp0[64]", "temp0[64000]", "more threadgroup memory than 32768 bytes, line 4");
 }
 
-TEST_CASE("Metal's emulator: --race finds two threads at one address with no barrier between") {
+TEST_CASE("Metal emulator: --race finds accesses of two threads to one address without a barrier between them") {
   LaunchSize size{.global = {1, 1, 1}, .local = {{64, 1, 1}}};
   WithEnvironment race("TGC_METAL_EMULATOR_RACE", "1");
   Ran ran = run(kernel_text(kTwo, "  data0[lid.x/2] = data1[lid.x];\n"), std::vector<float>(64), counted(64), size);
@@ -126,7 +126,7 @@ TEST_CASE("Metal's emulator: --race finds two threads at one address with no bar
   CHECK(fine.error == "");
 }
 
-TEST_CASE("Metal's emulator: a SIMD group multiplies matrices, all of its 32 threads") {
+TEST_CASE("Metal emulator: the 32 threads of a SIMD group multiply matrices") {
   const std::string body =
       "  simdgroup_float8x8 a, b, c;\n"
       "  int row = (lid.x/2)%4+lid.x/16*4, col = lid.x%2*2+lid.x/8%2*4;\n"
@@ -145,10 +145,10 @@ TEST_CASE("Metal's emulator: a SIMD group multiplies matrices, all of its 32 thr
   CHECK(has(ran.error, "a function of its SIMD group, which not all 32 threads reach, line 8"));
 }
 
-TEST_CASE("Metal's emulator: what it does not take is refused with its line") {
+TEST_CASE("Metal emulator: unsupported input is refused with its line") {
   const std::string unknown = std::string(kTwo) + ", uint n [[dispatch_threads_per_threadgroup]]";
   Ran ran = run(kernel_text(unknown, ""), {1}, {1}, {});
-  CHECK(has(ran.error, "[[dispatch_threads_per_threadgroup]], which the emulator does not know"));
+  CHECK(has(ran.error, "[[dispatch_threads_per_threadgroup]], which the emulator does not support"));
   CHECK(has(run(kernel_text(kTwo, "  data0[0] = nothing;\n"), {1}, {1}, {}).error, "undeclared identifier 'nothing'"));
   CHECK(has(run(kernel_text(kTwo, "  asm(\"nop\");\n"), {1}, {1}, {}).error, "inline assembly"));
   CHECK(has(run(kernel_text("device float* data0", ""), {1}, {1}, {}).error, "takes 1 arguments, not 2"));

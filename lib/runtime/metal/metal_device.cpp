@@ -19,10 +19,10 @@ struct MetalSize {
 struct Api {
   Object (*objc_getClass)(const char*) = nullptr;
   Selector (*sel_registerName)(const char*) = nullptr;
-  void (*objc_msgSend)() = nullptr;  // called through the type of each message
+  void (*objc_msgSend)() = nullptr;  // cast to the function type of each message
   Object (*MTLCreateSystemDefaultDevice)() = nullptr;
 
-  // [receiver message: arguments...]; what a message to nil returns is 0.
+  // [receiver message: arguments...]; a message to nil returns 0.
   template <class Return = Object, class... Arguments>
   Return send(Object receiver, const char* message, Arguments... arguments) const {
     return reinterpret_cast<Return (*)(Object, Selector, Arguments...)>(objc_msgSend)(
@@ -54,7 +54,7 @@ Status load_api(Api& api) {
   return metal->bind(api.MTLCreateSystemDefaultDevice, "MTLCreateSystemDefaultDevice");
 }
 
-// Objects that a call hands out "autoreleased" live until the pool goes.
+// Holds the "autoreleased" objects that calls return, until the destructor.
 class Pool {
  public:
   explicit Pool(const Api& api)
@@ -109,7 +109,7 @@ class MetalDevice : public Device {
   }
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
 
-  // Command buffers run in order: waiting for the last is waiting for all.
+  // Command buffers run in order, so waiting for the last one waits for all.
   Status synchronize() override {
     if (!in_flight_) return Unit{};
     objc.send<void>(in_flight_, "waitUntilCompleted");
@@ -123,7 +123,7 @@ class MetalDevice : public Device {
 
   static Object object(const DeviceBuffer& b) { return reinterpret_cast<Object>(b.handle); }
   Object queue() const { return queue_; }
-  // `buffer` is retained; what ran before it is let go.
+  // Takes a retained command buffer and releases the previous one.
   void set_in_flight(Object buffer) {
     objc.release(in_flight_);
     in_flight_ = buffer;
@@ -194,7 +194,7 @@ Result<std::unique_ptr<Kernel>> MetalDevice::load(const KernelSource& source, co
   error = nullptr;
   Object pipeline = objc.send(device_, "newComputePipelineStateWithFunction:error:", function, &error);
   objc.release(function);
-  if (!pipeline) return Diag{"Metal makes no pipeline of the kernel '" + source.name + "': " + objc.error_text(error)};
+  if (!pipeline) return Diag{"Metal makes no pipeline for the kernel '" + source.name + "': " + objc.error_text(error)};
   return std::unique_ptr<Kernel>(std::make_unique<MetalKernel>(*this, pipeline));
 }
 

@@ -117,7 +117,7 @@ bool Builder::constant_operands(const Virtual& v) const {
   return true;
 }
 
-// The value of an instruction on constants: it is run here and now.
+// Runs an instruction on constants now and returns its result.
 Reg Builder::evaluated(Virtual v, Type result) {
   alignas(8) uint8_t memory[32] = {};
   Ins ins{};
@@ -140,7 +140,7 @@ Reg Builder::evaluated(Virtual v, Type result) {
 
 Reg Builder::splat(Reg r) {
   if (varying(r)) return r;
-  // beside its definition, so that it is copied once; but no further out than the lanes
+  // splat next to the register's definition, so that it is copied only once, but not outside the lanes
   size_t depth = std::max<size_t>(registers_[size_t(r)].depth, lanes_depth_);
   Scope& scope = scopes_[depth];
   auto [it, added] = scope.splats.emplace(r, kNone);
@@ -158,7 +158,7 @@ Reg Builder::binary(Opc op, Reg a, Reg b) {
   Virtual v{.op = op, .type = uint8_t(type(a)), .a = a, .b = b};
   bool division = op == Opc::IDiv || op == Opc::Mod;
   if (constant_operands(v) && !(division && constant_bits(b) == 0)) return evaluated(v, result);
-  if (!is_float(type(a)) && type(a) != Type::Bool) {  // the arithmetic of indices
+  if (!is_float(type(a)) && type(a) != Type::Bool) {  // index arithmetic
     if (is_constant(a) && is_commutative(op)) std::swap(a, b);
     if (op == Opc::Add && is_constant(b) && constant_bits(b) == 0) return a;
     if (op == Opc::Mul && is_constant(b) && constant_bits(b) == 1) return a;
@@ -243,8 +243,8 @@ int32_t Builder::add_memory(MemoryInfo info) {
   return int32_t(code_.memories.size() - 1);
 }
 
-// The parts that loads and stores share; `other` is the alternative or the value. Memory with a copy for each group of
-// lanes is checked first and then addressed within all copies.
+// Builds the common parts of a load or store; `other` is the alternative or the value. For memory with one copy per
+// group of lanes, the offset is first checked against one copy and then made relative to all copies.
 Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what) {
   const MemoryInfo& m = code_.memories[size_t(memory)];
   bool grouped = m.group > 0 && in_lanes();
@@ -282,7 +282,7 @@ Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, R
   return v;
 }
 
-// The gate within the masks around it; kNone when it is open, and a false constant when it is closed.
+// Combines a gate with the enclosing masks: kNone if it is always true, a false constant if it is always false.
 Reg Builder::effective_gate(Reg gate) {
   gate = both(gate, lane_mask());
   return gate != kNone && is_true(gate) ? kNone : gate;
@@ -338,7 +338,7 @@ void Builder::close_loop() {
 }
 
 std::vector<Reg> Builder::open_lanes(const std::vector<LaneAxis>& axes, int64_t group, int64_t most) {
-  if (in_lanes()) throw Unsupported("lanes within lanes");
+  if (in_lanes()) throw Unsupported("nested lanes");
   std::vector<Access::LaneAxis> infos(axes.size());
   Reg total = constant_int(Type::I64, 1);
   for (size_t i = axes.size(); i-- > 0;) {

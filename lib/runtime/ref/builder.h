@@ -1,6 +1,6 @@
-// Builder: writes code for REF. It hands out virtual registers, keeps a stack of scopes (the root, loops, lanes),
-// copies uniform values to all lanes where an instruction needs that, folds integer constants, and in the end assigns
-// registers to memory and functions to instructions. Inside: for ref/ alone.
+// Builder: generates REF's instructions. It allocates virtual registers, keeps a stack of open scopes (root, loops,
+// lanes), broadcasts uniform values to lanes where an instruction needs it, and folds integer constants. finish()
+// assigns registers to memory and functions to instructions. Internal to ref/.
 #pragma once
 #include <map>
 #include <string>
@@ -12,11 +12,11 @@
 
 namespace tgc::ref {
 
-// A virtual register; kNone stands for no operand.
+// A virtual register; kNone means no operand.
 using Reg = int32_t;
 inline constexpr Reg kNone = -1;
 
-// What the builder finds that REF has no code for, to be said of the node that it is wanted for (see `naming`).
+// Thrown for code that REF has no instruction for. naming() (values.h) turns it into an error that names the node.
 class Unsupported : public Failure {
  public:
   using Failure::Failure;
@@ -26,28 +26,29 @@ class Builder {
  public:
   explicit Builder(bool count_evaluations);
 
-  // ---- values that are there from the start
+  // ---- constants and variables, set before the code runs
   Reg constant(Type type, uint64_t bits);
   Reg constant_int(Type type, int64_t value);
   Reg constant_float(Type type, double value);
-  Reg variable(const std::string& name);  // an I64
+  Reg variable(const std::string& name);  // returns an I64
 
-  // ---- instructions; each returns the register of its result. Operands uniform or varying as they come.
-  Reg binary(Opc op, Reg a, Reg b);        // comparisons give a Bool
-  Reg unary(Opc op, Reg a);                // result of a's type; narrow float conversions of theirs
+  // ---- instructions; each returns its result register. Operands may be uniform or varying.
+  Reg binary(Opc op, Reg a, Reg b);        // comparisons return a Bool
+  Reg unary(Opc op, Reg a);                // has a's type, except for conversions between narrow floats and bits
   Reg cast(Reg a, Type to);
-  Reg retyped(Reg a, Type to);             // the same bits, sizes equal
+  Reg retyped(Reg a, Type to);             // the same bits as another type of the same size
   Reg where(Reg cond, Reg yes, Reg no);
   Reg mulacc(Reg a, Reg b, Reg c);
-  Reg both(Reg a, Reg b);                  // a & b of Bools, where either may be kNone: true
-  Reg copy(Reg a);                         // a Mov, for a value that changes later
+  Reg both(Reg a, Reg b);                  // a & b of Bools; kNone operands count as true
+  Reg copy(Reg a);                         // a copy (Mov), for a value that is overwritten later
   void wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
             const std::vector<Reg>& c, std::vector<Reg>& d);
 
-  // Registers that change: accumulators.
+  // Registers that can be reassigned: accumulators.
   Reg mutable_register(Type type, bool varying);
   void assign(Reg to, Reg value);
-  void fold(Opc op, Opc rounding, Reg accumulator, Reg value);  // value varying, accumulator uniform
+  // accumulator (uniform) = accumulator op each lane of value
+  void fold(Opc op, Opc rounding, Reg accumulator, Reg value);
 
   // ---- memory
   int32_t add_memory(MemoryInfo info);
@@ -56,10 +57,10 @@ class Builder {
   void store(int32_t memory, Reg offset, Reg gate, Reg value, const std::string& what);
 
   // ---- scopes
-  Reg open_loop(Reg bound, const std::string& name);  // the counter, an I64
+  Reg open_loop(Reg bound, const std::string& name);  // returns the counter, an I64
   void close_loop();
-  // Lanes along axes, the last one running fastest; chunks hold whole groups of `group` lanes. `most` is a bound on all
-  // lanes together, as far as it is known. Returns the axes' values, I64s.
+  // Opens lanes along `axes`; the last axis varies fastest. Chunks hold whole groups of `group` lanes. `most` is an
+  // upper bound on the number of lanes, if known. Returns each lane's position along each axis, as I64s.
   struct LaneAxis {
     Reg extent;  // uniform I64
     std::string name;
@@ -70,15 +71,16 @@ class Builder {
   size_t depth() const { return scopes_.size(); }
   Reg max_lane(Reg a);
   Reg lane_mask() const { return masks_.empty() ? kNone : masks_.back(); }
-  void push_mask(Reg cond);  // accesses until pop_mask happen only where it and the masks around it hold
+  // until pop_mask, accesses happen only in lanes where cond and all enclosing masks are true
+  void push_mask(Reg cond);
   void pop_mask() {
-    if (masks_.empty()) throw Unsupported("it ends what has not begun");
+    if (masks_.empty()) throw Unsupported("it ends an IF that has not begun");
     masks_.pop_back();
   }
 
-  void count_evaluation(bool varying);  // of one UOp
+  void count_evaluation(bool varying);  // counts one evaluation of a UOp
 
-  // ---- facts; of kNone there are none: it throws Unsupported
+  // ---- properties of registers; throw Unsupported for kNone
   Type type(Reg r) const { return at(r).type; }
   bool varying(Reg r) const { return at(r).varying; }
   bool is_constant(Reg r) const { return at(r).constant; }
@@ -92,9 +94,9 @@ class Builder {
   struct Register {
     Type type;
     bool varying = false, constant = false;
-    uint32_t depth = 0;             // of the scope that made it
-    uint64_t bits = 0;              // of a constant
-    int32_t first = -1, last = -1;  // where the finished list uses it
+    uint32_t depth = 0;             // depth of the scope that defines it
+    uint64_t bits = 0;              // value of a constant
+    int32_t first = -1, last = -1;  // first and last position in the final list that needs it
     int32_t slot = -1;
   };
   const Register& at(Reg r) const {
@@ -106,20 +108,20 @@ class Builder {
     uint8_t type = 0, type2 = 0;
     Reg dst = kNone, a = kNone, b = kNone, c = kNone;
     int64_t imm = 0;
-    int32_t raw = 0;  // a number that goes where an operand would
+    int32_t raw = 0;  // a plain number in place of an operand
     Opc rounding = Opc::Mov;
   };
   struct Scope {
     Virtual begin, end;
     std::vector<Virtual> code;
-    std::unordered_map<Reg, Reg> splats;  // of registers made at this depth
+    std::unordered_map<Reg, Reg> splats;  // varying copies of uniform registers defined at this depth
     uint32_t lane_evaluations = 0, evaluations = 0;
   };
 
   Reg new_register(Type type, bool varying);
   Reg emit(Virtual v, Type result, bool varying);
   Reg splat(Reg r);
-  Reg evaluated(Virtual v, Type result);  // of constant operands
+  Reg evaluated(Virtual v, Type result);  // the result of an instruction on constants
   bool constant_operands(const Virtual& v) const;
   Virtual access(Opc op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what);
   Reg effective_gate(Reg gate);
@@ -129,14 +131,14 @@ class Builder {
   // finishing
   template <class Visit>
   void for_each_register(const Virtual& v, Visit visit) const;
-  struct Copies {  // what is known of them while they are dropped
+  struct Copies {  // the state of drop_copies()
     struct Seen {
       int32_t last_use = -1, count = 0, next_write = INT32_MAX;
     };
-    std::vector<uint32_t> uses;  // of each register
-    std::vector<bool> dead;      // of the list: what goes
-    std::vector<Seen> seen;      // of each register, in the stretch
-    std::vector<Reg> replaced;   // by another register; kNone: not
+    std::vector<uint32_t> uses;  // by register: number of uses
+    std::vector<bool> dead;      // by position in the list: true if removed
+    std::vector<Seen> seen;      // by register, within a stretch of straight-line code
+    std::vector<Reg> replaced;   // by register: the register that replaces it, or kNone
   };
   void drop_copies();
   void use_accumulators(Copies& copies, size_t from, size_t to);
@@ -154,16 +156,16 @@ class Builder {
   Code code_;
   std::vector<Register> registers_;
   std::vector<Scope> scopes_;
-  std::vector<Virtual> list_;  // the finished list
+  std::vector<Virtual> list_;  // the final list
   std::vector<Reg> masks_;
   std::unordered_map<uint64_t, Reg> constants_[kNumTypes];
   std::map<std::string, Reg> variables_;
-  size_t lanes_depth_ = 0;  // of the open lanes' scope; 0: there is none
+  size_t lanes_depth_ = 0;  // depth of the open lanes scope; 0: no lanes are open
   std::vector<std::pair<std::string, Reg>> open_loops_;
-  std::vector<std::vector<Access::LaneAxis>> lanes_;  // the axes of every Lanes
+  std::vector<std::vector<Access::LaneAxis>> lanes_;  // the axes of each Lanes instruction
   std::unordered_map<int64_t, Reg> group_indices_;
   int64_t largest_group_ = 1, most_lanes_ = 1;
-  uint32_t slots_[5] = {};  // uniform; varying of 1, 2, 4, 8 bytes
+  uint32_t slots_[5] = {};  // number of slots: uniform; varying of 1, 2, 4, 8 bytes
 };
 
 }  // namespace tgc::ref

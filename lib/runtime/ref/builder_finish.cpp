@@ -1,4 +1,4 @@
-// The last steps of a Builder: copies that need not be, where registers live, instructions.
+// The final steps of a Builder: removes redundant copies, assigns memory to registers, writes the instructions.
 #include <algorithm>
 #include <queue>
 
@@ -8,14 +8,14 @@
 namespace tgc::ref {
 namespace {
 
-// Registers of a chunk together stay within this, so that they remain in the second-level cache.
+// Size limit for the registers of a chunk, so that they stay in the second-level cache.
 constexpr int64_t kRegisterBytes = 256 << 10;
 constexpr int64_t kScratchBytes = 64 << 20;
 constexpr int64_t kMostLanes = 2048;
 
 bool begins(Opc op) { return op == Opc::Loop || op == Opc::Lanes; }
 bool ends(Opc op) { return op == Opc::LoopEnd || op == Opc::LanesEnd; }
-// of code without control flow
+// True for ops that end a stretch: straight-line code in which registers may be replaced.
 bool ends_stretch(Opc op) { return begins(op) || ends(op) || op == Opc::Wmma || op == Opc::Fold; }
 
 }  // namespace
@@ -30,12 +30,12 @@ void Builder::for_each_register(const Virtual& v, Visit visit) const {
     for (auto* list : {&w.a, &w.b, &w.c, &w.d})
       for (Reg r : *list) visit(r);
   }
-  if (v.op == Opc::LanesEnd)  // a message about an access in the lanes reads their extents
+  if (v.op == Opc::LanesEnd)  // error messages about accesses in the lanes read the axes' registers
     for (const Access::LaneAxis& axis : lanes_[size_t(v.imm)]) visit(axis.stride), visit(axis.extent);
 }
 
-// In each stretch: a copy of an accumulator is not made where the accumulator does not change before the copy's last
-// use, and a value that is only made to be assigned is made in its place.
+// Removes copies in each stretch: a copy of an accumulator that does not change before the copy's last use, and a copy
+// that assigns a value used nowhere else (the value is then computed in the destination).
 void Builder::drop_copies() {
   Copies copies{std::vector<uint32_t>(registers_.size()), std::vector<bool>(list_.size()),
                 std::vector<Copies::Seen>(registers_.size()), std::vector<Reg>(registers_.size(), kNone)};
@@ -58,10 +58,10 @@ bool Builder::is_plain_copy(const Virtual& v) const {
   return v.op == Opc::Mov && varying(v.dst) == varying(v.a) && type(v.dst) == type(v.a);
 }
 
-// In one stretch: the accumulator in the place of its copy.
+// Replaces copies by their accumulators in one stretch.
 void Builder::use_accumulators(Copies& copies, size_t from, size_t to) {
   auto& seen = copies.seen;
-  // backwards: for a copy, where its last use is and where the accumulator is written next
+  // scanning backwards, find each copy's last use and the next write to its accumulator
   for (size_t at = to; at-- > from;) {
     const Virtual& v = list_[at];
     auto use = [&](Reg r, int32_t last) {
@@ -91,7 +91,8 @@ void Builder::use_accumulators(Copies& copies, size_t from, size_t to) {
   }
 }
 
-// A value assigned soon after it was made, and used nowhere else.
+// If instruction `at` copies a value that was computed at most 64 instructions before and is used nowhere else,
+// computes the value in the copy's destination.
 void Builder::assign_in_place(Copies& copies, size_t at) {
   const Virtual& v = list_[at];
   if (!is_plain_copy(v) || copies.uses[size_t(v.a)] != 2) return;
@@ -108,8 +109,8 @@ void Builder::assign_in_place(Copies& copies, size_t at) {
   }
 }
 
-// The first and the last place where each register is needed.
-// What a loop uses but did not make is needed until the loop ends.
+// Computes the first and last position at which each register is needed. A register from outside a loop that is used in
+// the loop is needed until the loop ends.
 void Builder::find_lifetimes() {
   std::vector<int32_t> end_of(list_.size(), -1), open;
   for (size_t at = 0; at < list_.size(); at++) {
@@ -152,19 +153,19 @@ void Builder::assign_slots() {
     r.slot = int32_t(slot);
     busy[c].push({r.last, slot});
   };
-  // constants and variables are there from the start and stay
+  // constants and variables keep their slots for the whole run
   for (Register& r : registers_)
     if (r.constant) r.slot = int32_t(slots_[0]++);
   for (auto& [name, reg] : variables_) registers_[size_t(reg)].slot = int32_t(slots_[0]++);
   for (size_t at = 0; at < list_.size(); at++)
     for_each_register(list_[at], [&](Reg reg) {
       Register& r = registers_[size_t(reg)];
-      // a tensor core writes elements before it has read all
+      // Wmma writes results, and Loop its counter, before reading all operands, so their slots must differ
       if (r.slot < 0) take(r, int32_t(at), list_[at].op == Opc::Wmma || list_[at].op == Opc::Loop);
     });
 }
 
-// How many lanes a chunk has.
+// Computes the number of lanes per chunk and the size of all registers.
 void Builder::lay_out() {
   int64_t per_lane = 0, scratch = 0;
   for (int c = 1; c < 5; c++) per_lane += int64_t(slots_[c]) << (c - 1);
@@ -178,7 +179,7 @@ void Builder::lay_out() {
   code_.register_bytes = size_t((int64_t(slots_[0]) * 8 + 63) / 64 * 64 + per_lane * code_.chunk + 64);
 }
 
-// The byte offset of a register; lay_out came before.
+// The byte offset of a register; requires lay_out().
 int32_t Builder::place_of(Reg reg) const {
   if (reg == kNone) return -1;
   const Register& r = registers_[size_t(reg)];
@@ -186,7 +187,7 @@ int32_t Builder::place_of(Reg reg) const {
   if (!r.varying) return r.slot * 8;
   int64_t at = (int64_t(slots_[0]) * 8 + 63) / 64 * 64;
   int size = size_of(r.type), c = 1 + __builtin_ctz(unsigned(size));
-  // the widest first: all stay aligned
+  // widest registers first, so that all are aligned
   for (int wider = 4; wider > c; wider--) at += (int64_t(slots_[wider]) << (wider - 1)) * code_.chunk;
   at += int64_t(r.slot) * size * code_.chunk;
   if (at >= INT32_MAX) throw Unsupported("too many registers");

@@ -1,4 +1,4 @@
-// Operations of two integers or bools.
+// Operations on two integers or bools.
 #include "lib/runtime/ref/exec_common.h"
 #include "lib/runtime/ref/numeric.h"
 
@@ -30,7 +30,7 @@ struct OpXor {
   static T apply(T a, T b, RefNotes&) { return T(a ^ b); }
 };
 
-// tinygrad's cdiv: truncating, 0 for a divisor of 0. The one quotient that does not fit, min / -1, wraps.
+// tinygrad's cdiv: truncates; 0 for a divisor of 0; wraps for the one quotient that does not fit, min / -1.
 template <class T>
 T divide(T a, T b, RefNotes& notes) {
   if (b == 0) return notes.zero_divisions++, T(0);
@@ -60,7 +60,7 @@ struct OpShr {
     return T(a >> b);
   }
 };
-// Exact, then truncated: of a negative exponent 1, or -1, stays what it is, anything larger becomes 0.
+// The exact power, truncated: for a negative exponent, 1 and -1 give 1 or -1, and larger bases give 0.
 struct OpPow {
   template <class T>
   static T apply(T a, T b, RefNotes& notes) {
@@ -77,7 +77,7 @@ struct OpPow {
   }
 };
 
-// The random bits of tinygrad's threefry2x32: x and key as two 32-bit halves each (uop/decompositions.py).
+// Random bits of tinygrad's threefry2x32; x and key are two 32-bit halves each (uop/decompositions.py).
 struct OpThreefry {
   static uint64_t apply(uint64_t x, uint64_t key, RefNotes&) {
     static constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
@@ -92,7 +92,7 @@ struct OpThreefry {
   }
 };
 
-// Bools: + and max are or, * is and, as truncating Python's sum to a bool gives.
+// Bools: + and max are or, * is and, like Python's results truncated to bool.
 struct OpBoolLt {
   static uint8_t apply(uint8_t a, uint8_t b, RefNotes&) { return (a ^ 1) & b; }
 };

@@ -1,4 +1,4 @@
-// The operations of two numbers that integers and floats have both. For exec_binary.cpp and exec_float.cpp alone.
+// Binary operations that integers and floats share. Only for exec_binary.cpp and exec_float.cpp.
 #pragma once
 #include "lib/runtime/ref/exec_lanes.h"
 
@@ -21,7 +21,7 @@ struct OpEq {
   static uint8_t apply(T a, T b, RefNotes&) { return a == b; }
 };
 
-// The function for one of them, with T's own arithmetic; null for another operation.
+// Selects the function of such an operation, with T's own arithmetic; null for other operations.
 template <class T, class Add, class Sub, class Mul, class Pow>
 Fn pick_common(const Selector& s) {
   switch (s.op) {

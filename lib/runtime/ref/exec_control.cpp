@@ -1,4 +1,4 @@
-// Lanes, loops, reductions over lanes, and the choice of every instruction's function.
+// Lanes, loops, reductions over lanes, and select(), which chooses each instruction's function.
 #include <algorithm>
 
 #include "lib/runtime/ref/exec_lanes.h"
@@ -18,7 +18,7 @@ const Ins* loop_end(Frame& f, const Ins* i) {
   return ++counter < *f.at<int64_t>(i->a) ? f.code + i->imm : i + 1;
 }
 
-// The lanes of a chunk: whole groups of `group`.
+// Number of lanes in the current chunk; full chunks hold whole groups of `group` lanes.
 int64_t chunk_lanes(const Frame& f, int64_t group) { return std::min(f.chunk / group * group, f.total - f.base); }
 
 const Ins* lanes_begin(Frame& f, const Ins* i) {
@@ -76,7 +76,7 @@ const Ins* max_lane(Frame& f, const Ins* i) {
   return i + 1;
 }
 
-// ---- reductions: one element after the other, rounding each time, exactly as a loop would
+// ---- reductions: combine one element after another and round each time, exactly like a loop
 
 template <class T, Opc O>
 T combine(T a, T b) {
@@ -85,7 +85,7 @@ T combine(T a, T b) {
   else return O == Opc::Add ? wrapping_add(a, b) : wrapping_mul(a, b);
 }
 
-// Whether `Round` is a function: a comparison with nullptr is no constant to g++ under its sanitizers.
+// True if `Round` is not null. (Under its sanitizers, g++ does not accept a comparison with nullptr as a constant.)
 template <class T, T (*Round)(T)>
 inline constexpr bool kRounds =
     !std::is_same_v<std::integral_constant<T (*)(T), Round>, std::integral_constant<T (*)(T), nullptr>>;

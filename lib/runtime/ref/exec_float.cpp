@@ -1,4 +1,4 @@
-// Operations of two floats, and of one: elementary functions are computed in double and rounded once.
+// Operations on two floats. Powers are computed in double and rounded once.
 #include "lib/runtime/ref/exec_common.h"
 #include "lib/runtime/ref/numeric.h"
 

@@ -1,8 +1,9 @@
-// Loops over lanes: how the functions of exec_*.cpp apply an operation to one value or to all lanes of a chunk.
+// Loops that apply an operation to one value or to all lanes of a chunk, for exec_*.cpp.
 #pragma once
 #include "lib/runtime/ref/code.h"
 
-// dst may be an operand's register, element for element; the pragma says that this is no dependence.
+// dst may be the same register as an operand, element for element; the pragma tells the compiler that this is no
+// loop-carried dependence.
 #if defined(__clang__)
 #define TGC_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else

@@ -1,5 +1,5 @@
-// Loads and stores, each offset checked against the memory it goes to. Lanes that touch neighbouring elements, the
-// common case, are copied as a block.
+// Loads and stores. Every offset is checked against its memory. In the common case, lanes that access consecutive
+// elements, they are copied as a block.
 #include <cstring>
 
 #include "lib/runtime/ref/exec_lanes.h"
@@ -8,7 +8,7 @@
 namespace tgc::ref {
 namespace {
 
-// How a scalar lies in memory, what register holds it, and the way between them.
+// How a scalar is stored: its type in memory, its type in a register, and the conversions.
 template <class T>
 struct Plain {
   using Mem = T;
@@ -50,7 +50,7 @@ const Memory& memory_of(const Frame& f, const Ins* i) { return f.memories[uint32
 template <class Off>
 bool in_bounds(Off offset, int64_t size) { return uint64_t(int64_t(offset)) < uint64_t(size); }
 
-// The first lane that is out of bounds, n when none is; closed gates count as in bounds.
+// The first lane that is out of bounds, or n if there is none. Lanes with a false gate are in bounds.
 template <class Off, bool Gated>
 int64_t first_bad_lane(const Off* off, const uint8_t* gate, int64_t n, int64_t size) {
   uint64_t bad = 0;
@@ -61,7 +61,7 @@ int64_t first_bad_lane(const Off* off, const uint8_t* gate, int64_t n, int64_t s
   return k;
 }
 
-// Whether lane k's offset is the first one's plus k.
+// True if lane k's offset is the first lane's plus k.
 template <class Off>
 bool is_block(const Off* off, int64_t n) {
   uint64_t difference = 0;
@@ -113,7 +113,8 @@ const Ins* load_gated(Frame& f, const Ins* i) {
   return i + 1;
 }
 
-// Stores to an element of a buffer. Two different values for one element are noted: on a device their order is open.
+// Stores one element. Notes a store of a different value to a buffer element that was already stored to, because the
+// order of such stores is undefined on a device.
 template <class Mem>
 void put(const Memory& m, Mem* mem, int64_t at, Mem value, RefNotes& notes) {
   if (m.stored) {
@@ -123,7 +124,7 @@ void put(const Memory& m, Mem* mem, int64_t at, Mem value, RefNotes& notes) {
   mem[at] = value;
 }
 
-// Whether none of n elements was stored to; all of them are now.
+// True if none of the n elements was stored to (then marks them as stored), or if stores are not tracked.
 bool first_time(const Memory& m, int64_t at, int64_t n) {
   if (!m.stored) return true;
   uint8_t any = 0;

@@ -1,4 +1,4 @@
-// Operations of one value, and of three.
+// Operations on one or three values.
 #include <algorithm>
 #include <cstring>
 
@@ -120,7 +120,7 @@ const Ins* where(Frame& f, const Ins* i) {
   int64_t n = Varying ? f.n : 1;
   TGC_INDEPENDENT
   for (int64_t k = 0; k < n; k++) {
-    T yes = b[k], no = c[k];  // both are read, so that the loop needs no branch
+    T yes = b[k], no = c[k];  // read both, so that the loop has no branch
     d[k] = a[k] ? yes : no;
   }
   return i + 1;
@@ -135,7 +135,7 @@ Fn moves(const Selector& s) {
   }
 }
 
-// a * b + c: floats with a product that is not rounded, as exec_alu computes it in doubles.
+// a * b + c. The product of floats is not rounded, as in exec_alu, which computes in double.
 template <class T, bool Varying>
 const Ins* mulacc(Frame& f, const Ins* i) {
   const T *a = f.at<T>(i->a), *b = f.at<T>(i->b), *c = f.at<T>(i->c);

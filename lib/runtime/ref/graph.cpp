@@ -1,6 +1,6 @@
-// A graph into REF's code, at any stage of the pipeline. What a node needs is its ranges: it is computed in the
-// innermost open loop among them. A node that ends ranges (END, REDUCE, BUFFERIZE, CONTRACT) opens their loops,
-// computes in each what lies in it, and closes them.
+// Lowers a graph, at any stage of the pipeline, to REF's code. A node is computed in the innermost open loop among the
+// ranges it depends on. A node that ends ranges (END, REDUCE, BUFFERIZE, CONTRACT) opens their loops, computes in each
+// loop the nodes that depend on it, and closes them.
 #include <algorithm>
 
 #include "lib/runtime/ref/lane_plan.h"
@@ -37,14 +37,14 @@ class GraphLowering {
     for (UOp u : nodes_)
       if (is_outside(u) && (specials.empty() || rooted_.contains(u))) process(u);
     if (!specials.empty()) run_workgroups(specials);
-    if (!open.empty()) close(open, {sink_}, [] {});  // ranges that nothing ends: around everything
+    if (!open.empty()) close(open, {sink_}, [] {});  // ranges that no node ends enclose everything
     return builder_.finish();
   }
 
  private:
   bool is_outside(UOp u) { return ranges_.around(u).empty(); }
 
-  // For each DEFINE_LOCAL the ranges that its contents lie in.
+  // Finds for each DEFINE_LOCAL the ranges that its stores depend on.
   void find_locals() {
     std::vector<UOp> ends;
     for (UOp u : nodes_) {
@@ -56,7 +56,7 @@ class GraphLowering {
         if (u.is(Op::STORE) && define_below(u.src(0)) == define) contents.add(ranges_.around(end_around(u, ends)));
   }
 
-  // The END around a store, the outermost of those that end each other; the store itself when there is none.
+  // The outermost END in the chain of ENDs around a store; the store itself if there is none.
   static UOp end_around(UOp store, std::span<const UOp> ends) {
     UOp out = store;
     for (UOp e : ends)
@@ -64,7 +64,7 @@ class GraphLowering {
     return out;
   }
 
-  // ---- order
+  // ---- the order of nodes
 
   void process(UOp u) {
     naming(u, [&] { process_node(u); });
@@ -73,7 +73,7 @@ class GraphLowering {
     if (values_.known(u) && u.in({Op::RANGE, Op::SPECIAL})) return;
     switch (u.op()) {
       case Op::RANGE:
-      case Op::SPECIAL: return cannot_run(u, "nothing ends it");
+      case Op::SPECIAL: return cannot_run(u, "no node ends it");
       case Op::END: return close(ranges_.ended_by(u), {u.src(0)}, [] {});
       case Op::STORE:
         if (auto ended = ranges_.ended_by(u); !ended.empty())
@@ -87,8 +87,8 @@ class GraphLowering {
     }
   }
 
-  // Opens loops or lanes over `ranges`, computes in each what `roots` need there, calls `inside` in the innermost,
-  // and closes them.
+  // Opens loops or lanes over `ranges`, computes in each the nodes that `roots` need there, calls `inside` in the
+  // innermost one, and closes them.
   template <class Inside>
   void close(const std::vector<UOp>& ranges, UOpSpan roots, Inside inside) {
     RangeSet set = ranges_.set_of(ranges);
@@ -102,7 +102,7 @@ class GraphLowering {
     all.add(set);
     std::vector<std::vector<UOp>> lists(levels.size());
     for (UOp u : body)
-      // else it lies in a range that a node of this body ends
+      // otherwise it depends on a range that another node of this body ends
       if (ranges_.around(u).within(all)) lists[level_of(u, levels)].push_back(u);
     for (size_t i = 0; i < levels.size(); i++) {
       open(levels[i], body);
@@ -113,7 +113,7 @@ class GraphLowering {
     bound_ = before;
   }
 
-  // The innermost level that the node, which lies in one of them, needs.
+  // The innermost level that a node depends on; it depends on at least one.
   size_t level_of(UOp u, const std::vector<Level>& levels) {
     size_t i = levels.size() - 1;
     while (std::none_of(levels[i].ranges.begin(), levels[i].ranges.end(), [&](UOp r) { return ranges_.lies_in(u, r); }))
@@ -130,7 +130,7 @@ class GraphLowering {
     } else {
       auto begun = values_.begun(own);
       loops_.open(level.ranges[0]);
-      values_.compile_copy(begun);
+      values_.restore_registers(begun);
     }
     bound_.add(set);
   }
@@ -154,8 +154,8 @@ class GraphLowering {
 
   // ---- workgroups
 
-  // The SPECIALs, if any. Also finds the nodes that do not depend on where among the lanes they are computed: they need
-  // no SPECIAL and no memory.
+  // Returns the SPECIALs. Also finds the nodes that are the same for all lanes: they depend on no SPECIAL and no
+  // memory.
   std::vector<UOp> find_specials() {
     static constexpr OpSet kPure = ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST,    Op::DEFINE_VAR, Op::BIND,
                                                                    Op::CAST,  Op::VECTORIZE, Op::GEP};
@@ -215,8 +215,8 @@ class GraphLowering {
     values_.set(u, std::move(out));
   }
 
-  // Each of the n results from `each` neighbouring elements,
-  // after what was there before (devectorizer.py horizontal_reduce).
+  // Combines each of the n results with its `each` consecutive elements, starting from `before` if given
+  // (devectorizer.py horizontal_reduce).
   Value combine(UOp u, Op op, DType dtype, const std::vector<Reg>& before, size_t n, size_t each) {
     const Value& in = values_.get(u.src(0));
     if (in.size() < n * each) cannot_run(u, "its source has " + std::to_string(in.size()) + " elements");
@@ -232,7 +232,7 @@ class GraphLowering {
     return out;
   }
 
-  // A buffer of the kernel's own, filled where it stands.
+  // Allocates a buffer for the BUFFERIZE and fills it.
   void bufferize(UOp u) {
     Int size = int64_t(u.dtype().count());
     for (size_t i = 1; i < u.num_src(); i++) size = size * (u.src(i).vmax().to_int() + 1);
@@ -241,7 +241,7 @@ class GraphLowering {
     values_.set(u, {{.memory = memory}});
   }
 
-  // The vector of a value's elements for every choice of the named axes, the last one running fastest.
+  // Concatenates a value's elements over all choices of the named axes; the last axis varies fastest.
   void contract(UOp u) {
     std::span<const Arg> axes = u.arg().items();
     std::vector<UOp> ranges = ranges_.expanded(u.arg());
@@ -267,7 +267,7 @@ class GraphLowering {
     if (!(u.dtype() == dtypes::void_)) values_.set(u, std::move(out));
   }
 
-  // Sets the values of the expanded ranges for one choice of them all.
+  // Sets the expanded ranges to the values of choice number `choice`.
   void choose(std::span<const Arg> axes, std::span<const UOp> ranges, int64_t choice) {
     for (size_t i = axes.size(); i-- > 0; choice /= axes[i][1].small_int())
       for (UOp r : ranges)
@@ -275,7 +275,7 @@ class GraphLowering {
           values_.set(r, {{.reg = builder_.constant_int(type_of(r.dtype()), choice % axes[i][1].small_int())}});
   }
 
-  // The element of a vector that the named axes stand at.
+  // Selects the element of a vector at the current position of the named axes.
   void unroll(UOp u) {
     const Value& from = values_.get(u.src(0));
     std::vector<UOp> ranges = ranges_.expanded(u.arg());

@@ -7,13 +7,13 @@
 namespace tgc::ref {
 namespace {
 
-// Whether the iterations of a range have nothing to do with each other.
+// True if the iterations of a range are independent.
 bool is_parallel(AxisType type) {
   return type != AxisType::REDUCE && type != AxisType::UNROLL && type != AxisType::OUTER &&
          type != AxisType::PLACEHOLDER;
 }
 
-// Whether the iterations of a range are threads of a workgroup, with registers of their own.
+// True if the iterations of a range are threads of a workgroup, each with its own registers.
 bool is_thread(AxisType type) {
   return type == AxisType::LOCAL || type == AxisType::WARP || type == AxisType::GROUP_REDUCE;
 }
@@ -39,7 +39,7 @@ void LanePlan::find_register_uses(std::span<const UOp> nodes, const Values& valu
 }
 
 std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
-  std::vector<UOp> lanes, warps, outside, inside;  // the loops outside of the lanes, and those inside
+  std::vector<UOp> lanes, warps, outside, inside;  // outside: loops around the lanes; inside: loops within them
   auto put = [](std::vector<UOp>& to, UOp r) { to.insert(to.begin(), r); };
   RangeSet set = ranges_.set_of(ranges);
   int64_t total = 1;
@@ -58,7 +58,7 @@ std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::v
     total = lanes_times(total, r);
   }
   if (!threads && (total < 2 || (total < 32 && has_larger_reduce(body, total)))) return loops_over(ranges);
-  lanes.insert(lanes.end(), warps.begin(), warps.end());  // a warp's lanes are neighbours
+  lanes.insert(lanes.end(), warps.begin(), warps.end());  // the lanes of a warp must be adjacent
   std::vector<Level> out = loops_over(outside);
   out.push_back({lanes, true});
   for (UOp r : inside) out.push_back({{r}, false});

@@ -1,4 +1,4 @@
-// Which ranges of a graph become lanes: REF is fast where many lanes do the same. Inside: for ref/ alone.
+// Decides which ranges of a graph become lanes. REF is fast when many lanes execute each instruction. Internal to ref/.
 #pragma once
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace tgc::ref {
 
-// A loop over one range, or a group of ranges that become lanes.
+// One level of a loop nest: a loop over one range, or several ranges that become lanes together.
 struct Level {
   std::vector<UOp> ranges;
   bool lanes = false;
@@ -16,32 +16,33 @@ struct Level {
 class LanePlan {
  public:
   explicit LanePlan(const Ranges& ranges) : ranges_(ranges) {}
-  // Before anything is planned; `values` has scanned the nodes.
+  // Records the uses of each DEFINE_REG. Call it first; `values` must have scanned the nodes.
   void find_register_uses(std::span<const UOp> nodes, const Values& values);
 
-  // How the ranges around `body` are nested, outermost first, where no lanes are open yet: threads become lanes, and
-  // the innermost of the other parallel ones, as many as it takes; none when a reduction inside has more to offer.
+  // Nests `ranges` around `body`, outermost first, when no lanes are open. Thread ranges (LOCAL, WARP, GROUP_REDUCE)
+  // become lanes, and so do the innermost other parallel ranges until there are kEnoughLanes lanes. There are no lanes
+  // if a reduction inside has more iterations to turn into lanes.
   std::vector<Level> levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
-  // How those of a reduction are, of one element each: its elements become lanes,
-  // which are combined one after the other all the same.
+  // Nests the ranges of a reduction that reads one element per iteration: its iterations become lanes, but their
+  // elements are still combined one after the other.
   std::vector<Level> levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
-  // Where `ranges` are threads: the registers that `body` uses and that were set outside of them. Each thread has its
-  // own, which begins as it was there.
+  // If `ranges` contains thread ranges, returns the DEFINE_REGs that `body` uses and that are set outside of `ranges`.
+  // Each thread needs its own copy, which starts with the value from outside.
   std::vector<UOp> registers_of_threads(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
 
  private:
   bool keeps_registers(UOp range, const std::vector<UOp>& body) const;
-  // The registers that `body` uses and that do not have a value of their own for each iteration of all of `ranges`.
+  // The DEFINE_REGs that `body` uses and that are shared by several iterations of `ranges`.
   std::vector<UOp> registers_across(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   bool has_larger_reduce(const std::vector<UOp>& body, int64_t than) const;
 
   struct RegisterUses {
     UOp define;
-    RangeSet common;  // the ranges that all its loads and stores lie in
+    RangeSet common;  // the ranges that contain all its loads and stores
     std::vector<UOp> uses;
   };
   const Ranges& ranges_;
-  std::vector<RegisterUses> registers_;  // of each DEFINE_REG
+  std::vector<RegisterUses> registers_;  // one per DEFINE_REG
 };
 
 std::vector<Level> loops_over(const std::vector<UOp>& ranges);

@@ -1,5 +1,5 @@
-// A linear list into REF's code: as it stands, one op after the other. Its lanes are those of its workgroups; the
-// outermost parallel loops of a list without local indices are lanes too.
+// Lowers a linear list to REF's code, one op after another. Lanes are the threads of its workgroups and, for a list
+// without local indices, its outermost parallel loops.
 #include <algorithm>
 
 #include "lib/runtime/ref/loops.h"
@@ -17,7 +17,7 @@ class ListLowering {
   }
 
   Code run() {
-    // constants, definitions and what is computed of them alone come first
+    // first: constants, definitions, and everything computed only from them
     static constexpr OpSet kPure =
         ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST, Op::DEFINE_VAR, Op::CAST, Op::VECTORIZE, Op::GEP};
     for (UOp u : list_)
@@ -35,7 +35,7 @@ class ListLowering {
     }
     for (UOp u : list_)
       if (!rooted_.contains(u)) lower(u);
-    if (!open_.empty()) cannot_run(open_.back(), "nothing ends it");
+    if (!open_.empty()) cannot_run(open_.back(), "no node ends it");
     if (lanes) builder_.close_lanes();
     values_.leave();
     return builder_.finish();
@@ -46,8 +46,8 @@ class ListLowering {
     return std::find(lane_ranges_.begin(), lane_ranges_.end(), range) != lane_ranges_.end();
   }
 
-  // The SPECIALs; and, where there are no local ones, ranges from the outermost inwards as long as each is parallel,
-  // the only one where it stands, and has registers of its own for every iteration.
+  // Finds the lanes: the SPECIALs and, if there are no local ones, ranges from the outermost inwards, as long as each
+  // is parallel, is the only range at its level, and shares no registers between iterations.
   void find_lanes() {
     for (UOp u : list_)
       if (u.is(Op::SPECIAL)) specials_.push_back(u);
@@ -70,8 +70,8 @@ class ListLowering {
     return type == AxisType::LOOP || type == AxisType::GLOBAL || type == AxisType::THREAD;
   }
 
-  // The only RANGE between from and to that no other encloses; then from and to become what it encloses. The empty UOp
-  // when there are several or none.
+  // Returns the only outermost RANGE between `from` and `to`, and sets them to the bounds of its body. Returns the
+  // empty UOp if there are none or several.
   UOp only_range(size_t& from, size_t& to) {
     UOp found;
     size_t begin = 0, end = 0;
@@ -87,7 +87,7 @@ class ListLowering {
     return found;
   }
 
-  // Whether no register that is used between from and to is used elsewhere.
+  // True if no register that is used between `from` and `to` is also used elsewhere.
   bool keeps_registers(size_t from, size_t to) {
     std::vector<UOp> inside, outside;
     for (size_t i = 0; i < list_.size(); i++) {
@@ -111,7 +111,7 @@ class ListLowering {
         return loops_.open(u);
       case Op::END: {
         UOp range = u.num_src() > 1 ? u.src(1) : UOp();
-        if (!range || !range.is(Op::RANGE)) cannot_run(u, "it ends no range");
+        if (!range || !range.is(Op::RANGE)) cannot_run(u, "it does not end a range");
         if (is_lane(range)) return;
         if (open_.empty() || open_.back() != range) cannot_run(u, "it does not end the innermost range");
         open_.pop_back();

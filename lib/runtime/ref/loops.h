@@ -1,4 +1,4 @@
-// Loops and lanes over ranges, as both lowerings open them. Inside: for ref/ alone.
+// Opens loops and lanes over ranges, for lower_graph and lower_list. Internal to ref/.
 #pragma once
 #include <span>
 #include <vector>
@@ -7,13 +7,13 @@
 
 namespace tgc::ref {
 
-inline constexpr int64_t kEnoughLanes = 512;  // more ranges are not taken as lanes once there are so many
+inline constexpr int64_t kEnoughLanes = 512;  // stop turning ranges into lanes at this many
 
-// As many lanes as `lanes` times the iterations of a RANGE or a SPECIAL can be; 1 << 20 stands for all that are more.
+// `lanes` times the maximum number of iterations of a RANGE or SPECIAL, capped at 1 << 20.
 int64_t lanes_times(int64_t lanes, UOp range);
 int64_t most_iterations(UOp range);
 
-// Loops over ranges, each in the one before. What is set to Values in a loop is forgotten where it closes.
+// A stack of loops over ranges. close() restores the Values that were set inside the loop.
 class Loops {
  public:
   Loops(Builder& builder, Values& values) : builder_(builder), values_(values) {}
@@ -23,11 +23,11 @@ class Loops {
  private:
   Builder& builder_;
   Values& values_;
-  std::vector<bool> masked_;  // those in which lanes may end earlier than others
+  std::vector<bool> masked_;  // true for loops whose bound differs between lanes
 };
 
-// Opens lanes over RANGEs and SPECIALs, the last one running fastest, and sets their values;
-// `group` as in Builder::open_lanes.
+// Opens lanes over RANGEs and SPECIALs, the last one varying fastest, and sets their values; `group` as in
+// Builder::open_lanes.
 void open_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int64_t group);
 
 }  // namespace tgc::ref

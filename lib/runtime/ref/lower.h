@@ -1,4 +1,4 @@
-// From UOps to REF's code. Inside: for ref/ alone.
+// Lowers UOps to REF's code. Internal to ref/.
 #pragma once
 #include <span>
 
@@ -7,7 +7,7 @@
 
 namespace tgc::ref {
 
-// Throw Failure, naming the node, for what cannot be run.
+// Both throw Failure with the node that cannot be run.
 Code lower_graph(UOp sink, bool count_evaluations);                // graph.cpp
 Code lower_list(std::span<const UOp> list, bool count_evaluations);  // list.cpp
 

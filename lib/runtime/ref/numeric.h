@@ -1,4 +1,4 @@
-// Rounding to narrow floats and other element arithmetic, written so that loops over lanes vectorise.
+// Rounding to narrow floats and other element arithmetic, written so that loops over lanes vectorize.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace tgc::ref {
 
-// A float rounded to half precision (nearest even), as a float.
+// Rounds a float to half precision (nearest even).
 inline float round_f16(float v) {
   uint32_t bits = std::bit_cast<uint32_t>(v), sign = bits & 0x80000000u, magnitude = bits & 0x7FFFFFFFu;
   uint32_t normal = (magnitude + 0xFFF + (magnitude >> 13 & 1)) & ~0x1FFFu;
@@ -34,7 +34,7 @@ inline float half_of_bits(uint16_t bits) {
   return std::bit_cast<float>(out | sign);
 }
 
-// The bits of a float that is a half already.
+// The bits of a float that is exactly a half.
 inline uint16_t bits_of_half(float v) {
   uint32_t bits = std::bit_cast<uint32_t>(v), magnitude = bits & 0x7FFFFFFFu;
   uint32_t normal = (magnitude - 0x38000000u) >> 13;
@@ -54,7 +54,7 @@ uint8_t bits_of_fp8(float v) { return float_to_fp8(v, K); }
 template <Scalar K>
 float round_fp8(float v) { return fp8_of_bits<K>(bits_of_fp8<K>(v)); }
 
-// a op b in the arithmetic of T's width, wrapping.
+// Wrapping arithmetic in T's width.
 template <class T>
 using Unsigned = std::conditional_t<sizeof(T) < 4, uint32_t,
                                     std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>>;
@@ -66,7 +66,7 @@ T wrapping_sub(T a, T b) { return T(Unsigned<T>(a) - Unsigned<T>(b)); }
 template <class T>
 T wrapping_mul(T a, T b) { return T(Unsigned<T>(a) * Unsigned<T>(b)); }
 
-// Whether truncating `v` gives a value of T; NaN does not.
+// True if truncating `v` gives a value of T; false for NaN.
 template <class T, class F>
 bool fits(F v) {
   constexpr F kLow = F(std::numeric_limits<T>::min()),

@@ -1,4 +1,4 @@
-// The ranges of a kernel that is a graph, and which of them each node lies in. Inside: for ref/ alone.
+// The ranges of a kernel graph, and the ranges that each node depends on. Internal to ref/.
 #pragma once
 #include <algorithm>
 #include <span>
@@ -47,23 +47,25 @@ int64_t axis_id(UOp range);
 
 class Ranges {
  public:
-  // Of all nodes of the kernel, sources first.
+  // `nodes`: all nodes of the kernel, sources first.
   Ranges(Graph& graph, std::span<const UOp> nodes);
 
   const std::vector<UOp>& all() const { return all_; }
-  const RangeSet& around(UOp u) const { return *around_.find(u); }  // the ranges that the node lies in
+  // the ranges that a node depends on and that are not ended below it
+  const RangeSet& around(UOp u) const { return *around_.find(u); }
   bool lies_in(UOp u, UOp range) const { return around(u).contains(number_of(range)); }
   size_t number_of(UOp range) const { return size_t(std::find(all_.begin(), all_.end(), range) - all_.begin()); }
   RangeSet none() const { return RangeSet(all_.size()); }
   RangeSet set_of(std::span<const UOp> ranges) const;
 
-  // The ranges that a node ends, in the order in which they are nested, outermost first.
+  // The ranges that a node ends, outermost first.
   std::vector<UOp> ended_by(UOp u) const;
-  // The expanded ranges (UPCAST, UNROLL) of the axes that a CONTRACT or an UNROLL names.
+  // The expanded ranges (UPCAST, UNROLL) of the axes in the arg of a CONTRACT or UNROLL.
   std::vector<UOp> expanded(const Arg& axes) const;
 
-  // The nodes that `roots` need and that lie in one of `ranges`, sources first; without those that only another node
-  // needs that ends one of the ranges, too (threads are loops until there are workgroups, one after the other).
+  // The nodes that `roots` need and that depend on one of `ranges`, sources first. Excludes nodes that are needed only
+  // through another node that ends one of the ranges: before workgroups exist, several nodes may end the same thread
+  // range, which then becomes several loops, one after the other.
   std::vector<UOp> body_of(UOpSpan roots, const RangeSet& ranges) const;
   bool is_in(const std::vector<UOp>& body, UOp u) const;
 
@@ -72,10 +74,10 @@ class Ranges {
   std::unordered_map<UOp, RangeSet> reached(UOpSpan roots, const RangeSet& ranges) const;
 
   std::vector<UOp> all_;
-  UOpMap<uint32_t> index_;  // of all nodes
+  UOpMap<uint32_t> index_;  // position of each node
   UOpMap<RangeSet> around_;
-  UOpMap<RangeSet> ended_;  // of each node that ends ranges: those
-  RangeSet ended_twice_;    // ranges that several nodes end
+  UOpMap<RangeSet> ended_;  // the ranges that a node ends, for nodes that end some
+  RangeSet ended_twice_;    // ranges that more than one node ends
 };
 
 }  // namespace tgc::ref

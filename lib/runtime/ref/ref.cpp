@@ -24,7 +24,7 @@ namespace {
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 
-// What one run needs besides the code: registers, scratch memory, the buffers' addresses.
+// The data of one run: registers, scratch memory, and the addresses of buffers.
 class Run {
  public:
   Run(const Code& code, std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables)
@@ -127,8 +127,8 @@ std::string RefNotes::text() const {
   };
   add(zero_divisions, "integer division", " by zero");
   add(wide_shifts, "shift", " by the width or more");
-  add(unfit_casts, "cast", " of a float to an integer that does not hold it");
-  add(overlaps, "store", " of another value to an element that was stored before: which is last is up to the device");
+  add(unfit_casts, "cast", " of a float to an integer type that cannot hold it");
+  add(overlaps, "store", " of a different value to an element already stored to: the device decides the order");
   add(negative_sizes, "loop", kNegativeSize);
   add(outside_domain, "square root or logarithm", " of a negative number");
   return out;

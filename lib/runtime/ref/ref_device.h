@@ -1,4 +1,4 @@
-// REF as a Device: kernels are translated from UOps (ref.h) instead of loaded from code.
+// REF as a Device. Its kernels are translated from UOps (ref.h), not loaded from code.
 #pragma once
 #include <memory>
 #include <string>
@@ -11,15 +11,15 @@ namespace tgc {
 
 std::unique_ptr<Device> make_ref_device();
 
-// `program` as a kernel of `device`, which make_ref_device gave. Its buffers are those of `buffer_numbers`, in that
-// order, its variables those of `variables`. 
+// A program as a kernel of a device from make_ref_device(). Launch buffers correspond to `buffer_numbers`, in order,
+// and launch variables to `variables`.
 class RefKernel : public Kernel {
  public:
   RefKernel(Device& device, std::shared_ptr<const RefProgram> program, std::vector<int64_t> buffer_numbers,
             std::vector<std::string> variables);
   Status launch(const LaunchArguments& arguments) override;
-  void take_at_most(double seconds) { seconds_ = seconds; }  // as RefProgram::run takes it
-  const RefResult& result() const { return result_; }  // of the last run
+  void take_at_most(double seconds) { seconds_ = seconds; }  // time limit, as in RefProgram::run
+  const RefResult& result() const { return result_; }  // of the last launch
 
  private:
   std::shared_ptr<const RefProgram> program_;

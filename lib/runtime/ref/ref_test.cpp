@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// Runs a kernel given as pyrender text on buffers 0, 1, ...; a message instead of what went wrong.
+// Runs a kernel, given as pyrender text, on buffers 0, 1, ...; returns "" or the error message.
 template <class... Buffers>
 std::string run(const std::string& text, const std::map<std::string, int64_t>& variables, RefResult* result,
                 std::vector<Buffers>&... buffers) {
@@ -55,7 +55,7 @@ bool has(const std::string& text, std::string_view words) { return text.find(wor
 
 uint16_t half(double v) { return float_to_half_bits(v); }
 
-TEST_CASE("REF: integers wrap, division truncates, by zero it gives 0") {
+TEST_CASE("REF: integers wrap; division truncates; division by zero gives 0") {
   using I = std::vector<int32_t>;
   constexpr int32_t kMin = std::numeric_limits<int32_t>::min(), kMax = std::numeric_limits<int32_t>::max();
   CHECK(map<int32_t>("int", "c2+c3", {kMax, 1}, {1, 2}) == I{kMin, 3});
@@ -69,7 +69,7 @@ TEST_CASE("REF: integers wrap, division truncates, by zero it gives 0") {
   CHECK(map<uint64_t>("ulong", "c2//c3", {~uint64_t(0)}, {10}) == std::vector<uint64_t>{1844674407370955161u});
 }
 
-TEST_CASE("REF: a power of integers is exact, then truncated; of 0 and a negative exponent it divides by zero") {
+TEST_CASE("REF: integer powers are exact, then truncated; 0 to a negative power counts as a division by zero") {
   RefNotes notes;
   const char* pow = "UOp(Ops.POW, dtypes.int, (c2, c3))";
   CHECK(map<int32_t>("int", pow, {3, 1, -1, -1, 2, -2, 0}, {4, -3, -3, -2, -1, -1, 0}, &notes) ==
@@ -79,7 +79,7 @@ TEST_CASE("REF: a power of integers is exact, then truncated; of 0 and a negativ
   CHECK(notes.zero_divisions == 1);
 }
 
-TEST_CASE("REF: a loop of a negative size runs not at all, which is noted, in lanes and out of them") {
+TEST_CASE("REF: a loop with a negative size does not run and is noted, inside and outside lanes") {
   for (const char* axes : {"i", "i, j"}) {
     std::string both = axes[1] ? "j = UOp.range(n, 1, AxisType.LOOP)\n" : "";
     std::vector<int32_t> out(16);
@@ -98,7 +98,7 @@ TEST_CASE("REF: a loop of a negative size runs not at all, which is noted, in la
   }
 }
 
-TEST_CASE("REF: shifts") {
+TEST_CASE("REF: shifts by the width or more give 0 or the sign") {
   RefNotes notes;
   CHECK(map<int32_t>("int", "c2<<c3", {1, 3, 1}, {4, 31, 32}, &notes) ==
         std::vector<int32_t>{16, std::numeric_limits<int32_t>::min(), 0});
@@ -112,11 +112,11 @@ TEST_CASE("REF: bools add as or and multiply as and") {
   CHECK(map<uint8_t>("bool", "c2+c3", {0, 0, 1, 1}, {0, 1, 0, 1}) == B{0, 1, 1, 1});
   CHECK(map<uint8_t>("bool", "c2*c3", {0, 0, 1, 1}, {0, 1, 0, 1}) == B{0, 0, 0, 1});
   CHECK(map<uint8_t>("bool", "c2<c3", {0, 0, 1, 1}, {0, 1, 0, 1}) == B{0, 1, 0, 0});
-  CHECK(map<uint8_t>("bool", "c2", {2, 255}, {0, 0}) == B{1, 1});  // what is not 0 is true
+  CHECK(map<uint8_t>("bool", "c2", {2, 255}, {0, 0}) == B{1, 1});  // any nonzero byte is true
 }
 
 TEST_CASE("REF: half and bfloat16 round after every op") {
-  // 2048 + 1 is halfway between two halfs and goes to the even one; then the next 1 is lost again
+  // 2048 + 1 is halfway between two halfs and rounds to the even one; the next 1 is lost again
   CHECK(map<uint16_t>("half", "c2+c3+c3", {half(2048)}, {half(1)}) == std::vector<uint16_t>{half(2048)});
   CHECK(map<uint16_t>("half", "c2*c3", {half(300)}, {half(300)}) == std::vector<uint16_t>{half(INFINITY)});
   CHECK(map<uint16_t>("half", "c2*c3", {half(0x1p-14)}, {half(0.5)}) == std::vector<uint16_t>{half(0x1p-15)});
@@ -126,7 +126,7 @@ TEST_CASE("REF: half and bfloat16 round after every op") {
         float(half_bits_to_float(half(half_bits_to_float(half(1.001)) * half_bits_to_float(half(1.001))))));
 }
 
-TEST_CASE("REF: rounding to half agrees with the scalar conversion for every kind of value") {
+TEST_CASE("REF: rounding to half agrees with the scalar conversion") {
   for (float v : {0.f, -0.f, 1.f, 1.00048828125f, 1.000732421875f, 65504.f, 65519.9f, 65520.f, 1e30f, 6e-8f, 2.98e-8f,
                   2.9802322e-8f, 6.1e-5f, 6.097555e-5f, -3.14159f, INFINITY}) {
     CHECK(ref::round_f16(v) == float(half_bits_to_float(float_to_half_bits(v))));
@@ -142,7 +142,7 @@ TEST_CASE("REF: rounding to half agrees with the scalar conversion for every kin
   }
 }
 
-TEST_CASE("REF: casts") {
+TEST_CASE("REF: casts keep the low bits of the truncated value") {
   RefNotes notes;
   CHECK(map2<int32_t, float>("int", "float", "c2.cast(dtypes.int)", {-2.7f, 2.7f, 4294967298.f, NAN}, {0, 0, 0, 0},
                              &notes) == std::vector<int32_t>{-2, 2, 0, 0});
@@ -163,27 +163,27 @@ TEST_CASE("REF: casts") {
         std::vector<uint8_t>{0, 1, 1});
 }
 
-TEST_CASE("REF: floats") {
+TEST_CASE("REF: maximum of NaNs, elementary functions and unrounded MULACC") {
   CHECK(map<float>("float", "c2.maximum(c3)", {1, NAN}, {2, 3})[0] == 2);
   CHECK(std::isnan(map<float>("float", "c2.maximum(c3)", {NAN}, {3})[0]));
   CHECK(map<float>("float", "c2.maximum(c3)", {3}, {NAN})[0] == 3);  // (a < b) ? b : a
   CHECK(map<float>("float", "c2.exp2()", {3}, {0})[0] == 8);
   CHECK(map<double>("double", "c2.sin()", {1}, {0})[0] == std::sin(1.0));
   CHECK(map<float>("float", "c2.reciprocal()", {-0.f}, {0})[0] == -INFINITY);
-  // the product is not rounded before the sum
+  // the product is not rounded before the addition
   CHECK(map<float>("float", "UOp(Ops.MULACC, dtypes.float, (c2, c2, c3))", {1.0001f}, {-1.0002f})[0] ==
         float(double(1.0001f) * double(1.0001f) - double(1.0002f)));
 }
 
-TEST_CASE("REF: threefry") {
-  // the known answers of Random123 for threefry2x32 with 20 rounds
+TEST_CASE("REF: threefry gives Random123's known answers") {
+  // from Random123, threefry2x32 with 20 rounds
   CHECK(map<uint64_t>("ulong", "c2.threefry(c3)", {0, ~uint64_t(0), 0x85A308D3243F6A88},
                       {0, ~uint64_t(0), 0x0370734413198A2E}) ==
         std::vector<uint64_t>{0x99BA4EFE6B200159, 0xBB002BE71CB996FC, 0x483DF7A0C4923A9C});
 }
 
-TEST_CASE("REF: a reduction adds one element after the other, whatever the lanes") {
-  // 1e8 swallows ones; in another order they would count
+TEST_CASE("REF: a reduction adds elements in order, also in lanes") {
+  // 1e8 absorbs ones; in another order they would count
   std::vector<float> in(2000, 1.0f), out(1);
   in[0] = 1e8f, in[1000] = -1e8f;
   std::string sum =
@@ -194,7 +194,7 @@ TEST_CASE("REF: a reduction adds one element after the other, whatever the lanes
   REQUIRE(run(sum, {}, nullptr, out, in) == "");
   CHECK(out[0] == 999);
 
-  // half sums round at every step: from 2048 on, ones are lost
+  // half sums round at every step: from 2048 on, adding 1 has no effect
   std::vector<uint16_t> ones(3000, half(1)), total(1);
   std::string half_sum =
       "i = UOp.range(3000, 0, AxisType.REDUCE)\n"
@@ -205,7 +205,7 @@ TEST_CASE("REF: a reduction adds one element after the other, whatever the lanes
   CHECK(total[0] == half(2048));
 }
 
-TEST_CASE("REF: gemm, with lanes over the outputs") {
+TEST_CASE("REF: gemm with lanes over the outputs is correct") {
   std::vector<int32_t> c(6 * 5), a(6 * 4), b(4 * 5);
   for (size_t i = 0; i < a.size(); i++) a[i] = int32_t(i * 7 % 11) - 5;
   for (size_t i = 0; i < b.size(); i++) b[i] = int32_t(i * 5 % 13) - 6;
@@ -230,13 +230,13 @@ constexpr const char* kCopy =
     "c = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 1).index(i+n)\n"
     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 0).index(i, ptr=True).store(c).end(i).sink()";
 
-TEST_CASE("REF: an access out of bounds is an error that says where") {
+TEST_CASE("REF: an access out of bounds is an error with its position") {
   std::vector<int32_t> out(8), in(4);
   CHECK(run(kCopy, {{"n", 0}}, nullptr, out, in) == "out of bounds: load from data1[4], which has 4 elements, at r3=4");
   CHECK(run(kCopy, {{"n", 50}}, nullptr, out, in).find("data1[50]") != std::string::npos);
 }
 
-TEST_CASE("REF: a gate of any bits is a gate, and what it lets through stays within bounds") {
+TEST_CASE("REF: a gate with any nonzero bits is true, and gated accesses are checked") {
   std::vector<int32_t> out(4), in(4);
   std::vector<uint8_t> bits{0, 2, 0, 172};
   auto gated = [&](const std::string& at) {
@@ -252,7 +252,7 @@ TEST_CASE("REF: a gate of any bits is a gate, and what it lets through stays wit
   CHECK(gated("i*8+1000000").starts_with("out of bounds: load from data1[1000008]"));
 }
 
-TEST_CASE("REF: an index into a buffer of the kernel's own may be invalid, and gives 0") {
+TEST_CASE("REF: loading at an invalid index of a BUFFERIZE gives 0") {
   std::vector<int32_t> out(6, -1), in{5, 6, 7, 8};
   CHECK(run("i = UOp.range(6, 0, AxisType.LOOP)\n"
             "j = UOp.range(4, 1, AxisType.LOOP)\n"
@@ -264,7 +264,7 @@ TEST_CASE("REF: an index into a buffer of the kernel's own may be invalid, and g
   CHECK(out == std::vector<int32_t>{5, 6, 7, 8, 0, 0});
 }
 
-TEST_CASE("REF: what is missing is said before anything runs") {
+TEST_CASE("REF: missing variables and buffers are reported before the kernel runs") {
   std::vector<int32_t> out(8, 7), in(4), less(3);
   CHECK(run(kCopy, {}, nullptr, out, in) == "the variable 'n' has no value");
   CHECK(run(kCopy, {{"n", 0}}, nullptr, out) == "there is no buffer for data1");
@@ -272,7 +272,7 @@ TEST_CASE("REF: what is missing is said before anything runs") {
   CHECK(out[0] == 7);
 }
 
-TEST_CASE("REF: where an index is not valid, a load gives 0 and a store does nothing") {
+TEST_CASE("REF: at an invalid index, a load gives 0 and a store does nothing") {
   std::vector<int32_t> out(8, -1), in{10, 11, 12, 13};
   REQUIRE(run("i = UOp.range(8, 0, AxisType.LOOP)\nok = i<UOp.const(dtypes.index, 4)\n"
               "bad = UOp.const(dtypes.index, Invalid)\n"
@@ -283,7 +283,7 @@ TEST_CASE("REF: where an index is not valid, a load gives 0 and a store does not
   CHECK(out == std::vector<int32_t>{-1, 10, 11, 12, 13, 0, 0, -1});
 }
 
-TEST_CASE("REF: a loop as long as another range's value") {
+TEST_CASE("REF: a loop's size may depend on another range") {
   std::vector<int32_t> out(6);
   REQUIRE(run("i = UOp.range(6, 0, AxisType.LOOP)\nj = UOp.range(i, 1, AxisType.REDUCE)\n"
               "s = j.cast(dtypes.int).reduce(j, arg=Ops.ADD)\n"
@@ -292,8 +292,8 @@ TEST_CASE("REF: a loop as long as another range's value") {
   CHECK(out == std::vector<int32_t>{0, 0, 1, 3, 6, 10});
 }
 
-TEST_CASE("REF: workgroups share local memory and meet at barriers; registers are each lane's own") {
-  // every group of 4 reverses its part, and each lane adds what it had itself
+TEST_CASE("REF: a workgroup shares local memory and synchronizes at barriers; registers are per lane") {
+  // every group of 4 reverses its part, and each lane adds its own element
   std::vector<int32_t> out(12), in(12);
   for (size_t i = 0; i < in.size(); i++) in[i] = int32_t(i * i);
   REQUIRE(
@@ -310,7 +310,7 @@ TEST_CASE("REF: workgroups share local memory and meet at barriers; registers ar
   for (size_t i = 0; i < 12; i++) CHECK(out[i] == in[i] + in[i / 4 * 4 + 3 - i % 4]);
 }
 
-TEST_CASE("REF: local memory that several loops fill is one, whether one node ends them or each has its own") {
+TEST_CASE("REF: local memory filled in several loops is shared, with one END or one END per loop") {
   for (const char* ends : {".end(i, j)", ".end(j).end(i)"}) {
     std::vector<int32_t> out(64), in(64);
     for (size_t i = 0; i < in.size(); i++) in[i] = int32_t(i * i);
@@ -328,8 +328,8 @@ TEST_CASE("REF: local memory that several loops fill is one, whether one node en
   }
 }
 
-TEST_CASE("REF: a thread's register begins as it was outside of the threads, in each of them") {
-  // out[i] = the sum of in[i, 0..4), with a register that is set to 0 but once
+TEST_CASE("REF: each thread's register starts with the value from outside the threads") {
+  // out[i] = the sum of in[i, 0..4), in a register that is set to 0 only once
   for (const char* threads : {"LOCAL", "GROUP_REDUCE"}) {
     std::vector<int32_t> out(8), in(32);
     for (size_t i = 0; i < in.size(); i++) in[i] = int32_t(i * i);
@@ -346,7 +346,7 @@ TEST_CASE("REF: a thread's register begins as it was outside of the threads, in 
   }
 }
 
-TEST_CASE("REF: nodes that mean nothing in a kernel are refused by name") {
+TEST_CASE("REF: nodes without a meaning in a kernel are refused by name") {
   std::vector<float> out(1);
   CHECK(run("ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), "
             "ptr=True).store(UOp(Ops.CUSTOM, dtypes.float, (), 'rand()')).sink()",
@@ -359,8 +359,8 @@ TEST_CASE("REF: nodes that mean nothing in a kernel are refused by name") {
           {}, nullptr, out) == "out of bounds: store to data0[9], which has 1 element");
 }
 
-// Such graphs are refused when they are read; what a pass makes is not read again.
-TEST_CASE("REF: nodes that are not well formed are refused, too") {
+// Malformed graphs are refused when they are read, but the output of a pass is not read again.
+TEST_CASE("REF: malformed nodes are refused") {
   Graph g;
   UOp at0 = g.constant(dtypes::index, 0), yes = g.constant(dtypes::bool_, true);
   UOp k = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(4), {}, 0), i = g.range(4, 0, AxisType::LOOP);
@@ -375,14 +375,14 @@ TEST_CASE("REF: nodes that are not well formed are refused, too") {
   CHECK(refusal(store({k, i}, one)) == "");
   CHECK(refusal(store({k, i, yes}, one)) == "");
   CHECK(has(refusal(store({k}, one)), "it has no index"));
-  CHECK(has(refusal(store({k, at0, i}, one)), "its gate is no bool"));
+  CHECK(has(refusal(store({k, at0, i}, one)), "its gate is not one bool"));
   UOp nothing = g.node(Op::LOAD, dtypes::void_, g.node(Op::INDEX, k.dtype(), {k, i}));
   CHECK(has(refusal(g.node(Op::STORE, dtypes::void_, {g.node(Op::INDEX, k.dtype(), {k, i}), nothing}).end(i)),
-            "REF cannot load or store what has no size"));
+            "REF cannot load or store elements without a size"));
   UOp of_void = g.node(Op::DEFINE_GLOBAL, dtypes::void_.ptr(4), {}, 1);
   UOp its_address = g.node(Op::CAST, dtypes::int64, {g.node(Op::INDEX, of_void.dtype(), {of_void, i})});
   CHECK(has(refusal(store({k, i}, its_address.cast(dtypes::int32))), "data1 has elements without a size"));
-  // vectors of other lengths than their users' (a campaign of `tgc fuzz` died of a WHERE of two)
+  // vectors whose length differs from their users' (found by a campaign of `tgc fuzz`: a WHERE of two)
   auto vector = [&](size_t n) {
     std::vector<UOp> elements(n, i.cast(dtypes::int32));
     return g.node(Op::VECTORIZE, dtypes::int32.vec(int(n)), elements);
@@ -392,13 +392,13 @@ TEST_CASE("REF: nodes that are not well formed are refused, too") {
   auto refused = [&](UOp value) { return has(refusal(store({k, i}, value)), "an operand of 2 elements"); };
   CHECK(refused(g.node(Op::WHERE, dtypes::int32.vec(4), {ok, vector(4), vector(2)})));
   CHECK(refused(g.node(Op::LOAD, dtypes::int32.vec(4), {at, vector(2)})));
-  CHECK(has(refusal(store({k, i}, g.node(Op::WHERE, k.dtype(), {ok, at, at}))), "a choice of pointers"));
+  CHECK(has(refusal(store({k, i}, g.node(Op::WHERE, k.dtype(), {ok, at, at}))), "it chooses between pointers"));
   CHECK(has(refusal(store({k, i}, k)), "it stores a pointer"));
   CHECK(has(refusal(store({k, i}, g.node(Op::NEG, dtypes::int32, {k}))), "arithmetic on a pointer"));
   CHECK(has(refusal(store({k, i}, g.node(Op::BITCAST, dtypes::int32, {k}))), "a pointer where a number is needed"));
 }
 
-TEST_CASE("REF: a range that no loop comes to the end of is bounded by time, whatever it is open in") {
+TEST_CASE("REF: the time limit ends a range with too many iterations, of any axis type") {
   Graph g;
   UOp k = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(1), {}, 0), at = g.constant(dtypes::index, 0);
   for (AxisType type : {AxisType::LOOP, AxisType::GLOBAL, AxisType::LOCAL, AxisType::REDUCE}) {
@@ -423,7 +423,7 @@ TEST_CASE("REF: evaluations are counted per lane") {
   CHECK(result.evaluations == 4 * 100);  // two INDEX, an ADD, a STORE
 }
 
-TEST_CASE("REF: in every tensor core's layout each register of the warp has one element of C, A and B fill theirs") {
+TEST_CASE("REF: tensor core layouts place the elements of A, B and C in distinct registers and fill all of C") {
   using namespace ref;
   const WmmaKey keys[] = {
       {"CUDA", 32, 8, 16, 16, dtypes::float16, 8, 4, 4},  {"CUDA", 32, 8, 16, 32, dtypes::fp8e4m3, 16, 8, 4},

@@ -1,15 +1,15 @@
-// How exactly a kernel computes: what a comparison of two devices may expect of it.
+// How exactly a kernel computes, for choosing the tolerance of a comparison between devices.
 #pragma once
 #include "lib/uop/uop.h"
 
 namespace tgc {
 
-// The least exact float dtype to which a kernel rounds on its way (the result of an ALU op or a REDUCE, a cast),
-// whatever it stores; void_: none. There another order of a sum, or a product that is not rounded before it is added,
-// shows as a difference of that dtype. Of a graph at any stage.
+// Returns the least exact float dtype that the kernel rounds a result to (an ALU op, REDUCE or cast), whatever dtype it
+// stores; void_ if there is none. Another summation order, or a fused multiply-add, makes a difference of that dtype's
+// rounding. Takes a graph at any stage.
 DType coarsest_rounding(UOp root);
 
-// Whether the kernel adds up: then a small result of large terms is as exact as those terms. Of a graph at any stage.
+// True if the kernel sums: a small sum of large terms is only as exact as the terms. Takes a graph at any stage.
 bool adds_up(UOp root);
 
 }  // namespace tgc

@@ -6,7 +6,7 @@
 
 using namespace tgc;
 
-TEST_CASE("coarsest_rounding: the least exact dtype that a kernel rounds to, not what it reads") {
+TEST_CASE("coarsest_rounding: returns the least exact dtype that a kernel rounds to, not one that it only reads") {
   Graph g;
   UOp x = g.variable("x", 0.0, 1.0, dtypes::float32), h = g.variable("h", 0.0, 1.0, dtypes::float16),
       i = g.variable("i", 0, 9);

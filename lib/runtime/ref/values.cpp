@@ -14,7 +14,7 @@ void cannot_run(UOp u, const std::string& why) {
 const Element& element_of(UOp u, const Value& operand, size_t i) {
   if (operand.size() == 1) return operand[0];
   if (i >= operand.size())
-    cannot_run(u, "an operand of " + std::to_string(operand.size()) + " elements, of which it needs more");
+    cannot_run(u, "an operand of " + std::to_string(operand.size()) + " elements is too short");
   return operand[i];
 }
 
@@ -71,11 +71,11 @@ std::vector<Values::Begun> Values::begun(std::span<const UOp> own) {
   return out;
 }
 
-void Values::compile_copy(std::span<const Begun> registers) {
+void Values::restore_registers(std::span<const Begun> registers) {
   for (const Begun& b : registers) builder_.assign(b.own, b.value);
 }
 
-// Which of the files a DEFINE_REG is; -1: none, it was not come to yet, or needs memory.
+// The index in files_ of a DEFINE_REG; -1 if it has not been lowered yet or is in memory.
 int32_t Values::file_of(UOp define) const {
   auto found = std::ranges::find(defines_, define, &std::pair<UOp, Value>::first);
   return found == defines_.end() ? -1 : found->second[0].file;
@@ -83,7 +83,7 @@ int32_t Values::file_of(UOp define) const {
 
 namespace {
 
-// Whether source `i` of `user` is a place, not what is there.
+// True if source `i` of `user` is used as an address, not as the value at that address.
 bool takes_pointer(UOp user, size_t i) {
   switch (user.op()) {
     case Op::LOAD:
@@ -150,7 +150,7 @@ Reg Values::cast(Reg r, DType from, DType to) {
   Type a = type_of(from), b = type_of(to);
   if (to.scalar() == from.scalar()) return r;
   if (to.is(Scalar::Float16) && (a == Type::F64 || size_of(a) >= 4) && a != Type::F32)
-    return builder_.unary(Opc::F64ToF16, builder_.cast(r, Type::F64));  // rounded once
+    return builder_.unary(Opc::F64ToF16, builder_.cast(r, Type::F64));  // round only once
   return rounded(builder_.cast(r, b), to);
 }
 
@@ -289,7 +289,7 @@ int32_t Values::scratch(const std::string& name, DType element, int64_t size, in
   return builder_.add_memory({.name = name, .scalar = element.scalar_kind(), .size = size, .group = group});
 }
 
-// Memory is made once, however often a scope comes to its DEFINE; registers belong to the lanes they were made in.
+// Memory is allocated once, even if several scopes lower its DEFINE; registers belong to the lanes that define them.
 Value Values::lower_define(UOp u) {
   for (auto& [define, value] : defines_)
     if (define == u) return value;
@@ -320,7 +320,7 @@ Value Values::concatenated(UOp u) {
   Value out;
   for (UOp s : u.src()) {
     const Value& v = get(s);
-    int each = u.is(Op::PTRCAT) ? s.dtype().base().count() : 1;  // a pointer to a vector is that many pointers
+    int each = u.is(Op::PTRCAT) ? s.dtype().base().count() : 1;  // a pointer to a vector becomes that many pointers
     for (const Element& e : v)
       for (int j = 0; j < each; j++) {
         out.push_back(e);
@@ -330,7 +330,7 @@ Value Values::concatenated(UOp u) {
   return out;
 }
 
-// The elements of the operands side by side; an operand with a single element goes with all.
+// Applies the op elementwise; an operand with a single element is used for all.
 Value Values::lower_elementwise(UOp u) {
   size_t n = 0;
   for (UOp s : u.src()) n = std::max(n, get(s).size());
@@ -367,9 +367,9 @@ Value Values::lower_where(UOp u) {
   Reg true_ = builder_.constant(Type::Bool, 1);
   for (size_t i = 0; i < n; i++) {
     Element c = element_of(u, cond, i), y = element_of(u, yes, i), x = element_of(u, no, i);
-    if (c.is_pointer() || y.is_pointer() || x.is_pointer()) cannot_run(u, "a choice of pointers");
+    if (c.is_pointer() || y.is_pointer() || x.is_pointer()) cannot_run(u, "it chooses between pointers");
     auto invalid = [&](const Element& e) { return e.valid != kNone && builder_.is_false(e.valid); };
-    // where one side is Invalid, the other side's number does for both
+    // if one side is Invalid, use the other side's number
     if (invalid(x)) out[i].reg = y.reg;
     else if (invalid(y)) out[i].reg = x.reg;
     else out[i].reg = builder_.where(c.reg, y.reg, x.reg);
@@ -398,7 +398,7 @@ Value Values::lower_bitcast(UOp u) {
       case Scalar::BFloat16: return builder_.unary(Opc::BF16OfBits, builder_.retyped(r, Type::U16));
       case Scalar::FP8E4M3: return builder_.unary(Opc::E4M3OfBits, builder_.retyped(r, Type::U8));
       case Scalar::FP8E5M2: return builder_.unary(Opc::E5M2OfBits, builder_.retyped(r, Type::U8));
-      case Scalar::Bool: return builder_.cast(builder_.retyped(r, Type::U8), Type::Bool);  // 0 or 1, as all bools are
+      case Scalar::Bool: return builder_.cast(builder_.retyped(r, Type::U8), Type::Bool);  // normalize to 0 or 1
       default: return builder_.retyped(r, type_of(to));
     }
   };
@@ -409,7 +409,7 @@ Value Values::lower_bitcast(UOp u) {
 }
 
 Value Values::lower_wmma(UOp u) {
-  Arg arg = u.arg();  // name, (N, M, K), dtype in, dtype out, device, threads, (axes of A, of B, of C), reduce axes
+  Arg arg = u.arg();  // name, (N, M, K), dtype in, dtype out, device, threads, (axes of A, B, C), reduce axes
   if (!arg.is_tuple() || arg.items().size() != 8 || u.num_src() != 3) cannot_run(u, "it is malformed");
   size_t per[3];
   for (size_t i = 0; i < 3; i++) {

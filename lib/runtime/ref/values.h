@@ -1,9 +1,9 @@
-// Values: what each UOp of a kernel is in REF's code. `Values::lower` translates every op that neither opens nor closes
-// a range. Inside: for ref/ alone.
+// Values: maps each UOp of a kernel to its value in REF's code. `Values::lower` translates every op that neither opens
+// nor closes a range. Internal to ref/.
 //
-// A vector is a list of its elements, each a register: VECTORIZE, GEP, CAT only pick elements and make no code. A
-// pointer is no number either: it says which memory it points into, in which register the offset is, and in which the
-// condition under which it may be followed (its gate).
+// A vector is a list of elements, each in a register: VECTORIZE, GEP and CAT only pick elements and generate no code. A
+// pointer is not a number: it holds the memory it points into, the register of its offset, and the register of its
+// gate, the condition under which it may be dereferenced.
 #pragma once
 #include <array>
 #include <deque>
@@ -14,13 +14,13 @@
 
 namespace tgc::ref {
 
-// One element of a value: a number, or a pointer to one.
+// One element of a value: a number or a pointer.
 struct Element {
-  Reg reg = kNone;      // holds the number; of a pointer the offset, and kNone means 0
-  Reg valid = kNone;    // of an index and a pointer: holds the gate, a Bool; kNone means always open
-  int32_t memory = -1;  // of a pointer into memory
-  int32_t file = -1;    // of a pointer into registers: which of Values' files
-  bool bytes = false;   // the offset counts bytes, not elements: a pointer that was cast to an integer
+  Reg reg = kNone;      // the number; for a pointer the offset (kNone: 0)
+  Reg valid = kNone;    // for an index or pointer: the gate, a Bool (kNone: always true)
+  int32_t memory = -1;  // for a pointer into memory: the memory's index
+  int32_t file = -1;    // for a pointer into registers: the index of Values' file
+  bool bytes = false;   // the offset counts bytes, not elements: the pointer was cast to an integer
   bool pixel = false;   // a pointer to the four elements of an image's pixel
   bool is_pointer() const { return memory >= 0 || file >= 0; }
 };
@@ -31,55 +31,55 @@ class Values {
   Values(Graph& graph, Builder& builder)
       : builder_(builder), size_(graph.size()), current_(2 * graph.size(), nullptr), value_uses_(graph) {}
 
-  // Looks through all nodes of the kernel beforehand. Before the stage that adds loads, an INDEX may be used as a
-  // number, and stands for the element that it points to; it is then loaded from where it is lowered.
+  // Scans all nodes of the kernel; call it first. Before tinygrad's stage that adds loads, an INDEX used as a number
+  // means the element it points to; scan() finds these INDEX nodes, and lower() loads them where they stand.
   void scan(std::span<const UOp> nodes);
 
-  const Value& get(UOp u) const;    // throws Failure when it was not lowered
-  // Where to store to: of an INDEX that scan() found to be used as a number its pointer; of anything else as get.
+  const Value& get(UOp u) const;    // throws Failure if it has not been lowered
+  // The destination of a store: the pointer of an INDEX that is also used as a number, else the same as get.
   const Value& place(UOp u) const;
   bool known(UOp u) const { return current_[u.id()] != nullptr; }
   void set(UOp u, Value value) { set_slot(u.id(), std::move(value)); }
-  Element scalar(UOp u) const;    // of a value with one element
+  Element scalar(UOp u) const;    // throws Failure unless the value has one element
 
-  // A body that is lowered more than once (an unrolled loop, the lanes of a group) has other values each time: what is
-  // set between enter and leave holds until leave, then whatever it replaced is back.
+  // A body that is lowered more than once (an unrolled loop, the lanes of a group) has different values each time:
+  // leave() undoes every set() since the matching enter().
   void enter() { marks_.push_back(undo_.size()); }
   void leave();
-  // What DEFINE_REGs mean in lanes that have just been opened: of each of `own` every lane has its own register, which
-  // begins as it was outside.
+  // Call after opening lanes: gives every lane its own copy of the DEFINE_REGs `own`, starting with the value from
+  // outside.
   void enter_lanes(std::span<const UOp> own);
-  void leave_lanes();  // they are what they were outside; those that were set in the lanes alone are forgotten
-  // The same where iterations of a loop stand for threads: what they begin with, made before the loop is opened, and
-  // at the beginning of each.
+  void leave_lanes();  // restores the registers from outside; forgets those first set inside the lanes
+  // The same for threads that run as iterations of a loop. begun() saves the registers' values before the loop opens;
+  // the second function restores them at the start of each iteration.
   struct Begun {
     Reg own, value;
   };
   std::vector<Begun> begun(std::span<const UOp> own);
-  void compile_copy(std::span<const Begun> registers);
+  void restore_registers(std::span<const Begun> registers);
 
   void lower(UOp u);
 
-  // The value of type `to` for one of `from`, each op rounding as its dtype does.
+  // Casts a value from one dtype to another; each step rounds to its dtype.
   Reg cast(Reg r, DType from, DType to);
-  Reg rounded(Reg r, DType dtype);  // of an F32: to a narrow float
+  Reg rounded(Reg r, DType dtype);  // rounds an F32 to a narrow float
   Reg alu(Op op, DType dtype, std::span<const Reg> operands);
   static Opc opcode(Op op);
-  static Opc rounding(DType dtype);  // Mov when there is none
+  static Opc rounding(DType dtype);  // the rounding op of a narrow float; Mov: none
 
   Reg constant(DType dtype, Const value);
-  Reg size_register(UOp range);      // what src[0] of a RANGE or a SPECIAL says, an I64
+  Reg size_register(UOp range);      // the size in src[0] of a RANGE or SPECIAL, as an I64
 
-  // Memory of the kernel's own; `group` as in MemoryInfo.
+  // Adds scratch memory; `group` as in MemoryInfo.
   int32_t scratch(const std::string& name, DType element, int64_t size, int64_t group);
-  void store_buffer(UOp bufferize, int32_t memory);  // its value at its index
-  // So many lanes share what a DEFINE_LOCAL defines (unless told, all do).
+  void store_buffer(UOp bufferize, int32_t memory);  // stores the buffer's value at its index
+  // Lets `group` lanes share a copy of a DEFINE_LOCAL; by default all lanes share one.
   void share_local(UOp define, int64_t group) { builder_.memory(lower_define(define)[0].memory).group = group; }
-  // Whether the INDEX is loaded from where it stands.
+  // True if the INDEX is used as a number and therefore loaded where it stands.
   bool is_loaded(UOp index) const { return value_uses_.contains(index); }
 
  private:
-  struct File {  // a DEFINE_REG that is always indexed by constants: registers
+  struct File {  // registers of a DEFINE_REG that is indexed only by constants
     DType dtype;
     std::vector<Reg> elements;
   };
@@ -108,17 +108,16 @@ class Values {
   bool has_constant_indices(UOp define) const;
 
   Builder& builder_;
-  size_t size_;                        // nodes of the graph
-  // By slot, null where there is none. Slot `id` is the value of node `id`.
-  // An INDEX that is used as a number needs two:
-  // slot `size_ + id` is its pointer.
+  size_t size_;                        // number of nodes of the graph
+  // Current values by slot; null if there is none. Slot `id` is the value of node `id`; slot `size_ + id` is the
+  // pointer of an INDEX that is used as a number.
   std::vector<const Value*> current_;
-  std::deque<Value> pool_;                              // where they lie; never shrinks, so that they stay in place
-  // what each set() since the first enter replaced: slot and value
+  std::deque<Value> pool_;                              // owns the values; never shrinks, so that pointers stay valid
+  // undo log of set(): slot and previous value
   std::vector<std::pair<size_t, const Value*>> undo_;
-  std::vector<size_t> marks_;                           // by enter that was not left: how long undo_ was
-  UOpSet value_uses_;                                   // the INDEX nodes that are used as numbers
-  std::vector<UOp> dynamic_registers_;  // DEFINE_REGs that need memory
+  std::vector<size_t> marks_;                           // the length of undo_ at each open enter()
+  UOpSet value_uses_;                                   // the INDEX nodes used as numbers
+  std::vector<UOp> dynamic_registers_;  // DEFINE_REGs with non-constant indices, which need memory
   std::vector<File> files_;
   struct LaneRegister {
     int32_t file;
@@ -127,17 +126,17 @@ class Values {
   };
   std::vector<LaneRegister> lane_registers_;
   std::vector<std::pair<UOp, Value>> defines_;
-  std::vector<std::array<int32_t, 3>> views_;  // memory, scalar, the same memory as elements of that scalar
+  std::vector<std::array<int32_t, 3>> views_;  // memory, scalar, index of the same memory viewed as that scalar
 };
 
-// The DEFINE that a pointer or an INDEX is based on, the empty UOp when there is none.
+// The DEFINE that a pointer or INDEX is based on, or the empty UOp.
 UOp define_below(UOp u);
 
 [[noreturn]] void cannot_run(UOp u, const std::string& why);
-// Element i of an operand of u, or the only one that it has: throws Failure where it has fewer. A stage that is wrong
-// makes vectors of other lengths than their dtypes say.
+// Element i of an operand of u, or its only element. Throws Failure if it has fewer elements: a wrong stage can make
+// vectors whose length differs from their dtype.
 const Element& element_of(UOp u, const Value& operand, size_t i);
-// Runs `body`, which makes the code of `u`: what it finds that REF has no code for is said of that node.
+// Runs `body`, which generates the code of `u`, and turns Unsupported into an error that names `u`.
 template <class Body>
 void naming(UOp u, Body body) {
   try {

@@ -11,7 +11,7 @@ Reg Values::offset_plus(Reg offset, int64_t plus) {
   return builder_.binary(Opc::Add, offset, builder_.constant_int(builder_.type(offset), plus));
 }
 
-// The index into a BUFFERIZE: row-major over the sizes of its ranges.
+// The flat index into a BUFFERIZE: row-major over the sizes of its ranges.
 Value Values::flat_index(UOp buffer, std::span<const UOp> indices) const {
   Value out{{.reg = builder_.constant_int(Type::I64, 0)}};
   for (size_t d = 0; d < indices.size(); d++) {
@@ -52,13 +52,13 @@ Value Values::lower_index(UOp u) {
     size_t n = std::max(pointers.size(), at.size());
     if ((pointers.size() != n && pointers.size() != 1) || (at.size() != n && at.size() != 1))
       cannot_run(u, "its operands have different sizes");
-    // a BUFFERIZE has its element's dtype
+    // a BUFFERIZE has the dtype of its element
     int64_t scale = buffer.dtype().is_image() ? 1 : buffer.dtype().base().count();
     for (size_t i = 0; i < n; i++) {
       Element p = pointers[pointers.size() == 1 ? 0 : i];
       const Element& index = at[at.size() == 1 ? 0 : i];
-      if (!p.is_pointer()) cannot_run(u, "its first source is no pointer");
-      if (index.is_pointer()) {  // the address itself
+      if (!p.is_pointer()) cannot_run(u, "its first source is not a pointer");
+      if (index.is_pointer()) {  // the index is the address
         out.push_back(index);
         continue;
       }
@@ -74,12 +74,12 @@ Value Values::lower_index(UOp u) {
   if (u.num_src() > 2 && !buffer.is(Op::BUFFERIZE)) {
     const Value& gate = get(u.src(2));
     if (!dtypes::is_bool(u.src(2).dtype()) || (gate.size() != 1 && gate.size() != out.size()))
-      cannot_run(u, "its gate is no bool for each of its elements");
+      cannot_run(u, "its gate is not one bool per element");
     for (size_t i = 0; i < out.size(); i++)
       out[i].valid = builder_.both(out[i].valid, gate[gate.size() == 1 ? 0 : i].reg);
   }
   if (!value_uses_.contains(u)) return out;
-  // it stands for what it points to
+  // used as a number: keep the pointer and load the element
   set_slot(size_ + u.id(), out);
   size_t each = size_t(u.dtype().count()) / out.size();
   Value loaded;
@@ -88,7 +88,7 @@ Value Values::lower_index(UOp u) {
   return loaded;
 }
 
-// A pixel (x, y) of an image; outside of it there is nothing to read or write, which is no error.
+// The pointer to pixel (x, y) of an image. Accesses outside the image read 0 or do nothing, without an error.
 Value Values::index_image(UOp u, const Value& pointers, const Value& at) {
   auto shape = u.src(0).dtype().image_shape();
   Value out;
@@ -109,7 +109,7 @@ Value Values::index_image(UOp u, const Value& pointers, const Value& at) {
   return out;
 }
 
-// A pointer cast to an integer, or such an integer plus a number: an address in bytes, as PTX computes it.
+// A pointer cast to an integer, or such an integer plus a number: a byte address, as PTX computes it.
 Element Values::pointer_arithmetic(UOp u, size_t i) {
   auto element = [&](size_t k) { return element_of(u, get(u.src(k)), i); };
   Element p = element(0);
@@ -129,11 +129,12 @@ Element Values::pointer_arithmetic(UOp u, size_t i) {
   return p;
 }
 
-// The pointer as one to elements of `scalar`, which may be another than the memory's own: then it counts those.
+// The pointer as one to elements of `scalar`; if the memory's own elements have another type, the memory is viewed as
+// `scalar`.
 Element Values::viewed_as(Element p, DType scalar) {
-  if (!p.is_pointer()) throw Failure("REF cannot load from, or store to, what is no pointer");
+  if (!p.is_pointer()) throw Failure("REF can load from and store to pointers only");
   if (p.file >= 0 || p.pixel) return p;
-  if (scalar.itemsize() <= 0) throw Failure("REF cannot load or store what has no size");
+  if (scalar.itemsize() <= 0) throw Failure("REF cannot load or store elements without a size");
   const MemoryInfo info = builder_.memory(p.memory);
   DType own = dtypes::of(info.scalar);
   if (scalar != own && info.number >= 0) {
@@ -159,7 +160,7 @@ Value Values::lower_load(UOp u) {
   const Value& pointers = place(u.src(0));
   const Value* alt =
       u.num_src() > 1 && !(u.src(1).dtype() == dtypes::void_) && known(u.src(1)) ? &get(u.src(1)) : nullptr;
-  // vectors of pointers load one element each, and pixels four, whatever the dtype says: pyrender's .load() loses that
+  // vectors of pointers load one element each, and pixels four, even if the dtype differs: pyrender's .load() loses it
   size_t n = std::max(size_t(u.dtype().count()), pointers.size() * (pointers[0].pixel ? 4 : 1)),
          each = n / pointers.size();
   if (each * pointers.size() != n) cannot_run(u, "its operands have different sizes");
@@ -183,12 +184,12 @@ void Values::lower_store(UOp u) {
     store_element(viewed_as(pointers[i / each], dtype), int64_t(i % each), values[values.size() == 1 ? 0 : i].reg);
 }
 
-// The register of a file that a pointer means. A register that is read before it was written is 0.
+// The register that a pointer into a file refers to. A register that is read before it is written is 0.
 Reg& Values::file_element(const Element& pointer, int64_t plus, bool for_load) {
   File& file = files_[size_t(pointer.file)];
   int64_t at = plus;
   if (pointer.reg != kNone) {
-    if (!builder_.is_constant(pointer.reg)) throw Failure("REF cannot index registers with what is not constant");
+    if (!builder_.is_constant(pointer.reg)) throw Failure("REF can index registers with constants only");
     at += int64_t(int32_t(builder_.constant_bits(pointer.reg)));
   }
   if (at < 0 || at >= int64_t(file.elements.size()))

@@ -11,7 +11,7 @@ namespace tgc::ref {
 namespace {
 
 using Place = WmmaLayout::Place;
-using Make = Place (*)(const WmmaKey& key, int row_or_column, int k);  // where A[row][k] or B[k][column] is
+using Make = Place (*)(const WmmaKey& key, int row_or_column, int k);  // the place of A[row][k] or B[k][column]
 using MakeC = Place (*)(const WmmaKey& key, int row, int column);
 
 Place place(int element, int lane) { return {int16_t(element), int16_t(lane)}; }
@@ -21,37 +21,37 @@ struct Architecture {
   MakeC c;
 };
 
-// ---- NVIDIA: C is the same for all shapes of M = 16, N = 8
+// ---- NVIDIA: C is the same for all shapes with M = 16, N = 8
 Place cuda_c(const WmmaKey&, int row, int col) { return place(col % 2 + row / 8 * 2, col / 2 + row % 8 * 4); }
-// K of 16 (16-bit) and 32 (8-bit): `pack` neighbours along K share a register
+// K = 16 (16-bit) and K = 32 (8-bit): `Pack` neighbors along K share a register
 template <int Pack>
 Place cuda_a(const WmmaKey&, int row, int k) {
   return place(k % Pack + row / 8 * Pack + k / (4 * Pack) * (2 * Pack), k / Pack % 4 + row % 8 * 4);
 }
 template <int Pack>
 Place cuda_b(const WmmaKey&, int col, int k) { return place(k % Pack + k / (4 * Pack) * Pack, k / Pack % 4 + col * 4); }
-// K of 8
+// K = 8
 Place cuda_half8_a(const WmmaKey&, int row, int k) { return place(k % 2 + row / 8 * 2, k / 2 + row % 8 * 4); }
 Place cuda_half8_b(const WmmaKey&, int col, int k) { return place(k % 2, k / 2 + col * 4); }
 Place cuda_tf32_a(const WmmaKey&, int row, int k) { return place(k / 4 * 2 + row / 8, k % 4 + row % 8 * 4); }
 Place cuda_tf32_b(const WmmaKey&, int col, int k) { return place(k / 4, k % 4 + col * 4); }
 
-// ---- Metal: 8 x 8 x 8 on 32 threads, two elements each; the same lanes for all three
+// ---- Metal: 8 x 8 x 8 on 32 threads, two elements per thread; A, B and C use the same lanes
 Place metal(int i, int j) { return place(i % 2, i / 2 % 2 + j % 4 * 2 + i / 4 * 8 + j / 4 * 16); }
 Place metal_a(const WmmaKey&, int row, int k) { return metal(k, row); }
 Place metal_b(const WmmaKey&, int col, int k) { return metal(col, k); }
 Place metal_c(const WmmaKey&, int row, int col) { return metal(col, row); }
 
-// ---- AMD CDNA: 64 threads, K in four blocks
+// ---- AMD CDNA: 64 threads; K is split into four blocks
 Place cdna_ab(const WmmaKey& key, int i, int k) { return place(k % (key.k / 4), k / (key.k / 4) * 16 + i); }
 Place cdna_c(const WmmaKey&, int row, int col) { return place(row % 4, row / 4 * 16 + col); }
-// ---- AMD RDNA4: 32 threads, K in quarters that alternate between the halves of the warp
+// ---- AMD RDNA4: 32 threads; quarters of K alternate between the halves of the warp
 Place rdna4_ab(const WmmaKey&, int i, int k) {
   static constexpr int kElement[] = {0, 4, 4, 8}, kLane[] = {0, 16, 0, 16};
   return place(k - kElement[k / 4], i + kLane[k / 4]);
 }
 Place rdna4_c(const WmmaKey&, int row, int col) { return place(row % 8, row / 8 * 16 + col); }
-// ---- AMD RDNA3: 32 threads, the second half of the warp holds the same A and B
+// ---- AMD RDNA3: 32 threads; both halves of the warp hold the same A and B
 Place rdna3_ab(const WmmaKey&, int i, int k) { return place(k, i); }
 Place rdna3_c(const WmmaKey&, int row, int col) { return place(row / 2, row % 2 * 16 + col); }
 
@@ -60,7 +60,7 @@ Place intel_a(const WmmaKey&, int row, int k) { return place(k % 2 + row * 2, k 
 Place intel_b(const WmmaKey&, int col, int k) { return place(k, col); }
 Place intel_c(const WmmaKey&, int row, int col) { return place(row, col); }
 
-// ---- Apple AMX: one thread, an outer product
+// ---- Apple AMX: one thread; an outer product
 Place amx_ab(const WmmaKey&, int i, int) { return place(i, 0); }
 Place amx_c(const WmmaKey&, int row, int col) { return place(row * 16 + col, 0); }
 
@@ -128,8 +128,8 @@ const WmmaLayout* find_wmma_layout(const WmmaKey& key) {
   return &it->second;
 }
 
-// D = A * B + C for each warp of the chunk: products and sums in double, rounded once,
-// which no tensor core is more exact than.
+// D = A * B + C for each warp of the chunk. Products and sums are computed in double and rounded once, so no tensor
+// core is more exact.
 const Ins* run_wmma(Frame& f, const Ins* i) {
   const Wmma& w = f.wmmas[i->imm];
   const WmmaLayout& l = *w.layout;

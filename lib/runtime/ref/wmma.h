@@ -1,6 +1,5 @@
-// Tensor cores: how the elements of A (M x K), B (K x N) and C (M x N) lie in the registers of a warp's lanes, for
-// every architecture tinygrad knows (its definition is runtime/ops_python.py),
-// and the instruction that multiplies them.
+// Tensor cores: which register and lane of a warp holds each element of A (M x K), B (K x N) and C (M x N), for every
+// architecture that tinygrad knows (defined by runtime/ops_python.py), and the instruction that multiplies them.
 #pragma once
 #include <span>
 #include <string_view>
@@ -15,11 +14,11 @@ struct WmmaLayout {
     int16_t element, lane;
   };
   int n, m, k, threads;
-  size_t elements_a, elements_b, elements_c;  // per thread
-  std::vector<Place> a, b, c;                 // row-major: a[i * k + l], b[l * n + j], c[i * n + j]
+  size_t elements_a, elements_b, elements_c;  // number per thread
+  std::vector<Place> a, b, c;                 // row-major: a[i * K + l], b[l * N + j], c[i * N + j]
 };
 
-// What identifies a layout: the parts of a WMMA's arg, and the elements per thread of its sources.
+// The key of a layout: parts of a WMMA's arg, and the number of elements per thread of its sources.
 struct WmmaKey {
   std::string_view device;  // "CUDA", "AMD", "METAL", "INTEL", "CPU"
   int threads, n, m, k;
@@ -27,7 +26,7 @@ struct WmmaKey {
   size_t elements_a, elements_b, elements_c;
 };
 
-// The layout, made when first asked for and kept. Throws Failure when there is none.
+// Returns the layout, cached after the first call. Throws Failure if there is no such tensor core.
 const WmmaLayout* find_wmma_layout(const WmmaKey& key);
 
 }  // namespace tgc::ref

@@ -16,7 +16,7 @@ int64_t workgroup_size(std::span<const UOp> specials) {
   for (UOp s : specials) {
     if (!is_local(s)) continue;
     if (!s.src(0).is_const()) cannot_run(s, "the size of a workgroup is not constant");
-    if (lanes_times(size, s) != Int(size) * Int(most_iterations(s))) cannot_run(s, "a workgroup of so many");
+    if (lanes_times(size, s) != Int(size) * Int(most_iterations(s))) cannot_run(s, "the workgroup is too large");
     size = lanes_times(size, s);
   }
   return size;

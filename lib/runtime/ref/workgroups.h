@@ -1,4 +1,4 @@
-// The lanes of kernels that have workgroups. Inside: for ref/ alone.
+// Lanes of kernels with workgroups. Internal to ref/.
 #pragma once
 #include <span>
 
@@ -6,11 +6,11 @@
 
 namespace tgc::ref {
 
-// The lanes of one workgroup: the sizes of its "lidx" SPECIALs together. Throws Failure when they are not constant.
+// Threads per workgroup: the product of the sizes of the "lidx" SPECIALs. Throws Failure if one is not constant.
 int64_t workgroup_size(std::span<const UOp> specials);
 
-// Opens lanes over all workgroups, and over `ranges` within, and sets the values of both.
-// The first local index runs fastest.
+// Opens lanes over all workgroups and over `ranges` within them, and sets the values of both. The first local index
+// varies fastest.
 void open_workgroups(Builder& builder, Values& values, std::span<const UOp> specials, std::span<const UOp> ranges);
 
 }  // namespace tgc::ref

@@ -1,5 +1,5 @@
-// Of WebGPU's C interface (webgpu.h of 2025) what the backend uses: it is loaded at run time, and no header of it is
-// needed to build this.
+// The part of WebGPU's C interface (webgpu.h of 2025) that the backend uses, declared here so that building needs no
+// WebGPU header. The library is loaded at run time.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace tgc::webgpu {
 
 struct Text {
   const char* data = nullptr;
-  size_t length = std::numeric_limits<size_t>::max();  // up to a zero
+  size_t length = std::numeric_limits<size_t>::max();  // the maximum: `data` ends with a zero byte
   std::string string() const {
     return !data ? "" : length == std::numeric_limits<size_t>::max() ? std::string(data) : std::string(data, length);
   }
@@ -26,11 +26,11 @@ struct Chained {
 };
 using Object = struct Opaque*;  // an instance, a device, a buffer, ...
 
-// A callback's last two pointers are the two behind it here.
+// A callback; `first` and `second` are passed to it as its last two arguments.
 template <class Callback>
 struct CallbackInfo {
   const Chained* next = nullptr;
-  uint32_t mode = 3;  // whenever it can
+  uint32_t mode = 3;  // callbacks may come at any time (WGPUCallbackMode_AllowSpontaneous)
   Callback* callback = nullptr;
   void *first = nullptr, *second = nullptr;
 };
@@ -146,7 +146,7 @@ struct GroupDescriptor {
 inline constexpr uint32_t kUniform = 2, kStorage = 3, kShaderF16 = 11;
 inline constexpr uint64_t kMapRead = 1, kCopyFrom = 4, kCopyTo = 8, kUsesUniform = 64, kUsesStorage = 128;
 
-// The functions by their names, without "wgpu".
+// The library's functions; their names there start with "wgpu".
 struct Api {
 #define TGC_WEBGPU_FUNCTIONS(F) \
   F(Object, CreateInstance, const void*) \

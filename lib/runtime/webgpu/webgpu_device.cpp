@@ -33,7 +33,7 @@ class WebGpuDevice : public Device {
   }
 
   static Object object(const DeviceBuffer& b) { return reinterpret_cast<Object>(b.handle); }
-  // WebGPU works in whole words.
+  // Buffer sizes in WebGPU are multiples of 4 bytes.
   static uint64_t words(uint64_t bytes) { return std::max<uint64_t>(4, (bytes + 3) / 4 * 4); }
   Result<Object> make_buffer(uint64_t bytes, uint64_t usage) {
     BufferDescriptor descriptor{.usage = usage, .size = words(bytes)};
@@ -46,7 +46,7 @@ class WebGpuDevice : public Device {
     if (buffer) api.QueueWriteBuffer(queue_, *buffer, 0, value, 4);
     return buffer;
   }
-  // What WebGPU complained of since the last call.
+  // Returns and clears the error that WebGPU reported since the last call.
   Status taken_error(const std::string& what) {
     std::string error = std::move(error_);
     error_.clear();
@@ -76,7 +76,7 @@ class WebGpuKernel : public Kernel {
     api_.BindGroupLayoutRelease(layout_);
   }
 
-  // Binding 0 is infinity, which WGSL has no literal for; then the buffers, then the variables.
+  // Binding 0 is infinity, for which WGSL has no literal; buffers and then variables follow.
   Status launch(const LaunchArguments& a) override {
     if (1 + a.buffers.size() + a.variables.size() != bindings_)
       return Diag{"the kernel has " + std::to_string(bindings_ - 1) + " arguments, not " +
@@ -128,7 +128,7 @@ class WebGpuKernel : public Kernel {
   size_t bindings_;
 };
 
-// What a request gives, or why it gives nothing: to `first` and `second`.
+// Callback of a request: stores the object (null on failure) in `first` and the message in `second`.
 void keep(uint32_t status, Object object, Text message, void* first, void* second) {
   *static_cast<Object*>(first) = status == 1 ? object : nullptr;
   *static_cast<std::string*>(second) = message.string();
@@ -137,7 +137,7 @@ void keep(uint32_t status, Object object, Text message, void* first, void* secon
 Status WebGpuDevice::open() {
   if (queue_) return Unit{};
   if (auto status = api.load(); !status) return status;
-  setenv("XDG_RUNTIME_DIR", "/", 0);  // else Mesa says on standard error that it is missing, where displays would be
+  setenv("XDG_RUNTIME_DIR", "/", 0);  // otherwise Mesa warns on standard error that it is missing
   Object instance = api.CreateInstance(nullptr), adapter = nullptr;
   std::string message;
   api.InstanceRequestAdapter(instance, nullptr, {.callback = keep, .first = &adapter, .second = &message});
@@ -196,7 +196,7 @@ Status WebGpuDevice::copy_out(void* to, const DeviceBuffer& from) {
 }
 
 Result<std::unique_ptr<Kernel>> WebGpuDevice::load(const KernelSource& source, const std::string& code) {
-  std::vector<LayoutEntry> entries;  // of all bindings that the text declares, used or not, as tinygrad binds them
+  std::vector<LayoutEntry> entries;  // of all declared bindings, used or not, as tinygrad does
   for (size_t at = 0; (at = code.find("@binding(", at)) != code.npos; at++) {
     entries.push_back({.binding = uint32_t(entries.size())});
     bool is_uniform = code.substr(code.find("var<", at), 11) == "var<uniform";

@@ -1,4 +1,4 @@
-// WebGPU through wgpu-native, whose library PyPI's package `wgpu` carries: on a GPU's own driver, or on Vulkan in
+// WebGPU through wgpu-native, whose library is in PyPI's package `wgpu`. It runs on a GPU's driver or on Vulkan in
 // software (Debian's mesa-vulkan-drivers). The driver compiles WGSL (tinygrad runtime/ops_webgpu.py).
 #pragma once
 #include <memory>

@@ -1,4 +1,4 @@
-// On wgpu-native where it is installed (TGC_WEBGPU_LIBRARY, or where the loader finds it); elsewhere its absence.
+// Uses wgpu-native if it is installed (TGC_WEBGPU_LIBRARY, or in the loader's folders); otherwise checks the error.
 #include "lib/runtime/webgpu/webgpu_device.h"
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@
 
 using namespace tgc;
 
-TEST_CASE("WebGPU: infinity, buffers and variables reach the kernel; what it does not take is an error") {
+TEST_CASE("WebGPU: infinity, buffers and variables reach the kernel; a source that does not compile is an error") {
   auto probed = probe_device("WEBGPU");
   if (!probed.works) {
     CHECK(probed.detail.find("WebGPU") != std::string::npos);

@@ -8,7 +8,7 @@ namespace {
 constexpr AxisTypes kUpcasts{AxisType::UPCAST, AxisType::UNROLL};
 constexpr AxisTypes kLocals{AxisType::WARP, AxisType::LOCAL, AxisType::GROUP_REDUCE};
 
-// Every amount on every axis below `axes`.
+// Appends `op` with every amount on every axis from 0 to axes - 1.
 void add_each(std::vector<Opt>& out, OptOps op, std::initializer_list<int64_t> amounts, int64_t axes) {
   for (int64_t amount : amounts)
     for (int64_t axis = 0; axis < axes; axis++) out.push_back({op, axis, amount});
@@ -16,7 +16,7 @@ void add_each(std::vector<Opt>& out, OptOps op, std::initializer_list<int64_t> a
 
 bool same(const Opt& a, const Opt& b) { return a.op == b.op && a.axis == b.axis && a.arg == b.arg; }
 
-// "All of the axis" by its size, where there is an action that says so by 0.
+// Returns true if the action gives the size of the whole axis and `actions` has the same action with 0.
 bool spells_full_axis(const Scheduler& kernel, const Opt& action, size_t axis, std::span<const Opt> actions) {
   Sint size = kernel.full_shape()[axis];
   if (!size.is_int() || !action.arg.is_integral() || size.as_int() != action.arg.as_int()) return false;

@@ -1,5 +1,5 @@
-// Where the optimizer asks whether somebody has found opts for a kernel before, as tinygrad asks its disk cache under
-// BEAM (tinygrad codegen/opt/postrange.py: apply_opts).
+// A hook that supplies opts from an earlier kernel search, like the disk cache that tinygrad reads under BEAM
+// (tinygrad codegen/opt/postrange.py:apply_opts).
 #pragma once
 #include <functional>
 
@@ -7,11 +7,12 @@
 
 namespace tgc {
 
-// Is called on any thread, with the kernel before its first opt.
+// Returns the opts for `kernel`, which has no opts applied yet; nullopt if none are known. Called on any thread.
 using FindOpts = std::function<std::optional<std::vector<Opt>>(const Scheduler& kernel)>;
 
-// Set once, before any kernel is compiled. Without it, and where it finds none, the hand-coded optimizer decides.
+// Installs the hook. Call it once, before any kernel is compiled.
 void set_find_opts(FindOpts find);
+// Calls the hook; nullopt without a hook. If the result is nullopt, the heuristics choose the opts.
 std::optional<std::vector<Opt>> find_opts(const Scheduler& kernel);
 
 }  // namespace tgc

@@ -27,7 +27,7 @@ bool divisible(Sint size, int64_t by) { return size.is_int() && floor_mod(size.a
 
 UOp index_of(UOp buf) { return buf.src(1).get_idx(); }
 
-// The steps of the output over the axes that UPCAST takes.
+// Returns the number of output elements over the upcastable axes.
 Int upcastable_outputs(const Scheduler& k) {
   Int out = 1;
   for (size_t i : k.upcastable_dims())
@@ -39,7 +39,8 @@ bool has_term(const std::vector<UOp>& terms, UOp u) { return std::find(terms.beg
 
 // ---- tensor cores
 
-// The kernel with a tensor core, and around it upcasts of M and N and a local N; nullopt when none fits.
+// Returns the kernel with a tensor core, then upcasts of M and N and a LOCAL of N if they divide; nullopt if no tensor
+// core fits.
 std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
   const Settings& s = original.graph().settings();
   if (s.TC <= 0 || original.target().tensor_cores.empty()) return std::nullopt;
@@ -65,12 +66,13 @@ std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
 
 // ---- images
 
-// Four pixels' channels are accessed at once: upcast or unroll by four an axis that images are indexed by directly.
+// For each image access, upcasts or unrolls by 4 an axis that is a term of the image's index, so that the four channels
+// of a pixel are accessed at once.
 void upcast_images(Scheduler& k) {
   const auto original = k.bufs();
   for (size_t i = 0; i < original.size(); i++) {
     if (!original[i].src(0).dtype().is_image()) continue;
-    if (i >= k.bufs().size()) throw Failure("an upcast makes two accesses of an image one");
+    if (i >= k.bufs().size()) throw Failure("an upcast merged two accesses of an image");
     for (UOp term : split_uop(index_of(k.bufs()[i]), Op::ADD)) {
       if (!term.is(Op::RANGE) || floor_mod(term.vmax().as_int() + 1, 4) != Int(0)) continue;
       size_t axis = k.axis_of(term);
@@ -86,8 +88,8 @@ void upcast_images(Scheduler& k) {
 
 // ---- matrix times vector
 
-// A sum of products of two loads, where the first runs along the reduced axis and the second varies wherever the first
-// does.
+// Returns true if the kernel is a sum of products of two loads, where the index of the first load has the reduced axis
+// as a term, and the index of the second load depends on all ranges of the first one.
 bool is_matvec(const Scheduler& k) {
   UOp reduce = k.reduceop();
   if (!reduce || !reduce.arg().is(Op::ADD) || k.full_shape().size() < 2 || !k.target().has_shared) return false;
@@ -129,7 +131,7 @@ bool optimize_matvec(Scheduler& k) {
 
 // ---- groups
 
-// Small outputs leave threads idle: let sixteen of them share a reduce.
+// Small outputs leave threads idle, so lets 16 threads share a reduce.
 bool group_reduce(Scheduler& k) {
   if (k.target().has_local && upcastable_outputs(k) <= Int(k.graph().settings().NOLOCALS ? 240 : 2048))
     for (int64_t axis : {0, 1, 2})
@@ -139,7 +141,7 @@ bool group_reduce(Scheduler& k) {
 
 // ---- upcasts and unrolls
 
-// Small axes that conditions depend on (they come from stacking or padding): upcast, the masks then fold.
+// Upcasts small axes that WHERE conditions depend on (from stacking or padding), so that the conditions fold.
 void upcast_masked(Scheduler& k) {
   std::vector<size_t> chosen;
   Int product = 1;
@@ -155,7 +157,8 @@ void upcast_masked(Scheduler& k) {
   for (size_t i = chosen.size(); i-- > 0;) k.apply_opt({OptOps::UPCAST, int64_t(chosen[i]), 0});
 }
 
-// How well an axis suits an upcast: the fewer buffers move along it, and the less, the better.
+// A candidate axis for an upcast. Lower is better: the number of accesses that depend on the axis, then the sum of
+// their strides.
 struct UpcastChoice {
   int64_t num_strides;
   Int sum_strides;
@@ -171,7 +174,7 @@ struct UpcastChoice {
   }
 };
 
-// DEBUG=4: all choices, in order.
+// Prints all choices in order, for DEBUG=4.
 void show_choices(std::vector<UpcastChoice> choices) {
   std::stable_sort(choices.begin(), choices.end());
   std::string line;
@@ -179,7 +182,7 @@ void show_choices(std::vector<UpcastChoice> choices) {
   debug_line("more upcast axis : [" + line + "]");
 }
 
-// Some buffer stays where it is along the axis, and moves along all that is upcast so far.
+// Returns true if some access does not depend on the axis, but depends on all upcast and unrolled axes.
 bool is_reused_along(const Scheduler& k, size_t axis, const std::vector<size_t>& upcasts) {
   return std::any_of(k.bufs().begin(), k.bufs().end(), [&](UOp b) {
     UOp idx = index_of(b);
@@ -202,7 +205,7 @@ void add_strides(const Scheduler& k, UpcastChoice& choice) {
   }
 }
 
-// Large outputs: upcast by 3 or 4 along axes where a loaded value is used again.
+// For large outputs, upcasts by 3 or 4 along axes where loaded values are reused.
 void upcast_reused(Scheduler& k) {
   std::vector<size_t> done;
   while (upcastable_outputs(k) >= Int(1024) && k.upcast_size() < Int(32)) {
@@ -227,7 +230,7 @@ void upcast_reused(Scheduler& k) {
   }
 }
 
-// The last reduce axis: unrolled whole when it is small, and then a second small one; else by four.
+// Unrolls the last reduce axis: whole if its size is at most 32, then the next one if both are at most 3; else by 4.
 void unroll_reduce(Scheduler& k) {
   auto last_size = [&] { return k.full_shape()[k.unrollable_dims().back()].as_int(); };
   auto unroll_last = [&](int64_t amount) {
@@ -243,7 +246,7 @@ void unroll_reduce(Scheduler& k) {
   }
 }
 
-// Nothing is upcast yet: the last axis by four, if that is easy.
+// If nothing is upcast yet, upcasts the last axis by 4 if 4 divides it.
 void upcast_last(Scheduler& k) {
   auto dims = k.upcastable_dims();
   if (!k.has(kUpcasts) && !dims.empty() && divisible(k.full_shape()[dims.back()], 4))
@@ -252,7 +255,7 @@ void upcast_last(Scheduler& k) {
 
 // ---- locals and threads
 
-// Up to three axes become local, first those along which some buffer stays where it is, in at most 128 threads.
+// Makes up to three axes local, with at most 128 threads in total. Prefers axes that some access does not depend on.
 void make_local(Scheduler& k) {
   struct Ranked {
     bool expands;
@@ -279,7 +282,7 @@ void make_local(Scheduler& k) {
   }
   if (chosen.size() > 3) chosen.resize(3);
   std::sort(chosen.begin(), chosen.end());
-  size_t gone = 0;  // axes that became local as a whole, so that later ones moved up
+  size_t gone = 0;  // number of axes that became local as a whole, which shifts later axis numbers
   for (auto [axis, size] : chosen) {
     bool whole = k.full_shape()[axis - gone] == Sint(size);
     k.apply_opt({OptOps::LOCAL, int64_t(axis - gone), size});
@@ -287,7 +290,7 @@ void make_local(Scheduler& k) {
   }
 }
 
-// Threads on the CPU: as many as there are processors, with some 128 thousand steps for each.
+// Splits a loop over CPU threads: at most as many as there are processors, with at least 128 Ki steps for each thread.
 void make_threads(Scheduler& k) {
   if (!k.target().has_threads || !k.target().global_max) return;
   Sint steps = floor_div(prod(Shape(k.full_shape())), 128 << 10);

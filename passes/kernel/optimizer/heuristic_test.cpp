@@ -1,4 +1,4 @@
-// What the heuristics decide for small kernels; the expected lists are tinygrad 0.12.0's.
+// Checks the opts that the heuristics choose for small kernels. The expected opts are those of tinygrad 0.12.0.
 #include "passes/kernel/optimizer/heuristic.h"
 
 #include "lib/text/pyrender.h"
@@ -50,7 +50,7 @@ auto masked(int64_t rows, int64_t n) {
   };
 }
 
-TEST_CASE("tensor cores come first") {
+TEST_CASE("the heuristics prefer tensor cores") {
   auto half = [](int64_t m, int64_t n) { return matmul(m, n, 64, dtypes::float16); };
   CHECK(chosen("CUDA", half(128, 128)) == "TC(0,(-1, 0, 1)) UPCAST(0,4) UPCAST(1,4) LOCAL(1,4)");
   CHECK(chosen("METAL", half(24, 40)) == "TC(0,(-1, 0, 1)) UPCAST(0,3) UPCAST(0,5)");
@@ -64,11 +64,11 @@ TEST_CASE("tensor cores come first") {
   CHECK(chosen("CUDA", half(128, 128), off) == "UPCAST(1,4) UPCAST(0,4) UNROLL(0,4) LOCAL(0,8) LOCAL(1,16)");
   CHECK(chosen("METAL", half(20, 40), padded) == "TC(0,(-1, 2, 1)) UPCAST(0,3) UPCAST(0,5)");
   CHECK(chosen("CUDA", half(128, 128), third) == "TC(0,(3, 0, 1)) UPCAST(0,4) UPCAST(1,4) LOCAL(1,4)");
-  // tinygrad tries AMX, and drops it
+  // like tinygrad, tries AMX and discards it
   CHECK(chosen("CPU", matmul(64, 64, 64), amx) == "UPCAST(1,4) UPCAST(0,4) UNROLL(0,4) THREAD(0,2)");
 }
 
-TEST_CASE("matrix times vector") {
+TEST_CASE("a matrix-vector product gets GROUP, LOCAL and UPCAST") {
   CHECK(chosen("CUDA", matvec(256, 128)) == "GROUP(0,8) LOCAL(0,4) UPCAST(0,4)");
   CHECK(chosen("CUDA", matvec(256, 127)) == "UPCAST(0,4) LOCAL(0,32)");  // 8 threads do not divide a row
   CHECK(chosen("CPU", matvec(256, 128), with_threads(4)) == "UNROLL(0,4)");
@@ -81,7 +81,7 @@ TEST_CASE("matrix times vector") {
   CHECK(chosen("CUDA", matvec(256, 128), other) == "GROUP(0,16) LOCAL(0,2)");
 }
 
-TEST_CASE("small outputs share a reduce") {
+TEST_CASE("kernels with few outputs get GROUPTOP") {
   Settings nolocals;
   nolocals.NOLOCALS = 1;
   CHECK(chosen("CUDA", row_sums(32, 256)) == "GROUPTOP(0,16)");
@@ -91,19 +91,19 @@ TEST_CASE("small outputs share a reduce") {
   CHECK(chosen("CPU", row_sums(32, 256)) == "UNROLL(0,4)");
 }
 
-TEST_CASE("upcasts") {
+TEST_CASE("the heuristics choose upcasts") {
   CHECK(chosen("CPU", elementwise(1024)) == "UPCAST(0,4)");
-  CHECK(chosen("CUDA", masked(100, 4)) == "UPCAST(1,0) LOCAL(0,4)");  // a small axis under a mask, whole
+  CHECK(chosen("CUDA", masked(100, 4)) == "UPCAST(1,0) LOCAL(0,4)");  // the whole small masked axis
   CHECK(chosen("CUDA", masked(100, 8)) == "UPCAST(1,4) LOCAL(0,4) LOCAL(1,2)");
   auto columns = [](int64_t rows) { return [=](TestBench& b) { return b.scale_columns(rows, 48); }; };
-  CHECK(chosen("CPU", columns(128), with_threads(4)) == "UPCAST(1,3) UPCAST(0,4)");  // a row is used again
+  CHECK(chosen("CPU", columns(128), with_threads(4)) == "UPCAST(1,3) UPCAST(0,4)");  // a row is reused
   CHECK(chosen("CUDA", columns(128)) == "UPCAST(1,3) UPCAST(0,4) LOCAL(0,32) LOCAL(0,4)");
   CHECK(chosen("CUDA", columns(16)) == "UPCAST(1,4) LOCAL(0,16) LOCAL(0,4)");
 }
 
-TEST_CASE("unrolls") {
+TEST_CASE("the heuristics choose unrolls") {
   CHECK(chosen("CPU", row_sums(32, 6)) == "UNROLL(0,0)");
-  CHECK(chosen("CPU", row_sums(32, 33)) == "UPCAST(0,4)");  // too long, and not a multiple of four
+  CHECK(chosen("CPU", row_sums(32, 33)) == "UPCAST(0,4)");  // above 32, and not a multiple of 4
   auto nine = [](TestBench& b) {
     UOp i = b.loop(64, 0), x = b.reduce(3, 1), y = b.reduce(3, 2);
     return b.kernel(i, b.buffer(1, dtypes::float32).index(i * 9 + x * 3 + y).reduce({x, y}, Op::ADD), {i});
@@ -111,7 +111,7 @@ TEST_CASE("unrolls") {
   CHECK(chosen("CPU", nine) == "UNROLL(1,0) UNROLL(0,0)");
 }
 
-TEST_CASE("locals") {
+TEST_CASE("the heuristics choose locals") {
   Settings nolocals;
   nolocals.NOLOCALS = 1;
   CHECK(chosen("CUDA", elementwise(1024)) == "UPCAST(0,4) LOCAL(0,32)");
@@ -120,7 +120,7 @@ TEST_CASE("locals") {
   CHECK(chosen("CUDA", elementwise(1024), nolocals) == "UPCAST(0,4) NOLOCALS");
 }
 
-TEST_CASE("threads") {
+TEST_CASE("the heuristics choose threads") {
   CHECK(chosen("CPU", elementwise(1 << 20), with_threads(4)) == "UPCAST(0,4) THREAD(0,4)");
   CHECK(chosen("CPU", matmul(256, 256, 256), with_threads(4)) == "UPCAST(1,4) UPCAST(0,4) UNROLL(0,4) THREAD(0,4)");
   CHECK(chosen("CPU", matmul(256, 256, 256), with_threads(1)) == "UPCAST(1,4) UPCAST(0,4) UNROLL(0,4)");
@@ -139,7 +139,7 @@ struct StageTest : TestBench {
   std::string name(UOp sink) { return std::string(run(sink).arg()[0].text()); }
 };
 
-TEST_CASE("kernels are named after their axes, and numbered when a name comes again") {
+TEST_CASE("kernels are named after their axes, with a number if the name repeats") {
   StageTest t("CPU", with_threads(1));
   const std::string sep = "\x1b[90m_\x1b[0m", end = "\x1b[90m\x1b[0m";
   std::string first = "E" + sep + "\x1b[97m256\x1b[0m" + sep + "\x1b[33m4\x1b[0m";
@@ -154,7 +154,7 @@ Arg kernel_info(Graph& g, std::string_view name, Arg opts = {}) {
   return g.record(RecordClass::KernelInfo, {g.str(name), g.tuple({}), false, g.tuple({}), opts});
 }
 
-TEST_CASE("a kernel's own name stays, and an optimized kernel is left alone") {
+TEST_CASE("a kernel keeps its own name, and an optimized kernel stays unchanged") {
   StageTest t("CPU", with_threads(1));
   UOp out = t.run(t.elementwise(1024).with_arg(kernel_info(t.graph, "mine")));
   CHECK(out.arg()[0].text() == "mine");
@@ -162,7 +162,7 @@ TEST_CASE("a kernel's own name stays, and an optimized kernel is left alone") {
   CHECK(t.run(out) == out);
 }
 
-TEST_CASE("opts come from the job, then from the kernel, then from the heuristics; NOOPT has none") {
+TEST_CASE("opts come from the job, else from the kernel, else from the heuristics; NOOPT disables the heuristics") {
   StageTest t("CPU", with_threads(1));
   Arg by2 = to_arg(t.graph, {OptOps::UPCAST, 0, 2}), by8 = to_arg(t.graph, {OptOps::UPCAST, 0, 8});
   UOp sink = t.elementwise(1024), with_own = sink.with_arg(kernel_info(t.graph, "test", t.graph.tuple({by2})));
@@ -176,14 +176,14 @@ TEST_CASE("opts come from the job, then from the kernel, then from the heuristic
   t.job.opts.reset();
 }
 
-TEST_CASE("NOOPT leaves the kernel's loops alone") {
+TEST_CASE("NOOPT keeps the kernel's loops") {
   Settings noopt = with_threads(1);
   noopt.NOOPT = 1;
   StageTest t("CPU", noopt);
   CHECK(t.run(t.elementwise(1024)).arg()[3].repr() == "()");
 }
 
-TEST_CASE("a forced opt that does not fit ends the stage") {
+TEST_CASE("the stage fails on a forced opt that does not fit") {
   StageTest t("CPU", with_threads(1));
   t.job.opts = {to_arg(t.graph, {OptOps::LOCAL, 0, 4})};
   CHECK_THROWS_WITH_AS(t.run(t.elementwise(1024)), "locals needed for opt", KernelOptError);

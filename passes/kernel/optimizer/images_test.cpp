@@ -7,14 +7,14 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("buffers become images, and buffers again where a store needs that") {
+TEST_CASE("buffers become images, and images with unfoldable stores become buffers again") {
   RuleTest make(pm_create_image_buffers()), undo(pm_remove_unfoldable_image_stores());
   DType image = dtypes::imagef(std::array<int64_t, 3>{1, 256, 4}, 4096);
   ImageBuffers images;
   UOp buffer = make.buffer(3, dtypes::float32, 1024);
   make.check("make-image", buffer, buffer.with_dtype(image), images);
   CHECK(images[3] == dtypes::float32.ptr(1024));
-  make.declines("make-image", make.buffer(4, dtypes::float32, 8), images);  // 32 bytes are no row
+  make.declines("make-image", make.buffer(4, dtypes::float32, 8), images);  // 32 bytes are not a multiple of 64
   make.declines("make-image", make.buffer(4, dtypes::float16, 1024), images);
   make.declines("make-image", make.buffer(4, dtypes::float32, 65536), images);
   CHECK(!images.contains(4));
@@ -26,8 +26,8 @@ TEST_CASE("buffers become images, and buffers again where a store needs that") {
   UOp idx = at(3, 6);
   undo.check("undo-image-store", idx.store(x),
              idx.with_src({undo.buffer(3, dtypes::float32, 1024), idx.src(1)}).store(x), images);
-  undo.declines("undo-image-store", at(3, 8).store(x), images);  // an axis for four channels
-  undo.declines("undo-image-store", at(4, 6).store(x), images);  // it was an image from the start
+  undo.declines("undo-image-store", at(3, 8).store(x), images);  // has an axis divisible by 4
+  undo.declines("undo-image-store", at(4, 6).store(x), images);  // was an image in the original kernel
 }
 
 }  // namespace

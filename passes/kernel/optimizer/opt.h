@@ -1,5 +1,5 @@
 // Opt: one step of the optimizer on one axis (tinygrad codegen/opt/__init__.py),
-// and the error of a step that does not fit the kernel.
+// and KernelOptError, the error of an opt that does not fit the kernel.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,18 +10,19 @@ namespace tgc {
 
 struct Opt {
   OptOps op;
-  // which axis; UNROLL, GROUP and GROUPTOP count the axes they can take, the others count all
+  // the axis number: among unrollable axes for UNROLL, REDUCE axes for GROUP and GROUPTOP, else among all axes
   std::optional<int64_t> axis = {};
-  // how much (0: all of it), the other axis of SWAP, (tc_select, tc_opt, use_tensor_cores) of TC
+  // the amount (0: the whole axis), the other axis for SWAP, (tc_select, tc_opt, use_tensor_cores) for TC
   Arg arg = {};
 };
 
-// The record that the graph and the texts hold, Opt(op=..., axis=..., arg=...), and back.
-// Throws Failure when it is no Opt record.
+// Convert between Opt and the record in the IR, Opt(op=..., axis=..., arg=...).
+// to_opt throws Failure if `record` is not an Opt record.
 Arg to_arg(Graph& graph, const Opt& opt);
 Opt to_opt(Arg record);
 
-// An opt that does not fit. The heuristics catch it and go on; a forced opt ends the stage with it.
+// Thrown for an opt that does not fit the kernel. The heuristics catch it for optional opts; for a forced opt, the
+// stage fails with it.
 class KernelOptError : public Failure {
  public:
   using Failure::Failure;

@@ -15,7 +15,7 @@ namespace {
 
 bool contains(std::span<const UOp> list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
 
-// How two axes lie in a kernel's shape: by the position of their types, then by their ids.
+// The order of two axes in a kernel's shape: by the position of their types, then by their ids.
 bool axis_before(UOp a, UOp b) {
   if (int pa = axis_to_pos(axis_type(a)), pb = axis_to_pos(axis_type(b)); pa != pb) return pa < pb;
   auto x = axis_ids(a), y = axis_ids(b);
@@ -30,7 +30,7 @@ Sint simplified_size(UOp range) {
 
 bool has_steps(UOp range) { return py_less(0, range.vmax()); }
 
-// Field `i` of the sink's KernelInfo, None without one.
+// Returns field `i` of the sink's KernelInfo; None without a KernelInfo.
 Arg kernel_info(UOp sink, size_t i) { return sink.arg().is(RecordClass::KernelInfo) ? sink.arg()[i] : Arg(); }
 enum KernelInfoField : size_t { kName, kAxisTypes, kDontUseLocals, kAppliedOpts, kOptsToApply };
 
@@ -39,7 +39,7 @@ enum KernelInfoField : size_t { kName, kAxisTypes, kDontUseLocals, kAppliedOpts,
 AxisType axis_type(UOp range) { return range.arg().items().back().axis_type(); }
 std::span<const Arg> axis_ids(UOp range) { return range.arg().items().first(range.arg().items().size() - 1); }
 
-// For each node the set of axes it is computed from or is itself, a bit each.
+// For each node, a bit set of the axes in its backward slice, including the node itself.
 struct Scheduler::Reach {
   Reach(Graph& graph, const Facts& facts)
       : words((facts.rngs.size() + 63) / 64), row(graph), bits(words * facts.nodes.size(), 0) {
@@ -89,7 +89,7 @@ void Scheduler::set_ast(UOp ast) {
   reach_.reset();
 }
 
-// ---- the kernel as it is
+// ---- queries
 
 const Scheduler::Facts& Scheduler::facts() const {
   if (facts_) return *facts_;
@@ -101,7 +101,7 @@ const Scheduler::Facts& Scheduler::facts() const {
         if (has_steps(u)) f->rngs.push_back(u);
         break;
       case Op::INDEX:
-        if (u.num_src() < 2) throw Failure("a kernel's INDEX says where in its buffer, this one does not");
+        if (u.num_src() < 2) throw Failure("an INDEX of a kernel has no index expression");
         f->bufs.push_back(u);
         break;
       case Op::REDUCE: f->reduceops.push_back(u); break;
@@ -185,7 +185,7 @@ std::vector<UOp> Scheduler::output_rngs() const {
   return out;
 }
 
-// The loops among the output's ranges that lie in every BUFFERIZE too.
+// Returns the LOOP ranges of the outputs that every BUFFERIZE depends on.
 std::vector<UOp> Scheduler::globalizable_rngs() const {
   auto out = output_rngs();
   std::erase_if(out, [&](UOp r) {
@@ -201,7 +201,7 @@ bool Scheduler::is_globalizable(UOp rng) const {
   return std::find(all.begin(), all.end(), rng) != all.end();
 }
 
-// ---- changing it
+// ---- changes
 
 namespace {
 UOp with_axis_type(UOp range, AxisType type) {
@@ -219,7 +219,8 @@ void Scheduler::convert_loop_to_global() {
   set_ast(substitute(ast_, to_global));
 }
 
-// Splits `rng` into what is left of it and a new axis of `amount` steps: the inner one, or with `top` the outer one.
+// Splits `rng` into the rest and a new axis of `amount` steps, which is the inner axis, or the outer one with `top`.
+// Returns (rest, new axis).
 std::pair<UOp, UOp> Scheduler::shift_to(UOp rng, int64_t amount, AxisType type, bool top, UOp new_rng) {
   UOp rest_size = divides(rng.src(0), amount);
   if (!rest_size)
@@ -247,7 +248,7 @@ std::vector<std::string_view> Scheduler::colors() const {
   return out;
 }
 
-// The sizes of the axes in their colours, each at least four columns wide; for messages.
+// Formats the sizes of the axes in their colours, each at least four columns wide, for messages.
 std::string Scheduler::colored_shape() const {
   std::string out;
   auto color = colors();
@@ -259,7 +260,8 @@ std::string Scheduler::colored_shape() const {
   return out;
 }
 
-// "r_32_4_4" with colours: r with a reduce, E without, then the launch dimensions there are already, then the axes.
+// Makes the kernel name "r_32_4_4", with colours: r with a reduce, else E; the sizes of existing SPECIALs; the sizes of
+// the axes.
 std::string Scheduler::kernel_name(std::map<std::string, int>& name_counts) const {
   std::string out = reduceop() ? "r" : "E", separator = colored("_", "BLACK");
   std::vector<UOp> specials;

@@ -1,5 +1,5 @@
-// Scheduler: a kernel that is being optimized. It knows the kernel's axes and applies opts to it, each a substitution
-// on the graph. Mirrors tinygrad codegen/opt/postrange.py.
+// Scheduler: a kernel that is being optimized. It lists the kernel's axes and applies opts, each as a substitution on
+// the graph. Mirrors tinygrad codegen/opt/postrange.py.
 #pragma once
 #include <map>
 #include <memory>
@@ -26,76 +26,79 @@ class AxisTypes {
   uint32_t bits_ = 0;
 };
 
-AxisType axis_type(UOp range);                // the last of a RANGE's arg
-std::span<const Arg> axis_ids(UOp range);     // what comes before it
+AxisType axis_type(UOp range);                // the last element of a RANGE's arg
+std::span<const Arg> axis_ids(UOp range);     // the elements before it
 
 class Scheduler {
  public:
-  // What can be read off one version of the kernel. Axes are numbered in the order of `rngs`.
+  // Facts derived from the current AST. An axis number is an index into `rngs`, `shape` and `types`.
   struct Facts {
-    std::vector<UOp> nodes;        // below the sink, in tinygrad's order
-    // the ranges of more than one step: loops, then globals, locals, upcasts, reduces, unrolls
+    std::vector<UOp> nodes;        // the nodes below the sink, in tinygrad's order
+    // the ranges with more than one step, sorted by the position of their axis type (axis_to_pos), then by id
     std::vector<UOp> rngs;
-    std::vector<Sint> shape;       // their sizes, simplified
+    std::vector<Sint> shape;       // the simplified size of each range
     std::vector<AxisType> types;
-    std::vector<UOp> bufs;         // the INDEX nodes, last first
+    std::vector<UOp> bufs;         // the INDEX nodes, in reverse order
     std::vector<UOp> reduceops, wheres, bufferizes;
   };
 
   Scheduler(UOp ast, const Target& target);
   Scheduler(Scheduler&&) = default;
   Scheduler& operator=(Scheduler&&) = default;
-  Scheduler copy() const;  // new axes of a copy are numbered from its own graph
+  Scheduler copy() const;  // the copy numbers new axes from the largest axis id in its AST
 
-  // ---- the kernel as it is
+  // ---- queries
   UOp ast() const { return ast_; }
   Graph& graph() const { return ast_.graph(); }
   const Target& target() const { return *target_; }
   const std::vector<Opt>& applied_opts() const { return applied_opts_; }
-  const TensorCore* tensor_core() const { return tensor_core_; }  // that a TC has taken; null: none has
+  const TensorCore* tensor_core() const { return tensor_core_; }  // chosen by a TC opt; null without one
   bool dont_use_locals() const { return dont_use_locals_; }
 
   const Facts& facts() const;
   const std::vector<UOp>& rngs() const { return facts().rngs; }
   const std::vector<Sint>& full_shape() const { return facts().shape; }
   const std::vector<UOp>& bufs() const { return facts().bufs; }
-  // the first, or the empty UOp
+  // the first REDUCE, or the empty UOp
   UOp reduceop() const { return facts().reduceops.empty() ? UOp() : facts().reduceops[0]; }
-  size_t axis_of(UOp rng) const;  // throws KernelOptError when it is no axis of the kernel
+  size_t axis_of(UOp rng) const;  // throws KernelOptError if `rng` is not an axis of the kernel
 
   std::vector<size_t> axes_of(AxisTypes types) const;
   std::vector<UOp> ranges_of(AxisTypes types) const;
-  std::vector<size_t> upcastable_dims() const;  // axes of known size above 1 that UPCAST takes
-  std::vector<size_t> unrollable_dims() const;  // the same for UNROLL
-  Int upcast_size() const;                      // elements of all upcasts and unrolls
+  std::vector<size_t> upcastable_dims() const;  // GLOBAL, LOCAL and LOOP axes of constant size above 1
+  std::vector<size_t> unrollable_dims() const;  // GROUP_REDUCE and REDUCE axes of constant size above 1
+  Int upcast_size() const;                      // product of the sizes of all UPCAST and UNROLL axes
   bool has(AxisTypes types) const;
   std::vector<TcAxis> shape_str() const;        // a letter and a number for each axis: "g0 g1 l0 R0 u0"
 
-  // Whether the axis's range is among what `u` is computed from, `u` itself left out (in u.backward_slice).
+  // Returns true if the axis's range is in the backward slice of `u`, excluding `u` itself.
   bool depends_on(UOp u, size_t axis) const;
 
-  // The number of the opt's axis among all axes; -1 without one. Throws KernelOptError when there is no such axis.
+  // Returns the axis number of `opt` among all axes; -1 if it has none. Throws KernelOptError if the axis does not
+  // exist.
   int64_t real_axis(const Opt& opt) const;
 
-  // Whether the range is a loop that every output has, and can become a global axis or one of threads.
+  // Returns true if `rng` is a LOOP that ends in an output and that every BUFFERIZE is inside of, so that it can become
+  // a GLOBAL or THREAD axis.
   bool is_globalizable(UOp rng) const;
 
-  // ---- changing it
-  // Loops that every output has become global axes, on targets that have local ones.
+  // ---- changes
+  // Turns the globalizable loops into GLOBAL axes, if the target has local axes.
   void convert_loop_to_global();
 
-  // Applies one opt. Returns what came of the axis: what is left of it and the new axis; for TC the axes N, M and K;
-  // else nothing. Throws KernelOptError when the opt does not fit, and leaves the kernel as it was, TC aside.
+  // Applies one opt and, with `append`, records it. Returns, for an opt that splits an axis, the rest of the axis and
+  // the new axis; for TC, the axes N, M and K; else nothing. Throws KernelOptError if the opt does not fit; the kernel
+  // is then unchanged, except after TC.
   std::vector<UOp> apply_opt(const Opt& opt, bool append = true);
 
-  // The finished kernel: ranges flattened, named, tagged as optimized. Without a name it is made from the axes, and
-  // `name_counts` tells apart kernels of one name.
+  // Returns the finished kernel: ranges flattened, KernelInfo set, tagged as optimized. Without a name, the name is
+  // made from the axes, and `name_counts` (how often each name was used) makes it unique.
   UOp optimized_ast(std::optional<std::string_view> name, std::map<std::string, int>& name_counts);
 
  private:
   struct Reach;
 
-  Scheduler(const Scheduler&) = default;  // copy() renumbers
+  Scheduler(const Scheduler&) = default;  // for copy(), which sets next_range_
 
   void set_ast(UOp ast);
   int64_t first_free_range() const;
@@ -122,9 +125,9 @@ class Scheduler {
   bool dont_use_locals_ = false;
   std::vector<Opt> applied_opts_;
   const TensorCore* tensor_core_ = nullptr;
-  int64_t next_range_;
-  mutable std::shared_ptr<const Facts> facts_;  // of ast_, made when first asked for
-  mutable std::shared_ptr<const Reach> reach_;  // which axes each node depends on; the same
+  int64_t next_range_;                          // id of the next new axis
+  mutable std::shared_ptr<const Facts> facts_;  // facts of ast_, computed on first use
+  mutable std::shared_ptr<const Reach> reach_;  // the axes that each node depends on, computed on first use
 };
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
-// Scheduler::apply_opt: what each opt needs of the kernel and what it does to it (tinygrad codegen/opt/postrange.py:
-// real_axis, apply_opt).
+// Scheduler::apply_opt: checks and applies each opt (tinygrad codegen/opt/postrange.py: real_axis, apply_opt).
+// The TC opt is in scheduler_tensor_core.cpp.
 #include <algorithm>
 
 #include "lib/rewrite/rewrite.h"
@@ -19,7 +19,7 @@ bool is_split(OptOps op) {
   return is_group(op) || op == OptOps::LOCAL || op == OptOps::UPCAST || op == OptOps::UNROLL || op == OptOps::THREAD;
 }
 
-// The axis type that a split makes.
+// Returns the type of the new axis that a split makes.
 AxisType split_type(OptOps op) {
   switch (op) {
     case OptOps::LOCAL: return AxisType::LOCAL;
@@ -30,7 +30,7 @@ AxisType split_type(OptOps op) {
   }
 }
 
-// list[i] as Python has it: negative ones count from the end.
+// Returns list[i] with Python's indexing: negative numbers count from the end.
 template <class T>
 const T& at(const std::vector<T>& list, int64_t i, const char* what) {
   if (i < 0) i += int64_t(list.size());
@@ -48,7 +48,7 @@ Int steps(UOp rng) { return rng.vmax().as_int() + 1; }
 
 }  // namespace
 
-// Forgets all tags: SWAP tags what it has replaced, so that it is not replaced again.
+// Removes all tags. SWAP tags the ranges that it has replaced, so that they are not replaced again.
 const RuleSet& swap_remove_tags() {
   static const RuleSet set("swap remove tags", {
       rule("remove-tag", node(OpSet::all()).as(x), with(x, [](UOp x) { return x.tag().is_none() ? UOp() : x.rtag(Arg()); })),
@@ -66,7 +66,7 @@ int64_t Scheduler::real_axis(const Opt& opt) const {
   return *opt.axis;
 }
 
-// Groups keep one value per thread in shared memory.
+// Throws KernelOptError if the shared memory of a grouped reduce (one value per thread and upcast) exceeds the limit.
 void Scheduler::check_shared_memory(const Opt& opt, int64_t amount) const {
   UOp reduce = reduceop();
   if (!reduce || !(is_group(opt.op) || has({AxisType::GROUP_REDUCE}))) return;
@@ -131,14 +131,14 @@ std::vector<UOp> Scheduler::apply_split(const Opt& opt, UOp rng) {
   return {rest, made};
 }
 
-// Makes the axis a multiple of the amount; accesses in the padding are invalid.
+// Pads the axis to a multiple of the amount. Accesses in the padding become Invalid.
 void Scheduler::apply_padto(const Opt& opt, UOp rng) {
   check_opt(rng.src(0).is_const(), "only pad const axes");
   AxisType type = axis_type(rng);
   check_opt(type != AxisType::UPCAST && type != AxisType::UNROLL, "cannot pad upcasted");
   check_opt(type != AxisType::THREAD, "cannot pad thread");
   if (UOp r = reduceop(); r && (type == AxisType::GROUP_REDUCE || type == AxisType::REDUCE)) {
-    // padding with zeros keeps a sum when all that is summed maps 0 to 0
+    // zero padding preserves a sum if all ops below it map 0 to 0
     bool safe = r.arg().is(Op::ADD) && std::none_of(r.src().begin(), r.src().end(), [](UOp s) {
                   return op_in_backward_slice_with_self(s, ops::UnsafePad);
                 });
@@ -159,7 +159,7 @@ void Scheduler::apply_padto(const Opt& opt, UOp rng) {
   set_ast(substitute(ast_, replaces, nullptr, "padto"));
 }
 
-// Two global axes trade their ids, and with them their places.
+// Swaps the ids of two global axes, and thus their positions.
 void Scheduler::apply_swap(const Opt& opt, UOp rng) {
   UOp other = at(rngs(), int_arg(opt), "the other axis of SWAP");
   check_opt(axis_type(rng) == AxisType::GLOBAL && axis_type(other) == AxisType::GLOBAL, "swap only for globals");

@@ -1,4 +1,4 @@
-// Each OptOps with cases where it fits and where it is refused, and that a refused opt leaves the kernel as it was.
+// Tests each OptOps with cases where it applies and where it is refused. A refused opt leaves the kernel unchanged.
 #include "passes/kernel/optimizer/test_kernels.h"
 
 namespace tgc {
@@ -28,12 +28,12 @@ struct Opts : TestBench {
 UOp matmul64(TestBench& b) { return b.matmul(64, 64, 64); }
 UOp rows(TestBench& b) { return b.row_sums(32, 48); }
 
-TEST_CASE("loops become global where the target has locals") {
+TEST_CASE("loops become global axes if the target has local axes") {
   CHECK(axes(Opts("CUDA", matmul64).k) == "g0=64 g1=64 R0=64");
   CHECK(axes(Opts("CPU", matmul64).k) == "L0=64 L1=64 R0=64");
 }
 
-TEST_CASE("UPCAST splits off the fastest steps of an axis") {
+TEST_CASE("UPCAST splits off the inner steps of an axis") {
   Opts t("CUDA", matmul64);
   t.applies({OptOps::UPCAST, 1, 4}, "g0=64 g1=16 u0=4 R0=64");
   CHECK(addresses(t.k) == "(r2*64+(r1*4+r3)), (r0*64+r2), (r0*64+(r1*4+r3))");
@@ -41,7 +41,7 @@ TEST_CASE("UPCAST splits off the fastest steps of an axis") {
   whole.applies({OptOps::UPCAST, 0, 0}, "g0=64 u0=16 R0=64");
 }
 
-TEST_CASE("UPCAST is refused") {
+TEST_CASE("UPCAST is refused if it does not fit") {
   Opts t("CUDA", matmul64);
   t.refuses({OptOps::UPCAST, 0, 32}, "don't upcast more than 16");
   t.refuses({OptOps::UPCAST, 0, 0}, "don't upcast more than 16");
@@ -59,19 +59,19 @@ TEST_CASE("UNROLL counts the reduce axes") {
   t.refuses({OptOps::UNROLL, 0, 2}, "the axis of UNROLL is out of range");
 }
 
-TEST_CASE("UNROLL is refused") {
+TEST_CASE("UNROLL is refused if it does not fit") {
   Opts t("CPU", rows);
   t.refuses({OptOps::UNROLL, 0, 48}, "don't unroll more than 32");
   t.refuses({OptOps::UNROLL, 1, 4}, "the axis of UNROLL is out of range");
 }
 
-TEST_CASE("LOCAL makes threads of a global axis") {
+TEST_CASE("LOCAL splits a local axis off a global axis") {
   Opts t("CUDA", matmul64);
   t.applies({OptOps::LOCAL, 0, 8}, "g0=8 g1=64 l0=8 R0=64");
   t.applies({OptOps::LOCAL, 1, 0}, "g0=8 l0=8 l1=64 R0=64");
 }
 
-TEST_CASE("LOCAL is refused") {
+TEST_CASE("LOCAL is refused if it does not fit") {
   Opts("CPU", matmul64).refuses({OptOps::LOCAL, 0, 8}, "locals needed for opt");
   Opts t("CUDA", matmul64);
   t.refuses({OptOps::LOCAL, 2, 8}, "local is for globals");
@@ -79,7 +79,7 @@ TEST_CASE("LOCAL is refused") {
   t.refuses({OptOps::LOCAL, 0, 8}, "can't use locals");
 }
 
-TEST_CASE("GROUP splits a reduce over threads, GROUPTOP from its far end") {
+TEST_CASE("GROUP splits off the inner steps of a reduce, GROUPTOP the outer ones") {
   Opts group("CUDA", rows), top("CUDA", rows);
   group.applies({OptOps::GROUP, 0, 16}, "g0=32 G0=16 R0=3");
   CHECK(addresses(group.k) == "(r0*48+(r1*16+r2)), r0");
@@ -87,7 +87,7 @@ TEST_CASE("GROUP splits a reduce over threads, GROUPTOP from its far end") {
   CHECK(addresses(top.k) == "(r0*48+(r2*3+r1)), r0");
 }
 
-TEST_CASE("GROUP is refused") {
+TEST_CASE("GROUP is refused if it does not fit") {
   Opts("CPU", rows).refuses({OptOps::GROUP, 0, 16}, "locals needed for opt");
   Opts t("CUDA", rows);
   t.refuses({OptOps::GROUPTOP, 1, 16}, "the axis of a group is out of range");
@@ -109,7 +109,7 @@ TEST_CASE("GROUP inside another reduce is refused") {
   t.applies({OptOps::GROUP, 0, 16}, "g0=4 G0=16 R0=32");
 }
 
-TEST_CASE("THREAD takes the slowest steps of a loop") {
+TEST_CASE("THREAD splits off the outer steps of a loop") {
   Settings s;
   s.CPU_COUNT = 4;
   TestBench bench("CPU", s);
@@ -120,7 +120,7 @@ TEST_CASE("THREAD takes the slowest steps of a loop") {
   CHECK_THROWS_WITH_AS(k.apply_opt({OptOps::THREAD, 1, 4}), "already threaded", KernelOptError);
 }
 
-TEST_CASE("THREAD is refused") {
+TEST_CASE("THREAD is refused if it does not fit") {
   Settings s;
   s.CPU_COUNT = 4;
   TestBench bench("CPU", s), one("CPU:LLVM", s);
@@ -130,7 +130,7 @@ TEST_CASE("THREAD is refused") {
   CHECK_THROWS_WITH_AS(k.apply_opt({OptOps::THREAD, 2, 4}), "can't apply range to this dim", KernelOptError);
 }
 
-TEST_CASE("NOLOCALS comes before any local axis") {
+TEST_CASE("NOLOCALS is refused if the kernel has local axes") {
   Opts t("CUDA", matmul64);
   t.applies({OptOps::NOLOCALS}, "g0=64 g1=64 R0=64");
   CHECK(t.k.dont_use_locals());
@@ -146,7 +146,7 @@ TEST_CASE("PADTO enlarges an axis and masks the accesses") {
   CHECK(addresses(t.k) == "((r0*45+r1) if ((r1<45)&((r0<30)&True)) else Invalid), (r0 if ((r0<30)&True) else Invalid)");
 }
 
-TEST_CASE("PADTO is refused") {
+TEST_CASE("PADTO is refused if it does not fit") {
   Opts t("CUDA", [](TestBench& b) { return b.row_sums(30, 45, Op::MAX); });
   t.refuses({OptOps::PADTO, 1, 8}, "cannot pad a reduce that zeros would change");
   t.refuses({OptOps::PADTO, 0, 128}, "pad adds more than quadruple the work");
@@ -167,14 +167,14 @@ TEST_CASE("PADTO is refused") {
   symbolic.refuses({OptOps::PADTO, 0, 8}, "only pad const axes");
 }
 
-TEST_CASE("SWAP trades two global axes") {
+TEST_CASE("SWAP swaps two global axes") {
   Opts t("CUDA", [](TestBench& b) { return b.scale_columns(8, 16); });
   t.applies({OptOps::SWAP, 0, 1}, "g0=16 g1=8");
   CHECK(addresses(t.k) == "r0, (r1*16+r0), (r1*16+r0)");
   for (UOp u : t.k.facts().nodes) CHECK(u.tag().is_none());
 }
 
-TEST_CASE("SWAP is refused") {
+TEST_CASE("SWAP is refused if it does not fit") {
   Opts t("CUDA", rows);
   t.refuses({OptOps::SWAP, 0, 1}, "swap only for globals");
   t.refuses({OptOps::SWAP, 0, 2}, "the other axis of SWAP is out of range");
@@ -187,7 +187,7 @@ TEST_CASE("TC splits N, M and K and puts a WMMA in place of the reduce") {
   CHECK(left[0].vmax().as_int() + 1 == Int(4));  // N / 8
   CHECK(left[1].vmax().as_int() + 1 == Int(2));  // M / 8
   CHECK(left[2].vmax().as_int() + 1 == Int(8));  // K / 8
-  CHECK(axes(t.k) == "g0=2 g1=4 w0=32 u0=2 R0=8");  // the unrolled axes of K are in the operands alone
+  CHECK(axes(t.k) == "g0=2 g1=4 w0=32 u0=2 R0=8");  // only the operands have the unrolled axes of K
   UOp reduce = t.k.reduceop();
   REQUIRE(reduce);
   CHECK(reduce.src(0).is(Op::UNROLL));
@@ -200,14 +200,14 @@ TEST_CASE("TC splits N, M and K and puts a WMMA in place of the reduce") {
   t.refuses({OptOps::GROUP, 0, 2}, "no grouping with tensor cores");
 }
 
-TEST_CASE("TC with use_tensor_cores=2 shapes the kernel only") {
+TEST_CASE("TC with use_tensor_cores=2 splits the axes but emits no WMMA") {
   Opts t("METAL", matmul64);
   t.k.apply_opt({OptOps::TC, 0, t.tc(-1, 0, 2)});
   CHECK(axes(t.k) == "g0=8 g1=8 w0=32 u0=2 R0=8 r0=2 r1=2 r2=2");
   CHECK(!t.k.reduceop().src(0).is(Op::UNROLL));
 }
 
-TEST_CASE("TC pads with tc_opt=2 alone") {
+TEST_CASE("TC pads axes only with tc_opt=2") {
   auto odd = [](TestBench& b) { return b.matmul(10, 12, 20); };
   Opts t("METAL", odd);
   CHECK_THROWS_WITH_AS(t.k.apply_opt({OptOps::TC, 0, t.tc(-1, 1, 1)}), "no tensor core available", KernelOptError);
@@ -216,15 +216,15 @@ TEST_CASE("TC pads with tc_opt=2 alone") {
   CHECK(opts_text(padded.k.applied_opts()) == "TC(0,(-1, 2, 1))");
 }
 
-TEST_CASE("TC is refused") {
+TEST_CASE("TC is refused if it does not fit") {
   Opts t("METAL", matmul64);
   t.refuses({OptOps::TC, {}, t.tc(-1, 0, 1)}, "tensor core opts must have an axis");
   t.refuses({OptOps::TC, 0, 1}, "tensor core opts must have valid arg");
   t.refuses({OptOps::TC, 0, t.tc(5, 0, 1)}, "tensor core opts must have valid tc_select");
   t.refuses({OptOps::TC, 0, t.tc(-1, 3, 1)}, "tensor core opts must have valid tc_opt");
   t.refuses({OptOps::TC, 0, t.tc(-1, 0, 0)}, "use_tensor_cores value is not valid");
-  t.refuses({OptOps::TC, 1, t.tc(-1, 0, 1)}, "no tensor core available");  // there is one choice of axes
-  t.refuses({OptOps::TC, 0, t.tc(0, 0, 1)}, "no tensor core available");   // the first is for floats
+  t.refuses({OptOps::TC, 1, t.tc(-1, 0, 1)}, "no tensor core available");  // there is only one choice of axes
+  t.refuses({OptOps::TC, 0, t.tc(0, 0, 1)}, "no tensor core available");   // the first tensor core takes other dtypes
   t.k.apply_opt({OptOps::UPCAST, 0, 4});
   t.refuses({OptOps::TC, 0, t.tc(-1, 0, 1)}, "tensor core opts must be first");
 
@@ -248,7 +248,7 @@ TEST_CASE("tf32 tensor cores need ALLOW_TF32") {
   CHECK(apply(with) == "g0=4 g1=8 w0=32 u0=2 u1=2 R0=8");
 }
 
-TEST_CASE("Opt records go both ways") {
+TEST_CASE("to_arg and to_opt convert Opts to records and back") {
   Graph g;
   Opt opt{OptOps::UPCAST, 1, 4};
   CHECK(to_arg(g, opt).repr() == "Opt(op=OptOps.UPCAST, axis=1, arg=4)");

@@ -1,8 +1,8 @@
-// Scheduler::apply_opt of the TC opt: a matrix product becomes tensor core instructions (tinygrad
-// codegen/opt/postrange.py: _apply_tc_opt).
+// The TC opt of Scheduler::apply_opt: turns a matrix product into tensor core instructions (tinygrad
+// codegen/opt/postrange.py:_apply_tc_opt).
 //
-// The product's axes N, M and K are split into axes of two as the tensor core's opts say. The operands read the split
-// axes in the order of its swizzles, and the reduce becomes WMMA between CONTRACT and UNROLL.
+// Splits the product's axes N, M and K into axes of size 2 according to the tensor core's opts. The operands read these
+// axes in the order of the tensor core's swizzles. The REDUCE becomes a WMMA between CONTRACTs and an UNROLL.
 #include <algorithm>
 #include <bit>
 
@@ -14,16 +14,16 @@
 namespace tgc {
 namespace {
 
-// The ranges by axis id, the greatest first.
+// Sorts ranges by axis id, greatest first.
 std::vector<UOp> by_id_descending(std::vector<UOp> ranges) {
   for (UOp r : ranges)
-    if (!r.is(Op::RANGE)) throw Failure("a tensor core needs plain ranges to reduce over");
+    if (!r.is(Op::RANGE)) throw Failure("a tensor core can only reduce over RANGEs");
   std::stable_sort(ranges.begin(), ranges.end(),
                    [](UOp a, UOp b) { return axis_ids(a)[0].as_int() > axis_ids(b)[0].as_int(); });
   return ranges;
 }
 
-// The ranges that `u` lies in and `other` does not.
+// Returns the ranges that `u` depends on and `other` does not.
 std::vector<UOp> own_ranges(UOp u, UOp other) {
   std::vector<UOp> out;
   for (UOp r : u.ranges())
@@ -31,7 +31,7 @@ std::vector<UOp> own_ranges(UOp u, UOp other) {
   return by_id_descending(out);
 }
 
-// "[(2, 64), (1, 32)]", for DEBUG=3
+// Formats ranges as "[(2, 64), (1, 32)]" (axis id, size), for DEBUG=3.
 std::string ids_and_sizes(const std::vector<UOp>& ranges) {
   std::string out;
   for (UOp r : ranges)
@@ -81,7 +81,8 @@ std::vector<UOp> Scheduler::apply_tc(const Opt& opt) {
   throw KernelOptError("no tensor core available");
 }
 
-// One of the ways to take N from B's own ranges, M from A's, and K from the reduced ones.
+// Returns axes N, M and K: combination number `choice` of N from the ranges of only B, M from those of only A, and K
+// from the reduced ranges. Returns nullopt if there are not so many combinations.
 std::optional<std::array<UOp, 3>> Scheduler::choose_tc_axes(UOp reduceop, UOp a, UOp b, int64_t choice) const {
   auto m = own_ranges(a, b), n = own_ranges(b, a),
        k = by_id_descending({reduceop.src().begin() + 1, reduceop.src().end()});
@@ -96,7 +97,8 @@ std::optional<std::array<UOp, 3>> Scheduler::choose_tc_axes(UOp reduceop, UOp a,
   return std::array{n[at / k.size() / m.size()], m[at / k.size() % m.size()], k[at % k.size()]};
 }
 
-// Pads the axes that the tensor core's dimensions do not divide; false when that cannot be.
+// Pads the axes that the tensor core's dimensions do not divide. Returns false if tc_opt < 2 or the padding does not
+// fit.
 bool Scheduler::pad_tc_axes(const TensorCore& tc, std::array<UOp, 3>& axes, int64_t tc_opt) {
   for (size_t i = 0; i < 3; i++) {
     size_t axis = axis_of(axes[i]);
@@ -112,8 +114,8 @@ bool Scheduler::pad_tc_axes(const TensorCore& tc, std::array<UOp, 3>& axes, int6
   return true;
 }
 
-// Splits the axes by two as the tensor core's opts say, then all of K by two. Returns the new axes in this order;
-// locals are digits of one warp range.
+// Splits the axes by 2 according to the tensor core's opts, then K by 2 as often as the core reduces. Returns the new
+// axes in this order; local axes are binary digits of one WARP range.
 std::vector<UOp> Scheduler::split_tc_axes(const TensorCore& tc, std::array<UOp, 3>& axes) {
   UOp warp = graph().range(tc.threads, -1, AxisType::WARP);
   std::vector<UOp> made;
@@ -134,29 +136,29 @@ std::vector<UOp> Scheduler::split_tc_axes(const TensorCore& tc, std::array<UOp, 
   return made;
 }
 
-// Replaces the reduce tagged "TC" by the tensor core's instruction.
+// Replaces the REDUCE tagged "TC" by the tensor core's WMMA.
 void Scheduler::emit_wmma(const TensorCore& tc, const std::vector<UOp>& split) {
   Graph& g = graph();
   std::vector<UOp> tagged;
   for (UOp r : facts().reduceops)
     if (r.tag() == g.str("TC")) tagged.push_back(r);
   if (tagged.size() != 1)
-    throw Failure("the kernel has " + std::to_string(tagged.size()) + " reduces for the tensor core");
+    throw Failure("the kernel has " + std::to_string(tagged.size()) + " reduces for the tensor core, expected 1");
   UOp reduceop = tagged[0];
 
-  // the operands with their split axes permuted; tags keep what is replaced from being replaced again
+  // permute the split axes of the operands; tags prevent replaced axes from being replaced again
   Substitution to_tagged;
   for (UOp u : split) to_tagged.emplace_back(u, u.rtag(Arg(1)));
   UOp mul = without_cast(substitute(reduceop, to_tagged).src(0));
   auto permutes = tc.permutes(tc.base_shape());
   auto operand = [&](size_t i) {
-    Substitution permuted;  // the axis that goes to place p[j] is axis j
+    Substitution permuted;  // axis p[j] becomes axis j
     for (size_t j = 0; j < split.size(); j++) permuted.emplace_back(to_tagged[permutes[i][j]].second, split[j]);
     return substitute(mul.src(i), permuted);
   };
   UOp srcs[2] = {operand(0), operand(1)};
 
-  // the upcast axes of A, B and C as (axis id, 2) pairs: as many as make the elements per thread
+  // the upcast axes of A, B and C as (axis id, 2) pairs: log2 of the elements per thread each
   auto shape = shape_str();
   auto id_of = [&](TcAxis axis) {
     auto it = std::find(shape.begin(), shape.end(), axis);
@@ -179,7 +181,7 @@ void Scheduler::emit_wmma(const TensorCore& tc, const std::vector<UOp>& split) {
   UOp wmma = g.node(Op::WMMA, out, {contract(0), contract(1), g.constant(out, 0.0)}, arg, Arg(1));
   UOp result = g.node(Op::UNROLL, tc.dtype_out, {wmma}, upcast_axes[2], Arg(1));
 
-  std::vector<UOp> other_ranges;  // what is reduced beside the tensor core
+  std::vector<UOp> other_ranges;  // the ranges reduced outside the tensor core
   for (UOp r : toposort(g.sink(reduceop.src().subspan(1))))
     if (r.is(Op::RANGE) && std::find(reduce_ids.begin(), reduce_ids.end(), axis_ids(r)[0]) == reduce_ids.end())
       other_ranges.push_back(r);

@@ -1,4 +1,4 @@
-// Small kernels and short texts about them, for the *_test.cpp files of this folder alone.
+// Builds small kernels and prints their axes, addresses and opts, for the *_test.cpp files of this folder.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-// A graph with a target to optimize for.
+// A graph and the target to optimize for.
 struct TestBench {
   explicit TestBench(std::string_view target_text, const Settings& settings = {})
       : graph(settings), target(*parse_target(target_text, settings)) {}
@@ -20,7 +20,7 @@ struct TestBench {
   }
   UOp loop(Const end, int64_t axis) { return graph.range(end, axis, AxisType::LOOP); }
   UOp reduce(Const end, int64_t axis) { return graph.range(end, axis, AxisType::REDUCE); }
-  // for ranges: data0[at] = value
+  // for all `ranges`: data0[at] = value
   UOp kernel(UOp at, UOp value, UOpSpan ranges) {
     return graph.sink({buffer(0, value.dtype()).index_ptr(at).store(value).end(ranges)});
   }
@@ -52,7 +52,7 @@ struct TestBench {
   Target target;
 };
 
-// The axes with their sizes: "g0=16 l0=4 R0=64".
+// Formats the axes and their sizes: "g0=16 l0=4 R0=64".
 inline std::string axes(const Scheduler& k) {
   std::string out;
   auto names = k.shape_str();
@@ -61,14 +61,15 @@ inline std::string axes(const Scheduler& k) {
   return out;
 }
 
-// The address of each access, the last in the graph first; a range prints as r and its id.
+// Formats the address of each access in the order of bufs(), the last in the graph first; a range prints as r and its
+// id.
 inline std::string addresses(const Scheduler& k) {
   std::string out;
   for (UOp b : k.bufs()) out += (out.empty() ? "" : ", ") + render(b.src(1), false);
   return out;
 }
 
-// "UPCAST(0,4) LOCAL(0,8)"
+// Formats opts: "UPCAST(0,4) LOCAL(0,8)".
 inline std::string opts_text(const std::vector<Opt>& opts) {
   std::string out;
   for (const Opt& o : opts) {

@@ -1,4 +1,4 @@
-// Clang, OpenCL, Metal, CUDA and HIP (renderer/cstyle.py).
+// The rules of the C dialects: Clang, OpenCL, Metal, CUDA and HIP (tinygrad renderer/cstyle.py).
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/graph.h"
 #include "passes/kernel/devectorize.h"
@@ -21,7 +21,7 @@ UOp op_as_float(UOp x) {
   return x.graph().node(x.op(), dtypes::float32, src, x.arg()).cast(dtypes::bfloat16);
 }
 
-// The tensor cores of CDNA take eight fp8 as one uint64.
+// Packs the operands of a CDNA tensor core: eight fp8 values as one uint64.
 UOp pack_fp8_operands(UOp x) {
   DType in = x.src(0).dtype();
   if (x.dtype() != dtypes::float32.vec(4) || (in != dtypes::fp8e4m3.vec(8) && in != dtypes::fp8e5m2.vec(8))) return {};
@@ -32,11 +32,11 @@ UOp pack_fp8_operands(UOp x) {
 
 const RuleSet& clang_rules() {
   static const RuleSet own("clang", {
-      // half(double) -> half(float(double)): LLVM would call a library function
+      // half(double) -> half(float(double)): LLVM would call a library function for a direct cast
       rule("double-to-half", cast(x.of(kDouble), kHalf), with<half_through_float>(x)),
       rule("double-to-bf16", cast(x.of(kDouble), kBFloat16), with<bf16_through_float>(x)),
       rule("bf16-to-half", cast(x.of(kBFloat16), kHalf), with<half_through_float>(x)),
-      // sqrt and trunc are builtins of scalars
+      // sqrt and trunc on vectors -> element by element: the builtins take scalars
       rule("scalar-sqrt-trunc", node({Op::SQRT, Op::TRUNC}).as(alu_node), with<no_vectorized_alu>(alu_node)),
   });
   static const RuleSet bf16("clang bfloat16", non_native_float_rules(kBFloat16));
@@ -76,7 +76,7 @@ const RuleSet& hip_rules() {
   static const RuleSet own("hip", {
       // wmma(fp8 x 8, fp8 x 8, c) -> wmma(uint64, uint64, c)
       rule("wmma-packs-fp8", node(Op::WMMA).as(x), with<pack_fp8_operands>(x)),
-      // a bfloat16 constant -> its bits, computed
+      // a bfloat16 constant -> the cast of a float constant by its bits
       rule("bf16-const", c.of(kBFloat16), with(c, [](UOp c) { return cast_float_to_bf16(const_from_arg(c.graph(), dtypes::float32, c.arg())); })),
   });
   static const RuleSet set("hip", {&narrow, &own, &pm_manual_bf16_cast(), &extra_pm()});

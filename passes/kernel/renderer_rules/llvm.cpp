@@ -1,4 +1,4 @@
-// LLVM IR, on the CPU and for AMD (renderer/llvmir.py).
+// The rules of LLVM IR, for the CPU and for AMD (tinygrad renderer/llvmir.py).
 #include "lib/uop/graph.h"
 #include "passes/kernel/renderer_rules/renderer_rules_internal.h"
 #include "passes/symbolic/transcendental.h"
@@ -11,7 +11,8 @@ namespace {
 
 constexpr DTypeSet kBFloat16{Scalar::BFloat16}, kDouble{Scalar::Float64};
 
-// {x0, 0, x1, 0, ...}: eight halfs in the lower halves of eight registers
+// Casts half8 to half16 as {y0, 0, y1, 0, ...}: each value in the lower half of a 32-bit register. gather_halfs() is
+// the inverse.
 UOp spread_halfs(UOp x, UOp y) {
   if (x.dtype() != dtypes::float16.vec(16) || y.dtype() != dtypes::float16.vec(8)) return {};
   std::vector<UOp> src;
@@ -27,7 +28,7 @@ UOp gather_halfs(UOp x, UOp y) {
   return x.graph().node(Op::VECTORIZE, x.dtype(), src);
 }
 
-// ---- WMMA: intrinsics that take bfloat16 as uint16 and fp8 as uint64
+// ---- WMMA: the intrinsics take bfloat16 as uint16, and eight fp8 as uint64
 
 UOp operands_as(UOp wmma, DType dtype) {
   return wmma_with_operands(wmma, wmma.src(0).bitcast(dtype), wmma.src(1).bitcast(dtype));
@@ -66,13 +67,13 @@ UOp rdna4_bf16_to_float(UOp x) {
   return fits ? operands_as(x, dtypes::uint16.vec(8)) : UOp();
 }
 
-// Every AMD arch.
+// The rules for every AMD arch.
 const RuleSet& amd_llvm_common() {
   static const RuleSet fp8("amd llvm fp8", non_native_float_rules(dtypes::fp8s));
   static const RuleSet own("amd llvm", {
       rule("spread-halfs", each(Op::CAST, y).as(x), with<spread_halfs>(x, y)),
       rule("gather-halfs", each(Op::CAST, y).as(x), with<gather_halfs>(x, y)),
-      // the intrinsics of log2 and exp2 know no double
+      // the intrinsics of log2 and exp2 do not support double
       rule("double-log2", node(Op::LOG2, d).of(kDouble), with<xlog2>(d)),
       rule("double-exp2", node(Op::EXP2, d).of(kDouble), with<xexp2>(d)),
   });

@@ -1,4 +1,5 @@
-// PTX (renderer/ptx.py): predicates are no integers, addresses are int64 arithmetic, half has few instructions.
+// The rules of PTX (tinygrad renderer/ptx.py): predicates are not integers, addresses are computed in int64, and half
+// supports few instructions.
 #include "lib/uop/graph.h"
 #include "passes/kernel/renderer_rules/renderer_rules_internal.h"
 
@@ -50,12 +51,12 @@ const RuleSet& ptx_rules() {
       rule("lt-bool", x.of(kBool) < y, with(x, y, [](UOp x, UOp y) { return (x ^ Const(true)) & y; })),
       // op(half) -> half(op(float))
       rule("half-as-float", node(kNotOfHalf).of(kHalf).as(x), with<op_as_float>(x)),
-      // a bool in memory is a byte
+      // load(bool), store(bool) -> load(uint8), store(uint8)
       rule("load-bool", any_len(Op::LOAD, anything().of(kInt64)).of(kBool).as(x), with<load_byte>(x)),
       rule("store-bool", any_len(Op::STORE, anything().of(kInt64), anything().of(kBool)).as(x), with<store_byte>(x)),
       // &buf[i] -> int64(buf) + i * size
       rule("index-to-address", any_len(Op::INDEX, buf, idx).as(x), with<index_to_address>(buf, idx, x)),
-      // a pointer cast does nothing
+      // cast(x) to a pointer -> x
       rule("drop-pointer-cast", node(Op::CAST).as(x), with(x, [](UOp x) {
              return x.dtype().is_ptr() || x.src(0).dtype() == dtypes::void_ ? x.src(0) : UOp();
            })),

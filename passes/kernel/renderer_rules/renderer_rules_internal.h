@@ -1,4 +1,4 @@
-// For the files of this folder: the rules of each renderer, and those that several share.
+// The rules of each renderer and the rules that several renderers share. Include from this folder only.
 #pragma once
 #include "lib/rewrite/rules.h"
 #include "lib/target/target.h"
@@ -11,22 +11,22 @@ const RuleSet& metal_rules();
 const RuleSet& cuda_rules();
 const RuleSet& hip_rules();
 const RuleSet& llvm_rules();
-const RuleSet& amd_llvm_rules(const Target& target);  // by the arch
+const RuleSet& amd_llvm_rules(const Target& target);  // depends on the arch
 const RuleSet& ptx_rules();
 const RuleSet& wgsl_rules();
 
 // ---- shared (renderer/cstyle.py)
-const RuleSet& extra_pm();             // vectors that C dialects cannot print
-const RuleSet& pm_manual_bf16_cast();  // float32 to bfloat16 and back by their bits
+const RuleSet& extra_pm();             // splits vectors that C dialects cannot print
+const RuleSet& pm_manual_bf16_cast();  // casts between float32 and bfloat16 by integer ops on their bits
 
-// Arithmetic on `dtypes` as float32; with `casting` also every cast from and to them goes through float32
-// (create_non_native_float_pats).
+// Returns rules that compute arithmetic on `dtypes` in float32. With `casting`, every cast from or to these dtypes also
+// goes through float32 (create_non_native_float_pats).
 std::vector<Rule> non_native_float_rules(DTypeSet dtypes, bool casting = true);
 
-// The bfloat16 of a float32, rounded to nearest even. Throws Failure for vectors.
+// Casts a scalar float32 to bfloat16, rounded to nearest even. Throws Failure for other dtypes.
 UOp cast_float_to_bf16(UOp x);
 
-// The WMMA with operands `a` and `b` instead of its own.
+// Returns `wmma` with the operands `a` and `b`.
 UOp wmma_with_operands(UOp wmma, UOp a, UOp b);
 
 }  // namespace tgc

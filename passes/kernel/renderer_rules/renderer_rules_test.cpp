@@ -10,7 +10,7 @@ Target target(std::string_view name) { return parse_target(name, {}).value_or_th
 UOp through_float(UOp x, DType to) { return x.cast(dtypes::float32).cast(to); }
 UOp vec2(UOp a, UOp b) { return a.graph().node(Op::VECTORIZE, a.dtype().vec(2), {a, b}); }
 
-TEST_CASE("bools, casts of them and where are no vectors in C dialects") {
+TEST_CASE("C dialects split vectors of bools, casts of bools and WHERE") {
   RuleTest t(extra_pm());
   UOp a = t.load(0, dtypes::float32.vec(2)), b = t.load(1, dtypes::float32.vec(2)), p = t.load(2, dtypes::bool_.vec(2)),
       x = t.load(3, dtypes::float32);
@@ -26,7 +26,7 @@ TEST_CASE("bools, casts of them and where are no vectors in C dialects") {
   t.all_rules_fired();
 }
 
-TEST_CASE("bfloat16 computes as float32, by the bits") {
+TEST_CASE("bfloat16 is computed in float32, with casts by bits") {
   RuleTest t(opencl_rules());
   UOp a = t.load(0, dtypes::bfloat16), b = t.load(1, dtypes::bfloat16), f = t.load(2, dtypes::float32),
       p = t.load(3, dtypes::bool_);
@@ -48,17 +48,17 @@ TEST_CASE("bfloat16 computes as float32, by the bits") {
   CHECK_THROWS_AS(cast_float_to_bf16(t.load(5, dtypes::float32.vec(4))), Failure);
 }
 
-TEST_CASE("the bits of a bfloat16 are rounded to nearest even") {
+TEST_CASE("cast_float_to_bf16 rounds to nearest even") {
   Graph g;
   auto bits = [&](double v) {
     UOp out = cast_float_to_bf16(g.constant(dtypes::float32, v));
-    return out.src(0).simplify().arg().as_int();  // of the bitcast
+    return out.src(0).simplify().arg().as_int();  // the source of the bitcast
   };
   for (double v : {0.0, 1.0, -1.0, 3.140625, 1.00390625, 1.01171875, 65280.0, 1e-3, 3.3895313892515355e38})
     CHECK(bits(v) == Int(int64_t(float_to_bf16_bits(float(v)))));
 }
 
-TEST_CASE("Clang goes through float where it would call a library") {
+TEST_CASE("Clang casts through float where LLVM would call a library function") {
   RuleTest t(clang_rules());
   UOp d = t.load(0, dtypes::float64), b = t.load(1, dtypes::bfloat16), v = t.load(2, dtypes::float32.vec(2)),
       f = t.load(3, dtypes::float32);
@@ -71,7 +71,7 @@ TEST_CASE("Clang goes through float where it would call a library") {
   t.declines("scalar-sqrt-trunc", f.sqrt());
 }
 
-TEST_CASE("Metal has no functions of bfloat16") {
+TEST_CASE("Metal computes functions of bfloat16 in float") {
   RuleTest t(metal_rules());
   UOp b = t.load(0, dtypes::bfloat16);
   t.check("bf16-function-as-float", b.exp2(), b.cast(dtypes::float32).exp2().cast(dtypes::bfloat16));
@@ -79,7 +79,7 @@ TEST_CASE("Metal has no functions of bfloat16") {
   t.declines("bf16-function-as-float", t.load(1, dtypes::float16).exp2());
 }
 
-TEST_CASE("CUDA computes fp8 as float32 and casts between fp8 through it") {
+TEST_CASE("CUDA computes fp8 in float32 and casts between fp8 dtypes through float32") {
   RuleTest t(cuda_rules());
   UOp a = t.load(0, dtypes::fp8e4m3), i = t.load(1, dtypes::int32);
   t.check("alu-as-float", a + a, (a.cast(dtypes::float32) + a.cast(dtypes::float32)).cast(dtypes::fp8e4m3));
@@ -88,12 +88,12 @@ TEST_CASE("CUDA computes fp8 as float32 and casts between fp8 through it") {
   t.declines("fp8-to-fp8", t.graph.node(Op::CAST, a.dtype(), a));
 }
 
-// A WMMA of operands `a`, `b` and accumulator `c`, as far as the renderers' rules look at it.
+// A WMMA of operands `a`, `b` and accumulator `c`, with only the fields that the renderers' rules read.
 UOp wmma(UOp a, UOp b, UOp c) {
   return a.graph().node(Op::WMMA, c.dtype(), {a, b, c}, a.graph().tuple({a.graph().str("wmma")}));
 }
 
-TEST_CASE("HIP packs fp8 operands, and makes bfloat16 constants of their bits") {
+TEST_CASE("HIP packs fp8 operands and computes bfloat16 constants by bits") {
   RuleTest t(hip_rules());
   UOp a = t.load(0, dtypes::fp8e4m3.vec(8)), c = t.load(1, dtypes::float32.vec(4)),
       h = t.load(2, dtypes::float16.vec(8));
@@ -105,7 +105,7 @@ TEST_CASE("HIP packs fp8 operands, and makes bfloat16 constants of their bits") 
   CHECK_THROWS_AS(t.declines("bf16-const", t.vconst(dtypes::bfloat16.vec(2), {1.0, 2.0})), Failure);
 }
 
-TEST_CASE("AMD's LLVM: halfs in the lower halves of registers, no functions of double") {
+TEST_CASE("AMD LLVM spreads halfs over registers and expands functions of double") {
   RuleTest t(amd_llvm_rules(target("AMD:LLVM:gfx1101")));
   UOp v8 = t.load(0, dtypes::float16.vec(8)), v16 = t.load(1, dtypes::float16.vec(16)),
       zero = t.constant(dtypes::float16, 0.0), d = t.load(2, dtypes::float64);
@@ -121,7 +121,7 @@ TEST_CASE("AMD's LLVM: halfs in the lower halves of registers, no functions of d
   t.declines("double-exp2", t.load(3, dtypes::float32).exp2());
 }
 
-TEST_CASE("AMD's LLVM: each arch has its own tensor core operands") {
+TEST_CASE("AMD LLVM converts WMMA operands for each arch") {
   const RuleSet &cdna_set = amd_llvm_rules(target("AMD:LLVM:gfx942")),
                 &rdna3_set = amd_llvm_rules(target("AMD:LLVM:gfx1100")),
                 &rdna4_set = amd_llvm_rules(target("AMD:LLVM:gfx1201"));
@@ -160,7 +160,7 @@ TEST_CASE("AMD's LLVM: each arch has its own tensor core operands") {
   }
 }
 
-TEST_CASE("PTX: predicates, addresses, half") {
+TEST_CASE("each PTX rule applies and declines") {
   RuleTest t(ptx_rules());
   UOp p = t.load(0, dtypes::bool_), q = t.load(1, dtypes::bool_), x = t.load(2, dtypes::int32),
       h = t.load(3, dtypes::float16), u = t.load(4, dtypes::uint32);
@@ -199,7 +199,7 @@ TEST_CASE("PTX: predicates, addresses, half") {
   t.all_rules_fired();
 }
 
-TEST_CASE("WGSL: narrow elements are bits of a word") {
+TEST_CASE("each WGSL rule applies and declines") {
   RuleTest t(wgsl_rules());
   UOp p = t.load(0, dtypes::bool_), x = t.load(1, dtypes::int32), u = t.load(2, dtypes::uint32),
       bytes = t.buffer(0, dtypes::uint8), shorts = t.buffer(1, dtypes::int16);
@@ -207,14 +207,14 @@ TEST_CASE("WGSL: narrow elements are bits of a word") {
   t.check("bool-as-int", p ^ p, (p.cast(dtypes::int32) ^ p.cast(dtypes::int32)).cast(dtypes::bool_));
   t.declines("bool-as-int", x.lt(x));
 
-  // a byte: the word i / 4, shifted by 8 * (i % 4)
+  // a byte is in word i / 4, shifted by 8 * (i % 4)
   UOp shift = (x.cast(dtypes::uint32) % 4) * 8, word = bytes.index_ptr(x / 4);
   t.check("packed-load", bytes.index_ptr(x).load(),
           ((word.load({}, dtypes::uint32) >> shift) & 0xFF).cast(dtypes::uint8));
   UOp gated = bytes.index_ptr(x / 4, p), seven = t.constant(dtypes::uint8, 7);
   t.check("packed-load-alt", bytes.index_ptr(x, p).load(seven, dtypes::uint8),
           ((gated.load(seven.cast(dtypes::uint32), dtypes::uint32) >> shift) & 0xFF).cast(dtypes::uint8));
-  // a short is extended by its sign
+  // a short is sign-extended
   UOp half_shift = (x.cast(dtypes::uint32) % 2) * 16,
       value = (shorts.index_ptr(x / 2).load({}, dtypes::uint32) >> half_shift) & 0xFFFF;
   UOp ones = t.constant(dtypes::uint32, 0xFFFFFFFFL) << t.constant(dtypes::uint32, 16);
@@ -242,7 +242,7 @@ TEST_CASE("WGSL: narrow elements are bits of a word") {
   t.declines("shr-by-uint", u >> u);
 }
 
-TEST_CASE("every target has its rules") {
+TEST_CASE("every target has an extra_matcher") {
   for (auto name : known_targets()) CHECK_NOTHROW(extra_matcher(target(name)));
   CHECK(&extra_matcher(target("CL:INTEL")) == &extra_matcher(target("CL")));
   CHECK(&extra_matcher(target("AMD:LLVM")) != &extra_matcher(target("CPU:LLVM")));

@@ -1,4 +1,4 @@
-// Rules that several renderers share, and the choice by target (renderer/cstyle.py).
+// Rules that several renderers share (tinygrad renderer/cstyle.py), and the choice of rules by target.
 #include "passes/kernel/devectorize.h"
 #include "passes/kernel/renderer_rules.h"
 #include "passes/kernel/renderer_rules/renderer_rules_internal.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr DTypeSet kBool{Scalar::Bool}, kFloat{Scalar::Float32}, kBFloat16{Scalar::BFloat16};
 
-// The same op on float32, its result cast back.
+// Computes the op in float32 and casts the result back.
 UOp alu_as_float(UOp alu) {
   std::vector<UOp> src;
   for (UOp s : alu.src()) src.push_back(s.cast(dtypes::float32));
@@ -25,7 +25,7 @@ UOp alu_as_float(UOp alu) {
 
 const RuleSet& extra_pm() {
   static const RuleSet set("extra_pm", {
-      // bools are no vectors
+      // op on vectors of bools -> element by element
       rule("scalar-bools", node(ops::Elementwise | OpSet{Op::INDEX}).of(kBool).as(alu_node), with<no_vectorized_alu>(alu_node)),
       // a cast of a vector of bools -> element by element
       rule("scalar-cast-of-bool", node(Op::CAST, anything().of(kBool)).as(alu_node), with<no_vectorized_alu>(alu_node)),
@@ -69,10 +69,10 @@ std::vector<Rule> non_native_float_rules(DTypeSet dts, bool casting) {
 
 UOp cast_float_to_bf16(UOp x) {
   if (x.dtype() != dtypes::float32)
-    throw Failure("a cast to bfloat16 by bits starts from float, not " + std::string(x.dtype().repr()));
+    throw Failure("a cast to bfloat16 by bits takes float, not " + std::string(x.dtype().repr()));
   UOp bits = x.bitcast(dtypes::uint32);
   UOp rounded = bits + ((bits >> Const(16)) & Const(1)) + Const(0x7fff);
-  // infinity stays; a NaN keeps a bit set in the upper half
+  // infinity stays infinity; for a NaN, set a bit in the upper half so that it stays a NaN
   UOp special = (bits & Const(0xffff)).ne(0).where(bits | Const(0x10000), bits);
   UOp out = (-bits & Const(0x7f800000)).ne(0).where(rounded, special);
   return (out >> Const(16)).cast(dtypes::uint16).bitcast(dtypes::bfloat16);
@@ -80,7 +80,7 @@ UOp cast_float_to_bf16(UOp x) {
 
 const RuleSet& pm_manual_bf16_cast() {
   static const RuleSet set("pm_manual_bf16_cast", {
-      // float(x) -> the bits of x, shifted up
+      // float(x) -> the bits of x, shifted left by 16
       rule("bf16-to-float", cast(x.of(kBFloat16), kFloat), with(x, [](UOp x) {
              return (x.bitcast(dtypes::uint16).cast(dtypes::uint32) << Const(16)).bitcast(dtypes::float32);
            })),

@@ -1,5 +1,5 @@
-// WGSL (renderer/wgsl.py): memory is made of 32-bit words, so that narrower elements are masked out of them;
-// bools have no order.
+// The rules of WGSL (tinygrad renderer/wgsl.py): memory consists of 32-bit words, so loads and stores of narrower
+// elements mask and shift words; bools cannot be compared by order.
 #include "lib/uop/graph.h"
 #include "passes/kernel/renderer_rules/renderer_rules_internal.h"
 
@@ -11,13 +11,13 @@ namespace {
 
 constexpr DTypeSet kBool{Scalar::Bool};
 
-// Whether several elements share a word.
+// Returns true if several elements share a 32-bit word.
 bool is_packed(DType dtype, DType pointer) {
   return dtype.itemsize() < 4 && dtype.base() != dtypes::float16 &&
          (!pointer.is_ptr() || pointer.addrspace() != AddrSpace::REG);
 }
 
-// Where an element lies: the word's index, and its bits in the word.
+// The position of an element: the index of its word, its bit offset in the word, and the mask of its size.
 struct Place {
   UOp word, shift;
   int64_t mask;
@@ -25,13 +25,13 @@ struct Place {
 
 Place place_of(UOp index, DType dtype) {
   int64_t size = dtype.itemsize();
-  if (size < 1 || size > 2 || index.num_src() < 2) throw Failure("no part of a word is a " + std::string(dtype.repr()));
+  if (size < 1 || size > 2 || index.num_src() < 2) throw Failure("cannot access a " + std::string(dtype.repr()) + " in a word");
   UOp i = index.src(1);
   int64_t elements = 4 / size;
   return {i / Const(elements), (i.cast(dtypes::uint32) % Const(elements)) * Const(8 * size), size == 1 ? 0xFF : 0xFFFF};
 }
 
-// `index` to the word; gated as before when `gated`.
+// Returns an INDEX of the word `word`, with the gate of `index` if `gated`.
 UOp word_index(UOp index, UOp word, bool gated) {
   std::vector<UOp> src{index.src(0), word};
   if (gated && index.num_src() < 3) throw Failure("a load with an alternative value but no gate");
@@ -39,7 +39,7 @@ UOp word_index(UOp index, UOp word, bool gated) {
   return index.graph().node(Op::INDEX, index.dtype(), src);
 }
 
-// word & ~mask | value, for the element's bits
+// Stores (word & ~mask) | value, with mask and value shifted to the element's bits.
 UOp packed_store(UOp index, UOp value) {
   if (!is_packed(value.dtype(), index.dtype())) return {};
   Place place = place_of(index, value.dtype());
@@ -56,7 +56,7 @@ UOp sign_extend(UOp value, int bits) {
   return (upper | value.bitcast(dtypes::uint32)).bitcast(dtypes::int32);
 }
 
-// The element's bits of the word; `alt`, if any, is what a closed gate gives.
+// Loads the word and extracts the element's bits. `alt`, if any, is the value for a false gate.
 UOp packed_load(UOp load, UOp index, UOp alt) {
   DType dtype = load.dtype();
   if (!is_packed(dtype, index.dtype())) return {};
@@ -74,7 +74,7 @@ UOp packed_load(UOp load, UOp index, UOp alt) {
 
 const RuleSet& wgsl_rules() {
   static const RuleSet own("wgsl", {
-      // x < y -> bool(int(x) < int(y)), for bools; ^ alike
+      // x < y -> bool(int(x) < int(y)), for bools; likewise for ^
       rule("bool-as-int", node({Op::CMPLT, Op::XOR}, a.of(kBool), b).as(alu_node), with(a, b, alu_node, [](UOp a, UOp b, UOp alu) {
              return a.cast(dtypes::int32).alu(alu.op(), b.cast(dtypes::int32)).cast(dtypes::bool_);
            })),
