@@ -30,7 +30,7 @@
 namespace tgc {
 namespace {
 
-// For a row whose rules are the same for every job.
+// `rules` of a row whose rule set is the same for every job.
 template <const RuleSet& (*set)()>
 const RuleSet* always(const KernelJob&) {
   return &set();
@@ -48,15 +48,15 @@ const RuleSet* for_tensors(const TensorJob&) {
   return &set();
 }
 
-// What is to be scheduled must be a well-formed tensor graph; its cache key may be that of any. A graph that begins
-// after the first stage has nothing that was given before it.
+// Verifies the original graph, then runs rewrite_multi(). The first stage does not verify, because a cache key may be
+// computed for any graph. If the first stage did not run, there is no original graph to verify.
 UOp verify_and_rewrite_multi(TensorJob& job, UOp sink) {
   if (auto violation = job.given ? verify_graph(job.given, Spec::Tensor) : std::nullopt)
     throw Failure("not a well-formed tensor graph: " + violation->text());
   return rewrite_multi(job, sink);
 }
 
-// The rule sets of the rewrites inside a stage.
+// The rule sets of the nested rewrites of a stage.
 template <const RuleSet& (*... sets)()>
 constexpr RuleSetFunction kInside[] = {sets...};
 constexpr std::span<const RuleSetFunction> kSimplify = kInside<symbolic, substitute_rules>;
@@ -183,7 +183,7 @@ const Stage* find_stage(std::string_view text) { return find_in(kernel_stages(),
 const TensorStage* find_tensor_stage(std::string_view text) { return find_in(tensor_stages(), text); }
 
 UOp begin_kernel(KernelJob& job, UOp ast) {
-  // What most kernels make for each node beyond those that every AST has; larger ones see how far they grow.
+  // reserve as many nodes as most kernels create per AST node, up to a limit; larger kernels grow on demand
   constexpr size_t kNodesMade = 128, kLeast = 10, kMost = 16384;
   if (size_t size = ast.graph().size(); size > kLeast)
     ast.graph().reserve(std::min(kNodesMade * (size - kLeast), kMost));
@@ -194,13 +194,13 @@ UOp begin_kernel(KernelJob& job, UOp ast) {
 }
 
 namespace {
-// SPEC=1: what enters the first stage is the AST of a kernel.
+// Throws Failure unless `sink` is a well-formed kernel AST.
 void verify_ast(UOp sink) {
   if (auto violation = verify_graph(sink, Spec::Kernel))
     throw Failure("the AST is not well formed: " + violation->text());
 }
 
-// Runs it; with SPEC=2 what it leaves is well formed, every node of it.
+// Runs the stage; with SPEC=2, verifies every node of the result.
 template <class Job>
 UOp run_verified(const StageOf<Job>& stage, Job& job, UOp sink, const Settings& settings, RewriteOptions options) {
   UOp out = stage.run ? stage.run(job, sink) : graph_rewrite(sink, *stage.rules(job), options);
@@ -209,7 +209,7 @@ UOp run_verified(const StageOf<Job>& stage, Job& job, UOp sink, const Settings& 
     throw Failure("leaves a graph that is not well formed: " + violation->text());
   return out;
 }
-// "stage 'expander': ...", unless it says so itself: one of which no rewrite ends.
+// Prefixes the message with "stage 'expander': ", unless it already has that prefix, as from a rewrite without end.
 void name_stage(Diag& diag, std::string_view name) {
   std::string stage = "stage '" + std::string(name) + "'";
   if (!diag.message.starts_with(stage)) diag.message = stage + ": " + diag.message;

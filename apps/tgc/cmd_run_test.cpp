@@ -160,7 +160,7 @@ TEST_CASE("run: a kernel that dies is a report, and the next one runs") {
   holds(next.out, "var: run, not compared, on CPU:LLVM");
   holds(next.out, "1 of 2 kernels run, none compared, 1 in trouble");
   trouble("run far.uop --inputs=far.npz --device=CPU --reference=none",
-          "killed by SIGSEGV (access to memory that is not there at 0x");
+          "killed by SIGSEGV (access to unmapped memory at 0x");
   Ran outside = run_tgc("run far.uop --inputs=far.npz --device=REF --json");
   CHECK(outside.code == 1);  // the kernel is to blame
   CHECK(has(outside.out, R"("result":"failed","error":"out of bounds: )"));

@@ -55,7 +55,7 @@ TEST_CASE("cli: hostile code of CUSTOMI in C") {
       {"fork", CALL("int fork(void)", "fork()"), kNoSuch},
       {"exec", CALL("int execl(const char*, ...)", "execl(\"/bin/touch\", \"made-by-a-kernel\", (void*)0)"), kNoSuch},
       {"syscall", "({{ int r; __asm__ volatile(\"syscall\" : \"=a\"(r) : \"a\"(57)); r; }})", "inline assembly"},
-      {"endless", "({{ volatile int i = 0; while (1) i++; 1; }})", "did not end within 2 seconds|used up its time", 2},
+      {"endless", "({{ volatile int i = 0; while (1) i++; 1; }})", "did not end within 2 seconds|used up its CPU", 2},
       {"memory", CALL("void* malloc(unsigned long)", "malloc(100ul << 30)"), kNoSuch},
       {"stack", "({{ volatile char a[1 << 27]; for (int i = (1 << 27) - 1; i > 0; i -= 4096) a[i] = 1; a[5]; }})",
        "killed by SIGSEGV"},

@@ -42,7 +42,7 @@ class ByteReader {
 
  private:
   std::string_view take(uint64_t bytes) {
-    if (bytes > rest_.size()) throw Failure("a worker process sent an answer that is cut short");
+    if (bytes > rest_.size()) throw Failure("a worker process sent a truncated message");
     std::string_view out = rest_.substr(0, bytes);
     rest_.remove_prefix(bytes);
     return out;

@@ -31,17 +31,17 @@
 namespace tgc {
 namespace {
 
-// What the child writes first.
+// The start of every message from the worker to its parent.
 enum class Kind : uint32_t { Answer, Error, Fault };
 struct Header {
   Kind kind = Kind::Answer;
-  int32_t signal = 0, code = 0;  // of a fault; of SIGSYS the call
-  uint64_t address = 0, stack = 0;
-  uint64_t bytes = 0;            // that follow
-  char memory[48] = "";          // the piece of memory that is nearest to the address, if any is near
-  int32_t side = 0;              // -1: before it, 1: after it, 0: in it
-  uint64_t away = 0;             // the bytes between them
-  uint64_t size = 0;
+  int32_t signal = 0, code = 0;  // of a fault: the signal and si_code; for SIGSYS the number of the system call
+  uint64_t address = 0, stack = 0;  // of a fault: the fault address and the stack pointer
+  uint64_t bytes = 0;            // size of the text that follows
+  char memory[48] = "";          // name of the watched range nearest to the address; empty if none is near
+  int32_t side = 0;              // the address is -1: before, 1: after, 0: inside the range
+  uint64_t away = 0;             // bytes between the address and the range
+  uint64_t size = 0;             // bytes of the range
 };
 
 std::string signal_name(int signal) {
@@ -55,22 +55,22 @@ bool is_near_the_stack(const Header& h) {
   return h.stack && (h.address > h.stack ? h.address - h.stack : h.stack - h.address) < kNearTheStack;
 }
 
-// What people call that fault.
+// Returns a description of the fault.
 std::string explanation(const Header& h) {
   if (h.signal == SIGFPE)
     return h.code == FPE_INTOVF   ? "integer overflow"
            : h.code == FPE_INTDIV ? "integer division by zero"
                                   : "arithmetic fault";
-#ifdef SI_KERNEL  // the processor gives no address then, and Linux says 0
+#ifdef SI_KERNEL  // a general protection fault, for which the processor reports no address
   if (h.signal == SIGSEGV && h.code == SI_KERNEL)
-    return "a vector at an address that is no multiple of its size, or an address that no memory can have";
+    return "misaligned vector access, or access to a non-canonical address";
 #endif
-  if (h.signal == SIGSEGV && !h.memory[0] && is_near_the_stack(h)) return "the stack is full";
-  if (h.signal == SIGSEGV || h.signal == SIGBUS) return "access to memory that is not there";
+  if (h.signal == SIGSEGV && !h.memory[0] && is_near_the_stack(h)) return "stack overflow";
+  if (h.signal == SIGSEGV || h.signal == SIGBUS) return "access to unmapped memory";
   if (h.signal == SIGILL) return "instruction that this processor does not have";
   if (h.signal == SIGABRT) return "the process aborted itself";
   if (h.signal == SIGSYS) return "it called '" + call_name(h.code) + "', which it may not";
-  if (h.signal == SIGXCPU) return "it used up its time of the processor";
+  if (h.signal == SIGXCPU) return "it used up its CPU time";
   if (h.signal == SIGXFSZ) return "it wrote to a file, which it may not";
   if (h.signal == SIGKILL) return "from outside: most likely the system ran out of memory";
   return strsignal(h.signal);
@@ -87,7 +87,7 @@ bool write_all(int fd, const void* data, size_t bytes) {
   return true;
 }
 
-// To a worker, which may be dead: no SIGPIPE.
+// Like write_all, to a worker; does not raise SIGPIPE if the worker is dead.
 bool send_all(int fd, const void* data, size_t bytes) {
   auto p = static_cast<const char*>(data);
   while (bytes) {
@@ -99,7 +99,7 @@ bool send_all(int fd, const void* data, size_t bytes) {
   return true;
 }
 
-// A worker that was taken over may say that anything follows.
+// Maximum size of an answer: a compromised worker may announce any size.
 constexpr uint64_t kMostBytes = uint64_t(1) << 30;
 
 // ---- the child's faults
@@ -116,7 +116,8 @@ uint64_t stack_pointer([[maybe_unused]] void* context) {
 #endif
 }
 
-// Of the pieces that are watched the nearest, when it is near. In a signal handler: nothing is allocated.
+// Fills in the watched range nearest to the fault address, if it is within 1 GiB. Runs in a signal handler, so it does
+// not allocate.
 void name_memory(Header& h) {
   constexpr uint64_t kNear = uint64_t(1) << 30;
   uint64_t best = kNear;
@@ -142,7 +143,7 @@ void report_fault(int signal, siginfo_t* info, void* context) {
   _exit(1);
 }
 
-// Faults are reported from a stack of their own: the kernel's may be what ran out.
+// Installs report_fault for all faults, on an alternate stack, because a stack overflow may be the fault.
 void catch_faults(int fd) {
   fault_fd = fd;
   static std::array<char, 65536> stack;
@@ -156,9 +157,10 @@ void catch_faults(int fd) {
     sigaction(signal, &action, nullptr);
 }
 
-// When memory runs out the system should take the child, not us; and nobody wants the core file of a kernel.
+// Makes the worker the first victim of the out-of-memory killer, kills it when its parent dies, and disables core
+// files.
 void be_expendable() {
-  setpgid(0, 0);  // so that all that it starts ends with it
+  setpgid(0, 0);  // makes a process group, so that end() kills all descendants, too
 #ifdef __linux__
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
@@ -186,7 +188,7 @@ Diag unpacked(std::string_view bytes) {
 
 enum class Read { Done, Ended, TimedOut, TooMany };
 
-// How many processes are in that group. Only a driver can start some; a bomb of them is stopped by this.
+// Returns the number of processes in a group. Used to stop fork bombs in Driver workers, which may start processes.
 size_t group_size(pid_t group) {
   size_t out = 0;
   std::error_code error;
@@ -197,7 +199,8 @@ size_t group_size(pid_t group) {
   return out;
 }
 
-// Reads what the worker sends, before the time is over.
+// Reads messages from a channel. With a `child`, stops after `timeout` seconds without progress, and if the child has
+// started more than kMostProcesses processes.
 class Reader {
  public:
   explicit Reader(int fd, pid_t child = 0, double timeout = 0, const std::function<uint64_t()>& progress = {})
@@ -208,7 +211,7 @@ class Reader {
   Read read(void* to, size_t bytes) {
     auto p = static_cast<char*>(to);
     while (bytes) {
-      if (child_) {  // a worker waits for its next message without looking at the time
+      if (child_) {  // in the worker there is no child, and it waits for its next message without a timeout
         pollfd waiting{fd_, POLLIN, 0};
         int ready = poll(&waiting, 1, std::min(milliseconds_left(), kLook));
         if (ready < 0 && errno == EINTR) continue;
@@ -226,7 +229,7 @@ class Reader {
     }
     return Read::Done;
   }
-  // Piece by piece: what claims to be long may not be.
+  // Reads in pieces, so that memory is allocated only for bytes that arrive.
   Read read(std::string& to, uint64_t bytes) {
     constexpr uint64_t kPiece = 16 << 20;
     while (to.size() < bytes) {
@@ -239,7 +242,7 @@ class Reader {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr int kLook = 100;  // milliseconds
+  static constexpr int kLook = 100;  // milliseconds between checks of progress and processes
   static constexpr size_t kMostProcesses = 32;
 
   void begin_time() {
@@ -253,13 +256,14 @@ class Reader {
 
   int fd_;
   pid_t child_;
-  double timeout_;  // 0: none
+  double timeout_;  // seconds; 0: no limit
   const std::function<uint64_t()>& progress_;
   uint64_t seen_ = 0;
   Clock::time_point deadline_;
 };
 
-// The piece of memory that was meant, and how far outside it was.
+// Returns ": 4 bytes after the end of data1, 32 bytes" for the watched range nearest to the fault address; "" if there
+// is none.
 std::string place_of(const Header& h) {
   std::string name;
   for (const char* c = h.memory; c < std::end(h.memory) && *c; c++) name += *c < ' ' || *c == 127 ? '?' : *c;
@@ -281,7 +285,7 @@ Diag killed(const Header& h) {
               .kernel_fault = h.memory[0] && h.side};
 }
 
-// The channels to all workers of this process, which a new worker must not have.
+// The channels to all workers of this process. A new worker closes its inherited copies.
 struct Channels {
   std::mutex mutex;
   std::vector<int> open;
@@ -313,7 +317,7 @@ void Worker::answer(const Result<std::string>& result) const {
   const std::string& text = result ? *result : diag;
   Header header{.kind = result ? Kind::Answer : Kind::Error, .bytes = text.size()};
   bool sent = write_all(channel_, &header, sizeof header) && write_all(channel_, text.data(), text.size());
-  if (!sent) _exit(0);  // nobody listens any more
+  if (!sent) _exit(0);  // the parent is gone
 }
 
 std::string Worker::next_message() const {
@@ -328,8 +332,8 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
   prepare_confinement();
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return Diag{std::string("cannot make a channel: ") + std::strerror(errno)};
-  std::fflush(nullptr);  // else both processes would write what waits in the buffers
+    return Diag{std::string("cannot create a channel to a worker process: ") + std::strerror(errno)};
+  std::fflush(nullptr);  // otherwise both processes would write the buffered output
   std::unique_lock lock(channels().mutex);
   pid_t child = fork();
   if (child > 0) channels().opened(ends[0]);
@@ -350,7 +354,7 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
     if (!done) worker.answer(done.diag());
     _exit(0);
   }
-  setpgid(child, child);  // whichever of the two comes first
+  setpgid(child, child);  // parent and child both call it, so that the group exists whichever runs first
   close(ends[1]);
   return WorkerProcess(child, ends[0]);
 }
@@ -368,7 +372,7 @@ WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
 
 int WorkerProcess::end() {
   if (!child_ || !is_ours()) return child_ = 0;
-  kill(-child_, SIGKILL);  // with all that it has started; one that has ended already keeps its status
+  kill(-child_, SIGKILL);  // kills the process group; a worker that has exited keeps its exit status
   int status = 0;
   while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
   }
@@ -386,7 +390,7 @@ Status WorkerProcess::send(std::string_view message) {
   if (!child_) return cause_;
   uint64_t bytes = message.size();
   if (send_all(channel_, &bytes, sizeof bytes) && send_all(channel_, message.data(), message.size())) return Unit{};
-  return Diag{"the worker process does not listen"};
+  return Diag{"cannot send to the worker process: it has ended"};
 }
 
 Result<std::string> WorkerProcess::receive(double timeout_seconds, const std::function<uint64_t()>& progress) {

@@ -33,7 +33,7 @@ std::string message(const std::function<Result<std::string>(Worker&)>& body, con
   return r ? "answered" : r.diag().message;
 }
 
-TEST_CASE("contain: answers and errors come back whole, changes do not") {
+TEST_CASE("contain: returns answers and errors; the worker's changes to memory stay in the worker") {
   int changed = 0;
   std::string big(5000000, 'x');
   auto r = contain([&](Worker&) -> Result<std::string> {
@@ -54,7 +54,7 @@ TEST_CASE("contain: answers and errors come back whole, changes do not") {
   CHECK((empty.ok() && empty->empty()));
 }
 
-TEST_CASE("contain: what arenas gave back stays here, and a worker's arenas take their own") {
+TEST_CASE("contain: a worker's arenas do not use the parent's pooled huge pages") {
   auto fill = [](char with) {
     Arena arena;
     for (int i = 0; i < 100; i++) std::memset(arena.allocate(Arena::kBlockSize / 8), with, Arena::kBlockSize / 8);
@@ -69,9 +69,9 @@ TEST_CASE("contain: what arenas gave back stays here, and a worker's arenas take
   }
 }
 
-TEST_CASE("contain: deaths are told apart") {
+TEST_CASE("contain: the error names how the worker died") {
   if (kSanitized) {
-    MESSAGE("skipped: the sanitizers take the signals themselves");
+    MESSAGE("skipped: the sanitizers handle the signals themselves");
     return;
   }
   Death death;
@@ -81,12 +81,12 @@ TEST_CASE("contain: deaths are told apart") {
   CHECK(death.signal == SIGFPE);
   int* volatile nowhere = reinterpret_cast<int*>(64);
   CHECK(message([&](Worker&) -> Result<std::string> { return std::to_string(*nowhere); }) ==
-        "killed by SIGSEGV (access to memory that is not there at 0x40)");
+        "killed by SIGSEGV (access to unmapped memory at 0x40)");
 #ifdef __x86_64__
-  auto* volatile odd = reinterpret_cast<int*>(0x8000000000000000);  // no address of 48 bits
+  auto* volatile odd = reinterpret_cast<int*>(0x8000000000000000);  // not a canonical 48-bit address
   CHECK(message([&](Worker&) -> Result<std::string> {
           return std::to_string(*odd);
-        }).starts_with("killed by SIGSEGV (a vector at an address that is no multiple of its size, or"));
+        }).starts_with("killed by SIGSEGV (misaligned vector access, or"));
 #endif
   CHECK(message([](Worker&) -> Result<std::string> { abort(); }) == "killed by SIGABRT (the process aborted itself)");
   CHECK(message(
@@ -108,7 +108,7 @@ TEST_CASE("contain: deaths are told apart") {
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
 }
 
-TEST_CASE("contain: the time begins anew with every step that a worker makes") {
+TEST_CASE("contain: the timeout restarts whenever progress changes") {
   auto* steps = static_cast<volatile uint64_t*>(
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   auto run = [&](double length, double allowed) {
@@ -124,7 +124,7 @@ TEST_CASE("contain: the time begins anew with every step that a worker makes") {
     auto answer = worker->receive(allowed, [&] { return uint64_t(*steps); });
     return answer ? *answer : answer.diag().message;
   };
-  // Twice the time in all. A busy machine may wake a sleeper too late, and is given longer.
+  // The worker takes twice the timeout in total. A busy machine may wake it too late; then try longer times.
   std::string said = run(0.25, 0.5);
   for (double longer : {2.0, 8.0})
     if (said != "done") said = run(longer / 2, longer);
@@ -133,7 +133,7 @@ TEST_CASE("contain: the time begins anew with every step that a worker makes") {
   munmap(const_cast<uint64_t*>(steps), 4096);
 }
 
-TEST_CASE("contain: a worker has no way to speak to another") {
+TEST_CASE("contain: a worker has no channel to another worker") {
   auto sockets = [] {
     std::set<std::string> out;
     std::error_code error;
@@ -157,7 +157,7 @@ TEST_CASE("contain: a worker has no way to speak to another") {
   CHECK(*first->receive(5) == "still there");
 }
 
-TEST_CASE("contain: a child that runs out of memory says so") {
+TEST_CASE("contain: a worker that exhausts its memory returns an error") {
   if (kSanitized) {
     MESSAGE("skipped: the sanitizers reserve more address space than the limit");
     return;
@@ -171,10 +171,10 @@ TEST_CASE("contain: a child that runs out of memory says so") {
   };
   CHECK(message(use_up) == "out of memory");
   CHECK(message([](Worker&) -> Result<std::string> { return std::to_string(std::string(1u << 30, 'x').size()); }) ==
-        "answered");  // this process has no limit
+        "answered");  // the limit was set only in the first worker
 }
 
-// Hostile code, run with the rights that REF and kernels on the CPU have.
+// Runs `work` confined to Rights::Compute, as REF and CPU kernels are. Returns "answered" or the error.
 std::string confined(const std::function<void()>& work, const ContainOptions& options = {.timeout_seconds = 10}) {
   return message(
       [&](Worker& worker) -> Result<std::string> {
@@ -186,9 +186,9 @@ std::string confined(const std::function<void()>& work, const ContainOptions& op
 }
 std::string may_not(const std::string& call) { return "killed by SIGSYS (it called '" + call + "', which it may not)"; }
 
-TEST_CASE("contain: a confined worker computes, and nothing else") {
+TEST_CASE("contain: a worker with Rights::Compute can only compute") {
   if (kSanitized || walls() == "limits") {
-    MESSAGE("skipped: there is no seccomp here; what stands is " << walls());
+    MESSAGE("skipped: there is no seccomp here; active: " << walls());
     return;
   }
   CHECK(confined([] { std::vector<int> some(1000000, 1); }) == "answered");
@@ -200,7 +200,7 @@ TEST_CASE("contain: a confined worker computes, and nothing else") {
   CHECK(confined([] { (void)fork(); }) == may_not("clone"));
   CHECK(confined([] { execl("/bin/true", "true", nullptr); }) == may_not("execve"));
   CHECK(confined([] { kill(getppid(), 0); }).starts_with("killed by SIGSYS"));
-  CHECK(confined([] { (void)!write(1, "x", 1); }) == may_not("write"));  // what is not its channel
+  CHECK(confined([] { (void)!write(1, "x", 1); }) == may_not("write"));  // a descriptor other than the channel
   CHECK(confined([] {
           for (volatile bool go = true; go;) {
           }
@@ -212,10 +212,10 @@ TEST_CASE("contain: a confined worker computes, and nothing else") {
             return room[0] + deeper(n + 1) + room[n % 4096];
           };
           deeper(0);
-        }).starts_with("killed by SIGSEGV (the stack is full"));
+        }).starts_with("killed by SIGSEGV (stack overflow"));
 }
 
-TEST_CASE("contain: a fault names the memory that is nearest, and how far outside it was") {
+TEST_CASE("contain: a fault report names the nearest watched memory and the distance") {
   if (kSanitized) return;
   auto page = size_t(sysconf(_SC_PAGESIZE));
   auto* two = static_cast<char*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -230,7 +230,7 @@ TEST_CASE("contain: a fault names the memory that is nearest, and how far outsid
   munmap(two, 2 * page);
 }
 
-TEST_CASE("contain: what a driver's worker starts is bounded, ends with it, and writes where it may") {
+TEST_CASE("contain: a worker with Rights::Driver writes only where it may and cannot start many processes") {
   if (kSanitized || walls() == "limits") return;
   std::string folder = "/tmp/tgc-room-test-" + std::to_string(getpid()), outside = folder + "-outside";
   mkdir(folder.c_str(), 0700);

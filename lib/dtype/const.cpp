@@ -32,7 +32,7 @@ std::string Const::str() const {
 
 namespace {
 
-// How an int compares with a float, exactly; the float is not NaN.
+// Compares an int with a float exactly; requires that `d` is not NaN.
 std::strong_ordering compare(Int i, double d) {
   if (std::isinf(d)) return d > 0 ? std::strong_ordering::less : std::strong_ordering::greater;
   Int whole = Int::trunc(d);
@@ -104,7 +104,7 @@ const Limits& limits(DType d) {
     for (int i = 0; i < kNumScalars; i++) table[size_t(i)] = limits_of(Scalar(i));
     return table;
   }();
-  // a pointer is no number: like void it has the limits of a bool; an image counts as a float
+  // as in tinygrad, pointers have the limits of void, which are a bool's, and images those of a float
   return kTable[size_t(d.is_image() ? Scalar::Float32 : d.is_ptr() ? Scalar::Void : d.scalar_kind())];
 }
 }  // namespace
@@ -157,8 +157,9 @@ uint8_t float_to_fp8(double v, Scalar kind) {
   bool e4m3 = kind == Scalar::FP8E4M3;
   if (e4m3 && !std::isfinite(v)) return std::signbit(v) ? 0xFF : 0x7F;
   if (!e4m3 && std::isinf(v)) return std::signbit(v) ? 0xFC : 0x7C;
-  // the layouts: exponent bias, significand bits with the hidden one, the largest magnitude rounded to zero, the
-  // smallest normal, the largest magnitude not saturated, all as bits of a double
+  // The formats: exponent bias; significand bits, including the hidden bit; mask of the mantissa bits; the largest
+  // magnitude that rounds to zero and the largest that does not saturate, as bits of a double; the largest finite fp8
+  // value; the smallest normal magnitude, as bits of a double.
   struct Layout {
     int bias, significand;
     uint64_t mantissa_mask, zero, overflow, max_norm, min_norm;

@@ -16,11 +16,11 @@
 namespace tgc {
 namespace {
 
-// Every dtype that is not a plain scalar, made once.
+// The interning table of all dtypes that are not 0.12.0's scalars. Thread-safe.
 class Table {
  public:
   static Table& get() {
-    static Table* table = new Table;  // never destroyed: handles live in static tables
+    static Table* table = new Table;  // never destroyed, because static tables hold handles
     return *table;
   }
 
@@ -87,7 +87,7 @@ DType image(Scalar storage, std::string_view name, std::span<const int64_t> shap
   for (int64_t s : shape)
     if (s < 1 || __builtin_mul_overflow(size, s, &size) || size > kMaxSize) size = 0;
   if (size == 0 || shape.size() != 3 || shape[2] != 4)
-    throw Failure(Diag{.message = "an image of such a shape",
+    throw Failure(Diag{.message = "invalid image shape",
                        .expected = "(height, width, 4), with at most 2**40 elements"});
   DTypeInfo d = dtypes::kScalars[int(storage)];
   d.kind = DTypeInfo::Kind::Image;
@@ -109,8 +109,7 @@ std::string_view name_of(AddrSpace space) {
 
 namespace {
 
-// The pointers that were asked for last, by where what they are made of hashes to: they are found without the table's
-// lock.
+// A direct-mapped cache of recently used pointers and vectors of pointers, which are found without the table's lock.
 std::array<std::atomic<const DTypeInfo*>, 256> seen_pointers;
 std::atomic<const DTypeInfo*>& seen_pointer(const DTypeInfo* of, int64_t size) {
   uint64_t h = (reinterpret_cast<uintptr_t>(of) ^ uint64_t(size) << 20) * 0x9E3779B97F4A7C15ull;
@@ -245,13 +244,13 @@ FloatInfo finfo(DType d) {
 namespace {
 using namespace dtypes;
 
-// promo_lattice, a row per scalar.
+// tinygrad's promo_lattice, one row per group of scalars with the same successors.
 constexpr DType kToNone[] = {void_};
 constexpr DType kBool[] = {int8, uint8}, kInt8[] = {int16}, kUInt8[] = {int16, uint16}, kInt16[] = {int32},
                 kUInt16[] = {int32, uint32}, kInt32[] = {int64}, kUInt32[] = {int64, uint64},
                 kWide[] = {fp8e4m3, fp8e5m2}, kFp8[] = {float16, bfloat16}, kHalf[] = {float32}, kFloat[] = {float64};
 
-// The scalars a scalar promotes to in any number of steps, itself included, as a bit set.
+// Returns the set of scalars that `d` promotes to in zero or more steps, as a bit set.
 uint32_t reachable(DType d) {
   uint32_t bits = 1u << int(d.scalar_kind());
   for (DType up : promotes_to(d)) bits |= reachable(up);
@@ -290,10 +289,10 @@ DType least_upper_dtype(std::span<const DType> ds) {
     if (d.is_image()) return d;
     DType s = d.scalar();
     if (!s.is_value() || s.is(Scalar::Void) || s.is(Scalar::Index))
-      throw Failure(std::string(d.repr()) + " takes no part in promotion");
+      throw Failure(std::string(d.repr()) + " has no type promotion");
     common &= kReach[int(s.scalar_kind())];
   }
-  return of(Scalar(std::countr_zero(common)));  // the enum is in order of priority
+  return of(Scalar(std::countr_zero(common)));  // the enum is ordered by priority
 }
 
 DType least_upper_float(DType d) { return is_float(d) ? d : least_upper_dtype({d, default_float}); }

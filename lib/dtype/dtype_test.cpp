@@ -10,7 +10,7 @@ using namespace tgc;
 
 namespace {
 
-// A dtype from the way test data writes it: "dtypes.half.vec(8).ptr(32,AddrSpace.LOCAL)".
+// Parses a dtype of the test data: "dtypes.half.vec(8).ptr(32,AddrSpace.LOCAL)".
 DType dtype_of(std::string_view text) {
   static constexpr int64_t kShape[] = {4, 16, 4};
   auto number = [](std::string_view s) { return std::stoll(std::string(s)); };
@@ -46,7 +46,7 @@ Const const_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("dtypes: tinygrad's tables of promotion, casts, limits, names and order") {
+TEST_CASE("dtypes: promotion, casts, limits, names and order equal tinygrad's") {
   auto lines = test_lines("expect/dtype.txt");
   REQUIRE(lines.size() > 700);
   for (const std::string& line : lines) {
@@ -70,7 +70,7 @@ TEST_CASE("dtypes: tinygrad's tables of promotion, casts, limits, names and orde
   }
 }
 
-TEST_CASE("dtypes: truncation, as tinygrad's") {
+TEST_CASE("dtypes: truncate equals tinygrad's") {
   auto lines = test_lines("expect/truncate.txt");
   REQUIRE(lines.size() > 1400);
   for (const std::string& line : lines) {
@@ -81,7 +81,7 @@ TEST_CASE("dtypes: truncation, as tinygrad's") {
   }
 }
 
-TEST_CASE("dtypes: every fp8 value") {
+TEST_CASE("dtypes: every fp8 value converts to tinygrad's float") {
   for (const std::string& line : test_lines("expect/fp8.txt")) {
     INFO(line);
     auto w = words_of(line);
@@ -91,7 +91,7 @@ TEST_CASE("dtypes: every fp8 value") {
   }
 }
 
-TEST_CASE("dtypes: repr, and one handle for one dtype") {
+TEST_CASE("dtypes: repr is Python's, and equal dtypes have equal handles") {
   static constexpr int64_t kShape[] = {4, 16, 4};
   CHECK(dtypes::float32.vec(4).ptr(16).repr() == "dtypes.float.vec(4).ptr(16)");
   CHECK(dtypes::float16.ptr(8, AddrSpace::LOCAL).vec(2).repr() == "dtypes.half.ptr(8, AddrSpace.LOCAL).vec(2)");

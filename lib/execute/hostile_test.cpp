@@ -119,7 +119,7 @@ TEST_CASE("hostile: kernels of C and of LLVM IR on the CPU") {
     CHECK(error(kExec) == may_not("execve"));
     CHECK(error(kEndless, 0.5) == who + "did not end within 0.5 seconds");
     CHECK(run_on(target, {"bad", "k", target, ""}, object_of(kMemory, through_ir)).value <= 1);
-    CHECK(error(kStack).starts_with(who + "killed by SIGSEGV (the stack is full"));
+    CHECK(error(kStack).starts_with(who + "killed by SIGSEGV (stack overflow"));
     CHECK(error(kOutside).ends_with(": 32704 bytes after the end of data0, 64 bytes)"));
     CHECK(error(kBeside) == "a kernel wrote 3 bytes before the beginning of a buffer of 64 bytes");
     Outcome good = run_on(target, {"good", "k", target, ""}, object_of("out[0] = 42;", through_ir));

@@ -1,4 +1,4 @@
-// What is good in kernels and programs, and what is good at all (tinygrad uop/spec.py: shared_codegen_spec,
+// Rules of the specifications for kernels, programs and any stage (tinygrad uop/spec.py: shared_codegen_spec,
 // kernel_spec, program_spec, full_spec).
 #include <algorithm>
 
@@ -20,8 +20,8 @@ bool vectorize_is_whole(UOp u) {
          std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return u.dtype() == s.dtype().vec(n); });
 }
 
-// Whether the access stays inside the buffer. As tinygrad's, it is only asked with IGNORE_OOB=0, and then bounds must
-// show it: a proof that needs more than the bounds of the index and of its gate is not tried.
+// Returns true if the access provably stays inside the buffer, or is not checked: as in tinygrad, accesses are checked
+// only with IGNORE_OOB=0. The proof uses only the bounds of the index and of its gate.
 bool index_is_inside(UOp u) {
   UOp buffer = u.src(0), i = u.src(1);
   if (i.is_invalid() || u.graph().settings().IGNORE_OOB || buffer.dtype().is_image()) return true;
@@ -31,7 +31,7 @@ bool index_is_inside(UOp u) {
   for (size_t k = 1; k < u.num_src(); k++)
     for (UOp x : toposort(u.src(k)))
       if (opaque(x)) return true;
-  return u.num_src() > 2 && !u.src(2).vmax().truthy();  // never taken
+  return u.num_src() > 2 && !u.src(2).vmax().truthy();  // the gate is never true
 }
 
 Int count_of(Arg axes) {
@@ -85,9 +85,9 @@ const RuleSet& shared_codegen_spec() {
 
 const RuleSet& kernel_spec() {
   static const RuleSet own("kernel_spec", {
-      // indices are not lowered yet
+      // arithmetic on dtypes.index, which is not lowered yet
       allow("index-math", node(ops::Elementwise | OpSet{Op::CONST, Op::RANGE, Op::DEFINE_VAR}).of(kIndex)),
-      // the expander's, around tensor cores
+      // ops of the expander, around tensor cores
       require("contract", node(Op::CONTRACT), [](UOp u) { return Int(u.dtype().count()) == count_of(u.arg()); }),
       require("unroll", node(Op::UNROLL), [](UOp u) { return Int(u.src(0).dtype().count()) == count_of(u.arg()); }),
       allow("end", any_len(Op::END, anything(), anything())),
@@ -100,15 +100,15 @@ const RuleSet& kernel_spec() {
 
 const RuleSet& program_spec() {
   static const RuleSet own("program_spec", {
-      // accesses with a gate, and a value for when it is shut
+      // accesses with a gate, and for loads an alternative value
       require("gated-index", node(Op::INDEX, node(ops::Defines | Op::AFTER), anything(), anything().of(kBool)), index_is_inside),
       allow("gated-load", node(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything(), anything().of(kBool))), anything())),
       allow("end-void", node(Op::END, anything(), node(Op::RANGE)).of(kVoid)),
-      // everything is lowered
+      // nothing that should have been lowered
       judge("no-index-dtype", node(OpSet::all()).of(kIndex), [](UOp) { return Answer::No; }),
       judge("no-invalid", node(Op::CONST).arg(Const::invalid()), [](UOp) { return Answer::No; }),
       require("vconst", node(Op::VCONST), vconst_is_whole),
-      // branches: the gate, and an index that tells equal ones apart
+      // branches: the gate, and an index that distinguishes branches with equal gates
       allow("if", node(Op::IF, anything().of(kBool), node({Op::CAST, Op::INDEX})).of(kVoid)),
       allow("endif", node(Op::ENDIF, node(Op::IF)).of(kVoid)),
   });
@@ -133,7 +133,7 @@ const RuleSet& full_spec() {
       require("ptrcat", node(Op::PTRCAT), [](UOp u) { return u.dtype().vcount() == elements(u, [](DType d) { return d.base().count(); }); }),
       require("cat", node(Op::CAT), [](UOp u) { return u.dtype().vcount() == elements(u, [](DType d) { return d.vcount(); }); }),
       allow("index-of-vector", node(Op::INDEX, node({Op::VECTORIZE, Op::CAST}), anything())),
-      // kernels on their way
+      // kernels before they are scheduled
       allow("kernel-void", node(Op::KERNEL).of(kVoid)),
       // indices on their way
       require("invalid-is-index", node(Op::CONST).arg(Const::invalid()), [](UOp u) { return u.dtype().scalar() == dtypes::index; }),
@@ -141,7 +141,7 @@ const RuleSet& full_spec() {
       allow("index-dtype", node({Op::ADD, Op::MUL, Op::MOD, Op::IDIV, Op::MAX, Op::SPECIAL, Op::CAST, Op::RANGE, Op::VCONST, Op::VECTORIZE}).of(kIndex)),
       allow("bind-casted", node(Op::BIND, anything(), anything()).of({Scalar::Int32, Scalar::Index})),
       allow("several-devices", node({Op::MSELECT, Op::MSTACK})),
-      // a program, as far as it is made
+      // programs in each stage of construction
       allow("program-sink", node(Op::PROGRAM, node(Op::SINK), node(Op::DEVICE)).of(kVoid)),
       allow("program-linear", node(Op::PROGRAM, node(Op::SINK), node(Op::DEVICE), node(Op::LINEAR)).of(kVoid)),
       allow("program-source", node(Op::PROGRAM, node(Op::SINK), node(Op::DEVICE), node(Op::LINEAR), node(Op::SOURCE)).of(kVoid)),
@@ -149,7 +149,7 @@ const RuleSet& full_spec() {
       allow("linear", node(Op::LINEAR).of(kVoid)),
       allow("source", leaf(Op::SOURCE).of(kVoid)),
       allow("binary", leaf(Op::BINARY).of(kVoid)),
-      // dtypes that are wrong for a while
+      // nodes whose dtypes are temporarily inconsistent
       allow("any-vectorize", node(Op::VECTORIZE)),
       allow("any-index", node(Op::INDEX)),
       allow("any-access", node({Op::LOAD, Op::STORE})),

@@ -8,7 +8,8 @@
 namespace tgc {
 namespace {
 
-// A kernel that stores `value` to data0[`index`] in r (8 iterations) and s (4); what is found.
+// Runs verify_loops on a kernel that stores `value` to data0[`index`] in the ranges r (size 8) and s (size 4), and
+// returns the violation.
 std::string found(const std::string& index, const std::string& value, const std::string& end = "r, s") {
   Graph g;
   UOp root = read_pyrender(g, "r = UOp.range(8, 0, AxisType.LOOP)\ns = UOp.range(4, 1, AxisType.LOOP)\n"
@@ -20,17 +21,17 @@ std::string found(const std::string& index, const std::string& value, const std:
   return violation ? violation->why : "";
 }
 
-TEST_CASE("spec: iterations that store values of their own to one element") {
+TEST_CASE("verify_loops: reports iterations that store different values to one element") {
   CHECK(found("r", "b.index(r*4+s)") ==
         "every iteration of the range (1, AxisType.LOOP) stores a value of its own to the same element");
   CHECK(found("r*4+s", "b.index(r*4+s)").empty());
-  CHECK(found("r", "b.index(r)").empty());                          // the same value, four times
-  CHECK(found("r", "a.index(r)+b.index(r*4+s)").empty());           // adds up
+  CHECK(found("r", "b.index(r)").empty());                          // stores the same value four times
+  CHECK(found("r", "a.index(r)+b.index(r*4+s)").empty());           // accumulates
   CHECK(found("r", "b.index(r*4+s).reduce(s, arg=Ops.ADD)", "r").empty());
-  CHECK(found("r+s*0", "b.index(r*4+s)").empty());                  // who knows
+  CHECK(found("r+s*0", "b.index(r*4+s)").empty());                  // the address contains s: not certain
 }
 
-TEST_CASE("spec: a range of a negative size") {
+TEST_CASE("verify_loops: reports a range of negative size") {
   Graph g;
   UOp root = read_pyrender(g, "ast = UOp.range(-3, 0, AxisType.LOOP).sink()\n").value_or_throw();
   auto violation = verify_loops(toposort(root));

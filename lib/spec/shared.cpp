@@ -1,4 +1,5 @@
-// What is good anywhere, and in the tensor graph (tinygrad uop/spec.py: shared_spec, movement_ops, tensor_spec).
+// Rules of the specifications for all stages and for tensor graphs (tinygrad uop/spec.py: shared_spec, movement_ops,
+// tensor_spec).
 #include <algorithm>
 
 #include "lib/spec/tables.h"
@@ -12,7 +13,7 @@ using namespace pat;
 constexpr DTypeSet kBool{Scalar::Bool}, kVoid{Scalar::Void}, kIndex{Scalar::Index},
     kIntOrIndex{Scalar::Int32, Scalar::Index};
 
-// type(arg) is type(as_const(arg, dtype)): an int where the dtype is an int, and so on.
+// Returns true if the arg has the Python type of the dtype: type(arg) is type(as_const(arg, dtype)).
 bool const_has_the_type_of_its_dtype(UOp u) {
   Arg arg = u.arg();
   Const held = dtypes::as_const(arg.to_const(), u.dtype());
@@ -40,12 +41,12 @@ bool same_dtype_as_source(UOp u) { return u.dtype() == u.src(0).dtype(); }
 
 const RuleSet& shared_spec() {
   static const RuleSet set("shared_spec", {
-      // a sink may hold anything
+      // a SINK may have any sources
       allow("sink", node(Op::SINK).of(kVoid)),
       // constants and variables
       require("const", leaf(Op::CONST), const_has_the_type_of_its_dtype),
       require("define-var", node(Op::DEFINE_VAR), variable_has_integer_bounds),
-      // math: all dtypes alike, but for conditions, comparisons and shifts
+      // math: all dtypes are equal, except in conditions, comparisons and shifts
       require("where", node(Op::WHERE, anything().of(kBool), anything(), anything()),
               [](UOp u) { return u.dtype() == u.src(1).dtype() && u.src(1).dtype() == u.src(2).dtype(); }),
       require("compare", node(ops::Comparison, anything(), anything()).of(kBool), [](UOp u) { return u.src(0).dtype().base() == u.src(1).dtype().base(); }),
@@ -70,7 +71,7 @@ const RuleSet& movement_spec() {
       allow("reshape-expand", node({Op::RESHAPE, Op::EXPAND}, anything(), anything().of(kIndex))),
       allow("pad-shrink", node({Op::PAD, Op::SHRINK}, anything(), anything().of(kIndex), anything().of(kIndex))),
       require("permute-flip", node({Op::PERMUTE, Op::FLIP}, anything()), [](UOp u) { return u.arg().is_tuple(); }),
-      // what they take
+      // their arguments
       allow("sizes", node({Op::VECTORIZE, Op::VCONST}).of(kIndex)),
       allow("size-arithmetic", node({Op::ADD, Op::MUL, Op::IDIV}).of(kIndex)),
       allow("after-movement", any_len(Op::AFTER, node(ops::Movement | OpSet{Op::MULTI, Op::CONTIGUOUS}))),
@@ -97,9 +98,9 @@ const RuleSet& untagged_tensor_spec() {
                        std::ranges::all_of(a.items(), [](Arg s) { return s.is_integral() || s.is_uop(); });
               }),
       allow("buffer-view-of-stack", node(Op::BUFFER_VIEW, each(Op::MSTACK, node(Op::BUFFER)))),
-      // a kernel hangs on an AFTER: what realizes a buffer
+      // kernels: an AFTER of a buffer has the KERNEL that writes the buffer as a source
       allow("kernel", each(Op::KERNEL, node({Op::BUFFER, Op::BUFFER_VIEW, Op::AFTER, Op::MSELECT, Op::MSTACK, Op::BIND, Op::CONTIGUOUS}))),
-      // a target, a value, and perhaps other assigns it waits for
+      // ASSIGN: a target, a value, and other ASSIGNs that must come first
       require("assign", node(Op::ASSIGN), [](UOp u) { return u.num_src() >= 2 && all_sources(u, 2, [](UOp s) { return s.is(Op::ASSIGN); }); }),
       // several devices
       require("mselect", node(Op::MSELECT),
@@ -137,9 +138,9 @@ const RuleSet& untagged_tensor_spec() {
                        (a[0].is(Op::ADD) || a[0].is(Op::MUL) || a[0].is(Op::MAX));
               }),
       require("reduce-outer", any_len(Op::REDUCE, anything()), index_sources),
-      // after kernels were made
+      // after kernels are created
       allow("after-buffer", any_len(Op::AFTER, node({Op::BUFFER, Op::AFTER}))),
-      // ranges of tensors
+      // ranges in tensor graphs
       allow("bind-range", node(Op::BIND, node(Op::DEFINE_VAR), node(Op::RANGE)).of(kIntOrIndex)),
       allow("store", node(Op::STORE, anything(), anything())),
   });
@@ -149,7 +150,7 @@ const RuleSet& untagged_tensor_spec() {
 
 const RuleSet& tensor_spec() {
   static const RuleSet own("tensor_spec", {
-      // tags are for the way through the scheduler
+      // only the scheduler uses tags
       judge("no-tags", node(OpSet::all()), [](UOp u) { return u.tag().is_none() ? Answer::Decline : Answer::No; }),
   });
   static const RuleSet set("tensor_spec", {&own, &untagged_tensor_spec()});

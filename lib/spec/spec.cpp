@@ -35,13 +35,14 @@ const RuleSet& rules_of(Spec spec) {
 }
 
 namespace {
-// The verdicts of a graph, made when first asked for.
+// The verdict nodes of a graph, created on first use.
 struct Verdicts {
   UOp yes, no;
 };
 }  // namespace
 
-// A verdict must not be the node itself (that would decline), so it is an op that stands in no graph that is verified.
+// Verdicts are REWRITE_ERROR nodes, because returning the node itself would decline and no verified graph contains
+// them.
 UOp verdict(UOp node, Answer answer) {
   if (answer == Answer::Decline) return {};
   Graph& g = node.graph();

@@ -48,7 +48,7 @@ void check_ast(const GoldenRecord& record, Spec spec) {
 
 }  // namespace
 
-TEST_CASE("spec: what tinygrad made is good, at every stage") {
+TEST_CASE("spec: accepts what tinygrad produces, at every stage") {
   size_t kernels = 0, programs = 0;
   for_each_record("golden/kernels.jsonl.gz", [&](const GoldenRecord& record) {
     check_ast(record, Spec::Kernel);
@@ -65,14 +65,14 @@ TEST_CASE("spec: what tinygrad made is good, at every stage") {
   CHECK(programs > 100);
 }
 
-TEST_CASE("spec: tensor graphs") {
+TEST_CASE("spec: accepts tinygrad's tensor graphs") {
   size_t graphs = 0;
   for_each_record("golden/tensor.jsonl.gz",
                   [&](const GoldenRecord& record) { check_ast(record, Spec::Tensor), graphs++; });
   CHECK(graphs > 10);
 }
 
-TEST_CASE("spec: what is wrong is found by the rule that says so") {
+TEST_CASE("spec: names the rule that rejects an invalid node") {
   std::string x = "x = UOp.const(dtypes.float, 1.0)\ni = UOp.const(dtypes.int, 1)\nr = UOp.range(4, 0, AxisType.LOOP)\n"
                   "b = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n";
   CHECK(verdict_of(x + "ast = (x+x).sink()", Spec::Kernel) == "good");
@@ -98,7 +98,7 @@ TEST_CASE("spec: what is wrong is found by the rule that says so") {
 
 namespace {
 
-// What a table says of nodes, each on its own: the rule that has the last word, and its answer.
+// Applies a specification to single nodes and reports the deciding rule and its answer.
 struct Judge {
   explicit Judge(Spec spec, const Settings& settings = {}) : graph(settings), spec(spec) {}
 
@@ -119,9 +119,9 @@ struct Judge {
     return node(Op::BUFFER, dtypes::float32, {unique, node(Op::DEVICE, dtypes::void_, {}, devices)}, 16);
   }
   Arg ints(std::initializer_list<int64_t> values) { return graph.ints(std::span(values.begin(), values.size())); }
-  Arg axes(int64_t size) { return graph.tuple({ints({0, size})}); }  // of an UNROLL or CONTRACT
+  Arg axes(int64_t size) { return graph.tuple({ints({0, size})}); }  // the arg of an UNROLL or CONTRACT
 
-  Hit hit;  // what answered last
+  Hit hit;  // the rule that answered last
   std::string of(UOp u) {
     hit = {};
     UOp answer = rules_of(spec).matcher().rewrite(u, nullptr, nullptr, hit);
@@ -141,7 +141,7 @@ struct Judge {
 
 }  // namespace
 
-TEST_CASE("spec: each rule of tensor graphs, with a node that it accepts and one that it does not") {
+TEST_CASE("spec: each rule of tensor graphs accepts one node and does not accept another") {
   Judge t(Spec::Tensor);
   const DType f = dtypes::float32, none = dtypes::void_;
   UOp cond = t.graph.constant(dtypes::bool_, true),
@@ -212,7 +212,7 @@ TEST_CASE("spec: each rule of tensor graphs, with a node that it accepts and one
   t.check("reduce-outer", t.x.reduce(t.range, Op::ADD), t.x.reduce(t.n, Op::ADD));
 }
 
-TEST_CASE("spec: each rule of kernels and programs, likewise") {
+TEST_CASE("spec: each rule of kernels and programs accepts one node and does not accept another") {
   const DType f = dtypes::float32, none = dtypes::void_;
   Judge t(Spec::Kernel);
   UOp two = t.node(Op::VECTORIZE, f.vec(2), {t.x, t.x});
@@ -260,7 +260,7 @@ TEST_CASE("spec: each rule of kernels and programs, likewise") {
   p.check("endif", p.node(Op::ENDIF, none, branch), p.node(Op::ENDIF, none, p.x), "none");
 }
 
-TEST_CASE("spec: each rule of any stage, likewise") {
+TEST_CASE("spec: each rule of the full specification accepts one node and does not accept another") {
   Judge t(Spec::Full);
   const DType f = dtypes::float32, none = dtypes::void_;
   UOp two = t.node(Op::VECTORIZE, f.vec(2), {t.x, t.x}), cond = t.graph.constant(dtypes::bool_, true),
@@ -305,7 +305,7 @@ TEST_CASE("spec: each rule of any stage, likewise") {
           "define-var: bad");
 }
 
-TEST_CASE("spec: accesses are checked against bounds when asked") {
+TEST_CASE("spec: accesses are checked against the buffer's size with IGNORE_OOB=0") {
   Settings settings;
   settings.IGNORE_OOB = 0;
   Graph g(settings);
@@ -317,7 +317,7 @@ TEST_CASE("spec: accesses are checked against bounds when asked") {
   CHECK(!good(5));
 }
 
-TEST_CASE("spec: tables have tinygrad's number of rules") {
+TEST_CASE("spec: rule tables have as many rules as tinygrad's") {
   CHECK(rules_of(Spec::Tensor).rules().size() == 45);
   CHECK(rules_of(Spec::Kernel).rules().size() == 39);
   CHECK(rules_of(Spec::Program).rules().size() == 34);

@@ -21,9 +21,9 @@ constexpr size_t kHugePage = size_t{1} << 21;
 class HugePages;
 HugePages& huge_pages();
 
-// Huge pages that arenas gave back are kept for the next ones: to map and clear one takes as long as to fill it, and an
-// allocator that must align them leaves gaps. Those that wait here are left out of forks: a worker process has no use
-// for them, and the tables of their pages are most of what a fork copies.
+// A pool of huge pages that destroyed arenas returned, for new arenas: mapping and clearing a page takes as long as
+// filling it, and aligned allocations leave gaps. Pages in the pool are excluded from fork (MADV_DONTFORK): a worker
+// does not need them, and their page tables are most of what a fork copies.
 class HugePages {
  public:
   HugePages() {
@@ -41,7 +41,7 @@ class HugePages {
       }
     }
     void* page = aligned(kHugePage, kHugePage);
-    (void)madvise(page, kHugePage, MADV_HUGEPAGE);  // a wish
+    (void)madvise(page, kHugePage, MADV_HUGEPAGE);  // best effort
     return page;
   }
   void give_back(const std::vector<void*>& pages) {
@@ -52,13 +52,13 @@ class HugePages {
   }
 
  private:
-  static constexpr size_t kMost = kSanitized ? 0 : 32;  // a sanitizer sees who reads what was given back
+  static constexpr size_t kMost = kSanitized ? 0 : 32;  // 0 lets sanitizers detect accesses to freed pages
   std::mutex mutex_;
   std::vector<void*> free_;
 };
 
 HugePages& huge_pages() {
-  static auto* pages = new HugePages;  // outlives every arena
+  static auto* pages = new HugePages;  // never destroyed, because static arenas may outlive it
   return *pages;
 }
 
@@ -69,10 +69,10 @@ Arena::~Arena() {
   if (!huge_pages_.empty()) huge_pages().give_back(huge_pages_);
 }
 
-// A small arena takes its blocks one by one; a large one takes many at once, in a huge page where the system gives
-// some: walks over millions of bytes of nodes spend their time on page faults and address translation otherwise.
+// A small arena allocates single blocks. A large one allocates blocks in huge pages, if the system has them: otherwise
+// walks over megabytes of nodes spend their time on page faults and address translation.
 void Arena::new_block() {
-  constexpr size_t kFew = 32;  // graphs of most kernels stay below: a huge page is cleared as a whole
+  constexpr size_t kFew = 32;  // most kernels' graphs need fewer blocks; clearing a whole huge page would not pay
   if (next_block_ == chunk_end_) {
     bool large = blocks_ >= kFew;
     void* chunk = large ? huge_pages().take() : aligned(kBlockSize, kBlockSize);

@@ -11,11 +11,11 @@
 namespace tgc {
 namespace {
 
-// Sanitizers put red zones around every local variable: frames of a build with them are up to ten times as large.
+// Sanitizers put red zones around every local variable, which makes stack frames up to ten times as large.
 constexpr size_t kFrames = kSanitized ? 10 : 1;
 constexpr size_t kReserve = kFrames * (size_t(96) << 10), kNewStack = size_t(16) << 20;
 
-// The lowest address of this thread's stack.
+// Returns the lowest address of this thread's stack.
 uintptr_t stack_begin() {
   pthread_attr_t attributes;
   void* begin = nullptr;
@@ -57,7 +57,7 @@ void run_on_new_stack(const std::function<void()>& work) {
   pthread_attr_setstacksize(&attributes, kNewStack);
   int error = pthread_create(&thread, &attributes, Call::run, &call);
   pthread_attr_destroy(&attributes);
-  if (error) throw Failure("there is no memory for an input that is nested so deep");
+  if (error) throw Failure("out of memory: the input is nested too deeply");
   pthread_join(thread, nullptr);
   if (call.thrown) std::rethrow_exception(call.thrown);
 }

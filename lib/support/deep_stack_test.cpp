@@ -10,7 +10,7 @@ namespace {
 
 int64_t sum_to(int64_t n) {
   if (n == 0) return 0;
-  volatile char frame[256] = {};  // as a function of some size has it
+  volatile char frame[256] = {};  // makes the stack frame as large as that of a typical function
   auto below = [&] { return sum_to(n - 1); };
   return n + frame[0] + (n % kStackCheck ? below() : with_stack(below));
 }
@@ -23,7 +23,7 @@ void fail_at(int64_t n) {
 
 }  // namespace
 
-TEST_CASE("deep stack: recursion over more than a stack holds, and exceptions come back from there") {
+TEST_CASE("with_stack: recursion exceeds one stack and exceptions propagate") {
   CHECK(sum_to(300000) == int64_t(300000) * 300001 / 2);
   CHECK_THROWS_WITH(fail_at(200000), "at the bottom");
 }

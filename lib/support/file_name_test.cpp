@@ -6,7 +6,7 @@
 
 using namespace tgc;
 
-TEST_CASE("file_name_of: what is a good name stays, everything else is made one, and different ones stay apart") {
+TEST_CASE("file_name_of: valid names stay unchanged, others become valid and distinct") {
   for (std::string good : {"bin_add_half.0", "E_22_3_4n1", "a#b@c+d", "größe", "モデル.3"})
     CHECK(file_name_of(good) == good);
   std::set<std::string> seen;
@@ -27,7 +27,7 @@ TEST_CASE("file_name_of: what is a good name stays, everything else is made one,
   }
 }
 
-TEST_CASE("TakenPaths: the second of a name is another file") {
+TEST_CASE("TakenPaths: a repeated name gets a distinct path") {
   TakenPaths taken;
   CHECK(taken.distinct("k") == "k");
   CHECK(taken.distinct("k") == "k~2");

@@ -55,7 +55,7 @@ void trim(Digits& d) {
   while (!d.empty() && d.back() == 0) d.pop_back();
 }
 
-// The Int of a sign and a magnitude, inline when it fits.
+// Returns the Int with this sign and magnitude, stored inline if it fits int64.
 Int normalize(bool negative, Digits digits) {
   trim(digits);
   if (digits.size() <= 2) {
@@ -79,9 +79,9 @@ Digits magnitude(Int v) {
   return magnitude(absolute(v.small()));
 }
 
-// Integers may grow, but not without end: squaring one thirty times would take the machine's memory. dtypes.index has
-// 800 bits; nobody wants more than this.
-void must_be_wanted(size_t digits) {
+// Throws Failure if an integer exceeds 32768 bits, so that repeated squaring cannot exhaust memory. dtypes.index, the
+// widest dtype, has 800 bits.
+void check_size(size_t digits) {
   constexpr size_t kMaxBits = 1 << 15;
   if (digits > kMaxBits / 32) throw Failure("an integer of more than " + std::to_string(kMaxBits) + " bits");
 }
@@ -104,7 +104,7 @@ Digits add(const Digits& a, const Digits& b) {
   return out;
 }
 
-// a - b for a >= b.
+// Returns a - b; requires a >= b.
 Digits subtract(const Digits& a, const Digits& b) {
   Digits out;
   int64_t borrow = 0;
@@ -118,7 +118,7 @@ Digits subtract(const Digits& a, const Digits& b) {
 }
 
 Digits multiply(const Digits& a, const Digits& b) {
-  must_be_wanted(a.size() + b.size());
+  check_size(a.size() + b.size());
   Digits out(a.size() + b.size(), 0);
   for (size_t i = 0; i < a.size(); i++) {
     uint64_t carry = 0;
@@ -135,7 +135,7 @@ Digits multiply(const Digits& a, const Digits& b) {
 uint32_t bit_count(const Digits& d) { return d.empty() ? 0 : 32 * uint32_t(d.size() - 1) + std::bit_width(d.back()); }
 
 Digits shift_left(const Digits& d, uint32_t bits) {
-  must_be_wanted(d.size() + bits / 32);
+  check_size(d.size() + bits / 32);
   Digits out(bits / 32, 0);
   uint64_t carry = 0;
   for (uint32_t digit : d) {
@@ -148,7 +148,7 @@ Digits shift_left(const Digits& d, uint32_t bits) {
   return out;
 }
 
-// The magnitude shifted right; `lost` says whether a one fell off.
+// Returns the magnitude shifted right; sets `lost` if a 1 bit was shifted out.
 Digits shift_right(const Digits& d, uint32_t bits, bool& lost) {
   size_t whole = bits / 32;
   uint32_t part = bits % 32;
@@ -175,7 +175,7 @@ uint32_t divide_small(Digits& d, uint32_t by) {
   return uint32_t(rest);
 }
 
-// Truncating division of magnitudes, bit by bit from the top: large values are rare and short.
+// Truncating long division of magnitudes, bit by bit from the top: large values are rare and short.
 void divide(const Digits& a, const Digits& b, Digits& quotient, Digits& rest) {
   rest.clear();
   quotient = a;
@@ -198,7 +198,7 @@ void divide(const Digits& a, const Digits& b, Digits& quotient, Digits& rest) {
   trim(quotient);
 }
 
-// Two's complement digits of `v`, `n` of them; n must hold the value and its sign.
+// Returns `v` in two's complement as `n` digits. `n` must be large enough for the value and its sign.
 Digits twos_complement(Int v, size_t n) {
   Digits d = magnitude(v);
   d.resize(n, 0);
@@ -252,7 +252,7 @@ Digits magnitude(Uint128 m) {
   return d;
 }
 
-// Truncating quotient and rest; b is not 0.
+// Returns the truncating quotient and the remainder; requires b != 0.
 std::pair<Int, Int> divmod_trunc(Int a, Int b) {
   if (a.is_small() && b.is_small() && !(a.small() == INT64_MIN && b.small() == -1))
     return {a.small() / b.small(), a.small() % b.small()};
@@ -345,7 +345,7 @@ double Int::to_double() const {
   if (bits <= 64) {
     out = double(uint64_t(big_->digits[0]) | uint64_t(big_->digits[1]) << 32);
   } else {
-    // keep 64 bits; the lowest of them is sticky, so that the conversion of those 64 rounds like the whole value
+    // Keep the top 64 bits and make the lowest one sticky, so that converting them rounds like the whole value.
     bool lost;
     Digits top = shift_right(big_->digits, bits - 64, lost);
     uint64_t m = (uint64_t(top[0]) | uint64_t(top[1]) << 32) | lost;
@@ -413,14 +413,14 @@ Int operator>>(Int a, uint32_t bits) {
 }
 
 std::strong_ordering Int::compare_large(Int a, Int b) {
-  if (!a.big_ || !b.big_) return a.big_ ? a.sign() <=> 0 : 0 <=> b.sign();  // a large value lies beyond every small one
+  if (!a.big_ || !b.big_) return a.big_ ? a.sign() <=> 0 : 0 <=> b.sign();  // large values exceed all small ones
   if (a.sign() != b.sign()) return a.sign() <=> b.sign();
   int c = compare(a.big_->digits, b.big_->digits);
   return (a.sign() < 0 ? -c : c) <=> 0;
 }
 
 namespace {
-// Whether both are small and machine words divide as Python and C do, but for the sign of the rest.
+// True if both fit int64 and b > 0, so that machine division cannot overflow; the callers correct the remainder's sign.
 bool divide_plainly(Int a, Int b) { return a.is_small() && b.is_small() && b.small() > 0; }
 }  // namespace
 
@@ -462,7 +462,7 @@ double true_div(Int a, Int b) {
   if (a.is_small() && b.is_small() && -kExact <= a.small() && a.small() <= kExact && -kExact <= b.small() &&
       b.small() <= kExact)
     return double(a.small()) / double(b.small());
-  // scale to a quotient of at least 66 bits whose lowest is sticky: it rounds to a double as the exact quotient does
+  // Scale to a quotient of at least 66 bits with a sticky lowest bit, which rounds to a double as the exact quotient.
   int shift = 66 + int(b.bit_length()) - int(a.bit_length());
   Int n = shift > 0 ? a.abs() << uint32_t(shift) : a.abs(), d = shift < 0 ? b.abs() << uint32_t(-shift) : b.abs();
   auto [q, rest] = divmod_trunc(n, d);

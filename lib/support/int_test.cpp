@@ -19,7 +19,7 @@ Int parsed(const std::string& text) {
 
 double double_of(const std::string& hex) { return std::bit_cast<double>(std::stoull(hex, nullptr, 16)); }
 
-// What `op` makes of two integers, as the test data writes it.
+// Returns the result of `op` on two integers in the format of the test data.
 std::string answer(const std::string& op, const std::string& a, const std::string& b) {
   if (op == "trunc") return Int::trunc(double_of(a)).str();
   Int x = parsed(a), y = parsed(b);
@@ -49,7 +49,7 @@ std::string answer(const std::string& op, const std::string& a, const std::strin
 
 }  // namespace
 
-TEST_CASE("Int: arithmetic as Python's, on small and large values") {
+TEST_CASE("Int: arithmetic on small and large values equals Python's") {
   auto lines = test_lines("expect/int.txt");
   REQUIRE(lines.size() > 1000);
   for (const std::string& line : lines) {
@@ -60,7 +60,7 @@ TEST_CASE("Int: arithmetic as Python's, on small and large values") {
   }
 }
 
-TEST_CASE("Int: equal values are equal handles, whichever way they were made") {
+TEST_CASE("Int: equal values have equal handles, however they were computed") {
   Int big = Int::pow2(100);
   CHECK(big == pow(Int(2), 100));
   CHECK(big - 1 + 1 == big);
@@ -71,7 +71,7 @@ TEST_CASE("Int: equal values are equal handles, whichever way they were made") {
   CHECK(-(-Int(INT64_MIN)) == Int(INT64_MIN));
 }
 
-TEST_CASE("Int: literals") {
+TEST_CASE("Int: parse reads Python's integer literals and rejects others") {
   CHECK(Int::parse("0x1F") == Int(31));
   CHECK(Int::parse("-0b101") == Int(-5));
   CHECK(Int::parse("0o17") == Int(15));
@@ -79,18 +79,18 @@ TEST_CASE("Int: literals") {
   for (const char* bad : {"", "-", "1__0", "_1", "1_", "0x", "12a", " 1", "0b2"}) CHECK_MESSAGE(!Int::parse(bad), bad);
 }
 
-TEST_CASE("Int: zero shifted by a word and more is zero") {
+TEST_CASE("Int: zero shifted by one word or more stays zero") {
   CHECK((Int(0) << 64) == Int(0));
   CHECK((Int(0) << 1000) == Int(0));
 }
 
-TEST_CASE("Int: what has no integer fails") {
+TEST_CASE("Int: conversions and operations without an integer result fail") {
   auto fails = [](auto body) { return !catch_failures([&] { return body(), 0; }); };
   CHECK(fails([] { Int::trunc(1.0 / 0.0); }));
   CHECK(fails([] { Int::trunc(0.0 / 0.0); }));
   CHECK(fails([] { Int::pow2(2000).to_double(); }));
   CHECK(fails([] { Int::pow2(64).int64_or_throw("size"); }));
-  // what grows without end
+  // results that are too large
   CHECK(!fails([] { Int::pow2(10000) * Int::pow2(20000); }));
   CHECK(fails([] { Int::pow2(20000) * Int::pow2(20000); }));
   CHECK(fails([] { Int(1) << 40000; }));

@@ -22,7 +22,7 @@ std::string written(Write write) {
 
 }  // namespace
 
-TEST_CASE("json writer: objects, arrays and what lies in them") {
+TEST_CASE("json writer: objects and arrays nest") {
   auto text = written([](JsonWriter& json) {
     json.object([&] {
       json.member("a", 1).member("b", "two").member("c", true).member("d", std::vector{1, 2, 3});
@@ -38,7 +38,7 @@ TEST_CASE("json writer: objects, arrays and what lies in them") {
         R"({"a":1,"b":"two","c":true,"d":[1,2,3],"e":[{},[],null,null,4,"x",{"y":-7}],"f":[],"g":{"ready":1}})");
 }
 
-TEST_CASE("json writer: numbers of every kind, none that JSON lacks") {
+TEST_CASE("json writer: numbers of every type are written, NaN and infinities as strings") {
   auto text = written([](JsonWriter& json) {
     json.array([&] {
       json.value(0.1).value(1.0).value(1e-7).value(uint64_t(18446744073709551615u)).value(int64_t(INT64_MIN))
@@ -61,7 +61,7 @@ TEST_CASE("json writer: strings and names are escaped") {
   CHECK(written([](JsonWriter& json) { json.value("a\xFF z"); }) == "\"a\xEF\xBF\xBD z\"");
 }
 
-TEST_CASE("json writer: lines where they are asked for") {
+TEST_CASE("json writer: line() starts a new line") {
   auto rows = [](int n, bool last) {
     return written([&](JsonWriter& json) {
       json.array([&] {

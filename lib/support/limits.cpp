@@ -49,7 +49,7 @@ Status set_limit(std::string_view text) {
     if (kLimits[i].name != name) continue;
     auto amount = equals == text.npos ? std::nullopt : parse_amount(text.substr(equals + 1));
     if (!amount)
-      return Diag{.message = "'" + std::string(text) + "' is no limit",
+      return Diag{.message = "'" + std::string(text) + "' is not a valid limit",
                   .expected = std::string(name) + "=NUMBER[KMGT]"};
     values[i] = *amount;
     return Unit{};
@@ -61,7 +61,7 @@ Status set_limit(std::string_view text) {
               .expected = near.empty() ? "one of `tgc help limits`" : near};
 }
 
-// In a signal handler: only what may be called there.
+// The SIGALRM handler; calls only async-signal-safe functions.
 void out_of_time(int) {
   constexpr std::string_view kText = "tgc: the command took longer than --limit seconds=N allows\n";
   if (::write(STDERR_FILENO, kText.data(), kText.size()) < 0) ::_exit(2);

@@ -4,7 +4,7 @@
 
 using namespace tgc;
 
-TEST_CASE("limits: by name, with units, 0 for none; what is none is named") {
+TEST_CASE("limits: are set by name, with units and 0 for no limit; errors name the invalid part") {
   int64_t before = limit(Limit::Nodes);
   CHECK(set_limits("nodes=3K,model-depth=7").ok());
   CHECK(limit(Limit::Nodes) == 3072);

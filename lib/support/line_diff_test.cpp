@@ -10,7 +10,8 @@ using namespace tgc;
 
 namespace {
 
-// What the '-' and ' ' lines, and the '+' and ' ' lines, of a diff with all of its context say.
+// Reconstructs both texts from a diff with full context: the old one from '-' and ' ' lines, the new one from '+' and '
+// '.
 std::pair<std::string, std::string> sides(const std::string& diff) {
   std::pair<std::string, std::string> out;
   for (std::string_view line : lines_of(diff)) {
@@ -23,7 +24,7 @@ std::pair<std::string, std::string> sides(const std::string& diff) {
 
 }  // namespace
 
-TEST_CASE("line_diff: equal texts have none") {
+TEST_CASE("line_diff: the difference of equal texts is empty") {
   CHECK(line_diff("a\nb\n", "a\nb\n") == "");
   CHECK(line_diff("", "") == "");
 }
@@ -34,7 +35,7 @@ TEST_CASE("line_diff: shows a change with its context") {
   CHECK(line_diff("", "x\n") == "@@ line 1 / 1 @@\n+ x\n");
 }
 
-TEST_CASE("line_diff: any two texts can be told apart from it") {
+TEST_CASE("line_diff: both texts can be reconstructed from the difference") {
   std::mt19937 random(7);
   for (int round = 0; round < 300; round++) {
     std::string a, b;
@@ -49,13 +50,13 @@ TEST_CASE("line_diff: any two texts can be told apart from it") {
   }
 }
 
-TEST_CASE("line_diff: texts with nothing in common, beyond the number of edits that is searched") {
+TEST_CASE("line_diff: texts with more than the maximum number of edits are shown as replaced") {
   std::string a, b;
   for (int i = 0; i < 1500; i++) a += "a" + std::to_string(i) + "\n", b += "b" + std::to_string(i) + "\n";
   CHECK(sides(line_diff(a, b, {.max_lines = 10000})) == std::pair(a, b));
   CHECK(lines_of(line_diff(a, b, {.max_lines = 10})).size() == 12);
 }
 
-TEST_CASE("line_diff: lines are equal when their keys are") {
+TEST_CASE("line_diff: lines with equal keys are equal") {
   CHECK(line_diff("c1 = x\n", "c2 = x\n", {.old_keys = {5}, .new_keys = {5}}) == "");
 }

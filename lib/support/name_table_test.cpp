@@ -4,7 +4,7 @@
 
 using namespace tgc;
 
-TEST_CASE("NameTable: every name is found, nothing else is") {
+TEST_CASE("NameTable: finds every name and nothing else") {
   std::string_view names[] = {"add", "dad", "dda", "a", "", "longer name", "add"};
   NameTable table(names);
   for (int i = 0; i < 6; i++) CHECK(table.find(names[i]) == i);

@@ -16,9 +16,10 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostTexts = 16;  // a pipe's recording may be so many times as large as the largest text
+constexpr int64_t kMostTexts = 16;  // maximum size of a pipe's content, in multiples of Limit::InputBytes
 
-// All that is left of `from`, in a file that has no name and lives as long as this process; null with errno.
+// Copies the rest of `from` to an unnamed temporary file that lives as long as the process. Returns null and errno on
+// failure.
 FILE* copy_of(int from) {
   FILE* copy = std::tmpfile();
   if (!copy) return nullptr;
@@ -36,7 +37,7 @@ FILE* copy_of(int from) {
   }
 }
 
-// The copy of the pipe of that name, made when it is first asked for.
+// Returns the copy of the pipe at `path`, made on the first call.
 FILE* kept_copy(const std::string& path) {
   static std::mutex mutex;
   static std::map<std::string, FILE*> copies;

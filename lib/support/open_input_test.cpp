@@ -18,7 +18,7 @@ std::string all_of(int fd) {
   return out.substr(0, n < 0 ? 0 : size_t(n));
 }
 
-TEST_CASE("open_input: a FIFO is read as often as it is opened, each time from its beginning") {
+TEST_CASE("open_input: a FIFO can be opened several times, each time at its beginning") {
   const auto path = std::filesystem::temp_directory_path() / ("tgc_fifo." + std::to_string(getpid()));
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   std::thread writer([&] { std::ofstream(path) << "once"; });
@@ -32,7 +32,7 @@ TEST_CASE("open_input: a FIFO is read as often as it is opened, each time from i
   std::filesystem::remove(path);
 }
 
-TEST_CASE("open_input: what is not there") { CHECK(open_input("/no/such/file") == -1); }
+TEST_CASE("open_input: a missing file returns -1") { CHECK(open_input("/no/such/file") == -1); }
 
 }  // namespace
 }  // namespace tgc

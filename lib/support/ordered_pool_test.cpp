@@ -10,7 +10,7 @@ using namespace tgc;
 
 namespace {
 
-// Holds threads back until it is opened.
+// Blocks threads in wait() until open() is called.
 class Gate {
  public:
   void open() {
@@ -31,16 +31,16 @@ class Gate {
 
 }  // namespace
 
-TEST_CASE("ordered pool: outcomes come in the order of the tasks, whichever is done first") {
+TEST_CASE("OrderedPool: results are delivered in submission order") {
   for (unsigned jobs : {1u, 2u, 5u}) {
     std::vector<int> order;
     OrderedPool pool(jobs);
     Gate second_is_done;
     for (int i = 0; i < 100; i++) {
       auto run = [&, i] {
-        if (jobs > 1 && i == 0) second_is_done.wait();  // the first is done after the second
+        if (jobs > 1 && i == 0) second_is_done.wait();  // the first task finishes after the second
         if (i == 1) second_is_done.open();
-        return std::make_unique<int>(i * i);            // nothing need be copied
+        return std::make_unique<int>(i * i);            // results need not be copyable
       };
       CHECK(pool.submit(run, [&](std::unique_ptr<int> square) { order.push_back(*square); }));
     }
@@ -50,7 +50,7 @@ TEST_CASE("ordered pool: outcomes come in the order of the tasks, whichever is d
   }
 }
 
-TEST_CASE("ordered pool: tasks run side by side, on no more threads than asked for") {
+TEST_CASE("OrderedPool: tasks run in parallel on at most the requested number of threads") {
   std::atomic<int> running = 0, most = 0;
   Gate both;
   std::set<std::thread::id> threads;
@@ -60,7 +60,7 @@ TEST_CASE("ordered pool: tasks run side by side, on no more threads than asked f
       int now = ++running, before = most;
       while (before < now && !most.compare_exchange_weak(before, now)) {}
       if (now == 2) both.open();
-      both.wait();  // would hang if one thread alone ran
+      both.wait();  // would hang if only one thread ran
       running--;
       return std::this_thread::get_id();
     };
@@ -72,7 +72,7 @@ TEST_CASE("ordered pool: tasks run side by side, on no more threads than asked f
   CHECK_FALSE(threads.contains(std::this_thread::get_id()));
 }
 
-TEST_CASE("ordered pool: with one job all happens on the caller's thread, before submit returns") {
+TEST_CASE("OrderedPool: with one job, submit runs and delivers the task on the caller's thread") {
   OrderedPool pool(1);
   std::thread::id ran, delivered;
   CHECK(pool.submit([&] { ran = std::this_thread::get_id(); }, [&] { delivered = std::this_thread::get_id(); }));
@@ -80,7 +80,7 @@ TEST_CASE("ordered pool: with one job all happens on the caller's thread, before
   CHECK(delivered == ran);
 }
 
-TEST_CASE("ordered pool: no more tasks are held than the backlog allows") {
+TEST_CASE("OrderedPool: submit blocks while the backlog is full") {
   OrderedPool pool(2, 3);
   Gate gate;
   std::atomic<int> submitted = 0, delivered = 0;
@@ -92,14 +92,14 @@ TEST_CASE("ordered pool: no more tasks are held than the backlog allows") {
   });
   while (submitted < 3) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  CHECK(submitted == 3);  // the fourth waits: nothing is delivered yet
+  CHECK(submitted == 3);  // the fourth submit waits until a task is delivered
   gate.open();
   submitter.join();
   CHECK(pool.finish());
   CHECK(delivered == 10);
 }
 
-TEST_CASE("ordered pool: the first trouble in order stops it") {
+TEST_CASE("OrderedPool: the first error in submission order stops the pool") {
   struct Thrown : std::exception {
     const char* what() const noexcept override { return "something thrown"; }
   };
@@ -127,13 +127,13 @@ TEST_CASE("ordered pool: the first trouble in order stops it") {
                                 "seven is not wanted"};
       CHECK(status.diag().message == expected[kind]);
       CHECK(delivered == std::vector{0, 1, 2, 3, 4, 5, 6});
-      CHECK(i < 100);  // submit told the caller to stop
+      CHECK(i < 100);  // submit returned false
       CHECK_FALSE(pool.submit([] { return 0; }, deliver));
     }
   }
 }
 
-TEST_CASE("ordered pool: cancelling drops what has not begun and delivers nothing more") {
+TEST_CASE("OrderedPool: cancel drops tasks that have not started and stops deliveries") {
   Gate gate;
   int delivered = 0;
   std::atomic<int> begun = 0;
@@ -148,7 +148,7 @@ TEST_CASE("ordered pool: cancelling drops what has not begun and delivers nothin
   CHECK(begun <= 2);
 }
 
-TEST_CASE("ordered pool: cancelling from a delivery, and leaving the scope with tasks waiting, end well") {
+TEST_CASE("OrderedPool: a delivery may cancel, and the destructor may run with waiting tasks") {
   int delivered = 0;
   {
     OrderedPool pool(3);
@@ -161,7 +161,7 @@ TEST_CASE("ordered pool: cancelling from a delivery, and leaving the scope with 
   CHECK(delivered == 5);
 }
 
-TEST_CASE("parallel_for: every index once, done in order, the lowest trouble told") {
+TEST_CASE("parallel_for: runs every index once, calls done in order and returns the error with the lowest index") {
   for (unsigned jobs : {0u, 1u, 3u}) {
     std::vector<int> times(500);
     std::vector<size_t> done;

@@ -6,7 +6,7 @@
 
 using namespace tgc;
 
-TEST_CASE("py_sort: the order that CPython's list.sort leaves, comparisons consistent or not") {
+TEST_CASE("py_sort: gives CPython's order for consistent and inconsistent comparisons") {
   auto lines = test_lines("expect/sort.txt");
   REQUIRE(lines.size() > 200);
   for (const std::string& line : lines) {

@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// Decodes one code point at `i` and advances; returns -1 and advances one byte when the bytes are not UTF-8.
+// Decodes the code point at `i` and advances. If the bytes are not UTF-8, returns -1 and advances one byte.
 int32_t decode(std::string_view s, size_t& i) {
   uint8_t b = uint8_t(s[i]);
   int length = b < 0x80 ? 1 : b >= 0xC2 && b < 0xE0 ? 2 : b >= 0xE0 && b < 0xF0 ? 3 : b >= 0xF0 && b < 0xF5 ? 4 : 0;
@@ -33,8 +33,8 @@ void append_hex(std::string& out, uint32_t value, int digits) {
   for (int i = digits; i-- > 0;) out += kHex[value >> (4 * i) & 15];
 }
 
-// Whether Python prints the code point as it is. Beyond Latin-1 we know the blocks that are never printable: format
-// characters, separators, surrogates and private use; unassigned code points are taken as printable.
+// Returns true if Python's repr prints the code point unescaped. Above U+02FF only the listed format characters,
+// separators, surrogates and private-use blocks count as not printable; unassigned code points count as printable.
 bool printable(int32_t c) {
   if (c < 0x20 || (c >= 0x7F && c <= 0xA0) || c == 0xAD) return false;
   if (c < 0x300) return true;
@@ -50,7 +50,7 @@ bool printable(int32_t c) {
 }  // namespace
 
 namespace {
-// One code point, of at most four bytes; behind it.
+// Writes the code point in UTF-8 (at most four bytes) and returns the position after it.
 char* put_utf8(char* to, uint32_t c) {
   auto rest = [](uint32_t bits) { return char(0x80 | (bits & 0x3F)); };
   if (c < 0x80) return *to++ = char(c), to;
@@ -68,7 +68,7 @@ void append_utf8(std::string& out, uint32_t c) {
 void append_py_repr(std::string& out, double v) {
   if (std::isnan(v)) return void(out += "nan");
   if (std::isinf(v)) return void(out += v < 0 ? "-inf" : "inf");
-  // shortest digits d.ddde[+-]xx, then laid out by Python's rule: positional when -4 <= exponent < 16
+  // Get the shortest digits as d.ddde[+-]xx, then format them by Python's rule: positional if -4 <= exponent < 16.
   char buffer[40];
   auto end = std::to_chars(buffer, buffer + sizeof buffer, v, std::chars_format::scientific).ptr;
   const char* p = buffer;
@@ -130,7 +130,7 @@ void append_py_repr(std::string& out, std::string_view s) {
 }
 
 namespace {
-// Of a hexadecimal digit; -1 of any other character.
+// The value of each hexadecimal digit; -1 for other characters.
 constexpr auto kHexValue = [] {
   std::array<int8_t, 256> out{};
   out.fill(-1);
@@ -139,7 +139,7 @@ constexpr auto kHexValue = [] {
   return out;
 }();
 
-// So many digits at `at`; more than any code point where they are not there.
+// Returns the value of kDigits hexadecimal digits at `at`; UINT32_MAX if there are fewer.
 template <int kDigits>
 uint32_t hex_digits(const char* at, const char* end) {
   if (end - at < kDigits) return UINT32_MAX;
@@ -154,7 +154,7 @@ uint32_t hex_digits(const char* at, const char* end) {
 }  // namespace
 
 std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal) {
-  std::string out(body.size(), '\0');  // an escape is never shorter than what it stands for
+  std::string out(body.size(), '\0');  // an escape is never shorter than its value
   char* to = out.data();
   const char *at = body.data(), *const end = at + body.size();
   const bool bytes = literal == PyLiteral::Bytes;
@@ -180,8 +180,8 @@ std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal)
       put(value);
     } else if (size_t known = kFrom.find(c); known != kFrom.npos) {
       *to++ = kTo[known];
-    } else if (c != '\n') {  // which joins two lines
-      *to++ = '\\', *to++ = c;  // an unknown escape stays as it is
+    } else if (c != '\n') {  // an escaped line end joins two lines
+      *to++ = '\\', *to++ = c;  // an unknown escape is kept
     }
   }
   out.resize(size_t(to - out.data()));
@@ -193,7 +193,7 @@ std::optional<double> parse_py_float(std::string_view text) {
   double v = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
   if (end != text.data() + text.size()) return std::nullopt;
-  // 0 or infinity, as float() gives
+  // strtod returns 0 or infinity, as Python's float() does
   if (error == std::errc::result_out_of_range) return std::strtod(std::string(text).c_str(), nullptr);
   return error == std::errc() ? std::optional(v) : std::nullopt;
 }

@@ -10,7 +10,7 @@
 
 using namespace tgc;
 
-TEST_CASE("repr of floats, as Python's, and back") {
+TEST_CASE("py_repr: floats are printed as Python does and parse back") {
   auto lines = test_lines("expect/float_repr.txt");
   REQUIRE(lines.size() > 900);
   for (const std::string& line : lines) {
@@ -25,7 +25,7 @@ TEST_CASE("repr of floats, as Python's, and back") {
   CHECK(parse_py_float("1e999") == INFINITY);
 }
 
-TEST_CASE("repr of strings, as Python's, and back") {
+TEST_CASE("py_repr: strings are printed as Python does and parse back") {
   auto lines = test_lines("expect/str_repr.txt");
   REQUIRE(lines.size() > 100);
   for (const std::string& line : lines) {
@@ -33,7 +33,7 @@ TEST_CASE("repr of strings, as Python's, and back") {
     std::string text, json = line.substr(space + 1);
     if (line[0] != '-')
       for (size_t i = 0; i < space; i += 2) text += char(std::stoi(line.substr(i, 2), nullptr, 16));
-    // the expectation is ASCII JSON: \uXXXX is UTF-16
+    // the expected text is an ASCII JSON string, in which \uXXXX is UTF-16
     std::string expected;
     for (size_t i = 1; i + 1 < json.size(); i++) {
       if (json[i] != '\\') {
@@ -54,7 +54,7 @@ TEST_CASE("repr of strings, as Python's, and back") {
   }
 }
 
-TEST_CASE("string literals: every escape, and malformed ones") {
+TEST_CASE("py_unescape: decodes every escape and rejects malformed ones") {
   CHECK(py_unescape("\\a\\b\\f\\v\\0\\101\\x41\\u00e9\\U0001F600\\q") ==
         std::string("\a\b\f\v\0AA\xC3\xA9\xF0\x9F\x98\x80\\q", 15));
   for (const char* bad : {"\\", "\\x4", "\\xg1", "\\u12", "\\U00110000", "\\ud800"})
@@ -63,7 +63,7 @@ TEST_CASE("string literals: every escape, and malformed ones") {
         std::string("\x7f" "ELF\xff\xff\0\n'\\u00e9", 15));
 }
 
-TEST_CASE("a run of plain characters ends at each byte that is none, wherever it stands") {
+TEST_CASE("plain_end: stops at every byte that needs escaping, at every position") {
   const std::string plain = "abcdefgh ~ijklmnopq";
   for (int byte = 0; byte < 256; byte++)
     for (size_t at = 0; at < plain.size(); at++) {
@@ -77,18 +77,18 @@ TEST_CASE("a run of plain characters ends at each byte that is none, wherever it
   CHECK(plain_end<'"'>("", 0) == 0);
 }
 
-TEST_CASE("UTF-8") {
+TEST_CASE("utf8_error: finds the first invalid byte") {
   CHECK(utf8_error("plain ascii, longer than eight bytes") == std::string_view::npos);
   CHECK(utf8_error("caf\xC3\xA9 \xF0\x9F\x98\x80") == std::string_view::npos);
   CHECK(utf8_error("12345678\xFF") == 8);
   CHECK(utf8_error("a\xC0\x80") == 1);          // overlong
   CHECK(utf8_error("ab\xED\xA0\x80") == 2);     // a surrogate
   CHECK(utf8_error("abc\xF4\x90\x80\x80") == 3);  // beyond Unicode
-  CHECK(utf8_error("x\xE2\x82") == 1);          // cut short
+  CHECK(utf8_error("x\xE2\x82") == 1);          // truncated
   CHECK(utf8_length("caf\xC3\xA9") == 4);
 }
 
-TEST_CASE("colours") {
+TEST_CASE("colored, ansistrip and to_function_name: behave as tinygrad's helpers") {
   CHECK(colored("x", "red") == "\x1b[31mx\x1b[0m");
   CHECK(colored("x", "BLUE") == "\x1b[94mx\x1b[0m");
   CHECK(colored("x", "BLACK") == "\x1b[90mx\x1b[0m");

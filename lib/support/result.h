@@ -80,7 +80,7 @@ auto catch_failures(Body&& body) -> Result<decltype(body())> {
   } catch (const std::bad_alloc&) {
     return Diag{"out of memory"};
   } catch (const std::length_error&) {
-    return Diag{"out of memory: larger than any memory"};
+    return Diag{"out of memory: the requested size is too large"};
   } catch (const std::system_error& error) {
     return Diag{error.what()};
   }

@@ -17,7 +17,7 @@ constexpr SettingInfo kSettings[] = {
 #undef X
 };
 
-// What makes sense of those settings that are sizes; of every other one any integer does.
+// The valid range of settings that are sizes. The others take any integer.
 struct SettingRange {
   int64_t Settings::*value;
   int64_t least, most;
@@ -28,7 +28,7 @@ constexpr SettingRange kRanges[] = {
     {&Settings::MV_THREADS_PER_ROW, 1, 1 << 20},
     {&Settings::MV_ROWS_PER_THREAD, 1, 1 << 20},
     {&Settings::REDUCEOP_SPLIT_THRESHOLD, 1, INT64_MAX},
-    {&Settings::REDUCEOP_SPLIT_SIZE, 0, 62},  // a power of two
+    {&Settings::REDUCEOP_SPLIT_SIZE, 0, 62},  // an exponent of 2
     {&Settings::MAX_KERNEL_BUFFERS, 0, 1 << 20},
     {&Settings::REWRITE_STACK_LIMIT, 0, INT64_MAX},
 };
@@ -90,7 +90,7 @@ Status Settings::set(std::string_view name, std::string_view value) {
 Status Settings::set(std::string_view key_value) {
   size_t equals = key_value.find('=');
   if (equals == key_value.npos)
-    return Diag{.message = "'" + std::string(key_value) + "' is no setting", .expected = "KEY=VALUE"};
+    return Diag{.message = "'" + std::string(key_value) + "' is not a valid setting", .expected = "KEY=VALUE"};
   return set(key_value.substr(0, equals), key_value.substr(equals + 1));
 }
 

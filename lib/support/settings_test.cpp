@@ -8,7 +8,7 @@
 
 using namespace tgc;
 
-TEST_CASE("settings: by name, with defaults, with help in trouble") {
+TEST_CASE("Settings: are set by name, and errors suggest the nearest name") {
   Settings s;
   CHECK(s.DEVECTORIZE == 1);
   CHECK(s.set("DEVECTORIZE", "0").ok());
@@ -20,7 +20,7 @@ TEST_CASE("settings: by name, with defaults, with help in trouble") {
   CHECK(s.set("NOOPT").diag().expected == "KEY=VALUE");
 }
 
-TEST_CASE("settings: the environment is the fallback") {
+TEST_CASE("Settings: the environment overrides the defaults") {
   WithEnvironment three("TC_SELECT", "3");
   auto s = Settings::from_environment();
   REQUIRE(s.ok());
@@ -29,10 +29,10 @@ TEST_CASE("settings: the environment is the fallback") {
   CHECK(!Settings::from_environment().ok());
 }
 
-TEST_CASE("nearest_names: near ones in order, none that is far") {
+TEST_CASE("nearest_names: returns similar names, nearest first") {
   std::string_view names[] = {"expander", "devectorize", "final rewrite", "expand"};
   CHECK(nearest_names("expandr", names) == "expander, expand");
   CHECK(nearest_names("rewrite", names) == "final rewrite");
-  CHECK(nearest_names("a-b", std::vector<std::string_view>{"a-c", "a-c", "a-d"}) == "a-c, a-d");  // none twice
+  CHECK(nearest_names("a-b", std::vector<std::string_view>{"a-c", "a-c", "a-d"}) == "a-c, a-d");  // no duplicates
   CHECK(nearest_names("zzz", names) == "");
 }

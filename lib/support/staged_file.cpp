@@ -15,18 +15,18 @@
 namespace tgc {
 namespace {
 
-// The table that signal handlers read: nothing in it moves or is freed.
+// The table of staged files that signal handlers read. Its entries are never moved or freed.
 struct Slot {
   enum State { Free, Taken, Live };
   std::atomic<int> state{Free};
-  pid_t owner = 0;  // a child of fork has the table, too, but not the files
+  pid_t owner = 0;  // a forked child inherits the table, but must not remove its parent's files
   char path[PATH_MAX] = {};
 };
 constinit Slot slots[32];
 
 void end_by_signal(int signal) {
   remove_staged_files();
-  raise(signal);  // its default action, once this handler returns: SA_RESETHAND
+  raise(signal);  // SA_RESETHAND restored the default action, which runs when this handler returns
 }
 
 void watch_signals() {
@@ -38,7 +38,7 @@ void watch_signals() {
       sigaction(signal, &ours, nullptr);
 }
 
-// -1: the table is full, or the path too long for it.
+// Adds `path` to the table. Returns its slot, -1 if the table is full or the path too long.
 int remember(const std::string& path) {
   watch_signals();
   for (int i = 0; i < int(std::size(slots)) && path.size() < PATH_MAX; i++) {
@@ -103,7 +103,7 @@ int StagedFile::create(const std::string& folder, mode_t mode) {
   std::string name;
   if (int error = random_name(name)) return error;
   path_ = folder.empty() ? name : folder + "/" + name;
-  slot_ = remember(path_);  // first, so that no signal comes between
+  slot_ = remember(path_);  // before the file exists, so that no signal can leave it behind
   fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   if (fd_ >= 0) return 0;
   int error = errno;
@@ -119,7 +119,8 @@ int StagedFile::sync() {
 }
 
 int StagedFile::move_to(const std::string& path) {
-  // a quota, or a network's disk, may complain at a close only; any descriptor's will do
+  // Quotas and network file systems may report errors only on close(). Closing a duplicate descriptor reports them,
+  // too.
   if (int same = ::dup(fd_); same < 0 || (::close(same) != 0 && errno != EINTR)) return errno;
   if (::rename(path_.c_str(), path.c_str()) != 0) return errno;
   ::close(std::exchange(fd_, -1));

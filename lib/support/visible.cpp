@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// The code point that begins at `at`, and how many bytes it has; none: it is not UTF-8.
+// Returns the code point at `at` and its length in bytes; 0 bytes if it is not UTF-8.
 struct CodePoint {
   uint32_t code;
   size_t bytes;
@@ -31,7 +31,7 @@ CodePoint code_point(std::string_view text, size_t at) {
 struct Span {
   uint32_t first, last;
 };
-// Unicode's controls, and its format characters: no width, or another direction.
+// Unicode's control, zero-width, bidirectional and private-use characters.
 constexpr Span kHidden[] = {{0x00, 0x08},     {0x0B, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},       {0x61C, 0x61C},
                             {0x180E, 0x180E}, {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F},   {0xFEFF, 0xFEFF},
                             {0xFFF9, 0xFFFB}, {0xE000, 0xF8FF}, {0xE0000, 0xE0FFF}, {0xF0000, 0x10FFFF}};
@@ -40,7 +40,7 @@ bool is_hidden(uint32_t code) {
   return std::ranges::any_of(kHidden, [&](Span s) { return code >= s.first && code <= s.last; });
 }
 
-// How many bytes of a colour of tinygrad's begin at `text`; 0: none.
+// Returns the length in bytes of the tinygrad color sequence at the start of `text`; 0 if there is none.
 size_t color_length(std::string_view text) {
   if (text.starts_with("\x1b[0m")) return 4;
   bool colored = text.size() >= 5 && text.starts_with("\x1b[") && (text[2] == '3' || text[2] == '9') &&

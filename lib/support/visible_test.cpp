@@ -4,17 +4,17 @@
 
 using namespace tgc;
 
-TEST_CASE("visible: text as it is, but for what moves, hides or turns round") {
+TEST_CASE("visible: escapes control, hidden and bidirectional characters and keeps others") {
   CHECK(visible("E_4 ä 漢\t\n") == "E_4 ä 漢\t\n");
   CHECK(visible("a\x1b[2Jb\r\x07") == "a\\x1b[2Jb\\x0d\\x07");
   CHECK(visible("\x7f\xC2\x9B") == "\\x7f\\u009b");
   CHECK(visible("x\u202Ey\u2066\u200B\uFEFF") == "x\\u202ey\\u2066\\u200b\\ufeff");
   CHECK(visible("\U000E0041") == "\\U000e0041");
-  CHECK(visible("\xFF\xC0\x80\xED\xA0\x80") == "\\xff\\xc0\\x80\\xed\\xa0\\x80");  // no UTF-8, overlong, a surrogate
+  CHECK(visible("\xFF\xC0\x80\xED\xA0\x80") == "\\xff\\xc0\\x80\\xed\\xa0\\x80");  // invalid, overlong, a surrogate
   CHECK(visible("\x1b[31mr\x1b[0m") == "\\x1b[31mr\\x1b[0m");
 }
 
-TEST_CASE("visible: tinygrad's colours stay for a terminal, no other sequence") {
+TEST_CASE("visible_in_color: keeps tinygrad's color sequences and escapes all others") {
   CHECK(visible_in_color("\x1b[31mr\x1b[0m_\x1b[97m4\x1b[0m") == "\x1b[31mr\x1b[0m_\x1b[97m4\x1b[0m");
   CHECK(visible_in_color("\x1b[8mhidden\x1b[38;5;1m\x1b[3") == "\\x1b[8mhidden\\x1b[38;5;1m\\x1b[3");
   CHECK(visible_in_color("\x1b[0m\x1b]0;title\x07") == "\x1b[0m\\x1b]0;title\\x07");

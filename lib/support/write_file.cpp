@@ -12,15 +12,15 @@
 namespace tgc {
 namespace {
 
-constexpr int kMostLinks = 40;  // as Linux has it
+constexpr int kMostLinks = 40;  // Linux's own limit
 
 std::string folder_of(const std::string& path) {
   size_t slash = path.rfind('/');
   return slash == path.npos ? "" : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// The N of /dev/fd/N and /proc/self/fd/N, to which /dev/stdout leads; else -1. To open it anew would begin a file at
-// its start once more.
+// Returns N for /dev/fd/N and /proc/self/fd/N (the target of /dev/stdout), else -1. FileWriter duplicates descriptor N
+// instead of opening the path, because that would start at the beginning of the file again.
 int descriptor_of(std::string_view path) {
   for (std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
     if (!path.starts_with(prefix)) continue;
@@ -31,7 +31,7 @@ int descriptor_of(std::string_view path) {
   return -1;
 }
 
-// Whether somebody else may have put that link there to have us write elsewhere: Linux's protected_symlinks.
+// Returns true if another user may have planted the link in a shared folder (the rule of Linux's protected_symlinks).
 bool is_a_strangers(const struct stat& link, const std::string& folder) {
   struct stat parent;
   if (::stat(folder.empty() ? "." : folder.c_str(), &parent) != 0) return true;
@@ -39,7 +39,7 @@ bool is_a_strangers(const struct stat& link, const std::string& folder) {
   return (parent.st_mode & kShared) == kShared && link.st_uid != geteuid() && link.st_uid != parent.st_uid;
 }
 
-// Replaces `path` by what it leads to, which need not exist.
+// Resolves symbolic links in the last component of `path`; the final target need not exist. Returns 0 or an errno.
 int follow_links(std::string& path) {
   for (int n = 0; n < kMostLinks && descriptor_of(path) < 0; n++) {
     struct stat info;
@@ -93,7 +93,7 @@ int FileWriter::open() {
     through_ = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
     return through_ < 0 ? errno : 0;
   }
-  old_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);  // whether it may be written to
+  old_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);  // fails if the file is not writable
   if (old_ < 0 && errno != ENOENT) return errno;
   if (old_ < 0) return path_.ends_with('/') ? EISDIR : staged_.create(folder_of(path_), 0666);
   struct stat info;
@@ -123,7 +123,8 @@ Status FileWriter::commit() {
   return Unit{};
 }
 
-// From here on the old content is lost; so what can fail is tried first.
+// Copies the new content into the existing file. Allocates the disk space first, because a failure during the copy
+// loses the old content.
 int FileWriter::copy_over(int old) {
   int from = staged_.descriptor();
   struct stat info, before;

@@ -37,7 +37,7 @@ struct stat info_of(const std::string& path) {
   return info;
 }
 
-// How a child ends that does `work`.
+// Runs `work` in a forked child and returns its wait status.
 int status_of(const std::function<void()>& work) {
   pid_t child = fork();
   if (child == 0) work(), _exit(0);
@@ -48,7 +48,7 @@ int status_of(const std::function<void()>& work) {
 
 }  // namespace
 
-TEST_CASE("write_file: the whole file or none, and nothing beside it") {
+TEST_CASE("write_file: writes the whole file or nothing and leaves no other file") {
   Folder folder;
   std::string path = folder / "out", bytes("a\0b\n", 4);
   REQUIRE(write_file(path, "what was there before"));
@@ -64,7 +64,7 @@ TEST_CASE("write_file: the whole file or none, and nothing beside it") {
   CHECK(folder.files() == 1);
 }
 
-TEST_CASE("write_file: rights, links and owners stay") {
+TEST_CASE("write_file: keeps permissions, links and owners") {
   Folder folder;
   std::string path = folder / "out";
   REQUIRE(write_file(path, "old"));
@@ -72,7 +72,7 @@ TEST_CASE("write_file: rights, links and owners stay") {
   REQUIRE(write_file(path, "new"));
   CHECK((info_of(path).st_mode & 07777) == 0640);
 
-  fs::create_symlink("out", folder / "link");  // relative to its own folder
+  fs::create_symlink("out", folder / "link");  // the target is relative to the link's folder
   REQUIRE(write_file(folder / "link", "by the link"));
   CHECK(S_ISLNK(info_of(folder / "link").st_mode));
   CHECK(content(path) == "by the link");
@@ -101,8 +101,8 @@ TEST_CASE("write_file: rights, links and owners stay") {
   }
 }
 
-TEST_CASE("write_file: the link of a stranger in a folder of everybody's is not followed") {
-  if (geteuid() != 0) return;  // it takes two users
+TEST_CASE("write_file: does not follow another user's link in a world-writable folder") {
+  if (geteuid() != 0) return;  // only root can create another user's link
   Folder folder;
   REQUIRE(write_file(folder / "mine", "precious"));
   REQUIRE(::chmod(folder.path.c_str(), 01777) == 0);
@@ -112,7 +112,7 @@ TEST_CASE("write_file: the link of a stranger in a folder of everybody's is not 
   CHECK(content(folder / "mine") == "precious");
 }
 
-TEST_CASE("write_file: through what is no regular file") {
+TEST_CASE("write_file: writes directly to devices, FIFOs and descriptors") {
   Folder folder;
   std::string fifo = folder / "fifo", got;
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
@@ -127,7 +127,7 @@ TEST_CASE("write_file: through what is no regular file") {
   REQUIRE(!full);
   CHECK(full.diag().text() == "/dev/full: cannot write: No space left on device");
 
-  std::string path = folder / "shared";  // a descriptor goes on where it is
+  std::string path = folder / "shared";  // writing to a descriptor continues at its offset
   int fd = ::open(path.c_str(), O_CREAT | O_RDWR, 0600);
   REQUIRE(write_all(fd, "first ") == 0);
   CHECK(write_file("/dev/fd/" + std::to_string(fd), "second"));
@@ -138,7 +138,7 @@ TEST_CASE("write_file: through what is no regular file") {
   CHECK(!write_file("/dev/fd/" + std::to_string(fd), "x"));
 }
 
-TEST_CASE("FileWriter: what is not committed, or does not fit, never was") {
+TEST_CASE("FileWriter: content that is not committed or does not fit leaves the old file") {
   Folder folder;
   std::string path = folder / "out";
   REQUIRE(write_file(path, "old"));
@@ -167,7 +167,7 @@ TEST_CASE("FileWriter: what is not committed, or does not fit, never was") {
   CHECK(folder.files() == 2);
 }
 
-TEST_CASE("FileWriter: a signal that ends the process removes what is not whole") {
+TEST_CASE("FileWriter: a signal that ends the process removes the incomplete file") {
   Folder folder;
   for (int number : {SIGTERM, SIGINT, SIGHUP, SIGXFSZ, SIGABRT}) {
     int status = status_of([&] {
@@ -176,7 +176,7 @@ TEST_CASE("FileWriter: a signal that ends the process removes what is not whole"
       setrlimit(RLIMIT_CORE, &none);
       auto file = FileWriter::create(folder / "out");
       if (!file || !file->write("half")) _exit(3);
-      if (fork() == 0) {  // a child that dies takes nothing of its parent's with it
+      if (fork() == 0) {  // a dying child does not remove its parent's files
         raise(SIGTERM);
         _exit(0);
       }

@@ -22,11 +22,11 @@ constexpr OpSet kLlvmOps{FDIV, CMPLT};
 using Sizes = std::array<int64_t, 3>;
 constexpr Sizes kGpuGlobal = {2147483647, 65535, 65535};
 
-// A device with a renderer it can use; a device's first row is its default.
+// A device and a renderer that it can use. The first row of a device is its default.
 struct Row {
   std::string_view device;
   RendererKind renderer;
-  std::string_view default_arch;  // empty: the renderer knows no archs
+  std::string_view default_arch;  // empty: the renderer has no archs
   OpSet ops;
 };
 constexpr Row kRows[] = {
@@ -46,7 +46,7 @@ constexpr Row kRows[] = {
     {"WEBGPU", RendererKind::WGSL, "", kCStyleOps},
 };
 
-// Archs for listings. Of NVIDIA's there are more, of AMD's these alone.
+// The archs that listings show. NVIDIA archs of kOtherCudaArchs are accepted, too; there are no other AMD archs.
 constexpr std::string_view kCudaArchs[] = {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"};
 constexpr int kOtherCudaArchs[] = {30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 72, 87, 88, 101, 103, 110, 121};
 constexpr std::string_view kAmdArchs[] = {"gfx942",  "gfx950",  "gfx1100", "gfx1101", "gfx1102",
@@ -59,7 +59,7 @@ std::span<const std::string_view> archs_of(const Row& row) {
   return row.default_arch.empty() ? std::span<const std::string_view>() : kAmdArchs;
 }
 
-// The number of "sm_80", or -1.
+// Returns 80 for "sm_80", -1 for other texts.
 int cuda_arch(std::string_view arch) {
   if (!arch.starts_with("sm_")) return -1;
   int number = 0;
@@ -67,10 +67,10 @@ int cuda_arch(std::string_view arch) {
   return error == std::errc() && end == arch.data() + arch.size() && number >= 0 ? number : -1;
 }
 
-// "gfx942" of "gfx942:sramecc+:xnack-"
+// Returns "gfx942" for "gfx942:sramecc+:xnack-".
 std::string_view without_features(std::string_view arch) { return arch.substr(0, arch.find(':')); }
 
-// As tinygrad's renderers, which look at an arch only to choose tensor cores.
+// Returns true if tinygrad's renderer accepts the arch; it uses an arch only to choose tensor cores.
 bool takes_arch(const Row& row, std::string_view arch) {
   return is_cuda(row) ? cuda_arch(arch) >= 0 : arch.starts_with("gfx");
 }
@@ -86,7 +86,7 @@ bool same_word(std::string_view a, std::string_view b) {
                     [](char x, char y) { return std::tolower(uint8_t(x)) == std::tolower(uint8_t(y)); });
 }
 
-// "A, B, C", each name once.
+// Returns "A, B, C" without duplicates.
 std::string listed(std::span<const std::string_view> names) {
   std::vector<std::string_view> seen;
   std::string out;
@@ -98,7 +98,7 @@ std::string listed(std::span<const std::string_view> names) {
   return out;
 }
 
-// Cuts the part up to the next ':' off the front of `rest`.
+// Removes the part up to the next ':' from the front of `rest` and returns it.
 std::string_view take_part(std::string_view& rest) {
   size_t colon = rest.find(':');
   std::string_view part = rest.substr(0, colon);
@@ -124,7 +124,7 @@ Result<const Row*> find_row(std::string_view device, std::string_view renderer, 
   return renderers.empty() ? unknown("device", device, text, devices) : unknown("renderer", renderer, text, renderers);
 }
 
-// What the renderer can do, as its class in tinygrad says.
+// Sets the capabilities of the target's renderer, from the attributes of its class in tinygrad.
 void fill(Target& t, const Settings& settings) {
   switch (t.renderer) {
     case RendererKind::Clang:
@@ -209,7 +209,7 @@ Result<Target> parse(std::string_view text, const Settings& settings, TakesArch*
   const Row& r = **row;
   if (arch.empty()) arch = r.default_arch;
   if (!arch.empty() && r.default_arch.empty())
-    return Diag{.message = std::string(name_of(r.renderer)) + " knows no archs, but target '" + std::string(text) +
+    return Diag{.message = std::string(name_of(r.renderer)) + " has no archs, but target '" + std::string(text) +
                            "' names '" + std::string(arch) + "'"};
   if (!arch.empty() && !takes(r, arch)) return unknown("arch", arch, text, archs_of(r));
 

@@ -19,12 +19,12 @@ std::string refusal(std::string_view text) {
   return t ? "" : t.diag().text();
 }
 
-TEST_CASE("every known target parses and prints as itself") {
+TEST_CASE("target: every known target parses and prints as itself") {
   CHECK(known_targets().size() > 40);
   for (std::string_view name : known_targets()) CHECK(target(name).name() == name);
 }
 
-TEST_CASE("parts left out take the device's default") {
+TEST_CASE("target: missing parts take the device's default") {
   CHECK(target("CPU").name() == "CPU:CLANG");
   CHECK(target("cuda").name() == "CUDA:CUDA:sm_80");
   CHECK(target("CUDA:PTX").name() == "CUDA:PTX:sm_80");
@@ -35,13 +35,13 @@ TEST_CASE("parts left out take the device's default") {
   CHECK(target("WEBGPU").name() == "WEBGPU:WGSL");
   CHECK(target("METAL").name() == "METAL:METAL");
   CHECK(target("CUDA:CUDA:sm_121").tensor_cores.size() == 8);
-  CHECK(target("NV:CUDA:sm_35").tensor_cores.empty());  // what tinygrad's mock GPU is
+  CHECK(target("NV:CUDA:sm_35").tensor_cores.empty());  // the arch of tinygrad's mock GPU
   CHECK(target("QCOM").name() == "QCOM:CL");
   CHECK(target("HIP").name() == "HIP:HIP:gfx1100");
   CHECK(target("AMD:HIP:gfx942:sramecc+:xnack-").tensor_cores.data() == tensor_cores::amd("gfx942").data());
 }
 
-TEST_CASE("what is wrong with a target is said, with what there is") {
+TEST_CASE("target: errors name the unknown part and list the known ones") {
   CHECK(refusal("GPU") ==
         "unknown device 'GPU' in target 'GPU', expected CPU, CUDA, NV, METAL, CL, QCOM, AMD, HIP, WEBGPU");
   CHECK(refusal("") == "unknown device '' in target '', expected CPU, CUDA, NV, METAL, CL, QCOM, AMD, HIP, WEBGPU");
@@ -53,12 +53,12 @@ TEST_CASE("what is wrong with a target is said, with what there is") {
   for (const char* none : {"CUDA:CUDA:sm_99", "CUDA:PTX:sm_81", "NV:CUDA:sm_130", "CUDA:CUDA:sm_", "CUDA:CUDA:sm_-80"})
     CHECK(refusal(none).ends_with("expected sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120"));
   CHECK(refusal("AMD:HIP:gfx9999").starts_with("unknown arch 'gfx9999'"));
-  CHECK(refusal("METAL:METAL:m3") == "METAL knows no archs, but target 'METAL:METAL:m3' names 'm3'");
+  CHECK(refusal("METAL:METAL:m3") == "METAL has no archs, but target 'METAL:METAL:m3' names 'm3'");
   CHECK(refusal("AMD:HIP:gfx1030").starts_with("unknown arch 'gfx1030'"));
-  CHECK(refusal("CPU:CLANG:x86") == "CLANG knows no archs, but target 'CPU:CLANG:x86' names 'x86'");
+  CHECK(refusal("CPU:CLANG:x86") == "CLANG has no archs, but target 'CPU:CLANG:x86' names 'x86'");
 }
 
-TEST_CASE("of a record any arch is taken that tinygrad's renderers take, with the tensor cores that they choose") {
+TEST_CASE("recorded_target: accepts every arch that tinygrad's renderers accept and chooses its tensor cores") {
   auto recorded = [](std::string_view text) { return std::move(recorded_target(text, {}).value_or_throw()); };
   CHECK(recorded("CUDA:CUDA:sm_99").tensor_cores.data() == target("CUDA:CUDA:sm_90").tensor_cores.data());
   CHECK(recorded("CUDA:PTX:sm_81").name() == "CUDA:PTX:sm_81");
@@ -70,7 +70,7 @@ TEST_CASE("of a record any arch is taken that tinygrad's renderers take, with th
     CHECK_FALSE(recorded_target(none, {}));
 }
 
-TEST_CASE("settings shape the CPU targets") {
+TEST_CASE("target: settings change CPU targets") {
   Settings s;
   s.CPU_COUNT = 6;
   Target t = target("CPU", s);
@@ -85,7 +85,7 @@ TEST_CASE("settings shape the CPU targets") {
   CHECK(target("CUDA", s).tensor_cores.size() == 6);
 }
 
-TEST_CASE("limits are those of tinygrad's renderer classes") {
+TEST_CASE("target: limits equal those of tinygrad's renderer classes") {
   Target cpu = target("CPU:LLVM"), cuda = target("CUDA"), amd = target("AMD:LLVM"), hip = target("AMD"),
          wgsl = target("WEBGPU"), cl = target("CL");
   CHECK(!cpu.has_local);
@@ -104,7 +104,7 @@ TEST_CASE("limits are those of tinygrad's renderer classes") {
   for (auto name : known_targets()) CHECK(target(name).has_shared);
 }
 
-TEST_CASE("the ops a renderer has code for") {
+TEST_CASE("target: code_for_op equals that of tinygrad's renderer classes") {
   CHECK(target("CPU").code_for_op.size() == 18);
   CHECK(!target("CPU").code_for_op.contains(Op::EXP2));
   CHECK(target("CPU:LLVM").code_for_op == OpSet{Op::FDIV, Op::CMPLT});
@@ -114,7 +114,7 @@ TEST_CASE("the ops a renderer has code for") {
   for (auto name : {"CUDA", "CL", "CL:INTEL", "METAL", "AMD", "WEBGPU"}) CHECK(target(name).code_for_op.size() == 21);
 }
 
-TEST_CASE("dtypes a device has") {
+TEST_CASE("is_dtype_supported: equals tinygrad's") {
   CHECK(!is_dtype_supported(dtypes::index, target("CPU")));
   CHECK(!is_dtype_supported(dtypes::int64, target("WEBGPU")));
   CHECK(is_dtype_supported(dtypes::float16, target("WEBGPU")));

@@ -8,7 +8,7 @@ namespace {
 
 using namespace dtypes;
 
-// ---- NVIDIA: the shapes with M = 16, N = 8 share their opts
+// ---- NVIDIA; all shapes have M = 16, N = 8 and the same opts
 
 constexpr std::string_view kCudaOpts = "u0 l0 l0 l1 l1 l1 u1";
 

@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-// A line of testdata/expect/tensor_cores.txt: what tinygrad 0.12.0 derives from a tensor core.
+// A line of testdata/expect/tensor_cores.txt: the values that tinygrad 0.12.0 derives from a tensor core.
 struct Expected {
   const TensorCore* core;
   std::string name, threads, elements, shape, permute_a, permute_b, upcast_axes;
@@ -49,7 +49,7 @@ std::string joined(const Numbers& numbers) {
   return out;
 }
 
-TEST_CASE("every tensor core's derived values are tinygrad's") {
+TEST_CASE("tensor cores: derived values equal tinygrad's") {
   for (const Expected& e : expected_cores()) {
     const TensorCore& tc = *e.core;
     CAPTURE(e.name);
@@ -64,7 +64,7 @@ TEST_CASE("every tensor core's derived values are tinygrad's") {
   }
 }
 
-TEST_CASE("a tensor core's opts make its warp and its output tile") {
+TEST_CASE("tensor cores: opts produce the warp size and the output tile") {
   for (const Expected& e : expected_cores()) {
     const TensorCore& tc = *e.core;
     int64_t locals = 1, upcasts = 1, sizes[2] = {1, 1};
@@ -77,21 +77,21 @@ TEST_CASE("a tensor core's opts make its warp and its output tile") {
     CHECK(upcasts == tc.elements_per_thread[2]);
     CHECK(sizes[0] == tc.dims[0]);
     CHECK(sizes[1] == tc.dims[1]);
-    for (auto& permute : tc.permutes(tc.base_shape())) {  // each axis goes somewhere else
+    for (auto& permute : tc.permutes(tc.base_shape())) {  // is a permutation
       CHECK(permute.size() == tc.base_shape().size());
       CHECK(std::set(permute.begin(), permute.end()).size() == permute.size());
     }
   }
 }
 
-TEST_CASE("axes beside a tensor core's own stay where they are") {
+TEST_CASE("tensor cores: axes that are not the tensor core's keep their index") {
   const TensorCore& tc = tensor_cores::amx()[0];
   auto shape = tc_axes("g0 u0 u1 u2 u3 u4 u5 u6 u7");
   CHECK(joined(tc.permutes(shape)[1]) == "0 5 6 7 8 1 2 3 4");
   CHECK_THROWS_AS(tensor_cores::metal()[0].permutes(tc_axes("u0 l0")), Failure);
 }
 
-TEST_CASE("which tensor cores an arch has") {
+TEST_CASE("tensor cores: each arch has tinygrad's") {
   CHECK(tensor_cores::cuda(70).empty());
   CHECK(tensor_cores::cuda(75).size() == 2);
   CHECK(tensor_cores::cuda(80).size() == 6);

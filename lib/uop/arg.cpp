@@ -57,7 +57,7 @@ Order order_of(std::strong_ordering o) { return o < 0 ? Order::Less : o > 0 ? Or
 
 Order compare_const(Const a, Const b) {
   if (py_equal(a, b)) return Order::Equal;
-  // one object
+  // tinygrad's NaN is a single object, which is equal to itself in tuple comparisons
   if (a.is_float() && b.is_float() && std::isnan(a.as_float()) && std::isnan(b.as_float())) return Order::Equal;
   return py_less(a, b) ? Order::Less : py_less(b, a) ? Order::Greater : Order::Unordered;
 }
@@ -107,7 +107,7 @@ bool Arg::slow_equal(Arg a, Arg b) {
   return compare_const(a.to_const(), b.to_const()) == Order::Equal;
 }
 
-// Equal numbers hash alike, whatever their type.
+// Equal numbers of different types have equal hashes.
 uint32_t Arg::hash_of_others() const {
   switch (kind_) {
     case Kind::Bool: return mixed(uint64_t(i_), Kind::Int);
@@ -136,7 +136,7 @@ void Arg::append_repr(std::string& out) const {
     case Kind::Raw: out += text(); break;
     case Kind::Tuple: append_items(out, items()); break;
     case Kind::Record: {
-      if (is(RecordClass::Kernel)) {  // its ast has no repr of one line; the texts that show it name it (see lib/text)
+      if (is(RecordClass::Kernel)) {  // the AST has no one-line repr; lib/text prints it under a name of its own
         out += "Kernel(ast, ";
         items()[1].append_repr(out);
         out += ')';
@@ -174,7 +174,7 @@ Order py_compare(Arg a, Arg b) {
   auto number = [](Arg x) { return x.is_op() ? Const(int(x.op())) : x.to_const(); };  // Ops is an IntEnum
   if ((a.is_const() || a.is_op()) && (b.is_const() || b.is_op())) return compare_const(number(a), number(b));
   if (a.kind() == b.kind()) switch (a.kind()) {
-      case Arg::Kind::Str: return order_of(a.text().compare(b.text()) <=> 0);  // UTF-8 orders as its code points do
+      case Arg::Kind::Str: return order_of(a.text().compare(b.text()) <=> 0);  // UTF-8 bytes sort like code points
       case Arg::Kind::OptOps: return order_of(int(a.opt_op()) <=> int(b.opt_op()));
       case Arg::Kind::DType:
         return a.dtype() < b.dtype() ? Order::Less : b.dtype() < a.dtype() ? Order::Greater : Order::Unordered;

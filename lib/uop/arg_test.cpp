@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("tuples that Python holds equal make one node, and each prints as it was given") {
+TEST_CASE("Arg: tuples that are equal in Python make one node but print as they were written") {
   Graph g;
   Arg bools = g.tuple({true, false}), ints = g.tuple({1, 0}), floats = g.tuple({1.0, -0.0});
   CHECK(bools == ints);

@@ -1,4 +1,4 @@
-// vmin and vmax (ops.py _min_max).
+// Computes vmin and vmax (uop/ops.py:_min_max).
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -19,7 +19,7 @@ Bounds extremes(std::initializer_list<Const> values) {
   return out;
 }
 
-// The same as binary_bounds, of the ops that indices are made of, while all of it fits into 64 bits; else nullopt.
+// A fast path of binary_bounds for the ops of index expressions, if all values fit into 64 bits; else nullopt.
 std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
   if (!are_small_ints(a.min, a.max) || !are_small_ints(b.min, b.max)) return std::nullopt;
   auto a0 = int64_t(a.min.raw()), a1 = int64_t(a.max.raw()), b0 = int64_t(b.min.raw()), b1 = int64_t(b.max.raw());
@@ -40,7 +40,7 @@ std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
       return of_four(w, x, y, z);
     }
     case Op::IDIV:
-      if (b0 <= 0 || b1 <= 0) return std::nullopt;  // a loop of a negative size ends before it begins
+      if (b0 <= 0 || b1 <= 0) return std::nullopt;  // b1 < b0 is possible: a range of negative size has vmax < vmin
       return of_four(a0 / b0, a0 / b1, a1 / b0, a1 / b1);
     case Op::MOD:
       if (b0 <= 0 || b0 != b1) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
   }
 }
 
-// The bounds of a non-float binary op from those of its operands; nullopt when nothing is known.
+// Returns the bounds of a binary op that is not a float, from its operands' bounds; nullopt if they are unknown.
 std::optional<Bounds> binary_bounds(UOp u, const Bounds& a, const Bounds& b) {
   if (auto small = small_bounds(u.op(), a, b)) return small;
   switch (u.op()) {
@@ -131,7 +131,7 @@ std::optional<Bounds> known_bounds(UOp u) {
       for (Arg a : items) out = {py_min(out.min, a.to_const()), py_max(out.max, a.to_const())};
       return out;
     }
-    case Op::CAST:  // to bool or unsigned it is not monotone
+    case Op::CAST:  // a cast to bool or unsigned is not monotone
       if (u.dtype().count() == 1 && (dtypes::floats | dtypes::sints | DTypeSet{Scalar::Index}).contains(u.dtype()))
         return Bounds{py_max(dtypes::min(u.dtype()), src(0).min), py_min(src(0).max, dtypes::max(u.dtype()))};
       return std::nullopt;
@@ -139,14 +139,14 @@ std::optional<Bounds> known_bounds(UOp u) {
   }
 }
 
-// Which sources' bounds a node's own are made of.
+// Returns true if the bounds of a node depend on its sources' bounds.
 bool needs_sources(UOp u) {
   static constexpr OpSet kNeed =
       ops::Binary | OpSet{Op::WHERE, Op::RANGE, Op::SPECIAL, Op::BIND, Op::GEP, Op::UNROLL, Op::VECTORIZE, Op::CAST};
   return u.in(kNeed) && !(u.in(ops::Binary) && dtypes::is_float(u.dtype()));
 }
 
-// Those of a dtype: all that is known of most nodes of floats.
+// Returns the limits of a dtype, which are the bounds of most float nodes.
 const Bounds& bounds_of_dtype(DType d) {
   static const auto kTable = [] {
     std::array<Bounds, kNumScalars> table;

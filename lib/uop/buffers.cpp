@@ -1,4 +1,4 @@
-// Which buffer a node stands for (ops.py buf_uop, as_buf).
+// Finds the buffer that a node stands for (uop/ops.py: buf_uop, as_buf).
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 
@@ -22,7 +22,7 @@ UOp buf_uop(UOp u) {
   if (u.is(Op::MSELECT)) return choice_of(u, buf_uop);
   if (u.is(Op::MSTACK)) return stack_of(u, buf_uop);
   UOp base = base_of(u);
-  if (!base.is(Op::AFTER)) throw Failure("Ops." + std::string(name_of(base.op())) + " stands for no buffer");
+  if (!base.is(Op::AFTER)) throw Failure("Ops." + std::string(name_of(base.op())) + " does not stand for a buffer");
   return base_of(buf_uop(base.src(0)));
 }
 

@@ -1,4 +1,4 @@
-// The order of nodes (ops.py tuplize) and their keys (ops.py key).
+// Computes the order of nodes (uop/ops.py:tuplize) and their keys (uop/ops.py:key).
 #include <vector>
 
 #include "lib/uop/bottom_up.h"
@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// Whether the op of `a` comes before that of `b`, another one, in the release whose graph this is.
+// Returns true if the op of `a` sorts before the different op of `b` in the graph's release.
 inline bool before(UOp a, UOp b) {
   if (const Graph& graph = a.graph(); graph.is_foreign()) [[unlikely]]
     return order_of(graph.release(), a.op()) < order_of(graph.release(), b.op());
@@ -21,7 +21,7 @@ inline bool before(UOp a, UOp b) {
 Order compare_alone(UOp a, UOp b) {
   if (a.op() != b.op()) return before(a, b) ? Order::Less : Order::Greater;
   Arg x = a.arg(), y = b.arg();
-  if (x.kind() == Arg::Kind::Int && y.kind() == Arg::Kind::Int) {  // most of them
+  if (x.kind() == Arg::Kind::Int && y.kind() == Arg::Kind::Int) {  // the most frequent case
     if (x.small_int() != y.small_int()) return x.small_int() < y.small_int() ? Order::Less : Order::Greater;
   } else if (Order o = py_compare(x, y); o != Order::Equal) {
     return o;
@@ -33,15 +33,15 @@ Order compare_alone(UOp a, UOp b) {
 
 namespace {
 
-// Where the sources of `a` and `b` differ first, from `i` on; the lesser number of sources where one list begins the
-// other.
+// Returns the first index >= i at which the sources of `a` and `b` differ; the smaller number of sources if one list is
+// a prefix of the other.
 inline size_t first_difference(UOp a, UOp b, size_t i) {
   size_t common = std::min(a.num_src(), b.num_src());
   while (i < common && a.src(i) == b.src(i)) i++;
   return i;
 }
 
-// Nodes of equal heads, by their sources, however much of them is equal.
+// Compares the sources of two nodes with equal op, arg and dtype, depth first.
 Order compare_sources(UOp a, UOp b) {
   struct Frame {
     UOp a, b;
@@ -67,15 +67,14 @@ Order compare_sources(UOp a, UOp b) {
 }  // namespace
 
 Order compare_tuplize(UOp a, UOp b) {
-  // Different nodes differ in what is compared unless their tags alone differ, so following the first difference down
-  // decides it.
+  // Different nodes have different tuples unless they differ only in tags, so descend into the first different source.
   UOp x = a, y = b;
   while (!(x == y)) {
     if (Order o = compare_alone(x, y); o != Order::Equal) return o;
     size_t i = first_difference(x, y, 0);
     if (i == std::min(x.num_src(), y.num_src())) {
       if (x.num_src() != y.num_src()) return x.num_src() < y.num_src() ? Order::Less : Order::Greater;
-      return compare_sources(a, b);  // these two differ in their tags: look further
+      return compare_sources(a, b);  // x and y differ only in their tags: compare everything
     }
     UOp s = x.src(i), t = y.src(i);
     x = s, y = t;

@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-TEST_CASE("a copy in another graph prints as the original does, and shares what the original shares") {
+TEST_CASE("copy_into: the copy prints like the original and shares the same nodes") {
   Graph a, b;
   auto root = read_pyrender(a,
                             "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(16), (), 0)\n"
@@ -15,7 +15,7 @@ TEST_CASE("a copy in another graph prints as the original does, and shares what 
                             "c2 = c0.index(c1)\n"
                             "ast = c0.index(c1, ptr=True).store(c2*c2).end(c1).sink(arg=KernelInfo(name='twice'))\n");
   REQUIRE(root.ok());
-  b.noop();  // ids differ
+  b.noop();  // makes the ids differ
   UOp copy = copy_into(b, *root);
   CHECK(&copy.graph() == &b);
   CHECK(*pyrender(copy) == *pyrender(*root));

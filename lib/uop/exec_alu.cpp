@@ -12,7 +12,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::num
 
 [[noreturn]] void unsupported(Op op) { throw Failure("no constant folding for Ops." + std::string(name_of(op))); }
 
-// Exponents beyond this make an integer that nobody can want, and that would take the machine's memory.
+// Returns the exponent, which must be at most 2**20, so that 2**e and b**e cannot exhaust memory.
 uint32_t exponent_of(Int e) {
   if (e > 1 << 20) throw Failure("2**" + e.str() + " is too large");
   return uint32_t(e.small());
@@ -45,12 +45,12 @@ Const pow_of(Const x, Const y) {
     if (e >= 0)
       return b == 0 || b == 1 || b == -1 ? pow(b, e == 0 ? 0 : 1 + uint32_t((e - 1).low64() & 1))
                                          : pow(b, exponent_of(e));
-    if (b == 0) return kInf;  // ZeroDivisionError
+    if (b == 0) return kInf;  // Python raises ZeroDivisionError, for which tinygrad's safe_pow returns inf
     return std::pow(b.to_double(), e.to_double());
   }
   double b = x.to_double(), e = y.to_double();
-  if (b == 0 && e < 0) return kInf;                                         // ZeroDivisionError
-  if (b < 0 && std::isfinite(b) && std::isfinite(e) && e != std::floor(e)) return kNan;  // complex
+  if (b == 0 && e < 0) return kInf;                                                      // as above
+  if (b < 0 && std::isfinite(b) && std::isfinite(e) && e != std::floor(e)) return kNan;  // complex in Python
   double r = std::pow(b, e);
   if (std::isinf(r) && std::isfinite(b) && std::isfinite(e))
     throw Failure("the result of a power is too large for a float");

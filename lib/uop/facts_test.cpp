@@ -13,7 +13,7 @@ using namespace tgc;
 
 namespace {
 
-// One node's facts as tinygrad has them; positions are those of tinygrad's toposort.
+// The facts that tinygrad computes for a node. Nodes are given by their index in tinygrad's toposort.
 struct ExpectedNode {
   std::string op, min, max, device, key, render;
   std::vector<int64_t> ranges, ended;
@@ -67,7 +67,7 @@ ExpectedGraph parse(const std::string& line) {
   return g;
 }
 
-// What `body` returns, or "error".
+// Returns body(), or "error" if it throws Failure.
 std::string or_error(auto body) {
   auto result = catch_failures([&]() -> std::string { return body(); });
   return result ? *result : "error";
@@ -75,7 +75,7 @@ std::string or_error(auto body) {
 
 }  // namespace
 
-TEST_CASE("facts: order, bounds, ranges, shape, device, key and render of every node, as tinygrad's") {
+TEST_CASE("facts: order, bounds, ranges, shape, device, key and render of every node equal tinygrad's") {
   auto lines = test_lines("expect/uops.jsonl");
   REQUIRE(lines.size() > 30);
   int rendered = 0;
@@ -105,7 +105,7 @@ TEST_CASE("facts: order, bounds, ranges, shape, device, key and render of every 
       CHECK(positions(ended_ranges(u)) == e.ended);
       CHECK(or_error([&] { return device_of(u).repr(); }) == e.device);
       CHECK(to_hex(key_of(u)).substr(0, 16) == e.key);
-      // of what has no infix form tinygrad prints the repr, we the op alone
+      // for nodes without an infix form tinygrad prints the repr, render() only the op
       if (e.has_render && e.render != "error" && e.render.find("UOp(Ops.") == std::string::npos) {
         CHECK(or_error([&] { return render(u, false); }) == e.render);
         rendered++;
@@ -129,10 +129,10 @@ TEST_CASE("facts: order, bounds, ranges, shape, device, key and render of every 
   CHECK(rendered > 100);
 }
 
-TEST_CASE("bounds: of a quotient by what a loop of a negative size counts, as tinygrad has them") {
+TEST_CASE("bounds: a quotient by a range of negative size has the bounds of its dtype, as in tinygrad") {
   Graph g;
   UOp i = g.range(64, 1, AxisType::LOOP);
-  for (int size : {-4, -5, -9}) {  // i // (r + 5): the divisor's least is 5, its greatest 0 or less
+  for (int size : {-4, -5, -9}) {  // i // (r + 5): the divisor has vmin 5 and vmax 0 or less
     INFO(size);
     UOp divisor = g.range(size, 0, AxisType::LOOP) + 5;
     CHECK(divisor.vmin().as_int() == 5);
@@ -142,7 +142,7 @@ TEST_CASE("bounds: of a quotient by what a loop of a negative size counts, as ti
   }
 }
 
-TEST_CASE("facts: deep graphs are no trouble") {
+TEST_CASE("facts: deep graphs do not overflow the stack") {
   Graph g;
   UOp x = g.variable("x", 0, 1);
   UOp one = g.constant(dtypes::index, 1), deep = x;
@@ -154,7 +154,7 @@ TEST_CASE("facts: deep graphs are no trouble") {
   CHECK(compare_tuplize(deep, deep + x) != Order::Equal);
 }
 
-TEST_CASE("render: a text that says shared nodes again and again is refused before it fills the memory") {
+TEST_CASE("render: an expression whose text grows exponentially fails before it exhausts memory") {
   Graph g;
   UOp x = g.variable("x", 0, 5, dtypes::int32), sum = x + x;
   CHECK(render(sum, false) == "(x+x)");
@@ -165,7 +165,7 @@ TEST_CASE("render: a text that says shared nodes again and again is refused befo
   CHECK_FALSE(is_tree_within(sum, 400));
 }
 
-TEST_CASE("inherit_facts: what plainly stays the same, and no more") {
+TEST_CASE("inherit_facts: copies the shape and device only if those of the sources are the same") {
   Graph g;
   UOp cpu = g.node(Op::DEVICE, dtypes::void_, {}, g.str("CPU")),
       gpu = g.node(Op::DEVICE, dtypes::void_, {}, g.str("GPU"));
@@ -184,9 +184,9 @@ TEST_CASE("inherit_facts: what plainly stays the same, and no more") {
   CHECK(inherits(moved, moved.with_src({numbered, moved.src(1)})) == std::pair(true, true));
   CHECK(inherits(sum, sum.rtag(g.tuple({1}))) == std::pair(true, true));
   UOp wider = buffer(Op::LUNIQUE, gpu, 12), other = reshape(wider, ShapeVec{4, 3});
-  // sources of another shape, and elsewhere
+  // sources with another shape and device
   CHECK(inherits(sum, other + other) == std::pair(false, false));
-  // other sizes
+  // another size argument
   CHECK(
       inherits(moved, moved.with_src({numbered, g.constant(dtypes::index.vec(2), std::array<Const, 2>{3, 2})})).first ==
       false);

@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-// A hash with one more value; its low half is worth less until it is mixed.
+// Adds a value to a hash. The low half of the result is of low quality until it is mixed with the high half.
 uint64_t add(uint64_t h, uint64_t v) { return (h ^ v) * 0x9E3779B97F4A7C15ull; }
 uint64_t mix(uint64_t h, uint64_t v) {
   h = add(h, v);
@@ -58,18 +58,17 @@ void Graph::reserve(size_t nodes) {
   if (size_t slots = std::bit_ceil(2 * nodes); slots > table_size_) resize_table(slots);
 }
 
-// larger ones grow in smaller steps: their memory costs more than filling them again
+// Larger tables double instead of quadrupling: unused memory would cost more than refilling the table.
 static constexpr size_t kLargeTable = size_t(1) << 16;
 
-// The table that finds a node again by its fields: open addressing, at most half full, and no slot is ever emptied. A
-// node's first home is a few slots that follow from the id of its newest source, not from its hash: nodes are mostly
-// made, and looked for, right after their sources, so what is looked up next lies in memory that was just touched. Only
-// when those few slots are full does it go where its hash says. Both places follow from the key alone, so a node is
-// looked for where it was put; since none is ever taken out, the first empty slot on the way proves that it is not
-// there. Returns the slot of the node with that key of which same(node) holds; else the empty slot where it belongs.
+// Returns the slot of the node with this key for which same(node) is true; if there is none, the empty slot for it.
+// The table uses open addressing and is at most half full. A node's first choice is one of a few slots given by the id
+// of its newest source instead of its hash: nodes are mostly created and looked up right after their sources, so those
+// slots are likely in the cache. If they are full, the slot given by the hash is used. Both follow from the key alone,
+// and no slot is ever emptied, so the first empty slot on the way proves that the node does not exist.
 template <class Same>
 Graph::NodeSlot& Graph::slot_of(NodeKey key, Same same) {
-  constexpr uint32_t kSpread = 8, kNear = 8;  // where to begin, of so many; how many to look at
+  constexpr uint32_t kSpread = 8, kNear = 8;  // number of start slots per newest source; slots to probe
   NodeSlot* const slots = table_.get();
   const size_t mask = table_size_ - 1;
   auto is_it = [&](const NodeSlot& slot) {
@@ -98,7 +97,7 @@ void Graph::resize_table(size_t slots) {
                                                           uint32_t hash) {
   auto* n = static_cast<Node*>(arena_.allocate(sizeof(Node) + src.size_bytes(), alignof(Node)));
   auto* copy = reinterpret_cast<UOp*>(n + 1);
-  switch (src.size()) {  // nearly always so few that a call of memcpy takes longer
+  switch (src.size()) {  // faster than memcpy for the usual few sources
     case 3: copy[2] = src[2]; [[fallthrough]];
     case 2: copy[1] = src[1]; [[fallthrough]];
     case 1: copy[0] = src[0]; [[fallthrough]];
@@ -250,7 +249,7 @@ std::unique_ptr<StampArray> Graph::take_stamps() {
 std::vector<UOp> toposort(UOp root) {
   struct Frame {
     const Node* node;
-    const UOp* next;  // of its sources
+    const UOp* next;  // the next source to visit
   };
   constexpr size_t kUsual = 256;
   InlineStack<const Node*, kUsual> out;
@@ -258,8 +257,8 @@ std::vector<UOp> toposort(UOp root) {
   Graph& graph = root.graph();
   auto stamps = graph.take_stamps();
   if (root.id() >= stamps->stamps.size()) stamps->stamps.resize(graph.size() + graph.size() / 2 + 64, 0);
-  uint32_t* stamp_of = stamps->stamps.data();  // room for all: ids grow from sources to users
-  // a node is never reached again while it is on the stack: graphs have no cycles
+  uint32_t* stamp_of = stamps->stamps.data();  // large enough, because sources have smaller ids than root
+  // Nodes are marked when they are pushed; that is sufficient, because graphs have no cycles.
   const uint32_t begun = stamps->epoch;
   stamp_of[root.id()] = begun;
   stack.push_back({root.node(), root.node()->src()});
@@ -267,7 +266,7 @@ std::vector<UOp> toposort(UOp root) {
     auto& [node, next] = stack.back();
     const UOp* s = next;
     const UOp* const end = node->src() + node->num_src;
-    const Node* below = nullptr;  // what to go on with
+    const Node* below = nullptr;  // the next node to push
     for (; s != end && !below; s++) {
       const Node* n = s->node();
       if (stamp_of[n->id] == begun) continue;
@@ -316,7 +315,7 @@ bool op_in_backward_slice_with_self(UOp root, OpSet ops) {
 }
 
 bool in_backward_slice_with_self(UOp root, UOp needle) {
-  auto may_be_above = [&](UOp u) { return u.id() >= needle.id(); };  // ids grow from sources to users
+  auto may_be_above = [&](UOp u) { return u.id() >= needle.id(); };  // users have greater ids than their sources
   return any_below(root, may_be_above, [&](UOp u) { return u == needle; });
 }
 

@@ -10,7 +10,7 @@
 
 using namespace tgc;
 
-TEST_CASE("graph: a node exists once, and what differs in any field is another") {
+TEST_CASE("graph: nodes with equal fields are the same node") {
   Graph g;
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9);
   UOp sum = a + b;
@@ -25,14 +25,14 @@ TEST_CASE("graph: a node exists once, and what differs in any field is another")
   CHECK(&sum.graph() == &g);
 }
 
-TEST_CASE("graph: a source that a node has not is said to be missing") {
+TEST_CASE("graph: src throws for a missing source") {
   Graph g;
   UOp store = g.node(Op::STORE, dtypes::void_, {g.node(Op::SINK, dtypes::void_, {})}, {});
   CHECK_THROWS_WITH_AS(store.src(1), "STORE with 1 source lacks source 1", Failure);
   CHECK_THROWS_WITH_AS(store.src(0).src(0), "SINK with 0 sources lacks source 0", Failure);
 }
 
-TEST_CASE("graph: many nodes, many sources") {
+TEST_CASE("graph: a graph may have many nodes and a node many sources") {
   Graph g;
   std::vector<UOp> nodes;
   for (int i = 0; i < 5000; i++) nodes.push_back(g.constant(dtypes::int32, i));
@@ -44,7 +44,7 @@ TEST_CASE("graph: many nodes, many sources") {
   CHECK(g.size() == 5001);
 }
 
-TEST_CASE("graph: room made ahead, for more than it needs or less, changes nothing else") {
+TEST_CASE("graph: reserve does not change the nodes") {
   Graph g;
   UOp first = g.constant(dtypes::int32, 7);
   g.reserve(10);
@@ -55,7 +55,7 @@ TEST_CASE("graph: room made ahead, for more than it needs or less, changes nothi
   CHECK(g.size() == 3000);
 }
 
-TEST_CASE("graph: toposort is depth first, each node once, gates cut") {
+TEST_CASE("graph: toposort visits each node once, depth first, and obeys the gate") {
   Graph g;
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9);
   UOp sum = a + b, product = sum * a, root = g.sink({product, sum, b});
@@ -70,7 +70,7 @@ TEST_CASE("graph: toposort is depth first, each node once, gates cut") {
   CHECK(!op_in_backward_slice_with_self(sum, Op::MUL));
 }
 
-TEST_CASE("graph: a large one is found again node by node, and those after it take its memory") {
+TEST_CASE("graph: a large graph finds its nodes again and its memory is reused") {
   constexpr int64_t kNodes = 100'000;
   auto fill = [] {
     Graph g;
@@ -89,7 +89,7 @@ TEST_CASE("graph: a large one is found again node by node, and those after it ta
     getrusage(RUSAGE_SELF, &usage);
     return usage.ru_maxrss;
   };
-  for (int i = 0; i < 16; i++) fill();  // until the allocator has all it needs
+  for (int i = 0; i < 16; i++) fill();  // until the allocator's memory use is stable
   long before = peak_kb();
   for (int i = 0; i < 8; i++) fill();
   if (!kSanitized) CHECK(peak_kb() - before < 8 << 10);  // a graph takes 24 MB

@@ -10,7 +10,7 @@ namespace {
 
 Int to_int(Const c, UOp of) {
   if (!c.is_integral())
-    throw Failure(c.str() + " is no integer, in an expression of " + std::string(of.dtype().repr()));
+    throw Failure(c.str() + " is not an integer, in an expression of " + std::string(of.dtype().repr()));
   return c.as_int();
 }
 
@@ -18,7 +18,7 @@ Int value(UOp constant) { return to_int(constant.arg().to_const(), constant); }
 
 bool is_zero(Int a) { return a == 0; }
 
-// A multiset that remembers the order of first insertion (collections.Counter).
+// A multiset that keeps the order of first insertion (Python's collections.Counter). Counts may be negative.
 class Counter {
  public:
   Counter() = default;

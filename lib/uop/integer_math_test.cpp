@@ -8,7 +8,7 @@
 
 using namespace tgc;
 
-TEST_CASE("is_divisible tells whether divides makes something, and divides the value") {
+TEST_CASE("is_divisible: agrees with divides, which returns the exact quotient") {
   Graph g;
   std::mt19937 random(3);
   auto number = [&] { return int64_t(random() % 13) - 4; };

@@ -1,4 +1,4 @@
-// A linear list in which a node stands before its source, or twice.
+// Finds a node of a linear list that precedes one of its sources or occurs twice.
 #include "lib/uop/graph.h"
 #include "lib/uop/wellformed.h"
 
@@ -14,9 +14,9 @@ std::optional<Malformed> first_out_of_order(std::span<const UOp> list) {
         return Malformed{u, name(u) + " comes before its source " + std::to_string(i) + ", " +
                                 name(u.src(i)) + ", or that is missing"};
     const bool is_first = before.insert(u);
-    // two stores of one gate to one place have the same IF and ENDIF, each twice
+    // two gated stores with the same gate and address share one IF and one ENDIF, which then occur twice
     const bool is_again = u.is(Op::IF) ? !open.contains(u) : u.is(Op::ENDIF) && u.num_src() && open.contains(u.src(0));
-    if (!is_first && !is_again) return Malformed{u, name(u) + " is twice in the list"};
+    if (!is_first && !is_again) return Malformed{u, name(u) + " occurs twice in the list"};
     if (u.is(Op::IF)) open.insert(u);
     if (u.is(Op::ENDIF) && u.num_src()) open.erase(u.src(0));
   }

@@ -1,4 +1,4 @@
-// Which loop ranges a node lies in, and which it ends (ops.py _ranges, ended_ranges).
+// Computes the ranges that enclose a node and those that it ends (uop/ops.py: _ranges, ended_ranges).
 #include <algorithm>
 
 #include "lib/uop/bottom_up.h"
@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-struct alignas(UOp) RangeList {  // the ranges follow
+struct alignas(UOp) RangeList {  // followed by the ranges
   uint32_t size;
 };
 
@@ -27,8 +27,8 @@ std::span<const UOp> view(const RangeList* list) { return {reinterpret_cast<cons
 
 bool contains(std::span<const UOp> list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
 
-// range_start of a release but 0.12.0, of which lib/uop/ops.h tells.
-int range_start_elsewhere(Op op) {
+// range_start (ops.h) of releases other than 0.12.0.
+int foreign_range_start(Op op) {
   switch (op) {
     case Op::LINEAR: return 0;
     case Op::STAGE:
@@ -61,8 +61,8 @@ bool may_end_ranges(UOp u) {
   return range_start(u.op()) >= 0 || u.is(Op::AFTER);
 }
 
-// Most nodes lie where one of their sources lies: its list. Null when none holds all others and begins with the first
-// one.
+// Returns the range list of a source that equals the node's own, as for most nodes: the list that contains all others
+// and is the first that is not empty. Null if there is no such list.
 const RangeList* list_of_source(UOp u) {
   const RangeList* widest = &kNoRanges;
   for (UOp s : u.src()) {
@@ -102,7 +102,7 @@ void compute_ranges(UOp u) {
     if (auto it = std::find(out.begin(), out.end(), r); it != out.end()) out.erase(it);
   };
   for (UOp e : ended) {
-    if (e.is(Op::RANGE)) remove(e);  // a RANGE does not let its own sources' ranges flow through
+    if (e.is(Op::RANGE)) remove(e);  // ending a RANGE does not end the ranges of its sources
     else for (UOp r : ranges_of(e)) remove(r);
   }
   n->ranges = make_list(u.graph(), out);
@@ -120,7 +120,7 @@ std::span<const UOp> ranges_of(UOp u) {
   if (!u.node()->ranges)
     bottom_up(
         u, [](UOp x) { return x.node()->ranges != nullptr; }, [](UOp) { return true; },
-        u.graph().is_foreign() ? compute_ranges<range_start_elsewhere> : compute_ranges<>);
+        u.graph().is_foreign() ? compute_ranges<foreign_range_start> : compute_ranges<>);
   return view(u.node()->ranges);
 }
 

@@ -47,7 +47,7 @@ std::string_view strip_parens(std::string_view text) {
   constexpr size_t kBlock = 32;
   int64_t depth = 0;
   for (size_t i = 0; i < inner.size();) {
-    if (i + kBlock <= inner.size()) {  // texts are long: blocks with too few closing ones to matter, counted at once
+    if (i + kBlock <= inner.size()) {  // fast path: skip a block with too few ')' to make the depth negative
       uint8_t opening = 0, closing = 0;
       for (size_t k = 0; k < kBlock; k++) opening += inner[i + k] == '(', closing += inner[i + k] == ')';
       if (depth >= closing) {
@@ -84,7 +84,7 @@ std::string range_str(UOp range) {
   return out;
 }
 
-// Axis types of other releases are told by their names.
+// Recognizes axis types of other releases by their names.
 static std::string_view color_of_range(UOp range) {
   if (!range.arg().is_tuple() || range.arg().items().empty()) return "";
   Arg type = range.arg().items().back();
@@ -118,14 +118,14 @@ bool is_tree_within(UOp u, size_t nodes) {
   return true;
 }
 
-constexpr size_t kMostLetters = size_t(64) << 20;  // of the texts of all its nodes
+constexpr size_t kMaxTextBytes = size_t(64) << 20;  // of the texts of all nodes together
 
 std::string render(UOp root, bool simplified, const std::function<std::string(UOp)>& text_of) {
   if (root.graph().is_foreign()) return render_open(root);
   if (simplified) root = root.simplify();
-  if (root.is(Op::CONST)) return root.arg().str();  // most often, of sizes: no walk for it
-  std::unordered_map<uint32_t, std::string> text;  // by id; no array: small graphs are asked for within large ones
-  size_t letters = 0;
+  if (root.is(Op::CONST)) return root.arg().str();  // fast path for most sizes
+  std::unordered_map<uint32_t, std::string> text;  // by id; no UOpMap: expressions are small parts of large graphs
+  size_t bytes = 0;
   for (UOp u : toposort(root)) {
     auto src = [&](size_t i) -> const std::string& { return text.find(u.src(i).id())->second; };
     std::string out;
@@ -158,7 +158,7 @@ std::string render(UOp root, bool simplified, const std::function<std::string(UO
         }
         default: out = text_of ? text_of(u) : "Ops." + std::string(name_of(u.op())); break;
       }
-    if ((letters += out.size()) > kMostLetters) throw Failure("an expression that is too long for a text");
+    if ((bytes += out.size()) > kMaxTextBytes) throw Failure("the text of an expression is longer than 64 MiB");
     text.emplace(u.id(), std::move(out));
   }
   return std::move(text.find(root.id())->second);
@@ -196,7 +196,7 @@ Int sym_infer(UOp root, const std::function<std::optional<Int>(std::string_view)
       case Op::CMPEQ: out = int(src(0) == src(1)); break;
       case Op::WHERE: out = src(0) != 0 ? src(1) : src(2); break;
       case Op::MULACC: out = src(0) * src(1) + src(2); break;
-      default: throw Failure("Ops." + std::string(name_of(u.op())) + " in a size has no value");
+      default: throw Failure("Ops." + std::string(name_of(u.op())) + " in a size cannot be evaluated");
     }
     value[u] = out;
   }

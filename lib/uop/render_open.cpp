@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// The infix operators of 0.13 and later: // and % floor there.
+// The infix operators of 0.13 and later, where // and % round down.
 std::string_view symbol(Op op) {
   switch (op) {
     case Op::FLOORDIV: return "//";
@@ -23,7 +23,7 @@ int precedence(UOp u) {
   return infix_precedence(u.op());
 }
 
-// The value of a field of an Open record, by its name.
+// Returns the value of the named field of an Open record.
 std::optional<Arg> field_of(Arg record, std::string_view name) {
   if (!record.is(RecordClass::Open)) return std::nullopt;
   RecordView view(record);
@@ -32,7 +32,7 @@ std::optional<Arg> field_of(Arg record, std::string_view name) {
   return std::nullopt;
 }
 
-// A PARAM or a BUFFER: its name if it has one, else its slot.
+// Returns the name of a PARAM or BUFFER if it has one, else `letter` and its slot.
 std::string slot_name(UOp u, char letter) {
   if (auto name = field_of(u.arg(), "name"); name && name->is_str()) return std::string(name->text());
   if (u.arg().is(RecordClass::Open) && RecordView(u.arg()).size())
@@ -101,7 +101,7 @@ std::string text_of(UOp u, Src src) {
 }  // namespace
 
 std::string render_open(UOp root) {
-  // Texts double where a node is used twice: what is longer than this is named, not written.
+  // Each use of a node repeats its text, which may grow exponentially; print only the op's name of longer ones.
   constexpr size_t kMost = 4000;
   std::unordered_map<uint32_t, std::string> text;  // by id
   for (UOp u : toposort(root)) {

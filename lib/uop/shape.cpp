@@ -1,4 +1,4 @@
-// Shape, device and sharding axis (ops.py _shape, _device, axis), and the arguments of movement ops.
+// Computes shape, device and sharding axis (uop/ops.py: _shape, _device, axis); reads the arguments of movement ops.
 #include <algorithm>
 
 #include "lib/uop/bottom_up.h"
@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-struct alignas(Sint) ShapeFact {  // the sizes follow
+struct alignas(Sint) ShapeFact {  // followed by the sizes
   uint32_t size;
 };
 struct DeviceFact {
@@ -126,7 +126,7 @@ ShapeVec movement_result(UOp u, Shape from) {
   }
 }
 
-// Many nodes have the very shape of a source, and share its fact.
+// Computes the shape of a node from those of its sources. Shares a source's ShapeFact if the shape is the same.
 const ShapeFact* compute_shape(UOp u) {
   auto made = [&](const ShapeVec& shape) { return make_shape(u.graph(), shape); };
   auto shape_of_source = [&](size_t i) { return i < u.num_src() ? u.src(i).node()->shape : &kNoShape; };
@@ -203,7 +203,7 @@ const ShapeFact* compute_shape(UOp u) {
 
 constexpr DeviceFact kNoDevice{};
 
-// Most nodes are where a source is, and share its fact.
+// Computes the device of a node from those of its sources. Shares a source's DeviceFact if the device is the same.
 const DeviceFact* compute_device(UOp u) {
   auto made = [&](Arg device) { return device.is_none() ? &kNoDevice : u.graph().arena().make<DeviceFact>(device); };
   auto src = [&](size_t i) { return u.src(i).node()->device; };
@@ -233,10 +233,10 @@ const DeviceFact* compute_device(UOp u) {
   }
 }
 
-// Without these no value in a graph has a shape: kernels' pointers alone have one.
+// The ops that give values a shape. In a graph without them, only pointers have shapes.
 constexpr OpSet kGiveShapes = ops::Movement | OpSet{Op::DEVICE, Op::BUFFER, Op::BUFFER_VIEW, Op::BUFFERIZE,
                                                     Op::ENCDEC, Op::KERNEL, Op::MULTI,       Op::REDUCE_AXIS};
-// Nor has a node a device without these.
+// The ops that give nodes a device.
 constexpr OpSet kGiveDevices{Op::DEVICE, Op::BUFFER, Op::BUFFERIZE, Op::MSTACK, Op::MSELECT, Op::COPY, Op::ALLREDUCE};
 
 }  // namespace
@@ -283,7 +283,7 @@ Arg device_or_throw(UOp u) {
 }
 
 namespace {
-// Whether `same` holds for each source of `a` and the one of `b` in its place, unless they are one node.
+// Returns true if same(s, t) is true for each pair of sources of `a` and `b` that are different nodes.
 bool all_sources(const Node* a, const Node* b, auto same) {
   for (size_t i = 0; i < a->num_src; i++)
     if (UOp s = a->src()[i], t = b->src()[i]; !(s == t) && !same(s.node(), t.node())) return false;
@@ -293,9 +293,9 @@ bool all_sources(const Node* a, const Node* b, auto same) {
 
 void inherit_facts(UOp from, UOp to) {
   const Node *a = from.node(), *b = to.node();
-  auto is_number = [](const Node* s) { return s->op == Op::UNIQUE; };  // of which neither depends on
+  auto is_number = [](const Node* s) { return s->op == Op::UNIQUE; };  // shape and device do not depend on a UNIQUE
   auto same_shape = [&](const Node* s, const Node* t) {
-    // what has no shape may count by its value
+    // a source without a shape, such as a size argument, may determine the shape by its value
     return is_number(s) || (s->shape && s->shape == t->shape && s->shape != &kNoShape);
   };
   if (a->shape && !b->shape && a->op != Op::MULTI && all_sources(a, b, same_shape)) b->shape = a->shape;
@@ -307,7 +307,7 @@ void inherit_facts(UOp from, UOp to) {
 
 namespace {
 
-// The last axis of `to` before which there are as many elements as `before`.
+// Returns the last axis of `to` such that the sizes of the axes before it have the product `before`.
 int64_t last_axis_after(UOp reshape, Sint before, Shape to) {
   std::optional<int64_t> last;
   Sint count = 1;
@@ -324,7 +324,7 @@ int32_t compute_axis(UOp u) {
   auto src_axis = [&](size_t i) { return u.src(i).node()->axis; };
   if (u.is(Op::MULTI)) return int32_t(u.arg().small_int());
   if (u.in(ops::ALU)) {
-    std::vector<int32_t> axes;  // the last of the distinct ones, in order of appearance
+    std::vector<int32_t> axes;  // distinct axes in order of appearance; tinygrad takes the last
     for (size_t i = 0; i < u.num_src(); i++)
       if (src_axis(i) != kNone && std::find(axes.begin(), axes.end(), src_axis(i)) == axes.end())
         axes.push_back(src_axis(i));
@@ -362,7 +362,7 @@ Sint sgep(UOp u, size_t i) {
     case Op::CONST: return Sint(u.arg());
     case Op::VCONST: return Sint(u.arg()[i]);
     case Op::VECTORIZE: return u.src(i).is_const() ? Sint(u.src(i).arg()) : Sint(u.src(i));
-    default: fail(u, "is no list of sizes");
+    default: fail(u, "is not a list of sizes");
   }
 }
 
@@ -375,7 +375,7 @@ size_t size_count(UOp u, size_t which) {
   bool fits = sizes.is(Op::CONST) ? sizes.arg().is_integral()
               : sizes.is(Op::VCONST) ? sizes.arg().items().size() == n
                                      : sizes.is(Op::VECTORIZE) && sizes.num_src() == n;
-  if (!fits) fail(u, "has a size argument that is no list of sizes");
+  if (!fits) fail(u, "has a size argument that is not a list of sizes");
   return n;
 }
 }  // namespace
@@ -406,9 +406,9 @@ UOp buf_target(UOp u) {
   while (!u.in(ops::Defines)) {
     if (u.is(Op::VECTORIZE)) {
       for (UOp s : u.src())
-        if (!(s == u.src(0))) throw Failure("an access goes to several buffers at once");
+        if (!(s == u.src(0))) throw Failure("an access to several buffers at once");
     } else if (!u.in({Op::AFTER, Op::INDEX, Op::STORE, Op::LOAD})) {
-      throw Failure("buf_target of a node that is no access: " + std::string(name_of(u.op())));
+      throw Failure("buf_target of a node that is not an access: " + std::string(name_of(u.op())));
     }
     u = u.src(0);
   }

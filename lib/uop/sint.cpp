@@ -98,7 +98,7 @@ UOp to_uop(Sint s, Graph& graph, DType dtype) {
 }
 
 namespace {
-// _suop: the UOps first, then the extreme of the integers, folded left to right and simplified.
+// tinygrad's _suop: combines the UOps, then the extreme of the integers, from left to right, and simplifies the result.
 Sint extreme(std::span<const Sint> values, UOp (UOp::*combine)(UOp) const, bool largest) {
   std::vector<Sint> all;
   std::optional<Int> best;

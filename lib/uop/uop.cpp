@@ -24,7 +24,7 @@ void throw_no_source(UOp u, size_t i) {
                 std::to_string(i));
 }
 
-// ---- rebuilding
+// ---- modified copies
 
 UOp UOp::replace(const Changes& c) const {
   UOpSpan src = c.src ? UOpSpan(*c.src) : UOpSpan(this->src());
@@ -55,7 +55,7 @@ UOp UOp::const_like(std::span<const Const> values) const { return graph().consta
 // ---- math
 
 namespace {
-// The dtype of an op whose last operand is of that dtype.
+// Returns the dtype of an ALU op whose last operand has dtype `last`.
 DType alu_dtype(Op op, DType last) { return ops::Comparison.contains(op) ? dtypes::bool_.vec(last.count()) : last; }
 }  // namespace
 
@@ -98,7 +98,7 @@ UOp operator^(UOp a, UOp b) { return bitwise(Op::XOR, a, b); }
 // ---- vectors
 
 UOp UOp::broadcast(int64_t count) const {
-  if (dtype().vcount() != 1) throw Failure("broadcast of the vector " + std::string(dtype().repr()));
+  if (dtype().vcount() != 1) throw Failure("cannot broadcast the vector " + std::string(dtype().repr()));
   if (count == 1) return *this;
   std::vector<UOp> src(size_t(count), *this);
   return graph().node(Op::VECTORIZE, dtype().vec(count), src);
@@ -107,7 +107,7 @@ UOp UOp::broadcast(int64_t count) const {
 UOp UOp::gep(int64_t i) const {
   auto element = [&](size_t size) {
     if (i < 0 || size_t(i) >= size)
-      throw Failure("element " + std::to_string(i) + " of a vector of " + std::to_string(size));
+      throw Failure("no element " + std::to_string(i) + " in a vector of " + std::to_string(size));
     return size_t(i);
   };
   switch (op()) {
@@ -156,7 +156,7 @@ UOp UOp::valid(UOp cond) const { return cond.where(*this, graph().invalid(dtype(
 namespace {
 bool is_gated(UOp u) {
   if (u.dtype().scalar() != dtypes::index)
-    throw Failure("an index is asked for its validity but is " + std::string(u.dtype().repr()));
+    throw Failure("the validity of an index was requested for a node of " + std::string(u.dtype().repr()));
   return u.is(Op::WHERE) && u.src(2).is_invalid();
 }
 }  // namespace

@@ -9,10 +9,10 @@ namespace tgc {
 namespace {
 
 constexpr size_t kMany = SIZE_MAX;
-constexpr int kMaxElements = 1 << 16;            // of a vector
-constexpr int64_t kMaxNumber = INT32_MAX;        // of a buffer, an axis, a device
+constexpr int kMaxElements = 1 << 16;            // elements of a vector
+constexpr int64_t kMaxNumber = INT32_MAX;        // greatest number of a buffer, an axis or a device
 
-// What is wanted, when the node has it not; else nullptr.
+// The requirement that a node does not meet, for the message "..., needs REQUIREMENT"; nullptr if it meets it.
 using Wanted = const char*;
 constexpr Wanted unless(bool fits, Wanted wanted) { return fits ? nullptr : wanted; }
 
@@ -81,12 +81,12 @@ Wanted tensor_core(Arg a) {
                     a[1].items().size() == 3 && a[2].kind() == Arg::Kind::DType && a[3].kind() == Arg::Kind::DType &&
                     a[4].is_str() && is_small(a[5]) && a[6].is_tuple() && a[6].items().size() == 3 &&
                     all_of(a[6], [](Arg axes) { return !axis_sizes(axes); }) && all_of(a[7], is_axis),
-                "a tuple of 8, as tinygrad's tensor cores have it");
+                "a tuple of the 8 fields of tinygrad's tensor cores");
 }
 Wanted kernel(Arg a) { return unless(a.is(RecordClass::Kernel), "a Kernel"); }
 Wanted bufferize_opts(Arg a) { return unless(a.is(RecordClass::BufferizeOpts), "a BufferizeOpts"); }
-Wanted slot(Arg a) { return unless(is_small(a), "a number from 0"); }
-Wanted slot_or_name(Arg a) { return unless(is_small(a) || a.is_str(), "a number from 0, or a name"); }
+Wanted slot(Arg a) { return unless(is_small(a), "a number of 0 or more"); }
+Wanted slot_or_name(Arg a) { return unless(is_small(a) || a.is_str(), "a number of 0 or more, or a name"); }
 Wanted integer(Arg a) { return unless(a.is_integral(), "an integer"); }
 Wanted size(Arg a) { return unless(a.is_int() && a.as_int() >= 0 && a.as_int().is_small(), "a size"); }
 Wanted size_and_offset(Arg a) { return unless(all_of(a, is_size) && a.items().size() == 2, "a size and an offset"); }
@@ -112,9 +112,9 @@ bool is_value(DType d) { return d.is_value() && d != dtypes::void_; }
 bool is_integer(UOp u) { return kIntegers.contains(u.dtype()); }
 bool is_int(DType d) { return kIntegers.contains(d); }
 bool is_bool(DType d) { return d.is(Scalar::Bool); }
-// An address: a pointer or, where pointers are numbers (PTX), a number.
+// Returns true for dtypes of addresses: pointers and, for PTX, int64.
 bool is_address(DType d) { return d.is_ptr() || d == dtypes::int64; }
-// Whether such a number is at the address; a uint may hold several smaller ones (WGSL).
+// Returns true if memory of dtype `address` may hold a `value`. In WGSL a uint may hold several smaller numbers.
 bool may_hold(DType address, DType value) {
   return address.base().scalar() == value.scalar() || (value == dtypes::uint32 && address.base().itemsize() < 4);
 }
@@ -122,17 +122,17 @@ bool holds(DType d, Arg number) {
   if (number.is_invalid()) return d.is(Scalar::Index);
   return is_value(d) && (number.is_integral() || dtypes::floats.contains(d));
 }
-// Whether all that it may reach has a size in bytes that can be counted.
+// Returns true if the elements that a pointer may access have at most kMaxBufferBytes.
 bool is_countable(DType d, Int elements) {
   return elements * Int(int64_t(d.base().itemsize())) <= Int(kMaxBufferBytes);
 }
 
 Wanted any_dtype(const Fields&) { return nullptr; }
-Wanted custom(const Fields& f) { return unless(f.arg.is_str(), "the text that is to be rendered as its arg"); }
+Wanted custom(const Fields& f) { return unless(f.arg.is_str(), "the text to render as its arg"); }
 Wanted void_dtype(const Fields& f) { return unless(f.dtype == dtypes::void_, "dtypes.void"); }
 Wanted kernel_end(const Fields& f) {
   return unless(f.dtype == dtypes::void_ && (f.arg.is_none() || f.arg.is(RecordClass::KernelInfo)),
-                "dtypes.void, and as its arg a KernelInfo or none");
+                "dtypes.void, and a KernelInfo or None as its arg");
 }
 Wanted of_number(const Fields& f) {
   return unless(holds(f.dtype, f.arg) && f.each(0, [](UOp s) { return s.dtype() == dtypes::void_; }),
@@ -142,7 +142,7 @@ Wanted of_numbers(const Fields& f) {
   auto items = f.arg.items();
   return unless(is_value(f.dtype) && size_t(f.dtype.count()) == items.size() &&
                     std::all_of(items.begin(), items.end(), [&](Arg a) { return holds(f.dtype, a); }),
-                "a vector of as many elements");
+                "a vector dtype with one element for each number");
 }
 Wanted of_variable(const Fields& f) {
   return unless(f.dtype.count() == 1 && holds(f.dtype, f.arg[1]) && holds(f.dtype, f.arg[2]),
@@ -151,7 +151,7 @@ Wanted of_variable(const Fields& f) {
 template <AddrSpace space>
 Wanted points_to(const Fields& f) {
   DType d = f.dtype;
-  if (!d.is_ptr() || d.addrspace() != space || d.vcount() != 1) return "a pointer to its kind of memory";
+  if (!d.is_ptr() || d.addrspace() != space || d.vcount() != 1) return "a pointer in its address space";
   return unless(d.size() >= -1 && is_countable(d, d.size()), "a size of at most 2**48 bytes");
 }
 Wanted like_source(const Fields& f) { return unless(f.dtype == f.of(0), "the dtype of its source"); }
@@ -173,7 +173,7 @@ Wanted math(const Fields& f) {
 }
 Wanted integer_math(const Fields& f) { return is_int(f.dtype) ? math(f) : "integers"; }
 Wanted bit_math(const Fields& f) { return kBits.contains(f.dtype) ? math(f) : "integers or bools"; }
-// WGSL's rules mask and shift a uint32 that holds several smaller numbers, under the dtype of such a number.
+// WGSL's rules mask and shift a uint32 that holds several smaller numbers; the node has the dtype of a smaller number.
 Wanted mask(const Fields& f) {
   bool packed = f.dtype == dtypes::uint32 && f.of(1) == f.dtype && is_value(f.of(0)) && f.of(0).count() == 1;
   return packed ? nullptr : bit_math(f);
@@ -181,11 +181,11 @@ Wanted mask(const Fields& f) {
 Wanted shift(const Fields& f) {
   return unless(is_value(f.dtype) && f.of(0) == f.dtype && f.of(1).count() == f.dtype.count() &&
                     ((f.of(1) == f.dtype && is_int(f.dtype)) || f.of(1).is(Scalar::UInt32)),
-                "a number of its dtype, shifted by an integer of it or by a uint");
+                "an operand of its dtype, shifted by an integer of that dtype or by a uint");
 }
 Wanted comparison(const Fields& f) {
   return unless(is_bool(f.dtype) && is_value(f.of(0)) && f.of(0) == f.of(1) && f.of(0).count() == f.dtype.count(),
-                "two operands of one dtype, compared to a bool");
+                "two operands of one dtype, and a bool as its own");
 }
 Wanted choice(const Fields& f) {
   return unless(is_bool(f.of(0)) && is_value(f.dtype) && f.of(1) == f.dtype && f.of(2) == f.dtype &&
@@ -196,7 +196,7 @@ Wanted conversion(const Fields& f) {
   DType to = f.dtype, from = f.of(0);
   if (from.is_ptr()) return unless(to.is_ptr() || to == dtypes::int64, "a pointer");
   bool fits = is_value(to) && (to.count() == from.count() || from.count() == 1);
-  return unless(is_value(from) && (to.is_image() || fits), "a number of as many elements");
+  return unless(is_value(from) && (to.is_image() || fits), "a number with as many elements as its source");
 }
 Wanted same_bits(const Fields& f) {
   return unless(is_value(f.dtype) && is_value(f.of(0)) && !f.dtype.is(Scalar::Index) && !f.of(0).is(Scalar::Index),
@@ -209,41 +209,42 @@ Wanted elements(const Fields& f) {
   bool inside = std::all_of(items.begin(), items.end(),
                             [&](Arg i) { return i.small_int() >= 0 && i.small_int() < from.vcount(); });
   return unless(inside && f.dtype.scalar() == from.scalar() && size_t(f.dtype.vcount()) == items.size(),
-                "as many elements as its dtype has, of a vector of such");
+                "as many indices into its source as its dtype has elements, and the source's scalar dtype");
 }
 Wanted whole_vector(const Fields& f) {
   return unless(f.src.size() == size_t(f.dtype.vcount()) &&
                     f.each(0, [&](UOp s) { return s.dtype() == f.dtype.scalar(); }),
                 "as many sources as its dtype has elements, each of the element's dtype");
 }
-// Memory has one dimension: an INDEX of it says where, and perhaps when. A view of it, or a tensor, may have more.
+// Returns true if an INDEX of memory, which has one dimension, has one index and optionally a gate. An INDEX of a view
+// or a tensor may have more indices.
 bool is_place(const Fields& f) {
   bool gate = f.src.size() == 3 && is_bool(f.of(2)) && (f.of(2).count() == 1 || f.of(2).count() == f.of(1).count());
   return f.src.size() == 2 || gate;
 }
 Wanted element_of(const Fields& f) {
   DType from = f.of(0), d = f.dtype;
-  if (from.is_ptr() && !f.src[0].in(ops::Movement) && !is_place(f)) return "an index, and perhaps a bool as its gate";
+  if (from.is_ptr() && !f.src[0].in(ops::Movement) && !is_place(f)) return "an index, and optionally a bool gate";
   for (size_t i = 1; i < f.src.size(); i++)
     if (!is_int(f.of(i)) && !(i > 1 && i + 1 == f.src.size() && is_bool(f.of(i))))
-      return "integers as its indices, and perhaps a bool as its gate";
+      return "integers as its indices, and optionally a bool gate";
   if (d == dtypes::int64 && is_address(from)) return nullptr;
   return unless(d != dtypes::void_ && d.base().scalar() == from.base().scalar(),
                 "the dtype of an element, or a pointer to one");
 }
-// Memory is reached through an INDEX, however small it is.
-constexpr Wanted kIndexed = "an address in it, as Ops.INDEX is one";
+// Memory is accessed through an INDEX, even if it has a single element.
+constexpr Wanted kIndexed = "an Ops.INDEX of the memory as its address";
 bool is_memory(UOp u) {
   while (u.is(Op::AFTER)) u = u.src(0);
   return u.in(ops::Defines);
 }
 Wanted loaded(const Fields& f) {
   if (is_memory(f.src[0])) return kIndexed;
-  if (!is_value(f.dtype) || !is_address(f.of(0))) return "an address, and a number that is loaded from it";
+  if (!is_value(f.dtype) || !is_address(f.of(0))) return "an address, and a number as its dtype";
   if (f.of(0).is_ptr() && !may_hold(f.of(0), f.dtype)) return "the dtype that its address points to";
-  return unless(f.src.size() < 2 || f.of(1) == f.dtype || !is_value(f.of(1)), "another value of its dtype");
+  return unless(f.src.size() < 2 || f.of(1) == f.dtype || !is_value(f.of(1)), "an alternative value of its dtype");
 }
-// What is a number and never a place that holds one.
+// Ops whose value is a number and never an address.
 constexpr OpSet kNumbers = ops::Irreducible | OpSet{Op::VCONST};
 Wanted stored(const Fields& f) {
   if (is_memory(f.src[0])) return kIndexed;
@@ -265,30 +266,30 @@ Wanted reduced(const Fields& f) {
   DType from = f.of(0), d = f.dtype;
   return unless(is_value(d) && is_value(from) && d.scalar() == from.scalar() && from.count() % d.count() == 0 &&
                     f.each(1, is_integer),
-                "a source of its dtype, or a multiple of it, and ranges");
+                "a source of its dtype or with a multiple of its elements, and ranges");
 }
 Wanted unrolled(const Fields& f) {
   if (f.dtype == dtypes::void_) return unless(f.of(0) == dtypes::void_, "a source without a value");
   return unless(f.dtype.scalar() == f.of(0).scalar() &&
                     Int(int64_t(f.of(0).vcount())) == product(f.arg) * Int(int64_t(f.dtype.vcount())),
-                "a vector with an element for each place of its axes");
+                "a source with its dtype's elements times the product of its axis sizes");
 }
 Wanted contracted(const Fields& f) {
   if (f.dtype == dtypes::void_) return unless(f.of(0) == dtypes::void_, "a source without a value");
   return unless(f.dtype.scalar() == f.of(0).scalar() && Int(int64_t(f.dtype.vcount())) == product(f.arg),
-                "a dtype with an element for each place of its axes");
+                "a dtype with as many elements as the product of its axis sizes");
 }
 Wanted chained(const Fields& f) {
   int64_t n = 0;
   for (UOp s : f.src) n += s.dtype().vcount();
   return unless(f.dtype.vcount() == n && f.each(0, [&](UOp s) { return s.dtype().scalar() == f.dtype.scalar(); }),
-                "sources whose elements are those of its dtype");
+                "sources of its scalar dtype with as many elements in total as its dtype");
 }
 Wanted chained_pointers(const Fields& f) {
   int64_t n = 0;
   for (UOp s : f.src) n += s.dtype().base().count();
   return unless(f.dtype.is_ptr() && f.dtype.vcount() == n && f.each(0, [](UOp s) { return s.dtype().is_ptr(); }),
-                "pointers to as many elements");
+                "pointers to as many elements in total as its dtype has");
 }
 Wanted assigned(const Fields& f) {
   return unless(f.of(0) == f.dtype && f.of(1).base() == f.dtype.base(), "a target and a value of its dtype");
@@ -313,9 +314,9 @@ Wanted stored_on(const Fields& f) {
 
 struct Row {
   Op op;
-  size_t least, most;                 // sources
-  Wanted (*arg)(Arg);                 // null: any
-  Wanted (*dtypes)(const Fields&);
+  size_t least, most;                 // number of sources
+  Wanted (*arg)(Arg);                 // checks the arg; null: any arg
+  Wanted (*dtypes)(const Fields&);    // checks the dtypes
 };
 
 // clang-format off

@@ -36,7 +36,7 @@ struct Nodes {
 
 }  // namespace
 
-TEST_CASE("well formed: how many sources and which arg a node of each kind has") {
+TEST_CASE("well formed: structure_trouble names a wrong number of sources or a wrong arg") {
   Graph g;
   UOp x = g.variable("x", 0, 9);
   auto trouble = [&](Op op, std::vector<UOp> src, Arg arg = {}) { return structure_trouble(op, src, arg); };
@@ -63,33 +63,33 @@ TEST_CASE("well formed: how many sources and which arg a node of each kind has")
   CHECK(trouble(Op::SINK, {}) == "");
 }
 
-TEST_CASE("well formed: memory") {
+TEST_CASE("well formed: dtype_trouble checks memory accesses") {
   Nodes t;
   t.good(t.at);
   t.good(t.at.load());
   t.good(t.at.store(t.f));
   t.good(t.node(Op::INDEX, dtypes::float32.ptr(4), {t.k, t.i, t.b}));
-  t.bad(t.node(Op::STORE, dtypes::void_, {t.k, t.k}), "an address in it");
-  t.bad(t.node(Op::STORE, dtypes::void_, {t.k, t.f}), "an address in it");
-  t.bad(t.node(Op::STORE, dtypes::void_, {t.node(Op::AFTER, t.k.dtype(), {t.k, t.f}), t.f}), "an address in it");
+  t.bad(t.node(Op::STORE, dtypes::void_, {t.k, t.k}), "an Ops.INDEX");
+  t.bad(t.node(Op::STORE, dtypes::void_, {t.k, t.f}), "an Ops.INDEX");
+  t.bad(t.node(Op::STORE, dtypes::void_, {t.node(Op::AFTER, t.k.dtype(), {t.k, t.f}), t.f}), "an Ops.INDEX");
   t.bad(t.node(Op::STORE, dtypes::void_, {t.i, t.i}), "an address");
-  t.bad(t.node(Op::LOAD, dtypes::float32, t.k), "an address in it");
+  t.bad(t.node(Op::LOAD, dtypes::float32, t.k), "an Ops.INDEX");
   t.bad(t.node(Op::STORE, dtypes::void_, {t.at, t.k}), "an address and a number");
   t.bad(t.at.store(t.none), "a number that its address points to");
   t.bad(t.node(Op::INDEX, dtypes::float16, t.i), "the dtype of an element");
   t.bad(t.node(Op::INDEX, dtypes::float32, t.k), "an index");
   t.bad(t.node(Op::INDEX, dtypes::float32, {t.k, t.f}), "integers as its indices");
-  t.bad(t.node(Op::INDEX, dtypes::float32, {t.k, t.i, t.i}), "an index, and perhaps a bool as its gate");
-  t.bad(t.node(Op::INDEX, dtypes::float32, {t.k, t.i, t.b, t.b}), "an index, and perhaps a bool as its gate");
+  t.bad(t.node(Op::INDEX, dtypes::float32, {t.k, t.i, t.i}), "an index, and optionally a bool gate");
+  t.bad(t.node(Op::INDEX, dtypes::float32, {t.k, t.i, t.b, t.b}), "an index, and optionally a bool gate");
   t.bad(t.node(Op::LOAD, dtypes::void_, t.at), "an address, and a number");
   t.bad(t.node(Op::LOAD, dtypes::float32, t.f), "an address, and a number");
-  t.bad(t.node(Op::LOAD, dtypes::float32, {t.at, t.n}), "another value of its dtype");
-  t.bad(t.node(Op::DEFINE_GLOBAL, dtypes::float32, {}, 0), "a pointer to its kind of memory");
-  t.bad(t.node(Op::DEFINE_LOCAL, dtypes::float32.ptr(4), {}, 0), "a pointer to its kind of memory");
+  t.bad(t.node(Op::LOAD, dtypes::float32, {t.at, t.n}), "an alternative value of its dtype");
+  t.bad(t.node(Op::DEFINE_GLOBAL, dtypes::float32, {}, 0), "a pointer in its address space");
+  t.bad(t.node(Op::DEFINE_LOCAL, dtypes::float32.ptr(4), {}, 0), "a pointer in its address space");
   t.bad(t.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(int64_t(1) << 62), {}, 0), "a size of at most 2**48 bytes");
 }
 
-TEST_CASE("well formed: loops and what ends them") {
+TEST_CASE("well formed: dtype_trouble checks loops and branches") {
   Nodes t;
   t.good(t.range);
   t.good(t.at.store(t.f).end(t.range));
@@ -101,10 +101,10 @@ TEST_CASE("well formed: loops and what ends them") {
   t.bad(t.node(Op::END, dtypes::void_, {t.at.store(t.f), t.f}), "ranges");
   t.bad(t.node(Op::ENDIF, dtypes::void_, t.b), "an IF");
   t.bad(t.node(Op::REDUCE, dtypes::float32, {t.n, t.range}, Op::ADD), "a source of its dtype");
-  t.bad(t.node(Op::SINK, dtypes::void_, {}, t.g.str("name")), "dtypes.void, and as its arg a KernelInfo");
+  t.bad(t.node(Op::SINK, dtypes::void_, {}, t.g.str("name")), "dtypes.void, and a KernelInfo");
 }
 
-TEST_CASE("well formed: numbers") {
+TEST_CASE("well formed: dtype_trouble checks arithmetic") {
   Nodes t;
   t.good(t.f + t.f);
   t.good(t.none);
@@ -117,26 +117,26 @@ TEST_CASE("well formed: numbers") {
   t.bad(t.node(Op::CMPLT, dtypes::bool_, {t.f, t.h}), "two operands of one dtype");
   t.bad(t.node(Op::CONST, dtypes::int32, {}, 1.5), "a dtype that holds the number");
   t.bad(t.node(Op::CONST, dtypes::float32, {}, Const::invalid()), "a dtype that holds the number");
-  t.bad(t.node(Op::CAST, dtypes::float32.vec(4), t.pair), "a number of as many elements");
-  t.bad(t.node(Op::GEP, dtypes::float32, t.pair, t.ints({2})), "as many elements as its dtype has");
+  t.bad(t.node(Op::CAST, dtypes::float32.vec(4), t.pair), "a number with as many elements");
+  t.bad(t.node(Op::GEP, dtypes::float32, t.pair, t.ints({2})), "as many indices into its source");
   t.bad(t.node(Op::VECTORIZE, dtypes::float32.vec(3), {t.f, t.f}), "as many sources as its dtype has elements");
   t.bad(t.node(Op::NOOP, dtypes::float32.vec(1 << 20)), "vectors of at most 65536 elements");
-  t.bad(t.node(Op::CUSTOM, dtypes::float32), "the text that is to be rendered");
+  t.bad(t.node(Op::CUSTOM, dtypes::float32), "the text to render");
 }
 
-TEST_CASE("well formed: a linear list has its sources first, and no node twice") {
+TEST_CASE("well formed: first_out_of_order finds a node before its source or twice in a list") {
   Nodes t;
   UOp load = t.at.load(), list[] = {t.k, t.range.src(0), t.range, t.at, load};
   CHECK(!first_out_of_order(list));
   UOp late[] = {t.k, t.range, t.range.src(0)};
   CHECK(first_out_of_order(late)->trouble.find("Ops.RANGE comes before its source 0, Ops.CONST") == 0);
   UOp twice[] = {t.k, t.k};
-  CHECK(first_out_of_order(twice)->trouble.find("Ops.DEFINE_GLOBAL is twice") == 0);
+  CHECK(first_out_of_order(twice)->trouble.find("Ops.DEFINE_GLOBAL occurs twice") == 0);
   UOp begin = t.node(Op::IF, dtypes::void_, {t.b, t.at}), end = t.node(Op::ENDIF, dtypes::void_, {begin});
   UOp again[] = {t.b, t.k, t.range.src(0), t.range, t.at, begin, end, begin, end};
   CHECK(!first_out_of_order(again));
   again[6] = begin;
-  CHECK(first_out_of_order(again)->trouble.find("Ops.IF is twice") == 0);
+  CHECK(first_out_of_order(again)->trouble.find("Ops.IF occurs twice") == 0);
   again[6] = again[7] = end;
-  CHECK(first_out_of_order(again)->trouble.find("Ops.ENDIF is twice") == 0);
+  CHECK(first_out_of_order(again)->trouble.find("Ops.ENDIF occurs twice") == 0);
 }

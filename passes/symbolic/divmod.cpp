@@ -104,8 +104,8 @@ class DivMod {
     return (r1 - r0) * (summands_[0].term() - v0) + r0;
   }
 
-  // Reduces every factor modulo c. If the reduced sum stays within one interval [q * c, (q + 1) * c), it minus q * c is
-  // the remainder.
+  // Reduces every factor modulo c. If the reduced sum stays within one interval [q * c, (q + 1) * c), the remainder is
+  // the reduced sum minus q * c.
   UOp fold_congruence() const {
     if (x_may_be_negative() && d_.graph().settings().CORRECT_DIVMOD_FOLDING) return {};
     Int low = floor_mod(constant_, c_), high = low;  // bounds of the reduced sum, computed before building it

@@ -62,7 +62,7 @@ UOp remove_noop_bufferize(UOp idx, UOp b) {
 
 // ---- the cost of recomputing a value
 
-// What recomputing a value involves: the buffers and INDEX nodes that it reads, and its reductions.
+// The cost of recomputing a value: the buffers and INDEX nodes that it reads, and its reductions.
 struct Needs {
   std::vector<UOp> buffers, indexes, reduces;
 };

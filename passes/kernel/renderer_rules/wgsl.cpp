@@ -25,7 +25,8 @@ struct Place {
 
 Place place_of(UOp index, DType dtype) {
   int64_t size = dtype.itemsize();
-  if (size < 1 || size > 2 || index.num_src() < 2) throw Failure("cannot access a " + std::string(dtype.repr()) + " in a word");
+  if (size < 1 || size > 2 || index.num_src() < 2)
+    throw Failure("cannot access part of a word as " + std::string(dtype.repr()));
   UOp i = index.src(1);
   int64_t elements = 4 / size;
   return {i / Const(elements), (i.cast(dtypes::uint32) % Const(elements)) * Const(8 * size), size == 1 ? 0xFF : 0xFFFF};
