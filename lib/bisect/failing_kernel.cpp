@@ -31,7 +31,7 @@ void KernelWatch::begins(const KernelStep& step) {
 bool KernelWatch::expect(const KernelStep& step, Sample& out) {
   double work = right_.contains(step.ast) ? kWorkAgain : kWork;
   auto sample = reference_sample(step.ast, step.before, step.variables, work);
-  if (!sample && !sample.diag().kernel_fault) throw Failure(sample.diag());
+  if (!sample && !sample.diag().convicts) throw Failure(sample.diag());
   if (sample) return out = std::move(*sample), true;
   itself_ = "kernel " + std::to_string(step.number) + ", as it was scheduled: " + sample.diag().text();
   return false;

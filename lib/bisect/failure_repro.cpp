@@ -48,7 +48,7 @@ class EndsWhenCancelled : public Watcher, public RewriteObserver {
 };
 
 // Whether that is a kernel's own doing, and no trouble with running it.
-bool dies(const Diag& d) { return d.kernel_fault || d.message.starts_with("killed by "); }
+bool dies(const Diag& d) { return d.convicts || d.message.starts_with("killed by "); }
 
 }  // namespace
 

@@ -85,7 +85,7 @@ void check_around(Device& device, const std::vector<BufferSpec>& specs, std::spa
     if (auto whole = host->check_around(buffers[i]); !whole)
       throw Failure(Diag{.message = "the kernel " + whole.diag().message + " of " + specs[i].name() + ", " +
                                     bytes_text(buffers[i].bytes),
-                         .kernel_fault = true});
+                         .convicts = true});
 }
 
 // In the process that holds the device: `worker`, if it is one, may have `memory` bytes more.

@@ -350,7 +350,7 @@ ModelReport reported(const Session& session, const std::string& name, const RunO
     ModelRun run(session, options, report);
     return work(run), Unit{};
   });
-  if (!done) report.error = done.diag().text(), report.kernel_fault = done.diag().kernel_fault;
+  if (!done) report.error = done.diag().text(), report.kernel_fault = done.diag().convicts;
   return report;
 }
 
