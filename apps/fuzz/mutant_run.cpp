@@ -98,7 +98,8 @@ class Run {
       phase(Phase::ref, [&] { return tried("REF", "none"); });
       phase(Phase::cpu, [&] { return tried("CPU", "REF"); });
       phase(Phase::bisect, [&] { return blamed(); });
-      phase(Phase::reduce, [&] { return reduced(FailureSignature::Kind::Wrong) || reduced(FailureSignature::Kind::Refused); });
+      using Kind = FailureSignature::Kind;
+      phase(Phase::reduce, [&] { return reduced(Kind::Wrong) || reduced(Kind::Refused); });
       phase(Phase::view, [&] { return viewed(); });
     } else {
       phase(Phase::ref, [&] { return ref_in_here(); });

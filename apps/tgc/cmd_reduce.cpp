@@ -13,6 +13,8 @@
 namespace tgc {
 namespace {
 
+using Kind = FailureSignature::Kind;
+
 struct ReduceOptions {
   RunOptions trial;
   std::string symptom = "wrong", output, tinygrad;
@@ -23,10 +25,9 @@ struct ReduceOptions {
 Result<Wanted> wanted_of(const std::string& text) {
   if (text.starts_with("cmd ")) {
     if (auto status = check_takes_file("--while=" + text, text); !status) return status.diag();
-    return Wanted{FailureSignature::Kind::Script, text.substr(4)};
+    return Wanted{Kind::Script, text.substr(4)};
   }
-  for (auto kind : {FailureSignature::Kind::Wrong, FailureSignature::Kind::Crash, FailureSignature::Kind::Differs, FailureSignature::Kind::Endless,
-                    FailureSignature::Kind::Refused, FailureSignature::Kind::Compile})
+  for (Kind kind : {Kind::Wrong, Kind::Crash, Kind::Differs, Kind::Endless, Kind::Refused, Kind::Compile})
     if (text == name_of(kind)) return Wanted{kind, ""};
   return Diag{.message = "--while=" + text + " is no symptom",
               .expected = "wrong, crash, differs, endless, refused, compile, or 'cmd SCRIPT {}'"};
@@ -35,8 +36,8 @@ Result<Wanted> wanted_of(const std::string& text) {
 // The command that shows it again: where a program of the user's said that it is there, that one.
 std::string again(const ReduceOptions& o, const Wanted& wanted) {
   const std::string file = shell_word(o.output);
-  if (wanted.kind == FailureSignature::Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + shell_word(o.tinygrad);
-  if (wanted.kind == FailureSignature::Kind::Script) return with_file(wanted.script, file);
+  if (wanted.kind == Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + shell_word(o.tinygrad);
+  if (wanted.kind == Kind::Script) return with_file(wanted.script, file);
   return "tgc run " + file;
 }
 
@@ -57,8 +58,8 @@ ReduceReport reduced(const Session& session, const ReduceOptions& o, const Wante
 int run_reduce(ReduceOptions& o) {
   auto wanted = wanted_of(o.symptom);
   if (!wanted) return trouble(wanted.diag());
-  if (wanted->kind == FailureSignature::Kind::Differs) wanted->script = o.tinygrad;
-  if (wanted->kind == FailureSignature::Kind::Differs && o.tinygrad.empty())
+  if (wanted->kind == Kind::Differs) wanted->script = o.tinygrad;
+  if (wanted->kind == Kind::Differs && o.tinygrad.empty())
     return trouble({.message = "--while=differs needs tinygrad", .expected = "--tinygrad=PYTHON"});
   Session session = terminal_session(o.over, std::max(1u, std::thread::hardware_concurrency()));
   ReduceReport report = reduced(session, o, *wanted);

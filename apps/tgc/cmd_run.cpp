@@ -7,6 +7,7 @@
 #include "apps/tgc/terminal.h"
 #include "lib/driver/source.h"
 #include "lib/run/repro_bundle.h"
+#include "lib/run/run_kernel.h"
 #include "lib/run/run_model.h"
 #include "lib/run/run_onnx_cases.h"
 
@@ -110,7 +111,7 @@ class Runner {
   const RunCommand& o_;
   RunOptions spec_;
   Session session_;
-  TrialCounts counts_;
+  RunCounts counts_;
   std::set<std::string> bound_;  // variables that a kernel had
   TakenPaths taken_;             // files that results went to
 };

@@ -33,7 +33,8 @@ void add_trial_options(CLI::App& command, RunOptions& t, const std::string& abou
   option("--seed", t.input.seed, "N", "draw the arrays that no file gives; default without --inputs: 0")
       ->check(whole_number(0, INT64_MAX));
   add_variables(command, t.input.variables);
-  auto* expect = option("--expect", t.compare.expect, "F.npz", "a file with all that should come out; {} as in --inputs");
+  auto* expect =
+      option("--expect", t.compare.expect, "F.npz", "a file with all that should come out; {} as in --inputs");
   option("--reference", t.compare.reference, "DEV",
          "whose results are expected: a device, or a file (FILE#ID) with a graph that REF runs on the same arrays; "
          "default: REF on the graph as it stands; none: do not compare")

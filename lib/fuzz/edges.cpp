@@ -12,10 +12,10 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kLoops[] = {2, 3, 4, 5, 8, 16, 17, 33};
-constexpr int64_t kMostThreads = 120'000;  // of a grid: a moment in REF
-constexpr int kMostBits = 62;              // of what an index reaches
+constexpr int64_t kMostThreads = 120'000;  // of a grid, so that REF takes a moment
+constexpr int kMostBits = 62;              // of the largest index
 
-// A few more or less.
+// Returns n plus or minus at most 3.
 int64_t about(int64_t n, Chance& c) { return n + int64_t(c.below(7)) - 3; }
 
 class Edges {
@@ -39,7 +39,7 @@ class Edges {
     if (loops_.size() > 1 && c_.one_in(2)) at = row_major(loops_).at;
     return c_.one_in(3) ? at + g_.constant(dtypes::index, int64_t(c_.below(6)) - 2) : at;
   }
-  // A number of any length, mostly of those where an int's, a float's or a double's digits end.
+  // Returns a number of a random number of bits, mostly near the limits of ints, floats and doubles.
   int64_t long_number(int most_bits) {
     static constexpr int kEnds[] = {16, 24, 31, 32, 53, 54, 60};
     int bits = c_.one_in(3) ? int(c_.below(size_t(most_bits))) : c_.one_of(kEnds);
@@ -67,7 +67,7 @@ class Edges {
     DType d = dtypes::of(scalar);
     int64_t end = int64_t(1) << (digits + int(c_.below(3)));
     UOp number = (index() + g_.constant(dtypes::index, about(end, c_))).cast(d);
-    double bound = std::ldexp(std::nearbyint(std::ldexp(double(about(end, c_)), -2)), 2);  // that the float holds
+    double bound = std::ldexp(std::nearbyint(std::ldexp(double(about(end, c_)), -2)), 2);  // rounded to a multiple of 4
     return compared(number, g_.constant(d, bound));
   }
 
@@ -82,7 +82,7 @@ class Edges {
     return condition.where(g_.constant(dtypes::int32, int64_t(1)), g_.constant(dtypes::int32, int64_t(0)));
   }
 
-  // One in four of the constants is beyond what the dtype holds.
+  // One constant in four does not fit the dtype.
   UOp small_integers() {
     static constexpr Scalar kSmall[] = {Scalar::UInt8,  Scalar::UInt8, Scalar::Int8,  Scalar::UInt16,
                                         Scalar::UInt16, Scalar::Int16, Scalar::UInt32, Scalar::Int32};
@@ -97,7 +97,7 @@ class Edges {
       default: return a / constant(d);
     }
   }
-  // About what the dtype holds at most, or at least; about a power of two below that.
+  // Returns a number near the largest or smallest of the dtype, or near a power of two.
   UOp constant(DType d) {
     int bits = int(d.bitsize()) - !dtypes::is_unsigned(d);
     int64_t most = (int64_t(1) << bits) - 1, v = most - int64_t(c_.below(4));
@@ -124,7 +124,7 @@ class Edges {
   int64_t buffers_ = 0;
 };
 
-// Sizes of a grid's dimensions, at least one of them more than its limit; nothing: those would be too many threads.
+// Returns sizes of a grid's dimensions, one of them above its limit; nothing if those are too many threads.
 std::vector<int64_t> sizes_beyond(const std::array<int64_t, 3>& limits, Chance& c) {
   for (int tries = 0; tries < 256; tries++) {
     static constexpr size_t kDimensions[] = {1, 2, 2, 2, 3, 3};

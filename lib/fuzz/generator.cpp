@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostElements = 4096;  // that a kernel stores, or a buffer holds
+constexpr int64_t kMostElements = 4096;  // limit for the elements of a store, or a buffer
 constexpr int64_t kSizes[] = {1,  2,  3,  4,  5,  7,  8,   9,   12,  15,  16,  17,
                               31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256};
 constexpr int64_t kDivisors[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 17, 24, 32, 64, 100, 127, 128, 1000};
@@ -31,9 +31,9 @@ constexpr int64_t kEdges[] = {0,
                               (int64_t(1) << 24) + 1,
                               std::numeric_limits<int32_t>::max(),
                               std::numeric_limits<int32_t>::min()};
-const Int kLargest(int64_t(1) << 40);  // of what is computed: lowered to longs, far from overflow
+const Int kLargest(int64_t(1) << 40);  // largest index value: lowered to longs, far from overflow
 
-// The graph with one node replaced, everywhere.
+// Returns the graph with one node replaced everywhere.
 UOp with(UOp root, UOp from, UOp to) {
   UOpMap<UOp> now(root.graph());
   for (UOp u : toposort(root)) {
@@ -73,7 +73,7 @@ class Algebra {
       stride *= loops[i].vmax().as_int().small() + 1;
     }
     UOp out = g_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(0));
-    if (c_.one_in(24)) {  // what is there already stays, everywhere or in some iterations
+    if (c_.one_in(24)) {  // keep the old element, in all or some iterations
       UOp own = out.index(at);
       value = c_.one_in(2) ? own : loops[0].lt(loops[0].const_like(1)).where(value, own);
     }
@@ -84,7 +84,7 @@ class Algebra {
   UOp range(int64_t end, AxisType type) { return g_.range(end, axis_++, type); }
   UOp constant(int64_t v) { return g_.constant(dtypes::index, v); }
 
-  // Numbers that some rule may look at: a divisor, one beside it, a multiple, a size of a loop, an edge.
+  // Returns a number that some rule may look at: a divisor, its neighbor or multiple, a loop size, a limit.
   int64_t number() {
     if (c_.one_in(8)) return c_.one_of(kEdges);
     int64_t d = divisors_.empty() || c_.one_in(3) ? c_.one_of(kDivisors) : c_.one_of(divisors_);
@@ -154,7 +154,7 @@ class Algebra {
   UOp stored_value(int depth) {
     switch (c_.below(6)) {
       case 0: return load(depth);
-      case 5: {  // read on one side of a choice alone
+      case 5: {  // loaded on one side of a choice only
         UOp gate = condition(depth - 1), at = c_.one_of(terms_), other = load(depth - 1);
         bool is_yes = c_.one_in(2);
         UOp wanted = (is_yes ? gate : gate.logical_not()).where(at, g_.invalid());
@@ -191,9 +191,9 @@ class Algebra {
 
 bool is_index(UOp u) { return u.dtype().is(Scalar::Index) && u.dtype().count() == 1 && !u.is_invalid(); }
 
-// Every buffer as large as what is reached in it; the empty UOp where that is before its beginning, or too much.
+// Makes every buffer as large as its largest index needs; the empty UOp if an index is negative or too large.
 UOp with_fitting_buffers(UOp root) {
-  // What is stored goes to a place of its own in each iteration: sizes that changed would make two stores of one.
+  // Each iteration stores to its own place: with changed loop sizes, two iterations might store to one place.
   for (UOp end : toposort(root)) {
     if (!end.is(Op::END) || !end.src(0).is(Op::STORE)) continue;
     UOp index = end.src(0).src(0), at;
@@ -289,7 +289,7 @@ RowMajor row_major(std::span<const UOp> loops) {
 
 bool is_kernel(UOp ast) {
   if (!is_sound(ast, Spec::Kernel)) return false;
-  std::map<uint32_t, std::vector<UOp>> stored;  // by buffer: where
+  std::map<uint32_t, std::vector<UOp>> stored;  // by buffer: its stored places
   std::vector<UOp> nodes = toposort(ast);
   for (UOp u : nodes)
     if (u.is(Op::STORE) && u.src(0).is(Op::INDEX) && u.src(0).num_src() > 1)
@@ -386,7 +386,7 @@ UOp equivalent_kernel(UOp ast, Chance& chance) {
     AxisType type = u.arg().items().back().axis_type();
     UOp outer = g.range(size / by, axis, type), inner = g.range(by, axis + 1, type);
     UOp both = outer * Const(by) + inner;
-    UOpMap<UOp> now(g);  // what ends the loop ends both
+    UOpMap<UOp> now(g);  // an END of the loop ends both
     for (UOp x : nodes) {
       std::vector<UOp> src;
       for (size_t i = 0; i < x.num_src(); i++) {

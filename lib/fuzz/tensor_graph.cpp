@@ -16,7 +16,7 @@ constexpr int64_t kSizes[] = {1, 1, 2, 2, 3, 4, 4, 5, 6, 8, 8, 12, 16};
 constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Float32, Scalar::Int32, Scalar::Float16,
                                Scalar::UInt8,   Scalar::Bool,    Scalar::Int64};
 
-// A graph grows from a few tensors, a step at a time: each step makes another tensor of one or two that are there.
+// Grows a graph from a few tensors: each step makes another tensor from one or two existing ones.
 class Tensors {
  public:
   Tensors(Graph& graph, Chance& chance) : g_(graph), c_(chance) {
@@ -44,7 +44,7 @@ class Tensors {
   }
   bool is_on_many(UOp u) const { return device_of(u).is_tuple(); }
 
-  // ---- what is there in the beginning
+  // ---- the first tensors
   UOp index(int64_t v) { return g_.constant(dtypes::index, v); }
   ShapeVec shape() {
     ShapeVec out;
@@ -54,7 +54,7 @@ class Tensors {
       if (size * next > kMostElements) next = 1;
       out.push_back(next), size *= next;
     }
-    if (!several_.empty() && c_.one_in(2)) {  // of more axes than the one that may be divided
+    if (!several_.empty() && c_.one_in(2)) {  // with more axes than the one that may be sharded
       if (out.size() == 1) out.push_back(3);
       out[c_.below(out.size())] = int64_t(2 * several_.size());
     }
@@ -86,7 +86,7 @@ class Tensors {
     return is_on_many(out) && c_.one_in(2) ? divided(out) : out;
   }
 
-  // A part of a file, as another dtype, moved about; copied where something computes with it.
+  // Part of a file, as another dtype, moved; copied to the device that computes with it.
   UOp from_file(DType d) {
     UOp u = buffer(dtypes::uint8, ShapeVec{int64_t(64 * d.itemsize())}, g_.str(file_));
     int64_t begin = int64_t(c_.below(3)) * 8 * int64_t(d.itemsize());
@@ -149,7 +149,7 @@ class Tensors {
     return d == u.dtype() ? u.neg() : as_bits ? u.bitcast(d) : u.cast(d);
   }
 
-  // With another of its shape, a constant, or itself moved.
+  // Combines a tensor with another of its shape, a constant, or itself moved.
   UOp binary(UOp u) {
     static constexpr Op kOps[] = {Op::ADD, Op::MUL, Op::MAX, Op::ADD};
     auto goes_with = [&](UOp v) {
@@ -195,7 +195,7 @@ class Tensors {
           int64_t n = shape[axis].as_int().low64(), begin = int64_t(c_.below(size_t(n) + 1));
           pairs[axis] = {c_.one_in(2) ? 0 : begin, c_.one_in(12) ? begin : n};
           if (c_.one_in(12)) pairs[axis] = {begin, begin};
-          if (own && size_t(*own) == axis) {  // all of one device
+          if (own && size_t(*own) == axis) {  // the whole part of one device
             int64_t part = n / int64_t(several_.size()), which = int64_t(c_.below(several_.size()));
             pairs[axis] = {part * which, part * (which + 1)};
           }
@@ -240,7 +240,7 @@ class Tensors {
   }
   UOp copied(UOp u, Arg device) { return copy_to_device(u, device); }
 
-  // Over a buffer, of which the value may be made, moved or as it lies; now and then over what is none.
+  // Assigns to a buffer, which the value may read, moved or not; sometimes to a tensor that is no buffer.
   UOp assigned(UOp u) {
     ShapeVec shape(shape_of(u).begin(), shape_of(u).end());
     bool is_fixed = std::ranges::all_of(shape, [](Sint s) { return s.is_int() && s.as_int() > Int(0); });
@@ -259,7 +259,7 @@ class Tensors {
     return target.assign(u);
   }
 
-  // The first few of an axis, as many as a variable says.
+  // Takes the first elements of an axis, as many as a variable says.
   UOp cut(UOp u) {
     size_t axis = any_axis(u);
     std::vector<std::pair<Sint, Sint>> pairs;
@@ -269,7 +269,7 @@ class Tensors {
     return shrink(u, pairs);
   }
 
-  // As tinygrad keeps the operands of convolutions with IMAGE=2; now and then of a shape that does not fit.
+  // Stores a tensor as tinygrad stores operands of convolutions with IMAGE=2; sometimes with a wrong shape.
   UOp as_image(UOp u) {
     Sint size = prod(shape_of(u));
     if (!u.dtype().is(Scalar::Float32) || !size.is_int()) return {};
@@ -281,7 +281,7 @@ class Tensors {
     return {};
   }
 
-  // A sum over a loop outside of all kernels, each turn of which takes another part.
+  // Sums over a loop outside of all kernels; each iteration takes another part.
   UOp turn_by_turn(UOp u) {
     Sint size = shape_of(u)[0];
     bool can = size.is_int() && size.as_int() > Int(1) && !axis_of(u) && dtypes::is_float(u.dtype());
@@ -318,7 +318,7 @@ class Tensors {
 
   Graph& g_;
   Chance& c_;
-  std::vector<const char*> several_;  // devices; empty: all is on one
+  std::vector<const char*> several_;  // devices; empty if all is on one
   std::string file_;
   UOp size_;  // a variable, bound
   std::vector<UOp> made_, outputs_;

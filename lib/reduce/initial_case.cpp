@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-TestCase given_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere) {
+TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere) {
   if (!in.list.empty())
     throw Failure(Diag{.message = "this is a linear list", .file = in.file, .expected = "a graph"});
   if (!options.compare.reference.empty() || !options.compare.expect.empty())

@@ -19,10 +19,10 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// That tinygrad has for a smaller case, at least: of one in a few it makes a rewrite that does not end.
+// Least time limit for tinygrad: it does not end for one candidate in a few.
 constexpr double kLeastSeconds = 2;
 
-// All that the answer may hang on.
+// Everything that the answer may depend on.
 std::string identity(const TestCase& c) {
   std::string out = to_hex(key_of(c.root)) + c.info.stage + c.info.target + c.device;
   for (const SettingInfo& s : all_settings()) out += "," + std::to_string(c.graph->settings().*s.value);
@@ -70,7 +70,7 @@ Result<Shown> Oracle::first(const TestCase& c) {
   tinygrad_.set_seconds(std::max(kLeastSeconds, 3 * seconds_since(begin)));
   if (!shown) return shown;
   auto verdict = shown->blamed.find("verdict");
-  // REF stops at an access outside of a buffer, where a device computes something else: a wrong index is both
+  // a wrong index is either: REF stops at an access out of bounds where a device computes something else
   is_either_ = wanted_.kind == Kind::Wrong && verdict != shown->blamed.end() && verdict->second == "rewrite";
   if (shown->symptom.kind == Kind::None && wanted_.kind == Kind::Script)
     return Diag{"the command does not say so of it: there is nothing to reduce"};
@@ -82,8 +82,8 @@ Result<Shown> Oracle::first(const TestCase& c) {
     return Diag{.message = "it is not '" + std::string(name_of(wanted_.kind)) + "', but '" +
                            std::string(name_of(shown->symptom.kind)) + "'" +
                            (shown->symptom.said.empty() ? "" : ": " + shown->symptom.said)};
-  conduct_.emplace(c, options_.input.variables, options_.device.ref_in_process());
-  glance_.emplace(session_, c, shown->symptom, shown->blamed, options_.input.variables);
+  validity_.emplace(c, options_.input.variables, options_.device.ref_in_process());
+  prefilter_.emplace(session_, c, shown->symptom, shown->blamed, options_.input.variables);
   known_[identity(c)] = {Answer::Yes, shown->symptom.kind};
   return shown_ = *shown;
 }
@@ -98,10 +98,10 @@ Oracle::Answer Oracle::answer(const TestCase& c, const std::string& key) {
     std::lock_guard guard(lock_);
     if (auto it = known_.find(key); it != known_.end()) return it->second.answer;
   }
-  bool may = is_sound(c) && (!conduct_ || (conduct_->has_effect(c) && conduct_->is_within_bounds(c)));
-  if (may && has_glances()) {
-    glances_++;
-    may = glance_->may_fail(c);
+  bool may = is_sound(c) && (!validity_ || (validity_->has_effect(c) && validity_->is_within_bounds(c)));
+  if (may && has_prefilter()) {
+    prefiltered_++;
+    may = prefilter_->may_fail(c);
   }
   std::lock_guard guard(lock_);
   return known_[key].answer = may ? Answer::Maybe : Answer::No;
@@ -117,7 +117,7 @@ bool Oracle::fails(const TestCase& c) {
   if (Answer known = answer(c, key); known != Answer::Maybe) return known == Answer::Yes;
   calls_++;
   auto shown = catch_failures([&] { return look(c, &shown_).value_or_throw(); });
-  bool same = shown && is_the_same(*shown) && conduct_->stays_within(c);
+  bool same = shown && is_the_same(*shown) && validity_->stays_within(c);
   std::lock_guard guard(lock_);
   known_[key] = {same ? Answer::Yes : Answer::No, same ? shown->symptom.kind : Kind::None};
   return same;
@@ -129,7 +129,7 @@ FailureSignature::Kind Oracle::symptom_in(const TestCase& c) const {
   return it == known_.end() || it->second.answer != Answer::Yes ? shown_.symptom.kind : it->second.symptom;
 }
 
-// `same`: what it has to be; where it is plain that it is not, nothing more is looked at.
+// `same` is the failure to compare with; the examination ends once the case is known to differ from it.
 Result<Shown> Oracle::look(const TestCase& c, const Shown* same) {
   FaultHere fault(c.fault);
   Shown out;
@@ -152,9 +152,9 @@ Result<Shown> Oracle::look(const TestCase& c, const Shown* same) {
   return out;
 }
 
-// The first stage whose text is not tinygrad's, and the rewrite that makes it so.
+// Finds the first stage whose text is not tinygrad's, and the rewrite that causes it.
 Shown Oracle::difference(const TestCase& c) {
-  Session here{.jobs = 1, .cancel = session_.cancel};  // on this thread, which has the fault
+  Session here{.jobs = 1, .cancel = session_.cancel};  // on this thread, because the fault is set per thread
   BisectReport report;
   if (!blame_divergence(here, c.loaded(), tinygrad_, shown_.symptom.cause, report)) return {};
   Shown out{.symptom = {Kind::Differs, "the first stage that differs is '" + report.stage + "'", report.stage}};

@@ -8,8 +8,7 @@
 namespace tgc {
 namespace {
 
-// Of many kernels the first that makes something else of its arrays than REF does; `run` runs all of them as it is
-// told.
+// Reduces the first kernel that stores something else than REF does on the same arrays. `run` runs all kernels.
 ReduceReport reduce_first_wrong(const Session& session, const RunOptions& options, const Wanted& wanted,
                                 const std::function<ModelReport(const RunOptions&)>& run) {
   KernelWatch watch(session);

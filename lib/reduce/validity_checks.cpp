@@ -15,7 +15,7 @@ bool stores_anything(UOp root) {
 
 bool may_leave_any(UOp root) { return may_leave_buffers(toposort(root), {Op::LOAD, Op::STORE}); }
 
-// Whether that many elements from the INDEX on may lie outside.
+// Returns whether one of the `width` elements from the INDEX on may be out of bounds.
 bool may_leave_its_buffer(UOp index, int64_t width) {
   DType buffer = index.src(0).dtype();
   if (index.num_src() < 2 || !buffer.is_ptr()) return false;
@@ -33,7 +33,7 @@ bool may_leave_buffers(std::span<const UOp> nodes, OpSet accesses) {
     if (u.is(Op::INDEX)) return accesses.contains(Op::LOAD) && !u.dtype().is_ptr() && may_leave_its_buffer(u, 1);
     if (!u.in({Op::LOAD, Op::STORE}) || !accesses.contains(u.op())) return false;
     UOp at = u.src(0);
-    while (at.num_src() > 0 && !at.is(Op::INDEX)) at = at.src(0);  // casts of the pointer, and what comes before it
+    while (at.num_src() > 0 && !at.is(Op::INDEX)) at = at.src(0);  // skip casts of the pointer
     return at.is(Op::INDEX) && may_leave_its_buffer(at, (u.is(Op::LOAD) ? u : u.src(1)).dtype().count());
   });
 }

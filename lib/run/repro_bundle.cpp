@@ -17,6 +17,8 @@
 namespace tgc {
 namespace {
 
+using Kind = FailureSignature::Kind;
+
 // Returns the processor's name ("AMD EPYC 7B13"); empty if the system does not say.
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
@@ -36,8 +38,8 @@ std::map<std::string, std::string> settings_of(const Settings& settings, const P
   return out;
 }
 
-Arrays arrays_given(const std::string& option, const std::vector<ReproArray> Repro::* bundled, const RunOptions& options,
-                    const InputGraph& in, std::string& source) {
+Arrays arrays_given(const std::string& option, const std::vector<ReproArray> Repro::* bundled,
+                    const RunOptions& options, const InputGraph& in, std::string& source) {
   source = expanded(option, options.input, in);
   if (!option.empty()) return std::move(read_arrays(source).value_or_throw());
   if (!in.report.repro) return {};
@@ -96,8 +98,9 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   const char* fault = std::getenv("TGC_FAULT");
   if (repro.fault.empty() && fault) repro.fault = fault;
   const std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
+  const VariableValues& given = options.input.variables;
   for (const VariableSpec& v : variables_of(nodes))  // a reduced graph may lack some of the variables given
-    if (auto it = options.input.variables.find(v.name); it != options.input.variables.end()) repro.variables.insert(*it);
+    if (auto it = given.find(v.name); it != given.end()) repro.variables.insert(*it);
   const ToleranceOptions& t = options.compare.tolerance;
   if (t.rtol) repro.tolerance["rtol"] = *t.rtol;
   if (t.atol) repro.tolerance["atol"] = *t.atol;
@@ -116,7 +119,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
                  .settings = settings_of(in.graph->settings(), place)};
   if (!in.list.empty()) return repro_to_json(repro, list_to_json(in.list, info));
   UOp root = in.root;
-  if (!session.over.opts.empty() && root.is(Op::SINK)) {  // the optimizer's list goes with the graph
+  if (!session.over.opts.empty() && root.is(Op::SINK)) {  // the bundle's graph carries the optimizer's list
     auto opts = std::move(read_opts(*in.graph, session.over.opts, "--opts").value_or_throw());
     root = with_opts(root, opts);
   }
@@ -144,9 +147,9 @@ RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& gi
   RepeatReport out{.kernel = in.info.name, .was = bundle.symptom};
   const RunOptions options = with_bundle(given, in);
   out.device = options.device.name;
-  if (bundle.symptom == name_of(FailureSignature::Kind::Script) || bundle.symptom == name_of(FailureSignature::Kind::Differs)) {
+  if (bundle.symptom == name_of(Kind::Script) || bundle.symptom == name_of(Kind::Differs)) {
     out.error = "that it is '" + bundle.symptom + "' a command said, which is yours to run" +
-                (bundle.script.empty() ? "" : ": " + bundle.script);  // never what a file says
+                (bundle.script.empty() ? "" : ": " + bundle.script);  // a command in a file is never run
     return out;
   }
   auto now = symptom_of(session, in, options);
@@ -158,7 +161,7 @@ RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& gi
 std::string RepeatReport::text() const {
   std::string where = kernel + " on " + device + ": ";
   if (happens()) return where + "it still happens, '" + was + "': " + now.said + "\n";
-  if (now.kind == FailureSignature::Kind::None) return where + "it no longer happens: '" + was + "' it was, and all is well\n";
+  if (now.kind == Kind::None) return where + "it no longer happens: '" + was + "' it was, and all is well\n";
   return where + "it no longer happens: '" + was + "' it was, now it is '" + std::string(name_of(now.kind)) +
          "': " + now.said + "\n";
 }

@@ -25,8 +25,8 @@ Arrays unbundled(const std::vector<ReproArray>& arrays);
 // fault and versions are filled in.
 std::string bundle_text(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                         Repro repro);
-// Writes that bundle to the file that --repro names, and returns the file's path. Of `repro.said` the first line is
-// kept. `name` is what {} stands for where the input has no file name; empty: the graph's name. Throws Failure.
+// Writes that bundle to the file that --repro names, and returns the file's path. Only the first line of
+// `repro.said` is kept. `name` replaces {} if the input has no file name; empty: the graph's name. Throws Failure.
 std::string write_bundle(const Session& session, const RunOptions& options, const InputGraph& in,
                          const Placement& place, Repro repro, const std::string& name = "");
 

@@ -86,7 +86,8 @@ std::string take_path(const std::string& pattern, const RunOptions& options, con
 
 void keep_failure(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                   const Arrays& inputs, const Arrays& expected, const Arrays& actual, RunReport& report) {
-  std::string stem = "failed-" + file_name_of(std::filesystem::path(expanded("{}", options.input, in)).filename().string());
+  const std::filesystem::path input_path = expanded("{}", options.input, in);
+  std::string stem = "failed-" + file_name_of(input_path.filename().string());
   stem = (options.output.taken ? options.output.taken->distinct(stem) : stem) + "-";
   auto write = [&](const std::string& what, const Arrays& arrays) {
     write_npz(stem + what + ".npz", arrays).value_or_throw();

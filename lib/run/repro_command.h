@@ -7,8 +7,8 @@
 
 namespace tgc {
 
-// Returns `pattern` with {} replaced by the input without its extension; for a golden record, by a file name made of its
-// id `name`.
+// Returns `pattern` with {} replaced by the input without its extension; for a golden record, by a file name made of
+// its id `name`.
 std::string expanded(const std::string& pattern, const InputOptions& input, const std::string& name, bool is_record);
 inline std::string expanded(const std::string& pattern, const InputOptions& input, const InputGraph& in) {
   return expanded(pattern, input, in.info.name, in.record != nullptr);
@@ -21,13 +21,15 @@ std::string take_path(const std::string& pattern, const RunOptions& options, con
 // Returns the command with `file` in place of each {}, for --cmd and --while='cmd ...'.
 std::string with_file(std::string command, const std::string& file);
 
-// Returns an error if the command has no {}: it would say the same of every graph. `option` is shown as the user gave it.
+// Returns an error if the command has no {}: it would say the same of every graph. `option` is shown as the user gave
+// it.
 Status check_takes_file(const std::string& option, const std::string& command);
 
 // Returns `text` as one word of a shell.
 std::string shell_word(const std::string& text);
 
-// Returns "TGC_FAULT=... " if the environment asks for a fault, else nothing: the begin of a command that repeats a run.
+// Returns "TGC_FAULT=... " if the environment asks for a fault, else nothing: the begin of a command that repeats a
+// run.
 std::string fault_again();
 
 // Returns the options that lead to the same run of that graph, each as " --name=value", except for arrays, seed and

@@ -129,7 +129,7 @@ class KernelRun {
     if (o_.input.recorded) kernel.list = recorded_list();
     return std::move(make_executable(kernel, place, lowering()).value_or_throw());
   }
-  // The linear list that the record holds.
+  // Returns the record's own linear list.
   std::span<const UOp> recorded_list() {
     if (!in_.record || !in_.record->linear)
       throw Failure(Diag{.message = "'" + in_.info.name + "' holds no recorded list", .file = in_.file,
@@ -141,7 +141,8 @@ class KernelRun {
 
   ExecuteOptions options_for(const Placement& place) const {
     ExecuteOptions out = o_.device.execute_options(place);
-    out.repeats = o_.device.timed_runs ? o_.device.timed_runs : settings().DEBUG >= 2;  // tinygrad's DEBUG=2 prints a time
+    out.repeats = o_.device.timed_runs;
+    if (!out.repeats) out.repeats = settings().DEBUG >= 2;  // tinygrad's DEBUG=2 prints a time
     return out;
   }
 
@@ -166,7 +167,7 @@ class KernelRun {
     if (o_.input.is_only_kernel) check_variables(kernel, o_.input.variables).value_or_throw();
   }
 
-  // ---- what goes in
+  // ---- inputs
   void choose_inputs(const Executable& kernel) {
     given_ = given_inputs(o_, in_, arrays_file_);
     if (!o_.input.seed && !o_.input.arrays.empty()) return;
@@ -179,7 +180,7 @@ class KernelRun {
     return std::move(input_arrays(kernel.buffers(), given_, arrays_file_, draw_).value_or_throw());
   }
 
-  // ---- what should come out
+  // ---- expected arrays
 
   // Waits for the expected arrays; called once. Throws Failure.
   using Expected = std::function<Arrays()>;
@@ -252,7 +253,7 @@ class KernelRun {
     if (!cause.empty()) report_.notes += (report_.notes.empty() ? "" : ", ") + cause;
   }
 
-  // ---- more to tell
+  // ---- results
   void save(const Arrays& outputs) {
     if (o_.output.save.empty()) return;
     report_.written.push_back(take_path(o_.output.save, o_, in_.info.name, in_.record != nullptr));
@@ -269,7 +270,7 @@ class KernelRun {
     if (place.is_ref) report_.bench->evaluations = evaluations(place);
   }
 
-  // How many UOps REF evaluates in one run.
+  // Returns how many UOps REF evaluates in one run.
   uint64_t evaluations(Placement& place) {
     RefOptions counting{.count_evaluations = true};
     std::vector<UOp> list = in_.list;

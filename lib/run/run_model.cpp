@@ -28,7 +28,7 @@
 namespace tgc {
 namespace {
 
-// Tensors in a model's outputs, by name; those in a sequence as NAME[i].
+// Collects the tensors of a model's outputs by name; those of a sequence as NAME[i].
 void collect(const std::string& name, const Value& v, std::vector<std::string>& names, Tensors& tensors) {
   if (v.is_tensor()) {
     names.push_back(name);
@@ -39,7 +39,7 @@ void collect(const std::string& name, const Value& v, std::vector<std::string>& 
       collect(name + "[" + std::to_string(i) + "]", v.items()[i], names, tensors);
 }
 
-// Sizes that the given arrays settle.
+// Binds symbolic sizes to the shapes of the given arrays.
 void bind_sizes(const Model& model, const Arrays& given, std::map<std::string, int64_t>& sizes) {
   for (auto* info : model.declared_inputs()) {
     const Array* a = find_array(given, info->name);
@@ -106,7 +106,7 @@ class ModelRun {
   }
 
  private:
-  // Nothing that was asked for is passed over in silence.
+  // Options that only kernels have are errors instead of being ignored.
   void refuse_what_kernels_alone_have() const {
     const char* asked = o_.compare.each_stage ? "--each-stage" : o_.input.recorded ? "--recorded" : nullptr;
     if (asked)
@@ -114,7 +114,7 @@ class ModelRun {
                          .expected = "a kernel, for example one that --kernel=N picks"});
   }
 
-  // What a model and a tensor graph have in common.
+  // The common part of models and tensor graphs.
   void run(const Settings& settings, bool is_record,
            const std::function<ScheduleResult(ScheduleRunner&, const ScheduleOptions&)>& work) {
     const std::string save = o_.output.save.empty() ? "" : take_path(o_.output.save, o_, name_, is_record);
@@ -156,31 +156,31 @@ class ModelRun {
     if (!saved) report_.not_kept = saved.diag().text();
   }
 
-  // ---- what goes in
+  // ---- inputs
   void read_given(const std::string& file) {
     file_ = file;
     if (!file.empty()) given_ = std::move(read_arrays(file).value_or_throw());
     if (o_.input.seed || file.empty()) seed_ = o_.input.seed.value_or(0);
   }
 
-  // An array that the file does not give: that of `what`.
+  // Fills an array that the file does not give; `what` names it in an error.
   void draw(Array& array, const std::string& name, const std::string& what) {
     if (!seed_) throw Failure(Diag{.message = what + " is missing", .file = file_});
     report_.seed = seed_;
     if (floats_ == Floats::Unit) report_.floats = "between 0 and 1: others make NaNs";
     fill_random(array, *seed_, name, floats_);
   }
-  // Every array of the file must have been used.
+  // Throws Failure if an array of the file was not used.
   void check_used(const std::set<std::string>& used, const std::string& whose) const {
     for (auto& a : given_)
       if (!used.contains(a.name)) throw Failure(Diag{.message = whose + " '" + a.name + "'", .file = file_});
   }
 
-  // Arrays are named by the buffers' numbers in the schedule that a run has, whatever schedule this one has: so it gets
-  // the same arrays.
+  // Arrays are named by the buffers' numbers in the schedule of a plain run, so that runs with another schedule get the
+  // same arrays.
   using Numbers = std::unordered_map<UOp, size_t>;
   bool is_another_schedule() const { return o_.model.unfused || o_.model.watcher; }
-  // It is made of a copy: what a graph has been asked once it knows, and would then be rewritten otherwise.
+  // Schedules a copy: facts are cached per graph and can change later rewrites.
   Numbers numbers_of_plain_schedule(const InputGraph& in) {
     Graph graph(in.graph->settings());
     UOp same = copy_into(graph, in.root);
@@ -195,7 +195,7 @@ class ModelRun {
     return out;
   }
 
-  // Arrays for the buffers that the graph reads, given or drawn.
+  // Provides given or random arrays for the buffers that the graph reads.
   void give_values(Graph& graph, const Schedule& schedule, const Numbers& numbers) {
     std::set<std::string> used;
     for (size_t i = 0; i < schedule.buffers.size(); i++) {
@@ -253,7 +253,7 @@ class ModelRun {
              .expected = std::string(dtype_text(input.dtype)) + (input.shape ? " " + shape_text(*input.shape) : "")});
   }
 
-  // ---- what came out
+  // ---- outputs
   void compare(const std::string& file) {
     Arrays expected = std::move(read_arrays(file).value_or_throw());
     if (expected.empty()) throw Failure(Diag{.message = "the file has no arrays to compare with", .file = file});
@@ -273,11 +273,12 @@ class ModelRun {
         throw Failure(Diag{.message = "the file lacks the output '" + name + "'", .file = file});
   }
 
-  // Runs the kernel on its arrays under AddressSanitizer as well, before it runs with all the others.
+  // Runs the kernel on its arrays under AddressSanitizer, before the schedule runs it.
   void sanitize_kernel(const KernelStep& step) {
     session_.progress("kernel " + std::to_string(step.number + 1) + " under AddressSanitizer");
     Executable kernel = std::move(make_executable({.root = step.ast}, *place_).value_or_throw());
-    auto done = execute_sanitized(kernel, step.before, step.variables, {.timeout_seconds = o_.device.timeout_for(*place_)});
+    const ExecuteOptions options{.timeout_seconds = o_.device.timeout_for(*place_)};
+    auto done = execute_sanitized(kernel, step.before, step.variables, options);
     std::string where = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) + ")";
     if (!done) throw failure_at(where, done.diag());
     report_.kernels_sanitized++;
@@ -294,7 +295,8 @@ class ModelRun {
       const Array* stored = find_array(done.outputs, before.name);
       expected.push_back({before.name, (stored ? *stored : before.array).copy()});
     }
-    auto arrays = std::move(ref.compare(step.ast, step.after, expected, {.tolerance = o_.compare.tolerance}).value_or_throw());
+    const CompareOptions compare{.tolerance = o_.compare.tolerance};
+    auto arrays = std::move(ref.compare(step.ast, step.after, expected, compare).value_or_throw());
     auto differs = std::ranges::find_if_not(arrays, &Comparison::passed);
     if (differs != arrays.end()) return keep_kernel(step, *differs);
     report_.kernels_compared++;
@@ -313,7 +315,7 @@ class ModelRun {
     if (!kept) report_.different += "\n  it could not be kept: " + kept.diag().text();
   }
 
-  // Each returns the command that repeats the failure. Throws Failure.
+  // Both return the command that repeats the failure. They throw Failure.
   std::string kept_as_files(const KernelStep& step) {
     std::string stem = "failed-" + file_name_of(name_) + ".kernel" + std::to_string(step.number);
     if (o_.output.taken) stem = o_.output.taken->distinct(stem);
@@ -337,9 +339,9 @@ class ModelRun {
   ModelReport& report_;
   std::optional<Placement> place_;
   std::string name_;               // of the model or graph
-  std::string file_;               // of inputs
-  Arrays given_;                   // of that file
-  std::optional<uint64_t> seed_;   // of the others
+  std::string file_;               // the file of inputs
+  Arrays given_;                   // the arrays of that file
+  std::optional<uint64_t> seed_;   // of the other arrays
   Floats floats_ = Floats::Normal;
 };
 

@@ -1,4 +1,4 @@
-// What a user asks of a run of one kernel, a tensor graph or a model, and where the run takes place.
+// The options of a run of one kernel, a tensor graph or a model, and the choice of its device.
 #pragma once
 #include <functional>
 #include <optional>
@@ -17,14 +17,14 @@ namespace tgc {
 struct KernelStep;
 class Watcher;
 
-// What runs, and on which arrays. A {} in the name of a file stands for the input without its extension.
+// The graph and its arrays. A {} in the name of a file stands for the input without its extension.
 struct InputOptions {
   std::string name = "-";   // INPUT as given, for names of files and for the command that repeats the run
   std::string kernel = {};  // --kernel
   std::string arrays = {};  // --inputs: a file of arrays; empty: they are random
   std::optional<uint64_t> seed = {};  // --seed, for arrays that no file gives; without a file its default is 0
   VariableValues variables = {};      // --var: of a model, its symbolic sizes
-  bool recorded = false;  // --recorded: run a golden record's own linear list and stages, not those tgc makes of its AST
+  bool recorded = false;  // --recorded: run a golden record's own linear list and stages, not tgc's
   bool is_only_kernel = false;     // of the run: a value for a variable that the kernel lacks is an error
   bool is_one_of_several = false;  // INPUTs: reports name theirs
 };
@@ -46,7 +46,7 @@ struct DeviceOptions {
   ExecuteOptions ref_in_process() const;
 };
 
-// What is written to files.
+// Files that a run writes.
 struct OutputOptions {
   std::string save = {};        // --save: an npz file of the results
   std::string repro = {};       // --repro: a bundle of the failure; empty: npz files and a command that repeats it

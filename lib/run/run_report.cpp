@@ -169,12 +169,12 @@ std::string RunReport::json() const {
   return out + "\n";
 }
 
-void TrialCounts::add(const RunReport& report) {
+void RunCounts::add(const RunReport& report) {
   size_t* counts[] = {&passed, &failed, &not_compared, &in_trouble};  // by RunReport::Result
   ++*counts[size_t(report.result())];
 }
 
-std::string TrialCounts::text() const {
+std::string RunCounts::text() const {
   bool compared = passed + failed > 0 || not_compared == 0;
   std::string out = std::to_string(compared ? passed : not_compared) + " of " + counted(all(), "kernel") +
                     (compared ? " passed" : " run, none compared");

@@ -41,7 +41,7 @@ StageDifference run_stages(const Session& session, const InputGraph& in, const T
   if (!is_same("ast", in.root)) return out;
   if (options.input.recorded) {
     for (const GoldenStage& s : in.record->stages) {
-      if (!s.ir) continue;  // the graph of the stage before
+      if (!s.ir) continue;  // unchanged since the stage before
       auto recorded = load_text(in.graph->settings(), InputKind::Pyrender, *s.ir, in.file + " (" + s.name + ")");
       if (!is_same(s.name, recorded.value_or_throw().root)) return out;
     }

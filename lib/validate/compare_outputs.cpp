@@ -17,7 +17,8 @@ Result<std::vector<Comparison>> compare_outputs(UOp root, const Arrays& actual, 
     for (const NamedArray& e : expected) {
       const Array* a = find_array(actual, e.name);
       if (!a) throw Failure("the kernel stores no array '" + e.name + "'");
-      out.push_back(std::move(compare_arrays(e.name, *a, e.array, options.tolerance_for(root, e.array)).value_or_throw()));
+      const ToleranceOptions tolerance = options.tolerance_for(root, e.array);
+      out.push_back(std::move(compare_arrays(e.name, *a, e.array, tolerance).value_or_throw()));
     }
     return out;
   });

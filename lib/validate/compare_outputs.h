@@ -8,17 +8,17 @@
 
 namespace tgc {
 
-// What outputs are compared with, and how exactly.
+// Selects what outputs are compared with, and how exactly.
 struct CompareOptions {
   std::string expect = {};  // --expect: a file of the expected arrays; {} stands for the input without its extension
-  // --reference, used without `expect`: a device that computes the expected arrays, an INPUT whose graph REF runs on the
-  // same arrays, or "none" to compare nothing; empty: REF, on the graph as it stands
+  // --reference, used without `expect`: a device that computes the expected arrays, an INPUT whose graph REF runs on
+  // the same arrays, or "none" to compare nothing; empty: REF, on the graph as it stands
   std::string reference = {};
   ToleranceOptions tolerance = {};  // --rtol, --atol, --ulp
   bool each_stage = false;          // --each-stage: also run the graph after every stage in REF
 
-  // Returns the tolerance for `expected`, an array that the kernel `root` (a graph at any stage) stores. If the user set
-  // none, arrays of a file must match exactly, and two devices may differ by what the order of operations explains.
+  // Returns the tolerance for `expected`, an array that the kernel `root` (a graph at any stage) stores. If the user
+  // set none, arrays of a file must match exactly, and two devices may differ by what the order of operations explains.
   ToleranceOptions tolerance_for(UOp root, const Array& expected) const;
 };
 

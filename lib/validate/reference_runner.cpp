@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// For each array of a kernel, by name: which of its elements depend on rounding.
+// For each array of a kernel, by name: whether each element depends on rounding.
 using ElementFlags = std::vector<std::pair<std::string, std::vector<bool>>>;
 
 ElementFlags rounding_sensitive_elements(const ReferenceRunner& ref, UOp kernel) {

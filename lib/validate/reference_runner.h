@@ -20,9 +20,9 @@ enum class Recheck : uint8_t {
 class ReferenceRunner {
  public:
   // `inputs` holds an array for each buffer, by name (data0); `variables` a value for each variable. Both must outlive
-  // the runner, and no run changes them. Arrays that a graph reads and `inputs` lacks are drawn from `missing`, else they
-  // are an error. `options` sets the process and the time limit in seconds of each run; without a time limit REF stops
-  // after Limit::RefSeconds.
+  // the runner, and no run changes them. Arrays that a graph reads and `inputs` lacks are drawn from `missing`, else
+  // they are an error. `options` sets the process and the time limit in seconds of each run; without a time limit REF
+  // stops after Limit::RefSeconds.
   ReferenceRunner(const Arrays& inputs, const VariableValues& variables, const ExecuteOptions& options = {},
                   std::optional<InputDistribution> missing = {})
       : inputs_(inputs), variables_(variables), options_(options), missing_(missing) {}

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/compilation/input_graph.h"
 #include "lib/validate/expected_divergence.h"
+#include "lib/validate/reference_sample.h"
 
 namespace tgc {
 namespace {
@@ -28,7 +30,8 @@ struct StoredKernel {
   }
   Comparison compared(const ToleranceOptions& tolerance = {}) {
     VariableValues none;
-    auto out = ReferenceRunner(inputs, none, {.in_process = true}).compare(loaded.root, actual, expected, {.tolerance = tolerance});
+    const ReferenceRunner ref(inputs, none, {.in_process = true});
+    auto out = ref.compare(loaded.root, actual, expected, {.tolerance = tolerance});
     return std::move(out.value_or_throw()[0]);
   }
   static void add(Arrays& to, const char* name, const std::vector<float>& values) {
@@ -100,6 +103,14 @@ TEST_CASE("expected_divergence names C's integer promotion where it changes a re
   for (const char* f : {"(a+b)", "((a+b)+a).cast(dtypes.char)", "a.cast(dtypes.half)", "(a<b)",
                         "(a.cast(dtypes.int)+b.cast(dtypes.int)).cast(dtypes.long)"})
     CHECK_MESSAGE(!is_known(f, "CLANG"), f);
+}
+
+TEST_CASE("elements_of throws for a place outside of the array") {
+  Array four(dtypes::int32, {4});
+  for (int32_t i = 0; i < 4; i++) reinterpret_cast<int32_t*>(four.data())[i] = 10 * i;
+  CHECK(reinterpret_cast<const int32_t*>(elements_of(four, {3, 1}).data())[0] == 30);
+  CHECK_THROWS_AS(elements_of(four, {0, 4}), Failure);
+  CHECK_THROWS_AS(elements_of(four, {-1}), Failure);
 }
 
 }  // namespace tgc
