@@ -1,8 +1,8 @@
-# What `cmake --install build/release --prefix ANY` lays out, and the Debian package made of it (scripts/package).
-#   bin/tgc                 finds what follows relative to itself, so that the tree may be moved
-#   lib/tgc/                the engines: lib/compile/engines.cpp loads them; the emulator that --emulate takes
-#   include/tgc/            what a backend in a shared library includes: c++ -I PREFIX/include/tgc
-#   share/                  the man page and the completions, printed by tgc itself; the exporter; a sample backend
+# Defines the installation by `cmake --install build/release --prefix ANY`, and the Debian package (scripts/package).
+#   bin/tgc                 finds the other files relative to itself, so the installation can be moved
+#   lib/tgc/                the engines, which lib/compile/engines.cpp loads, and the emulators of --emulate
+#   include/tgc/            headers for a backend in a shared library: c++ -I PREFIX/include/tgc
+#   share/                  the man page and completions, which tgc prints itself; the exporter; a sample backend
 set(TGC_MAINTAINER "The tgc maintainers <maintainers@tgc.invalid>")
 
 install(TARGETS tgc RUNTIME DESTINATION bin COMPONENT tgc)
@@ -23,7 +23,7 @@ configure_file(${CMAKE_SOURCE_DIR}/packaging/changelog.in ${CMAKE_BINARY_DIR}/ch
 install(FILES ${CMAKE_SOURCE_DIR}/packaging/copyright ${CMAKE_BINARY_DIR}/changelog DESTINATION share/doc/tgc COMPONENT tgc)
 install(FILES ${CMAKE_SOURCE_DIR}/apps/sample_device/sample_device.cpp DESTINATION share/doc/tgc/examples COMPONENT tgc)
 
-# tgc prints these: the very binary that is installed, so that they never lag behind it.
+# The installed binary prints these files, so they always match it.
 install(CODE "set(tgc_binary \"$<TARGET_FILE:tgc>\")" COMPONENT tgc)
 install(CODE [[
   function(written_by_tgc file)   # FILE ARGUMENTS...
@@ -34,7 +34,7 @@ install(CODE [[
     execute_process(COMMAND "${tgc_binary}" ${ARGN} OUTPUT_FILE "${path}" COMMAND_ERROR_IS_FATAL ANY)
   endfunction()
   set(zsh_folder site-functions)
-  if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")   # what Debian's zsh looks at there
+  if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")   # the folder that Debian's zsh searches
     set(zsh_folder vendor-completions)
   endif()
   written_by_tgc(man/man1/tgc.1 help --man)
@@ -46,7 +46,7 @@ install(CODE [[
 ]] COMPONENT tgc)
 
 # ---- the Debian package ------------------------------------------------------------------------------------------
-set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)   # no need to build the tests for it
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)   # the package does not need the tests
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL tgc)
 set(CPACK_PACKAGE_CONTACT "${TGC_MAINTAINER}")
@@ -59,7 +59,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Loads a graph or a model, runs the compiler pipeline of tinygrad
 ${TGC_TINYGRAD_VERSION}, shows what every stage did and which rule did it, and runs the
 kernels to compare them with a reference.")
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)   # what the binary and the engines are linked with
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libclang-common-19-dev, rocm-device-libs, libz3-4")   # C, HIP, IGNORE_OOB=0
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)   # depend on the libraries that the binary and the engines are linked with
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libclang-common-19-dev, rocm-device-libs, libz3-4")   # for C, HIP and IGNORE_OOB=0
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3, ocl-icd-libopencl1")
 include(CPack)

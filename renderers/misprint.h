@@ -1,8 +1,10 @@
-// A renderer's fault on demand, for testing what finds faults: TGC_FAULT=renderer:NAME.OP[@N] makes the renderer of
-// that name (LLVM, CLANG, ...; without NAME: every one) print the N-th node of that op (default 1) in a list as
-// something else. Of two sources that may change places (ADD, MUL, ...) the first is printed twice: a + a; of others
-// (SUB, CMPLT, ..., and the first two of a VECTORIZE or MULACC) they change places: b - a; so do the arms of a WHERE; a
-// function of one is printed as a + a; of a CONST another number.
+// Injects faults into renderers, to test the tools that find faults. TGC_FAULT=renderer:[NAME.]OP[@N] makes the
+// renderer NAME (LLVM, CLANG, ...; default: every renderer) misprint the N-th node (default 1) with that op in a list:
+// - commutative op (ADD, MUL, ...): the first source is printed twice, a + a
+// - other binary op (SUB, CMPLT, ...), VECTORIZE, MULACC: the first two sources are swapped, b - a
+// - WHERE: its two values are swapped
+// - unary op: a + a
+// - CONST: another number
 #pragma once
 #include <optional>
 #include <span>
@@ -14,11 +16,12 @@
 
 namespace tgc {
 
-// The ops whose nodes can be misprinted, where the dtypes of their sources are alike.
+// The ops whose nodes can be misprinted, provided that the sources involved have the same dtype.
 inline constexpr OpSet kMisprinted = ops::ALU | OpSet{Op::VECTORIZE, Op::CONST};
 
-// The list as the target's renderer prints it that has the faults TGC_FAULT asks for; nullopt: it asks for none, or the
-// list has no such nodes that could be others. Nodes with a tag, which were put in to observe the rest, do not count.
+// Returns the list with the faults that TGC_FAULT requests of the target's renderer. Returns nullopt if it requests
+// none, or if no node of the list can be misprinted so. Nodes with a tag are not counted: they were added to observe
+// others.
 Result<std::optional<std::vector<UOp>>> misprinted(const Target& target, std::span<const UOp> list);
 
 }  // namespace tgc

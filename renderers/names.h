@@ -1,7 +1,7 @@
-// Names are data. What an input calls its variables, indices, tensor cores and kernel goes into texts that are compiled
-// and run, and so do its numbers of buffers and ranges: whatever the language, only C identifiers and numbers get
-// there. Two ops are code by nature, CUSTOM and CUSTOMI: their texts are printed as they are, and compiled where
-// that is allowed (check_custom in renderer.h).
+// Validates the names and numbers that a renderer copies from the input into its source. The source is compiled and
+// run, so names must not contain code: in every language, variables, indices, tensor cores and the kernel must be named
+// by C identifiers, and buffers and ranges by numbers. CUSTOM and CUSTOMI contain code on purpose: it is printed
+// unchanged, and check_custom (renderer.h) decides whether it may be compiled.
 #pragma once
 #include <span>
 #include <string_view>
@@ -10,14 +10,14 @@
 
 namespace tgc {
 
-// Whether `name` is a C identifier: letters, digits and underscores, no digit first.
+// Returns true if `name` is a C identifier: letters, digits and underscores, no digit first.
 bool is_identifier(std::string_view name);
 
-// Throws a Failure that names the node, and shows its name with control characters made visible, where one of `list`
-// would print something else than an identifier or a number. Every renderer starts with it.
+// Throws Failure if a node of `list` would print a name that is neither an identifier nor a number. The error contains
+// the node and the name, with control characters made visible. Called before every renderer.
 void check_names(std::span<const UOp> list);
 
-// The same of a kernel's function, by the name that it has in the source.
+// Throws Failure if a kernel's function name is not an identifier. `sink`: the kernel's SINK, for the error.
 void check_function_name(std::string_view function_name, UOp sink);
 
 }  // namespace tgc

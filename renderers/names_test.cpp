@@ -13,12 +13,12 @@ namespace {
 constexpr const char* kTargets[] = {"CPU:CLANG", "CPU:LLVM", "CUDA:CUDA:sm_80",  "CUDA:PTX:sm_80",  "METAL",
                                     "CL",        "CL:INTEL", "AMD:HIP:gfx1100", "AMD:LLVM:gfx942", "WEBGPU"};
 
-// What would be code in C, in LLVM IR and in assembly; what hides; and what is no name at all.
+// Names with code in C, LLVM IR or assembly, with invisible characters, or without the form of an identifier.
 constexpr std::string_view kHostile[] = {"n){system(\"touch x\");}void f(int n",
                                          "%x) { ret void }\ndefine void @g(", "a b", "0", "",
                                          "n\n.visible .entry evil()", "n\xE2\x80\xAE", "*/ int y; /*", "n;"};
 
-// A kernel that stores a variable's value, with one of its nodes as a test has it.
+// Builds kernels that store one value, to which a test adds nodes with hostile names.
 struct Names {
   Graph g;
   UOp out = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(4), {}, 0), zero = g.constant(dtypes::int32, Const(0));
@@ -26,7 +26,7 @@ struct Names {
   UOp variable(std::string_view name) {
     return g.node(Op::DEFINE_VAR, dtypes::int32, {}, g.tuple({g.str(name), Arg(0), Arg(3)}));
   }
-  // The Diag of rendering for that target; "" when it is rendered.
+  // Renders a kernel with the nodes `more`, of which the last is the stored value. Returns the error; "" on success.
   std::string render(const char* target, std::vector<UOp> more, std::string_view kernel = "k") {
     Settings settings;
     UOp value = more.empty() ? zero : more.back();
@@ -45,7 +45,7 @@ bool contains(const std::string& text, std::string_view part) { return text.find
 
 }  // namespace
 
-TEST_CASE("names: a C identifier is printed, nothing else, whatever the language") {
+TEST_CASE("names: every renderer prints only C identifiers as names") {
   CHECK(is_identifier("start_pos"));
   CHECK(is_identifier("_0"));
   for (std::string_view name : kHostile) CHECK_FALSE(is_identifier(name));
@@ -59,12 +59,12 @@ TEST_CASE("names: a C identifier is printed, nothing else, whatever the language
       std::string why = hostile.render(target, {hostile.variable(name)});
       CHECK(contains(why, "the name of Ops.DEFINE_VAR would be code: "));
       CHECK(contains(why, "expected a C identifier"));
-      CHECK_FALSE(contains(why, "\xE2\x80\xAE"));  // shown visibly
+      CHECK_FALSE(contains(why, "\xE2\x80\xAE"));  // control characters are made visible
     }
   }
 }
 
-TEST_CASE("names: indices, tensor cores, numbers of buffers and ranges, sizes in comments") {
+TEST_CASE("names: every renderer refuses code in the args of indices, tensor cores, buffers, ranges and constants") {
   for (const char* target : kTargets) {
     INFO(target);
     auto refused = [&](auto make) {
@@ -90,18 +90,18 @@ TEST_CASE("names: indices, tensor cores, numbers of buffers and ranges, sizes in
   }
 }
 
-TEST_CASE("names: a kernel's name becomes a function's as tinygrad has it, which must be an identifier") {
+TEST_CASE("names: the function name that tinygrad makes of a kernel name must be an identifier") {
   for (const char* target : kTargets) {
     INFO(target);
     Names n;
     CHECK(n.render(target, {}, "E_4\x1b[31mn1\x1b[0m") == "");
-    CHECK(n.render(target, {}, "f(){system(\"x\");}") == "");  // its signs are hexadecimal there
+    CHECK(n.render(target, {}, "f(){system(\"x\");}") == "");  // other characters are printed in hexadecimal
     CHECK(contains(n.render(target, {}, "4"), "would be code"));
     CHECK(contains(n.render(target, {}, ""), "would be code"));
   }
 }
 
-TEST_CASE("names: CUSTOM is printed, and compiled only where that is allowed") {
+TEST_CASE("names: CUSTOM is always printed, but compiled only with --allow-custom") {
   Names n;
   UOp custom = n.g.node(Op::CUSTOMI, dtypes::int32, {}, n.g.str("system(\"x\")"));
   CHECK(n.render("CPU:CLANG", {custom}) == "");

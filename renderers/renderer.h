@@ -1,5 +1,5 @@
-// Renderers: the text of a kernel from its linear list, for each target (tinygrad renderer/*.py: cstyle, wgsl,
-// llvmir, ptx).
+// Renders the linear list of a kernel as source in the target's language (tinygrad renderer/*.py: cstyle, wgsl, llvmir,
+// ptx).
 #pragma once
 #include <span>
 #include <string>
@@ -10,20 +10,20 @@
 
 namespace tgc {
 
-// The source that tinygrad prints for `list` (what linear_list gives) and that target. A node that the renderer cannot
-// express, by its op or its dtype, gives a Diag that names both.
+// Returns the source that tinygrad prints for `list` (the result of linear_list) and the target. Fails if the renderer
+// cannot express the op or dtype of a node; the error names both.
 Result<std::string> render_source(const Target& target, std::span<const UOp> list);
 
-// Whether a list's source may be compiled: CUSTOM and CUSTOMI hold code that somebody wrote, which is printed, but
-// compiled and run only with --allow-custom (lib/support/limits.h). The Diag shows the code.
+// Fails if the source of `list` must not be compiled: CUSTOM and CUSTOMI contain code of the input, which is compiled
+// and run only with --allow-custom (lib/support/limits.h). The error shows the code.
 Status check_custom(std::span<const UOp> list);
 
-// The lines of the source that one node made, counted from 1; none when the nodes that use it print it in theirs,
-// and when it is a parameter.
+// The lines of the source printed for one node, counted from 1. `count` is 0 for a parameter, and for a node that its
+// users print as part of their own lines.
 struct SourceLines {
   size_t first = 0, count = 0;
 };
-// The same source, and where each node of the list stands in it.
+// The source, and the lines of each node of the list.
 struct SourceMap {
   std::vector<std::string> lines;
   std::vector<SourceLines> of_node;

@@ -13,7 +13,7 @@ namespace {
 
 Target target(std::string_view name) { return *parse_target(name, Settings()); }
 
-// A list with the parameters of a small kernel; nodes are appended in the order in which they are made.
+// Builds a linear list: appends nodes in the order in which they are made.
 struct ListBuilder {
   Graph g;
   std::vector<UOp> list;
@@ -48,7 +48,7 @@ struct ListBuilder {
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
-// data0[1] = OP of data1[1], for each operand
+// Renders data0[1] = OP(data1[1], ...), with `operands` equal operands.
 std::string line_of_op(std::string_view target_name, DType d, Op op, int operands, bool expand_ssa = true) {
   Settings settings;
   settings.EXPAND_SSA = expand_ssa;
@@ -63,7 +63,7 @@ std::string line_of_op(std::string_view target_name, DType d, Op op, int operand
 
 }  // namespace
 
-TEST_CASE("a kernel in C, to the letter") {
+TEST_CASE("C: a small kernel is printed exactly") {
   ListBuilder b;
   UOp out = b.buffer(dtypes::float32, 0), in = b.buffer(dtypes::float32, 1), n = b.constant(dtypes::int32, 4);
   UOp i = b.node(Op::RANGE, dtypes::int32, n, b.g.tuple({0, AxisType::LOOP}));
@@ -80,7 +80,7 @@ TEST_CASE("a kernel in C, to the letter") {
         "}\n");
 }
 
-TEST_CASE("each language spells what differs") {
+TEST_CASE("each language prints its own math functions and operators") {
   CHECK(contains(line_of_op("CPU", dtypes::float32, Op::SQRT, 1), "__builtin_sqrtf(val0)"));
   CHECK(contains(line_of_op("CPU", dtypes::float64, Op::SQRT, 1), "__builtin_sqrt(val0)"));
   CHECK(contains(line_of_op("CUDA", dtypes::float32, Op::SQRT, 1), " sqrt(val0)"));
@@ -95,7 +95,7 @@ TEST_CASE("each language spells what differs") {
   CHECK(contains(line_of_op("CPU:LLVM", dtypes::float32, Op::CMPLT, 2), "fcmp nsz arcp contract afn ult float"));
 }
 
-TEST_CASE("vectors") {
+TEST_CASE("C-style languages print vectors and their elements") {
   for (auto [name, text] :
        {std::pair("CPU", "(float4){val0,val0,val0,val0}"), std::pair("CL", "(float4)(val0,val0,val0,val0)"),
         std::pair("METAL", " float4(val0,val0,val0,val0)"), std::pair("CUDA", "make_float4(val0,val0,val0,val0)")}) {
@@ -112,7 +112,7 @@ TEST_CASE("vectors") {
   }
 }
 
-TEST_CASE("constants") {
+TEST_CASE("constants are printed in the syntax of each language") {
   struct Case {
     DType dtype;
     Const value;
@@ -138,7 +138,7 @@ TEST_CASE("constants") {
            {dtypes::float16, 1.0, "CUDA:PTX", "0x3C00"},
        }) {
     ListBuilder b;
-    // in global memory it shares a word with others: not a plain store
+    // a register: in global memory, WebGPU packs small values into words
     bool packed = c.target == "WEBGPU" && c.dtype.itemsize() < 4;
     UOp buffer = b.buffer(c.dtype, 0, packed ? AddrSpace::REG : AddrSpace::GLOBAL), i = b.constant(dtypes::int32, 0),
         value = b.constant(c.dtype, c.value);
@@ -148,7 +148,7 @@ TEST_CASE("constants") {
   }
 }
 
-TEST_CASE("what a renderer cannot express is refused, naming node and renderer") {
+TEST_CASE("an error about a node that a renderer cannot express names the renderer, the op and the dtype") {
   CHECK(contains(line_of_op("CPU", dtypes::float32, Op::POW, 2),
                  "ERROR the CPU:CLANG renderer cannot express Ops.POW of dtypes.float"));
   for (Op op : {Op::EXP2, Op::LOG2, Op::SIN, Op::RECIPROCAL})
@@ -163,16 +163,16 @@ TEST_CASE("what a renderer cannot express is refused, naming node and renderer")
   ListBuilder b;
   UOp x = b.g.constant(dtypes::float32, 1.0);  // not in the list
   b.node(Op::SQRT, dtypes::float32, x);
-  CHECK(contains(b.render("CPU"), "ERROR the linear list uses a node before it"));
+  CHECK(contains(b.render("CPU"), "ERROR a node of the linear list has a source that is missing"));
   CHECK_FALSE(render_source(target("CPU"), {}));
 }
 
-// What is read is well formed; what a pass made, or another front end, is not looked at again.
-TEST_CASE("LLVM IR: a node that lacks what its line is made of is refused") {
+// Lists made by passes are not verified again before rendering, so a renderer must survive malformed nodes.
+TEST_CASE("LLVM IR: a node with too few sources is refused") {
   CHECK(contains(line_of_op("CPU:LLVM", dtypes::float32, Op::WHERE, 1), "it lacks source 1"));
 }
 
-TEST_CASE("PTX: the operands of a tensor core fill registers of four bytes") {
+TEST_CASE("PTX: the operands of a tensor core are packed into registers of 4 bytes") {
   auto render = [](DType in, int count) {
     ListBuilder b;
     auto vector = [&](DType d, int n) {
@@ -194,14 +194,14 @@ TEST_CASE("PTX: the operands of a tensor core fill registers of four bytes") {
   CHECK(contains(render(dtypes::float64, 2), "there is no tensor core of dtypes.double"));
 }
 
-TEST_CASE("custom text is Python's format") {
+TEST_CASE("python_format replaces fields as Python does, and refuses other formats") {
   std::string_view args[] = {"a", "b"};
   CHECK(python_format("{}+{}", args) == "a+b");
   CHECK(python_format("f({1}, {0}) {{}}", args) == "f(b, a) {}");
   for (std::string_view bad : {"{2}", "{", "}", "{x}", "{}{}{}"}) CHECK_THROWS_AS(python_format(bad, args), Failure);
 }
 
-TEST_CASE("local memory, barriers and launch bounds") {
+TEST_CASE("each language prints local memory, barriers and launch bounds") {
   ListBuilder b;
   UOp local = b.buffer(dtypes::float32, 0, AddrSpace::LOCAL), size = b.constant(dtypes::int32, 32);
   UOp id = b.node(Op::SPECIAL, dtypes::int32, size, b.g.str("lidx0"));
@@ -219,18 +219,18 @@ TEST_CASE("local memory, barriers and launch bounds") {
   CHECK(contains(wgsl, "@workgroup_size(32)"));
   ListBuilder alone;
   alone.constant(dtypes::int32, 1);
-  CHECK(contains(alone.render("WEBGPU"), "var<uniform> INFINITY : f32;\n\n@compute"));  // no buffer
+  CHECK(contains(alone.render("WEBGPU"), "var<uniform> INFINITY : f32;\n\n@compute"));  // without buffers
   std::string amd = b.render("AMD:LLVM");
   CHECK(contains(amd, "@local_0 = internal unnamed_addr addrspace(3) global [4 x float*] undef, align 16\n"));
   CHECK(contains(amd, "\"amdgpu-flat-work-group-size\"=\"1,32\""));
-  CHECK(contains(b.render("CPU"), "ERROR"));  // the CPU has no local index
+  CHECK(contains(b.render("CPU"), "ERROR"));  // CPUs have no local indices
 }
 
-TEST_CASE("the source's lines by node: printed once each, and none for what is printed inside them") {
+TEST_CASE("source_map gives each node its lines, and none to parameters and inlined nodes") {
   for (std::string_view name : {"CPU:CLANG", "CPU:LLVM", "CUDA:PTX:sm_80", "WEBGPU:WGSL"}) {
     ListBuilder b;
     UOp out = b.buffer(dtypes::float32, 0), in = b.buffer(dtypes::float32, 1);
-    bool ptx = name == "CUDA:PTX:sm_80";  // wants int64 addresses: a constant is line enough
+    bool ptx = name == "CUDA:PTX:sm_80";  // loads need int64 addresses, so the list has only constants
     if (ptx) {
       b.constant(dtypes::float32, 2.5), b.constant(dtypes::float32, 3.5);
     } else {
@@ -243,7 +243,7 @@ TEST_CASE("the source's lines by node: printed once each, and none for what is p
     REQUIRE(map.ok());
     REQUIRE(source.ok());
     REQUIRE(map->of_node.size() == b.list.size());
-    CHECK(map->of_node[0].count == size_t(ptx));  // a parameter, which PTX loads
+    CHECK(map->of_node[0].count == size_t(ptx));  // parameters have no lines, except in PTX, which loads them
     std::string last = map->lines.at(map->of_node.back().first - 1), text;
     CHECK(contains(last, ptx ? "0f40600000" : name == "CPU:LLVM" ? "store float" : "="));
     for (const std::string& line : map->lines) text += line + "\n";
@@ -251,7 +251,7 @@ TEST_CASE("the source's lines by node: printed once each, and none for what is p
   }
 }
 
-TEST_CASE("renderer: vectors of fp8 are converted by the instruction of one, as tinygrad's text does") {
+TEST_CASE("AMD: a vector of fp8 is converted by the instruction for scalars, as in tinygrad") {
   ListBuilder b;
   DType narrow = dtypes::fp8e4m3.vec(4), wide = dtypes::float32.vec(4);
   UOp out = b.buffer(dtypes::fp8e4m3, 0), in = b.buffer(dtypes::fp8e4m3, 1), zero = b.constant(dtypes::int32, 0);
@@ -274,7 +274,7 @@ TEST_CASE("renderer: vectors of fp8 are converted by the instruction of one, as 
   CHECK(contains(ir, " = call i8 @f32_to_fp8(<4 x float>  %v"));
 }
 
-TEST_CASE("C: a size without an infix form is said by its repr, as in tinygrad") {
+TEST_CASE("C: a launch size without an infix form is printed as its repr, as in tinygrad") {
   ListBuilder b;
   UOp n = b.node(Op::DEFINE_VAR, dtypes::int32, {}, b.g.tuple({b.g.str("n"), 1, 7}));
   UOp size = b.node(Op::BITCAST, dtypes::int32, b.node(Op::BITCAST, dtypes::uint32, n));

@@ -1,4 +1,4 @@
-// Where renderers write: texts that stay in their place, made of pieces that are mostly a few characters long.
+// TextPieces: the buffer that renderers write to. Optimized for appending pieces of a few characters.
 #pragma once
 #include <array>
 #include <charconv>
@@ -12,13 +12,14 @@ namespace tgc {
 
 inline constexpr size_t kTextChunk = 32;
 
-// Texts, one after another, of which the last is being written. They stay where they are until this goes. Behind each
-// kTextChunk bytes can be read, and most pieces are short: a whole chunk is moved then, however few bytes are wanted.
+// A sequence of texts, of which the last one is being written. Finished texts never move while this object lives. At
+// least kTextChunk bytes are readable from the start of each text, so that append_chunks can copy a short text as one
+// chunk of fixed size.
 class TextPieces {
  public:
   TextPieces() { grow(0); }
 
-  // The text that is being written; `keep` ends it, `drop` forgets it.
+  // The text being written. `keep` finishes it and returns it; `drop` discards it from offset `from` on.
   std::string_view view() const { return {begin_, size()}; }
   size_t size() const { return size_t(at_ - begin_); }
   std::string_view keep() {
@@ -51,10 +52,10 @@ class TextPieces {
     if (n < 10) *at_++ = char('0' + n);
     else at_ = std::to_chars(at_, at_ + 10, n).ptr;
   }
-  // A text kept here, or another one behind which kTextChunk bytes can be read.
+  // Appends a text from whose start at least kTextChunk bytes are readable, such as one returned by `keep`.
   void append_chunks(std::string_view text) {
     need(text.size());
-    std::array<char, kTextChunk> chunk;  // for the chunk may reach to where it goes
+    std::array<char, kTextChunk> chunk;  // a copy, because the chunk may overlap its destination
     std::memcpy(&chunk, text.data(), kTextChunk);
     std::memcpy(at_, &chunk, kTextChunk);
     if (text.size() > kTextChunk) std::memcpy(at_ + kTextChunk, text.data() + kTextChunk, text.size() - kTextChunk);
@@ -68,7 +69,8 @@ class TextPieces {
   void grow(size_t n);
 
   std::vector<std::unique_ptr<char[]>> rooms_;
-  char *begin_ = nullptr, *at_ = nullptr, *end_ = nullptr;  // of the last text, and of the room before its last chunk
+  // begin and end of the text being written; end of its block, less the last kTextChunk bytes
+  char *begin_ = nullptr, *at_ = nullptr, *end_ = nullptr;
 };
 
 }  // namespace tgc

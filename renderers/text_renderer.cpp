@@ -25,7 +25,8 @@ void TextRenderer::cannot(UOp u, std::string_view why) const {
 }
 
 void TextRenderer::not_in_list(UOp u) const {
-  throw Failure(Diag{.message = "the linear list uses a node before it, or without it", .context = describe(u, 1)});
+  throw Failure(Diag{.message = "a node of the linear list has a source that is missing or comes later",
+                     .context = describe(u, 1)});
 }
 
 bool TextRenderer::is_left_out(UOp u, std::string& function_name) {
@@ -50,7 +51,7 @@ Int launch_bounds_of(std::span<const UOp> list) {
 
 std::vector<DType> value_dtypes_of(std::span<const UOp> list) {
   std::vector<DType> out;
-  DType last = dtypes::void_;  // neighbours are often of one dtype
+  DType last = dtypes::void_;  // skips the search for the common case of equal neighbours
   bool has_void = false;
   for (UOp u : list) {
     DType d = u.dtype();
@@ -87,8 +88,8 @@ std::string python_format(std::string_view text, std::span<const std::string_vie
   std::string out;
   size_t next = 0;
   auto bad = [&](const std::string& why) {
-    throw Failure("the text \"" + std::string(text) + "\" is no format of " + std::to_string(args.size()) +
-                  " values: " + why);
+    throw Failure("cannot format " + std::to_string(args.size()) + " values with the text '" + std::string(text) +
+                  "': " + why);
   };
   for (size_t i = 0; i < text.size(); i++) {
     char c = text[i];

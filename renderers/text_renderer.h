@@ -1,4 +1,5 @@
-// What every renderer works with: the text of each node of a list, and how it says that it cannot express one.
+// TextRenderer: the base class of all renderers. Stores the text of each node of a linear list, and reports nodes that
+// a renderer cannot express. Also functions that collect facts of a list which several renderers print.
 #pragma once
 #include <memory>
 #include <span>
@@ -21,16 +22,16 @@ class TextRenderer {
     Entry** next = sources_.get();
     for (UOp u : list)
       for (UOp s : u.src())
-        if (Entry* e = *next++ = entries_.find(s)) e->uses++;  // one that is not in the list has no text: see text()
+        if (Entry* e = *next++ = entries_.find(s)) e->uses++;  // text() reports sources that are not in the list
     next_sources_ = sources_.get();
   }
 
   const Target& target() const { return target_; }
   std::span<const UOp> list() const { return list_; }
 
-  TextPieces out;  // its last text is that of the node that is being printed
+  TextPieces out;  // its last text belongs to the node being printed
 
-  // ---- what a text table asks for
+  // ---- called by TextTable
   void chunks(std::string_view text) { out.append_chunks(text); }
   void source(UOp u, int i) { out.append_chunks(text(u, i)); }
   void name(UOp) { out.append_chunks(name_); }
@@ -39,7 +40,7 @@ class TextRenderer {
     Entry* e = entries_.find(u);
     return e && e->begin;
   }
-  // What `print` adds to `out`, as a text of its own.
+  // Returns what `print` appends to `out`, and removes it from `out`.
   template <class Print>
   std::string apart(Print&& print) {
     size_t begin = out.size();
@@ -49,7 +50,8 @@ class TextRenderer {
     return text;
   }
 
-  // The text by which the users of a node call it; throws Failure when the node does not stand before them.
+  // Returns the text that the users of a node print for it: its name or its expression. Throws Failure if the node has
+  // not been printed yet.
   std::string_view text(UOp u) {
     Entry* e = entries_.find(u);
     if (!e || !e->begin) not_in_list(u);
@@ -63,27 +65,29 @@ class TextRenderer {
     return e->text();
   }
 
-  // While rendering, `added`, if any, receives for each node of the list what it adds to the kernel's body.
+  // While rendering, appends to `added` (may be null) the text that each node of the list adds to the kernel's body.
   void note_added(std::vector<std::string>* added) { added_ = added; }
 
-  // "the CUDA renderer cannot express Ops.POW of dtypes.float: WHY", with the node.
+  // Throws "the CUDA renderer cannot express Ops.POW of dtypes.float: WHY", with the node as context.
   [[noreturn]] void cannot(UOp u, std::string_view why = {}) const;
 
  protected:
-  // Returns the text as it is kept.
+  // Sets the text of `u`; returns the stored copy.
   std::string_view set_text(UOp u, std::string_view text) {
     out += text;
     return keep_text(u);
   }
-  std::string_view keep_text(UOp u) { return put_text(u, out.keep()); }  // what was printed
+  // Sets the text of `u` to what was appended to `out` since the last text was kept or dropped.
+  std::string_view keep_text(UOp u) { return put_text(u, out.keep()); }
   void share_text(UOp u, UOp other) { put_text(u, text(other)); }
-  uint32_t uses(UOp u) { return entry(u).uses; }  // by the nodes of the list, each source counted
+  // Returns how often `u` is a source of nodes of the list; x + x uses x twice.
+  uint32_t uses(UOp u) { return entry(u).uses; }
 
-  // Whether a node has no text of its own in any language of expressions: NOOP and GROUP are nothing, an AFTER is
-  // called as its first source is, and a SINK names the function.
+  // Handles nodes that print nothing: NOOP; GROUP; AFTER, which gets the text of its first source; SINK, whose name is
+  // stored in `function_name`. Returns false for any other node.
   bool is_left_out(UOp u, std::string& function_name);
 
-  // Before and after each node of the list, in order.
+  // Call these before and after each node of the list, in order. `body`: the kernel's body so far.
   void begin_node(UOp u) {
     node_ = u, node_entry_ = entries_.find(u);
     node_sources_ = next_sources_;
@@ -95,11 +99,11 @@ class TextRenderer {
     noted_ = body.size();
   }
 
-  std::string_view name_;  // the text of the node that is being printed
+  std::string_view name_;  // the text of the node being printed
 
  private:
   struct Entry {
-    const char* begin = nullptr;  // of the text; null: none yet
+    const char* begin = nullptr;  // start of the text; null: none yet
     uint32_t size = 0, uses = 0;
 
     std::string_view text() const { return {begin, size}; }
@@ -115,38 +119,40 @@ class TextRenderer {
   const Target& target_;
   std::span<const UOp> list_;
   ListMap<Entry> entries_;
-  std::unique_ptr<Entry*[]> sources_;  // of the nodes of the list, one after another; null for one that is not in it
-  UOp node_;                           // that is being printed
+  std::unique_ptr<Entry*[]> sources_;  // the sources of all nodes, in list order; null for a source outside the list
+  UOp node_;                           // the node being printed
   Entry* node_entry_ = nullptr;
   Entry *const *node_sources_ = nullptr, *const *next_sources_ = nullptr;
   std::vector<std::string>* added_ = nullptr;
-  size_t noted_ = 0;  // of the body
+  size_t noted_ = 0;  // length of the body that `added_` contains already
 };
 
 // ---- facts of a list that several renderers print
 
-// The function's name, that of the SINK's KernelInfo; "test" when it has none.
+// Returns the function's name, from the SINK's KernelInfo; "test" if the SINK has none.
 std::string function_name_of(UOp sink);
-// The product of the greatest sizes of the local SPECIALs: how many threads a group may have.
+// Returns the largest number of threads in a work group: the product of the maximum sizes of the local SPECIALs.
 Int launch_bounds_of(std::span<const UOp> list);
-// The dtypes of the nodes, each once, in order; no pointers, no images.
+// Returns the dtypes of the nodes, without pointers and images, each once, in order of first use.
 std::vector<DType> value_dtypes_of(std::span<const UOp> list);
-bool uses_dtype(std::span<const UOp> list, DType base);  // whether a node is of that dtype or points to it
+// Returns true if a node has the dtype `base` or points to it.
+bool uses_dtype(std::span<const UOp> list, DType base);
 
-// What tensor cores a list uses, each once, in order: the arg of a WMMA and its result's element.
+// A tensor core that a list uses: the arg of a WMMA, and the element dtype of its result.
 struct WmmaUse {
   std::string_view name;
-  int64_t n, m, k;
-  DType in, out;
+  int64_t n, m, k;  // multiplies an m x k by a k x n matrix
+  DType in, out;    // elements of A and B, and of the result
   Arg device, threads, upcast_axes, reduce_axes;
   friend bool operator==(const WmmaUse&, const WmmaUse&) = default;
 
-  // Elements of operand `i` (A, B, C) that one thread holds.
+  // Returns the number of elements of operand `i` (0: A, 1: B, 2: C) that one thread holds.
   int64_t elements(size_t i) const;
 };
+// Returns the tensor cores that the list uses, each once, in order of first use.
 std::vector<WmmaUse> wmma_uses(std::span<const UOp> list);
 
-// Python's text.format(*args) for fields "{}", "{0}" and doubled braces; throws Failure for anything else.
+// Python's text.format(*args). Supports the fields "{}" and "{0}" and doubled braces; throws Failure for others.
 std::string python_format(std::string_view text, std::span<const std::string_view> args);
 
 }  // namespace tgc

@@ -1,12 +1,12 @@
-// Text tables: what each node looks like in a language, one row a form, read top-down; the first row whose ops and
-// condition hold prints the node (what tinygrad writes as a PatternMatcher whose rules return strings).
+// TextTable: maps nodes to text in one language. Rows are tried in order; the first one whose ops and condition match
+// prints the node (tinygrad: a PatternMatcher whose rules return strings).
 //
 //   {Op::IF, "if ($0) {"}                          a template
-//   {Op::CAST, to_vector, "convert($0, $t)"}       a template for the nodes that the condition takes
+//   {Op::CAST, to_vector, "convert($0, $t)"}       a template with a condition on the node
 //   {Op::CONST, print_const}                       a function that appends the text; it returns false to decline
 //
-// Holes of a template: $0 ... $9 is the text of that source, $n the name of the node; a renderer fills the others: a
-// letter and, with letters that ask about a source, its number ($t is the node's type, $t0 that of its first source).
+// Holes in a template: $0 ... $9 is the text of that source, $n the name of the node. Other holes are a letter, which
+// the renderer defines, and perhaps the number of a source: $t is the type of the node, $t0 the type of source 0.
 #pragma once
 #include <array>
 #include <cctype>
@@ -36,12 +36,14 @@ struct TextRow {
   TextRow(OpSet ops, Print print) : ops(ops), print(print) {}
 };
 
-// R has: void chunks(std::string_view), for a text behind which kTextChunk bytes can be read, void source(UOp, int),
-// void name(UOp), void hole(char letter, int number or -1, UOp).
+// `R` is a renderer with these functions, each of which appends to the output:
+//   void chunks(std::string_view)        a text from whose start at least kTextChunk bytes are readable
+//   void source(UOp, int), name(UOp)     the text of a source; the name of the node
+//   void hole(char letter, int number, UOp)     any other hole; the number is -1 if there is none
 template <class R>
 class TextTable {
  public:
-  // The rows of the parts, one part after another.
+  // Concatenates the rows of the parts: rows of an earlier part are tried first.
   TextTable(std::initializer_list<std::span<const TextRow<R>>> parts) {
     for (auto part : parts)
       for (const TextRow<R>& row : part) {
@@ -53,7 +55,7 @@ class TextTable {
     texts_.append(kTextChunk, '\0');
   }
 
-  // Prints `u`; false when no row does.
+  // Prints `u`; returns false if no row matches.
   bool print(R& r, UOp u) const {
     for (const Form& form : forms_[size_t(u.op())]) {
       if (form.when && !form.when(u)) continue;
@@ -73,16 +75,16 @@ class TextTable {
   }
 
  private:
-  // A text, maybe empty, and the hole behind it.
+  // A piece of a template: literal text, maybe empty, followed by a hole.
   struct Piece {
-    uint32_t first, size;  // of the text, in texts_
-    char letter;           // '#': a source; 0: there is no hole
+    uint32_t first, size;  // the literal text, in texts_
+    char letter;           // '#': a source; 0: no hole
     int8_t number;
   };
   struct Form {
     typename TextRow<R>::When when;
     typename TextRow<R>::Print print;
-    uint32_t first, end;  // into pieces_
+    uint32_t first, end;  // its pieces, in pieces_
   };
 
   void parse(std::string_view text) {

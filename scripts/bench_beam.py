@@ -4,11 +4,11 @@
   bench_beam.py TGC GOLDENS [--target=CPU:CLANG] [--width=2] [--ids=ID,ID...] [--count=30] [--most=OPS]
                 [--rows=FILE] [--at-once=N]
 
-Of each kernel: the wall time of both searches (tgc's with the start of its process, tinygrad's within a process that
-has started) and the processor's time, which a busy machine changes less; then both kernels, compiled by tgc from the
-opts found and run in turns, and what tgc's was compared with. Without --ids: the --count kernels with a REDUCE that do
-most, of at most --most operations, spread over the models. --rows appends each row to FILE and leaves out the kernels
-that it has: a run that was interrupted goes on, and --at-once=N ends each after N kernels. Run by scripts/bench.
+Reports for each kernel the wall time of both searches (tgc's includes the start of its process, tinygrad's does not) and
+their processor time, which depends less on other load. Then tgc compiles both kernels from the opts found and runs them in
+turns. Without --ids, takes --count kernels that have a REDUCE, those with the most operations (at most --most), spread over
+the models. --rows appends each row to FILE and skips the kernels in it, so an interrupted run can continue; --at-once=N ends
+a run after N kernels. Run by scripts/bench.
 """
 import argparse, json, os, resource, statistics, subprocess, sys, tempfile, time
 os.environ.setdefault("CC", "clang-19")
@@ -17,12 +17,12 @@ os.environ.update(CACHELEVEL="0", DEBUG="0", SPEC="0")
 
 from tinygrad_export import golden_lines
 
-# The same for both, whatever the records were made with: as many threads as this process may use.
+# Both use as many threads as this process may use, whatever the records were made with.
 os.environ.setdefault("CPU_COUNT", str(len(os.sched_getaffinity(0))))
 THREADS = [f"--set=CPU_COUNT={os.environ['CPU_COUNT']}"]
 
 
-def chosen(path, ids, count, most):
+def choose_kernels(path, ids, count, most):
   lines = map(json.loads, golden_lines(path))
   settings = next(lines)["settings"]
   by_model = {}
@@ -39,7 +39,7 @@ def chosen(path, ids, count, most):
 
 
 class Stopwatch:
-  """Seconds since it was made, by the clock and of the processor, those of processes that have ended included."""
+  """Measures wall time and processor time since its creation, including child processes that have ended."""
   def __init__(self): self.begin = self.now()
   def now(self):
     usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -70,7 +70,7 @@ def tgc_search(tgc, kernel, target, width, folder):
   watch = Stopwatch()
   done = subprocess.run([tgc, "beam", kernel, f"--target={target}", f"--width={width}", "--json", *THREADS], env=env, capture_output=True, text=True)
   seconds = watch.seconds()
-  if done.returncode: sys.exit(f"tgc beam {kernel} fails:\n{done.stderr}")
+  if done.returncode: sys.exit(f"bench_beam: tgc beam {kernel} fails:\n{done.stderr}")
   return seconds, json.loads(done.stdout)
 
 
@@ -79,10 +79,10 @@ def fastest(tgc, kernel, target, opts, runs=7):
   return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["bench"]["min_s"]
 
 
-def measured(args, theirs, header, record):
-  """A row, as --rows keeps it."""
+def measure(args, theirs, header, record):
+  """Returns the row of a kernel, as --rows stores it."""
   with tempfile.TemporaryDirectory() as folder:
-    kernel = f"{folder}/kernel.jsonl"  # alone: to look it up among all others is no part of the search
+    kernel = f"{folder}/kernel.jsonl"  # a file with only this kernel, so that the time excludes finding it
     with open(kernel, "w") as f: f.write(header + json.dumps(record) + "\n")
     return row(args, theirs, record, kernel, folder)
 
@@ -91,9 +91,9 @@ def row(args, theirs, record, kernel, folder):
   (wall, cpu), found = tgc_search(args.tgc, kernel, args.target, args.width, folder)
   try: (their_wall, their_cpu), their_opts = theirs.search(record["ast"])
   except Exception as e: return {"kernel": record["id"], "fails": f"tinygrad's search fails: {type(e).__name__}"}
-  same = their_opts == found["opts"]  # one kernel: two timings of it would tell about the clock alone
+  same = their_opts == found["opts"]  # the kernels are identical, so one timing is enough
   a = b = float("inf")
-  for _ in range(9):  # processes: where the arrays happen to lie makes up to a quarter of some kernels' time
+  for _ in range(9):  # several processes: the addresses of the arrays change the time of some kernels by up to a quarter
     a = min(a, fastest(args.tgc, kernel, args.target, their_opts))
     b = a if same else min(b, fastest(args.tgc, kernel, args.target, found["opts"]))
   return {"kernel": record["id"], "wall": wall, "cpu": cpu, "their_wall": their_wall, "their_cpu": their_cpu, "seconds": b,
@@ -121,17 +121,17 @@ def main():
   p.add_argument("--rows")
   p.add_argument("--at-once", type=int, default=10**9)
   args = p.parse_args()
-  settings, records = chosen(args.goldens, set(filter(None, args.ids.split(","))), args.count, args.most)
+  settings, records = choose_kernels(args.goldens, set(filter(None, args.ids.split(","))), args.count, args.most)
   for key, value in settings.items(): os.environ.setdefault(key, str(value))
   rows = []
   if args.rows and os.path.exists(args.rows): rows = [json.loads(line) for line in open(args.rows)]
-  print(f"{'kernel':24} {'tinygrad':>9} {'tgc':>9} {'faster':>7} {'of cpu':>7} {'candidates':>10} {'its kernel':>11} {'tgc kernel':>11} {'ratio':>6}")
+  print(f"{'kernel':24} {'tinygrad':>9} {'tgc':>9} {'faster':>7} {'by cpu':>7} {'candidates':>10} {'tinygrad':>11} {'tgc kernel':>11} {'ratio':>6}")
   for r in rows: show(r)
   there = {r["kernel"] for r in rows}
   todo = [r for r in records if r["id"] not in there]
   theirs = Tinygrad(args.target, args.width) if todo else None
   for record in todo[:args.at_once]:
-    rows.append(measured(args, theirs, next(iter(golden_lines(args.goldens))), record))
+    rows.append(measure(args, theirs, next(iter(golden_lines(args.goldens))), record))
     show(rows[-1])
     if args.rows:
       with open(args.rows, "a") as f: print(json.dumps(rows[-1]), file=f)
@@ -141,9 +141,9 @@ def main():
   faster, times = spread(lambda r: r["their_wall"] / r["wall"]), spread(lambda r: r["seconds"] / r["their_seconds"])
   cpu = spread(lambda r: r["their_cpu"] / r["cpu"])
   slower = sum(r["seconds"] > 1.03 * r["their_seconds"] for r in good)
-  print(f"{len(good)} kernels, {len(todo[args.at_once:])} to go: the search {faster[0]:.1f} times as fast in the median ({faster[1]:.1f} to {faster[2]:.1f}), "
+  print(f"{len(good)} kernels, {len(todo[args.at_once:])} remaining: the search is {faster[0]:.1f} times as fast in the median ({faster[1]:.1f} to {faster[2]:.1f}), "
         f"by processor time {cpu[0]:.1f}; tgc's kernel takes {times[0]:.3f} of tinygrad's in the median ({times[1]:.3f} to {times[2]:.3f}), "
-        f"{slower} more than 1.03; {sum(not r['reference'] for r in good)} not compared with a reference")
+        f"{slower} more than 1.03 times; {sum(not r['reference'] for r in good)} not compared with a reference")
 
 
 if __name__ == "__main__": main()

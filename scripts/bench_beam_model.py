@@ -3,10 +3,10 @@
 
   bench_beam_model.py TGC MODEL.onnx... [--budget=120] [--turns=5] [--device=CPU:CLANG] [--onnxruntime=PYTHON] [--var NAME=N]
 
-Beside MODEL.onnx lie MODEL.inputs.npz and MODEL.expect.npz, as scripts/make-models writes them; tgc's outputs are
-compared with the latter, before and after. Each turn runs all of them one after the other, each in a process of its
-own; of each the fastest counts: of tgc's processes one run of the model, the arrays as fresh as they come, of
-onnxruntime's the fastest of ten. PYTHON has onnxruntime; without it those columns stay empty. Run by scripts/bench.
+MODEL.inputs.npz and MODEL.expect.npz must lie beside MODEL.onnx, as scripts/make-models writes them. tgc's outputs are
+compared with MODEL.expect.npz before and after. Each turn runs all variants one after the other, each in its own process:
+a tgc process runs the model once, an onnxruntime process ten times. The fastest run of all turns counts. PYTHON is an
+interpreter with onnxruntime; without it those columns stay empty. Run by scripts/bench.
 """
 import argparse, json, math, os, pathlib, subprocess, tempfile
 

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Times the emulators on the corpus's kernels for CUDA:PTX, AMD:LLVM and METAL, with drawn inputs, one thread of the host each.
+"""Times the emulators on the corpus's kernels for CUDA:PTX, AMD:LLVM and METAL, with random inputs, in one host thread.
 
   bench_emulators.py TGC RECORDS.jsonl.gz... [--target=T]... [--every=N]
 
-Of PTX and RDNA the emulators count instructions of threads (a vector instruction once for each active lane) and processor time of each
-launch. Metal's kernels are machine code of this processor, so that operations are counted, as tinygrad estimates them, by the clock.
-Beside that, per target, the time of all kernels from their AST: compiling, drawing of inputs, the run. Run by scripts/bench emulators.
+For PTX and RDNA, reports the instructions of GPU threads (a vector instruction counts once per active lane) per second of
+processor time in launches. Metal's kernels are compiled to machine code of this processor, so for them it reports
+tinygrad's estimate of operations per second of wall time. Also reports the total time per target from the AST on:
+compiling, drawing inputs, running. Run by scripts/bench emulators.
 """
 import argparse, gzip, json, os, re, subprocess, time
 
-kTargets = ["CUDA:PTX:sm_80", "AMD:LLVM:gfx1100", "METAL:METAL"]
-kLaunch = re.compile(r"(\d+) instructions of threads in ([\d.]+) s, ([\d.]+) s of processors")
+TARGETS = ["CUDA:PTX:sm_80", "AMD:LLVM:gfx1100", "METAL:METAL"]
+LAUNCH = re.compile(r"(\d+) instructions of threads in ([\d.]+) s, ([\d.]+) s of processors")
 
 
 def records_for(paths, target):
@@ -21,8 +22,8 @@ def records_for(paths, target):
         if record.get("target") == target and "program" in record: yield f"{path}#{record['id']}", record["program"]
 
 
-def timed(tgc, target, name, program):
-  """Processor seconds of `tgc run`, and how many millions it did in how many seconds of launches; None where it failed."""
+def time_run(tgc, target, name, program):
+  """Returns (processor seconds of `tgc run`, millions of instructions or operations, seconds in launches); None if it fails."""
   command = [tgc, "run", name, "--emulate", "--reference=none", "--json"] + [f"--var={v}={most}" for v, _, most in program["vars"]]
   metal = target.startswith("METAL")
   begun = os.times()
@@ -34,7 +35,7 @@ def timed(tgc, target, name, program):
   if metal:
     seconds = json.loads(ran.stdout)["bench"]["min_s"]
     return processor, int(program["ops"]) / 1e6 if program["ops"].isdigit() else 0, seconds
-  launches = kLaunch.findall(ran.stderr)
+  launches = LAUNCH.findall(ran.stderr)
   return processor, sum(int(l[0]) for l in launches) / 1e6, sum(float(l[2]) for l in launches)
 
 
@@ -45,20 +46,20 @@ def main():
   parser.add_argument("--target", action="append")
   parser.add_argument("--every", type=int, default=1)
   options = parser.parse_args()
-  for target in options.target or kTargets:
+  for target in options.target or TARGETS:
     rows, begun = [], time.perf_counter()
     kernels = list(records_for(options.records, target))
     for name, program in kernels[::options.every]:
-      if row := timed(options.tgc, target, name, program): rows.append((*row, name))
+      if row := time_run(options.tgc, target, name, program): rows.append((*row, name))
     if not rows: continue
     clock = time.perf_counter() - begun
     processor, millions, seconds = (sum(r[n] for r in rows) for n in range(3))
     unit = "operations" if target.startswith("METAL") else "instructions"
-    large = sorted((r[1] / r[2], r[3]) for r in rows if r[2] >= 1e-3)  # the rest is mostly the start of a launch
-    print(f"{target}: {len(rows)} of {len(kernels)} kernels, {millions:,.0f} million {unit} in {seconds:.1f} s of launches: {millions / seconds:.0f} million a second and core"
-          + (f"; a kernel's median {large[len(large) // 2][0]:.0f}, least {large[0][0]:.0f} ({large[0][1].rsplit('#')[-1]}), most {large[-1][0]:.0f}"
+    large = sorted((r[1] / r[2], r[3]) for r in rows if r[2] >= 1e-3)  # shorter kernels mostly measure the start of a launch
+    print(f"{target}: {len(rows)} of {len(kernels)} kernels, {millions:,.0f} million {unit} in {seconds:.1f} s of launches: {millions / seconds:.0f} million per second and core"
+          + (f"; median of the kernels {large[len(large) // 2][0]:.0f}, least {large[0][0]:.0f} ({large[0][1].rsplit('#')[-1]}), most {large[-1][0]:.0f}"
              if large else ""))
-    print(f"  with compiling and inputs {processor:.1f} s of processors, {clock:.1f} s by the clock; the longest: "
+    print(f"  with compiling and inputs {processor:.1f} s of processor time, {clock:.1f} s of wall time; the longest: "
           + ", ".join(f"{r[3].rsplit('#')[-1]} {r[2]:.1f} s" for r in sorted(rows, key=lambda r: -r[2])[:3]))
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""How the time of one kernel grows with its nodes: a matrix product of 1024 x 1024, unrolled more and more.
+"""Measures how the time of one kernel grows with its nodes: a 1024 x 1024 matrix product with increasing unrolling.
 
   bench_growth.py TGC
 
-Prints nodes of the linear list, time and time per node; n log n would grow as the last column. Run by scripts/bench.
+Prints the nodes of the linear list, the time, and the time per node beside that of an n log n algorithm. Run by
+scripts/bench.
 """
 import json, math, subprocess, sys
 
@@ -19,7 +20,7 @@ c16 = c15.reduce(c8, arg=Ops.ADD)
 c18 = c0.index((c3+c4), ptr=True).store(c16).end(c2, c4)
 ast = c18.sink()
 """
-# how often rows, columns and the sum are unrolled; rows once more
+# unrolling of rows, columns and the sum, and a second unrolling of the rows
 UNROLLED = [(8, 8, 4, 1), (16, 16, 4, 1), (16, 16, 32, 1), (16, 16, 32, 4)]
 
 
@@ -32,7 +33,7 @@ def main():
   print(f"  {'nodes':>8} {'ms':>9} {'us/node':>9} {'peak MB':>9} {'n log n':>9}")
   first = None
   for sizes in UNROLLED:
-    repeat = max(10, 10000 // math.prod(sizes))  # small ones are soon over, and the more easily disturbed
+    repeat = max(10, 10000 // math.prod(sizes))  # short measurements are noisier, so they are repeated more often
     run = subprocess.run([sys.argv[1], "bench", "-", "--json", f"--repeat={repeat}", "--opts=" + opts(*sizes)],
                          input=GEMM, check=True, capture_output=True, text=True)
     report = json.loads(run.stdout)

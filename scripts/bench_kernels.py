@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times kernels on the CPU as tgc and as tinygrad 0.12.0 compile and run them, from the same source, in one run.
+"""Times CPU kernels that tgc and tinygrad 0.12.0 compile from the same source and run.
 
   bench_kernels.py TGC GOLDENS [--every=N] [--runs=N] [--rounds=N]
 
-Each kernel runs by tgc and by tinygrad in turns, so that a machine that gets busier does not favour one of them; of each the fastest run counts.
-tinygrad reads its clock in Python on both sides of the call: what it takes for a kernel that does nothing is measured and taken off. The same
-clang compiles for both (CC=clang-19), and the same libLLVM. Run by scripts/bench.
+tgc and tinygrad take turns, so that changing load on the machine affects both; for each, the fastest run counts. tinygrad
+reads the clock in Python before and after the call; its time for an empty kernel is measured and subtracted. Both use the
+same clang (CC=clang-19) and the same libLLVM. Run by scripts/bench.
 """
 import argparse, json, os, statistics, subprocess, sys
 os.environ.setdefault("CC", "clang-19")
@@ -49,7 +49,7 @@ class Tinygrad:
     return min(program(*[b._buf for b in buffers], global_size=size, vals=values, wait=True) for _ in range(self.runs + 3))
 
   def kernel(self, record, renderer, target):
-    """A function that gives its seconds, and how many threads it takes; None for a kernel with variables."""
+    """Returns (function that runs the kernel and returns its seconds, number of threads); None for a kernel with variables."""
     from tinygrad.codegen import get_program
     from tinygrad.uop.ops import Ops
     names = tinygrad_export.replay_names()
@@ -77,13 +77,13 @@ def main():
   parser.add_argument("--every", type=int, default=10, metavar="N")
   parser.add_argument("--runs", type=int, default=100, metavar="N")
   parser.add_argument("--rounds", type=int, default=3, metavar="N")
-  parser.add_argument("--list", action="store_true", help="a line for each kernel")
+  parser.add_argument("--list", action="store_true", help="print a line for each kernel")
   options = parser.parse_args()
   sys.setrecursionlimit(20000)
   header, records = load(options.goldens)
-  os.environ.update({k: str(v) for k, v in header["settings"].items()})  # tinygrad reads them when it is first imported
+  os.environ.update({k: str(v) for k, v in header["settings"].items()})  # tinygrad reads them when it is imported
   theirs = Tinygrad(options.runs)
-  print(f"tinygrad's own time for a kernel that does nothing, taken off its times: {theirs.overhead * 1e6:.1f} us")
+  print(f"tinygrad's time for an empty kernel, subtracted from its times: {theirs.overhead * 1e6:.1f} us")
   for target in ("CPU:CLANG", "CPU:LLVM"):
     renderer, rows = tinygrad_export.make_renderer(target), []
     for record in records[::options.every]:

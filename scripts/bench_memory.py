@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Peak memory of `tgc run` on a model with 2 GB of weights in an external file: they are to be mapped, not copied.
+"""Measures the peak memory of `tgc run` on a model with 2 GB of weights in an external file, which tgc must map, not copy.
 
   bench_memory.py TGC [--layers=N] [--target=T]
 
-The model is a chain of N (8) products with matrices of 8192 x 8192 floats, 256 MB each, written to a temporary folder. The peak is the
-resident memory that the system reports, mapped pages of the weights included; the aim is weights and activations and 200 MB. Run by scripts/bench.
+The model is a chain of N matrix products (default 8) with 8192 x 8192 floats (256 MB) each, written to a temporary folder.
+The peak is the resident memory that the system reports, including mapped weights. It may exceed weights and activations
+by 200 MB; above that the exit code is 1. Run by scripts/bench.
 """
 import argparse, array, pathlib, random, resource, subprocess, sys, tempfile, time
 
 SIZE, ROWS = 8192, 4
 
 
-# ---- protobuf: a field is a number and an integer, bytes or a text
+# ---- protobuf: a field has a number and a value (an integer, bytes or text)
 def varint(value):
   out = bytearray()
   while value > 127:
@@ -38,7 +39,7 @@ def value_info(name):
 
 
 def write_model(folder, layers):
-  """FOLDER/model.onnx and its weights, small numbers so that the products stay finite."""
+  """Writes FOLDER/model.onnx and its weights, small numbers so that the products stay finite. Returns the path."""
   draw = random.Random(0)
   block = array.array("f", (draw.uniform(-0.01, 0.01) for _ in range(1 << 18))).tobytes()
   with open(folder / "weights.bin", "wb") as weights:

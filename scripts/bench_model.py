@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""Times tgc and tinygrad 0.12.0 on ONNX models: reading the file, scheduling it, rendering the sources of its kernels, equal ones once; warm
-and in one thread each.
+"""Times tgc and tinygrad 0.12.0 on ONNX models: reading the file, scheduling, and rendering each distinct kernel once.
 
   bench_model.py TGC MODEL... [--rounds=N] [--var NAME=N]
 
-They take turns, round by round; of either the round with the least processor time counts, after a run that warms up. tinygrad reads the model
-with its own OnnxRunner. Run by scripts/bench.
+Both run warm, in one thread, and take turns. For each, the round with the least processor time counts. tinygrad reads the
+model with its own OnnxRunner. Run by scripts/bench.
 """
 import argparse, json, os, pathlib, subprocess, sys, time
 
 
 def time_tgc(tgc, path, sizes):
-  """Milliseconds of reading, scheduling, rendering and of all, the least of ten runs; the number of distinct kernels."""
+  """Returns the milliseconds of reading, scheduling, rendering and in total (best of ten runs), and the number of distinct kernels."""
   variables = [word for name, size in sizes.items() for word in ("--var", f"{name}={size}")]
   report = json.loads(subprocess.run([tgc, "bench", path, "--whole", "--json", "--repeat=10", *variables], check=True, capture_output=True, text=True).stdout)
   stages = report["stages"]
@@ -19,7 +18,8 @@ def time_tgc(tgc, path, sizes):
 
 
 def time_tinygrad(path, warm, sizes):
-  """Milliseconds of reading, scheduling, rendering and of all; the numbers of kernels and of distinct ones. Without `warm` another run comes before it."""
+  """Returns the milliseconds of reading, scheduling, rendering and in total, and the numbers of kernels and distinct kernels.
+  Runs once before that unless `warm`."""
   from tinygrad import Device, Tensor
   from tinygrad.codegen import get_program
   from tinygrad.engine import schedule

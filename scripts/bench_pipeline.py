@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Times tgc and tinygrad 0.12.0 on the kernels of golden files, from the AST to the linear list, warm and in one thread each.
+"""Times tgc and tinygrad 0.12.0 on the kernels of golden files, from the AST to the linear list.
 
   bench_pipeline.py TGC GOLDENS... [--every=N] [--rounds=N]
 
-They take turns, round by round, some kernels at a time, so that what else the machine does meets both; for each kernel the least
-processor time of its rounds counts, of either, after a run that warms up. --every=N times each N-th kernel alone. Run by scripts/bench.
+Both run warm, in one thread, and take turns with a few kernels at a time, so that other load on the machine affects both.
+For each kernel, the shortest processor time of its rounds counts. --every=N times only every N-th kernel. Run by
+scripts/bench.
 """
 import argparse, json, os, statistics, subprocess, sys, tempfile, time
 
 import tinygrad_export
 
-TURN = 16  # kernels
+KERNELS_PER_TURN = 16
 
 def load(path):
   header, *records = map(json.loads, tinygrad_export.golden_lines(path))
@@ -18,7 +19,7 @@ def load(path):
 
 
 def time_tgc(tgc, header, records, repeat=5):
-  """Milliseconds by (id, target), the least of the repeats, and the peak memory in MB."""
+  """Returns {(id, target): milliseconds, best of the repeats} and the peak memory in MB."""
   with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as golden:
     golden.writelines(json.dumps(line) + "\n" for line in [header, *records])
     golden.flush()
@@ -27,7 +28,7 @@ def time_tgc(tgc, header, records, repeat=5):
 
 
 def time_tinygrad(records, warm, renderers):
-  """Milliseconds by (id, target), of one run each; without `warm` another run comes before it."""
+  """Returns {(id, target): milliseconds} of one run each; runs each once before that unless `warm`."""
   from tinygrad import codegen
   from tinygrad.codegen.opt.postrange import Scheduler
   from tinygrad.uop.ops import KernelInfo
@@ -52,10 +53,10 @@ def keep_least(least, times):
 
 
 def time_both(tgc, header, records, rounds):
-  """Milliseconds of tgc and of tinygrad by (id, target), and tgc's peak memory in MB."""
+  """Returns {(id, target): milliseconds} of tgc and of tinygrad, and tgc's peak memory in MB."""
   ours, theirs, peak, renderers = {}, {}, 0, {}
-  for first in range(0, len(records), TURN):
-    turn = records[first:first + TURN]
+  for first in range(0, len(records), KERNELS_PER_TURN):
+    turn = records[first:first + KERNELS_PER_TURN]
     for round in range(rounds):
       times, round_peak = time_tgc(tgc, header, turn)
       keep_least(ours, times)
@@ -82,7 +83,7 @@ def main():
   sys.setrecursionlimit(20000)
   for path in options.goldens:
     header, records = load(path)
-    os.environ.update({"SPEC": "0", **{k: str(v) for k, v in header["settings"].items()}})  # tinygrad reads them when it is first imported
+    os.environ.update({"SPEC": "0", **{k: str(v) for k, v in header["settings"].items()}})  # tinygrad reads them when it is imported
     records = [r for r in records if "error" not in r][::options.every]
     ours, theirs, peak = time_both(options.tgc, header, records, options.rounds)
     ratios = sorted((theirs[k] / ours[k], k) for k in theirs)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Times REF, tgc's interpreter of UOps, and tinygrad 0.12.0's PYTHON device on the same kernels, in one run, one thread each.
+"""Times the reference interpreter (REF) and tinygrad 0.12.0's PYTHON device on the same kernels, in one thread each.
 
   bench_ref.py TGC KERNELS.uop... [--most=N]
 
-Both run the kernel on the same arrays (NAME.in.npz beside NAME.uop), REF the AST as it stands, tinygrad what it lowers it to for PYTHON;
-compiling counts for neither. tinygrad does kernels of at most N UOp evaluations. Run by scripts/bench.
+Both run on the same arrays (NAME.in.npz beside NAME.uop). REF runs the AST, tinygrad the kernel that it lowered for PYTHON;
+the times exclude compiling. tinygrad runs only kernels of at most N UOp evaluations. Run by scripts/bench.
 """
 import argparse, json, os, subprocess, sys, time
 os.environ["PYTHON"] = "1"
@@ -54,12 +54,12 @@ def main():
     evaluated, seconds = evaluated + evaluations, seconds + ref_s
     if evaluations > options.most: continue
     try: rows.append((os.path.basename(kernel), evaluations, ref_s, time_python(kernel)))
-    except Exception as error: print(f"  {os.path.basename(kernel)}: tinygrad's PYTHON device does not run it: {type(error).__name__}: {error}"[:150])
+    except Exception as error: print(f"  {os.path.basename(kernel)}: fails on tinygrad's PYTHON device: {type(error).__name__}: {error}"[:150])
   rows.sort(key=lambda r: r[3] / r[2])
-  print(f"REF: {len(options.kernels)} kernels, {evaluated / 1e6:.1f} million UOp evaluations in {seconds * 1e3:.1f} ms: {evaluated / seconds / 1e6:.0f} million a second")
+  print(f"REF: {len(options.kernels)} kernels, {evaluated / 1e6:.1f} million UOp evaluations in {seconds * 1e3:.1f} ms: {evaluated / seconds / 1e6:.0f} million per second")
   ref, python = sum(r[2] for r in rows), sum(r[3] for r in rows)
   print(f"the same {len(rows)} kernels: REF {ref * 1e3:.2f} ms, tinygrad's PYTHON device {python * 1e3:.0f} ms: {python / ref:.0f} times as long, "
-        f"a kernel's median {rows[len(rows) // 2][3] / rows[len(rows) // 2][2]:.0f}, least {rows[0][3] / rows[0][2]:.1f} ({rows[0][0]})")
+        f"median of the kernels {rows[len(rows) // 2][3] / rows[len(rows) // 2][2]:.0f}, least {rows[0][3] / rows[0][2]:.1f} ({rows[0][0]})")
 
 
 main()

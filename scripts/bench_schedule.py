@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Times tgc and tinygrad 0.12.0 on the tensor graphs of golden files, from the graph to its kernels in order, warm and in one thread each.
+"""Times the scheduling of tensor graphs (from the graph to its ordered kernels) by tgc and by tinygrad 0.12.0.
 
   bench_schedule.py TGC GOLDENS... [--rounds=N]
 
-They take turns, round by round, so that what else the machine does meets both; of either the least processor time of the rounds counts, after a
-run that warms up. Run by scripts/bench.
+Both run warm, in one thread, and take turns, so that other load on the machine affects both. For each, the shortest
+processor time of all rounds counts. Run by scripts/bench.
 """
 import argparse, itertools, os, sys, time
 
@@ -13,12 +13,12 @@ from bench_pipeline import load, time_tgc
 
 
 def time_tinygrad(record, warm):
-  """Milliseconds of one run, and the number of kernels; without `warm` another run comes before it."""
+  """Returns the milliseconds of one run and the number of kernels; runs once before that unless `warm`."""
   from tinygrad.engine import schedule
   from tinygrad.uop.ops import UOp
   for _ in range(1 if warm else 2):
     schedule.schedule_cache.clear()
-    UOp.unique_num = itertools.count(1 << 20)  # new buffers must not take the numbers that the record's own have
+    UOp.unique_num = itertools.count(1 << 20)  # new buffers must not reuse the numbers in the record
     names = tinygrad_export.replay_names()
     exec(record["ast"], names)
     start = time.thread_time()

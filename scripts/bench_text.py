@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Times how fast tgc and tinygrad 0.12.0 read and write pyrender text: the same texts of golden files, in processor time, one thread each.
+"""Times the reading and writing of pyrender text by tgc and by tinygrad 0.12.0: same texts, processor time, one thread each.
 
   bench_text.py TGC_TEXT_BENCH GOLDENS... [--every=N]
 
-tgc reads and writes every text of the files once; then both do every N-th record's (tinygrad by exec of the text and pyrender). Run by
-scripts/bench.
+tgc reads and writes all texts of the golden files once; then both read and write those of every N-th record. tinygrad reads
+by exec() and writes by pyrender. Run by scripts/bench.
 """
 import argparse, itertools, json, os, subprocess, sys, time
 os.environ.setdefault("SPEC", "0")
@@ -61,11 +61,11 @@ def main():
   whole = time_tgc(options.tool, options.goldens, 1)
   ours = time_tgc(options.tool, options.goldens, options.every)
   theirs = time_tinygrad(options.goldens, options.every)
-  print(f"text: pyrender texts read and written, seconds of processor time, one thread each")
+  print("text: pyrender texts read and written, seconds of processor time, one thread each")
   print(f"  {'':<24} {'texts':>8} {'nodes':>10} {'read':>9} {'written':>9} {'Mnodes/s':>9}")
   row("tgc, all", whole)
   a, b = row(f"tgc, each {options.every}th record", ours), row("tinygrad, the same", theirs)
-  if theirs["changed"] or theirs["unread"]: print(f"  (tinygrad cannot read {theirs['unread']} of its texts, and writes {theirs['changed']} otherwise than it read them)")
+  if theirs["changed"] or theirs["unread"]: print(f"  (tinygrad cannot read {theirs['unread']} of its own texts, and changes {theirs['changed']} when it writes them again)")
   print(f"  tgc is faster by {a / b:.0f} times; its peak memory over all: {whole['peak_mib']} MiB")
 
 

@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""tinygrad 0.12.0's VIZ beside `tgc view`, in the same headless Chromium and on the same graphs: from asking for the page to the first
-complete drawing of the graph, in milliseconds.
+"""Times tinygrad 0.12.0's VIZ and `tgc view` on the same graphs in the same headless Chromium: milliseconds from the request of
+the page to the first complete drawing of the graph.
 
   bench_viz.py [--seconds=N] TGC SOURCE...    run by scripts/bench view, with the Python that has tinygrad
 
-SOURCE is GOLDEN#ID, a file of pyrender text, or large:N, a graph of N multiplications and additions. N seconds (150) are what VIZ may take
-for a graph.
+SOURCE is GOLDEN#ID, a file of pyrender text, or large:N, a graph of N multiplications and additions. --seconds limits the
+time of VIZ for one graph (default 150).
 """
 import argparse, gzip, json, os, socket, subprocess, sys, tempfile, time
 from chromium import Chromium, PageError
 
-# VIZ shows what was rewritten; rewriting nothing shows the graph as it stands
+# VIZ shows rewrites; a rewrite without rules shows the graph unchanged
 RECORD = """import sys; sys.path.insert(0, {scripts!r}); sys.setrecursionlimit(20000)
 import tinygrad_export
 from tinygrad.uop.ops import PatternMatcher, graph_rewrite
 names = tinygrad_export.replay_names()
 exec(open({ast!r}).read(), names)
 graph_rewrite(names["ast"], PatternMatcher([]), name="the graph")"""
-# VIZ listens on every interface; here on this computer alone
+# VIZ listens on all interfaces; restrict it to the local one
 SERVE = """import runpy, socketserver, sys
 bind = socketserver.TCPServer.server_bind
 def local(self): self.server_address = ("127.0.0.1", self.server_address[1]); bind(self)
@@ -28,14 +28,14 @@ DRAWN = "document.querySelectorAll('#nodes > g').length > 3 && getComputedStyle(
 
 
 def large(nodes):
-  """The graph of N multiplications and additions, as pyrender has it."""
+  """Returns the pyrender text of a graph of N multiplications and additions."""
   lines = ["c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(10000), (), 0)", "v0 = c0.index(UOp.const(dtypes.index, 0))"]
   for i in range(1, nodes): lines.append(f"v{i} = v{max(0, i - 1 - i % 7)}*v{i * 7 // 11}+UOp.const(dtypes.float, {i}.0)")
   return "\n".join([*lines, f"ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(v{nodes - 1}).sink()"]) + "\n"
 
 
 def ast_of(source):
-  """The graph as text, and what it is called."""
+  """Returns the pyrender text and the name of a graph."""
   path, _, wanted = source.partition("#")
   if source.startswith("large:"): return large(int(source[6:])), source
   if not wanted: return open(path).read(), os.path.basename(path)
@@ -43,7 +43,7 @@ def ast_of(source):
     for line in f:
       record = json.loads(line)
       if record.get("id") == wanted: return record["ast"], wanted
-  sys.exit(f"{path} has no record {wanted}")
+  sys.exit(f"bench_viz: {path} has no record '{wanted}'")
 
 
 def free_port():
@@ -53,7 +53,7 @@ def free_port():
 
 
 def time_viz(ast, folder, seconds):
-  """Milliseconds to the first complete drawing, and how many nodes it has; None: it took longer than that."""
+  """Returns (milliseconds to the first complete drawing, number of nodes); (None, 0) if it took longer than `seconds`."""
   source, port = os.path.join(folder, "ast.py"), free_port()
   with open(source, "w") as f: f.write(ast)
   scripts = os.path.dirname(os.path.abspath(__file__))
@@ -64,7 +64,7 @@ def time_viz(ast, folder, seconds):
   try:
     for line in server.stdout:
       if b"ready" in line: break
-    else: sys.exit("VIZ did not start")
+    else: sys.exit("bench_viz: VIZ did not start")
     with Chromium() as browser:
       begun = time.perf_counter()
       browser.call("Page.navigate", url=f"http://127.0.0.1:{port}/")
@@ -74,7 +74,7 @@ def time_viz(ast, folder, seconds):
         left = begun + seconds - time.perf_counter()
         if left <= 0: return None, 0
         try: browser.until(DRAWN, left)
-        except PageError: continue  # a page that is busy does not answer
+        except PageError: continue  # a busy page does not answer
         break
       browser.value("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
       return (time.perf_counter() - begun) * 1e3, browser.value("document.querySelectorAll('#nodes > g').length")

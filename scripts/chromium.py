@@ -1,30 +1,30 @@
-"""A headless Chromium that tests drive: its DevTools protocol over two pipes, nothing but Python's own library."""
+"""Drives a headless Chromium for tests, through its DevTools protocol over two pipes, with Python's standard library only."""
 import base64, json, os, select, shutil, subprocess, tempfile, time
 
 
-PATIENCE = 120  # seconds until what does not come is given up: a busy machine is slow
+TIMEOUT = 120  # seconds to wait for an answer; high, because a busy machine is slow
 
 
 class PageError(Exception): pass
 
 
-def told(message):
-  """An exception that nobody caught, in words."""
+def exception_text(message):
+  """Returns the text of an uncaught exception."""
   details = message["params"]["exceptionDetails"]
   return details.get("exception", {}).get("description", details["text"])
 
 
 class Chromium:
-  """One browser with one page. Use it in a `with`."""
+  """A browser with one page. Use it in a `with` block."""
 
   def __init__(self, width=1400, height=900, dark=False):
     program = shutil.which("chromium")
-    if not program: raise PageError("there is no chromium: scripts/setup installs it")
+    if not program: raise PageError("there is no chromium; run scripts/setup")
     self.folder = tempfile.mkdtemp(prefix="tgc-chromium-")
     to_browser, self.to = os.pipe()
     self.answers, from_browser = os.pipe()
 
-    def give_pipes():  # the browser reads from 3 and writes to 4
+    def connect_pipes():  # the browser reads from descriptor 3 and writes to 4
       read, write = os.dup(to_browser), os.dup(from_browser)
       os.dup2(read, 3), os.dup2(write, 4)
 
@@ -32,10 +32,10 @@ class Chromium:
       [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run", "--hide-scrollbars",
        "--disable-background-networking", "--disable-component-update", "--disable-sync", f"--user-data-dir={self.folder}",
        f"--window-size={width},{height}", "about:blank"],
-      preexec_fn=give_pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+      preexec_fn=connect_pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     os.close(to_browser), os.close(from_browser)
     self.number, self.buffer = 0, b""
-    self.events, self.uncaught = [], []  # uncaught: exceptions of all pages so far
+    self.events, self.uncaught = [], []  # uncaught: exceptions of all pages opened so far
     target = self.call("Target.createTarget", url="about:blank")["targetId"]
     self.session = None
     self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -54,46 +54,46 @@ class Chromium:
     shutil.rmtree(self.folder, ignore_errors=True)
 
   def call(self, method, whole=False, **params):
-    """The result of a method of the protocol; `whole`: of the browser, not of its page."""
+    """Calls a method of the protocol, on the page or (with `whole`) on the browser. Returns its result."""
     self.number += 1
     message = {"id": self.number, "method": method, "params": params}
     if getattr(self, "session", None) and not whole: message["sessionId"] = self.session
     os.write(self.to, json.dumps(message).encode() + b"\0")
     return self._wait(lambda m: m.get("id") == self.number, method)
 
-  def _wait(self, wanted, what, seconds=PATIENCE):
+  def _wait(self, wanted, what, seconds=TIMEOUT):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
       while b"\0" in self.buffer:
         text, self.buffer = self.buffer.split(b"\0", 1)
         message = json.loads(text)
         if "method" in message: self.events.append(message)
-        if message.get("method") == "Runtime.exceptionThrown": self.uncaught.append(told(message))
+        if message.get("method") == "Runtime.exceptionThrown": self.uncaught.append(exception_text(message))
         if not wanted(message): continue
         if "error" in message: raise PageError(f"{what}: {message['error']}")
         return message.get("result", message)
       if select.select([self.answers], [], [], 0.2)[0]:
         more = os.read(self.answers, 1 << 20)
-        if not more: raise PageError("the browser is gone")
+        if not more: raise PageError("the browser has ended")
         self.buffer += more
-    raise PageError(f"no answer: {what}")
+    raise PageError(f"no answer within {seconds} s: {what}")
 
-  # ---- what tests do
+  # ---- for tests
   def open(self, url):
-    """Opens a page and waits until it has drawn, and has read all of its graph."""
+    """Opens a page and waits until it has read its whole graph and drawn it."""
     self.events.clear()
     self.call("Page.navigate", url="about:blank")
     self.call("Page.navigate", url=url)
     self.until("document.body && document.body.dataset.whole")
 
-  def until(self, condition, seconds=PATIENCE):
+  def until(self, condition, seconds=TIMEOUT):
     end = time.monotonic() + seconds
     while not self.value(f"!!({condition})"):
-      if time.monotonic() > end: raise PageError(f"never: {condition}; {self.troubles()}")
+      if time.monotonic() > end: raise PageError(f"not true within {seconds} s: {condition}; {self.troubles()}")
       time.sleep(0.02)
 
   def value(self, expression):
-    """Of JavaScript; promises are waited for."""
+    """Evaluates a JavaScript expression, awaits a promise, and returns the value."""
     out = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
     if "exceptionDetails" in out:
       details = out["exceptionDetails"]
@@ -107,11 +107,11 @@ class Chromium:
       self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code, modifiers=8 if shift else 0, **({"text": text} if text and kind == "keyDown" else {}))
 
   def tasks(self, act):
-    """Calls act() and returns what the page's main thread did meanwhile: the milliseconds of processor time of each of its tasks, the longest
-    first. What else the machine does is not in them."""
+    """Calls act() and returns the processor milliseconds of each task that the page's main thread ran meanwhile, longest first.
+    Processor time excludes other load on the machine."""
     first = len(self.events)
     self.call("Tracing.start", whole=True, categories="toplevel,blink.user_timing", transferMode="ReportEvents")
-    mark = "performance.mark('of the page'), 0"  # by which its thread is known: the browser's own pages have such threads, too
+    mark = "performance.mark('of the page'), 0"  # identifies the page's thread; the browser's own pages have main threads too
     self.value(mark)
     act()
     self.value(mark)
@@ -127,13 +127,13 @@ class Chromium:
     with open(path, "wb") as f: f.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
   def requests(self):
-    """The addresses that the page asked for, its own apart."""
+    """Returns the addresses that the page requested, including its own."""
     return [e["params"]["request"]["url"] for e in self.events if e["method"] == "Network.requestWillBeSent"]
 
   def troubles(self):
-    """What went to the console as an error, and exceptions that nobody caught."""
+    """Returns the errors on the console and the uncaught exceptions."""
     out = []
     for e in self.events:
-      if e["method"] == "Runtime.exceptionThrown": out.append(told(e))
+      if e["method"] == "Runtime.exceptionThrown": out.append(exception_text(e))
       if e["method"] == "Log.entryAdded" and e["params"]["entry"]["level"] == "error": out.append(e["params"]["entry"]["text"])
     return out

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A port with seven defects, to try `tgc conform` on: tinygrad 0.12.0, whose stages make mistakes such as ports make.
-Each answer that a mistake changed is written to a file.
+"""Answers the questions of `tgc conform` with tinygrad 0.12.0 and seven seeded defects, which ports typically have.
+Writes a line to a file for each answer that a defect changed.
 
   tgc conform kernels.jsonl.gz --with='python scripts/conform_defects.py changed.txt'
-  scripts/test-conform        what is found is what was changed: in scripts/test
+  scripts/test-conform        checks that tgc conform finds exactly the changed answers
 """
 import collections, gzip, json, os, pathlib, re, subprocess, sys, tempfile
 
@@ -12,40 +12,40 @@ sys.path.insert(0, str(HERE))
 from tinygrad.uop import Ops  # noqa: E402
 
 
-def first(sink, wanted, made):
-  """The graph with the first node that is wanted made another."""
-  node = next((u for u in sink.toposort() if wanted(u)), None)
-  return sink if node is None else sink.substitute({node: made(node)})
+def change_first(sink, is_wanted, change):
+  """Returns the graph with the first wanted node changed."""
+  node = next((u for u in sink.toposort() if is_wanted(u)), None)
+  return sink if node is None else sink.substitute({node: change(node)})
 
 
 def is_op(*names): return lambda u: u.op.name in names
-def swapped(u): return u.replace(src=u.src[::-1])
-def one_more(u): return u.replace(arg=u.arg + 1)
+def swap_sources(u): return u.replace(src=u.src[::-1])
+def increment_arg(u): return u.replace(arg=u.arg + 1)
 def is_sized(name): return lambda u: u.op.name == name and u.src[0].op.name == "CONST"
-def longer(u): return u.replace(src=(one_more(u.src[0]), *u.src[1:]))
+def lengthen(u): return u.replace(src=(increment_arg(u.src[0]), *u.src[1:]))
 def is_stride(u): return u.op.name == "CONST" and type(u.arg) is int and u.arg > 2
 
 
-def neighbours_swapped(lines):
-  """Two nodes in another order, of which neither is the other's source."""
+def swap_neighbours(lines):
+  """Swaps two neighbouring nodes of which neither is a source of the other."""
   at = next((i for i, (a, b) in enumerate(zip(lines, lines[1:])) if a not in b.src and is_op("DEFINE_GLOBAL")(a)), None)
   return lines if at is None else lines[:at] + [lines[at + 1], lines[at]] + lines[at + 2:]
-def number_one_more(source):
+def increment_number(source):
   number = re.search(r"(?<![\w.%])[1-9]\d*(?![\w.])", source)
   return source if number is None else source[:number.start()] + str(int(number[0]) + 1) + source[number.end():]
 
 
-DEFECTS = {  # by stage
-  "postopt symbolic": ("a stride that is one too large", lambda g: first(g, is_stride, one_more)),
-  "expander": ("a loop that is one too long", lambda g: first(g, is_sized("RANGE"), longer)),
-  "add gpudims": ("a launch that is one too large", lambda g: first(g, is_sized("SPECIAL"), longer)),
-  "devectorize": ("a sum in another order, which computes the same", lambda g: first(g, is_op("ADD"), swapped)),
-  "final rewrite": ("a product for a sum", lambda g: first(g, is_op("ADD"), lambda u: u.replace(op=Ops.MUL))),
-  "linear": ("two lines in another order, which compute the same", neighbours_swapped),
-  "source": ("a number that is one too large", number_one_more),
+DEFECTS = {  # stage: (description, change of its result)
+  "postopt symbolic": ("a stride that is one too large", lambda g: change_first(g, is_stride, increment_arg)),
+  "expander": ("a loop that is one too long", lambda g: change_first(g, is_sized("RANGE"), lengthen)),
+  "add gpudims": ("a launch that is one too large", lambda g: change_first(g, is_sized("SPECIAL"), lengthen)),
+  "devectorize": ("a sum in another order, which computes the same", lambda g: change_first(g, is_op("ADD"), swap_sources)),
+  "final rewrite": ("a product for a sum", lambda g: change_first(g, is_op("ADD"), lambda u: u.replace(op=Ops.MUL))),
+  "linear": ("two lines in another order, which compute the same", swap_neighbours),
+  "source": ("a number that is one too large", increment_number),
 }
-SAME_VALUES = {"devectorize", "linear"}
-ASKED_TO_THE_LETTER = {"source"}
+SAME_VALUES = {"devectorize", "linear"}  # defects that do not change what a kernel computes
+COMPARED_AS_TEXT = {"source"}  # stages that are compared only with --as=text
 
 
 def serve(changed):
@@ -65,13 +65,13 @@ def serve(changed):
 def conform(goldens, command, *options):
   tgc = os.environ.get("TGC", str(HERE.parent / "build/release/bin/tgc"))
   ran = subprocess.run([tgc, "conform", goldens, f"--with={command}", "--json", "--show=0", *options], capture_output=True, text=True)
-  if ran.returncode == 2: sys.exit(f"tgc conform failed: {ran.stderr}")
+  if ran.returncode == 2: sys.exit(f"conform_defects: tgc conform failed: {ran.stderr}")
   report = json.loads(ran.stdout)
   return report, {(a["id"], a["target"], a["stage"]) for a in report["list"]}
 
 
-def check(says, holds):
-  print(("ok: " if holds else "WRONG: ") + says)
+def check(statement, holds):
+  print(("ok: " if holds else "WRONG: ") + statement)
   return holds
 
 
@@ -88,10 +88,10 @@ def test(every):
       seeded = {tuple(json.loads(line)) for line in open(changed)}
       of_stage = collections.Counter(stage for *_, stage in seeded)
       if how != "values":
-        wanted = DEFECTS.keys() - (ASKED_TO_THE_LETTER if how != "text" else set())
+        wanted = DEFECTS.keys() - (COMPARED_AS_TEXT if how != "text" else set())
         good &= check(f"as {how}: {len(found)} found, {len(seeded)} seeded by {len(of_stage)} defects", found == seeded and of_stage.keys() == wanted)
         continue
-      good &= check(f"as values: {len(found)} found, of those seeded, and none of what is in another order",
+      good &= check(f"as values: {len(found)} of the seeded defects found, and no change of order alone",
                     0 < len(found) and found <= {s for s in seeded if s[2] not in SAME_VALUES})
   return good
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""A port of one stage of tinygrad's compiler, to begin one's own with:
+"""Implements one stage of tinygrad's compiler, as an example of a port that `tgc conform` can test:
 
   tgc conform testdata/golden/kernels.jsonl.gz --with=scripts/conform_example.py
 
-The stage is "** add loads (code)". Until then an INDEX of a value's dtype stands for what lies there; now it becomes the
-address, and a LOAD of it the value. A store goes to an address: it takes the LOAD's own source. Each question is a line
-of JSON, each answer another; of any other stage it says that it does not know it."""
+The stage is "** add loads (code)". Before it, an INDEX with a value's dtype stands for the value at that address. The stage
+turns the INDEX into an address and puts a LOAD of it in its place. A STORE needs the address, so it takes the LOAD's source.
+Reads one question per line (JSON) and prints one answer per line; for all other stages it answers "not_supported".
+"""
 import json, sys
 
 
@@ -13,7 +14,7 @@ def is_address(dtype): return ".ptr(" in dtype or dtype.startswith("dtypes.image
 
 
 class Graph:
-  """Nodes in order, each once: what is equal is the same node."""
+  """Nodes in order; adding an equal node again returns the first one's number."""
 
   def __init__(self): self.nodes, self.numbers = [], {}
 
@@ -26,21 +27,21 @@ class Graph:
 
 
 def add_loads(nodes):
-  out, now = Graph(), []  # `now`: what each node has become
+  out, replacement = Graph(), []  # replacement[i]: number of the new node for node i
   for node in nodes:
     node = dict(node)
-    if "src" in node: node["src"] = [now[s] for s in node["src"]]
+    if "src" in node: node["src"] = [replacement[s] for s in node["src"]]
     if node["op"] == "STORE" and out.nodes[node["src"][0]]["op"] == "LOAD":
       node["src"][0] = out.nodes[node["src"][0]]["src"][0]
     if node["op"] == "INDEX" and not is_address(node["dtype"]):
       address = out.add({**node, "dtype": out.nodes[node["src"][0]]["dtype"]})
-      now.append(out.add({"op": "LOAD", "dtype": node["dtype"], "src": [address]}))
-    else: now.append(out.add(node))
-  return out.nodes, now[-1]
+      replacement.append(out.add({"op": "LOAD", "dtype": node["dtype"], "src": [address]}))
+    else: replacement.append(out.add(node))
+  return out.nodes, replacement[-1]
 
 
-def below(nodes, root):
-  """The nodes that the root is made of, in the same order, and it is the last one."""
+def reachable_nodes(nodes, root):
+  """Returns the nodes that the root depends on, in the same order; the root comes last."""
   wanted, todo = {root}, [root]
   while todo:
     for s in nodes[todo.pop()].get("src", ()):
@@ -52,6 +53,6 @@ def below(nodes, root):
 for line in sys.stdin:
   question = json.loads(line)
   if question["stage"] == "** add loads (code)":
-    answer = {"graph": {**question["graph"], "nodes": below(*add_loads(question["graph"]["nodes"]))}}
+    answer = {"graph": {**question["graph"], "nodes": reachable_nodes(*add_loads(question["graph"]["nodes"]))}}
   else: answer = {"not_supported": True}
   print(json.dumps(answer), flush=True)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""tinygrad 0.12.0 itself behind the protocol of `tgc conform`: the stages of kernels, each run on the graph that is
-asked about, the linear list of the last one and its source. It conforms to its own records, and shows what a question's
-JSON is in tinygrad's objects (tgc_export/answers.py).
+"""Answers the questions of `tgc conform` with tinygrad 0.12.0: the stages of kernels, the linear list and the source.
+
+Shows how to convert a question's JSON to tinygrad's objects (tgc_export/answers.py). tinygrad must conform to its own
+records.
 
   tgc conform kernels.jsonl.gz --with='python scripts/conform_tinygrad.py'
 """

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What tinygrad and tgc print for DEBUG=1 to 6, DEBUG_RANGEIFY and DEBUG_LINEARIZE, compared line by line.
+"""Compares, line by line, what tinygrad and tgc print for DEBUG=1 to 6, DEBUG_RANGEIFY and DEBUG_LINEARIZE.
 
   debug_output.py [--tgc build/release/bin/tgc] [--all] [FILE#ID ...]
 
-Records are kernels or tensor graphs of golden files; they are run on CPU:LLVM by both. Without any: three kernels and two models of
-testdata/golden (on one device: tgc shows no copies between several), with every second variable each, with --all or named with every one. What a clock measured, colours, addresses of devices and metadata (which goldens do not have) are taken out before.
-Needs an importable tinygrad 0.12.0. Exits 1 when a line differs.
+FILE#ID names a kernel or tensor graph of a golden file; both programs run it on CPU:LLVM. Default: three kernels and two
+models of testdata/golden, each with every second variable; with --all, or for named records, with every variable. The
+models use one device, because tgc does not show copies between devices. Times, colours, device addresses and metadata
+(which goldens lack) are removed before comparing. Needs an importable tinygrad 0.12.0. Exits 1 if a line differs.
 """
 import argparse, difflib, json, os, pathlib, re, subprocess, sys
 
@@ -18,7 +19,7 @@ VARIABLES = [{"DEBUG": str(level)} for level in range(1, 7)] + [{"DEBUG_RANGEIFY
 
 
 def run_with_tinygrad(spec):
-  """In a process of its own, with the variables set: compiles and runs one record."""
+  """Compiles and runs one record, in a process that was started with the variables set."""
   path, _, wanted = spec.partition("#")
   lines = map(json.loads, golden_lines(path))
   for key, value in next(lines)["settings"].items(): os.environ.setdefault(key, str(value))
@@ -33,8 +34,8 @@ def run_with_tinygrad(spec):
   if "kernels" in record:
     _, schedule, variables = complete_create_schedule_with_vars(ast)
     return run_schedule(schedule, variables)
-  places = sorted({u for u in ast.toposort() if u.op is Ops.DEFINE_GLOBAL}, key=lambda u: u.arg)
-  ExecItem(ast, [Buffer("CPU", u.dtype.size, u.dtype.base) for u in places]).run(wait=True)
+  params = sorted({u for u in ast.toposort() if u.op is Ops.DEFINE_GLOBAL}, key=lambda u: u.arg)
+  ExecItem(ast, [Buffer("CPU", u.dtype.size, u.dtype.base) for u in params]).run(wait=True)
 
 
 def comparable(text):
@@ -49,9 +50,9 @@ def compare(tgc, spec, variables):
   plain = {k: v for k, v in os.environ.items() if k not in ("DEBUG", "DEBUG_RANGEIFY", "DEBUG_LINEARIZE")}
   env = {**plain, **variables, "CPU_LLVM": "1", "CPU": "1", "PYTHONPATH": str(ROOT / "scripts"), "SPEC": "0", "CACHELEVEL": "0"}
   theirs = subprocess.run([sys.executable, __file__, "--run", spec], env=env, capture_output=True, text=True)
-  if theirs.returncode: sys.exit(f"tinygrad failed on {spec}:\n{theirs.stderr}")
+  if theirs.returncode: sys.exit(f"debug_output: tinygrad failed on {spec}:\n{theirs.stderr}")
   ours = subprocess.run([tgc, "run", spec, "--target=CPU:LLVM", "--device=CPU:LLVM", "--reference=none", "--in-process"], env={**plain, **variables}, capture_output=True, text=True)
-  if ours.returncode: sys.exit(f"tgc failed on {spec}:\n{ours.stderr}")
+  if ours.returncode: sys.exit(f"debug_output: tgc failed on {spec}:\n{ours.stderr}")
   a, b = comparable(theirs.stdout), comparable(ours.stderr)
   different = [l for l in difflib.unified_diff(a, b, "tinygrad", "tgc", lineterm="", n=0)]
   name = " ".join(f"{k}={v}" for k, v in variables.items())

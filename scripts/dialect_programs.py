@@ -1,5 +1,7 @@
-"""Forty small programs for tinygrad 0.11 to 0.14, one after the other: what `scripts/dialects` records with each release.
-What a release cannot run is said on standard error and passed over."""
+"""Runs forty small programs with tinygrad 0.11 to 0.14, one after the other; scripts/dialects records them.
+
+Reports a program that a release cannot run on standard error and continues.
+"""
 import sys
 
 from tinygrad import Device, Tensor, TinyJit, Variable, dtypes, helpers, nn

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes testdata/expect/*: what Python and tinygrad 0.12.0 answer to the questions that our tests ask.
+"""Writes testdata/expect/*: the results of Python and tinygrad 0.12.0 that tgc's tests expect.
 
-  scripts/expectations.py            (needs tinygrad 0.12.0 importable; the answers are the same every time)
+  scripts/expectations.py            needs an importable tinygrad 0.12.0; the output is the same every time
 """
 import itertools, json, math, os, random, struct, sys
 os.environ.setdefault("SPEC", "0")
@@ -49,7 +49,7 @@ def ints():
     lines.append(f"trunc {struct.pack('>d', d).hex()} 0 {int(d)}")
   write("int.txt", lines)
 
-# ---- sorting with comparisons that need not be consistent: "n modulus limit seed: the order"
+# ---- sorting with inconsistent comparisons: "n modulus limit seed: order"
 class Item:
   def __init__(self, i, rule): self.i, self.rule = i, rule
   def __lt__(self, o): return self.rule(self.i, o.i)
@@ -58,14 +58,14 @@ def sorts():
   for k in range(260):
     n = r.choice([2, 3, 5, 9, 20, 33, 63, 64, 65, 100, 130, 200, 300, 500])
     m, limit, seed = r.choice([(2, 1), (3, 1), (5, 2), (7, 3), (97, 48), (1009, 500), (1, 0)]) + (r.randint(0, 10**6),)
-    if k % 3 == 0:    # a real order: by value, with equal ones
+    if k % 3 == 0:    # a consistent order by value, with ties
       rule, kind = (lambda a, b: a * 7919 % 101 < b * 7919 % 101), "order"
-    elif k % 3 == 1:  # partly: near ones cannot be told apart
+    elif k % 3 == 1:  # near values compare equal
       rule, kind = (lambda a, b: a * 7919 % 1009 + 40 < b * 7919 % 1009), "near"
-    else:             # no order at all
+    else:             # no consistent order
       rule, kind = (lambda a, b: (a * 7919 + b * 104729 + seed) % m < limit), "none"
     items = [Item(i, rule) for i in range(n)]
-    if k % 5 == 0: items.sort(key=lambda x: x.i * 7919 % 101)       # runs that are there already
+    if k % 5 == 0: items.sort(key=lambda x: x.i * 7919 % 101)       # sorted runs
     start = [x.i for x in items]
     if kind == "order" and k % 5 == 0: start = list(range(n)); items = [Item(i, rule) for i in range(n)]
     items.sort()
@@ -121,19 +121,19 @@ def dtype_tables():
   lines = [f"{kind} {i} {fp8_to_float(i, kind)!r}" for kind in (dtypes.fp8e4m3, dtypes.fp8e5m2) for i in range(256)]
   write("fp8.txt", lines)
 
-# ---- tensor cores: whose, and its index in that list | str() | threads | elements per thread | shape | permutations of A and B | upcast axes
+# ---- tensor cores: name of the list and index in it | str() | threads | elements per thread | shape | permutations of A and B | upcast axes
 def tensor_cores():
-  ptx = [core for core in tc.cuda_sm80 if core.dtype_in in (dtypes.half, dtypes.float)]  # as PTXRenderer takes them
+  ptx = [core for core in tc.cuda_sm80 if core.dtype_in in (dtypes.half, dtypes.float)]  # the ones that PTXRenderer uses
   lists = {"cuda 75": tc.cuda_sm75, "cuda 89": tc.cuda_sm89, "ptx 80": ptx, "amd gfx1100": tc.amd_rdna3, "amd gfx1201": tc.amd_rdna4,
            "amd gfx942": tc.amd_cdna3, "amd gfx950": tc.amd_cdna4, "metal": tc.metal, "amx": tc.amx, "intel": tc.intel}
-  def row(whose, i, core):
+  def row(name, i, core):
     shape = core.base_shape_str()
     a, b = core.permutes_for_shape_str(shape)
-    return [f"{whose} {i}", str(core), core.threads, core.elements_per_thread, shape, a, b, core.base_upcast_axes()]
+    return [f"{name} {i}", str(core), core.threads, core.elements_per_thread, shape, a, b, core.base_upcast_axes()]
   def cell(v): return " ".join(map(str, v)) if isinstance(v, (list, tuple)) else str(v)
-  write("tensor_cores.txt", [" | ".join(map(cell, row(whose, i, core))) for whose, cores in lists.items() for i, core in enumerate(cores)])
+  write("tensor_cores.txt", [" | ".join(map(cell, row(name, i, core))) for name, cores in lists.items() for i, core in enumerate(cores)])
 
-# ---- facts of graphs: a line of JSON each
+# ---- derived facts of graphs, one line of JSON per graph
 def sort_key(u): return u.tuplize
 def fact(f):
   try: return f()
@@ -146,7 +146,7 @@ def facts_of(text):
   nodes = list(ast.toposort())
   index = {u: i for i, u in enumerate(nodes)}
   def dim(s): return s if isinstance(s, int) else s.render()
-  def of(u):
+  def facts_of_node(u):
     shape = fact(lambda: u._shape)
     return {"op": u.op.name, "min": fact(lambda: number(u.vmin)), "max": fact(lambda: number(u.vmax)), "ranges": [index[r] for r in u.ranges],
             "ended": [index[r] for r in u.ended_ranges], "shape": shape if shape in (None, "error") else [dim(s) for s in shape],
@@ -154,7 +154,7 @@ def facts_of(text):
   order = None
   try: order = [index[u] for u in sorted(nodes, key=sort_key)]
   except TypeError: pass
-  return json.dumps({"text": text, "nodes": [of(u) for u in nodes], "order": order}, separators=(",", ":"))
+  return json.dumps({"text": text, "nodes": [facts_of_node(u) for u in nodes], "order": order}, separators=(",", ":"))
 
 GRAPHS = [
   # bounds of every integer op, signs mixed

@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
-"""Programs for `tgc lint`: jitted functions that are right, in which it must find nothing, and functions with a mistake
-each, in which it must find that one. scripts/test-lint records them and looks.
+"""Runs jitted programs for the test of `tgc lint` (scripts/test-lint): correct ones, and ones with one mistake each.
 
-  lint_programs.py clean|bitten      runs them
+  lint_programs.py correct|faulty
 """
 import random, sys
 from importlib.metadata import version
 from tinygrad import Context, Device, Tensor, TinyJit, Variable, nn
 
 
-def training(): return Tensor.train() if hasattr(Tensor, "train") else Context(TRAINING=1)  # since 0.14
+def training(): return Tensor.train() if hasattr(Tensor, "train") else Context(TRAINING=1)  # Tensor.train is gone since 0.14
 def data(*shape): return Tensor.rand(*shape).realize()
 
 
-# ---- right
+# ---- correct programs
 
 
 def training_step():
@@ -110,27 +109,27 @@ def several_jits():
   for _ in range(4): decode(encode(data(4)).clone().realize()).numpy()
 
 
-def two_networks():  # each step leaves gradients to the other one's weights, that nobody looks at
-  maker, judge = nn.Linear(4, 4), nn.Linear(4, 1)
-  of_maker, of_judge = (nn.optim.Adam(nn.state.get_parameters(m)) for m in (maker, judge))
+def two_networks():  # each step also adds gradients to the other network's weights, which are never read
+  generator, critic = nn.Linear(4, 4), nn.Linear(4, 1)
+  generator_optimizer, critic_optimizer = (nn.optim.Adam(nn.state.get_parameters(m)) for m in (generator, critic))
   @TinyJit
-  def judged(real):
+  def critic_step(real):
     with training():
-      of_judge.zero_grad()
-      loss = (judge(maker(Tensor.rand(2, 4))) - judge(real)).mean().backward()
-      of_judge.step()
+      critic_optimizer.zero_grad()
+      loss = (critic(generator(Tensor.rand(2, 4))) - critic(real)).mean().backward()
+      critic_optimizer.step()
       return loss.realize()
   @TinyJit
-  def made():
+  def generator_step():
     with training():
-      of_maker.zero_grad()
-      loss = judge(maker(Tensor.rand(2, 4))).mean().neg().backward()
-      of_maker.step()
+      generator_optimizer.zero_grad()
+      loss = critic(generator(Tensor.rand(2, 4))).mean().neg().backward()
+      generator_optimizer.step()
       return loss.realize()
-  for _ in range(5): judged(data(2, 4)).item(), made().item()
+  for _ in range(5): critic_step(data(2, 4)).item(), generator_step().item()
 
 
-def last_one_kept():  # each replay computes it anew; but in 0.13, which gives its buffer to another tensor
+def last_one_kept():  # each replay computes it again, except in 0.13, which gives its buffer to another tensor
   kept = {"hidden": data(2)}
   @TinyJit
   def forward(x):
@@ -141,7 +140,7 @@ def last_one_kept():  # each replay computes it anew; but in 0.13, which gives i
     kept["hidden"].numpy()
 
 
-def list_outside():  # grows, and the function only asks how it is; another keeps its length
+def list_outside():  # one list grows, but the function does not iterate over it; the other keeps its length
   layers, seen = [nn.Linear(2, 2), Tensor.relu, nn.Linear(2, 2)], []
   @TinyJit
   def forward(x):
@@ -150,13 +149,13 @@ def list_outside():  # grows, and the function only asks how it is; another keep
   for _ in range(4): seen.append(forward(data(1, 2)).clone().realize())
 
 
-CLEAN = [training_step, adam, inference, kv_cache, dropout, symbolic_shapes, assigned, random_numbers, image, several_jits,
+CORRECT = [training_step, adam, inference, kv_cache, dropout, symbolic_shapes, assigned, random_numbers, image, several_jits,
          two_networks, list_outside, *([] if version("tinygrad").startswith("0.13.") else [last_one_kept])]
 
-# ---- with a mistake
+# ---- programs with one mistake
 
 
-def running_statistics_lost():  # nothing in the function computes them
+def running_statistics_lost():  # the function assigns the statistics but never computes them
   norm, weight = nn.BatchNorm(4), data(4, 4)
   @TinyJit
   def step(x):
@@ -277,7 +276,7 @@ class RunningMean:
     return x - self.mean
 
 
-def attribute_rebound():  # in a method that the function calls
+def attribute_rebound():  # by a method that the function calls
   norm = RunningMean()
   @TinyJit
   def step(x): return norm(x).realize()
@@ -311,7 +310,7 @@ def tensors_collected():
   for _ in range(4): step(data(4)).numpy()
 
 
-def gradients_lost():  # nothing in the function computes what it adds to them
+def gradients_lost():  # the function never computes the gradients that backward() adds
   model = nn.Linear(4, 4)
   optimizer = nn.optim.SGD(nn.state.get_parameters(model), lr=0.1)
   @TinyJit
@@ -321,7 +320,7 @@ def gradients_lost():  # nothing in the function computes what it adds to them
     optimizer.step()
 
 
-BITTEN = {  # by what must be found
+FAULTY = {  # program: the finding that tgc lint must report
   running_statistics_lost: "lost-assign", result_overwritten: "overwritten-output", assigned_too_late: "unrealized-tensor",
   attribute_replaced: "frozen-tensor", nested_container: "frozen-tensor", python_number: "frozen-value",
   learning_rate: "frozen-value", branch: "frozen-value", input_never_read: "unread-input", batch_broken: "broken-batch",
@@ -331,4 +330,4 @@ BITTEN = {  # by what must be found
 }
 
 if __name__ == "__main__":
-  for program in CLEAN if sys.argv[1] == "clean" else BITTEN: program()
+  for program in CORRECT if sys.argv[1] == "correct" else FAULTY: program()

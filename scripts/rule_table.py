@@ -1,27 +1,29 @@
 #!/usr/bin/env python3
-"""tinygrad's PatternMatchers beside tgc's rule sets, and match statistics of one kernel beside each other.
+"""Compares tinygrad's PatternMatchers with tgc's rule sets: numbers of rules, source lines, and hits in a kernel.
 
-  rule_table.py counts [--tgc build/release/bin/tgc]                 the table of testdata/rule_counts.md, on standard output
-  rule_table.py sources [--tgc ...]                                  lib/rules/rule_sources.def: each rule's place in tinygrad, on standard output
-  rule_table.py hits FILE#ID [--target T] [--tgc ...]                hits of each rule there and here for one kernel
-  rule_table.py hits FILE --every N                                  the same, summed up, for every N-th record of a golden file
+  rule_table.py counts [--tgc build/release/bin/tgc]      prints testdata/rule_counts.md: number of rules of each set
+  rule_table.py sources [--tgc ...]                       prints lib/rules/rule_sources.def: the line of each rule in tinygrad
+  rule_table.py hits FILE#ID [--target T] [--tgc ...]     prints the hits of each rule in tinygrad and in tgc for one kernel
+  rule_table.py hits FILE --every N                       sums up the hits for every N-th record of a golden file
 
-Needs an importable tinygrad 0.12.0. `counts` exits 1 when a set that tgc has is of another size and no reason is known, `sources` when
-a rule has no place there and no reason is known, `hits` when fewer than 95 % of the rules that were hit on either side have the same hits.
+Needs an importable tinygrad 0.12.0. Exits 1 as follows. `counts`: the sizes of a set differ and no reason is listed here.
+`sources`: a rule has no line in tinygrad and no reason is listed here. `hits`: fewer than 95 % of the rules that were hit in
+tinygrad or tgc have the same number of hits in both.
 """
 import os, sys
 if len(sys.argv) > 1 and sys.argv[1] == "hits": os.environ["TRACK_MATCH_STATS"] = "1"
-os.environ["PRINT_MATCH_STATS"] = ""  # tinygrad takes "0" for true here
-os.environ["SPEC"] = "0"  # verification matches too
+os.environ["PRINT_MATCH_STATS"] = ""  # tinygrad takes "0" as true for this variable
+os.environ["SPEC"] = "0"  # verification would add matches
 os.environ.setdefault("CPU_COUNT", "4")
 import argparse, collections, importlib, json, pathlib, subprocess, tempfile, textwrap
 import tinygrad_export as export
+from tgc_export.hooks import replaced
 
 TARGETS = ["CPU:CLANG", "CPU:LLVM", "CL:CL", "CL:INTEL", "METAL:METAL", "CUDA:CUDA:sm_80", "CUDA:PTX:sm_80", "AMD:HIP:gfx1100", "AMD:LLVM:gfx1100",
            "AMD:LLVM:gfx942", "WEBGPU:WGSL"]
 
-# Sets of tinygrad that tgc has no rule set for, and why.
-ELSEWHERE = {
+# tinygrad's sets without a rule set in tgc, and why.
+WHY_NO_SET = {
   "base_rewrite": "prints: renderers/ has a function per op", "string_rewrite": "prints: renderers/ has a function per op",
   "def_rewrite": "the NIR renderer, which tgc does not have", 
   "dsp_pm": "the DSP renderer, which tgc does not have", "dsp_pm_late": "the DSP renderer, which tgc does not have",
@@ -36,8 +38,8 @@ ELSEWHERE = {
   "extra_pm": "a part of the C renderers' sets", "pm_manual_bf16_cast": "a part of the renderers' sets", "ptx_matcher": "PTXRenderer.extra_matcher",
   "wgsl_matcher": "WGSLRenderer.extra_matcher",
 }
-# Sets whose number of rules differs, and why.
-WHY = {}
+# Sets whose numbers of rules differ, and why.
+WHY_OTHER_COUNT = {}
 
 
 def tinygrad_modules():
@@ -47,11 +49,11 @@ def tinygrad_modules():
     parts = [p for p in path.relative_to(root).with_suffix("").parts if p != "__init__"]
     if {"autogen", "viz", "nn", "apps", "runtime"} & set(parts) or "__main__" in parts: continue
     try: yield importlib.import_module(".".join(["tinygrad", *parts]))
-    except Exception: continue  # wants a library that is not here
+    except Exception: continue  # needs a library that is not installed
 
 
 def matchers():
-  """name -> PatternMatcher, of modules, classes and the renderers of targets; one that has several names under its first."""
+  """Returns {name: PatternMatcher} of modules, classes and the renderers of targets, each matcher under its first name."""
   from tinygrad.uop.ops import PatternMatcher
   found, seen = {}, set()
   def add(name, value):
@@ -71,7 +73,7 @@ def matchers():
 
 
 class StageRules:
-  """The PatternMatcher of each stage that tinygrad runs, as `full_rewrite_to_sink` passes it."""
+  """Collects the PatternMatcher of each stage that `full_rewrite_to_sink` runs."""
   def __init__(self): self.of = {}
   def compile(self, ast, renderer):
     import tinygrad.codegen as codegen
@@ -83,7 +85,7 @@ class StageRules:
       self.of[kwargs["name"]] = pm
       return rewrite(sink, pm, **kwargs)
     Scheduler.kernel_cnt.clear()
-    with export.replaced(codegen, "graph_rewrite", watched), Context(DEBUG=0, BEAM=0):
+    with replaced(codegen, "graph_rewrite", watched), Context(DEBUG=0, BEAM=0):
       full = codegen.full_rewrite_to_sink(ast if ast.arg is not None else ast.replace(arg=KernelInfo()), renderer, optimize=ast.tag is None)
       return codegen.linearize(full)
 
@@ -119,7 +121,7 @@ def counts(tgc):
   theirs = matchers()
   for name, pm in theirs.items():
     n, m = len(pm.patterns), sets.pop(name, None)
-    why = "" if m == n else (ELSEWHERE if m is None else WHY).get(name if m is not None else name.split(" ")[0].split(".")[-1])
+    why = "" if m == n else (WHY_NO_SET if m is None else WHY_OTHER_COUNT).get(name if m is not None else name.split(" ")[0].split(".")[-1])
     if why is None: why, bad = "**unknown**", bad + 1
     print(f"| {name} | {n} | {'-' if m is None else m} | {why} |")
   for name, m in sets.items():
@@ -147,8 +149,8 @@ STAGE_WHY = {}
 
 # ---- sources
 
-# Rules of lists that tinygrad makes inside a function, or that have another name there.
-ELSEWHERE_LISTED = {
+# Lines of rules that tinygrad defines inside a function or under another name.
+KNOWN_LINES = {
   ("pm_create_image_buffers", "make-image"): ("codegen/opt/postrange.py", 362),
   ("pm_remove_unfoldable_image_stores", "undo-image-store"): ("codegen/opt/postrange.py", 370),
   ("swap remove tags", "remove-tag"): ("codegen/opt/postrange.py", 14),
@@ -158,19 +160,19 @@ ELSEWHERE_LISTED = {
 
 
 def rules_of_stage(tgc, stage, target):
-  """Those that the stage itself applies; not those of rewrites inside it."""
+  """Returns the rules that a stage applies itself, without those of rewrites inside it."""
   return [r for r in tgc_json(tgc, "patterns", "--stage", stage, "--target", target)["rules"] if "inside" not in r]
 
 
-def places(tgc):
-  """(set, name) of each rule of ours -> (file, line) of tinygrad's: the one at its position of the same set, or of a stage's rules."""
-  found = dict(ELSEWHERE_LISTED)
+def find_rule_lines(tgc):
+  """Returns {(set, name) of a tgc rule: (file, line) in tinygrad}. Pairs rules by their position in a set or in a stage."""
+  found = dict(KNOWN_LINES)
   def pair(patterns, rules):
     if len(patterns) != len(rules): return
     for (p, _), r in zip(patterns, rules):
       place = (p.location[0].split("/tinygrad/")[-1], p.location[1])
       if found.setdefault((r["set"], r["name"]), place) != place:
-        sys.exit(f"{r['name']} of {r['set']} has two places: {found[r['set'], r['name']]} and {place}")
+        sys.exit(f"rule_table: {r['name']} of {r['set']} has two source lines: {found[r['set'], r['name']]} and {place}")
   theirs = matchers()
   for s in tgc_json(tgc, "patterns")["sets"]:
     if s["name"] in theirs: pair(theirs[s["name"]].patterns, tgc_json(tgc, "patterns", "--in", s["name"])["rules"])
@@ -182,14 +184,14 @@ def places(tgc):
 
 
 def sources(tgc):
-  found, missing, table = places(tgc), [], {}
+  found, missing, table = find_rule_lines(tgc), [], {}
   for r in tgc_json(tgc, "patterns")["rules"]:
     if (r["set"], r["name"]) not in found: missing.append(f"no place: {r['name']} of {r['set']}")
     else:
       file, line = found[r["set"], r["name"]]
       table.setdefault((r["set"], file), {})[r["name"]] = line
-  print("// Where each rule stands in tinygrad 0.12.0: X(its set, tinygrad's file, rules with their lines there).")
-  print("// A table, made by `scripts/rule_table.py sources`.")
+  print("// The source line of each rule in tinygrad 0.12.0: X(rule set, tinygrad's file, rules with their lines).")
+  print("// Generated by `scripts/rule_table.py sources`.")
   for (name, file), rules in table.items():
     words = textwrap.wrap(", ".join(f"{rule}:{line}" for rule, line in rules.items()), 108, break_on_hyphens=False)
     print(f'X("{name}", "{file}",')
@@ -200,8 +202,8 @@ def sources(tgc):
 
 # ---- hits
 
-def their_hits(record, target):
-  """Hits by rule: (PatternMatcher's name, position), and the PatternMatcher of each stage."""
+def tinygrad_hits(record, target):
+  """Returns {(PatternMatcher's name, position): hits} and the PatternMatcher of each stage."""
   from tinygrad.uop import ops
   renderer, ast, stages = export.make_renderer(target), ast_of(record["ast"]), StageRules()
   ops.match_stats.clear()
@@ -210,21 +212,21 @@ def their_hits(record, target):
 
 
 def compare_hits(header, record, target, tgc, known, quiet):
-  theirs, patterns, stages = their_hits(record, target)
-  prints = printing()
-  with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as alone:  # an id may have a record per target
+  theirs, patterns, stages = tinygrad_hits(record, target)
+  prints = lines_of_printing_rules()
+  with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as alone:  # a file with only this record, because an id may have one record per target
     alone.write(json.dumps(header) + "\n" + json.dumps(record) + "\n")
     alone.flush()
-    mine = collections.Counter()  # rules that a loop makes share a line
+    mine = collections.Counter()  # rules that a loop makes have the same line
     for r in tgc_json(tgc, "stats", alone.name, "--target", target)["rules"]: mine[r["file"], r["line"], r["name"]] += r["hits"]
-  # which rule of ours a pattern of tinygrad's is: the one at its position of the same set
+  # pairs a pattern of tinygrad with the rule of tgc at the same position in the set
   def pair(pm, rules):
     if len(pm.patterns) != len(rules): return
     for (p, _), r in zip(pm.patterns, rules): known.setdefault(id(p), (r["file"], r["line"], r["name"]))
   if target not in known:
     known[target] = True
     for name, pm in matchers().items():
-      if name in SET_NAMES(tgc): pair(pm, tgc_json(tgc, "patterns", "--in", name)["rules"])
+      if name in rule_set_names(tgc): pair(pm, tgc_json(tgc, "patterns", "--in", name)["rules"])
   for name, pm in stages.items():
     if (target, name) not in known:
       known[target, name] = pm
@@ -242,14 +244,14 @@ def compare_hits(header, record, target, tgc, known, quiet):
   return sum(a == b for _, a, b in rows), len(rows), rows, unknown
 
 
-def printing():
-  """Places of the rules that print a graph, which tgc does without rules."""
+def lines_of_printing_rules():
+  """Returns the source lines of the rules that print a graph; tgc prints without rules."""
   from tinygrad.uop import ops
   return {p.location for pm in (ops.renderer, ops.renderer_infer, ops.pm_pyrender) for p, _ in pm.patterns}
 
 
 _sets = []
-def SET_NAMES(tgc):
+def rule_set_names(tgc):
   if not _sets: _sets.extend(s["name"] for s in tgc_json(tgc, "patterns")["sets"])
   return _sets
 
@@ -270,7 +272,7 @@ def hits(tgc, spec, target, every):
       if x != y: off[rule] += 1
     nowhere.update(unknown.keys())
     if wanted: break
-  if not records: sys.exit(f"no record '{wanted}'")
+  if not records: sys.exit(f"rule_table: there is no record '{wanted}'")
   if not wanted:
     for rule, n in off.most_common(): print(f"differs in {n:4d} records: {rule[2]}  {rule[0]}:{rule[1]}")
     for place, n in nowhere.most_common(): print(f"unknown in {n:4d} records: {place}")

@@ -9,48 +9,51 @@
   tinygrad_export.py -o out.jsonl.gz --viz rewrites.pkl
   tinygrad_export.py --answer
 
-The program runs as it would alone, and so do the Python processes that it starts. Each schedule that tinygrad makes
-becomes a tensor record, each kernel a kernel record per target: the graph after every stage, the linear list, the
-source, the launch facts, the Tensor methods and the lines of the program behind it. A run leaves, beside each other:
+The program and the Python processes that it starts run as they would without the exporter. Each schedule that tinygrad
+makes becomes a tensor record. Each kernel becomes one kernel record per target. A record holds the graph after every
+stage, the linear list, the source, the launch facts, and the Tensor methods and program lines that led to it. A run
+writes:
 
   out.jsonl.gz              the kernels
   out.tensor.jsonl.gz       the schedules
-  out.inputs/ID.in.npz      with --save-inputs: what kernel ID read when it first ran (data1, ...; variables by name),
-  out.inputs/ID.out.npz     and what it stored (data0, ...)
+  out.inputs/ID.in.npz      with --save-inputs: the arrays that kernel ID read when it first ran (data1, ...; variables
+                            by name)
+  out.inputs/ID.out.npz     with --save-inputs: the arrays that it stored (data0, ...)
 
-`tgc check out*.jsonl.gz` replays them. A kernel on the program's own values, against what the program got:
+`tgc check out*.jsonl.gz` replays the records. This runs a kernel on the program's values and compares the results:
   tgc run out.jsonl.gz#ID --inputs=out.inputs/ID.in.npz --expect=out.inputs/ID.out.npz
 
-Of another release than 0.12.0, and with --walk, --rewrites or --letters, each graph is kept as its nodes, every named
-rewrite is a stage, and the calls of TinyJits are recorded too, in out.jit.jsonl.gz: `tgc diff old.jsonl.gz new.jsonl.gz`
-compares two such recordings, `tgc lint out.jit.jsonl.gz` looks for what a jit does silently.
+For releases other than 0.12.0, and with --walk, --rewrites or --letters, each graph is kept as its nodes and every named
+rewrite is a stage. The calls of TinyJits are recorded too, in out.jit.jsonl.gz. `tgc diff old.jsonl.gz new.jsonl.gz`
+compares two such recordings; `tgc lint out.jit.jsonl.gz` finds common mistakes with jits.
 
---targets names what each kernel is compiled for (CPU:CLANG, CUDA:CUDA:sm_80, ...; no such device is needed); without
-it, what the program itself uses. What the program compiles under settings of its own (Context(NOOPT=1)) says so in its
-record. --replay compiles the graphs of golden files again instead of running a program. --viz converts a trace that
-tinygrad's VIZ=1, or TRACK_MATCH_STATS=2, has left in the folder for temporary files, with every match. Each record is
-on the disk as soon as it is made: whatever ends the program, those before are whole. The exit code is the program's
-own; 2 when nothing could be recorded.
+--targets names the targets that each kernel is compiled for (CPU:CLANG, CUDA:CUDA:sm_80, ...; the devices need not be
+there). Without it, kernels are recorded for the device that the program uses. A kernel compiled under changed settings
+(Context(NOOPT=1)) lists them in its record. --replay compiles the graphs of golden files again instead of running a
+program. --viz converts a trace that tinygrad's VIZ=1 or TRACK_MATCH_STATS=2 left in the temporary folder, with every
+match. Each record is written as soon as it is made, so the records before a crash are complete. The exit code is the
+program's, or 2 if nothing could be recorded.
 
---answer writes no file, but what `tgc conform --with`, `tgc reduce --tinygrad` and `tgc fuzz --tinygrad` ask on standard
-input is answered on standard output, by tinygrad 0.12.0.
+--answer writes no file. It answers the questions of `tgc conform --with`, `tgc reduce --tinygrad` and `tgc fuzz
+--tinygrad`, read from standard input, on standard output, with tinygrad 0.12.0.
 
-In a program: `from tinygrad_export import tgc_export; tgc_export(tensor, path="out.jsonl.gz")` records the schedule and
-the kernels of tensors and realizes nothing. Under this command the path is left out.
+In a program, `from tinygrad_export import tgc_export; tgc_export(tensor, path="out.jsonl.gz")` records the schedule and
+the kernels of tensors without running them. Leave out the path in a program that runs under this command.
 """
 import argparse, contextlib, importlib.metadata, importlib.util, json, os, pathlib, sys
 
-from tgc_export.golden import WANTED, golden_lines, say, trouble
-from tgc_export.processes import finish, finish_at_the_end, program_name, run_program, tell_children
-from tgc_export.records import kernel_record, make_renderer, replaced, replay_names, replayed_schedule
-from tgc_export.recorder import begin, tgc_export
+from tgc_export.golden import NATIVE_RELEASE, exit_with_error, golden_lines, print_message
+from tgc_export.processes import finish, finish_at_exit, program_name, record_children, run_program
+from tgc_export.records import kernel_record, make_renderer, replay_names, replayed_schedule
+from tgc_export.start import start_recording, tgc_export
 
-# These change the text of a stage, and no golden header can say so.
-UNRECORDED = ["ALIGNED", "REDUCE_LEADERS"]
+# Settings that change the text of a stage but that a golden header cannot hold.
+UNRECORDED_SETTINGS = ["ALIGNED", "REDUCE_LEADERS"]
 
 
 def installed_version():
-  """Of the tinygrad that is imported: a checkout on the path says it in its pyproject.toml, an installed one to pip."""
+  """Returns the version of the tinygrad that would be imported: from a checkout's pyproject.toml, or from pip's metadata.
+  Returns None if there is no tinygrad."""
   spec = importlib.util.find_spec("tinygrad")
   if spec is None or spec.origin is None: return None
   project = pathlib.Path(spec.origin).parent.parent / "pyproject.toml"
@@ -63,30 +66,29 @@ def installed_version():
 
 
 def replay(paths, recorder):
-  """Makes the records of golden files again, of their graphs, under their settings."""
+  """Compiles the graphs of golden files again, under the settings of their records."""
   from tinygrad.helpers import Context
   for path in paths:
     lines = golden_lines(path)
     header = json.loads(next(lines, "{}"))
     is_golden = header.get("format") == "tgc-golden" and header.get("version") == 1
-    if not is_golden: trouble(f"{path}: no golden file of version 1")
+    if not is_golden: exit_with_error(f"{path}: not a golden file of version 1")
     wanted = {k: str(v) for k, v in header["settings"].items()}
-    if wanted != recorder.usual:
-      here = " ".join(f"{k}={v}" for k, v in recorder.usual.items()) or "none"
+    if wanted != recorder.header_settings:
+      current = " ".join(f"{k}={v}" for k, v in recorder.header_settings.items()) or "none"
       assignments = " ".join(f"{k}={v}" for k, v in wanted.items())
-      trouble(f"{path} was recorded under other settings than these ({here}); run again with " +
-              (f"\n  {assignments} before the command" if assignments else "none of them"))
+      exit_with_error(f"{path}: recorded under settings that differ from the current ones ({current}); run again with " +
+                      (f"\n  {assignments} before the command" if assignments else "none of them"))
     for line in lines:
       old, names = json.loads(line), replay_names()
       own = old.get("settings", {})
       if not own.keys() <= recorder.context_vars().keys():
-        trouble(f"{path}: {old['id']} has settings that no Context takes")
+        exit_with_error(f"{path}: record '{old['id']}' has settings that are not context variables")
       exec(old["ast"], names)
       with Context(**{k: int(v) for k, v in own.items()}):
         if header["level"] == "kernel":
           for target in recorder.targets or [old["target"]]:
-            if target not in recorder.renderers: recorder.renderers[target] = make_renderer(target)
-            record = kernel_record(old["id"], target, names["ast"], recorder.renderers[target])
+            record = kernel_record(old["id"], target, names["ast"], recorder.renderer_of(target))
             recorder.write("kernel", record, own, old.get("metadata"))
         else:
           record = replayed_schedule(old["id"], names["ast"])
@@ -95,7 +97,7 @@ def replay(paths, recorder):
 
 def answer_questions():
   version = installed_version()
-  if version != WANTED: trouble(f"--answer is for tinygrad {WANTED}; here is {version or 'none'}")
+  if version != NATIVE_RELEASE: exit_with_error(f"--answer needs tinygrad {NATIVE_RELEASE}; installed: {version or 'none'}")
   from tgc_export.answers import answer_all
   answer_all()
   return 0
@@ -108,19 +110,19 @@ def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=form, usage=usage)
   parser.add_argument("-o", "--output", help="the golden file to write")
   parser.add_argument("--targets", default="", metavar="T,T",
-                      help="compile every kernel for these, for example CPU:CLANG,CUDA:CUDA:sm_80")
-  parser.add_argument("--id", help="what the records are called: NAME.0, NAME.1, ...; the program's name if not given")
+                      help="compile every kernel for these targets, for example CPU:CLANG,CUDA:CUDA:sm_80")
+  parser.add_argument("--id", help="prefix of the record ids: ID.0, ID.1, ...; default: the program's name")
   parser.add_argument("--save-inputs", action="store_true",
-                      help="keep the arrays that each kernel read and stored when it first ran")
+                      help="save the arrays that each kernel read and stored when it first ran")
   parser.add_argument("--walk", action="store_true",
-                      help="keep each graph as its nodes, as of any other release than 0.12.0, not as tinygrad prints it")
+                      help="keep each graph as its nodes, not as tinygrad prints it; implied for releases other than 0.12.0")
   parser.add_argument("--letters", action="store_true",
-                      help="keep what tinygrad's own pyrender prints of each graph too; with --walk")
+                      help="also keep the text of tinygrad's own pyrender for each graph; implies --walk")
   parser.add_argument("--rewrites", action="store_true",
-                      help="keep every match of a rule too: its place, what it matched, what it made; with --walk")
+                      help="also keep every match of a rule: its source line, the node it matched, the node it made; implies --walk")
   parser.add_argument("--replay", nargs="+", metavar="FILE", help="compile the graphs of these golden files again")
-  parser.add_argument("--viz", metavar="FILE", help="convert a trace that VIZ saved, rewrites.pkl, with the same tinygrad")
-  parser.add_argument("--answer", action="store_true", help="answer the questions of tgc, a line each, and write no file")
+  parser.add_argument("--viz", metavar="FILE", help="convert a trace that the same release's VIZ saved (rewrites.pkl)")
+  parser.add_argument("--answer", action="store_true", help="answer the questions of tgc, one line each, and write no file")
   split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
   options, command = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1:]
   if options.answer: return answer_questions()
@@ -130,34 +132,35 @@ def main():
   if command in (["-m"], ["-c"]): parser.error(f"{command[0]} needs " + ("a module" if command[0] == "-m" else "code"))
 
   output = pathlib.Path(options.output)
-  if output.is_dir(): trouble(f"{output} is a folder; -o takes the name of a file")
-  if not output.parent.is_dir(): trouble(f"{output.parent}: no such folder to write {output.name} to")
-  if command and not command[0].startswith("-") and not os.path.isfile(command[0]): trouble(f"no program '{command[0]}'")
+  if output.is_dir(): exit_with_error(f"'{output}' is a folder; -o takes the name of a file")
+  if not output.parent.is_dir(): exit_with_error(f"cannot write {output.name}: there is no folder '{output.parent}'")
+  if command and not command[0].startswith("-") and not os.path.isfile(command[0]): exit_with_error(f"there is no program '{command[0]}'")
 
   if command and command[0] == "-m": sys.path.insert(0, os.getcwd())
   version = installed_version()
-  if version is None: trouble(f"tinygrad is not installed here: pip install tinygrad=={WANTED}")
-  walks = options.walk or options.rewrites or options.letters or options.viz or version != WANTED
-  if walks and (options.replay or options.targets or options.save_inputs):
-    trouble(f"--replay, --targets and --save-inputs are for tinygrad {WANTED}, recorded without --walk and --rewrites;"
-            f" this one is {version}")
-  for name in UNRECORDED if not walks else ():
-    if os.environ.get(name): say(f"{name} is set; it changes the records and no header can say so")
+  if version is None: exit_with_error(f"tinygrad is not installed; run pip install tinygrad=={NATIVE_RELEASE}")
+  keeps_nodes = options.walk or options.rewrites or options.letters or options.viz or version != NATIVE_RELEASE
+  if keeps_nodes and (options.replay or options.targets or options.save_inputs):
+    exit_with_error(f"--replay, --targets and --save-inputs need tinygrad {NATIVE_RELEASE}, without --walk, --rewrites and"
+                    f" --letters; installed: {version}")
+  for name in UNRECORDED_SETTINGS if not keeps_nodes else ():
+    if os.environ.get(name): print_message(f"{name} is set; it changes the records, but the header cannot hold it")
 
-  facts = {"output": options.output, "targets": [t for t in options.targets.split(",") if t],
-           "id": options.id or (program_name(command) if command else "viz" if options.viz else "replay"), "save_inputs": options.save_inputs,
-           **({"version": version, "rewrites": options.rewrites, "letters": options.letters} if walks else {})}
-  recorder = begin(facts)
+  default_id = program_name(command) if command else "viz" if options.viz else "replay"
+  recorder_options = {"output": options.output, "targets": [t for t in options.targets.split(",") if t],
+                      "id": options.id or default_id, "save_inputs": options.save_inputs}
+  if keeps_nodes: recorder_options |= {"version": version, "rewrites": options.rewrites, "letters": options.letters}
+  recorder = start_recording(recorder_options)
   recorder.writer.remove_old()
   if options.viz:
     import tinygrad
     from tgc_export.viz import convert
-    return 0 if convert(options.viz, recorder, facts["id"]) and finish(recorder) else 2
+    return 0 if convert(options.viz, recorder, recorder_options["id"]) and finish(recorder) else 2
   if options.replay:
     import tinygrad
     replay(options.replay, recorder)
     return 0 if finish(recorder) else 2
-  finish_at_the_end(recorder, tell_children(facts))
+  finish_at_exit(recorder, record_children(recorder_options))
   run_program(command)
 
 

@@ -16,6 +16,7 @@
 #include "lib/text/pyrender.h"
 #include "lib/text/pyrender_open.h"
 #include "lib/uop/graph.h"
+#include "passes/symbolic/symbolic.h"
 
 namespace {
 
@@ -141,6 +142,7 @@ class Bench {
 }  // namespace
 
 int main(int argc, char** argv) {
+  (void)symbolic();  // links the rules with which shapes are simplified
   size_t every = 1;
   std::vector<std::string> files;
   for (int i = 1; i < argc; i++) {

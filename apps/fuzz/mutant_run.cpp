@@ -165,7 +165,7 @@ class Run {
   bool compiled(const std::string& target) {
     auto c = begin(target);
     if (!said(c)) return false;
-    if (!tensor_) return said(c->source()) && said(c->outputs()) && said(c->output(row_of("program")));
+    if (!tensor_) return said(c->source()) && said(c->outputs()) && said(c->output(row_of(OutputKind::LaunchFacts)));
     if (!said(c->schedule()) || !said(c->schedule_as_json())) return false;
     std::vector<size_t> numbers = c->kernel_numbers();
     for (size_t i = 0; i < std::min<size_t>(numbers.size(), 3); i++) {

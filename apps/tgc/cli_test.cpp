@@ -313,7 +313,7 @@ TEST_CASE("cli: bad input gives one message and exit code 2") {
   trouble("dump " + put("parens", std::string(10 << 20, '(')), "parens:1:1: found '(', expected a statement");
   if (!tgc::kThreadSanitized)
     trouble("dump " + put("parens2", "a = " + std::string(10 << 20, '(')),
-            "parens2:1:262149: more than 262144 brackets in brackets");
+            "parens2:1:262149: more than 262144 levels of nested brackets");
   const std::string plain = put("plain.uop", "ast = UOp.const(dtypes.int, 1).sink()\n");
   trouble("reduce --while='cmd true' -o never.json " + plain,
           "--while=cmd true would say the same of every graph, expected {}");
@@ -422,7 +422,7 @@ TEST_CASE("cli: dump of a tensor graph: its stages, its schedule, the stages of 
   CHECK(run_tgc("dump " + file + " --stage=earliest -o " + later).code == 0);
   CHECK(run_tgc("dump " + later + " --from=earliest --stage=rangeify").out ==
         run_tgc("dump " + file + " --stage=rangeify").out);
-  trouble("dump " + later + " --from=earliest --stage=schedule", "needs what all stages note");
+  trouble("dump " + later + " --from=earliest --stage=schedule", "needs data of all stages");
   trouble("dump " + put("bad.uop", "c1 = UOp.new_buffer('CPU', 4, dtypes.float, 1)\nast = c1.rtag(1).sink()\n") +
               " --stage=schedule",
           "not a well-formed tensor graph");

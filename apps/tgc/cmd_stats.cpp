@@ -22,7 +22,7 @@ struct StatsOptions {
 int stats(const StatsOptions& o) {
   std::vector<std::string_view> stages;
   if (!o.stage.empty()) {
-    auto choices = choices_of_rows([](const StageRow& row) { return row.is_graph_stage() || row.name == "linear"; });
+    auto choices = choices_of_rows([](const StageRow& row) { return row.is_graph_stage() || row.is(OutputKind::List); });
     choices.push_back({"all", "", "", false});
     auto selected = select_stages(o.stage, choices);
     if (!selected) return trouble(selected.diag());

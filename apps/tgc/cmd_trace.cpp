@@ -47,7 +47,7 @@ class Tracer {
 
   Status prepare() {
     auto choices =
-        choices_of_rows([](const StageRow& row) { return has_rewrites(row) && (!row.output || row.name == "linear"); });
+        choices_of_rows([](const StageRow& row) { return has_rewrites(row) && (!row.output || row.is(OutputKind::List)); });
     choices.push_back({"all", "", "", false});
     const bool elsewhere = !(o_.stage + o_.rule).empty() && !producer_elsewhere(o_.input).empty();  // names of its own
     if (elsewhere && !o_.stage.empty()) stages_.insert(o_.stage);

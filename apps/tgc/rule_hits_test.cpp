@@ -12,37 +12,27 @@
 #include <optional>
 #include <set>
 
+#include "lib/compilation/compilation.h"
 #include "lib/rewrite/hits.h"
 #include "lib/support/testing.h"
 #include "lib/text/golden.h"
-#include "lib/text/pyrender.h"
-#include "passes/pipeline.h"
-#include "passes/program.h"
-#include "renderers/renderer.h"
 
 using namespace tgc;
 
 namespace {
 
-// Through all stages, to the source: why it is refused, or nothing when it is not.
+// Compiles the record's graph to its source and returns the error if a stage refuses the graph.
 std::optional<std::string> refusal(const GoldenRecord& record, const Settings& settings) {
-  Graph graph(settings);
-  auto ast = read_pyrender(graph, record.ast, record.id);
-  if (!ast) return ast.diag().text();
-  auto text_of = [](auto result) { return result ? std::nullopt : std::optional(result.diag().text()); };
-  if (record.target.empty()) {
-    TensorJob job(graph);
-    return text_of(make_schedule(job, *ast));
-  }
-  auto target = parse_target(record.target, settings);
-  if (!target) return target.diag().text();
-  KernelJob job{graph, *target};
-  auto sink = run_kernel_stages(job, begin_kernel(job, *ast));
-  if (!sink) return sink.diag().text();
-  auto list = linear_list(job, *sink);
-  if (!list) return list.diag().text();
-  if (auto no_program = text_of(program_info(*list))) return no_program;
-  return record.source_error ? std::nullopt : text_of(render_source(*target, *list));
+  auto error_of = [](const auto& result) { return result ? std::nullopt : std::optional(result.diag().text()); };
+  auto in = load_text(settings, InputKind::Pyrender, record.ast, record.id);
+  if (!in) return error_of(in);
+  in->is_tensor_graph = record.target.empty();
+  auto c = Compilation::begin(std::move(*in), {.target = record.target});
+  if (!c) return error_of(c);
+  if (c->is_tensor_graph()) return error_of(c->schedule());
+  if (auto error = error_of(c->list())) return error;
+  if (auto error = error_of(c->output(row_of(OutputKind::LaunchFacts)))) return error;
+  return record.source_error ? std::nullopt : error_of(c->source());
 }
 
 // The stage after the last one that tinygrad got through.

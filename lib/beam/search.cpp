@@ -29,7 +29,7 @@ std::vector<Opt> read_opt_list(Graph& graph, const std::string& text) {
 Result<SearchKernel> SearchKernel::begin(Compilation compilation) {
   Diag no_search{.message = "'" + compilation.name() + "' cannot be searched", .expected = "the AST of a kernel"};
   if (compilation.is_tensor_graph() || compilation.begun_at() || !compilation.loaded().list.empty()) return no_search;
-  static const StageRow& optimize = row_of("apply opts");
+  static const StageRow& optimize = row_of(StageKind::Optimizer);
   while (compilation.next() && compilation.next() != &optimize)
     if (auto step = compilation.step(); !step) return step.diag();
   UOp ast = compilation.current();

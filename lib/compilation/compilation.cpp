@@ -22,27 +22,22 @@ struct Compilation::State {
   InputGraph in;
   JobSpec spec;
   Target target;
-  std::optional<KernelJob> kernel;        // what the stages of a kernel work with,
-  std::optional<TensorJob> tensor;        // or those of a tensor graph
+  std::optional<KernelJob> kernel;        // the state that the stages of a kernel share; empty for a linear list
+  std::optional<TensorJob> tensor;        // the same of a tensor graph
   UOp ast, current;
-  const StageRow* begun_at = nullptr;     // the row whose result was given; null: before the first
+  const StageRow* begun_at = nullptr;     // see begun_at()
   const StageRow* at = nullptr;
-  std::optional<KernelOutputs> outputs;   // of a kernel whose stages are done
+  std::optional<KernelOutputs> outputs;   // set after the last stage of a kernel
   std::optional<Result<Schedule>> schedule;
   Watcher* watcher = nullptr;
-  std::unique_ptr<Fault> fault;           // what TGC_FAULT asks for; it moves with the graph
+  std::unique_ptr<Fault> fault;           // the fault that TGC_FAULT requests; the graph points to it
   std::unique_ptr<ShortcutFault> in_shortcut;
-  std::optional<Diag> failure;            // why there is no way on
-  double seconds = 0;                     // of a tensor graph: what its steps took
+  std::optional<Diag> failure;            // the error of the step that failed
+  double seconds = 0;                     // wall time of the steps of a tensor graph
 };
 
 namespace {
 
-const StageRow& first_row(Kind kind) {
-  for (const StageRow& row : stage_rows())
-    if (row.kind == kind) return row;
-  throw Failure("no rows");
-}
 
 Result<Target> target_for(const InputGraph& in, const JobSpec& spec) {
   return recorded_target(spec.target.empty() ? "CPU" : spec.target, in.graph->settings());
@@ -57,14 +52,14 @@ Diag no_kernel(const Schedule& schedule, const std::string& name, size_t number)
   if (number >= n)
     return {.message = "the schedule of '" + name + "' has no kernel '" + std::to_string(number) + "'",
             .expected = n ? "0 to " + std::to_string(n - 1) : "a graph with kernels"};
-  return {.message = "number " + std::to_string(number) + " of the schedule is a " +
-                     std::string(name_of(schedule.items[number].ast.op())) + ", which is not compiled",
+  return {.message = "item " + std::to_string(number) + " of the schedule is a " +
+                     std::string(name_of(schedule.items[number].ast.op())) + ", not a kernel",
           .expected = "the number of a kernel"};
 }
 
 Diag wrong_stage(const InputGraph& in, const StageRow& row) {
   const char* what = in.is_tensor_graph ? "a tensor graph" : "a kernel";
-  return {.message = std::string(what) + " is no result of '" + std::string(row.name) + "'", .file = in.file,
+  return {.message = std::string(what) + " cannot be the result of '" + std::string(row.name) + "'", .file = in.file,
           .expected = std::string("a stage of ") + (in.is_tensor_graph ? "tensor graphs" : "kernels")};
 }
 
@@ -76,12 +71,11 @@ Diag no_kernel_root(const InputGraph& in) {
 
 Diag needs_all_stages(const InputGraph& in, const StageRow& begun_at) {
   return {.message = "the schedule of '" + in.info.name +
-                     "' needs what all stages note, and this graph is the result of '" + std::string(begun_at.name) +
-                     "'",
-          .expected = "the tensor graph as it was before its first stage"};
+                     "' needs data of all stages, but this graph is the result of '" + std::string(begun_at.name) + "'",
+          .expected = "the tensor graph before its first stage"};
 }
 
-// Puts the faults into the graph that TGC_FAULT asks for.
+// Attaches the faults that TGC_FAULT requests to the graph: those in the given rules, and those in shortcuts.
 template <class State>
 Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
   std::optional<FaultSpec> faults;
@@ -100,7 +94,7 @@ Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
   return Unit{};
 }
 
-// Faults in what comes behind the graphs: a warning says so when such a one never comes about.
+// Registers the faults that TGC_FAULT requests in renderers and LLVM, so that a warning reports those never injected.
 Status expect_behind_graphs() {
   for (FaultSpec::In in : {FaultSpec::In::Renderer, FaultSpec::In::Llvm}) {
     auto faults = fault_of_environment(in);
@@ -112,7 +106,7 @@ Status expect_behind_graphs() {
   return Unit{};
 }
 
-// The graph, which others may go on with, without them.
+// Detaches the faults from the graph, which may be used further.
 template <class State>
 void disarm(State& s) {
   if (s.fault) set_intervention(*s.in.graph, nullptr);
@@ -120,7 +114,8 @@ void disarm(State& s) {
   s.fault.reset(), s.in_shortcut.reset();
 }
 
-// Whether a graph that was taken for an AST is none: then what a stage makes of it tells nothing.
+// Returns true if the input was assumed to be a kernel AST but fails the kernel spec. A stage's error about such a
+// graph is not meaningful.
 template <class State>
 bool looks_like_no_ast(const State& s) {
   return s.kernel && !s.begun_at && verify(toposort(s.in.root), Spec::Kernel);
@@ -138,7 +133,7 @@ Compilation::~Compilation() {
   if (!s_) return;
   try {
     watch(nullptr);
-  } catch (...) {  // a watcher has no memory, or a full disk; whoever wants to hear of it calls watch(nullptr)
+  } catch (...) {  // Watcher::end threw; to see such errors, call watch(nullptr) before the destructor
   }
   disarm(*s_);
 }
@@ -171,7 +166,7 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   if (auto expected = expect_behind_graphs(); !expected) return expected.diag();
   s->target = std::move(*target);
   if (!s->in.list.empty()) {
-    s->at = &row_of("linear");
+    s->at = &row_of(OutputKind::List);
     s->outputs.emplace(s->target, s->in.list, s->spec.compile);
     s->ast = s->current;
     return Compilation(std::move(s));
@@ -183,8 +178,8 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   if (!s->spec.opts.empty()) {
     auto opts = read_opts(*s->in.graph, s->spec.opts, "--opts");
     if (!opts) return opts.diag();
-    // they stand in the graph, as tinygrad has them, and so in whatever is written of it before it is optimized
-    bool is_optimized = s->begun_at && s->begun_at >= &row_of("apply opts");
+    // store them in the graph, as tinygrad does, so that dumps of stages before the optimizer contain them
+    bool is_optimized = s->begun_at && s->begun_at >= &row_of(StageKind::Optimizer);
     if (!is_optimized) s->in.root = s->current = with_opts(s->current, *opts);
   }
   if (!s->at) s->current = begin_kernel(*s->kernel, s->current);
@@ -192,7 +187,7 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   return Compilation(std::move(s));
 }
 
-// ---- where it is
+// ---- state
 
 const std::string& Compilation::name() const { return s_->in.info.name; }
 const InputGraph& Compilation::loaded() const { return s_->in; }
@@ -210,14 +205,14 @@ double Compilation::schedule_seconds() const { return s_->seconds; }
 
 const StageRow* Compilation::next() const {
   if (s_->failure) return nullptr;
-  const StageRow* row = s_->at ? s_->at + 1 : &first_row(s_->tensor ? Kind::Tensor : Kind::Kernel);
+  const StageRow* row = s_->at ? s_->at + 1 : &row_of(s_->tensor ? Kind::Tensor : Kind::Kernel);
   const StageRow* end = stage_rows().data() + stage_rows().size();
   if (s_->tensor) return row->kind == Kind::Tensor || row->kind == Kind::Schedule ? row : nullptr;
   while (row < end && row->kernel && row->kernel->applies && !row->kernel->applies(*s_->kernel)) row++;
-  return row < end && !row->by_compiler() ? row : nullptr;
+  return row < end && !row->is(OutputKind::Compiled) ? row : nullptr;
 }
 
-// ---- going on
+// ---- running
 
 Result<Compilation::Step> Compilation::step() {
   const StageRow* row = next();
@@ -229,7 +224,7 @@ Result<Compilation::Step> Compilation::step() {
   auto note = [&](const auto& result) {
     if (result) return;
     s_->failure = result.diag();
-    if (looks_like_no_ast(*s_)) s_->failure->expected = "an AST; of a graph after a stage, say which: --from=STAGE";
+    if (looks_like_no_ast(*s_)) s_->failure->expected = "an AST; for the result of a stage, pass --from=STAGE";
   };
   if (row->is_graph_stage()) {
     auto result = row->tensor ? run_stage(*row->tensor, *s_->tensor, s_->current)
@@ -242,8 +237,8 @@ Result<Compilation::Step> Compilation::step() {
     note(*s_->schedule);
   } else {
     if (!s_->outputs) s_->outputs.emplace(*s_->kernel, s_->current, s_->spec.compile);
-    // a source that a renderer refuses is no end: the launch facts follow
-    if (row->name == "linear") note(s_->outputs->list());
+    // an error of the renderer does not end the compilation: the launch facts follow
+    if (row->is(OutputKind::List)) note(s_->outputs->list());
   }
   s_->at = row;
   if (s_->tensor) s_->seconds += std::chrono::duration<double>(Clock::now() - begin).count();
@@ -259,13 +254,13 @@ Status Compilation::run_through(const StageRow& row) {
   return Unit{};
 }
 
-// ---- what is made of it
+// ---- outputs
 
 const Result<std::vector<UOp>>& Compilation::list() {
   TGC_CHECK(!s_->tensor, "a tensor graph has no linear list");
-  static const StageRow& linear = row_of("linear");
+  static const StageRow& linear = row_of(OutputKind::List);
   if (!s_->outputs) (void)run_through(linear);
-  // a stage failed on the way: the list is why
+  // a stage failed: the list is its error
   if (!s_->outputs) return (s_->outputs.emplace(KernelOutputs::failed(s_->target, *s_->failure))).list();
   return s_->outputs->list();
 }
@@ -282,7 +277,7 @@ Result<KernelOutputs*> Compilation::outputs() {
 
 const Result<Schedule>& Compilation::schedule() {
   TGC_CHECK(s_->tensor, "a kernel has no schedule");
-  static const StageRow& row = row_of("schedule");
+  static const StageRow& row = row_of(StageRow::Kind::Schedule);
   if (!s_->schedule && s_->begun_at) s_->schedule = needs_all_stages(s_->in, *s_->begun_at);
   if (!s_->schedule) (void)run_through(row);
   if (!s_->schedule) s_->schedule = *s_->failure;
@@ -373,7 +368,7 @@ Result<Compilation> Compilation::fork() const {
   copy.file = s_->in.file;
   copy.record = s_->in.record;
   copy.made_for = s_->in.made_for;
-  if (s_->tensor) {  // its later stages need what the earlier ones noted: it goes the whole way again
+  if (s_->tensor) {  // later stages need data of earlier stages, so all stages run again
     copy.root = copy_into(*copy.graph, s_->ast);
     auto again = begin(std::move(copy), s_->spec);
     if (again && s_->at)
@@ -383,7 +378,7 @@ Result<Compilation> Compilation::fork() const {
   if (!s_->kernel) return no_stages_before(s_->in);
   copy.root = copy_into(*copy.graph, s_->current);
   const StageRow* stage = s_->at;
-  while (stage && !stage->kernel) stage--;  // behind the graph stages: what is made of the last graph is made again
+  while (stage && !stage->kernel) stage--;  // the last graph stage; the fork makes its outputs anew
   copy.info.stage = stage ? stage->name : "";
   JobSpec spec = s_->spec;
   spec.optimize = s_->kernel->optimize;
@@ -391,7 +386,7 @@ Result<Compilation> Compilation::fork() const {
   auto out = begin(std::move(copy), std::move(spec));
   if (!out) return out;
   out->s_->kernel->image_buffers = s_->kernel->image_buffers;
-  if (s_->fault && out->s_->fault) *out->s_->fault = *s_->fault;  // as many applications have been
+  if (s_->fault && out->s_->fault) *out->s_->fault = *s_->fault;  // with the number of applications seen so far
   return out;
 }
 
@@ -410,12 +405,12 @@ Status run_watched(Compilation compilation, Watcher& watcher) {
   if (!compilation.loaded().list.empty()) return no_stages_before(compilation.loaded());
   compilation.watch(&watcher);
   if (!compilation.is_tensor_graph()) {
-    Status status = compilation.run_through(row_of("linear"));
+    Status status = compilation.run_through(row_of(OutputKind::List));
     compilation.watch(nullptr);
     return status;
   }
   auto& schedule = compilation.schedule();
-  compilation.watch(nullptr);  // a watcher is told of one graph after the other
+  compilation.watch(nullptr);  // end the tensor graph before its kernels begin
   if (!schedule) return schedule.diag();
   for (size_t number : compilation.kernel_numbers()) {
     auto kernel = compilation.kernel(number);

@@ -1,14 +1,13 @@
-// Compilation: one graph at one place in the complete list of stages (stage_rows.h). Every front end drives the
-// pipeline through it, and nothing else does: dump, run, check, trace, stats, bench and the tests all step one of
-// these.
+// Compilation: one graph and its position in the list of stages (stage_rows.h). dump, run, check, trace, stats, bench
+// and the tests all run the pipeline by stepping a Compilation; no other code loops over stages.
 //
-//   auto c = Compilation::begin(std::move(loaded), {.target = "CPU:LLVM"});
+//   auto c = Compilation::begin(std::move(graph), {.target = "CPU:LLVM"});
 //   while (c->next()) c->step();                 // or c->run_through(row_of("expander"))
-//   std::string source = *c->output(row_of("source"));
+//   std::string source = *c->output(row_of(OutputKind::Source));
 //
-// Where it is, `next()` says: a tensor graph goes through its stages into a schedule, whose kernels are Compilations of
-// their own; a kernel goes through its stages, then the linear list, the source and the launch facts are made. What
-// only compilers make is no step: output() makes it when it is asked for.
+// The steps of a tensor graph are its stages and the schedule; each kernel of the schedule is a Compilation of its own.
+// The steps of a kernel are its stages, the linear list, the source and the launch facts. Outputs of compilers are not
+// steps: output() makes them on request.
 #pragma once
 #include <memory>
 #include <optional>
@@ -22,93 +21,97 @@
 
 namespace tgc {
 
-// What is decided about one graph before its first stage runs.
+// The parameters of one compilation.
 struct JobSpec {
-  // DEVICE[:RENDERER[:ARCH]]; of a tensor graph it may be empty: each kernel for its buffers' device
+  // DEVICE[:RENDERER[:ARCH]]; empty: CPU, or, for a kernel of a tensor graph, the device of its buffers
   std::string target = {};
   std::string opts = {};              // the optimizer's list as text, "[Opt(...)]"; empty: tinygrad's heuristic
-  std::optional<bool> optimize = {};  // of a graph after a stage: whether its AST was to be optimized; default: it was
-  // of a schedule's kernel: the names given to kernels before it, of which the second "E_4" is "E_4n1"
+  // for the result of a stage: whether the optimizer runs; default: yes (for an AST its tag decides, see begin_kernel)
+  std::optional<bool> optimize = {};
+  // uses of each kernel name so far in the schedule: the second "E_4" is named "E_4n1"
   std::map<std::string, int> name_counts = {};
-  CompileOptions compile = {};  // how what compilers make is shown
+  CompileOptions compile = {};  // for the outputs of compilers
 };
 
 class Compilation;
 
-// Is told what a compilation does. Between `stage` and `stage_end` that row runs, and the rewrites of its graph may be
-// observed (RewriteObserver). `end` comes before the graph is freed, whatever happened, so that a watcher never looks
-// at a graph that is gone. A Compilation may move between two calls: a watcher keeps no pointer to it.
+// Receives the events of a compilation. A row runs between `stage` and `stage_end`; to see its rewrites, attach a
+// RewriteObserver to the graph. `end` is always called before the graph is freed, also after errors. The Compilation
+// may move between two calls, so a watcher must not keep a pointer to it.
 class Watcher {
  public:
   virtual ~Watcher() = default;
   virtual void begin(Compilation& /*what*/) {}
   virtual void stage(const StageRow& /*row*/, UOp /*input*/) {}
-  virtual void stage_end(const StageRow& /*row*/, UOp /*result*/) {}  // the empty UOp: the stage failed
+  virtual void stage_end(const StageRow& /*row*/, UOp /*result*/) {}  // `result` is empty if the row failed
   virtual void end(Compilation& /*what*/) {}
 };
 
 class Compilation {
  public:
-  // The graph before its first stage or, when it says which stage it is the result of, after that one. Errors: a
-  // target, a list of opts or a stage that there is not.
+  // Starts before the first stage or, if `graph.info.stage` names a stage, after that stage. Errors: an unknown target,
+  // list of opts or stage; a graph of another tinygrad release; a kernel without a SINK.
   static Result<Compilation> begin(InputGraph graph, JobSpec spec);
   Compilation(Compilation&&) noexcept;
   Compilation& operator=(Compilation&&) noexcept;
   ~Compilation();
 
-  // ---- where it is
+  // ---- state
   const std::string& name() const;
-  const InputGraph& loaded() const;
+  const InputGraph& loaded() const;  // the input
   const JobSpec& spec() const;
   Graph& graph() const;
   bool is_tensor_graph() const;
-  const Target& target() const;    // of a kernel
-  UOp ast() const;                 // the graph as the first stage took it
-  UOp current() const;             // as it is now; of a linear list its last node
-  const StageRow* begun_at() const;  // the row whose result was given; null: before the first
-  const StageRow* at() const;      // the row that has run last; begun_at() when none has
-  const StageRow* next() const;    // the row that step() runs; null: it is done, or a stage failed
+  const Target& target() const;      // of a kernel
+  UOp ast() const;                   // the graph before the first step
+  UOp current() const;               // the graph now; for an input that is a linear list, its last node
+  const StageRow* begun_at() const;  // the stage whose result the input is; null: the input is before the first stage
+  const StageRow* at() const;        // the row that ran last; begun_at() if none ran
+  const StageRow* next() const;      // the row that step() will run; null: all ran, or one failed
 
-  // ---- going on
+  // ---- running
   struct Step {
     const StageRow* row = nullptr;
-    UOp before, after;             // of a graph stage: the same node when it changed nothing
+    UOp before, after;  // the graph; equal if the row changed nothing or is not a graph stage
     bool changed() const { return !(before == after); }
   };
-  // Runs the next row. The Diag of a graph that the pipeline refuses names stage and node; there is no way on from it.
+  // Runs the next row. If a stage fails, the error names the stage and the node, and every later call returns it.
   Result<Step> step();
-  // Runs rows until `row` has run, or would have: a stage that does not apply to this graph is passed over.
+  // Runs rows up to and including `row`. Skips stages that do not apply to this graph.
   Status run_through(const StageRow& row);
 
-  // ---- what is made of it; each runs what is missing on the way
-  const Result<std::vector<UOp>>& list();    // of a kernel: the linear list
-  const Result<std::string>& source();       // of a kernel: what its target's renderer prints
-  Result<KernelOutputs*> outputs();          // of a kernel: all that is made of its list; it lives in here
-  const Result<Schedule>& schedule();        // of a tensor graph whose every stage this Compilation ran
-  Result<std::string> output(const StageRow& row);  // the text (or bytes) of any row behind the graph stages
-  const std::map<std::string, int>& name_counts() const;  // of a kernel: those before it and its own
-  double schedule_seconds() const;           // of a tensor graph: how long its stages and schedule took so far
-  const TensorJob& tensor_job() const;       // of a tensor graph: what its stages noted
-  Sha256 schedule_key();                     // of a scheduled tensor graph: by which tinygrad knows equal ones
-  Result<std::string> schedule_as_json();    // of a tensor graph: its schedule for programs
-  Result<CompileJob> compile_job();          // of a kernel: what its target's compiler is to compile
-  // ---- the kernels of a scheduled tensor graph, each in a Graph of its own, so that several threads may ask for them
-  // once schedule() is there. Number 3 of the schedule NAME is called NAME.3; the numbers of what only copies or views
-  // are left out.
+  // ---- outputs; each call first runs the stages that are missing
+  Result<std::string> output(const StageRow& row);  // the text or bytes of a row after the graph stages
+  // of a kernel:
+  const Result<std::vector<UOp>>& list();  // the linear list
+  const Result<std::string>& source();     // the text that the target's renderer prints
+  Result<KernelOutputs*> outputs();        // all outputs; owned by this object
+  Result<CompileJob> compile_job();        // the job for the target's compiler
+  const std::map<std::string, int>& name_counts() const;  // JobSpec's, and the kernel's own name; not for lists
+  // of a tensor graph:
+  const Result<Schedule>& schedule();      // fails if the input was the result of a stage
+  Result<std::string> schedule_as_json();
+  Sha256 schedule_key();                   // tinygrad's cache key: equal graphs have equal keys; needs schedule()
+  double schedule_seconds() const;         // wall time of its steps so far
+  const TensorJob& tensor_job() const;     // the state that its stages share
+  // ---- kernels of a tensor graph. Item 3 of the schedule of NAME is named NAME.3. Items that only copy or view are
+  // not kernels. After schedule() has run, several threads may call kernel(), because each kernel has a Graph of its
+  // own.
   std::vector<size_t> kernel_numbers();
   std::string kernel_name(size_t number) const;
-  std::string kernel_target(size_t number);  // the graph's own, else that of the device of its buffers
-  std::string kernel_made_for(size_t number) const;  // where the graph's record says so; else empty
+  std::string kernel_target(size_t number);  // JobSpec's target, or else the target of the device of its buffers
+  std::string kernel_made_for(size_t number) const;  // InputGraph::made_for of that kernel; empty: not recorded
   Result<Compilation> kernel(size_t number);
-  Result<std::vector<Compilation>> kernels();  // all of them
+  Result<std::vector<Compilation>> kernels();
 
-  // Another one at the same place, in a Graph of its own: to try something else from here.
+  // Returns another Compilation at the same position, with a Graph of its own. Copies the graph of a kernel; runs the
+  // stages of a tensor graph again. Fails for a linear list and after an error.
   Result<Compilation> fork() const;
 
-  // The graph as it was given, back again.
+  // Returns the input. Ends the watcher.
   InputGraph take() &&;
 
-  // Who is told from now on; null: nobody. It is told of `begin` at once, and the one before it of `end`.
+  // Sets the watcher; null: none. Calls `end` of the previous watcher and `begin` of the new one.
   void watch(Watcher* watcher);
 
  private:
@@ -120,8 +123,8 @@ class Compilation {
   std::unique_ptr<State> s_;
 };
 
-// Runs the whole pipeline over the graph for a watcher: its stages up to the linear list and, of a tensor graph, those
-// of each of its kernels, one after the other.
+// Runs the pipeline for a watcher: all stages of a kernel and its linear list; for a tensor graph its stages and
+// schedule, then each of its kernels in turn.
 Status run_watched(Compilation compilation, Watcher& watcher);
 
 }  // namespace tgc

@@ -10,7 +10,7 @@ using namespace tgc;
 
 namespace {
 
-// x[i] = 1, eight times; and y = sum(x), as a tensor graph of one kernel.
+// A kernel that stores x[i] = 1 for i < 8.
 constexpr const char* kKernel =
     "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
     "c4 = UOp.const(dtypes.float, 1.0)\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\nast = c6.sink()\n";
@@ -37,7 +37,7 @@ InputGraph tensor_graph() {
 
 }  // namespace
 
-TEST_CASE("stage rows: every name, alias and slug finds its row, in the order of the pipeline") {
+TEST_CASE("stage rows: every name, alias and slug finds its row, and rows are in pipeline order") {
   for (const StageRow& row : stage_rows()) {
     CHECK(find_row(row.name) == &row);
     CHECK(find_row(row.slug)->name == row.name);
@@ -46,12 +46,12 @@ TEST_CASE("stage rows: every name, alias and slug finds its row, in the order of
   CHECK(find_row("EXPANDER") == &row_of("expander"));
   CHECK(find_row("expandr") == nullptr);
   CHECK(unknown_stage("expandr").expected.find("expander") != std::string::npos);
-  CHECK(&row_of("split kernels") < &row_of("schedule"));
-  CHECK(&row_of("add control flow") < &row_of("linear"));
-  CHECK(row_of("asm").by_compiler());
+  CHECK(&row_of("split kernels") < &row_of(StageRow::Kind::Schedule));
+  CHECK(&row_of("add control flow") < &row_of(OutputKind::List));
+  CHECK(row_of("asm").is(OutputKind::Compiled));
 }
 
-TEST_CASE("a compilation steps through the stages that apply, in order, to the launch facts") {
+TEST_CASE("step runs the stages that apply, in order, up to the launch facts") {
   Compilation c = begin(load(kKernel));
   CHECK(c.at() == nullptr);
   const StageRow* last = nullptr;
@@ -68,12 +68,12 @@ TEST_CASE("a compilation steps through the stages that apply, in order, to the l
   CHECK(last->name == "program");
   CHECK(graphs > 10);
   CHECK(c.list()->size() > 5);
-  CHECK(c.output(row_of("source"))->find("void ") != std::string::npos);
-  CHECK(c.output(row_of("program"))->find("global_size") != std::string::npos);
-  CHECK_FALSE(c.output(row_of("schedule")).ok());
+  CHECK(c.output(row_of(OutputKind::Source))->find("void ") != std::string::npos);
+  CHECK(c.output(row_of(OutputKind::LaunchFacts))->find("global_size") != std::string::npos);
+  CHECK_FALSE(c.output(row_of(StageRow::Kind::Schedule)).ok());
 }
 
-TEST_CASE("a view that a loop of kernels makes in every turn is one buffer") {
+TEST_CASE("a view that each iteration of an OUTER range makes is one buffer") {
   auto c = begin(load(R"(c2 = UOp.new_buffer('CPU', 4, dtypes.float, 1)
 c4 = c2.forced_reshape((4,))
 c5 = UOp.range(4, 104, AxisType.OUTER)
@@ -95,26 +95,26 @@ ast = c16.sink(c25)
   CHECK(views == 1);
 }
 
-TEST_CASE("launch facts name variables as JSON, those of bools too") {
+TEST_CASE("launch facts print variables as JSON, including bool variables") {
   std::string text = kKernel;
   const std::string stored = "UOp.const(dtypes.float, 1.0)";
   text.replace(text.find(stored), stored.size(),
                "UOp.variable('b', False, True, dtype=dtypes.bool).where(UOp.variable('n', 1, 9, dtype=dtypes.int)"
                ".cast(dtypes.float), UOp.const(dtypes.float, 1.0))");
   Compilation c = begin(load(text));
-  auto facts = c.output(row_of("program"));
+  auto facts = c.output(row_of(OutputKind::LaunchFacts));
   REQUIRE_MESSAGE(facts.ok(), facts.diag().text());
   CHECK(facts->find("vars: [\"b\", false, true] [\"n\", 1, 9]\n") != std::string::npos);
 }
 
-TEST_CASE("launch facts say a size that has no infix form as its repr, as tinygrad does") {
-  const char* text =  // 8 * i threads, which WEBGPU shifts as uint
+TEST_CASE("launch facts print a size without an infix form as its repr, as tinygrad does") {
+  const char* text =  // 8 * i work groups; WEBGPU computes this by a shift of a uint
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(128), (), 0)\n"
       "r = UOp(Ops.RANGE, dtypes.index, (UOp.variable('i', 1, 16),), (0, AxisType.LOOP))\n"
       "s = UOp.range(8, 1, AxisType.LOOP)\n"
       "ast = a.index(r*8+s, ptr=True).store(UOp.const(dtypes.float, 1.0)).end(r, s).sink()\n";
   Compilation c = begin(load(text), {.target = "WEBGPU"});
-  std::string facts = c.output(row_of("program")).value_or_throw();
+  std::string facts = c.output(row_of(OutputKind::LaunchFacts)).value_or_throw();
   const std::string size = "UOp(Ops.BITCAST, dtypes.int, arg=None, src=(\n"
                            "  UOp(Ops.SHL, dtypes.uint, arg=None, src=(\n"
                            "    UOp(Ops.BITCAST, dtypes.uint, arg=None, src=(\n"
@@ -125,7 +125,7 @@ TEST_CASE("launch facts say a size that has no infix form as its repr, as tinygr
   CHECK(facts.find("lds: (4*" + size + ")\n") != std::string::npos);
 }
 
-TEST_CASE("a compilation resumes where its graph says it ends, and a fork goes on by itself") {
+TEST_CASE("a compilation resumes after the stage that its input names, and a fork is independent") {
   Compilation whole = begin(load(kKernel)), half = begin(load(kKernel));
   std::string source = *whole.source();
   REQUIRE(half.run_through(row_of("expander")).ok());
@@ -135,11 +135,11 @@ TEST_CASE("a compilation resumes where its graph says it ends, and a fork goes o
   CHECK(&fork->graph() != &half.graph());
   CHECK(fork->at() == half.at());
   CHECK(*fork->source() == source);
-  CHECK(half.at() == &row_of("expander"));  // which it was not moved from
+  CHECK(half.at() == &row_of("expander"));  // the fork did not move it
   InputGraph resumed = load(*pyrender(half.current()));
   resumed.info.stage = "expander";
   CHECK(*begin(std::move(resumed)).source() == source);
-  CHECK(*whole.fork()->source() == source);  // of one that is done
+  CHECK(*whole.fork()->source() == source);  // a fork of a finished compilation
 
   Compilation tensor = begin(tensor_graph(), {});
   REQUIRE(tensor.run_through(row_of("earliest rewrites")).ok());
@@ -150,26 +150,26 @@ TEST_CASE("a compilation resumes where its graph says it ends, and a fork goes o
   CHECK(again->kernel_numbers() == tensor.kernel_numbers());
 }
 
-TEST_CASE("a compilation of a tensor graph has kernels of its own") {
+TEST_CASE("a tensor graph has a schedule and a compilation for each kernel") {
   Compilation c = begin(tensor_graph(), {});
   CHECK(c.is_tensor_graph());
   auto kernels = c.kernels();
   REQUIRE(kernels.ok());
   REQUIRE(!kernels->empty());
-  CHECK(c.at() == &row_of("schedule"));
+  CHECK(c.at() == &row_of(StageRow::Kind::Schedule));
   for (Compilation& k : *kernels) {
     CHECK(k.name().starts_with("k."));
     CHECK(k.source().ok());
   }
   CHECK(c.kernel(1000).diag().message == "the schedule of 'k' has no kernel '1000'");
-  CHECK(c.output(row_of("schedule"))->find("kernel") != std::string::npos);
-  CHECK(c.output(row_of("source")).diag().message.find("is a tensor graph") != std::string::npos);
+  CHECK(c.output(row_of(StageRow::Kind::Schedule))->find("kernel") != std::string::npos);
+  CHECK(c.output(row_of(OutputKind::Source)).diag().message.find("is a tensor graph") != std::string::npos);
   InputGraph later = load(*pyrender(begin(tensor_graph(), {}).current()));
   later.info.stage = "earliest rewrites";
   Compilation resumed = begin(std::move(later), {}), stepped = begin(tensor_graph(), {});
-  CHECK(resumed.schedule().diag().message.find("needs what all stages note") != std::string::npos);
+  CHECK(resumed.schedule().diag().message.find("needs data of all stages") != std::string::npos);
   double before = 0;
-  while (stepped.next()) {  // the time of the schedule is that of all steps, one by one, too
+  while (stepped.next()) {  // each step adds to the schedule's time
     REQUIRE(stepped.step().ok());
     CHECK(stepped.schedule_seconds() > before);
     before = stepped.schedule_seconds();
@@ -178,16 +178,16 @@ TEST_CASE("a compilation of a tensor graph has kernels of its own") {
   CHECK(stepped.schedule_seconds() == before);
 }
 
-TEST_CASE("a tensor graph that is the result of a stage cannot be stepped into a schedule, either") {
+TEST_CASE("stepping a tensor graph that is the result of a stage fails at the schedule") {
   InputGraph later = load(*pyrender(begin(tensor_graph(), {}).current()));
-  later.info.stage = (&row_of("schedule") - 1)->name;
+  later.info.stage = (&row_of(StageRow::Kind::Schedule) - 1)->name;
   Compilation c = begin(std::move(later), {});
-  REQUIRE(c.next() == &row_of("schedule"));
-  CHECK(c.step().diag().message.find("needs what all stages note") != std::string::npos);
+  REQUIRE(c.next() == &row_of(StageRow::Kind::Schedule));
+  CHECK(c.step().diag().message.find("needs data of all stages") != std::string::npos);
   CHECK(c.next() == nullptr);
 }
 
-TEST_CASE("a tensor graph resumes after any of its stages, and goes through those that follow") {
+TEST_CASE("a tensor graph resumes after any stage, and runs the following stages without crashing") {
   Compilation whole = begin(tensor_graph(), {});
   while (whole.next()->tensor) {
     REQUIRE(whole.step().ok());
@@ -196,12 +196,12 @@ TEST_CASE("a tensor graph resumes after any of its stages, and goes through thos
     later.info.stage = whole.at()->name;
     Compilation resumed = begin(std::move(later), {});
     while (resumed.next() && resumed.next()->tensor)
-      if (!resumed.step()) break;  // what needs the notes of earlier stages may refuse, and does not crash
+      if (!resumed.step()) break;  // stages that need data of earlier stages may fail
     CHECK_FALSE(resumed.schedule().ok());
   }
 }
 
-TEST_CASE("what cannot be begun says why") {
+TEST_CASE("begin refuses unknown stages, targets and opts, and stages of the wrong level") {
   auto refused = [](InputGraph in, JobSpec spec) {
     auto c = Compilation::begin(std::move(in), std::move(spec));
     return c ? std::string() : c.diag().text();
@@ -209,17 +209,17 @@ TEST_CASE("what cannot be begun says why") {
   InputGraph unknown = load(kKernel), of_tensors = load(kKernel), text = load(kKernel);
   unknown.info.stage = "expandr", of_tensors.info.stage = "multi_pm", text.info.stage = "source";
   CHECK(refused(std::move(unknown), {}).find("unknown stage 'expandr', expected expander") != std::string::npos);
-  CHECK(refused(std::move(of_tensors), {}).find("a kernel is no result of 'multi_pm', expected a stage of kernels") !=
-        std::string::npos);
-  CHECK(refused(std::move(text), {}).find("a kernel is no result of 'source'") != std::string::npos);
+  CHECK(refused(std::move(of_tensors), {})
+            .find("a kernel cannot be the result of 'multi_pm', expected a stage of kernels") != std::string::npos);
+  CHECK(refused(std::move(text), {}).find("a kernel cannot be the result of 'source'") != std::string::npos);
   CHECK(refused(load(kKernel), {.target = "NOWHERE"}).find("NOWHERE") != std::string::npos);
   CHECK(refused(load(kKernel), {.opts = "[Opt("}).find("--opts") != std::string::npos);
 }
 
-TEST_CASE("a stage that refuses is the answer to every later question") {
+TEST_CASE("after a stage fails, every later call returns its error") {
   JobSpec spec{.target = "CPU:CLANG", .opts = "[Opt(OptOps.TC, 0, (0, 0, 1))]"};  // no tensor core fits
   Compilation c = begin(load(kKernel), spec);
-  auto status = c.run_through(row_of("linear"));
+  auto status = c.run_through(row_of(OutputKind::List));
   REQUIRE_FALSE(status.ok());
   CHECK(status.diag().message.find("stage 'apply opts'") != std::string::npos);
   CHECK(c.next() == nullptr);
@@ -229,7 +229,7 @@ TEST_CASE("a stage that refuses is the answer to every later question") {
   CHECK_FALSE(c.fork().ok());
 }
 
-TEST_CASE("a watcher is told every row, and of the end before the graph goes, also when a stage fails") {
+TEST_CASE("a watcher gets every row, and `end` before the graph is freed, also when a stage fails") {
   struct Log : Watcher {
     std::string text;
     void begin(Compilation& c) override { text += "begin " + c.name() + "\n"; }
@@ -258,7 +258,7 @@ TEST_CASE("a watcher is told every row, and of the end before the graph goes, al
   CHECK(back.graph->size() > 0);
 }
 
-TEST_CASE("a dump has what was asked for: stages that changed, what is made of the last, kernels of a tensor graph") {
+TEST_CASE("a dump contains the requested stages and outputs, also of the kernels of a tensor graph") {
   auto dumped = [](InputGraph in, const char* stages, const char* format = "") {
     auto plan = make_dump_plan(stages, format);
     REQUIRE(plan.ok());
@@ -270,7 +270,7 @@ TEST_CASE("a dump has what was asked for: stages that changed, what is made of t
   auto asked = dumped(load(kKernel), "expander,source");
   REQUIRE(asked.size() == 2);
   CHECK(asked[0].file_name("k") == "k.11.expander.uop");
-  CHECK(asked[1].row->name == "source");
+  CHECK(asked[1].row->is(OutputKind::Source));
   auto changed = dumped(load(kKernel), "changed"), everything = dumped(load(kKernel), "all");
   CHECK(changed.size() < everything.size());
   CHECK(everything.front().row->name == "ast");

@@ -35,7 +35,7 @@ class Dump {
     }
     if (plan_.input_only) return done();
     for (const StageRow& row : stage_rows())
-      if (plan_.wants(row) && is_ours(row) && !(row.name == "linear" && !c_.loaded().list.empty()))
+      if (plan_.wants(row) && is_ours(row) && !(row.is(OutputKind::List) && !c_.loaded().list.empty()))
         if (auto status = add_output(row); !status) return status;
     if (c_.is_tensor_graph() && wants_kernels())
       if (auto status = add_kernels(); !status) return status;
@@ -44,11 +44,11 @@ class Dump {
   Status done() {
     if (texts_.empty() && !c_.loaded().list.empty())
       return Diag{.message = "a linear list has no stages before it", .file = c_.loaded().file,
-                  .expected = "linear, source, program or what compilers make of it"};
+                  .expected = "linear, source, program or an output of a compiler"};
     return plan_.afterwards ? plan_.afterwards(c_) : Unit{};
   }
 
-  // Whether that row is made of this very graph, behind its stages.
+  // Returns true if the row is an output of this graph, not of its kernels.
   bool is_ours(const StageRow& row) const {
     return c_.is_tensor_graph() ? row.kind == Kind::Schedule : row.kind == Kind::Output;
   }
@@ -60,8 +60,8 @@ class Dump {
 
   // ---- graphs
   Status add_graphs() {
-    const StageRow* given = c_.at() ? c_.at() : &row_of("ast");
-    bool asked_for = plan_.wants(*given) || (c_.is_tensor_graph() && plan_.wants(row_of("ast")));
+    const StageRow* given = c_.at() ? c_.at() : &row_of(StageRow::Kind::Ast);
+    bool asked_for = plan_.wants(*given) || (c_.is_tensor_graph() && plan_.wants(row_of(StageRow::Kind::Ast)));
     if (plan_.input_only || asked_for)
       if (auto status = add_graph(*given, c_.loaded().root); !status) return status;
     if (plan_.input_only) return Unit{};
@@ -74,7 +74,7 @@ class Dump {
     return Unit{};
   }
 
-  // Whether that row of this graph or a later one is asked for.
+  // Returns true if `row` or a later row of this graph is needed.
   bool more_wanted(const StageRow& row) const {
     if (plan_.only_changed || (c_.is_tensor_graph() && wants_kernels())) return true;
     return std::ranges::any_of(plan_.wanted,
@@ -101,16 +101,16 @@ class Dump {
     texts_.push_back({c_.name(), &row, std::string(extension), std::move(text)});
   }
 
-  // ---- what is made of the last graph
-  // A listing is what it is.
+  // ---- outputs
+  // Adds an input that is a linear list already: it is emitted unchanged.
   Status add_listing() {
-    const StageRow& linear = row_of("linear");
+    const StageRow& linear = row_of(OutputKind::List);
     if (!plan_.wants(linear) && !plan_.input_only) return Unit{};
     return add_list(linear, c_.loaded().list);
   }
 
   Status add_output(const StageRow& row) {
-    if (row.name == "linear" && (plan_.self_describing || plan_.format)) {
+    if (row.is(OutputKind::List) && (plan_.self_describing || plan_.format)) {
       auto& list = c_.list();
       return list ? add_list(row, *list) : Status(list.diag());
     }
@@ -127,11 +127,11 @@ class Dump {
     add(row, row.extension, std::move(*text));
     return Unit{};
   }
-  // A linear list in any format. A listing that goes to a terminal is tinygrad's, without a header.
+  // Adds a linear list in any format. For a terminal, print_uops is printed as in tinygrad, without a header.
   Status add_list(const StageRow& row, std::span<const UOp> list) {
     Format format = plan_.format.value_or(Format::Uops);
     GraphInfo info = format == Format::Uops && !plan_.self_describing ? GraphInfo() : info_at(row);
-    // of a graph, which has lost its order
+    // these formats write a graph, without the order of the list, so it is not the result of `linear`
     if (format == Format::Pyrender || format == Format::Repr) info.stage.clear();
     auto text = write_list(format, list, info);
     if (!text) return text.diag();
@@ -141,7 +141,7 @@ class Dump {
 
   bool one_by_one() const { return plan_.afterwards || plan_.watcher; }
 
-  // ---- kernels, each in a graph of its own, so that they are made side by side
+  // ---- kernels; each has a graph of its own, so they are compiled in parallel
   Status add_kernels() {
     if (auto& schedule = c_.schedule(); !schedule) return schedule.diag();
     const std::vector<size_t> numbers = c_.kernel_numbers(), like = equal_kernels(numbers);
@@ -168,8 +168,8 @@ class Dump {
     return Unit{};
   }
 
-  // For each kernel the first one that is equal, whose texts are its own; itself where a kernel's name is seen in more
-  // than the name of a text.
+  // Returns for each kernel the index of the first equal kernel, whose texts it shares. No kernels are shared if they
+  // are compiled one at a time, or if with_name cannot replace the kernel's name in the texts (JSON and dot).
   std::vector<size_t> equal_kernels(const std::vector<size_t>& numbers) {
     bool names_are_in_texts = one_by_one() || plan_.format == Format::Json || plan_.format == Format::Dot;
     std::map<std::pair<uint32_t, std::string>, size_t> first;  // by AST and target
@@ -203,7 +203,7 @@ Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format
     if (name == kChanged) plan.only_changed = true;
     else if (name != kAll) plan.wanted.insert(find_row(name));
     else for (const StageRow& row : stage_rows())
-      if (!row.by_compiler()) plan.wanted.insert(&row);
+      if (!row.is(OutputKind::Compiled)) plan.wanted.insert(&row);
   }
   if (format.empty()) return plan;
   plan.format = parse_format(format);
@@ -223,8 +223,8 @@ Result<Texts> dump_texts(Compilation compilation, const DumpPlan& plan) { return
 
 Result<Texts> recorded_texts(const InputGraph& in, const DumpPlan& plan) {
   if (!in.record)
-    return Diag{
-        .message = "'" + in.info.name + "' is no golden record", .file = in.file, .expected = "FILE#ID for --recorded"};
+    return Diag{.message = "'" + in.info.name + "' is not a golden record", .file = in.file,
+                .expected = "FILE#ID for --recorded"};
   const GoldenRecord& r = *in.record;
   Texts out;
   std::optional<Diag> unreadable;
@@ -243,19 +243,19 @@ Result<Texts> recorded_texts(const InputGraph& in, const DumpPlan& plan) {
     if (!text.ends_with('\n')) text += '\n';
     out.push_back({in.info.name, &row, std::string(extension), std::move(text)});
   };
-  add(row_of("ast"), r.ast);
+  add(row_of(StageRow::Kind::Ast), r.ast);
   const std::string* graph = &r.ast;
   for (const GoldenStage& s : r.stages) {
     if (s.ir) graph = &*s.ir;
-    else if (!s.same) graph = nullptr;  // tinygrad could not print it
+    else if (!s.same) graph = nullptr;  // tinygrad failed to print the graph
     const StageRow* row = find_row(s.name);
     if (row && graph && !(plan.only_changed && s.same)) add(*row, *graph);
   }
-  if (r.linear) add(row_of("linear"), *r.linear);
-  if (r.source) add(row_of("source"), *r.source);
-  if (r.program) add(row_of("program"), program_text(*r.program));
+  if (r.linear) add(row_of(OutputKind::List), *r.linear);
+  if (r.source) add(row_of(OutputKind::Source), *r.source);
+  if (r.program) add(row_of(OutputKind::LaunchFacts), program_text(*r.program));
   if (unreadable) return *unreadable;
-  if (out.empty()) return Diag{.message = "the record holds nothing of what was asked for", .file = in.file};
+  if (out.empty()) return Diag{.message = "the record contains none of the requested stages", .file = in.file};
   return out;
 }
 

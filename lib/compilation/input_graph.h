@@ -1,4 +1,4 @@
-// Loaded: one graph as it came in, in a Graph of its own or a borrowed one, and what its text said besides.
+// InputGraph: one graph that was read or passed in, with all that the input says about it.
 #pragma once
 #include <memory>
 #include <string>
@@ -12,40 +12,40 @@ namespace tgc {
 struct InputGraph {
   std::shared_ptr<Graph> graph;
   UOp root;
-  std::vector<UOp> list;         // of a linear list: its nodes in order; else empty
-  GraphInfo info;                // name, and what the input says of stage, target and settings
-  bool is_tensor_graph = false;  // it is to be scheduled into kernels
-  // of a kernel whose record says so: the Tensor ops, with the lines of Python that call them
+  std::vector<UOp> list;         // the nodes in order if the input is a linear list; else empty
+  GraphInfo info;                // name, and the input's stage, target and settings
+  bool is_tensor_graph = false;  // true: it is scheduled into kernels
+  // the Tensor methods that a kernel implements, with their call sites in Python (made_for_text); empty: not recorded
   std::string made_for;
-  std::vector<std::pair<std::string, std::vector<UOp>>> made_of;  // of a model: each node, and what it gave
-  std::string text, file;        // what it was read from; of a model only the file
+  std::vector<std::pair<std::string, std::vector<UOp>>> made_of;  // label and outputs of each node of an ONNX model
+  std::string text, file;        // the text that was read (empty for a model) and its file
   ReadReport report;
-  std::shared_ptr<const GoldenRecord> record;  // of golden records: all that the record holds
+  std::shared_ptr<const GoldenRecord> record;  // the golden record that contains the graph; null: none
 
-  // A message about a node, with its place in the text.
+  // Returns an error about a node, with its line and column in the text.
   Diag diag_at(UOp node, std::string message) const;
 };
 
-// A graph of somebody else's, who keeps it for longer.
+// Returns a pointer that does not own `graph`, which must live longer than the InputGraph.
 inline std::shared_ptr<Graph> borrowed(Graph& graph) { return {std::shared_ptr<Graph>(), &graph}; }
 
-// "conv2d (model.py:12::forward), relu": what a record says of a kernel's origin; empty when it says nothing.
+// Returns the Tensor methods that a kernel implements: "conv2d (model:12::forward), relu".
 std::string made_for_text(const std::vector<GoldenMetadata>& metadata);
 
-// That a graph of another release is none for the pipeline: "records of tinygrad 0.14.0; the pipeline here is 0.12.0's;
-// compare recordings with tgc diff".
+// Returns the error for a graph of another tinygrad release, which the pipeline cannot compile: "records of tinygrad
+// 0.14.0; the pipeline here is 0.12.0's; compare recordings with tgc diff".
 Diag made_elsewhere(std::string_view producer, const std::string& file);
 
-// Whether `root` is a tensor graph: a kernel works on DEFINE_GLOBALs, a tensor graph on BUFFERs and the like.
+// Returns true if `root` is a tensor graph: it contains BUFFER, DEVICE or KERNEL nodes and the like, and none of the
+// DEFINEs and SPECIALs of kernels.
 bool looks_like_tensor_graph(UOp root);
 
-// Reads one graph of any text but golden records, with these settings. Errors carry file, line and column.
+// Reads one graph from text in any format except golden records. Errors contain file, line and column.
 // `take_malformed`: see ReadReport.
 Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
                          bool take_malformed = false);
 
-// The target of kernels on a device of tinygrad's name: "CUDA:1" is CUDA's; of a device that tgc knows no target for,
-// CPU.
+// Returns the target for a device of tinygrad: "CUDA" for "CUDA:1"; "CPU" for a device without a target in tgc.
 std::string target_of_device(std::string_view device, const Settings& settings);
 
 }  // namespace tgc

@@ -7,10 +7,10 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMostNodes = 4000;  // so that splicing does not feed on itself
+constexpr size_t kMostNodes = 4000;  // no subgraphs are inserted into larger graphs, to limit their growth
 
-// The values that break things: edges of every integer type and of what holds sizes, floats that equal nothing, and
-// what is no number at all.
+// Returns value `i` of the table of values that are likely to break code: limits of integer types and sizes, special
+// floats, and args that are not numbers.
 Arg edge_value(Graph& g, size_t i) {
   static const Const kNumbers[] = {
       int64_t(0), int64_t(1), int64_t(-1), int64_t(2), int64_t(3), int64_t(7), int64_t(16), int64_t(31), int64_t(32),
@@ -42,6 +42,7 @@ Arg edge_value(Graph& g, size_t i) {
   }
 }
 
+// Returns dtype `i`: a scalar, a vector or a pointer.
 DType any_dtype(size_t i) {
   static constexpr int kCounts[] = {1, 1, 1, 2, 3, 4, 8, 16, 128};
   static constexpr int64_t kSizes[] = {-1, 0, 1, 4, 1000, int64_t(1) << 31, int64_t(1) << 62};
@@ -55,7 +56,7 @@ DType any_dtype(size_t i) {
   return out.ptr(kSizes[i % std::size(kSizes)], AddrSpace(i / std::size(kSizes) % 3));
 }
 
-// The dtype with another scalar: the same vector, the same pointer.
+// Returns the dtype with its scalar replaced; vector sizes and pointers are kept.
 DType with_scalar(DType d, Scalar s) {
   DType value = dtypes::of(s);
   if (d.is_image()) return value;
@@ -63,7 +64,7 @@ DType with_scalar(DType d, Scalar s) {
   return d.is_ptr() ? value.ptr(d.size(), d.addrspace()) : value;
 }
 
-// An op that takes as many sources.
+// Returns an op of the same group as `op`: ops that are used alike.
 Op similar_op(Op op, size_t i) {
   for (OpSet set : {ops::Unary, ops::Binary, ops::Ternary, ops::Movement, ops::Defines, OpSet{Op::CAST, Op::BITCAST},
                     OpSet{Op::LOAD, Op::INDEX, Op::STORE, Op::AFTER}, OpSet{Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR},
@@ -97,7 +98,8 @@ class Mutator {
 
  private:
   UOp other() const { return nodes_[s_.other % nodes_.size()]; }
-  UOp pick(OpSet ops, size_t i) const {  // the i-th of the nodes with one of these ops
+  // Returns the i-th node (modulo their number) with one of these ops; the empty UOp if there is none.
+  UOp pick(OpSet ops, size_t i) const {
     std::vector<UOp> found;
     for (UOp u : nodes_)
       if (u.in(ops)) found.push_back(u);
@@ -149,7 +151,7 @@ class Mutator {
         if (UOp r = pick({Op::RANGE, Op::SPECIAL}, s_.other); r && r.num_src())
           return at_ = position(r), r.with_src(std::vector<UOp>{size_const(r.src(0).dtype())});
         return u;
-      case 15:  // a part of another graph
+      case 15:  // a subgraph of another graph
         if (UOp part = nodes_.size() < kMostNodes ? donated() : UOp()) return with_source(u, part);
         return u;
       case 16: return source_of(u);
@@ -159,7 +161,7 @@ class Mutator {
         if (u.dtype().is_ptr() && !u.dtype().is_image())
           return u.with_dtype(u.dtype().base().ptr(edge_size(), u.dtype().addrspace()));
         return with_source(u, other());
-      case 20: return with_source(u, u);  // deeper each time: not a cycle, nodes never change
+      case 20: return with_source(u, u);  // nests the node in a copy of itself; nodes are immutable, so no cycle
       case 21: return u.replace({.op = other().op(), .dtype = other().dtype()});
       case 22: return src.assign(1 + s_.value % 40, other()), u.with_src(src);
       default: return with_source(u, source_of(other()));
@@ -181,7 +183,7 @@ class Mutator {
     return below[s_.value % below.size()];
   }
 
-  // `now` in the place of the node at at_, and whatever follows from that.
+  // Replaces the node at position at_ by `now`, and rebuilds the nodes that use it.
   void put(UOp now) {
     UOpMap<UOp> is(g_);
     for (size_t i = 0; i < nodes_.size(); i++) {

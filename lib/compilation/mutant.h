@@ -1,9 +1,9 @@
-// Mutants: real graphs with damage done to them, as a compact program of bytes, for fuzzers and tests. A mutant is a
-// seed (a kernel, a linear list or a tensor graph, at any stage) and steps of kStepBytes bytes, each one change: a
-// source swapped, dropped, added or taken from elsewhere, another op, dtype, arg or tag, constants at the edges of
-// their types, Invalid, ranges of one axis twice, subgraphs of other graphs, sizes without measure, entries of a list
-// out of order. Any bytes are a mutant, so whoever mutates bytes mutates graphs, and a step that is left out leaves a
-// simpler mutant. What comes out need not be a graph that tinygrad could build: that is the point.
+// Mutates graphs, for fuzzers and tests. A mutant is a seed (a kernel, a linear list or a tensor graph, at any stage)
+// and mutation steps, encoded as kStepBytes bytes each. A step changes one node: it swaps, drops, adds or replaces a
+// source; replaces the op, dtype, arg or tag; inserts constants at the limits of their dtype, Invalid, a second range
+// of an axis, a subgraph of another graph, or a huge size; or reorders a list. Any byte string is a valid mutant, so a
+// byte-level fuzzer can mutate graphs, and dropping a step gives a simpler mutant. Mutants are deliberately often
+// graphs that tinygrad could not build.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,26 +14,26 @@
 
 namespace tgc {
 
-// One change, as its bytes say: kind, node and so on are taken modulo what there is.
+// One mutation. Each field is taken modulo the number of choices.
 struct MutationStep {
   uint8_t kind = 0;
-  uint8_t slot = 0;    // which source
-  uint16_t node = 0;   // what is changed, by position
-  uint16_t other = 0;  // another node, or which donor
-  uint16_t value = 0;  // of a table of values
+  uint8_t slot = 0;    // number of a source
+  uint16_t node = 0;   // position of the node to change
+  uint16_t other = 0;  // position of another node, or number of a donor
+  uint16_t value = 0;  // index into a table of values
 };
 inline constexpr size_t kStepBytes = sizeof(MutationStep);
 inline constexpr int kNumMutations = 24;
 
-// The steps in `bytes`; a rest that is no whole step is left out.
+// Decodes the steps in `bytes`; ignores an incomplete last step.
 std::vector<MutationStep> steps_of(std::span<const uint8_t> bytes);
 
-// Another graph to take parts from, as nodes of the graph that is asked for; the empty UOp: there is none.
+// Builds graph `number` of the graphs from which subgraphs are taken, in the graph `into`. Returns its root; empty:
+// none.
 using Donor = std::function<UOp(Graph& into, size_t number)>;
 
-// `nodes` (a toposort, or a linear list) after the steps: of a graph again a toposort, whose last node is the root; of
-// a list the list. A step that fits nowhere changes nothing. Throws Failure where a dtype is asked for that there
-// cannot be.
+// Applies the steps to `nodes`: a toposort, or, with `is_list`, a linear list. Returns the same form; the last node of
+// a toposort is the root. A step that is not applicable changes nothing. Throws Failure for an impossible dtype.
 std::vector<UOp> mutated(std::vector<UOp> nodes, bool is_list, std::span<const MutationStep> steps, const Donor& donor);
 
 }  // namespace tgc

@@ -21,7 +21,7 @@ std::string mutant(uint64_t seed, std::span<const MutationStep> steps, bool with
 
 }  // namespace
 
-TEST_CASE("mutants: the same steps are the same graph, each kind of step changes some graph, and no steps none") {
+TEST_CASE("mutants: equal steps give equal graphs, and each kind of step changes a graph") {
   for (int kind = 0; kind < kNumMutations; kind++) {
     std::set<std::string> seen;
     for (uint16_t n = 0; n < 40; n++) {
@@ -37,7 +37,7 @@ TEST_CASE("mutants: the same steps are the same graph, each kind of step changes
   CHECK(mutant(3, {}, false) == mutant(3, {}, true));
 }
 
-TEST_CASE("mutants: of a list, entries go, change places and come twice") {
+TEST_CASE("mutants: steps remove, swap and duplicate entries of a list") {
   Graph graph;
   UOp a = graph.constant(dtypes::int32, 1), b = graph.constant(dtypes::int32, 2), c = a + b;
   auto after = [&](int kind) {
@@ -49,7 +49,7 @@ TEST_CASE("mutants: of a list, entries go, change places and come twice") {
   CHECK(after(kNumMutations - 1) == std::vector{a, a, b, c});
 }
 
-TEST_CASE("mutants: bytes are steps, a rest is left out") {
+TEST_CASE("mutants: bytes are decoded as steps, without an incomplete last step") {
   std::vector<uint8_t> bytes(2 * kStepBytes + 3, 1);
   REQUIRE(steps_of(bytes).size() == 2);
   CHECK(steps_of(bytes)[1].node == 0x0101);

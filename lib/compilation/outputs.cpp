@@ -48,7 +48,7 @@ Result<std::string> linear(KernelOutputs& k) {
 
 Result<std::string> source(KernelOutputs& k) { return k.source(); }
 
-// As JSON, spaced as Python's: ["i", 1, 32].
+// A variable as JSON with Python's spacing: ["i", 1, 32].
 std::string variable_text(UOp var) {
   auto text = [](const Arg& a) {
     if (a.is_str()) return "\"" + std::string(a.text()) + "\"";
@@ -60,10 +60,10 @@ std::string variable_text(UOp var) {
   return out + "]";
 }
 
-// As tinygrad prints a size: where an expression has no infix form, it is the node's repr.
+// A launch size as tinygrad prints it; an expression without an infix form is printed as the node's repr.
 std::string size_text(Sint s) { return s.is_int() ? s.str() : render(s.uop(), true, repr); }
 
-// The launch facts as golden records hold them.
+// Converts launch facts to the form of golden records.
 GoldenProgram golden_program(const ProgramInfo& info) {
   GoldenProgram p{.name = info.name, .function_name = info.function_name, .applied_opts = info.applied_opts.str()};
   p.ops = size_text(info.estimates.ops), p.lds = size_text(info.estimates.lds), p.mem = size_text(info.estimates.mem);
@@ -83,7 +83,7 @@ Result<std::string> program(KernelOutputs& k) {
   return program_text(golden_program(*info));
 }
 
-// ---- what compilers make of the source
+// ---- outputs made by compilers
 Result<std::string> compiled(KernelOutputs& k, Artifact what) {
   auto job = compile_job_of(k);
   return job ? compile(*job, what) : job.diag();
@@ -99,23 +99,28 @@ Result<std::string> cubin(KernelOutputs& k) { return compiled(k, Artifact::Cubin
 Result<std::string> disassembly(KernelOutputs& k) { return compiled(k, Artifact::Disassembly); }
 Result<std::string> sass(KernelOutputs& k) { return compiled(k, Artifact::Sass); }
 
-// name, alias, extension, help, how it is made
-const std::vector<OutputStage> kOutputs = {
-    {"linear", "linearize", "uops", "the nodes in the order they run, as print_uops shows them", linear},
-    {"source", "render", "src", "the source in the target's language", source},
-    {"program", "launch", "txt", "launch sizes, buffers, variables, estimates", program},
-    {"llvm-ir", "llvm", "ll",
-     "the source of an LLVM renderer; with --optimized, or of another renderer, the module after O2", llvm_ir, false,
-     true},
-    {"asm", "assembly", "s",
-     "the machine's assembly, of CUDA and PTX sources PTX; with --lines, where each instruction came from", assembly,
-     false, true},
-    {"binary", "object", "o", "an ELF object, an AMD code object, PTX as the driver takes it", binary, true, true},
-    {"disasm", "disassembly", "dis",
-     "the binary of a CPU or an AMD GPU, disassembled: place, bytes and text of each instruction", disassembly, false,
-     true},
-    {"cubin", "", "cubin", "NVIDIA's machine code, by ptxas", cubin, true, true},
-    {"sass", "", "sass", "the same disassembled, by nvdisasm or cuobjdump", sass, false, true},
+constexpr OutputStage kOutputs[] = {
+    {.name = "linear", .alias = "linearize", .kind = OutputKind::List, .extension = "uops",
+     .help = "the nodes in the order they run, as print_uops shows them", .make = linear},
+    {.name = "source", .alias = "render", .kind = OutputKind::Source, .extension = "src",
+     .help = "the source in the target's language", .make = source},
+    {.name = "program", .alias = "launch", .kind = OutputKind::LaunchFacts, .extension = "txt",
+     .help = "launch sizes, buffers, variables, estimates", .make = program},
+    {.name = "llvm-ir", .alias = "llvm", .kind = OutputKind::Compiled, .extension = "ll",
+     .help = "LLVM IR: an LLVM renderer's source; the module after O2 for other renderers or with --optimized",
+     .make = llvm_ir},
+    {.name = "asm", .alias = "assembly", .kind = OutputKind::Compiled, .extension = "s",
+     .help = "assembly (PTX for CUDA and PTX renderers); with --lines, the source line of each instruction",
+     .make = assembly},
+    {.name = "binary", .alias = "object", .kind = OutputKind::Compiled, .extension = "o",
+     .help = "an ELF object, an AMD code object, or PTX as the driver takes it", .make = binary, .is_bytes = true},
+    {.name = "disasm", .alias = "disassembly", .kind = OutputKind::Compiled, .extension = "dis",
+     .help = "the disassembled binary of a CPU or AMD GPU: address, bytes and text of each instruction",
+     .make = disassembly},
+    {.name = "cubin", .alias = "", .kind = OutputKind::Compiled, .extension = "cubin",
+     .help = "NVIDIA's machine code, by ptxas", .make = cubin, .is_bytes = true},
+    {.name = "sass", .alias = "", .kind = OutputKind::Compiled, .extension = "sass",
+     .help = "the cubin, disassembled by nvdisasm or cuobjdump", .make = sass},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What comes after the graph stages of a kernel: texts made from the fully rewritten graph. One table that dump, check
-// and stages read.
+// The outputs of a kernel: all that is made from its fully rewritten graph (linear list, source, launch facts, machine
+// code). dump, check and stages read one table of them.
 #pragma once
 #include <optional>
 #include <span>
@@ -13,22 +13,23 @@
 
 namespace tgc {
 
-// How what compilers make is shown.
+// Options for the outputs that compilers make.
 struct CompileOptions {
-  bool optimized = false;  // LLVM IR after O2
-  bool lines = false;      // assembly with source lines
-  std::string machine;     // "aarch64[:CPU]" of CPU targets; empty: this computer's
+  bool optimized = false;  // show LLVM IR after the O2 passes
+  bool lines = false;      // show assembly with source lines
+  std::string machine;     // for CPU targets, "aarch64[:CPU]"; empty: this computer's processor
 };
 
-// One fully rewritten kernel; what several outputs need is made once.
+// The outputs of one kernel. The list and the source are made once and shared by the outputs that need them.
 class KernelOutputs {
  public:
+  // For the kernel whose last graph is `sink`. `job` must outlive this object.
   KernelOutputs(KernelJob& job, UOp sink, CompileOptions compile = {})
       : job_(&job), sink_(sink), target_(job.target), compile_(std::move(compile)) {}
-  // Of a linear list as it is.
+  // For an input that is a linear list already.
   KernelOutputs(const Target& target, std::vector<UOp> list, CompileOptions compile = {})
       : target_(target), compile_(std::move(compile)), list_(std::move(list)) {}
-  // Of a kernel that a stage refused: nothing is made of it, and `why` is what every question is answered with.
+  // For a kernel that a stage refused: every output fails with the error `why`.
   static KernelOutputs failed(const Target& target, const Diag& why) {
     KernelOutputs out(target, std::vector<UOp>());
     out.list_ = why;
@@ -37,8 +38,8 @@ class KernelOutputs {
 
   const Target& target() const { return target_; }
   const CompileOptions& compile_options() const { return compile_; }
-  const Result<std::vector<UOp>>& list();       // the linear list
-  const Result<std::string>& source();          // what the target's renderer prints
+  const Result<std::vector<UOp>>& list();  // the linear list
+  const Result<std::string>& source();     // the text that the target's renderer prints
 
  private:
   KernelJob* job_ = nullptr;
@@ -49,21 +50,28 @@ class KernelOutputs {
   std::optional<Result<std::string>> source_;
 };
 
+enum class OutputKind : uint8_t {
+  List,         // the linear list
+  Source,       // the renderer's text
+  LaunchFacts,  // launch sizes, buffers, variables, estimates
+  Compiled,     // made by a compiler, which may be missing: `--stage=all` leaves it out, `--stage=NAME` makes it
+};
+
+// One row of the table of outputs.
 struct OutputStage {
   std::string_view name;       // "linear"
   std::string_view alias;      // "linearize"
-  std::string_view extension;  // of its files
+  OutputKind kind;
+  std::string_view extension;  // of its files, without the dot
   std::string_view help;
   Result<std::string> (*make)(KernelOutputs&);
-  bool is_bytes = false;       // no text
-  // made by a compiler, which may be missing: `all` leaves it out, it is made when it is named
-  bool by_compiler = false;
+  bool is_bytes = false;  // the output is binary, not text
 };
 
-// What to compile of a kernel, for its target's compiler.
+// Returns the source of a kernel and all that its target's compiler needs besides.
 Result<CompileJob> compile_job_of(KernelOutputs& outputs);
 
-// In the order they are made. An output that tgc cannot make yet is not in the table.
+// The outputs in the order in which they are made.
 std::span<const OutputStage> output_stages();
 
 }  // namespace tgc

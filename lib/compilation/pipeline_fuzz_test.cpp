@@ -1,6 +1,6 @@
-// Random kernels through all stages: no crash, every stage's output well-formed, and the same linear list when a stage
-// is resumed from its text. A short run is a test; environment variables make it a long one or write the kernels for
-// tinygrad:
+// Runs random kernels through all stages. Checks that nothing crashes, that the result of each stage is well-formed,
+// and that resuming from a stage's text gives the same linear list. Environment variables make the test longer, or
+// write the kernels to a file that tinygrad can replay:
 //   TGC_FUZZ_SECONDS=600 build/release/bin/tgc_tests -tc='random kernels*'
 //   TGC_FUZZ_OUT=fuzz.jsonl build/release/bin/tgc_tests -tc='random kernels*'
 //   then scripts/tinygrad_export.py --replay fuzz.jsonl
@@ -10,21 +10,20 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "lib/compilation/compilation.h"
 #include "lib/compilation/random_kernel.h"
 #include "lib/spec/spec.h"
 #include "lib/text/formats.h"
 #include "lib/text/json_scan.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
-#include "passes/pipeline.h"
-#include "renderers/renderer.h"
 
 using namespace tgc;
 
 namespace {
 
 const char* kTargets[] = {"CPU:CLANG", "CUDA:CUDA:sm_80"};
-constexpr uint64_t kOnceBroken[] = {10112};  // seeds that found something: tried first
+constexpr uint64_t kOnceBroken[] = {10112};  // seeds that have found bugs; run first
 
 Settings fixed_settings() {
   Settings settings;
@@ -35,43 +34,41 @@ Settings fixed_settings() {
 struct Ran {
   std::string problem;              // empty: none
   bool refused = false;
-  // the graphs as JSON, by stage: pyrender does not say all of a graph between expander and devectorize
+  // the graph after each stage, as JSON: pyrender cannot express all graphs between expander and devectorize
   std::vector<std::string> stages;
-  std::string list;
+  std::string list;                 // as print_uops prints it; the error if `refused`
 };
 
+// Returns the violation of the spec, if any; "" otherwise.
 std::string well_formed(UOp root, Spec spec, std::string_view stage) {
   auto violation = verify_graph(root, spec);
   return violation ? "after '" + std::string(stage) + "': " + violation->text() + "\n" : "";
 }
 
-// All stages after `resume_after` (-1: all), each verified.
+// Runs all stages after number `resume_after` (-1: all stages) and verifies the result of each.
 Ran run(InputKind kind, const std::string& text, const Target& target, int resume_after, bool with_texts) {
   Ran out;
-  Graph graph(fixed_settings());
-  auto read = read_graph(graph, kind, text, "fuzz");
-  if (!read) return out.problem = read.diag().text(), out;
-  KernelJob job{graph, target};
-  UOp sink = resume_after < 0 ? begin_kernel(job, read->root) : read->root;
-  if (resume_after < 0) out.problem += well_formed(sink, Spec::Kernel, "ast");
+  auto in = load_text(fixed_settings(), kind, text, "fuzz");
+  if (!in) return out.problem = in.diag().text(), out;
+  if (resume_after >= 0) in->info.stage = kernel_stages()[size_t(resume_after)].name;
+  auto begun = Compilation::begin(std::move(*in), {.target = target.name()});
+  if (!begun) return out.problem = begun.diag().text(), out;
+  Compilation& c = *begun;
+  if (resume_after < 0) out.problem += well_formed(c.ast(), Spec::Kernel, "ast");
   int number = -1;
-  for (const Stage& stage : kernel_stages()) {
-    if (++number <= resume_after) continue;
-    if (!stage.applies || stage.applies(job)) {
-      auto result = run_stage(stage, job, sink);
-      if (!result) return out.refused = true, out.list = result.diag().message, out;
-      sink = *result;
-      out.problem += well_formed(sink, Spec::Full, stage.name);
-    }
+  for (const StageRow& row : stage_rows()) {
+    if (!row.kernel || ++number <= resume_after) continue;
+    if (auto status = c.run_through(row); !status) return out.refused = true, out.list = status.diag().message, out;
+    out.problem += well_formed(c.current(), Spec::Full, row.name);
     if (!with_texts) continue;
-    auto json = write_graph(Format::Json, sink, {});
+    auto json = write_graph(Format::Json, c.current(), {});
     if (!json) return out.problem = json.diag().text(), out;
     out.stages.push_back(*json);
   }
-  auto list = linear_list(job, sink);
+  auto& list = c.list();
   if (!list) return out.refused = true, out.list = list.diag().message, out;
   if (auto violation = verify(*list, Spec::Program)) out.problem += "linear: " + violation->text() + "\n";
-  (void)render_source(target, *list);
+  (void)c.source();
   out.list = print_uops(*list);
   return out;
 }
@@ -91,7 +88,7 @@ void write_record(std::ofstream& file, uint64_t seed, const std::string& ast, st
 
 }  // namespace
 
-TEST_CASE("random kernels pass all stages, well-formed, and resume anywhere") {
+TEST_CASE("random kernels pass all stages well-formed, and resuming after a stage gives the same list") {
   const char *seconds = std::getenv("TGC_FUZZ_SECONDS"), *first = std::getenv("TGC_FUZZ_SEED"),
              *path = std::getenv("TGC_FUZZ_OUT");
   auto start = std::chrono::steady_clock::now();
@@ -116,7 +113,7 @@ TEST_CASE("random kernels pass all stages, well-formed, and resume anywhere") {
     CHECK(all.problem == "");
     refused += all.refused;
     if (all.refused) {
-      CHECK(all.list.find("stage '") == 0);  // names where
+      CHECK(all.list.find("stage '") == 0);  // errors name the stage
       continue;
     }
     int at = int(seed % all.stages.size());

@@ -1,6 +1,6 @@
-// Well-formed kernels at random, the same for the same seed: for tests alone. They look like those that tinygrad's
-// scheduler makes: loads at affine or wrapped indices, some of them masked, arithmetic in many dtypes, reductions, one
-// store or two, a variable now and then.
+// RandomKernel: makes a random well-formed kernel AST from a seed, for tests. The kernels resemble those of tinygrad's
+// scheduler: loads at affine or wrapped indices, some masked; arithmetic in many dtypes; reductions; one or two stores;
+// sometimes a variable.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -22,7 +22,7 @@ class RandomKernel {
   }
 
  private:
-  // ---- chance
+  // ---- random numbers
   uint64_t next() {  // splitmix64
     uint64_t z = state_ += 0x9E3779B97F4A7C15ull;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
@@ -46,8 +46,8 @@ class RandomKernel {
   }
   UOp index_const(int64_t value) { return g_.constant(dtypes::index, value); }
 
-  // Where an element lies when the ranges count through all of them, the last one fastest; `size` receives how many
-  // there are at most.
+  // Returns the row-major index of the ranges (the last range varies fastest). Sets `size` to the maximum number of
+  // elements.
   UOp position(const std::vector<UOp>& ranges, int64_t& size) {
     UOp out;
     size = 1;

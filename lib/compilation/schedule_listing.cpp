@@ -17,7 +17,7 @@ std::string bytes_text(int64_t bytes) {
   return text;
 }
 
-// Rows of cells, each column as wide as its widest; numbers stand to the right.
+// A table of text. Each column is as wide as its widest cell; columns marked `right` are right-aligned.
 class Table {
  public:
   Table(std::vector<std::string> head, std::vector<bool> right) : rows_{std::move(head)}, right_(std::move(right)) {}
@@ -49,7 +49,7 @@ std::string_view name_of_item(const ScheduleItem& item) {
   return item.ast.is(Op::SINK) ? "kernel" : item.ast.is(Op::COPY) ? "copy" : name_of(item.ast.op());
 }
 
-// The buffers that the item reads, or writes.
+// Returns the numbers of the buffers that the item reads or writes, as `how` says.
 std::vector<size_t> touched(const ScheduleItem& item, bool BufferAccess::*how) {
   auto accesses = accesses_of(item);
   std::vector<size_t> out;
@@ -152,7 +152,7 @@ std::string schedule_listing(const Schedule& s, const MemoryPlan& plan, const Sh
                     counted(s.buffers.size(), "buffer") + " (" + counted(count(&ScheduleBuffer::is_input), "input") +
                     ", " + counted(count(&ScheduleBuffer::is_output), "output") + ")\n";
   out += "memory " + bytes_text(plan.total_before) + ", planned " + bytes_text(plan.total_after) +
-         "; of it what the planner moves " + bytes_text(plan.planned_before) + ", planned " +
+         "; of this, buffers that the planner moves " + bytes_text(plan.planned_before) + ", planned " +
          bytes_text(plan.planned_after) + "\n";
   for (size_t i = 0; i < plan.shared.size(); i++)
     out +=

@@ -1,6 +1,6 @@
-// The output "schedule" of a tensor graph, for people and as JSON: its kernels in order with what each reads and
-// writes, its buffers and where the memory planner puts them, the key by which equal graphs are known, bytes before and
-// after planning.
+// Formats the schedule of a tensor graph, as a listing for people and as JSON: the cache key; the kernels in order,
+// with the buffers that they read and write; the buffers, with their place in planned memory; bytes before and after
+// planning.
 #pragma once
 #include <span>
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace tgc {
 
-// `made_for`: of each item what it was made for, empty where nobody knows; or none at all.
+// Returns the listing. `made_for`: InputGraph::made_for of each item (empty: unknown), or an empty span.
 std::string schedule_listing(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key,
                              std::span<const std::string> made_for = {});
 
-// One object: {"key", "kernels": [{"op", "ast_nodes", "buffers", "writes", "reads", "fixedvars", "made_for"}],
-// "buffers": [{"device", "dtype", "size", "bytes", "input", "output", "view_of", "offset", "place"}], "shared",
-// "outputs", "var_vals", "bytes": {...}}, numbers by position.
+// Returns one JSON object: {"key", "kernels": [{"op", "ast_nodes", "buffers", "writes", "reads", "fixedvars",
+// "made_for"}], "buffers": [{"device", "dtype", "size", "bytes", "input", "output", "view_of", "offset", "place"}],
+// "shared", "outputs", "var_vals", "bytes": {...}}. Kernels and buffers are numbered by position.
 std::string schedule_json(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key,
                              std::span<const std::string> made_for = {});
 

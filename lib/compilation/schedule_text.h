@@ -1,4 +1,4 @@
-// Schedules as golden records hold them, and as text.
+// Converts a schedule to the form of golden records, and that form to text, to compare schedules.
 #pragma once
 #include <map>
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace tgc {
 
-// The kernels in order, with their buffers; a view is given as its place in the buffer that it is of.
+// Returns the kernels in order, with their buffers. A view is given by the number of its base buffer and an offset.
 Result<std::vector<GoldenKernel>> golden_kernels(const Schedule& schedule);
 
-// The kernels, their buffers "BASE+OFFSET SIZE DTYPE", and the values of the variables, one fact a line.
+// Returns one fact per line: the kernels, their buffers "BASE+OFFSET SIZE DTYPE", and the values of the variables.
 std::string kernels_text(const std::vector<GoldenKernel>& kernels, const std::map<std::string, int64_t>& var_vals);
 
 }  // namespace tgc

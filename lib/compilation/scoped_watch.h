@@ -1,11 +1,12 @@
-// A watcher for a while: for one that ends before the Compilation does.
+// ScopedWatch: a watcher for one scope.
 #pragma once
 #include "lib/compilation/compilation.h"
 
 namespace tgc {
 
-// The Compilation tells `watcher` until this ends, also when an exception ends it (memory that has run out): the
-// Compilation would else tell one that is gone. To hear what the watcher throws in the end, watch(nullptr) before.
+// Sets the watcher of a Compilation, and removes it in the destructor. Use this for a watcher that does not live as
+// long as the Compilation. Exceptions of Watcher::end are dropped; to get them, call watch(nullptr) before the scope
+// ends.
 class ScopedWatch {
  public:
   ScopedWatch(Compilation& compilation, Watcher& watcher) : compilation_(compilation) {

@@ -29,7 +29,7 @@ Result<size_t> index_of(std::string_view word, std::span<const Choice> choices) 
       if (!n.empty() && (names.empty() || names.back() != n)) names.push_back(n);
   std::string near = nearest_names(word, names);
   return Diag{.message = "unknown stage '" + std::string(word) + "'",
-              .expected = near.empty() ? "one of those that `tgc stages` lists" : near};
+              .expected = near.empty() ? "a stage that `tgc stages` lists" : near};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Lists of stages as --stage and --stages take them: names in any case, slugs or aliases, spans `a..b`, and words such
-// as `all`.
+// Parses the values of --stage and --stages: lists of names (in any case), slugs, aliases, spans `a..b`, and words such
+// as `all`. Also parses ops and node numbers.
 #pragma once
 #include <optional>
 #include <span>
@@ -12,29 +12,30 @@
 
 namespace tgc {
 
+// A stage, or another word, that a list can select.
 struct Choice {
-  std::string_view name;   // what the list selects
-  std::string_view alias;  // another spelling, may be empty
-  std::string slug;        // a third one, may be empty
-  bool in_spans = true;    // false: a word of its own, outside the order
+  std::string_view name;
+  std::string_view alias;  // another spelling; may be empty
+  std::string slug;        // a third spelling; may be empty
+  bool in_spans = true;    // false: selected only by its own name, not as part of a span
 };
 
-// The names in `list` (comma-separated) that it selects of `choices`, in the order of `choices`, each once. `a..b`
-// selects from a to b, `a..` to the end, `..b` from the beginning. A word that is no choice is an error that suggests
-// the nearest ones.
+// Returns the names that the comma-separated `list` selects, in the order of `choices`, each once. `a..b` selects from
+// a to b, `a..` to the end, `..b` from the beginning. The error for an unknown word suggests the nearest names.
 Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const Choice> choices);
 
-// "unknown op 'RDUCE', expected REDUCE": no `what` is called so; the nearest of `names`, else what `expected` says.
+// Returns the error "unknown WHAT 'RDUCE', expected REDUCE": suggests the nearest of `names`, or `expected` if none is
+// near.
 Diag unknown_name(std::string_view what, std::string_view word, std::span<const std::string_view> names,
                   std::string expected);
 
-// The op that `word` names, as ADD or Ops.ADD.
+// Returns the op that `word` names: "ADD" or "Ops.ADD".
 Result<Op> op_of_word(std::string_view word);
 
-// The number of a node: "#12" or "12" with the mark '#'; nullopt: it is none.
+// Parses a number, with or without `mark` before it: "#12" or "12". Returns nullopt for other texts.
 std::optional<uint32_t> number_after(std::string_view text, char mark);
 
-// Whether `word` names that choice.
+// Returns true if `word` is the name, alias or slug of the choice, in any case.
 bool names_choice(std::string_view word, const Choice& choice);
 
 }  // namespace tgc

@@ -1,5 +1,7 @@
 #include "lib/compilation/stage_rows.h"
 
+#include <algorithm>
+
 #include "lib/support/check.h"
 
 namespace tgc {
@@ -9,22 +11,32 @@ using Kind = StageRow::Kind;
 
 std::vector<StageRow> make_rows() {
   std::vector<StageRow> rows;
-  rows.push_back({Kind::Ast, "ast", "", "ast", "", "the graph as it was given"});
+  rows.push_back({.kind = Kind::Ast, .name = "ast", .slug = "ast", .help = "the graph as it was given"});
   size_t number = 0;
   for (const TensorStage& s : tensor_stages())
-    rows.push_back({Kind::Tensor, s.name, s.alias, s.slug(), "", "", ++number, &s});
-  rows.push_back({Kind::Schedule, "schedule", "kernels", "schedule", "txt",
-                  "the kernels in the order they run, and their buffers", ++number});
+    rows.push_back({.kind = Kind::Tensor, .name = s.name, .alias = s.alias, .slug = s.slug(), .number = ++number,
+                    .tensor = &s});
+  rows.push_back({.kind = Kind::Schedule, .name = "schedule", .alias = "kernels", .slug = "schedule",
+                  .extension = "txt", .help = "the kernels in the order they run, and their buffers",
+                  .number = ++number});
   number = 0;
   for (const Stage& s : kernel_stages())
-    rows.push_back({Kind::Kernel, s.name, s.alias, s.slug(), "", "", ++number, nullptr, &s});
+    rows.push_back({.kind = Kind::Kernel, .name = s.name, .alias = s.alias, .slug = s.slug(), .number = ++number,
+                    .kernel = &s});
   for (const OutputStage& o : output_stages())
-    rows.push_back(
-        {Kind::Output, o.name, o.alias, std::string(o.name), o.extension, o.help, ++number, nullptr, nullptr, &o});
+    rows.push_back({.kind = Kind::Output, .name = o.name, .alias = o.alias, .slug = std::string(o.name),
+                    .extension = o.extension, .help = o.help, .number = ++number, .output = &o});
   return rows;
 }
 
-Choice choice_of(const StageRow& row) { return {row.name, row.alias, row.slug, !row.by_compiler()}; }
+Choice choice_of(const StageRow& row) { return {row.name, row.alias, row.slug, !row.is(OutputKind::Compiled)}; }
+
+template <class Predicate>
+const StageRow& first_row(Predicate predicate) {
+  auto row = std::ranges::find_if(stage_rows(), predicate);
+  TGC_CHECK(row != stage_rows().end(), "no stage of that kind");
+  return *row;
+}
 
 }  // namespace
 
@@ -50,6 +62,16 @@ const StageRow& row_of(std::string_view name) {
   const StageRow* row = find_row(name);
   TGC_CHECK(row, "no stage '" + std::string(name) + "'");
   return *row;
+}
+
+const StageRow& row_of(StageRow::Kind kind) {
+  return first_row([&](const StageRow& row) { return row.kind == kind; });
+}
+const StageRow& row_of(StageKind kind) {
+  return first_row([&](const StageRow& row) { return row.is(kind); });
+}
+const StageRow& row_of(OutputKind kind) {
+  return first_row([&](const StageRow& row) { return row.is(kind); });
 }
 
 const RuleSet* rules_of(const StageRow& row, const Target& target, Graph& graph) {

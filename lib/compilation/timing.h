@@ -1,5 +1,5 @@
-// Times one graph through the pipeline, stage by stage. Every run starts from a graph just read; the reading is not
-// timed.
+// Measures how long the pipeline takes for one graph, in total and by stage. Each run reads the graph again, which is
+// not timed.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace tgc {
 
-// What is timed again and again: small enough to hold thousands.
+// A graph to time, as text, so that thousands fit into memory.
 struct TimedInput {
-  std::string name, file, text;  // the graph as pyrender, which says whose result it is
+  std::string name, file, text;  // `text`: pyrender, with the stage in its header
   Settings settings;
   bool is_tensor_graph = false;
   JobSpec job;
@@ -20,39 +20,38 @@ struct TimedInput {
 
 struct StageTime {
   std::string_view name;
-  size_t nodes = 0;  // of what the stage left: the graph, the list
-  double ms = 0;     // elapsed
+  size_t nodes = 0;  // of the stage's result
+  double ms = 0;     // in the clock of StepTimes
 };
 
-// A kernel from its AST, or from the stage whose result it is, to its linear list; a tensor graph from its sink to its
-// kernels.
+// The time of a graph: of a kernel from its input to the linear list, of a tensor graph from its input to the schedule.
 struct GraphTime {
   size_t nodes = 0;               // of the AST
-  double ms = 0;                  // of all stages but `source` and `program`, in processor time
-  double counted_ms = 0;          // the same while rules are counted, if that was asked for
-  std::vector<StageTime> stages;  // in order; those that did not apply are left out
+  double ms = 0;                  // processor time of all stages except `source` and `program`
+  double counted_ms = 0;          // the same while rules are counted; 0: not measured
+  std::vector<StageTime> stages;  // in order, without the stages that did not apply
 };
 
-// What a run is for. Walking a graph to count its nodes warms the caches for the next stage, so runs that are timed do
-// not count; and to look at the clock after each stage takes a tenth of the time of a small kernel, so the total is
-// timed by itself.
+// The purpose of a run. Timed runs do not count nodes, because walking the graph warms the caches for the next stage.
+// The total has runs of its own, because reading the clock after each stage takes a tenth of the time of a small
+// kernel.
 enum class RunFor { Nodes, Total, Stages };
 
-// A stop-watch for the steps of a run: what each step took is noted under its name.
+// Measures the steps of one run.
 class StepTimes {
  public:
-  enum class In { Elapsed, ProcessorTime };  // of this thread
+  enum class In { Elapsed, ProcessorTime };  // wall time, or processor time of this thread
   explicit StepTimes(RunFor what, In in = In::Elapsed);
 
-  // The step `name` has ended, and left so many nodes.
+  // Records the time of step `name`, which has just ended. `count` returns the number of nodes of its result.
   template <class Count>
   void ended(std::string_view name, Count count) {
     if (what_ == RunFor::Total) return;
     double end = now();
     time.stages.push_back({name, what_ == RunFor::Nodes ? count() : 0, end - last_});
-    last_ = what_ == RunFor::Nodes ? now() : end;  // counting is not a part of the next step
+    last_ = what_ == RunFor::Nodes ? now() : end;  // excludes the time of counting
   }
-  // The steps so far are the total.
+  // Ends the total: later steps do not belong to it.
   void end_of_total();
 
   GraphTime time;
@@ -64,8 +63,8 @@ class StepTimes {
   double start_, last_;
 };
 
-// The least times of `repeats` runs of `once` for the total and as many for the stages, after one that counts the nodes
-// and warms up.
+// Calls `once` first to count nodes and warm up, then `repeats` times each for the total and for the stages. Returns
+// the minimum of each time.
 template <class Once>
 Result<GraphTime> fastest(int repeats, Once once) {
   Result<GraphTime> best = once(RunFor::Nodes);
@@ -81,11 +80,11 @@ Result<GraphTime> fastest(int repeats, Once once) {
   return best;
 }
 
+// Returns the input for time_graph.
 Result<TimedInput> timed_input(const InputGraph& in, const JobSpec& job);
 
-// The least times of `repeats` runs for the total and as many for the stages, after one that warms up; with
-// `count_rules` as many more, in turn, that count as `tgc stats` does. The Diag of a graph that the pipeline refuses
-// names stage and node.
+// Returns the minimum times of `repeats` runs, as `fastest` does. With `count_rules`, each run for the total is
+// followed by one that counts rules as `tgc stats` does. If a stage fails, the error names the stage and the node.
 Result<GraphTime> time_graph(const TimedInput& in, int repeats, bool count_rules = false);
 
 }  // namespace tgc

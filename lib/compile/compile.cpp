@@ -20,6 +20,16 @@ namespace {
 // Part of every cache key. Increment it when the same source and flags produce different bytes.
 constexpr std::string_view kRevision = "7";
 
+// The language that each renderer prints, if tgc has a compiler for it.
+struct RendererLanguage {
+  std::string_view renderer;  // its name in a target: lib/target/renderers.def
+  Language language;
+};
+constexpr RendererLanguage kLanguages[] = {
+    {"CLANG", Language::C},   {"LLVM", Language::LlvmIr}, {"CUDA", Language::Cuda}, {"HIP", Language::Hip},
+    {"CL", Language::OpenCl}, {"INTEL", Language::OpenCl}, {"PTX", Language::Ptx},
+};
+
 std::string_view extension_of(Language language) {
   switch (language) {
     case Language::C: return "c";
@@ -89,19 +99,13 @@ Result<CompileJob> compile_job(std::string_view device, std::string_view rendere
   job.arch = arch;
   job.fault = fault_of_thread() ? *fault_of_thread() : fault_of_environment();
   if (device == "AMD" || device == "HIP") job.machine = "amdgcn";
-  if (renderer == "CLANG") job.language = Language::C;
-  else if (renderer == "LLVM") job.language = Language::LlvmIr;
-  else if (renderer == "CUDA") job.language = Language::Cuda;
-  else if (renderer == "HIP") job.language = Language::Hip;
-  else if (renderer == "CL" || renderer == "INTEL") job.language = Language::OpenCl;
-  else if (renderer == "PTX") job.language = Language::Ptx;
-  else if (renderer == "METAL")
+  for (const RendererLanguage& row : kLanguages)
+    if (row.renderer == renderer) return job.language = row.language, job;
+  if (renderer == "METAL")
     return Diag{.message = "Metal sources compile on macOS only, by Apple's own compiler",
                 .expected = "--stage=source"};
-  else
-    return Diag{.message = std::string(renderer) + " sources compile in a browser or a WebGPU runtime only",
-                .expected = "--stage=source"};
-  return job;
+  return Diag{.message = std::string(renderer) + " sources compile in a browser or a WebGPU runtime only",
+              .expected = "--stage=source"};
 }
 
 namespace {

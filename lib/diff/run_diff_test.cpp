@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lib/compilation/compilation.h"
 #include "lib/support/testing.h"
 #include "lib/text/formats.h"
 #include "lib/text/pyrender.h"
-#include "passes/pipeline.h"
 
 namespace tgc {
 namespace {
@@ -34,15 +34,17 @@ Run complete_run(const GoldenRecord& record, const GoldenHeader& header) {
   Run run{record.id, record.target, "ours", settings_of(header, record), {}};
   Settings settings;
   for (auto& [key, value] : run.settings) REQUIRE(settings.set(key, value).ok());
-  Graph graph(settings);
-  Target target = parse_target(record.target, settings).value_or_throw();
-  KernelJob job{graph, target};
-  UOp ast = begin_kernel(job, read_pyrender(graph, record.ast).value_or_throw());
-  auto keep = [&](const Stage& s, UOp u) {
-    GraphInfo info{.name = record.id, .stage = std::string(s.name), .target = record.target, .settings = run.settings};
-    run.texts.push_back({std::string(s.name), write_graph(Format::Json, u, info).value_or_throw(), true});
-  };
-  (void)run_kernel_stages(job, ast, nullptr, keep);
+  auto in = load_text(settings, InputKind::Pyrender, record.ast, record.id);
+  REQUIRE(in.ok());
+  auto begun = Compilation::begin(std::move(*in), {.target = record.target});
+  REQUIRE(begun.ok());
+  Compilation& c = *begun;
+  for (const StageRow* row = c.next(); row && row->kernel; row = c.next()) {
+    if (!c.step()) break;
+    GraphInfo info{
+        .name = record.id, .stage = std::string(row->name), .target = record.target, .settings = run.settings};
+    run.texts.push_back({std::string(row->name), write_graph(Format::Json, c.current(), info).value_or_throw(), true});
+  }
   return run;
 }
 

@@ -110,15 +110,6 @@ Status check_fault(const FaultSpec& fault) {
 
 }  // namespace
 
-std::span<const std::string_view> renderer_names() {
-  static constexpr std::string_view kNames[] = {
-#define X(id, name) name,
-      TGC_RENDERERS(X)
-#undef X
-  };
-  return kNames;
-}
-
 Status check_fault_of_environment() {
   auto fault = fault_of_environment();
   if (!fault) return fault.diag();

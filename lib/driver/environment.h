@@ -17,8 +17,6 @@ std::string target_of_environment();
 // One line for every variable that is set, that users of tinygrad expect something of, and that does nothing here.
 std::vector<std::string> idle_variables();
 
-// Those that TGC_FAULT=renderer:NAME.OP takes: "CLANG", "LLVM", ...
-std::span<const std::string_view> renderer_names();
 // TGC_FAULT (lib/rewrite/fault.h) asks for nothing, or for a fault in a rule that there is; an error names the nearest.
 Status check_fault_of_environment();
 // A line for each fault of this process that changed nothing (take_fault_warnings), those in LLVM, too.

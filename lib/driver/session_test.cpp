@@ -120,7 +120,7 @@ TEST_CASE("source: what a kernel was made for is known from its record, and show
   Session session;
   auto c = session.begin(first_of(session, file.path()));
   REQUIRE(c.ok());
-  CHECK(c->output(row_of("schedule"))->find("relu (model:7::forward") != std::string::npos);
+  CHECK(c->output(row_of(StageRow::Kind::Schedule))->find("relu (model:7::forward") != std::string::npos);
   CHECK(c->schedule_as_json()->find("\"made_for\":\"relu (model:7::forward") != std::string::npos);
   CHECK(c->kernel(c->kernel_numbers()[0])->loaded().made_for.starts_with("relu (model:7::forward"));
 }

@@ -2,6 +2,7 @@
 // input, of any kind (its content tells which: pyrender, repr, print_uops, JSON, golden records, an ONNX model), with
 // #ID for one record of many.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lib/compilation/compilation.h"
 #include "lib/execute/lower.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
@@ -130,11 +131,10 @@ TEST_CASE("lower_kernel gives the same list from an AST, a later graph and a lis
   } told;
   auto whole = lower_kernel({.root = kernel.ast}, target, {.observer = &told});
   REQUIRE(whole.ok());
-  KernelJob job{.graph = kernel.graph, .target = target};
-  UOp expanded;
-  run_kernel_stages(job, begin_kernel(job, kernel.ast), nullptr, [&](const Stage& s, UOp u) {
-    if (s.name == "expander") expanded = u;
-  }).value_or_throw();
+  auto compilation = Compilation::begin({.graph = borrowed(kernel.graph), .root = kernel.ast}, {.target = "CPU:CLANG"});
+  REQUIRE(compilation.ok());
+  REQUIRE(compilation->run_through(row_of("expander")).ok());
+  UOp expanded = compilation->current();
   auto resumed = lower_kernel({.root = expanded, .stage = "expander"}, target, {.observer = &told});
   REQUIRE(resumed.ok());
   CHECK(*resumed == *whole);

@@ -282,7 +282,7 @@ class KernelCheck {
   // Returns whether REF cannot run the graph after this stage: from "final rewrite" on, WebGPU's buffers are words, the
   // last of which exceeds REF's array, and some tensor cores take packed operands.
   bool is_packed(const StageRow& row, UOp root) const {
-    if (&row < &row_of("final rewrite")) return false;
+    if (&row < &row_of(StageKind::FinalRules)) return false;
     return k_.target.starts_with("WEBGPU") || std::ranges::any_of(toposort(root), takes_other_operands);
   }
   // Returns whether a WMMA's operands differ from those that its arg names: dtypes of A and of the result, and the
@@ -307,7 +307,7 @@ class KernelCheck {
     const UOp last = c.current();
     auto& list = c.list();
     if (!list) return refused(list.diag());
-    return is_packed(row_of("final rewrite"), list->back()) ||
+    return is_packed(row_of(StageKind::FinalRules), list->back()) ||
            as_expected(in_ref(Executable::for_ref(*list)), last, "REF", "the list");
   }
 
@@ -332,7 +332,7 @@ class KernelCheck {
     Compilation c = begin(other, &settings);
     const UOp last = last_graph(c);
     auto& list = c.list();
-    if (!list || is_packed(row_of("final rewrite"), list->back())) return;
+    if (!list || is_packed(row_of(StageKind::FinalRules), list->back())) return;
     if (as_expected(in_ref(Executable::for_ref(*list)), last, "REF", "an equivalent kernel")) return;
     FuzzKernel failed{.graph = std::make_shared<Graph>(settings), .ast = {}, .target = k_.target};
     failed.ast = copy_into(*failed.graph, other);

@@ -258,8 +258,8 @@ TEST_CASE("models: node count and depth of functions are limited, and name looku
   };
   CHECK(built(doubling(5)) == "built");
   REQUIRE(set_limits("model-nodes=5000").ok());
-  CHECK(built(doubling(40)).find("more than 5000 ONNX nodes that are run") != std::string::npos);
-  CHECK(built(doubling(100)).find("more than 64 ONNX functions and subgraphs in each other") != std::string::npos);
+  CHECK(built(doubling(40)).find("more than 5000 executed ONNX nodes") != std::string::npos);
+  CHECK(built(doubling(100)).find("more than 64 levels of nested ONNX functions and subgraphs") != std::string::npos);
   REQUIRE(set_limits("model-nodes=1000000").ok());
 
   std::string unknown;

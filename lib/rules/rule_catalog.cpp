@@ -1,6 +1,7 @@
 #include "lib/rules/rule_catalog.h"
 
 #include <algorithm>
+#include <deque>
 #include <nlohmann/json.hpp>
 
 #include "lib/rules/rule_sources.h"
@@ -54,23 +55,21 @@ namespace {
                                                           X(shared_codegen_spec) X(kernel_spec) X(program_spec)      \
                                                               X(full_spec)
 
-// tinygrad's renderer classes and a target each.
-struct RendererClass {
-  std::string_view name, target;
-};
-constexpr RendererClass kRenderers[] = {
-    {"ClangRenderer.extra_matcher", "CPU:CLANG"},
-    {"LLVMRenderer.extra_matcher", "CPU:LLVM"},
-    {"OpenCLRenderer.extra_matcher", "CL:CL"},
-    {"IntelRenderer.extra_matcher", "CL:INTEL"},
-    {"MetalRenderer.extra_matcher", "METAL:METAL"},
-    {"CUDARenderer.extra_matcher", "CUDA:CUDA:sm_80"},
-    {"PTXRenderer.extra_matcher", "CUDA:PTX:sm_80"},
-    {"AMDHIPRenderer.extra_matcher", "AMD:HIP:gfx1100"},
-    {"AMDLLVMRenderer.extra_matcher", "AMD:LLVM:gfx1100"},
-    {"AMDLLVMRenderer(gfx942).extra_matcher", "AMD:LLVM:gfx942"},
-    {"WGSLRenderer.extra_matcher", "WEBGPU:WGSL"},
-};
+// Adds the rules of each of tinygrad's renderer classes. The rules of AMDLLVMRenderer depend on the arch.
+void add_renderer_sets(std::vector<CatalogSet>& out) {
+  static std::deque<std::string> names;  // CatalogSet::name views them
+  auto add = [&](const std::string& target_name, std::string name) {
+    auto target = parse_target(target_name, Settings());
+    if (!target || std::ranges::find(names, name) != names.end()) return;
+    out.push_back({names.emplace_back(std::move(name)), &extra_matcher(*target)});
+  };
+  for (const RendererClass& c : renderer_classes()) {
+    const std::string target = std::string(c.device) + ":" + std::string(name_of(c.renderer));
+    add(target, std::string(c.name) + ".extra_matcher");
+    if (c.renderer == RendererKind::LLVM && c.device == "AMD")
+      add(target + ":gfx942", std::string(c.name) + "(gfx942).extra_matcher");
+  }
+}
 
 // Settings under which a stage has other rules than by default.
 constexpr std::string_view kVariants[] = {"", "DEVECTORIZE=0", "DEVECTORIZE=2", "TRANSCENDENTAL=2",
@@ -180,8 +179,7 @@ const std::vector<CatalogSet>& rule_catalog() {
         {"pm_add_control_flow", &add_control_flow_rules()},
         {"_substitute", &substitute_rules()},
     };
-    for (auto [name, text] : kRenderers)
-      if (auto target = parse_target(text, Settings())) out.push_back({name, &extra_matcher(*target)});
+    add_renderer_sets(out);
     return out;
   }();
   return catalog;

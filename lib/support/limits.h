@@ -13,14 +13,14 @@ namespace tgc {
 // X(enumerator, name, default, unit and meaning). 0 means no limit. The system enforces `memory` and `seconds` (see
 // keep_process_limits), tgc the others.
 #define TGC_LIMITS(X)                                                                                           \
-  X(InputBytes, "input-bytes", int64_t(1) << 29, "bytes of a text, or of a line of golden records, decompressed") \
-  X(Nodes, "nodes", int64_t(1) << 24, "nodes of one graph, with all that a compilation makes")                   \
-  X(Nesting, "nesting", 1 << 18, "brackets in brackets of a text")                                                \
+  X(InputBytes, "input-bytes", int64_t(1) << 29, "decompressed bytes of a text, or of one line of golden records") \
+  X(Nodes, "nodes", int64_t(1) << 24, "nodes of one graph, including those made by its compilation")              \
+  X(Nesting, "nesting", 1 << 18, "levels of nested brackets in a text")                                             \
   X(IntBits, "int-bits", 4096, "bits of an integer in a graph")                                                 \
-  X(ModelNodes, "model-nodes", 1000000, "ONNX nodes that are run, functions, loops and scans unrolled")         \
-  X(ModelDepth, "model-depth", 64, "ONNX functions and subgraphs in each other")                                \
+  X(ModelNodes, "model-nodes", 1000000, "executed ONNX nodes, with functions, loops and scans unrolled")        \
+  X(ModelDepth, "model-depth", 64, "levels of nested ONNX functions and subgraphs")                             \
   X(RefSteps, "ref-steps", 0, "iterations of one kernel's ranges in REF")                                       \
-  X(RefSeconds, "ref-seconds", 600, "seconds of one kernel in REF; --timeout goes before")                     \
+  X(RefSeconds, "ref-seconds", 600, "seconds for one kernel in REF; --timeout overrides it")                   \
   X(Seconds, "seconds", 0, "seconds of the whole command")                                                      \
   X(Memory, "memory", 0, "bytes of memory of the process")
 
@@ -31,8 +31,8 @@ enum class Limit : uint8_t {
 };
 
 inline constexpr std::string_view kAboutLimits =
-    "Limits of what an input may cost: --limit NAME=VALUE, else TGC_LIMITS=NAME=VALUE,NAME=VALUE, else the default.\n"
-    "K, M, G and T behind a number are 1024 of the one before; 0 is no limit. What is over a limit is exit code 2.\n";
+    "Limits on what an input may use: --limit NAME=VALUE, else TGC_LIMITS=NAME=VALUE,NAME=VALUE, else the default.\n"
+    "VALUE: a number, optionally with K, M, G or T (powers of 1024); 0: no limit. Exceeding a limit is exit code 2.\n";
 struct LimitInfo {
   std::string_view name;
   int64_t default_value;

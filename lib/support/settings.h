@@ -42,14 +42,14 @@ namespace tgc {
   X(REDUCEOP_SPLIT_SIZE, 22, "log2 of the intermediate buffer of a split reduction")                 \
   X(PCONTIG, 0, "1 or more: partial contiguous in rangeify")                                         \
   X(MAX_KERNEL_BUFFERS, 0, "bufferize so that no kernel has more buffers, 0: the device's own limit") \
-  X(NO_MEMORY_PLANNER, 0, "1: every buffer its own memory")                                          \
+  X(NO_MEMORY_PLANNER, 0, "1: give every buffer its own memory")                                     \
   X(RING, 1, "0: naive allreduce, 2: always ring")                                                   \
   X(RING_ALLREDUCE_THRESHOLD, 256000, "smallest allreduce that uses the ring")                       \
   X(ALL2ALL, 0, "1 or 2: all-to-all allreduce")                                                      \
   X(DEBUG, 0, "1 to 7: print what tinygrad prints at that level")                                    \
   X(DEBUG_RANGEIFY, 0, "1: print the ranges that rangeify assigns")                                  \
   X(DEBUG_LINEARIZE, 0, "1: print the linearizer's priorities")                                      \
-  X(REWRITE_STACK_LIMIT, 250000, "a rewrite whose stack grows beyond this does not end")
+  X(REWRITE_STACK_LIMIT, 250000, "fail a rewrite as endless if its stack grows beyond this")
 
 struct Settings {
 #define X(name, default_value, help) int64_t name = default_value;

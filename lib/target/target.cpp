@@ -4,10 +4,14 @@
 #include <cctype>
 #include <charconv>
 
+#include "lib/target/arch.h"
 #include "lib/target/recorded_target.h"
-#include "lib/target/tensor_core.h"
 
 namespace tgc {
+
+#define TGC_TARGET(device, renderer, arch, ops, limits, rules, class_name) void limits(Target&, const Settings&);
+#include "lib/target/renderers.def"
+
 namespace {
 
 using enum Op;
@@ -19,31 +23,20 @@ constexpr OpSet kPtxOps{RECIPROCAL, EXP2, LOG2, SIN, SQRT, TRUNC, SHR,   SHL,   
                         AND,        OR,   IDIV, MOD, MAX,  CMPEQ, CMPLT, CMPNE, MULACC, WHERE};
 constexpr OpSet kLlvmOps{FDIV, CMPLT};
 
-using Sizes = std::array<int64_t, 3>;
-constexpr Sizes kGpuGlobal = {2147483647, 65535, 65535};
+constexpr OpSet kAmdLlvmOps = kLlvmOps | OpSet{SQRT, LOG2, EXP2};
 
-// A device and a renderer that it can use. The first row of a device is its default.
+// A device with a renderer that it can use; the first row of a device is its default.
 struct Row {
   std::string_view device;
   RendererKind renderer;
   std::string_view default_arch;  // empty: the renderer has no archs
   OpSet ops;
+  void (*set_limits)(Target&, const Settings&);
 };
 constexpr Row kRows[] = {
-    {"CPU", RendererKind::Clang, "", kClangOps},
-    {"CPU", RendererKind::LLVM, "", kLlvmOps},
-    {"CUDA", RendererKind::CUDA, "sm_80", kCStyleOps},
-    {"CUDA", RendererKind::PTX, "sm_80", kPtxOps},
-    {"NV", RendererKind::CUDA, "sm_80", kCStyleOps},
-    {"NV", RendererKind::PTX, "sm_80", kPtxOps},
-    {"METAL", RendererKind::Metal, "", kCStyleOps},
-    {"CL", RendererKind::OpenCL, "", kCStyleOps},
-    {"CL", RendererKind::Intel, "", kCStyleOps},
-    {"QCOM", RendererKind::OpenCL, "", kCStyleOps},
-    {"AMD", RendererKind::HIP, "gfx1100", kCStyleOps},
-    {"AMD", RendererKind::LLVM, "gfx1100", kLlvmOps | OpSet{SQRT, LOG2, EXP2}},
-    {"HIP", RendererKind::HIP, "gfx1100", kCStyleOps},
-    {"WEBGPU", RendererKind::WGSL, "", kCStyleOps},
+#define TGC_TARGET(device, renderer, arch, ops, limits, rules, class_name) \
+  {device, RendererKind::renderer, arch, ops, limits},
+#include "lib/target/renderers.def"
 };
 
 // The archs that listings show. NVIDIA archs of kOtherCudaArchs are accepted, too; there are no other AMD archs.
@@ -59,18 +52,7 @@ std::span<const std::string_view> archs_of(const Row& row) {
   return row.default_arch.empty() ? std::span<const std::string_view>() : kAmdArchs;
 }
 
-// Returns 80 for "sm_80", -1 for other texts.
-int cuda_arch(std::string_view arch) {
-  if (!arch.starts_with("sm_")) return -1;
-  int number = 0;
-  auto [end, error] = std::from_chars(arch.data() + 3, arch.data() + arch.size(), number);
-  return error == std::errc() && end == arch.data() + arch.size() && number >= 0 ? number : -1;
-}
-
-// Returns "gfx942" for "gfx942:sramecc+:xnack-".
-std::string_view without_features(std::string_view arch) { return arch.substr(0, arch.find(':')); }
-
-// Returns true if tinygrad's renderer accepts the arch; it uses an arch only to choose tensor cores.
+// True if tinygrad's renderer accepts the arch: it looks at the arch only to choose tensor cores.
 bool takes_arch(const Row& row, std::string_view arch) {
   return is_cuda(row) ? cuda_arch(arch) >= 0 : arch.starts_with("gfx");
 }
@@ -124,63 +106,37 @@ Result<const Row*> find_row(std::string_view device, std::string_view renderer, 
   return renderers.empty() ? unknown("device", device, text, devices) : unknown("renderer", renderer, text, renderers);
 }
 
-// Sets the capabilities of the target's renderer, from the attributes of its class in tinygrad.
-void fill(Target& t, const Settings& settings) {
-  switch (t.renderer) {
-    case RendererKind::Clang:
-      t.has_local = false;
-      t.has_threads = settings.THREADS != 0;
-      t.global_max = Sizes{settings.cpu_count(), 0, 0};
-      if (settings.AMX) t.tensor_cores = tensor_cores::amx();
-      break;
-    case RendererKind::LLVM:
-      if (t.device == "AMD") {
-        t.global_max = kGpuGlobal;
-        t.shared_max = 65536;
-        t.tensor_cores = tensor_cores::amd(without_features(t.arch));
-      } else {
-        t.has_local = false;
-        t.global_max.reset();
-        if (settings.AMX) t.tensor_cores = tensor_cores::amx();
-      }
-      break;
-    case RendererKind::OpenCL: break;
-    case RendererKind::Intel: t.tensor_cores = tensor_cores::intel(); break;
-    case RendererKind::Metal: t.tensor_cores = tensor_cores::metal(); break;
-    case RendererKind::CUDA:
-    case RendererKind::PTX:
-      t.global_max = kGpuGlobal;
-      t.local_max = Sizes{1024, 1024, 64};
-      t.shared_max = 49152;
-      t.tensor_cores = t.renderer == RendererKind::PTX ? tensor_cores::ptx(cuda_arch(t.arch))
-                                                       : tensor_cores::cuda(cuda_arch(t.arch));
-      break;
-    case RendererKind::HIP:
-      t.global_max = kGpuGlobal;
-      t.shared_max = 65536;
-      t.tensor_cores = tensor_cores::amd(without_features(t.arch));
-      break;
-    case RendererKind::WGSL:
-      t.supports_float4 = false;
-      t.global_max = Sizes{65535, 65535, 65535};
-      t.local_max = Sizes{256, 256, 64};
-      break;
-  }
-}
-
 }  // namespace
 
-std::string_view name_of(RendererKind kind) {
+int cuda_arch(std::string_view arch) {
+  if (!arch.starts_with("sm_")) return -1;
+  int number = 0;
+  auto [end, error] = std::from_chars(arch.data() + 3, arch.data() + arch.size(), number);
+  return error == std::errc() && end == arch.data() + arch.size() && number >= 0 ? number : -1;
+}
+
+std::span<const std::string_view> renderer_names() {
   static constexpr std::string_view kNames[] = {
-#define X(id, name) name,
-      TGC_RENDERERS(X)
-#undef X
+#define TGC_RENDERER(id, name, printer) name,
+#include "lib/target/renderers.def"
   };
-  return kNames[int(kind)];
+  return kNames;
+}
+
+std::string_view name_of(RendererKind kind) {
+  return renderer_names()[size_t(kind)];
 }
 
 std::string Target::name() const {
   return device + ":" + std::string(name_of(renderer)) + (arch.empty() ? "" : ":" + arch);
+}
+
+std::span<const RendererClass> renderer_classes() {
+  static constexpr RendererClass kClasses[] = {
+#define TGC_TARGET(device, renderer, arch, ops, limits, rules, class_name) {class_name, device, RendererKind::renderer},
+#include "lib/target/renderers.def"
+  };
+  return kClasses;
 }
 
 std::span<const std::string_view> known_targets() {
@@ -218,7 +174,7 @@ Result<Target> parse(std::string_view text, const Settings& settings, TakesArch*
   t.renderer = r.renderer;
   t.arch = arch;
   t.code_for_op = r.ops;
-  fill(t, settings);
+  r.set_limits(t, settings);
   return t;
 }
 

@@ -14,15 +14,10 @@
 
 namespace tgc {
 
-// The supported renderer classes of tinygrad. X(enumerator, renderer name in a target's text)
-#define TGC_RENDERERS(X)                                                                                          \
-  X(Clang, "CLANG")                                                                                               \
-  X(LLVM, "LLVM") X(OpenCL, "CL") X(Intel, "INTEL") X(Metal, "METAL") X(CUDA, "CUDA") X(PTX, "PTX") X(HIP, "HIP") \
-      X(WGSL, "WGSL")
+// tinygrad's renderer classes that tgc has; renderers.def is the table of them.
 enum class RendererKind : uint8_t {
-#define X(id, name) id,
-  TGC_RENDERERS(X)
-#undef X
+#define TGC_RENDERER(id, name, printer) id,
+#include "lib/target/renderers.def"
 };
 
 struct TensorCore;  // tensor_core.h
@@ -46,7 +41,17 @@ struct Target {
   std::string name() const;    // "CUDA:CUDA:sm_80"
 };
 
-std::string_view name_of(RendererKind kind);  // "CLANG"
+std::string_view name_of(RendererKind kind);         // "CLANG"
+std::span<const std::string_view> renderer_names();  // of all renderers, by enumerator
+
+// A class of tinygrad's renderers, and a device that uses it. Several devices may use one class.
+struct RendererClass {
+  std::string_view name;  // "ClangRenderer"
+  std::string_view device;
+  RendererKind renderer;
+};
+// Returns the class of each device and renderer, in the order of renderers.def.
+std::span<const RendererClass> renderer_classes();
 
 // Parses "DEVICE[:RENDERER[:ARCH]]". Missing parts take the device's default. CPU_COUNT, THREADS and AMX of `settings`
 // change CPU targets. Returns an error that lists the known names if a part is unknown.

@@ -5,15 +5,14 @@
 
 #include <filesystem>
 
+#include "lib/compilation/compilation.h"
 #include "lib/rules/match_stats.h"
 #include "lib/support/testing.h"
 #include "lib/text/golden.h"
-#include "lib/text/pyrender.h"
 #include "lib/trace/provenance.h"
 #include "lib/trace/trace_file.h"
 #include "lib/trace/trace_print.h"
 #include "lib/trace/watchers.h"
-#include "passes/pipeline.h"
 
 namespace tgc {
 namespace {
@@ -33,28 +32,27 @@ std::vector<GoldenRecord> records(size_t wanted) {
   return out;
 }
 
-// The whole pipeline on a record's AST, told to `to`; between(stage) before each stage.
+Compilation compilation_of(const GoldenRecord& record) {
+  auto in = load_text(Settings(), InputKind::Pyrender, record.ast, record.id);
+  REQUIRE(in.ok());
+  in->info.name = record.id;
+  auto c = Compilation::begin(std::move(*in), {.target = record.target});
+  REQUIRE(c.ok());
+  return std::move(*c);
+}
+
+// Traces the whole pipeline on a record's AST into `to`; calls after(result, stage) after each stage.
 void trace_record(const GoldenRecord& record, TraceConsumer& to,
                   const std::function<void(UOp, const Stage&)>& after = {}) {
-  Graph graph;
-  auto ast = read_pyrender(graph, record.ast, record.id);
-  auto target = parse_target(record.target, graph.settings());
-  REQUIRE(ast.ok());
-  REQUIRE(target.ok());
-  KernelJob job{graph, *target};
-  UOp current = begin_kernel(job, *ast);
-  to.kernel(record.id, record.target, current);
-  LiveTrace live(graph, to);
-  for (const Stage& stage : kernel_stages()) {
-    if (stage.applies && !stage.applies(job)) continue;
-    to.stage(stage.name, current);
-    auto result = run_stage(stage, job, current);
-    REQUIRE_MESSAGE(result.ok(), result.diag().text());
-    current = *result;
-    to.stage_end(current);
-    if (after) after(current, stage);
+  Compilation c = compilation_of(record);
+  TraceWatcher watcher(to);
+  c.watch(&watcher);
+  for (const StageRow* row = c.next(); row && row->kernel; row = c.next()) {
+    auto step = c.step();
+    REQUIRE_MESSAGE(step.ok(), step.diag().text());
+    if (after) after(c.current(), *row->kernel);
   }
-  to.kernel_end();
+  c.watch(nullptr);
 }
 
 // The graph rewrites of a stage itself: what they took and gave.
@@ -256,14 +254,12 @@ TEST_CASE("stats: the hits of each rule are the rewrites that a trace shows, and
       }
     } tally;
     trace_record(record, tally);
-    Graph graph;
-    auto ast = read_pyrender(graph, record.ast, record.id);
-    auto target = parse_target(record.target, graph.settings());
-    KernelJob job{graph, *target};
+    const StageRow& last = row_of(kernel_stages().back().name);
     RuleStats stats;
     {
-      StatsWatch watch(graph, stats);
-      REQUIRE(run_kernel_stages(job, *ast).ok());
+      Compilation c = compilation_of(record);
+      StatsWatch watch(c.graph(), stats);
+      REQUIRE(c.run_through(last).ok());
     }
     auto counted = stats.by_rule();
     std::map<std::pair<std::string, uint32_t>, uint64_t> hits;
@@ -275,7 +271,7 @@ TEST_CASE("stats: the hits of each rule are the rewrites that a trace shows, and
     }
     CHECK(hits == tally.hits);
     CHECK(stats_text(counted).find("-- TOTAL\n") != std::string::npos);
-    REQUIRE(run_kernel_stages(job, *ast).ok());  // nobody watches
+    REQUIRE(compilation_of(record).run_through(last).ok());  // nobody watches
     CHECK(stats.by_rule().size() == counted.size());
   }
 }

@@ -136,7 +136,7 @@ class UOp {
   inline const Bounds& bounds() const;
   std::span<const UOp> ranges() const;
 
-  // ---- simplification, defined in passes/symbolic: the only upward dependency of lib/uop
+  // ---- simplification, by the rules that passes/symbolic installs (lib/uop/simplify.h)
   UOp simplify() const;
   Arg ssimplify() const;  // the value if the result is a constant, else the simplified UOp
 

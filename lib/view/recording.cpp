@@ -69,7 +69,7 @@ RecordedGraph record(Compilation& compilation, const TextChoice& texts) {
   std::string error;
   if (compilation.is_tensor_graph()) {
     if (auto& schedule = compilation.schedule(); !schedule) error = without_folders(schedule.diag());
-  } else if (auto status = compilation.run_through(row_of("linear")); !status) {
+  } else if (auto status = compilation.run_through(row_of(OutputKind::List)); !status) {
     error = without_folders(status.diag());
   }
   const StageRow* begun = find_row(compilation.loaded().info.stage);

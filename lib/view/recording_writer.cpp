@@ -263,7 +263,7 @@ void RecordingWriter::write_texts() {
     if (list_.empty()) return;
     write_list(list_);
     write_source(list_);
-    if (auto text = of_->output(row_of("program"))) write_text("program", *text);
+    if (auto text = of_->output(row_of(OutputKind::LaunchFacts))) write_text("program", *text);
     if (!choice_.assembly) return;
     if (of_->target().renderer != RendererKind::LLVM) write_compiled("llvm-ir", "llvm-ir");
     write_compiled("asm", "asm");

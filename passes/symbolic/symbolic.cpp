@@ -1,8 +1,10 @@
 // Phase 2 of the symbolic rules, applied by simplify(): combines terms, folds comparisons, bounds and casts.
 // Mirrors tinygrad uop/symbolic.py: lt_folding, canonicalize_simplex, commutative, symbolic.
+#include "lib/rewrite/rewrite.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"
+#include "lib/uop/simplify.h"
 #include "passes/symbolic/guards.h"
 #include "passes/symbolic/symbolic.h"
 
@@ -208,5 +210,9 @@ const RuleSet& symbolic() {
                                         &div_and_mod_symbolic(), &gep_pushing()});
   return set;
 }
+
+// UOp::simplify() is one rewrite by these rules (uop/ops.py: simplify).
+[[maybe_unused]] static const bool kIsInstalled =
+    install_simplifier([](UOp u) { return graph_rewrite(u, symbolic(), {.name = "simplify"}); });
 
 }  // namespace tgc

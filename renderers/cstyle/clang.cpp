@@ -10,7 +10,8 @@ constexpr TypeName kTypes[] = {{Scalar::Bool, "_Bool"}, {Scalar::Float16, "__fp1
 
 bool is_double(UOp u) { return u.dtype() == dtypes::float64; }
 
-// What ClangRenderer takes out of the table of C: floats come without them, an EXP2 of ints (2 ** n) comes.
+// Refuses ops that ClangRenderer removes from C's table. They are decomposed for floats, but an EXP2 of ints (2 ** n)
+// reaches the renderer.
 bool refuse(CStyle& c, UOp u) { c.cannot(u); }
 
 std::span<const CRow> clang_rows() {
@@ -25,15 +26,15 @@ std::span<const CRow> clang_rows() {
   return rows;
 }
 
-// typedef float float4 __attribute__(...): aligned to its size, rounded down to a power of two
+// Returns "typedef float float4 __attribute__(...);". The alignment is the size rounded down to a power of two.
 std::string vector_typedef(CStyle& c, DType d) {
   uint32_t alignment = dtypes::is_bool(d) ? 1 : std::bit_floor(uint32_t(d.itemsize()));
   return "typedef " + c.type(d.scalar()) + " " + c.type(d) + " __attribute__((aligned(" + std::to_string(alignment) +
          "),ext_vector_type(" + std::to_string(d.count()) + ")));";
 }
 
-// A product of outer products on Apple's AMX, which loads and stores its operands from memory
-// (https://github.com/corsix/amx).
+// Returns a function that adds the outer product of two vectors to a matrix on Apple's AMX, which reads and writes its
+// operands in memory (https://github.com/corsix/amx).
 std::string amx_function(CStyle& c, const WmmaUse& use) {
   std::string out = c.type(use.in.vec(use.n * use.n)), a = c.type(use.in.vec(use.n)), b = c.type(use.in.vec(use.m));
   return "static " + out + " __" + std::string(use.name) + "(" + a + " data1, " + b + " data2, " + out + R"( data0){
@@ -55,12 +56,12 @@ void clang_prologue(CStyle& c, std::string& out) {
   for (DType d : value_dtypes_of(c.list()))
     if (d.count() > 1) out += vector_typedef(c, d) + "\n";
   for (const WmmaUse& use : wmma_uses(c.list())) out.append(kAmxMacros) += amx_function(c, use) + "\n";
-  if (out.empty()) out += '\n';  // the kernel begins on a line of its own even when nothing stands above it
+  if (out.empty()) out += '\n';  // as tinygrad: an empty prologue is one empty line
 }
 
 }  // namespace
 
-const Dialect& clang_dialect() {
+std::string render_clang(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const TextTable<CStyle> table{clang_rows(), c_rows()};
   static const Dialect dialect{
       .buffer_suffix = " restrict",
@@ -77,7 +78,7 @@ const Dialect& clang_dialect() {
       .table = &table,
       .prologue = clang_prologue,
   };
-  return dialect;
+  return render_c(target, dialect, list, added);
 }
 
 }  // namespace tgc

@@ -1,6 +1,6 @@
-// C-style languages: one renderer, and a Dialect for each language that holds only what differs (tinygrad
-// renderer/cstyle.py, CStyleLanguage). A new dialect is one file: a Dialect, the rows that differ,
-// and what stands above the kernel.
+// The renderer of C-style languages (tinygrad renderer/cstyle.py, CStyleLanguage). Each language has a Dialect with
+// only the differences. A new dialect is one file: a Dialect, the rows that differ, and the lines above the kernel
+// (../README.md, "How to add a renderer").
 #pragma once
 #include "lib/uop/render.h"
 #include "renderers/text_renderer.h"
@@ -11,43 +11,50 @@ namespace tgc {
 class CStyle;
 using CRow = TextRow<CStyle>;
 
+// A parameter of the kernel.
 struct Parameter {
   UOp node;
   std::string_view name;
   DType dtype;
-  bool written;  // it is stored to
+  bool written;  // true if the kernel stores to it; set only if the kernel has images
 };
 
+// The name of a scalar type in a language.
 struct TypeName {
   Scalar scalar;
   std::string_view name;
 };
 
+// The differences of a language from plain C. Texts are printed as they are, except for the holes mentioned.
 struct Dialect {
-  std::string_view kernel = "void";         // before the function's name; {} stands for the launch bounds
+  std::string_view kernel = "void";         // precedes the function's name; {}: the launch bounds
+  // precede and follow the type of a pointer to global memory; the suffix in parameter lists only
   std::string_view buffer_prefix = "", buffer_suffix = "";
-  std::string_view local_align = "";        // before a buffer in local memory
-  std::string_view local_prefix = "";       // its address space
-  bool local_prefix_in_casts = true;
-  std::string_view int_parameter = "const int";
-  std::string_view extra_parameters = "";
-  std::string_view after = "";              // the function
+  std::string_view local_align = "";        // precedes the declaration of a buffer in local memory
+  std::string_view local_prefix = "";       // the address space of local memory
+  bool local_prefix_in_casts = true;        // print local_prefix in pointer types, too
+  std::string_view int_parameter = "const int";  // the type of an int variable
+  std::string_view extra_parameters = "";   // printed behind the kernel's own parameters
+  std::string_view after = "";              // printed behind the function
   std::string_view barrier = "";
-  // templates: $d the dimension as a digit, $l as a letter
+  // the SPECIALs gidx, lidx and idx; $d: the dimension as a digit, $l: as a letter (x, y, z)
   std::string_view global_id = "", local_id = "", global_thread_id = "";
-  // of a vector from its elements; "float4" stands for its type
+  // the expression that makes a vector: `vector` with its type instead of "float4", then the elements in brackets
   std::string_view vector = "", vector_open = "(", vector_close = ")";
-  int largest_named_vector = 4;             // elements of larger ones are [i], of others .x, .y, ...
+  int largest_named_vector = 4;             // elements of vectors up to this size are .x, .y, ...; of larger ones [i]
   std::string_view infinity = "INFINITY", nan = "NAN";
-  std::span<const TypeName> types = {};     // those whose name is not tinygrad's own
-  const TextTable<CStyle>* table = nullptr;  // what a node looks like: the dialect's rows, then the base's
+  std::span<const TypeName> types = {};     // the types whose names differ from tinygrad's
+  const TextTable<CStyle>* table = nullptr;  // the dialect's rows, then c_rows()
 
-  void (*prologue)(CStyle&, std::string& out) = nullptr;                       // lines above the kernel, each ended
-  // appends a type to `out`, when not as C has it
+  // appends the lines above the kernel, each ended by a newline
+  void (*prologue)(CStyle&, std::string& out) = nullptr;
+  // Each of the following replaces what C prints; null: as in C.
+  // appends a type to `out`
   void (*type)(CStyle&, DType) = nullptr;
-  // appends a cast to `out`, when not as C has it
+  // appends a cast of `value` to `out`
   void (*cast)(CStyle&, DType, std::string_view value) = nullptr;
-  std::string (*assemble)(CStyle&, std::string_view function_name) = nullptr;  // the whole text, when not as C has it
+  // returns the whole source
+  std::string (*assemble)(CStyle&, std::string_view function_name) = nullptr;
 };
 
 // The rows that all dialects share.
@@ -65,21 +72,23 @@ class CStyle : public TextRenderer {
     if (letter == 's') stripped_source(u, number);
     else rare_hole(letter, number, u);
   }
+  // Appends the name of a type. `written`: whether an image is stored to.
   void append_type(DType d, bool written = true);
-  void append_cast(DType d, std::string_view value);  // "(float)(VALUE)"
+  void append_cast(DType d, std::string_view value);  // appends "(float)(VALUE)"
   std::string type(DType d) {
     return apart([&] { append_type(d); });
   }
   std::string_view name_of_scalar(Scalar s) const { return scalar_names_[size_t(s)]; }
-  // a name or a format that the kernel gives
+  // Call this with each name and format of the input that is printed; see own_parens_.
   void note_own_text(std::string_view text) { own_parens_ |= text.find_first_of("()") != text.npos; }
-  // as the dialect's own types name it; throws Failure when they do not
+  // Returns the name that `Dialect::types` gives to the scalar `d`; throws Failure if it has none.
   std::string_view own_type(DType d);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
-  std::string body;  // the lines of the function, without the last newline
+  std::string body;  // the lines of the function body, without the last newline
 
  private:
+  // Appends source `i`; drops its outer parentheses if it has the op of `u`: (a+b)+c becomes a+b+c.
   void stripped_source(UOp u, int i) {
     std::string_view source = text(u, i);
     if (u.src(size_t(i)).op() == u.op() && source.starts_with('('))
@@ -98,27 +107,24 @@ class CStyle : public TextRenderer {
   bool expand_ssa_;
   std::array<std::string_view, kNumScalars> scalar_names_;
   std::vector<Parameter> parameters_;
-  std::array<uint32_t, 16> counters_{};  // of names, by their prefix
-  std::string_view prefix_;              // of the name that is being used
+  std::array<uint32_t, 16> counters_{};  // the next number of a name, by prefix_index_
+  std::string_view prefix_;              // the prefix of the current node's name; empty: not numbered
   size_t prefix_index_ = 0;
-  int depth_ = 1;
-  bool own_parens_ = false;              // a text of the kernel's own has parentheses, maybe not in pairs
+  int depth_ = 1;                        // of nested loops and ifs, for the indentation
+  bool own_parens_ = false;              // a text of the input has parentheses, which may not be balanced
 };
 
-// ---- conditions that rows use
+// ---- conditions for rows
 inline bool is_float_kind(UOp u) { return dtypes::is_float(u.dtype()) && !u.dtype().is_ptr(); }
 
-// The letters by which CUDA and HIP call the elements of a vector: x, y, z, w, a, ..., l, v16, ..., v31.
+// Returns the name of a vector's element in CUDA and HIP: x, y, z, w, a, ..., l, v16, ..., v31.
 std::string element_name(int i);
-// "x, y, z, w", each after `before`.
+// Returns the names of all elements, each preceded by `before`: "float x, float y".
 std::string element_names(int count, std::string_view before = {});
 
-// ---- the dialects
-const Dialect& clang_dialect();
-const Dialect& opencl_dialect();
-const Dialect& intel_dialect();
-const Dialect& metal_dialect();
-const Dialect& cuda_dialect();
-const Dialect& hip_dialect(std::string_view arch);
+// Returns the source of a kernel in a dialect. Each dialect's file calls it from the printer named in renderers.def.
+// `added`: see TextRenderer::note_added.
+std::string render_c(const Target& target, const Dialect& dialect, std::span<const UOp> list,
+                     std::vector<std::string>* added);
 
 }  // namespace tgc

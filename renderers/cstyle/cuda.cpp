@@ -25,7 +25,7 @@ std::span<const CRow> cuda_rows() {
   return rows;
 }
 
-// A vector that CUDA does not have, and how to make one.
+// Returns definitions of a vector type that CUDA lacks, and of its make function.
 std::string vector_struct(CStyle& c, DType d) {
   std::string vector = c.type(d), scalar = c.type(d.scalar()), names = element_names(d.count());
   return "struct __align__(" + std::to_string(d.itemsize()) + ") " + vector + " { " + scalar + " " + names +
@@ -44,7 +44,7 @@ std::string_view mma_type(DType d, bool result) {
   }
 }
 
-// The tensor core's instruction: operands are registers of four bytes, C is also the result.
+// Returns a function that runs the tensor core's instruction. Operands are registers of 4 bytes; C is also the result.
 std::string mma_function(CStyle& c, const WmmaUse& use) {
   DType dtypes[] = {use.in, use.in, use.out};
   std::string types[3];
@@ -98,7 +98,7 @@ template <class T, class F> __device__ __forceinline__ T tg_bitcast(F v) { union
 
 }  // namespace
 
-const Dialect& cuda_dialect() {
+std::string render_cuda(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const TextTable<CStyle> table{cuda_rows(), c_rows()};
   static const Dialect dialect{
       .kernel = "extern \"C\" __global__ void __launch_bounds__({})",
@@ -114,7 +114,7 @@ const Dialect& cuda_dialect() {
       .table = &table,
       .prologue = cuda_prologue,
   };
-  return dialect;
+  return render_c(target, dialect, list, added);
 }
 
 }  // namespace tgc

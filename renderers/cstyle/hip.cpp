@@ -1,5 +1,5 @@
-// HIP C++ for AMD GPUs, without HIP's headers: what a kernel needs is declared above it (tinygrad renderer/cstyle.py,
-// AMDHIPRenderer).
+// HIP C++ for AMD GPUs (tinygrad renderer/cstyle.py, AMDHIPRenderer). The source includes no HIP headers: the functions
+// and types that a kernel needs are declared above it.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -36,9 +36,9 @@ bool fp8_to_float(UOp u) {
   return u.dtype().scalar() == dtypes::float32 && dtypes::fp8s.contains(u.src(0).dtype());
 }
 
-// How the instructions number the fp8 formats.
+// Returns the number of an fp8 format in instructions.
 std::string fp8_index(CStyle& c, UOp u, DType d) {
-  if (!dtypes::fp8s.contains(d)) c.cannot(u, std::string(d.repr()) + " is no fp8");
+  if (!dtypes::fp8s.contains(d)) c.cannot(u, std::string(d.repr()) + " is not an fp8 dtype");
   return d.scalar_kind() == Scalar::FP8E4M3 ? "0" : "1";
 }
 
@@ -73,7 +73,7 @@ std::span<const CRow> cdna_rows() {
   return rows;
 }
 
-// ---- what stands above the kernel
+// ---- the lines above the kernel
 
 std::string_view base_arch(std::string_view arch) { return arch.substr(0, arch.find(':')); }
 bool is_cdna(std::string_view arch) { return base_arch(arch) == "gfx942" || base_arch(arch) == "gfx950"; }
@@ -87,7 +87,7 @@ static inline __attribute__((device)) unsigned char f32_to_fp8(float v, int is_b
 }
 )";
 
-// RDNA3's cores leave every other half of the accumulator unused.
+// A function for RDNA3's tensor core with a half accumulator, which uses only every second half of its registers.
 constexpr std::string_view kHalfAccumulator = R"((half16 a, half16 b, half8 c) {
   half16 c_frag = {}; half8 d; for (int n = 0; n < 8; n++) { c_frag[n*2] = c[n]; }
   c_frag = __builtin_amdgcn_wmma_f16_16x16x16_f16_w32(a, b, c_frag, false);
@@ -102,7 +102,7 @@ void declare(std::string& out, std::string_view attribute, std::string_view resu
   out.append(result).append(" ").append(name).append("(").append(parameter).append(");\n");
 }
 
-// The math functions that the kernel calls, each once.
+// Declares the math functions that the kernel calls, each once.
 void declare_math(CStyle& c, std::string& out) {
   struct Function {
     Op op;
@@ -130,8 +130,8 @@ void define_vector(CStyle& c, DType d, std::string& out) {
          element_names(d.count(), scalar + " ") + ") { return { " + element_names(d.count()) + " }; }\n";
 }
 
-// Names for the tensor cores' instructions. The types of CDNA's go by what was used before: tinygrad changes its table
-// as it goes.
+// Defines names for the instructions of the tensor cores. On CDNA, a type's name depends on the tensor cores before it
+// in the kernel, because tinygrad changes its table of types while it prints them.
 void define_wmma(CStyle& c, std::string& out) {
   std::map<Scalar, std::string> types{{Scalar::BFloat16, "bf16"}, {Scalar::Float32, "f32"}, {Scalar::Float16, "f16"},
                                       {Scalar::FP8E4M3, "_fp8_fp8"}, {Scalar::FP8E5M2, "_bf8_bf8"}};
@@ -181,7 +181,7 @@ void hip_prologue(CStyle& c, std::string& out) {
   for (DType d : used)
     if (d.count() > 1) define_vector(c, d, out);
   define_wmma(c, out);
-  if (out.empty()) out += '\n';  // the kernel begins on a line of its own even when nothing stands above it
+  if (out.empty()) out += '\n';  // as tinygrad: an empty prologue is one empty line
 }
 
 Dialect hip(const TextTable<CStyle>& table) {
@@ -205,10 +205,10 @@ Dialect hip(const TextTable<CStyle>& table) {
 
 }  // namespace
 
-const Dialect& hip_dialect(std::string_view arch) {
+std::string render_hip(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const TextTable<CStyle> rdna_table{hip_rows(), c_rows()}, cdna_table{cdna_rows(), hip_rows(), c_rows()};
   static const Dialect rdna = hip(rdna_table), cdna = hip(cdna_table);
-  return is_cdna(arch) ? cdna : rdna;
+  return render_c(target, is_cdna(target.arch) ? cdna : rdna, list, added);
 }
 
 }  // namespace tgc

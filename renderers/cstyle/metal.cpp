@@ -17,7 +17,7 @@ std::span<const CRow> metal_rows() {
   return rows;
 }
 
-// The operands of a SIMD group's 8x8 matrices: each thread holds two elements of each.
+// Returns a function that multiplies 8x8 matrices with a SIMD group; each thread holds two elements of each matrix.
 std::string simdgroup_function(CStyle& c, std::string_view name, DType in, DType out) {
   std::string in2 = c.type(in.vec(2)), out2 = c.type(out.vec(2));
   return out2 + " __" + std::string(name) + "(" + in2 + " a, " + in2 + " b, " + out2 + " c){\n" + "  simdgroup_" +
@@ -42,7 +42,7 @@ void metal_prologue(CStyle& c, std::string& out) {
 
 }  // namespace
 
-const Dialect& metal_dialect() {
+std::string render_metal(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const TextTable<CStyle> table{metal_rows(), c_rows()};
   static const Dialect dialect{
       .kernel = "kernel void",
@@ -58,7 +58,7 @@ const Dialect& metal_dialect() {
       .table = &table,
       .prologue = metal_prologue,
   };
-  return dialect;
+  return render_c(target, dialect, list, added);
 }
 
 }  // namespace tgc

@@ -11,14 +11,14 @@ constexpr TypeName kTypes[] = {{Scalar::Int8, "char"},    {Scalar::UInt8, "uchar
 
 bool is_bf16_const(UOp u) { return u.dtype() == dtypes::bfloat16; }
 
-// bfloat16 is stored as ushort, so its constants are the bits.
+// Prints a bfloat16 constant as its bits, because bfloat16 is stored as ushort.
 bool print_bf16_const(CStyle& c, UOp u) {
   if (!is_bf16_const(u)) return false;
   c.out += std::to_string(float_to_bf16_bits(float(u.arg().to_const().to_double()))) + 'u';
   return true;
 }
 
-// The INDEX into an image, by a vector of two integers.
+// Returns true for an INDEX with `num_src` sources into an image, by a vector of two integers.
 bool is_pixel(UOp index, size_t num_src) {
   return index.is(Op::INDEX) && index.num_src() == num_src && index.src(1).dtype() == dtypes::int32.vec(2);
 }
@@ -74,7 +74,7 @@ void opencl_prologue(CStyle& c, std::string& out) {
   if (uses_dtype(c.list(), dtypes::float16)) out += "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n";
 }
 
-// A multiply-accumulate of a subgroup of eight: A and B packed as eight ints.
+// Defines a function for each tensor core: a multiply-accumulate by a subgroup of 8 threads, A and B packed as 8 ints.
 void intel_prologue(CStyle& c, std::string& out) {
   opencl_prologue(c, out);
   for (const WmmaUse& use : wmma_uses(c.list())) {
@@ -106,13 +106,13 @@ Dialect opencl(const TextTable<CStyle>& table) {
 
 }  // namespace
 
-const Dialect& opencl_dialect() {
+std::string render_opencl(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const TextTable<CStyle> table{opencl_rows(), c_rows()};
   static const Dialect dialect = opencl(table);
-  return dialect;
+  return render_c(target, dialect, list, added);
 }
 
-const Dialect& intel_dialect() {
+std::string render_intel(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const TextTable<CStyle> table{intel_rows(), opencl_rows(), c_rows()};
   static const Dialect dialect = [] {
     Dialect d = opencl(table);
@@ -120,7 +120,7 @@ const Dialect& intel_dialect() {
     d.prologue = intel_prologue;
     return d;
   }();
-  return dialect;
+  return render_c(target, dialect, list, added);
 }
 
 }  // namespace tgc

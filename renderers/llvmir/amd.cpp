@@ -1,4 +1,4 @@
-// What LLVM IR for AMD GPUs has of its own (tinygrad renderer/llvmir.py, AMDLLVMRenderer, render_wmma_amd).
+// The rows of LLVM IR that are specific to AMD GPUs (tinygrad renderer/llvmir.py, AMDLLVMRenderer, render_wmma_amd).
 #include "renderers/llvmir/llvmir.h"
 
 namespace tgc {
@@ -6,7 +6,8 @@ namespace {
 
 constexpr DTypeSet kFloat32{Scalar::Float32};
 
-// As tinygrad's patterns: of vectors, too, which the texts below do not fit.
+// Returns true for a conversion between these dtypes, of scalars and vectors. The texts below are only valid for
+// scalars, but tinygrad's patterns accept vectors, too.
 bool converts(UOp u, DTypeSet from, DTypeSet to) { return from.contains(u.src(0).dtype()) && to.contains(u.dtype()); }
 
 bool print_special(LlvmIr& r, UOp u) {

@@ -1,23 +1,24 @@
-// Apple's AMX in LLVM IR for the CPU: instructions as words, operands through memory (tinygrad renderer/llvmir.py,
-// render_wmma_amx; https://github.com/corsix/amx).
+// Apple's AMX in LLVM IR for the CPU: instructions are encoded as words of inline assembly, operands pass through
+// memory (tinygrad renderer/llvmir.py, render_wmma_amx; https://github.com/corsix/amx).
 #include "renderers/llvmir/llvmir.h"
 
 namespace tgc {
 namespace {
 
-// An AMX instruction on the address (with its row in the upper bits) in a register.
+// Returns a call of an AMX instruction. `address`: its operand, an address with the number of a row in its upper
+// bits.
 std::string amx(int op, const std::string& address, std::string_view name) {
   return "call void asm sideeffect \".word (0x201000+($0<<5)+0$1-((0$1>>4)*6))\", \"i,r,~{memory}\"(i32 " +
          std::to_string(op) + ", i64 " + address + ") #0; AMX " + std::string(name);
 }
 
-// Switches the unit on (0) or off (1).
+// Returns a call that switches the AMX unit on (`off` = 0) or off (1).
 std::string amx_switch(int off, std::string_view name) {
   return "  call void asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (" + std::to_string(0x201000 + (17 << 5) + off) +
          ")\", \"~{memory}\"() #0; AMX " + std::string(name) + "\n";
 }
 
-// Loads or stores the 16 rows of the accumulator.
+// Returns the instructions that load or store (by `op`) the 16 rows of the accumulator.
 std::string rows(const std::string& n, std::string_view suffix, int op, std::string_view name) {
   std::string out;
   for (int64_t i = 0; i < 16; i++) {

@@ -37,7 +37,7 @@ std::string_view scalar_type(Scalar s) {
   return {};
 }
 
-// ---- instructions by the dtype of the first operand
+// ---- instructions, chosen by the dtype of the first operand
 
 enum class Class { Unsigned, Signed, Float, None };
 Class class_of(DType d) {
@@ -105,7 +105,7 @@ std::string_view cast_instruction(LlvmIr& r, UOp u) {
   r.cannot(u, "there is no cast from " + std::string(from.repr()));
 }
 
-// ---- conditions and functions of rows
+// ---- conditions and functions for rows
 
 bool is_gated_load(UOp u) {
   if (u.num_src() < 2) return false;
@@ -146,9 +146,9 @@ bool same_llvm_type(DType a, DType b) {
 }
 
 std::span<const LlvmRow> llvm_rows() {
-  // $t: the type of the node or of a source; $e of its element; $m a name without its %; $p of what a pointer points
-  // to. $i the instruction of an op, $c that of a cast, $k that of a comparison with 0; $g a load's gate;
-  // $r the ids of a range, $r1 those of an END's
+  // Holes for the node, or for a source if a number follows: $t: type, $e: type of the elements, $p: type that it
+  // points to, $m: name without %, $r: ids of a RANGE. Holes for the node only: $i, $c, $k: instruction of the op, of a
+  // cast, of a comparison with 0; $g: gate of a load; $a: first item of the arg; $v: number of elements.
   static const LlvmRow rows[] = {
       // memory
       {Op::INDEX, "  $n = getelementptr inbounds $p, $t0 $0, $t1 $1"},
@@ -220,7 +220,7 @@ void LlvmIr::hole(char letter, int number, UOp u) {
     case 'p': return append_type(of.dtype().base());
     case 'm': out += (number < 0 ? name_ : text(of)).substr(1); return;
     case 'a':
-      if (!u.arg().is_tuple() || u.arg().items().empty()) cannot(u, "its arg is no tuple");
+      if (!u.arg().is_tuple() || u.arg().items().empty()) cannot(u, "its arg is not a tuple with items");
       out += u.arg()[0].str();
       return;
     case 'v': out += std::to_string(u.dtype().count()); return;
@@ -257,7 +257,8 @@ void LlvmIr::add_parameter(UOp u) {
       .append(u.dtype().is_ptr() ? " noalias align 32 " : " ").append(name_);
 }
 
-// A buffer in registers or in local memory: on the stack of a CPU, a global of the group on a GPU.
+// Declares a buffer in registers or local memory: on the stack, or, for the local memory of a GPU, as a global variable
+// of the work group.
 void LlvmIr::add_local(UOp u) {
   bool local = u.is(Op::DEFINE_LOCAL);
   std::string id;
@@ -276,7 +277,7 @@ void LlvmIr::add_local(UOp u) {
   line("  " + name + " = addrspacecast " + array + " addrspace(3)* " + global + " to " + array + "*");
 }
 
-// AMX loads and stores memory alone: its operands get places there.
+// Allocates stack memory for the operands of a WMMA, because AMX reads and writes only memory.
 void LlvmIr::add_amx_operands(UOp wmma) {
   std::string name = "%wmma" + std::to_string(values_++);
   set_text(wmma, name);
@@ -293,7 +294,7 @@ void LlvmIr::add_amx_operands(UOp wmma) {
 
 void LlvmIr::print(UOp u) {
   if (has_text(u)) {
-    name_ = text(u);  // placed already
+    name_ = text(u);  // named by add_amx_operands
   } else {
     out += "%v";
     out.append_number(uint32_t(values_++));
@@ -324,7 +325,7 @@ std::string LlvmIr::render() {
       case Op::DEFINE_LOCAL:
       case Op::DEFINE_REG: add_local(u); break;
       case Op::CONST: set_text(u, constant(u)); break;
-      case Op::CAST:  // between types that LLVM does not tell apart, and between pointers, it is nothing
+      case Op::CAST:  // a cast to a pointer or to the same LLVM type needs no instruction
         if (u.dtype().is_ptr() || same_llvm_type(u.dtype(), u.src(0).dtype())) share_text(u, u.src(0));
         else print(u);
         break;

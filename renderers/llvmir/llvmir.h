@@ -5,7 +5,7 @@
 
 namespace tgc {
 
-// see note_added
+// Returns the LLVM IR of a kernel. `added`: see TextRenderer::note_added.
 std::string render_llvm_ir(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);
 
 class LlvmIr;
@@ -36,15 +36,15 @@ class LlvmIr : public TextRenderer {
 
   const TextTable<LlvmIr>& table_;
   std::string body_, parameters_, globals_;
-  int values_ = 0;  // named so far
+  int values_ = 0;  // number of values named so far
 };
 
-// Whether two dtypes are the same type of LLVM's.
+// Returns true if two dtypes have the same LLVM type, as int32 and uint32 do.
 bool same_llvm_type(DType a, DType b);
 
-std::span<const LlvmRow> llvm_rows();  // that both targets share
-std::span<const LlvmRow> llvm_amx_rows();
-const TextTable<LlvmIr>& amd_llvm_table(bool cdna);
-std::string_view amd_float_to_fp8();   // a function that kernels with fp8 call
+std::span<const LlvmRow> llvm_rows();                // shared by CPU and AMD
+std::span<const LlvmRow> llvm_amx_rows();            // Apple's AMX
+const TextTable<LlvmIr>& amd_llvm_table(bool cdna);  // all rows for AMD GPUs
+std::string_view amd_float_to_fp8();                 // the definition of a function that kernels with fp8 call
 
 }  // namespace tgc

@@ -1,4 +1,5 @@
-// PTX that reads and writes memory (tinygrad renderer/ptx.py, LOAD, STORE and DEFINE_LOCAL of string_rewrite).
+// The rows of PTX that read and write memory (tinygrad renderer/ptx.py, LOAD, STORE and DEFINE_LOCAL of
+// string_rewrite).
 #include "renderers/ptx/ptx.h"
 
 namespace tgc {
@@ -8,17 +9,17 @@ std::string_view space_of(Ptx& p, UOp buffer, UOp user) {
   while (buffer.is(Op::AFTER)) buffer = buffer.src(0);
   if (buffer.is(Op::DEFINE_LOCAL)) return "shared";
   if (buffer.is(Op::DEFINE_GLOBAL)) return "global";
-  p.cannot(user, "Ops." + std::string(name_of(buffer.op())) + " is no memory");
+  p.cannot(user, "Ops." + std::string(name_of(buffer.op())) + " is not a buffer in memory");
 }
 
-// "ld.global.v4.f32 ": what `user` does to the elements of `d` that `index` points to.
+// Appends "ld.global.v4.f32 ": the access `what` (ld or st) of `user` to a value of dtype `d` at `index`.
 void append_access(Ptx& p, UOp user, std::string_view what, UOp index, DType d) {
   p.out.append(what).append(".").append(space_of(p, index.src(0), user));
   if (d.count() > 1) p.out.append(".v").append(std::to_string(d.count()));
   p.out.append(".").append(p.memory(user, d.scalar())) += ' ';
 }
 
-// "ld.global.v4.f32 {a, b, c, d}, [address+0];"
+// Appends "ld.global.v4.f32 {a, b, c, d}, [address+0];".
 void append_load(Ptx& p, UOp u) {
   UOp index = u.src(0);
   append_access(p, u, "ld", index, u.dtype());
@@ -27,7 +28,7 @@ void append_load(Ptx& p, UOp u) {
   p.out.append(", [").append(p.text(index, 1)).append("+0];");
 }
 
-// Where the gate is closed, the registers have been zero before, or one takes the alternative.
+// Appends a load that is executed if the gate is true. Otherwise a scalar is the alternative, and a vector is zero.
 void append_gated_load(Ptx& p, UOp u) {
   std::string_view gate = p.text(u.src(0), 2);
   DType scalar = u.dtype().scalar();

@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// ---- types: of registers, in memory, and in conversions
+// ---- types of registers, memory and conversions
 
 std::string_view register_type(Scalar s) {
   switch (s) {
@@ -99,7 +99,9 @@ bool print_endif(Ptx& p, UOp u) {
 }
 
 std::span<const PtxRow> ptx_rows() {
-  // $t: the register type of the node or of a source; $w its width; $m a register without its %
+  // Holes for the node, or for a source if a number follows: $t: register type; $w: width of that type; $h: that type,
+  // but b16 for halves; $m: register without %. Holes for the node only: $v: memory type of a variable; $d: name of a
+  // parameter; $l: size of the loop that an END ends.
   static const PtxRow rows[] = {
       {Op::CONST, print_const},
       {Op::SPECIAL, print_special},
@@ -150,16 +152,16 @@ std::span<const PtxRow> ptx_rows() {
 
 }  // namespace
 
-// ---- what rows ask for
+// ---- functions for rows
 
 std::string_view Ptx::type(UOp u, DType d) const {
   std::string_view t = d.is_ptr() || d.count() > 1 ? std::string_view() : register_type(d.scalar_kind());
-  if (t.empty()) cannot(u, "there are no registers of " + std::string(d.repr()));
+  if (t.empty()) cannot(u, "there is no register type for " + std::string(d.repr()));
   return t;
 }
 std::string_view Ptx::memory(UOp u, DType d) const {
   std::string_view t = memory_type(d.scalar_kind());
-  if (t.empty()) cannot(u, "there is no memory of " + std::string(d.repr()));
+  if (t.empty()) cannot(u, "there is no memory type for " + std::string(d.repr()));
   return t;
 }
 
@@ -199,7 +201,7 @@ Ptx::Ptx(const Target& target, std::span<const UOp> list)
   for (size_t i = list.size(); i-- > 0;) position_[list[i]] = i;
 }
 
-// Lines of PTX begin with a tab, and the first space becomes the tabs to the next column.
+// Adds lines to the body. Each begins with a tab, and its first space becomes one or two tabs, to align the operands.
 void Ptx::add_lines(std::string_view text) {
   if (text.empty()) return;
   for (size_t at = 0; at <= text.size();) {

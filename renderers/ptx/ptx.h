@@ -1,12 +1,12 @@
-// PTX, NVIDIA's assembly language, without its version and target,
-// which the compiler fills in (tinygrad renderer/ptx.py).
+// The renderer of PTX, NVIDIA's assembly language (tinygrad renderer/ptx.py). The compiler fills in PTX's version and
+// target later.
 #pragma once
 #include "renderers/text_renderer.h"
 #include "renderers/text_table.h"
 
 namespace tgc {
 
-// see note_added
+// Returns the PTX of a kernel. `added`: see TextRenderer::note_added.
 std::string render_ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);
 
 class Ptx;
@@ -14,24 +14,25 @@ using PtxRow = TextRow<Ptx>;
 
 class Ptx : public TextRenderer {
  public:
-  using Registers = std::vector<std::string_view>;  // by their names
+  using Registers = std::vector<std::string_view>;  // their names
 
   Ptx(const Target& target, std::span<const UOp> list);
   std::string render();
 
   // ---- for rows
   void hole(char letter, int number, UOp u);
-  // of the registers for such values; throws for vectors: they have several
+  // Return the type of registers ("f32") and of memory ("b16") for a scalar `d`; throw Failure with the node `u` if
+  // there is none. type() also refuses vectors, which need several registers.
   std::string_view type(UOp u, DType d) const;
   std::string_view memory(UOp u, DType d) const;
-  std::string value(UOp u, Const v, DType d) const;  // a number as an immediate operand
-  size_t position(UOp u) { return *position_.find(u); }
+  std::string value(UOp u, Const v, DType d) const;  // returns a number as an immediate operand
+  size_t position(UOp u) { return *position_.find(u); }  // in the list
 
-  // The registers of a vector's elements; of a buffer that lies in registers.
+  // Returns the registers of the elements of a vector, or of a buffer in registers.
   std::span<const std::string_view> vector(UOp u);
   void set_vector(UOp u, Registers names) { registers_[u] = std::move(names); }
   Registers new_registers(size_t count, std::string_view prefix, std::string_view type);
-  static std::string joined(std::span<const std::string_view> names);
+  static std::string joined(std::span<const std::string_view> names);  // "a, b"
 
  private:
   void print(UOp u);
@@ -39,13 +40,15 @@ class Ptx : public TextRenderer {
   std::string head(std::string_view function_name);
 
   // ---- registers.cpp
-  // Whether the node's registers are there already: it needs no code, or none but that of a store to registers.
+  // Handles a node that has no value, or whose value is in existing registers; returns false for other nodes. Only a
+  // STORE to a buffer in registers prints code.
   bool stands_for_registers(UOp u);
-  void name_node(UOp u);
-  void share(UOp u, UOp from);
-  void share_element(UOp u, const Int& i);
+  void name_node(UOp u);                    // gives the node new registers
+  void share(UOp u, UOp from);              // gives `u` the registers of `from`
+  void share_element(UOp u, const Int& i);  // gives `u` element `i` of its source 0
   void share_accessed(UOp u);
 
+  // Numbers the registers with one prefix and type.
   struct Counter {
     std::string_view prefix, type;  // "val", "f32"
     std::string name;               // "%val_f32_"
@@ -53,12 +56,12 @@ class Ptx : public TextRenderer {
   };
   Counter& counter(std::string_view prefix, std::string_view type);
 
-  std::vector<Counter> counters_;  // of registers, in the order of first use
+  std::vector<Counter> counters_;  // in order of first use
   std::vector<std::string> parameters_, special_lines_;
   std::string body_;
-  ListMap<Registers> registers_;
+  ListMap<Registers> registers_;   // of vectors and of buffers in registers
   ListMap<size_t> position_;
-  Arena names_;  // of the registers of vectors and buffers
+  Arena names_;                    // holds the names in `registers_`
 };
 
 std::span<const PtxRow> ptx_memory_rows();

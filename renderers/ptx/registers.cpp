@@ -1,4 +1,4 @@
-// Which registers a node of PTX stands for: new ones, or those that others have already (tinygrad renderer/ptx.py,
+// Assigns registers to the nodes of PTX: new registers, or those of another node (tinygrad renderer/ptx.py,
 // PTXRenderer.render).
 #include <algorithm>
 
@@ -29,11 +29,11 @@ std::string Ptx::joined(std::span<const std::string_view> names) {
 
 std::span<const std::string_view> Ptx::vector(UOp u) {
   auto* names = registers_.find(u);
-  if (!names) cannot(u, "it is used as a vector and is none");
+  if (!names) cannot(u, "it is used as a vector, but has no registers of elements");
   return *names;
 }
 
-// ---- registers of their own
+// ---- new registers
 
 void Ptx::name_node(UOp u) {
   auto name = [&](std::string_view prefix, std::string_view type) {
@@ -44,7 +44,7 @@ void Ptx::name_node(UOp u) {
   switch (u.op()) {
     case Op::SPECIAL: name_ = set_text(u, "%" + std::string(u.arg().text())); return;
     case Op::LOAD:
-      if (u.src(0).dtype() != dtypes::int64) cannot(u, "its address is no int64");
+      if (u.src(0).dtype() != dtypes::int64) cannot(u, "its address is not an int64");
       if (u.dtype().count() == 1) return name("val", type(u, u.dtype()));
       return set_vector(u, new_registers(size_t(u.dtype().count()), "val", type(u, u.dtype().scalar())));
     case Op::CAST:
@@ -60,7 +60,7 @@ void Ptx::name_node(UOp u) {
   }
 }
 
-// ---- registers of others
+// ---- existing registers
 
 void Ptx::share(UOp u, UOp from) {
   if (auto* names = registers_.find(from)) registers_[u] = *names;
@@ -73,7 +73,7 @@ void Ptx::share_element(UOp u, const Int& i) {
   set_text(u, elements[size_t(i.small())]);
 }
 
-// What lies in registers is there already; a store moves another value to them.
+// Handles a LOAD or STORE of a buffer in registers: the node shares the registers, and a STORE moves its value to them.
 void Ptx::share_accessed(UOp u) {
   share(u, u.src(0));
   if (!u.is(Op::STORE)) return;
@@ -109,7 +109,7 @@ bool Ptx::stands_for_registers(UOp u) {
       return true;
     case Op::INDEX:
       if (!in_registers) return true;
-      if (!u.src(1).is_const()) cannot(u, "registers are indexed by constants alone");
+      if (!u.src(1).is_const()) cannot(u, "only a constant can index a buffer in registers");
       share_element(u, u.src(1).arg().as_int());
       return true;
     case Op::LOAD:

@@ -1,10 +1,10 @@
-// Tensor cores in PTX, whose operands are registers of four bytes (tinygrad renderer/ptx.py, render_wmma).
+// Tensor cores in PTX; their operands are registers of 4 bytes (tinygrad renderer/ptx.py, render_wmma).
 #include "renderers/ptx/ptx.h"
 
 namespace tgc {
 namespace {
 
-// How many of the elements lie in a register.
+// Returns the number of elements per register; throws Failure if `elements` elements do not fill whole registers.
 size_t elements_of_register(Ptx& p, UOp wmma, DType element, size_t elements) {
   int size = element.itemsize();
   if (size <= 0 || size > 4 || elements % size_t(4 / size))
@@ -12,12 +12,12 @@ size_t elements_of_register(Ptx& p, UOp wmma, DType element, size_t elements) {
   return size_t(4 / size);
 }
 
-// The i-th register's elements.
+// Returns the elements in register `i`: "a", or "{a, b}" if there are several (`each`).
 std::string elements_at(std::span<const std::string_view> elements, size_t each, size_t i) {
   return each == 1 ? std::string(elements[i]) : "{" + Ptx::joined(elements.subspan(i * each, each)) + "}";
 }
 
-// An operand in new registers.
+// Prints code that packs the elements of an operand into new registers; returns these.
 Ptx::Registers pack(Ptx& p, UOp wmma, UOp operand, std::string_view prefix) {
   auto elements = p.vector(operand);
   size_t each = elements_of_register(p, wmma, operand.dtype().scalar(), elements.size());
@@ -27,11 +27,12 @@ Ptx::Registers pack(Ptx& p, UOp wmma, UOp operand, std::string_view prefix) {
   return packed;
 }
 
+// Prints code that unpacks the result into one new register for each element.
 void unpack(Ptx& p, UOp wmma, const Ptx::Registers& packed, DType element) {
   p.set_vector(wmma, p.new_registers(size_t(wmma.dtype().count()), "wmma", p.type(wmma, wmma.dtype().scalar())));
   auto elements = p.vector(wmma);
   size_t each = elements_of_register(p, wmma, element, elements.size());
-  if (packed.size() * each != elements.size()) p.cannot(wmma, "it has not as many elements as its accumulator");
+  if (packed.size() * each != elements.size()) p.cannot(wmma, "its number of elements differs from its accumulator's");
   for (size_t i = 0; i < packed.size(); i++)
     p.out.append("\nmov.b32 ").append(elements_at(elements, each, i)).append(", ").append(packed[i]) += ';';
 }

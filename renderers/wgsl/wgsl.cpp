@@ -1,4 +1,5 @@
-#include "renderers/wgsl/wgsl.h"
+// WGSL, WebGPU's language, as a dialect of cstyle (tinygrad renderer/wgsl.py, WGSLRenderer).
+#include "renderers/cstyle/cstyle.h"
 
 #include <algorithm>
 
@@ -12,10 +13,11 @@ constexpr TypeName kTypes[] = {{Scalar::Float32, "f32"}, {Scalar::UInt8, "u32"},
                                {Scalar::Int16, "i32"},   {Scalar::Int8, "i32"},  {Scalar::Int32, "i32"},
                                {Scalar::UInt32, "u32"},  {Scalar::Bool, "bool"}, {Scalar::Float16, "f16"}};
 
-// Values smaller than four bytes share an atomic<u32> in memory; halves have a type of their own.
+// Returns true if values of the dtype share an atomic<u32> in memory: those smaller than 4 bytes, except halves.
 bool is_packed(DType d) {
   return d.itemsize() < 4 && d.base() != dtypes::float16 && (!d.is_ptr() || d.addrspace() != AddrSpace::REG);
 }
+// Returns the number of array elements that a buffer needs.
 int64_t packed_size(DType d) {
   if (!is_packed(d)) return d.size();
   if (d.itemsize() < 1) throw Failure("a buffer of " + std::string(d.base().repr()) + " has no elements");
@@ -83,7 +85,7 @@ bool print_load(CStyle& c, UOp u) {
   return true;
 }
 
-// A packed value is stored as (load & mask) | value: the mask and the value go by atomics.
+// Prints a store. The value of a packed store is (load & mask) | value, of which mask and value are stored by atomics.
 bool print_store(CStyle& c, UOp u) {
   UOp place = u.src(0), value = u.src(1);
   std::string_view at = c.text(place);
@@ -111,13 +113,13 @@ std::span<const CRow> wgsl_rows() {
       {Op::STORE, print_store},
       {Op::INDEX, "$0[$1]"},
       {Op::WHERE, "select($2,$1,$0)"},
-      // WGSL may take x != x for false
+      // compilers of WGSL may fold x != x to false
       {Op::CMPNE, is_nan_check, "(min($0, 1.0) == 1.0 && max($0, -1.0) == -1.0)"},
   };
   return rows;
 }
 
-// "var<workgroup>" lines stand outside of functions: they are taken out of the body.
+// Moves the "var<workgroup>" lines, which WGSL allows only outside functions, from the body to the result.
 std::string take_local_buffers(std::string& body) {
   std::string outside, inside;
   bool first_inside = true;
@@ -154,7 +156,7 @@ std::string assemble(CStyle& c, std::string_view function_name) {
 var<uniform> INFINITY : f32;
 )";
   std::string local_buffers = take_local_buffers(c.body);
-  if (c.parameters().empty() && !local_buffers.empty()) local_buffers.pop_back();  // the end of the last line
+  if (c.parameters().empty() && !local_buffers.empty()) local_buffers.pop_back();  // its last newline
   out += local_buffers;
   int binding = 1;
   for (const Parameter& p : c.parameters()) {
@@ -172,7 +174,7 @@ var<uniform> INFINITY : f32;
 
 }  // namespace
 
-const Dialect& wgsl_dialect() {
+std::string render_wgsl(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const TextTable<CStyle> table{wgsl_rows(), c_rows()};
   static const Dialect dialect{
       .barrier = "workgroupBarrier();",
@@ -186,7 +188,7 @@ const Dialect& wgsl_dialect() {
                  std::string_view value) { c.out.append(c.own_type(d)).append("(").append(value) += ')'; },
       .assemble = assemble,
   };
-  return dialect;
+  return render_c(target, dialect, list, added);
 }
 
 }  // namespace tgc

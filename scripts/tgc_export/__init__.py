@@ -1,3 +1,13 @@
-"""What tinygrad_export.py is made of, from the bottom up: golden (files), records (of one kernel, of one schedule),
-recorder (all that a process compiles), processes (the program, and those that it starts)."""
-from tgc_export.recorder import tgc_export
+"""The modules behind tinygrad_export.py. Each imports only modules of rows above its own (scripts/check_includes):
+
+  golden, graphs, hooks    files; graphs as JSON; replacing tinygrad's functions
+  metadata, matches        where a kernel comes from; matches of rules
+  records                  one record of a kernel or a schedule, as tinygrad 0.12.0 prints it
+  recorder                 the base of the two recorders
+  reachable, jit_kernels, jit    calls of TinyJits
+  text_recorder            records a process that uses tinygrad 0.12.0
+  graph_recorder           records a process that uses any release from 0.11 on
+  start                    chooses the recorder; tgc_export()
+  processes, viz, answers  the recorded program and its children; VIZ traces; questions of tgc
+"""
+from tgc_export.start import tgc_export

@@ -1,4 +1,4 @@
-"""A graph of any release's as tgc's JSON, by walking its nodes: no printer of tinygrad's has a say in it."""
+"""Converts a graph of any release to tgc's JSON by walking its nodes, without tinygrad's printers."""
 import ast, dataclasses, enum, json, math, re
 
 
@@ -6,17 +6,17 @@ def without_addresses(text): return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
 def has_own_repr(kind):
-  """Whether a dataclass says itself how it is printed."""
-  return not hasattr(kind.__repr__, "__wrapped__")  # those that @dataclass makes wrap a function
+  """Returns True if a dataclass defines __repr__ itself."""
+  return not hasattr(kind.__repr__, "__wrapped__")  # a __repr__ that @dataclass makes wraps a function
 
 
 class Nodes:
-  """Nodes in an order in which sources come first, each once."""
+  """Collects nodes as JSON lines, each node once and after its sources."""
 
   def __init__(self): self.index, self.lines, self.dtypes = {}, [], {}
 
   def add(self, root):
-    """The number of the root, once it and all that is below it are there."""
+    """Adds a node and everything it depends on; returns its number."""
     stack = [(root, False)]
     while stack:
       node, visited = stack.pop()
@@ -34,7 +34,7 @@ class Nodes:
       value = u.arg
       line["arg"] = self.number(value) if isinstance(value, float) and u.op.name == "CONST" else self.value(value)
     if u.tag is not None: line["tag"] = self.value(u.tag)
-    if u not in self.index:  # an arg may hold it
+    if u not in self.index:  # converting the arg may have added the node already
       self.index[u] = len(self.lines)
       self.lines.append(line)
 
@@ -64,14 +64,14 @@ class Nodes:
 
   def record(self, a):
     name = type(a).__name__
-    if name == "Kernel": return {name: {"ast": self.value(a.ast), "metadata": []}}  # which is no part of the graph
+    if name == "Kernel": return {name: {"ast": self.value(a.ast), "metadata": []}}  # metadata is not a part of the graph
     if not has_own_repr(type(a)):
       return {name: {f.name: self.value(getattr(a, f.name)) for f in dataclasses.fields(a) if f.repr}}
     try: return self.parsed(ast.parse(without_addresses(repr(a)), mode="eval").body)
     except SyntaxError: return {"raw": without_addresses(repr(a))}
 
   def parsed(self, e):
-    """A value from the text that it prints as: ParamArg(0, dtypes.float, addrspace=AddrSpace.LOCAL)."""
+    """Converts a parsed repr to a value: ParamArg(0, dtypes.float, addrspace=AddrSpace.LOCAL)."""
     if isinstance(e, ast.Constant): return self.value(e.value)
     if isinstance(e, ast.UnaryOp) and isinstance(e.operand, ast.Constant): return self.value(-e.operand.value)
     if isinstance(e, (ast.Tuple, ast.List)): return [self.parsed(x) for x in e.elts]
@@ -79,18 +79,18 @@ class Nodes:
       positional = {"*": [self.parsed(x) for x in e.args]} if e.args else {}
       return {e.func.id: positional | {k.arg: self.parsed(k.value) for k in e.keywords}}
     text = ast.unparse(e)
-    return {"value" if "." in text or text == "Invalid" else "raw": text}  # an enum's, a dtype; a name such as CPU
+    return {"value" if "." in text or text == "Invalid" else "raw": text}  # an enum member or a dtype is a value; a bare name such as CPU is raw
 
 
 def compact(value): return json.dumps(value, separators=(",", ":"))
 
 
 def graph_text(root, producer, listed=None):
-  """The JSON of the graph under `root`, or of a linear list, one node a line."""
+  """Returns the JSON of the graph under `root`, or of the linear list `listed`, one node per line."""
   nodes = Nodes()
   order = [nodes.add(u) for u in listed] if listed is not None else None
   if listed is None: nodes.add(root)
-  if listed is None and nodes.index[root] != len(nodes.lines) - 1:  # the root stands in an arg below itself: cannot be
+  if listed is None and nodes.index[root] != len(nodes.lines) - 1:  # impossible: the root is inside an arg of a node below it
     raise ValueError("the root is not the last node")
   head = compact({"format": "tgc-graph", "version": 1, "producer": producer})[:-1]
   body = ",\n".join(map(compact, nodes.lines))

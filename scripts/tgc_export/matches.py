@@ -1,17 +1,17 @@
-"""Every match of a rule: where the rule stands, what it matched, what it made."""
+"""Records every match of a rule: the rule's location in tinygrad's source, the node it matched, the node it made."""
 import os
 
 from tgc_export.graphs import Nodes
 
 
-def rule_place(pattern):
+def rule_location(pattern):
   file, line = getattr(pattern, "location", None) or ("?", 0)
   parts = file.replace(os.sep, "/").split("/tinygrad/")
   return f"{parts[-1]}:{line}"
 
 
-def noting_rewrite(note):
-  """What takes the place of PatternMatcher.rewrite, and calls note(place, before, after) at each match."""
+def rewrite_with_callback(on_match):
+  """Returns a replacement for PatternMatcher.rewrite that calls on_match(location, before, after) for each match."""
   def rewrite(self, uop, ctx=None):
     patterns = self.pdict.get(uop.op, ())
     if not patterns: return None
@@ -21,15 +21,15 @@ def noting_rewrite(note):
       made = match(uop, ctx)
       if made is None or made is uop: continue
       if hasattr(made, "src"):
-        place = rule_place(pattern)
-        if not place.startswith("uop/upat.py"): note(place, uop, made)
+        location = rule_location(pattern)
+        if not location.startswith("uop/upat.py"): on_match(location, uop, made)
       return made
     return None
   return rewrite
 
 
-def recorded(matches):
-  """Matches, (stage, place, before, after) each, as a record has them: all graphs in one list of nodes."""
+def matches_json(matches):
+  """Converts matches, (stage, location, before, after) each, to a record's JSON: all graphs share one list of nodes."""
   nodes = Nodes()
-  made = [[stage, place, nodes.add(before), nodes.add(after)] for stage, place, before, after in matches]
-  return {"nodes": nodes.lines, "list": made}
+  rows = [[stage, location, nodes.add(before), nodes.add(after)] for stage, location, before, after in matches]
+  return {"nodes": nodes.lines, "list": rows}

@@ -1,33 +1,33 @@
-"""The program that is recorded, the processes that it starts, and the end of both."""
+"""Runs the recorded program, makes its child processes record too, and merges all files at the end."""
 import atexit, json, os, pathlib, runpy, shutil, signal, sys, tempfile, types, zipfile
 
-from tgc_export.golden import say
+from tgc_export.golden import print_message
 
-CHILD = "TGC_EXPORT"  # the environment variable that tells a Python process of the program's what to record, as JSON
+OPTIONS_VARIABLE = "TGC_EXPORT"  # environment variable with the recorder's options as JSON, for child processes
 
 
-def tell_children(options):
-  """Has every Python process that the program starts record as well: they import a sitecustomize of ours before their
-  own. Returns the folder that it lies in."""
+def record_children(options):
+  """Makes every Python process that the program starts record as well, through a sitecustomize module that runs before
+  the process's own. Returns the folder of that module."""
   folder = tempfile.mkdtemp(prefix="tgc_export.")
   pathlib.Path(folder, "sitecustomize.py").write_text(f"""import json, os, sys
 home = {str(pathlib.Path(__file__).resolve().parents[1])!r}
 sys.path.insert(0, home)
-import tgc_export.recorder
-tgc_export.recorder.begin(json.loads(os.environ[{CHILD!r}]), is_child=True)
+import tgc_export.start
+tgc_export.start.start_recording(json.loads(os.environ[{OPTIONS_VARIABLE!r}]), is_child=True)
 sys.path.remove(home)
 sys.path.remove({folder!r})
 mine = sys.modules.pop("sitecustomize")
 try: import sitecustomize  # the process's own
 except ImportError: sys.modules["sitecustomize"] = mine
 """)
-  os.environ[CHILD] = json.dumps({**options, "output": os.path.abspath(options["output"])})
+  os.environ[OPTIONS_VARIABLE] = json.dumps({**options, "output": os.path.abspath(options["output"])})
   os.environ["PYTHONPATH"] = os.pathsep.join([folder] + [p for p in [os.environ.get("PYTHONPATH")] if p])
   return folder
 
 
 def program_name(command):
-  """What the records of a program are called: a script's or a module's name; of a test runner's, what it runs."""
+  """Returns the prefix of record ids: the name of the script or module; for a test runner, of what it runs."""
   if command[0] in ("-", "-c"): return "stdin" if command[0] == "-" else "code"
   is_module, words = command[0] == "-m", command[1:] if command[0] == "-m" else command
   if is_module and words[0] in ("unittest", "pytest"): words = [w for w in words[1:] if not w.startswith("-")] or words
@@ -37,7 +37,7 @@ def program_name(command):
 
 
 def run_program(command):
-  """Runs a script, `-m module`, `-c code` or `-` in this process, as python would; all that it raises passes."""
+  """Runs a script, `-m module`, `-c code` or `-` in this process, as python would. Exceptions pass through."""
   main = types.ModuleType("__main__")
   main.__builtins__ = __builtins__
   sys.modules["__main__"] = main
@@ -61,36 +61,35 @@ def run_program(command):
 
 
 def finish(recorder):
-  """At the end: one golden file a level, and what is in them. Whether there is any."""
-  counts = recorder.writer.put_together()
-  for path, count in counts.items(): say(f"{path}: {count} records")
-  if recorder.failures: say(f"{recorder.failures} could not be recorded")
-  if not counts: say("nothing was compiled")
+  """Merges the files and prints how many records each holds. Returns True if there is a record."""
+  counts = recorder.writer.merge_parts()
+  for path, count in counts.items(): print_message(f"{path}: {count} records")
+  if recorder.failures: print_message(f"{recorder.failures} could not be recorded")
+  if not counts: print_message("nothing was compiled")
   return bool(counts)
 
 
-def finish_at_the_end(recorder, folder):
-  """Has finish() run once, after all that the program does, also where it is terminated or leaves by os._exit;
-  `folder` is tell_children's."""
+def finish_at_exit(recorder, folder):
+  """Runs finish() once at the end of the program, also after SIGTERM and os._exit. Removes `folder` (record_children)."""
   leave, main, done = os._exit, os.getpid(), False
-  def once():
+  def finish_once():
     nonlocal done
     if done or os.getpid() != main: return True
     done = True
     shutil.rmtree(folder, ignore_errors=True)
     return finish(recorder)
-  def terminated(_signal, _frame):
-    once()
+  def on_sigterm(_signal, _frame):
+    finish_once()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGTERM)
-  def left(code):
-    once()
+  def exit_now(code):
+    finish_once()
     leave(code)
-  def last():  # registered first: it runs after those of the program
-    if once(): return
+  def at_exit():  # registered before the program's own handlers, so it runs after them
+    if finish_once(): return
     sys.stdout.flush()
     sys.stderr.flush()
     leave(2)
-  signal.signal(signal.SIGTERM, terminated)
-  os._exit = left
-  atexit.register(last)
+  signal.signal(signal.SIGTERM, on_sigterm)
+  os._exit = exit_now
+  atexit.register(at_exit)

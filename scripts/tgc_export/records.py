@@ -1,7 +1,9 @@
-"""One record: what tinygrad makes of one kernel for one target, or of one tensor graph."""
+"""Makes one record: everything tinygrad 0.12.0 makes of one kernel for one target, or of one tensor graph."""
 import contextlib, io
 
-from tgc_export.golden import trouble
+from tgc_export.golden import exit_with_error
+from tgc_export.hooks import replaced
+from tgc_export.metadata import metadata_list
 
 TENSOR_STAGES = {"rewrite for sched cache", "number the uops", "earliest rewrites", "apply rangeify",
                  "symbolic+reduce_collapse+debuf", "limit buffers", "bufferize to store", "split kernels", "fix_assign",
@@ -9,7 +11,7 @@ TENSOR_STAGES = {"rewrite for sched cache", "number the uops", "earliest rewrite
 
 
 class Stages:
-  """The graphs that the rewrites leave, in order, as text."""
+  """Collects the graph after each rewrite, in order, as text."""
 
   def __init__(self): self.list, self.last, self.text = [], None, None
 
@@ -25,29 +27,15 @@ def text_of(graph):
   except Exception: return None  # a few graphs break tinygrad's own printer
 
 
-@contextlib.contextmanager
-def replaced(owner, name, value):
-  old = getattr(owner, name)
-  setattr(owner, name, value)
-  try: yield
-  finally: setattr(owner, name, old)
-
-
-def metadata_list(metadata):
-  """The Tensor methods behind a kernel, as a record has them."""
-  return [{"name": m.name, **{key: value for key in ("caller", "backward", "node") if (value := getattr(m, key, None))}}
-          for m in metadata or ()]
-
-
 # ---- targets: tinygrad's renderers by DEVICE:RENDERER[:ARCH]
 
-# What a target calls the classes. One that is not here is called after its class: NullRenderer is NULL.
-CLASSES = {"ClangRenderer": "CLANG", "ClangJITRenderer": "CLANG", "LLVMRenderer": "LLVM", "CUDARenderer": "CUDA",
+# The name of a renderer class in a target. A class without a row gets its own name: NullRenderer is NULL.
+RENDERER_NAMES = {"ClangRenderer": "CLANG", "ClangJITRenderer": "CLANG", "LLVMRenderer": "LLVM", "CUDARenderer": "CUDA",
            "NVRenderer": "CUDA", "PTXRenderer": "PTX", "MetalRenderer": "METAL", "OpenCLRenderer": "CL",
            "QCOMRenderer": "CL", "IntelRenderer": "INTEL", "AMDHIPRenderer": "HIP", "AMDHIPCCRenderer": "HIP",
            "HIPRenderer": "HIP",
            "AMDLLVMRenderer": "LLVM", "WGSLRenderer": "WGSL"}
-DEFAULTS = {"CPU": "CLANG", "AMD": "HIP", "NV": "CUDA", "QCOM": "CL", "WEBGPU": "WGSL"}  # else the device's name
+DEFAULTS = {"CPU": "CLANG", "AMD": "HIP", "NV": "CUDA", "QCOM": "CL", "WEBGPU": "WGSL"}  # for other devices, the device's name
 
 
 def make_renderer(target):
@@ -61,7 +49,7 @@ def make_renderer(target):
     with replaced(compiler, "HIPCompiler", lambda *args: None): return kind(arch)
   def metal():
     made = cstyle.MetalRenderer()
-    made.tensor_cores = tc.metal  # the class has them on Apple's arm64 alone
+    made.tensor_cores = tc.metal  # the class sets them only on Apple's arm64
     return made
   known = {("CPU", "CLANG"): cstyle.ClangRenderer, ("CPU", "LLVM"): llvmir.LLVMRenderer,
            ("CUDA", "CUDA"): lambda: cstyle.CUDARenderer(arch), ("CUDA", "PTX"): lambda: ptx.PTXRenderer(arch),
@@ -72,16 +60,16 @@ def make_renderer(target):
            ("WEBGPU", "WGSL"): wgsl.WGSLRenderer, ("NULL", "NULL"): ops_null.NullRenderer,
            ("PYTHON", "PYTHON"): ops_python.PythonRenderer}
   if (device, renderer) not in known:
-    trouble(f"unknown target '{target}', one of " + ", ".join(f"{d}:{r}" for d, r in known) + " with :ARCH")
+    exit_with_error(f"unknown target '{target}'; use one of " + ", ".join(f"{d}:{r}" for d, r in known) + " with :ARCH")
   if not arch and device in ("CUDA", "NV", "AMD", "HIP"):
-    trouble(f"target '{target}' needs an architecture, as in CUDA:CUDA:sm_80 or AMD:HIP:gfx1100")
+    exit_with_error(f"target '{target}' needs an architecture, as in CUDA:CUDA:sm_80 or AMD:HIP:gfx1100")
   return known[device, renderer]()
 
 
 def target_of(renderer):
-  """The target that a renderer of the running program stands for."""
+  """Returns the target of a renderer object: DEVICE:RENDERER[:ARCH]."""
   kind, arch = type(renderer).__name__, getattr(renderer, "arch", None)
-  name = CLASSES.get(kind) if type(renderer).__module__.startswith("tinygrad.") else None
+  name = RENDERER_NAMES.get(kind) if type(renderer).__module__.startswith("tinygrad.") else None
   parts = [renderer.device.split(":")[0], name or kind.removesuffix("Renderer").upper()]
   return ":".join(parts + ([arch] if isinstance(arch, str) else []))
 
@@ -100,21 +88,24 @@ def launch_facts(program):
           "applied_opts": str(program.applied_opts), "ops": number(e.ops), "lds": number(e.lds), "mem": number(e.mem)}
 
 
-class Enough(Exception): pass
+class StagesDone(Exception): pass
 
 
-class Stops:
-  """Where a record need not go on. `passed`: stages that the graph has been through; `until`: the last that is wanted;
-  `texts`: what there is after stages elsewhere: the first that leaves another one is the last, too."""
+class StageLimits:
+  """Says which stages of a kernel to run.
+
+  `passed`: stages that the graph has been through already, which are skipped. `until`: the last stage to run.
+  `texts`: {stage: expected text}; the first stage whose text differs is the last one to run.
+  """
 
   def __init__(self, passed=(), until=None, texts=()): self.passed, self.until, self.texts = passed, until, dict(texts)
   def begin(self, name): pass
   def end(self, name, text):
-    if name == self.until or (text is not None and text != self.texts.get(name, text)): raise Enough
+    if name == self.until or (text is not None and text != self.texts.get(name, text)): raise StagesDone
 
 
-def kernel_record(name, target, ast, renderer, stops=Stops()):
-  """What tinygrad makes of one kernel AST for one target; where it refuses, the stages up to there and the error."""
+def kernel_record(name, target, ast, renderer, limits=StageLimits()):
+  """Returns the record of one kernel AST for one target; if tinygrad raises, the stages before that and the error."""
   import tinygrad.codegen as codegen
   from tinygrad.codegen.opt.postrange import Scheduler
   from tinygrad.helpers import Context
@@ -122,29 +113,29 @@ def kernel_record(name, target, ast, renderer, stops=Stops()):
   from tinygrad.uop.ops import KernelInfo, Ops, UOp, print_uops
   record = {"id": name, "target": target, "ast": text_of(ast), "nodes": len(ast.toposort())}
   stages, rewrite, optimize = Stages(), codegen.graph_rewrite, codegen.apply_opts
-  def staged(name, sink, make):
-    if name in stops.passed: return sink
+  def run_stage(name, sink, make):
+    if name in limits.passed: return sink
     if name.startswith("View"): return make()
-    stops.begin(name)
+    limits.begin(name)
     stages.add(name, result := make())
-    stops.end(name, stages.text)
+    limits.end(name, stages.text)
     return result
-  def watched(sink, *args, **kwargs): return staged(kwargs["name"], sink, lambda: rewrite(sink, *args, **kwargs))
-  def optimized(sink, ren): return staged("apply opts", sink, lambda: optimize(sink, ren))
-  names_given = dict(Scheduler.kernel_cnt)  # names count within the program; in a record they start anew
+  def watched(sink, *args, **kwargs): return run_stage(kwargs["name"], sink, lambda: rewrite(sink, *args, **kwargs))
+  def optimized(sink, ren): return run_stage("apply opts", sink, lambda: optimize(sink, ren))
+  name_counts = dict(Scheduler.kernel_cnt)  # kernel names are numbered per program, but start again at 0 in each record
   Scheduler.kernel_cnt.clear()
   try:
     with (replaced(codegen, "graph_rewrite", watched), replaced(codegen, "apply_opts", optimized),
-          Context(DEBUG=0, BEAM=0, **({"SPEC": 0} if stops.passed else {}))):  # it would verify them as ASTs
+          Context(DEBUG=0, BEAM=0, **({"SPEC": 0} if limits.passed else {}))):  # SPEC would verify the graph as an AST
       sink = ast if ast.arg is not None else ast.replace(arg=KernelInfo())
-      full = codegen.full_rewrite_to_sink(sink, renderer, optimize=bool(stops.passed) or ast.tag is None)
+      full = codegen.full_rewrite_to_sink(sink, renderer, optimize=bool(limits.passed) or ast.tag is None)
       lines = codegen.line_rewrite(codegen.linearize(full), codegen.pm_linearize_cleanups)
-  except Enough: return {**record, "stages": stages.list}
+  except StagesDone: return {**record, "stages": stages.list}
   except Exception as e:
     return {**record, "error": repr(e), "stages": stages.list}
   finally:
     Scheduler.kernel_cnt.clear()
-    Scheduler.kernel_cnt.update(names_given)
+    Scheduler.kernel_cnt.update(name_counts)
   try: record["source"] = renderer.render(list(lines))
   except Exception as e: record["source_error"] = repr(e)
   parts = full, UOp(Ops.DEVICE, arg=renderer.device), UOp(Ops.LINEAR, src=tuple(lines)), UOp(Ops.SOURCE, arg="")
@@ -157,16 +148,18 @@ def kernel_record(name, target, ast, renderer, stops=Stops()):
 # ---- one schedule
 
 def device_of(sink):
-  """The kind of device that a schedule is for: that of its first tensor, of several devices the first."""
+  """Returns the device of a schedule without its number: the first device of the first tensor that has one."""
   from tinygrad.device import Device
   device = next((s._device for s in sink.src if s._device is not None), Device.DEFAULT)
   return (device if isinstance(device, str) else device[0]).split(":")[0]
 
 
 def schedule_record(name, sink, make_schedule):
-  """What tinygrad makes of one tensor graph while `make_schedule(sink)` runs: the record and the result. The record
-  is None for a graph that the schedule cache knew. A schedule that fails gives a record with the error, and the
-  exception in place of the result."""
+  """Runs `make_schedule(sink)` and returns (record, result) of one tensor graph.
+
+  The record is None if tinygrad's schedule cache knows the graph. If make_schedule raises, the record holds the error
+  and the result is the exception.
+  """
   import tinygrad.engine.schedule as schedule
   import tinygrad.schedule.indexing as indexing
   import tinygrad.schedule.rangeify as rangeify
@@ -178,14 +171,14 @@ def schedule_record(name, sink, make_schedule):
       if kwargs.get("name") in TENSOR_STAGES: stages.add(kwargs["name"], result)
       return result
     return call
-  def planned(todo):  # before the memory planner moves the buffers
+  def watched_planner(todo):  # keeps the buffers as they are before the memory planner moves them
     items.extend((i.ast, list(i.bufs), dict(i.fixedvars), i.metadata) for i in todo)
     return planner(todo)
   planner, result, error = schedule.memory_planner, None, None
   with contextlib.ExitStack() as stack:
     for module in (schedule, rangeify, indexing):
       stack.enter_context(replaced(module, "graph_rewrite", watched(module.graph_rewrite)))
-    stack.enter_context(replaced(schedule, "memory_planner", planned))
+    stack.enter_context(replaced(schedule, "memory_planner", watched_planner))
     try: result = make_schedule(sink)
     except Exception as e: error = e
   if error is not None: return {**record, "error": repr(error), "stages": stages.list}, error
@@ -199,19 +192,21 @@ def schedule_record(name, sink, make_schedule):
 
 
 def replayed_schedule(name, sink):
-  """The record of a graph that comes from a text; None for one that has nothing to schedule."""
+  """Returns the record of a tensor graph that was read from a text; None if there is nothing to schedule."""
   import itertools
   import tinygrad.engine.schedule as schedule
   from tinygrad.uop.ops import UOp
   schedule.schedule_cache.clear()
-  UOp.unique_num = itertools.count(1 << 20)  # new buffers must not take the numbers that the graph's own have
+  UOp.unique_num = itertools.count(1 << 20)  # new buffers must not reuse the numbers in the graph
   return schedule_record(name, sink, schedule.complete_create_schedule_with_vars)[0]
 
 
 def without_custom_kernels(sink):
-  """The graph with the KERNEL that the Python function of each CUSTOM_KERNEL makes in its place, as the scheduler
-  itself does later: the function cannot be written down. Over several devices it is called on shards, which are not
-  known yet; such a graph stays as it is."""
+  """Replaces each CUSTOM_KERNEL by the KERNEL that its Python function makes, because a record cannot hold a function.
+
+  The scheduler does the same later. A graph over several devices is returned unchanged: the function is called with
+  shards, which do not exist yet.
+  """
   import tinygrad.schedule.rangeify as rangeify
   from tinygrad.uop.ops import Ops, PatternMatcher, UPat, graph_rewrite
   nodes = sink.toposort()
@@ -221,7 +216,7 @@ def without_custom_kernels(sink):
 
 
 def replay_names():
-  """The names that pyrender's text uses."""
+  """Returns the names that pyrender's text uses, for exec() and eval()."""
   from tinygrad.codegen.opt import Opt, OptOps
   from tinygrad.dtype import AddrSpace, ImageDType, Invalid, PtrDType, dtypes
   from tinygrad.schedule.rangeify import BufferizeOpts

@@ -1,26 +1,27 @@
-"""A trace that tinygrad's VIZ has saved (rewrites.pkl), as golden records: what `--viz FILE` writes.
+"""Converts a trace that tinygrad's VIZ saved (rewrites.pkl) to golden records: `--viz FILE`.
 
-The trace holds of every rewrite the graph that it began with and each match of a rule, before and after; the graph that
-it left is made from these. It is a pickle, and a pickle can hold anything: read are tinygrad's graphs, enums and plain
-dataclasses; of everything else an object comes that does nothing."""
+For each rewrite the trace holds the graph it began with and every match of a rule, before and after; the resulting graph
+is computed from these. A pickle can name any class, so the reader loads only tinygrad's graphs, enums and plain
+dataclasses, and puts inert objects in place of all others.
+"""
 import contextlib, dataclasses, enum, importlib, pickle, re
 
-from tgc_export.anywhere import QUESTIONS, printed
-from tgc_export.matches import rule_place
-from tgc_export.golden import say, trouble
+from tgc_export.golden import exit_with_error, print_message
+from tgc_export.graph_recorder import QUERIES, print_graph
 from tgc_export.graphs import Nodes, graph_text
-from tgc_export.records import CLASSES
+from tgc_export.matches import rule_location
+from tgc_export.records import RENDERER_NAMES
 
-# Where classes may come from.
+# Modules whose classes may be loaded.
 MODULES = {"tinygrad.uop", "tinygrad.uop.ops", "tinygrad.dtype", "tinygrad.codegen.opt", "tinygrad.schedule.indexing",
            "tinygrad.schedule.rangeify", "tinygrad.schedule.kernelize", "tinygrad.helpers", "tinygrad.renderer"}
-# What is tracked like a rewrite and has stages of its own.
+# Functions that the trace lists like rewrites and that contain stages of their own.
 INNER = {"get_kernel_graph", "run_rangeify"}
-CALLER = "schedule to linear"  # a stage whose rules call one of these
+CALLER = "schedule to linear"  # a stage whose rules call a function of INNER
 
 
 class Inert:
-  """Stands for an object of a class that is not read."""
+  """Takes the place of an object whose class is not loaded."""
   def __new__(cls, *args, **kwargs):
     made = object.__new__(cls)
     made.args = args
@@ -47,13 +48,14 @@ class Trace:
   def __init__(self, path):
     try:
       with open(path, "rb") as file: trace = TraceReader(file).load()
-    except OSError as e: trouble(f"{path}: {e.strerror}")
-    except Exception as e: trouble(f"{path} is no trace of VIZ that this release of tinygrad can read: {e}")
-    if not all(hasattr(trace, name) for name in ("keys", "rewrites", "uop_fields")): trouble(f"{path} is no trace of VIZ")
+    except OSError as e: exit_with_error(f"{path}: {e.strerror}")
+    except Exception as e: exit_with_error(f"{path} is not a VIZ trace that this release of tinygrad can read: {e}")
+    if not all(hasattr(trace, name) for name in ("keys", "rewrites", "uop_fields")):
+      exit_with_error(f"{path} is not a VIZ trace")
     self.groups, self.fields, self.made = list(zip(trace.keys, trace.rewrites)), trace.uop_fields, {}
 
   def node(self, number):
-    """The node of that number; those below it are made first."""
+    """Returns the node of a number, after making its sources."""
     from tinygrad.uop.ops import UOp
     stack = [number]
     while stack:
@@ -69,7 +71,7 @@ class Trace:
     return self.made[number]
 
   def result(self, rewrite):
-    """The graph that it left: the same rewrite, with what was matched as its only rules."""
+    """Returns the graph after a rewrite: runs graph_rewrite again with the recorded matches as its only rules."""
     from tinygrad.uop.ops import PatternMatcher, UPat, graph_rewrite
     from tinygrad.uop import GroupOp
     sink = self.node(rewrite.sink)
@@ -80,8 +82,8 @@ class Trace:
 
 
 def stages_of(group):
-  """The rewrites that are stages, in the order in which they ended, each with all that ran for it and for no stage
-  before."""
+  """Returns (rewrite, rewrites) of each stage in the order in which the stages ended. The list holds the stage's rewrite
+  and the rewrites inside it that belong to no earlier stage."""
   least, running, pending, out = group[0].depth, [], [], []
   def end(rewrite, is_stage):
     if not is_stage: return
@@ -89,10 +91,10 @@ def stages_of(group):
     out.append((rewrite, pending[first:]))
     del pending[first:]
   for rewrite in group:
-    if rewrite.depth < least: break  # whoever called
+    if rewrite.depth < least: break  # belongs to the caller
     while running and running[-1][0].depth >= rewrite.depth: end(*running.pop())
     is_outermost = all(r.name in INNER for r, _ in running if not r.name == CALLER)
-    is_named = rewrite.name not in QUESTIONS | INNER | {"graph_rewrite"} and not rewrite.name.startswith("View")
+    is_named = rewrite.name not in QUERIES | INNER | {"graph_rewrite"} and not rewrite.name.startswith("View")
     running.append((rewrite, is_outermost and is_named))
     pending.append(rewrite)
   while running: end(*running.pop())
@@ -107,7 +109,7 @@ class Converter:
     for key, group in trace.groups:
       if not group: continue
       try: self.group(trace, key, group)
-      except Exception: self.recorder.failed(f"record of '{key.display_name}'")
+      except Exception: self.recorder.report_failure(f"record of '{key.display_name}'")
     return self.counts
 
   def group(self, trace, key, group):
@@ -125,14 +127,14 @@ class Converter:
       for r in ran: matches.add(len(made), r)
       made.append({"name": rewrite.name} | ({"same": True} if graph is last else
                                             {"ir": graph_text(graph, self.recorder.producer)}))
-      if self.recorder.letters and graph is not last: made[-1]["letters"] = printed(graph)
+      if self.recorder.letters and graph is not last: made[-1]["letters"] = print_graph(graph)
       last = graph
     record |= {"stages": made, "rewrites": matches.json()} | ({} if is_kernel else {"kernels": []})
     self.counts[level] += 1
     self.recorder.write(level, record, {})
 
   def program(self, trace, ret, group):
-    """Source and launch facts: of a ProgramSpec, or of the PROGRAM that the last rewrites had."""
+    """Returns source and launch facts of a ProgramSpec, or of the last PROGRAM that a rewrite began with."""
     if hasattr(ret, "src"):
       with contextlib.suppress(Exception): return self.recorder.program_of(ret)
     for rewrite in reversed(group):
@@ -147,23 +149,22 @@ class Matches:
 
   def add(self, stage, rewrite):
     for before, after, location, *_ in rewrite.matches:
-      place = rule_place(type("Rule", (), {"location": location}))
-      numbers = [self.nodes.add(self.trace.node(n)) for n in (before, after)]
-      self.list.append([stage, place, *numbers])
+      rule = type("Rule", (), {"location": location})
+      self.list.append([stage, rule_location(rule), *(self.nodes.add(self.trace.node(n)) for n in (before, after))])
 
   def json(self): return {"nodes": self.nodes.lines, "list": self.list}
 
 
 def target_of(ret):
-  """DEVICE:RENDERER[:ARCH] of what a trace keeps of a kernel: its ProgramSpec, or the renderer and its arguments."""
+  """Returns DEVICE:RENDERER[:ARCH] of a kernel from its ProgramSpec, or from the renderer and its arguments."""
   targets = [a for a in getattr(ret, "args", ()) if type(a).__name__ == "Target"]
   device = targets[0].device if targets else getattr(ret, "device", "CPU")
-  renderer, arch = CLASSES.get(type(ret).__name__, ""), targets[0].arch if targets and device != "CPU" else ""
+  renderer, arch = RENDERER_NAMES.get(type(ret).__name__, ""), targets[0].arch if targets and device != "CPU" else ""
   return ":".join(part for part in (device.split(":")[0], renderer or "CLANG" * (device == "CPU"), arch) if part)
 
 
 def convert(path, recorder, name):
-  """Writes the records of the trace at `path`; whether there were any."""
+  """Writes the records of the trace at `path`. Returns True if there were any."""
   counts = Converter(recorder, name).convert(path)
-  if not any(counts.values()): say(f"{path}: nothing was tracked; VIZ=1 or TRACK_MATCH_STATS=2 does")
+  if not any(counts.values()): print_message(f"{path}: no rewrite was tracked; record it with VIZ=1 or TRACK_MATCH_STATS=2")
   return any(counts.values())

@@ -9,7 +9,7 @@ x.assign(x.T.contiguous().T * 2).realize()
 print(x.tolist())
 y = x[2].contiguous().realize()
 y.assign(y + x[0]).realize()
-state = os.path.join(tempfile.gettempdir(), f"tgc_assigned_{os.getuid()}")  # its name is in the records
+state = os.path.join(tempfile.gettempdir(), f"tgc_assigned_{os.getuid()}")  # the records contain this name
 safe_save({"x": x, "y": y}, state)
 loaded = safe_load(state)
 print((loaded["x"].to("CPU") + loaded["y"].to("CPU")).tolist()[0])

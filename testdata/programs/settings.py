@@ -1,5 +1,5 @@
 import os
-os.environ["MV"] = "0"  # before tinygrad looks
+os.environ["MV"] = "0"  # set before tinygrad reads it
 from tinygrad import Context, Tensor
 
 def compute(n):

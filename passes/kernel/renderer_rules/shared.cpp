@@ -94,18 +94,31 @@ UOp wmma_with_operands(UOp wmma, UOp a, UOp b) {
   return wmma.graph().node(Op::WMMA, wmma.dtype(), {a, b, wmma.src(2)}, wmma.arg());
 }
 
+namespace {
+
+// Calls a row's function of renderers.def, which may depend on the target.
+template <class Function>
+const RuleSet& rules_by(Function function, const Target& target) {
+  if constexpr (std::is_invocable_v<Function, const Target&>) return function(target);
+  else return function();
+}
+
+struct Row {
+  std::string_view device;
+  RendererKind renderer;
+  const RuleSet& (*rules)(const Target&);
+};
+constexpr Row kRows[] = {
+#define TGC_TARGET(device, renderer, arch, ops, limits, rules, class_name) \
+  {device, RendererKind::renderer, [](const Target& t) -> const RuleSet& { return rules_by(rules, t); }},
+#include "lib/target/renderers.def"
+};
+
+}  // namespace
+
 const RuleSet& extra_matcher(const Target& target) {
-  switch (target.renderer) {
-    case RendererKind::Clang: return clang_rules();
-    case RendererKind::LLVM: return target.device == "AMD" ? amd_llvm_rules(target) : llvm_rules();
-    case RendererKind::OpenCL:
-    case RendererKind::Intel: return opencl_rules();
-    case RendererKind::Metal: return metal_rules();
-    case RendererKind::CUDA: return cuda_rules();
-    case RendererKind::PTX: return ptx_rules();
-    case RendererKind::HIP: return hip_rules();
-    case RendererKind::WGSL: return wgsl_rules();
-  }
+  for (const Row& row : kRows)
+    if (row.renderer == target.renderer && row.device == target.device) return row.rules(target);
   TGC_CHECK(false, "no rules for the renderer of " + target.name());
   __builtin_unreachable();
 }

@@ -1,24 +1,24 @@
-// Checks on the goldens that every shortcut (lib/rewrite/shortcut.h) gives the same result as its faithful version, and
-// that the comparison detects an injected fault in either.
+// Checks on the golden records of testdata/ that every shortcut (lib/rewrite/shortcut.h) has the result of its faithful
+// version, and that the comparison finds a fault in either.
 #include "lib/rewrite/shortcut.h"
 
 #include <map>
 
+#include "lib/compilation/golden_cases.h"
 #include "lib/rewrite/fault.h"
-#include "passes/golden_cases.h"
 
 namespace tgc {
 namespace {
 
 // ---- trials
 
-// Takes the quick way for every shortcut except `goes_faithful`, and injects faults into one way of `faulty`.
+// Takes the quick way of every shortcut except `goes_faithful`, and corrupts the results of one way of `faulty`.
 struct Trial : ShortcutTrial {
   const Shortcut* goes_faithful = nullptr;
   const Shortcut* faulty = nullptr;
   Way faulty_way = Way::Quick;
   std::map<const Shortcut*, size_t> quick, faithful;  // how often each way was taken
-  static constexpr size_t kMostFaults = 16;           // maximum of faults per run, so that the run terminates
+  static constexpr size_t kMostFaults = 16;           // in one run, so that the run ends
 
   Way choose(const Shortcut& what, Way) override { return &what == goes_faithful ? Way::Faithful : Way::Quick; }
   void made(const Shortcut& what, Way way, std::span<UOp> result) override {
@@ -30,12 +30,12 @@ struct Trial : ShortcutTrial {
   }
 };
 
-Made run_kernel(const Case& c, Graph& common, Trial& trial) {
+StageGraphs run_kernel(const Case& c, Graph& common, Trial& trial) {
   return run(c, common, [&](Graph& graph) { set_trial(graph, &trial); });
 }
 
-TEST_CASE("shortcuts: the quick and the faithful way give equal results, and a fault in either is detected") {
-  constexpr size_t kEnough = 12;  // goldens to run for each shortcut
+TEST_CASE("shortcuts: the quick and the faithful way have equal results, and a fault in either is found") {
+  constexpr size_t kEnough = 12;  // number of cases to compare for each shortcut
   auto cases = all_cases();
   std::map<const Shortcut*, std::vector<const Case*>> taken_in;
   for (const Case& c : cases) {
@@ -48,14 +48,14 @@ TEST_CASE("shortcuts: the quick and the faithful way give equal results, and a f
   for (const Shortcut* what : shortcuts()) {
     INFO(what->name << "  " << what->file << ":" << what->line);
     CHECK(!what->saves.empty());
-    CHECK_MESSAGE(!taken_in[what].empty(), "no golden of testdata/ takes this shortcut");
+    CHECK_MESSAGE(!taken_in[what].empty(), "no golden of testdata/ takes it");
     size_t gone_faithful = 0, quick_faults = 0, faithful_faults = 0;
     for (const Case* c : taken_in[what]) {
       INFO(c->record.id << "  " << c->record.target);
       Graph common;
       Trial quick, faithful;
       faithful.goes_faithful = what;
-      Made expected = run_kernel(*c, common, quick);
+      StageGraphs expected = run_kernel(*c, common, quick);
       CHECK(run_kernel(*c, common, faithful) == expected);
       gone_faithful += faithful.faithful[what];
       CHECK(faithful.quick[what] == 0);
@@ -76,18 +76,18 @@ TEST_CASE("shortcuts: the quick and the faithful way give equal results, and a f
   }
 }
 
-TEST_CASE("shortcuts: goldens give the same results with and without an observer") {
+TEST_CASE("shortcuts: an observer does not change the graphs of any golden") {
   for (const Case& c : all_cases()) {
     INFO(c.record.id << "  " << c.record.target);
     Graph common;
     RewriteObserver nobody;
-    Made unwatched = run(c, common, [](Graph&) {}),
+    StageGraphs unwatched = run(c, common),
          watched = run(c, common, [&](Graph& graph) { set_observer(graph, &nobody); });
     CHECK(unwatched == watched);
   }
 }
 
-TEST_CASE("shortcuts: each has a unique name and a source location") {
+TEST_CASE("shortcuts: each has a unique name and the place of its definition") {
   auto all = shortcuts();
   REQUIRE(all.size() > 5);
   for (size_t i = 0; i < all.size(); i++) {

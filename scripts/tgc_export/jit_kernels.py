@@ -1,15 +1,17 @@
-"""What a TinyJit captured, of any release: its kernels in order with the buffers that they read and write, and which of
-its inputs no kernel touches. Releases before 0.13 keep a list of runners, those after it a graph of calls."""
+"""Reads what a TinyJit captured: its kernels in order, the buffers that each reads and writes, and the inputs in use.
+
+Releases before 0.13 keep a list of runners; later releases keep a graph of calls.
+"""
 import re
 
-from tgc_export.records import metadata_list
+from tgc_export.metadata import metadata_list
 
 
-def plain(name): return re.sub(r"\x1b\[[0-9;]*m", "", name)
+def without_color(name): return re.sub(r"\x1b\[[0-9;]*m", "", name)
 
 
 def input_tensors(args, kwargs, is_tensor):
-  """(name, tensor) of each tensor that the jit takes as an input, in its order: arguments, then what containers hold."""
+  """Returns (name, tensor) of each input of the jit, in the jit's order: arguments, then the tensors in containers."""
   named = [(str(i), t) for i, t in enumerate(args) if is_tensor(t)] + [(k, t) for k, t in sorted(kwargs.items()) if is_tensor(t)]
   for name, x in [*((str(i), a) for i, a in enumerate(args)), *kwargs.items()]:
     items = list(enumerate(x)) if isinstance(x, (list, tuple)) else list(x.items()) if isinstance(x, dict) else []
@@ -17,13 +19,16 @@ def input_tensors(args, kwargs, is_tensor):
   return named
 
 
-class Captured:
-  """`inputs`: the number of each input's buffer; `number`: of a buffer as the release has it."""
+class CapturedKernels:
+  """`kernels` as the event of a capture holds them, and the slots of the inputs in use (`used`).
+
+  `inputs`: the buffer number of each input. `number`: a function from the release's buffer object to its number.
+  """
 
   def __init__(self, captured, inputs, number):
     self.inputs, self.number, self.used, self.kernels = inputs, number, set(), []
-    if hasattr(captured, "input_replace"): self.of_runners(captured)
-    else: self.of_calls(captured._linear if hasattr(captured, "_linear") else captured.linear)
+    if hasattr(captured, "input_replace"): self.add_runners(captured)
+    else: self.add_calls(captured._linear if hasattr(captured, "_linear") else captured.linear)
 
   def input(self, slot):
     self.used.add(slot)
@@ -31,11 +36,11 @@ class Captured:
 
   def add(self, name, devices, reads, writes, metadata):
     places = [m["caller"] for m in metadata or () if m.get("caller")]
-    self.kernels.append({"name": plain(name), "devices": devices, "reads": [b for b in reads if b is not None],
+    self.kernels.append({"name": without_color(name), "devices": devices, "reads": [b for b in reads if b is not None],
                          "writes": [b for b in writes if b is not None], **({"place": places[0]} if places else {})})
 
-  def of_runners(self, captured):
-    views = {len(self.inputs) + i: view[0] for i, view in enumerate(captured.extra_view_inputs)}  # of an input each
+  def add_runners(self, captured):
+    views = {len(self.inputs) + i: view[0] for i, view in enumerate(captured.extra_view_inputs)}  # view slot: the input it shows
     for j, item in enumerate(captured.jit_cache):
       slots = {i: slot for (k, i), slot in captured.input_replace.items() if k == j}
       buffers = [self.input(views.get(slots[i], slots[i])) if i in slots else self.number(b) for i, b in enumerate(item.bufs)]
@@ -47,23 +52,23 @@ class Captured:
       elif type(item.prg).__name__ != "ViewOp":
         self.add("copy", devices, buffers[1:], buffers[:1], metadata_list(item.metadata))
 
-  def of_calls(self, linear):
+  def add_calls(self, linear):
     for call in linear.src:
-      what = call.src[0]
-      if what.op.name == "CUSTOM_FUNCTION" and what.arg == "graph":
-        self.of_calls(what.src[0])
+      callee = call.src[0]
+      if callee.op.name == "CUSTOM_FUNCTION" and callee.arg == "graph":
+        self.add_calls(callee.src[0])
         continue
       buffers, devices = [], []
       for source in call.src[1:]:
         if source.op.name == "BIND" or getattr(source, "is_bound_var", False): continue
-        param = next((u for u in source.toposort() if u.op.name == "PARAM"), None)  # an input, or a view of it
+        param = next((u for u in source.toposort() if u.op.name == "PARAM"), None)  # set for an input or a view of one
         slot = None if param is None else getattr(param.arg, "slot", param.arg)
         buffers.append(self.input(slot) if isinstance(slot, int) and slot >= 0 else self.number(source))
         device = getattr(source, "device", None)
         devices += [device] if isinstance(device, str) else list(device or ())
       metadata = metadata_list(getattr(call.arg, "metadata", None))
       devices = list(dict.fromkeys(devices))
-      if what.op.name == "PROGRAM":
+      if callee.op.name == "PROGRAM":
         pick = lambda which: [buffers[i] for i in which if i < len(buffers)]
-        self.add(what.arg.function_name, devices, pick(what.arg.ins), pick(what.arg.outs), metadata)
-      elif what.op.name == "COPY": self.add("copy", devices, buffers[1:], buffers[:1], metadata)
+        self.add(callee.arg.function_name, devices, pick(callee.arg.ins), pick(callee.arg.outs), metadata)
+      elif callee.op.name == "COPY": self.add("copy", devices, buffers[1:], buffers[:1], metadata)

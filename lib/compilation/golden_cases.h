@@ -1,0 +1,74 @@
+// The golden records of testdata/ as cases for tests of the pipeline. Only *_test.cpp files include this.
+#pragma once
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lib/compilation/compilation.h"
+#include "lib/support/testing.h"
+#include "lib/text/golden.h"
+#include "lib/uop/copy.h"
+
+namespace tgc {
+
+struct Case {
+  GoldenRecord record;
+  Settings settings;
+};
+
+inline std::vector<Case> all_cases() {
+  std::vector<std::string> files;
+  for (auto& entry : std::filesystem::directory_iterator(test_path("golden"))) files.push_back(entry.path().string());
+  std::ranges::sort(files);
+  std::vector<Case> out;
+  for (const std::string& file : files) {
+    auto reader = GoldenReader::open(file);
+    REQUIRE(reader);
+    Settings settings;
+    for (auto& [key, value] : reader->header().settings) REQUIRE(settings.set(key, value));
+    for (;;) {
+      auto record = reader->next();
+      REQUIRE(record);
+      if (!*record) break;
+      out.push_back({std::move(**record), settings});
+    }
+  }
+  return out;
+}
+
+// Loads the case's graph and begins its compilation. `prepare` is called with the graph before that.
+inline Compilation begin(const Case& c, const std::function<void(Graph&)>& prepare = {}) {
+  auto in = load_text(c.settings, InputKind::Pyrender, c.record.ast, c.record.id);
+  REQUIRE(in);
+  in->is_tensor_graph = c.record.target.empty();
+  if (prepare) prepare(*in->graph);
+  auto compilation = Compilation::begin(std::move(*in), {.target = c.record.target});
+  REQUIRE(compilation);
+  return std::move(*compilation);
+}
+
+// The graph after each stage and, for a tensor graph, the kernels of its schedule, all copied into one graph so that
+// two results can be compared. The last node is empty if a stage failed.
+using StageGraphs = std::vector<UOp>;
+
+inline StageGraphs run(const Case& c, Graph& common, const std::function<void(Graph&)>& prepare = {}) {
+  Compilation compilation = begin(c, prepare);
+  StageGraphs out;
+  const StageRow* row = compilation.next();
+  for (; row && row->is_graph_stage(); row = compilation.next())
+    if (compilation.step()) out.push_back(copy_into(common, compilation.current()));
+  bool done = row;
+  if (row && compilation.is_tensor_graph()) {
+    done = compilation.schedule().ok();
+    if (done)
+      for (const ScheduleItem& item : compilation.schedule()->items) out.push_back(copy_into(common, item.ast));
+  }
+  if (!done) out.emplace_back();
+  return out;
+}
+
+}  // namespace tgc

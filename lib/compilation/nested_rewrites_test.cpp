@@ -1,0 +1,54 @@
+// Checks on the golden records of testdata/ that the rewrites inside a stage are named and use only the rule sets that
+// the stage's row lists.
+#include <set>
+
+#include "lib/compilation/golden_cases.h"
+
+namespace tgc {
+namespace {
+
+// Collects each rewrite of a compilation with its stage and rule set.
+struct NestedRewrites : RewriteObserver, Watcher {
+  Compilation* compilation = nullptr;
+  std::string_view stage_name;
+  const RuleSet* own = nullptr;  // the rule set of the stage itself
+  std::span<const RuleSetFunction> inside;
+  std::set<std::string> missing, seen;
+
+  void stage(const StageRow& row, UOp) override {
+    stage_name = row.name;
+    own = rules_of(row, compilation->target(), compilation->graph());
+    inside = row.kernel ? row.kernel->inside : row.tensor ? row.tensor->inside : std::span<const RuleSetFunction>();
+  }
+  void begin(std::string_view name, UOp, const RuleSet& rules, bool) override {
+    if (name.empty())
+      missing.insert(std::string(stage_name) + ": a rewrite by " + std::string(rules.name()) + " has no name");
+    if (&rules == own) return;
+    bool known = std::ranges::any_of(inside, [&](RuleSetFunction set) { return &set() == &rules; });
+    std::string what = std::string(stage_name) + ": " + std::string(name) + " by " + std::string(rules.name());
+    (known ? seen : missing).insert(what);
+  }
+  using Watcher::begin;
+};
+
+TEST_CASE("rewrites inside a stage have a name, and the stage's row lists their rule sets") {
+  NestedRewrites rewrites;
+  for (const Case& c : all_cases()) {
+    Compilation compilation = begin(c, [&](Graph& graph) { set_observer(graph, &rewrites); });
+    rewrites.compilation = &compilation;
+    compilation.watch(&rewrites);
+    // a few records fail in a stage, as in tinygrad
+    while (compilation.next() && compilation.next()->is_graph_stage()) (void)compilation.step();
+    compilation.watch(nullptr);
+  }
+  std::string missing;
+  for (const std::string& line : rewrites.missing) missing += "\n  " + line;
+  INFO("not in the stage's row:" << missing);
+  CHECK(rewrites.missing.empty());
+  for (const char* line : {"apply rangeify: reshape by reshape", "apply rangeify: minimum_valid by symbolic",
+                           "apply opts: shift by substitute", "simplify ranges: check_merge by check_merge"})
+    CHECK_MESSAGE(rewrites.seen.contains(line), line);
+}
+
+}  // namespace
+}  // namespace tgc

@@ -1,0 +1,276 @@
+"""Records any tinygrad from 0.11 on: every named rewrite of a graph is a stage, and each graph is kept as its nodes.
+
+Replaces graph_rewrite and the functions that begin a kernel or a schedule. It knows no stage by name; the tables below
+hold what differs between releases.
+"""
+import contextlib, importlib, io, os, threading
+
+from tgc_export.graphs import graph_text
+from tgc_export.hooks import call_on_import, program_lines, replace_everywhere, replaced
+from tgc_export.jit import JitRecorder
+from tgc_export.matches import matches_json, rewrite_with_callback
+from tgc_export.metadata import metadata_list, watch_metadata
+from tgc_export.recorder import Recorder
+from tgc_export.records import target_of
+
+# The functions that begin a kernel or a schedule, in each release that has them: (module, function).
+KERNELS = [("tinygrad.codegen", "do_to_program"), ("tinygrad.codegen", "get_program"),
+           ("tinygrad.engine.realize", "get_program")]
+SCHEDULES = [("tinygrad.callify", "transform_to_call"), ("tinygrad.tensor", "transform_to_call"),
+             ("tinygrad.schedule", "create_linear_with_vars"),
+             ("tinygrad.engine.schedule", "complete_create_schedule_with_vars"),
+             ("tinygrad.schedule.kernelize", "get_kernelize_map"), ("tinygrad.schedule.rangeify", "get_rangeify_map")]
+# Functions that a rule of a schedule calls, whose own rewrites are stages too.
+INNER = [("tinygrad.schedule.rangeify", "get_kernel_graph")]
+# Rewrites that compute a property of a graph and are not stages.
+QUERIES = {"simplify", "reshape", "pad", "shrink", "minimum_valid", "valid", "process UPat", "compile UPat", "contiguous_view_offset", "swap remove tags"}
+# Settings that do not change what is compiled.
+NEUTRAL_SETTINGS = {"DEBUG", "VIZ", "PROFILE", "PROFILE_VALUE", "TRACEMETA", "SPEC", "CHECK_OOB", "IGNORE_OOB", "CAPTURING", "TRACK_MATCH_STATS",
+                    "REWRITE_STACK_LIMIT", "PROCESS_REPLAY", "CAPTURE_PROCESS_REPLAY", "CACHELEVEL", "CCACHE", "DEV", "BEAM", "JIT",
+                    "JITBEAM", "PARALLEL", "SCACHE", "ALLOW_DEVICE_USAGE", "PICKLE_BUFFERS", "LOG", "NO_COLOR"}
+
+
+class Scope:
+  """One kernel or schedule while tinygrad makes it: the graphs after its rewrites, in order."""
+
+  def __init__(self, producer, root, letters):
+    self.producer, self.letters, self.depth, self.last, self.stages = producer, letters, 0, root, []
+    self.matches = []
+
+  def add(self, name, graph):
+    same = graph is self.last
+    stage = {"name": name, "same": True} if same else {"name": name, "ir": graph_text(graph, self.producer)}
+    if self.letters and not same: stage["letters"] = print_graph(graph)
+    self.stages.append(stage)
+    self.last = graph
+
+
+def print_graph(graph):
+  """Returns the text of the release's own pyrender; None if it fails."""
+  from tinygrad.uop import ops
+  try: return (getattr(ops, "pyrender", None) or importlib.import_module("tinygrad.uop.render").pyrender)(graph)
+  except Exception: return None
+
+
+class GraphRecorder(Recorder):
+  """Takes Recorder's options and: version (tinygrad's), rewrites (record every match of a rule), letters (record the
+  text of the release's pyrender)."""
+
+  def __init__(self, options, is_child=False):
+    super().__init__(options, is_child)
+    self.letters, self.records_matches = options.get("letters", False), options.get("rewrites", False)
+    self.version, self.thread = options["version"], threading.local()  # thread.scope: the scope that is being recorded
+    self.producer = self.writer.producer = f"tinygrad {self.version}"
+    self.function_names = {}  # watched function: its name
+
+  # -- settings of this release
+
+  def context_vars(self):
+    from tinygrad.helpers import ContextVar
+    return {k: v for k, v in ContextVar._cache.items() if k not in NEUTRAL_SETTINGS}
+
+  def note_settings(self):
+    context_vars = self.context_vars()
+    self.initial_vars = {k: v.value for k, v in context_vars.items()}
+    self.header_settings = {k: os.environ[k] for k in context_vars if os.environ.get(k, "") != ""}
+
+  own_settings = Recorder.changed_vars
+
+  # -- tinygrad's functions
+
+  def watch(self):
+    import tinygrad.uop.ops as ops
+    self.note_settings()
+    rewrite = ops.graph_rewrite
+    replace_everywhere(rewrite, self.watched_rewrite(rewrite))
+    if self.version.startswith("0.11"):  # its schedules use graph_rewrite_map, which returns what became of each node
+      rewrite_map = ops.graph_rewrite_map
+      replace_everywhere(rewrite_map, self.watched_rewrite(rewrite_map, lambda made, sink: made[sink]))
+    if self.version.startswith("0.12"): watch_metadata()
+    if self.records_matches: ops.PatternMatcher.rewrite = rewrite_with_callback(self.add_match)
+    for table, record in ((KERNELS, self.record_kernel), (SCHEDULES, self.record_schedule), (INNER, self.record_inner)):
+      for module, name in table:
+        call_on_import(module, lambda m, name=name, record=record: self.watch_function(m, name, record))
+    JitRecorder(self).watch()
+
+  def watch_function(self, module, name, record):
+    function = vars(module).get(name)
+    if function is None or getattr(function, "watched_by_tgc", False): return
+    def watched(*args, **kwargs): return record(function, *args, **kwargs)
+    watched.watched_by_tgc, self.function_names[function] = True, name
+    replace_everywhere(function, watched)
+
+  def watched_rewrite(self, rewrite, graph_of=lambda made, sink: made):
+    def call(sink, *args, **kwargs):
+      scope = self.scope()
+      if scope is None: return rewrite(sink, *args, **kwargs)
+      scope.depth += 1
+      try: result = rewrite(sink, *args, **kwargs)
+      finally: scope.depth -= 1
+      name = kwargs.get("name") or ""
+      if scope.depth == 0 and name and name not in QUERIES and not name.startswith("View"):
+        try: scope.add(name, graph_of(result, sink))
+        except Exception: self.report_failure(f"graph after '{name}'")
+      return result
+    return call
+
+  def add_match(self, location, before, after):
+    scope = self.scope()
+    if scope is not None: scope.matches.append((len(scope.stages), location, before, after))
+
+  def scope(self): return getattr(self.thread, "scope", None)
+
+  @contextlib.contextmanager
+  def new_scope(self, root):
+    outer = self.scope()
+    self.thread.scope = scope = Scope(self.producer, root, self.letters)
+    try: yield scope
+    finally: self.thread.scope = outer
+
+  # -- kernels
+
+  def record_kernel(self, function, ast, renderer=None, *args, **kwargs):
+    if ast.op.name == "PROGRAM": return function(ast, renderer, *args, **kwargs)
+    result, error = None, None
+    with self.new_scope(ast) as scope:
+      try: result = function(ast, renderer, *args, **kwargs)
+      except Exception as e: error = e
+    with self.lock:
+      try: self.write_kernel(scope, ast, renderer, result, error)
+      except Exception: self.report_failure("kernel")
+    if error is not None: raise error
+    return result
+
+  def write_kernel(self, scope, ast, renderer, result, error):
+    settings, target = self.own_settings(), self.target_of(renderer)
+    identity = ast.key, repr(ast.arg)
+    key = *identity, target, tuple(settings.items())
+    if key in self.recorded: return
+    self.recorded.add(key)
+    record = {"id": self.kernel_id(identity), "target": target, "nodes": len(ast.toposort()), "ast": graph_text(ast, self.producer)}
+    if error is not None: record["error"] = repr(error)
+    else: record |= self.program_of(result)
+    record["stages"] = scope.stages
+    if scope.matches: record["rewrites"] = matches_json(scope.matches)
+    if callers := program_lines(): record["asked_by"] = callers
+    caller_metadata = [{"name": "kernel", "caller": callers[0]}] if callers else None
+    self.write("kernel", record, settings, self.metadata.get(ast.key) or caller_metadata)
+
+  @staticmethod
+  def target_of(renderer):
+    target = getattr(renderer, "target", None)
+    arch = getattr(target, "arch", "") or getattr(renderer, "arch", "")
+    if target is None: return target_of(renderer)
+    # Newer releases keep device and architecture in renderer.target: pass them on in an object of a class of that name.
+    stand_in = type(type(renderer).__name__, (), {"__module__": type(renderer).__module__})()
+    stand_in.device, stand_in.arch = target.device, arch if isinstance(arch, str) and target.device != "CPU" else None
+    return target_of(stand_in).rstrip(":")
+
+  def program_of(self, result):
+    """Returns source, listing and launch facts of a PROGRAM node, or of a ProgramSpec (releases before 0.13)."""
+    def text(x): return x.render() if hasattr(x, "render") else str(x)
+    def sizes(s): return None if s is None else [x if isinstance(x, int) else text(x) for x in s]
+    if not hasattr(result, "toposort"):
+      uops, facts, source = result.uops, result, result.src
+      estimates, opts = getattr(result, "estimates", None), getattr(result, "applied_opts", None)
+    else:
+      parts = {s.op.name: s for s in result.src}
+      sink, facts = parts["SINK"], result.arg
+      uops = list(parts["LINEAR"].src) if "LINEAR" in parts else None
+      source = parts["SOURCE"].arg if "SOURCE" in parts else None
+      estimates, opts = getattr(sink.arg, "estimates", None), getattr(sink.arg, "applied_opts", None)
+    record = {}
+    if source is not None: record["source"] = source
+    if uops:
+      from tinygrad.uop import ops
+      printer = getattr(ops, "print_uops", None) or importlib.import_module("tinygrad.uop.render").print_uops
+      listing = io.StringIO()
+      with contextlib.suppress(Exception), contextlib.redirect_stdout(listing): printer(uops)
+      record["linear"] = listing.getvalue()
+    record["program"] = {
+        "name": facts.name, "function_name": facts.function_name, "global_size": sizes(facts.global_size),
+        "local_size": sizes(facts.local_size), "vars": [str(getattr(v, "expr", v)) for v in facts.vars],
+        "globals": list(facts.globals), "outs": list(facts.outs), "ins": list(facts.ins), "applied_opts": str(opts or ()),
+        **{k: text(getattr(estimates, k, "")) for k in ("ops", "lds", "mem")}}
+    return record
+
+  # -- schedules
+
+  def record_inner(self, function, *args, **kwargs):
+    scope = self.scope()
+    if scope is None: return function(*args, **kwargs)
+    depth, scope.depth = scope.depth, 0
+    try: return function(*args, **kwargs)
+    finally: scope.depth = depth
+
+  def record_schedule(self, function, sink, *args, **kwargs):
+    if not hasattr(sink, "toposort"): return function(sink, *args, **kwargs)
+    result, error = None, None
+    with self.new_scope(sink) as scope:
+      try: result = function(sink, *args, **kwargs)
+      except Exception as e: error = e
+    with self.lock:
+      try: self.write_schedule(scope, sink, self.function_names[function], result, error)
+      except Exception: self.report_failure("schedule")
+    if error is not None: raise error
+    return result
+
+  def write_schedule(self, scope, sink, function_name, result, error):
+    if len(scope.stages) < 2 and error is None: return
+    record = {"id": f"{self.id_prefix()}.{self.schedules}", "what": function_name, "device": self.device_of(sink),
+              "nodes": len(sink.toposort()), "ast": graph_text(sink, self.producer), "stages": scope.stages}
+    self.schedules += 1
+    if callers := program_lines(): record["asked_by"] = callers
+    if error is not None: record["error"] = repr(error)
+    else: record["kernels"] = self.kernels_of(scope, result)
+    if scope.matches: record["rewrites"] = matches_json(scope.matches)
+    self.write("tensor", record, self.own_settings())
+
+  def record_sink(self, sink):
+    """Records the schedule of a tensor graph and its kernels, without running them: calls the watched functions."""
+    if not self.version.startswith("0.12"): raise NotImplementedError(f"tgc_export needs tinygrad 0.12; installed: {self.version}")
+    import tinygrad.engine.schedule as schedule
+    from tinygrad.codegen import get_program
+    from tinygrad.device import Device
+    with replaced(schedule, "schedule_cache", {}): items = schedule.complete_create_schedule_with_vars(sink)[1]
+    for item in items:
+      if item.ast.op.name == "SINK": get_program(item.ast, Device[item.bufs[0].device].renderer)
+
+  @staticmethod
+  def device_of(sink):
+    for u in sink.toposort():
+      device = u.arg if u.op.name == "DEVICE" else getattr(u.arg, "device", None)
+      if device: return (device if isinstance(device, str) else device[0]).split(":")[0]
+    return ""
+
+  def kernels_of(self, scope, result):
+    """Returns the kernels of a schedule in order, with their buffers numbered by first use."""
+    numbers, out = {}, []
+    def use(base, offset, size, dtype):
+      return {"base": numbers.setdefault(base, len(numbers)), "offset": offset, "size": int(size), "dtype": str(dtype)}
+    linear = result[0] if isinstance(result, tuple) and result else result
+    if getattr(getattr(linear, "op", None), "name", "") == "LINEAR":
+      if not linear.src and getattr(scope.last.op, "name", "") == "LINEAR": linear = scope.last  # a JIT took the calls out of the result
+      for call in linear.src:
+        if not call.src: continue
+        bufs = []
+        for b in call.src[1:]:
+          with contextlib.suppress(Exception):
+            base = b
+            while base.src and base.op.name not in ("BUFFER", "PARAM"): base = base.src[0]
+            bufs.append(use(base, 0, b.max_numel() if hasattr(b, "max_numel") else b.size, b.dtype))
+        item = {"ast": graph_text(call.src[0], self.producer), "bufs": bufs}
+        info = metadata_list(getattr(call, "metadata", None))
+        if info:
+          item["metadata"] = info
+          self.metadata[call.src[0].key] = info
+        out.append(item)
+      return out
+    items = next((part for part in (result if isinstance(result, tuple) else ()) if isinstance(part, list)), [])
+    for item in items:
+      if not hasattr(item, "ast"): continue
+      bufs = [use(id(b.base), b.offset, b.size, b.dtype) for b in item.bufs if b is not None]
+      info = metadata_list(item.metadata)
+      if info: self.metadata[item.ast.key] = info
+      out.append({"ast": graph_text(item.ast, self.producer), "bufs": bufs, "metadata": info})
+    return out

@@ -1,0 +1,53 @@
+"""Replaces functions of tinygrad's modules, and finds the lines of the recorded program that called them."""
+import contextlib, importlib.util, os, sys
+
+
+@contextlib.contextmanager
+def replaced(owner, name, value):
+  """Sets an attribute for the duration of a block."""
+  old = getattr(owner, name)
+  setattr(owner, name, value)
+  try: yield
+  finally: setattr(owner, name, old)
+
+
+def replace_everywhere(old, new):
+  """Replaces a function in every loaded module of tinygrad that imported it, under whatever name."""
+  for module in [m for name, m in sys.modules.items() if name.split(".")[0] == "tinygrad" and m is not None]:
+    for name, value in list(vars(module).items()):
+      if value is old: setattr(module, name, new)
+
+
+def call_on_import(name, callback):
+  """Calls callback(module) once the named module is loaded: now, or when the program imports it."""
+  if name in sys.modules: return callback(sys.modules[name])
+  class Finder:
+    @staticmethod
+    def find_spec(wanted, path=None, target=None):
+      if wanted != name: return None
+      sys.meta_path.remove(Finder)
+      spec = importlib.util.find_spec(name)
+      if spec is None or spec.loader is None: return spec
+      load = spec.loader.exec_module
+      def load_and_call(module):
+        load(module)
+        callback(module)
+      spec.loader.exec_module = load_and_call
+      return spec
+  sys.meta_path.insert(0, Finder)
+
+
+def program_lines(limit=8):
+  """Returns FILE:LINE::FUNCTION of the innermost stack frames outside tinygrad, the exporter and the standard library."""
+  frame, out = sys._getframe(1), []
+  while frame and len(out) < limit:
+    module = (frame.f_globals.get("__name__") or "").split(".")[0]
+    if module not in ("tinygrad", "tgc_export", "tinygrad_export") and module not in sys.stdlib_module_names:
+      out.append(f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}::{frame.f_code.co_name}")
+    frame = frame.f_back
+  return out
+
+
+def program_line():
+  """Returns the first of program_lines(), or an empty string."""
+  return next(iter(program_lines(1)), "")

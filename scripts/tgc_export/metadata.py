@@ -1,0 +1,48 @@
+"""Records which Tensor method, which line of the program and which ONNX node each kernel comes from."""
+from tgc_export.hooks import program_line
+
+
+def metadata_list(metadata):
+  """Returns tinygrad's metadata of a kernel as the list that a record holds."""
+  return [{"name": m.name, **{key: value for key in ("caller", "backward", "node") if (value := getattr(m, key, None))}}
+          for m in metadata or ()]
+
+
+class QuietMetadata(tuple):
+  """A kernel's metadata inside a graph. It prints as an empty tuple, because it is not a part of the graph."""
+  def __repr__(self): return "()"
+  def __reduce__(self): return tuple, (tuple(self),)
+
+
+class NamedNodes(tuple):
+  """The nodes of an ONNX model in order. Iterating sets `running` to the name of the node that is being run."""
+  running, names = None, {}  # id(node): name
+  def __iter__(self):
+    for node in super().__iter__():
+      NamedNodes.running = NamedNodes.names.get(id(node))
+      yield node
+    NamedNodes.running = None
+
+
+def watch_metadata():
+  """Makes tinygrad store the program's line with each Tensor method, and keeps metadata out of printed graphs."""
+  import tinygrad.tensor as tensor
+  from tinygrad.helpers import Metadata
+  from tinygrad.uop.ops import Kernel
+  def make_metadata(name, caller, backward=False):
+    made = Metadata(name, caller or program_line(), backward)
+    if NamedNodes.running: object.__setattr__(made, "node", NamedNodes.running)
+    return made
+  tensor.Metadata = make_metadata
+  init = Kernel.__init__
+  Kernel.__init__ = lambda self, ast, metadata=(), *rest: init(self, ast, QuietMetadata(metadata), *rest)
+
+
+def watch_onnx(onnx):
+  """Makes tinygrad's ONNX runner note the name of each node that it runs."""
+  init = onnx.OnnxRunner._init_from_graph
+  def init_with_names(self, graph, *args, **kwargs):
+    init(self, graph, *args, **kwargs)
+    NamedNodes.names |= {id(n["parsed_node"]): n.get("name") or ",".join(n["output"]) for n in graph["node"]}
+    self.graph_nodes = NamedNodes(self.graph_nodes)
+  onnx.OnnxRunner._init_from_graph = init_with_names

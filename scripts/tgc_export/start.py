@@ -1,0 +1,38 @@
+"""Starts recording: `start_recording` for a whole process, `tgc_export` for tensors of the calling program."""
+import sys
+
+from tgc_export.graph_recorder import GraphRecorder
+from tgc_export.hooks import call_on_import
+from tgc_export.metadata import watch_metadata
+from tgc_export.text_recorder import TextRecorder
+
+active_recorder = None  # the recorder of this process; None if nothing is recorded
+
+
+def start_recording(options, is_child=False):
+  """Records everything that this process compiles, from the moment it imports tinygrad. Returns the recorder.
+
+  `options` are those of the recorder; with "version" they are GraphRecorder's.
+  """
+  global active_recorder
+  active_recorder = (GraphRecorder if options.get("version") else TextRecorder)(options, is_child)
+  sys.modules.setdefault("tinygrad_export", sys.modules["tgc_export"])  # for a program that imports tgc_export from it
+  sys.setrecursionlimit(max(sys.getrecursionlimit(), 20000))
+  call_on_import("tinygrad", lambda _: active_recorder.watch())
+  return active_recorder
+
+
+def tgc_export(*tensors, path=None):
+  """Records the schedule and the kernels that tensors need, without running them.
+
+  Writes to `path`; if the program runs under tinygrad_export.py, writes to that command's file instead.
+  """
+  global active_recorder
+  from tinygrad.uop.ops import UOp
+  if active_recorder is None:
+    if path is None: raise ValueError('tgc_export needs a file: tgc_export(tensor, path="out.jsonl.gz")')
+    active_recorder = TextRecorder({"output": str(path), "targets": [], "id": "export", "save_inputs": False})
+    active_recorder.writer.remove_old()
+    active_recorder.note_settings()
+    watch_metadata()
+  with active_recorder.lock: active_recorder.record_sink(UOp.sink(*[t.uop for t in tensors]))
