@@ -8,7 +8,6 @@
 
 #include "lib/compilation/input_graph.h"
 #include "lib/validate/expected_divergence.h"
-#include "lib/validate/reference_sample.h"
 
 namespace tgc {
 namespace {
@@ -103,14 +102,6 @@ TEST_CASE("expected_divergence names C's integer promotion where it changes a re
   for (const char* f : {"(a+b)", "((a+b)+a).cast(dtypes.char)", "a.cast(dtypes.half)", "(a<b)",
                         "(a.cast(dtypes.int)+b.cast(dtypes.int)).cast(dtypes.long)"})
     CHECK_MESSAGE(!is_known(f, "CLANG"), f);
-}
-
-TEST_CASE("elements_of throws for a place outside of the array") {
-  Array four(dtypes::int32, {4});
-  for (int32_t i = 0; i < 4; i++) reinterpret_cast<int32_t*>(four.data())[i] = 10 * i;
-  CHECK(reinterpret_cast<const int32_t*>(elements_of(four, {3, 1}).data())[0] == 30);
-  CHECK_THROWS_AS(elements_of(four, {0, 4}), Failure);
-  CHECK_THROWS_AS(elements_of(four, {-1}), Failure);
 }
 
 }  // namespace tgc
