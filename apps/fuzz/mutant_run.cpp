@@ -95,8 +95,8 @@ class Run {
     phase(Phase::trace, [&] { return trace(); });
     phase(Phase::diff, [&] { return diff(); });
     if (o_.processes) {
-      phase(Phase::ref, [&] { return tried("REF", "none"); });
-      phase(Phase::cpu, [&] { return tried("CPU", "REF"); });
+      phase(Phase::ref, [&] { return runs("REF", "none"); });
+      phase(Phase::cpu, [&] { return runs("CPU", "REF"); });
       phase(Phase::bisect, [&] { return blamed(); });
       using Kind = FailureSignature::Kind;
       phase(Phase::reduce, [&] { return reduced(Kind::Wrong) || reduced(Kind::Refused); });
@@ -119,11 +119,11 @@ class Run {
     if (result.ok()) return true;
     const Diag& d = result.diag();
     if (d.message.empty()) wrong("a refusal without a message");
-    judge(d.text());
+    note_error(d.text());
     return false;
   }
   // A refusal's text: what is our own fault is a finding, the rest an outcome.
-  void judge(const std::string& text) {
+  void note_error(const std::string& text) {
     auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
     if (has("internal error")) wrong(text);
     bool died = has("killed by") || has("did not end within") || has("forbidden");
@@ -226,13 +226,13 @@ class Run {
   // Whether a report says that all is well.
   template <class Report>
   bool is_fine(const Report& report) {
-    if (!report.error.empty()) return judge(report.error), false;
+    if (!report.error.empty()) return note_error(report.error), false;
     if (report.exit_code() != 1) return true;
     return log_.ended(Outcome::different), false;
   }
 
   // As `tgc run` does it.
-  bool tried(const std::string& device, const std::string& reference) {
+  bool runs(const std::string& device, const std::string& reference) {
     Session session;
     InputGraph in = loaded();
     RunOptions spec = trial(device, reference);

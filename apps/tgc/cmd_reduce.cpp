@@ -34,7 +34,7 @@ Result<Wanted> wanted_of(const std::string& text) {
 }
 
 // The command that shows it again: where a program of the user's said that it is there, that one.
-std::string again(const ReduceOptions& o, const Wanted& wanted) {
+std::string repro_command(const ReduceOptions& o, const Wanted& wanted) {
   const std::string file = shell_word(o.output);
   if (wanted.kind == Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + shell_word(o.tinygrad);
   if (wanted.kind == Kind::Script) return with_file(wanted.script, file);
@@ -65,7 +65,7 @@ int run_reduce(ReduceOptions& o) {
   ReduceReport report = reduced(session, o, *wanted);
   if (!report.error.empty()) return o.json ? (print(report.json()), 2) : trouble({.message = report.error});
   if (auto status = write_file(o.output, report.bundle); !status) return trouble(status.diag());
-  print(o.json ? report.json() : report.text() + "  again: " + again(o, *wanted) + "\n");
+  print(o.json ? report.json() : report.text() + "  again: " + repro_command(o, *wanted) + "\n");
   return 0;
 }
 

@@ -78,7 +78,7 @@ class Search {
       asts.push_back(is_measured(log.candidates[i]) ? UOp() : optimized(*kernels[i]));
     std::vector<std::unique_ptr<Candidate>> ready(end - begin);
     auto time = [&](size_t i) {
-      if (!stopped()) ready[i] ? judge(*ready[i], log.candidates[begin + i], log) : resume(log.candidates[begin + i]);
+      if (!stopped()) ready[i] ? classify(*ready[i], log.candidates[begin + i], log) : resume(log.candidates[begin + i]);
       if (times_.apart()) ready[i].reset();
     };
     auto make = [&](size_t i) {
@@ -121,8 +121,8 @@ class Search {
     log_.resumed++;
   }
 
-  void judge(Candidate& candidate, CandidateLog& log, const RoundLog& round) {
-    log.fate = filter_.judge(candidate);
+  void classify(Candidate& candidate, CandidateLog& log, const RoundLog& round) {
+    log.fate = filter_.classify(candidate);
     log.why = candidate.why, log.ops = candidate.ops, log.code = candidate.identity;
     if (log.fate == Fate::Timed) {
       if (auto seconds = times_.time(log.opts, candidate, kept(), log)) {

@@ -55,7 +55,7 @@ Candidate make_candidate(UOp ast, const CandidateSpec& spec) {
   return out;
 }
 
-Fate Filter::judge(const Candidate& candidate) {
+Fate Filter::classify(const Candidate& candidate) {
   if (candidate.fate != Fate::Timed || candidate.identity.empty()) return candidate.fate;
   if (seen_.contains(candidate.identity)) return Fate::Seen;
   least_ops_ = std::min(least_ops_, candidate.ops);

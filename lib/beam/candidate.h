@@ -51,7 +51,7 @@ class Filter {
  public:
   void begin_round() { least_ops_ = std::numeric_limits<double>::infinity(); }
   // Timed: it is to be run.
-  Fate judge(const Candidate& candidate);
+  Fate classify(const Candidate& candidate);
   // Takes note of one that was judged before, with this outcome.
   void remember(Fate fate, double ops, const std::string& identity);
 

@@ -165,7 +165,7 @@ class Judge {
     auto asked = question(r, header, q, file + "#" + r.id);
     if (!asked) return asked.diag();
     std::string difference;
-    AnswerVerdict verdict = judge(r, q, *asked, file, difference);
+    AnswerVerdict verdict = compare_answer(r, q, *asked, file, difference);
     if (session_.cancelled()) return out_.ended = "cancelled", Unit{};
     ConformCounts& counts = counts_of(q.stage);
     counts.of(verdict)++;
@@ -182,7 +182,7 @@ class Judge {
   }
 
   // `difference`: what differs or went wrong, for people.
-  AnswerVerdict judge(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
+  AnswerVerdict compare_answer(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
                       std::string& difference) {
     auto error = [&](const std::string& what) { return difference = what + "\n", AnswerVerdict::Error; };
     auto line = port_.ask(asked);

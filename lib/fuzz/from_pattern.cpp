@@ -94,7 +94,7 @@ class FromPattern {
   }
 
   UOp alternative(const PatNode* p, DType d) {
-    const PatNode* chosen = p->children[c_.below(p->children.size())];
+    const PatNode* chosen = p->children[c_.uniform(p->children.size())];
     auto dtype = dtype_of(chosen, d);
     return dtype ? make(chosen, *dtype) : UOp();
   }
@@ -177,11 +177,11 @@ class FromPattern {
 
   UOp algebra() {
     UOp a = c_.one_of(loops_), b = c_.one_of(loops_);
-    switch (c_.below(8)) {
+    switch (c_.uniform(8)) {
       case 0: return a * Const(c_.one_of(kScales)) + b;
       case 1: return a + g_.constant(dtypes::index, c_.one_of(kNumbers));
-      case 2: return a / g_.constant(dtypes::index, int64_t(1 + c_.below(8)));
-      case 3: return a % g_.constant(dtypes::index, int64_t(1 + c_.below(8)));
+      case 2: return a / g_.constant(dtypes::index, int64_t(1 + c_.uniform(8)));
+      case 3: return a % g_.constant(dtypes::index, int64_t(1 + c_.uniform(8)));
       case 4: return c_.one_in(4) ? variable() : a;
       case 5: return a * Const(c_.one_of(kScales)) + b * Const(c_.one_of(kScales));
       default: return a;
@@ -193,7 +193,7 @@ class FromPattern {
     if (d.is(Scalar::Index)) return algebra();
     if (dtypes::is_bool(d) && c_.one_in(2)) {
       UOp r = c_.one_of(loops_);
-      return r.lt(r.const_like(int64_t(1 + c_.below(8))));
+      return r.lt(r.const_like(int64_t(1 + c_.uniform(8))));
     }
     if (c_.one_in(10)) return algebra().cast(d);
     UOp at;

@@ -82,13 +82,13 @@ class Campaign {
     for (const Rule* rule : maker_.rules()) counts_[key_of(*rule)] = 0;
     choose_devices();
     begin_ = saved_ = Clock::now();
-    go_on();
+    continue_campaign();
     const size_t workers = spec_.graph.empty() ? std::max(1u, session_.jobs) : 1;
     for (size_t i = 0; i < workers && !spec_.tinygrad.empty(); i++)
       tinygrads_.push_back(std::make_unique<Tinygrad>(session_, spec_.tinygrad));
     for (auto& tinygrad : tinygrads_) expect_answers(*tinygrad);
     if (!spec_.graph.empty()) {
-      one(maker_.again(parse_recipe(spec_.graph).value_or_throw()), tinygrad(0));
+      one(maker_.remake(parse_recipe(spec_.graph).value_or_throw()), tinygrad(0));
       report_.made = 1;
     } else {
       std::vector<std::jthread> threads;
@@ -158,7 +158,7 @@ class Campaign {
   double seconds() const { return seconds_before_ + seconds_since(begin_); }
 
   // Continues from the state file, and checks that it can be written. Throws Failure.
-  void go_on() {
+  void continue_campaign() {
     if (!is_kept()) return;
     name_ = {spec_.seed, maker_.goldens()};
     CampaignState from = std::move(read_state(spec_.state, name_).value_or_throw());
@@ -232,7 +232,7 @@ class Campaign {
 
   // ---- one graph
   void one(MadeGraph made, Tinygrad* tinygrad) {
-    CrashContext on(made.recipe.text() + ": " + again(made.recipe));
+    CrashContext on(made.recipe.text() + ": " + command_for(made.recipe));
     if (made.tensors) try_schedule(std::move(made), tinygrad);
     else if (made.kernel) try_one(made, tinygrad);
     else count(FuzzOutcome{});
@@ -310,13 +310,13 @@ class Campaign {
     finding.verdict = "divergence", finding.stage = report->first;
     finding.said = (is_kernel ? "for " + graph->target : "of a tensor graph") + "\n" + report->explanation;
     finding.graph = recipe.steps[0].number, finding.name = recipe.text();
-    finding.again = again(recipe) + " --tinygrad=" + shell_word(spec_.tinygrad);
+    finding.again = command_for(recipe) + " --tinygrad=" + shell_word(spec_.tinygrad);
     keep(finding, json_of(*graph, "fuzz" + std::to_string(finding.graph)));
     session_.note(finding.line() + "; again: " + finding.again);
   }
 
   // ---- a finding
-  std::string again(const Recipe& recipe) const {
+  std::string command_for(const Recipe& recipe) const {
     std::string out = "tgc fuzz --seed=" + std::to_string(spec_.seed) + " --graph=" + shell_word(recipe.text());
     for (const std::string& file : spec_.grow) out += " --grow=" + shell_word(file);
     if (!spec_.device.empty()) out += " --device=" + shell_word(spec_.device);
@@ -352,7 +352,7 @@ class Campaign {
                         .said = failure.said,
                         .graph = made.recipe.steps[0].number,
                         .name = made.recipe.text(),
-                        .again = again(made.recipe),
+                        .again = command_for(made.recipe),
                         .times = 1};
     if (!blamed.error.empty()) finding.verdict = failure.symptom, finding.said += "; " + blamed.error;
     using Verdict = BisectReport::Verdict;

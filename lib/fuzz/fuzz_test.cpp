@@ -29,7 +29,7 @@
 
 using namespace tgc;
 
-static FuzzOutcome tried(const std::string& text, const std::string& target,
+static FuzzOutcome checked(const std::string& text, const std::string& target,
                          const std::vector<std::string>& devices = {}) {
   InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   Chance chance(0);
@@ -61,7 +61,7 @@ TEST_CASE("check_kernel counts a kernel as refused if the renderer lacks a type"
       "at = i.cast(dtypes.bfloat16).cast(dtypes.index)%17+16\n"
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(33), (), 1).index(at)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(17), (), 0).index(i, ptr=True).store(a).end(i).sink()\n";
-  FuzzOutcome outcome = tried(text, "AMD:LLVM:gfx942", {"CPU:LLVM"});
+  FuzzOutcome outcome = checked(text, "AMD:LLVM:gfx942", {"CPU:LLVM"});
   CHECK(outcome.kind == FuzzOutcome::Kind::Compared);
   CHECK(!outcome.failure);
   CHECK(outcome.device_runs == 0);
@@ -73,7 +73,7 @@ TEST_CASE("check_kernel accepts rounding that a later graph does by bit operatio
       "i = UOp.range(8, 0, AxisType.LOOP)\n"
       "v = UOp(Ops.POW, dtypes.bfloat16, (i.cast(dtypes.bfloat16), (i*9).cast(dtypes.bfloat16)))\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.bfloat16.ptr(8), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
-  FuzzOutcome outcome = tried(text, "AMD:LLVM:gfx1201");
+  FuzzOutcome outcome = checked(text, "AMD:LLVM:gfx1201");
   INFO((outcome.failure ? outcome.failure->said : ""));
   CHECK(outcome.kind == FuzzOutcome::Kind::Compared);
 }
@@ -276,7 +276,7 @@ TEST_CASE("fuzz makes a graph again from its name, whatever the campaign had see
     auto text = text_of(*made.kernel);
     if (!text) continue;
     from_rules += !made.recipe.steps[0].rule.empty(), grown += made.recipe.steps.size() > 1;
-    MadeGraph again = maker.again(parse_recipe(made.recipe.text()).value_or_throw());
+    MadeGraph again = maker.remake(parse_recipe(made.recipe.text()).value_or_throw());
     REQUIRE(again.kernel);
     CHECK(text_of(*again.kernel).value_or_throw().ast == text->ast);
     CHECK(again.kernel->target == made.kernel->target);
@@ -285,7 +285,7 @@ TEST_CASE("fuzz makes a graph again from its name, whatever the campaign had see
   CHECK(from_rules > 10);
   CHECK(grown > 10);
   CHECK(tensors > 3);
-  CHECK_THROWS_AS(maker.again({{{.number = 3, .rule = "no-such-rule"}}}), Failure);
+  CHECK_THROWS_AS(maker.remake({{{.number = 3, .rule = "no-such-rule"}}}), Failure);
 }
 
 TEST_CASE("fuzz continues a stopped campaign as if it had not been stopped") {

@@ -15,11 +15,12 @@ class Chance {
  public:
   explicit Chance(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ull + 1) {}
   uint64_t next();
-  size_t below(size_t n) { return size_t(next() % n); }
-  bool one_in(size_t n) { return below(n) == 0; }
+  // Returns a number below n.
+  size_t uniform(size_t n) { return size_t(next() % n); }
+  bool one_in(size_t n) { return uniform(n) == 0; }
   template <class List>
   auto one_of(const List& choices) {
-    return *(std::begin(choices) + ptrdiff_t(below(std::size(choices))));
+    return *(std::begin(choices) + ptrdiff_t(uniform(std::size(choices))));
   }
 
  private:

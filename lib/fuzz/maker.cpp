@@ -137,13 +137,13 @@ MadeGraph Maker::make(uint64_t number, const Steering& steering) const {
   return out;
 }
 
-MadeGraph Maker::again(const Recipe& recipe) const {
+MadeGraph Maker::remake(const Recipe& recipe) const {
   const Recipe::Step& step = recipe.steps[0];
   Steering as_it_was{
       .rule = [&](Chance&) { return rule_of(step.rule); },
       .parent = [&](Chance&) -> std::optional<Ancestor> {
         if (recipe.steps.size() < 2) return std::nullopt;
-        MadeGraph parent = again(recipe.parent());
+        MadeGraph parent = remake(recipe.parent());
         if (!parent.kernel) throw Failure("'" + recipe.parent().text() + "' is no kernel that others are grown from");
         return Ancestor{recipe.parent(), text_of(*parent.kernel).value_or_throw()};
       }};
@@ -176,11 +176,11 @@ std::optional<FuzzKernel> Maker::kernel(uint64_t number, Chance& chance, const S
                                         Recipe& recipe) const {
   if (number < kernels_.size()) return grown(kernels_[number], chance, true);  // each golden kernel once, unchanged
   std::optional<FuzzKernel> out;
-  size_t kind = chance.below(12);
+  size_t kind = chance.uniform(12);
   if (kind >= 8) {
     Chance choice(chance.next());
     auto rare = chance.one_in(2) ? steering.parent(choice) : std::nullopt;
-    const KernelText* golden = kernels_.empty() ? nullptr : &kernels_[choice.below(kernels_.size())];
+    const KernelText* golden = kernels_.empty() ? nullptr : &kernels_[choice.uniform(kernels_.size())];
     if (rare) recipe.steps.insert(recipe.steps.end(), rare->recipe.steps.begin(), rare->recipe.steps.end());
     if (rare || golden) out = grown(rare ? rare->text : *golden, chance, false);
   }
@@ -241,7 +241,7 @@ UOp Maker::grid(FuzzKernel& out, Chance& chance) const {
 
 std::optional<InputGraph> Maker::tensors(const KernelText* parent, Chance& chance) const {
   bool input_only = parent;
-  if (!parent && !tensors_.empty() && chance.one_in(3)) parent = &tensors_[chance.below(tensors_.size())];
+  if (!parent && !tensors_.empty() && chance.one_in(3)) parent = &tensors_[chance.uniform(tensors_.size())];
   Settings settings = settings_of(parent ? parent->settings : GoldenSettings());
   if (!input_only && chance.one_in(2)) {
     auto [name, value] = chance.one_of(kTensorSettings);

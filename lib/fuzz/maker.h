@@ -46,7 +46,7 @@ class Maker {
 
   MadeGraph make(uint64_t number, const Steering& steering) const;
   // Makes the graph of a recipe. Throws Failure if this seed and these golden files make no such graph.
-  MadeGraph again(const Recipe& recipe) const;
+  MadeGraph remake(const Recipe& recipe) const;
   // Returns a kernel of a tensor graph's schedule; neither kernel nor tensors if it cannot be checked.
   MadeGraph scheduled(Compilation& whole, uint64_t number, size_t kernel) const;
   // Returns the random generator for the checks of that graph.

@@ -20,14 +20,14 @@ constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Float32
 class Tensors {
  public:
   Tensors(Graph& graph, Chance& chance) : g_(graph), c_(chance) {
-    if (c_.one_in(3)) several_ = {"CPU:1", "CPU:2", "CPU:3", "CPU:4"}, several_.resize(2 + c_.below(3));
+    if (c_.one_in(3)) several_ = {"CPU:1", "CPU:2", "CPU:3", "CPU:4"}, several_.resize(2 + c_.uniform(3));
     if (c_.one_in(8)) file_ = "DISK:weights";
     if (c_.one_in(6)) size_ = g_.node(Op::BIND, dtypes::index, {g_.variable("i", 1, 8), index(3)});
   }
 
   UOp sink() {
-    for (size_t n = 1 + c_.below(3); n > 0; n--) made_.push_back(leaf());
-    for (size_t n = 3 + c_.below(8); n > 0; n--)
+    for (size_t n = 1 + c_.uniform(3); n > 0; n--) made_.push_back(leaf());
+    for (size_t n = 3 + c_.uniform(8); n > 0; n--)
       if (UOp made = step(c_.one_in(2) ? made_.back() : c_.one_of(made_))) made_.push_back(made);
     outputs_.push_back(made_.back());
     if (c_.one_in(2)) outputs_.push_back(c_.one_of(made_));
@@ -49,14 +49,14 @@ class Tensors {
   ShapeVec shape() {
     ShapeVec out;
     int64_t size = 1;
-    for (size_t rank = 1 + c_.below(3); out.size() < rank;) {
+    for (size_t rank = 1 + c_.uniform(3); out.size() < rank;) {
       int64_t next = c_.one_of(kSizes);
       if (size * next > kMostElements) next = 1;
       out.push_back(next), size *= next;
     }
     if (!several_.empty() && c_.one_in(2)) {  // with more axes than the one that may be sharded
       if (out.size() == 1) out.push_back(3);
-      out[c_.below(out.size())] = int64_t(2 * several_.size());
+      out[c_.uniform(out.size())] = int64_t(2 * several_.size());
     }
     return out;
   }
@@ -89,7 +89,7 @@ class Tensors {
   // Part of a file, as another dtype, moved; copied to the device that computes with it.
   UOp from_file(DType d) {
     UOp u = buffer(dtypes::uint8, ShapeVec{int64_t(64 * d.itemsize())}, g_.str(file_));
-    int64_t begin = int64_t(c_.below(3)) * 8 * int64_t(d.itemsize());
+    int64_t begin = int64_t(c_.uniform(3)) * 8 * int64_t(d.itemsize());
     if (c_.one_in(2)) u = shrink(u, std::array{std::pair<Sint, Sint>(begin, begin + int64_t(32 * d.itemsize()))});
     u = u.bitcast(d);
     int64_t n = size_of(u).low64();
@@ -113,12 +113,12 @@ class Tensors {
     std::ranges::copy(axes, flags.get());
     return tgc::flip(u, std::span<const bool>(flags.get(), axes.size()));
   }
-  size_t any_axis(UOp u) { return c_.below(shape_of(u).size()); }
+  size_t any_axis(UOp u) { return c_.uniform(shape_of(u).size()); }
 
   UOp step(UOp u) {
     if (shape_of(u).empty()) u = reshape(u, ShapeVec{1});
     if (prod(shape_of(u)).vmax() > Int(8 * kMostElements)) return {};
-    switch (c_.below(several_.empty() ? 11 : 17)) {
+    switch (c_.uniform(several_.empty() ? 11 : 17)) {
       case 0:
       case 1: return unary(u);
       case 2:
@@ -178,7 +178,7 @@ class Tensors {
     auto own = axis_of(u);
     if (own && size_t(*own) == axis && !c_.one_in(8)) axis = (axis + 1) % shape.size();
     std::vector<std::pair<Sint, Sint>> pairs;
-    switch (c_.below(7)) {
+    switch (c_.uniform(7)) {
       case 0: return permuted(u);
       case 1: {
         std::vector<bool> axes(shape.size(), false);
@@ -192,11 +192,11 @@ class Tensors {
       case 3:
         for (Sint s : shape) pairs.emplace_back(0, s);
         if (shape[axis].is_int()) {
-          int64_t n = shape[axis].as_int().low64(), begin = int64_t(c_.below(size_t(n) + 1));
+          int64_t n = shape[axis].as_int().low64(), begin = int64_t(c_.uniform(size_t(n) + 1));
           pairs[axis] = {c_.one_in(2) ? 0 : begin, c_.one_in(12) ? begin : n};
           if (c_.one_in(12)) pairs[axis] = {begin, begin};
           if (own && size_t(*own) == axis) {  // the whole part of one device
-            int64_t part = n / int64_t(several_.size()), which = int64_t(c_.below(several_.size()));
+            int64_t part = n / int64_t(several_.size()), which = int64_t(c_.uniform(several_.size()));
             pairs[axis] = {part * which, part * (which + 1)};
           }
         }
@@ -204,7 +204,7 @@ class Tensors {
       case 4: {
         shape.insert(shape.begin() + ptrdiff_t(axis), Sint(1));
         u = reshape(u, shape);
-        shape[axis] = int64_t(2 + c_.below(3));
+        shape[axis] = int64_t(2 + c_.uniform(3));
         return expand(u, shape);
       }
       case 5: {
@@ -232,7 +232,7 @@ class Tensors {
   }
 
   UOp kept(UOp u) {
-    switch (c_.below(5)) {
+    switch (c_.uniform(5)) {
       case 0: return g_.node(c_.one_in(2) ? Op::DETACH : Op::CONTIGUOUS_BACKWARD, u.dtype(), u);
       case 1: return copied(u, g_.str(c_.one_in(2) ? "CPU:1" : "CPU"));
       default: return contiguous(u);
@@ -305,7 +305,7 @@ class Tensors {
   UOp of_one_device(UOp u) {
     if (!is_on_many(u)) return copied(u, g_.str("CPU:1"));
     if (axis_of(u)) return copied(u, one());
-    UOp part = mselect(u, int64_t(c_.below(several_.size())));
+    UOp part = mselect(u, int64_t(c_.uniform(several_.size())));
     return c_.one_in(2) ? part : copied(part, one());
   }
   UOp custom(UOp u) {

@@ -52,7 +52,7 @@ bool Shown::names_rewrite() const {
          (verdict->second == "rewrite" || verdict->second == "divergence");
 }
 
-void Shown::blame(const BisectReport& report) {
+void Shown::set_blamed(const BisectReport& report) {
   blamed = {{"verdict", std::string(name_of(report.verdict))}};
   for (auto& [name, value] : {std::pair("stage", report.stage), {"rule", report.rule}, {"branch", report.branch}})
     if (!value.empty()) blamed[name] = value;
@@ -66,7 +66,7 @@ bool Oracle::is_wanted(const FailureSignature& symptom) const {
 Result<Shown> Oracle::first(const TestCase& c) {
   calls_++;
   const auto begin = Clock::now();
-  auto shown = catch_failures([&] { return look(c, nullptr).value_or_throw(); });
+  auto shown = catch_failures([&] { return examine(c, nullptr).value_or_throw(); });
   tinygrad_.set_seconds(std::max(kLeastSeconds, 3 * seconds_since(begin)));
   if (!shown) return shown;
   auto verdict = shown->blamed.find("verdict");
@@ -116,7 +116,7 @@ bool Oracle::fails(const TestCase& c) {
   std::string key = identity(c);
   if (Answer known = answer(c, key); known != Answer::Maybe) return known == Answer::Yes;
   calls_++;
-  auto shown = catch_failures([&] { return look(c, &shown_).value_or_throw(); });
+  auto shown = catch_failures([&] { return examine(c, &shown_).value_or_throw(); });
   bool same = shown && is_the_same(*shown) && validity_->stays_within(c);
   std::lock_guard guard(lock_);
   known_[key] = {same ? Answer::Yes : Answer::No, same ? shown->symptom.kind : Kind::None};
@@ -130,7 +130,7 @@ FailureSignature::Kind Oracle::symptom_in(const TestCase& c) const {
 }
 
 // `same` is the failure to compare with; the examination ends once the case is known to differ from it.
-Result<Shown> Oracle::look(const TestCase& c, const Shown* same) {
+Result<Shown> Oracle::examine(const TestCase& c, const Shown* same) {
   FaultHere fault(c.fault);
   Shown out;
   if (wanted_.kind == Kind::Script) {
@@ -148,7 +148,7 @@ Result<Shown> Oracle::look(const TestCase& c, const Shown* same) {
   in = c.loaded();
   BisectReport report = bisect(session_, in, options);
   if (!report.error.empty() || report.verdict == BisectReport::Verdict::Same) return out;
-  out.blame(report);
+  out.set_blamed(report);
   return out;
 }
 
@@ -158,7 +158,7 @@ Shown Oracle::difference(const TestCase& c) {
   BisectReport report;
   if (!blame_divergence(here, c.loaded(), tinygrad_, shown_.symptom.cause, report)) return {};
   Shown out{.symptom = {Kind::Differs, "the first stage that differs is '" + report.stage + "'", report.stage}};
-  out.blame(report);
+  out.set_blamed(report);
   return out;
 }
 

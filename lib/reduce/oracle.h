@@ -27,7 +27,7 @@ struct Shown {
   FailureSignature symptom;
   std::map<std::string, std::string> blamed;  // bisect's verdict, stage, rule and branch; empty if bisect was not asked
   uint64_t rewrite = 0;  // the number of the blamed application of the rule in its stage, from 1
-  void blame(const BisectReport& report);
+  void set_blamed(const BisectReport& report);
   bool names_rewrite() const;
   std::string text() const;  // "wrong: rewrite mul-distribute, postopt symbolic"
 };
@@ -61,7 +61,7 @@ class Oracle {
  private:
   bool is_wanted(const FailureSignature& symptom) const;
   bool is_the_same(const Shown& other) const;
-  Result<Shown> look(const TestCase& c, const Shown* same);
+  Result<Shown> examine(const TestCase& c, const Shown* same);
   enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: valid, and not rejected by the prefilter
   Answer answer(const TestCase& c, const std::string& key);
   bool script_says_so(const TestCase& c) const;

@@ -34,7 +34,7 @@ struct TemporaryFile {
   ~TemporaryFile() { fs::remove(path); }
 };
 
-RunReport tried(const std::string& text, const RunOptions& spec, const std::string& target = "") {
+RunReport run(const std::string& text, const RunOptions& spec, const std::string& target = "") {
   InputGraph in = loaded(text, target);
   return run_kernel(Session(), in, spec);
 }
@@ -51,20 +51,20 @@ TEST_CASE("run_kernel draws the same inputs for a seed, whatever they are compar
   for (std::string f : {"a+b", "(a.sqrt()+b)", "(a*a+b*b).sqrt()"}) {
     CAPTURE(f);
     TemporaryFile file;
-    RunReport saved = tried(elementwise(f), {.device = {.name = "CPU"}, .output = {.save = file.path}});
+    RunReport saved = run(elementwise(f), {.device = {.name = "CPU"}, .output = {.save = file.path}});
     passes(saved);
-    RunReport same = tried(elementwise(f), {.device = {.name = "CPU"}, .compare = {.expect = file.path}});
+    RunReport same = run(elementwise(f), {.device = {.name = "CPU"}, .compare = {.expect = file.path}});
     passes(same);
     CHECK(same.floats == saved.floats);
     CHECK(saved.floats.empty() == (f != "(a.sqrt()+b)"));
-    passes(tried(elementwise(f), {.device = {.name = "REF"}, .compare = {.expect = file.path}}));
-    passes(tried(elementwise(f), {.device = {.name = "CPU:CLANG"}, .compare = {.expect = file.path}}));
+    passes(run(elementwise(f), {.device = {.name = "REF"}, .compare = {.expect = file.path}}));
+    passes(run(elementwise(f), {.device = {.name = "CPU:CLANG"}, .compare = {.expect = file.path}}));
     const RunOptions with_clang{.device = {.name = "CPU"}, .compare = {.reference = "CPU:CLANG"}};
-    CHECK(tried(elementwise(f), with_clang).floats == saved.floats);
-    CHECK(tried(elementwise(f), {.device = {.name = "CPU"}, .compare = {.reference = "none"}}).floats == saved.floats);
+    CHECK(run(elementwise(f), with_clang).floats == saved.floats);
+    CHECK(run(elementwise(f), {.device = {.name = "CPU"}, .compare = {.reference = "none"}}).floats == saved.floats);
     const RunOptions other_seed{
         .input = {.seed = 1}, .device = {.name = "CPU"}, .compare = {.expect = file.path}};
-    CHECK(tried(elementwise(f), other_seed).result() ==
+    CHECK(run(elementwise(f), other_seed).result() ==
           RunReport::Result::Failed);
   }
   for (const char* name : {"inputs.npz", "expected.npz", "actual.npz", "kernel.txt"})
@@ -72,18 +72,18 @@ TEST_CASE("run_kernel draws the same inputs for a seed, whatever they are compar
 }
 
 TEST_CASE("run_kernel runs on the target that the input names") {
-  CHECK(tried(elementwise("a+b"), {}).device == "CPU:LLVM");
-  CHECK(tried(elementwise("a+b"), {}, "CPU:CLANG").device == "CPU:CLANG");
-  CHECK(tried(elementwise("a+b"), {.device = {.name = "CPU:LLVM"}}, "CPU:CLANG").device == "CPU:LLVM");
-  CHECK(tried(elementwise("a+b"), {.device = {.name = "REF"}}, "CPU:CLANG").device == "REF");
+  CHECK(run(elementwise("a+b"), {}).device == "CPU:LLVM");
+  CHECK(run(elementwise("a+b"), {}, "CPU:CLANG").device == "CPU:CLANG");
+  CHECK(run(elementwise("a+b"), {.device = {.name = "CPU:LLVM"}}, "CPU:CLANG").device == "CPU:LLVM");
+  CHECK(run(elementwise("a+b"), {.device = {.name = "REF"}}, "CPU:CLANG").device == "REF");
   // without that device, REF runs the lowered list
-  RunReport metal = tried(elementwise("a+b"), {}, "METAL");
+  RunReport metal = run(elementwise("a+b"), {}, "METAL");
   passes(metal);
   CHECK(metal.device == "REF, lowered for METAL:METAL");
 }
 
 TEST_CASE("run_kernel does not pass if nothing was compared") {
-  RunReport report = tried(elementwise("a+b"), {.device = {.name = "REF"}});
+  RunReport report = run(elementwise("a+b"), {.device = {.name = "REF"}});
   CHECK(report.result() == RunReport::Result::NotCompared);
   CHECK(report.exit_code() == 0);
   CHECK(report.text(1, false).starts_with("test: run, not compared, on REF (inputs from seed 0)"));
@@ -91,7 +91,7 @@ TEST_CASE("run_kernel does not pass if nothing was compared") {
   RunCounts counts;
   for (int i = 0; i < 6; i++) counts.add(report);
   CHECK(counts.text() == "6 of 6 kernels run, none compared\n");
-  counts.add(tried(elementwise("a+b"), {.device = {.name = "CPU"}}));
+  counts.add(run(elementwise("a+b"), {.device = {.name = "CPU"}}));
   CHECK(counts.text() == "1 of 7 kernels passed, 6 run, not compared\n");
 }
 
@@ -112,15 +112,15 @@ TEST_CASE("run_kernel uses each graph's own settings and target") {
 TEST_CASE("run_kernel checks names and ranges of variables") {
   std::string text = elementwise("a+b");
   text = "n = UOp.variable('n', 1, 64)\n" + text.replace(text.find("range(64"), 8, "range(n");
-  CHECK(tried(text, {.device = {.name = "CPU"}}).error ==
+  CHECK(run(text, {.device = {.name = "CPU"}}).error ==
         "the variable 'n' has no value, expected --var n=N with N from 1 to 64");
-  CHECK(tried(text, {.input = {.variables = {{"n", 65}}}, .device = {.name = "CPU"}}).error ==
+  CHECK(run(text, {.input = {.variables = {{"n", 65}}}, .device = {.name = "CPU"}}).error ==
         "the variable 'n' cannot be 65, expected 1 to 64");
-  RunReport bound = tried(text, {.input = {.variables = {{"n", 8}, {"m", 1}}}, .device = {.name = "CPU"}});
+  RunReport bound = run(text, {.input = {.variables = {{"n", 8}, {"m", 1}}}, .device = {.name = "CPU"}});
   passes(bound);
   CHECK(bound.variables == std::set<std::string>{"n"});
   const InputOptions only{.variables = {{"n", 8}, {"m", 1}}, .is_only_kernel = true};
-  CHECK(tried(text, {.input = only, .device = {.name = "CPU"}}).error ==
+  CHECK(run(text, {.input = only, .device = {.name = "CPU"}}).error ==
         "the kernel has no variable 'm', expected --var n=N");
   CHECK(parse_variables({"n=3", "m=-1"}).value_or_throw() == VariableValues{{"m", -1}, {"n", 3}});
   CHECK(parse_variables({"n"}).diag().message == "--var takes NAME=INTEGER, not 'n'");
@@ -128,7 +128,7 @@ TEST_CASE("run_kernel checks names and ranges of variables") {
 }
 
 TEST_CASE("run_kernel runs every stage in REF") {
-  RunReport report = tried(elementwise("a+b"), {.device = {.name = "REF"}, .compare = {.each_stage = true}});
+  RunReport report = run(elementwise("a+b"), {.device = {.name = "REF"}, .compare = {.each_stage = true}});
   passes(report);
   REQUIRE(report.stages);
   CHECK(report.stages->stages_run > 3);
