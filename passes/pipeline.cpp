@@ -30,7 +30,7 @@
 namespace tgc {
 namespace {
 
-// The accessor of a row whose rule set is the same for every job.
+// Returns the rule set of a row of the table, if it is the same for every job.
 template <const RuleSet& (*set)()>
 constexpr auto always = [](const auto&) -> const RuleSet* { return &set(); };
 
@@ -59,11 +59,11 @@ UOp split_loop_ranges(KernelJob&, UOp sink) {
   return graph_rewrite(sink, split_ranges(), {.ctx = ctx, .name = "split ranges"});
 }
 
-// Adapts a function of the sink alone to a row's `run`.
+// Adapts a function that takes only the sink to the type of a row's `run`.
 template <UOp (*function)(UOp)>
 constexpr auto of_sink = [](auto&, UOp sink) { return function(sink); };
 
-// The rule sets of a row's nested rewrites (`inside`).
+// The rule sets of the nested rewrites of a row (its field `inside`).
 template <const RuleSet& (*... sets)()>
 constexpr RuleSetFunction kInside[] = {sets...};
 constexpr std::span<const RuleSetFunction> kSimplify = kInside<symbolic, substitute_rules>;
@@ -194,7 +194,7 @@ Result<UOp> run_stage(const StageOf<Job>& stage, Job& job, UOp sink) {
       throw Failure("leaves a graph that is not well formed: " + violation->text());
     return out;
   });
-  // the error of an endless rewrite names the stage itself
+  // the error of an endless rewrite already begins with the name of the stage
   if (const std::string prefix = "stage '" + std::string(stage.name) + "'";
       !result && !result.diag().message.starts_with(prefix))
     result.diag().message = prefix + ": " + result.diag().message;

@@ -24,7 +24,7 @@ using ImageBuffers = std::map<int64_t, DType>;
 struct KernelJob {
   Graph& graph;
   const Target& target;
-  bool optimize = true;                            // false if the AST is tagged: it has been optimized already
+  bool optimize = true;                            // false if the AST is tagged, that is, already optimized
   std::optional<std::vector<Arg>> opts = {};       // forces the optimizer's list of Opt records, as opts_to_apply does
   std::map<std::string, int> name_counts = {};     // uses of each kernel name so far: the second E_4 is named E_4n1
   std::optional<ImageBuffers> image_buffers = {};  // set by "create image buffers", read by the stage after it
@@ -47,9 +47,9 @@ struct StageOf {
   std::string_view name;   // tinygrad's name: "postopt symbolic"
   std::string_view alias;  // a short name, never empty: "postopt"
   StageKind kind = StageKind::Plain;
-  const RuleSet* (*rules)(const Job&) = nullptr;  // the rule set it applies; null: the stage is a function
+  const RuleSet* (*rules)(const Job&) = nullptr;  // the rule set that the stage applies; null: the stage is a function
   bool bottom_up = false;                         // the direction in which `rules` are applied
-  bool (*applies)(const Job&) = nullptr;          // null: always
+  bool (*applies)(const Job&) = nullptr;          // false: the stage is skipped; null: it always runs
   // Runs the stage; may throw Failure. Null: one graph_rewrite by `rules` whose context is the `const Target`.
   UOp (*run)(Job&, UOp sink) = nullptr;
   // The rule sets of nested rewrites: those started by its rules, and those started by `run`.

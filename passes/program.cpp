@@ -33,7 +33,7 @@ class Indexing {
     for (UOp u : list) {
       if (u.in({Op::LOAD, Op::STORE})) {
         UOp address = u.src(0);
-        // skip the buffer of an INDEX: it may be an AFTER, whose nodes count
+        // skip the buffer of an INDEX: it may be an AFTER, and what it waits for is not address arithmetic
         if (!address.is(Op::INDEX)) mark(address, in_addresses_, no_range);
         else for (UOp s : address.src().subspan(1)) mark(s, in_addresses_, no_range);
         if (u.num_src() > 2) mark(u.src(2), in_gates_, any);
@@ -50,7 +50,7 @@ class Indexing {
 
 Sint ssimplified(UOp u) { return Sint(u.ssimplify()); }
 
-// Replaces SPECIALs in the size of a RANGE by 0. The number of threads is counted by the sizes of the SPECIALs.
+// Replaces SPECIALs in the size of a RANGE by 0, because the number of threads is counted by the SPECIALs' own sizes.
 Sint without_specials(Sint s) {
   if (s.is_int()) return s;
   Substitution zeros;
@@ -61,7 +61,7 @@ Sint without_specials(Sint s) {
 
 bool is_register_access(UOp u) { return u.src(0).dtype().is_ptr() && u.src(0).dtype().addrspace() == AddrSpace::REG; }
 
-// Returns the operations of a WMMA per thread, two per multiply-add.
+// Returns the number of operations of a WMMA per thread; each multiply-add counts as two.
 Sint wmma_ops(UOp u) {
   Int size = 1;
   for (Arg dim : u.arg()[1].items()) size *= dim.as_int();
@@ -77,7 +77,7 @@ Estimates estimate(std::span<const UOp> list, bool ignore_indexing) {
   if (ignore_indexing) indexing.emplace(list);
   auto counts = [&](UOp u) { return !indexing || !indexing->holds(u); };
   std::map<std::pair<uint32_t, Op>, Int> touched;  // size in bytes of each buffer, by (buffer id, LOAD or STORE)
-  Sint times = 1;                                  // how often the current node runs
+  Sint times = 1;                                  // how often the current node runs in one launch
   std::vector<Sint> outer;
   for (UOp u : list) {
     if (u.in({Op::LOAD, Op::STORE})) {

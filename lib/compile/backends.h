@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-// Thrown when the compiler rejects the source; any other Failure is trouble with the compiler itself.
+// Thrown when the compiler rejects the source. Any other Failure means that the compiler itself did not work.
 class Rejected : public Failure {
  public:
   using Failure::Failure;
@@ -34,7 +34,7 @@ bool wants_nvidia(const CompileJob& job, Artifact what);
 // Compiles OpenCL with this computer's OpenCL platform and returns the platform's binary.
 std::string compile_opencl(const CompileJob& job);
 
-// Names and versions of the compilers that a job uses: the part of the cache key that is not in the job. Cheap: loads
+// Return the names and versions of the compilers that a job uses, which are part of the cache key. These functions load
 // no compiler.
 std::string llvm_identity(const CompileJob& job);
 std::string cuda_identity(const CompileJob& job, Artifact what);
@@ -52,7 +52,7 @@ T take(Made<T> made) {
   throw Rejected(Diag{.message = made.complaint.message, .line = made.complaint.line, .column = made.complaint.column});
 }
 
-// Each appends its rows of compilers() to `to`.
+// Each function appends the descriptions of its compilers to `to`; compilers() calls them all.
 void add_llvm_compilers(std::vector<CompilerInfo>& to);
 void add_cuda_compilers(std::vector<CompilerInfo>& to);
 void add_opencl_compilers(std::vector<CompilerInfo>& to);

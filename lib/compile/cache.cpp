@@ -78,7 +78,7 @@ std::optional<struct stat> entry_at(const fs::path& path) {
   return is_entry && S_ISREG(info.st_mode) ? std::optional(info) : std::nullopt;
 }
 
-// True for a staged file that its writer left behind.
+// True for a temporary file that a crashed writer left behind.
 bool is_left_over(const fs::path& path) {
   constexpr time_t kLong = 3600;  // seconds
   struct stat info;
@@ -86,8 +86,8 @@ bool is_left_over(const fs::path& path) {
   return is_staged && info.st_mtime < ::time(nullptr) - kLong;
 }
 
-// Whether put() also checks the cache's size: for one key in 256. The key decides, because a process may put only one
-// entry.
+// True if put() of this key also checks the cache's size: one key in 256. The choice depends on the key, not on a count
+// of entries, because a process may put only one entry.
 bool is_shrink_due(const Sha256& key) { return key[0] == 0; }
 
 // A lock on the whole folder for this object's lifetime; held() is false if another process has it.

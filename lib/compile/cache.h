@@ -1,4 +1,4 @@
-// The compile cache: compiled bytes on disk, keyed by the hash of what made them (source, compiler, version, flags).
+// The compile cache: compiled bytes on disk. A key is the hash of what made them (source, compiler, version, flags).
 // Safe under concurrent processes and crashes: an entry is written to a temporary file and renamed. A file that is
 // damaged, has another key's content, is not a regular file, belongs to another user or is writable by others is
 // ignored. The total size is bounded; the least recently used entries are evicted.
@@ -36,7 +36,7 @@ class CompileCache {
     uint64_t entries = 0, bytes = 0;
   };
   Usage usage() const;
-  // Removes every entry and returns their number.
+  // Removes every entry and returns the number of removed entries.
   Result<uint64_t> clear();
 
  private:

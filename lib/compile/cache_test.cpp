@@ -75,7 +75,7 @@ TEST_CASE("cache: an entry of another key or user, or that is not a regular file
   for (const fs::path& file : entries_of(folder.path))
     if (file != one) fs::copy_file(one, file, fs::copy_options::overwrite_existing);
   CHECK(cache.get(key(1)) == value(1));
-  CHECK_FALSE(cache.get(key(2)));  // key 1's entry under key 2's name
+  CHECK_FALSE(cache.get(key(2)));  // the file of key 2 holds key 1's entry
 
   auto ignores = [&](auto&& spoil) {
     cache.put(key(1), value(1));
@@ -99,7 +99,7 @@ TEST_CASE("cache: the size stays within the limit, and the least recently used e
   int looks = 0;
   for (int i = 0; i < 1000; i++) {
     cache.put(key(i), value(i));
-    CHECK(cache.get(key(0)) == value(0));  // used in every round, so it is kept
+    CHECK(cache.get(key(0)) == value(0));  // key 0 is read in every round, so its entry is kept
     if (key(i)[0] != 0) continue;          // the size is checked only for some keys
     CHECK(cache.usage().bytes <= 100'000);
     looks++;
@@ -107,7 +107,7 @@ TEST_CASE("cache: the size stays within the limit, and the least recently used e
   CHECK(looks >= 2);
   CHECK_FALSE(cache.get(key(5)));
   CHECK(cache.get(key(999)) == value(999));
-  cache.put(key(1000), std::string(200'000, 'x'));  // larger than the limit
+  cache.put(key(1000), std::string(200'000, 'x'));  // this value is larger than the limit
   CHECK_FALSE(cache.get(key(1000)));
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("cache: concurrent processes, some of them killed, see only whole entr
   }
   for (int child = 0; child < 4; child++) {
     int status = 0;
-    if (child >= 2) ::kill(children[size_t(child)], SIGKILL);  // at a random moment
+    if (child >= 2) ::kill(children[size_t(child)], SIGKILL);  // kill the child at a random moment
     ::waitpid(children[size_t(child)], &status, 0);
     if (child < 2) CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
   }

@@ -22,7 +22,7 @@ constexpr std::string_view kRevision = "7";
 
 // The language that each renderer prints, if tgc has a compiler for it.
 struct RendererLanguage {
-  std::string_view renderer;  // its name in a target: lib/target/renderers.def
+  std::string_view renderer;  // the renderer's name in a target: lib/target/renderers.def
   Language language;
 };
 constexpr RendererLanguage kLanguages[] = {
@@ -136,7 +136,7 @@ Sha256 key_of(const CompileJob& job, Artifact what) {
   return cache_key({kRevision, name_of(what), m.triple, m.cpu, m.features, identity, bytes.take()});
 }
 
-// True for PTX that goes to the driver: only the placeholders that the renderer leaves are filled in.
+// True for PTX that goes to the driver: no compiler runs, only the renderer's placeholders are filled in.
 bool takes_no_compiler(const CompileJob& job, Artifact what) {
   return job.language == Language::Ptx && !wants_nvidia(job, what);
 }
@@ -181,7 +181,7 @@ Result<std::string> compile(const CompileJob& job, Artifact what) {
   auto configured = catch_failures([] { return &CompileCache::shared(); });
   if (!configured) return configured.diag();
   CompileCache& cache = **configured;
-  // Not cached: the platform has its own cache, and querying its version is expensive.
+  // OpenCL binaries are not cached: the platform has its own cache, and querying its version is expensive
   bool platform = job.language == Language::OpenCl && what == Artifact::Binary;
   if (!cache.enabled() || platform) return compile_uncached(job, what);
   auto key = catch_failures([&] { return key_of(job, what); });

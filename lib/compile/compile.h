@@ -27,7 +27,7 @@ enum class Artifact : uint8_t {
   Assembly,  // text: assembly of the target machine; for CUDA and PTX sources, PTX
   Binary,    // CPU: relocatable ELF object. AMD: code object (shared ELF). CUDA and PTX: PTX for the driver
   Cubin,     // NVIDIA machine code (ELF), made by ptxas; CUDA and PTX sources only
-  Sass,      // disassembly of the cubin; needs nvdisasm or cuobjdump
+  Sass,      // disassembly of the cubin, as text; needs nvdisasm or cuobjdump
   Disassembly,  // CPU and AMD binaries as text: address, bytes and text of each instruction
   Passes,    // C and LLVM IR: the optional LLVM passes in the order in which they run, one per line: NAME\tUNIT
 };
@@ -35,7 +35,7 @@ std::string_view name_of(Artifact artifact);  // "asm"
 
 struct CompileJob {
   Language language = Language::C;
-  std::string machine;   // for C, OpenCL and LLVM IR: "x86_64", "aarch64", "amdgcn"; empty: this computer's
+  std::string machine;   // for C, OpenCL and LLVM IR: "x86_64", "aarch64", "amdgcn"; empty: this computer's machine
   // GPU: "sm_80", "gfx1100"; CPU: LLVM's name for it ("skylake-avx512"); empty: this computer's CPU with all its
   // features
   std::string arch;
@@ -52,9 +52,9 @@ struct CompileJob {
   std::string fault;      // one of kLlvmFaults, or empty
 };
 
-// Faults that TGC_FAULT=llvm:NAME seeds into LLVM. Each is an optimization pass that makes wrong code, except two:
-// "intrinsic" replaces sqrt with fabs before any pass runs, and "wide-slp" brings back a bug of LLVM 19 that shows on
-// some computers with AVX-512.
+// Faults that TGC_FAULT=llvm:NAME seeds into LLVM. Each fault is an optimization pass that makes wrong code, except
+// two: "intrinsic" replaces sqrt with fabs before any pass runs, and "wide-slp" brings back a bug of LLVM 19 that shows
+// on some computers with AVX-512.
 inline constexpr std::string_view kLlvmFaults[] = {"subtract", "compare",   "select",  "constant",
                                                    "xor",      "intrinsic", "wide-slp"};
 

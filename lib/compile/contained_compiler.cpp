@@ -24,7 +24,7 @@ namespace {
 using Compiler = std::string (*)(const CompileJob& job, Artifact what);
 constexpr uint64_t kMemory = uint64_t(8) << 30;
 const pid_t kFirstProcess = getpid();
-constexpr int kMostSources = 256;  // of one worker, so that memory a compiler leaks is returned
+constexpr int kMostSources = 256;  // most sources per worker; its end returns memory that a compiler leaked
 
 // ---- messages to and from a worker
 struct Task {
@@ -92,10 +92,10 @@ std::string made(Result<std::string> answer, const CompileJob& job, bool died) {
   throw Rejected(std::move(diag));
 }
 
-// ---- properties of workers
+// ---- what a job needs of its worker
 struct Wants {
-  bool room = false;               // may write files and start programs: drivers, linkers
-  bool driver = false;             // runs a vendor's driver
+  bool room = false;               // the worker may write files and start programs, as drivers and linkers do
+  bool driver = false;             // the worker runs a vendor's driver
   unsigned engines = 0;            // bit mask of engines loaded before the fork
   Compiler compiler = nullptr;
 
@@ -170,8 +170,8 @@ class CompileWorker {
 
   bool meets(const Wants& wants) const { return wants.are_met_by(has_); }
   bool has_room() const { return has_.room; }
-  // A driver gets a new process for each source: PoCL crashes on the second source if two of its processes compile at
-  // once.
+  // A worker with a driver compiles one source only: PoCL crashes on the second source if two of its processes compile
+  // at once.
   bool is_used_up() const { return has_.driver || sources_ >= kMostSources; }
 
   std::string compile(const CompileJob& job, Artifact what) {
@@ -185,7 +185,7 @@ class CompileWorker {
   Wants has_;
   int sources_ = 0;
   std::optional<DriverRoom> room_;
-  std::optional<WorkerProcess> process_;  // ends before room_ is removed
+  std::optional<WorkerProcess> process_;  // declared after room_, so that it ends before room_'s folder is removed
 };
 
 // The idle workers of a process. Never destroyed, because the starter's thread runs until the process ends.
@@ -196,7 +196,7 @@ class Workers {
   std::string compile(const CompileJob& job, Artifact what, Compiler compiler) {
     auto worker = take(wanted(job, what, compiler));
     std::string made = worker->compile(job, what);
-    keep(std::move(worker));  // a worker that threw may be in any state and ends here
+    keep(std::move(worker));  // if compile() throws, the worker may be in any state: it ends here
     return made;
   }
   void end() {
@@ -212,7 +212,7 @@ class Workers {
   std::unique_ptr<CompileWorker> take(const Wants& wants) {
     std::unique_lock lock(mutex_);
     engines_ |= wants.engines;
-    // the most recently returned worker has the most in its caches
+    // the most recently returned worker comes first: its data is most likely still in the processor's caches
     auto it = std::ranges::find_if(idle_, [&](auto& worker) { return worker->meets(wants); });
     if (it == idle_.end()) {
       Wants has = wants;
@@ -225,7 +225,7 @@ class Workers {
     return out;
   }
   void keep(std::unique_ptr<CompileWorker> worker) {
-    // a forked process ends without running destructors, which would leave a room's folder behind
+    // a forked process ends without running destructors, so the folder of a worker's DriverRoom would never be removed
     if (worker->is_used_up() || (worker->has_room() && process != kFirstProcess)) return;
     std::lock_guard lock(mutex_);
     idle_.push_front(std::move(worker));
@@ -238,7 +238,7 @@ class Workers {
   unsigned engines_ = 0;  // engines that this process has loaded, a bit mask
 };
 
-// The workers of this process. A forked child gets its own and leaves its parent's alone.
+// Returns the workers of this process. A forked child has its own and never uses its parent's.
 Workers& own_workers() {
   static std::atomic<Workers*> all = nullptr;
   static struct AtExit {

@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-// ---- where NVIDIA's tools are
+// ---- search for NVIDIA's tools
 const std::vector<std::string>& toolkits() {
   static const std::vector<std::string> folders = [] {
     std::vector<std::string> out;
@@ -28,7 +28,7 @@ std::string find_tool(std::string_view name) {
   return find_program(name, folders);
 }
 
-// A file's path, size and modification time, which change with every installation.
+// Returns a file's path, size and modification time, for the cache key: a new installation changes them.
 std::string file_identity(const std::string& path) {
   struct stat info;
   if (path.empty() || ::stat(path.c_str(), &info) != 0) return "none";
@@ -79,7 +79,7 @@ std::string find_nvrtc() {
   for (const char* path : {"/usr/lib/x86_64-linux-gnu/libnvrtc.so", "/usr/lib/x86_64-linux-gnu/libnvrtc.so.11.2",
                            "/usr/lib/aarch64-linux-gnu/libnvrtc.so"})
     if (exists(path)) return path;
-  return "libnvrtc.so";  // searched by the loader
+  return "libnvrtc.so";  // the loader searches its folders for this name
 }
 
 const Nvrtc& nvrtc() {

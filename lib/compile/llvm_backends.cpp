@@ -29,7 +29,7 @@ std::vector<std::string> c_arguments(const CompileJob& job) {
   bool arm = job.machine == "aarch64";
   std::vector<std::string> args{(arm ? "-mcpu=" : "-march=") + m.cpu, "--target=" + m.triple, "-x", "c", "-O2", "-fPIC",
                                 "-ffreestanding", "-fno-math-errno", "-nostdlib", "-fno-ident"};
-  if (arm) args.push_back("-ffixed-x18");  // reserved as the platform register on some systems
+  if (arm) args.push_back("-ffixed-x18");  // x18 is reserved as the platform register on some systems
   return args;
 }
 
@@ -50,8 +50,8 @@ fs::path device_libraries() {
                      .expected = "the package rocm-device-libs"});
 }
 
-// The library that tells AMD's other libraries the GPU: that of the architecture, or of the closest earlier one in its
-// family.
+// Returns the library that tells AMD's other libraries which GPU they run on: the library of `arch`, or of the closest
+// earlier architecture in its family.
 fs::path isa_library(const fs::path& folder, std::string_view arch) {
   std::string_view number = arch.substr(std::min<size_t>(3, arch.size()));
   fs::path best;
@@ -71,7 +71,7 @@ fs::path isa_library(const fs::path& folder, std::string_view arch) {
 
 std::vector<std::string> hip_arguments(const CompileJob& job) {
   fs::path folder = device_libraries();
-  bool wide = job.arch.starts_with("gfx9");  // 64 threads per wave
+  bool wide = job.arch.starts_with("gfx9");  // these GPUs have 64 threads per wave
   std::vector<std::string> args{"-x",        "hip",          "--cuda-device-only", "--offload-arch=" + job.arch,
                                 "-O3",       "-mcumode",     "-std=c++14",         "-nogpuinc",
                                 "-nogpulib", "-fno-gpu-rdc", "-D__HIPCC_RTC__",    "-Wno-missing-prototypes"};

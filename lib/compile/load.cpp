@@ -42,7 +42,7 @@ float bfloat16_bits_of_double(double x) {
   return bfloat16_bits(std::bit_cast<float>(bits));
 }
 
-// Libraries of functions that have no machine instruction.
+// Libraries whose functions compiled code calls for operations that have no machine instruction.
 struct Libraries {
   void* gcc = ::dlopen("libgcc_s.so.1", RTLD_LAZY);
   void* math = ::dlopen("libm.so.6", RTLD_LAZY);
@@ -216,7 +216,7 @@ class Loader {
 
   void relocate(const Elf64_Shdr& relocations) {
     size_t target = relocations.sh_info;
-    if (target >= sections_.size() || !is_loaded(target)) return;  // debug information, unwind tables
+    if (target >= sections_.size() || !is_loaded(target)) return;  // relocation of debug information or unwind tables
     for (const auto& r : table<Elf64_Rela>(relocations)) {
       if (r.r_offset + 8 > sections_[target].sh_size + 4 || sections_[target].sh_type == SHT_NOBITS)
         throw Failure("a relocation lies outside its section");
@@ -314,7 +314,7 @@ class Loader {
   std::vector<std::string> names_;
   std::vector<Elf64_Sym> symbols_;
   size_t strings_ = 0;
-  std::vector<size_t> place_;            // offset of each section from memory_
+  std::vector<size_t> place_;            // by section: its offset from memory_
   size_t begin_[kRegions + 1] = {}, total_ = 0, stubs_ = 0, slots_ = 0;
   char* memory_ = nullptr;
 };

@@ -23,7 +23,7 @@ class LoadedCode {
   LoadedCode(const LoadedCode&) = delete;
   LoadedCode& operator=(const LoadedCode&) = delete;
 
-  // The address of a function of the object, or of one of its sections (".text"); null if there is none of that name.
+  // Returns the address of a function or section (".text") of the object; null if there is none of that name.
   void* symbol(std::string_view name) const {
     auto found = symbols_.find(name);
     return found == symbols_.end() ? nullptr : found->second;

@@ -111,7 +111,7 @@ std::string compile_opencl(const CompileJob& job) {
 }
 
 void add_opencl_compilers(std::vector<CompilerInfo>& to) {
-  // in a worker: the driver starts threads, and in a process forked later the driver would lack them
+  // query in a worker: a driver starts threads, which a process forked later from this process would lack
   auto name = contain(
       [](Worker&) -> Result<std::string> {
         const Device& d = device();

@@ -59,7 +59,7 @@ pid_t start(const std::vector<std::string>& argv, Pipe& in, Pipe& out, Pipe& err
   posix_spawn_file_actions_adddup2(&actions, out.write, 1);
   posix_spawn_file_actions_adddup2(&actions, err.write, 2);
   pid_t pid = 0;
-  posix_spawnattr_t usual;  // resets signals that this process ignores
+  posix_spawnattr_t usual;  // attributes that reset the signals which this process ignores
   posix_spawnattr_init(&usual);
   sigset_t signals;
   sigemptyset(&signals), sigaddset(&signals, SIGPIPE), sigaddset(&signals, SIGXFSZ);
@@ -156,7 +156,7 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 void remove_leftovers(const std::string& temporary_folder) {
-  constexpr time_t kAge = 3600;  // seconds; a process in another container may be alive but invisible here
+  constexpr time_t kAge = 3600;  // seconds; a process id that looks unused may belong to another container
   std::error_code error, ignored;
   for (fs::directory_iterator it(temporary_folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();

@@ -59,7 +59,7 @@ bool is_own_line(std::string_view source, size_t at) {
 }
 
 void check_c(Language language, std::string_view source) {
-  for (std::string_view sign : {"#", "%:", "?" "?="})  // also C's digraph and trigraph for #
+  for (std::string_view sign : {"#", "%:", "?" "?="})  // # and C's other spellings of it: digraph and trigraph
     for (size_t at = 0; (at = source.find(sign, at)) != source.npos;) {
       if (!is_own_line(source, at)) refuse(source, at, "a line for the preprocessor");
       at = std::min(source.find('\n', at), source.size());

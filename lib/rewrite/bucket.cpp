@@ -29,12 +29,12 @@ namespace {
 
 std::vector<Chosen> choices(const PatNode& n);
 
-// Appends all combinations of choices for the sources in this order; the first source's choice varies slowest.
+// Appends to `out` the patterns for all choices of n's sources in this order; the first source's choice varies slowest.
 void combine(const PatNode& n, std::span<const PatNode* const> order, std::vector<Chosen>& out) {
   std::vector<Chosen> partial{{&n, {}}};
   for (const PatNode* child : order) {
     auto options = choices(*child);
-    if (options.size() == 1) {  // the common case
+    if (options.size() == 1) {  // usual: the source has a single choice
       for (Chosen& p : partial) p.children.push_back(options[0]);
       continue;
     }
@@ -128,14 +128,14 @@ void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {
     uint8_t near;  // NearNodes::Position
   };
   std::vector<Pending> queue{{&chosen, 0, 0, 0, NearNodes::kFar}};
-  std::array<uint8_t, pat::kNumCaptures> bound_at;  // NearNodes::Position of each bound capture
+  std::array<uint8_t, pat::kNumCaptures> bound_at;  // NearNodes::Position of each capture that is bound so far
   for (size_t k = 0; k < queue.size(); k++) {  // breadth first, because shallow checks reject soonest
     auto [node, parent, child, depth, near] = queue[k];
     const PatNode& n = *node->pattern;
     TGC_CHECK(k < kMaxNodes && n.children.size() < kLengths - 1, "pattern too large");
     MatchStep step{.parent = parent, .child = child, .reg = uint8_t(k), .checks = 0, .capture = n.capture,
                    .length = uint8_t(n.children.size()), .dtypes = n.dtypes.bits(), .ops = n.ops, .pattern = &n};
-    // the masks already check the root, and the ops and dtypes of the first sources
+    // the masks have checked the root, and the ops and dtypes of the first sources
     bool first_source = depth == 1 && child < kPositions,
          named_literal = n.has_arg && n.ops == OpSet(Op::CONST) && kind_of_const(n.arg) >= kNumOps;
     if (depth > 0 && !n.ops.empty() && !first_source) step.checks |= MatchStep::kOps;
@@ -187,8 +187,8 @@ void kinds_allowed(const PatNode& n, Accept accept) {
   for (size_t kind = kNumOps; kind < kNumKinds; kind++) accept(kind);
 }
 
-// Return the pattern node for the root, for its source `i`, and for source `j` of that source. Null if the pattern has
-// none there, or if the masks cannot express it and the steps check it.
+// Return the pattern node for the root, for source `i` of the root, and for source `j` of that source. Return null if
+// the pattern has no such node, or if the masks cannot express it, so that the steps check it.
 const PatNode* at_root(const Chosen& root) { return root.pattern; }
 const PatNode* at_source(const Chosen& root, size_t i) {
   if (root.pattern->sources == PatNode::Sources::Each) {
@@ -215,7 +215,7 @@ bool looks_near(const Chosen& root) {
 
 template <class Mask, class Wanted, class Allowed>
 void Code::index(size_t values, Mask mask, const std::vector<Chosen>& all, Wanted wanted, Allowed allowed) {
-  std::vector<uint64_t> any(words);  // programs that accept every value, the majority
+  std::vector<uint64_t> any(words);  // the programs that accept every value of the fact; most do
   for (size_t p = 0; p < programs.size(); p++) {
     uint64_t bit = uint64_t(1) << (p % 64);
     if (const PatNode* n = wanted(all[p])) allowed(*n, [&](size_t value) { mask(value * words + p / 64) |= bit; });
@@ -228,7 +228,7 @@ void Code::index_masks(const std::vector<Chosen>& all) {
   auto lengths = [](const PatNode& n, auto accept) { lengths_allowed(n, accept); };
   auto dtypes = [](const PatNode& n, auto accept) { dtypes_allowed(n, accept); };
   auto kinds = [](const PatNode& n, auto accept) { kinds_allowed(n, accept); };
-  // A missing source is accepted here: the length masks reject it, and `each` allows it.
+  // `each` allows a missing source. For other patterns the length masks reject it, so it is accepted here.
   auto or_absent = [](auto allowed, size_t absent) {
     return [=](const PatNode& n, auto accept) { allowed(n, accept), accept(absent); };
   };

@@ -21,13 +21,13 @@ struct MatchStep {
   enum Check : uint8_t {
     kOps = 1, kExact = 2, kAtLeast = 4, kDtypes = 8, kArg = 16, kCapture = 32, kSame = 64, kEach = 128
   };
-  uint8_t parent, child;  // loads source `child` of register `parent`; the root is register 0
+  uint8_t parent, child;  // loads source `child` of the node in register `parent`; register 0 holds the root
   uint8_t reg;            // destination register
   uint8_t checks;         // bit set of Check
   int8_t capture;         // capture id for kCapture and kSame, else -1
   uint8_t length;         // number of sources for kExact and kAtLeast
-  uint32_t dtypes;        // for kDtypes
-  OpSet ops;              // for kOps
+  uint32_t dtypes;        // the accepted dtypes, for the check kDtypes
+  OpSet ops;              // the accepted ops, for the check kOps
   const pat::PatNode* pattern;
 };
 constexpr size_t kMaxNodes = 32;
@@ -37,28 +37,28 @@ struct alignas(64) MatchProgram {
   const Rule* rule;
   uint32_t first, count;    // range in Code::steps
   uint32_t number;          // index of its rule in Code::rules
-  uint64_t bound;           // bit set of its capture ids, without those inside an `each`
+  uint64_t bound;           // bit set of the capture ids that the program binds outside of `each`
   bool has_each;
-  bool check_need;          // the steps and masks do not imply `need`, so it must be checked
-  uint16_t same = 0;        // bit set of NearNodes::kPairs that must be the same node
+  bool check_need;          // true if the masks and steps do not imply `need`, so that it must be checked separately
+  uint16_t same = 0;        // bit set of pairs in NearNodes::kPairs; the two nodes of each pair must be the same node
   OpSet need;               // ops that must occur among the sources (UPat.early_reject)
   uint32_t need_bits = 0;   // `need` as bits numbered by Code::number_of
 };
 
-// ---- masks: for each value of a fact about a node, the programs that accept it
+// ---- masks: for each value of a fact about a node, the set of programs that accept this value
 
 // Dtype classes that patterns distinguish: the scalar kinds, kNoValue for pointers, kAbsentDType for a missing source.
 constexpr size_t kNoValue = kNumScalars, kAbsentDType = kNoValue + 1, kNumDTypeClasses = kAbsentDType + 1;
 inline size_t dtype_class(UOp u) { return u.dtype().value_class(); }
 
-constexpr size_t kPositions = 3;           // number of leading sources whose op has a mask
-constexpr size_t kDTypePositions = 2;      // number of leading sources whose dtype has a mask
-constexpr size_t kNearPositions = 4;       // number of sources of sources whose op has a mask, from NearNodes::kA0 on
+constexpr size_t kPositions = 3;           // number of leading sources that have a mask for their op
+constexpr size_t kDTypePositions = 2;      // number of leading sources that have a mask for their dtype
+constexpr size_t kNearPositions = 4;       // number of sources of the first two sources; from NearNodes::kA0 on
 constexpr size_t kLengths = 9;             // classes of source counts: 0 to 7, and 8 or more
 constexpr size_t kAbsentKind = kNumKinds;  // kind of a missing source
 
-// Masks of 64 programs for one node kind (a constant 0, an ADD, ...), one per position in the pattern: first source,
-// second source, ... They share a cache line because common kinds occur at several positions of one node.
+// Masks of 64 programs for one kind of node (a constant 0, an ADD, ...): one mask for each position of the node in the
+// pattern. They share a cache line, because a common kind occurs at several positions.
 struct alignas(64) KindMasks {
   uint64_t source[kPositions] = {};
   uint64_t near[kNearPositions] = {};
@@ -73,7 +73,7 @@ struct NearNodes {
   enum Position : uint8_t { kA, kB, kA0, kA1, kB0, kB1, kNumPositions, kFar = kNumPositions };
 
   explicit NearNodes(UOp u);
-  UOp at[kNumPositions] = {};  // the empty UOp: missing source
+  UOp at[kNumPositions] = {};  // the nodes by Position; the empty UOp if the source is missing
   size_t kind(size_t position) const { return at[position] ? at[position].node()->kind : kAbsentKind; }
   bool same(size_t pair) const { return at[kPairs[pair].first] == at[kPairs[pair].second]; }
   // pairs of positions that a repeated capture may require to be the same node; MatchProgram::same has one bit per pair
@@ -100,19 +100,19 @@ struct Code {
   std::vector<MatchProgram> programs;
   std::vector<MatchStep> steps;
   size_t words;                        // mask length in 64-bit words
-  std::vector<uint64_t> length_masks;  // indexed [length * words + word], as are the tables below
+  std::vector<uint64_t> length_masks;  // [length * words + word]; the tables below are indexed in the same way
   std::vector<DTypeMasks> dtype_masks;
   std::vector<KindMasks> kind_masks;
-  std::vector<uint64_t> looks_near;    // mask of the programs that use KindMasks::near
-  std::array<uint8_t, kNumOps> number_of = {};  // 1, 2, ... for ops in some program's `need`; 0 for all other ops
-  size_t num_classes = 1;                       // number of subsets of the numbered ops; see class_of
-  size_t first_class = 0;                       // first index of these classes in RuleStats' table of all Codes
+  std::vector<uint64_t> looks_near;    // mask of the programs that use the masks in KindMasks::near
+  std::array<uint8_t, kNumOps> number_of = {};  // 1, 2, ... for ops in a program's `need`; 0 for all other ops
+  size_t num_classes = 1;                       // number of node classes (subsets of the numbered ops); see class_of
+  size_t first_class = 0;                       // index of its first node class in RuleStats' table of all Codes
 
   explicit Code(std::vector<const Rule*> rules);
   const uint64_t* of_length(size_t length) const { return &length_masks[length * words]; }
   const DTypeMasks* of_dtype(size_t dtype_class) const { return &dtype_masks[dtype_class * words]; }
   const KindMasks* of_kind(size_t kind) const { return &kind_masks[kind * words]; }
-  // Returns the node's class: a bit set of the numbered ops that occur among its sources.
+  // Returns the class of node `u`: the bit set of those numbered ops that occur among the sources of `u`.
   uint32_t class_of(UOp u) const {
     uint32_t bits = 0;
     for (UOp s : u.src()) bits |= uint32_t(1) << number_of[size_t(s.op())];
@@ -123,9 +123,9 @@ struct Code {
   void number_needs();
   void add(const Rule& rule, const Chosen& chosen, size_t number);
   void index_masks(const std::vector<Chosen>& chosen);
-  // Fills the mask table of one fact that has `values` values; mask(value * words + word) is one word. wanted(program)
-  // returns the pattern node that constrains the fact, or null if the program accepts every value. allowed(pattern,
-  // accept) calls accept(value) for each value that the pattern node accepts.
+  // Fills the mask table of one fact that has `values` possible values; mask(value * words + word) is one 64-bit word
+  // of it. wanted(program) returns the pattern node that constrains the fact, or null if the program accepts every
+  // value. allowed(pattern, accept) calls accept(value) for each value that the pattern node accepts.
   template <class Mask, class Wanted, class Allowed>
   void index(size_t values, Mask mask, const std::vector<Chosen>& chosen, Wanted wanted, Allowed allowed);
 };
@@ -141,7 +141,7 @@ struct Matcher::Bucket {
   }
 
   const Op root;
-  const std::vector<const Rule*>& all;  // all rules of the matcher
+  const std::vector<const Rule*>& all;  // all rules of the matcher, for every root op
 
  private:
   const Code& make() const {

@@ -11,7 +11,7 @@ constexpr uint64_t kEnd = uint64_t(1) << kPlaceBits;
 }  // namespace
 
 void DeferredFrames::clear() {
-  for (const Entry& e : ring_)  // entries left behind by a rewrite that failed
+  for (const Entry& e : ring_)  // the ring still has entries if a rewrite threw an exception
     if (e.node) waits_for_[e.node.id()] = 0;
   ring_.clear(), near_.clear(), far_.clear(), next_round_.clear();
   turn_ = free_ = 0, size_ = 0;
@@ -33,7 +33,7 @@ void DeferredFrames::add(const RewriteFrame& frame, UOp waits_for) {
     return room = (next ? ring_[next].place : kEnd) - ring_[turn_].place;
   };
   if (look() < 2) make_room_after(turn_), look();
-  // leave most of the gap free, for frames that are added right behind this one
+  // use little of the gap, because more frames are likely to be added right behind this one
   uint64_t place = ring_[turn_].place + std::clamp<uint64_t>(room >> 10, 1, kFar);
 
   if (waits_for.id() >= waits_for_.size()) waits_for_.resize(waits_for.id() + 1 + waits_for.id() / 2);
@@ -44,7 +44,7 @@ void DeferredFrames::add(const RewriteFrame& frame, UOp waits_for) {
   size_++;
 }
 
-// `first`: head of the list of entries that wait for one node.
+// `first` is the head of the list of entries that wait for one node; they are unblocked.
 void DeferredFrames::wake(uint32_t& first) {
   const uint64_t now = ring_[turn_].place;
   for (uint32_t i = std::exchange(first, 0); i; i = ring_[i].also) {
@@ -56,7 +56,7 @@ void DeferredFrames::wake(uint32_t& first) {
 }
 
 void DeferredFrames::put_ahead(const Ready& ready) {
-  constexpr size_t kNear = 16;  // farther from the front, the heap is cheaper
+  constexpr size_t kNear = 16;  // an entry farther from the front is cheaper to put in the heap
   size_t end = near_.size(), at = end;
   while (at > 0 && end - at < kNear && ready > near_[at - 1]) at--;
   if (at == 0 || !(ready > near_[at - 1])) {
@@ -89,9 +89,9 @@ bool DeferredFrames::take(RewriteFrame& next) {
   return true;
 }
 
-// Renumbers the places of the smallest aligned interval around `at` that is sparse enough for its length, so that
-// longer intervals are renumbered ever more rarely (Bender et al., "Two simplified algorithms for maintaining order in
-// a list").
+// Renumbers the places of the smallest aligned interval around `at` that is sparse enough for its length. The allowed
+// density falls with the length, so long intervals are renumbered rarely (Bender et al., "Two simplified algorithms for
+// maintaining order in a list").
 void DeferredFrames::make_room_after(uint32_t at) {
   constexpr double kMostDense = 2.0 / 3;  // maximum density, relative to an interval half as long
   uint32_t first = at, last = at;

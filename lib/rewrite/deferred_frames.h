@@ -1,12 +1,12 @@
-// The deferred frames of a rewrite: those that wait for the result of another node, in tinygrad's order. Private to
-// lib/rewrite.
+// The deferred frames of a rewrite: frames that wait for the result of another node. They are taken in the same order
+// as in tinygrad. Private to lib/rewrite.
 //
 // tinygrad puts a frame that cannot proceed at the bottom of its stack, pops from there when nothing else is left, and
-// puts a frame that still cannot proceed back at the bottom. So its deferred frames form a ring that it walks round and
-// round. This class never visits a blocked frame. Each frame has a `place`, a number that grows along the ring, and
-// frames that may proceed are queued by place: near_ and far_ hold those ahead of the current position, next_round_ the
-// others. A newly unblocked frame is usually among the next ones; a short scan inserts it into near_, which is sorted.
-// Frames farther off go into the heap far_. next_round_ is sorted when the next round begins.
+// puts a frame that still cannot proceed back at the bottom. So its deferred frames form a ring that it goes round
+// repeatedly. This class never visits a blocked frame. Each frame has a position number, `place`, which grows along the
+// ring. Unblocked frames are queued by `place`: near_ and far_ hold the frames ahead of the current position,
+// next_round_ the frames behind it. A newly unblocked frame is usually one of the next; a short scan inserts it into
+// near_, which is sorted. Other frames go into far_, which is a heap. next_round_ is sorted when the next round begins.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -28,31 +28,31 @@ class DeferredFrames {
   void clear();
   size_t size() const { return size_; }
 
-  // Appends a frame that is blocked until `waits_for` has a result.
+  // Appends a frame that is blocked until node `waits_for` has a result.
   void add(const RewriteFrame& frame, UOp waits_for);
-  // Unblocks the frames that wait for `u`, which now has a result.
+  // Unblocks the frames that wait for node `u`. Call it when `u` has got its result.
   void done(UOp u) {
     if (size_ && u.id() < waits_for_.size() && waits_for_[u.id()]) [[unlikely]] wake(waits_for_[u.id()]);
   }
-  // Calls done(node) for every awaited node for which is_done(node) is true.
+  // Calls done(node) for every node that a frame waits for and for which is_done(node) is true.
   template <class IsDone>
   void look_again(IsDone is_done) {
     for (uint32_t i = ring_[0].next; i; i = ring_[i].next)
       if (is_done(ring_[i].node)) done(ring_[i].node);
   }
-  // Removes the next frame that may proceed into `next`; returns false if there is none.
+  // Moves the next unblocked frame in ring order to `next` and removes it here; returns false if there is none.
   bool take(RewriteFrame& next);
 
  private:
   struct Entry {
     RewriteFrame frame;
-    UOp node;                 // the node that the frame waits for; empty: unblocked
+    UOp node;                 // the node that the frame waits for; empty if the frame is unblocked
     uint64_t place;
     uint32_t prev, next;      // neighbours in the ring; `next` also links free entries
-    uint32_t also;            // the next entry that waits for the same node, or 0
+    uint32_t also;            // the next entry that waits for the same node; 0 if none
   };
 
-  // An unblocked frame: its place and the index of its entry.
+  // An unblocked frame: its position number and the index of its entry.
   struct Ready {
     uint64_t place;
     uint32_t at;
@@ -65,12 +65,12 @@ class DeferredFrames {
   uint32_t new_entry();
 
   std::vector<Entry> ring_;             // entry 0 is a sentinel where each round begins and ends
-  uint32_t turn_ = 0;                   // the current position: new frames go behind this entry
+  uint32_t turn_ = 0;                   // the entry at the current position; new frames are inserted behind it
   uint32_t free_ = 0;                   // head of the free list, or 0
   size_t size_ = 0;
-  std::vector<Ready> near_, far_;       // unblocked, ahead of turn_: sorted, next one last; a heap, next one on top
-  std::vector<Ready> next_round_;       // unblocked, behind turn_; unsorted
-  std::vector<uint32_t> waits_for_;     // by node id: the entry that was last added for that node, or 0
+  std::vector<Ready> near_, far_;       // unblocked, ahead of turn_; near_: sorted, next frame last; far_: a heap
+  std::vector<Ready> next_round_;       // unblocked frames behind turn_; unsorted
+  std::vector<uint32_t> waits_for_;     // by node id: the last added of the entries that wait for it, or 0
 };
 
 }  // namespace tgc

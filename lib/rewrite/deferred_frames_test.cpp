@@ -12,9 +12,9 @@ using namespace tgc;
 
 namespace {
 
-// tinygrad's algorithm: takes frames from the front of a queue and puts blocked ones back at the end.
+// tinygrad's algorithm: takes frames from the front of a queue and puts blocked frames back at the end of the queue.
 struct Plain {
-  std::deque<std::pair<uint32_t, UOp>> queue;  // number and awaited node; the front is next
+  std::deque<std::pair<uint32_t, UOp>> queue;  // a frame's number and the node it waits for; the front is next
   bool take(uint32_t& next, const std::set<uint32_t>& done) {
     for (size_t i = 0; i < queue.size(); i++) {
       auto frame = queue.front();
@@ -26,8 +26,8 @@ struct Plain {
   }
 };
 
-// Adds and unblocks frames at random, up to `at_once` and `woken` per step, and compares DeferredFrames with Plain.
-// Returns the number of frames taken.
+// Adds up to `at_once` frames and unblocks up to `woken` frames per step, at random, and compares DeferredFrames with
+// Plain. Returns the number of frames taken.
 size_t compare(Graph& g, uint32_t seed, int nodes, int at_once, int woken) {
   std::mt19937 random(seed);
   auto below = [&](int n) { return int(random() % uint32_t(n)); };
@@ -81,7 +81,7 @@ TEST_CASE("deferred frames: many can be added at one place, round after round") 
   UOp first = g.constant(dtypes::int32, 1);
   waiting.add({first, first, 1}, first);
   waiting.add({never, never, 2}, never);
-  // each frame taken is followed by two new ones: the first is taken next, between the frames before and after it
+  // for each frame taken, two frames are added: the first is taken next, so its place is between two existing places
   for (uint32_t i = 0; i < 2000; i++) {
     UOp before = g.constant(dtypes::int32, int64_t(i) + 1), after = g.constant(dtypes::int32, int64_t(i) + 2);
     waiting.done(before);
@@ -97,11 +97,11 @@ TEST_CASE("deferred frames: many can be added at one place, round after round") 
   std::vector<uint32_t> order;
   while (waiting.take(next)) order.push_back(next.stage);
   REQUIRE(order.size() == 2002);
-  CHECK(order[1998] == 3);  // first the frames ahead of the current position; the one added first is last
+  CHECK(order[1998] == 3);  // frames ahead of the current position come first; the first added is last
   CHECK(order[1999] == 2);
-  CHECK(order[2000] == 0);  // then those from the beginning of the ring
+  CHECK(order[2000] == 0);  // then the frames from the beginning of the ring, from frame 0 on
   CHECK(order[2001] == 3);
-  CHECK(waiting.size() == 1);  // the frame that waits for node 2001
+  CHECK(waiting.size() == 1);  // the frame that waits for node 2001 is still deferred
   waiting.clear();
   CHECK(!waiting.take(next));
 }

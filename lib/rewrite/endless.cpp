@@ -1,6 +1,6 @@
 // The message for a rewrite that does not end: rules undo each other's work, a node depends on itself, or nodes grow
-// without bound. The rewriter detects this when it reaches a node that it is still visiting, or when too many nodes
-// wait. The message names the alternating rules, taken from the last rule applications (Workspace::recent).
+// without bound. The rewriter calls it when it reaches a node that it is still visiting, or when too many nodes wait.
+// The message names the alternating rules, which it takes from the last rule applications (Workspace::recent).
 #include <algorithm>
 
 #include "lib/rewrite/workspace.h"
@@ -8,9 +8,9 @@
 namespace tgc {
 namespace {
 
-// Returns one turn of the cycle: the last rule applications back to the previous one on the same node. If `start` is
-// set, it was reached again during its own visit, so it is on the visit stack; all visits above it lie on the cycle,
-// and only applications to those nodes are returned.
+// Returns one turn of the cycle: the last rule applications, back to the previous application to the same node. If
+// `start` is set, it was reached again during its own visit, so `start` is on the visit stack and all visits above it
+// lie on the cycle; then only applications to the nodes of those visits are returned.
 std::vector<Workspace::Hit> last_cycle(const Workspace& w, UOp start) {
   auto hit_before = [&](size_t k) { return w.recent[(w.num_hits - 1 - k) % Workspace::kRecent]; };
   std::vector<UOp> visited;

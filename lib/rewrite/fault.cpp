@@ -16,7 +16,7 @@ namespace {
 struct Expected {
   FaultSpec spec;
   bool came_about = false, is_said = false;
-  uint64_t most = 0;  // maximum number of applications of the rule in one kernel
+  uint64_t most = 0;  // maximum over the kernels of the number of applications of the rule
 };
 struct Warnings {
   std::mutex lock;
@@ -38,7 +38,7 @@ std::optional<FaultSpec>& fault_of_thread() {
   return fault;
 }
 
-// Ops that have a dtype but no value.
+// Ops whose nodes have a dtype but no value to change.
 constexpr OpSet kNoValue = {Op::INDEX, Op::BUFFERIZE, Op::RANGE, Op::BUFFER, Op::BUFFER_VIEW};
 
 bool has_value(UOp u) {

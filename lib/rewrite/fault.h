@@ -2,12 +2,12 @@
 //
 //   RULE[@N]              the N-th application of RULE in each kernel computes something else
 //   tensor:RULE[@N]       the same in each tensor graph
-//   endless:RULE[@N]      from application N on, RULE toggles the node's tag, so the rewrite never ends
+// endless:RULE[@N] from its N-th application on, RULE toggles the node's tag, so the rewrite never ends
 //   shortcut:NAME[@N]     the N-th quick result of shortcut NAME is changed
 //   renderer:NAME.OP[@N]  see renderers/misprint.h
 //   llvm:NAME             see lib/compile/llvm_engine
 //
-// Several faults are separated by commas: A,B. The code that creates a Graph installs them; Compilation does.
+// Several faults are separated by commas: A,B. The code that creates a Graph installs its faults, as Compilation does.
 #pragma once
 #include <optional>
 #include <string>
@@ -23,12 +23,12 @@ namespace tgc {
 struct FaultSpec {
   enum class In : uint8_t { Kernel, Tensor, Renderer, Llvm, Endless, Shortcut };
 
-  std::string rule;          // rule name; for the other kinds: NAME or NAME.OP
+  std::string rule;          // rule name; Shortcut, Llvm: that fault's NAME; Renderer: OP or NAME.OP
   uint64_t application = 1;  // 1-based, per kernel, in trace order, including rewrites inside rules
   In in = In::Kernel;
-  std::vector<FaultSpec> others = {};  // further faults; their own `others` are empty
+  std::vector<FaultSpec> others = {};  // the other faults of a list A,B,...; their own `others` are empty
 
-  std::string text() const;  // the spec in TGC_FAULT syntax
+  std::string text() const;  // returns the spec in TGC_FAULT syntax
 };
 
 // Parses a TGC_FAULT value such as "add-zero@3,tensor:fold". An error lists the accepted forms.
@@ -38,13 +38,13 @@ Result<FaultSpec> parse_fault(std::string_view text);
 void set_fault_of_thread(std::optional<FaultSpec> fault);
 // Returns this thread's override if there is one, else the parsed TGC_FAULT; nullopt if that is unset or empty.
 Result<std::optional<FaultSpec>> fault_of_environment();
-// Returns only the faults of kind `in`.
+// Like fault_of_environment(), but returns only the faults of kind `in`.
 Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::In in);
 
-// Returns a node with a different value: integer + 1, float * 2, negated bool; for a STORE, the same STORE with its
-// value changed. Returns the empty UOp for nodes without a value (addresses, ranges, END).
+// Returns a node whose value differs from that of `u`: integer + 1, float * 2, negated bool. For a STORE, returns a
+// STORE of such a value. Returns the empty UOp for nodes without a value (addresses, ranges, END).
 UOp something_else(UOp u);
-// Like something_else; for a node without a value, changes the last source that contains one. Returns `u` if none does.
+// Like something_else, but if `u` has no value, changes its last source that contains one. Returns `u` if none does.
 UOp something_else_within(UOp u);
 
 // Intervention that injects `spec` and its `others` into one kernel or tensor graph.
@@ -58,12 +58,12 @@ class Fault : public Intervention {
 
   struct One {
     FaultSpec spec;
-    uint64_t seen = 0;  // applications so far
+    uint64_t seen = 0;  // number of applications so far
   };
   std::vector<One> all_;
 };
 
-// Changes the N-th quick result of one shortcut.
+// Changes the N-th quick result of one shortcut (shortcut.h), for a FaultSpec of kind Shortcut.
 class ShortcutFault : public ShortcutTrial {
  public:
   explicit ShortcutFault(FaultSpec spec) : spec_(std::move(spec)) {}
@@ -74,11 +74,11 @@ class ShortcutFault : public ShortcutTrial {
   uint64_t seen_ = 0;
 };
 
-// Records that a fault was requested (expect_fault) and that it was injected (fault_came_about), for the warnings.
+// For take_fault_warnings: expect_fault records that a fault was requested, fault_came_about that it was injected.
 void expect_fault(const FaultSpec& spec);
 void fault_came_about(const FaultSpec& spec);
-// Returns the fault warnings of this process that were not returned before: a faulted application that made a node
-// without a value, or a fault that was never injected.
+// Returns the fault warnings of this process that no earlier call returned. There is a warning if a fault was never
+// injected, or if the faulted application made a node without a value.
 std::vector<std::string> take_fault_warnings();
 
 }  // namespace tgc

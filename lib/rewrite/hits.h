@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// Starts recording. Call before the first matcher is made: rules_tried() omits the rules of older matchers.
+// Starts recording. Call it before the first matcher is made, because rules_tried() omits the rules of older matchers.
 void note_from_now_on();
 
 namespace detail {
@@ -21,10 +21,10 @@ inline void note_if_wanted(const Rule& rule, RuleEvent event) {
 }
 }  // namespace detail
 
-// Records that a matcher with these rules was made.
+// Records `rules` as the rules of a new matcher; rules_tried() returns them.
 void note_rules(const std::vector<const Rule*>& rules);
 
-// Records that the rule replaced or gated a node, or matched with a mutable context.
+// Records that the rule applied: it replaced a node, returned a gate, or matched with a context that it may change.
 inline void note_hit(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Hit); }
 
 // Records that the rule declined: its pattern matched, but its right side returned nothing or the node itself; or a
@@ -34,7 +34,7 @@ inline void note_declined(const Rule& rule) { detail::note_if_wanted(rule, detai
 // Records that a RuleTest check of this rule passed (lib/rewrite/testing.h).
 inline void note_checked(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Checked); }
 
-// Return true if the event was recorded for the rule.
+// Each returns true if this event was recorded for the rule.
 bool was_hit(const Rule& rule);
 bool has_declined(const Rule& rule);
 bool was_checked(const Rule& rule);

@@ -14,8 +14,8 @@ using namespace pat;
 
 TEST_CASE("hits: hits and declines of a rule are recorded separately") {
   note_from_now_on();
-  const RuleSet set("hits of rules", {  // not static: each subcase needs new rules
-      // -x -> x for a constant x; returns the node itself for a variable, nothing for other nodes
+  const RuleSet set("hits of rules", {  // not static: each subcase needs rules that have no recorded events
+      // NEG of a constant becomes the constant; for NEG of a variable the rule returns the NEG itself, else nothing
       rule("drop-neg", node(Op::NEG, x).as(y), with(x, y, [](UOp x, UOp y) {
              return x.is_const() ? x : x.is(Op::DEFINE_VAR) ? y : UOp();
            })),
@@ -33,7 +33,7 @@ TEST_CASE("hits: hits and declines of a rule are recorded separately") {
   set.matcher();
   auto tried = rules_tried();
   CHECK(std::ranges::count(tried, guarded.id, &Rule::id) == 1);
-  CHECK(!try_on(v + two));  // no pattern matches
+  CHECK(!try_on(v + two));  // no pattern of the set matches an ADD
   CHECK((!was_hit(guarded) && !has_declined(guarded) && !was_hit(algebra)));
 
   SUBCASE("the right side returns nothing") { CHECK(!try_on((v + two).alu(Op::NEG))); }

@@ -13,17 +13,17 @@ class SubstituteContext;
 class Intervention {
  public:
   virtual ~Intervention() = default;
-  // Returns the result of this application: `after` (what the rule made), another node, or the empty UOp to make the
-  // rule decline, with all its alternatives, so that the next rule is tried.
+  // Returns the result of this application: `after` (the node that the rule made), another node, or the empty UOp. With
+  // the empty UOp the rule declines: its other alternatives are not tried, but the next rule is.
   virtual UOp instead(const Hit& hit, UOp before, UOp after) = 0;
 };
 
-// Sets the graph's only intervention; null removes it. The object must outlive the rewrites.
+// Sets the graph's intervention, of which there is at most one; null removes it. It must outlive the rewrites.
 void set_intervention(Graph& graph, Intervention* intervention);
 Intervention* intervention_of(Graph& graph);
 
-// While alive, rewrites in `graph` are not part of a compilation: no observer or intervention sees them, and
-// REWRITE_STACK_LIMIT is at least its default, because the user may have lowered it for the compilation.
+// While this object lives, rewrites in `graph` are not part of a compilation: no observer or intervention is called,
+// and REWRITE_STACK_LIMIT is at least its default, because the user may have lowered it for the compilation.
 class UninstrumentedScope {
  public:
   explicit UninstrumentedScope(Graph& graph);
@@ -37,8 +37,8 @@ class UninstrumentedScope {
   bool was_own_;
 };
 
-// Returns the replacements of the innermost running rewrite, for its observer; null if that rewrite is no substitution
-// or is not observed.
+// Returns the replacements of the innermost running rewrite, for that rewrite's observer. Returns null if the rewrite
+// is not a substitution, or if it is not reported to an observer.
 const SubstituteContext* substitution_of(Graph& graph);
 
 }  // namespace tgc

@@ -23,9 +23,9 @@ uint32_t next_matcher_number() {
   return next++;
 }
 
-// Returns the ops that must occur below any node that the pattern matches, at any depth that the pattern describes.
+// Returns the ops that must occur below every node that pattern `n` matches, at any depth that the pattern describes.
 OpSet ops_below(const PatNode& n) {
-  if (n.alternatives || n.sources == PatNode::Sources::Each) return {};  // none is certain
+  if (n.alternatives || n.sources == PatNode::Sources::Each) return {};  // no op is certain to occur
   OpSet out = early_reject(n);
   for (const PatNode* child : n.children) out = out | ops_below(*child);
   return out;
@@ -71,8 +71,8 @@ bool arg_matches(const PatNode& n, const Arg& arg) {
   return (!n.has_arg || arg == n.arg) && (!n.has_arg_ints || arg_is_ints(arg, n.arg_ints));
 }
 
-// Matches one source of an `each` pattern, recursively; of alternatives, the first that fits is used. `bound` is the
-// bit set of captures that are set.
+// Matches `u`, a source of an `each` pattern, with `n`, recursively. If `n` has alternatives, the first that matches is
+// used. `bound` is the bit set of captures that are set.
 bool match_each(const PatNode& n, UOp u, UOp* captured, uint64_t& bound) {
   if (n.alternatives) {
     for (const PatNode* child : n.children) {
@@ -125,13 +125,13 @@ bool match_each(const PatNode& n, UOp u, UOp* captured, uint64_t& bound) {
   return true;
 }
 
-// Matches all sources of all `each` nodes. The other captures of the program are already set.
+// Matches the sources of nodes that `each` patterns match. Captures outside of `each` are already set.
 bool match_eaches(const MatchStep* step, const MatchStep* end, const UOp* regs, UOp* captured, uint64_t bound) {
   for (; step != end; ++step) {
     if (!(step->checks & MatchStep::kEach)) continue;
     const PatNode& source = *step->pattern->children[0];
     UOp u = regs[step->reg];
-    // a node without sources binds nothing, so a pattern with captures cannot match it
+    // a node without sources binds no captures, so a pattern with captures must not match it
     if (u.num_src() == 0 && (source.capture >= 0 || !source.children.empty())) return false;
     for (UOp s : u.src())
       if (!match_each(source, s, captured, bound)) return false;
@@ -140,7 +140,7 @@ bool match_eaches(const MatchStep* step, const MatchStep* end, const UOp* regs, 
 }
 
 [[gnu::always_inline]] inline bool run(const MatchProgram& program, const MatchStep* step, UOp root, UOp* captured) {
-  union Registers {  // uninitialized, for speed
+  union Registers {  // a union leaves the registers uninitialized, for speed
     Registers() {}
     UOp at[kMaxNodes];
   } regs;
@@ -160,7 +160,7 @@ OpSet ops_of_sources(UOp u) {
   return have;
 }
 
-// Returns the programs of mask word `w` that the masks allow for `u`, as a bit mask.
+// Returns the programs of mask word `w` that all masks allow for node `u`, as a bit mask.
 [[gnu::always_inline]] inline uint64_t allowed(const Code& code, UOp u, size_t w) {
   const size_t n = u.num_src(), words = code.words;
   const UOp* const src = u.src().data();
@@ -176,7 +176,7 @@ OpSet ops_of_sources(UOp u) {
   return bits;
 }
 
-// True if the pairs of near nodes that the program requires to be the same node are.
+// True if the pairs of positions that the program requires to be the same node hold the same node.
 [[gnu::always_inline]] inline bool same_nodes(const MatchProgram& program, UOp u) {
   if (!program.same) return true;
   NearNodes near(u);
@@ -185,12 +185,12 @@ OpSet ops_of_sources(UOp u) {
   return true;
 }
 
-union Captures {  // uninitialized, for speed
+union Captures {  // a union leaves the captures uninitialized, for speed
   Captures() {}
   UOp at[pat::kNumCaptures];
 };
 
-// Policy of the match loop without counting.
+// Policy of the match loop that counts nothing.
 class NotCounted {
  public:
   explicit NotCounted(UOp u) : u_(u) {}
@@ -205,8 +205,8 @@ class NotCounted {
 
 }  // namespace
 
-// Policy of the match loop that counts into a RuleStats. Matching takes a few nanoseconds, so only every kEvery-th
-// match is timed. Right sides are timed for a rule's first kFirst calls, then for every kSome-th call.
+// Policy of the match loop that counts into a RuleStats. Reading the clock would take longer than matching, so only
+// every kEvery-th match is timed. Right sides are timed for a rule's first kFirst calls, then for every kSome-th call.
 class CountedMatch {
  public:
   using Bucket = RuleStats::Bucket;
@@ -214,7 +214,7 @@ class CountedMatch {
       : stats_(stats), bucket_(bucket), have_(bucket.code().class_of(u)), u_(u) {
     stats.try_bucket(bucket, bucket.code().first_class + have_);
   }
-  ~CountedMatch() {  // runs on every exit, including exceptions
+  ~CountedMatch() {  // the destructor counts the try, also if an exception ends it
     if (reached_ != kNone) stats_.stop(&bucket_, have_, reached_);
   }
   bool has_needed(const MatchProgram& p) const { return !(p.need_bits & ~have_); }
@@ -236,9 +236,9 @@ class CountedMatch {
     calling.calls++;
     uint64_t begin = weight ? ticks() : 0;
     UOp out = run();
-    if (out == bottom_up_gate()) return out;  // tinygrad does not count gates either
+    if (out == bottom_up_gate()) return out;  // not counted as a hit, as in tinygrad
     uint64_t taken = weight ? (ticks() - begin) * weight : 0;
-    RuleStats::Counters& counters = stats_.of(*p.rule);  // looked up again: the call may have grown the table
+    RuleStats::Counters& counters = stats_.of(*p.rule);  // look the entry up again: the call may have moved the table
     counters.total_ns += taken;
     if (out && !(out == u_)) {
       counters.hits++, counters.hit_ns += taken;
@@ -275,7 +275,7 @@ class Intervened {
     is_left_out_ = !instead;
     return instead ? instead : u_;
   }
-  void declined(const Rule& rule) {  // the intervention declined, not the rule
+  void declined(const Rule& rule) {  // the intervention made the rule decline, so this is not counted
     if (!std::exchange(is_left_out_, false)) count_.declined(rule);
   }
 
@@ -286,12 +286,12 @@ class Intervened {
   bool is_left_out_ = false;
 };
 
-// The match loop of Matcher::rewrite and rewrite_watched, which differ only in the policy `count`.
+// The match loop of both Matcher::rewrite and Matcher::rewrite_watched; they pass different policies `count`.
 template <class Count>
 [[gnu::always_inline]] inline UOp match(const Code& code, UOp u, void* ctx, const char* ctx_type,
                                         Hit& hit, Count count) {
   Captures captures;
-  const Rule* done = nullptr;  // a rule that returned `u` itself; its other alternatives are skipped
+  const Rule* done = nullptr;  // a rule that returned `u` itself: its other alternatives are skipped
   for (size_t w = 0; w < code.words; w++)
     for (uint64_t bits = allowed(code, u, w); bits; bits &= bits - 1) {
       const MatchProgram& program = code.programs[w * 64 + size_t(std::countr_zero(bits))];
@@ -299,7 +299,7 @@ template <class Count>
       if (&rule == done || !same_nodes(program, u) || !count.has_needed(program)) continue;
       if (!count.match(program, [&] { return run(program, code.steps.data() + program.first, u, captures.at); }))
         continue;
-      hit.rule = &rule;  // set before the call, so that an exception can name the rule
+      hit.rule = &rule;  // set before the call, so that the message of an exception can name the rule
       const Match match{u, captures.at, ctx, ctx_type};
       UOp out = count.call(program, match, [&] { return apply_rule(rule, match); });
       bool made = out && !(out == u);

@@ -1,7 +1,7 @@
 // A rule set compiled for matching. Each alternative of a rule (order of commutative sources, any_of choice) becomes a
-// program; programs are bucketed by the op of the root. Constraints on the root and its first sources (number, ops,
-// dtypes) are bits in the bucket's masks: a few ANDs leave the candidate programs, which then run one step per node and
-// constraint that the masks do not decide. Matching allocates nothing and never backtracks. See bucket.h.
+// program; programs are grouped into buckets by the op of the root. Constraints on the root and its first sources
+// (number, ops, dtypes) are bits in the bucket's masks: a few ANDs leave the candidate programs, which then run one
+// step per pattern node that the masks do not decide. Matching allocates nothing and never backtracks. See bucket.h.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -24,13 +24,13 @@ class Matcher {
   // Returns the result of the first rule that applies to `u`, or the empty UOp (PatternMatcher.rewrite). Stores that
   // rule in `hit`. `ctx_type` is the type_key of the object that `ctx` points to.
   UOp rewrite(UOp u, void* ctx, const char* ctx_type, Hit& hit) const;
-  // Like rewrite, but counts into `stats` and consults `intervention`; either may be null.
+  // Like rewrite, but counts tries and hits in `stats` and lets `intervention` choose results; either may be null.
   UOp rewrite_watched(UOp u, void* ctx, const char* ctx_type, Hit& hit, RuleStats* stats,
                       Intervention* intervention) const;
 
   // True if a rule reads the rewrite's context. Without one, the result for a node is the same in every rewrite.
   bool uses_context() const { return uses_context_; }
-  // True if a rule may change the context, which makes the order of rewrites observable.
+  // True if a rule may change the rewrite's context. Then the order of the rewrites can change the result.
   bool changes_context() const { return changes_context_; }
   const std::vector<const Rule*>& rules() const { return rules_; }
   uint32_t number() const { return number_; }  // process-wide index of this matcher, from 0
@@ -39,7 +39,7 @@ class Matcher {
     return std::ranges::any_of(wanted_,
                                [&](const Wanted& w) { return w.roots.intersects(ops) && ops.contains_all(w.below); });
   }
-  // Returns the rules left to try on a node whose negative-cache set is `tried` (negative_cache.h).
+  // Returns the rules left to try on a node whose negative-cache set has the number `tried` (negative_cache.h).
   const RemainingRules& after(uint16_t tried) const { return after_tried_.get(*this, tried); }
   bool has_rules_for(Op op) const { return buckets_[size_t(op)] != nullptr; }
   size_t num_programs() const;
@@ -50,7 +50,7 @@ class Matcher {
   struct Bucket;
 
   struct Wanted {
-    OpSet roots, below;  // a rule needs a root with an op in `roots`, above nodes of every op in `below`
+    OpSet roots, below;  // a rule needs a root op in `roots`, and each op of `below` somewhere under the root
     friend bool operator==(const Wanted&, const Wanted&) = default;
   };
 
@@ -58,7 +58,7 @@ class Matcher {
   const uint32_t number_;
   std::vector<Wanted> wanted_;  // distinct values over all rules
   RemainingRulesTable after_tried_;
-  std::array<std::unique_ptr<const Bucket>, kNumOps> buckets_;  // null: no rule for that op
+  std::array<std::unique_ptr<const Bucket>, kNumOps> buckets_;  // null: no rule for this root op
   bool uses_context_ = false, changes_context_ = false;
 };
 

@@ -10,11 +10,11 @@
 namespace tgc {
 namespace {
 
-using RuleIds = std::vector<uint32_t>;  // ascending
+using RuleIds = std::vector<uint32_t>;  // sorted in ascending order
 
 // All sets of inapplicable rules in this process, by number.
 struct Sets {
-  std::mutex lock;  // also held while a RemainingRules is made
+  std::mutex lock;  // also held while the table entries of a RemainingRulesTable are made
   std::vector<RuleIds> sets{{}};
   std::map<RuleIds, uint16_t> numbers{{{}, 0}};
 
@@ -31,7 +31,7 @@ struct Sets {
 };
 
 Sets& all_sets() {
-  static auto* sets = new Sets;  // never destroyed: rule sets in static storage may outlive it
+  static auto* sets = new Sets;  // never destroyed: static rule sets may be used after static destructors ran
   return *sets;
 }
 

@@ -1,11 +1,11 @@
 // Negative cache: avoids trying rules again on a node to which they did not apply. A node never changes, so a rule that
-// reads no context and declined once always declines; a later rewrite with a larger rule set only tries the rules that
-// are new to the node. The same holds for all nodes below it, because a rewrite works upwards: the rules had declined
-// there before.
+// reads no context and declined a node once declines it always. A later rewrite with a larger rule set tries only the
+// rules that were not tried on the node before. The same holds for all nodes below this node: a rewrite works from the
+// sources up, so the rules had declined those first.
 //
-// Each node stores one small number that identifies a set of rules (NodeNotes in workspace.h); 0 is the empty set. Sets
-// are numbered per process. There are few, because a node's set is the union of the rule sets tried on it. Private to
-// lib/rewrite.
+// Each node stores one small number that identifies a set of rules (NodeNotes in workspace.h); 0 is the empty set. The
+// sets are numbered per process. There are few sets, because the set of a node is the union of the rule sets tried on
+// it. Private to lib/rewrite.
 #pragma once
 #include <array>
 #include <atomic>
@@ -16,17 +16,17 @@ namespace tgc {
 
 class Matcher;
 
-// How one matcher handles nodes with one particular set of inapplicable rules.
+// The rules of one matcher that are left for nodes with one particular set of inapplicable rules.
 struct RemainingRules {
   const Matcher* rest;                   // matches the rules that may still apply
-  uint16_t then;                         // number of the node's set after all of `rest` declined
+  uint16_t then;                         // number of the node's new set once all rules of `rest` have declined the node
   std::unique_ptr<const Matcher> owned;  // owns `rest`, unless `rest` is the matcher itself
 };
 
-// The RemainingRules of one matcher, indexed by set number. Entries are made on first use and then read without a lock.
+// The RemainingRules of one matcher, indexed by set number. An entry is made on first use; reading it takes no lock.
 class RemainingRulesTable {
  public:
-  static constexpr size_t kSets = 256;  // maximum number of sets; when it is reached, no new set is stored
+  static constexpr size_t kSets = 256;  // maximum number of sets; once it is reached, new sets are not stored
 
   RemainingRulesTable() = default;
   ~RemainingRulesTable();

@@ -1,4 +1,4 @@
-// Keeps graphs of other tinygrad releases away from the rules, which are tinygrad 0.12.0's.
+// Rejects graphs of other tinygrad releases, because the rules are tinygrad 0.12.0's.
 #pragma once
 #include "lib/uop/graph.h"
 

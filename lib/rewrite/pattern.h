@@ -6,7 +6,7 @@
 //   0, 1, -1.0, true     match a constant of that value
 //   x + y, x < y, ...    match the op; commutative ops match in both orders, the written order first
 //   node(Op::GEP, x)     matches an op with exactly these sources; node(op) matches it with any sources
-//   any_len(op, x)       matches an op whose first sources are these
+// any_len(op, x) matches an op whose first sources match these patterns
 //   leaf(op)             matches an op without sources
 //   each(op, x)          matches an op with any number of sources, each of which matches x
 //   p.as(g)              binds the node that p matched; p.of(dtypes::ints) restricts its dtype, p.arg(v) its arg
@@ -36,7 +36,7 @@ const char* type_key() {
 // A successful match, as a right side sees it: the matched node, the captured nodes, and the rewrite's context.
 struct Match {
   UOp root;
-  const UOp* captured;  // by capture id
+  const UOp* captured;  // indexed by capture id
   void* ctx;
   const char* ctx_type;                 // type_key of ctx's C++ type
   mutable const char* branch = nullptr;  // name of the folding that applied, set by the right side
@@ -46,14 +46,14 @@ struct Match {
 
 namespace tgc::pat {
 
-// One node of a pattern. Immutable; made while the rule tables load; never freed.
+// One node of a pattern. Made while the rule tables load; never changed or freed.
 struct PatNode {
   enum class Sources : uint8_t { Any, Exact, Prefix, Each };
   OpSet ops;                     // empty: any op
   DTypeSet dtypes;               // empty: any dtype
   Sources sources = Sources::Any;
-  bool permute = false;          // sources match in any order
-  bool alternatives = false;     // `children` are alternatives for this node, not its sources
+  bool permute = false;          // the sources match in any order
+  bool alternatives = false;     // `children` are alternative patterns for this node, not patterns for its sources
   int8_t capture = -1;  // capture id; -1: none
   bool has_arg = false;
   bool has_arg_ints = false;     // the arg must be the tuple `arg_ints`
@@ -62,18 +62,18 @@ struct PatNode {
   std::span<const PatNode* const> children = {};
   bool has_early_reject = false;
   OpSet early_reject = {};       // explicit set of ops that must occur among the sources
-  // Right sides and guards only, never matched: "fold", "const_like", or a function's name. With `sources` == Any it is
-  // a bare word, else a form with `children` as operands.
+  // Only on right sides and in guards: the word to print, such as "fold", "const_like" or the name of a function. If
+  // `sources` is Any, the word is printed alone, else with `children` as its operands.
   std::string_view form = {};
   bool is_function = false;      // `form` names a C++ function that builds nodes
 };
 
 const PatNode* make(const PatNode& node, std::initializer_list<const PatNode*> children = {});
-// Make nodes for listings only: "name(operands...)" and "word".
+// Make nodes that listings print and that match nothing: name(operands...). make_function sets is_function.
 const PatNode* make_form(std::string_view name, std::initializer_list<const PatNode*> operands);
 const PatNode* make_function(std::string_view name, std::initializer_list<const PatNode*> operands);
 const PatNode* make_word(std::string_view word);
-// Return memory that is never freed, for the contents of rule tables.
+// Return memory that is never freed, for the data that rule tables refer to.
 void* keep(size_t size, size_t align);
 std::span<const char* const> keep_all(std::initializer_list<const char*> names);
 const PatNode* make_alu(Op op, std::initializer_list<const PatNode*> operands);
@@ -83,11 +83,11 @@ const PatNode* make_const(Const value, DTypeSet dtypes);
 //
 // Every expression type has
 //   kBound     bit set of the capture ids in it
-//   kMatches   whether it may stand on a left side
+// kMatches whether the expression may be part of a left side
 //   node()     its pattern node, for matching and listings
-// and, if it may stand on a right side, one of
-//   build(m)   makes its node
-//   value(m)   returns its number (kNumber is true); next to a node operand it becomes a constant like that operand
+// and, if it may be part of a right side, one of
+// build(m) makes the expression's node
+// value(m) returns the expression's number (kNumber is true); it becomes a constant like the operand next to it
 template <uint64_t Bound>
 class Pat;
 
@@ -119,7 +119,7 @@ concept Number = Expression<T> && T::kNumber;
 template <class T>
 concept Buildable = requires(const T& t, const Match& m) { { t.build(m) } -> std::same_as<UOp>; };
 
-// A pattern that can only match, not build: a pattern with restrictions or names, or one that is not algebra.
+// A pattern for left sides only: it has restrictions or a bound name (as), or it is not algebra.
 template <uint64_t Bound>
 class Pat : public Expr<Pat<Bound>> {
  public:
@@ -184,7 +184,7 @@ struct Capture : Expr<Capture<Id, Constant>> {
 struct Written : Expr<Written> {
   explicit Written(Const v) : number(v) {}
   static constexpr uint64_t kBound = 0;
-  static constexpr bool kMatches = false;  // next to an expression it does match; see kAllMatch
+  static constexpr bool kMatches = false;  // alone not a pattern; beside a pattern it matches a constant (kAllMatch)
   static constexpr bool kNumber = true;
   const PatNode* node() const { return make_const(number, {}); }
   Const value(const Match&) const { return number; }
@@ -234,7 +234,7 @@ struct Fixed {
   static constexpr Op op(const Match&) { return kOp; }
   template <class... Operands>
   static const PatNode* node(Operands... operands) {
-    // a form for listings: UOps have no NEG or SUB
+    // UOps have no NEG or SUB, so this is a form for listings
     if constexpr (kOp == Op::NEG || kOp == Op::SUB) return make_form("-", {operands...});
     else return make_alu(kOp, {operands...});
   }
@@ -254,14 +254,14 @@ const PatNode* node_beside(const E& e, const PatNode* other) {
   if constexpr (std::same_as<E, Written>) return make_const(e.number, other->dtypes);
   else return e.node();
 }
-// Builds operand `e`; a number becomes a constant like `other`.
+// Builds the node of operand `e`; a number becomes a constant with the dtype of `other`.
 template <Expression E>
 UOp build_beside(const E& e, UOp other, const Match& m) {
   if constexpr (Number<E>) return other.const_like(e.value(m));
   else return e.build(m);
 }
-// with_nodes and with_built call use(a, b) with both operands' pattern nodes or built nodes. At least one operand must
-// not be a number.
+// Call use(a, b) with the pattern nodes (with_nodes) or the built nodes (with_built) of both operands. At most one of
+// the operands may be a number.
 template <Expression A, Expression B, class Use>
 auto with_nodes(const A& a, const B& b, Use use) {
   static_assert(!Number<A> || !Number<B>, "an operand must be a node: a number alone has no dtype");
@@ -286,7 +286,7 @@ auto with_built(const A& a, const B& b, const Match& m, Use use) {
 template <class... Es>
 constexpr bool kAllMatch = ((Es::kMatches || std::same_as<Es, Written>) && ...);
 
-// Compute with numbers as Python does, except that IDIV and MOD truncate, as they do in graphs.
+// Compute `op` on numbers as Python does, except that IDIV and MOD truncate, as they do in graphs.
 Const fold_unary(Op op, Const a);
 Const fold_binary(Op op, Const a, Const b);
 
@@ -324,7 +324,7 @@ struct Alu2 : Expr<Alu2<OpOf, A, B>> {
   {
     if constexpr (!std::same_as<OpOf, Fixed<Op::SUB>>)
       return with_built(a, b, m, [&](UOp x, UOp y) { return x.alu(op_of.op(m), y); });
-    else if constexpr (Number<B>) return a.build(m) - b.value(m);  // adds the negated number
+    else if constexpr (Number<B>) return a.build(m) - b.value(m);  // node - number adds the negated number
     else return with_built(a, b, m, [](UOp x, UOp y) { return x - y; });
   }
   Const value(const Match& m) const { return fold_binary(op_of.op(m), a.value(m), b.value(m)); }
@@ -347,7 +347,7 @@ TGC_PAT_BINARY(operator<, CMPLT)
 TGC_PAT_BINARY(operator!=, CMPNE)
 TGC_PAT_BINARY(maximum, MAX)
 TGC_PAT_BINARY(pow, POW)
-TGC_PAT_BINARY(operator-, SUB)  // right sides only, as unary minus below
+TGC_PAT_BINARY(operator-, SUB)  // for right sides only, like the unary minus below
 #undef TGC_PAT_BINARY
 
 #define TGC_PAT_UNARY(name, OP) \
@@ -362,7 +362,7 @@ TGC_PAT_UNARY(operator-, NEG)
 #undef TGC_PAT_UNARY
 
 template <Expression A, Term B>
-auto fdiv(A a, B b) {  // a * (1 / b)
+auto fdiv(A a, B b) {  // builds a * (1 / b)
   if constexpr (Literal<B>)
     return Pat<A::kBound>(
         make_alu(Op::MUL, {a.node(), make_alu(Op::RECIPROCAL, {make_const(Const(b), a.node()->dtypes)})}));
@@ -371,7 +371,7 @@ auto fdiv(A a, B b) {  // a * (1 / b)
 template <Expression A>
 auto logical_not(A a) { return a != true; }
 
-// cond ? yes : no
+// where(cond, yes, no): the value of cond ? yes : no
 template <Expression C, Expression Y, Expression N>
 struct Where : Expr<Where<C, Y, N>> {
   [[no_unique_address]] C cond;

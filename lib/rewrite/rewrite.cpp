@@ -21,19 +21,19 @@ const Shortcut kTriedRules("tried-rules", "trying rules again on a node to which
 const Shortcut kDepthFirst("depth-first",
                            "tinygrad's stack of nodes that wait for others, where no context sees the order");
 
-// The shortcuts that one rewrite takes.
+// The fast paths that one rewrite takes.
 struct Ways {
-  TableResults* known;  // kept results of earlier rewrites with the same rules; null: start anew
+  TableResults* known;  // kept results of earlier rewrites with the same rules; null: use a new table
   bool skips_tried;     // use the negative cache
-  bool depth_first;     // use depth-first order instead of tinygrad's
+  bool depth_first;     // use depth-first order instead of tinygrad's order
 };
 
-// Performs one rewrite, or several with the same rules. Results: where the result slots live, NodeResults or
-// TableResults.
+// Performs one rewrite, or several with the same rules. `Where` is the class that stores the result slots: NodeResults
+// or TableResults.
 template <class Where>
 class Rewriter {
  public:
-  // `results` has a new epoch, or holds results of these same rules.
+  // `results` has a new epoch, or it holds kept results of the same rules.
   Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, Ways ways, RewriteState& state,
            Workspace& workspace, Where& results)
       : graph_(of_our_release(graph)),
@@ -79,8 +79,8 @@ class Rewriter {
     w_.waiting.done(u);
   }
 
-  // ---- tinygrad's order, which contexts and observers can see. A node already on the stack is not queued again, even
-  // if it is needed sooner; the node that needs it is then deferred to the far end of the stack.
+  // ---- tinygrad's order, which contexts and observers can see. A node that is already on the stack is not queued
+  // again, even if another node needs it sooner; that other node's frame is deferred to the far end of the stack.
   void run_in_order(UOp root) {
     w_.waiting.clear();
     queue(root, results_.at(root));
@@ -105,18 +105,18 @@ class Rewriter {
     push(u, u, kEnter);
   }
 
-  // Defers a frame to the far end of the stack until `waits_for` has a result.
+  // Defers the frame (n, new_n, stage) to the far end of the stack until node `waits_for` has a result.
   void postpone(UOp n, UOp new_n, Stage stage, UOp waits_for) {
     w_.waiting.add({n, new_n, stage}, waits_for);
     check_limit(w_.stack.size() + w_.waiting.size());
   }
 
-  // Pushes the next deferred frame that can proceed; false if no frame is deferred.
+  // Pushes the next deferred frame that can proceed. Returns false if there is no deferred frame.
   bool take_waiting() {
     RewriteFrame next;
     if (!w_.waiting.size()) return false;
     if (!w_.waiting.take(next)) {
-      w_.waiting.look_again([&](UOp u) { return is_done(u); });  // a nested rewrite set results itself
+      w_.waiting.look_again([&](UOp u) { return is_done(u); });  // a nested rewrite may have set results
       if (!w_.waiting.take(next)) endless("nodes wait for each other");
     }
     w_.stack.push_back(next);
@@ -125,10 +125,10 @@ class Rewriter {
 
   // ---- applying rules
 
-  // Returns the matcher of the top-down rules that may still apply to `u`.
+  // Returns the matcher of those top-down rules that are not known to decline `u`.
   const Matcher& rules_for(UOp u) const { return uses_negative_cache_ ? *pm_->after(NodeNotes::tried(u)).rest : *pm_; }
 
-  // Applies the top-down rules to a node whose sources are done; returns the empty UOp if none applies.
+  // Applies the top-down rules to a node whose sources have results; returns the empty UOp if no rule applies.
   UOp apply_top_down(UOp u) {
     if (!uses_negative_cache_) return apply(*pm_, u);
     const RemainingRules& after = pm_->after(NodeNotes::tried(u));
@@ -152,14 +152,14 @@ class Rewriter {
     return out;
   }
 
-  // Adds stage, rule and node to a Failure thrown by a rule.
+  // Adds the stage, the rule and the node `u` to a Failure that a rule threw.
   [[gnu::cold, gnu::noinline]] void name_place(Failure& failure, UOp u) {
     if (tried_.rule && failure.diag().context.empty())
       failure.diag().context =
           "  in stage '" + std::string(name_) + "', rule " + describe(*tried_.rule) + ", at\n" + describe(u);
   }
 
-  // Applies the rules with an observer or intervention.
+  // Applies the rules when there is an observer or intervention, and reports the rewrite.
   [[gnu::noinline]] UOp observed(const Matcher& matcher, UOp u, Hit& hit) {
     using Clock = std::chrono::steady_clock;
     auto size = uint32_t(graph_.size());
@@ -180,7 +180,7 @@ class Rewriter {
     return out;
   }
 
-  // Replaces `u` by the fixed point of the bottom-up rules; returns false if a rule returned a gate.
+  // Replaces `u` by the fixed point of the bottom-up rules. Returns false if a rule returned bottom_up_gate().
   bool bottom_up_to_fixed_point(UOp& u) {
     size_t steps = 0, next_checkpoint = 1;
     UOp checkpoint = u;  // Brent's cycle detection: compare with one earlier node, at doubling distances
@@ -196,7 +196,7 @@ class Rewriter {
     return true;
   }
 
-  // First visit of a node: applies the bottom-up rules, then queues the sources.
+  // First step of a frame: applies the bottom-up rules to the node, then queues its sources.
   void enter(UOp n) {
     UOp new_n = n;
     if (!bottom_up(new_n)) {
@@ -216,7 +216,7 @@ class Rewriter {
     rebuild(n, new_n);
   }
 
-  // All sources are done: rebuilds the node if they changed, else applies the top-down rules.
+  // Step after all sources have results: rebuilds the node if they changed, else applies the top-down rules.
   void rebuild(UOp n, UOp new_n) {
     bool changed = false;
     for (UOp s : new_n.src()) {
@@ -232,9 +232,9 @@ class Rewriter {
     push(next, next, kEnter);
   }
 
-  // Handles a node whose sources changed. If its new sources are their own results, only the rules for the node itself
-  // are left, so they are applied at once. Bottom-up results are cached, so applying them again later gives the same
-  // result.
+  // Handles a rebuilt node. If its new sources are their own results, only the rules for the node itself are left, so
+  // they are applied at once. That cannot change the result of a later visit, because the results of bottom-up rules
+  // are cached.
   void rebuilt(UOp n, UOp new_n) {
     UOp next = with_results(new_n);
     inherit_facts(new_n, next);
@@ -255,15 +255,15 @@ class Rewriter {
     push(after, after, kEnter);
   }
 
-  // Sets the result of the replacement `new_n` as the result of `n`.
+  // Makes the result of the replacement `new_n` the result of `n`.
   void link(UOp n, UOp new_n) {
     UOp r = result_of(new_n);
     if (!r) return postpone(n, new_n, kLink, new_n);
     set_result(n, r);
   }
 
-  // ---- depth-first order: each node is done when first needed. The order makes no difference for rules that change
-  // nothing but the graph.
+  // ---- depth-first order: each node is finished when it is first needed. Rules that change nothing but the graph give
+  // the same result in every order.
   void run_depth_first(UOp root) {
     if (!bpm_ && is_left_alone(root)) return set_result(root, root);
     begin(root);
@@ -274,7 +274,7 @@ class Rewriter {
     mark_begun(n);
     UOp now = n;
     if (!bottom_up(now)) return set_result(n, now);
-    if (bpm_ && now == n && is_left_alone(n)) return set_result(n, n);  // without bpm_ the callers check this
+    if (bpm_ && now == n && is_left_alone(n)) return set_result(n, n);  // without bpm_ the callers check this before
     visit(n, now, 0);
   }
 
@@ -305,8 +305,8 @@ class Rewriter {
     begin(next);
   }
 
-  // Continues with `next`, the rebuilt `v.now`. Its sources are their own results, so only rules for `next` itself are
-  // left.
+  // Continues the visit `v` with `next`, which is `v.now` rebuilt. The sources of `next` are their own results, so only
+  // the rules for `next` itself are left to apply.
   void go_on_with(Workspace::Visit& v, UOp next) {
     if (UOp r = result_of(next)) return finish(v, r);
     mark_begun(next);
@@ -331,10 +331,10 @@ class Rewriter {
     slot.mark = run_;
   }
 
-  // Applies the bottom-up rules to `now`; returns false if a rule returned a gate.
+  // Applies the bottom-up rules to `now`. Returns false if a rule returned bottom_up_gate().
   bool bottom_up(UOp& now) { return !bpm_ || !bpm_->has_rules_for(now.op()) || bottom_up_to_fixed_point(now); }
 
-  // True if a cheap test shows that no rule applies to the node or anything below it.
+  // True if a cheap test shows that no rule applies to `u` or to any node below it.
   bool is_left_alone(UOp u) const {
     if (!pm_) return u.num_src() == 0;
     const Matcher& rest = rules_for(u);
@@ -351,7 +351,7 @@ class Rewriter {
     w_.visits.pop_back();
   }
 
-  // Returns the node with its sources replaced by their results.
+  // Returns `u` with its sources replaced by their results.
   UOp with_results(UOp u) {
     UOp out = w_.rebuilt(u, [this](UOp s) { return result_of(s); });
     fit();
@@ -380,16 +380,16 @@ class Rewriter {
   bool is_watched_;      // there is an observer or an intervention
   bool reports_events_;  // the observer wants an event per rewrite
   bool uses_negative_cache_;
-  bool in_order_;        // use tinygrad's order, because the order is observable
+  bool in_order_;        // use tinygrad's order, because a context or an observer can see it
   size_t limit_;
   Workspace& w_;
   Where& results_;
   uint32_t run_ = 0;
-  Hit tried_;  // the last rule tried, to name it if it throws
+  Hit tried_;  // the rule that was tried last, for the message if it throws
 };
 
-// Returns the table of kept results of these rules, if results are the same in every rewrite; null on a rule set's
-// first use, because most sets are used only once.
+// Returns the table of kept results of these rules. Returns null if their results can differ between rewrites, or on
+// the rule set's first use, because most sets are used only once.
 TableResults* kept_results(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   if (options.bottom_up || options.bpm || rules.matcher().uses_context()) return nullptr;
   uint32_t number = rules.matcher().number();
@@ -403,20 +403,20 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
   return known.results.get();
 }
 
-// Chooses the shortcuts for one rewrite. An observer or intervention disables them.
+// Chooses the fast paths of one rewrite. With an observer or intervention there are none, unless a trial chooses them.
 Ways choose_ways(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
-  constexpr size_t kWorthRemembering = 32;  // with fewer rules, trying them is as fast as the cache
+  constexpr size_t kWorthRemembering = 32;  // with fewer rules, trying them all is as fast
   auto quick = [&](const Shortcut& what) { return state.choose(what).way == Way::Quick; };
   bool one_set = !options.bottom_up && !options.bpm;
   bool shows_order = rules.matcher().changes_context() || (options.bpm && options.bpm->matcher().changes_context());
   bool only_counted = state.observer && state.observer->counts_only && !state.intervention &&
-                      !state.trial;  // counts do not depend on the order
+                      !state.trial;  // the counts are the same in every order
   return {quick(kKnownResults) ? kept_results(state, rules, options) : nullptr,
           one_set && rules.rules().size() >= kWorthRemembering && quick(kTriedRules),
           !shows_order && (only_counted || quick(kDepthFirst))};
 }
 
-// Returns use(rewriter) for a Rewriter with the cheapest available result slots.
+// Returns use(rewriter), where the Rewriter uses the cheapest result slots that are available.
 template <class Use>
 auto with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules, const RewriteOptions& options, Ways ways,
                    Use use) {
@@ -428,7 +428,7 @@ auto with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules, cons
   return ways.known ? with_results_in(*ways.known) : with_new_results(state, *workspace, with_results_in);
 }
 
-// True if the graph's set of ops shows, without visiting a node, that no rule can apply.
+// True if the set of ops in the graph shows, without a visit of any node, that no rule can apply.
 bool applies_nowhere(const Graph& graph, const RuleSet& rules, const RewriteOptions& options) {
   return !rules.matcher().may_apply(graph.ops()) && !(options.bpm && options.bpm->matcher().may_apply(graph.ops()));
 }

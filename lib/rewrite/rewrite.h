@@ -30,7 +30,7 @@ class ContextRef {
 struct RewriteOptions {
   ContextRef ctx = {};
   bool bottom_up = false;        // rewrite a node before its sources
-  std::string_view name = {};  // shown in messages and to observers; empty: the rule set's name. Must outlive the call
+  std::string_view name = {};  // for messages and observers; empty: the rule set's name. Must outlive the call
   const RuleSet* bpm = nullptr;  // with top-down `rules`: also apply these rules bottom-up
 };
 
@@ -38,16 +38,16 @@ struct RewriteOptions {
 // names stage, rule and node) or if the rewrite does not end (the message names the alternating rules and a node).
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
-// Rewrites each node under `sink` and returns (node, result) pairs in toposort order, reversed if bottom-up. The
-// rewrites share their results (ops.py:graph_rewrite_map).
+// Rewrites each node under `sink` and returns (node, result) pairs in toposort order, or in reverse order if bottom-up.
+// The rewrites share one cache of results (ops.py:graph_rewrite_map).
 std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
-// Tries the rules once on each of `nodes`, in order. For rules that only record facts in the context; a rule that makes
-// a node is a failed check.
+// Tries the rules once on each of `nodes`, in order. The rules may only record facts in the context: if a rule makes a
+// node, a check fails.
 void try_on_each(std::span<const UOp> nodes, const RuleSet& rules, const RewriteOptions& options = {});
 
-// Replaces nodes in the graph under `u`, bottom-up to a fixed point (UOp.substitute). `rules`, if given, must contain
-// substitute_rules() after its other rules; those other rules are then tried first on every node.
+// Replaces nodes in the graph under `u`, bottom-up to a fixed point (UOp.substitute). If `rules` is set, it must end
+// with the rules of substitute_rules(); the rules before them are tried first on every node.
 using Substitution = std::vector<std::pair<UOp, UOp>>;
 UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules = nullptr, std::string_view name = {});
 
@@ -67,16 +67,16 @@ class SubstituteContext {
   uint32_t first_id_ = UINT32_MAX;
 };
 
-// A bottom-up rule returns this gate to keep a node as it is and skip everything below it (ops.py:BottomUpGate). It is
-// not a node of any graph.
+// A bottom-up rule returns bottom_up_gate() to keep a node as it is, with everything below it (ops.py:BottomUpGate).
+// The gate is a marker; it is not a node of any graph.
 inline const Node kBottomUpGate{};
 inline UOp bottom_up_gate() { return UOp(&kBottomUpGate); }
 
 // ---- observers
 
 // Receives the events of all rewrites in one graph; used by `tgc trace`, `tgc stats` and tests. A graph has at most one
-// observer (null: none, at no cost). A rewrite that a rule starts (simplify) begins and ends inside the rewrite that
-// tried the rule.
+// observer; without an observer, the events cost nothing. If a rule starts a nested rewrite (simplify), the begin and
+// end of the nested rewrite are reported between the begin and end of the rewrite that tried the rule.
 class RewriteObserver {
  public:
   virtual ~RewriteObserver() = default;
@@ -88,16 +88,16 @@ class RewriteObserver {
     uint64_t ns;
   };
   virtual void rewritten(const Hit& /*hit*/, UOp /*before*/, UOp /*after*/, Cost /*cost*/) {}
-  virtual void rebuilt(UOp /*before*/, UOp /*after*/) {}  // same op, dtype, arg and tag with its rewritten sources
-  virtual void gated(UOp /*node*/) {}                     // kept, with everything below it (BottomUpGate)
-  virtual void end(std::string_view /*name*/, UOp /*result*/) {}  // result is empty if an exception ended the rewrite
+  virtual void rebuilt(UOp /*before*/, UOp /*after*/) {}  // same op, dtype, arg and tag, sources rewritten
+  virtual void gated(UOp /*node*/) {}                     // node kept with everything below it (bottom_up_gate)
+  virtual void end(std::string_view /*name*/, UOp /*result*/) {}  // `result` is empty if an exception ended the rewrite
   RuleStats* stats = nullptr;   // if set, tries and hits are counted here
   bool counts_only = false;     // only `stats` is used; none of the functions above is called
 };
 void set_observer(Graph& graph, RewriteObserver* observer);
 RewriteObserver* observer_of(Graph& graph);
 
-// Returns a node and its sources, `depth` levels deep, one per line, for messages.
+// Returns the node `u` and its sources down to `depth` levels as text for messages, one node per line.
 std::string describe(UOp u, int depth = 4);
 
 }  // namespace tgc

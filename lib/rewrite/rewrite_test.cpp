@@ -55,8 +55,8 @@ TEST_CASE("graph_rewrite: bottom-up rules see a node before its sources change")
   Graph g;
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9), two = g.constant(dtypes::index, 2);
   UOp graph = a * (b + two);
-  CHECK(graph_rewrite(graph, set) == a * b);                          // inner first
-  CHECK(graph_rewrite(graph, set, {.bottom_up = true}) == a);         // outer first
+  CHECK(graph_rewrite(graph, set) == a * b);                          // top-down: the inner node is rewritten first
+  CHECK(graph_rewrite(graph, set, {.bottom_up = true}) == a);         // bottom-up: the outer node is rewritten first
 }
 
 TEST_CASE("graph_rewrite: a gate keeps a node and everything below it") {
@@ -79,7 +79,7 @@ TEST_CASE("graph_rewrite: rules receive the context, and a context of another ty
   UOp a = g.variable("a", 0, 9);
   Counter counter;
   graph_rewrite(a + a * a, set, {.ctx = counter});
-  CHECK(counter.calls == 1);  // once per node
+  CHECK(counter.calls == 1);  // one call for the node, although it is used twice
   int other = 0;
   CHECK(failure_of([&] { graph_rewrite(a, set, {.ctx = other}); }).find("count") != std::string::npos);
 }
@@ -92,7 +92,7 @@ TEST_CASE("graph_rewrite: rules that change a context run in tinygrad's order") 
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9);
   Seen seen;
   graph_rewrite((a + b) * a, set, {.ctx = seen});
-  CHECK(seen == Seen{"b", "a"});  // the product has already queued `a`, so the sum waits for it
+  CHECK(seen == Seen{"b", "a"});  // the product has already queued `a`, so the sum is deferred until `a` is done
 }
 
 TEST_CASE("graph_rewrite: rules that undo each other are detected and named") {

@@ -55,7 +55,7 @@ inline constexpr std::string_view kLambda = "{...}";  // how listings show a lam
 template <auto F>
 constexpr std::string_view function_name() {
   if (!std::is_pointer_v<decltype(F)>) return kLambda;
-  // "... [with auto F = tgc::{anonymous}::name; ...]", "... [F = &tgc::(anonymous namespace)::name]"
+  // GCC: "... [with auto F = tgc::{anonymous}::name; ...]"; Clang: "... [F = &tgc::(anonymous namespace)::name]"
   std::string_view text = __PRETTY_FUNCTION__;
   text.remove_prefix(text.find("F = ") + 4);
   text = text.substr(0, text.find_first_of(";]<"));
@@ -109,7 +109,7 @@ TGC_FACT(num_src)
 TGC_FACT(count)
 #undef TGC_FACT
 
-// A number computed by a C++ function of numbers.
+// A number computed by a C++ function of numbers, such as number::floor_div.
 template <auto F, Expression... Es>
 struct NumberFunction : Expr<NumberFunction<F, Es...>> {
   [[no_unique_address]] std::tuple<Es...> operands;
@@ -389,7 +389,7 @@ struct With : Expr<With<F, Es...>> {
       }, std::tuple{es.build(m)...});
     }, operands);
   }
-  // Declares the names of the foldings that a function returning Taken distinguishes.
+  // Names the foldings of a function that returns Taken; the function says with Taken which of them it made.
   With branches(std::initializer_list<const char*> all) const {
     With out = *this;
     out.names = keep_all(all);
@@ -413,8 +413,8 @@ auto with(Args... args) {
     return With<Lambda{}, std::tuple_element_t<I, std::tuple<Args...>>...>(std::get<I>(all)...);
   }(std::make_index_sequence<sizeof...(Args) - 1>());
 }
-// Like with, and documents the context type: the lambda's first parameter is a Ctx&. If all rules take it as const, the
-// rewriter may choose its own order.
+// Like with. Also says in the rule that the lambda's first parameter is a Ctx&, the rewrite's context. If every rule of
+// a set takes its context as const, the rewriter may choose its own order.
 template <class Ctx, class... Args>
 auto with_ctx(Args... args) { return with(args...); }
 

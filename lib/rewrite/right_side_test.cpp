@@ -24,7 +24,7 @@ Taken by_sign(UOp x, UOp c) {
   return {};
 }
 
-// The result of a rule with that right side on v + c, and its listing.
+// What a rule with the tested right side makes from v + c, and how the right side is listed.
 struct Tried {
   UOp made;
   std::string text, kind;
@@ -54,7 +54,7 @@ TEST_CASE("right sides: numbers are computed and become constants like the opera
   Sum t;
   t.check(on_sum(t.sum, {}, x * fold(c * 2 + 1)), t.v * 7, "(x * fold(((c * 2) + 1)))");
   t.check(on_sum(t.sum, {}, fold(c - 5) + x), t.v.const_like(-2) + t.v, "(fold((c - 5)) + x)");
-  t.check(on_sum(t.sum, {}, x - fold(c)), t.v + Const(-3), "(x - fold(c))");  // adds the negated number
+  t.check(on_sum(t.sum, {}, x - fold(c)), t.v + Const(-3), "(x - fold(c))");  // node - number adds the negated number
   t.check(on_sum(t.sum, {}, x + fold(floor_div(-c, 2))), t.v + Const(-2), "(x + fold(floor_div(-c, 2)))");
   t.check(on_sum(t.sum, {}, x + fold(-c / 2)), t.v + Const(-1), "(x + fold((-c // truncates, as in graphs
   t.check(on_sum(t.sum, {}, x + fold(floor_mod(-c, 2))), t.v + Const(1), "(x + fold(floor_mod(-c, 2)))");
@@ -88,7 +88,7 @@ TEST_CASE("right sides: functions and lambdas work with and without a context") 
   t.check(function, -t.v, "negated(x)");
   CHECK(function.kind == "function");
   t.check(on_sum(t.sum, four, with<in_context>(x)), t.v + Const(4), "in_context(x)");
-  CHECK_THROWS_AS(on_sum(t.sum, {}, with<in_context>(x)), Failure);  // no context was passed
+  CHECK_THROWS_AS(on_sum(t.sum, {}, with<in_context>(x)), Failure);  // the rewrite has no context to pass to in_context
   auto lambda = on_sum(t.sum, {}, with(x, c, [](UOp x, UOp c) { return c * x; }));
   t.check(lambda, t.three * t.v, "{...}");
   CHECK(lambda.kind == "lambda");

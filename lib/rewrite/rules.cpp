@@ -19,7 +19,7 @@ struct Registry {
   std::vector<const Rule*> rules;
 };
 Registry& registry() {
-  static Registry* const r = new Registry;  // never destroyed: static rule sets may outlive it
+  static Registry* const r = new Registry;  // never destroyed: static rule sets may be destroyed later
   return *r;
 }
 

@@ -46,7 +46,7 @@ struct Folding {
   std::string_view name;
   const pat::PatNode* right;  // null: unknown (a spec rule's test)
   std::vector<const pat::PatNode*> guards = {};
-  std::span<const char* const> cases = {};  // names of the foldings that the function distinguishes
+  std::span<const char* const> cases = {};  // names of the foldings between which the function itself chooses
 };
 
 struct Rule {
@@ -54,11 +54,11 @@ struct Rule {
   std::string_view file;  // source file and line of the rule
   uint32_t line;
   const pat::PatNode* left;
-  UOp (*call)(const Rule& rule, const Match& match);  // makes the result; the empty UOp declines
+  UOp (*call)(const Rule& rule, const Match& match);  // returns the result; returns the empty UOp to decline
   AnyFunction function = nullptr;  // the test function of a lib/spec rule
-  const void* right = nullptr;     // the right side, of a type that `call` and `list` know
+  const void* right = nullptr;     // the right side; its C++ type is known only to `call` and `list`
   std::vector<Folding> (*list)(const Rule& rule) = nullptr;
-  bool may_decline = false;  // it may match and still not apply
+  bool may_decline = false;  // the rule may decline after its pattern matched
   bool uses_ctx = false, changes_ctx = false;
   uint32_t id = 0;             // process-wide dense index, assigned when the rule's set is made
   std::string_view set = {};  // name of the set that defines the rule, assigned with `id`
@@ -116,7 +116,7 @@ std::vector<Folding> list_branches(const Rule& rule) {
 }
 
 template <class R>
-struct Calls {  // the general case: not a function
+struct Calls {  // the general case: the right side is not a function
   static constexpr bool kMayDecline = false, kUsesCtx = false, kChangesCtx = false;
 };
 template <auto F, class... Es>
@@ -160,7 +160,7 @@ class RuleSet {
  public:
   RuleSet(std::string_view name, std::initializer_list<Rule> rules);
   RuleSet(std::string_view name, std::vector<Rule> rules);
-  // Concatenates sets; the rules keep their identity (id, file, line).
+  // Concatenates the sets `parts`. Their rules keep their id, file and line.
   RuleSet(std::string_view name, std::initializer_list<const RuleSet*> parts);
   RuleSet(std::string_view name, const std::vector<const RuleSet*>& parts);
   RuleSet(const RuleSet&) = delete;
@@ -184,15 +184,15 @@ class RuleSet {
   mutable std::atomic<const Matcher*> matcher_ = nullptr;
 };
 
-// num_rules returns the number of rules made so far; every Rule::id is smaller. rule_of returns the rule with that id,
-// or null if its set was destroyed.
+// num_rules returns the number of rules made so far; every Rule::id is smaller. rule_of returns the rule with this
+// `id`, or null if the rule's set was destroyed.
 uint32_t num_rules();
 const Rule* rule_of(uint32_t id);
 
-// Returns the path below the project's root: "passes/symbolic/simple.cpp".
+// Returns `file` relative to the project's root: "passes/symbolic/simple.cpp".
 std::string_view short_file(std::string_view file);
 inline std::string_view short_file(const Rule& rule) { return short_file(rule.file); }
-// Returns "add-zero (passes/symbolic/simple.cpp:12)".
+// Returns the rule's name and place: "add-zero (passes/symbolic/simple.cpp:12)".
 std::string describe(const Rule& rule);
 
 // Kind of a rule's right side: algebra only, a named function (or algebra that contains one), or a lambda.
@@ -202,11 +202,11 @@ std::string_view name_of(RightKind kind);
 // Returns the rule's foldings: several named ones, or a single unnamed one.
 std::vector<Folding> foldings_of(const Rule& rule);
 std::vector<std::string_view> branch_names(const Rule& rule);  // names of the foldings; empty if it has only one
-// Return a folding's right side ("{...}" for a lambda) and its guards ("products_match(c1, c2, c3)", or "" if none).
+// Return a folding's right side ("{...}" for a lambda), or its guards ("products_match(c1, c2, c3)"; "" if none).
 std::string right_text(const Folding& folding);
 std::string guard_text(const Folding& folding);
-// Returns all foldings in one line: "x", "x / ca when products_match(ca, c, cb)", "true: c when truthy(c) | false: x",
-// "fold_divmod(d) [cancel | gcd]".
+// Returns all foldings of the rule in one line, such as "x", "x / ca when products_match(ca, c, cb)", "true: c when
+// truthy(c) | false: x" or "fold_divmod(d) [cancel | gcd]".
 std::string right_text(const Rule& rule);
 
 }  // namespace tgc

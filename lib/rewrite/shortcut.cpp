@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// A function-local static, because it must exist before the first Shortcut object of any file.
+// A function-local static, because it must exist before any file's first Shortcut object is constructed.
 std::vector<const Shortcut*>& list() {
   static std::vector<const Shortcut*> all;
   return all;

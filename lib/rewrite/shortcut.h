@@ -1,7 +1,7 @@
-// Shortcuts: faster implementations of what rewriting would compute one rule at a time, which an observer could not
-// follow. Each shortcut has a name and is listed. In a graph with an observer or intervention it takes its faithful way
-// instead, so that every rewrite is seen. Both ways must return the same nodes; passes/shortcuts_test.cpp compares
-// them.
+// Shortcuts: faster ways to a result that rules would reach one rewrite at a time. An observer cannot follow a
+// shortcut. So in a graph with an observer or an intervention, a shortcut takes its slow ("faithful") way, which
+// applies the rules. Both ways must return the same nodes; passes/shortcuts_test.cpp compares them. shortcuts() lists
+// all shortcuts by name.
 //
 //   const Shortcut kCoprime("coprime", "simplifying a greatest common divisor that is plainly 1");
 //   UOp g = shortcut(kCoprime, graph, [&]() -> std::optional<UOp> { ... std::nullopt: it does not apply ... },
@@ -23,13 +23,13 @@ struct RewriteState;
 // Names a shortcut. Define it at namespace scope; the constructor adds it to the list of all shortcuts.
 class Shortcut {
  public:
-  // `saves`: the work that the quick way avoids, for listings. Both texts must be literals.
+  // `saves`: the work that the quick way avoids, for listings. `name` and `saves` must be string literals.
   Shortcut(std::string_view name, std::string_view saves, const char* file = __builtin_FILE(),
            uint32_t line = __builtin_LINE());
   Shortcut(const Shortcut&) = delete;
 
   std::string_view name, saves;
-  std::string_view file;  // where it is defined: "passes/symbolic/divmod.cpp"
+  std::string_view file;  // file where the shortcut is defined: "passes/symbolic/divmod.cpp"
   uint32_t line;
 };
 
@@ -38,18 +38,18 @@ std::vector<const Shortcut*> shortcuts();
 
 enum class Way : uint8_t { Quick, Faithful };
 
-// Overrides which way the shortcuts of one graph take, observed or not, and receives their results. Used by tests and
-// by the search for a faulty shortcut.
+// Decides for each shortcut of one graph which way is taken, and receives the results. Used by tests and by the search
+// for a faulty shortcut.
 class ShortcutTrial {
  public:
   virtual ~ShortcutTrial() = default;
-  // Returns the way to take; `usual` is the way without a trial. A quick way may still not apply; the faithful way is
-  // then taken.
+  // Returns the way to take; `usual` is the way that is taken without a trial. If the quick way does not apply, the
+  // faithful way is taken in any case.
   virtual Way choose(const Shortcut& /*what*/, Way usual) { return usual; }
-  // Receives the result; may change it, to inject a fault.
+  // Receives the result of the way that was taken. May change the result, to inject a fault.
   virtual void made(const Shortcut& /*what*/, Way /*way*/, std::span<UOp> /*result*/) {}
 };
-// Sets the graph's only trial; null removes it.
+// Sets the trial of the graph, of which there is at most one; null removes it. The trial must outlive the rewrites.
 void set_trial(Graph& graph, ShortcutTrial* trial);
 ShortcutTrial* trial_of(Graph& graph);
 
@@ -57,7 +57,7 @@ namespace detail {
 
 struct ShortcutChoice {
   Way way;
-  ShortcutTrial* trial;  // null: no trial to report to
+  ShortcutTrial* trial;  // the trial to report the result to; null if there is none
 };
 ShortcutChoice choose(Graph& graph, const Shortcut& what);
 
@@ -85,8 +85,8 @@ auto go(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful faith
 
 }  // namespace detail
 
-// Returns quick(), or faithful() if the graph is observed. Both return a UOp or a vector of UOps. quick() may return an
-// optional: nullopt, without side effects, means that it does not apply, and faithful() is returned.
+// Returns quick(); with an observer or intervention, faithful(). A ShortcutTrial may choose otherwise. Both return a
+// UOp or a vector of UOps. quick() may return nullopt if it does not apply; then it must have changed nothing.
 template <class Quick, class Faithful>
 auto shortcut(const Shortcut& what, Graph& graph, Quick quick, Faithful faithful) {
   return detail::go(detail::choose(graph, what), what, quick, faithful);

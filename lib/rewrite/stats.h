@@ -21,24 +21,24 @@ struct RuleCounters {
   }
 };
 
-// Collects counters cheaply: a try only records the bucket, the class of the node and the rule number it reached.
-// by_rule computes the per-rule attempts from these at the end.
+// Collects counters cheaply: each try only records the bucket, the node's class and the number of the last rule that
+// was tried. by_rule computes the attempts of each rule from these records at the end.
 class RuleStats {
  public:
   RuleStats();
   std::vector<RuleCounters> by_rule();  // indexed by Rule::id
 
-  // Adds counts from code that applies a rule without a Matcher.
+  // Adds the counts of code that applies the rule without a Matcher.
   void add(const Rule& rule, uint64_t hits, uint64_t attempts);
 
   using Bucket = Matcher::Bucket;
 
  private:
-  friend class CountedMatch;  // fills it (matcher.cpp)
-  struct Counters : RuleCounters {  // attempts: only those passed to `add`; times in ticks
-    uint32_t calls = 0;             // calls of its right side
+  friend class CountedMatch;  // records the tries and times (matcher.cpp)
+  struct Counters : RuleCounters {  // `attempts` has only those passed to add(); times are in ticks
+    uint32_t calls = 0;             // number of calls of the rule's right side
   };
-  struct Stop {  // number of tries of a bucket that ended at rule number `reached`; later rules were not tried
+  struct Stop {  // counts tries of a bucket that ended at its rule number `reached`; later rules were not tried
     const Bucket* bucket;
     uint32_t have, reached;  // `have`: the node's class (Code::class_of)
     uint64_t count;
@@ -56,8 +56,8 @@ class RuleStats {
   }
 
   std::vector<Counters> counters_;
-  std::vector<uint64_t> tries_;       // number of tries by class, over all buckets (Code::first_class)
-  std::vector<const Bucket*> tried_;  // buckets with tries, with duplicates
+  std::vector<uint64_t> tries_;       // number of tries by node class; Code::first_class is the first class of a Code
+  std::vector<const Bucket*> tried_;  // buckets that were tried, with duplicates
   std::vector<Stop> stops_;           // hash table, open addressing, power-of-two size
   size_t used_ = 0;
   uint32_t matches_ = 0;

@@ -13,7 +13,7 @@ SubstituteContext::SubstituteContext(Graph&, const Substitution& replacements) {
     ops_.add(pair.first.op());
     first_id_ = std::min(first_id_, pair.first.id());
   }
-  constexpr size_t kFew = 8;  // up to this many pairs, a scan is faster than a hash lookup
+  constexpr size_t kFew = 8;  // a scan of up to this many pairs is faster than a hash lookup
   if (pairs_.size() > kFew)
     for (auto [from, to] : pairs_) many_[from.node()] = to;
 }
@@ -24,7 +24,7 @@ UOp SubstituteContext::find(UOp u) const {
     auto it = many_.find(u.node());
     return it == many_.end() ? UOp() : it->second;
   }
-  for (size_t i = pairs_.size(); i-- > 0;)  // if a node is given twice, the last pair counts
+  for (size_t i = pairs_.size(); i-- > 0;)  // if a node has several replacements, the last pair counts
     if (pairs_[i].first == u) return pairs_[i].second;
   return {};
 }
@@ -42,8 +42,8 @@ const RuleSet& substitute_rules() {
 
 namespace {
 
-// A rewrite with substitute_rules() only. Gives the same results as Rewriter (rewrite.cpp), without its rules, contexts
-// and order.
+// Performs a rewrite whose only rules are substitute_rules(). The results are the same as Rewriter's (rewrite.cpp), but
+// there is no code for other rules, contexts and orders.
 template <class Where>
 class Substituter {
  public:
@@ -74,7 +74,7 @@ class Substituter {
 
  private:
   using Visit = Workspace::Visit;
-  static constexpr uint32_t kWaits = UINT32_MAX;  // Visit::next: waits for the result of `now`
+  static constexpr uint32_t kWaits = UINT32_MAX;  // value of Visit::next while the visit waits for the result of `now`
   static const Rule& rule() { return *substitute_rules().rules()[0]; }
 
   void begin(UOp n) {
@@ -83,7 +83,7 @@ class Substituter {
     visit(n, now);
   }
 
-  // `now` is the replacement of `n`, or `n` itself.
+  // Begins the visit of `n`. `now` is the replacement of `n`, or `n` itself if it has none.
   void visit(UOp n, UOp now) {
     RewriteSlot& slot = results_.at(n);
     if (slot.mark == run_) [[unlikely]] fail_endless(w_, name_, "a node is made of itself", n);
@@ -136,7 +136,7 @@ class Substituter {
     return out;
   }
 
-  // Follows replacements from `u` to the last one; returns `u` if there is none.
+  // Follows the replacements from `u` to the last one. Returns `u` if it has no replacement.
   UOp last_replacement(UOp u) {
     size_t steps = 0;
     for (UOp next = find(u); next; next = find(u)) {
@@ -154,10 +154,10 @@ class Substituter {
 
   Graph& graph_;
   const SubstituteContext& replacements_;
-  RuleStats* stats_;           // null: not counted
+  RuleStats* stats_;           // null: do not count
   RewriteObserver* observer_;
   Intervention* intervention_;
-  uint32_t oldest_;  // nodes with smaller ids are unchanged, and so is everything below them
+  uint32_t oldest_;  // nodes with smaller ids do not change, nor does anything below them
   std::string_view name_;
   size_t limit_;
   Workspace& w_;

@@ -2,10 +2,10 @@
 //
 //   RuleTest t(symbolic_simple());
 //   UOp x = t.var("x", 0, 10);
-//   t.check("add-zero", x + 0, x);               // the rule rewrites x + 0 to x
-//   t.declines("mul-bool", x * x);               // the rule does not match, or declines
-//   t.notes("realize", copy, ctx);               // the rule matches and declines; the test then inspects the context
-//   t.takes("divmod-general", "cancel", x, y);   // that folding applies; its result simplifies to the same node as y
+// t.check("add-zero", x + 0, x); // rule "add-zero" rewrites x + 0 to x
+// t.declines("mul-bool", x * x); // rule "mul-bool" does not match x * x, or declines it
+// t.notes("realize", copy, ctx); // the rule matches `copy` and declines; the test then inspects ctx
+// t.takes("divmod-general", "cancel", x, y); // its folding "cancel" rewrites x to a node that simplifies as y does
 //   t.all_rules_fired();                         // last: every rule of the set, and each of its branches, had a check
 //
 // Only the named rule is tried, on that node only. Other rules of the set have no effect.
@@ -39,7 +39,7 @@ class RuleTest {
   UOp buffer(int64_t number, DType dtype, int64_t size = 1024) {
     return graph.node(Op::DEFINE_GLOBAL, dtype.ptr(size), {}, number);
   }
-  // a value without known bounds
+  // returns a value without known bounds
   UOp load(int64_t number, DType dtype) { return buffer(number, dtype).index(constant(dtypes::index, 0)).load(); }
   UOp vectorize(UOpSpan src) { return graph.node(Op::VECTORIZE, src[0].dtype().vec(int64_t(src.size())), src); }
 
@@ -84,7 +84,7 @@ class RuleTest {
               int line = __builtin_LINE()) {
     CHECK_THROWS_AS(declines(rule, from, ctx, file, line), Failure);
   }
-  // Checks that the whole set, applied until nothing changes, rewrites `from` to `to`.
+  // Checks that the whole rule set, applied until nothing changes, rewrites `from` to `to`.
   void rewrites(UOp from, UOp to, ContextRef ctx = {}, const char* file = __builtin_FILE(),
                 int line = __builtin_LINE()) {
     UOp got = graph_rewrite(from, set_, {.ctx = ctx});
@@ -134,7 +134,7 @@ class RuleTest {
 
   const RuleSet& set_;
   std::map<std::string, std::unique_ptr<const Matcher>> matchers_;
-  std::set<std::string> fired_;  // names of rules with a passing check, and their branches as "rule: branch"
+  std::set<std::string> fired_;  // names of the rules that had a passing check, and of their branches as "rule: branch"
   Hit hit_;  // the last match
 };
 

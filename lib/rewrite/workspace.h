@@ -16,7 +16,7 @@
 namespace tgc {
 
 // A sparse table indexed by node id. Pages that were never written share one page of zeros, so a small rewrite in a
-// large graph is cheap. A default T must be all zeros.
+// large graph needs little memory. A default-constructed T must be all zeros.
 template <class T>
 class Pages {
  public:
@@ -26,7 +26,7 @@ class Pages {
     if (page == zeros()) [[unlikely]] page = add();
     return page[id & kMask];
   }
-  // Grows to cover all nodes of the graph. Call it whenever nodes may have been made.
+  // Grows the table to cover all nodes of the graph. Call it whenever nodes may have been made.
   void fit(Graph& graph) {
     if (graph.size() > pages_.size() << kBits) [[unlikely]] add_for(graph);
   }
@@ -35,7 +35,7 @@ class Pages {
   static constexpr size_t kBits = 6, kMask = (size_t(1) << kBits) - 1;
   static T* zeros() {
     static constexpr T kZeros[kMask + 1]{};
-    return const_cast<T*>(kZeros);  // never written
+    return const_cast<T*>(kZeros);  // the caller only reads from this page
   }
   [[gnu::noinline]] void add_for(Graph& graph) {
     arena_ = &graph.arena();
@@ -46,42 +46,42 @@ class Pages {
     return static_cast<T*>(std::memset(page, 0, sizeof(T) << kBits));
   }
 
-  Arena* arena_ = nullptr;  // the graph's; the table lives as long as the graph
+  Arena* arena_ = nullptr;  // the graph's arena; the table lives as long as the graph
   std::vector<T*> pages_;
 };
 
-// The only access to the fields that the rewriter keeps in nodes.
+// The rewriter's fields in a node; all access to them goes through this class.
 struct NodeNotes {
   static RewriteSlot& result(UOp u) { return u.node()->note.slot_; }
-  // number of the set of rules known not to apply (negative_cache.h)
+  // number of the set of rules known not to apply to the node (negative_cache.h)
   static uint16_t& tried(UOp u) { return u.node()->note.tried_; }
 };
 
 // ---- result slots
 
-// A rewrite stores a RewriteSlot (result, mark) per visited node. Slots are never cleared; `mark` gives the meaning:
+// A rewrite stores a RewriteSlot (result, mark) per visited node. Slots are never cleared; `mark` tells their meaning:
 //
 //   mark == epoch   the slot holds the node's result; each rewrite takes a new epoch number
 //   mark == run     the node was begun in the current run and has no result yet
-//   other           left over from an earlier rewrite; ignored
+// other the slot is left over from an earlier rewrite and is ignored
 //
-// Several runs with the same rules may share one table (kept results, graph_rewrite_map): they share the epoch, and so
-// each other's results, but each run has its own run number.
+// Several runs with the same rules may share one table (kept results, graph_rewrite_map). These runs share the epoch,
+// and so their results, but each run has its own run number.
 struct Results {
   uint32_t epoch = 0;
-  uint32_t run = 0;  // the last number handed out, as an epoch or as a run
+  uint32_t run = 0;  // the last number used for an epoch or a run
 
   void start_anew() { epoch = ++run; }
 };
 
-// Slots inside the nodes: the fastest storage, but only one per graph. Used by the outermost rewrite.
+// Result slots inside the nodes. They are the fastest storage, but a graph has only one set. For the outermost rewrite.
 struct NodeResults : Results {
   const RewriteSlot& of(UOp u) const { return NodeNotes::result(u); }
   RewriteSlot& at(UOp u) { return NodeNotes::result(u); }
   void fit(Graph&) {}
 };
 
-// Slots in a table indexed by node id: for nested rewrites and for kept results.
+// Result slots in a table indexed by node id, for nested rewrites and for kept results.
 struct TableResults : Results {
   const RewriteSlot& of(UOp u) const { return slots_[u.id()]; }
   RewriteSlot& at(UOp u) { return slots_.at(u.id()); }
@@ -99,24 +99,24 @@ struct Workspace {
     const Rule* rule;
     UOp node;
   };
-  // A stack entry of the depth-first order.
+  // An entry of the work stack in depth-first order.
   struct Visit {
-    UOp n;          // the node whose result is wanted
-    UOp now;        // its current replacement
-    uint32_t next;  // index of the next source to visit; UINT32_MAX: waits for the result of `now`
-    bool changed;   // some source has a different result
+    UOp n;          // the node whose result is computed
+    UOp now;        // the current replacement of `n`
+    uint32_t next;  // index of the next source to visit; UINT32_MAX if `n` waits for the result of `now`
+    bool changed;   // true if the result of some source differs from the source
   };
   static constexpr size_t kRecent = 32;
 
-  TableResults results;          // result slots if the slots in the nodes are taken
-  Pages<RewriteSlot> bottom_up;  // cached results of the bottom-up rules; mark == num_rewrites
+  TableResults results;          // the result slots, if another rewrite uses the slots in the nodes
+  Pages<RewriteSlot> bottom_up;  // results of the bottom-up rules; valid if mark == num_rewrites
   uint32_t num_rewrites = 0;     // number of rewrites done in this workspace
 
-  InlineStack<RewriteFrame, 128> stack;  // work stack of tinygrad's order
+  InlineStack<RewriteFrame, 128> stack;  // work stack in tinygrad's order
   DeferredFrames waiting;
   InlineStack<Visit, 128> visits;
   std::vector<UOp> sources;
-  Hit recent[kRecent];  // ring buffer of the last rewrites, for the message about an endless rewrite
+  Hit recent[kRecent];  // ring buffer of the last rule applications, for the message about an endless rewrite
   size_t num_hits = 0;  // rule applications so far; the last one is recent[(num_hits - 1) % kRecent]
 
   // Returns `u` with its sources replaced by result_of(source). At least one source must differ.
@@ -128,9 +128,9 @@ struct Workspace {
   }
 };
 
-// Throws the Failure for a rewrite in `stage` that does not end, with the reason `why`, the alternating rules and the
-// nodes they rewrote last. If `start` is set, it is the node that was reached again while being visited, and only
-// rewrites since its first visit are listed.
+// Throws the Failure for a rewrite in `stage` that does not end. The message has the reason `why`, the alternating
+// rules and the nodes that they rewrote last. If `start` is set, the rewrite reached the node `start` again while
+// visiting `start`, and only rewrites since the first visit of `start` are listed.
 [[noreturn]] void fail_endless(const Workspace& w, std::string_view stage, std::string_view why, UOp start);
 
 // The rewriter's per-graph state.
@@ -148,11 +148,11 @@ struct RewriteState {
   RewriteObserver* observer = nullptr;
   Intervention* intervention = nullptr;
   ShortcutTrial* trial = nullptr;
-  ContextRef observed;  // context of the innermost observed rewrite
-  bool is_own = false;  // inside an UninstrumentedScope
+  ContextRef observed;  // context of the innermost rewrite that is reported to an observer
+  bool is_own = false;  // true inside an UninstrumentedScope
 
   bool is_watched() const { return observer || intervention; }
-  // Returns the maximum number of waiting nodes.
+  // Returns the maximum number of nodes that may wait on the rewrite stack.
   size_t limit(const Graph& graph) const {
     int64_t limit = graph.settings().REWRITE_STACK_LIMIT;
     return size_t(is_own ? std::max(limit, Settings().REWRITE_STACK_LIMIT) : limit);
@@ -169,7 +169,7 @@ inline std::string_view name_of(const RewriteOptions& options, const RuleSet& ru
   return options.name.empty() ? rules.name() : options.name;
 }
 
-// Reports the begin and end of a rewrite to the graph's observer.
+// Reports the begin and end of a rewrite to the graph's observer, if it has one.
 class Told {
  public:
   Told(RewriteState& state, UOp sink, const RuleSet& rules, const RewriteOptions& options)
@@ -181,7 +181,7 @@ class Told {
     observer_->begin(name_, sink, rules, options.bottom_up);
   }
   Told(const Told&) = delete;
-  ~Told() { end(UOp()); }  // if an exception ends the rewrite: no result
+  ~Told() { end(UOp()); }  // an exception ended the rewrite: reports an empty result
   UOp done(UOp result) {
     end(result);
     return result;
@@ -200,7 +200,7 @@ class Told {
   ContextRef around_;
 };
 
-// Borrows a workspace from the pool for this object's lifetime.
+// Borrows a workspace from the pool for the lifetime of this object.
 class LentWorkspace {
  public:
   explicit LentWorkspace(RewriteState& state) : state_(state) {
@@ -227,7 +227,7 @@ class LentWorkspace {
   std::unique_ptr<Workspace> w_;
 };
 
-// Borrows the slots in the nodes, with a new epoch, for this object's lifetime. False if another rewrite holds them.
+// Borrows the slots in the nodes, with a new epoch, while this object lives. False if another rewrite uses them.
 class LentNodes {
  public:
   explicit LentNodes(RewriteState& state) : state_(state), mine_(!state.in_nodes_lent) {
@@ -247,7 +247,7 @@ class LentNodes {
   bool mine_;
 };
 
-// Returns use(results) with a new epoch: the slots in the nodes if they are free, else the workspace's table.
+// Returns use(results) with a new epoch. `results`: the nodes' slots if they are free, else the workspace's table.
 template <class Use>
 auto with_new_results(RewriteState& state, Workspace& workspace, Use use) {
   if (LentNodes nodes(state); nodes) return use(*nodes);

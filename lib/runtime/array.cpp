@@ -26,7 +26,7 @@ T load(const Array& array, int64_t i) {
   return value;
 }
 
-// Reads the number in a one-line system file; nullopt if there is none.
+// Reads the number in a one-line system file; nullopt if the file has no number.
 std::optional<uint64_t> number_in(const char* path) {
   std::ifstream in(path);
   uint64_t value;

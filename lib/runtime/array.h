@@ -40,12 +40,12 @@ class Array {
   // Creates an array of zeros. Throws Failure if a dimension is negative, memory does not suffice, or the dtype has no
   // size.
   Array(DType dtype, std::vector<int64_t> shape) : Array(dtype, std::move(shape), false) {}
-  // The same, in memory that is shared with forked child processes.
+  // Creates an array of zeros in memory that is shared with forked child processes.
   static Array shared(DType dtype, std::vector<int64_t> shape) { return {dtype, std::move(shape), true}; }
 
   DType dtype() const { return dtype_; }
   std::span<const int64_t> shape() const { return shape_; }
-  int64_t size() const { return size_; }  // elements
+  int64_t size() const { return size_; }  // number of elements
   size_t nbytes() const { return memory_.size(); }
   uint8_t* data() { return memory_.data(); }
   const uint8_t* data() const { return memory_.data(); }
@@ -78,17 +78,17 @@ Arrays copy_of(const Arrays& arrays);
 std::string shape_text(std::span<const int64_t> shape);  // "(3, 4)", "(3,)", "()"
 std::string_view dtype_text(DType scalar);               // numpy's name where it has one: "float32", "bfloat16"
 
-// The value of element `i` (flat index), and its text in messages and file formats.
+// Return the value of element `i` (a flat index), and its text in messages and file formats.
 double element_as_double(const Array& array, int64_t i);
 std::string element_text(const Array& array, int64_t i);
-// The multi-dimensional index of flat index `flat`: "[2, 5]" for flat index 13 of shape (3, 4, ...).
+// Returns the indices of the element with flat index `flat`: "[2, 1]" for 9 in an array of shape (3, 4).
 std::string index_text(std::span<const int64_t> shape, int64_t flat);
 
 // Bytes that this process can still allocate without swapping, from /proc/meminfo, the control group and RLIMIT_AS; the
 // maximum of uint64_t if none of them gives a number.
 uint64_t available_memory();
-// available_memory() for an allocation of `bytes` bytes. Up to 1 MB it returns the maximum of uint64_t without asking,
-// because reading the system's files costs more than most kernels.
+// Returns available_memory() for an allocation of `bytes` bytes. Up to 1 MB, returns the maximum of uint64_t without
+// reading the system's files, because reading them costs more time than most kernels.
 uint64_t memory_for(double bytes);
 std::string bytes_text(uint64_t bytes);  // "1.5 GB"
 

@@ -16,7 +16,7 @@ uint64_t bits_at(const Array& a, int64_t i) {
 
 class Comparer {
  public:
-  // `where`, if not null, gets true for each differing element.
+  // `where`, if not null, is set to true for each element that differs.
   Comparer(Comparison& out, const Array& actual, const Array& expected, std::vector<bool>* where)
       : out_(out), actual_(actual), expected_(expected), where_(where) {}
 
@@ -29,7 +29,7 @@ class Comparer {
   void compare_exact(int64_t i) {
     if (bits_at(actual_, i) == bits_at(expected_, i)) return;
     double difference = std::fabs(element_as_double(actual_, i) - element_as_double(expected_, i));
-    if (difference == 0) difference = 1;  // 64-bit integers that are equal as doubles
+    if (difference == 0) difference = 1;  // two 64-bit integers that differ can be equal as doubles
     out_.max_abs = std::max(out_.max_abs, difference);
     double e = std::fabs(element_as_double(expected_, i));
     if (e != 0) out_.max_rel = std::max(out_.max_rel, difference / e);

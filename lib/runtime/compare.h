@@ -11,16 +11,16 @@ namespace tgc {
 
 struct Tolerance {
   double rtol = 0, atol = 0;
-  std::optional<uint64_t> ulp = {};  // if set, elements at most this many representable values apart pass too
+  std::optional<uint64_t> ulp = {};  // if set, elements that are at most this many representable values apart pass too
 
   friend bool operator==(const Tolerance&, const Tolerance&) = default;
 };
 
-// The tolerance for two correct computations in `dtype`: sums in another order, functions with errors of a few ulp.
+// The tolerance for comparing two correct computations in `dtype`, which may differ in summation order or a few ulp.
 Tolerance default_tolerance(DType dtype);
 
-// Tolerance options of the user. If only `ulp` is set, rtol and atol are 0; otherwise an unset tolerance is the dtype's
-// default.
+// The user's tolerance options. If only `ulp` is set, rtol and atol are 0. Otherwise, rtol and atol that are not set
+// are the dtype's defaults.
 struct ToleranceOptions {
   std::optional<double> rtol, atol;
   std::optional<uint64_t> ulp;
@@ -29,9 +29,9 @@ struct ToleranceOptions {
 
 // Returns the tolerance for comparing two devices on an array of a kernel whose least exact dtype is `computed_in`
 // (lib/runtime/ref/rounding.h). `sums`: the kernel adds up terms. A small sum of large terms is only as exact as the
-// terms, so with `sums` the absolute tolerance grows with the root mean square of the finite elements. An error in the
-// kernel (a wrong, missing or extra term, or a wrong index) is about as large as that mean: for float32, ten thousand
-// times the tolerance.
+// terms, so with `sums` the absolute tolerance grows with the root mean square of the finite elements. A bug in the
+// kernel (a wrong, missing or extra term, or a wrong index) makes an error about as large as that mean: for float32,
+// ten thousand times the tolerance.
 ToleranceOptions tolerance_between_devices(const Array& expected, DType computed_in, bool sums);
 
 struct ElementDifference {
@@ -51,7 +51,7 @@ struct Comparison {
   int64_t nan_actual = 0, nan_expected = 0, inf_actual = 0, inf_expected = 0;
   // the first differing element, and the one that exceeds its tolerance most
   std::optional<ElementDifference> first, worst;
-  // elements left out of `different` because rounding, or behavior that C leaves undefined, decides them
+  // number of differing elements not counted in `different`: rounding or C's undefined behavior decides their values
   int64_t left_out = 0;
 
   bool passed() const { return different == 0; }

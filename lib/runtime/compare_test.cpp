@@ -109,7 +109,7 @@ TEST_CASE("random inputs depend only on seed and name, and are in range") {
   }
 }
 
-// A float product of 24x200 by 200x24 matrices with a mutation; the sums start with term `first`.
+// A bug seeded into a float product of 24x200 by 200x24 matrices. Each sum starts with term number `first`.
 enum class Mutation { None, OneTermLess, OneTermTwice, OtherSign, NextColumn, Transposed, Shifted, Unscaled };
 Array product(const Array& a, const Array& b, size_t first, Mutation mutation) {
   constexpr size_t kSize = 24, kTerms = 200;
@@ -137,7 +137,7 @@ Array product(const Array& a, const Array& b, size_t first, Mutation mutation) {
 }
 
 TEST_CASE("compare: the tolerance of sums accepts another order of the terms and rejects wrong kernels") {
-  for (float scale : {1.f, 1e4f}) {  // with 1e4 the terms are 1e8, and the plain tolerance would reject another order
+  for (float scale : {1.f, 1e4f}) {  // terms of 1e8: the default tolerance would reject another order
     Array a(dtypes::float32, {24 * 200}), b(dtypes::float32, {24 * 200});
     fill_random(a, 1, "a"), fill_random(b, 1, "b");
     for (float& v : a.as<float>()) v *= scale;
@@ -149,7 +149,7 @@ TEST_CASE("compare: the tolerance of sums accepts another order of the terms and
                        Mutation::Transposed, Mutation::Shifted, Mutation::Unscaled}) {
       Comparison c = compare(product(a, b, 0, m), expected, tolerance);
       CAPTURE(int(m));
-      CHECK(c.different > 500);  // of 576
+      CHECK(c.different > 500);  // 576 elements in all
     }
   }
   Array small = floats({1e-3f, -2e-3f});

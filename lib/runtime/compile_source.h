@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-// The compile job for `source`: its target determines the compiler.
+// Returns the compile job for `source`. The target of `source` determines the compiler.
 Result<CompileJob> job_for(const KernelSource& source);
 
 // Compiles `source` to machine code, PTX or a code object. With `lines`, the result maps instructions to source lines.

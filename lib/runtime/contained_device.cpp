@@ -12,22 +12,22 @@
 namespace tgc {
 
 enum class ContainedDevice::Call : uint64_t {
-  // answered
+  // requests that the worker answers
   Allocate, CopyIn, CopyOut, Load, Time, Synchronize, CheckAround,
-  // not answered; an error is returned by the next answered call
+  // requests that the worker does not answer; the next answer returns their error
   Free, CopyFrom, CopyTo, Copy, Unload, Launch, Settle,
 };
 
 struct ContainedDevice::Shared {
-  volatile uint64_t running = 0;   // number of the running kernel, from 1; 0: none
-  volatile uint64_t launches = 0;  // launches so far
+  volatile uint64_t running = 0;   // number of the kernel that runs, from 1; 0: no kernel runs
+  volatile uint64_t launches = 0;  // number of launches so far
 };
 
 namespace {
 
 // Memory limit for kernels on the CPU, which need little more than their stack.
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
-constexpr uint64_t kPiece = 16 << 20;  // bytes per message of a copy
+constexpr uint64_t kPiece = 16 << 20;  // a copy is sent in messages of at most this many bytes
 
 ByteWriter& operator<<(ByteWriter& out, const DeviceBuffer& b) {
   return out.number(b.handle).number(b.offset).number(b.bytes);
@@ -40,7 +40,7 @@ const void* address_in(ByteReader& in) { return reinterpret_cast<const void*>(in
 
 }  // namespace
 
-// ---- in the worker
+// ---- code that runs in the worker
 class ContainedDevice::Server {
  public:
   Server(ContainedDevice& of, Worker& worker)
@@ -118,7 +118,7 @@ class ContainedDevice::Server {
     }
   }
 
-  // Without a driver, gives up all rights except computing.
+  // Confines a worker without a driver: it gives up all rights except computing. `threads`: as for Device::settle.
   void settle(size_t threads) {
     settled_ = true;
     device_.settle(threads);
@@ -155,7 +155,7 @@ class ContainedDevice::Server {
     }
   }
 
-  ContainedDevice& of_;  // the forked copy of the object, which also records the kernels loaded since
+  ContainedDevice& of_;  // this process's forked copy, which also records the kernels that were loaded after the fork
   Device& device_;
   Shared& shared_;
   Worker& worker_;
@@ -165,7 +165,7 @@ class ContainedDevice::Server {
   std::optional<Diag> trouble_;
 };
 
-// ---- in the process that uses the device
+// ---- code that runs in the process that uses the device
 class ContainedDevice::ProxyKernel : public Kernel {
  public:
   ProxyKernel(ContainedDevice& device, uint64_t number) : Kernel(device), owner_(device), number_(number) {}
@@ -270,16 +270,16 @@ Result<DeviceBuffer> ContainedDevice::allocate(uint64_t bytes) {
         std::move(ask(ByteWriter().number(uint64_t(Call::Allocate)).number(bytes).take()).value_or_throw());
     ByteReader in(answer);
     DeviceBuffer made = buffer_in(in);
-    made.bytes = bytes;  // do not trust the worker: this process copies that many bytes
+    made.bytes = bytes;  // the size is not taken from the worker's answer, because this process copies that many bytes
     return made;
   });
 }
 
 void ContainedDevice::give_back(const std::function<std::string()>& message) noexcept {
-  if (!worker_) return;  // not opened, so there is nothing to release
+  if (!worker_) return;  // the device was not opened, so there is nothing to release
   try {
     (void)tell(message());
-  } catch (...) {  // out of memory: the worker releases everything when it ends
+  } catch (...) {  // if memory runs out, the buffer or kernel is released only when the worker ends
   }
 }
 

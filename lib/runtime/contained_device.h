@@ -49,7 +49,7 @@ class ContainedDevice : public Device {
   class ProxyKernel;
   enum class Call : uint64_t;
   Status tell(std::string message);
-  void give_back(const std::function<std::string()>& message) noexcept;  // as tell, for destructors: ignores errors
+  void give_back(const std::function<std::string()>& message) noexcept;  // tell() that ignores errors, for destructors
   Result<std::string> ask(std::string message);
   std::string about(uint64_t kernel) const;  // "kernel 'E_4' on CPU:LLVM: "
   bool reaches(const void* begin, size_t bytes) const;
@@ -57,17 +57,17 @@ class ContainedDevice : public Device {
   Device& device_;
   std::string label_;
   double timeout_;
-  std::optional<DriverRoom> room_;  // of a device with a driver
+  std::optional<DriverRoom> room_;  // the sandbox of a worker that has a driver
   std::optional<WorkerProcess> worker_;
   std::map<uintptr_t, size_t> reach_;
   std::vector<std::string> kernels_;       // names of the loaded kernels; a kernel's number is its index plus 1
   std::vector<std::unique_ptr<Kernel>> adopted_;
   bool adopted_anything_ = false;
   struct Shared;
-  std::unique_ptr<Shared, void (*)(Shared*)> shared_;  // memory shared with the worker: the running kernel
+  std::unique_ptr<Shared, void (*)(Shared*)> shared_;  // memory shared with the worker: which kernel runs
 };
 
-// Functions of lib/execute that work on any device, contained or not.
+// Functions that lib/execute calls for any device, contained or not.
 // True if a buffer of the device may be an address of this process that existed before the device was opened.
 bool takes_host_addresses(const Device& device);
 Status copy_between(Device& device, const DeviceBuffer& to, const DeviceBuffer& from);

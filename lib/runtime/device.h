@@ -27,13 +27,13 @@ namespace tgc {
 // Incremented when this header changes incompatibly for plugins.
 inline constexpr int kDeviceInterfaceVersion = 3;
 
-// A region of device memory. `handle` is backend-specific: an address or an object.
+// A region of device memory. `handle` is the backend's: an address, or a pointer to an object of the driver's.
 struct DeviceBuffer {
   uint64_t handle = 0;
   uint64_t offset = 0;  // bytes from the start of `handle`
   uint64_t bytes = 0;
 
-  // A part of this buffer. It shares the buffer's memory and must not be freed.
+  // Returns `size` bytes of this buffer, from byte `at` on. The view shares the memory and must not be freed.
   DeviceBuffer view(uint64_t at, uint64_t size) const { return {handle, offset + at, size}; }
 };
 

@@ -23,12 +23,12 @@ std::unique_ptr<Device> make_metal() {
 }
 
 struct Backend {
-  std::string_view device, renderer;  // as in a target: "CPU", "LLVM"
+  std::string_view device, renderer;  // names as in a target: "CPU", "LLVM"
   std::string_view drives;
   std::unique_ptr<Device> (*make)();
 };
 
-// The first row of a device is its default.
+// The first row of each device is the default backend of that device.
 const Backend kBackends[] = {
     {"CPU", "LLVM", "LLVM IR, machine code by LLVM in this process", [] { return make_cpu_device("LLVM"); }},
     {"CPU", "CLANG", "C, machine code by clang", [] { return make_cpu_device("CLANG"); }},

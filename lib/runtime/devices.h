@@ -17,7 +17,7 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text);
 // The device part of a target or device name: "CUDA" of "CUDA:PTX:sm_80"; "plugin" for a plugin.
 std::string_view device_part(std::string_view text);
 
-// The status of a backend, for listings.
+// The status of a backend, for lists of backends.
 struct RuntimeInfo {
   std::string name;      // the name as --device takes it: "CPU:LLVM", "CL"
   std::string drives;    // how it compiles and runs kernels: "C, machine code by clang"

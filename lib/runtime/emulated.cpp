@@ -14,9 +14,9 @@ namespace {
 // The emulator of a device: a library that replaces the driver or, for METAL, tgc's own device.
 struct Emulator {
   std::string_view device;
-  // environment variables: the library's path (METAL: 1 enables the emulator); race checks; the emulated GPU
+  // environment variables: `variable` is the library's path (METAL: 1), `race` checks races, `arch` is the emulated GPU
   const char *variable, *race, *arch;
-  std::string_view library;  // empty: no library
+  std::string_view library;  // file name of the emulator; empty: no library
 };
 constexpr Emulator kEmulators[] = {
     {"CUDA", "TGC_CUDA_LIBRARY", "TGC_CUDA_EMULATOR_RACE", "TGC_CUDA_EMULATOR_ARCH", "libtgc_cuda_emulator.so"},
@@ -82,7 +82,7 @@ std::string_view emulated_as(std::string_view device) {
 }
 
 Status check_emulated(std::string_view device) {
-  if (is_emulated(device) && is_device(device, "AMD") && device.ends_with(":gfx950"))  // LLVM 19 does not support it
+  if (is_emulated(device) && is_device(device, "AMD") && device.ends_with(":gfx950"))  // LLVM 19 lacks gfx950
     return Diag{.message = "there is no emulator for gfx950", .expected = "gfx942, gfx11xx or gfx12xx with --emulate"};
   if (was_asked_for && is_device(device, "CL"))
     return Diag{.message = "there is no emulator for CL", .expected = "CUDA, AMD or METAL with --emulate"};

@@ -19,14 +19,14 @@ void watch_races();
 
 // True if the Metal emulator, which runs in this process, checks for data races.
 bool watches_races();
-// True if use_emulators() succeeded in this process.
+// True if use_emulators() succeeded in this process, that is, if emulation was requested.
 bool emulation_was_asked_for();
 
 // True if kernels on `device`, a device name, run on an emulator.
 bool is_emulated(std::string_view device);
 // True if `device` is emulated and no variable (such as TGC_CUDA_EMULATOR_ARCH) selects the emulated GPU.
 bool emulates_any_arch(std::string_view device);
-// The words that a report puts after the target: "emulated"; empty if the device is not emulated.
+// Returns the words that a report prints after the target: "emulated"; empty if the device is not emulated.
 std::string_view emulated_as(std::string_view device);
 
 // Returns an error if emulation was requested for a device that has no emulator.
@@ -36,8 +36,8 @@ Status check_emulated(std::string_view device);
 // shows a fault of the kernel itself, such as an illegal address, the Diag is marked so. Source lines that an
 // emulator's message names (two for a race) are added as context.
 Diag launch_error(int code, std::string message, const KernelSource& source);
-// The lines with the given numbers, counted from 1, without duplicates and unknown numbers: "  line 4: x = y;\n  line
-// 2: z = x;"
+// Returns the lines of `text` with the given numbers (from 1), without duplicates; skips unknown numbers. Example: "
+// line 4: x = y;\n  line 2: z = x;"
 std::string shown_lines(std::string_view text, const std::vector<size_t>& numbers);
 
 }  // namespace tgc

@@ -43,10 +43,10 @@ uint8_t* mapped_between_guards(size_t bytes) {
 // One-page mappings that this thread keeps for reuse, because mapping, guarding and unmapping a page takes longer than
 // most kernels take in REF.
 struct Spare {
-  static constexpr size_t kMost = kSanitized ? 0 : 16;  // a sanitizer must see accesses to freed memory
+  static constexpr size_t kMost = kSanitized ? 0 : 16;  // no reuse: a sanitizer must see accesses to freed memory
   uint8_t* mappings[std::max<size_t>(kMost, 1)];
   size_t count = 0;
-  bool is_over = false;  // the thread is ending
+  bool is_over = false;  // true when the thread is ending
 };
 thread_local Spare spare;
 struct UnmapSpare {
@@ -56,14 +56,14 @@ struct UnmapSpare {
   }
 };
 
-// The same as mapped_between_guards(), but may reuse a mapping; the memory is zeroed.
+// Like mapped_between_guards(), but may reuse a mapping, whose memory is then zeroed.
 uint8_t* map(size_t bytes) {
   if (bytes != page_size() || spare.count == 0) return mapped_between_guards(bytes);
   uint8_t* out = spare.mappings[--spare.count];
   std::memset(out + kGuard, 0, bytes);
   return out;
 }
-// `bytes` as passed to map().
+// Unmaps a mapping or keeps it for reuse. `bytes` must be the value that was passed to map().
 void unmap(uint8_t* mapping, size_t bytes) {
   static thread_local UnmapSpare at_end;
   bool is_kept = bytes == page_size() && spare.count < Spare::kMost && !spare.is_over;

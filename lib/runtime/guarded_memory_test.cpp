@@ -9,7 +9,7 @@
 using namespace tgc;
 
 TEST_CASE("guarded memory is zeroed and its pattern intact, also when a mapping is reused") {
-  std::thread other([] {  // when the thread ends, its spare mappings are unmapped
+  std::thread other([] {  // the thread's end unmaps the mappings that it keeps for reuse
     for (size_t bytes : {0, 1, 4, 100, 4096, 5000}) {
       CAPTURE(bytes);
       for (int round = 0; round < 3; round++) {
@@ -17,7 +17,7 @@ TEST_CASE("guarded memory is zeroed and its pattern intact, also when a mapping 
         CHECK(std::count(memory.data(), memory.data() + bytes, 0) == std::ptrdiff_t(bytes));
         CHECK(memory.damage() == "");
         std::memset(memory.data(), 1, bytes);
-        if (bytes % 64 == 0) continue;  // no pattern between the memory and the guard
+        if (bytes % 64 == 0) continue;  // then there is no pattern between the memory and the guard
         memory.data()[bytes] = 1;
         CHECK(memory.damage() == "wrote 1 byte after the end");
       }

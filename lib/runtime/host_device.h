@@ -14,13 +14,13 @@ class HostDevice : public Device {
   void free(const DeviceBuffer& buffer) override { blocks_.erase(buffer.handle); }
   Status copy_in(const DeviceBuffer& to, const void* from) override;
   Status copy_out(void* to, const DeviceBuffer& from) override;
-  Status synchronize() override { return Unit{}; }  // launches are synchronous
+  Status synchronize() override { return Unit{}; }  // launches are synchronous, so there is nothing to wait for
   bool has_driver() const override { return false; }
 
   // Returns an error ("wrote 12 bytes after the end") if the pattern around the buffer was changed. A buffer that this
   // device did not allocate always passes.
   Status check_around(const DeviceBuffer& buffer) const;
-  // checks every buffer: "a kernel wrote 12 bytes after the end of a buffer of 32 bytes"
+  // Checks the pattern around every buffer: "a kernel wrote 12 bytes after the end of a buffer of 32 bytes".
   Status check_around_all() const;
 
   static uint8_t* address(const DeviceBuffer& buffer) {

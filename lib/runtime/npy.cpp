@@ -164,7 +164,7 @@ Array parse(std::span<const uint8_t> bytes) {
   Header header = HeaderReader(text.substr(start, length)).read();
   bool swap = false;
   DType dtype = dtype_of_descr(header.descr, swap);
-  // check the size against the file's before allocating
+  // compare the size that the header needs with the size of the file before allocating
   uint64_t have = text.size() - start - length, need = uint64_t(dtype.itemsize());
   for (int64_t n : header.shape)
     if (__builtin_mul_overflow(need, uint64_t(n), &need))

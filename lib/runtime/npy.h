@@ -1,5 +1,5 @@
 // npy: numpy's array file format, versions 1 to 3. A dtype that numpy lacks is written as raw bytes, as ml_dtypes does:
-// bfloat16 as "|V2", fp8 as "|V1". The file does not say which dtype it is; the reader must know it (adopt_dtype).
+// bfloat16 as "|V2", fp8 as "|V1". The file does not name the dtype; the reader must know it (adopt_dtype).
 #pragma once
 #include <span>
 #include <string>
@@ -13,12 +13,12 @@ namespace tgc {
 // become uint8 and uint16. Returns an error for objects, strings, structures, and malformed files.
 Result<Array> read_npy(std::span<const uint8_t> bytes, std::string_view name);
 
-// The header of the npy file of `array`, and the whole file.
+// Return the header of the npy file of `array`, and the whole file.
 std::string npy_header(const Array& array);
 std::string write_npy(const Array& array);
 
-// Reinterprets `array` as `dtype`. Returns it unchanged if that is its dtype. If `dtype` is bfloat16 or fp8, which
-// numpy lacks, an array of unsigned integers of the same size is taken as its bits. Anything else is an error: values
+// Reinterprets `array` as `dtype`. Returns the array unchanged if it has that dtype. For bfloat16 and fp8, which numpy
+// lacks, an array of unsigned integers of the same size is accepted as their bits. Every other case is an error: values
 // are never converted.
 Result<Array> adopt_dtype(Array array, DType dtype, std::string_view name);
 

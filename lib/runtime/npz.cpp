@@ -120,7 +120,7 @@ std::vector<Entry> read_directory(Bytes zip) {
 }
 
 std::vector<uint8_t> inflate_entry(Bytes packed, uint64_t size) {
-  // deflate shrinks by a factor of at most 1032, so an entry that claims more is damaged or malicious
+  // deflate compresses to no less than 1/1032 of the size: an entry that claims more is damaged or malicious
   if (size / 1032 > packed.size() + 1) throw Failure("its size cannot be right");
   std::vector<uint8_t> out(size);
   z_stream z{};
@@ -184,10 +184,10 @@ void put(std::string& out, uint64_t value, int size) {
   for (int i = 0; i < size; i++) out += char(value >> (8 * i) & 255);
 }
 
-// Writes the fields that local and central headers share, version needed .. sizes; all ones mean that the zip64 field
-// has the value.
+// Writes the fields that local and central headers share, from "version needed" to the sizes. A size field of all ones
+// means that the zip64 field has the value.
 void put_common(std::string& out, const Entry& e) {
-  // version 45 (zip64); names in UTF-8; stored; dated 1980-01-01
+  // version 4.5 (zip64); file names are UTF-8; entries are stored, not compressed; the date is 1980-01-01
   put(out, 45, 2), put(out, 1 << 11, 2), put(out, 0, 2), put(out, 0, 2), put(out, 0x21, 2);
   put(out, e.crc, 4), put(out, 0xFFFFFFFF, 4), put(out, 0xFFFFFFFF, 4), put(out, e.name.size(), 2);
 }

@@ -21,7 +21,7 @@ struct Scratch {
   ~Scratch() { std::filesystem::remove_all(dir); }
   std::string operator()(const char* name) const { return (dir / name).string(); }
   void write(const char* name, std::string_view bytes) const {
-    std::filesystem::remove(dir / name);  // overwriting a file would wait for the disk
+    std::filesystem::remove(dir / name);  // remove the file first, because overwriting a file would wait for the disk
     std::ofstream(dir / name, std::ios::binary) << bytes;
   }
   std::string read(const char* name) const {
@@ -98,7 +98,7 @@ TEST_CASE("npz: reading a damaged file is an error") {
     scratch.write("bad.npz", bad);
     errors += !read_arrays(scratch("bad.npz")).ok();
   }
-  CHECK(errors > good.size() / 2);  // the rest are bits in fields that do not matter, such as the time
+  CHECK(errors > good.size() / 2);  // the other bits are in fields that do not matter, such as the time
   CHECK(read_arrays(scratch("none.npz")).diag().text().find("none.npz") != std::string::npos);
   CHECK_FALSE(read_arrays(scratch.dir.string()).ok());
   scratch.write("text.npz", "hello");

@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// splitmix64 (Steele, Lea, Flood 2014)
+// the pseudo-random generator splitmix64 (Steele, Lea, Flood 2014)
 class Generator {
  public:
   Generator(uint64_t seed, std::string_view name, Floats floats) : state_(seed), floats_(floats) {

@@ -28,7 +28,7 @@ struct TestBuffer {
     }
   }
   ~TestBuffer() { device_.free(buffer); }
-  // Reads as many elements as `like` has.
+  // Copies as many elements from the buffer as `like` has and returns them.
   template <class T>
   std::vector<T> read(Device& device, const std::vector<T>& like) const {
     std::vector<T> out(like.size());

@@ -13,20 +13,20 @@ using namespace pat;
 
 namespace {
 
-// The RANGEs and ENDs below a node, in the insertion order of tinygrad's dict.
+// The RANGEs and ENDs below a node, in the order in which tinygrad inserts them into its dict of dependencies.
 using Deps = std::vector<UOp>;
 
 bool contains(const Deps& deps, UOp u) { return std::find(deps.begin(), deps.end(), u) != deps.end(); }
 
 // The dependencies of every node. Most nodes have the same dependencies as one of their sources, so nodes share lists
-// by list number, and unions of two lists are cached.
+// of dependencies by list number, and the union of two lists is cached.
 class DepsOfNodes {
  public:
   explicit DepsOfNodes(UOp sink) : of_(std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1)), lists_(1) {}
 
   const Deps& of(UOp u) const { return lists_[of_[u.id()]]; }
 
-  // Computes the dependencies of `u` from those of its sources. Call add_itself() to include `u`.
+  // Computes the dependencies of `u` from those of its sources. Call add_itself() to add `u` to its own dependencies.
   void compute(UOp u) {
     uint32_t list = kEmpty;
     for (UOp s : u.src())
@@ -99,8 +99,8 @@ std::vector<Siblings> find_nesting(UOp sink, DepsOfNodes& deps) {
 
 using Ordered = std::vector<std::pair<size_t, UOp>>;
 
-// Throws Failure if two sibling ENDs end the same RANGE, which would have to come after itself. tinygrad fails an
-// assertion in this case, or, with another loop between the two, does not terminate.
+// Throws Failure if two sibling ENDs end the same RANGE, which would then have to come after itself. In this case,
+// tinygrad fails an assertion or, if another loop is between the two ENDs, does not terminate.
 void refuse_ended_twice(const Ordered& ends) {
   for (size_t i = 0; i < ends.size(); i++)
     for (size_t k = 0; k < i; k++)
@@ -154,7 +154,7 @@ UOp waiting(UOp range, UOp before) {
 
 const RuleSet& add_control_flow_rules() {
   static const RuleSet set("add control flow", {
-      // RANGE(x...) -> RANGE(x..., before)
+      // RANGE(x...) -> RANGE(x..., before): the new source `before` makes the range come after that node
       rule("range-waits", node(Op::RANGE).as(x), with_ctx<const CfgContext>(x, [](const CfgContext& ctx, UOp x) {
              UOp before = ctx.waits_for(x);
              return before ? waiting(x, before) : UOp();
@@ -176,12 +176,12 @@ std::optional<UOp> tied(UOp sink, const CfgContext& ctx) {
     uint32_t next;
   };
   Graph& graph = sink.graph();
-  const size_t num_below = sink.id() + 1;  // upper bound of the nodes below: ids grow from sources to users
+  const size_t num_below = sink.id() + 1;  // more than the number of nodes below: a source's id is less than its user's
   const size_t limit = std::min(num_below, size_t(graph.settings().REWRITE_STACK_LIMIT));
-  std::vector<UOp> result(num_below), order, sources;  // results by id
+  std::vector<UOp> result(num_below), order, sources;  // result: the new nodes, by old node's id
   std::vector<Frame> stack;
   order.reserve(last_toposort(sink).size());
-  bool all_new = true;  // every changed node became a new node
+  bool all_new = true;  // true while every changed node became a node that the graph did not have
 
   auto source = [&](UOp u, uint32_t i) {
     return i < u.num_src() ? u.src(i) : u.is(Op::RANGE) && i == u.num_src() ? ctx.waits_for(u) : UOp();

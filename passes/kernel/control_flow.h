@@ -12,8 +12,8 @@ class CfgContext {
   // Throws Failure if the order contradicts a dependency of the graph.
   explicit CfgContext(UOp sink);
 
-  // Returns the node that `range` must come after: the END of the previous sibling or the enclosing RANGE;
-  // the empty UOp if there is none.
+  // Returns the node that `range` must come after: the END of the previous sibling, or the enclosing RANGE if `range`
+  // is the first sibling; the empty UOp if there is neither.
   UOp waits_for(UOp range) const {
     for (auto [waits, before] : edges_)
       if (waits == range) return before;

@@ -57,9 +57,9 @@ UOp split_load_store(const Target& target, UOp ls, UOp idx) {
   return ls.is(Op::LOAD) ? graph.node(Op::CAT, ls.dtype(), parts) : graph.group(parts);
 }
 
-// ---- images: four channels to a pixel
+// ---- images: a pixel has four channels
 
-// Returns the access of a whole pixel, indexed by its coordinates (x, y).
+// Returns the access `ls` widened to the whole pixel, which is indexed by its coordinates (x, y).
 UOp pixel_access(UOp ls, UOp idx, DType result) {
   UOp x = idx.src(1).get_idx(), valid = idx.src(1).get_valid();
   int64_t width = idx.dtype().image_shape()[1];
@@ -70,13 +70,13 @@ UOp pixel_access(UOp ls, UOp idx, DType result) {
   return ls.replace({.dtype = result, .src = src});
 }
 
-// Loads a single channel: loads the pixel and selects element x % 4.
+// Loads a single channel of a pixel: loads the whole pixel and selects element x % 4, where x is the flat index.
 UOp channel_load(UOp ls, UOp idx) {
   if (!ls.is(Op::LOAD)) throw Failure("a store to an image must write all four channels of a pixel");
   UOp pixel = pixel_access(ls, idx, ls.dtype().vec(4)), channel = idx.src(1).get_idx() % Const(4);
   int64_t first = 0, last = 3;
   UOp value = ls.const_like(std::numeric_limits<double>::quiet_NaN());
-  if (!py_less(channel.vmin(), 0)) {  // the channel is in [vmin, vmax], so NaN is not needed
+  if (!py_less(channel.vmin(), 0)) {  // one of the channels vmin to vmax always matches, so NaN is not needed
     first = channel.vmin().to_int().small();
     last = channel.vmax().to_int().small();
     value = pixel.gep(first++);

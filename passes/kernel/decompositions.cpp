@@ -21,7 +21,7 @@ constexpr DTypeSet kBool{Scalar::Bool}, kUInt64{Scalar::UInt64},
     kTranscendental{Scalar::Float16, Scalar::Float32, Scalar::Float64};
 constexpr DTypeSet kOtherFloats = dtypes::floats - kTranscendental;
 
-// Returns k for the constant 2**k with k < 64; else -1.
+// Returns k if `c` is the constant 2**k with k < 64; otherwise -1.
 int log2_exact(UOp c) {
   if (!c.arg().is_integral()) return -1;
   Int v = c.arg().as_int();
@@ -46,7 +46,7 @@ Taken fast_idiv_by_const(const Target& target, UOp x, UOp c) { return fast_idiv(
 template <UOp (*expansion)(UOp)>
 const RuleSet& transcendental(Op op, std::string_view own, std::string_view others) {
   static const RuleSet set(own, {
-      // f(x) -> its expansion
+      // f(x) -> the expansion of f into simpler ops
       rule(own, node(op, d).of(kTranscendental), with<expansion>(d)),
       // f(x) -> f(float(x)), for narrow floats
       rule(others, node(op, d).of(kOtherFloats).as(x), cast(alu(op, cast(d, dtypes::float32)), dtype_of(x))),
@@ -54,7 +54,7 @@ const RuleSet& transcendental(Op op, std::string_view own, std::string_view othe
   return set;
 }
 
-// ---- groups of rules, each for targets that have or lack certain ops
+// ---- groups of rules; each group is for targets that have or lack certain ops
 
 const RuleSet& late_threefry() {
   static const RuleSet set("late threefry", {

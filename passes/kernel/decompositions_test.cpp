@@ -94,13 +94,13 @@ TEST_CASE("fast_idiv declines if no dtype is wide enough") {
   CHECK(fast_idiv(target("CPU"), x, 7).node);
   CHECK_FALSE(fast_idiv(target("WEBGPU"), x, 7).node);                     // WEBGPU has no int64
   CHECK(fast_idiv(target("WEBGPU"), g.variable("x", 0, 999, dtypes::int32), 7).node);
-  CHECK_FALSE(fast_idiv(target("CPU"), x, 7, true).node);                  // no cast allowed
+  CHECK_FALSE(fast_idiv(target("CPU"), x, 7, true).node);                  // needs int64, but casts are not allowed
   CHECK_THROWS_AS((void)fast_idiv(target("CPU"), x, 0), Failure);
   CHECK_THROWS_AS((void)fast_idiv(target("CPU"), x, -3), Failure);
 }
 
 TEST_CASE("threefry2x32 matches the published test vectors") {
-  // Random123's known answers for threefry2x32 with 20 rounds: (counter, key, result)
+  // Random123's known answers for threefry2x32 with 20 rounds: counter, key and expected result of each case
   struct Case {
     uint32_t c0, c1, k0, k1, r0, r1;
   };
@@ -234,7 +234,7 @@ TEST_CASE("the late rules of a target depend on the ops that it renders") {
   CHECK(has_rule(rules_for("CUDA", true), "sin"));
   CHECK_FALSE(has_rule(late_rewrite_patterns({target("CPU").code_for_op, false, false}), "fast-idiv"));
   CHECK_FALSE(has_rule(late_rewrite_patterns({target("CPU").code_for_op, false, false}), "mod-to-idiv"));
-  CHECK(&rules_for("CUDA:CUDA:sm_80") == &rules_for("METAL"));  // equal choices share one rule set
+  CHECK(&rules_for("CUDA:CUDA:sm_80") == &rules_for("METAL"));  // targets with equal LateRules share one rule set
 }
 
 }  // namespace

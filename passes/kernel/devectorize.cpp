@@ -61,7 +61,7 @@ UOp no_vectorized_index(UOp buf, UOp vector, UOp idx) {
   return buf.broadcast(n).index_ptr(idx.broadcast(n) * Const(n) + buf.graph().constant(dtypes::index.vec(n), lanes));
 }
 
-// `many` is a vector of equal pointers to vectors, made by VECTORIZE, or a GEP of such a pointer.
+// Indexes `many`, a vector of equal pointers to vectors: a VECTORIZE of one pointer, or a GEP of a pointer.
 UOp no_vectorized_index_broadcast(UOp buf, UOp vector, UOp many, UOp idx) {
   int64_t n = vector.dtype().count(), before = many.dtype().vcount();
   std::vector<int64_t> picks;
@@ -96,7 +96,7 @@ UOp vectorize_gep(UOp gep) {
   return gep.graph().node(Op::VECTORIZE, gep.dtype(), src);
 }
 
-// Adds the alternative value 0, which a masked load returns where its gate is false, if the load has no other one.
+// Adds the alternative value 0, which a masked load returns if its gate is false, unless the load has another one.
 UOp add_alt_value(UOp x) {
   if (x.num_src() > 1 && !x.src(1).in({Op::CUSTOM, Op::STORE, Op::BARRIER})) return {};
   std::vector<UOp> src{x.src(0), x.const_like(0)};
@@ -115,7 +115,7 @@ UOp with_alt_value(UOp load, UOp alt) {
 UOp no_vectorized_alu(UOp alu) {
   int64_t n = alu.dtype().vcount();
   if (n == 1) return {};
-  if (alu.is(Op::WHERE) && alu.src(2).is_invalid()) return {};  // a gated index of an image
+  if (alu.is(Op::WHERE) && alu.src(2).is_invalid()) return {};  // a gated index of an image stays a vector
   Graph& graph = alu.graph();
   std::vector<UOp> elements, src(alu.num_src());
   elements.reserve(size_t(n));
@@ -129,7 +129,7 @@ UOp no_vectorized_alu(UOp alu) {
 
 const RuleSet& devectorize_buf_and_index() {
   static const RuleSet set("devectorize_buf_and_index", {
-      // a buffer of vectors -> a buffer of their elements, cast
+      // a buffer of vectors -> a buffer of their elements, cast to a pointer to vectors
       rule("scalar-buffer", node(kOnChip).as(buf), with<no_vectorized_buf>(buf)),
       // cast(buf)[i] -> {buf, buf, ...}[{i * n, i * n + 1, ...}]
       rule("index-scalar-buffer", node(Op::INDEX, cast(or_after(node(kOnChip), buf)).as(vec), idx), with<no_vectorized_index>(buf, vec, idx)),

@@ -24,8 +24,8 @@ TEST_CASE("each devectorize rule applies and declines") {
           t.vectorize({a.gep(0).bitcast(dtypes::int32), a.gep(1).bitcast(dtypes::int32)}));
   t.declines("scalar-alu", x + x);
   UOp pixel = t.load(3, dtypes::index.vec(2));
-  t.declines("scalar-alu", pixel.valid(t.load(4, dtypes::bool_)));  // a gated index of an image
-  t.declines("scalar-alu", p.cast(wide));                           // a scalar pointer, to a vector
+  t.declines("scalar-alu", pixel.valid(t.load(4, dtypes::bool_)));  // a gated index of an image stays a vector
+  t.declines("scalar-alu", p.cast(wide));                           // a scalar pointer cast to a vector's
 
   auto axes = [&](int n) { return t.graph.tuple({t.graph.tuple({0, n})}); };
   Arg arg = t.graph.tuple({t.graph.str("w"), t.graph.tuple({8, 8, 8}), dtypes::float16, dtypes::float32,
@@ -57,7 +57,7 @@ TEST_CASE("buffers of vectors become buffers of scalars") {
           two(after).index_ptr(two(r) * 2 + t.vconst(dtypes::index.vec(2), {0, 1})));
   t.declines("index-scalar-buffer", flat.index(r));
 
-  // two pointers to vectors of two: elements of the first vector, then of the second
+  // indexing two pointers to vectors of 2 gives the elements of the first vector, then those of the second
   UOp many = two(flat.cast(vectors)), i = t.load(9, dtypes::index.vec(2)), all = gep(i, {0, 1, 0, 1}) * 2;
   t.check("index-broadcast-buffer", many.index(i),
           flat.broadcast(4).index_ptr(all + t.vconst(dtypes::index.vec(4), {0, 0, 1, 1})));

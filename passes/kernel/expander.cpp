@@ -44,10 +44,10 @@ int64_t num_elements(const Axes& axes) {
   return n;
 }
 
-// Returns, for each element over the axes `to` (last axis fastest), its index among the elements over the axes `from`.
-// Uses index 0 for axes of `from` in `zeroed`.
+// Returns, for each element over the axes `to` (last axis fastest), the index of the element over the axes `from` that
+// it reads. Axes of `from` that are in `zeroed` have index 0.
 std::vector<int64_t> swizzle(const Axes& to, const Axes& from, std::span<const int64_t> zeroed = {}) {
-  std::vector<int64_t> strides(to.size(), 0);  // stride in `from` of each axis of `to`
+  std::vector<int64_t> strides(to.size(), 0);  // by axis of `to`: its stride in `from`
   int64_t stride = 1;
   for (size_t k = from.size(); k-- > 0; stride = product_within(Limit::Nodes, stride, from[k].size)) {
     if (std::find(zeroed.begin(), zeroed.end(), from[k].id) != zeroed.end()) continue;
@@ -56,7 +56,7 @@ std::vector<int64_t> swizzle(const Axes& to, const Axes& from, std::span<const i
       throw Failure("axis " + std::to_string(from[k].id) + " of an UNROLL is not among the axes it expands to");
     strides[size_t(to.rend() - at) - 1] += stride;
   }
-  (void)num_elements(to);  // throws if there are too many
+  (void)num_elements(to);  // throws Failure if there are too many elements
   std::vector<int64_t> out{0};
   for (size_t k = 0; k < to.size(); k++) {
     std::vector<int64_t> longer;
@@ -68,7 +68,7 @@ std::vector<int64_t> swizzle(const Axes& to, const Axes& from, std::span<const i
   return out;
 }
 
-// Returns the axes that the operands of a WMMA already contain: its reduce axes and upcast axes.
+// Returns the ids of the axes that a WMMA's operands already contain as vectors: its reduce and upcast axes.
 std::vector<int64_t> wmma_axes(UOp wmma) {
   std::vector<int64_t> out;
   auto fields = wmma.arg().items();
@@ -102,8 +102,8 @@ Axes union_of_axes(UOp root, std::span<const int64_t> excluded) {
   return out;
 }
 
-// Returns source `i`, which does not vary over the expanded axes, repeated `count` times. Sources that must not become
-// vectors (ranges, the index of a value) stay unchanged.
+// Returns source `i`, which has no expanded axis, repeated `count` times. Sources that must not become vectors (ranges,
+// the index of a value) stay unchanged.
 UOp repeated(UOp root, size_t i, int64_t count) {
   UOp s = root.src(i);
   bool is_range = range_start(root.op()) >= 0 && int(i) >= range_start(root.op());
@@ -113,12 +113,12 @@ UOp repeated(UOp root, size_t i, int64_t count) {
   return s.graph().node(Op::CAT, s.dtype().scalar().vec(count * s.dtype().count()), copies);
 }
 
-// Returns the source of an UNROLL with its elements reordered to `axes`.
+// Returns the source of `unroll`, a vector, with its elements reordered from the UNROLL's axes to `axes`.
 UOp swizzled(UOp unroll, const Axes& axes, std::span<const int64_t> zeroed) {
   Axes own = axes_of(unroll.arg());
   if (own == axes) return unroll.src(0);
   auto order = swizzle(axes, own, zeroed);
-  if (int64_t n = unroll.dtype().count(); n > 1) {  // the elements of a vector stay together
+  if (int64_t n = unroll.dtype().count(); n > 1) {  // each element is a vector of n: move its parts together
     std::vector<int64_t> wide;
     for (int64_t i : order)
       for (int64_t j = 0; j < n; j++) wide.push_back(i * n + j);
@@ -159,7 +159,7 @@ UOp do_expand(UOp root) {
 Taken do_contract(UOp con) {
   Graph& graph = con.graph();
   UOp ex = con.src(0);
-  if (!ex.is(Op::UNROLL)) {  // the value does not vary: repeat it
+  if (!ex.is(Op::UNROLL)) {  // the value has no expanded axis: repeat it
     std::vector<UOp> copies(size_t(con.dtype().count()), ex);
     return {graph.node(Op::VECTORIZE, con.dtype(), copies), "repeat"};
   }
@@ -174,7 +174,7 @@ Taken do_contract(UOp con) {
   return {graph.node(Op::UNROLL, con.dtype(), ex.src(0).gep(swizzle(order, own)), to_arg(graph, kept)), "take-out"};
 }
 
-// Partitions the sources from number `first` on: those for which `is_first` is true, and the others.
+// Partitions the sources from number `first` on into those for which `is_first` is true and the others.
 template <class Predicate>
 std::pair<std::vector<UOp>, std::vector<UOp>> split_sources(UOp u, size_t first, Predicate is_first) {
   std::pair<std::vector<UOp>, std::vector<UOp>> out;
@@ -239,7 +239,7 @@ UOp fix_group_for_reduce(UOp x) {
   auto [groups, ranges] = split_sources(x, 1, [](UOp s) { return has_axis_type(s, AxisType::GROUP_REDUCE); });
   if (groups.empty()) return {};
   Graph& graph = x.graph();
-  std::vector<UOp> locals;  // the buffer also has the other LOCAL axes
+  std::vector<UOp> locals;  // the local buffer is also indexed by the other LOCAL axes
   for (UOp u : toposort(x))
     if (has_axis_type(u, AxisType::LOCAL)) locals.push_back(u);
 
@@ -289,7 +289,7 @@ const RuleSet& expander() {
       rule("unroll-unroll", node(Op::UNROLL, node(Op::UNROLL).as(i)).as(u), with<merge_unrolls>(u, i)),
       // op(unroll(x), y) -> unroll(op(x, {y, y, ...}))
       rule("expand", node(kExpanded).early_reject({Op::UNROLL}).as(root), with<do_expand>(root)),
-      // contract(unroll(x, axes), taken) -> unroll(x, other axes), elements reordered
+      // contract(unroll(x, axes), some axes) -> unroll(x, the other axes), with the elements of x reordered
       rule("contract", node(Op::CONTRACT).as(x), with<do_contract>(x).branches({"repeat", "take-out"})),
       // unroll(x) over no axes -> x
       rule("unroll-nothing", node(Op::UNROLL, x).arg_ints({}), x),

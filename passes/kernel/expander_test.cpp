@@ -26,7 +26,7 @@ struct ExpanderTest : RuleTest {
     return graph.constant(dtypes::index.vec(n), v);
   }
   UOp gep(UOp x, std::initializer_list<int64_t> picks) { return x.gep(std::span(picks.begin(), picks.size())); }
-  // a vector that no rule can simplify
+  // Returns a load of a vector, which no rule can simplify.
   UOp opaque(int n, DType dtype = dtypes::index) { return load(9, dtype.vec(n)); }
 };
 
@@ -45,7 +45,7 @@ TEST_CASE("each rule of pm_pre_expander applies and declines") {
   t.check("reduce-unrolled", x.reduce({r, a, b}, Op::ADD),
           t.graph.node(Op::REDUCE, dtypes::float32, {t.contract(x, dtypes::float32.vec(8), {{3, 4}, {5, 2}}, 1), r},
                        Op::ADD));
-  // a range of one value
+  // a constant among the ranges stands for a range of one iteration and is dropped
   t.check("reduce-unrolled", x.reduce({r, t.constant(dtypes::index, 0)}, Op::ADD), x.reduce(r, Op::ADD));
   t.declines("reduce-unrolled", x.reduce(r, Op::ADD));
   CHECK_THROWS_AS(t.declines("reduce-unrolled", x.reduce({r, t.var("n", 0, 3)}, Op::ADD)), Failure);
@@ -97,29 +97,29 @@ TEST_CASE("each expander rule applies and declines") {
   t.check("unroll-nothing", t.unroll(r, {}), r);
   t.declines("unroll-nothing", a);
 
-  // the elements of an axis become a vector; a source that does not vary is repeated
+  // the 4 elements of axis 0 become a vector; the source `r`, which has no axis, is repeated 4 times
   t.check("expand", a + r, t.unroll(t.opaque(4) + r.broadcast(4), {{0, 4}}));
   t.check("expand", a * a, t.unroll(t.opaque(4) * t.opaque(4), {{0, 4}}));
-  // two axes: the last one runs fastest
+  // with two axes, the elements are ordered with the last axis fastest
   t.check("expand", a + b,
           t.unroll(t.opaque(4).gep(std::vector<int64_t>{0, 0, 1, 1, 2, 2, 3, 3}) +
                        t.gep(t.opaque(2), {0, 1, 0, 1, 0, 1, 0, 1}),
                    {{0, 4}, {1, 2}}));
   t.check("expand", ab + b, t.unroll(t.opaque(8) + t.gep(t.opaque(2), {0, 1, 0, 1, 0, 1, 0, 1}), {{0, 4}, {1, 2}}));
-  // the axes are sorted
+  // the UNROLL's axes are listed as (1, 2), (0, 4); the result sorts them
   UOp ba = t.unroll(t.opaque(8), {{1, 2}, {0, 4}});
   t.check("expand", ab + ba, t.unroll(t.opaque(8) + t.gep(t.opaque(8), {0, 4, 1, 5, 2, 6, 3, 7}), {{0, 4}, {1, 2}}));
-  // elements that are vectors stay together
+  // if the elements of the axis are vectors of 2, the parts of each vector stay together
   UOp va = t.unroll(t.opaque(8, dtypes::float32), {{0, 4}}, dtypes::float32.vec(2)), v = t.opaque(2, dtypes::float32);
   UOp cat = t.graph.node(Op::CAT, dtypes::float32.vec(8), {v, v, v, v});
   t.check("expand", va + v, t.unroll(t.opaque(8, dtypes::float32) + cat, {{0, 4}}, dtypes::float32.vec(2)));
-  // the ranges of a store and the index of a value do not become vectors
+  // a store's ranges and the index of a value do not become vectors
   t.check("expand", buf.store(fa, UOpSpan{r}),
           t.unroll(buf.broadcast(4).store(t.opaque(4, dtypes::float32), UOpSpan{r}), {{0, 4}}, dtypes::void_));
   UOp many = t.unroll(t.vectorize({buf, buf}), {{1, 2}}, buf.dtype());
   t.check("expand", many.index(r),
           t.unroll(t.vectorize({buf, buf}).index(r, dtypes::float32.vec(2)), {{1, 2}}, dtypes::float32));
-  // an element of every vector
+  // a GEP of element 1 selects element 1 of each of the 4 vectors
   t.check("expand", va.gep(1), t.unroll(t.gep(t.opaque(8, dtypes::float32), {1, 3, 5, 7}), {{0, 4}}, dtypes::float32));
   t.declines("expand", r + r);
 
@@ -151,7 +151,7 @@ TEST_CASE("malformed axes of an UNROLL or CONTRACT are an error") {
   CHECK_THROWS_AS(t.declines("expand", bad + t.range(3)), Failure);
   UOp pairless = t.graph.node(Op::UNROLL, dtypes::index, t.opaque(4), t.graph.tuple({4}));
   CHECK_THROWS_AS(t.declines("expand", pairless + t.range(3)), Failure);
-  // more elements than the limit of nodes, and more than 64 bits can count
+  // the sizes give more elements than the limit of nodes, and more than 64 bits can count
   for (int size : {1 << 10, 1 << 30}) {
     UOp wide = t.unroll(t.opaque(4), {{0, size}, {1, size}, {2, size}});
     CHECK_THROWS_AS(t.declines("expand", wide + t.unroll(t.opaque(4), {{3, 4}})), Failure);

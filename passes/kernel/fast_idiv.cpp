@@ -31,7 +31,7 @@ std::pair<Int, int> magicgu(Int vmax, Int d) {
   using Wide = unsigned __int128;
   Wide divisor = d.low64(), nc_plus_1 = (Wide(vmax.low64()) + 1) / divisor * divisor;
   for (int s = 0; s <= 128; s++) {
-    Wide ones = s < 128 ? (Wide(1) << s) - 1 : ~Wide(0);  // 2**s - 1
+    Wide ones = s < 128 ? (Wide(1) << s) - 1 : ~Wide(0);  // ones = 2**s - 1
     if (nc_plus_1 && ones < (nc_plus_1 - 1) * (divisor - 1 - ones % divisor)) continue;
     Wide m = ones / divisor + 1;
     return {(Int(uint64_t(m >> 64)) << 64) + Int(uint64_t(m)), s};
@@ -51,7 +51,7 @@ Taken fast_idiv(const Target& target, UOp x, Int d, bool dont_cast) {
     UOp quotient = (x * m) >> Const(s);
     return {never_negative ? quotient : quotient + sign(), "multiply"};
   }
-  // before using a wider dtype, which is slow: divide by the power of two in d first, which makes x smaller
+  // try to divide by the power of two in d first, which makes x smaller, before using a wider dtype, which is slow
   if (Int factor = d & -d; factor > 1)
     if (UOp quotient = fast_idiv(target, x / Const(factor), floor_div(d, factor), true).node)
       return {quotient, "twos-first"};

@@ -82,7 +82,7 @@ Dims split_dims(const Dims& original, const Limits& limits) {
   return dims;
 }
 
-// Returns for each new dim the range [begin, end) of old dims that it is the product of (helpers.py:get_contraction).
+// Returns for each dim of `to` the dims [begin, end) of `from` that it is the product of (helpers.py:get_contraction).
 std::vector<std::pair<size_t, size_t>> contraction(const Dims& from, const Dims& to) {
   std::vector<Sint> products;
   for (Sint d : from) products.push_back(products.empty() ? d : products.back() * d);
@@ -109,7 +109,7 @@ UOp times(UOp a, Sint b) { return b.is_int() ? a * Const(b.as_int()) : a * b.uop
 UOp over(UOp a, Sint b) { return b.is_int() ? a / Const(b.as_int()) : a / b.uop(); }
 UOp modulo(UOp a, Sint b) { return b.is_int() ? a % Const(b.as_int()) : a % b.uop(); }
 
-// Splits each grouped SPECIAL into the dims that it is the product of, first dim fastest.
+// Splits each SPECIAL that stands for several of `dims` into these dims, the first dim varying fastest.
 std::vector<UOp> ungrouped(const std::vector<UOp>& raw, const Dims& dims, const Dims& limited) {
   std::vector<UOp> out;
   auto groups = contraction(dims, limited);
@@ -125,14 +125,14 @@ std::vector<UOp> ungrouped(const std::vector<UOp>& raw, const Dims& dims, const 
   return out;
 }
 
-// For more SPECIALs than dims: combines several SPECIALs into one dim.
+// Combines the SPECIALs into dims, for a target whose limits need more SPECIALs than there are dims.
 std::vector<UOp> unsplit(const std::vector<UOp>& raw, size_t num_dims, const Dims& limited) {
   if (raw.size() == 2) return {times(raw[0], limited[1]) + raw[1]};
   if (num_dims == 1) return {times(times(raw[0], limited[1]) + raw[1], limited[2]) + raw[2]};
   return {times(raw[0], limited[1]) + raw[1], raw[2]};
 }
 
-// For as many SPECIALs as dims, but of other sizes: makes one flat index and splits it by the dims.
+// Makes one flat index of the SPECIALs and splits it by the dims, for as many SPECIALs as dims but of other sizes.
 std::vector<UOp> reshaped(const std::vector<UOp>& raw, const Dims& dims, const Dims& limited) {
   if (dims.size() == 2) {
     UOp flat = times(raw[0], limited[1]) + raw[1];
@@ -188,7 +188,7 @@ std::vector<Int> ids_of(UOp range) {
 AxisType type_of(UOp range) { return range.arg().items().back().axis_type(); }
 
 struct Grid {
-  std::vector<GridAxis> global, local;  // each sorted by ids
+  std::vector<GridAxis> global, local;  // both sorted by the ids of the axis
 
   explicit Grid(const std::vector<UOp>& nodes) {
     std::map<std::vector<Int>, UOp> last;
@@ -239,7 +239,7 @@ UOp grid_to_specials(const Target& target, UOp sink) {
     idxs.insert(idxs.end(), local.begin(), local.end());
   }
 
-  std::map<std::vector<Int>, UOp> special;  // by ids; a global axis takes precedence
+  std::map<std::vector<Int>, UOp> special;  // by ids of the range; if two axes have the same ids, the global one
   size_t i = 0;
   for (auto* axes : {&grid.global, &grid.local})
     for (auto& a : *axes) special.emplace(a.ids, idxs[i++]);

@@ -36,7 +36,7 @@ TEST_CASE("neighbouring dims are grouped if there are more than three") {
   Grouped g = grouped({2, 3, 4, 5}, kSmall);
   CHECK(g.sizes == "g0=6 g1=4 g2=5");
   CHECK(g.idxs == "(g0%2), (g0//2), g1, g2");
-  CHECK(grouped({2, 9, 4, 3}, kSmall).sizes == "g0=2 g1=9 g2=12");  // 18 would not fit
+  CHECK(grouped({2, 9, 4, 3}, kSmall).sizes == "g0=2 g1=9 g2=12");  // 2 * 9 exceeds the limit, so 4 and 3 are grouped
   CHECK(grouped({2, 2, 2, 2, 2}, kSmall).idxs == "(g0%2), (g0//2%2), (g0//2//2), g1, g2");
 }
 
@@ -86,7 +86,7 @@ struct GridTest {
   UOp rewrite(UOp sink) {
     return graph_rewrite(sink, pm_add_gpudims(), {.ctx = std::as_const(target), .name = "add gpudims"});
   }
-  // data0[r0*4 + r1] = data1[r0*4 + r1], then the stage
+  // Applies the stage to data0[r0*4 + r1] = data1[r0*4 + r1] and returns the resulting address.
   std::string address(AxisType outer, AxisType inner, bool dont_use_locals = false) {
     UOp i = graph.range(8, 0, outer), j = graph.range(4, 1, inner), at = i * 4 + j;
     UOp sink = graph.sink({buffer(0).index_ptr(at).store(buffer(1).index(at)).end({i, j})}, info(dont_use_locals));
@@ -137,11 +137,11 @@ TEST_CASE("grid-to-specials replaces the ranges of the grid by SPECIALs") {
     return t.graph.sink(buffer.index_ptr(at).store(x).end({first, second}), info);
   };
   t.check("grid-to-specials", kernel(r * 2 + l, r, l), kernel(g * 2 + s, g, s), cuda);
-  // a store that does not depend on a local axis is gated to its first thread
+  // only the first thread of a local axis executes a store whose address does not depend on that axis
   t.check("grid-to-specials", kernel(r, r, l), kernel(s.eq(0).where(g, t.graph.invalid()), g, s), cuda);
   t.declines("grid-to-specials", kernel(g * 2 + s, g, s), cuda);
   t.declines("grid-to-specials", kernel(loop, loop, loop), cuda);
-  t.declines("grid-to-specials", t.graph.sink(kernel(r * 2 + l, r, l).src()), cuda);  // no KernelInfo
+  t.declines("grid-to-specials", t.graph.sink(kernel(r * 2 + l, r, l).src()), cuda);  // the SINK has no KernelInfo
 }
 
 }  // namespace

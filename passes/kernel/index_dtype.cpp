@@ -12,7 +12,7 @@ namespace {
 
 constexpr DTypeSet kIndex{Scalar::Index};
 
-// Returns int32, or int64 if the bounds of `u` exceed int32; a vector if `u` is one.
+// Returns int32, or int64 if the bounds of `u` exceed int32; a vector of that dtype if `u` is a vector.
 DType select_dtype(UOp u) {
   return (overflows(u, dtypes::int32) ? dtypes::int64 : dtypes::int32).vec(u.dtype().count());
 }
@@ -48,7 +48,7 @@ const RuleSet& pm_lower_index_dtype() {
   auto wide = dtype_by<dtype_holding_all>(u, x, y);
   auto common = dtype_by<common_dtype>(x, y);
   static const RuleSet set("pm_lower_index_dtype", {
-      // index(x) op index(y) -> index(x op y), in a dtype that holds all three
+      // index(x) op index(y) -> index(x op y), computed in a dtype that holds x, y and the result
       rule("lower-binary", node(ops::Binary, cast(x, kIndex), cast(y, kIndex)).as(u), cast(alu(op_of(u), cast(x, wide), cast(y, wide)), dtype_of(u))),
       // c -> index(c)
       rule("lower-const", node({Op::CONST, Op::VCONST}).of(kIndex).as(u), 

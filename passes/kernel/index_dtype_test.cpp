@@ -19,7 +19,7 @@ TEST_CASE("each rule of pm_lower_index_dtype applies and declines") {
 
   t.check("lower-binary", idx(x) + idx(y), idx(x + y));
   t.check("lower-binary", idx(x) * idx(y), idx(x * y));
-  t.check("lower-binary", idx(x).lt(idx(y)), x.lt(y));  // the result of a comparison is a bool
+  t.check("lower-binary", idx(x).lt(idx(y)), x.lt(y));  // the result is a bool, so no cast follows
   // the result exceeds int32
   t.check("lower-binary", idx(big) + idx(big), idx(big.cast(dtypes::int64) + big.cast(dtypes::int64)));
   t.check("lower-binary", idx(x) + idx(l), idx(x.cast(dtypes::int64) + l));

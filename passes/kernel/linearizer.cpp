@@ -20,15 +20,15 @@ namespace {
 // Returns the priority of an op: nodes of lower priority come earlier in the list.
 int priority_of(Op op) {
   switch (op) {
-    case Op::DEFINE_GLOBAL: return -20;  // parameters first, in the order of their numbers
+    case Op::DEFINE_GLOBAL: return -20;  // parameters come first, in the order of their numbers
     case Op::DEFINE_VAR: return -19;
     case Op::DEFINE_LOCAL: return -18;
     case Op::DEFINE_REG: return -17;
     case Op::CONST: return -10;
-    case Op::END: return -5;   // close loops early, to keep other nodes out of them
-    case Op::LOAD: return -1;  // loads early, to hide their latency
+    case Op::END: return -5;   // close loops early, which keeps other nodes out of them
+    case Op::LOAD: return -1;  // load early, which hides the latency
     case Op::STORE: return 1;
-    case Op::RANGE: return 5;  // open loops late, to keep other nodes out of them
+    case Op::RANGE: return 5;  // open loops late, which keeps other nodes out of them
     default: return 0;
   }
 }
@@ -58,7 +58,7 @@ struct NodeList {
   std::span<const uint32_t> sources(uint32_t i) const { return {&src[first_src[i]], first_src[i + 1] - first_src[i]}; }
 };
 
-// The kinds of the nodes of a list. Nodes of one kind have the same op, arg and dtype.
+// The kinds of the nodes of a list. Two nodes are of one kind if they have the same op, arg and dtype.
 class Kinds {
  public:
   std::vector<uint32_t> of;  // the kind of each node, by position
@@ -103,15 +103,15 @@ class Kinds {
     std::iota(order.begin(), order.end(), 0);
     auto less = [&](uint32_t a, uint32_t b) {
       UOp x = first_of_[a], y = first_of_[b];
-      // the position of a NaN does not matter: compare() does not use its rank
+      // less() may order a NaN anywhere, because compare() does not use the rank of a NaN
       if (has_nan_ && x.op() == y.op() && is_nan(x) != is_nan(y)) return is_nan(y);
       return compare_alone(x, y) == Order::Less;
     };
     try {
-      // use stable_sort: dtypes are not totally ordered, and std::sort may read out of bounds with an inconsistent
-      // `less`
+      // use stable_sort: dtypes are not totally ordered, so `less` may be inconsistent, and std::sort could then read
+      // out of bounds
       std::stable_sort(order.begin(), order.end(), less);
-    } catch (const Failure&) {  // some args are not comparable in Python; compare() fails only if it meets them
+    } catch (const Failure&) {  // Python cannot compare some args; compare() fails only if it meets such args
       ranked_ = false;
       return;
     }
@@ -216,16 +216,16 @@ Int run_count_of(UOp u) {
   return count;
 }
 
-// A sort key: `head` packs the node's run count (32 bits), priority (8 bits) and coarse rank of its kind (24 bits),
-// which is the start of tuplize. (tinygrad compares the arg of parameters before their op, which is equivalent because
-// parameters of one priority have the same op.)
+// A sort key: `head` packs the node's run count (32 bits), priority (8 bits) and coarse rank of its kind (24 bits). Op,
+// arg and dtype, which make the kind, are the start of tuplize. (tinygrad compares the arg of parameters before their
+// op; this is equivalent, because all parameters of one priority have the same op.)
 struct Key {
   uint64_t head;
   uint32_t node;
 };
-// the run count of a key whose real run count is negative or does not fit; such keys are compared in full
+// Stands for a run count that is negative or does not fit into 32 bits; such keys are compared in full.
 constexpr uint64_t kManyRuns = (uint64_t(1) << 32) - 1;
-constexpr uint32_t kManyKinds = 1 << 24;                 // with so many kinds, keys have no ranks
+constexpr uint32_t kManyKinds = 1 << 24;                 // a list with this many kinds or more has no ranks in its keys
 
 class KeyOrder {
  public:
@@ -241,7 +241,7 @@ class KeyOrder {
     for (uint32_t i = 0; i < list_.size(); i++) {
       UOp u = list_.nodes[i];
       auto ranges = ranges_of(u);
-      // consecutive nodes mostly have the same ranges
+      // reuse the run count of the previous node, because consecutive nodes mostly have the same ranges
       if (ranges.data() != last_ranges.data() || ranges.size() != last_ranges.size()) {
         last_ranges = ranges;
         Int count = run_count_of(u);
@@ -276,11 +276,11 @@ class KeyOrder {
   Kinds kinds_;
   TuplizeOrder tuplize_;
   bool by_tuplize_;
-  bool many_runs_ = false;  // true if some node's run count does not fit its key
+  bool many_runs_ = false;  // true if the run count of some node is kManyRuns
 };
 
-// A set of numbers below n as a hierarchical bit set: each bit of a level says whether a 64-bit word of the level below
-// is non-zero.
+// A set of numbers below n as a hierarchical bit set: each bit of a level tells whether a 64-bit word of the next lower
+// level is non-zero.
 class RankSet {
  public:
   explicit RankSet(size_t n) {
@@ -307,7 +307,7 @@ class RankSet {
   }
 
  private:
-  std::vector<std::vector<uint64_t>> levels_;  // levels_[0] holds the numbers
+  std::vector<std::vector<uint64_t>> levels_;  // levels_[0]: a bit per number
 };
 
 }  // namespace
@@ -317,9 +317,9 @@ std::vector<UOp> linearize(UOp sink) {
   KeyOrder order(list, sink.graph().settings().TUPLE_ORDER != 0);
   std::vector<Key> keys = order.keys();
   py_sort(keys, [&](const Key& a, const Key& b) { return order.less(a, b); });
-  std::vector<uint32_t> rank(list.size());  // of each node in the ideal order, which ignores dependencies
+  std::vector<uint32_t> rank(list.size());  // by node: its position in the sorted keys, ignoring dependencies
   for (uint32_t i = 0; i < keys.size(); i++) rank[keys[i].node] = i;
-  std::vector<uint32_t> users(list.size());  // number of users that are not placed yet
+  std::vector<uint32_t> users(list.size());  // by node: number of users that are not placed yet
   for (uint32_t s : list.src) users[s]++;
 
   // place nodes backwards from the sink: among the nodes whose users are all placed, take the one with the greatest

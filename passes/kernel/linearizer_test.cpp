@@ -63,7 +63,7 @@ TEST_CASE("without TUPLE_ORDER, nodes of equal priority keep the order of the to
     settings.TUPLE_ORDER = tuple_order;
     Graph g(settings);
     UOp x = g.variable("x", 0, 9, dtypes::int32);
-    UOp mul = x * Const(2), add = x + Const(3);  // ADD is the lesser op
+    UOp mul = x * Const(2), add = x + Const(3);  // ADD is less than MUL in the order of ops
     return ops_of(linearize(g.sink({mul, add})));
   };
   auto place = [](const std::vector<Op>& ops, Op op) { return std::find(ops.begin(), ops.end(), op) - ops.begin(); };
@@ -88,7 +88,7 @@ TEST_CASE("nodes that run more often come later, also with run counts above 32 b
   for (UOp x : list)
     if (x.is(Op::RANGE)) opened.push_back(x.arg()[0]);
   CHECK(opened.size() == 5);
-  CHECK(list[list.size() - 7].is(Op::STORE));  // the innermost node, before the five ENDs and the SINK
+  CHECK(list[list.size() - 7].is(Op::STORE));  // the STORE is the innermost node: five ENDs and the SINK follow
 }
 
 namespace {

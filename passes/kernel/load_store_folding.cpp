@@ -79,10 +79,10 @@ UOp fold_expanded_index(UOp midx) {
     if (!(s.src(0) == buf) || !s.dtype().is_ptr()) return {};
 
   std::vector<UOp> pointers;
-  std::vector<int64_t> position(midx.num_src());  // the index of each lane among all elements of `pointers`
+  std::vector<int64_t> position(midx.num_src());  // by lane: its index among all elements of `pointers`
   int64_t total = 0;
   for (const auto& lanes : group_lanes(midx)) {
-    // a run has consecutive offsets; several lanes may have the same offset
+    // each run of lanes with consecutive offsets becomes one pointer; several lanes of a run may have the same offset
     for (size_t begin = 0; begin < lanes.size();) {
       int64_t length = 1;
       size_t end = begin;
@@ -98,7 +98,7 @@ UOp fold_expanded_index(UOp midx) {
       begin = end;
     }
   }
-  // a pointer to the base dtype, also for images
+  // the PTRCAT consists of pointers to the base dtype, also if the buffer is an image
   DType element = buf.dtype().base().ptr(buf.dtype().size(), buf.dtype().addrspace());
   return midx.graph().node(Op::PTRCAT, element.vec(total), pointers).gep(position);
 }

@@ -17,8 +17,8 @@ namespace {
 
 bool is_negative(Const v) { return py_less(v, 0); }
 
-// Returns true if the clause is x0 + x1 + ... >= 1 and a coordinate is negative if all xi are 0. Then the clause only
-// excludes positions outside the image.
+// Returns true if the clause is x0 + x1 + ... >= 1 and a coordinate is negative if all xi are 0. Such a clause is
+// redundant, because it excludes only positions outside the image.
 bool simplex_is_outside(const BoundClause& clause, UOp idx) {
   if (clause.upper || clause.bound != 1) return false;
   auto terms = split_uop(clause.expr, Op::ADD);
@@ -29,7 +29,7 @@ bool simplex_is_outside(const BoundClause& clause, UOp idx) {
   return is_negative(test.gep(0).vmax()) || is_negative(test.gep(1).vmax());
 }
 
-// Returns true if the first value that the clause excludes puts a coordinate outside the image.
+// Returns true if the excluded value next to the clause's bound puts a coordinate outside the image.
 bool neighbour_is_outside(const BoundClause& clause, UOp idx, std::span<const int64_t> image_shape) {
   Int excluded = clause.upper ? clause.bound + 1 : clause.bound - 1;
   const int64_t sizes[] = {image_shape[1], image_shape[0]};
@@ -45,7 +45,7 @@ bool neighbour_is_outside(const BoundClause& clause, UOp idx, std::span<const in
 UOp simplify_valid_load(UOp buf, UOp start, UOp valid) {
   UOp idx = uop_given_valid(valid, start);
   if (!buf.dtype().is_image()) return idx == start ? UOp() : buf.index_ptr(idx.valid(valid));
-  if (start.dtype().count() != 2) return {};  // not indexed by (x, y) yet
+  if (start.dtype().count() != 2) return {};  // the index is not (x, y) yet
 
   UOp kept;
   bool dropped = false;
@@ -63,9 +63,9 @@ UOp simplify_valid_load(UOp buf, UOp start, UOp valid) {
 
 const RuleSet& load_store_indexing() {
   static const RuleSet set("load_store_indexing", {
-      // buf[cond ? x : invalid] -> buf[cond ? x given cond : invalid]
+      // buf[cond ? x : invalid] -> the same access, with x simplified under the assumption cond
       rule("index-given-valid", node(Op::INDEX, buf, where(cond, x, node(Op::CONST).arg(Const::invalid()))), with<simplify_valid_load>(buf, x, cond)),
-      // buf[x, cond] -> buf[cond ? x given cond : invalid], for int64
+      // buf[x, cond] -> buf[cond ? x : invalid], with x simplified under the assumption cond, for int64
       rule("long-index-given-gate", node(Op::INDEX, buf, x.of(dtypes::int64), cond.of(dtypes::bool_)), with<simplify_valid_load>(buf, x, cond)),
       // buf[x, true] -> buf[x]
       rule("drop-true-gate", node(Op::INDEX, buf, x, constant(true, dtypes::bool_)), with(buf, x, [](UOp buf, UOp x) { return buf.index_ptr(x); })),

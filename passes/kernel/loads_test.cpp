@@ -44,7 +44,7 @@ TEST_CASE("each rule of load_store_indexing applies and declines") {
   LoadTest t(load_store_indexing());
   UOp buf = t.buffer(0, dtypes::float32), x = t.var("x", 0, 20), i64 = t.var("y", 0, 20, dtypes::int64);
   UOp gate = x.lt(10), any = t.load(5, dtypes::bool_);
-  // given x < 10, x / 10 is 0
+  // the gate says x < 10, so x / 10 simplifies to 0
   t.check("index-given-valid", buf.index_ptr((x / 10 + x).valid(gate)), buf.index_ptr(x.valid(gate)));
   t.declines("index-given-valid", buf.index_ptr(x.valid(gate)));
   t.declines("index-given-valid", buf.index_ptr(x.valid(any)));
@@ -60,18 +60,18 @@ TEST_CASE("gate clauses that an image's bounds check implies are dropped") {
   LoadTest t(load_store_indexing());
   UOp image = t.image(8, 10), x = t.var("x", 0, 20), y = t.var("y", 0, 30), z = t.var("z", 0, 4);
   auto at = [&](UOp column, UOp row) { return t.vectorize({column, row}); };
-  // column x >= 10 is outside the image
+  // the image has 10 columns and 8 rows: its bounds check makes the clauses x < 10 and y < 8 redundant
   t.check("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(10))), image.index_ptr(at(x, y)));
   t.check("index-given-valid", image.index_ptr(at(x, y).valid(y.lt(8))), image.index_ptr(at(x, y)));
   t.check("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(10) & y.lt(5))),
           image.index_ptr(at(x, y).valid(y.lt(5))));
-  t.declines("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(9))));   // column 9 exists
-  // x >= 1: for x = 0, the column is negative
+  t.declines("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(9))));   // the image has a column 9
+  // x >= 1 is redundant, because for x = 0 the column x - 1 is negative
   t.check("index-given-valid", image.index_ptr(at(x - 1, y).valid(x.ge(1))), image.index_ptr(at(x - 1, y)));
   t.check("index-given-valid", image.index_ptr(at(x + z - 1, y).valid((x + z).ge(1))),
           image.index_ptr(at(x + z - 1, y)));
   t.declines("index-given-valid", image.index_ptr(at(x, y).valid(x.ge(1))));
-  // not indexed by (column, row) yet
+  // an image index that is still flat, not (column, row), keeps its gate
   t.declines("index-given-valid", image.index_ptr((x / 10 + x).valid(x.lt(10))));
 }
 
@@ -90,19 +90,19 @@ TEST_CASE("each rule of load_store_folding applies and declines") {
           t.graph.node(Op::VECTORIZE, buf.dtype(), {after.index_ptr(r), after.index_ptr(r)}));
   t.declines("expand-index", t.vectorize({buf, t.buffer(1, dtypes::float32)}).index_ptr(vec));
 
-  // neighbours become one wide pointer
+  // pointers to neighbouring elements become one wide pointer
   t.check("fold-expanded-index", t.vectorize({at(0), at(1), at(2), at(3)}),
           gep(cat({t.wide(at(0), 4)}, 4), {0, 1, 2, 3}));
-  // lanes may be in any order, and elements may repeat
+  // the pointers may be in any order, and may repeat
   t.check("fold-expanded-index", t.vectorize({at(1), at(0), at(1)}), gep(cat({t.wide(at(0), 2)}, 2), {1, 0, 1}));
-  // a gap starts a new run
+  // a gap between the offsets starts a new run, with a pointer of its own
   t.check("fold-expanded-index", t.vectorize({at(0), at(1), at(5)}), gep(cat({t.wide(at(0), 2), at(5)}, 3), {0, 1, 2}));
-  // another base or gate starts a new run
+  // a pointer with another base or another gate starts a new run
   UOp other = buf.index_ptr(t.range(8, 1));
   t.check("fold-expanded-index", t.vectorize({at(0), other, at(1)}), gep(cat({t.wide(at(0), 2), other}, 3), {0, 2, 1}));
   UOp gated = buf.index_ptr((r + 1).valid(gate));
   t.check("fold-expanded-index", t.vectorize({at(0), gated}), gep(cat({at(0), gated}, 2), {0, 1}));
-  // constant offsets on either side of an addition, constant indexes and invalid ones
+  // an offset may be on either side of an addition, or be the whole index; an invalid index stays alone
   UOp c0 = buf.index_ptr(t.index(7)), c1 = buf.index_ptr(t.index(8));
   t.check("fold-expanded-index", t.vectorize({c1, c0}), gep(cat({t.wide(c0, 2)}, 2), {1, 0}));
   UOp flipped = buf.index_ptr(t.index(1) + r);
@@ -113,7 +113,7 @@ TEST_CASE("each rule of load_store_folding applies and declines") {
   t.declines("fold-expanded-index", t.vectorize({buf.index(r), buf.index(r)}));
 
   UOp p = cat({t.wide(at(0), 4)}, 4);
-  // load-cat sets the width
+  // the load gets no width here; load-cat sets the width later
   t.check("load-gep", gep(p, {1, 0, 3, 2}).load({}, dtypes::float32.vec(4)), gep(p.load(), {1, 0, 3, 2}));
   t.check("store-gep", gep(p, {2, 0, 1, 3}).store(x, UOpSpan{r}), p.store(gep(x, {1, 2, 0, 3}), UOpSpan{r}));
   UOp q = cat({t.wide(at(0), 2), at(5)}, 3), v3 = t.load(1, dtypes::float32.vec(3));
@@ -134,7 +134,7 @@ TEST_CASE("UNSAFE_DISABLE_MASK drops the gate of a vector index") {
   t.check("expand-index", t.vectorize({buf, buf}).index_ptr(vec.valid(gate)), two);
 }
 
-// Returns the widths into which an access of `n` elements at `idx` is split; one width if it is not split.
+// Returns the widths into which an access of `n` elements at `idx` is split; {n} if the access is not split.
 std::vector<int> widths(LoadTest& t, const Target& on, UOp buf, UOp idx, int n) {
   UOp load = t.wide(buf.index_ptr(idx), n).load({}, buf.dtype().base().vec(n));
   UOp out = graph_rewrite(load, correct_load_store(), {.ctx = on});
@@ -153,7 +153,7 @@ TEST_CASE("wide accesses are split into widths that the target supports") {
   CHECK(widths(t, cpu, f, r * 8, 8) == W{4, 4});
   CHECK(widths(t, cpu, f, r * 4, 7) == W{4, 2, 1});
   CHECK(widths(t, cpu, f, r * 2, 6) == W{2, 2, 2});
-  CHECK(widths(t, cpu, f, r * 3, 3) == W{1, 1, 1});  // not aligned
+  CHECK(widths(t, cpu, f, r * 3, 3) == W{1, 1, 1});  // 3 * r is not aligned
   CHECK(widths(t, cpu, f, r * 4 + 2, 4) == W{2, 2});
   CHECK(widths(t, web, f, r * 4, 4) == W{1, 1, 1, 1});
   CHECK(widths(t, cpu, t.buffer(1, dtypes::float16), r * 8, 8) == W{4, 4});
@@ -201,11 +201,11 @@ TEST_CASE("images are accessed by pixel") {
   t.check("image-by-pixel", quad.load({}, dtypes::float32.vec(4)),
           valid(pixel(x), gate).load({}, dtypes::float32.vec(4)));
   t.check("image-by-pixel", quad.store(v), valid(pixel(x), gate).store(v));
-  // a single channel is selected from the pixel
+  // to load a single channel, the whole pixel is loaded and channel x % 4 is selected
   UOp all = valid(pixel(x), yes).load({}, dtypes::float32.vec(4)), value = all.gep(0);
   for (int i = 1; i < 4; i++) value = (x % 4).ne(i).where(value, all.gep(i));
   t.check("image-by-pixel", image.index_ptr(x).load({}, dtypes::float32), value);
-  // if the index may be negative, no channel may match, so the default is NaN
+  // if the flat index n may be negative, n % 4 may match no channel, so the default value is NaN
   UOp some = valid(pixel(n), yes).load({}, dtypes::float32.vec(4)),
       or_nan = t.constant(dtypes::float32, std::numeric_limits<double>::quiet_NaN());
   for (int i = 0; i < 4; i++) or_nan = (n % 4).ne(i).where(or_nan, some.gep(i));

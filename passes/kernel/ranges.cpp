@@ -52,7 +52,7 @@ AxisType axis_type(UOp range) {
 }
 
 // Returns `u` with the loops r0 and r1 merged. tinygrad substitutes and rewrites in one pass. Two passes give the same
-// result, because rules never see a node with r0 or r1, and nodes outside the loops are cached from earlier pairs.
+// result, because no rule sees a node with r0 or r1, and nodes outside the loops are cached from earlier pairs.
 UOp merged(UOp u, UOp r0, UOp r1) {
   UOp s1 = r1.src(0), both = r0.with_src(r0.src(0) * s1);
   return graph_rewrite(substitute(u, {{r0, both / s1}, {r1, both % s1}}), check_merge());
@@ -87,12 +87,12 @@ UOp simplify_merge_adjacent(UOp u) {
     if (x.is(Op::REDUCE)) reduces.push_back(x);
     if (x.is(Op::INDEX) && x.num_src() > 1) indexes.push_back(x);
   }
-  // a loop of an END may merge with the next one only, a loop of a REDUCE with any other
+  // a loop of an END may merge only with the loop after it, a loop of a REDUCE with any other loop
   auto may_pair = [&](size_t i, size_t k) { return u.is(Op::END) ? k == i + 1 : k != i; };
   UOp out = u;
   size_t best = count_divmod(u);
   auto has_steps = [](UOp r) { return r.src(0).is_const() && r.vmax().to_int() > Int(0); };
-  // skip a merge that adds a division or remainder to a graph without any
+  // skip a merge that adds a division or remainder to a graph that has none: it would be rejected
   auto in_vain = [&](UOp r0, UOp r1) {
     return best == 0 && out == u && has_steps(r0) && has_steps(r1) &&
            std::ranges::any_of(indexes, [&](UOp x) { return tells_apart(x, r0, r1); });
@@ -116,7 +116,7 @@ UOp simplify_merge_adjacent(UOp u) {
   return out;
 }
 
-// ---- splitting
+// ---- splitting a range at the divisor of a remainder
 
 UOp mark_range_mod(SplitRangesContext& ctx, UOp r, UOp c) {
   if (!c.is_const()) throw Failure("a range modulo a vector");
@@ -125,7 +125,7 @@ UOp mark_range_mod(SplitRangesContext& ctx, UOp r, UOp c) {
   return {};
 }
 
-// Returns a range up to `end` with the ids of `r` plus `part`.
+// Returns a new range up to `end`; its ids are those of `r` followed by `part`.
 UOp part_of_range(UOp r, UOp end, int64_t part) {
   auto axes = r.arg().items();
   std::vector<Arg> arg(axes.begin(), axes.end() - 1);
@@ -143,7 +143,7 @@ UOp split_marked(SplitRangesContext& ctx, UOp x) {
   return substitute(x, split).simplify();
 }
 
-// Marks the ranges of a store to an image as not to be split.
+// Marks the ranges of a store to an image, so that they are not split.
 UOp keep_ranges_of_image(SplitRangesContext& ctx, UOp x) {
   if (!x.src(0).num_src() || !x.src(0).src(0).dtype().is_image()) return {};
   for (UOp r : x.src(0).ranges()) {
@@ -154,7 +154,7 @@ UOp keep_ranges_of_image(SplitRangesContext& ctx, UOp x) {
   return {};
 }
 
-// ---- cutting
+// ---- cutting a range at the constants that it is compared with
 
 // Returns the sorted constants that `r` is compared with below `store`, plus 0 and the end of the range; empty if there
 // are no comparisons.
@@ -187,7 +187,7 @@ UOp cut_store_range(const Target& target, UOp store, UOp r) {
 
 const RuleSet& pm_flatten_range() {
   static const RuleSet set("pm_flatten_range", {
-      // end(x, r0 * 4 + r1) -> end(x, r0, r1)
+      // end(x, r0 * 4 + r1) -> end(x, r0, r1): only the RANGEs of an expression stay in the list
       rule("flatten-range", node({Op::REDUCE, Op::STORE, Op::END}).as(r), with<flatten_range>(r)),
   });
   return set;
@@ -204,10 +204,10 @@ const RuleSet& pm_simplify_ranges() {
 
 const RuleSet& pm_split_ranges() {
   static const RuleSet set("pm_split_ranges", {
-      // r % c: marks r to be split by c, when c divides the size of r
+      // r % c: marks the range r to be split by c, if c divides the size of r
       rule("mark-range-mod", node(Op::RANGE).as(r) % c, with<mark_range_mod>(r, c)),
       rule("keep-ranges-of-image", node(Op::STORE).as(x), with<keep_ranges_of_image>(x)),
-      // r -> r0 * c + r1, for every marked range
+      // sink(...r...) -> sink(...r0 * c + r1...), for every marked range r
       rule("split-marked-ranges", node(Op::SINK).as(x), with<split_marked>(x)),
   });
   return set;
@@ -215,7 +215,7 @@ const RuleSet& pm_split_ranges() {
 
 const RuleSet& pm_split_store() {
   static const RuleSet own("pm_split_store", {
-      // for r: store(... r < c ...) -> for r below c: store(...); for r from c: store(...)
+      // for r: store(... r < c ...) -> for r < c: store(...); for r >= c: store(...)
       rule("cut-store-range", node(Op::END, node(Op::STORE).as(s), r), with<cut_store_range>(s, r)),
   });
   static const RuleSet set("pm_split_store", {&pm_flatten_range(), &own});

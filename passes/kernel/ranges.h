@@ -12,7 +12,7 @@ const RuleSet& pm_split_store();       // CPU only: cuts a loop at the constants
 // Splits each range r that is used as r % c into r / c and r % c.
 const RuleSet& pm_split_ranges();
 struct SplitRangesContext {
-  // each range with the constant to split it by, in order; the empty UOp: do not split this range
+  // Each range and the constant to split it by, in the order of marking. The empty UOp means: do not split this range.
   std::vector<std::pair<UOp, UOp>> marks;
 };
 

@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// A range up to `end`, as part number `part` of loop 0.
+// Returns a range up to `end`, which is part number `part` of loop 0.
 UOp part_of_loop(RuleTest& t, int64_t end, int64_t part) {
   return t.graph.range(t.constant(dtypes::index, end), std::array<Arg, 3>{0, part, AxisType::LOOP});
 }
@@ -29,7 +29,7 @@ TEST_CASE("ranges are flattened and adjacent loops merged") {
       buffer = t.buffer(0, dtypes::float32);
   auto store = [&](UOp at) { return buffer.index_ptr(at).store(t.constant(dtypes::float32, 1.0)); };
   t.check("merge-adjacent-ranges", store(a * 4 + b).end({a, b}), store(both).end(both));
-  t.declines("merge-adjacent-ranges", store(b * 3 + a).end({a, b}));  // divisions would remain
+  t.declines("merge-adjacent-ranges", store(b * 3 + a).end({a, b}));  // the merged loop would need divisions
   t.declines("merge-adjacent-ranges", store(a * 4 + other).end({a, other}));
 }
 
@@ -42,7 +42,7 @@ TEST_CASE("the merge-in-vain shortcut gives the same loops as trying every merge
   for (int kernel = 0; kernel < 300; kernel++) {
     std::vector<UOp> loops;
     for (int64_t i = 0; i < 3; i++) loops.push_back(g.range(Const(2 + below(3)), i, AxisType::LOOP));
-    auto index = [&] {  // a random index, in which often some loops can be merged
+    auto index = [&] {  // returns a random index in which loops can often be merged
       UOp sum = g.constant(dtypes::index, below(2));
       Int step = 1;
       for (UOp r : std::views::reverse(loops)) {
@@ -70,7 +70,7 @@ TEST_CASE("a loop r that is used as r % c is split if c divides its size") {
   SplitRangesContext ctx;
   UOp r = t.range(8), four = t.constant(dtypes::index, 4), x = t.load(0, dtypes::float32);
   t.notes("mark-range-mod", r % 4, ctx);
-  t.notes("mark-range-mod", t.range(9, 1) % 4, ctx);  // not divisible
+  t.notes("mark-range-mod", t.range(9, 1) % 4, ctx);  // 4 does not divide the size 9
   REQUIRE(ctx.marks.size() == 1);
   CHECK((ctx.marks[0].first == r && ctx.marks[0].second == four));
   t.check("split-marked-ranges", t.graph.sink({r % 4}), t.graph.sink({part_of_loop(t, 4, 1)}), ctx);

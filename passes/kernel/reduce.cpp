@@ -71,7 +71,7 @@ UOp reduce_to_accumulator(ReduceContext& ctx, UOp red) {
 
 const RuleSet& pm_reduce() {
   static const RuleSet set("pm_reduce", {
-      // reduce(x, ranges) -> a register that accumulates x
+      // reduce(x, ranges) -> a register that is initialized before the loops, accumulates x and is read after them
       rule("reduce-to-accumulator", node(Op::REDUCE).as(red), with<reduce_to_accumulator>(red)),
       // wmma(a, b, c) + x -> wmma(a, b, c + x)
       rule("wmma-accumulates", node(Op::WMMA).as(wmma) + x, with(wmma, x, [](UOp wmma, UOp x) {

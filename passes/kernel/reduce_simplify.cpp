@@ -36,7 +36,7 @@ UOp reduce_unparented(UOp red) {
 
 std::span<const UOp> ranges_of_reduce(UOp r) { return r.src().subspan(1); }
 
-// x + y < c -> x < c - y, when y and c are loop-invariant; `op` is CMPLT or CMPNE
+// Rewrites x + y < c to x < c - y if y and c do not depend on a range. `op` is CMPLT or CMPNE; CMPNE gives x != c - y.
 UOp lift_add(Op op, UOp x, UOp y, UOp c) {
   return no_range(y) && no_range(c) ? x.alu(op, c.cast(y.dtype()) - y) : UOp();
 }
@@ -46,7 +46,7 @@ UOp lift_mul(UOp x, UOp y, UOp c) {
   return x.lt((c + y - 1) / y);
 }
 
-// Returns `count`, clamped to 0 and the size of `r`, times `val`.
+// Returns `val` times `count`, where `count` is first clamped to the interval from 0 to the size of `r`.
 UOp times(UOp count, UOp r, UOp val) { return count.maximum(0).minimum(r.src(0)).cast(val.dtype()) * val; }
 
 UOp fold_from_below(UOp r, UOp cut, UOp val) { return no_range(val) ? times(r.src(0) - cut, r, val) : UOp(); }
@@ -63,7 +63,7 @@ UOp reduce_of_gate(UOp x, UOp y, UOp val, UOp r) {
   return y.where(val, 0).reduce(ranges_of_reduce(r), Op::ADD) * x.cast(val.dtype());
 }
 
-// sum over r of (idx == r ? expr : 0) -> expr at r = idx, if idx is in the loop, else 0
+// Rewrites the sum over r of (idx == r ? expr : 0) to expr with r = idx if idx is a value of the loop r, else to 0.
 UOp pick_element(UOp r, UOp idx, UOp expr) {
   UOp i = idx.cast(r.dtype());
   UOp inside = i.ge(0) & i.lt(r.src(0));
@@ -75,7 +75,7 @@ UOp collapse_one(UOp u, UOp r, const RuleSet& rules) {
   Graph& graph = u.graph();
   auto inside = toposort(u, [&](UOp x) { return lies_in(x, r); });
   if (std::any_of(inside.begin(), inside.end(), [](UOp x) { return x.in({Op::STORE, Op::REDUCE}); })) return {};
-  // replace values from outside the loop by variables
+  // replace each value that is computed outside the loop by a variable with the value's bounds
   UOpSet seen(graph);
   for (UOp x : inside) seen.insert(x);
   Substitution there, back;
@@ -102,7 +102,7 @@ UOp reduce_collapse(UOp reduce, UOp u, const RuleSet& rules) {
 
 const RuleSet& pm_reduce_unparented() {
   static const RuleSet set("pm_reduce_unparented", {
-      // sum over r of x -> x * size of r, when x does not depend on r; likewise max, product
+      // sum over r of x -> x * size of r, if x does not depend on r; likewise for max and product
       rule("reduce-unparented", node(Op::REDUCE).as(red), with<reduce_unparented>(red)),
   });
   return set;
@@ -110,12 +110,12 @@ const RuleSet& pm_reduce_unparented() {
 
 const RuleSet& pm_reduce_collapse() {
   static const RuleSet own("pm_reduce_collapse", {
-      // ---- isolate the loop's range on the left of a comparison
+      // ---- comparisons: isolate the loop's range on the left side
       // x + y < c -> x < c - y, when y and c do not depend on a range
       rule("lt-lift-add", or_casted(x + y) < n, with(x, y, n, [](UOp x, UOp y, UOp n) { return lift_add(Op::CMPLT, x, y, n); })),
       // x * y < c -> x < (c + y - 1) / y, when y and c do not depend on a range and y is positive
       rule("lt-lift-mul", (x * y) < n, with<lift_mul>(x, y, n)),
-      // ---- sums that are 0 outside of bounds
+      // ---- sums whose terms are 0 outside of bounds: `count` is the number of terms that are not 0
       // sum(r < cut ? 0 : val) -> count * val
       rule("sum-from-bound", node(Op::REDUCE, where(node(Op::RANGE).as(r) < cut, 0, val), r).arg(Op::ADD), with<fold_from_below>(r, cut, val)),
       // sum(lower <= r < upper ? val : 0) -> count * val
@@ -123,7 +123,7 @@ const RuleSet& pm_reduce_collapse() {
            with<fold_between>(r, lower, upper, val)),
       // sum(r < cut ? val : 0) -> count * val
       rule("sum-to-bound", node(Op::REDUCE, where(node(Op::RANGE).as(r) < cut, val, 0), r).arg(Op::ADD), with<fold_from_above>(r, cut, val)),
-      // ---- split sums
+      // ---- splitting sums
       // sum(x + y) -> sum(x) + sum(y)
       rule("sum-of-sum", any_len(Op::REDUCE, x + y).arg(Op::ADD).as(r), with<reduce_of_sum>(x, y, r)),
       // sum(v & y ? val : 0) -> sum(y ? val : 0) * v, for a variable v
@@ -139,7 +139,7 @@ const RuleSet& pm_reduce_load_collapse() {
   static const RuleSet own("pm_reduce_load_collapse", {
       // x + y != c -> x != c - y, when y and c do not depend on a range
       rule("ne-lift-add", or_casted(x + y) != n, with(x, y, n, [](UOp x, UOp y, UOp n) { return lift_add(Op::CMPNE, x, y, n); })),
-      // sum(idx != r ? 0 : val) -> val at r = idx
+      // sum over r of (idx != r ? 0 : val) -> val with r = idx
       rule("sum-of-one-element", node(Op::REDUCE, where(idx != or_casted(node(Op::RANGE).as(r)), 0, val), r).arg(Op::ADD), with<pick_element>(r, idx, val)),
   });
   static const RuleSet set("pm_reduce_load_collapse", {&pm_reduce_collapse(), &own});

@@ -8,7 +8,7 @@ namespace tgc {
 
 const RuleSet& pm_reduce_unparented();     // drops ranges that the reduced value does not depend on
 const RuleSet& pm_reduce_collapse();       // turns a sum over one range into arithmetic
-const RuleSet& pm_reduce_load_collapse();  // the same, and sums that select the one element with idx == range
+const RuleSet& pm_reduce_load_collapse();  // pm_reduce_collapse, and sums that select the one element with idx == range
 const RuleSet& pm_reduce_simplify();       // tries pm_reduce_collapse on every sum
 // The stage "load collapse": tries pm_reduce_load_collapse on every sum over one range.
 const RuleSet& pm_load_collapse();

@@ -17,7 +17,7 @@ TEST_CASE("loop-invariant terms move to the right side of a comparison") {
   t.declines("ne-lift-add", (r + s).ne(n));
   t.check("lt-lift-mul", (r * y).lt(n), r.lt((n + y - 1) / y));
   t.declines("lt-lift-mul", (r * s).lt(n));
-  t.declines("lt-lift-mul", (r * t.var("z", 0, 7)).lt(n));  // z may be 0
+  t.declines("lt-lift-mul", (r * t.var("z", 0, 7)).lt(n));  // z may be 0, and x < n / z needs a positive z
   UOp loaded = loads.load(0, dtypes::int32).cast(dtypes::index), by = loads.var("y", 1, 7),
       bound = loads.var("n", 0, 20);
   loads.check("lt-lift-add-of-load", (loaded + by).lt(bound), loaded.lt(bound - by));

@@ -15,7 +15,7 @@ namespace {
 UOp split_ends(UOp e) {
   auto ranges_below = ranges_of(e.graph().sink(e.src().subspan(1)));
   std::vector<UOp> ranges(ranges_below.begin(), ranges_below.end());
-  // like sorted(reverse=True), which keeps the order of equal elements
+  // like Python's sorted(reverse=True), which keeps the order of equal elements
   std::reverse(ranges.begin(), ranges.end());
   py_sort(ranges, [](UOp a, UOp b) { return py_compare(a.arg(), b.arg()) == Order::Less; });
   std::reverse(ranges.begin(), ranges.end());

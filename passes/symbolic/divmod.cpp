@@ -20,13 +20,13 @@ Int value(UOp c) { return int_of_const(c); }
 
 Taken fold_divmod_general(UOp d);
 
-// A summand of a numerator, split into term() * factor().
+// A summand of a numerator, represented as the product term() * factor() with a constant factor.
 class Summand {
  public:
   explicit Summand(UOp u) : u_(u), factor_(const_factor(u)) {
     bool plain =
         u.is(Op::MUL) && u.src(1).is_const() && factor_ != 1 && !u.src(0).in({Op::MUL, Op::ADD, Op::CONST, Op::VCONST});
-    like_term_ = plain ? u.src(0) : term();  // for x * c, do not build the term: mostly its bounds suffice
+    like_term_ = plain ? u.src(0) : term();  // x * c has the bounds of x: building term() can wait
   }
   Int factor() const { return factor_; }
   UOp term() const { return divides(u_, factor_); }
@@ -70,7 +70,7 @@ class DivMod {
   bool x_may_be_negative() const { return int_vmin(x_) < 0; }
   UOp apply(UOp numerator, UOp denominator) const { return numerator.alu(d_.op(), denominator); }
 
-  // Folds to a constant quotient q if x / y == q at all corners of the bounds of x and y.
+  // If x / y has the same value q at all corners of the bounds of x and y, folds x / y to q and x % y to x - q * y.
   UOp cancel() const {
     Int x0 = int_vmin(x_), x1 = int_vmax(x_), y0 = int_vmin(y_), y1 = int_vmax(y_);
     if (y0 == 0 && y1 == 0) throw Failure(std::string(is_mod_ ? "remainder" : "division") + " by zero");
@@ -91,7 +91,7 @@ class DivMod {
     return int_vmin(x) >= 0 ? x % y_ : UOp();
   }
 
-  // If the only term takes just two values, the result is linear in the term.
+  // If there is only one term and it takes only two values, interpolates the result linearly between these values.
   UOp fold_binary_numerator() const {
     if (summands_.size() != 1) return {};
     Int v0 = summands_[0].vmin(), v1 = summands_[0].vmax();
@@ -108,7 +108,7 @@ class DivMod {
   // the reduced sum minus q * c.
   UOp fold_congruence() const {
     if (x_may_be_negative() && d_.graph().settings().CORRECT_DIVMOD_FOLDING) return {};
-    Int low = floor_mod(constant_, c_), high = low;  // bounds of the reduced sum, computed before building it
+    Int low = floor_mod(constant_, c_), high = low;  // bounds of the reduced sum
     std::vector<Int> rests;
     rests.reserve(summands_.size());
     for (const Summand& s : summands_) {
@@ -216,7 +216,7 @@ class DivMod {
   UOp peeled_;             // x without its constant
   Int constant_;
   Int c_;                  // the denominator, if it is a positive constant
-  std::vector<UOp> uops_;  // the summands of peeled_
+  std::vector<UOp> uops_;  // the summands of peeled_, unsplit
   std::vector<Summand> summands_;  // the same summands, split; empty unless the denominator is a positive constant
 };
 
@@ -228,7 +228,7 @@ Taken fold_divmod_general(UOp d) {
   return memoize<DivModOnce>(d.graph(), d.id(), [&] { return DivMod(d).fold(); });
 }
 
-// ---- guards
+// ---- guards of the rules below
 
 bool same_sign(UOp x, UOp a) {
   return (never_negative(x) && never_negative(a)) || (never_positive(x) && never_positive(a));
@@ -253,7 +253,7 @@ const RuleSet& div_and_mod_symbolic() {
       rule("div-reduce-const-negative", (x.of(dtypes::index) + c.scalar()).as(n) / cd.scalar(),
            -(-(fold(floor_mod(c, cd)) + x - fold(cd - 1)) / cd) + fold(floor_div(c, cd)),
            when<never_positive>(x), when<never_negative>(n), when<is_positive>(cd)),
-      // foldings that split the numerator into summands (class DivMod)
+      // x / y or x % y -> a simpler form, by the foldings of class DivMod, which split the numerator into summands
       rule("divmod-general", node({Op::IDIV, Op::MOD}).of(dtypes::index).as(d),
            with<fold_divmod_general>(d).branches({"cancel", "nested-mod", "binary-numerator", "congruence",
                                                    "gcd-with-remainder", "nest-by-factor",

@@ -48,7 +48,7 @@ UOp scale_by_powers(UOp d, UOp e) {
 
 std::pair<UOp, UOp> mantissa_and_exponent(UOp v) {
   FloatLayout layout = layout_of(v.dtype());
-  // the mask of the sign and mantissa bits (for float64, of the mantissa bits only), and the exponent bits of 0.5
+  // keep: the mask of the sign and mantissa bits (for float64 only the mantissa bits); half: the exponent bits of 0.5
   auto [keep, half] = v.dtype().is(Scalar::Float64)
                           ? std::pair<int64_t, int64_t>(0x000FFFFFFFFFFFFF, 0x3FE0000000000000)
                       : v.dtype().is(Scalar::Float32) ? std::pair<int64_t, int64_t>(0x807FFFFF, 0x3F000000)

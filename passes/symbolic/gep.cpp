@@ -94,10 +94,10 @@ int64_t num_elements(Arg axes) {
   return out;
 }
 
-// A vector WMMA computes several tensor core results at once. If the GEP selects whole results, selects the operands of
-// these results instead. Declines if it splits a result.
+// A vector WMMA computes several tensor core results at once. If the GEP selects whole results, pushes the GEP into the
+// operands, so that only the selected results are computed. Declines if the GEP splits a result.
 UOp gep_through_wmma(UOp gep, UOp wmma) {
-  constexpr size_t kUpcastAxes = 6;  // field of the arg: upcast axes of both operands and of the result
+  constexpr size_t kUpcastAxes = 6;  // index of the arg's field with the upcast axes of A, B and the result
   auto axes = wmma.arg()[kUpcastAxes].items();
   int64_t out_size = num_elements(axes.back());
   auto indices = elements(gep);
@@ -133,13 +133,13 @@ const RuleSet& gep_pushing() {
       rule("gep-of-const", node(Op::GEP, c.scalar()).as(g), const_like(g, c)),
       // {c0, c1, ...}[i] -> the i-th constant
       rule("gep-of-vconst", node(Op::GEP, node(Op::VCONST).as(c)).as(g), with<gep_of_vconst>(g, c)),
-      // x[i] -> x, for void
+      // x[i] -> x, if x has the dtype void
       rule("gep-of-void", node(Op::GEP, x.of(dtypes::void_)), x),
       // x[0, 1, ..., n - 1] -> x
       rule("gep-in-order", node(Op::GEP, x).as(g), x, when<takes_all_in_order>(g)),
-      // (x + y)[i] -> x[i] + y[i], for all elementwise ops
+      // (x + y)[i] -> x[i] + y[i], for every elementwise op
       rule("gep-through-alu", node(Op::GEP, node(ops::Elementwise).as(alu_node)).as(g), with<gep_through_alu>(g, alu_node)),
-      // CAT -> one VECTORIZE of all elements
+      // cat(x, y, ...) -> one VECTORIZE of all elements
       rule("cat-to-vectorize", node(Op::CAT).as(x), with<expand_cat>(x)),
       // {x[i], x[j], ...} -> x[i, j, ...]
       rule("vectorize-of-geps", each(Op::VECTORIZE, node(Op::GEP, x)).as(v), with<vectorize_of_geps>(v, x)),

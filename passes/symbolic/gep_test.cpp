@@ -32,7 +32,7 @@ TEST_CASE("each GEP rule applies and declines") {
   t.check("vectorize-of-geps", t.vectorize({v.gep(3), v.gep(1)}), pick(v, {3, 1}));
   t.declines("vectorize-of-geps", t.vectorize({v.gep(3), w.gep(1)}));
 
-  // one result has 2 elements and uses 4 elements of a and 1 of b; select the second of two results
+  // a result has 2 elements and needs 4 elements of a and 1 of b; the GEP selects the second of two results
   auto axes = [&](int64_t size) { return t.graph.tuple({t.graph.tuple({0, size})}); };
   Arg arg = t.graph.tuple({0, 1, 2, 3, 4, 5, t.graph.tuple({axes(4), axes(1), axes(2)}), t.graph.tuple({})});
   UOp a = t.load(4, dtypes::float16.vec(8)), b = t.load(5, dtypes::float16.vec(2)),

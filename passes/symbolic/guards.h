@@ -9,23 +9,23 @@ namespace tgc {
 inline Const value_of_const(UOp c) { return c.arg().to_const(); }
 inline Int int_of_const(UOp c) { return c.arg().as_int(); }  // throws Failure unless the value is an integer
 
-// ---- dtypes
+// ---- predicates on dtypes
 inline bool same_dtype(UOp x, UOp y) { return x.dtype() == y.dtype(); }
 inline bool dtype_holds(UOp wide, UOp narrow) { return can_lossless_cast(narrow.dtype(), wide.dtype()); }
 
-// ---- constants
+// ---- predicates on constants
 inline bool truthy(UOp c) { return value_of_const(c).truthy(); }
 inline bool is_positive(UOp c) { return int_of_const(c) > 0; }
 inline bool is_not_positive(UOp c) { return int_of_const(c) <= 0; }
 
-// ---- bounds
+// ---- predicates on bounds
 inline bool never_negative(UOp u) { return !py_less(u.vmin(), 0); }
 inline bool never_positive(UOp u) { return !py_less(0, u.vmax()); }
 inline bool always_positive(UOp u) { return py_less(0, u.vmin()); }
 inline bool always_negative(UOp u) { return py_less(u.vmax(), 0); }
 inline bool never_less(UOp x, UOp y) { return py_less_equal(y.vmax(), x.vmin()); }
 inline bool has_one_value(UOp u) {
-  if (u.in(ops::ALU) && dtypes::is_float(u.dtype())) return false;  // float ALU ops only have their dtype's bounds
+  if (u.in(ops::ALU) && dtypes::is_float(u.dtype())) return false;  // their bounds are only those of the dtype
   const Bounds& b = u.bounds();
   return py_equal(b.min, b.max);
 }

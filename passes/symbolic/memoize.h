@@ -20,7 +20,7 @@ auto memoize(Graph& graph, uint64_t key, Compute compute) {
   auto once = [&] {
     auto& by_key = graph.extension<Remembered<What, decltype(compute())>>().by_key;
     if (auto it = by_key.find(key); it != by_key.end()) return it->second;
-    auto out = compute();  // may call memoize() for other keys
+    auto out = compute();  // compute() may itself call memoize() for other keys
     by_key.emplace(key, out);
     return out;
   };

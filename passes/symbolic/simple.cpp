@@ -72,7 +72,7 @@ UOp fold_bitcast(UOp root, UOp c) {
   return root.const_like(values);
 }
 
-// ---- guards
+// ---- guards of the rules below
 
 bool products_match(UOp a, UOp b, UOp product) { return py_equal(py_mul(value(a), value(b)), value(product)); }
 bool not_finite(UOp x) { return x.is_const() && x.arg().is_float() && !std::isfinite(value(x).as_float()); }
@@ -115,7 +115,7 @@ const RuleSet& propagate_invalid() {
 const RuleSet& symbolic_simple() {
   auto half_power = pow(x, const_like(c, fold(floor_div(c, 2))));
   static const RuleSet own("symbolic_simple", {
-      // ---- self folding
+      // ---- an operand is a neutral element, or both operands are the same
       // x + 0 -> x
       rule("add-zero", x + 0, x),
       // x * 1 -> x
@@ -162,7 +162,7 @@ const RuleSet& symbolic_simple() {
       rule("where-false-true", where(x.of(kBool), constant(false, dtypes::bool_), constant(true, dtypes::bool_)), logical_not(x)),
       // trunc(x) -> x, for integers
       rule("trunc-int", trunc(x.of(kDiscrete)), x),
-      // ---- zero folding
+      // ---- the result is 0 or false
       // x < x -> false
       rule("lt-self", x < x, cast(const_like(x, false), dtypes::bool_)),
       // x % x -> 0
@@ -171,7 +171,7 @@ const RuleSet& symbolic_simple() {
       rule("xor-self", x ^ x, const_like(x, 0)),
       // x != x -> false, for integers: a float may be NaN
       rule("ne-self", x.of(kDiscrete) != x, cast(const_like(x, false), dtypes::bool_)),
-      // ---- constant folding
+      // ---- constant operands
       rule("fold-unary", node(ops::Unary, node({Op::CONST, Op::VCONST})).as(a), with<fold_alu>(a)),
       rule("fold-binary", node(ops::Binary - Op::THREEFRY, node({Op::CONST, Op::VCONST}), node({Op::CONST, Op::VCONST})).as(a), with<fold_alu>(a)),
       rule("fold-ternary", node(ops::Ternary, node({Op::CONST, Op::VCONST}), node({Op::CONST, Op::VCONST}), node({Op::CONST, Op::VCONST})).as(a),

@@ -52,7 +52,7 @@ Reduced payne_hanek(UOp d) {
   UOp q = shr_by(p, 62).cast(dtypes::int32);
   UOp fraction = p & Const(int64_t(0x3fffffffffffffff));
   UOp r = (fraction.cast(wide) * Const(3.4061215800865545e-19)).cast(d.dtype());
-  // round to the nearest quadrant
+  // round f to the nearest quadrant, a multiple of pi/2
   UOp below_half = f.lt(0.5);
   return {below_half.where(r, r - Const(kPi / 2)), below_half.where(q, q + Const(1))};
 }

@@ -28,7 +28,7 @@ UOp reduce_mul_chain(UOp r) {
   auto ranges = r.src().subspan(1);
   std::vector<UOp> inside, outside;
   for (UOp m : split_uop(r.src(0), Op::MUL)) {
-    bool free = !r.arg().is(Op::MAX) || py_less_equal(0, m.vmin());  // false for NaN
+    bool free = !r.arg().is(Op::MAX) || py_less_equal(0, m.vmin());  // false if m is NaN
     for (UOp range : ranges) free = free && !in_backward_slice_with_self(m, range);
     (free ? outside : inside).push_back(m);
   }
@@ -37,7 +37,7 @@ UOp reduce_mul_chain(UOp r) {
   return r.with_src(prepend(rest, ranges)) * prod_from_one(outside);
 }
 
-// Replaces sources of a SINK or GROUP that only hold other nodes together by these nodes.
+// Replaces each source of a SINK or GROUP that only groups other nodes by those nodes.
 UOp flatten_sink(UOp root) {
   constexpr OpSet kTransparent{Op::UNROLL, Op::NOOP, Op::VECTORIZE, Op::SINK};
   std::vector<UOp> src;
@@ -71,7 +71,7 @@ const RuleSet& sym() {
       // store(buf[i], gate ? alt : load(buf[i])) -> store(buf[gate ? i : invalid], alt)
       rule("store-of-gated-load", any_len(Op::STORE, node(Op::INDEX).as(idx), where(gate, alt, node(Op::LOAD, node(Op::INDEX).as(idx)))).as(s),
            with<gate_store>(idx, gate, alt, s)),
-      // load(buf[invalid]) -> 0, store(buf[invalid], _) -> nothing
+      // load(buf[invalid]) -> 0; store(buf[invalid], x) -> nothing
       rule("access-invalid", any_len({Op::LOAD, Op::STORE}, or_casted(node(Op::INDEX, anything(), constant(Const::invalid(), dtypes::index)))).as(x),
            branch("store", noop(), when<is_store>(x)), branch("load", const_like(x, 0))),
       // ---- reciprocals
@@ -88,7 +88,7 @@ const RuleSet& sym() {
       // x * (d + y) -> (1 - d) + x * y, for d = 1 / (1 + x)
       rule("mul-sigmoid-plus", x * (reciprocal(1 + x).as(d) + y), (1 - d) + x * y),
       // ---- reductions
-      // sum(x * c) -> sum(x) * c
+      // sum(x * c) -> sum(x) * c, for a constant c
       rule("reduce-of-scaled", any_len(Op::REDUCE, x * c.scalar()).arg(Op::ADD).as(r), with_first_src(r, x) * fold(c)),
       rule("reduce-of-product", any_len(Op::REDUCE, node(Op::MUL)).as(r), with<reduce_mul_chain>(r)),
       // ---- groups and ends
@@ -97,7 +97,7 @@ const RuleSet& sym() {
       rule("sink-flatten", node({Op::SINK, Op::GROUP}).as(root), with<flatten_sink>(root)),
       // end(noop, ranges...) -> noop
       rule("end-of-nothing", any_len(Op::END, leaf(Op::NOOP).as(x)), x),
-      // ---- combine terms (opinionated, in tinygrad's words)
+      // ---- combine terms (tinygrad calls these rules opinionated)
       // -1 * (x + y) -> -x + -y
       rule("neg-of-sum", -1 * (x + y), (-x) + (-y)),
       // (x + y) * c -> x * c + y * c, for indices only: wrong for floats that overflow to infinity

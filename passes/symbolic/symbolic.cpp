@@ -18,7 +18,7 @@ constexpr DTypeSet kIndexLike = dtypes::index_like, kBool{Scalar::Bool};
 
 Const value(UOp c) { return value_of_const(c); }
 
-// ---- guards
+// ---- guards of the rules below
 
 bool differ(UOp x, UOp y) { return !(x == y); }
 bool is_invalid(UOp x) { return x.is_invalid(); }
@@ -30,7 +30,7 @@ bool fits_int32(UOp u) { return !overflows(u, dtypes::int32); }
 bool dtype_holds_values(UOp wide, UOp x) { return !overflows(x, wide.dtype()); }
 bool out_of_order(UOp x, UOp y) { return tuplize_less(y, x); }
 
-// ---- functions
+// ---- functions that compute the right sides of rules
 
 // Splits x into terms with factor 1 (their sum r) and others, which share a divisor d > 1 with c. If 0 <= r < d, r
 // cannot change the comparison: x < c -> (others / d) < c / d.
@@ -117,14 +117,14 @@ std::vector<Rule> rules_of_terms() {
       // (cond ? t : f) op (cond ? tt : ff) -> cond ? t op tt : f op ff, when t and tt, or f and ff, are constants
       rule("alu-of-wheres", node(ops::Binary, where(cond, t, f), where(cond, tt, ff)).as(alu_node),
            where(cond, alu(op_of(alu_node), t, tt), alu(op_of(alu_node), f, ff)), when<a_pair_is_const>(t, tt, f, ff)),
-      // (y + (cond ? t : f)) + (cond ? tt : ff) -> y + (cond ? t + tt : f + ff), under the same condition
+      // (y + (cond ? t : f)) + (cond ? tt : ff) -> y + (cond ? t + tt : f + ff), if t and tt or f and ff are constants
       rule("add-wheres-in-sum", (y + where(cond, t, f)) + where(cond, tt, ff),
            y + where(cond, t + tt, f + ff), when<a_pair_is_const>(t, tt, f, ff)),
       // ---- bounds
       // x -> c, when the bounds of x allow only the value c
       rule("alu-one-value", node(ops::ALU | OpSet{Op::DEFINE_VAR, Op::SPECIAL}).as(x), const_like(x, vmin(x)), when<has_one_value>(x)),
       rule("range-one-value", each(Op::RANGE, node(Op::CONST)).as(x), const_like(x, vmin(x)), when<has_one_value>(x)),
-      // max(x, y) -> the one that is never less
+      // max(x, y) -> the operand that is never less than the other, by the bounds of x and y
       rule("max-by-bounds", maximum(x, y), branch("first", x, when<never_less>(x, y)), branch("second", y, when<never_less>(y, x))),
   };
 }
@@ -150,7 +150,7 @@ std::vector<Rule> rules_of_constants() {
            rule("lt-div", (x.of(dtypes::index) / cd.scalar()) < c.scalar(),
                 branch("positive", x < fold(c * cd), when<is_positive>(cd), when<is_positive>(c)),
                 branch("not-positive", x < fold(c * cd - (cd - 1)), when<is_positive>(cd))),
-           // ---- constants move to the end
+           // ---- moving constants to the end
            // (x + c1) + y -> (x + y) + c1
            rule("add-const-last", (x + c1) + y, (x + y) + c1),
            // (x * c1) * y -> (x * y) * c1
@@ -173,7 +173,7 @@ std::vector<Rule> rules_of_casts() {
   return {
       // cast(cast(x, a), b) -> cast(x, b), when a holds all values of x's dtype
       rule("cast-cast", cast(cast(x).as(a)).as(b), cast(x, dtype_of(b)), when<dtype_holds>(a, x)),
-      // the same, when a holds all values within the bounds of x
+      // cast(cast(x, a), b) -> cast(x, b), if a holds all values within the bounds of x
       rule("cast-cast-by-bounds", cast(cast(x.of(kIndexLike), kIndexLike).as(a)).as(b),
            cast(x, dtype_of(b)), when<dtype_holds_values>(a, x)),
       // x op y -> long(int(x) op int(y)), for int64 operands and a result that fit int32
@@ -182,7 +182,7 @@ std::vector<Rule> rules_of_casts() {
            when<fits_int32>(u), when<fits_int32>(x), when<fits_int32>(y)),
       // int(x + c) -> int(x) + int(c), for an index x
       rule("cast-of-index-sum", cast(x.of(dtypes::index) + c, dtypes::sints).as(u), cast(x, dtype_of(u)) + cast(c, dtype_of(u))),
-      // ---- order
+      // ---- dependencies and constant vectors
       // after(x, y) -> after(x, sources of y), when y has no side effect
       rule("after-effects", node(Op::AFTER).as(x), with<after_effects>(x)),
       // after(x) -> x
@@ -196,7 +196,7 @@ std::vector<Rule> rules_of_casts() {
 
 const RuleSet& commutative() {
   static const RuleSet set("commutative", {
-      // y + x -> x + y, in tinygrad's order of nodes, for indices only
+      // y + x -> x + y, if x comes before y in tinygrad's order of nodes; for indices only
       rule("commutative-order", node(ops::Commutative, y, x).of(dtypes::index).as(u), with_src(u, x, y), when<out_of_order>(y, x)),
   });
   return set;

@@ -34,7 +34,7 @@ TEST_CASE("each rule of symbolic applies and declines") {
   t.check("where-not", b.logical_not().where(x, y), b.where(y, x));
   t.declines("where-not", b.logical_not().where(x, t.graph.invalid()));
   t.check("alu-of-wheres", b.where(num(1), x) + b.where(num(2), y), b.where(num(1) + num(2), x + y));
-  t.declines("alu-of-wheres", b.where(x, y) + b.where(y, z));  // neither pair is constant
+  t.declines("alu-of-wheres", b.where(x, y) + b.where(y, z));  // neither x and y nor y and z are constants
   t.check("add-wheres-in-sum", (z + b.where(num(1), x)) + b.where(num(2), y), z + b.where(num(1) + num(2), x + y));
   t.declines("add-wheres-in-sum", (z + b.where(x, y)) + b.where(y, x));
   t.check("alu-one-value", x.lt(101), yes);
@@ -48,7 +48,7 @@ TEST_CASE("each rule of symbolic applies and declines") {
   t.check("gather-consts", (x + 2) + 3, x + (num(2) + num(3)));
   t.check("gather-consts", (x * 2) * 3, x * (num(2) * num(3)));
   t.check("gather-consts", x.maximum(2).maximum(3), x.maximum(num(2).maximum(3)));
-  for (Op op : {Op::AND, Op::OR}) {  // each op has its own rule
+  for (Op op : {Op::AND, Op::OR}) {  // AND and OR each have a rule of their own
     UOp c1 = i.const_like(5), c2 = i.const_like(3);
     t.check("gather-consts", i.alu(op, c1).alu(op, c2), i.alu(op, c1.alu(op, c2)));
   }
@@ -128,8 +128,8 @@ TEST_CASE("each rule of sym applies and declines") {
   t.check("reduce-of-product", (of_r * f).reduce(r, Op::ADD),
           prod_from_one(of_r).reduce(r, Op::ADD) * prod_from_one(f));
   t.declines("reduce-of-product", (of_r * of_r).reduce(r, Op::ADD));
-  t.declines("reduce-of-product", (of_r * f).reduce(r, Op::MAX));  // f may be negative
-  UOp nan = t.constant(dtypes::float32, std::nan(""));  // NaN is not known to be non-negative
+  t.declines("reduce-of-product", (of_r * f).reduce(r, Op::MAX));  // max(a * f) is not max(a) * f if f is negative
+  UOp nan = t.constant(dtypes::float32, std::nan(""));  // NaN has no bounds, so it may be negative
   t.declines("reduce-of-product", (of_r * nan).reduce(r, Op::MAX));
 }
 

@@ -60,24 +60,24 @@ UOp xlog2(UOp d) {
     r = polynomial(x2, kLog2Double) * (x * x2) + e + x * Const(2.885390081777926774);
   } else {
     r = polynomial(x2, kLog2) * (x * x2) + e + x * Const(2.8853900432586669922);
-    r = is_half ? r + Const(0) : r + x * Const(3.2734474483568488616e-08);  // low part of 2 / ln 2, not for float16
+    r = is_half ? r + Const(0) : r + x * Const(3.2734474483568488616e-08);  // the low part of 2 / ln 2; not for float16
   }
   r = d.ne(kInf).where(r, r.const_like(kInf));
   r = d.ne(0.0).where(r, r.const_like(-kInf));
   r = d.lt(-0.0).where(r.const_like(kNan), r);
   r = d.ne(d).where(r.const_like(kNan), r);
-  // log2(-0.0) is -infinity; some targets take -0.0 != 0.0 for true, so test 1 / d instead
+  // log2(-0.0) is -infinity; some targets evaluate -0.0 != 0.0 to true, so test 1 / d instead
   return d.reciprocal().ne(-kInf).where(r, r.const_like(-kInf));
 }
 
 UOp xpow(UOp base, UOp exponent) {
-  // |b| ** e = exp2(e * log2(|b|))
+  // compute |base| ** exponent as exp2(exponent * log2(|base|))
   UOp power = (base.lt(0).where(-base, base).log2() * exponent).exp2();
-  // for a negative base: NaN if the exponent is not an integer, a negative result if it is odd
+  // for a negative base, the result is NaN if the exponent is not an integer, and negative if the exponent is odd
   UOp fraction = exponent.ne(exponent.cast(dtypes::int32).cast(exponent.dtype()));
   UOp odd = (exponent.lt(0).where(-exponent, exponent).cast(dtypes::int32) % Const(2)).cast(dtypes::bool_);
   UOp sign = fraction.where(power.const_like(kNan), odd.where(power.const_like(-1), power.const_like(1)));
-  // 0 ** 0 = 1
+  // 0 ** 0 is 1
   return (base.eq(0) & exponent.eq(0)).where(power.const_like(1), power * base.lt(0).where(sign, power.const_like(1)));
 }
 

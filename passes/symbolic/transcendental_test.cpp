@@ -31,7 +31,7 @@ Const value_of_node(UOp u, const UOpMap<Const>& known) {
 double evaluate(UOp root) {
   UOpMap<Const> known(root.graph());
   for (UOp u : toposort(root)) {
-    // a branch that a WHERE does not select may fail, for example by overflow
+    // evaluating a branch that a WHERE does not select may fail, for example by overflow; its value is then unused
     auto v = catch_failures([&] { return value_of_node(u, known); });
     known[u] = v ? *v : Const(kNan);
   }
@@ -93,13 +93,13 @@ TEST_CASE("sin is accurate for small and large arguments") {
     CHECK(near(at(xsin, dtypes::float64, x), std::sin(x), 1e-13));
     CHECK(near(at(xsin, dtypes::float32, x), std::sin(truncate(x, dtypes::float32).as_float()), 2e-6));
   }
-  // from 30 on, Payne-Hanek reduction
+  // xsin uses Payne-Hanek reduction for arguments from 30 on
   for (double x :
        {30.5, 31.0, 100.0, 1000.0, 12345.5, 39800.0, 1e5, 1e6 + 0.5, 16777216.0, 123456789.0, 1e10, -77.0, -1e6}) {
     CAPTURE(x);
     double f = truncate(x, dtypes::float32).as_float();
     CHECK(std::fabs(at(xsin, dtypes::float32, f) - std::sin(f)) < 2e-6);
-    CHECK(std::fabs(at(xsin, dtypes::float64, x) - std::sin(x)) < 1e-6);  // less accurate than float64
+    CHECK(std::fabs(at(xsin, dtypes::float64, x) - std::sin(x)) < 1e-6);  // the reduction is less exact than float64
   }
   for (double x : {0.5, 3.0, 10.0, 29.0, 31.0, 100.0, 1000.0, 40000.0}) {
     CAPTURE(x);
@@ -130,7 +130,7 @@ TEST_CASE("expansions throw Failure for dtypes other than float16, float32 and f
 }
 
 TEST_CASE("expansions have as many nodes as tinygrad's") {
-  // the number of nodes of f(x); any difference changes every kernel with an exp2, log2 or sin
+  // expected numbers of nodes of f(x): a difference would change every kernel with an exp2, log2 or sin
   auto size = [](UOp (*function)(UOp), DType d) {
     Graph g;
     return toposort(function(g.variable("x", 0, 1, d))).size();

@@ -120,7 +120,7 @@ struct GivenValidByCases {
 }  // namespace
 
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
-  auto simplify = [&] { return simplify_given_valid(valid, u, try_simplex); };  // memoized: later stages repeat it
+  auto simplify = [&] { return simplify_given_valid(valid, u, try_simplex); };  // memoized, as later stages repeat it
   uint64_t key = uint64_t(valid.id()) << 32 | u.id();
   return try_simplex ? memoize<GivenValidByCases>(u.graph(), key, simplify)
                      : memoize<GivenValid>(u.graph(), key, simplify);
@@ -132,7 +132,7 @@ namespace {
 Taken simplify_valid(UOp valid) {
   if (op_in_backward_slice_with_self(valid, Op::INDEX)) return {};  // the condition reads memory
   std::vector<UOp> clauses = split_uop(valid, Op::AND);
-  // clauses whose expression occurs in others come first, because they may simplify the others
+  // sort first the clauses whose expression occurs in other clauses, because they may simplify those
   std::vector<std::pair<int, UOp>> sorted;
   for (UOp v : clauses) {
     auto parsed = parse_valid(v);
@@ -161,7 +161,7 @@ Taken simplify_valid(UOp valid) {
 bool has_index_division(UOp u) { return op_in_backward_slice_with_self(u, {Op::IDIV, Op::MOD}); }
 
 UOp gated_given_valid(UOp cond, UOp x, UOp inv) {
-  if (x.graph().settings().IMAGE > 0 && has_index_division(x)) return {};  // may be the index of an image
+  if (x.graph().settings().IMAGE > 0 && has_index_division(x)) return {};  // x may be the index of an image
   return cond.where(uop_given_valid(cond, x, false), inv);
 }
 
@@ -202,7 +202,7 @@ class Movable {
 
  private:
   UOp x_;
-  UOpSet other_loads_;  // loads that x does not depend on, and all nodes that use them
+  UOpSet other_loads_;  // loads that x does not depend on, and all users of them
 };
 
 Taken where_on_load(UOp cond, UOp buf, UOp x) {
@@ -233,7 +233,7 @@ auto gated() { return where(cond, x, node(Op::CONST).arg(Const::invalid()).as(in
 const RuleSet& pm_simplify_valid() {
   static const RuleSet set("pm_simplify_valid", {
       rule("valid-given-earlier-clauses", node(Op::AND).as(v), with<simplify_valid>(v).branches({"given-earlier-clauses", "repeated-clause"})),
-      // cond ? x : invalid -> cond ? (x given cond) : invalid
+      // cond ? x : invalid -> cond ? y : invalid, where y is x simplified under the assumption cond
       rule("index-given-valid", gated(), with<gated_given_valid>(cond, x, inv)),
   });
   return set;

@@ -128,11 +128,11 @@ std::unique_ptr<clang::CodeGenAction> action_of(Form form) {
 
 std::string compile_text(std::string_view source, const std::string& file, const std::vector<std::string>& arguments,
                          Form form) {
-  // the resource folder (clang's own headers) is located relative to this path
+  // clang locates its resource folder (its own headers) relative to this path
   std::vector<std::string> command{TGC_CLANG_PATH};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  // For a device, the driver would plan an object and a link, and create temporary files for them at once. For assembly
-  // the cc1 arguments are the same.
+  // With -c for a device, clang's driver would plan two steps, an object and a link, and create temporary files for
+  // them. So pass -S (assembly), for which the cc1 arguments are the same.
   bool for_device = std::ranges::find(arguments, "--cuda-device-only") != arguments.end();
   command.insert(command.end(), {for_device ? "-S" : "-c", file});
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);

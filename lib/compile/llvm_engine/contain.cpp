@@ -17,7 +17,7 @@ void remember(void*, const char* message, bool) { fatal_message = message; }
 // the first table is allocated.
 [[noreturn]] void no_memory(void*, const char*, bool) { throw std::bad_alloc(); }
 __attribute__((constructor(101))) void throw_without_memory() {
-  llvm::remove_bad_alloc_error_handler();  // another engine's, if it shares this LLVM
+  llvm::remove_bad_alloc_error_handler();  // removes the handler of another engine that shares this LLVM
   llvm::install_bad_alloc_error_handler(no_memory);
 }
 

@@ -37,7 +37,7 @@ class Disassembler {
       throw std::runtime_error("LLVM has no disassembler for " + machine.getTargetTriple().str());
   }
 
-  // From here on, prints the source line before instructions, where it is known. Damaged debug information is ignored.
+  // From now on, prints known source lines before their instructions. Ignores damaged debug information.
   void show_lines(const llvm::object::ObjectFile& file) {
     auto ignore = [](llvm::Error error) { llvm::consumeError(std::move(error)); };
     lines_ = llvm::DWARFContext::create(file, llvm::DWARFContext::ProcessDebugRelocations::Process, nullptr, "", ignore,

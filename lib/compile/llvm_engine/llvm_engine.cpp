@@ -49,7 +49,7 @@ void initialize_targets() {
   LLVMInitialize##name##AsmPrinter();
   TGC_TARGET(X86) TGC_TARGET(AArch64) TGC_TARGET(AMDGPU) TGC_TARGET(NVPTX)
 #undef TGC_TARGET
-  // for inline assembly (AMX)
+  // kernels may contain inline assembly (AMX), which needs a parser
   LLVMInitializeX86AsmParser(), LLVMInitializeAArch64AsmParser(), LLVMInitializeAMDGPUAsmParser();
   LLVMInitializeX86Disassembler(), LLVMInitializeAArch64Disassembler(), LLVMInitializeAMDGPUDisassembler();
 }
@@ -62,7 +62,7 @@ std::string host_features() {
   return out;
 }
 
-// `m`, with "native" replaced by this computer's CPU and features.
+// Returns `m`, with the CPU "native" replaced by this computer's CPU and its features.
 Machine resolved(Machine m) {
   if (m.cpu != "native") return m;
   static const std::string cpu = llvm::sys::getHostCPUName().str(), features = host_features();

@@ -11,7 +11,7 @@ namespace tgc {
 
 class PassGate : public llvm::OptPassGate {
  public:
-  explicit PassGate(int64_t most) : most_(most) {}  // runs the first `most`; -1: all
+  explicit PassGate(int64_t most) : most_(most) {}  // `most`: number of passes to run; -1: all
 
   bool isEnabled() const override { return true; }
   // Called for code generation passes.
@@ -19,7 +19,7 @@ class PassGate : public llvm::OptPassGate {
   // Called for optimization passes. `pass` is the short name, or empty; then `of_class` is used.
   bool should_run(llvm::StringRef pass, llvm::StringRef of_class, const llvm::Any& unit);
 
-  const std::string& list() const { return list_; }  // all passes that asked: "instcombine\tfunction (E_4)\n"
+  const std::string& list() const { return list_; }  // a line per optional pass: "instcombine\tfunction (E_4)\n"
 
  private:
   int64_t most_, number_ = 0;

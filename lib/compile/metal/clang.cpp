@@ -18,12 +18,12 @@ std::string metal_by_clang(const CompileJob& job, Artifact what) {
                                 "-std=c++20", "-O2", "-fPIC", "-ffreestanding", "-nostdlib", "-fno-ident",
                                 "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-ffp-contract=off", "-fwrapv",
                                 "-fsigned-char", "-fno-strict-aliasing", "-gline-tables-only", kNoFolder,
-                                // keep every access of the source, so that it is checked
+                                // these options keep every memory access of the source, so that each one is checked
                                 "-fno-vectorize", "-fno-slp-vectorize", "-Xclang", "-fsanitize=thread",
-                                // round half and bfloat after each operation
+                                // these options round half and bfloat after each operation
                                 "-Xclang", "-ffloat16-excess-precision=none", "-Xclang",
                                 "-fbfloat16-excess-precision=none"};
-  if (!arm) args.push_back("-mno-avx512bf16");  // its conversions flush small numbers to zero
+  if (!arm) args.push_back("-mno-avx512bf16");  // the instructions of AVX512-BF16 flush small numbers to zero
   ClangEngine& clang = *clang_engine().value_or_throw();
   std::string object = take(clang.compile(metal_as_cpp(job.source), "kernel.metal", args, Form::Object));
   ByteWriter out;

@@ -9,9 +9,9 @@ namespace tgc {
 
 struct MetalParameter {
   std::string name;
-  // "constant int& n": the argument is the value's address; for a pointer it is the buffer's
+  // true for "constant int& n": the argument is the address of the value; for a pointer it is the buffer's address
   bool is_reference = false;
-  // the library's function for a position attribute: "thread_in_group"; empty: a launch argument
+  // the library's function for the parameter's position attribute: "thread_in_group"; empty for a launch argument
   std::string position;
 };
 

@@ -1,6 +1,6 @@
 // OpenCL devices, through the ICD loader, which is loaded at run time (TGC_OPENCL_LIBRARY names another library). Uses
-// a GPU if there is one, else the platform's other device, such as PoCL (tinygrad runtime/ops_cl.py). The driver
-// compiles.
+// the first GPU or, without a GPU, the first platform's default device, such as PoCL (tinygrad runtime/ops_cl.py). The
+// driver compiles the kernels.
 #pragma once
 #include <memory>
 

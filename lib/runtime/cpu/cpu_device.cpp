@@ -16,8 +16,8 @@
 namespace tgc {
 namespace {
 
-// ---- calling a function with any number of 64-bit arguments: in the C calling conventions of 64-bit machines, a
-// pointer or an int takes one register or one 8-byte stack slot, and extra arguments do no harm
+// ---- calls a function with any number of 64-bit arguments. In the C calling conventions of 64-bit machines, a pointer
+// or an int takes one register or one 8-byte stack slot, and the function ignores extra arguments.
 constexpr size_t kMostArguments = 1024;
 
 template <size_t... I>
@@ -64,7 +64,7 @@ class CpuKernel : public Kernel {
     if (count > kMostArguments)
       return Diag{"a kernel on the CPU takes at most " + std::to_string(kMostArguments - 1) + " arguments, not " +
                   std::to_string(count - 1)};
-    std::array<uint64_t, kMostArguments> arguments;  // entries beyond `count` are not read by the kernel
+    std::array<uint64_t, kMostArguments> arguments;  // the kernel does not read the entries from `count` on
     size_t n = 0;
     for (const DeviceBuffer& b : a.buffers) arguments[n++] = reinterpret_cast<uint64_t>(HostDevice::address(b));
     for (int64_t v : a.variables) arguments[n++] = uint64_t(v);

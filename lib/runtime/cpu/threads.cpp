@@ -27,7 +27,7 @@ void pause_briefly() {
 template <class Condition>
 bool Threads::look_out(Condition&& holds) const {
   if (holds()) return true;
-  // yield: the thread that is waited for may need this processor
+  // yield, because the thread that this thread waits for may need this processor
   for (auto begin = Clock::now(); !crowded_ && Clock::now() - begin < kMoment; std::this_thread::yield())
     for (int i = 0; i < 32; i++) {
       if (holds()) return true;
@@ -76,7 +76,7 @@ void Threads::run_round(size_t count, const std::function<void(size_t)>& task) {
   task_ = &task;
   running_ = count - 1;
   {
-    std::lock_guard lock(mutex_);  // every worker either sees the new round before it sleeps, or is woken
+    std::lock_guard lock(mutex_);  // under the lock, so that a worker sees the new round before it sleeps, or is woken
     round_ = Round{round_.load().number + 1, uint32_t(count)};
   }
   begin_.notify_all();
@@ -100,7 +100,7 @@ void Threads::work(size_t number) {
     if (number >= round.count) continue;
     (*task_)(number);
     if (running_.fetch_sub(1) > 1) continue;
-    { std::lock_guard lock(mutex_); }  // wait until the caller sleeps or has seen the end
+    { std::lock_guard lock(mutex_); }  // the caller has seen running_ == 0, or sleeps and can be woken
     end_.notify_one();
   }
 }

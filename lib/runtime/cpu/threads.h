@@ -15,15 +15,15 @@ namespace tgc {
 class Threads {
  public:
   ~Threads();
-  // Starts the threads for launches of `count` threads. Afterwards the pool starts no more.
+  // Starts the threads that launches of `count` threads need. Afterwards the pool starts no more threads.
   void settle(size_t count);
   // Calls task(0), ..., task(count - 1), each on its own thread (task(0) on the caller's), and returns when all have
   // returned. If the pool has fewer threads and may not start more, the threads share the calls.
   void run(size_t count, const std::function<void(size_t)>& task);
 
  private:
-  // The number of a launch and its thread count, in one atomic word, so that a late thread that is not part of the
-  // launch reads both consistently.
+  // The number of a launch and its thread count, packed into one atomic word. A thread that comes late and does not
+  // belong to the launch thus reads both consistently.
   struct Round {
     uint32_t number = 0, count = 0;
   };
@@ -37,7 +37,7 @@ class Threads {
   std::condition_variable begin_, end_;
   std::atomic<Round> round_;
   std::atomic<size_t> running_ = 0;
-  const std::function<void(size_t)>* task_ = nullptr;  // valid while any thread of the round runs
+  const std::function<void(size_t)>* task_ = nullptr;  // valid while any thread of the current launch runs
   std::atomic<bool> stop_ = false, crowded_ = false;   // crowded: more threads than processors
   bool settled_ = false;
   std::vector<std::thread> threads_;

@@ -19,8 +19,8 @@ using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
 using CUevent = struct CUevent_st*;
 using CUstream = struct CUstream_st*;
-constexpr int kComputeCapabilityMajor = 75, kComputeCapabilityMinor = 76;  // CUdevice_attribute
-constexpr int kErrorLogBuffer = 5, kErrorLogBufferBytes = 6;               // CUjit_option
+constexpr int kComputeCapabilityMajor = 75, kComputeCapabilityMinor = 76;  // values of CUdevice_attribute
+constexpr int kErrorLogBuffer = 5, kErrorLogBufferBytes = 6;               // values of CUjit_option
 
 #define TGC_CUDA_FUNCTIONS(X)                                                                                     \
   X(cuInit, (unsigned))                                                                                           \
@@ -72,7 +72,7 @@ class CudaDevice : public Device {
   }
 
   Result<std::string> compile(const KernelSource& source) override {
-    return compile_source(source, is_emulated("CUDA"));  // the emulator's reports name source lines
+    return compile_source(source, is_emulated("CUDA"));  // with source lines for an emulator, whose reports name them
   }
   Status open() override;
   std::string target() const override { return "CUDA:CUDA:sm_" + std::to_string(major_ * 10 + minor_); }
@@ -129,7 +129,7 @@ class CudaKernel : public Kernel {
   Status launch(const LaunchArguments& a) override {
     values_.clear();
     for (const DeviceBuffer& b : a.buffers) values_.push_back(CudaDevice::address(b));
-    for (int64_t v : a.variables) values_.push_back(uint64_t(uint32_t(v)));  // the low four bytes are read
+    for (int64_t v : a.variables) values_.push_back(uint64_t(uint32_t(v)));  // the kernel reads the low four bytes
     pointers_.clear();
     for (uint64_t& v : values_) pointers_.push_back(&v);
     auto [gx, gy, gz] = a.size.global;
@@ -190,7 +190,7 @@ Result<std::unique_ptr<Kernel>> CudaDevice::load(const KernelSource& source, con
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
   CUmodule module = nullptr;
   if (CUresult error = cu.cuModuleLoadDataEx(&module, code.c_str(), 2, options, values)) {
-    std::string why = error_text(error);  // the emulator's text includes the log
+    std::string why = error_text(error);  // an emulator's error text includes its log
     return Diag{.message = "the driver does not load the kernel '" + source.name + "' of " + source.target + ": " + why,
                 .context = why.find(log) == why.npos ? log : ""};
   }

@@ -18,7 +18,7 @@ class Fakes {
  public:
   explicit Fakes(const std::string& fail = "") : fail_("TGC_FAKE_FAIL", fail) { std::ofstream(log_).close(); }
   ~Fakes() { std::filesystem::remove(log_); }
-  // Returns the calls since the last time, one per line.
+  // Returns the calls since the last call of this function, one per line.
   std::string calls() {
     std::ifstream in(log_);
     std::string all{std::istreambuf_iterator<char>(in), {}};
@@ -35,7 +35,7 @@ class Fakes {
   size_t seen_ = 0;
 };
 
-// Uses every function of a device, with a kernel out[i] = in[i] + n. Returns "" or the error.
+// Uses every function of a device, with a kernel out[i] = in[i] + n. Returns "", or the first error.
 std::string use(const std::string& name, const std::string& code, const std::string& function = "add") {
   auto device = std::move(make_device(name).value_or_throw());
   if (auto status = device->open(); !status) return status.diag().text();
@@ -48,7 +48,7 @@ std::string use(const std::string& name, const std::string& code, const std::str
     LaunchArguments arguments{buffers, variables, {.global = {2, 2, 1}, .local = {{8, 1, 2}}}};
     kernel->launch(arguments).value_or_throw();
     device->synchronize().value_or_throw();
-    auto values = a.read(*device, out);  // not inside CHECK, which catches exceptions
+    auto values = a.read(*device, out);  // reads outside CHECK, because CHECK catches exceptions
     CHECK(values == std::vector<float>(64, 4.5f));
     kernel->time(arguments).value_or_throw();
     return Unit{};
@@ -81,7 +81,7 @@ TEST_CASE("CUDA on a fake driver: makes the expected calls") {
   TestBuffer a(*device, out), b(*device, in);
   std::vector<DeviceBuffer> buffers{a.buffer, b.buffer};
   std::vector<int64_t> variables{3};
-  // measured by the driver's clock
+  // the fake driver's clock gives this time
   CHECK(kernel->time({buffers, variables, {}}).value_or_throw() == doctest::Approx(1.5e-3));
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("METAL on a fake runtime: sends the expected messages") {
   std::string calls = fakes.calls();
   CHECK(calls.find("UNKNOWN") == std::string::npos);
   CHECK(calls.find("WITHOUT A POOL") == std::string::npos);
-  size_t at = 0;  // in this order; releases of pools and other objects may be in between
+  size_t at = 0;  // position in `calls`, which may contain other calls (releases) in between
   for (const char* expected : {"new buffer 256", "new buffer 256", "fast math 0", "function add",
                                "buffer 0 at offset 0", "buffer 1 at offset 0", "constant 3 of 4 bytes at 2",
                                "dispatch 4 x 16", "endEncoding", "commit", "waitUntilCompleted", "release pipeline",
@@ -180,7 +180,7 @@ TEST_CASE("a missing driver is an error that names the library") {
     CHECK(!info.works);
     CHECK(info.detail.starts_with(words));
   }
-  // a library that is not a driver
+  // this library can be loaded, but is not a CUDA driver
   WithEnvironment other("TGC_CUDA_LIBRARY", TGC_FAKE_HIP);
   CHECK(probe_device("CUDA").detail.find("has no function 'cuInit'") != std::string::npos);
   CHECK(!make_device("TPU").ok());

@@ -25,7 +25,7 @@ struct Object {
 };
 
 Object device{"device"};
-Object* arguments[8];  // buffers of the kernel being encoded
+Object* arguments[8];  // buffers of the kernel that is being encoded
 int constant = 0;
 Size groups, threads;
 

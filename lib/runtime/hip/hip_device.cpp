@@ -18,7 +18,7 @@ using hipModule_t = struct ihipModule_t*;
 using hipFunction_t = struct ihipModuleSymbol_t*;
 using hipStream_t = struct ihipStream_t*;
 using hipEvent_t = struct ihipEvent_t*;
-constexpr int kHostToDevice = 1, kDeviceToHost = 2;  // hipMemcpyKind
+constexpr int kHostToDevice = 1, kDeviceToHost = 2;  // values of hipMemcpyKind
 
 #define TGC_HIP_FUNCTIONS(X)                                                                                   \
   X(hipGetErrorName, const char*, (hipError_t))                                                                \
@@ -63,7 +63,7 @@ Status load_api(Api& api) {
 class HipDevice : public Device {
  public:
   Result<std::string> compile(const KernelSource& source) override {
-    return compile_source(source, is_emulated("AMD"));  // the emulator's reports name source lines
+    return compile_source(source, is_emulated("AMD"));  // with source lines for an emulator, whose reports name them
   }
   Status open() override;
   std::string target() const override { return "AMD:HIP:" + arch_; }
@@ -127,7 +127,7 @@ class HipKernel : public Kernel {
     }
     size_t bytes = block_.size();
     auto tag = [](uintptr_t t) { return reinterpret_cast<void*>(t); };
-    void* extra[] = {tag(1), block_.data(), tag(2), &bytes, tag(3)};  // pointer, size, end
+    void* extra[] = {tag(1), block_.data(), tag(2), &bytes, tag(3)};  // HIP's tags: 1 address, 2 size, 3 end of list
     auto [gx, gy, gz] = a.size.global;
     auto [lx, ly, lz] = a.size.local.value_or(std::array<uint32_t, 3>{1, 1, 1});
     hipError_t code =

@@ -19,10 +19,10 @@ struct MetalSize {
 struct Api {
   Object (*objc_getClass)(const char*) = nullptr;
   Selector (*sel_registerName)(const char*) = nullptr;
-  void (*objc_msgSend)() = nullptr;  // cast to the function type of each message
+  void (*objc_msgSend)() = nullptr;  // callers cast it to the function type of their message
   Object (*MTLCreateSystemDefaultDevice)() = nullptr;
 
-  // [receiver message: arguments...]; a message to nil returns 0.
+  // Sends a message with arguments, as Objective-C's [receiver message: arguments...]; a message to nil returns 0.
   template <class Return = Object, class... Arguments>
   Return send(Object receiver, const char* message, Arguments... arguments) const {
     return reinterpret_cast<Return (*)(Object, Selector, Arguments...)>(objc_msgSend)(

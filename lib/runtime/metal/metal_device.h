@@ -1,6 +1,6 @@
-// Apple GPUs through Metal. Calls the Objective-C runtime's C functions, so building needs no Objective-C compiler and
-// no SDK. The libraries are loaded at run time; only macOS has them. The driver compiles (tinygrad
-// runtime/ops_metal.py).
+// Apple GPUs through Metal. Calls the C functions of the Objective-C runtime, so building tgc needs neither an
+// Objective-C compiler nor an SDK. The libraries are loaded at run time; only macOS has them. The driver compiles the
+// kernels (tinygrad runtime/ops_metal.py).
 #pragma once
 #include <memory>
 

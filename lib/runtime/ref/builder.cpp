@@ -117,7 +117,7 @@ bool Builder::constant_operands(const Virtual& v) const {
   return true;
 }
 
-// Runs an instruction on constants now and returns its result.
+// Executes an instruction on constants while the code is built and returns the constant result.
 Reg Builder::evaluated(Virtual v, Type result) {
   alignas(8) uint8_t memory[32] = {};
   Ins ins{};
@@ -140,7 +140,7 @@ Reg Builder::evaluated(Virtual v, Type result) {
 
 Reg Builder::splat(Reg r) {
   if (varying(r)) return r;
-  // splat next to the register's definition, so that it is copied only once, but not outside the lanes
+  // put the splat where the register is defined, so that it is executed only once, but not outside the lanes
   size_t depth = std::max<size_t>(registers_[size_t(r)].depth, lanes_depth_);
   Scope& scope = scopes_[depth];
   auto [it, added] = scope.splats.emplace(r, kNone);
@@ -158,7 +158,7 @@ Reg Builder::binary(Opc op, Reg a, Reg b) {
   Virtual v{.op = op, .type = uint8_t(type(a)), .a = a, .b = b};
   bool division = op == Opc::IDiv || op == Opc::Mod;
   if (constant_operands(v) && !(division && constant_bits(b) == 0)) return evaluated(v, result);
-  if (!is_float(type(a)) && type(a) != Type::Bool) {  // index arithmetic
+  if (!is_float(type(a)) && type(a) != Type::Bool) {  // as in index arithmetic: x + 0 and x * 1 are x
     if (is_constant(a) && is_commutative(op)) std::swap(a, b);
     if (op == Opc::Add && is_constant(b) && constant_bits(b) == 0) return a;
     if (op == Opc::Mul && is_constant(b) && constant_bits(b) == 1) return a;
@@ -243,8 +243,8 @@ int32_t Builder::add_memory(MemoryInfo info) {
   return int32_t(code_.memories.size() - 1);
 }
 
-// Builds the common parts of a load or store; `other` is the alternative or the value. For memory with one copy per
-// group of lanes, the offset is first checked against one copy and then made relative to all copies.
+// Builds the common parts of a load or store. `other` is a load's alternative or a store's value. For memory with one
+// copy per group of lanes, first checks the offset against one copy and then makes it relative to all copies.
 Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what) {
   const MemoryInfo& m = code_.memories[size_t(memory)];
   bool grouped = m.group > 0 && in_lanes();
@@ -282,7 +282,7 @@ Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, R
   return v;
 }
 
-// Combines a gate with the enclosing masks: kNone if it is always true, a false constant if it is always false.
+// Combines a gate with the enclosing masks. Returns kNone if the result is always true, a false constant if never.
 Reg Builder::effective_gate(Reg gate) {
   gate = both(gate, lane_mask());
   return gate != kNone && is_true(gate) ? kNone : gate;

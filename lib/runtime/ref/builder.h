@@ -34,20 +34,20 @@ class Builder {
 
   // ---- instructions; each returns its result register. Operands may be uniform or varying.
   Reg binary(Opc op, Reg a, Reg b);        // comparisons return a Bool
-  Reg unary(Opc op, Reg a);                // has a's type, except for conversions between narrow floats and bits
+  Reg unary(Opc op, Reg a);                // has a's type, except in conversions of narrow floats from or to bits
   Reg cast(Reg a, Type to);
-  Reg retyped(Reg a, Type to);             // the same bits as another type of the same size
+  Reg retyped(Reg a, Type to);             // the same bits as a value of another type of the same size
   Reg where(Reg cond, Reg yes, Reg no);
   Reg mulacc(Reg a, Reg b, Reg c);
   Reg both(Reg a, Reg b);                  // a & b of Bools; kNone operands count as true
-  Reg copy(Reg a);                         // a copy (Mov), for a value that is overwritten later
+  Reg copy(Reg a);                         // a copy (Mov) that stays unchanged when `a` is overwritten
   void wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
             const std::vector<Reg>& c, std::vector<Reg>& d);
 
   // Registers that can be reassigned: accumulators.
   Reg mutable_register(Type type, bool varying);
   void assign(Reg to, Reg value);
-  // accumulator (uniform) = accumulator op each lane of value
+  // Sets the uniform accumulator to accumulator op value, for each lane of `value` in turn.
   void fold(Opc op, Opc rounding, Reg accumulator, Reg value);
 
   // ---- memory
@@ -57,12 +57,12 @@ class Builder {
   void store(int32_t memory, Reg offset, Reg gate, Reg value, const std::string& what);
 
   // ---- scopes
-  Reg open_loop(Reg bound, const std::string& name);  // returns the counter, an I64
+  Reg open_loop(Reg bound, const std::string& name);  // returns the loop counter, an I64
   void close_loop();
-  // Opens lanes along `axes`; the last axis varies fastest. Chunks hold whole groups of `group` lanes. `most` is an
-  // upper bound on the number of lanes, if known. Returns each lane's position along each axis, as I64s.
+  // Opens lanes along `axes`; the last axis varies fastest. A chunk holds only whole groups of `group` lanes. `most` is
+  // an upper bound on the number of lanes, if one is known. Returns each lane's position along each axis, as I64s.
   struct LaneAxis {
-    Reg extent;  // uniform I64
+    Reg extent;  // a uniform I64
     std::string name;
   };
   std::vector<Reg> open_lanes(const std::vector<LaneAxis>& axes, int64_t group, int64_t most);
@@ -71,7 +71,7 @@ class Builder {
   size_t depth() const { return scopes_.size(); }
   Reg max_lane(Reg a);
   Reg lane_mask() const { return masks_.empty() ? kNone : masks_.back(); }
-  // until pop_mask, accesses happen only in lanes where cond and all enclosing masks are true
+  // Until pop_mask, loads and stores happen only in the lanes where `cond` and all enclosing masks are true.
   void push_mask(Reg cond);
   void pop_mask() {
     if (masks_.empty()) throw Unsupported("it ends an IF that has not begun");
@@ -80,7 +80,7 @@ class Builder {
 
   void count_evaluation(bool varying);  // counts one evaluation of a UOp
 
-  // ---- properties of registers; throw Unsupported for kNone
+  // ---- properties of registers. These functions throw Unsupported for kNone.
   Type type(Reg r) const { return at(r).type; }
   bool varying(Reg r) const { return at(r).varying; }
   bool is_constant(Reg r) const { return at(r).constant; }
@@ -96,7 +96,7 @@ class Builder {
     bool varying = false, constant = false;
     uint32_t depth = 0;             // depth of the scope that defines it
     uint64_t bits = 0;              // value of a constant
-    int32_t first = -1, last = -1;  // first and last position in the final list that needs it
+    int32_t first = -1, last = -1;  // first and last position in list_ that needs the register
     int32_t slot = -1;
   };
   const Register& at(Reg r) const {
@@ -108,7 +108,7 @@ class Builder {
     uint8_t type = 0, type2 = 0;
     Reg dst = kNone, a = kNone, b = kNone, c = kNone;
     int64_t imm = 0;
-    int32_t raw = 0;  // a plain number in place of an operand
+    int32_t raw = 0;  // a number that is stored in place of a register
     Opc rounding = Opc::Mov;
   };
   struct Scope {
@@ -128,17 +128,17 @@ class Builder {
   void open_scope(Virtual begin, Virtual end);
   void close_scope();
 
-  // finishing
+  // ---- steps of finish()
   template <class Visit>
   void for_each_register(const Virtual& v, Visit visit) const;
   struct Copies {  // the state of drop_copies()
     struct Seen {
       int32_t last_use = -1, count = 0, next_write = INT32_MAX;
     };
-    std::vector<uint32_t> uses;  // by register: number of uses
-    std::vector<bool> dead;      // by position in the list: true if removed
+    std::vector<uint32_t> uses;  // by register: number of instructions that use it
+    std::vector<bool> dead;      // by position in list_: true if removed
     std::vector<Seen> seen;      // by register, within a stretch of straight-line code
-    std::vector<Reg> replaced;   // by register: the register that replaces it, or kNone
+    std::vector<Reg> replaced;   // by register: the register to use instead, or kNone
   };
   void drop_copies();
   void use_accumulators(Copies& copies, size_t from, size_t to);
@@ -156,7 +156,7 @@ class Builder {
   Code code_;
   std::vector<Register> registers_;
   std::vector<Scope> scopes_;
-  std::vector<Virtual> list_;  // the final list
+  std::vector<Virtual> list_;  // the instructions of all scopes in execution order
   std::vector<Reg> masks_;
   std::unordered_map<uint64_t, Reg> constants_[kNumTypes];
   std::map<std::string, Reg> variables_;

@@ -30,7 +30,7 @@ void Builder::for_each_register(const Virtual& v, Visit visit) const {
     for (auto* list : {&w.a, &w.b, &w.c, &w.d})
       for (Reg r : *list) visit(r);
   }
-  if (v.op == Opc::LanesEnd)  // error messages about accesses in the lanes read the axes' registers
+  if (v.op == Opc::LanesEnd)  // errors about accesses in the lanes read the axes' registers, so LanesEnd uses them
     for (const Access::LaneAxis& axis : lanes_[size_t(v.imm)]) visit(axis.stride), visit(axis.extent);
 }
 
@@ -61,7 +61,7 @@ bool Builder::is_plain_copy(const Virtual& v) const {
 // Replaces copies by their accumulators in one stretch.
 void Builder::use_accumulators(Copies& copies, size_t from, size_t to) {
   auto& seen = copies.seen;
-  // scanning backwards, find each copy's last use and the next write to its accumulator
+  // scan backwards to find each copy's last use and the next write to the accumulator that it copies
   for (size_t at = to; at-- > from;) {
     const Virtual& v = list_[at];
     auto use = [&](Reg r, int32_t last) {
@@ -153,14 +153,14 @@ void Builder::assign_slots() {
     r.slot = int32_t(slot);
     busy[c].push({r.last, slot});
   };
-  // constants and variables keep their slots for the whole run
+  // constants and variables keep their slots for the whole run, so their slots are never shared
   for (Register& r : registers_)
     if (r.constant) r.slot = int32_t(slots_[0]++);
   for (auto& [name, reg] : variables_) registers_[size_t(reg)].slot = int32_t(slots_[0]++);
   for (size_t at = 0; at < list_.size(); at++)
     for_each_register(list_[at], [&](Reg reg) {
       Register& r = registers_[size_t(reg)];
-      // Wmma writes results, and Loop its counter, before reading all operands, so their slots must differ
+      // Wmma and Loop write their results before they have read all operands, so these need different slots
       if (r.slot < 0) take(r, int32_t(at), list_[at].op == Opc::Wmma || list_[at].op == Opc::Loop);
     });
 }
@@ -187,7 +187,7 @@ int32_t Builder::place_of(Reg reg) const {
   if (!r.varying) return r.slot * 8;
   int64_t at = (int64_t(slots_[0]) * 8 + 63) / 64 * 64;
   int size = size_of(r.type), c = 1 + __builtin_ctz(unsigned(size));
-  // widest registers first, so that all are aligned
+  // the widest registers come first, so that all are aligned
   for (int wider = 4; wider > c; wider--) at += (int64_t(slots_[wider]) << (wider - 1)) * code_.chunk;
   at += int64_t(r.slot) * size * code_.chunk;
   if (at >= INT32_MAX) throw Unsupported("too many registers");

@@ -28,38 +28,38 @@ inline bool is_float(Type type) { return type >= Type::F32; }
 // The register type for a dtype's elements; index is I64. Throws Failure for void and pointers.
 Type type_of(DType dtype);
 
-// Operations. Brackets say what `type` is if it is not the type of dst and operands.
+// Operations. `type` is the type of dst and the operands, unless a comment in brackets says otherwise.
 enum class Opc : uint8_t {
   // dst = a op b
   Add, Sub, Mul, IDiv, Mod, Shl, Shr, And, Or, Xor, Max, FDiv, Pow, Threefry,
-  Lt, Ne, Eq,  // [of a and b] dst is a Bool
+  Lt, Ne, Eq,  // [type of a and b] dst is a Bool
   // dst = op a
   Neg, Recip, Sqrt, Exp2, Log2, Sin, Trunc, Mov,
-  Size,  // max(a, 0); notes a negative a
+  Size,  // dst = max(a, 0); counts a negative `a` in RefNotes
   // rounding of an F32 to a narrow float; an F64 to a half in an F32; conversion of narrow floats to bits and back
   RoundF16, RoundBF16, RoundE4M3, RoundE5M2, F64ToF16, BitsOfF16, BitsOfBF16, BitsOfE4M3, BitsOfE5M2,
   F16OfBits, BF16OfBits, E4M3OfBits, E5M2OfBits,
-  Cast,     // [of dst] type2: type of a
-  Splat,    // dst varying, a uniform
+  Cast,     // [type of dst] type2: type of a
+  Splat,    // each lane of dst = a; dst is varying, a uniform
   Where,    // dst = a ? b : c; a is a Bool
   MulAcc,   // dst = a * b + c
-  MaxLane,  // dst uniform = the maximum over the lanes of a
+  MaxLane,  // dst = the maximum over the lanes of a; dst is uniform
   Fold,     // dst = dst op a[0] op a[1] ...; type2: the op; Selector::rounding: the rounding of each step
-  // memory accesses; imm: memory index, access index in the upper half; a: offset [type2: I32 or I64]; b: gate, if any
+  // accesses; imm: memory index, in the upper half the access index; a: offset [type2: I32 or I64]; b: gate, or -1
   Check,    // fails if an offset is outside one copy of the memory
-  Load,     // [scalar in memory] c: the value if the gate is false, or none (0)
-  Store,    // [scalar in memory] c: the value
+  Load,     // [scalar in memory] c: the value if the gate is false; -1: 0
+  Store,    // [scalar in memory] c: the value to store
   // lanes and loops
-  Axis,       // dst = (lane / a) % b; lane numbers are global, not per chunk
+  Axis,       // dst = (lane / a) % b; `lane` is the number among all lanes, not in the chunk
   GroupBase,  // dst = (lane within the chunk / group) * imm; group is stored in a
-  Loop,       // dst counts from 0 to a; imm: jump target if a is 0
-  LoopEnd,    // imm: the loop's first instruction
-  // runs the code up to LanesEnd for each chunk of lanes 0..a-1; chunks hold whole groups; group is stored in b; imm as
-  // in Loop
+  Loop,       // dst counts from 0 to a - 1; imm: jump target if a is 0
+  LoopEnd,    // imm: the first instruction of the loop's body
+  // runs the code up to LanesEnd for each chunk of the lanes 0..a-1; a chunk holds whole groups; b: lanes per group;
+  // imm: jump target if a is 0
   Lanes,
   LanesEnd,
   Wmma,       // imm: index into Code::wmmas
-  Count,      // adds to the evaluations: a per lane, imm once
+  Count,      // adds to RefResult::evaluations: a for each lane, imm once
   Halt,
 };
 
@@ -79,19 +79,19 @@ struct WmmaLayout;  // wmma.h
 
 struct Wmma {
   const WmmaLayout* layout = nullptr;
-  std::vector<int32_t> a, b, c, d;  // registers; after finish() their offsets
+  std::vector<int32_t> a, b, c, d;  // registers; finish() replaces them by byte offsets
   bool varying = true;
   Scalar out = Scalar::Float32;
 };
 
 struct Memory {
   uint8_t* data = nullptr;
-  int64_t size = 0;       // elements, over all copies
-  int64_t copy_size = 0;  // elements of one copy
-  uint8_t* stored = nullptr;  // for a buffer with stores: per element, whether it was stored to; else null
+  int64_t size = 0;       // number of elements, over all copies
+  int64_t copy_size = 0;  // number of elements of one copy
+  uint8_t* stored = nullptr;  // a buffer with stores: a flag per element, 1 if stored to; else null
 };
 
-// Describes one load or store, for error messages. Registers become offsets in finish().
+// Describes one load or store, for error messages. finish() replaces its registers by byte offsets.
 struct Access {
   struct LaneAxis {
     std::string name;
@@ -108,8 +108,8 @@ struct Access {
 struct MemoryInfo {
   std::string name;   // "data1", "local0"
   Scalar scalar = Scalar::Void;
-  int64_t size = 0;   // elements of one copy
-  int64_t number = -1;  // a buffer's DEFINE_GLOBAL number; -1: scratch memory
+  int64_t size = 0;   // number of elements of one copy
+  int64_t number = -1;  // the DEFINE_GLOBAL number of a buffer; -1 for scratch memory
   int64_t group = 0;  // for scratch memory: number of lanes that share a copy; 0: a single copy
 };
 
@@ -118,8 +118,8 @@ struct Code {
   std::vector<Wmma> wmmas;
   std::vector<Access> accesses;
   std::vector<MemoryInfo> memories;
-  std::vector<std::pair<int32_t, uint64_t>> constants;    // offset, bits
-  std::vector<std::pair<int32_t, std::string>> variables;  // offset of an I64, name
+  std::vector<std::pair<int32_t, uint64_t>> constants;    // byte offset of a register, its bits
+  std::vector<std::pair<int32_t, std::string>> variables;  // byte offset of an I64 register, name
   int64_t chunk = 1;           // number of lanes in a varying register
   size_t register_bytes = 0;
 };
@@ -127,7 +127,7 @@ struct Code {
 // The state of a run.
 struct Frame {
   uint8_t* registers;
-  int64_t n = 1;           // lanes in the current chunk; 1 outside lanes
+  int64_t n = 1;           // number of lanes in the current chunk; 1 outside lanes
   int64_t base = 0;        // number of the chunk's first lane
   int64_t total = 0;
   int64_t chunk = 1;
@@ -139,7 +139,7 @@ struct Frame {
   const Ins* failed = nullptr;  // the access that was out of bounds, or null
   int64_t failed_lane = 0;
   int64_t fuel = 0;             // iterations left until refuel() checks the limits
-  bool exhausted = false;       // the run was ended by a limit
+  bool exhausted = false;       // true if a limit ended the run
   struct Budget* budget = nullptr;
 
   template <class T>
@@ -163,7 +163,7 @@ struct Selector {
   Opc op;
   uint8_t type = 0, type2 = 0;
   bool varying = false, a_varying = true, b_varying = true, gated = false;
-  Opc rounding = Opc::Mov;  // for a Fold; Mov: no rounding
+  Opc rounding = Opc::Mov;  // rounding of each step of a Fold; Mov: no rounding
 };
 Fn select(const Selector& s);
 Fn select_binary(const Selector& s);      // exec_binary.cpp

@@ -60,7 +60,7 @@ struct OpShr {
     return T(a >> b);
   }
 };
-// The exact power, truncated: for a negative exponent, 1 and -1 give 1 or -1, and larger bases give 0.
+// The exact power in integers. A negative exponent gives 1 or -1 for the bases 1 and -1, and 0 for all other bases.
 struct OpPow {
   template <class T>
   static T apply(T a, T b, RefNotes& notes) {
@@ -92,7 +92,7 @@ struct OpThreefry {
   }
 };
 
-// Bools: + and max are or, * is and, like Python's results truncated to bool.
+// Bools: + and max are `or`, * is `and`, as in Python, whose result is converted to bool.
 struct OpBoolLt {
   static uint8_t apply(uint8_t a, uint8_t b, RefNotes&) { return (a ^ 1) & b; }
 };

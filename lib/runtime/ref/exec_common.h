@@ -21,7 +21,7 @@ struct OpEq {
   static uint8_t apply(T a, T b, RefNotes&) { return a == b; }
 };
 
-// Selects the function of such an operation, with T's own arithmetic; null for other operations.
+// Selects the function of a binary operation, with the arithmetic of T; null for operations that are not shared.
 template <class T, class Add, class Sub, class Mul, class Pow>
 Fn pick_common(const Selector& s) {
   switch (s.op) {

@@ -33,7 +33,7 @@ const Ins* once2(Frame& f, const Ins* i) {
   return i + 1;
 }
 
-// AV, BV: whether a and b are varying.
+// AV and BV tell whether operands a and b are varying.
 template <class R, class T, class Op, bool AV, bool BV>
 const Ins* lanes2(Frame& f, const Ins* i) {
   const T *a = f.at<T>(i->a), *b = f.at<T>(i->b);

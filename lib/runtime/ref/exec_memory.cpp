@@ -50,7 +50,7 @@ const Memory& memory_of(const Frame& f, const Ins* i) { return f.memories[uint32
 template <class Off>
 bool in_bounds(Off offset, int64_t size) { return uint64_t(int64_t(offset)) < uint64_t(size); }
 
-// The first lane that is out of bounds, or n if there is none. Lanes with a false gate are in bounds.
+// Returns the first lane that is out of bounds, or n if there is none. Lanes with a false gate are in bounds.
 template <class Off, bool Gated>
 int64_t first_bad_lane(const Off* off, const uint8_t* gate, int64_t n, int64_t size) {
   uint64_t bad = 0;
@@ -113,8 +113,8 @@ const Ins* load_gated(Frame& f, const Ins* i) {
   return i + 1;
 }
 
-// Stores one element. Notes a store of a different value to a buffer element that was already stored to, because the
-// order of such stores is undefined on a device.
+// Stores one element. Counts a store of a different value to a buffer element that was already stored to in RefNotes,
+// because the order of such stores is undefined on a device.
 template <class Mem>
 void put(const Memory& m, Mem* mem, int64_t at, Mem value, RefNotes& notes) {
   if (m.stored) {
@@ -124,7 +124,7 @@ void put(const Memory& m, Mem* mem, int64_t at, Mem value, RefNotes& notes) {
   mem[at] = value;
 }
 
-// True if none of the n elements was stored to (then marks them as stored), or if stores are not tracked.
+// Returns true if none of the n elements was stored to, and marks them as stored. True if stores are not tracked.
 bool first_time(const Memory& m, int64_t at, int64_t n) {
   if (!m.stored) return true;
   uint8_t any = 0;

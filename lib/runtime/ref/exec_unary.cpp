@@ -120,7 +120,7 @@ const Ins* where(Frame& f, const Ins* i) {
   int64_t n = Varying ? f.n : 1;
   TGC_INDEPENDENT
   for (int64_t k = 0; k < n; k++) {
-    T yes = b[k], no = c[k];  // read both, so that the loop has no branch
+    T yes = b[k], no = c[k];  // read both values, so that the loop has no branch
     d[k] = a[k] ? yes : no;
   }
   return i + 1;

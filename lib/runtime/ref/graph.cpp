@@ -37,7 +37,7 @@ class GraphLowering {
     for (UOp u : nodes_)
       if (is_outside(u) && (specials.empty() || rooted_.contains(u))) process(u);
     if (!specials.empty()) run_workgroups(specials);
-    if (!open.empty()) close(open, {sink_}, [] {});  // ranges that no node ends enclose everything
+    if (!open.empty()) close(open, {sink_}, [] {});  // the loops of ranges that no node ends enclose the whole kernel
     return builder_.finish();
   }
 
@@ -64,7 +64,7 @@ class GraphLowering {
     return out;
   }
 
-  // ---- the order of nodes
+  // ---- lowering nodes in order
 
   void process(UOp u) {
     naming(u, [&] { process_node(u); });
@@ -102,7 +102,7 @@ class GraphLowering {
     all.add(set);
     std::vector<std::vector<UOp>> lists(levels.size());
     for (UOp u : body)
-      // otherwise it depends on a range that another node of this body ends
+      // skip a node that depends on another range: some other node of this body ends that range
       if (ranges_.around(u).within(all)) lists[level_of(u, levels)].push_back(u);
     for (size_t i = 0; i < levels.size(); i++) {
       open(levels[i], body);
@@ -113,7 +113,7 @@ class GraphLowering {
     bound_ = before;
   }
 
-  // The innermost level that a node depends on; it depends on at least one.
+  // Returns the innermost level that a node depends on. The node must depend on at least one.
   size_t level_of(UOp u, const std::vector<Level>& levels) {
     size_t i = levels.size() - 1;
     while (std::none_of(levels[i].ranges.begin(), levels[i].ranges.end(), [&](UOp r) { return ranges_.lies_in(u, r); }))
@@ -154,8 +154,8 @@ class GraphLowering {
 
   // ---- workgroups
 
-  // Returns the SPECIALs. Also finds the nodes that are the same for all lanes: they depend on no SPECIAL and no
-  // memory.
+  // Returns the SPECIALs. Also finds the nodes that have the same value in all lanes: nodes that depend on neither a
+  // SPECIAL nor memory.
   std::vector<UOp> find_specials() {
     static constexpr OpSet kPure = ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST,    Op::DEFINE_VAR, Op::BIND,
                                                                    Op::CAST,  Op::VECTORIZE, Op::GEP};
@@ -215,8 +215,8 @@ class GraphLowering {
     values_.set(u, std::move(out));
   }
 
-  // Combines each of the n results with its `each` consecutive elements, starting from `before` if given
-  // (devectorizer.py horizontal_reduce).
+  // Reduces a vector to n results: result i combines `each` consecutive elements with op, starting from before[i] if
+  // `before` is not empty (devectorizer.py horizontal_reduce).
   Value combine(UOp u, Op op, DType dtype, const std::vector<Reg>& before, size_t n, size_t each) {
     const Value& in = values_.get(u.src(0));
     if (in.size() < n * each) cannot_run(u, "its source has " + std::to_string(in.size()) + " elements");
@@ -232,7 +232,7 @@ class GraphLowering {
     return out;
   }
 
-  // Allocates a buffer for the BUFFERIZE and fills it.
+  // Allocates a buffer for the BUFFERIZE and stores its value there.
   void bufferize(UOp u) {
     Int size = int64_t(u.dtype().count());
     for (size_t i = 1; i < u.num_src(); i++) size = size * (u.src(i).vmax().to_int() + 1);
@@ -267,7 +267,7 @@ class GraphLowering {
     if (!(u.dtype() == dtypes::void_)) values_.set(u, std::move(out));
   }
 
-  // Sets the expanded ranges to the values of choice number `choice`.
+  // Gives the expanded ranges the positions of choice number `choice` of the axes.
   void choose(std::span<const Arg> axes, std::span<const UOp> ranges, int64_t choice) {
     for (size_t i = axes.size(); i-- > 0; choice /= axes[i][1].small_int())
       for (UOp r : ranges)
@@ -275,7 +275,7 @@ class GraphLowering {
           values_.set(r, {{.reg = builder_.constant_int(type_of(r.dtype()), choice % axes[i][1].small_int())}});
   }
 
-  // Selects the element of a vector at the current position of the named axes.
+  // Returns the element of a vector at the current positions of the UNROLL's axes.
   void unroll(UOp u) {
     const Value& from = values_.get(u.src(0));
     std::vector<UOp> ranges = ranges_.expanded(u.arg());
@@ -311,7 +311,7 @@ class GraphLowering {
   LanePlan plan_;
   UOpSet rooted_;
   std::vector<std::pair<UOp, RangeSet>> locals_;
-  RangeSet bound_;  // the ranges that are open
+  RangeSet bound_;  // the ranges whose loops or lanes are open
 };
 
 }  // namespace

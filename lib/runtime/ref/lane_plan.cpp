@@ -39,7 +39,7 @@ void LanePlan::find_register_uses(std::span<const UOp> nodes, const Values& valu
 }
 
 std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
-  std::vector<UOp> lanes, warps, outside, inside;  // outside: loops around the lanes; inside: loops within them
+  std::vector<UOp> lanes, warps, outside, inside;  // outside: loops around the lanes; inside: loops within the lanes
   auto put = [](std::vector<UOp>& to, UOp r) { to.insert(to.begin(), r); };
   RangeSet set = ranges_.set_of(ranges);
   int64_t total = 1;

@@ -16,7 +16,7 @@ struct Level {
 class LanePlan {
  public:
   explicit LanePlan(const Ranges& ranges) : ranges_(ranges) {}
-  // Records the uses of each DEFINE_REG. Call it first; `values` must have scanned the nodes.
+  // Records the loads and stores of each DEFINE_REG. Call it first. `values` must have scanned the nodes.
   void find_register_uses(std::span<const UOp> nodes, const Values& values);
 
   // Nests `ranges` around `body`, outermost first, when no lanes are open. Thread ranges (LOCAL, WARP, GROUP_REDUCE)
@@ -32,13 +32,13 @@ class LanePlan {
 
  private:
   bool keeps_registers(UOp range, const std::vector<UOp>& body) const;
-  // The DEFINE_REGs that `body` uses and that are shared by several iterations of `ranges`.
+  // Returns the DEFINE_REGs that `body` uses and whose value several iterations of `ranges` share.
   std::vector<UOp> registers_across(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   bool has_larger_reduce(const std::vector<UOp>& body, int64_t than) const;
 
   struct RegisterUses {
     UOp define;
-    RangeSet common;  // the ranges that contain all its loads and stores
+    RangeSet common;  // the ranges that contain all loads and stores of the DEFINE_REG
     std::vector<UOp> uses;
   };
   const Ranges& ranges_;

@@ -17,7 +17,7 @@ class ListLowering {
   }
 
   Code run() {
-    // first: constants, definitions, and everything computed only from them
+    // lower first, outside all loops: constants, definitions, and the ops of kPure whose sources are all lowered
     static constexpr OpSet kPure =
         ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST, Op::DEFINE_VAR, Op::CAST, Op::VECTORIZE, Op::GEP};
     for (UOp u : list_)
@@ -70,8 +70,8 @@ class ListLowering {
     return type == AxisType::LOOP || type == AxisType::GLOBAL || type == AxisType::THREAD;
   }
 
-  // Returns the only outermost RANGE between `from` and `to`, and sets them to the bounds of its body. Returns the
-  // empty UOp if there are none or several.
+  // Finds the only outermost RANGE between positions `from` and `to`, sets these to the bounds of its body and returns
+  // the RANGE. Returns the empty UOp if there are none or several.
   UOp only_range(size_t& from, size_t& to) {
     UOp found;
     size_t begin = 0, end = 0;
@@ -87,7 +87,7 @@ class ListLowering {
     return found;
   }
 
-  // True if no register that is used between `from` and `to` is also used elsewhere.
+  // True if no register that is used between positions `from` and `to` is also used outside them.
   bool keeps_registers(size_t from, size_t to) {
     std::vector<UOp> inside, outside;
     for (size_t i = 0; i < list_.size(); i++) {

@@ -7,7 +7,7 @@
 
 namespace tgc::ref {
 
-inline constexpr int64_t kEnoughLanes = 512;  // stop turning ranges into lanes at this many
+inline constexpr int64_t kEnoughLanes = 512;  // no further ranges become lanes once there are this many lanes
 
 // `lanes` times the maximum number of iterations of a RANGE or SPECIAL, capped at 1 << 20.
 int64_t lanes_times(int64_t lanes, UOp range);
@@ -23,11 +23,11 @@ class Loops {
  private:
   Builder& builder_;
   Values& values_;
-  std::vector<bool> masked_;  // true for loops whose bound differs between lanes
+  std::vector<bool> masked_;  // per loop: true if its bound differs between lanes
 };
 
-// Opens lanes over RANGEs and SPECIALs, the last one varying fastest, and sets their values; `group` as in
-// Builder::open_lanes.
+// Opens lanes over RANGEs and SPECIALs, the last one varying fastest, and sets the values of these nodes. `group` is
+// the group size for Builder::open_lanes.
 void open_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int64_t group);
 
 }  // namespace tgc::ref

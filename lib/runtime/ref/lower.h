@@ -7,7 +7,7 @@
 
 namespace tgc::ref {
 
-// Both throw Failure with the node that cannot be run.
+// Both functions throw Failure with the node that REF cannot run.
 Code lower_graph(UOp sink, bool count_evaluations);                // graph.cpp
 Code lower_list(std::span<const UOp> list, bool count_evaluations);  // list.cpp
 

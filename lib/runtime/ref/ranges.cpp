@@ -19,7 +19,7 @@ bool args_less(UOp a, UOp b) {
 AxisType axis_type(UOp range) { return range.arg().items().back().axis_type(); }
 int64_t axis_id(UOp range) { return range.arg()[0].small_int(); }
 
-// Mirrors ops.py _ranges, and also handles the ranges that CONTRACT ends and UNROLL depends on.
+// Extends ops.py _ranges to the ranges that a CONTRACT ends and those that an UNROLL depends on.
 Ranges::Ranges(Graph& graph, std::span<const UOp> nodes) : index_(graph), around_(graph), ended_(graph) {
   for (UOp u : nodes)
     if (u.is(Op::RANGE)) all_.push_back(u);
@@ -66,7 +66,7 @@ std::vector<UOp> Ranges::ended_by(UOp u) const {
           std::find(left.begin(), left.end(), r) == left.end())
         left.push_back(r);
   std::sort(left.begin(), left.end(), args_less);
-  while (!left.empty()) {  // a range whose size depends on another range comes after it
+  while (!left.empty()) {  // order the ranges: one whose size depends on another comes after it
     auto ready = std::find_if(left.begin(), left.end(), [&](UOp r) {
       return std::none_of(left.begin(), left.end(), [&](UOp other) { return other != r && lies_in(r.src(0), other); });
     });
@@ -108,7 +108,7 @@ std::vector<UOp> Ranges::body_of(UOpSpan roots, const RangeSet& ranges) const {
   return out;
 }
 
-// For each node that `roots` need: those of `ranges` that are still open on at least one path from a root to the node.
+// Returns, for each node that `roots` need, those of `ranges` that are still open on some path from a root to the node.
 std::unordered_map<UOp, RangeSet> Ranges::reached(UOpSpan roots, const RangeSet& ranges) const {
   std::unordered_map<UOp, RangeSet> out;
   std::vector<std::pair<UOp, RangeSet>> stack;

@@ -30,14 +30,14 @@ namespace tgc {
 struct RefNotes {
   uint64_t zero_divisions = 0, wide_shifts = 0, unfit_casts = 0;
   uint64_t outside_domain = 0;
-  uint64_t negative_sizes = 0;  // loops: C runs them not at all, tinygrad's LLVM IR 2^32 times
+  uint64_t negative_sizes = 0;  // loops of negative size: C runs them 0 times, tinygrad's LLVM IR 2^32 times
   uint64_t overlaps = 0;  // stores of a different value to a buffer element that was already stored to
-  static constexpr std::string_view kNegativeSize = " of a negative size";  // in text(), for negative_sizes
+  static constexpr std::string_view kNegativeSize = " of a negative size";  // the part of text() about negative_sizes
   std::string text() const;  // "2 integer divisions by zero"; empty if all counts are 0
 };
 
 struct RefBuffer {
-  int64_t number;  // its DEFINE_GLOBAL number
+  int64_t number;  // the number of the buffer's DEFINE_GLOBAL
   void* data;
   size_t bytes;
 };

@@ -29,7 +29,7 @@ std::string run(const std::string& text, const std::map<std::string, int64_t>& v
   return "";
 }
 
-// out[i] = f(a[i], b[i]) for elements of one dtype; `f` is an expression of c2 (a) and c3 (b).
+// Runs out[i] = f(a[i], b[i]) for elements of one dtype. `f` is an expression of c2 (a[i]) and c3 (b[i]).
 template <class Out, class In>
 std::vector<Out> map2(const char* out_dtype, const char* dtype, const std::string& f, std::vector<In> a,
                       std::vector<In> b, RefNotes* notes = nullptr) {
@@ -166,24 +166,24 @@ TEST_CASE("REF: casts keep the low bits of the truncated value") {
 TEST_CASE("REF: maximum of NaNs, elementary functions and unrounded MULACC") {
   CHECK(map<float>("float", "c2.maximum(c3)", {1, NAN}, {2, 3})[0] == 2);
   CHECK(std::isnan(map<float>("float", "c2.maximum(c3)", {NAN}, {3})[0]));
-  CHECK(map<float>("float", "c2.maximum(c3)", {3}, {NAN})[0] == 3);  // (a < b) ? b : a
+  CHECK(map<float>("float", "c2.maximum(c3)", {3}, {NAN})[0] == 3);  // maximum is (a < b) ? b : a, and 3 < NAN is false
   CHECK(map<float>("float", "c2.exp2()", {3}, {0})[0] == 8);
   CHECK(map<double>("double", "c2.sin()", {1}, {0})[0] == std::sin(1.0));
   CHECK(map<float>("float", "c2.reciprocal()", {-0.f}, {0})[0] == -INFINITY);
-  // the product is not rounded before the addition
+  // MULACC does not round the product before the addition
   CHECK(map<float>("float", "UOp(Ops.MULACC, dtypes.float, (c2, c2, c3))", {1.0001f}, {-1.0002f})[0] ==
         float(double(1.0001f) * double(1.0001f) - double(1.0002f)));
 }
 
 TEST_CASE("REF: threefry gives Random123's known answers") {
-  // from Random123, threefry2x32 with 20 rounds
+  // expected bits from Random123's threefry2x32 with 20 rounds
   CHECK(map<uint64_t>("ulong", "c2.threefry(c3)", {0, ~uint64_t(0), 0x85A308D3243F6A88},
                       {0, ~uint64_t(0), 0x0370734413198A2E}) ==
         std::vector<uint64_t>{0x99BA4EFE6B200159, 0xBB002BE71CB996FC, 0x483DF7A0C4923A9C});
 }
 
 TEST_CASE("REF: a reduction adds elements in order, also in lanes") {
-  // 1e8 absorbs ones; in another order they would count
+  // the sum starts with 1e8, which absorbs each added 1; in another order of summation the ones would count
   std::vector<float> in(2000, 1.0f), out(1);
   in[0] = 1e8f, in[1000] = -1e8f;
   std::string sum =
@@ -293,7 +293,7 @@ TEST_CASE("REF: a loop's size may depend on another range") {
 }
 
 TEST_CASE("REF: a workgroup shares local memory and synchronizes at barriers; registers are per lane") {
-  // every group of 4 reverses its part, and each lane adds its own element
+  // each group of 4 threads reverses its part of `in`, and each thread adds its own element of `in`
   std::vector<int32_t> out(12), in(12);
   for (size_t i = 0; i < in.size(); i++) in[i] = int32_t(i * i);
   REQUIRE(
@@ -329,7 +329,7 @@ TEST_CASE("REF: local memory filled in several loops is shared, with one END or 
 }
 
 TEST_CASE("REF: each thread's register starts with the value from outside the threads") {
-  // out[i] = the sum of in[i, 0..4), in a register that is set to 0 only once
+  // out[i] is the sum of in[4 * i] to in[4 * i + 3]; its register is set to 0 outside of the threads
   for (const char* threads : {"LOCAL", "GROUP_REDUCE"}) {
     std::vector<int32_t> out(8), in(32);
     for (size_t i = 0; i < in.size(); i++) in[i] = int32_t(i * i);
@@ -359,7 +359,7 @@ TEST_CASE("REF: nodes without a meaning in a kernel are refused by name") {
           {}, nullptr, out) == "out of bounds: store to data0[9], which has 1 element");
 }
 
-// Malformed graphs are refused when they are read, but the output of a pass is not read again.
+// The reader refuses malformed graphs, but it does not see the output of a pass, so REF must refuse malformed nodes.
 TEST_CASE("REF: malformed nodes are refused") {
   Graph g;
   UOp at0 = g.constant(dtypes::index, 0), yes = g.constant(dtypes::bool_, true);
@@ -382,7 +382,7 @@ TEST_CASE("REF: malformed nodes are refused") {
   UOp of_void = g.node(Op::DEFINE_GLOBAL, dtypes::void_.ptr(4), {}, 1);
   UOp its_address = g.node(Op::CAST, dtypes::int64, {g.node(Op::INDEX, of_void.dtype(), {of_void, i})});
   CHECK(has(refusal(store({k, i}, its_address.cast(dtypes::int32))), "data1 has elements without a size"));
-  // vectors whose length differs from their users' (found by a campaign of `tgc fuzz`: a WHERE of two)
+  // operands whose length differs from their user's (found by `tgc fuzz`, in a WHERE of two vectors)
   auto vector = [&](size_t n) {
     std::vector<UOp> elements(n, i.cast(dtypes::int32));
     return g.node(Op::VECTORIZE, dtypes::int32.vec(int(n)), elements);
@@ -420,7 +420,7 @@ TEST_CASE("REF: evaluations are counted per lane") {
   REQUIRE(run("i = UOp.range(100, 0, AxisType.LOOP)\na = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(100), (), 1).index(i)\n"
               "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(100), (), 0).index(i, ptr=True).store(a+a).end(i).sink()",
               {}, &result, out, a, b) == "");
-  CHECK(result.evaluations == 4 * 100);  // two INDEX, an ADD, a STORE
+  CHECK(result.evaluations == 4 * 100);  // 4 UOps for each of 100 elements: two INDEX, an ADD, a STORE
 }
 
 TEST_CASE("REF: tensor core layouts place the elements of A, B and C in distinct registers and fill all of C") {

@@ -9,7 +9,7 @@ namespace tgc {
 // rounding. Takes a graph at any stage.
 DType coarsest_rounding(UOp root);
 
-// True if the kernel sums: a small sum of large terms is only as exact as the terms. Takes a graph at any stage.
+// True if the kernel adds up terms: a small sum is only as exact as its large terms. Takes a graph at any stage.
 bool adds_up(UOp root);
 
 }  // namespace tgc

@@ -320,7 +320,7 @@ Value Values::concatenated(UOp u) {
   Value out;
   for (UOp s : u.src()) {
     const Value& v = get(s);
-    int each = u.is(Op::PTRCAT) ? s.dtype().base().count() : 1;  // a pointer to a vector becomes that many pointers
+    int each = u.is(Op::PTRCAT) ? s.dtype().base().count() : 1;  // a pointer to a vector becomes `each` pointers
     for (const Element& e : v)
       for (int j = 0; j < each; j++) {
         out.push_back(e);
@@ -330,7 +330,7 @@ Value Values::concatenated(UOp u) {
   return out;
 }
 
-// Applies the op elementwise; an operand with a single element is used for all.
+// Applies the op element by element; an operand that has a single element is used for every element.
 Value Values::lower_elementwise(UOp u) {
   size_t n = 0;
   for (UOp s : u.src()) n = std::max(n, get(s).size());
@@ -369,7 +369,7 @@ Value Values::lower_where(UOp u) {
     Element c = element_of(u, cond, i), y = element_of(u, yes, i), x = element_of(u, no, i);
     if (c.is_pointer() || y.is_pointer() || x.is_pointer()) cannot_run(u, "it chooses between pointers");
     auto invalid = [&](const Element& e) { return e.valid != kNone && builder_.is_false(e.valid); };
-    // if one side is Invalid, use the other side's number
+    // if one side is Invalid, the result has the number of the side that is valid
     if (invalid(x)) out[i].reg = y.reg;
     else if (invalid(y)) out[i].reg = x.reg;
     else out[i].reg = builder_.where(c.reg, y.reg, x.reg);

@@ -19,8 +19,8 @@ struct Element {
   Reg reg = kNone;      // the number; for a pointer the offset (kNone: 0)
   Reg valid = kNone;    // for an index or pointer: the gate, a Bool (kNone: always true)
   int32_t memory = -1;  // for a pointer into memory: the memory's index
-  int32_t file = -1;    // for a pointer into registers: the index of Values' file
-  bool bytes = false;   // the offset counts bytes, not elements: the pointer was cast to an integer
+  int32_t file = -1;    // for a pointer into registers: the index in Values::files_
+  bool bytes = false;   // true if the offset counts bytes, not elements: the pointer was cast to an integer
   bool pixel = false;   // a pointer to the four elements of an image's pixel
   bool is_pointer() const { return memory >= 0 || file >= 0; }
 };
@@ -35,12 +35,12 @@ class Values {
   // means the element it points to; scan() finds these INDEX nodes, and lower() loads them where they stand.
   void scan(std::span<const UOp> nodes);
 
-  const Value& get(UOp u) const;    // throws Failure if it has not been lowered
-  // The destination of a store: the pointer of an INDEX that is also used as a number, else the same as get.
+  const Value& get(UOp u) const;    // throws Failure if `u` has not been lowered
+  // Returns the destination of a store: the pointer, even for an INDEX that is also used as a number (get: the number).
   const Value& place(UOp u) const;
   bool known(UOp u) const { return current_[u.id()] != nullptr; }
   void set(UOp u, Value value) { set_slot(u.id(), std::move(value)); }
-  Element scalar(UOp u) const;    // throws Failure unless the value has one element
+  Element scalar(UOp u) const;    // the value's only element; throws Failure if there are several
 
   // A body that is lowered more than once (an unrolled loop, the lanes of a group) has different values each time:
   // leave() undoes every set() since the matching enter().
@@ -50,8 +50,8 @@ class Values {
   // outside.
   void enter_lanes(std::span<const UOp> own);
   void leave_lanes();  // restores the registers from outside; forgets those first set inside the lanes
-  // The same for threads that run as iterations of a loop. begun() saves the registers' values before the loop opens;
-  // the second function restores them at the start of each iteration.
+  // The same for threads that run as the iterations of a loop. begun() saves the registers' values before the loop
+  // opens; restore_registers() restores them at the start of each iteration.
   struct Begun {
     Reg own, value;
   };
@@ -65,14 +65,14 @@ class Values {
   Reg rounded(Reg r, DType dtype);  // rounds an F32 to a narrow float
   Reg alu(Op op, DType dtype, std::span<const Reg> operands);
   static Opc opcode(Op op);
-  static Opc rounding(DType dtype);  // the rounding op of a narrow float; Mov: none
+  static Opc rounding(DType dtype);  // the op that rounds to a narrow float; Mov: no rounding
 
   Reg constant(DType dtype, Const value);
-  Reg size_register(UOp range);      // the size in src[0] of a RANGE or SPECIAL, as an I64
+  Reg size_register(UOp range);      // the number of iterations, src[0] of a RANGE or SPECIAL, as an I64
 
-  // Adds scratch memory; `group` as in MemoryInfo.
+  // Adds scratch memory of `size` elements; `group` lanes share a copy (0: a single copy).
   int32_t scratch(const std::string& name, DType element, int64_t size, int64_t group);
-  void store_buffer(UOp bufferize, int32_t memory);  // stores the buffer's value at its index
+  void store_buffer(UOp bufferize, int32_t memory);  // stores the BUFFERIZE's value at its index
   // Lets `group` lanes share a copy of a DEFINE_LOCAL; by default all lanes share one.
   void share_local(UOp define, int64_t group) { builder_.memory(lower_define(define)[0].memory).group = group; }
   // True if the INDEX is used as a number and therefore loaded where it stands.
@@ -115,9 +115,9 @@ class Values {
   std::deque<Value> pool_;                              // owns the values; never shrinks, so that pointers stay valid
   // undo log of set(): slot and previous value
   std::vector<std::pair<size_t, const Value*>> undo_;
-  std::vector<size_t> marks_;                           // the length of undo_ at each open enter()
+  std::vector<size_t> marks_;                           // the length of undo_ at each enter() without leave()
   UOpSet value_uses_;                                   // the INDEX nodes used as numbers
-  std::vector<UOp> dynamic_registers_;  // DEFINE_REGs with non-constant indices, which need memory
+  std::vector<UOp> dynamic_registers_;  // DEFINE_REGs with variable indices, which need memory
   std::vector<File> files_;
   struct LaneRegister {
     int32_t file;
@@ -126,15 +126,15 @@ class Values {
   };
   std::vector<LaneRegister> lane_registers_;
   std::vector<std::pair<UOp, Value>> defines_;
-  std::vector<std::array<int32_t, 3>> views_;  // memory, scalar, index of the same memory viewed as that scalar
+  std::vector<std::array<int32_t, 3>> views_;  // memory, scalar, index of the view of that memory as that scalar
 };
 
 // The DEFINE that a pointer or INDEX is based on, or the empty UOp.
 UOp define_below(UOp u);
 
 [[noreturn]] void cannot_run(UOp u, const std::string& why);
-// Element i of an operand of u, or its only element. Throws Failure if it has fewer elements: a wrong stage can make
-// vectors whose length differs from their dtype.
+// Returns element i of an operand of u, or its only element. Throws Failure if there are fewer than i + 1 elements: a
+// wrong stage can make vectors whose length differs from their dtype's.
 const Element& element_of(UOp u, const Value& operand, size_t i);
 // Runs `body`, which generates the code of `u`, and turns Unsupported into an error that names `u`.
 template <class Body>

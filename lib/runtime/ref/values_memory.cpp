@@ -11,7 +11,7 @@ Reg Values::offset_plus(Reg offset, int64_t plus) {
   return builder_.binary(Opc::Add, offset, builder_.constant_int(builder_.type(offset), plus));
 }
 
-// The flat index into a BUFFERIZE: row-major over the sizes of its ranges.
+// Returns the flat index into a BUFFERIZE: row-major over the sizes of its ranges.
 Value Values::flat_index(UOp buffer, std::span<const UOp> indices) const {
   Value out{{.reg = builder_.constant_int(Type::I64, 0)}};
   for (size_t d = 0; d < indices.size(); d++) {
@@ -52,13 +52,13 @@ Value Values::lower_index(UOp u) {
     size_t n = std::max(pointers.size(), at.size());
     if ((pointers.size() != n && pointers.size() != 1) || (at.size() != n && at.size() != 1))
       cannot_run(u, "its operands have different sizes");
-    // a BUFFERIZE has the dtype of its element
+    // an index counts elements of base(), which may be vectors; offsets count scalars
     int64_t scale = buffer.dtype().is_image() ? 1 : buffer.dtype().base().count();
     for (size_t i = 0; i < n; i++) {
       Element p = pointers[pointers.size() == 1 ? 0 : i];
       const Element& index = at[at.size() == 1 ? 0 : i];
       if (!p.is_pointer()) cannot_run(u, "its first source is not a pointer");
-      if (index.is_pointer()) {  // the index is the address
+      if (index.is_pointer()) {  // this index is already an address
         out.push_back(index);
         continue;
       }
@@ -79,7 +79,7 @@ Value Values::lower_index(UOp u) {
       out[i].valid = builder_.both(out[i].valid, gate[gate.size() == 1 ? 0 : i].reg);
   }
   if (!value_uses_.contains(u)) return out;
-  // used as a number: keep the pointer and load the element
+  // the INDEX is used as a number: keep the pointer in the node's second slot and load the element
   set_slot(size_ + u.id(), out);
   size_t each = size_t(u.dtype().count()) / out.size();
   Value loaded;
@@ -129,8 +129,8 @@ Element Values::pointer_arithmetic(UOp u, size_t i) {
   return p;
 }
 
-// The pointer as one to elements of `scalar`; if the memory's own elements have another type, the memory is viewed as
-// `scalar`.
+// Returns the pointer as one to elements of `scalar`. If the memory's own elements have another type, the memory gets a
+// view with elements of `scalar`.
 Element Values::viewed_as(Element p, DType scalar) {
   if (!p.is_pointer()) throw Failure("REF can load from and store to pointers only");
   if (p.file >= 0 || p.pixel) return p;
@@ -160,7 +160,7 @@ Value Values::lower_load(UOp u) {
   const Value& pointers = place(u.src(0));
   const Value* alt =
       u.num_src() > 1 && !(u.src(1).dtype() == dtypes::void_) && known(u.src(1)) ? &get(u.src(1)) : nullptr;
-  // vectors of pointers load one element each, and pixels four, even if the dtype differs: pyrender's .load() loses it
+  // load one element per pointer of a vector, four per pixel, even if the dtype says fewer: pyrender's .load() loses it
   size_t n = std::max(size_t(u.dtype().count()), pointers.size() * (pointers[0].pixel ? 4 : 1)),
          each = n / pointers.size();
   if (each * pointers.size() != n) cannot_run(u, "its operands have different sizes");

@@ -11,7 +11,7 @@ namespace tgc::ref {
 namespace {
 
 using Place = WmmaLayout::Place;
-using Make = Place (*)(const WmmaKey& key, int row_or_column, int k);  // the place of A[row][k] or B[k][column]
+using Make = Place (*)(const WmmaKey& key, int row_or_column, int k);  // returns the place of A[row][k] or B[k][column]
 using MakeC = Place (*)(const WmmaKey& key, int row, int column);
 
 Place place(int element, int lane) { return {int16_t(element), int16_t(lane)}; }
@@ -23,14 +23,14 @@ struct Architecture {
 
 // ---- NVIDIA: C is the same for all shapes with M = 16, N = 8
 Place cuda_c(const WmmaKey&, int row, int col) { return place(col % 2 + row / 8 * 2, col / 2 + row % 8 * 4); }
-// K = 16 (16-bit) and K = 32 (8-bit): `Pack` neighbors along K share a register
+// A for K = 16 (16-bit) and K = 32 (8-bit): `Pack` neighbors along K share a register
 template <int Pack>
 Place cuda_a(const WmmaKey&, int row, int k) {
   return place(k % Pack + row / 8 * Pack + k / (4 * Pack) * (2 * Pack), k / Pack % 4 + row % 8 * 4);
 }
 template <int Pack>
 Place cuda_b(const WmmaKey&, int col, int k) { return place(k % Pack + k / (4 * Pack) * Pack, k / Pack % 4 + col * 4); }
-// K = 8
+// A for K = 8
 Place cuda_half8_a(const WmmaKey&, int row, int k) { return place(k % 2 + row / 8 * 2, k / 2 + row % 8 * 4); }
 Place cuda_half8_b(const WmmaKey&, int col, int k) { return place(k % 2, k / 2 + col * 4); }
 Place cuda_tf32_a(const WmmaKey&, int row, int k) { return place(k / 4 * 2 + row / 8, k % 4 + row % 8 * 4); }
@@ -128,8 +128,8 @@ const WmmaLayout* find_wmma_layout(const WmmaKey& key) {
   return &it->second;
 }
 
-// D = A * B + C for each warp of the chunk. Products and sums are computed in double and rounded once, so no tensor
-// core is more exact.
+// Computes D = A * B + C for each warp of the chunk. Products and sums are computed in double and the result is rounded
+// once, so no hardware is more exact.
 const Ins* run_wmma(Frame& f, const Ins* i) {
   const Wmma& w = f.wmmas[i->imm];
   const WmmaLayout& l = *w.layout;

@@ -14,7 +14,7 @@ struct WmmaLayout {
     int16_t element, lane;
   };
   int n, m, k, threads;
-  size_t elements_a, elements_b, elements_c;  // number per thread
+  size_t elements_a, elements_b, elements_c;  // number of elements per thread
   std::vector<Place> a, b, c;                 // row-major: a[i * K + l], b[l * N + j], c[i * N + j]
 };
 

@@ -13,7 +13,7 @@ namespace tgc::webgpu {
 
 struct Text {
   const char* data = nullptr;
-  size_t length = std::numeric_limits<size_t>::max();  // the maximum: `data` ends with a zero byte
+  size_t length = std::numeric_limits<size_t>::max();  // the maximum means that `data` ends with a zero byte
   std::string string() const {
     return !data ? "" : length == std::numeric_limits<size_t>::max() ? std::string(data) : std::string(data, length);
   }
@@ -26,15 +26,15 @@ struct Chained {
 };
 using Object = struct Opaque*;  // an instance, a device, a buffer, ...
 
-// A callback; `first` and `second` are passed to it as its last two arguments.
+// A callback function; the library calls it with `first` and `second` as the last two arguments.
 template <class Callback>
 struct CallbackInfo {
   const Chained* next = nullptr;
-  uint32_t mode = 3;  // callbacks may come at any time (WGPUCallbackMode_AllowSpontaneous)
+  uint32_t mode = 3;  // callbacks may come at any time: WGPUCallbackMode_AllowSpontaneous
   Callback* callback = nullptr;
   void *first = nullptr, *second = nullptr;
 };
-using OnObject = void(uint32_t status, Object object, Text message, void*, void*);  // 1: success
+using OnObject = void(uint32_t status, Object object, Text message, void*, void*);  // status 1: success
 using OnMapped = void(uint32_t status, Text message, void*, void*);
 using OnLost = void(const Object* device, uint32_t reason, Text message, void*, void*);
 using OnError = void(const Object* device, uint32_t type, Text message, void*, void*);
@@ -85,7 +85,7 @@ struct Labelled {  // a shader module
 struct LayoutEntry {
   const Chained* next = nullptr;
   uint32_t binding = 0;
-  uint64_t visibility = 4;  // compute
+  uint64_t visibility = 4;  // WGPUShaderStage_Compute
   uint32_t array_size = 0;
   struct {
     const Chained* next = nullptr;

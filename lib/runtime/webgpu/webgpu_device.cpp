@@ -46,7 +46,7 @@ class WebGpuDevice : public Device {
     if (buffer) api.QueueWriteBuffer(queue_, *buffer, 0, value, 4);
     return buffer;
   }
-  // Returns and clears the error that WebGPU reported since the last call.
+  // Returns the error that WebGPU reported since the last call of this function, and clears it.
   Status taken_error(const std::string& what) {
     std::string error = std::move(error_);
     error_.clear();
@@ -76,7 +76,7 @@ class WebGpuKernel : public Kernel {
     api_.BindGroupLayoutRelease(layout_);
   }
 
-  // Binding 0 is infinity, for which WGSL has no literal; buffers and then variables follow.
+  // Passes infinity as binding 0, because WGSL has no literal for it; then come the buffers and the variables.
   Status launch(const LaunchArguments& a) override {
     if (1 + a.buffers.size() + a.variables.size() != bindings_)
       return Diag{"the kernel has " + std::to_string(bindings_ - 1) + " arguments, not " +
@@ -137,7 +137,7 @@ void keep(uint32_t status, Object object, Text message, void* first, void* secon
 Status WebGpuDevice::open() {
   if (queue_) return Unit{};
   if (auto status = api.load(); !status) return status;
-  setenv("XDG_RUNTIME_DIR", "/", 0);  // otherwise Mesa warns on standard error that it is missing
+  setenv("XDG_RUNTIME_DIR", "/", 0);  // otherwise Mesa warns that the variable is missing
   Object instance = api.CreateInstance(nullptr), adapter = nullptr;
   std::string message;
   api.InstanceRequestAdapter(instance, nullptr, {.callback = keep, .first = &adapter, .second = &message});
@@ -196,7 +196,7 @@ Status WebGpuDevice::copy_out(void* to, const DeviceBuffer& from) {
 }
 
 Result<std::unique_ptr<Kernel>> WebGpuDevice::load(const KernelSource& source, const std::string& code) {
-  std::vector<LayoutEntry> entries;  // of all declared bindings, used or not, as tinygrad does
+  std::vector<LayoutEntry> entries;  // one per declared binding, used or not, as in tinygrad
   for (size_t at = 0; (at = code.find("@binding(", at)) != code.npos; at++) {
     entries.push_back({.binding = uint32_t(entries.size())});
     bool is_uniform = code.substr(code.find("var<", at), 11) == "var<uniform";

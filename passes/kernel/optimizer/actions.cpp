@@ -16,7 +16,7 @@ void add_each(std::vector<Opt>& out, OptOps op, std::initializer_list<int64_t> a
 
 bool same(const Opt& a, const Opt& b) { return a.op == b.op && a.axis == b.axis && a.arg == b.arg; }
 
-// Returns true if the action gives the size of the whole axis and `actions` has the same action with 0.
+// Returns true if the action's amount is the size of the whole axis and `actions` has the same action with amount 0.
 bool spells_full_axis(const Scheduler& kernel, const Opt& action, size_t axis, std::span<const Opt> actions) {
   Sint size = kernel.full_shape()[axis];
   if (!size.is_int() || !action.arg.is_integral() || size.as_int() != action.arg.as_int()) return false;

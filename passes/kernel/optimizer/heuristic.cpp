@@ -182,7 +182,7 @@ void show_choices(std::vector<UpcastChoice> choices) {
   debug_line("more upcast axis : [" + line + "]");
 }
 
-// Returns true if some access does not depend on the axis, but depends on all upcast and unrolled axes.
+// Returns true if some access depends on all upcast and unrolled axes, but not on this axis.
 bool is_reused_along(const Scheduler& k, size_t axis, const std::vector<size_t>& upcasts) {
   return std::any_of(k.bufs().begin(), k.bufs().end(), [&](UOp b) {
     UOp idx = index_of(b);
@@ -216,7 +216,7 @@ void upcast_reused(Scheduler& k) {
       if (std::find(done.begin(), done.end(), axis) != done.end()) continue;
       bool by3 = divisible(k.full_shape()[axis], 3), by4 = divisible(k.full_shape()[axis], 4);
       if ((!by3 && !by4) || !is_reused_along(k, axis, upcasts)) continue;
-      UpcastChoice choice{0, 0, axis, by3 ? 3 : 4};  // 3 comes before 4 where both fit
+      UpcastChoice choice{0, 0, axis, by3 ? 3 : 4};  // upcast by 3 before 4, if both divide the axis
       add_strides(k, choice);
       if (!best || choice < *best) best = choice;
       if (!debugs(k.graph(), 4)) continue;
@@ -282,7 +282,7 @@ void make_local(Scheduler& k) {
   }
   if (chosen.size() > 3) chosen.resize(3);
   std::sort(chosen.begin(), chosen.end());
-  size_t gone = 0;  // number of axes that became local as a whole, which shifts later axis numbers
+  size_t gone = 0;  // number of axes that became local as a whole; axis numbers after them are lower by it
   for (auto [axis, size] : chosen) {
     bool whole = k.full_shape()[axis - gone] == Sint(size);
     k.apply_opt({OptOps::LOCAL, int64_t(axis - gone), size});

@@ -54,7 +54,7 @@ TEST_CASE("the heuristics prefer tensor cores") {
   auto half = [](int64_t m, int64_t n) { return matmul(m, n, 64, dtypes::float16); };
   CHECK(chosen("CUDA", half(128, 128)) == "TC(0,(-1, 0, 1)) UPCAST(0,4) UPCAST(1,4) LOCAL(1,4)");
   CHECK(chosen("METAL", half(24, 40)) == "TC(0,(-1, 0, 1)) UPCAST(0,3) UPCAST(0,5)");
-  CHECK(chosen("METAL", half(20, 40)) == "GROUPTOP(0,16)");  // 20 would need padding
+  CHECK(chosen("METAL", half(20, 40)) == "GROUPTOP(0,16)");  // M = 20 would need padding, so no TC
   Settings off, padded, third, amx;
   off.TC = 0;
   padded.TC_OPT = 2;
@@ -64,13 +64,13 @@ TEST_CASE("the heuristics prefer tensor cores") {
   CHECK(chosen("CUDA", half(128, 128), off) == "UPCAST(1,4) UPCAST(0,4) UNROLL(0,4) LOCAL(0,8) LOCAL(1,16)");
   CHECK(chosen("METAL", half(20, 40), padded) == "TC(0,(-1, 2, 1)) UPCAST(0,3) UPCAST(0,5)");
   CHECK(chosen("CUDA", half(128, 128), third) == "TC(0,(3, 0, 1)) UPCAST(0,4) UPCAST(1,4) LOCAL(1,4)");
-  // like tinygrad, tries AMX and discards it
+  // as in tinygrad, the heuristics try AMX, a tensor core, and discard the result
   CHECK(chosen("CPU", matmul(64, 64, 64), amx) == "UPCAST(1,4) UPCAST(0,4) UNROLL(0,4) THREAD(0,2)");
 }
 
 TEST_CASE("a matrix-vector product gets GROUP, LOCAL and UPCAST") {
   CHECK(chosen("CUDA", matvec(256, 128)) == "GROUP(0,8) LOCAL(0,4) UPCAST(0,4)");
-  CHECK(chosen("CUDA", matvec(256, 127)) == "UPCAST(0,4) LOCAL(0,32)");  // 8 threads do not divide a row
+  CHECK(chosen("CUDA", matvec(256, 127)) == "UPCAST(0,4) LOCAL(0,32)");  // a row of 127 is not divisible by 8 threads
   CHECK(chosen("CPU", matvec(256, 128), with_threads(4)) == "UNROLL(0,4)");
   Settings off, other;
   off.MV = 0;
@@ -93,17 +93,17 @@ TEST_CASE("kernels with few outputs get GROUPTOP") {
 
 TEST_CASE("the heuristics choose upcasts") {
   CHECK(chosen("CPU", elementwise(1024)) == "UPCAST(0,4)");
-  CHECK(chosen("CUDA", masked(100, 4)) == "UPCAST(1,0) LOCAL(0,4)");  // the whole small masked axis
+  CHECK(chosen("CUDA", masked(100, 4)) == "UPCAST(1,0) LOCAL(0,4)");  // the whole axis 1, which the mask depends on
   CHECK(chosen("CUDA", masked(100, 8)) == "UPCAST(1,4) LOCAL(0,4) LOCAL(1,2)");
   auto columns = [](int64_t rows) { return [=](TestBench& b) { return b.scale_columns(rows, 48); }; };
-  CHECK(chosen("CPU", columns(128), with_threads(4)) == "UPCAST(1,3) UPCAST(0,4)");  // a row is reused
+  CHECK(chosen("CPU", columns(128), with_threads(4)) == "UPCAST(1,3) UPCAST(0,4)");  // every r0 reuses the row data2
   CHECK(chosen("CUDA", columns(128)) == "UPCAST(1,3) UPCAST(0,4) LOCAL(0,32) LOCAL(0,4)");
   CHECK(chosen("CUDA", columns(16)) == "UPCAST(1,4) LOCAL(0,16) LOCAL(0,4)");
 }
 
 TEST_CASE("the heuristics choose unrolls") {
   CHECK(chosen("CPU", row_sums(32, 6)) == "UNROLL(0,0)");
-  CHECK(chosen("CPU", row_sums(32, 33)) == "UPCAST(0,4)");  // above 32, and not a multiple of 4
+  CHECK(chosen("CPU", row_sums(32, 33)) == "UPCAST(0,4)");  // 33 exceeds 32 and is not a multiple of 4: no UNROLL
   auto nine = [](TestBench& b) {
     UOp i = b.loop(64, 0), x = b.reduce(3, 1), y = b.reduce(3, 2);
     return b.kernel(i, b.buffer(1, dtypes::float32).index(i * 9 + x * 3 + y).reduce({x, y}, Op::ADD), {i});

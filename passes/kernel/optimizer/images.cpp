@@ -18,8 +18,8 @@ UOp make_image(ImageBuffers& images, UOp buf) {
   return buf.with_dtype(dtypes::imagef(std::array<int64_t, 3>{1, d.size() / 4, 4}, d.nbytes()));
 }
 
-// Turns an image that create_image_buffers made back into a buffer if a store to it has no axis, divisible by 4, to
-// write the four channels of a pixel along.
+// Turns an image that create_image_buffers made back into a buffer if a store to the image cannot write whole pixels:
+// no axis of the store's index has a size divisible by 4, the number of channels.
 UOp undo_image_store(ImageBuffers& images, UOp s, UOp idx, UOp buf) {
   auto before = images.find(buf.arg().small_int());
   if (before == images.end()) return {};
@@ -33,8 +33,8 @@ UOp undo_image_store(ImageBuffers& images, UOp s, UOp idx, UOp buf) {
   return s.with_src(store);
 }
 
-// Returns the original dtypes of image buffers, recorded by the first stage for the second one. If the first stage did
-// not run (the graph comes from a dump), assumes that all images were float32 buffers.
+// Returns the dtypes that image buffers had before the stage "create image buffers", which records them. If that stage
+// did not run (the graph comes from a dump), assumes that all images were float32 buffers.
 ImageBuffers& image_buffers(KernelJob& job, UOp sink) {
   if (job.image_buffers) return *job.image_buffers;
   job.image_buffers.emplace();

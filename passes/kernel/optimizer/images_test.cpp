@@ -26,8 +26,8 @@ TEST_CASE("buffers become images, and images with unfoldable stores become buffe
   UOp idx = at(3, 6);
   undo.check("undo-image-store", idx.store(x),
              idx.with_src({undo.buffer(3, dtypes::float32, 1024), idx.src(1)}).store(x), images);
-  undo.declines("undo-image-store", at(3, 8).store(x), images);  // has an axis divisible by 4
-  undo.declines("undo-image-store", at(4, 6).store(x), images);  // was an image in the original kernel
+  undo.declines("undo-image-store", at(3, 8).store(x), images);  // the index has an axis divisible by 4
+  undo.declines("undo-image-store", at(4, 6).store(x), images);  // buffer 4 was an image before create_image_buffers
 }
 
 }  // namespace

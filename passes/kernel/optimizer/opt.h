@@ -10,9 +10,9 @@ namespace tgc {
 
 struct Opt {
   OptOps op;
-  // the axis number: among unrollable axes for UNROLL, REDUCE axes for GROUP and GROUPTOP, else among all axes
+  // The axis number: among unrollable axes for UNROLL, among REDUCE axes for GROUP and GROUPTOP, else among all axes.
   std::optional<int64_t> axis = {};
-  // the amount (0: the whole axis), the other axis for SWAP, (tc_select, tc_opt, use_tensor_cores) for TC
+  // The amount (0: the whole axis); for SWAP the other axis; for TC the tuple (tc_select, tc_opt, use_tensor_cores).
   Arg arg = {};
 };
 

@@ -39,7 +39,7 @@ enum KernelInfoField : size_t { kName, kAxisTypes, kDontUseLocals, kAppliedOpts,
 AxisType axis_type(UOp range) { return range.arg().items().back().axis_type(); }
 std::span<const Arg> axis_ids(UOp range) { return range.arg().items().first(range.arg().items().size() - 1); }
 
-// For each node, a bit set of the axes in its backward slice, including the node itself.
+// By node: a bit set of the axes in its backward slice, including the node itself.
 struct Scheduler::Reach {
   Reach(Graph& graph, const Facts& facts)
       : words((facts.rngs.size() + 63) / 64), row(graph), bits(words * facts.nodes.size(), 0) {
@@ -89,7 +89,7 @@ void Scheduler::set_ast(UOp ast) {
   reach_.reset();
 }
 
-// ---- queries
+// ---- properties of the kernel
 
 const Scheduler::Facts& Scheduler::facts() const {
   if (facts_) return *facts_;
@@ -185,7 +185,7 @@ std::vector<UOp> Scheduler::output_rngs() const {
   return out;
 }
 
-// Returns the LOOP ranges of the outputs that every BUFFERIZE depends on.
+// Returns the LOOP ranges that the outputs end and that every BUFFERIZE depends on.
 std::vector<UOp> Scheduler::globalizable_rngs() const {
   auto out = output_rngs();
   std::erase_if(out, [&](UOp r) {

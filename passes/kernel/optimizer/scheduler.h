@@ -31,9 +31,9 @@ std::span<const Arg> axis_ids(UOp range);     // the elements before it
 
 class Scheduler {
  public:
-  // Facts derived from the current AST. An axis number is an index into `rngs`, `shape` and `types`.
+  // Data derived from the current AST. An axis number is an index into `rngs`, `shape` and `types`.
   struct Facts {
-    std::vector<UOp> nodes;        // the nodes below the sink, in tinygrad's order
+    std::vector<UOp> nodes;        // the nodes below the sink, in tinygrad's toposort order
     // the ranges with more than one step, sorted by the position of their axis type (axis_to_pos), then by id
     std::vector<UOp> rngs;
     std::vector<Sint> shape;       // the simplified size of each range
@@ -45,9 +45,9 @@ class Scheduler {
   Scheduler(UOp ast, const Target& target);
   Scheduler(Scheduler&&) = default;
   Scheduler& operator=(Scheduler&&) = default;
-  Scheduler copy() const;  // the copy numbers new axes from the largest axis id in its AST
+  Scheduler copy() const;  // the copy numbers its new axes from the largest axis id in its AST
 
-  // ---- queries
+  // ---- properties of the kernel
   UOp ast() const { return ast_; }
   Graph& graph() const { return ast_.graph(); }
   const Target& target() const { return *target_; }
@@ -59,7 +59,7 @@ class Scheduler {
   const std::vector<UOp>& rngs() const { return facts().rngs; }
   const std::vector<Sint>& full_shape() const { return facts().shape; }
   const std::vector<UOp>& bufs() const { return facts().bufs; }
-  // the first REDUCE, or the empty UOp
+  // Returns the first REDUCE, or the empty UOp if there is none.
   UOp reduceop() const { return facts().reduceops.empty() ? UOp() : facts().reduceops[0]; }
   size_t axis_of(UOp rng) const;  // throws KernelOptError if `rng` is not an axis of the kernel
 
@@ -82,7 +82,7 @@ class Scheduler {
   // a GLOBAL or THREAD axis.
   bool is_globalizable(UOp rng) const;
 
-  // ---- changes
+  // ---- changes of the kernel
   // Turns the globalizable loops into GLOBAL axes, if the target has local axes.
   void convert_loop_to_global();
 

@@ -66,7 +66,7 @@ int64_t Scheduler::real_axis(const Opt& opt) const {
   return *opt.axis;
 }
 
-// Throws KernelOptError if the shared memory of a grouped reduce (one value per thread and upcast) exceeds the limit.
+// Throws KernelOptError if a grouped reduce, with one value per thread and upcast, exceeds the shared memory limit.
 void Scheduler::check_shared_memory(const Opt& opt, int64_t amount) const {
   UOp reduce = reduceop();
   if (!reduce || !(is_group(opt.op) || has({AxisType::GROUP_REDUCE}))) return;
@@ -131,7 +131,7 @@ std::vector<UOp> Scheduler::apply_split(const Opt& opt, UOp rng) {
   return {rest, made};
 }
 
-// Pads the axis to a multiple of the amount. Accesses in the padding become Invalid.
+// Pads the axis to a multiple of the opt's amount. Accesses in the padding become Invalid.
 void Scheduler::apply_padto(const Opt& opt, UOp rng) {
   check_opt(rng.src(0).is_const(), "only pad const axes");
   AxisType type = axis_type(rng);

@@ -157,7 +157,7 @@ TEST_CASE("PADTO is refused if it does not fit") {
     UOp i = b.loop(30, 0), r = b.reduce(45, 1);
     return b.kernel(i, b.buffer(1, dtypes::float32).index(i * 45 + r).exp2().reduce({r}, Op::ADD), {i});
   });
-  exp.refuses({OptOps::PADTO, 1, 8}, "cannot pad a reduce that zeros would change");  // exp2(0) is 1
+  exp.refuses({OptOps::PADTO, 1, 8}, "cannot pad a reduce that zeros would change");  // exp2(0) is not 0
   exp.applies({OptOps::PADTO, 0, 8}, "g0=32 R0=45");
 
   Opts symbolic("CUDA", [](TestBench& b) {
@@ -187,7 +187,7 @@ TEST_CASE("TC splits N, M and K and puts a WMMA in place of the reduce") {
   CHECK(left[0].vmax().as_int() + 1 == Int(4));  // N / 8
   CHECK(left[1].vmax().as_int() + 1 == Int(2));  // M / 8
   CHECK(left[2].vmax().as_int() + 1 == Int(8));  // K / 8
-  CHECK(axes(t.k) == "g0=2 g1=4 w0=32 u0=2 R0=8");  // only the operands have the unrolled axes of K
+  CHECK(axes(t.k) == "g0=2 g1=4 w0=32 u0=2 R0=8");  // the operands, not the result, have K's unrolled axes
   UOp reduce = t.k.reduceop();
   REQUIRE(reduce);
   CHECK(reduce.src(0).is(Op::UNROLL));
@@ -223,8 +223,8 @@ TEST_CASE("TC is refused if it does not fit") {
   t.refuses({OptOps::TC, 0, t.tc(5, 0, 1)}, "tensor core opts must have valid tc_select");
   t.refuses({OptOps::TC, 0, t.tc(-1, 3, 1)}, "tensor core opts must have valid tc_opt");
   t.refuses({OptOps::TC, 0, t.tc(-1, 0, 0)}, "use_tensor_cores value is not valid");
-  t.refuses({OptOps::TC, 1, t.tc(-1, 0, 1)}, "no tensor core available");  // there is only one choice of axes
-  t.refuses({OptOps::TC, 0, t.tc(0, 0, 1)}, "no tensor core available");   // the first tensor core takes other dtypes
+  t.refuses({OptOps::TC, 1, t.tc(-1, 0, 1)}, "no tensor core available");  // there is only choice 0 of (N, M, K)
+  t.refuses({OptOps::TC, 0, t.tc(0, 0, 1)}, "no tensor core available");   // tensor core 0 takes other dtypes
   t.k.apply_opt({OptOps::UPCAST, 0, 4});
   t.refuses({OptOps::TC, 0, t.tc(-1, 0, 1)}, "tensor core opts must be first");
 

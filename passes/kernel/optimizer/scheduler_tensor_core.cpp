@@ -114,8 +114,8 @@ bool Scheduler::pad_tc_axes(const TensorCore& tc, std::array<UOp, 3>& axes, int6
   return true;
 }
 
-// Splits the axes by 2 according to the tensor core's opts, then K by 2 as often as the core reduces. Returns the new
-// axes in this order; local axes are binary digits of one WARP range.
+// Splits N and M by 2 according to the tensor core's opts, then K by 2 as often as the core reduces. Returns the new
+// axes in this order; the new local axes are binary digits of one WARP range.
 std::vector<UOp> Scheduler::split_tc_axes(const TensorCore& tc, std::array<UOp, 3>& axes) {
   UOp warp = graph().range(tc.threads, -1, AxisType::WARP);
   std::vector<UOp> made;
@@ -146,19 +146,19 @@ void Scheduler::emit_wmma(const TensorCore& tc, const std::vector<UOp>& split) {
     throw Failure("the kernel has " + std::to_string(tagged.size()) + " reduces for the tensor core, expected 1");
   UOp reduceop = tagged[0];
 
-  // permute the split axes of the operands; tags prevent replaced axes from being replaced again
+  // Permute the split axes in the operands. The tags prevent an axis that a replacement has made from being replaced.
   Substitution to_tagged;
   for (UOp u : split) to_tagged.emplace_back(u, u.rtag(Arg(1)));
   UOp mul = without_cast(substitute(reduceop, to_tagged).src(0));
   auto permutes = tc.permutes(tc.base_shape());
   auto operand = [&](size_t i) {
-    Substitution permuted;  // axis p[j] becomes axis j
+    Substitution permuted;  // replaces axis permutes[i][j] by axis j
     for (size_t j = 0; j < split.size(); j++) permuted.emplace_back(to_tagged[permutes[i][j]].second, split[j]);
     return substitute(mul.src(i), permuted);
   };
   UOp srcs[2] = {operand(0), operand(1)};
 
-  // the upcast axes of A, B and C as (axis id, 2) pairs: log2 of the elements per thread each
+  // the upcast axes of A, B and C as (axis id, 2) pairs, log2(elements per thread) of them for each operand
   auto shape = shape_str();
   auto id_of = [&](TcAxis axis) {
     auto it = std::find(shape.begin(), shape.end(), axis);
@@ -181,7 +181,7 @@ void Scheduler::emit_wmma(const TensorCore& tc, const std::vector<UOp>& split) {
   UOp wmma = g.node(Op::WMMA, out, {contract(0), contract(1), g.constant(out, 0.0)}, arg, Arg(1));
   UOp result = g.node(Op::UNROLL, tc.dtype_out, {wmma}, upcast_axes[2], Arg(1));
 
-  std::vector<UOp> other_ranges;  // the ranges reduced outside the tensor core
+  std::vector<UOp> other_ranges;  // the reduced ranges that the tensor core does not reduce
   for (UOp r : toposort(g.sink(reduceop.src().subspan(1))))
     if (r.is(Op::RANGE) && std::find(reduce_ids.begin(), reduce_ids.end(), axis_ids(r)[0]) == reduce_ids.end())
       other_ranges.push_back(r);

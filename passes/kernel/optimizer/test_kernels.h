@@ -20,7 +20,7 @@ struct TestBench {
   }
   UOp loop(Const end, int64_t axis) { return graph.range(end, axis, AxisType::LOOP); }
   UOp reduce(Const end, int64_t axis) { return graph.range(end, axis, AxisType::REDUCE); }
-  // for all `ranges`: data0[at] = value
+  // Returns the kernel that stores, for all `ranges`: data0[at] = value.
   UOp kernel(UOp at, UOp value, UOpSpan ranges) {
     return graph.sink({buffer(0, value.dtype()).index_ptr(at).store(value).end(ranges)});
   }
@@ -61,8 +61,8 @@ inline std::string axes(const Scheduler& k) {
   return out;
 }
 
-// Formats the address of each access in the order of bufs(), the last in the graph first; a range prints as r and its
-// id.
+// Formats the address of each access in the order of bufs(), which begins with the last access of the graph. A range
+// prints as "r" and its id.
 inline std::string addresses(const Scheduler& k) {
   std::string out;
   for (UOp b : k.bufs()) out += (out.empty() ? "" : ", ") + render(b.src(1), false);

@@ -36,7 +36,7 @@ const RuleSet& clang_rules() {
       rule("double-to-half", cast(x.of(kDouble), kHalf), with<half_through_float>(x)),
       rule("double-to-bf16", cast(x.of(kDouble), kBFloat16), with<bf16_through_float>(x)),
       rule("bf16-to-half", cast(x.of(kBFloat16), kHalf), with<half_through_float>(x)),
-      // sqrt and trunc on vectors -> element by element: the builtins take scalars
+      // sqrt or trunc of a vector -> a vector of the scalar results, because the builtins take scalars
       rule("scalar-sqrt-trunc", node({Op::SQRT, Op::TRUNC}).as(alu_node), with<no_vectorized_alu>(alu_node)),
   });
   static const RuleSet bf16("clang bfloat16", non_native_float_rules(kBFloat16));

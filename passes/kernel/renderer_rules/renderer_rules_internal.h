@@ -11,7 +11,7 @@ const RuleSet& metal_rules();
 const RuleSet& cuda_rules();
 const RuleSet& hip_rules();
 const RuleSet& llvm_rules();
-const RuleSet& amd_llvm_rules(const Target& target);  // depends on the arch
+const RuleSet& amd_llvm_rules(const Target& target);  // the rules depend on the arch
 const RuleSet& ptx_rules();
 const RuleSet& wgsl_rules();
 

@@ -52,7 +52,7 @@ TEST_CASE("cast_float_to_bf16 rounds to nearest even") {
   Graph g;
   auto bits = [&](double v) {
     UOp out = cast_float_to_bf16(g.constant(dtypes::float32, v));
-    return out.src(0).simplify().arg().as_int();  // the source of the bitcast
+    return out.src(0).simplify().arg().as_int();  // the result is a bitcast; its source is an integer
   };
   for (double v : {0.0, 1.0, -1.0, 3.140625, 1.00390625, 1.01171875, 65280.0, 1e-3, 3.3895313892515355e38})
     CHECK(bits(v) == Int(int64_t(float_to_bf16_bits(float(v)))));
@@ -88,7 +88,7 @@ TEST_CASE("CUDA computes fp8 in float32 and casts between fp8 dtypes through flo
   t.declines("fp8-to-fp8", t.graph.node(Op::CAST, a.dtype(), a));
 }
 
-// A WMMA of operands `a`, `b` and accumulator `c`, with only the fields that the renderers' rules read.
+// Makes a WMMA of the operands `a` and `b` and the accumulator `c`, with only the fields that the rules read.
 UOp wmma(UOp a, UOp b, UOp c) {
   return a.graph().node(Op::WMMA, c.dtype(), {a, b, c}, a.graph().tuple({a.graph().str("wmma")}));
 }
@@ -207,14 +207,14 @@ TEST_CASE("each WGSL rule applies and declines") {
   t.check("bool-as-int", p ^ p, (p.cast(dtypes::int32) ^ p.cast(dtypes::int32)).cast(dtypes::bool_));
   t.declines("bool-as-int", x.lt(x));
 
-  // a byte is in word i / 4, shifted by 8 * (i % 4)
+  // WGSL packs 4 bytes in a word: byte i is in word i / 4, shifted left by 8 * (i % 4)
   UOp shift = (x.cast(dtypes::uint32) % 4) * 8, word = bytes.index_ptr(x / 4);
   t.check("packed-load", bytes.index_ptr(x).load(),
           ((word.load({}, dtypes::uint32) >> shift) & 0xFF).cast(dtypes::uint8));
   UOp gated = bytes.index_ptr(x / 4, p), seven = t.constant(dtypes::uint8, 7);
   t.check("packed-load-alt", bytes.index_ptr(x, p).load(seven, dtypes::uint8),
           ((gated.load(seven.cast(dtypes::uint32), dtypes::uint32) >> shift) & 0xFF).cast(dtypes::uint8));
-  // a short is sign-extended
+  // a packed load of a short must extend its sign
   UOp half_shift = (x.cast(dtypes::uint32) % 2) * 16,
       value = (shorts.index_ptr(x / 2).load({}, dtypes::uint32) >> half_shift) & 0xFFFF;
   UOp ones = t.constant(dtypes::uint32, 0xFFFFFFFFL) << t.constant(dtypes::uint32, 16);

@@ -25,11 +25,11 @@ UOp alu_as_float(UOp alu) {
 
 const RuleSet& extra_pm() {
   static const RuleSet set("extra_pm", {
-      // op on vectors of bools -> element by element
+      // an op on vectors of bools -> a vector of the op on each element
       rule("scalar-bools", node(ops::Elementwise | OpSet{Op::INDEX}).of(kBool).as(alu_node), with<no_vectorized_alu>(alu_node)),
-      // a cast of a vector of bools -> element by element
+      // a cast of a vector of bools -> a vector of the cast of each element
       rule("scalar-cast-of-bool", node(Op::CAST, anything().of(kBool)).as(alu_node), with<no_vectorized_alu>(alu_node)),
-      // where on vectors -> element by element
+      // a WHERE on vectors -> a vector of a WHERE on each element
       rule("scalar-where", node(Op::WHERE).as(alu_node), with<no_vectorized_alu>(alu_node)),
   });
   return set;
@@ -37,7 +37,7 @@ const RuleSet& extra_pm() {
 
 std::vector<Rule> non_native_float_rules(DTypeSet dts, bool casting) {
   std::vector<Rule> rules{
-      // b ? x : y -> narrow(b ? float(x) : float(y))
+      // b ? x : y -> narrow(b ? float(x) : float(y)), for a narrow float dtype
       rule("where-as-float", node(Op::WHERE, b, x.of(dts), y.of(dts)),
            with(b, x, y,
                 [](UOp b, UOp x, UOp y) {
@@ -45,7 +45,7 @@ std::vector<Rule> non_native_float_rules(DTypeSet dts, bool casting) {
                       .node(Op::WHERE, dtypes::float32, {b, x.cast(dtypes::float32), y.cast(dtypes::float32)})
                       .cast(x.dtype());
                 })),
-      // op(x, ...) -> narrow(op(float(x), ...))
+      // op(x, ...) -> narrow(op(float(x), ...)), for a narrow float dtype
       rule("alu-as-float", node(ops::ALU).of(dts).as(x), with<alu_as_float>(x)),
       // x < y -> float(x) < float(y)
       rule("compare-as-float", node(ops::ALU, x.of(dts), y.of(dts)).of(kBool).as(alu_node),
@@ -72,7 +72,7 @@ UOp cast_float_to_bf16(UOp x) {
     throw Failure("a cast to bfloat16 by bits takes float, not " + std::string(x.dtype().repr()));
   UOp bits = x.bitcast(dtypes::uint32);
   UOp rounded = bits + ((bits >> Const(16)) & Const(1)) + Const(0x7fff);
-  // infinity stays infinity; for a NaN, set a bit in the upper half so that it stays a NaN
+  // infinity keeps its bits; a NaN gets a bit in the upper half, so that it is still a NaN without the lower half
   UOp special = (bits & Const(0xffff)).ne(0).where(bits | Const(0x10000), bits);
   UOp out = (-bits & Const(0x7f800000)).ne(0).where(rounded, special);
   return (out >> Const(16)).cast(dtypes::uint16).bitcast(dtypes::bfloat16);
@@ -96,7 +96,7 @@ UOp wmma_with_operands(UOp wmma, UOp a, UOp b) {
 
 namespace {
 
-// Calls a row's function of renderers.def, which may depend on the target.
+// Calls the function in a row of renderers.def, which may take the target as its argument.
 template <class Function>
 const RuleSet& rules_by(Function function, const Target& target) {
   if constexpr (std::is_invocable_v<Function, const Target&>) return function(target);

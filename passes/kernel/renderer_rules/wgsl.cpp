@@ -32,7 +32,7 @@ Place place_of(UOp index, DType dtype) {
   return {i / Const(elements), (i.cast(dtypes::uint32) % Const(elements)) * Const(8 * size), size == 1 ? 0xFF : 0xFFFF};
 }
 
-// Returns an INDEX of the word `word`, with the gate of `index` if `gated`.
+// Returns an INDEX of word number `word`, with the gate of `index` if `gated` is true.
 UOp word_index(UOp index, UOp word, bool gated) {
   std::vector<UOp> src{index.src(0), word};
   if (gated && index.num_src() < 3) throw Failure("a load with an alternative value but no gate");
@@ -57,7 +57,7 @@ UOp sign_extend(UOp value, int bits) {
   return (upper | value.bitcast(dtypes::uint32)).bitcast(dtypes::int32);
 }
 
-// Loads the word and extracts the element's bits. `alt`, if any, is the value for a false gate.
+// Loads the word and extracts the element's bits. `alt`, if not empty, is the element's value for a false gate.
 UOp packed_load(UOp load, UOp index, UOp alt) {
   DType dtype = load.dtype();
   if (!is_packed(dtype, index.dtype())) return {};
@@ -79,11 +79,11 @@ const RuleSet& wgsl_rules() {
       rule("bool-as-int", node({Op::CMPLT, Op::XOR}, a.of(kBool), b).as(alu_node), with(a, b, alu_node, [](UOp a, UOp b, UOp alu) {
              return a.cast(dtypes::int32).alu(alu.op(), b.cast(dtypes::int32)).cast(dtypes::bool_);
            })),
-      // load(&buf[i, gate], c) -> the element's bits of the word
+      // load(&buf[i, gate], c) -> the bits of element i, taken from its word; c if the gate is false
       rule("packed-load-alt", any_len(Op::LOAD, b, c).as(l), with<packed_load>(l, b, c)),
-      // load(&buf[i]) -> the element's bits of the word
+      // load(&buf[i]) -> the bits of element i, taken from its word
       rule("packed-load", any_len(Op::LOAD, b).as(l), with(l, b, [](UOp l, UOp b) { return packed_load(l, b, {}); })),
-      // store(&buf[i], x) -> the word with the element's bits replaced
+      // store(&buf[i], x) -> a store of the word of element i, with the element's bits replaced by x
       rule("packed-store", any_len(Op::STORE, b, v), with<packed_store>(b, v)),
       // a << b -> uint(a) << uint(b)
       rule("shl-of-uint", a << b, with(a, b, [](UOp a, UOp b) {
