@@ -181,9 +181,10 @@ Outcome FailureRepro::judged(const Result<Execution>& done) {
   auto wrong = std::ranges::find_if_not(*arrays, &Comparison::passed);
   if (wrong == arrays->end()) return {};
   Diag said{.message = wrong->text().substr(0, wrong->text().find('\n'))};
-  if (!may_hang_on_rounding_ || !is_small_ || !in_.list.empty()) return {Outcome::Kind::Fails, said};
+  const bool can_recheck = may_hang_on_rounding_ && is_small_ && in_.list.empty();
+  if (!can_recheck || !is_recheck_cheap(in_.root, *arrays)) return {Outcome::Kind::Fails, said};
   const ReferenceRunner ref(inputs_, o_.input.variables);
-  arrays = ref.compare(in_.root, actual, expected_, o_.compare, Recheck::IfCheap);
+  arrays = ref.compare(in_.root, actual, expected_, o_.compare);
   if (arrays && std::ranges::all_of(*arrays, &Comparison::passed)) return {};
   may_hang_on_rounding_ = arrays && std::ranges::any_of(*arrays, [](const Comparison& c) { return c.left_out > 0; });
   return {Outcome::Kind::Fails, said};

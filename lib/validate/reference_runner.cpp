@@ -43,13 +43,13 @@ Array with_expected_elements(const Array& actual, const Array& expected, const s
   return out;
 }
 
+}  // namespace
+
 bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared) {
   constexpr double kCheap = 1e6;  // evaluations of UOps
   bool few = std::ranges::all_of(compared, [](const Comparison& c) { return 10 * c.different <= c.size; });
   return few || work_of(root) <= kCheap;
 }
-
-}  // namespace
 
 Result<Arrays> ReferenceRunner::inputs_for(const Executable& kernel) const {
   return input_arrays(kernel.buffers(), inputs_, "", missing_);

@@ -17,6 +17,9 @@ enum class Recheck : uint8_t {
   Always,
 };
 
+// Returns whether Recheck::IfCheap rechecks a kernel with these comparisons.
+bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared);
+
 class ReferenceRunner {
  public:
   // `inputs` holds an array for each buffer, by name (data0); `variables` a value for each variable. Both must outlive
