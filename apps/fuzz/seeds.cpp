@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "lib/replay/replay.h"
+#include "lib/text/recorded_stages.h"
 #include "lib/uop/copy.h"
 
 namespace tgc::fuzz {
@@ -10,19 +12,13 @@ namespace {
 
 using Seeds = std::array<std::vector<Seed>, 4>;
 
-Settings settings_from(const GoldenSettings& recorded) {
-  Settings out;
-  for (const auto& [name, value] : recorded) (void)out.set(name, value);
-  return out;
-}
-
 void add_record(Seeds& seeds, const GoldenHeader& header, const GoldenRecord& record) {
   Seed seed{.text = record.ast, .name = record.id, .target = record.target, .settings = settings_of(header, record)};
   const bool tensor = header.level == "tensor";
   seeds[size_t(tensor ? GraphKind::tensor : GraphKind::kernel)].push_back(seed);
-  for (const GoldenStage& stage : record.stages) {
-    if (tensor || stage.same || !stage.ir) continue;
-    seed.text = *stage.ir, seed.stage = stage.name;
+  for (const RecordedStage& stage : RecordedStages(record)) {
+    if (tensor || stage.kind != RecordedStage::Kind::Stage || stage.same || !stage.text) continue;
+    seed.text = *stage.text, seed.stage = stage.name;
     seeds[size_t(GraphKind::stage)].push_back(seed);
   }
   if (!record.linear) return;
@@ -58,7 +54,7 @@ std::span<const Seed> seeds_of(GraphKind kind) {
 }
 
 InputGraph load_seed(const Seed& seed) {
-  auto loaded = load_text(settings_from(seed.settings), seed.kind, seed.text, seed.name);
+  auto loaded = load_recorded(seed.settings, seed.kind, seed.text, seed.name);
   must(loaded.ok(), "a seed does not load: " + (loaded.ok() ? "" : loaded.diag().text()));
   loaded->info = {.name = seed.name, .stage = seed.stage, .target = seed.target, .settings = seed.settings};
   return std::move(*loaded);

@@ -46,11 +46,11 @@ int run(const ConformOptions& o) {
   }
   print_report(o.json ? report->json() : report->text(plan.style.color));
   if (!report->ended.empty()) return trouble({.message = report->ended});
-  if (!all.judged())
+  if (!all.compared())
     return trouble({.message = "nothing was compared", .expected = "records with stages that the command supports"});
   if (o.write) return 0;
-  if (report->held) return report->held->worse.empty() ? 0 : 1;
-  return all.same == all.judged() ? 0 : 1;
+  if (report->baseline_diff) return report->baseline_diff->worse.empty() ? 0 : 1;
+  return all.same == all.compared() ? 0 : 1;
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ int dump(const DumpOptions& o) {
   const std::string format = o.json ? "json" : o.format;
   auto plan = make_dump_plan(o.stage, format);
   // the stages of another release are its own; that is looked up, by a second look at the file, when they are not ours
-  if (!plan && !producer_elsewhere(o.input).empty()) plan = make_dump_plan("", format);
+  if (!plan && !foreign_producer(o.input).empty()) plan = make_dump_plan("", format);
   if (!plan) return trouble(plan.diag());
   Session session = terminal_session(with_found_opts(o.over), o.jobs);
   session.compile = o.compile;
@@ -41,7 +41,7 @@ int dump(const DumpOptions& o) {
   std::string_view begun_at;  // the stage that the last graph said it is the result of
   auto status = for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
     if (graph.graph->is_foreign()) {
-      auto texts = elsewhere_texts(graph, o.stage, plan->format.value_or(Format::Pyrender));
+      auto texts = foreign_texts(graph, o.stage, plan->format.value_or(Format::Pyrender));
       return texts ? out.write(*texts) : Status(texts.diag());
     }
     if (o.recorded) {

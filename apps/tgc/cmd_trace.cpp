@@ -49,7 +49,7 @@ class Tracer {
     auto choices =
         choices_of_rows([](const StageRow& row) { return has_rewrites(row) && (!row.output || row.is(OutputKind::List)); });
     choices.push_back({"all", "", "", false});
-    const bool elsewhere = !(o_.stage + o_.rule).empty() && !producer_elsewhere(o_.input).empty();  // names of its own
+    const bool elsewhere = !(o_.stage + o_.rule).empty() && !foreign_producer(o_.input).empty();  // names of its own
     if (elsewhere && !o_.stage.empty()) stages_.insert(o_.stage);
     if (!elsewhere && !o_.stage.empty()) {
       auto selected = select_stages(o_.stage, choices);
@@ -85,7 +85,7 @@ class Tracer {
     if (is_trace_file(o_.input)) return read_trace(o_.input, to);
     TraceWatcher watcher(to);
     return refusals_.for_each(o_.input, o_.kernel, [&](InputGraph graph) -> Status {
-      if (graph.graph->is_foreign()) return tell_recorded(graph, to);
+      if (graph.graph->is_foreign()) return trace_recorded_rewrites(graph, to);
       auto compilation = session_.begin(std::move(graph));
       return compilation ? run_watched(std::move(*compilation), watcher) : Status(compilation.diag());
     });

@@ -113,7 +113,7 @@ Session terminal_session(unsigned jobs) {
 Session terminal_session(Overrides over, unsigned jobs) {
   Session session = terminal_session(jobs);
   session.over = std::move(over);
-  for (const std::string& idle : idle_variables()) session.note(idle);
+  for (const std::string& idle : ignored_variables()) session.note(idle);
   return session;
 }
 

@@ -8,7 +8,6 @@
 #include "lib/bisect/failure_repro.h"
 #include "lib/bisect/rewrite_bisect.h"
 #include "lib/bisect/schedule_bisect.h"
-#include "lib/replay/live_tinygrad.h"
 #include "lib/rewrite/shortcut.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
@@ -151,7 +150,7 @@ void bisect_divergence(const Session& session, InputGraph& in, const RunOptions&
     in.info.target = session.target_for(in);
     if (!session.over.opts.empty())
       in.root = with_opts(in.root, read_opts(*in.graph, session.over.opts, "--opts").value_or_throw());
-    Tinygrad tinygrad(session, plan.tinygrad);
+    TinygradProcess tinygrad(plan.tinygrad, session.stop());
     blame_divergence(session, in, tinygrad, "", report);
     report.device = in.info.target;
   } else {

@@ -7,12 +7,14 @@
 
 #include "lib/bisect/rewrite_bisect.h"
 #include "lib/compilation/scoped_watch.h"
+#include "lib/compilation/tinygrad_question.h"
 #include "lib/diff/run_diff.h"
 #include "lib/driver/compile_copy.h"
 #include "lib/driver/source.h"
 #include "lib/rewrite/fault.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/recorded_rewrites.h"
+#include "lib/text/recorded_stages.h"
 #include "lib/trace/applications.h"
 #include "lib/trace/trace.h"
 #include "lib/uop/copy.h"
@@ -47,15 +49,15 @@ class Divergence {
   // Whether it differs from what tinygrad makes.
   bool blame(const GoldenRecord& record) {
     record_ = &record;
+    const RecordedStages stages(record);
     if (in_.text != record.ast && pyrender(in_.root).value_or_throw() != record.ast) return at("ast");
     for (const StageRun& run : log_.stages()) {
-      const std::string* theirs = text_of(run.row->name);
-      if (!theirs) continue;
-      if (!run.row->is_graph_stage()) continue;
+      const RecordedStage* theirs = stages.find(run.row->name);
+      if (!theirs || !theirs->text || !run.row->is_graph_stage()) continue;
       std::string ours = text_after(run);
-      if (ours == *theirs) continue;
+      if (ours == *theirs->text) continue;
       at(std::string(run.row->name));
-      if (run.result) name_rewrite(run, ours, *theirs);
+      if (run.result) name_rewrite(run, ours, std::string(*theirs->text));
       return true;
     }
     return differs_behind();
@@ -68,16 +70,6 @@ class Divergence {
   }
 
   Compilation begin() const { return compile_copy(session_, in_, target_, in_.graph->settings()); }
-
-  // What the record has of a stage; null: nothing.
-  const std::string* text_of(std::string_view stage) const {
-    const std::string* text = &record_->ast;
-    for (const GoldenStage& s : record_->stages) {
-      if (!s.same) text = s.ir ? &*s.ir : nullptr;
-      if (s.name == stage) return text;
-    }
-    return nullptr;
-  }
 
   bool differs_behind() {
     for (auto& [stage, theirs] : {std::pair("linear", &record_->linear), std::pair("source", &record_->source)}) {
@@ -194,13 +186,13 @@ bool blame_divergence(const Session& session, const InputGraph& in, const Golden
   return Divergence(session, in, record.target, report).blame(record);
 }
 
-bool blame_divergence(const Session& session, const InputGraph& in, Tinygrad& tinygrad, const std::string& stage,
+bool blame_divergence(const Session& session, const InputGraph& in, TinygradProcess& tinygrad, const std::string& stage,
                       BisectReport& report) {
-  Tinygrad::Stops stops;
-  if (const StageRow* row = find_row(stage); row && row->kernel) stops.until = stage;
+  CompileQuestion question = question_about(in);
+  if (const StageRow* row = find_row(stage); row && row->kernel) question.until = stage;
   Divergence divergence(session, in, in.info.target, report);
-  stops.texts = divergence.texts();
-  GoldenRecord theirs = std::move(tinygrad.record_of(in, stops).value_or_throw());
+  question.texts = divergence.texts();
+  GoldenRecord theirs = std::move(tinygrad.ask(question).value_or_throw());
   if (divergence.blame(theirs)) return true;
   if (theirs.error && !divergence.is_refused()) throw Failure("tinygrad refuses it: " + *theirs.error);
   if (theirs.error) report.detail = "tinygrad refuses it, too, and tgc makes what it makes up to there";

@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/bisect/bisect.h"
 #include "lib/driver/session.h"
-#include "lib/replay/live_tinygrad.h"
+#include "lib/live/tinygrad_process.h"
 
 namespace tgc {
 
@@ -15,7 +15,7 @@ bool blame_divergence(const Session& session, const InputGraph& in, const Golden
 
 // The same of what tinygrad makes of it now, with its rewrites: of no stage after `stage`, unless that is empty. `in`
 // names its target. Throws Failure when tinygrad does not answer, or alone refuses it.
-bool blame_divergence(const Session& session, const InputGraph& in, Tinygrad& tinygrad, const std::string& stage,
+bool blame_divergence(const Session& session, const InputGraph& in, TinygradProcess& tinygrad, const std::string& stage,
                       BisectReport& report);
 
 // The record of that id among golden records, `against` an INPUT; the only one where there is but one.

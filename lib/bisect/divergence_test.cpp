@@ -3,15 +3,13 @@
 #include "lib/bisect/divergence.h"
 
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <fstream>
 
 #include "lib/compilation/scoped_watch.h"
+#include "lib/compilation/tinygrad_question.h"
 #include "lib/driver/compile_copy.h"
 #include "lib/rewrite/fault.h"
 #include "lib/support/json_writer.h"
@@ -108,8 +106,8 @@ TEST_CASE("divergence: without tinygrad's rewrites a rewrite whose result stays"
 TEST_CASE("divergence: the program that answers for tinygrad: what it refuses, and how it fails") {
   Session session;
   InputGraph in = kernel();
-  auto asked = [&](Tinygrad& tinygrad) { return tinygrad.record_of(in); };
-  Tinygrad refuses(session, R"(while read q; do echo '{"error":"NotImplementedError"}'; done #)");
+  auto asked = [&](TinygradProcess& tinygrad) { return tinygrad.ask(question_about(in)); };
+  TinygradProcess refuses(R"(while read q; do echo '{"error":"NotImplementedError"}'; done #)", {});
   for (int i = 0; i < 2; i++) {
     auto record = asked(refuses);
     REQUIRE(record.ok());
@@ -119,50 +117,18 @@ TEST_CASE("divergence: the program that answers for tinygrad: what it refuses, a
   auto blamed = catch_failures([&] { return blame_divergence(session, in, refuses, "", report); });
   CHECK(blamed.diag().text().find("tinygrad refuses it: NotImplementedError") != std::string::npos);
 
-  Tinygrad babbles(session, "while read q; do echo '{}'; done #");
+  TinygradProcess babbles("while read q; do echo '{}'; done #", {});
   CHECK(asked(babbles).diag().text().find("an answer that says nothing") != std::string::npos);
 
   // one that dies is started anew
-  Tinygrad thinks(session, "read q; sleep 60 #");
+  TinygradProcess thinks("read q; sleep 60 #", {});
   thinks.set_seconds(0.1);
-  CHECK(thinks.record_of(in).diag().message.find("did not answer within 0.1 s") != std::string::npos);
-  Tinygrad dies(session, R"(read q; echo "$q" | grep -q '"until":"expander"' && echo '{"error":"alive"}'; exit 3 #)");
+  CHECK(asked(thinks).diag().message.find("did not answer within 0.1 s") != std::string::npos);
+  TinygradProcess dies(R"(read q; echo "$q" | grep -q '"until":"expander"' && echo '{"error":"alive"}'; exit 3 #)", {});
   CHECK(asked(dies).diag().text().find("exit code 3") != std::string::npos);
-  CHECK(dies.record_of(in, {.until = "expander"}).ok());
-}
-
-TEST_CASE("an answerer that takes too long is ended, and the next one is another process") {
-  LastingAnswerer slow("read q; case $q in slow) sleep 30;; *) echo $$;; esac; read q", 0.2, {});
-  const std::string first = slow.ask("1").value_or_throw();
-  slow.fail();
-  CHECK(slow.ask("slow").diag().text().find("did not answer within 0.2 s") != std::string::npos);
-  CHECK(slow.ask("2").value_or_throw() != first);
-}
-
-TEST_CASE("an answerer ends with the process that asks it, even where that is killed, and though it is busy") {
-  int news[2];
-  REQUIRE(::pipe(news) == 0);
-  const pid_t asker = ::fork();
-  if (asker == 0) {
-    auto busy = Answerer::start("read q; echo $$; while :; do :; done");
-    if (busy)
-      if (auto pid = busy->ask("", 10, {})) (void)!::write(news[1], pid->data(), pid->size());
-    ::close(news[1]);
-    ::pause();
-  }
-  ::close(news[1]);
-  char text[32] = {};
-  REQUIRE(::read(news[0], text, sizeof text - 1) > 0);
-  const pid_t busy = pid_t(std::strtol(text, nullptr, 10));
-  ::kill(asker, SIGKILL), ::waitpid(asker, nullptr, 0);
-  auto is_there = [&] {  // and is no zombie, which waits for a parent that is gone
-    std::ifstream in("/proc/" + std::to_string(busy) + "/stat");
-    std::string line;
-    return std::getline(in, line) && line.find(") Z") == line.npos;
-  };
-  for (int i = 0; i < 200 && is_there(); i++) ::usleep(10000);
-  CHECK_FALSE(is_there());
-  ::close(news[0]);
+  CompileQuestion until_expander = question_about(in);
+  until_expander.until = "expander";
+  CHECK(dies.ask(until_expander).ok());
 }
 
 }  // namespace tgc

@@ -425,7 +425,7 @@ Outcome RewriteBlame::run_after(const TopRewrite& r, size_t n) {
     const Application& a = log_.list()[r.applications[i]];
     first.emplace_back(a.before, a.after);
   }
-  auto graph = catch_failures([&] { return replayed(r.input, r.bottom_up, first, r.gates); });
+  auto graph = catch_failures([&] { return apply_rewrites(r.input, r.bottom_up, first, r.gates); });
   return graph ? run_graph(*graph) : Outcome{Outcome::Kind::Refused, graph.diag()};
 }
 

@@ -140,7 +140,7 @@ Compilation::~Compilation() {
 
 Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   if (const Graph& g = graph.root.graph(); g.is_foreign())
-    return made_elsewhere(graph.info.producer.empty() ? "tinygrad " + std::string(name_of(g.release()))
+    return foreign_graph_error(graph.info.producer.empty() ? "tinygrad " + std::string(name_of(g.release()))
                                                       : graph.info.producer, graph.file);
   auto s = std::make_unique<State>();
   s->in = std::move(graph);

@@ -8,6 +8,7 @@
 #include "lib/compilation/schedule_listing.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/recorded_stages.h"
 
 namespace tgc {
 namespace {
@@ -225,7 +226,6 @@ Result<Texts> recorded_texts(const InputGraph& in, const DumpPlan& plan) {
   if (!in.record)
     return Diag{.message = "'" + in.info.name + "' is not a golden record", .file = in.file,
                 .expected = "FILE#ID for --recorded"};
-  const GoldenRecord& r = *in.record;
   Texts out;
   std::optional<Diag> unreadable;
   const Format format = plan.format.value_or(Format::Pyrender);
@@ -243,17 +243,10 @@ Result<Texts> recorded_texts(const InputGraph& in, const DumpPlan& plan) {
     if (!text.ends_with('\n')) text += '\n';
     out.push_back({in.info.name, &row, std::string(extension), std::move(text)});
   };
-  add(row_of(StageRow::Kind::Ast), r.ast);
-  const std::string* graph = &r.ast;
-  for (const GoldenStage& s : r.stages) {
-    if (s.ir) graph = &*s.ir;
-    else if (!s.same) graph = nullptr;  // tinygrad failed to print the graph
-    const StageRow* row = find_row(s.name);
-    if (row && graph && !(plan.only_changed && s.same)) add(*row, *graph);
+  for (const RecordedStage& s : RecordedStages(*in.record)) {
+    const StageRow* row = s.kind == RecordedStage::Kind::Kernel ? nullptr : find_row(s.name);
+    if (row && s.text && !(plan.only_changed && s.same)) add(*row, std::string(*s.text));
   }
-  if (r.linear) add(row_of(OutputKind::List), *r.linear);
-  if (r.source) add(row_of(OutputKind::Source), *r.source);
-  if (r.program) add(row_of(OutputKind::LaunchFacts), program_text(*r.program));
   if (unreadable) return *unreadable;
   if (out.empty()) return Diag{.message = "the record contains none of the requested stages", .file = in.file};
   return out;

@@ -14,7 +14,7 @@ std::string made_for_text(const std::vector<GoldenMetadata>& metadata) {
   return out;
 }
 
-Diag made_elsewhere(std::string_view producer, const std::string& file) {
+Diag foreign_graph_error(std::string_view producer, const std::string& file) {
   return {.message = "records of " + std::string(producer) +
                      "; the pipeline here is 0.12.0's; compare recordings with tgc diff",
           .file = file};

@@ -34,7 +34,7 @@ std::string made_for_text(const std::vector<GoldenMetadata>& metadata);
 
 // Returns the error for a graph of another tinygrad release, which the pipeline cannot compile: "records of tinygrad
 // 0.14.0; the pipeline here is 0.12.0's; compare recordings with tgc diff".
-Diag made_elsewhere(std::string_view producer, const std::string& file);
+Diag foreign_graph_error(std::string_view producer, const std::string& file);
 
 // Returns true if `root` is a tensor graph: it contains BUFFER, DEVICE or KERNEL nodes and the like, and none of the
 // DEFINEs and SPECIALs of kernels.

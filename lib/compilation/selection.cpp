@@ -4,32 +4,25 @@
 #include <cctype>
 #include <charconv>
 
+#include "lib/support/lines.h"
 #include "lib/support/settings.h"
 
 namespace tgc {
 namespace {
-
-std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
-  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
-  return s;
-}
 
 bool same_word(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return std::tolower(uint8_t(x)) == std::tolower(uint8_t(y)); });
 }
 
-Result<size_t> index_of(std::string_view word, std::span<const Choice> choices) {
+Result<size_t> index_of(std::string_view word, std::span<const Choice> choices, std::string_view expected) {
   for (size_t i = 0; i < choices.size(); i++)
     if (names_choice(word, choices[i])) return i;
   std::vector<std::string_view> names;
   for (const Choice& c : choices)
     for (std::string_view n : {c.name, c.alias, std::string_view(c.slug)})
       if (!n.empty() && (names.empty() || names.back() != n)) names.push_back(n);
-  std::string near = nearest_names(word, names);
-  return Diag{.message = "unknown stage '" + std::string(word) + "'",
-              .expected = near.empty() ? "a stage that `tgc stages` lists" : near};
+  return unknown_name("stage", word, names, std::string(expected));
 }
 
 }  // namespace
@@ -39,7 +32,8 @@ bool names_choice(std::string_view word, const Choice& c) {
          (!c.slug.empty() && same_word(word, c.slug));
 }
 
-Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const Choice> choices) {
+Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const Choice> choices,
+                                                    std::string_view expected) {
   std::vector<bool> chosen(choices.size(), false);
   for (size_t at = 0; at <= list.size();) {
     size_t comma = std::min(list.find(',', at), list.size());
@@ -54,12 +48,12 @@ Result<std::vector<std::string_view>> select_stages(std::string_view list, std::
     bool span = dots != word.npos;
     std::string_view from = trimmed(word.substr(0, dots)), to = span ? trimmed(word.substr(dots + 2)) : from;
     if (!from.empty()) {
-      auto i = index_of(from, choices);
+      auto i = index_of(from, choices, expected);
       if (!i) return i.diag();
       first = *i;
     }
     if (!to.empty()) {
-      auto i = index_of(to, choices);
+      auto i = index_of(to, choices, expected);
       if (!i) return i.diag();
       last = *i;
     }

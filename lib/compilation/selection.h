@@ -21,8 +21,10 @@ struct Choice {
 };
 
 // Returns the names that the comma-separated `list` selects, in the order of `choices`, each once. `a..b` selects from
-// a to b, `a..` to the end, `..b` from the beginning. The error for an unknown word suggests the nearest names.
-Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const Choice> choices);
+// a to b, `a..` to the end, `..b` from the beginning. The error for an unknown word suggests the nearest names, or
+// `expected` if none is near.
+Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const Choice> choices,
+                                                    std::string_view expected = "a stage that `tgc stages` lists");
 
 // Returns the error "unknown WHAT 'RDUCE', expected REDUCE": suggests the nearest of `names`, or `expected` if none is
 // near.

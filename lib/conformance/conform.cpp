@@ -4,10 +4,9 @@
 #include "lib/compilation/stage_rows.h"
 #include "lib/conformance/conform_questions.h"
 #include "lib/diff/run_diff.h"
-#include "lib/driver/source.h"
-#include "lib/live/answerer.h"
+#include "lib/driver/named_records.h"
+#include "lib/live/tinygrad_process.h"
 #include "lib/run/run_kernel.h"
-#include "lib/support/json_writer.h"
 #include "lib/support/line_diff.h"
 #include "lib/text/input_file.h"
 #include "lib/text/json_scan.h"
@@ -17,24 +16,24 @@
 namespace tgc {
 namespace {
 
-Diag no_order(const std::string& file) {
+Diag missing_order(const std::string& file) {
   return {.message = "a graph without the order of its nodes", .file = file,
           .expected = "a listing of print_uops, or JSON with a \"list\""};
 }
 
-Result<GraphFile> read(Graph& graph, const std::string& text, const std::string& file) {
+Result<GraphFile> read(Graph& graph, std::string_view text, const std::string& file) {
   ReadReport report{.take_malformed = true};
   return read_graph(graph, detect_kind(text), text, file, &report);
 }
 
-std::string without_last_lines(std::string text) {
-  while (text.ends_with('\n')) text.pop_back();
-  return text;
+std::string without_trailing_newlines(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return std::string(text);
 }
 
-// The letters of a graph: as they came where they are pyrender's, else written.
-Result<std::string> letters(const std::string& text, const std::string& file) {
-  if (detect_kind(text) == InputKind::Pyrender && !has_header(text)) return without_last_lines(text);
+// Returns the pyrender text of a graph: `text` itself if it is one, else the graph written as pyrender.
+Result<std::string> pyrender_text(std::string_view text, const std::string& file) {
+  if (detect_kind(text) == InputKind::Pyrender && !has_header(text)) return without_trailing_newlines(text);
   Graph graph;
   auto root = read(graph, text, file);
   if (!root) return root.diag();
@@ -43,94 +42,96 @@ Result<std::string> letters(const std::string& text, const std::string& file) {
   return written;
 }
 
-// The listing of a linear list: as it came where it is one and `as_it_came`, else written.
-Result<std::string> listing(const std::string& text, const std::string& file, bool as_it_came) {
-  if (as_it_came && detect_kind(text) == InputKind::Uops && !has_header(text)) return without_last_lines(text);
+// Returns the print_uops listing of a linear list: `text` itself if it is one and `keep_listing`, else the list written
+// again.
+Result<std::string> listing(std::string_view text, const std::string& file, bool keep_listing) {
+  if (keep_listing && detect_kind(text) == InputKind::Uops && !has_header(text)) return without_trailing_newlines(text);
   Graph graph;
   auto read_list = read(graph, text, file);
   if (!read_list) return read_list.diag();
-  if (read_list->list.empty()) return no_order(file);
-  return without_last_lines(print_uops(read_list->list));
+  if (read_list->list.empty()) return missing_order(file);
+  return without_trailing_newlines(print_uops(read_list->list));
 }
 
-// The program that answers, and whether it is worth asking.
+// The port: the process that answers, and its failures.
 class Port {
  public:
-  Port(const Session& session, const ConformPlan& plan)
-      : program_(plan.command, plan.seconds, [&session] { return session.cancelled(); }) {}
+  Port(const Session& session, const ConformPlan& plan) : program_(plan.command, plan.seconds, session.stop()) {}
 
-  // The line that it answers. An error is what it did instead.
+  // Returns the answer as a line. Errors: those of Answerer.
   Result<std::string> ask(const std::string& question) {
     auto line = program_.ask(question);
     if (!line) count(line.diag());
     return line;
   }
-  // It answered, and so that it can be understood.
-  void understood() { in_a_row_ = 0, answered_ = true; }
-  // Its line is no answer: whether the next one will belong to its question is not known.
-  void misunderstood(const Diag& diag) { program_.fail(), count(diag); }
+  // Records a valid answer.
+  void note_answer() { failures_in_a_row_ = 0, has_answered_ = true; }
+  // Records an invalid answer. The process is restarted, because its next line may not belong to the next question.
+  void note_invalid_answer(const Diag& diag) { program_.fail(), count(diag); }
 
-  // Why it is not asked any more: it fails again and again, or at the end has not answered once. Empty: it is.
-  std::string given_up(bool at_end = false) const {
-    if (in_a_row_ < (answered_ ? kFailuresInARow : at_end ? 1 : kFailuresAtFirst)) return {};
-    return answered_ ? "the command failed " + std::to_string(in_a_row_) + " times in a row, last so: " + last_
-                     : "the command answers nothing: " + last_;
+  // Returns why the run should end: too many failures in a row, or no valid answer at all. Empty: it should continue.
+  std::string why_stopped(bool at_end = false) const {
+    if (failures_in_a_row_ < (has_answered_ ? kFailuresInARow : at_end ? 1 : kFailuresAtFirst)) return {};
+    if (!has_answered_) return "the command answers nothing: " + last_failure_;
+    return "the command failed " + std::to_string(failures_in_a_row_) + " times in a row, last so: " + last_failure_;
   }
 
  private:
   static constexpr int kFailuresInARow = 10, kFailuresAtFirst = 3;
 
   void count(const Diag& failure) {
-    last_ = failure.text();
-    last_.erase(std::min(last_.find('\n'), last_.size()));
-    in_a_row_++;
+    last_failure_ = failure.text();
+    last_failure_.erase(std::min(last_failure_.find('\n'), last_failure_.size()));
+    failures_in_a_row_++;
   }
 
-  LastingAnswerer program_;
-  int in_a_row_ = 0;  // failures
-  bool answered_ = false;
-  std::string last_;  // failure
+  Answerer program_;
+  int failures_in_a_row_ = 0;
+  bool has_answered_ = false;
+  std::string last_failure_;
 };
 
-class Judge {
+class ConformRun {
  public:
-  Judge(const Session& session, const ConformPlan& plan, Port& port, ConformReport& out)
+  ConformRun(const Session& session, const ConformPlan& plan, Port& port, ConformReport& out)
       : session_(session), plan_(plan), port_(port), out_(out), row_(find_row(plan.stage)) {}
 
   Status ask_all(const std::string& spec) {
     InputName name = InputName::parse(spec);
-    auto reader = GoldenReader::open(name.file);
-    if (!reader) return reader.diag();
+    auto records = NamedRecords::open(name);
+    if (!records) return records.diag();
+    const GoldenReader& file = records->file();
     bool found = name.id.empty();
-    while (out_.ended.empty()) {
-      auto record = reader->next();
-      if (!record) return record.diag();
-      if (!*record) break;
+    for (GoldenLine line; out_.ended.empty();) {
+      auto more = records->next_line(line);
+      if (!more) return more.diag();
+      if (!*more) break;
       if (session_.cancelled()) return out_.ended = "cancelled", Unit{};
-      if (!name.id.empty() && (*record)->id != name.id) continue;
       found = true;
-      for (const Question& q : questions_of(**record, reader->header(), plan_.as == ConformAs::Text)) {
+      auto record = parse_golden_record(line, file.path());
+      if (!record) return record.diag();
+      for (const Question& q : questions_of(*record, file.header(), plan_.as == ConformAs::Text)) {
         if (!is_wanted(q.stage)) continue;
-        if (auto status = ask(**record, reader->header(), q, name.file); !status) return status;
-        if (out_.ended.empty()) out_.ended = port_.given_up();
+        if (auto status = ask(*record, file.header(), q, name.file); !status) return status;
+        if (out_.ended.empty()) out_.ended = port_.why_stopped();
         if (!out_.ended.empty()) break;
       }
     }
-    if (reader->cut()) session_.warn(*reader->cut());
+    if (file.cut()) session_.warn(*file.cut());
     if (!found) return Diag{.message = "no record '" + name.id + "'", .file = name.shown()};
     return Unit{};
   }
 
-  // The stages that the records have, when none is the one that was asked for.
+  // Returns an error that lists the recorded stages if plan.stage is none of them.
   Status check_stage() const {
-    if (!out_.answers.empty() || plan_.stage.empty() || met_.empty()) return Unit{};
-    std::vector<std::string_view> names(met_.begin(), met_.end());
+    if (!out_.answers.empty() || plan_.stage.empty() || recorded_stages_.empty()) return Unit{};
+    std::vector<std::string_view> names(recorded_stages_.begin(), recorded_stages_.end());
     return unknown_name("stage", plan_.stage, names, "a stage of the records");
   }
 
  private:
   bool is_wanted(const std::string& stage) {
-    met_.insert(stage);
+    recorded_stages_.insert(stage);
     return plan_.stage.empty() || names_choice(plan_.stage, {.name = stage, .alias = {}, .slug = {}}) ||
            (row_ && row_->name == stage);
   }
@@ -141,31 +142,26 @@ class Judge {
     return out_.stages.emplace_back(stage, ConformCounts()).second;
   }
 
-  // {"id":..,"stage":..,"target":..,"settings":{..},"graph":{..}}
   Result<std::string> question(const GoldenRecord& r, const GoldenHeader& header, const Question& q,
                                const std::string& file) const {
     Graph graph;
     auto input = read(graph, q.before, file);
     if (!input) return input.diag();
-    std::string text, nodes = input->list.empty() ? graph_to_json(input->root, input->info)
-                                                  : list_to_json(input->list, input->info);
-    std::erase(nodes, '\n');
-    JsonWriter json(text);
-    json.object([&] {
-      json.member("id", r.id).member("stage", q.stage).member("target", r.target);
-      json.key("settings").object([&] {
-        for (auto& [key, value] : settings_of(header, r)) json.member(key, value);
-      });
-      json.key("graph").raw(nodes);
-    });
-    return text;
+    CompileQuestion out{.id = r.id, .target = r.target, .stage = q.stage};
+    out.nodes = input->list.empty() ? graph_to_json(input->root, input->info) : list_to_json(input->list, input->info);
+    for (auto& setting : settings_of(header, r)) out.settings.emplace_back(setting);
+    return out.json();
   }
 
   Status ask(const GoldenRecord& r, const GoldenHeader& header, const Question& q, const std::string& file) {
     auto asked = question(r, header, q, file + "#" + r.id);
     if (!asked) return asked.diag();
     std::string difference;
+<<<<<<< HEAD
     AnswerVerdict verdict = compare_answer(r, q, *asked, file, difference);
+=======
+    AnswerVerdict verdict = verdict_on(r, q, *asked, file, difference);
+>>>>>>> main
     if (session_.cancelled()) return out_.ended = "cancelled", Unit{};
     ConformCounts& counts = counts_of(q.stage);
     counts.of(verdict)++;
@@ -181,15 +177,21 @@ class Judge {
     return Unit{};
   }
 
+<<<<<<< HEAD
   // `difference`: what differs or went wrong, for people.
   AnswerVerdict compare_answer(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
                       std::string& difference) {
+=======
+  // Asks the port. Sets `difference` to a description of the difference or error.
+  AnswerVerdict verdict_on(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
+                           std::string& difference) {
+>>>>>>> main
     auto error = [&](const std::string& what) { return difference = what + "\n", AnswerVerdict::Error; };
     auto line = port_.ask(asked);
     if (!line) return error(line.diag().text());
     auto answer = catch_failures([&] { return read_answer(*line, q.kind == Question::After::Source); });
-    if (!answer) return port_.misunderstood(answer.diag()), error(answer.diag().text());
-    port_.understood();
+    if (!answer) return port_.note_invalid_answer(answer.diag()), error(answer.diag().text());
+    port_.note_answer();
     if (!answer->error.empty()) return error("error: " + answer->error);
     if (answer->made.empty()) return AnswerVerdict::NotSupported;
     auto compared = compare(r, q, answer->made, file);
@@ -199,7 +201,7 @@ class Judge {
   }
 
   struct Answer {
-    std::string made, error;  // the graph, list or source; both empty: not supported
+    std::string made, error;  // `made`: the graph, list or source. Both empty: not supported
   };
   Answer read_answer(const std::string& line, bool of_source) const {
     const std::string_view wanted = of_source ? "source" : "graph";
@@ -229,32 +231,33 @@ class Judge {
     return out;
   }
 
-  // What differs, for people; empty: nothing.
+  // Describes how the answer differs; empty: it conforms.
   Result<std::string> compare(const GoldenRecord& r, const Question& q, const std::string& answer,
                               const std::string& file) {
     const bool to_the_letter = plan_.as == ConformAs::Text;
     auto texts = [&](const auto& of) -> Result<std::string> {
-      Result<std::string> wanted = of(*q.after, file), got = of(answer, "the answer");
+      Result<std::string> wanted = of(q.after, file), got = of(answer, "the answer");
       if (!wanted || !got) return !wanted ? wanted.diag() : got.diag();
       return *wanted == *got ? std::string() : line_diff(*wanted, *got);
     };
     if (q.kind == Question::After::Source)
-      return texts([](const std::string& text, const std::string&) { return Result(without_last_lines(text)); });
+      return texts([](std::string_view text, const std::string&) { return Result(without_trailing_newlines(text)); });
     if (plan_.as == ConformAs::Values) return compare_values(r, q, answer, file);
     if (q.kind == Question::After::List)
-      return texts([&](const std::string& text, const std::string& of) { return listing(text, of, to_the_letter); });
-    auto difference = to_the_letter ? texts(letters) : Result(std::string());
-    if (!difference || !difference->empty() || (to_the_letter && q.all.empty())) return difference;
-    // letters leave dtypes out: what is the same to the letter may be another graph
+      return texts([&](std::string_view text, const std::string& of) { return listing(text, of, to_the_letter); });
+    auto difference = to_the_letter ? texts(pyrender_text) : Result(std::string());
+    if (!difference || !difference->empty() || (to_the_letter && q.after_json.empty())) return difference;
+    // pyrender omits dtypes, so equal texts may be of different graphs
     return catch_failures([&]() -> std::string {
       Graph graph;
-      auto sides = read_alike(graph, q.all.empty() ? *q.after : q.all, file, answer, "the answer").value_or_throw();
+      const std::string_view expected = q.after_json.empty() ? q.after : q.after_json;
+      auto sides = read_alike(graph, expected, file, answer, "the answer").value_or_throw();
       GraphDiff diff = diff_graphs(sides.first, sides.second);
       return diff.same ? "" : to_text(diff, plan_.style);
     });
   }
 
-  // Of each variable of a kernel, so that as much as there is of an array is looked at.
+  // Binds each variable of a kernel to its maximum, so that the largest part of each array is compared.
   static VariableValues largest_values(const std::string& ast, const std::string& file) {
     VariableValues out;
     Graph graph;
@@ -264,7 +267,7 @@ class Judge {
     return out;
   }
 
-  // Runs the answer in REF, and the record's own graph on the same arrays.
+  // Runs the answer and the record's AST in REF on the same inputs and compares the outputs.
   Result<std::string> compare_values(const GoldenRecord& r, const Question& q, const std::string& answer,
                                      const std::string& file) {
     if (r.target.empty())
@@ -272,15 +275,24 @@ class Judge {
     Settings settings;
     auto loaded = load_text(settings, detect_kind(answer), answer, "the answer", true);
     if (!loaded) return loaded.diag();
-    if (loaded->graph->is_foreign()) return made_elsewhere(loaded->info.producer, "the answer");
-    if (q.kind == Question::After::List && loaded->list.empty()) return no_order("the answer");
+    if (loaded->graph->is_foreign()) return foreign_graph_error(loaded->info.producer, "the answer");
+    if (q.kind == Question::After::List && loaded->list.empty()) return missing_order("the answer");
     loaded->info.name = r.id, loaded->info.target = r.target, loaded->info.stage = q.stage;
     RunReport report = run_kernel(session_, *loaded,
+<<<<<<< HEAD
                                   {.input = {.name = file + "#" + r.id, .variables = largest_values(r.ast, file)},
                                    .device = {.name = "REF"},
                                    .compare = {.reference = file + "#" + r.id},
                                    .output = {.keep_failures = false}});
     if (report.kernel_fault) return report.error + "\n";  // the answer is at fault: the reference runs
+=======
+                                   {.input = file + "#" + r.id,
+                                    .device = "REF",
+                                    .reference = file + "#" + r.id,
+                                    .variables = largest_values(r.ast, file),
+                                    .keeps = false});
+    if (report.convicted) return report.error + "\n";  // the answer itself is at fault, such as an out-of-bounds access
+>>>>>>> main
     if (!report.error.empty()) return Diag{report.error};
     return report.passed() ? std::string() : report.text(1, plan_.style.color);
   }
@@ -289,8 +301,8 @@ class Judge {
   const ConformPlan& plan_;
   Port& port_;
   ConformReport& out_;
-  const StageRow* row_;  // of the stage that is asked for, where it is one of 0.12.0's
-  std::set<std::string> met_;  // stages of the records
+  const StageRow* row_;  // the row of plan.stage, if it is a stage of 0.12.0
+  std::set<std::string> recorded_stages_;
   size_t failures_ = 0;
 };
 
@@ -300,11 +312,11 @@ Result<ConformReport> conform(const Session& session, const std::vector<std::str
                               const ConformPlan& plan) {
   ConformReport out;
   Port port(session, plan);
-  Judge judge(session, plan, port, out);
+  ConformRun run(session, plan, port, out);
   for (const std::string& spec : goldens)
-    if (auto status = judge.ask_all(spec); !status) return status.diag();
-  if (auto status = judge.check_stage(); !status) return status.diag();
-  if (out.ended.empty()) out.ended = port.given_up(true);
+    if (auto status = run.ask_all(spec); !status) return status.diag();
+  if (auto status = run.check_stage(); !status) return status.diag();
+  if (out.ended.empty()) out.ended = port.why_stopped(true);
   return out;
 }
 

@@ -4,14 +4,15 @@
 #include "lib/replay/replay.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/recorded_stages.h"
 
 namespace tgc {
 namespace {
 
-// The graphs that the pipeline here makes of a record's AST, as long as their letters are the record's.
-class OwnGraphs {
+// Compiles a record's AST with the native pipeline, as long as its graphs print like the recorded ones.
+class NativeGraphs {
  public:
-  OwnGraphs(const GoldenRecord& r, const GoldenHeader& header) {
+  NativeGraphs(const GoldenRecord& r, const GoldenHeader& header) {
     if (release_of(header.producer) != Release::v0_12 || detect_kind(r.ast) != InputKind::Pyrender) return;
     auto settings = settings_from(settings_of(header, r));
     if (!settings) return;
@@ -22,12 +23,12 @@ class OwnGraphs {
     if (begun) c_.emplace(std::move(*begun));
   }
 
-  // What there is after that stage, as JSON; empty where ours is not known to be what was recorded.
-  std::string after(const std::string& stage, const std::string& recorded) {
+  // Returns the graph after `stage` as JSON; empty if it does not print like `recorded`.
+  std::string after(const std::string& stage, std::string_view recorded) {
     const StageRow* row = find_row(stage);
     if (!c_ || !row || !c_->run_through(*row)) return c_.reset(), "";
-    auto letters = pyrender(c_->current());
-    if (!letters || *letters != recorded) return c_.reset(), "";
+    auto text = pyrender(c_->current());
+    if (!text || *text != recorded) return c_.reset(), "";
     return graph_to_json(c_->current(), {});
   }
   std::string list(const std::string& recorded) {
@@ -36,28 +37,28 @@ class OwnGraphs {
   }
 
  private:
-  std::optional<Compilation> c_;  // nullopt: what it makes from here on is not known to be the record's
+  std::optional<Compilation> c_;  // nullopt after the first difference
 };
 
 }  // namespace
 
 std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& header, bool with_source) {
-  OwnGraphs own(r, header);
+  NativeGraphs native(r, header);
   std::vector<Question> out;
   std::string before = r.ast;
-  const std::string* recorded = &r.ast;  // null: tinygrad could not print it
-  for (const GoldenStage& s : r.stages) {
-    const std::string* after = s.same ? recorded : s.ir ? &*s.ir : nullptr;
-    std::string all = after ? own.after(s.name, *after) : "";
-    if (recorded && after) out.push_back({s.name, before, after});
-    // numbers of a tensor graph's unique constants, which letters leave out, are each compiler's own
-    if (recorded && after && !r.target.empty()) out.back().all = all;
-    if (after) before = all.empty() ? *after : std::move(all);
-    recorded = after;
+  std::optional<std::string_view> recorded = r.ast;  // absent if tinygrad could not print the graph
+  for (const RecordedStage& s : RecordedStages(r)) {
+    if (s.kind != RecordedStage::Kind::Stage) continue;
+    std::string all = s.text ? native.after(s.name, *s.text) : "";
+    if (recorded && s.text) out.push_back({s.name, before, *s.text});
+    // the numbers of a tensor graph's unique constants, which pyrender leaves out, are each compiler's own
+    if (recorded && s.text && !r.target.empty()) out.back().after_json = all;
+    if (s.text) before = all.empty() ? std::string(*s.text) : std::move(all);
+    recorded = s.text;
   }
   if (!r.linear || release_of(header.producer) != Release::v0_12) return out;
-  if (recorded) out.push_back({"linear", before, &*r.linear, Question::After::List});
-  if (r.source && with_source) out.push_back({"source", own.list(*r.linear), &*r.source, Question::After::Source});
+  if (recorded) out.push_back({"linear", before, *r.linear, Question::After::List});
+  if (r.source && with_source) out.push_back({"source", native.list(*r.linear), *r.source, Question::After::Source});
   return out;
 }
 

@@ -1,4 +1,4 @@
-// What `tgc conform` asks about a record: each of its stages, of the graph that there was before it.
+// The questions that `tgc conform` asks about a record: one per stage, about the graph before the stage.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,21 +7,21 @@
 
 namespace tgc {
 
-// The last two stages of a kernel are no rewrites: `linear` makes a list of a graph, `source` a text of the list.
+// The last two stages of a kernel are no rewrites: `linear` makes a list from a graph, `source` a source from the list.
 struct Question {
   enum class After : uint8_t { Graph, List, Source };
 
   std::string stage;
-  std::string before;        // a graph or a list, as a text of any kind
-  const std::string* after;  // as it was recorded
+  std::string before;      // a graph or a list, in any format
+  std::string_view after;  // the expected answer; part of the record
   After kind = After::Graph;
-  std::string all = {};      // what was recorded, with the facts that its letters leave out; empty: not known
+  std::string after_json = {};  // `after` with the facts that pyrender omits; empty: unknown
 };
 
-// The questions about a record, which must outlive them. tinygrad's letters leave facts out, such as the dtype of a
-// LOAD: the pipeline here makes the graphs of a record of 0.12.0 anew from its AST, and where its letters are the
-// record's it is its graph, which has all facts, that is asked about, and that answers with all facts are held to.
-// `linear` and `source` are asked of such records alone, `source` only `with_source`.
+// Returns the questions about a record, which must outlive them. Recorded pyrender texts lack facts such as the dtype
+// of a LOAD. So the native pipeline compiles records of 0.12.0 again; as long as its graphs print like the recorded
+// ones, the questions and expected answers use its graphs, which have all facts. `linear` and `source` are asked about
+// such records only, and `source` only if `with_source`.
 std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& header, bool with_source);
 
 }  // namespace tgc

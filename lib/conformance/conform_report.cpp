@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kBaselineHead = "# tgc conform: what conforms, by record, target and stage\n";
 
-// The lines of a baseline, without its comments.
+// Reads the entries of a baseline.
 Result<std::set<std::string>> read_baseline(const std::string& file) {
   auto text = read_file(file);
   if (!text) return text.diag();
@@ -34,7 +34,7 @@ std::string with_commas(size_t n) {
   return out;
 }
 
-// A table of texts: the first and the last column begin at the left, the others end at the right.
+// A text table. The first and the last column are left-aligned, the others right-aligned.
 class Table {
  public:
   struct Cell {
@@ -99,9 +99,9 @@ Status ConformReport::compare_to_baseline(const std::string& file) {
   if (!lines) return lines.diag();
   BaselineDiff now;
   size_t asked = 0;
-  std::set<std::string> seen;
+  std::set<std::string> counted;
   for (const Answered& a : answers) {
-    if (!seen.insert(a.key()).second) continue;
+    if (!counted.insert(a.key()).second) continue;
     bool was = lines->contains(a.key());
     asked += was;
     if (a.verdict == AnswerVerdict::Same) now.better += !was;
@@ -110,7 +110,7 @@ Status ConformReport::compare_to_baseline(const std::string& file) {
                           (a.verdict == AnswerVerdict::Error ? "an error" : std::string(name_of(a.verdict))) + " now");
   }
   now.not_asked = lines->size() - asked;
-  held = std::move(now);
+  baseline_diff = std::move(now);
   return Unit{};
 }
 
@@ -146,29 +146,29 @@ std::string ConformReport::text(bool paint) const {
   };
   auto row = [&](const std::string& name, const ConformCounts& c) {
     table.add({{name},
-               number(c.same, c.same == c.judged() ? kGreen : ""),
+               number(c.same, c.same == c.compared() ? kGreen : ""),
                number(c.different, kRed),
                number(c.errors, kRed),
                number(c.not_supported, ""),
                {c.first}});
   };
   for (auto& [stage, c] : stages)
-    if (c.judged()) row(stage, c);
+    if (c.compared()) row(stage, c);
     else unsupported += (unsupported.empty() ? "" : ", ") + stage;
   ConformCounts all = total();
-  if (all.judged()) {
+  if (all.compared()) {
     row("all", all);
     out += table.text(paint);
   }
   if (!unsupported.empty()) out += "not supported at all: " + unsupported + "\n";
-  if (all.judged()) out += with_commas(all.same) + " of " + with_commas(all.judged()) + " conform\n";
+  if (all.compared()) out += with_commas(all.same) + " of " + with_commas(all.compared()) + " conform\n";
   if (!ended.empty()) out += "not all was asked: " + ended + "\n";
-  if (held) {
-    for (const std::string& w : held->worse) out += "worse than the baseline: " + w + "\n";
-    if (held->worse.empty()) out += "nothing is worse than the baseline\n";
-    if (held->better)
-      out += with_commas(held->better) + " more conform than the baseline has: --write-baseline keeps them\n";
-    if (held->not_asked) out += with_commas(held->not_asked) + " of the baseline were not asked\n";
+  if (baseline_diff) {
+    for (const std::string& w : baseline_diff->worse) out += "worse than the baseline: " + w + "\n";
+    if (baseline_diff->worse.empty()) out += "nothing is worse than the baseline\n";
+    if (baseline_diff->better)
+      out += with_commas(baseline_diff->better) + " more conform than the baseline has: --write-baseline keeps them\n";
+    if (baseline_diff->not_asked) out += with_commas(baseline_diff->not_asked) + " of the baseline were not asked\n";
   }
   return out;
 }
@@ -187,7 +187,7 @@ std::string ConformReport::json() const {
     json.key("stages").object([&] {
       for (auto& [stage, c] : stages) json.key(stage).object([&] { counts(c); });
     });
-    json.key("list").array([&] {  // what does not conform
+    json.key("list").array([&] {  // the answers that do not conform
       for (const Answered& a : answers)
         if (a.verdict == AnswerVerdict::Different || a.verdict == AnswerVerdict::Error)
           json.line().object([&] {
@@ -196,9 +196,9 @@ std::string ConformReport::json() const {
           });
     });
     json.member("shown", shown);
-    if (held) {
-      json.member("worse", held->worse).member("better", held->better);
-      json.member("not_asked", held->not_asked);
+    if (baseline_diff) {
+      json.member("worse", baseline_diff->worse).member("better", baseline_diff->better);
+      json.member("not_asked", baseline_diff->not_asked);
     }
     if (!ended.empty()) json.member("ended", ended);
   });

@@ -1,4 +1,4 @@
-// A GraphDiff as text for people and as JSON for scripts.
+// Formats a GraphDiff as text and as JSON.
 #include <array>
 
 #include "lib/diff/graph_diff.h"
@@ -20,7 +20,7 @@ std::string_view kind_name(NodeChange::Kind kind) {
   return "";
 }
 
-// The op in "%12 = MUL dtypes.index ...".
+// Returns "MUL" for "%12 = MUL dtypes.index ...".
 std::string_view op_of_line(std::string_view line) {
   size_t at = line.find(" = ");
   if (at == line.npos) return line;
@@ -70,7 +70,7 @@ class Printer {
     if (!c.with.empty())
       head += " with " + counted(c.with.size(), "node") + " below";
     line("", head, kBold);
-    const bool read_the_same = c.before == c.after;  // what differs is in the line above
+    const bool read_the_same = c.before == c.after;  // the line above names the difference
     if (read_the_same) line("    ", c.before);
     if (!c.before.empty() && !read_the_same) line("  - ", c.before, kRed);
     if (!c.after.empty() && !read_the_same) line("  + ", c.after, kGreen);

@@ -8,23 +8,23 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMaxExpression = 160;  // an index expression that is longer is not shown
+constexpr size_t kMaxExpression = 160;  // longer index expressions are not printed
 
 std::string op_name(UOp u) { return std::string(name_of(u.op())); }
 
-// A value or a node as it stands among the sources of another.
+// Returns a value, or the %N of a node, as it is printed among the sources of another node.
 std::string source_text(const DiffSide& side, UOp s) {
   if (side.is_value(side.at(s))) return s.is(Op::DEVICE) ? s.arg().repr() : s.arg().str();
   return "%" + std::to_string(side.at(s));
 }
 
-// "%3 RANGE": a node in a sentence.
+// Returns "%3 RANGE", a node in a sentence.
 std::string mention(const DiffSide& side, UOp s) {
   std::string text = source_text(side, s);
   return side.is_value(side.at(s)) ? text : text + " " + op_name(s);
 }
 
-// Two texts that tell two nodes apart: where they read the same with their dtypes, or else by saying that they are two.
+// Returns texts that distinguish two nodes: with their dtypes if they read the same, or else marked as two nodes.
 std::pair<std::string, std::string> told_apart(std::string before, UOp s, std::string after, UOp t) {
   if (before != after) return {before, after};
   if (s.dtype() == t.dtype()) return {before, "another " + after};
@@ -39,7 +39,7 @@ std::string list_text(const DiffSide& side, std::span<const UOp> list) {
 
 constexpr OpSet kIndexMath = ops::ALU | OpSet{Op::CAST, Op::CONST, Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR};
 
-// The INDEX that a node of index arithmetic belongs to, the nearest one; the empty UOp when it belongs to none.
+// Returns the nearest INDEX that uses a node of index arithmetic; the empty UOp if there is none.
 UOp index_above(const DiffSide& side, uint32_t i) {
   std::vector<uint32_t> level{i};
   for (size_t steps = 0; steps < 24 && !level.empty(); steps++) {
@@ -88,12 +88,12 @@ class Changes {
   bool is_new(UOp t) const { return !b_.is_value(b_.at(t)) && b_.match[b_.at(t)] < 0; }
   bool is_gone(UOp s) const { return !a_.is_value(a_.at(s)) && a_.match[a_.at(s)] < 0; }
 
-  // ---- a node that is on both sides
+  // ---- matched nodes
   void compare(uint32_t x, uint32_t y) {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     NodeChange c{.kind = NodeChange::Kind::Changed, .a = int32_t(x), .b = int32_t(y)};
     auto add = [&](std::string what, std::string before, std::string after) {
-      if (before == after) after = "another " + after;  // which of several is not in their texts
+      if (before == after) after = "another " + after;  // the texts of the two nodes are equal
       c.differences.push_back({std::move(what), std::move(before), std::move(after)});
     };
     if (u.op() != v.op()) add("op", op_name(u), op_name(v));
@@ -125,7 +125,7 @@ class Changes {
     add(u.in({Op::REDUCE, Op::REDUCE_AXIS}) ? "reduce op" : "arg", u.arg().repr(), v.arg().repr());
   }
 
-  // What the source at `i` is to its node, in words.
+  // Describes the role of source `i` of its node.
   static std::string role(UOp u, size_t i) {
     if (u.is(Op::RANGE) && i == 0) return "size";
     if (u.is(Op::INDEX))
@@ -146,7 +146,7 @@ class Changes {
       if (wrong.size() > 1 && is_reordered(su, sv, wrong))
         return add("order of sources", list_text(a_, su), list_text(b_, sv));
       for (size_t i : wrong)
-        // else told where it came or went
+        // otherwise the added or removed node is reported
         if (!is_new(sv[i]) && !is_gone(su[i])) {
           auto [before, after] = told_apart(mention(a_, su[i]), su[i], mention(b_, sv[i]), sv[i]);
           add(role(v, i), before, after);
@@ -157,9 +157,9 @@ class Changes {
     while (front < common && corresponds(su[front], sv[front])) front++;
     while (front + back < common && corresponds(su[su.size() - 1 - back], sv[sv.size() - 1 - back])) back++;
     auto old_part = su.subspan(front, su.size() - front - back), new_part = sv.subspan(front, sv.size() - front - back);
-    bool told = std::all_of(old_part.begin(), old_part.end(), [&](UOp s) { return is_gone(s); }) &&
+    bool is_reported = std::all_of(old_part.begin(), old_part.end(), [&](UOp s) { return is_gone(s); }) &&
                 std::all_of(new_part.begin(), new_part.end(), [&](UOp t) { return is_new(t); });
-    if (told) return;
+    if (is_reported) return;
     bool ranges = u.op() == v.op() && range_start(u.op()) >= 0 && int(front) >= range_start(u.op());
     bool validity = u.is(Op::INDEX) && v.is(Op::INDEX) && front >= 2;
     add(ranges ? "ranges" : validity ? "validity" : "sources", list_text(a_, old_part), list_text(b_, new_part));
@@ -200,8 +200,8 @@ class Changes {
     }
   }
 
-  // ---- a node that is on one side alone
-  // Whether it is the top of what came or went: something that stayed uses it, or nothing does.
+  // ---- added and removed nodes
+  // Returns whether an added or removed node is the root of its part: a matched node uses it, or none does.
   static bool heads(const DiffSide& side, uint32_t i) {
     return side.users[i].empty() ||
            std::any_of(side.users[i].begin(), side.users[i].end(), [&](uint32_t u) { return side.match[u] >= 0; });
@@ -212,18 +212,18 @@ class Changes {
     NodeChange c{.kind = kind};
     (added ? c.b : c.a) = int32_t(top);
     (added ? c.after : c.before) = node_line(side, top);
-    auto& told = added ? told_b_ : told_a_;
-    told.resize(side.nodes.size());
+    auto& covered = added ? covered_b_ : covered_a_;
+    covered.resize(side.nodes.size());
     std::vector<uint32_t> todo{top};
-    told[top] = 1;
+    covered[top] = 1;
     while (!todo.empty()) {
       uint32_t i = todo.back();
       todo.pop_back();
       if (i != top) c.with.push_back(node_line(side, i));
       for (UOp s : side.nodes[i].src()) {
         uint32_t k = side.at(s);
-        if (side.match[k] >= 0 || side.is_value(k) || told[k] || heads(side, k)) continue;
-        told[k] = 1;
+        if (side.match[k] >= 0 || side.is_value(k) || covered[k] || heads(side, k)) continue;
+        covered[k] = 1;
         todo.push_back(k);
       }
     }
@@ -239,7 +239,7 @@ class Changes {
     out_.changes.push_back(std::move(c));
   }
 
-  // What stands, or stood, in the same place of the user's other side.
+  // Returns the source at the same position of the user's match.
   void place_taken(const DiffSide& side, uint32_t top, uint32_t user, bool added, std::string& text) const {
     const DiffSide& other = added ? a_ : b_;
     UOp here = side.nodes[user], there = other.nodes[size_t(side.match[user])];
@@ -249,7 +249,7 @@ class Changes {
         text += (added ? ", in place of " : ", where now stands ") + mention(other, there.src(i));
   }
 
-  // ---- where a change is
+  // ---- the place of a change
   std::string place(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x].is(Op::INDEX) ? a_.nodes[x] : a_.nodes[x].in(kIndexMath) ? index_above(a_, x) : UOp();
     UOp v = b_.nodes[y].is(Op::INDEX) ? b_.nodes[y] : b_.nodes[y].in(kIndexMath) ? index_above(b_, y) : UOp();
@@ -264,7 +264,7 @@ class Changes {
            (users.size() > 1 ? " and " + std::to_string(users.size() - 1) + " more" : "");
   }
 
-  // A graph that is a value from end to end.
+  // Compares graphs whose roots are values.
   void compare_root_values() {
     uint32_t x = uint32_t(a_.nodes.size() - 1), y = uint32_t(b_.nodes.size() - 1);
     if (!a_.is_value(x) && !b_.is_value(y)) return;
@@ -286,7 +286,7 @@ class Changes {
   DiffSide& b_;
   const Labels& labels_;
   GraphDiff& out_;
-  std::vector<uint8_t> told_a_, told_b_;
+  std::vector<uint8_t> covered_a_, covered_b_;
 };
 
 }  // namespace

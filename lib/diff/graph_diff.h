@@ -1,5 +1,5 @@
-// The difference of two graphs as a compiler person reads it: which nodes came, which went, which are the same node
-// with another op, dtype, arg or source. What follows from a change (every user of a changed node) is not told again.
+// Computes the difference of two graphs: which nodes were added, which were removed, and which changed their op, dtype,
+// arg or sources. The consequences of a change (every user of a changed node differs too) are not listed.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace tgc {
 
-// One thing about a node that is not as it was: "op", "dtype", "arg", "axis type", "size", "tag", "source 1",
-// "order of sources", "ranges", "validity", "kernel".
+// One property of a node that changed. `what` is "op", "dtype", "arg", "axis type", "size", "tag", "source 1", "order
+// of sources", "ranges", "validity" or "kernel".
 struct Difference {
   std::string what;
   std::string before, after;
@@ -19,11 +19,11 @@ struct Difference {
 struct NodeChange {
   enum class Kind : uint8_t { Changed, Added, Removed };
   Kind kind;
-  int32_t a = -1, b = -1;                // the node, by its position in either graph; -1: not there
-  std::string before, after;             // the node as a line of text
-  std::vector<Difference> differences;   // of a changed node
-  std::vector<std::string> with;         // of an added or removed node: the nodes below it that came or went with it
-  std::string place;                     // where it is used, or what index expression it is part of; may be empty
+  int32_t a = -1, b = -1;               // the node's position in each graph; -1: not in that graph
+  std::string before, after;            // the node as a line of text
+  std::vector<Difference> differences;  // set for a changed node
+  std::vector<std::string> with;        // the nodes below an added or removed node that were added or removed with it
+  std::string place;                    // a user of the node, or the index expression that contains it; may be empty
 };
 
 struct GraphDiff {
@@ -37,18 +37,17 @@ struct GraphDiff {
 // Compares the graphs under `a` and `b`, two nodes of one Graph.
 GraphDiff diff_graphs(UOp a, UOp b, const DiffOptions& options = {});
 
-// A node as a line, "%12 = MUL dtypes.index (%10, 4)": %N is its position in the graph's toposort, which pyrender's cN
-// is too.
+// Returns a node as a line: "%12 = MUL dtypes.index (%10, 4)". %N is the node's position in the graph's toposort, as in
+// pyrender's cN.
 std::string node_line(const DiffSide& side, uint32_t i);
 
 struct DiffStyle {
   bool color = false;
-  size_t max_changes = 40;  // what is left out is said
+  size_t max_changes = 40;  // the text says how many more there are
 };
-// For people: a line per change, "-" and "+" lines below it. Empty when the graphs are the same.
+// Formats a diff for people: one line per change, followed by "-" and "+" lines. Empty if the graphs are the same.
 std::string to_text(const GraphDiff& diff, const DiffStyle& style = {});
-//
-// {"same":..,"nodes":[a,b],
+// Returns {"same":..,"nodes":[a,b],
 //  "changes":[{"kind","before","after","differences":[{"what","before","after"}],"with","place"}]}
 std::string to_json(const GraphDiff& diff);
 

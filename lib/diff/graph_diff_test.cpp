@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <map>
 
-#include "lib/diff/graph_mutate.h"
+#include "lib/diff/testing.h"
 #include "lib/support/sanitized.h"
 #include "lib/support/testing.h"
 #include "lib/text/golden.h"
@@ -29,7 +29,7 @@ GraphDiff diff(std::string_view a, std::string_view b, const DiffOptions& option
   return diff_graphs(read(graph, a), read(graph, b), options);
 }
 
-// A sum over rows: the text, with parts that tests replace.
+// The text of a sum over rows, parts of which tests replace.
 std::string kernel(std::string_view axis = "AxisType.LOOP", std::string_view index = "c2*UOp.const(dtypes.index, 8)+c5",
                    std::string_view reduce = "Ops.ADD", std::string_view c2 = "UOp.range(4, 0, ") {
   return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nc2 = " + std::string(c2) + std::string(axis) +
@@ -49,19 +49,19 @@ bool has(const GraphDiff& d, NodeChange::Kind kind, std::string_view what, std::
 
 constexpr auto kChanged = NodeChange::Kind::Changed;
 
-TEST_CASE("diff: no two sides of a line read the same: constants of two dtypes are told with them") {
+TEST_CASE("diff: constants of two dtypes are printed with their dtypes") {
   auto text = [](const std::string& dtype) {
     return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nc1 = UOp.range(3, 0, AxisType.LOOP)\n"
            "ast = c0.index(UOp(Ops.MUL, dtypes.index, (c1, UOp.const(" + dtype + ", 8))))";
   };
   GraphDiff d = diff(text("dtypes.index"), text("dtypes.int"));
   CHECK(has(d, kChanged, "source 1", "8 dtypes.index", "8 dtypes.int"));
-  const std::string told = to_text(d);
-  CHECK(told.find("\n  - ") == std::string::npos);  // the node's lines would be the same, too
-  CHECK(told.find("\n    %") != std::string::npos);
+  const std::string report = to_text(d);
+  CHECK(report.find("\n  - ") == std::string::npos);  // the two lines would be equal
+  CHECK(report.find("\n    %") != std::string::npos);
 }
 
-TEST_CASE("diff: a graph is the same as itself, whatever its ranges, lines and names are called") {
+TEST_CASE("diff: other range numbers, line orders and names are no difference") {
   CHECK(diff(kernel(), kernel()).same);
   CHECK(
       diff(kernel(), kernel("AxisType.LOOP", "c2*UOp.const(dtypes.index, 8)+c5", "Ops.ADD", "UOp.range(4, 17, ")).same);
@@ -74,7 +74,7 @@ TEST_CASE("diff: a graph is the same as itself, whatever its ranges, lines and n
   CHECK(diff(kernel(), moved).same);
 }
 
-TEST_CASE("diff: the renaming of ranges is one-to-one") {
+TEST_CASE("diff: ranges are renamed one-to-one") {
   std::string two =
       "a = UOp.range(4, 0, AxisType.LOOP)\nb = UOp.range(4, 1, AxisType.LOOP)\n"
       "ast = (a*UOp.const(dtypes.index, 4)+b).sink()";
@@ -87,7 +87,7 @@ TEST_CASE("diff: the renaming of ranges is one-to-one") {
   CHECK(!diff(one, two).same);
 }
 
-TEST_CASE("diff: an axis type, a size, a reduce op and an index that changed are the change that is shown") {
+TEST_CASE("diff: a changed axis type, size, reduce op or index is the only reported change") {
   GraphDiff d = diff(kernel(), kernel("AxisType.GLOBAL"));
   REQUIRE(d.changes.size() == 1);
   CHECK(has(d, kChanged, "axis type", "AxisType.LOOP", "AxisType.GLOBAL"));
@@ -104,7 +104,7 @@ TEST_CASE("diff: an axis type, a size, a reduce op and an index that changed are
   CHECK(d.changes[0].place.find("r0*9+r1") != std::string::npos);
 }
 
-TEST_CASE("diff: swapped operands, and what --ignore leaves out") {
+TEST_CASE("diff: swapped operands are reported unless --ignore names them") {
   std::string a =
       "x = UOp.variable(\"x\", 0, 9)\ny = UOp.variable(\"y\", 0, 9)\n"
       "ast = ((x//y)+x*y).sink(arg=KernelInfo(name='a', axis_types=(), "
@@ -126,7 +126,7 @@ TEST_CASE("diff: swapped operands, and what --ignore leaves out") {
   CHECK(!DiffOptions::ignoring("nmaes").ok());
 }
 
-TEST_CASE("diff: a dropped store goes with what only it used") {
+TEST_CASE("diff: a removed store is reported with the nodes that only it used") {
   std::string a =
       "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n"
       "c1 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 1)\nc2 = "
@@ -144,7 +144,7 @@ TEST_CASE("diff: a dropped store goes with what only it used") {
   CHECK(d.changes[0].kind == NodeChange::Kind::Added);
 }
 
-TEST_CASE("diff: kernels inside a schedule have names of their own") {
+TEST_CASE("diff: each kernel in a schedule has its own range numbers") {
   auto schedule = [](int first, std::string_view op) {
     auto k = [&](int n, int id, std::string_view op) {
       return "def k" + std::to_string(n) +
@@ -163,7 +163,7 @@ TEST_CASE("diff: kernels inside a schedule have names of their own") {
   CHECK(d.changes[0].differences[0].what == "kernel: op");
 }
 
-TEST_CASE("diff: two unrelated graphs, and text and JSON of a difference") {
+TEST_CASE("diff: two unrelated graphs, as text and JSON") {
   GraphDiff d = diff(kernel(), "ast = UOp.const(dtypes.index, 3)");
   CHECK(!d.same);
   CHECK(!d.changes.empty());
@@ -177,7 +177,7 @@ TEST_CASE("diff: two unrelated graphs, and text and JSON of a difference") {
 }
 
 TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
-  auto big = [](int changed) {  // stores of sums of loads, 10 of the nodes differ
+  auto big = [](int changed) {  // stores of sums of loads; 10 nodes differ
     std::string text =
         "r = UOp.range(100000, 0, AxisType.GLOBAL)\na = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(100000), (), 0)\n"
         "b = UOp(Ops.DEFINE_GLOBAL, "
@@ -197,7 +197,7 @@ TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
   CHECK(toposort(a).size() > 10000);
   double best = 1e9;
   for (int tries = 0; tries < 3; tries++) {
-    std::clock_t begin = std::clock();  // of this process alone: others may keep the machine busy
+    std::clock_t begin = std::clock();  // CPU time, because the machine may be busy
     GraphDiff d = diff_graphs(a, b);
     best = std::min(best, 1e3 * double(std::clock() - begin) / CLOCKS_PER_SEC);
     CHECK(d.changes.size() == 10);
@@ -206,7 +206,7 @@ TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
   CHECK(best < (kSanitized ? 2000 : 200));
 }
 
-// ---- many graphs, each against itself scrambled, and with one seeded change
+// ---- many graphs, each compared with a scrambled copy of itself and with a mutated copy
 
 std::vector<std::string> golden_texts(size_t wanted) {
   std::vector<std::string> files, out;
@@ -235,7 +235,7 @@ std::vector<std::string> golden_texts(size_t wanted) {
   return out;
 }
 
-TEST_CASE("diff: golden graphs against themselves scrambled, and against one seeded change") {
+TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is reported") {
   const char* count = std::getenv("TGC_DIFF_RECORDS");  // scripts/diff-mutations asks for more
   std::mt19937 random(7);
   size_t graphs = 0, same = 0;
@@ -251,7 +251,7 @@ TEST_CASE("diff: golden graphs against themselves scrambled, and against one see
     graphs++;
     if (diff_graphs(*root, *again).same) same++;
     else MESSAGE("not the same as itself scrambled:\n", text.substr(0, 2000));
-    for (int tries = 0; tries < testing::kNumMutations; tries++) {  // the next kind that has a place here
+    for (int tries = 0; tries < testing::kNumMutations; tries++) {  // the next kind of mutation that fits
       auto kind = testing::Mutation((graphs + size_t(tries)) % testing::kNumMutations);
       auto mutated = testing::mutate(*root, kind, random);
       if (!mutated) continue;

@@ -1,4 +1,4 @@
-// Other compilers' JSON as tgc's, by a table; Svod's by testdata/maps/svod.map.
+// GraphMap: other compilers' JSON converted by a table, such as testdata/maps/svod.map.
 #include <doctest/doctest.h>
 
 #include "lib/diff/run_diff.h"
@@ -11,7 +11,7 @@ namespace {
 
 GraphMap svod() { return *GraphMap::read(*read_file(test_path("maps/svod.map")), "svod.map"); }
 
-// A kernel that triples 24 floats, as Svod would write it.
+// A kernel that triples 24 floats, in Svod's JSON.
 const char* kTriple = R"({"schema_version":7,"stage":"kernel","roots":[9],"nodes":[
 {"id":0,"op":"CONST","dtype":{"kind":"scalar","name":"weakint"},"shape":[],"arg":{"kind":"const","value":{"kind":"int","value":24}},"src":[]},
 {"id":1,"op":"PARAM","dtype":{"kind":"scalar","name":"float32"},"shape":[],"arg":{"kind":"param","slot":3,"dtype":{"kind":"scalar","name":"float32"},"vmin_vmax":null,"multiple_of":null,"name":null,"address_space":"global","axis":null,"device":null,"volatile":false},"src":[0]},
@@ -24,7 +24,7 @@ const char* kTriple = R"({"schema_version":7,"stage":"kernel","roots":[9],"nodes
 {"id":8,"op":"END","dtype":{"kind":"scalar","name":"void"},"shape":[],"arg":{"kind":"none"},"src":[7,2]},
 {"id":9,"op":"SINK","dtype":{"kind":"scalar","name":"void"},"shape":null,"arg":{"kind":"none"},"src":[8]}]})";
 
-TEST_CASE("GraphMap: a kernel in Svod's canonical JSON is the graph that tinygrad has") {
+TEST_CASE("GraphMap: a kernel in Svod's canonical JSON is read as tinygrad's graph") {
   auto ours = svod().to_tgc(kTriple);
   REQUIRE(ours);
   const char* tinygrad = R"({"format":"tgc-graph","version":1,"producer":"tinygrad 0.14","nodes":[
@@ -52,7 +52,7 @@ TEST_CASE("GraphMap: a kernel in Svod's canonical JSON is the graph that tinygra
   CHECK_FALSE(diff_graphs(changed->first, changed->second).same);
 }
 
-TEST_CASE("GraphMap: forms of args: members, lists, defaults, what is left out, what is missing") {
+TEST_CASE("GraphMap: args can be members, lists, defaults, omitted or missing") {
   auto map = GraphMap::read(
       "arg point {\"Point\":{\"*\":[\"$x\"],\"y?\":\"$y\",\"how?Way.ON\":\"$how=Way.OFF\"}}\n"
       "arg list [1,\"$of...\",{\"value\":\"A.{name}\"}]\narg bits \"$b:f64\"\n"

@@ -9,7 +9,7 @@ namespace {
 
 constexpr OpSet kNumbered{Op::RANGE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_LOCAL, Op::DEFINE_REG};
 constexpr OpSet kGathers{Op::SINK, Op::GROUP, Op::BARRIER, Op::AFTER, Op::END};
-// candidates followed further per node: bounds the work on graphs that are very regular
+// the limit of candidates to follow per node; bounds the work on very regular graphs
 constexpr size_t kPartners = 4;
 
 uint64_t mix(uint64_t h, uint64_t v) {
@@ -17,7 +17,7 @@ uint64_t mix(uint64_t h, uint64_t v) {
   return h ^ h >> 29;
 }
 
-// The arg with each axis number replaced by the order in which it first occurs: ((5, 4), (2, 8)) -> ((0, 4), (1, 8)).
+// Replaces each axis number of an arg by the order of its first occurrence: ((5, 4), (2, 8)) -> ((0, 4), (1, 8)).
 Arg renumber_axes(Graph& graph, Arg arg, std::vector<Arg>& seen) {
   if (!arg.is_tuple()) return arg;
   auto items = arg.items();
@@ -79,7 +79,7 @@ Arg Labels::arg(UOp u) const {
     case Op::CONTRACT:
     case Op::WMMA: {
       std::vector<Arg> seen;
-      // its second item is the shape of the tensor core
+      // the second item is the shape of the tensor core
       if (u.is(Op::WMMA) && arg.is_tuple() && arg.items().size() > 1) {
         std::vector<Arg> items(arg.items().begin(), arg.items().end());
         for (size_t i = 2; i < items.size(); i++) items[i] = renumber_axes(graph_, items[i], seen);
@@ -98,10 +98,6 @@ Arg Labels::arg(UOp u) const {
   return arg;
 }
 
-bool Labels::is_renamable(UOp u) const {
-  return u.in(kNumbered) || (u.is(Op::DEFINE_GLOBAL) && !o_.buffers) || (u.is(Op::DEFINE_VAR) && !o_.names);
-}
-
 bool Labels::any_order(UOp u) const { return !o_.order && u.in(ops::Commutative | kGathers); }
 
 uint64_t Labels::hash(UOp u) const {
@@ -109,7 +105,7 @@ uint64_t Labels::hash(UOp u) const {
   return mix(mix(h, arg(u).hash()), tag(u).hash());
 }
 
-// ---- the same but for names: sources are ordered, so the roots decide what corresponds to what
+// ---- equality except for names: sources are ordered, so the roots determine the mapping
 
 bool same_graph(UOp a, UOp b, const Labels& labels) {
   Graph& graph = a.graph();
@@ -185,7 +181,7 @@ class GraphMatcher {
  private:
   struct Candidate {
     uint32_t x, y;
-    uint32_t votes = 0;  // pairs of users that propose it
+    uint32_t votes = 0;  // the pairs of users that propose this candidate
     uint32_t order;
   };
 
@@ -202,7 +198,8 @@ class GraphMatcher {
     candidates_[at->second].votes++;
   }
 
-  // Which sources of a pair go together: equal ones first, in place, then elsewhere; the rest in order.
+  // Pairs the sources of two matched nodes: first equal ones at the same position, then equal ones at other positions,
+  // then the rest in order.
   void pair_sources(uint32_t x, uint32_t y) {
     std::vector<uint32_t> sx, sy;
     for (UOp s : ordered_sources(a_.nodes[x], labels_, a_)) sx.push_back(a_.at(s));
@@ -216,33 +213,33 @@ class GraphMatcher {
     if (sx.size() == sy.size()) {
       for (size_t i = 0; i < common; i++)
         if (alike(sx[i], sy[i])) take(i, i);
-    } else {  // something came or went: the ends that are alike, then what lies between
+    } else {  // the numbers of sources differ: pair equal ones at both ends, then those between
       size_t front = 0;
       while (front < common && alike(sx[front], sy[front])) take(front, front), front++;
       for (size_t k = 1; front + k <= common && alike(sx[sx.size() - k], sy[sy.size() - k]); k++)
         take(sx.size() - k, sy.size() - k);
     }
-    std::unordered_map<uint64_t, std::deque<size_t>> elsewhere;
+    std::unordered_map<uint64_t, std::deque<size_t>> equal_sources;
     for (size_t j = 0; j < sy.size(); j++)
-      if (!used_y[j]) elsewhere[b_.shape[sy[j]]].push_back(j);
+      if (!used_y[j]) equal_sources[b_.shape[sy[j]]].push_back(j);
     for (size_t i = 0; i < sx.size(); i++) {
       if (used_x[i]) continue;
-      auto found = elsewhere.find(a_.shape[sx[i]]);
-      if (found == elsewhere.end() || found->second.empty()) continue;
+      auto found = equal_sources.find(a_.shape[sx[i]]);
+      if (found == equal_sources.end() || found->second.empty()) continue;
       take(i, found->second.front());
       found->second.pop_front();
     }
     pair_rest(sx, sy, used_x, used_y);
   }
 
-  // The sources that have no equal: those of the same label first, in place when they can be.
+  // Pairs the sources without an equal one: first those with the same label, at the same position if possible.
   void pair_rest(const std::vector<uint32_t>& sx, const std::vector<uint32_t>& sy, std::vector<uint8_t>& used_x,
                  std::vector<uint8_t>& used_y) {
-    constexpr size_t kWindow = 64;  // how far away a source is looked for
+    constexpr size_t kWindow = 64;  // the distance to search
     for (bool same_label : {true, false})
       for (size_t i = 0; i < sx.size(); i++) {
         if (used_x[i]) continue;
-        size_t j = i;  // in place when it can be
+        size_t j = i;  // prefer the same position
         if (j >= sy.size() || used_y[j] || sx.size() != sy.size()) j = i > kWindow ? i - kWindow : 0;
         size_t end = std::min(sy.size(), i + kWindow);
         for (; j < end; j++)
@@ -254,7 +251,7 @@ class GraphMatcher {
       }
   }
 
-  // How much of one node is in the other: its own part, and its sources in their places.
+  // Returns the similarity of two nodes: their labels, and their sources by position.
   double likeness(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     double sum = (u.op() == v.op() ? 0.5 : 0) + (labels_equal(x, y) ? 0.5 : 0);
@@ -263,7 +260,7 @@ class GraphMatcher {
     return sum + (n ? 2.0 * double(alikes) / double(std::max(u.num_src(), v.num_src())) : 0);
   }
 
-  // Two sources in the same place that are not alike: one may be the other with a node put between.
+  // Handles two different sources at the same position: one may be the other one below an inserted node.
   void pair_unlike(uint32_t x, uint32_t y) {
     bool same_label = labels_equal(x, y);
     double best = likeness(x, y);
@@ -275,7 +272,7 @@ class GraphMatcher {
     };
     for (UOp s : b_.nodes[y].src()) consider(x, b_.at(s));
     for (UOp s : a_.nodes[x].src()) consider(a_.at(s), y);
-    if (best < 1 && count_b_.contains(a_.shape[x]) && count_a_.contains(b_.shape[y])) return;  // both are elsewhere too
+    if (best < 1 && count_b_.contains(a_.shape[x]) && count_a_.contains(b_.shape[y])) return;  // both have equals
     propose(best_x, best_y);
   }
 
@@ -285,8 +282,7 @@ class GraphMatcher {
     b_.match[y] = int32_t(x);
   }
 
-  // Whether two nodes may be one and the same with a change: of another op only when they take the same place among the
-  // same sources.
+  // Returns whether two nodes can be matched as a changed node. Nodes of two ops must share sources.
   bool related(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     if (u.op() == v.op()) return true;
@@ -301,7 +297,7 @@ class GraphMatcher {
     return shared * 2 >= std::max(u.num_src(), v.num_src()) && shared > 0;
   }
 
-  // Candidates become matches, the surest first.
+  // Matches the candidates, the most certain ones first.
   void settle() {
     auto rank = [&](const Candidate& c) {
       return alike(c.x, c.y) ? 0 : labels_equal(c.x, c.y) ? 1 : a_.nodes[c.x].op() == b_.nodes[c.y].op() ? 2 : 3;
@@ -322,7 +318,7 @@ class GraphMatcher {
     }
   }
 
-  // What nobody proposed, alike on both sides: subgraphs that moved. The greatest first.
+  // Matches equal subgraphs that no candidate proposed, because they moved; the largest first.
   void match_moved() {
     std::unordered_map<uint64_t, std::vector<uint32_t>> left;
     for (uint32_t y = 0; y < b_.nodes.size(); y++)
@@ -349,7 +345,7 @@ class GraphMatcher {
     }
   }
 
-  // What is left: a node goes with the one that has most of its neighbours, if the op is the same.
+  // Matches the remaining nodes: each with the node of the same op that shares most neighbors.
   void match_by_neighbours() {
     for (uint32_t x = 0; x < a_.nodes.size(); x++) {
       if (a_.match[x] >= 0 || a_.is_value(x)) continue;

@@ -1,6 +1,6 @@
-// Which nodes of two graphs correspond. Graphs are compared by structure: the numbers of ranges, of local buffers and
-// of unique nodes are names, and any renaming of them that is one-to-one changes nothing; neither does the order in
-// which a text lists its nodes. Both graphs live in one Graph (read both texts into it).
+// Matches the corresponding nodes of two graphs. Graphs are compared by structure: the numbers of ranges, local buffers
+// and unique nodes count as names, and a one-to-one renaming is no difference. Neither is the order in which a text
+// lists its nodes. Both graphs must be in the same Graph (read both texts into it).
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -11,20 +11,19 @@
 
 namespace tgc {
 
-// What counts as a difference besides structure.
+// Which properties count as differences, besides structure.
 struct DiffOptions {
-  bool names = true;     // of kernels and variables
+  bool names = true;     // the names of kernels and variables
   bool tags = true;
-  bool metadata = true;  // of kernels
+  bool metadata = true;  // the metadata of kernels
   bool buffers = true;   // the numbers of a kernel's arguments (DEFINE_GLOBAL)
-  bool order = true;     // of the operands of commutative ops, and of what a SINK, GROUP, BARRIER or AFTER gathers
+  bool order = true;     // the operand order of commutative ops and of SINK, GROUP, BARRIER and AFTER
 
-  // From a list of what to ignore, "names,tags"; an unknown word is an error.
+  // Parses a list of properties to ignore: "names,tags". Errors: an unknown word.
   static Result<DiffOptions> ignoring(std::string_view list);
 };
 
-// A node's own part, its sources apart, without what is only a name: equal labels are equal nodes but for sources and
-// names.
+// Compares nodes by their labels. A node's label is its op, dtype, arg and tag without names, and without its sources.
 class Labels {
  public:
   Labels(Graph& graph, const DiffOptions& options) : graph_(graph), o_(options) {}
@@ -35,9 +34,7 @@ class Labels {
   uint64_t hash(UOp u) const;
   Arg arg(UOp u) const;
   Arg tag(UOp u) const { return o_.tags ? u.tag() : Arg(); }
-  // Whether what distinguishes the node from others of its label is a number that may be renamed.
-  bool is_renamable(UOp u) const;
-  // The graph inside a KERNEL, else the empty UOp. It is compared on its own: its names are its own.
+  // Returns the graph inside a KERNEL, else the empty UOp. It is compared separately, because it has its own names.
   static UOp inner(UOp u) { return u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel) ? u.arg()[0].uop() : UOp(); }
   bool any_order(UOp u) const;
   const DiffOptions& options() const { return o_; }
@@ -47,20 +44,20 @@ class Labels {
   DiffOptions o_;
 };
 
-// Whether the graphs are the same, but for names.
+// Returns whether the graphs are the same except for names.
 bool same_graph(UOp a, UOp b, const Labels& labels);
 
-// One of the two graphs as the matcher sees it. Constants and devices are values: they are compared where they are
-// used, never matched.
+// One of the two graphs to match. Constants and devices are values: they are compared as sources of their users and are
+// never matched.
 struct DiffSide {
   DiffSide(UOp root, const Labels& labels);
 
   UOp root;
-  std::vector<UOp> nodes;                      // in toposort order: nodes[i] is %i
-  UOpMap<uint32_t> index;
-  std::vector<uint64_t> shape;                 // a hash of the node with everything below, names left out
-  std::vector<std::vector<uint32_t>> users;    // distinct ones
-  std::vector<int32_t> match;                  // the node of the other side, -1: none
+  std::vector<UOp> nodes;                    // in toposort order: nodes[i] is %i
+  UOpMap<uint32_t> index;                    // the position of each node in `nodes`
+  std::vector<uint64_t> shape;               // a hash of each node with everything below it, without names
+  std::vector<std::vector<uint32_t>> users;  // the distinct users of each node
+  std::vector<int32_t> match;                // the matching node of the other side; -1: none
 
   uint32_t at(UOp u) const { return *index.find(u); }
   bool is_value(uint32_t i) const { return value_[i]; }
@@ -69,7 +66,7 @@ struct DiffSide {
   std::vector<uint8_t> value_;
 };
 
-// Fills `match` on both sides, one-to-one: by structure first, by likeness next.
+// Fills `match` of both sides with a one-to-one mapping: first of equal subgraphs, then of similar nodes.
 void match_graphs(DiffSide& a, DiffSide& b, const Labels& labels);
 
 }  // namespace tgc

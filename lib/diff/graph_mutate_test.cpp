@@ -1,4 +1,4 @@
-#include "lib/diff/graph_mutate.h"
+#include "lib/diff/testing.h"
 
 #include <algorithm>
 #include <set>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr OpSet kSwappable{Op::SUB, Op::IDIV, Op::MOD, Op::CMPLT, Op::SHL, Op::SHR, Op::FDIV, Op::POW};
 
-// The graph with `target` rebuilt as `make` says; everything above it follows, nothing is simplified.
+// Returns the graph with `target` replaced by make(target). Rebuilds its users without simplifying them.
 UOp rebuild(UOp root, UOp target, const std::function<UOp(UOp)>& make) {
   UOpMap<UOp> now(root.graph());
   for (UOp u : toposort(root)) {
@@ -36,10 +36,10 @@ bool is_number(UOp u) {
 }
 bool is_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}); }
 
-// ---- what is expected of the diff
+// ---- the expected diff
 using Shown = std::function<bool(const GraphDiff&)>;
 
-// A changed node that was number `a`, with a difference called `what`, and little else.
+// Expects a changed node with number `a` and a difference `what`, and few other changes.
 Shown changed(size_t a, std::string what) {
   return [=](const GraphDiff& d) {
     if (d.changes.size() > 2) return false;
@@ -102,8 +102,7 @@ class Mutator {
     return found.empty() ? UOp() : found[random_() % found.size()];
   }
   size_t at(UOp u) { return index_[u]; }
-  // The change made. A node that the graph has already is no single change: what used the one now uses the other,
-  // and one of two went.
+  // Makes the change. If the new node is already in the graph, this is no single change, because two nodes become one.
   std::optional<Mutated> done(UOp target, const std::function<UOp(UOp)>& make, Shown shown, bool may_be_known = false) {
     UOp replacement = make(target);
     if (!may_be_known && index_.contains(replacement)) return {};
@@ -144,7 +143,7 @@ class Mutator {
     if (!u.is(Op::SINK) || u.num_src() < 2) return {};
     size_t i = random_() % u.num_src();
     if (std::count(u.src().begin(), u.src().end(), u.src(i)) > 1) return {};
-    for (UOp s : u.src())  // a store that another still needs is no store that goes
+    for (UOp s : u.src())  // a store that another store uses would not be removed
       if (!(s == u.src(i)) && in_backward_slice_with_self(s, u.src(i))) return {};
     return done(
         u,
@@ -248,7 +247,7 @@ class Mutator {
   std::optional<Mutated> removed() {
     UOp u = pick([](UOp u) { return u.in(ops::Unary | ops::Binary | OpSet{Op::CAST}) && !is_value(u.src(0)); });
     if (!u || u == root_) return {};
-    // it went, or it is told as its users' other source when an equal node is there already
+    // it is removed, or reported as a changed source of its users if an equal node exists
     return done(u, [](UOp r) { return r.src(0); }, [gone = at(u)](const GraphDiff& d) {
       return !d.changes.empty() && std::any_of(d.changes.begin(), d.changes.end(), [&](const NodeChange& c) {
         return c.kind == NodeChange::Kind::Removed && c.a == int32_t(gone);
@@ -288,7 +287,7 @@ std::optional<Mutated> mutate(UOp root, Mutation kind, std::mt19937& random) {
 }
 
 std::string scramble(const std::string& text, std::mt19937& random) {
-  if (text.find("def k") != text.npos) return text;  // names inside kernels are left alone
+  if (text.find("def k") != text.npos) return text;  // does not change names inside kernels
   struct Line {
     std::string name, expression;
     std::vector<size_t> needs;
@@ -326,7 +325,7 @@ std::string scramble(const std::string& text, std::mt19937& random) {
     defined[l.name] = lines.size();
     lines.push_back(std::move(l));
   }
-  // ranges: the number that follows the size in UOp.range(
+  // renumbers ranges: the number after the size in UOp.range(
   std::vector<int> numbers(400);
   for (size_t i = 0; i < numbers.size(); i++) numbers[i] = int(i);
   std::shuffle(numbers.begin(), numbers.end(), random);
@@ -341,7 +340,7 @@ std::string scramble(const std::string& text, std::mt19937& random) {
       return std::to_string(n < numbers.size() ? numbers[n] : int(n));
     }));
   }
-  // a random order in which everything is defined before it is used; names by that order
+  // chooses a random order in which each name is defined before its use
   std::vector<size_t> waiting(lines.size());
   std::vector<std::vector<size_t>> users(lines.size());
   for (size_t i = 0; i < lines.size(); i++) {

@@ -22,7 +22,7 @@ constexpr Row kRows[] = {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// A word or a "quoted" one at the beginning of `line`, which it is taken from; nullopt when there is none.
+// Removes a word or a "quoted" text from the beginning of `line` and returns it; nullopt if there is none.
 std::optional<std::string> take_word(std::string_view& line) {
   size_t begin = line.find_first_not_of(" \t");
   if (begin == line.npos) return std::nullopt;
@@ -35,30 +35,30 @@ std::optional<std::string> take_word(std::string_view& line) {
   return word;
 }
 
-// ---- forms: what says the same in another way, by the op that it is said of
+// ---- forms: representations that differ between releases, by op
 
 constexpr std::string_view kForms[] = {
-    "PARAM",    // its slot, or its name: not the device, the size and whatever a ParamArg holds besides; no empty tag
-    "BUFFER",   // the same, and its number counts the graph's buffers
-    "COPY",     // of what, not to which device
-    "CAST",     // its dtype is not its arg too
-    "BITCAST",  // the same
-    "REDUCE",   // how many axes, not which
-    "CONST",    // by its value alone: a weak dtype, no device, no shape; what is computed of such alone is weak, too
-    "VCONST",   // a STACK of its elements
-    "STACK",    // its elements' dtype, and so is a constant of several elements
-    "SHRINK",   // where it begins and how long it is, where the earlier release says where it ends
-    "PAD",      // what it puts before: the earlier release says what comes behind, the later one how long it becomes
-    "SINK",     // a KernelInfo that says nothing is none
-    "CALL",     // without the metadata that the earlier release keeps in its CallInfo
-    "INDEX",    // a place that is written to is a pointer or has its element's dtype: the latter
-    "pointer",  // a pointer to a dtype is that dtype
+    "PARAM",    // keeps only the slot or name of its ParamArg; drops an empty tag
+    "BUFFER",   // like PARAM, with buffers renumbered in order
+    "COPY",     // drops the device
+    "CAST",     // drops the dtype from the arg
+    "BITCAST",  // like CAST
+    "REDUCE",   // keeps the number of axes only
+    "CONST",    // keeps the value only: a weak dtype, no device, no shape; so is what is computed from constants only
+    "VCONST",   // becomes a STACK of its elements
+    "STACK",    // has the dtype of its elements, as has a constant of several elements
+    "SHRINK",   // begin and length; the earlier release has begin and end
+    "PAD",      // keeps the padding before: the earlier release has the padding behind, the later one the length
+    "SINK",     // drops a KernelInfo with default fields
+    "CALL",     // drops the metadata of the earlier release's CallInfo
+    "INDEX",    // has its element's dtype, also as the target of a store
+    "pointer",  // replaces pointer dtypes by their element dtypes
 };
 bool is_form(std::string_view name) {
   return std::find(std::begin(kForms), std::end(kForms), name) != std::end(kForms);
 }
 
-// A ParamArg as its name or its slot; a tuple that begins with a name, as a DEFINE_VAR's, as that.
+// Reduces a ParamArg to its name or slot, and a tuple that begins with a name (DEFINE_VAR) to the name.
 Arg slot_of(Arg a) {
   if (a.is_tuple() && !a.items().empty() && a[0].is_str()) return a[0];
   if (!a.is(RecordClass::Open)) return a;
@@ -68,7 +68,7 @@ Arg slot_of(Arg a) {
   return record.size() && record.field(0).empty() ? record.values()[0] : a;
 }
 
-// Whether every field of a KernelInfo is what it is where nothing was said.
+// Returns whether all fields of a KernelInfo have their defaults.
 bool says_nothing(Arg a) {
   RecordView record(a);
   if (record.name() != "KernelInfo") return false;
@@ -94,10 +94,10 @@ DType weak_dtype_of(Arg value, DType d) {
 
 bool is_weak(DType d) { return d.repr() == "dtypes.weakint" || d.repr() == "dtypes.weakfloat"; }
 
-// A shape or a place in one, by dimensions.
+// The dimensions of a shape or position.
 std::span<const UOp> dimensions(const UOp& u) { return u.is(Op::STACK) ? u.src() : std::span(&u, 1); }
 
-// The lengths of what begins at `begin` and ends at `end`; the empty UOp where these are not all numbers.
+// Returns end - begin by dimension; the empty UOp if not all are constants.
 UOp lengths(UOp begin, UOp end) {
   auto from = dimensions(begin), to = dimensions(end);
   std::vector<UOp> out;
@@ -116,9 +116,9 @@ struct Renames::Parts {
   DType dtype;
   std::vector<UOp> src;
   Arg arg;
-  bool is_older;        // it is of the earlier release
-  int64_t buffers = 0;  // of the graph, before this node
-  UOp instead = {};     // what says the same as the node
+  bool is_older;        // the graph is of the earlier release
+  int64_t buffers = 0;  // the number of buffers before this node
+  UOp replacement = {};  // replaces the node, if set
 };
 
 void Renames::to_common_form(Graph& graph, Parts& node) const {
@@ -126,7 +126,7 @@ void Renames::to_common_form(Graph& graph, Parts& node) const {
   if (has("pointer") && node.dtype.is_ptr()) node.dtype = node.dtype.base();
   if (has("CONST") && !node.src.empty()) {
     const bool moves = OpSet{Op::RESHAPE, Op::EXPAND, Op::PERMUTE}.contains(node.op);
-    if (moves && node.src[0].is_const()) return void(node.instead = node.src[0]);
+    if (moves && node.src[0].is_const()) return void(node.replacement = node.src[0]);
     const bool computes = (ops::Unary | ops::Binary).contains(node.op) && node.dtype != dtypes::bool_;
     auto is_int = [](DType d) { return d.repr() == "dtypes.weakint"; };
     if (computes && std::ranges::all_of(node.src, is_weak, &UOp::dtype))
@@ -179,7 +179,7 @@ void Renames::to_common_form(Graph& graph, Parts& node) const {
       if (has("VCONST") && !has("CONST") && node.arg.is_tuple() && node.dtype.count() > 1) {
         std::vector<UOp> elements;
         for (Arg value : node.arg.items()) elements.push_back(graph.node(Op::CONST, node.dtype.scalar(), {}, value));
-        node.instead = graph.node(Op::STACK, node.dtype, elements);
+        node.replacement = graph.node(Op::STACK, node.dtype, elements);
       }
       if (!has("CONST")) break;
       std::erase_if(node.src, [](UOp s) { return s.is(Op::DEVICE); });
@@ -189,7 +189,7 @@ void Renames::to_common_form(Graph& graph, Parts& node) const {
           Arg value = node.arg.is_tuple() && size_t(i) < node.arg.items().size() ? node.arg[size_t(i)] : node.arg;
           elements.push_back(graph.node(Op::CONST, weak_dtype_of(value, node.dtype.scalar()), node.src, value));
         }
-        node.instead = graph.node(Op::STACK, elements[0].dtype(), elements);
+        node.replacement = graph.node(Op::STACK, elements[0].dtype(), elements);
         break;
       }
       node.dtype = weak_dtype_of(node.arg, node.dtype);
@@ -241,7 +241,7 @@ Result<std::optional<Renames>> asked_renames(const std::string& option) {
   return std::optional(std::move(*read));
 }
 
-// Chains are followed: what 0.13 renamed 0.14 may rename again.
+// Follows chains: 0.14 may rename again what 0.13 renamed.
 bool Renames::add(std::string_view kind, std::string_view from, std::string_view to) {
   auto* table = kind == "op"      ? &ops_
                 : kind == "dtype" ? &dtypes_
@@ -317,15 +317,15 @@ UOp Renames::apply(UOp root, bool is_older) const {
   UOpMap<UOp> made(graph);
   Parts node{.op = {}, .dtype = {}, .src = {}, .arg = {}, .is_older = is_older};
   for (UOp u : toposort(root)) {
-    node.src.clear(), node.instead = {};
+    node.src.clear(), node.replacement = {};
     for (UOp s : u.src()) node.src.push_back(*made.find(s));
     auto known = ops_.empty() ? ops_.end() : ops_.find(shown_op(u));
     node.op = known == ops_.end() ? u.op() : op_of(known->second);
     node.dtype = dtype(u.dtype());
     node.arg = u.arg().kind() >= Arg::Kind::Tuple || u.arg().kind() == Arg::Kind::DType ? arg(graph, u.arg()) : u.arg();
     if (!forms_.empty()) to_common_form(graph, node);
-    if (node.instead) {
-      made[u] = node.instead;
+    if (node.replacement) {
+      made[u] = node.replacement;
       continue;
     }
     const bool is_named = forms_.contains(name_of(node.op)) && OpSet{Op::PARAM, Op::BUFFER}.contains(node.op);

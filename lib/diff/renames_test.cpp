@@ -13,7 +13,7 @@ UOp read(Graph& graph, const std::string& nodes, const std::string& producer) {
   return graph_from_json(graph, text).value_or_throw().root;
 }
 
-TEST_CASE("Renames: a graph of 0.12 by 0.13's names is 0.13's") {
+TEST_CASE("Renames: a graph of 0.12 with 0.13's names equals 0.13's graph") {
   Graph graph;
   UOp old = read(
       graph,
@@ -30,7 +30,7 @@ TEST_CASE("Renames: a graph of 0.12 by 0.13's names is 0.13's") {
   CHECK(renames.stage("bufferize to store") == "stage to store");
 }
 
-TEST_CASE("Renames: a KernelInfo that says nothing is none, and one that says something is one") {
+TEST_CASE("Renames: only a KernelInfo with default fields is dropped") {
   Graph graph;
   const std::string nodes = R"j({"op":"PARAM","dtype":"dtypes.float.ptr(8)","arg":0},{"op":"SINK","dtype":"dtypes.void","src":[0])j";
   auto info = [&](const std::string& name) {
@@ -43,7 +43,7 @@ TEST_CASE("Renames: a KernelInfo that says nothing is none, and one that says so
   CHECK_FALSE(renames.apply(info("mine")).arg().is_none());
 }
 
-TEST_CASE("Renames: a constant of several elements is a stack of them since 0.13") {
+TEST_CASE("Renames: a vector constant of 0.12 equals a STACK of 0.13") {
   Graph graph;
   UOp old = read(graph, R"j({"op":"VCONST","dtype":"dtypes.index.vec(2)","arg":[0,4]})j", "tinygrad 0.12.0");
   UOp now = read(graph, R"j({"op":"CONST","dtype":"dtypes.weakint","arg":0},{"op":"CONST","dtype":"dtypes.weakint","arg":4},
@@ -52,7 +52,7 @@ TEST_CASE("Renames: a constant of several elements is a stack of them since 0.13
   CHECK(Renames::between(Release::v0_12, Release::v0_13).apply(old) == now);
 }
 
-TEST_CASE("Renames: a place that is written to may be a pointer in 0.13, or have its element's dtype; no difference") {
+TEST_CASE("Renames: the dtype of a store's INDEX may be a pointer or its element dtype") {
   Graph graph;
   auto place = [&](const std::string& dtype, const std::string& buffer) {
     return read(graph, R"j({"op":"PARAM","dtype":"dtypes.float.ptr(8)","arg":)j" + buffer +
@@ -67,7 +67,7 @@ TEST_CASE("Renames: a place that is written to may be a pointer in 0.13, or have
   CHECK(renames.apply(place("dtypes.float", "0")) != renames.apply(place("dtypes.float", "1")));
 }
 
-TEST_CASE("Renames: what 0.14 says of a node in another way is no difference") {
+TEST_CASE("Renames: the forms of 0.14 are no difference") {
   Graph graph;
   UOp old = read(graph, R"j({"op":"PARAM","dtype":"dtypes.float.ptr(16)","arg":1},
     {"op":"CONST","dtype":"dtypes.weakint","arg":16},
@@ -95,7 +95,7 @@ TEST_CASE("Renames: what 0.14 says of a node in another way is no difference") {
   CHECK(Renames::read("form REDUCE\n", "t"));
 }
 
-TEST_CASE("Renames: shapes, places, constants of any shape and numbers of buffers as 0.14 says them") {
+TEST_CASE("Renames: shapes, positions, constants and buffer numbers are converted to the forms of 0.14") {
   Graph graph;
   UOp old = read(graph, R"j({"op":"UNIQUE","dtype":"dtypes.void","arg":7},{"op":"DEVICE","dtype":"dtypes.void","arg":"CPU"},
     {"op":"BUFFER","dtype":"dtypes.float","src":[0,1],"arg":16},
@@ -126,10 +126,10 @@ TEST_CASE("Renames: shapes, places, constants of any shape and numbers of buffer
                  "tinygrad 0.14.0");
   Renames renames = Renames::between(Release::v0_13, Release::v0_14);
   CHECK(renames.apply(old, true) == renames.apply(now));
-  CHECK(renames.apply(old) != renames.apply(now));  // it does not end where the other one ends
+  CHECK(renames.apply(old) != renames.apply(now));  // the ends differ
 }
 
-TEST_CASE("Renames: chains are followed, and what is no rename is refused with its line") {
+TEST_CASE("Renames: chains are followed, and an invalid line is an error with its number") {
   Renames far = Renames::between(Release::v0_12, Release::v0_14);
   Graph graph;
   graph.set_release(Release::v0_14);
@@ -146,7 +146,7 @@ TEST_CASE("Renames: chains are followed, and what is no rename is refused with i
   CHECK(wrong.diag().line == 2);
 }
 
-TEST_CASE("Renames: kernels' names lose the number that tells them from others") {
+TEST_CASE("Renames: kernel names lose their distinguishing number") {
   CHECK(plain_kernel_name("E\x1b[90m_\x1b[0m\x1b[97m2\x1b[0m\x1b[90mn2\x1b[0m") == "E_2");
   CHECK(plain_kernel_name("r_16_16") == "r_16_16");
   CHECK(plain_kernel_name("E_4n12") == "E_4");

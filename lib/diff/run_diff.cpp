@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "lib/compilation/compilation.h"
+#include "lib/support/json_writer.h"
 #include "lib/support/line_diff.h"
 #include "lib/text/formats.h"
 #include "lib/text/input_file.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/recorded_stages.h"
 #include "lib/uop/uop_table.h"
 
 namespace tgc {
@@ -26,18 +27,18 @@ std::string stage_name(std::string_view text) {
   return std::string(row ? row->name : text);
 }
 
-// ---- the rule responsible: the stage is run once more, and who made the nodes that differ is noted
+// ---- the responsible rule: the stage runs again with an observer that records what created each node
 
 class Makers : public RewriteObserver {
  public:
   struct Maker {
-    const Rule* rule = nullptr;  // null: code of the stage
-    std::string rewrite;         // where: "apply rangeify > reshape"
+    const Rule* rule = nullptr;  // null: the stage's own code
+    std::string rewrite;         // the enclosing rewrite: "apply rangeify > reshape"
   };
   explicit Makers(Graph& graph) : graph_(graph), makers_(graph) { set_observer(graph, this); }
   ~Makers() override { set_observer(graph_, nullptr); }
 
-  // What is made from now on has a maker. The rewrites of the stage begin below its name.
+  // Records the makers of nodes that are created from now on. `stage` is the root of the rewrite names.
   void watch(std::string_view stage) {
     on_ = true;
     first_ = uint32_t(graph_.size());
@@ -48,16 +49,16 @@ class Makers : public RewriteObserver {
   void begin(std::string_view name, UOp sink, const RuleSet&, bool) override {
     if (!on_) return;
     where_.push_back(where_.size() == 1 && name == where_[0] ? where_[0] : where_.back() + " > " + std::string(name));
-    if (where_.size() == 2) note_new(sink, nullptr);  // what the stage made it of, other than by rules
+    if (where_.size() == 2) note_new(sink, nullptr);  // created by the stage's own code
   }
   void end(std::string_view, UOp) override {
     if (on_) where_.pop_back();
   }
   void rewritten(const Hit& hit, UOp before, UOp after, Cost cost) override {
     if (!on_ || before == after) return;
-    // the rules inside have been told already: what they made keeps its maker
+    // nodes of inner rules already have a maker and keep it
     for (auto id = cost.made_from; id < graph_.size(); id++) note(graph_.at(id), hit.rule);
-    note_new(after, hit.rule);  // made beforehand, as what a substitution puts in
+    note_new(after, hit.rule);  // created before, such as the result of a substitution
   }
   void rebuilt(UOp before, UOp after) override {
     if (const Maker* maker = on_ ? makers_.find(before) : nullptr) {
@@ -65,7 +66,7 @@ class Makers : public RewriteObserver {
       if (!makers_.contains(after)) makers_[after] = same;
     }
   }
-  // The empty rewrite: it was there before.
+  // Returns the maker of a node; an empty `rewrite` means that the node is older than the stage.
   Maker of(UOp u) const {
     if (auto* maker = makers_.find(u)) return *maker;
     return u.id() < first_ ? Maker() : Maker{nullptr, where_.front()};
@@ -82,11 +83,11 @@ class Makers : public RewriteObserver {
   Graph& graph_;
   UOpTable<Maker> makers_;
   std::vector<std::string> where_;
-  uint32_t first_ = 0;  // of the nodes that are made from then on
+  uint32_t first_ = 0;  // the first node that is watched
   bool on_ = false;
 };
 
-// Goes on to the end of `stage`, watching that one; its result, or the empty UOp.
+// Runs to the end of `stage` and watches that stage. Returns its result, or the empty UOp on failure.
 UOp run_to(Compilation& c, const StageRow& stage, Makers& makers) {
   for (const StageRow* row = c.next(); row && row <= &stage; row = c.next()) {
     if (row == &stage) makers.watch(stage.name);
@@ -94,17 +95,17 @@ UOp run_to(Compilation& c, const StageRow& stage, Makers& makers) {
     makers.stop();
     if (!step) return {};
   }
-  if (c.at() != &stage) makers.watch(stage.name), makers.stop();  // it does not apply: all was there before it
+  if (c.at() != &stage) makers.watch(stage.name), makers.stop();  // the stage does not apply: all nodes are older
   return c.current();
 }
 
-// Whether a text says less than its graph: tinygrad's own pyrender.
+// Returns whether the text lacks facts of its graph, as tinygrad's own pyrender does.
 bool loses_facts(std::string_view text) { return detect_kind(text) == InputKind::Pyrender && !has_header(text); }
 
-// The graph as the letters of pyrender say it; itself where they cannot be written.
-UOp as_letters_say(UOp root) {
-  auto letters = pyrender(root);
-  auto read = letters ? read_pyrender(root.graph(), *letters) : Result<UOp>(letters.diag());
+// Returns the graph as it is read from its pyrender text; the graph itself if it cannot be printed.
+UOp reduce_to_pyrender(UOp root) {
+  auto text = pyrender(root);
+  auto read = text ? read_pyrender(root.graph(), *text) : Result<UOp>(text.diag());
   return read ? *read : root;
 }
 
@@ -117,7 +118,7 @@ Result<std::pair<UOp, UOp>> read_sides(Graph& graph, const Run& a, const RunText
 
 bool is_ours(const Run& run) { return release_of(run.producer) == Release::v0_12; }
 
-// The text without the header that tgc writes above it.
+// Returns the text without tgc's header.
 std::string_view without_header(std::string_view text) {
   return has_header(text) ? text.substr(std::min(text.find('\n', text.find('#')), text.size() - 1) + 1) : text;
 }
@@ -128,7 +129,7 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   const Run* known = &a;
   if (a.texts.empty() || a.texts[0].stage != kAst) known = &b;
   if (known->texts.empty() || known->texts[0].stage != kAst) return;
-  Graph graph(settings);  // that has no node of the stage yet, so that what is made can be told from what was there
+  Graph graph(settings);  // a new Graph, in which the stage's nodes are new
   auto ast = read_graph(graph, detect_kind(known->texts[0].text), known->texts[0].text);
   if (!ast) return;
   Makers makers(graph);
@@ -141,18 +142,18 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   UOp ours = run_to(*compilation, *stage, makers);
   auto sides = read_sides(graph, a, in_a, b, in_b);
   if (!ours || !sides) return;
-  UOp compared = loses_facts(in_a.text) || loses_facts(in_b.text) ? as_letters_say(ours) : ours;
+  UOp compared = loses_facts(in_a.text) || loses_facts(in_b.text) ? reduce_to_pyrender(ours) : ours;
   if (compared != sides->first && compared != sides->second) return;
   bool is_a = compared == sides->first;
   out.ours = is_a ? "A" : "B";
   auto nodes = toposort(ours);
-  std::set<std::pair<const Rule*, std::string>> told;
+  std::set<std::pair<const Rule*, std::string>> reported;
   for (const NodeChange& c : out.graph.changes) {
     int32_t i = is_a ? c.a : c.b;
     if (i < 0 || size_t(i) >= nodes.size() || out.blame.size() == kMaxBlame) continue;
     Makers::Maker maker = makers.of(nodes[size_t(i)]);
     const std::string& line = is_a ? c.before : c.after;
-    if (maker.rewrite.empty() || !told.emplace(maker.rule, line).second) continue;
+    if (maker.rewrite.empty() || !reported.emplace(maker.rule, line).second) continue;
     Blame blame{.rewrite = maker.rewrite, .node = line};
     if (const Rule* rule = maker.rule) {
       blame.rule = rule->name;
@@ -187,13 +188,6 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
   return Unit{};
 }
 
-// The text of that stage, by the later release's name; of several that with `skip` before it.
-const RunText* find_text(const Run& run, std::string_view stage, size_t skip, const Renames& renames) {
-  for (const RunText& t : run.texts)
-    if (renames.stage(t.stage) == stage && skip-- == 0) return &t;
-  return nullptr;
-}
-
 struct Sides {
   UOp a, b;
   Release of_a, of_b;
@@ -201,19 +195,25 @@ struct Sides {
 
 Result<Sides> read_both(Graph& graph, std::string_view text_a, const std::string& file_a, std::string_view text_b,
                         const std::string& file_b) {
-  ReadReport of_a{.take_malformed = true}, of_b{.take_malformed = true};  // a difference may be just that
+  ReadReport of_a{.take_malformed = true}, of_b{.take_malformed = true};  // malformed nodes may be the difference
   auto a = read_graph(graph, detect_kind(text_a), text_a, file_a, &of_a),
        b = read_graph(graph, detect_kind(text_b), text_b, file_b, &of_b);
   if (!a || !b) return !a ? a.diag() : b.diag();
-  // the Graph is of both: what is not known of one is asked of neither
+  // both graphs share the Graph, so facts that either release lacks are not used
   if (auto release = release_of(a->info.producer); release != Release::v0_12) graph.set_release(release);
   bool letters_a = loses_facts(text_a), letters_b = loses_facts(text_b);
-  return Sides{letters_b && !letters_a ? as_letters_say(a->root) : a->root,
-               letters_a && !letters_b ? as_letters_say(b->root) : b->root, release_of(a->info.producer),
+  return Sides{letters_b && !letters_a ? reduce_to_pyrender(a->root) : a->root,
+               letters_a && !letters_b ? reduce_to_pyrender(b->root) : b->root, release_of(a->info.producer),
                release_of(b->info.producer)};
 }
 
 }  // namespace
+
+const RunText* find_text(const Run& run, std::string_view stage, size_t index, const Renames& renames) {
+  for (const RunText& t : run.texts)
+    if (renames.stage(t.stage) == stage && index-- == 0) return &t;
+  return nullptr;
+}
 
 Result<std::pair<UOp, UOp>> read_alike(Graph& graph, std::string_view text_a, const std::string& file_a,
                                        std::string_view text_b, const std::string& file_b) {
@@ -236,17 +236,8 @@ Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, std::string_view text_a, 
 
 Run run_of(const GoldenRecord& r, const GoldenHeader& header, std::string file) {
   Run run{r.id, r.target, std::move(file), settings_of(header, r), {}, header.producer};
-  run.texts.push_back({std::string(kAst), r.ast, true});
-  for (const GoldenStage& s : r.stages)
-    if (s.same || s.ir) run.texts.push_back({stage_name(s.name), s.same ? run.texts.back().text : *s.ir, true});
-  auto add = [&](const char* name, const std::optional<std::string>& text) {
-    if (text) run.texts.push_back({name, *text, false});
-  };
-  for (size_t i = 0; i < r.kernels.size(); i++)
-    if (!r.kernels[i].ast.empty()) run.texts.push_back({"kernel " + std::to_string(i), r.kernels[i].ast, true});
-  add("linear", r.linear);
-  add("source", r.source);
-  if (r.program) run.texts.push_back({"program", program_text(*r.program), false});
+  for (const RecordedStage& s : RecordedStages(r))
+    if (s.text) run.texts.push_back({stage_name(s.name), std::string(*s.text), s.is_graph()});
   return run;
 }
 
@@ -259,7 +250,7 @@ Result<std::vector<Run>> runs_of_folder(const std::string& path) {
   std::sort(files.begin(), files.end());
   std::map<std::string, Run> runs;
   for (const fs::path& file : files) {
-    // KERNEL.NN.STAGE.EXT, and the kernel's name may have dots
+    // KERNEL.NN.STAGE.EXT; the kernel's name may contain dots
     fs::path stem = file.stem();
     std::string stage = stem.extension().string(), number = stem.stem().extension().string(),
                 kernel = stem.stem().stem().string();
@@ -285,10 +276,10 @@ Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options
   RunDiff out;
   const Release of_a = release_of(a.producer), of_b = release_of(b.producer);
   const Renames renames = asked ? *asked : Renames::between(of_a, of_b);
-  std::map<std::string, size_t> seen;  // a stage that comes twice is compared with the second
+  std::map<std::string, size_t> occurrences;  // the second stage of a name is compared with the other second one
   for (const RunText& in_a : a.texts) {
     const std::string stage = renames.stage(in_a.stage);
-    const RunText* in_b = find_text(b, stage, seen[stage]++, renames);
+    const RunText* in_b = find_text(b, stage, occurrences[stage]++, renames);
     if (!in_b || (of_a != of_b && !in_a.is_graph && in_a.stage != "source")) continue;
     out.compared++;
     if (auto status = diff_stage(out, a, in_a, b, *in_b, options, asked); !status) return status.diag();
@@ -319,26 +310,25 @@ std::string to_text(const RunDiff& d, const DiffStyle& style) {
 }
 
 std::string to_json(const RunDiff& d, const Run& run) {
-  using nlohmann::ordered_json;
-  ordered_json out{{"id", run.id}, {"target", run.target}, {"same", d.same}, {"compared", d.compared}};
-  if (!d.same) {
-    out["stage"] = d.stage;
-    if (!d.before.empty()) out["before"] = d.before;
-    if (d.lines.empty()) out["diff"] = ordered_json::parse(to_json(d.graph));
-    else out["lines"] = d.lines;
-    if (!d.ours.empty()) {
-      out["ours"] = d.ours;
-      out["blame"] = ordered_json::array();
-      for (const Blame& b : d.blame) {
-        ordered_json j = ordered_json::object();
-        if (!b.rule.empty()) j = {{"rule", b.rule}, {"file", b.file}, {"line", b.line}};
-        j["rewrite"] = b.rewrite;
-        j["node"] = b.node;
-        out["blame"].push_back(std::move(j));
-      }
-    }
-  }
-  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] {
+    json.member("id", run.id).member("target", run.target).member("same", d.same).member("compared", d.compared);
+    if (d.same) return;
+    json.member("stage", d.stage);
+    if (!d.before.empty()) json.member("before", d.before);
+    if (d.lines.empty()) json.key("diff").raw(to_json(d.graph));
+    else json.member("lines", d.lines);
+    if (d.ours.empty()) return;
+    json.member("ours", d.ours).key("blame").array([&] {
+      for (const Blame& b : d.blame)
+        json.object([&] {
+          if (!b.rule.empty()) json.member("rule", b.rule).member("file", b.file).member("line", b.line);
+          json.member("rewrite", b.rewrite).member("node", b.node);
+        });
+    });
+  });
+  return out;
 }
 
 }  // namespace tgc

@@ -1,6 +1,6 @@
-// Two runs of the pipeline on one kernel or tensor graph: what each made at every stage, as golden records and dumped
-// folders hold it. The comparison aligns the stages, finds the first that differs, and names the rules of ours that
-// made what differs there.
+// Compares two runs of the pipeline on one kernel or tensor graph, read from golden records or from folders that `tgc
+// dump` wrote. Aligns the stages, finds the first one that differs, and names the rules of tgc that made the
+// difference.
 #pragma once
 #include <map>
 #include <string>
@@ -12,63 +12,66 @@
 
 namespace tgc {
 
-// What a run has to show of one stage.
+// The result of one stage of a run.
 struct RunText {
-  std::string stage;  // tinygrad's name: "postopt symbolic"; "ast" for what the run began with
+  std::string stage;  // tinygrad's name, such as "postopt symbolic"; "ast" for the input of the run
   std::string text;
-  bool is_graph;      // a graph in any format that is read; else text that is compared line by line
+  bool is_graph;      // `text` is a graph in any format; otherwise it is compared line by line
 };
 
 struct Run {
-  std::string id, target;  // no target: a tensor graph
-  std::string file;        // where it is from, for messages
+  std::string id, target;  // an empty target: a tensor graph
+  std::string file;        // the source of the run, for messages
   std::map<std::string, std::string> settings;
-  std::vector<RunText> texts;  // in order
+  std::vector<RunText> texts;  // in the order of the stages
   std::string producer = {};   // "tinygrad 0.14.0"; empty: 0.12.0, or tgc
 };
 
 Run run_of(const GoldenRecord& record, const GoldenHeader& header, std::string file);
-// The runs in a folder of files KERNEL.NN.STAGE.EXT, as `tgc dump -o` writes them, by kernel.
+// Returns the text number `index` of those whose stage has that name in the later release; null if there is none.
+const RunText* find_text(const Run& run, std::string_view stage, size_t index, const Renames& renames);
+// Reads the runs in a folder of files KERNEL.NN.STAGE.EXT, as `tgc dump -o` writes them, one run per kernel.
 Result<std::vector<Run>> runs_of_folder(const std::string& path);
 
-// Two texts of graphs as nodes of `graph` that can be compared. tinygrad's pyrender loses facts, such as the dtype of a
-// REDUCE: what one side does not say is no difference, so where one text is such a one and the other says all of its
-// graph, that is taken as pyrender would say it. `file_a` and `file_b` name the texts in messages.
+// Reads two graphs into `graph` so that they can be compared. tinygrad's pyrender omits facts such as the dtype of a
+// REDUCE. If one text is pyrender and the other has all facts, the other graph is reduced to what pyrender would print,
+// so that missing facts are no difference. `file_a` and `file_b` name the texts in messages.
 Result<std::pair<UOp, UOp>> read_alike(Graph& graph, std::string_view text_a, const std::string& file_a,
                                        std::string_view text_b, const std::string& file_b);
 
-// The same by the names of the later of the two releases that the texts say they are of: `asked`, or else those between
-// the two (renames.h).
+// Like read_alike, and converts both graphs to the names of the later of their two releases. `asked` replaces the table
+// of renames between the releases (renames.h).
 Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, std::string_view text_a, const std::string& file_a,
                                          std::string_view text_b, const std::string& file_b,
                                          const Renames* asked = nullptr);
 
-// What of ours made a node of the first stage that differs: a rule; or code of the stage, then there is no rule.
+// The origin of a differing node of the first stage that differs: a rule of tgc, or the stage's own code (then `rule`
+// is empty).
 struct Blame {
   std::string rule, file;
   uint32_t line = 0;
-  std::string rewrite;  // where it happened: "apply rangeify", "apply rangeify > reshape"
-  std::string node;  // as a line
+  std::string rewrite;  // the rewrite that applied the rule: "apply rangeify", "apply rangeify > reshape"
+  std::string node;     // the node as a line of text
 };
 
 struct RunDiff {
   bool same = true;
-  size_t compared = 0;          // stages that both runs show
-  std::string stage;            // the first that differs
-  std::string before;           // the stage that both show just before it
-  GraphDiff graph;              // of that stage, when it is a graph
-  std::string lines;            // else: a line diff
-  std::string ours;             // which of the runs tgc makes too: "A", "B", or empty
-  std::vector<Blame> blame;     // rules that made what differs there, on that side
+  size_t compared = 0;       // the number of stages that both runs have
+  std::string stage;         // the first stage that differs
+  std::string before;        // the common stage before it
+  GraphDiff graph;           // the difference at that stage, if it is a graph
+  std::string lines;         // otherwise: a line diff
+  std::string ours;          // the run whose result tgc reproduces: "A", "B", or empty
+  std::vector<Blame> blame;  // the rules that made the differing nodes of that run
 };
 
-// Of two releases the graphs, by the later one's names as read_renamed has it, and the sources alone are compared.
+// Compares two runs. For runs of two releases, compares only graphs (see read_renamed) and sources.
 Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options = {}, const Renames* asked = nullptr);
 
 std::string to_text(const RunDiff& diff, const DiffStyle& style = {});
-// {"same","compared","stage","before","diff":{...}|"lines":"...","ours",
-//  "blame":[{"rule","file","line","rewrite","node"}]}; no rule, file and line where code of the stage made the node
-// "id" and "target" before these: of `run`.
+// Returns {"same","compared","stage","before","diff":{...}|"lines":"...","ours",
+//  "blame":[{"rule","file","line","rewrite","node"}]}; without rule, file and line if the stage's own code made
+// the node. "id" and "target" of `run` come first.
 std::string to_json(const RunDiff& diff, const Run& run);
 
 }  // namespace tgc

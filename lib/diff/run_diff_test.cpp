@@ -29,7 +29,7 @@ void replace(std::string& text, std::string_view from, std::string_view to) {
   text.replace(at, from.size(), to);
 }
 
-// What tgc makes of the record's kernel, every stage with all that it says.
+// Compiles the record's kernel with tgc; each stage is JSON with all facts.
 Run complete_run(const GoldenRecord& record, const GoldenHeader& header) {
   Run run{record.id, record.target, "ours", settings_of(header, record), {}};
   Settings settings;
@@ -48,7 +48,7 @@ Run complete_run(const GoldenRecord& record, const GoldenHeader& header) {
   return run;
 }
 
-TEST_CASE("diff of runs: what tinygrad's text does not say of a graph is no difference; what it says is") {
+TEST_CASE("diff of runs: facts that pyrender omits are no difference, and other facts are") {
   auto reader = GoldenReader::open(test_path("golden/kernels.jsonl.gz"));
   REQUIRE(reader.ok());
   size_t compared = 0, lossy = 0;
@@ -67,7 +67,7 @@ TEST_CASE("diff of runs: what tinygrad's text does not say of a graph is no diff
       if (size_t at = t.text.find("\"op\":\"REDUCE\",\"dtype\":\"dtypes.float");
           at != t.text.npos && t.stage == "expander") {
         lossy++;
-        size_t op = t.text.find("Ops.", at) + 4;  // ADD, MUL or MAX
+        size_t op = t.text.find("Ops.", at) + 4;  // the reduce op: ADD, MUL or MAX
         t.text.replace(op, 3, t.text.substr(op, 3) == "MUL" ? "ADD" : "MUL");
         CHECK(!diff_runs(theirs, ours)->same);
       }
@@ -76,7 +76,7 @@ TEST_CASE("diff of runs: what tinygrad's text does not say of a graph is no diff
   CHECK(lossy > 5);
 }
 
-TEST_CASE("diff of runs: the first stage that differs, and the rules that made ours; a record is the same as itself") {
+TEST_CASE("diff of runs: the first stage that differs is reported with the rules of tgc that made it") {
   GoldenHeader header;
   GoldenRecord record = first_record(header);
   Run a = run_of(record, header, "a"), b = a;
@@ -84,7 +84,7 @@ TEST_CASE("diff of runs: the first stage that differs, and the rules that made o
   REQUIRE(diff.ok());
   CHECK(diff->same);
   CHECK(diff->compared == a.texts.size());
-  // the range becomes another axis type from "simplify ranges" on
+  // changes the axis type of the range from "simplify ranges" on
   size_t changed = 0;
   for (size_t i = a.texts.size(); i-- > 0;)
     if (b.texts[i].stage == "lower all index dtypes")
@@ -102,7 +102,7 @@ TEST_CASE("diff of runs: the first stage that differs, and the rules that made o
   CHECK(to_json(*diff, a).find(R"("stage":"lower all index dtypes")") != std::string::npos);
 }
 
-TEST_CASE("diff of runs: of a node that a rewrite inside the stage made, the rule and that rewrite are named") {
+TEST_CASE("diff of runs: the rule of an inner rewrite is named with that rewrite") {
   auto reader = GoldenReader::open(test_path("golden/tensor.jsonl.gz"));
   REQUIRE(reader.ok());
   for (;;) {
@@ -111,7 +111,7 @@ TEST_CASE("diff of runs: of a node that a rewrite inside the stage made, the rul
     REQUIRE(*record);
     if ((*record)->id != "convT") continue;
     Run a = run_of(**record, reader->header(), "a"), b = a;
-    for (RunText& t : b.texts)  // a constant of an index that the rules of a reshape made
+    for (RunText& t : b.texts)  // changes a constant that the rules of a reshape created
       if (t.stage == "apply rangeify") replace(t.text, "UOp.const(dtypes.index, -10)", "UOp.const(dtypes.index, -11)");
     auto diff = diff_runs(a, b);
     REQUIRE(diff.ok());
@@ -127,7 +127,7 @@ TEST_CASE("diff of runs: of a node that a rewrite inside the stage made, the rul
   }
 }
 
-TEST_CASE("diff of runs: what is no graph is compared line by line") {
+TEST_CASE("diff of runs: sources are compared line by line") {
   GoldenHeader header;
   Run a = run_of(first_record(header), header, "a"), b = a;
   REQUIRE(a.texts.back().stage == "program");
@@ -140,7 +140,7 @@ TEST_CASE("diff of runs: what is no graph is compared line by line") {
   CHECK(!diff_runs(a, b).ok());
 }
 
-TEST_CASE("diff of runs: a folder as tgc dump writes it") {
+TEST_CASE("diff of runs: a folder that tgc dump wrote is read") {
   namespace fs = std::filesystem;
   fs::path folder = fs::temp_directory_path() / ("tgc_run_diff." + std::to_string(getpid()));
   fs::create_directories(folder);

@@ -1,5 +1,6 @@
-// Which targets of two recordings mean the same. A release may say more of a device than another: the OpenCL extensions
-// behind CL:CL, the features of a CPU. So the device and the renderer tell, unless a side has several of these.
+// Decides which targets of two recordings are the same. One release may record more about a device than another, such
+// as the OpenCL extensions in CL:CL:cl_khr_fp64 or the features of a CPU. So targets are compared by device and
+// renderer only, unless one of the recordings has several targets with the same device and renderer.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -9,7 +10,7 @@
 
 namespace tgc {
 
-// "CL:CL" of "CL:CL:cl_khr_fp64"; all of a target that says no more.
+// Returns "CL:CL" for "CL:CL:cl_khr_fp64", and the whole target if it has no third part.
 inline std::string_view device_and_renderer(std::string_view target) {
   const size_t device = target.find(':'), renderer = device == target.npos ? device : target.find(':', device + 1);
   return target.substr(0, renderer);
@@ -17,7 +18,7 @@ inline std::string_view device_and_renderer(std::string_view target) {
 
 class CommonTargets {
  public:
-  // The targets of either side; an empty one is of a tensor graph.
+  // `a`, `b`: all targets of each recording. Tensor graphs have an empty target.
   CommonTargets(const std::set<std::string>& a, const std::set<std::string>& b) {
     for (const auto* side : {&a, &b}) {
       std::map<std::string_view, size_t> in_side;
@@ -25,7 +26,7 @@ class CommonTargets {
       for (auto& [kind, count] : in_side) most_[std::string(kind)] = std::max(most_[std::string(kind)], count);
     }
   }
-  // What a target and those of the other side that mean the same have in common.
+  // Returns a key that equal targets of both recordings share.
   std::string of(const std::string& target) const {
     std::string kind(device_and_renderer(target));
     auto known = most_.find(kind);
@@ -33,7 +34,7 @@ class CommonTargets {
   }
 
  private:
-  std::map<std::string, size_t> most_;  // of a device and renderer, how many targets the side with more of them has
+  std::map<std::string, size_t> most_;  // by device and renderer: the larger count of distinct targets
 };
 
 }  // namespace tgc

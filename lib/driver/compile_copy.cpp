@@ -4,7 +4,8 @@
 
 namespace tgc {
 
-Compilation compile_copy(const Session& session, const InputGraph& in, const std::string& target, const Settings& settings) {
+Compilation compile_copy(const Session& session, const InputGraph& in, const std::string& target,
+                         const Settings& settings) {
   InputGraph copy{.graph = std::make_shared<Graph>(settings), .info = in.info, .file = in.file};
   copy.root = copy_into(*copy.graph, in.root);
   JobSpec job = std::move(session.job_for(in).value_or_throw());

@@ -1,32 +1,27 @@
 #include "lib/driver/elapsed.h"
 
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <system_error>
 
 namespace tgc {
 
-Elapsed::Elapsed(const Session& session, std::string what) : session_(session), what_(std::move(what)) {
+Elapsed::Elapsed(const Session& session, std::string what) {
   if (!session.events) return;
+  auto report = [&session, what = std::move(what)](const std::stop_token& stop) {
+    constexpr int kFirst = 3;
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::unique_lock lock(mutex);
+    for (int seconds = 1; stopped.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }),
+             !stop.stop_requested(); seconds++)
+      if (seconds >= kFirst) session.progress(what + ": " + std::to_string(seconds) + " s");
+  };
   try {
-    thread_ = std::thread([this] { tell(); });
+    thread_ = std::jthread(std::move(report));
   } catch (const std::system_error&) {
   }
-}
-
-Elapsed::~Elapsed() {
-  {
-    std::lock_guard lock(mutex_);
-    ended_ = true;
-  }
-  ends_.notify_one();
-  if (thread_.joinable()) thread_.join();
-}
-
-void Elapsed::tell() {
-  constexpr int kFirst = 3;
-  std::unique_lock lock(mutex_);
-  for (int seconds = 1; !ends_.wait_for(lock, std::chrono::seconds(1), [this] { return ended_; }); seconds++)
-    if (seconds >= kFirst) session_.progress(what_ + ": " + std::to_string(seconds) + " s");
 }
 
 }  // namespace tgc

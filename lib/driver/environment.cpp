@@ -59,7 +59,7 @@ std::string target_of_environment() {
   return device;
 }
 
-std::vector<std::string> idle_variables() {
+std::vector<std::string> ignored_variables() {
   std::vector<std::string> out;
   for (const Idle& idle : kIdle)
     if (is_set(idle.variable))
@@ -83,7 +83,7 @@ Status check_renderer(std::string_view name) {
   return std::ranges::find(names, name) != names.end() ? Status(Unit{}) : no_such("renderer", name, names);
 }
 
-// Whether a fault's name is one that there is.
+// Returns whether a fault of that name exists.
 Status check_fault(const FaultSpec& fault) {
   using In = FaultSpec::In;
   std::vector<std::string_view> names;

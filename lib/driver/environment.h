@@ -1,5 +1,5 @@
-// tinygrad's environment variables that are no settings (lib/support/settings.h): which device and renderer a kernel is
-// for when nobody says, and those that tgc knows and does nothing with, so that nobody waits for what does not come.
+// Reads the environment variables of tinygrad that are not settings (lib/support/settings.h): those that choose the
+// default device and renderer, and those that tgc ignores, about which users are warned.
 #pragma once
 #include <span>
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace tgc {
 
-// The target that the environment asks for, as tinygrad reads it: DEV=NAME or NAME=1 picks the device (device.py
-// DEFAULT), CPU_LLVM, CUDA_PTX, NV_PTX and AMD_LLVM its renderer. Empty: it asks for none.
+// Returns the target that the environment selects (device.py:_Device.DEFAULT): DEV=NAME or NAME=1 selects the device,
+// and CPU_LLVM, CUDA_PTX, NV_PTX and AMD_LLVM its renderer. Empty: it selects none.
 std::string target_of_environment();
 
-// One line for every variable that is set, that users of tinygrad expect something of, and that does nothing here.
-std::vector<std::string> idle_variables();
+// Returns a warning for each variable that is set, affects tinygrad, and has no effect here.
+std::vector<std::string> ignored_variables();
 
-// TGC_FAULT (lib/rewrite/fault.h) asks for nothing, or for a fault in a rule that there is; an error names the nearest.
+// Checks that the rule of TGC_FAULT (lib/rewrite/fault.h), if it is set, exists. The error suggests the nearest names.
 Status check_fault_of_environment();
-// A line for each fault of this process that changed nothing (take_fault_warnings), those in LLVM, too.
+// Returns a warning for each fault of this process, in rules or in LLVM, that changed nothing (take_fault_warnings).
 std::vector<std::string> fault_warnings();
 
-// TRACK_MATCH_STATS: print how often each rule was tried and hit, at the end.
+// Returns whether TRACK_MATCH_STATS asks to print the match statistics of the rules at the end.
 bool tracks_match_stats();
 
 }  // namespace tgc

@@ -5,10 +5,10 @@
 namespace tgc {
 
 void FailureCollector::note(const std::string& name, bool expected, const Diag& diag) {
-  constexpr size_t kMostTold = 3;
+  constexpr size_t kMostWarnings = 3;
   if (!first_) first_ = diag;
   if (expected) return void(expected_++);
-  if (refused_++ >= kMostTold) return;
+  if (refused_++ >= kMostWarnings) return;
   Diag named = diag;
   named.message = name + ": " + diag.message;
   session_.warn(named);

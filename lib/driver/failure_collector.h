@@ -1,5 +1,5 @@
-// What a verb over many graphs does when a stage refuses one of them: it tells of that one, counts it, and goes on.
-// A graph that tinygrad refused too when it was recorded is as it should be.
+// Runs an operation on many graphs and continues after a stage fails on one of them: the failure is reported and
+// counted. A failure that the record expects, because tinygrad refused the graph too, is not counted as one.
 #pragma once
 #include <functional>
 #include <optional>
@@ -13,10 +13,10 @@ class FailureCollector {
  public:
   explicit FailureCollector(const Session& session) : session_(session) {}
 
-  // Calls `each` with every graph of an INPUT, as for_each_graph; where it refuses some of several, how many is noted.
-  // Errors: of the input; all were refused; the session is cancelled.
+  // Calls `each` with every graph of an INPUT (see for_each_graph). If it fails on some of several graphs, notes how
+  // many. Errors: the input cannot be read; `each` failed on all graphs; the session is cancelled.
   Status for_each(const std::string& spec, const std::string& kernel, const std::function<Status(InputGraph)>& each);
-  // Whether tgc refused what tinygrad did not.
+  // Returns whether `each` failed on a graph that tinygrad did not refuse.
   bool failed() const { return refused_ > 0; }
 
  private:

@@ -1,5 +1,4 @@
-// The device that a tensor graph was recorded on: a kernel's record names its target, a tensor graph's does not, but
-// its buffers are on a device.
+// Finds the device that a tensor graph was recorded on. Its record names no target, but its buffers name a device.
 #pragma once
 #include <string>
 
@@ -7,8 +6,8 @@
 
 namespace tgc {
 
-// The device of what the graph stores, as --target takes it: "CUDA" of buffers on "CUDA:1". Empty: the CPU's, a device
-// that tgc knows no target for, or no tensor graph.
+// Returns the device of the graph's outputs as a target: "CUDA" for buffers on "CUDA:1". Empty: the CPU, a device that
+// tgc has no target for, or a graph that is not a tensor graph.
 std::string recorded_device(const InputGraph& in);
 
 }  // namespace tgc

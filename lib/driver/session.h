@@ -1,8 +1,10 @@
-// Session: what a front end fixes once, and hands to every verb of lib/session. The settings, the target and the opts
-// of a graph are derived from it for each graph anew, so that nothing is carried over from the graph before.
+// Session: the user's overrides, the number of threads, the listener and the cancel flag, which a front end (a command,
+// a page, a test) fills once and passes to every operation. The settings, the target and the opts are computed from it
+// for each graph separately, so no graph affects the next one.
 #pragma once
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -13,37 +15,37 @@
 
 namespace tgc {
 
-// What the user asks for over what an input says of itself. Empty: as the input says.
+// The user's choices that override what an input says of itself. Empty: the input decides.
 struct Overrides {
   std::string target;              // DEVICE[:RENDERER[:ARCH]]
   std::vector<std::string> sets;   // KEY=VALUE each, by tinygrad's names
   std::string opts;                // the optimizer's list, "[Opt(...), ...]"
-  // the graph is the result of that stage; of a golden record, that stage's graph is taken
+  // the stage that the input is the result of; from a golden record, the graph after that stage is read
   std::string from;
-  std::vector<std::string> sizes;  // NAME=SIZE each: of a model's symbolic dimensions
+  std::vector<std::string> sizes;  // NAME=SIZE each: a model's symbolic dimensions
   std::string weights;             // a file of tensors for a model's initializers
 };
 
-// Where a verb tells of what goes on besides its result. Every default does nothing. A verb with several jobs calls it
-// from any of their threads; two calls at once are possible, but not two of progress().
+// Receives messages besides an operation's result. The defaults do nothing. Several threads may call at once, except
+// that progress() is never called twice at once.
 class Events {
  public:
   virtual ~Events() = default;
   virtual void progress(std::string_view /*what*/) {}      // "412 records, 412 identical"
-  virtual void warning(const Diag& /*what*/) {}            // something the user should know, and that is no error
-  virtual void note(const std::string& /*what*/) {}        // something that is worth knowing
-  virtual void debug(const std::string& /*text*/) {}       // what DEBUG prints, with a line end
-  virtual bool color() const { return false; }             // whether those texts may have colours
+  virtual void warning(const Diag& /*what*/) {}            // a problem that is not an error
+  virtual void note(const std::string& /*what*/) {}        // information
+  virtual void debug(const std::string& /*text*/) {}       // DEBUG output, ends with a newline
+  virtual bool color() const { return false; }             // the messages may be colored
 };
 
-// A request to stop, from any thread or a signal handler. Verbs over many graphs look at it between two graphs; bisect
-// and reduce between two tries.
+// A request to stop, made by any thread or a signal handler. Operations on many graphs check it between graphs; bisect
+// and reduce check it between attempts.
 class Cancel {
  public:
   Cancel() = default;
-  // Of a part of what `whole` (null: nobody) may stop, for that many seconds from now on: by the clock; or of the
-  // processor, as the thread that makes this and alone asks it spends them, whatever else the machine does, and by the
-  // clock ten times as many, for what others do for that thread.
+  // Stops a part of an operation after `seconds`, or when `whole` (may be null) stops. By::Wall counts wall-clock time.
+  // By::Thread counts the CPU time of the constructing thread, which alone may call requested(), and stops after ten
+  // times as much wall-clock time at the latest, because other processes may work for that thread.
   enum class By : uint8_t { Wall, Thread };
   Cancel(const Cancel* whole, double seconds, By by = By::Wall)
       : whole_(whole),
@@ -60,34 +62,35 @@ class Cancel {
   std::atomic<bool> requested_{false};
   const Cancel* whole_ = nullptr;
   Clock::time_point end_ = Clock::time_point::max();
-  double thread_end_ = INFINITY;  // thread_seconds() by then; infinite: only the clock counts
+  double thread_end_ = INFINITY;  // the thread_seconds() to stop at; infinite: wall-clock only
 };
 
 struct Session {
   Overrides over = {};
   unsigned jobs = 1;           // threads
   CompileOptions compile = {};
-  Events* events = nullptr;    // null: nobody listens
+  Events* events = nullptr;    // null: messages are dropped
   Cancel* cancel = nullptr;
 
-  // The settings of a graph: tinygrad's defaults, the environment, what the input says it was made with, --set; each
-  // over those before.
+  // Returns the settings of a graph: tinygrad's defaults, overridden by the environment, then by what the input was
+  // recorded with, then by --set.
   Result<Settings> settings_for(const std::map<std::string, std::string>& recorded = {}) const;
-  // The target of a graph that says none itself: the override, else what the environment asks for (DEV=NAME, NAME=1,
-  // ...), else CPU.
+  // Returns the target of a graph that names none: the override, else the environment's (DEV=NAME, NAME=1, ...), else
+  // CPU.
   std::string default_target() const;
-  // What its target is: the override, else the input's own, else the default; of a tensor graph it stays empty when
-  // neither says.
+  // Returns the target of `in`: the override, else its own, else the default. A tensor graph has no default.
   std::string target_for(const InputGraph& in) const;
-  // All that a Compilation of it needs. An error: a target that there is not.
+  // Returns the parameters of a Compilation of `in`. Errors: an unknown target.
   Result<JobSpec> job_for(const InputGraph& in) const;
-  // Compilation::begin with that.
+  // Begins a Compilation of `in` with job_for(in).
   Result<Compilation> begin(InputGraph in) const;
 
   void progress(std::string_view what) const { if (events) events->progress(what); }
   void warn(const Diag& what) const { if (events) events->warning(what); }
   void note(const std::string& what) const { if (events) events->note(what); }
   bool cancelled() const { return cancel && cancel->requested(); }
+  // Returns cancelled() as a callback. The session must outlive it.
+  std::function<bool()> stop() const { return [this] { return cancelled(); }; }
 };
 
 }  // namespace tgc

@@ -12,6 +12,7 @@
 #include "lib/support/file_name.h"
 #include "lib/support/testing.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/recorded_stages.h"
 
 using namespace tgc;
 
@@ -19,7 +20,7 @@ namespace {
 
 const std::string kKernels = test_path("golden/kernels.jsonl.gz");
 
-// A file of the tests, gone with this.
+// A temporary file that the destructor removes.
 class TemporaryFile {
  public:
   TemporaryFile(const std::string& name, const std::string& text)
@@ -42,7 +43,7 @@ InputGraph first_of(const Session& session, const std::string& spec, const std::
   return std::move(**graph);
 }
 
-// A graph as JSON that says its target and settings.
+// Returns a graph as JSON that names its target and settings.
 std::string json_of(const std::string& target, const std::string& settings) {
   Graph graph;
   auto root = read_pyrender(
@@ -56,7 +57,7 @@ std::string json_of(const std::string& target, const std::string& settings) {
 
 }  // namespace
 
-TEST_CASE("session: settings and target are each graph's own, under what the user asks for") {
+TEST_CASE("Session: settings and target are computed for each graph, and overrides win") {
   TemporaryFile a("a.json", json_of("CUDA:PTX:sm_80", "NOOPT")), b("b.json", json_of("", ""));
   Session plain;
   InputGraph one = first_of(plain, a.path()), other = first_of(plain, b.path());
@@ -72,11 +73,11 @@ TEST_CASE("session: settings and target are each graph's own, under what the use
   CHECK(wrong.job_for(other).diag().message.find("METL") != std::string::npos);
 }
 
-TEST_CASE("source: FILE#ID picks a record, --kernel one of many, --from what the record holds of a stage") {
+TEST_CASE("Source: FILE#ID selects a record, --kernel one of many graphs, --from a recorded stage") {
   Session session;
   CHECK(InputName::parse("a/b.c.gz#x").file == "a/b.c.gz");
   CHECK(InputName::parse("a/b.c.gz#x").id == "x");
-  CHECK(InputName::parse("a/b.c.gz#").file == "a/b.c.gz#");  // no id: a file of that name, or none
+  CHECK(InputName::parse("a/b.c.gz#").file == "a/b.c.gz#");  // an empty id is a part of the file name
   CHECK(InputName::parse("a/b.c.gz").stem() == "b");
   CHECK(InputName::parse("-").stem() == "kernel");
   CHECK(InputName::parse("a/b.uop").without_extension("k", false) == "a/b");
@@ -97,17 +98,12 @@ TEST_CASE("source: FILE#ID picks a record, --kernel one of many, --from what the
   Session later{.over = {.from = "expand"}};
   InputGraph recorded = first_of(later, kKernels + "#bin_add_half.0");
   CHECK(recorded.info.stage == "expander");
-  const std::string* ir = &recorded.record->ast;
-  for (const GoldenStage& s : recorded.record->stages) {
-    if (s.ir) ir = &*s.ir;
-    if (s.name == "expander") break;
-  }
-  CHECK(*pyrender(recorded.root) == *ir);
+  CHECK(*pyrender(recorded.root) == RecordedStages(*recorded.record).find("expander")->text);
   Session unknown{.over = {.from = "expandr"}};
   CHECK(Source::open(unknown, kKernels)->next().diag().message == "unknown stage 'expandr'");
 }
 
-TEST_CASE("source: what a kernel was made for is known from its record, and shown in schedules and traces") {
+TEST_CASE("Source: a record's metadata is shown in schedules and traces") {
   std::string head =
       R"({"format":"tgc-golden","version":1,"level":"tensor","producer":"tinygrad 0.12.0","settings":{}})";
   auto reader = GoldenReader::open(test_path("golden/tensor.jsonl.gz"));
@@ -125,13 +121,13 @@ TEST_CASE("source: what a kernel was made for is known from its record, and show
   CHECK(c->kernel(c->kernel_numbers()[0])->loaded().made_for.starts_with("relu (model:7::forward"));
 }
 
-TEST_CASE("a limit of the processor does not count what others do, and is a part of what the whole may stop") {
+TEST_CASE("Cancel: a CPU time limit does not count other processes, and the outer Cancel stops it too") {
   Cancel whole;
   const auto begin = Clock::now();
   const double own = thread_seconds();
   Cancel limit(&whole, 0.02, Cancel::By::Thread), other(&whole, 1000, Cancel::By::Thread);
   while (!limit.requested()) std::this_thread::sleep_for(std::chrono::microseconds(50));
-  CHECK((thread_seconds() - own >= 0.02 || seconds_since(begin) >= 0.2));  // asleep, or the machine does something else
+  CHECK((thread_seconds() - own >= 0.02 || seconds_since(begin) >= 0.2));  // the thread slept, or the machine was busy
   CHECK_FALSE(other.requested());
   whole.request();
   CHECK(other.requested());

@@ -1,4 +1,4 @@
-// A deterministic part of many, so that several processes or machines share them without a word: the Kth of N.
+// Shard K of N: lets several processes or machines divide work without communicating.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,9 +10,9 @@ namespace tgc {
 struct Shard {
   uint64_t number = 1, of = 1;
 
-  // "2/4": the second of four.
+  // Parses "2/4", the second of four shards.
   static Result<Shard> parse(const std::string& text);
-  // Whether what is counted or hashed as `n` is in it.
+  // Returns whether the item with number or hash `n` is in this shard.
   bool has(uint64_t n) const { return n % of == number - 1; }
 };
 

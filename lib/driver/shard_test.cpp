@@ -4,7 +4,7 @@
 
 namespace tgc {
 
-TEST_CASE("shard: everything is in one of them") {
+TEST_CASE("Shard: each item is in exactly one shard") {
   for (uint64_t k = 0; k < 40; k++) {
     int in = 0;
     for (uint64_t n = 1; n <= 3; n++) in += Shard{n, 3}.has(k);

@@ -12,6 +12,7 @@
 #include "lib/support/file_name.h"
 #include "lib/support/open_input.h"
 #include "lib/text/input_file.h"
+#include "lib/text/recorded_stages.h"
 #include "lib/text/repro.h"
 #include "lib/uop/wellformed.h"
 
@@ -26,14 +27,14 @@ Diag picks_no_record(const InputName& name, InputKind kind) {
 
 namespace fs = std::filesystem;
 
-// The number that `text` is; nullopt when it is a name.
+// Parses `text` as a number; nullopt if it is a name.
 std::optional<size_t> number_of(std::string_view text) {
   size_t n = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
   return error == std::errc() && end == text.data() + text.size() ? std::optional(n) : std::nullopt;
 }
 
-// NAME=SIZE each.
+// Parses texts of the form NAME=SIZE.
 std::map<std::string, int64_t> parse_sizes(const std::vector<std::string>& texts) {
   std::map<std::string, int64_t> out;
   for (auto& text : texts) {
@@ -46,22 +47,19 @@ std::map<std::string, int64_t> parse_sizes(const std::vector<std::string>& texts
   return out;
 }
 
-// The graph that the record holds after `stage`; empty: its AST. A stage that left the graph as it was has the text of
-// the one before.
-Result<const std::string*> text_after(const GoldenRecord& record, std::string_view stage, const std::string& file) {
-  const std::string* text = &record.ast;
-  if (stage.empty() || stage == "ast") return text;
-  for (const GoldenStage& s : record.stages) {
-    if (!s.same) text = s.ir ? &*s.ir : nullptr;
-    if (s.name != stage) continue;
-    if (text) return text;
-    return Diag{.message = "tinygrad could not print the graph after '" + s.name + "'", .file = file};
-  }
-  return Diag{.message = "the record has no stage '" + std::string(stage) + "'", .file = file};
+// The graph that the record holds after `stage`; if `stage` is empty, its AST. The text is part of `record`.
+Result<std::string_view> text_after(const GoldenRecord& record, std::string_view stage, const std::string& file) {
+  const RecordedStages stages(record);
+  const RecordedStage* found = stages.find(stage.empty() ? "ast" : stage);
+  using enum RecordedStage::Kind;
+  if (!found || (found->kind != Ast && found->kind != Stage))
+    return Diag{.message = "the record has no stage '" + std::string(stage) + "'", .file = file};
+  if (found->text) return *found->text;
+  return Diag{.message = "tinygrad could not print the graph after '" + found->name + "'", .file = file};
 }
 
-// What a graph says of its settings when it is written again: those that it came with, and those that are no defaults,
-// as they are now. DEBUG makes no other graph.
+// Returns the settings to write with a graph: the current values of those it was recorded with and of those that are
+// not at their defaults. DEBUG is left out because it does not affect graphs.
 std::map<std::string, std::string> settings_in_force(std::map<std::string, std::string> recorded,
                                                      const Settings& now) {
   for (const SettingInfo& s : all_settings())
@@ -88,7 +86,7 @@ bool may_have_id(std::string_view line, std::string_view id) {
 
 namespace {
 
-// A bundle repeats its failure with the fault that it was made under, unless the environment asks for one.
+// Sets the fault that a repro bundle was made under, unless the environment asks for another one.
 Status take_fault(const std::string& text) {
   set_fault_of_thread(std::nullopt), set_llvm_fault_of_thread(std::nullopt);
   auto asked = fault_of_environment();
@@ -103,7 +101,7 @@ Status take_fault(const std::string& text) {
 
 }  // namespace
 
-// An id may hold a '#', and so may a file's name: the shortest name that is a file counts.
+// Ids and file names may contain '#': the file is the shortest prefix that names an existing file.
 InputName InputName::parse(const std::string& spec) {
   std::error_code error;
   size_t first = spec.find('#');
@@ -112,7 +110,7 @@ InputName InputName::parse(const std::string& spec) {
   auto is_input = [&](const std::string& file) { return file == "-" || fs::exists(file, error); };
   while (hash != spec.npos && !is_input(spec.substr(0, hash))) hash = spec.find('#', hash + 1);
   if (hash == spec.npos) hash = first;
-  if (hash + 1 == spec.size()) return {spec, ""};  // no id is no record's, and not all of them
+  if (hash + 1 == spec.size()) return {spec, ""};  // an empty id is not valid: let opening the file fail
   return {spec.substr(0, hash), spec.substr(hash + 1)};
 }
 
@@ -133,7 +131,7 @@ std::string InputName::without_extension(const std::string& graph, bool is_recor
 Result<bool> is_model_file(const std::string& path) {
   if (path == "-") return false;
   int file = open_input(path);
-  if (file < 0) return false;  // whoever reads it says so
+  if (file < 0) return false;  // the reader reports the error
   char head[16];
   ssize_t size = ::read(file, head, sizeof head);
   ::close(file);
@@ -199,18 +197,18 @@ Result<std::optional<InputGraph>> Source::next() {
   if (records_) return next_record();
   if (done_) return std::optional<InputGraph>();
   done_ = true;
-  auto graph = model_ ? graph_of_model() : graph_of_text(kind_, text_, name_.shown(), {});
+  auto graph = model_ ? build_model() : read_text(kind_, text_, name_.shown(), {});
   if (!graph) return graph.diag();
   if (graph->info.name.empty()) graph->info.name = name_.stem();
   if (graph->report.repro)
     if (auto status = take_fault(graph->report.repro->fault); !status) return status.diag();
   if (!kernel_.empty())
-    if (auto status = picked_kernel(*graph); !status) return status.diag();
+    if (auto status = pick_kernel(*graph); !status) return status.diag();
   return std::optional(std::move(*graph));
 }
 
-// The kernel that --kernel picks of the one graph of the input, which it becomes.
-Status Source::picked_kernel(InputGraph& in) {
+// Replaces the input's only graph by the kernel of it that --kernel selects.
+Status Source::pick_kernel(InputGraph& in) {
   if (!in.is_tensor_graph) {
     if (kernel_ == "0" || kernel_ == in.info.name) return Unit{};
     return Diag{.message = "the input has no kernel '" + kernel_ + "'",
@@ -219,7 +217,7 @@ Status Source::picked_kernel(InputGraph& in) {
   }
   auto job = session_->job_for(in);
   if (!job) return job.diag();
-  if (take_malformed_)  // nothing is made of such a graph, though
+  if (take_malformed_)  // a malformed graph cannot be scheduled
     if (auto malformed = first_malformed_below(in.root)) return in.diag_at(malformed->node, malformed->trouble);
   auto whole = Compilation::begin(std::move(in), std::move(*job));
   if (!whole) return whole.diag();
@@ -237,10 +235,10 @@ Status Source::picked_kernel(InputGraph& in) {
   return Unit{};
 }
 
-Result<InputGraph> Source::graph_of_text(InputKind kind, std::string_view text, const std::string& file,
+Result<InputGraph> Source::read_text(InputKind kind, std::string_view text, const std::string& file,
                                      const std::map<std::string, std::string>& recorded) {
-  if (recorded.empty())  // it says itself which settings it was made with
-    if (auto said = info_before(kind, text).settings; !said.empty()) return graph_of_text(kind, text, file, said);
+  if (recorded.empty())  // read it under the settings that its text names
+    if (auto named = info_before(kind, text).settings; !named.empty()) return read_text(kind, text, file, named);
   auto settings = session_->settings_for(recorded);
   if (!settings) return settings.diag();
   auto out = load_text(*settings, kind, text, file, take_malformed_);
@@ -248,12 +246,12 @@ Result<InputGraph> Source::graph_of_text(InputKind kind, std::string_view text, 
   if (out->graph->is_foreign()) {
     const Overrides& over = session_->over;
     if (over.target.empty() && over.sets.empty() && over.opts.empty()) return out;
-    Diag diag = made_elsewhere(out->info.producer, file);
+    Diag diag = foreign_graph_error(out->info.producer, file);
     diag.expected = "what was recorded, without --target, --set or --opts";
     return diag;
   }
-  if (recorded.empty() && !out->info.settings.empty())  // what it says stands behind the graph
-    return graph_of_text(kind, text, file, out->info.settings);
+  if (recorded.empty() && !out->info.settings.empty())  // the settings follow the graph in the text: read it again
+    return read_text(kind, text, file, out->info.settings);
   out->info.settings = settings_in_force(recorded, *settings);
   if (!out->info.stage.empty() && !find_row(out->info.stage)) {
     Diag diag = unknown_stage(out->info.stage);
@@ -268,8 +266,8 @@ Result<InputGraph> Source::graph_of_text(InputKind kind, std::string_view text, 
   return out;
 }
 
-// A model's inputs are buffers whose values are not known.
-Result<InputGraph> Source::graph_of_model() {
+// Builds the tensor graph of the model; its inputs become buffers.
+Result<InputGraph> Source::build_model() {
   return catch_failures([&] {
     InputGraph out;
     Settings settings = session_->settings_for().value_or_throw();
@@ -304,7 +302,7 @@ Result<InputGraph> Source::graph_of_model() {
   });
 }
 
-// The id of a record, where its line begins with it, as recorders write it; empty otherwise.
+// Returns the id of a record if its line begins with it, as recorders write it; else an empty text.
 static std::string_view id_at_begin(std::string_view line) {
   for (std::string_view part : {"{", "\"id\"", ":", "\""}) {
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
@@ -328,7 +326,7 @@ Result<std::optional<InputGraph>> Source::next_record() {
     size_t number = number_++;
     bool skipped = by_number ? number != *number_of(kernel_)
                              : !wanted_id.empty() && !may_have_id(line.text, wanted_id);
-    if (skipped) {  // spares the parsing
+    if (skipped) {  // without parsing it
       if (auto id = id_at_begin(line.text); !id.empty() && !found_) other_ids_.emplace_back(id);
       continue;
     }
@@ -343,17 +341,18 @@ Result<std::optional<InputGraph>> Source::next_record() {
     }
     if (!found_) found_ = number;
     done_ = by_number;
-    auto graph = graph_of(std::make_shared<const GoldenRecord>(std::move(*record)));
+    auto graph = read_record(std::make_shared<const GoldenRecord>(std::move(*record)));
     if (!graph) return graph.diag();
     return std::optional(std::move(*graph));
   }
   if (found_ || wanted_id.empty()) return std::optional<InputGraph>();
-  return Diag{.message = "no record '" + wanted_id + "'", .file = name_.shown(),
-              .expected = by_number ? "a number below " + std::to_string(number_) : some_ids(wanted_id)};
+  return Diag{.message = "no record '" + wanted_id + "'",
+              .file = name_.shown(),
+              .expected = by_number ? "a number below " + std::to_string(number_) : suggest_ids(wanted_id)};
 }
 
-// What to ask for in place of an id that no record has.
-std::string Source::some_ids(const std::string& wanted) const {
+// Suggests ids to use in place of `wanted`, which no record has.
+std::string Source::suggest_ids(const std::string& wanted) const {
   if (other_ids_.empty()) return "the id of a record";
   std::vector<std::string_view> ids(other_ids_.begin(), other_ids_.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -364,15 +363,15 @@ std::string Source::some_ids(const std::string& wanted) const {
   return out + (ids.size() > kShown ? ", ..." : "");
 }
 
-Result<InputGraph> Source::graph_of(std::shared_ptr<const GoldenRecord> record) {
+Result<InputGraph> Source::read_record(std::shared_ptr<const GoldenRecord> record) {
   std::string file = records_->path() + "#" + record->id;
   const bool one_of_schedule = !name_.id.empty() && !kernel_.empty();
-  const bool foreign = release_of(records_->header().producer) != Release::v0_12;  // its stages are its own
+  const bool foreign = release_of(records_->header().producer) != Release::v0_12;  // its stages are not tgc's
   std::string from = session_->over.from;
   if (const StageRow* row = find_row(from); row && !foreign) from = row->name;
   else if (!from.empty() && !foreign) return unknown_stage(from);
   std::string name = record->id;
-  Result<const std::string*> text = &record->ast;
+  Result<std::string_view> text = std::string_view(record->ast);
   if (one_of_schedule) {
     auto n = number_of(kernel_);
     if (!n || *n >= record->kernels.size())
@@ -380,14 +379,14 @@ Result<InputGraph> Source::graph_of(std::shared_ptr<const GoldenRecord> record) 
                   .file = name_.shown(),
                   .expected = record->kernels.empty() ? "a tensor record"
                                                       : "0 to " + std::to_string(record->kernels.size() - 1)};
-    text = &record->kernels[*n].ast;
+    text = std::string_view(record->kernels[*n].ast);
     name += "." + kernel_;
   } else {
     text = text_after(*record, from, file);
   }
   if (!text) return text.diag();
-  auto graph = graph_of_text(detect_kind(**text), **text, file,
-                             foreign ? GoldenSettings() : settings_of(records_->header(), *record));
+  auto graph =
+      read_text(detect_kind(*text), *text, file, foreign ? GoldenSettings() : settings_of(records_->header(), *record));
   if (!graph) return graph;
   graph->info.name = name;
   graph->info.target = record->target;

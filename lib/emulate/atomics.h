@@ -11,7 +11,7 @@ namespace tgc::emulate {
 
 enum class AtomicOp : uint8_t { Add, Sub, Min, Max, And, Or, Xor, Exchange, CompareAndSwap, Increment, Decrement };
 
-// A 16-bit float by its bits; sums and comparisons are computed in float. PairOf holds two of them in a 32-bit word.
+// A 16-bit float, represented by its bits. Sums and comparisons are computed in float. PairOf: two in a 32-bit word.
 template <float kDecode(uint16_t), uint16_t kEncode(float)>
 struct SmallFloat {
   uint16_t bits;

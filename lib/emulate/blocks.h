@@ -69,7 +69,7 @@ void take_turns(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
 // several packed ones); run(number), which runs one group and throws its Fault; executed(), its instruction count.
 template <class Runner, class Launch>
 std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
-  constexpr uint64_t kThreadsForOne = 256;  // kernel threads per host thread, at least
+  constexpr uint64_t kThreadsForOne = 256;  // each host thread gets at least this many kernel threads
   std::atomic<uint64_t> next = 0, total = 0;
   std::atomic<bool> stop = false;
   std::mutex mutex;
@@ -84,7 +84,7 @@ std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
     uint64_t group = 0;
     try {
       Runner runner(launch);
-      // groups are handed out in ascending order, so every group before a failing one runs and the first fault is found
+      // hand out groups in ascending order: every group before a failing one has run, so the first fault is found
       while (!stop && (group = next++) < runner.groups()) runner.run(group);
       total += runner.executed();
     } catch (Fault& f) { note(group, std::move(f)); } catch (const std::bad_alloc&) {

@@ -95,7 +95,7 @@ int Driver::read_extra(void** extra, const void* end, ArgumentBlock& to) {
 int Driver::run(const std::string& kernel, uint64_t block_threads,
                 const std::function<std::optional<Fault>(uint64_t& executed)>& launch) {
   auto begin = std::chrono::steady_clock::now();
-  std::clock_t begin_work = std::clock();  // CPU time of all threads
+  std::clock_t begin_work = std::clock();  // std::clock counts the processor time of all threads
   uint64_t executed = 0;
   if (std::optional<Fault> fault = launch(executed)) return fail(fault->code, fault->text);
   double work = std::max(double(std::clock() - begin_work), 1.0) / CLOCKS_PER_SEC;

@@ -24,7 +24,7 @@ struct ErrorText {
   const char *name, *text;  // "CUDA_ERROR_INVALID_VALUE", "invalid argument"
 };
 
-// The largest launch: grid size and block size per dimension, and threads per block.
+// The largest launch that the GPU supports: grid size and block size per dimension, and threads per block.
 struct Limits {
   Triple grid, block;
   uint32_t threads;
@@ -42,8 +42,8 @@ class Driver {
 
   // Records `code` and its detailed text as the last error, for text_of. Returns the code.
   int fail(int code, std::string text);
-  // The description of an error code. For the code of the last error, the detailed text that fail() recorded. Null if
-  // the driver does not have the code.
+  // Returns the description of an error code: for the code of the last error, the detailed text that fail() recorded.
+  // Returns null for an unknown code.
   const char* text_of(int code);
   const char* name_of(int code) const;
   // Fails with kInvalidValue if [at, at + bytes) is not inside one device allocation. `function` names the driver

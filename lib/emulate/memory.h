@@ -24,9 +24,9 @@ class Memory {
   // the limit. A guard zone of the same size (at least 64 KiB, at most 16 MiB) follows each allocation, so that an
   // index that is wrong by a factor of two does not reach another array.
   uint64_t allocate(uint64_t bytes);
-  bool free(uint64_t address);               // false if no allocation begins at the address
+  bool free(uint64_t address);               // returns false if no allocation begins there
   bool contains(uint64_t address, uint64_t bytes) const;
-  std::vector<Range> ranges() const;         // sorted
+  std::vector<Range> ranges() const;         // sorted by address
   uint64_t limit() const { return limit_; }
   uint64_t used() const;
 
@@ -39,7 +39,7 @@ class Memory {
 // Finds the allocation of an address, with a cache of the last range that each instruction accessed.
 class RecentRanges {
  public:
-  // Returns the range that contains all of [from, to), or null. `ranges` must be sorted.
+  // Returns the range that contains all of the addresses [from, to), or null. `ranges` must be sorted.
   const Range* find(const std::vector<Range>& ranges, uint32_t instruction, uint64_t from, uint64_t to) {
     Range& recent = by_instruction_[instruction % by_instruction_.size()];
     return recent.contains(from, to) ? &recent : find_anew(ranges, recent, from, to);

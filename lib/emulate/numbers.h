@@ -52,7 +52,7 @@ inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Round
   double a = std::fabs(x);
   if (std::isinf(a)) return sign | (finite ? largest : too_large);
   if (a == 0) return f.is_fnuz ? 0 : sign;
-  // a = n * 2^unit, where 2^unit is the value of the last mantissa bit; n is rounded to an integer
+  // decompose a = n * 2^unit, where 2^unit is the value of the last mantissa bit; then round n to an integer
   int unit = std::max(std::ilogb(a), 1 - bias) - f.mantissa_bits;
   double n = std::ldexp(a, -unit);
   double whole = std::floor(n), rest = n - whole;
@@ -60,7 +60,7 @@ inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Round
             : rounding == Rounding::Zero  ? false
                                           : rest > 0 && (rounding == Rounding::Up) == (sign == 0);
   uint64_t mantissa = uint64_t(whole) + up;
-  uint64_t bits = mantissa;  // a mantissa that reaches the next power of two carries into the exponent
+  uint64_t bits = mantissa;  // if it reaches the next power of two, it carries into the exponent
   if (unit > 1 - bias - f.mantissa_bits || mantissa >> f.mantissa_bits) {
     int exponent = unit + f.mantissa_bits + bias;
     bits = (uint64_t(exponent) << f.mantissa_bits) + (mantissa - (uint64_t(1) << f.mantissa_bits));
@@ -81,7 +81,7 @@ inline double add_to_odd(double a, double b) {
   double t = s - a, error = (a - (s - t)) + (b - t);
   uint64_t bits = std::bit_cast<uint64_t>(s);
   if (error == 0 || bits & 1) return s;
-  bool away = (error > 0) == (s > 0);  // the exact sum lies further from zero than s
+  bool away = (error > 0) == (s > 0);  // true if the exact sum is farther from zero than s
   return std::bit_cast<double>(away ? bits + 1 : bits - 1);
 }
 inline double to_odd(int64_t v) { return add_to_odd(double(v >> 32) * 4294967296.0, double(uint32_t(v))); }

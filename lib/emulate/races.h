@@ -19,7 +19,7 @@ class Races {
   // only if their moments are equal. Threads of different teams race regardless of it.
   struct Party {
     uint32_t instruction = 0, moment = 0;
-    uint16_t thread = kNobody;  // of the block
+    uint16_t thread = kNobody;  // number of the thread in its block
     Access access = Access::Load;
 
     bool stores() const { return access != Access::Load; }
@@ -27,7 +27,7 @@ class Races {
   struct Race {
     uint64_t address;
     Party now, other;
-    // "stores an address that THREAD read with no barrier between: INSTRUCTION", both the other's
+    // Returns "stores an address that THREAD read with no barrier between: INSTRUCTION", where both are the other's.
     std::string text(const std::string& thread, const std::string& instruction) const {
       return std::string(now.stores() ? "stores" : "reads") + " an address that " + thread +
              (other.stores() ? " stored" : " read") + " with no barrier between: " + instruction;
@@ -65,8 +65,8 @@ class Races {
   static constexpr uint64_t kPageBytes = 4096;
 
   struct Cell {
-    uint32_t epoch = 0;              // valid only if equal to epoch_
-    Party store, load, other_load;   // last store; last loads of two teams (if only one team loads: of two threads)
+    uint32_t epoch = 0;              // the cell is valid only if this is epoch_
+    Party store, load, other_load;   // last store; last loads by two teams or, if only one team loads, by two threads
   };
   struct Page {
     uint64_t unit = 4;  // bytes per cell; shrinks to fit accesses smaller than a word
@@ -107,7 +107,7 @@ class Races {
   }
 
   uint32_t team_, epoch_ = 1;
-  std::unordered_map<uint64_t, Page> pages_;  // by number
+  std::unordered_map<uint64_t, Page> pages_;  // by page number
   struct Recent {
     uint64_t number = UINT64_MAX;
     Page* page = nullptr;

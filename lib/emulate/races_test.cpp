@@ -6,7 +6,7 @@ using namespace tgc::emulate;
 
 namespace {
 
-// A program in which every access is a new instruction.
+// Touches memory from threads of one block; every access is a new instruction.
 struct Program {
   Races races;
   uint32_t next = 0;
@@ -30,7 +30,7 @@ TEST_CASE("races: a store races with another thread's access in either order unt
   CHECK((p.store(1, 0x2000) && p.store(1, 0x2000) && p.load(1, 0x2000)));
   CHECK_FALSE(p.load(2, 0x2000));
   CHECK_FALSE(p.store(2, 0x2000));
-  for (uint16_t thread : {1, 2, 3}) CHECK_FALSE(p.store(thread, 0x1000));  // another thread has read it
+  for (uint16_t thread : {1, 2, 3}) CHECK_FALSE(p.store(thread, 0x1000));  // other threads have read 0x1000 too
   p.races.forget();
   CHECK((p.store(2, 0x2000) && p.store(3, 0x1000)));
 }
@@ -52,9 +52,9 @@ TEST_CASE("races: adjacent bytes and half words do not race and do not hide a ra
   for (uint16_t thread = 0; thread < 64; thread++) CHECK(p.store(thread, 0x2000 + 2u * thread, 2));
   CHECK_FALSE(p.load(0, 0x1004, 4));
   CHECK_FALSE(p.store(5, 0x2000, 2));
-  CHECK(p.store(70, 0x1ffc, 4));         // a whole word of a page with byte cells
-  CHECK_FALSE(p.load(71, 0x1ffe, 8));    // across the end of the page
-  CHECK(p.store(5, 0x3000, 4));          // a word, before the page is split into byte cells
+  CHECK(p.store(70, 0x1ffc, 4));         // a whole word, where earlier accesses made the page's cells single bytes
+  CHECK_FALSE(p.load(71, 0x1ffe, 8));    // the access crosses the end of the page
+  CHECK(p.store(5, 0x3000, 4));          // a word of a page that is not split into byte cells yet
   CHECK(p.store(6, 0x3005, 1));
   CHECK_FALSE(p.store(6, 0x3003, 1));
 }
@@ -72,7 +72,7 @@ TEST_CASE("races: threads of one team race only at the same moment") {
   CHECK_FALSE(p.touch(2, Access::Load, 0x1000, 4, 2));
   CHECK(p.touch(2, Access::Load, 0x1000, 4, 1));
   CHECK(p.touch(32, Access::Load, 0x1000, 4, 2));
-  // two readers of one team and one of another: each store races with one of them
+  // three readers, two of one team and one of another: a store races with some of them
   for (uint16_t thread : {1, 2, 40, 3}) CHECK_FALSE(p.touch(thread, Access::Load, 0x2000, 4, 5));
   CHECK(p.touch(40, Access::Store, 0x2000, 4, 5));
   CHECK(p.touch(1, Access::Store, 0x2000, 4, 6));

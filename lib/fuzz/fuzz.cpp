@@ -49,7 +49,7 @@ bool has_wild_constant(UOp root) {
 
 // Returns the kernel as a file that every command takes. Throws Failure.
 std::string json_of(const KernelText& kernel, const std::string& name) {
-  InputGraph in = std::move(load_under(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
+  InputGraph in = std::move(load_recorded(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
   return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
 }
 
@@ -66,7 +66,7 @@ bool differs_at_the_ends(const BisectReport& blamed) {
 // Returns the graph of a repro bundle, with its settings. Throws Failure.
 InputGraph bundled_graph(const std::string& text, const std::string& name) {
   InputGraph in = std::move(load_text({}, InputKind::Repro, text, name).value_or_throw());
-  return std::move(load_under(in.info.settings, InputKind::Repro, text, name).value_or_throw());
+  return std::move(load_recorded(in.info.settings, InputKind::Repro, text, name).value_or_throw());
 }
 
 // One campaign. Its functions throw Failure.
@@ -85,7 +85,7 @@ class Campaign {
     continue_campaign();
     const size_t workers = spec_.graph.empty() ? std::max(1u, session_.jobs) : 1;
     for (size_t i = 0; i < workers && !spec_.tinygrad.empty(); i++)
-      tinygrads_.push_back(std::make_unique<Tinygrad>(session_, spec_.tinygrad));
+      tinygrads_.push_back(std::make_unique<TinygradProcess>(spec_.tinygrad, session_.stop()));
     for (auto& tinygrad : tinygrads_) expect_answers(*tinygrad);
     if (!spec_.graph.empty()) {
       one(maker_.remake(parse_recipe(spec_.graph).value_or_throw()), tinygrad(0));
@@ -119,10 +119,15 @@ class Campaign {
         else session_.note(status.diag().text());
   }
 
+<<<<<<< HEAD
   // The tinygrad process of a thread; null without --tinygrad.
   Tinygrad* tinygrad(size_t worker) { return tinygrads_.empty() ? nullptr : tinygrads_[worker].get(); }
+=======
+  // That of a worker; null: nobody asks for it.
+  TinygradProcess* tinygrad(size_t worker) { return tinygrads_.empty() ? nullptr : tinygrads_[worker].get(); }
+>>>>>>> main
 
-  void work(Tinygrad* tinygrad) {
+  void work(TinygradProcess* tinygrad) {
     const Steering steering{.rule = [&](Chance& c) { return seldom_hit(c); },
                             .parent = [&](Chance& c) { return ancestor(c); }};
     while (auto number = next()) {
@@ -231,14 +236,19 @@ class Campaign {
   }
 
   // ---- one graph
+<<<<<<< HEAD
   void one(MadeGraph made, Tinygrad* tinygrad) {
     CrashContext on(made.recipe.text() + ": " + command_for(made.recipe));
+=======
+  void one(MadeGraph made, TinygradProcess* tinygrad) {
+    CrashContext on(made.recipe.text() + ": " + again(made.recipe));
+>>>>>>> main
     if (made.tensors) try_schedule(std::move(made), tinygrad);
     else if (made.kernel) try_one(made, tinygrad);
     else count(FuzzOutcome{});
   }
 
-  void try_one(const MadeGraph& made, Tinygrad* tinygrad) {
+  void try_one(const MadeGraph& made, TinygradProcess* tinygrad) {
     Chance chance = maker_.chance_for(made.recipe);
     bool on_devices = !spec_.device.empty() || chance.one_in(16);
     std::map<std::string, uint64_t> hits;
@@ -251,8 +261,13 @@ class Campaign {
     if (tinygrad && outcome.kind == FuzzOutcome::Kind::Compared) compare(*tinygrad, made.recipe, text_of(*made.kernel));
   }
 
+<<<<<<< HEAD
   // Checks a tensor graph: watches its stages, and checks each of its kernels.
   void try_schedule(MadeGraph made, Tinygrad* tinygrad) {
+=======
+  // A tensor graph: its stages watched, and each of its kernels as any other.
+  void try_schedule(MadeGraph made, TinygradProcess* tinygrad) {
+>>>>>>> main
     if (tinygrad) compare(*tinygrad, made.recipe, tensors_text(*made.tensors));
     auto whole = Compilation::begin(std::move(*made.tensors), {});
     if (!whole) return;
@@ -288,16 +303,21 @@ class Campaign {
     return KernelText{*text, changed_settings(tensors.graph->settings()), ""};
   }
 
+<<<<<<< HEAD
   // Throws Failure if there is no such tinygrad.
   static void expect_answers(Tinygrad& tinygrad) {
+=======
+  // Throws Failure when there is no such tinygrad.
+  static void expect_answers(TinygradProcess& tinygrad) {
+>>>>>>> main
     const char* one = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(1), (), 0)\n"
                       "ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(UOp.const(dtypes.int, 1)).sink()\n";
-    (void)compared_with(tinygrad, {one, {}, "CPU:CLANG"}, "one").value_or_throw();
+    (void)compare_with_tinygrad(tinygrad, {one, {}, "CPU:CLANG"}, "one").value_or_throw();
   }
 
-  void compare(Tinygrad& tinygrad, const Recipe& recipe, const Result<KernelText>& graph) {
+  void compare(TinygradProcess& tinygrad, const Recipe& recipe, const Result<KernelText>& graph) {
     if (!graph || graph->settings.contains(kFixedSetting)) return;
-    auto report = compared_with(tinygrad, *graph, "fuzz" + std::to_string(recipe.steps[0].number));
+    auto report = compare_with_tinygrad(tinygrad, *graph, "fuzz" + std::to_string(recipe.steps[0].number));
     const std::string trouble = !report ? report.diag().text() : report->skipped;
     if (!trouble.empty()) return session_.note("not compared with tinygrad: " + trouble);
     const bool is_kernel = !graph->target.empty();
@@ -470,8 +490,13 @@ class Campaign {
   const Maker maker_;
   KnownRules known_;
   std::vector<std::string> devices_;
+<<<<<<< HEAD
   std::vector<std::unique_ptr<Tinygrad>> tinygrads_;  // one for each thread; empty without --tinygrad
   CampaignName name_;  // for the state file
+=======
+  std::vector<std::unique_ptr<TinygradProcess>> tinygrads_;  // of each worker; empty: nobody asks for one
+  CampaignName name_;  // of one that a file keeps
+>>>>>>> main
   Clock::time_point begin_;
   double seconds_before_ = 0;  // of earlier runs of this campaign
   std::mutex saving_;  // guards the state file; locked before lock_

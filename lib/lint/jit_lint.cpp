@@ -13,47 +13,48 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr JitFindingKind kKinds[] = {
-    {"frozen-value", "a number or a text that the function uses has changed since it was captured"},
-    {"frozen-tensor", "a tensor that the function uses, and is not passed, is another one than was captured"},
-    {"frozen-list", "a list, of whose tensors the function uses some, has grown or shrunk since it was captured"},
+    {"frozen-value", "a number or a text that the function uses has changed since the capture"},
+    {"frozen-tensor", "a tensor that the function uses without being passed is another one than in the capture"},
+    {"frozen-list", "a list with tensors that the function uses has grown or shrunk since the capture"},
     {"unrealized-tensor", "a tensor that the function uses has a value that is not computed yet when it is called"},
-    {"frozen-object", "the function is called with another object than was captured"},
+    {"frozen-object", "the function is called with another object than in the capture"},
     {"baked-value", "the function reads a tensor's value into Python"},
     {"side-effect", "the function changes a variable, which a replay does not"},
-    {"lost-assign", "an assignment inside the function is carried out by no kernel of it"},
-    {"overwritten-output", "what an earlier call returned is used after a later call wrote over it"},
-    {"aliased-input", "the first replay's input is the captured output, and later ones are not"},
+    {"lost-assign", "no captured kernel performs an assignment inside the function"},
+    {"overwritten-output", "the result of a call is used after a later call overwrote it"},
+    {"aliased-input", "an input is the captured output in the first replay, and another tensor later"},
     {"unread-input", "no captured kernel reads or writes an input"},
     {"broken-batch", "a copy or another device's kernel stands between kernels that could be launched at once"},
     {"refused", "the jit raised an error"},
 };
 
 constexpr JitFindingKind kNotes[] = {
-    {"implicit-input", "a tensor is not passed, but assigned to between calls: that is to be realized before the next"},
-    {"contained-input", "tensors are passed in a container: they are inputs, and would not be in one inside it"},
-    {"shared-output", "what a call returns lies in one buffer: to be used, or copied, before the next call", true},
+    {"implicit-input",
+     "a tensor is assigned to between calls instead of being passed: realize it before the next call"},
+    {"contained-input", "tensors are passed in a container: they are inputs, but those of a nested container are not"},
+    {"shared-output", "all calls return the same buffer: use or copy a result before the next call", true},
 };
 
-// What an error of the jit's means, by words of its message, and what to do about it.
+// The meaning of a TinyJit error, found by a word of its message, and its fix.
 struct Remedy {
   std::string_view word, means, mend;
 };
 constexpr Remedy kRemedies[] = {
     {"duplicate inputs", "one buffer is passed as two arguments, and a replay could not tell which is which",
      "pass each tensor once, or a copy of it: x.clone().realize()"},
-    {"non-Tensor", "what is no tensor is not computed again by a replay",
+    {"non-Tensor", "a replay computes tensors only",
      "return tensors alone, and compute the rest outside of the function"},
     {"inside another TinyJit", "the inner function is captured while the outer one is", "jit the outer function alone"},
     {"didn't JIT anything", "no kernel ran in the function",
      "realize something that depends on the inputs inside the function"},
-    {"access tensor data", "the value of a tensor is not known while its kernels are only noted",
+    {"access tensor data", "the value of a tensor is unknown during the capture",
      "keep .item(), .tolist() and .numpy() outside of the function"},
     {"must be", "an input has no buffer of its own", "pass a tensor with a buffer of its own: x.clone().realize()"},
     {"const", "an input is a constant, which has no buffer",
      "pass a tensor with a buffer of its own: Tensor([2]).realize(), or x.clone().realize()"},
-    {"expected_names", "the arguments are not passed as they were",
+    {"expected_names", "the arguments are passed differently than in the capture",
      "pass each by position or by name as in the captured call"},
-    {"args mismatch", "an input is not as it was captured",
+    {"args mismatch", "an input differs from the captured one",
      "jit each shape on its own, make the size a Variable, or pass a copy of a view: x.clone().realize()"},
 };
 
@@ -66,14 +67,14 @@ bool is_list(const std::string& value) { return value.starts_with("list of "); }
 bool is_tensor(const std::string& value) { return value.starts_with("buffer ") || value.starts_with("unrealized "); }
 int64_t number_of(const std::string& value) { return std::strtoll(value.c_str() + value.find(' '), nullptr, 10); }
 
-// The first line of an error without what it prints of tinygrad's insides, and not more of it than is read.
+// Returns the beginning of an error's first line, without tinygrad's internals.
 std::string shortened(std::string text) {
   constexpr size_t kMost = 100;
   for (std::string_view end : {"\n", ": self.", " len("}) text = text.substr(0, text.find(end));
   return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
 }
 
-// "(20, 20)"
+// Returns "(20, 20)".
 std::string shape_of(const Json& fact) {
   std::string out;
   for (const Json& d : fact.value("shape", Json::array()))
@@ -81,7 +82,7 @@ std::string shape_of(const Json& fact) {
   return "(" + out + ")";
 }
 
-// Whether "self.scale" is of an argument that is another object than was captured.
+// Returns whether `name`, such as "self.scale", is a member of an argument that is another object than in the capture.
 bool of_another_object(const std::string& name, const std::map<std::string, Json>& now,
                        const std::map<std::string, Json>& then) {
   size_t dot = name.find('.');
@@ -91,7 +92,7 @@ bool of_another_object(const std::string& name, const std::map<std::string, Json
          passed->second.value("object", 0) != captured->second.value("object", 0);
 }
 
-// Whether tensors of a container inside the container are others. Those of the outer one are inputs.
+// Returns whether the tensors in nested containers differ. Tensors of the outer container are inputs and may differ.
 bool differs_inside(const Json& a, const Json& b, int depth) {
   if (depth > 1 && text_of(a, "kind") == "tensor") return a.value("buffer", 0) != b.value("buffer", 0);
   if (text_of(a, "kind") != "several" || text_of(b, "kind") != "several") return false;
@@ -110,7 +111,7 @@ static bool is_usual(const JitFinding& note) {
   return std::ranges::any_of(kNotes, [&](const JitFindingKind& k) { return k.is_usual && k.what == note.what; });
 }
 
-// A call as it was recorded.
+// A recorded call.
 struct JitLint::Call {
   size_t jit = 0, number = 0;
   std::string function, place, from, phase, error;
@@ -123,17 +124,17 @@ struct JitLint::Call {
     std::vector<std::string> devices;
     std::vector<int64_t> reads, writes;
   };
-  std::vector<Kernel> kernels;  // of a capture
-  struct Rebind {               // of a capture: what holds another tensor after it than before
+  std::vector<Kernel> kernels;  // the captured kernels
+  struct Rebind {  // a variable that holds another tensor after the capture than before
     std::string name;
     int64_t was = -1, is = -1;  // buffers
-    bool is_computed = false;   // the new one
+    bool is_computed = false;  // the new tensor is computed, not constant
   };
   std::vector<Rebind> rebinds;
   std::vector<std::string> unread;
 
   const std::string& where() const { return from.empty() ? place : from; }
-  // The first kernel that reads or writes the buffer.
+  // Returns the name of the first kernel that reads (or writes) the buffer.
   std::string kernel_of(int64_t buffer, std::vector<int64_t> Kernel::*which) const {
     for (const Kernel& k : kernels)
       if (std::find((k.*which).begin(), (k.*which).end(), buffer) != (k.*which).end()) return k.name;
@@ -144,7 +145,7 @@ struct JitLint::Call {
 struct JitLint::Jit {
   std::string function, place;
   std::optional<Call> captured;
-  std::map<size_t, std::vector<int64_t>> outputs;  // of each call
+  std::map<size_t, std::vector<int64_t>> outputs;  // the buffers that each call returned
   std::set<std::string> aliased;  // arguments that were the captured output in the first replay
   size_t replays = 0;
 };
@@ -159,17 +160,18 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
                   .expected = "one of TinyJits, as tinygrad_export.py writes it: NAME.jit.jsonl.gz"};
     }
     if (j.at("event") == "read") {
-      used(j.at("jit").get<size_t>(), j.at("call").get<size_t>(), j.at("buffer").get<int64_t>(), text_of(j, "place"));
+      check_use(j.at("jit").get<size_t>(), j.at("call").get<size_t>(), j.at("buffer").get<int64_t>(),
+                text_of(j, "place"));
       return Unit{};
     }
     if (j.at("event") == "lost")
-      return gradient_lost(j.at("jit").get<size_t>(), text_of(j, "place"), text_of(j, "from")), Unit{};
+      return add_lost_gradient(j.at("jit").get<size_t>(), text_of(j, "place"), text_of(j, "from")), Unit{};
     if (j.at("event") == "assign") return assigned_[j.at("buffer").get<int64_t>()] = text_of(j, "place"), Unit{};
     Call now;
     now.jit = j.at("jit"), now.number = j.at("call");
     now.function = text_of(j, "function"), now.place = text_of(j, "place"), now.from = text_of(j, "from");
     now.phase = text_of(j, "phase"), now.error = text_of(j, "error");
-    const Json none;  // what is left out has no items
+    const Json none;  // a missing member has no items
     auto of = [&](const char* key) -> const Json& { return j.contains(key) ? j[key] : none; };
     for (auto& [name, fact] : of("args").items()) now.args[name] = fact;
     for (auto& [name, value] : of("sees").items()) now.sees[name] = value.get<std::string>();
@@ -183,7 +185,7 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
     for (const Json& r : of("rebinds"))
       now.rebinds.push_back({text_of(r, "name"), r.at("was"), r.at("is"), r.at("computed")});
     for (const Json& name : of("unread")) now.unread.push_back(name.get<std::string>());
-    call(now);
+    check_call(now);
     return Unit{};
   } catch (const Json::exception& e) {
     std::string_view what = e.what();  // "[json.exception.parse_error.101] parse error at line 1, ..."
@@ -194,45 +196,48 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
   }
 }
 
-JitFinding* JitLint::find(const Jit& jit, std::string_view what, const std::string& where, std::string happens,
-                          std::string mend, const std::string& once) {
-  if (!told_.insert(jit.function + "\n" + jit.place + "\n" + std::string(what) + "\n" + (once.empty() ? where : once))
+JitFinding* JitLint::add_finding(const Jit& jit, std::string_view what, const std::string& where, std::string happens,
+                                 std::string mend, const std::string& once) {
+  if (!reported_
+           .insert(jit.function + "\n" + jit.place + "\n" + std::string(what) + "\n" + (once.empty() ? where : once))
            .second)
     return nullptr;
   findings_.push_back({std::string(what), jit.function, where, std::move(happens), std::move(mend)});
   return &findings_.back();
 }
 
-void JitLint::note(const Jit& jit, std::string_view what, const std::string& where, std::string happens,
-                   std::string mend) {
-  if (told_.insert(jit.function + "\n" + jit.place + "\n" + std::string(what)).second)
+void JitLint::add_note(const Jit& jit, std::string_view what, const std::string& where, std::string happens,
+                       std::string mend) {
+  if (reported_.insert(jit.function + "\n" + jit.place + "\n" + std::string(what)).second)
     notes_.push_back({std::string(what), jit.function, where, std::move(happens), std::move(mend)});
 }
 
-void JitLint::call(const Call& now) {
+void JitLint::check_call(const Call& now) {
   calls_++;
   auto& slot = jits_[now.jit];
   if (!slot) slot = std::make_shared<Jit>(Jit{now.function, now.place, {}, {}, {}, 0});
   Jit& jit = *slot;
-  if (!now.error.empty()) return refused(jit, now);
+  if (!now.error.empty()) return add_error(jit, now);
   for (const std::string& place : now.reads)
-    find(jit, "baked-value", place, "the value that is read when the function is traced is used in every later call",
-         "read it outside of the function, and pass what depends on it");
+    add_finding(jit, "baked-value", place,
+                "the value that is read when the function is traced is used in every later call",
+                "read it outside of the function, and pass what depends on it");
   for (const std::string& name : now.changes)
-    find(jit, "side-effect", now.place, "'" + name + "' changes while the function is traced, and no more after that",
-         "change it outside of the function", name);
+    add_finding(jit, "side-effect", now.place,
+                "'" + name + "' changes while the function is traced, and no more after that",
+                "change it outside of the function", name);
   if (now.phase == "capture") {
-    look_at_capture(jit, now);
+    check_capture(jit, now);
     jit.captured = now;
   }
   for (auto& [name, fact] : now.args)
-    if (fact.contains("of")) used(fact["of"][0], fact["of"][1], fact.value("buffer", int64_t(-1)), now.where());
-  if (now.phase == "replay" && jit.captured) compare_with_capture(jit, now);
-  outputs(jit, now);
+    if (fact.contains("of")) check_use(fact["of"][0], fact["of"][1], fact.value("buffer", int64_t(-1)), now.where());
+  if (now.phase == "replay" && jit.captured) check_replay(jit, now);
+  check_outputs(jit, now);
 }
 
-// What an error says, and of arguments that are not as they were captured what is different.
-void JitLint::refused(const Jit& jit, const Call& now) {
+// Adds a finding for an error, with the arguments that differ from the captured ones.
+void JitLint::add_error(const Jit& jit, const Call& now) {
   const Remedy* remedy = nullptr;
   for (const Remedy& r : kRemedies)
     if (!remedy && now.error.find(r.word) != now.error.npos) remedy = &r;
@@ -246,17 +251,17 @@ void JitLint::refused(const Jit& jit, const Call& now) {
       if (shape != before) different += "; '" + name + "' has the shape " + shape + " here, and had " + before;
       else if (dtype != dtype_before) different += "; '" + name + "' is " + dtype + " here, and was " + dtype_before;
       else if (fact.value("view", false) && now.error.find("input_info") != now.error.npos)
-        different += "; '" + name + "' is a view that lies elsewhere in its buffer than the captured one";
+        different += "; '" + name + "' is a view with another offset in its buffer than the captured one";
     }
-  find(jit, "refused", now.where(),
-       "call " + std::to_string(now.number) + " raises " + shortened(now.error) +
-           (remedy ? ": " + std::string(remedy->means) : std::string()) + different,
-       remedy ? std::string(remedy->mend) : "see the message");
+  add_finding(jit, "refused", now.where(),
+              "call " + std::to_string(now.number) + " raises " + shortened(now.error) +
+                  (remedy ? ": " + std::string(remedy->means) : std::string()) + different,
+              remedy ? std::string(remedy->mend) : "see the message");
 }
 
-// What the function rebinds to another tensor. That is as well where each replay computes the new one, and none reads
-// the old one: then what it holds is always what was computed last.
-void JitLint::rebound(const Jit& jit, const Call& now) {
+// Checks the variables that the function binds to another tensor. This works if each replay computes the new tensor and
+// none reads the old one: the variable then always holds the last result.
+void JitLint::check_rebinds(const Jit& jit, const Call& now) {
   for (const Call::Rebind& r : now.rebinds) {
     const std::string reader = now.kernel_of(r.was, &Call::Kernel::reads);
     const bool is_written = !now.kernel_of(r.is, &Call::Kernel::writes).empty();
@@ -264,36 +269,35 @@ void JitLint::rebound(const Jit& jit, const Call& now) {
     const std::string why = !r.is_computed   ? "no captured kernel computes its new value"
                             : reader.empty() ? "no captured kernel writes it"
                                              : "each replay reads the value from before the capture";
-    JitFinding* f =
-        find(jit, "side-effect", now.place,
-             "'" + r.name + "' becomes another tensor while the function is traced, and no more after that: " + why,
-             "assign to it in place: " + r.name + ".assign(...).realize()", r.name);
+    JitFinding* f = add_finding(jit, "side-effect", now.place,
+                                "'" + r.name + "' is bound to another tensor during the capture only: " + why,
+                                "assign to it in place: " + r.name + ".assign(...).realize()", r.name);
     if (f) f->buffer = r.was, f->kernel = reader;
   }
 }
 
-void JitLint::gradient_lost(size_t number, const std::string& place, const std::string& from) {
+void JitLint::add_lost_gradient(size_t number, const std::string& place, const std::string& from) {
   if (auto jit = jits_.find(number); jit != jits_.end() && jit->second)
-    find(*jit->second, "lost-assign", place,
-         "no captured kernel adds to the gradient that " + from + " reads, so a replay adds nothing to it",
-         "realize it inside the function: x.grad.realize(); or take x.grad = None (zero_grad) before backward()");
+    add_finding(
+        *jit->second, "lost-assign", place,
+        "no captured kernel adds to the gradient that " + from + " reads, so a replay adds nothing to it",
+        "realize it inside the function: x.grad.realize(); or take x.grad = None (zero_grad) before backward()");
 }
 
-void JitLint::look_at_capture(Jit& jit, const Call& now) {
-  rebound(jit, now);
+void JitLint::check_capture(Jit& jit, const Call& now) {
+  check_rebinds(jit, now);
   for (const std::string& place : now.pending)
-    find(jit, "lost-assign", place,
-         "nothing of the captured kernels carries the assignment out, so a replay leaves it out",
-         "realize it inside the function: x.assign(y).realize()");
+    add_finding(jit, "lost-assign", place, "no captured kernel performs the assignment, so a replay skips it",
+                "realize it inside the function: x.assign(y).realize()");
   for (const std::string& name : now.unread)
-    if (JitFinding* f =
-            find(jit, "unread-input", now.where(),
-                 "none of the " + std::to_string(now.kernels.size()) + " captured kernels touches '" + name +
-                     "': whatever is passed there, the result is the same",
-                 "use it in the function as a tensor (not by .item() or a Python branch), or do not pass it", name))
+    if (JitFinding* f = add_finding(
+            jit, "unread-input", now.where(),
+            "none of the " + std::to_string(now.kernels.size()) + " captured kernels uses '" + name +
+                "', so it does not affect the result",
+            "use it in the function as a tensor (not by .item() or a Python branch), or do not pass it", name))
       if (auto arg = now.args.find(name); arg != now.args.end() && arg->second.contains("buffer"))
         f->buffer = arg->second["buffer"].get<int64_t>();
-  // Kernels are launched as one batch as long as they run on devices of one kind.
+  // Consecutive kernels on devices of one kind are launched as one batch.
   auto kinds = [](const Call::Kernel& k) {
     std::set<std::string> out;
     for (const std::string& d : k.devices) out.insert(d.substr(0, d.find(':')));
@@ -308,17 +312,18 @@ void JitLint::look_at_capture(Jit& jit, const Call& now) {
     if (back == now.kernels.size()) continue;
     std::string devices;
     for (const std::string& d : k.devices) devices += (devices.empty() ? "" : " and ") + d;
-    if (JitFinding* f = find(jit, "broken-batch", k.place.empty() ? now.where() : k.place,
-                             (k.name == "copy" ? "a copy between " + devices : "'" + k.name + "' on " + devices) +
-                                 " stands between kernels on " + *home.begin() +
-                                 ": they are launched in two batches, and each replay waits between them",
-                             "keep what the function computes on one device, or move the copy before or after it"))
+    if (JitFinding* f =
+            add_finding(jit, "broken-batch", k.place.empty() ? now.where() : k.place,
+                        (k.name == "copy" ? "a copy between " + devices : "'" + k.name + "' on " + devices) +
+                            " stands between kernels on " + *home.begin() +
+                            ": they are launched in two batches, and each replay waits between them",
+                        "keep what the function computes on one device, or move the copy before or after it"))
       f->kernel = k.name;
     i = back;
   }
 }
 
-void JitLint::compare_with_capture(Jit& jit, const Call& now) {
+void JitLint::check_replay(Jit& jit, const Call& now) {
   const Call& then = *jit.captured;
   const std::string& where = now.where();
   for (auto& [name, value] : now.sees) {
@@ -326,26 +331,25 @@ void JitLint::compare_with_capture(Jit& jit, const Call& now) {
     if (before == then.sees.end() || before->second == value) continue;
     const bool is_side_effect =
         std::ranges::count(then.changes, name) || std::ranges::count(then.rebinds, name, &Call::Rebind::name);
-    if (is_side_effect || of_another_object(name, now.args, then.args)) continue;  // which is said for itself
+    if (is_side_effect || of_another_object(name, now.args, then.args)) continue;  // reported separately
     JitFinding* found = nullptr;
     if (value.starts_with("unrealized "))
-      found = find(jit, "unrealized-tensor", where,
-                   "'" + name +
-                       "' has a new value that is not computed yet, and a replay does not: it reads what was "
-                       "in the buffer before",
-                   "compute it before the call: " + name + ".assign(...).realize()", name);
+      found = add_finding(
+          jit, "unrealized-tensor", where,
+          "'" + name + "' has a new value that is not computed yet; a replay reads the old value from its buffer",
+          "compute it before the call: " + name + ".assign(...).realize()", name);
     else if (is_tensor(value))
-      found = find(jit, "frozen-tensor", where,
-                   "'" + name + "' is another tensor than was captured; the captured one is used",
-                   "pass it as an argument, or assign to it in place: " + name + ".assign(...).realize()", name);
+      found = add_finding(jit, "frozen-tensor", where,
+                          "'" + name + "' is another tensor than was captured; the captured one is used",
+                          "pass it as an argument, or assign to it in place: " + name + ".assign(...).realize()", name);
     else if (is_list(value))
-      find(jit, "frozen-list", where,
-           "'" + name + "' is a " + value + " here; the " + before->second + " that was captured is used",
-           "capture anew when the list has changed: " + jit.function + ".reset()", name);
+      add_finding(jit, "frozen-list", where,
+                  "'" + name + "' is a " + value + " here; the " + before->second + " that was captured is used",
+                  "capture again after the list changed: " + jit.function + ".reset()", name);
     else
-      find(jit, "frozen-value", where,
-           "'" + name + "' is " + value + " here, and stays " + before->second + ", as captured",
-           "pass it as a tensor, or as a Variable", name);
+      add_finding(jit, "frozen-value", where,
+                  "'" + name + "' is " + value + " here, and stays " + before->second + ", as captured",
+                  "pass it as a tensor, or as a Variable", name);
     if (found && is_tensor(before->second)) {
       found->buffer = number_of(before->second);
       found->kernel = then.kernel_of(*found->buffer, &Call::Kernel::reads);
@@ -354,10 +358,10 @@ void JitLint::compare_with_capture(Jit& jit, const Call& now) {
   for (auto& [name, value] : now.sees)
     if (auto at = value.starts_with("buffer ") ? assigned_.find(number_of(value)) : assigned_.end();
         at != assigned_.end())
-      note(jit, "implicit-input", where,
-           "'" + name + "' is not passed, and is assigned to at " + at->second +
-               ": a replay reads what its buffer holds",
-           "realize each assignment before the call, as here, or pass the tensor");
+      add_note(jit, "implicit-input", where,
+               "'" + name + "' is not passed, and is assigned to at " + at->second +
+                   ": a replay reads what its buffer holds",
+               "realize each assignment before the call, as here, or pass the tensor");
   jit.replays++;
   for (auto& [name, fact] : now.args) {
     auto before = then.args.find(name);
@@ -366,20 +370,21 @@ void JitLint::compare_with_capture(Jit& jit, const Call& now) {
     if (kind == "several")
       for (const Json& item : fact["items"])
         if (text_of(item, "kind") == "tensor")
-          note(jit, "contained-input", where,
-               "tensors in '" + name + "' are inputs; in a container inside it they would not be",
-               "a flat container, as here");
+          add_note(jit, "contained-input", where,
+                   "tensors in '" + name + "' are inputs; in a container inside it they would not be",
+                   "a flat container, as here");
     if (kind == "value" && before->second != fact)
-      find(jit, "frozen-value", where,
-           "the argument '" + name + "' is " + text_of(fact, "value") + " here, and stays " +
-               text_of(before->second, "value") + ", as captured: what hangs on it, branches too, does not change",
-           "pass it as a tensor, or jit a function for each value", name);
+      add_finding(jit, "frozen-value", where,
+                  "the argument '" + name + "' is " + text_of(fact, "value") + " here, and stays " +
+                      text_of(before->second, "value") + ", as captured, in the kernels and in Python branches",
+                  "pass it as a tensor, or jit a function for each value", name);
     if (kind == "object" && before->second.value("object", 0) != fact.value("object", 0))
-      find(jit, "frozen-object", where,
-           "'" + name + "' is another " + text_of(fact, "type") + " than was captured, whose tensors are used",
-           "make a TinyJit for each object: self.step = TinyJit(self.step)", name);
+      add_finding(jit, "frozen-object", where,
+                  "'" + name + "' is another " + text_of(fact, "type") +
+                      " than in the capture; the tensors of the captured one are used",
+                  "make a TinyJit for each object: self.step = TinyJit(self.step)", name);
     if (kind == "several" && differs_inside(fact, before->second, 0))
-      find(
+      add_finding(
           jit, "frozen-tensor", where,
           "'" + name + "' holds other tensors than were captured, in a container inside it; the captured ones are used",
           "pass them in one list, or as arguments of their own", name);
@@ -389,38 +394,39 @@ void JitLint::compare_with_capture(Jit& jit, const Call& now) {
     if (jit.replays == 1 && is_output) jit.aliased.insert(name);
     JitFinding* aliased = nullptr;
     if (jit.replays > 1 && !is_output && jit.aliased.contains(name))
-      aliased = find(jit, "aliased-input", where,
-                     "'" + name +
-                         "' was the captured output in the first replay, and is not here: a graph that "
-                         "was made then leaves that buffer out",
-                     "pass a copy in the first replay: x.clone().realize()", name);
+      aliased =
+          add_finding(jit, "aliased-input", where,
+                      "'" + name +
+                          "' was the captured output in the first replay and is not here: a graph that was made in "
+                          "the first replay omits that buffer",
+                      "pass a copy in the first replay: x.clone().realize()", name);
     if (aliased) aliased->buffer = fact.value("buffer", int64_t(-1));
   }
 }
 
-// What a call wrote, so that what earlier ones returned there is no more.
-void JitLint::outputs(Jit& jit, const Call& now) {
+// Checks which buffers a call wrote and thereby overwrote results of earlier calls.
+void JitLint::check_outputs(Jit& jit, const Call& now) {
   auto& written = jit.outputs[now.number];
   for (int64_t buffer : now.outputs) {
-    auto passed = [&](auto& arg) { return arg.second.value("buffer", int64_t(-1)) == buffer; };  // and changed in place
+    auto passed = [&](auto& arg) { return arg.second.value("buffer", int64_t(-1)) == buffer; };  // changed in place
     if (std::none_of(now.args.begin(), now.args.end(), passed)) written.push_back(buffer);
   }
   for (auto& [earlier, buffers] : jit.outputs)
     for (int64_t buffer : written)
       if (earlier < now.number && std::ranges::count(buffers, buffer))
-        note(jit, "shared-output", now.where(), "what a call returns lies where the next call writes what it returns",
-             "use it before the next call, or a copy of it: f(x).clone().realize()");
+        add_note(jit, "shared-output", now.where(), "the next call overwrites what a call returns",
+                 "use the result before the next call, or copy it: f(x).clone().realize()");
 }
 
-void JitLint::used(size_t number, size_t call, int64_t buffer, const std::string& where) {
+void JitLint::check_use(size_t number, size_t call, int64_t buffer, const std::string& where) {
   auto known = jits_.find(number);
   if (known == jits_.end()) return;
   for (auto later = known->second->outputs.upper_bound(call); later != known->second->outputs.end(); ++later)
     if (std::find(later->second.begin(), later->second.end(), buffer) != later->second.end()) {
-      JitFinding* f = find(
+      JitFinding* f = add_finding(
           *known->second, "overwritten-output", where,
-          "what call " + std::to_string(call) + " returned was written over by call " + std::to_string(later->first),
-          "keep a copy of it: f(x).clone().realize()");
+          "the result of call " + std::to_string(call) + " was overwritten by call " + std::to_string(later->first),
+          "keep a copy: f(x).clone().realize()");
       if (!f) return;
       std::erase_if(notes_, [&](const JitFinding& n) {
         return n.what == "shared-output" && n.function == known->second->function;
@@ -433,21 +439,21 @@ void JitLint::used(size_t number, size_t call, int64_t buffer, const std::string
 
 std::string JitLint::text(bool all_notes) const {
   std::string out;
-  auto tell = [&](const JitFinding& f, std::string_view before, std::string_view mend) {
+  auto add = [&](const JitFinding& f, std::string_view before, std::string_view mend) {
     out.append(f.where).append(": ").append(before).append(f.what).append(" in ").append(f.function);
     out += (f.kernel.empty() ? "" : ", kernel " + f.kernel) + (f.buffer ? ", buffer " + std::to_string(*f.buffer) : "");
     out.append("\n  ").append(f.happens).append("\n  ").append(mend).append(f.mend) += '\n';
   };
-  for (const JitFinding& f : findings_) tell(f, "", "to mend it: ");
+  for (const JitFinding& f : findings_) add(f, "", "fix: ");
   size_t usual = 0;
   for (const JitFinding& n : notes_) {
-    if (all_notes || !is_usual(n)) tell(n, "note: ", "to keep it so: ");
+    if (all_notes || !is_usual(n)) add(n, "note: ", "keep: ");
     else usual++;
   }
-  const size_t told = notes_.size() - usual;
+  const size_t shown = notes_.size() - usual;
   out += counted(calls_, "call") + " of " + counted(jits_.size(), "TinyJit") + ", " +
-         counted(findings_.size(), "finding") + (told ? ", " + counted(told, "note") : "");
-  if (usual) out += told ? ", " + std::to_string(usual) + " more" : ", " + counted(usual, "note");
+         counted(findings_.size(), "finding") + (shown ? ", " + counted(shown, "note") : "");
+  if (usual) out += shown ? ", " + std::to_string(usual) + " more" : ", " + counted(usual, "note");
   return out + (usual ? " with --notes\n" : "\n");
 }
 

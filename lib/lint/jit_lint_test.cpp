@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kHeader =
     R"({"format":"tgc-golden","version":1,"level":"jit","producer":"tinygrad 0.12.0","settings":{}})";
 
-// A call of "f" of f.py; `more` are further members.
+// Returns a call of "f" in f.py; `more` are further members.
 std::string call(int number, std::string_view phase, std::string_view more) {
   return R"({"id":"x","event":"call","jit":0,"function":"f","place":"f.py:1","from":"f.py:)" +
          std::to_string(10 + number) + R"(","call":)" + std::to_string(number) + R"(,"phase":")" + std::string(phase) +
@@ -23,14 +23,14 @@ JitLint lint_of(std::initializer_list<std::string> events) {
   return lint;
 }
 
-// The one finding of such events.
+// Returns the only finding of the events.
 JitFinding only(std::initializer_list<std::string> events) {
   JitLint lint = lint_of(events);
   REQUIRE(lint.findings().size() == 1);
   return lint.findings()[0];
 }
 
-TEST_CASE("JitLint: a number that changes after the capture is found once, where it is first seen") {
+TEST_CASE("JitLint: a number that changes after the capture is reported once, at its first use") {
   JitFinding f = only({call(0, "warmup", R"(,"sees":{"mult":"1"})"), call(1, "capture", R"(,"sees":{"mult":"2"})"),
                        call(2, "replay", R"(,"sees":{"mult":"3"})"), call(3, "replay", R"(,"sees":{"mult":"4"})")});
   CHECK(f.what == "frozen-value");
@@ -38,7 +38,7 @@ TEST_CASE("JitLint: a number that changes after the capture is found once, where
   CHECK(f.happens == "'mult' is 3 here, and stays 2, as captured");
 }
 
-TEST_CASE("JitLint: arguments, objects and tensors that are not those of the capture") {
+TEST_CASE("JitLint: arguments, objects and tensors that differ from the captured ones are reported") {
   auto arg = [](std::string_view fact) { return R"(,"args":{"a":)" + std::string(fact) + "}"; };
   CHECK(only({call(1, "capture", arg(R"({"kind":"value","value":"False"})")),
               call(2, "replay", arg(R"({"kind":"value","value":"True"})"))})
@@ -50,7 +50,7 @@ TEST_CASE("JitLint: arguments, objects and tensors that are not those of the cap
             .what == "frozen-tensor");
 }
 
-TEST_CASE("JitLint: a list of layers that has grown since the capture is used as it was then, which is said once") {
+TEST_CASE("JitLint: a list of layers that grows after the capture is reported once") {
   auto layers = [](std::string_view of) { return R"(,"sees":{"net.layers":"list of )" + std::string(of) + "\"}"; };
   JitFinding f = only({call(0, "warmup", ""), call(1, "capture", layers("1")), call(2, "replay", layers("1")),
                        call(3, "replay", layers("2")), call(4, "replay", layers("3"))});
@@ -59,7 +59,7 @@ TEST_CASE("JitLint: a list of layers that has grown since the capture is used as
   CHECK(f.happens == "'net.layers' is a list of 2 here; the list of 1 that was captured is used");
 }
 
-TEST_CASE("JitLint: what goes well as long as the program keeps to something is a note, and no finding") {
+TEST_CASE("JitLint: code that works because of a precaution is a note, not a finding") {
   auto notes = [](std::initializer_list<std::string> events) {
     JitLint lint = lint_of(events);
     CHECK(lint.findings().empty());
@@ -77,7 +77,7 @@ TEST_CASE("JitLint: what goes well as long as the program keeps to something is 
   JitLint bitten = lint_of({call(1, "capture", out), call(2, "replay", out),
                             R"({"id":"r","event":"read","jit":0,"call":1,"buffer":7,"place":"f.py:40"})"});
   CHECK(bitten.findings().size() == 1);
-  CHECK(bitten.notes().empty());  // which the finding says
+  CHECK(bitten.notes().empty());  // the finding replaces the note
   JitLint usual = lint_of({call(1, "capture", out), call(2, "replay", out)});
   CHECK(usual.text(true).find("f.py:12: note: shared-output in f\n") != std::string::npos);
   CHECK(usual.text() == "2 calls of 1 TinyJit, 0 findings, 1 note with --notes\n");
@@ -86,7 +86,7 @@ TEST_CASE("JitLint: what goes well as long as the program keeps to something is 
   CHECK(both.text().ends_with("2 calls of 1 TinyJit, 0 findings, 1 note, 1 more with --notes\n"));
 }
 
-TEST_CASE("JitLint: what the function does besides kernels") {
+TEST_CASE("JitLint: side effects of the function are reported") {
   CHECK(only({call(1, "capture", R"(,"reads":[{"place":"f.py:3"}])")}).what == "baked-value");
   CHECK(only({call(0, "warmup", R"(,"changes":["count"])"), call(1, "capture", R"(,"changes":["count"])")}).what ==
         "side-effect");
@@ -103,7 +103,7 @@ TEST_CASE("JitLint: what the function does besides kernels") {
   CHECK(error.mend.find("clone") != std::string::npos);
 }
 
-TEST_CASE("JitLint: a result that is used after the next call wrote over it, and one that is used before") {
+TEST_CASE("JitLint: the use of a result is reported only after the next call overwrote it") {
   std::string read = R"({"id":"x","event":"read","jit":0,"call":1,"buffer":7,"place":"f.py:20"})";
   auto out = [](int buffer) { return R"(,"outputs":[{"buffer":)" + std::to_string(buffer) + "}]"; };
   CHECK(only({call(1, "capture", out(7)), call(2, "replay", out(7)), read}).what == "overwritten-output");
@@ -111,7 +111,7 @@ TEST_CASE("JitLint: a result that is used after the next call wrote over it, and
   CHECK(lint_of({call(1, "warmup", out(7)), call(2, "capture", out(8)), read}).findings().empty());
 }
 
-TEST_CASE("JitLint: the captured output as the first replay's input, and another one later") {
+TEST_CASE("JitLint: the captured output is passed in the first replay and another tensor later") {
   auto in = [](int buffer) { return R"(,"args":{"x":{"kind":"tensor","buffer":)" + std::to_string(buffer) + "}}"; };
   std::string capture = call(1, "capture", in(1) + R"(,"outputs":[{"buffer":7}])");
   CHECK(only({capture, call(2, "replay", in(7)), call(3, "replay", in(9))}).what == "aliased-input");
@@ -119,7 +119,7 @@ TEST_CASE("JitLint: the captured output as the first replay's input, and another
   CHECK(lint_of({capture, call(2, "replay", in(9)), call(3, "replay", in(8))}).findings().empty());
 }
 
-TEST_CASE("JitLint: what the captured kernels do not touch, or cannot be launched together") {
+TEST_CASE("JitLint: unread inputs and broken batches are reported") {
   auto kernel = [](std::string_view name, std::string_view devices, int reads, int writes) {
     return R"({"name":")" + std::string(name) + R"(","devices":[)" + std::string(devices) + R"(],"reads":[)" +
            std::to_string(reads) + R"(],"writes":[)" + std::to_string(writes) + R"(],"place":"f.py:5"})";
@@ -135,14 +135,14 @@ TEST_CASE("JitLint: what the captured kernels do not touch, or cannot be launche
             R"(,"args":{"y":{"kind":"tensor","buffer":4}},"unread":["y"])" + kernels({kernel("E_4", cpu, 1, 2)}))});
   CHECK(unread.what == "unread-input");
   CHECK(unread.buffer == 4);
-  CHECK(unread.happens.find("none of the 1 captured kernels touches 'y'") == 0);
+  CHECK(unread.happens.find("none of the 1 captured kernels uses 'y'") == 0);
 
   JitFinding broken =
       only({call(1, "capture", kernels({kernel("a", cpu, 1, 2), kernel("copy", both, 2, 3), kernel("b", cpu, 3, 4)}))});
   CHECK(broken.what == "broken-batch");
   CHECK(broken.where == "f.py:5");
   CHECK(broken.kernel == "copy");
-  // At the end, or between devices of one kind, it breaks nothing.
+  // A copy at the end, or between devices of one kind, breaks no batch.
   CHECK(
       lint_of({call(1, "capture", kernels({kernel("a", cpu, 1, 2), kernel("copy", both, 2, 3)}))}).findings().empty());
   CHECK(lint_of(
@@ -156,7 +156,7 @@ TEST_CASE("JitLint: what the captured kernels do not touch, or cannot be launche
   CHECK(frozen.buffer == 1);
 }
 
-TEST_CASE("JitLint: a pending value of a tensor that the function uses, and tensors in a container inside another") {
+TEST_CASE("JitLint: unrealized tensors and tensors in nested containers are reported") {
   CHECK(only({call(1, "capture", R"(,"sees":{"w":"buffer 1"})"), call(2, "replay", R"(,"sees":{"w":"unrealized 5"})")})
             .what == "unrealized-tensor");
   auto nested = [](int outer, int inner) {
@@ -167,7 +167,7 @@ TEST_CASE("JitLint: a pending value of a tensor that the function uses, and tens
   CHECK(lint_of({call(1, "capture", nested(1, 2)), call(2, "replay", nested(4, 2))}).findings().empty());
 }
 
-TEST_CASE("JitLint: one mistake is one finding: a side effect, another object whose tensors are others, too") {
+TEST_CASE("JitLint: one mistake is one finding") {
   CHECK(only({call(1, "capture", R"(,"changes":["n"],"sees":{"n":"1"})"), call(2, "replay", R"(,"sees":{"n":"2"})")})
             .what == "side-effect");
   auto of = [](int object, int buffer) {
@@ -178,7 +178,7 @@ TEST_CASE("JitLint: one mistake is one finding: a side effect, another object wh
   CHECK(only({call(1, "capture", of(1, 1)), call(2, "replay", of(1, 2))}).what == "frozen-tensor");
 }
 
-TEST_CASE("JitLint: what the function rebinds to another tensor is lost, unless each replay computes it anew") {
+TEST_CASE("JitLint: a rebound variable is reported unless each replay computes its new tensor") {
   auto capture = [](int was, int is, bool computed, int reads, int writes) {
     return call(1, "capture",
                 R"(,"sees":{"m":"buffer )" + std::to_string(is) + R"("},"rebinds":[{"name":"m","was":)" +
@@ -194,12 +194,12 @@ TEST_CASE("JitLint: what the function rebinds to another tensor is lost, unless 
   CHECK(mean.buffer == 3);
   CHECK(only({capture(3, 6, false, 1, 2)}).happens.ends_with("no captured kernel computes its new value"));
   CHECK(only({capture(3, 6, true, 1, 2)}).happens.ends_with("no captured kernel writes it"));
-  CHECK(lint_of({capture(3, 6, true, 1, 6)}).findings().empty());  // the last hidden state, for whoever looks at it
-  // A lazy value that is computed outside of the function is one mistake, not two.
+  CHECK(lint_of({capture(3, 6, true, 1, 6)}).findings().empty());  // the last hidden state, which only the caller reads
+  // A lazy value that is computed outside of the function is one finding, not two.
   CHECK(only({capture(3, 6, false, 1, 2), call(2, "replay", R"(,"sees":{"m":"buffer 9"})")}).what == "side-effect");
 }
 
-TEST_CASE("JitLint: an error says what it means, and which argument is not as it was captured") {
+TEST_CASE("JitLint: an error is explained, with the argument that differs") {
   auto shaped = [](std::string_view shape) {
     return R"(,"args":{"a":{"kind":"tensor","buffer":1,"dtype":"dtypes.float","shape":[)" + std::string(shape) + "]}}";
   };
@@ -208,11 +208,11 @@ TEST_CASE("JitLint: an error says what it means, and which argument is not as it
             call(2, "replay",
                  shaped("20,20") + R"(,"error":"JitError: args mismatch in JIT: self.expected_input_info=[(\nx")")});
   CHECK(f.happens ==
-        "call 2 raises JitError: args mismatch in JIT: an input is not as it was captured; 'a' has the shape (20, 20) "
-        "here, and had (10, 10)");
+        "call 2 raises JitError: args mismatch in JIT: an input differs from the captured one; 'a' has the shape "
+        "(20, 20) here, and had (10, 10)");
 }
 
-TEST_CASE("JitLint: what is no recording of TinyJits is refused with its line") {
+TEST_CASE("JitLint: a line that is no recording of TinyJits is an error with its line number") {
   JitLint lint;
   CHECK_FALSE(lint.add(R"({"format":"tgc-golden","version":1,"level":"kernel"})", "t", 1));
   auto wrong = lint.add("nothing", "t", 7);

@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// 2 s, in which it may end by itself.
+// The time for a process to exit by itself: 2 s.
 constexpr int kTries = 200;
 constexpr useconds_t kPause = 10000;
 
@@ -32,7 +32,7 @@ bool is_ready(int fd, short events, int milliseconds) {
   return poll(&p, 1, milliseconds) > 0;
 }
 
-// A command that is gone is told by write(), not by a signal that would end us.
+// Blocks SIGPIPE in this scope, so that a write to an ended process fails instead of killing this process.
 class WithoutSigpipe {
  public:
   WithoutSigpipe() {
@@ -50,7 +50,7 @@ class WithoutSigpipe {
   sigset_t pipe_, before_;
 };
 
-// Both ends of a pipe, closed unless they are taken.
+// A pipe. The destructor closes the ends that were not taken.
 struct Pipe {
   int ends[2] = {-1, -1};
   Pipe() {
@@ -65,24 +65,24 @@ struct Pipe {
   int take(int end) { return std::exchange(ends[end], -1); }
 };
 
-// Beside the command a shell waits for the end of a pipe that we alone can write to: it comes when we end, however that
-// may be, and then it ends the whole process group.
+// Starts a guard beside the command: it reads a pipe that only this process can write to. The read ends when this
+// process ends in any way; the guard then kills the process group.
 constexpr const char* kGuard = "(read -r never <&3; kill -9 -$$) >/dev/null 2>&1 & exec 3<&-\n";
 
 }  // namespace
 
-// How long one question may take.
+// The time limit and the stop callback of one question.
 struct Answerer::Patience {
   double seconds;
   const std::function<bool()>& stop;
   Clock::time_point until = Clock::now() + std::chrono::milliseconds(int64_t(seconds * 1000));
 
-  // Waits until the descriptor is ready. Errors: the time is up.
+  // Waits until `fd` is ready. Errors: timeout or stop.
   Status wait_for(int fd, short events) const {
-    constexpr int kLook = 100;  // milliseconds
+    constexpr int kPoll = 100;  // milliseconds
     for (;;) {
       auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
-      if (is_ready(fd, events, int(std::clamp<int64_t>(left, 0, kLook)))) return Unit{};
+      if (is_ready(fd, events, int(std::clamp<int64_t>(left, 0, kPoll)))) return Unit{};
       if (stop && stop()) return Diag{"cancelled"};
       if (left > 0) continue;
       char text[32];
@@ -93,49 +93,46 @@ struct Answerer::Patience {
   }
 };
 
-Result<Answerer> Answerer::start(const std::string& command) {
-  return catch_failures([&] {
-    Pipe to, from, alive;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, to.read_end(), STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, from.write_end(), STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, alive.read_end(), 3);
-    const std::string guarded = kGuard + command;
-    const char* words[] = {"sh", "-c", guarded.c_str(), nullptr};
-    pid_t pid = 0;
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t usual;  // what we ignore, it does not
-    sigemptyset(&usual), sigaddset(&usual, SIGPIPE), sigaddset(&usual, SIGXFSZ);
-    posix_spawnattr_setsigdefault(&attributes, &usual);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    int error = posix_spawn(&pid, "/bin/sh", &actions, &attributes, const_cast<char**>(words), environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error) throw Failure("cannot start the command: " + std::string(std::strerror(error)));
-    fcntl(to.write_end(), F_SETFL, fcntl(to.write_end(), F_GETFL) | O_NONBLOCK);
-    return Answerer(pid, to.take(1), from.take(0), alive.take(1));
-  });
+void Answerer::start() {
+  Pipe to, from, alive;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, to.read_end(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, from.write_end(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, alive.read_end(), 3);
+  const std::string guarded = kGuard + command_;
+  const char* words[] = {"sh", "-c", guarded.c_str(), nullptr};
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t usual;  // signals that this process ignores and the command must not
+  sigemptyset(&usual), sigaddset(&usual, SIGPIPE), sigaddset(&usual, SIGXFSZ);
+  posix_spawnattr_setsigdefault(&attributes, &usual);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  pid_t pid = 0;
+  int error = posix_spawn(&pid, "/bin/sh", &actions, &attributes, const_cast<char**>(words), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error) throw Failure("cannot start the command: " + std::string(std::strerror(error)));
+  fcntl(to.write_end(), F_SETFL, fcntl(to.write_end(), F_GETFL) | O_NONBLOCK);
+  pid_ = pid, to_ = to.take(1), from_ = from.take(0), alive_ = alive.take(1);
 }
 
-Answerer::Answerer(Answerer&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
-      to_(std::exchange(other.to_, -1)),
-      from_(std::exchange(other.from_, -1)),
-      alive_(std::exchange(other.alive_, -1)),
-      rest_(std::move(other.rest_)) {}
-
 Answerer::~Answerer() {
-  if (to_ >= 0) close(to_);
-  if (from_ >= 0) close(from_);
+  for (int* end : {&to_, &from_})
+    if (*end >= 0) close(std::exchange(*end, -1));
   for (int i = 0; pid_ >= 0; i++) {
     if (waitpid(pid_, nullptr, WNOHANG) != 0) pid_ = -1;
     else if (i < kTries) usleep(kPause);
     else kill();
   }
-  if (alive_ >= 0) close(alive_);  // what it started and left ends, too
+  close_pipes();
+}
+
+void Answerer::close_pipes() {
+  for (int* end : {&to_, &from_, &alive_})  // closing alive_ makes the guard kill what the command left behind
+    if (*end >= 0) close(std::exchange(*end, -1));
+  rest_.clear();
 }
 
 void Answerer::kill() {
@@ -144,6 +141,8 @@ void Answerer::kill() {
   waitpid(pid_, nullptr, 0);
   pid_ = -1;
 }
+
+void Answerer::fail() { kill(), close_pipes(); }
 
 std::string Answerer::unsolicited_output() {
   constexpr size_t kShown = 80;
@@ -154,7 +153,7 @@ std::string Answerer::unsolicited_output() {
   return rest_.empty() ? "" : "'" + line + "'";
 }
 
-// How the child ended, in words.
+// Describes how the child ended.
 std::string Answerer::end_of_child() {
   int status = 0;
   pid_t ended = 0;
@@ -167,7 +166,7 @@ std::string Answerer::end_of_child() {
 }
 
 Status Answerer::write_line(const std::string& question, const Patience& patience) {
-  WithoutSigpipe held;
+  WithoutSigpipe guard;
   std::string text = question + "\n";
   for (size_t at = 0; at < text.size();) {
     ssize_t n = write(to_, text.data() + at, text.size() - at);
@@ -182,9 +181,19 @@ Status Answerer::write_line(const std::string& question, const Patience& patienc
   return Unit{};
 }
 
-Result<std::string> Answerer::ask(const std::string& question, double seconds, const std::function<bool()>& stop) {
-  if (pid_ < 0) return Diag{"the command has ended"};
-  Patience patience{seconds, stop};
+Result<std::string> Answerer::ask(const std::string& question) {
+  auto line = catch_failures([&] {
+    if (to_ < 0) start();
+    return std::move(ask_running(question).value_or_throw());
+  });
+  if (!line) fail();
+  return line;
+}
+
+Result<std::string> Answerer::ask_running(const std::string& question) {
+  if (std::string early = unsolicited_output(); !early.empty())
+    return Diag{"the command says more than it is asked: " + early};
+  Patience patience{seconds_, stop_};
   if (auto status = write_line(question, patience); !status) return status.diag();
   for (size_t looked = 0;;) {
     if (size_t end = rest_.find('\n', looked); end != rest_.npos) {
@@ -200,24 +209,6 @@ Result<std::string> Answerer::ask(const std::string& question, double seconds, c
     if (n > 0) rest_.append(block, size_t(n));
     else if (n == 0 || errno != EINTR) return Diag{end_of_child()};
   }
-}
-
-Result<std::string> LastingAnswerer::ask(const std::string& question) {
-  if (!running_) {
-    auto started = Answerer::start(command_);
-    if (!started) return started.diag();
-    running_.emplace(std::move(*started));
-  }
-  std::string early = running_->unsolicited_output();
-  auto line = early.empty() ? running_->ask(question, seconds_, stop_)
-                            : Result<std::string>(Diag{"the command says more than it is asked: " + early});
-  if (!line) fail();
-  return line;
-}
-
-void LastingAnswerer::fail() {
-  if (running_) running_->kill();
-  running_.reset();
 }
 
 }  // namespace tgc

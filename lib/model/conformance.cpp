@@ -25,7 +25,7 @@ void adopt_bfloat16(onnx::ValueProto& value, const onnx::TypeProto& type) {
     value.tensor.type = onnx::Type::BFloat16;
 }
 
-// Appends all numeric tensors in a value, in order.
+// Appends the numeric tensors that a value contains to `out`, in order.
 void collect_tensors(const Value& v, Tensors& out) {
   if (v.is_tensor()) out.push_back(v.tensor());
   if (v.is_sequence())
@@ -53,7 +53,7 @@ class ValueComparison {
     }
     ToleranceOptions tolerance = tolerance_;
     if (a.dtype() == dtypes::bfloat16 && !tolerance.ulp)
-      tolerance.ulp = 1;  // the expected values were truncated to bfloat16, not rounded
+      tolerance.ulp = 1;  // the onnx package truncates expected values to bfloat16
     auto c = compare_arrays(name, a, e, tolerance);
     if (!c) return c.diag().text();
     return c->passed() ? "" : c->text();
@@ -98,7 +98,7 @@ std::string run_data_set(const Model& model, const fs::path& folder, const CaseO
     inputs[declared[i]->name] =
         input_value(graph, onnx::read_value(files[i], declared[i]->type).value_or_throw(), declared[i]->type);
   }
-  for (size_t i = files.size(); i < declared.size(); i++)  // an empty optional has no file
+  for (size_t i = files.size(); i < declared.size(); i++)  // an empty optional input has no file
     if (declared[i]->type.kind == onnx::TypeProto::Kind::Optional) inputs[declared[i]->name] = Value();
   ModelOutputs outputs = model.build(graph, inputs).value_or_throw();
   Tensors tensors;

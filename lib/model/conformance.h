@@ -22,7 +22,7 @@ struct CaseResult {
 struct CaseOptions {
   ToleranceOptions tolerance = {.rtol = 1e-3, .atol = 1e-5};
   Settings settings = {};
-  Placement* place = nullptr;  // the device; null: REF
+  Placement* place = nullptr;  // the device that computes the outputs; null: REF
 };
 
 // Runs the case's data sets up to the first that fails. Outputs must have the expected dtype, shape and values.

@@ -29,7 +29,7 @@ const onnx::FunctionProto* find_function(const onnx::ModelProto& model, const on
   return found != model.functions.end() && full_name(*found) == wanted ? &*found : nullptr;
 }
 
-// ---- checks when a model is opened ----------------------------------------------------------------------------------
+// ---- the checks when a model is opened ------------------------------------------------------------------------------
 
 class Checker {
  public:
@@ -49,7 +49,7 @@ class Checker {
   }
 
  private:
-  // The value names visible in a graph: its own and those of the enclosing graphs.
+  // The names of values that a graph's nodes can use: its own values and those of the enclosing graphs.
   struct Names {
     std::set<std::string_view> own;
     const Names* outer;
@@ -119,7 +119,7 @@ class Checker {
 
   const onnx::ModelProto& model_;
   std::vector<std::string> troubles_;
-  size_t more_ = 0;  // number of further troubles, beyond the listed ones
+  size_t more_ = 0;  // number of troubles that were found but are not listed
 };
 
 }  // namespace
@@ -237,7 +237,7 @@ Value ModelBuilder::value_of(const onnx::TensorProto& t) {
   Tensor out = Tensor::buffer(graph_, t.dims, *onnx::dtype_of(t.type));
   tensor_state(graph_).data[base_of(out.uop())] = {bytes.data, bytes.size, bytes.owner, bytes.mapped};
   if (!t.dims.empty()) return out;
-  Array value = evaluate(out);  // a scalar becomes a constant of the graph
+  Array value = evaluate(out);  // a scalar becomes a constant of the graph, not a buffer
   if (out.is_floating_point()) return Tensor::constant(graph_, element_as_double(value, 0), out.dtype());
   if (out.dtype() == dtypes::uint64)
     return Tensor::constant(graph_,
@@ -351,7 +351,7 @@ Values ModelBuilder::run_function(const onnx::FunctionProto& function, const onn
       return false;
     });
   }
-  auto scopes = std::exchange(scopes_, {});  // a function sees only its own inputs
+  auto scopes = std::exchange(scopes_, {});  // a function can use only its own inputs
   scopes_.emplace_back();
   for (size_t i = 0; i < inputs.size() && i < function.inputs.size(); i++)
     scopes_.back()[function.inputs[i]] = inputs[i];

@@ -15,7 +15,7 @@ struct ModelInput {
   std::string name;
   onnx::TypeProto type;
   DType dtype;              // element type of a numeric tensor, else void
-  std::optional<Ints> shape;  // nullopt: any shape, or not a tensor
+  std::optional<Ints> shape;  // nullopt: the shape is not fixed, or the input is not a tensor
 };
 
 // A node of the model's main graph, and its output tensors.
@@ -38,12 +38,12 @@ class Model {
   static Result<Model> from_proto(onnx::ModelProto proto);
 
   const onnx::ModelProto& proto() const { return *proto_; }
-  std::string folder() const;  // the model file's folder, which external data are relative to
+  std::string folder() const;  // folder of the model's file; paths of external data are relative to it
 
   // Returns the inputs that a run must supply, with symbolic sizes replaced from `vars`. Fails, listing all names, if a
   // size is not in `vars`; fails if no input has a size that `vars` names.
   Result<std::vector<ModelInput>> inputs(const std::map<std::string, int64_t>& vars) const;
-  // The inputs without an initializer, with symbolic sizes.
+  // The inputs without an initializer. Their sizes may be symbolic.
   std::vector<const onnx::ValueInfo*> declared_inputs() const;
   std::vector<std::string> output_names() const;
 
@@ -63,7 +63,7 @@ class ModelBuilder {
   Graph& graph() { return graph_; }
   const onnx::ModelProto& model() const { return model_; }
 
-  // Builds a subgraph with inputs by position or by name and returns its outputs. Enclosing graphs' names are visible.
+  // Builds a subgraph with inputs by position or by name, and returns its outputs; it sees the enclosing graphs' names.
   Values run(const onnx::GraphProto& graph, const Values& inputs);
   Values run(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs);
 
@@ -91,7 +91,7 @@ class ModelBuilder {
   std::vector<MadeOfNode> made_;
   const std::map<std::string, int64_t>* opsets_ = nullptr;
   std::unordered_map<UOp, std::shared_ptr<Array>> evaluated_;
-  int64_t depth_ = 0, nodes_run_ = 0;  // checked against Limit::ModelDepth and Limit::ModelNodes
+  int64_t depth_ = 0, nodes_run_ = 0;  // limited by Limit::ModelDepth and Limit::ModelNodes
 };
 
 }  // namespace tgc

@@ -16,7 +16,7 @@
 namespace tgc {
 namespace {
 
-// ---- encoding of protobuf messages
+// ---- functions that encode protobuf messages
 
 std::string varint(uint64_t v) {
   std::string out;
@@ -75,8 +75,8 @@ TEST_CASE("tensors: dtype promotion and broadcasting follow tinygrad") {
   Tensor f = row(g, {1, 2, 3}), i = Tensor::of(g, Ints{10, 20}).reshape({2, 1});
   CHECK((f + i).dtype() == dtypes::float32);
   CHECK((f + i).shape() == Ints{2, 3});
-  CHECK((i + 1).dtype() == dtypes::int64);       // a Python int takes the tensor's dtype
-  CHECK((i + 1.5).dtype() == dtypes::float32);   // a Python float does not
+  CHECK((i + 1).dtype() == dtypes::int64);       // a Python int takes the dtype of the tensor
+  CHECK((i + 1.5).dtype() == dtypes::float32);   // a Python float makes an int tensor float32
   CHECK((i / 2).dtype() == dtypes::float32);
   CHECK(f.lt(Const(2)).dtype() == dtypes::bool_);
   CHECK(values_of(f + i) == std::vector<float>{11, 12, 13, 21, 22, 23});
@@ -108,7 +108,7 @@ TEST_CASE("tensors: conv2d gives known values") {
   CHECK(x.conv2d(w, {}, 1, {1, 1}, {2, 2}, {1, 1, 1, 1}).shape() == Ints{1, 1, 4, 4});
 }
 
-// ---- files
+// ---- models read from files
 
 TEST_CASE("models: a model is read, its sizes are bound, and its graph is built") {
   std::string graph = node("Add", {"x", "w"}, {"h"}) + node("ReduceSum", {"h"}, {"y"}, attribute("keepdims", 0)) +
@@ -152,7 +152,7 @@ TEST_CASE("models: undefined values, values defined twice and wrong node order a
 TEST_CASE("models: truncated and corrupted files give errors") {
   std::string good = model_of(node("Add", {"x", "w"}, {"y"}) + bytes(5, tensor("w", {2}, 1, bytes(9, floats({1, 2})))) +
                               value_info(11, "x", {"2"}) + value_info(12, "y", {}));
-  auto attempt = [](const std::string& data) {  // must not crash
+  auto attempt = [](const std::string& data) {  // reads and builds the model; must not crash
     auto model = load(data);
     if (!model) return;
     auto inputs = model->inputs({});
@@ -216,7 +216,7 @@ TEST_CASE("models: windows that do not fit their tensor are errors") {
         "MaxUnpool 'y': its output would have a size of 0");
   CHECK(trouble("MaxUnpool", ints("kernel_shape", {1, 1}) + ints("strides", {1})) ==
         "MaxUnpool 'y': its strides or pads do not fit");
-  CHECK(trouble("Conv", "") == "");  // 2x2 weights on a 2x2 image
+  CHECK(trouble("Conv", "") == "");  // the second input, 2x2, is the weights
   CHECK(trouble("Conv", ints("strides", {0, 1})) == "Conv 'y': a window, stride or dilation that is not positive");
 }
 

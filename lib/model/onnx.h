@@ -31,7 +31,7 @@ class Bytes {
   void* map_ = nullptr;
 };
 
-// TensorProto.DataType
+// The values of TensorProto.DataType.
 enum class Type : int32_t {
   Undefined, Float, UInt8, Int8, UInt16, Int16, Int32, Int64, String, Bool, Float16, Double, UInt32, UInt64, Complex64,
   Complex128, BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4
@@ -45,20 +45,20 @@ struct TensorProto {
   Type type = Type::Undefined;
   std::vector<int64_t> dims;
   std::optional<std::string_view> raw = {};
-  std::vector<std::string_view> floats, doubles;  // little-endian chunks
-  std::vector<int64_t> ints;                      // int32_data, int64_data, uint64_data
+  std::vector<std::string_view> floats, doubles;  // little-endian bytes of the elements, in chunks
+  std::vector<int64_t> ints;                      // elements of int32_data, int64_data or uint64_data
   std::vector<std::string_view> strings;
   bool external = false;
   std::string location;
   int64_t offset = 0;
   std::optional<int64_t> length = {};
-  std::shared_ptr<const Bytes> file = {};         // owns the bytes of the views
+  std::shared_ptr<const Bytes> file = {};         // keeps the bytes alive that string_views refer to
 
   // The number of elements. Throws Failure for a negative size and for more than 2^46 elements.
   int64_t count() const;
 };
 
-// The content of a test's input or output file: a TensorProto, SequenceProto or OptionalProto.
+// The content of a conformance case's input or output file: a TensorProto, SequenceProto or OptionalProto.
 struct ValueProto {
   enum class Kind : uint8_t { None, Tensor, Sequence } kind = Kind::None;
   TensorProto tensor;
@@ -70,10 +70,10 @@ struct TypeProto {
   enum class Kind : uint8_t { None, Tensor, Sequence, Optional, Other } kind = Kind::None;
   Type elem = Type::Undefined;
   struct Dim {
-    std::optional<int64_t> value;  // nullopt: symbolic (`name`) or unknown
+    std::optional<int64_t> value;  // nullopt: the size is symbolic (`name`) or unknown
     std::string name;
   };
-  std::optional<std::vector<Dim>> shape = {};  // nullopt: any rank
+  std::optional<std::vector<Dim>> shape = {};  // nullopt: any number of axes
   std::shared_ptr<TypeProto> of = {};          // element type of Sequence and Optional
 };
 
@@ -104,7 +104,7 @@ struct Attribute {
 };
 
 struct NodeProto {
-  std::string name, op, domain;  // the domain "ai.onnx" is stored as ""
+  std::string name, op, domain;  // `domain` is "" for "ai.onnx"
   std::vector<std::string> inputs, outputs;
   std::vector<Attribute> attributes;
 
@@ -131,9 +131,9 @@ struct ModelProto {
   int64_t ir_version = 0;
   std::string producer;
   GraphProto graph;
-  std::map<std::string, int64_t> opsets;  // version by domain
+  std::map<std::string, int64_t> opsets;  // opset version by domain
   std::vector<FunctionProto> functions;
-  std::string path;                       // path of the file, or ""
+  std::string path;                       // path of the model's file; "" if it was not read from a file
 };
 
 // Parse a file or bytes. An error has the byte position of malformed data.
@@ -148,9 +148,9 @@ bool looks_like_model(std::string_view bytes);
 // The elements of a tensor in row-major order. Unaligned: usually a view of the file.
 struct TensorBytes {
   const uint8_t* data = nullptr;
-  size_t size = 0;  // bytes
+  size_t size = 0;  // number of bytes
   std::shared_ptr<const void> owner = {};
-  bool mapped = false;  // the bytes are pages of a mapped file
+  bool mapped = false;  // true if the bytes are pages of a mapped file
 };
 // Returns the elements of a tensor. External data must be in `folder` or below it; a path outside is refused, also
 // through symbolic links. Throws Failure.

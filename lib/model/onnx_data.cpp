@@ -114,7 +114,7 @@ std::string external_path(const TensorProto& t, const std::string& folder) {
   return at.string();
 }
 
-// Maps an external file; it stays mapped as long as a tensor uses it.
+// Maps an external file. The mapping lives as long as a tensor uses it.
 std::shared_ptr<const Bytes> external_file(const std::string& path) {
   static thread_local std::map<std::string, std::weak_ptr<const Bytes>> open;
   if (auto bytes = open[path].lock()) return bytes;

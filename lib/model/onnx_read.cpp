@@ -8,7 +8,7 @@
 namespace tgc::onnx {
 namespace {
 
-constexpr int kMaxDepth = 64;  // nesting limit of graphs, sequences and types
+constexpr int kMaxDepth = 64;  // maximum nesting of graphs, sequences and types
 
 class Reader {
  public:
@@ -307,7 +307,7 @@ Result<ValueProto> read_value(const std::string& path, const TypeProto& type) {
 }
 
 bool looks_like_model(std::string_view bytes) {
-  // field ir_version with a small number, then one of the fields that follow it
+  // a model begins with field ir_version, a small number, and one of the fields that may follow
   return bytes.size() > 4 && bytes[0] == 8 && uint8_t(bytes[1]) < 64 &&
          (bytes[2] == 0x12 || bytes[2] == 0x3A || bytes[2] == 0x42 || bytes[2] == 0x1A || bytes[2] == 0x22);
 }

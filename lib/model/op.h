@@ -1,10 +1,10 @@
 // The table of ONNX ops, and OpCall, the view of a node that an op's function gets. Each op family is a file
 // ops_<family>.cpp with a table of rows such as
 //   {"Elu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).elu(c.attr_float("alpha", 1))}; }},
-// that is: name, first opset version of this row, supported attributes (separated by blanks), function. A node uses the
-// row with the greatest version not above the model's opset version. An attribute that the row does not list is an
-// error when the model is opened. Semantics are those of tinygrad's nn/onnx.py; where tinygrad fails a conformance
-// case, those of the ONNX specification.
+// that is: name, first opset version of this row, supported attributes (separated by blanks), function. Of the rows for
+// its op, a node uses the newest one that is not newer than the model's opset version. An attribute that the row does
+// not list is an error when the model is opened. Semantics are those of tinygrad's nn/onnx.py or, for conformance cases
+// that tinygrad fails, those of the ONNX specification.
 #pragma once
 #include <functional>
 #include <map>
@@ -29,10 +29,10 @@ class OpCall {
   const onnx::NodeProto& node() const { return node_; }
   ModelBuilder& builder() const { return builder_; }
   Graph& graph() const;
-  int64_t version() const { return version_; }              // the opset version
+  int64_t version() const { return version_; }              // the model's opset version for the op's domain
   size_t num_outputs() const { return node_.outputs.size(); }
 
-  // ---- inputs by index; reading a missing one throws Failure
+  // ---- inputs by index. Reading a missing input throws Failure.
   size_t num_inputs() const { return inputs_.size(); }
   bool has(size_t i) const { return i < inputs_.size() && !inputs_[i].is_none(); }
   const Value& value(size_t i) const;
@@ -46,8 +46,8 @@ class OpCall {
   Ints ints(size_t i) const;
   std::optional<Ints> ints_or_none(size_t i) const { return has(i) ? std::optional(ints(i)) : std::nullopt; }
   std::vector<double> numbers(size_t i) const;
-  int64_t integer(size_t i) const;  // the input must have one element
-  double number(size_t i) const;    // likewise
+  int64_t integer(size_t i) const;  // for an input of one element
+  double number(size_t i) const;    // for an input of one element
 
   // ---- attributes
   const onnx::Attribute* attr(std::string_view name) const { return node_.attribute(name); }

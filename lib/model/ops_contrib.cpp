@@ -40,8 +40,8 @@ Values embed_layer_normalization(OpCall& c) {
   return {y, Value(), sum};
 }
 
-// Returns a mask with four axes that is true for the keys in use. `mask` has one axis with the batch's lengths, or with
-// its ends and then its begins; or it is a mask with more axes.
+// Returns a mask with four axes that is true for the keys in use. `mask` either has one axis, with the lengths of the
+// batch or with the ends and then the begins of the used keys, or is itself a mask with more axes.
 Tensor key_mask(OpCall& c, const Tensor& mask, int64_t batch, int64_t keys) {
   Tensor out;
   if (mask.ndim() > 1) {

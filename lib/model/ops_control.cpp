@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMaxTrips = 100000;  // limit for unrolling
+constexpr int64_t kMaxTrips = 100000;  // most iterations that are unrolled
 
 bool same_kind(const Values& a, const Values& b) {
   for (size_t i = 0; i < a.size(); i++) {
@@ -22,7 +22,7 @@ Values branch(OpCall& c) {
   auto &yes = c.attr_graph("then_branch"), &no = c.attr_graph("else_branch");
   if (c.builder().is_known(condition)) return c.builder().run(c.integer(0) ? yes : no, Values{});
   Values a = c.builder().run(yes, Values{}), b = c.builder().run(no, Values{});
-  // the branches cannot be selected by `where`; integer() throws an error naming what an unknown condition depends on
+  // `where` cannot select between these branches; if the condition is unknown, integer() names what it depends on
   if (a.size() != b.size() || !same_kind(a, b)) return c.integer(0) ? a : b;
   Values out;
   for (size_t i = 0; i < a.size(); i++) out.push_back(condition.reshape({}).where(a[i].tensor(), b[i].tensor()));
@@ -105,7 +105,7 @@ Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Va
 
 Values scan(OpCall& c) {
   auto& body = c.attr_graph("body");
-  size_t first = c.version() < 9 ? 1 : 0;  // opset 8: input 0 has the lengths, and every input has a batch axis
+  size_t first = c.version() < 9 ? 1 : 0;  // before opset 9, input 0 is the lengths, and every input has a batch axis
   ScanSpec s;
   s.scans = size_t(c.attr_int("num_scan_inputs"));
   if (s.scans == 0 || s.scans + first > c.num_inputs() || body.outputs.size() + s.scans + first < c.num_inputs())

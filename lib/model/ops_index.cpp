@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// Converts negative indices, which count from the end of an axis of size n.
+// Returns the indices with n, the size of the axis, added to negative indices, which count from the end of the axis.
 Tensor wrapped(const Tensor& indices, int64_t n) {
   return indices.lt(Const(0)).where(Const(n), Const(0)).cast(indices.dtype()) + indices;
 }
@@ -15,7 +15,7 @@ Tensor wrapped(const Tensor& indices, int64_t n) {
 Values gather(OpCall& c) {
   Tensor x = c.tensor(0), indices = c.tensor(1);
   int64_t axis = x.resolve_dim(c.attr_int("axis", 0)), n = x.size(axis);
-  // for few indices with known values, concatenate slices of x
+  // few indices with known values become slices of x that are concatenated
   if (indices.numel() > 0 && indices.numel() < 9 && c.builder().is_known(indices)) {
     Ints own = x.shape(), to(own.begin(), own.begin() + axis), at = indices.shape();
     to.insert(to.end(), at.begin(), at.end());
@@ -115,7 +115,7 @@ Values tensor_scatter(OpCall& c) {
   Ints xs = x.shape();
   int64_t axis = x.resolve_dim(c.attr_int("axis", -2));
   int64_t depth = x.size(axis), count = updates.size(axis), batch = xs[0];
-  // the row of x that each row of the updates replaces
+  // index of the row of x that each row of the updates replaces
   Ints row(size_t(x.ndim()), 1), per_batch(size_t(x.ndim()), 1);
   row[size_t(axis)] = count, per_batch[0] = batch;
   Tensor at = Tensor::arange(c.graph(), count, dtypes::int64).reshape(row);

@@ -137,7 +137,7 @@ Values slice(OpCall& c) {
   for (size_t i = 0; i < axes.size(); i++) {
     int64_t dim = x.resolve_dim(axes[i]), n = x.size(dim), stop = ends[i];
     std::optional<int64_t> end = stop;
-    if (steps[i] < 0 && stop < -n) end = std::nullopt;  // down to and including the first element
+    if (steps[i] < 0 && stop < -n) end = std::nullopt;  // the slice ends with the first element, inclusive
     indices[size_t(dim)] = Slice{starts[i], end, steps[i]};
   }
   return {x.getitem(indices)};

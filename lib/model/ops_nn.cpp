@@ -17,7 +17,7 @@ Ints last_axis_first(const Ints& pads) {
   return out;
 }
 
-// Splits the total padding per axis into ONNX pads; for an odd total, SAME_UPPER pads more after, SAME_LOWER before.
+// Splits each axis's total padding into ONNX pads. If it is odd, SAME_UPPER pads more after, SAME_LOWER more before.
 Ints auto_pad(const Ints& total, const std::string& mode) {
   Ints out;
   for (int64_t p : total) out.push_back(mode == "SAME_UPPER" ? p / 2 : p - p / 2);
@@ -27,7 +27,7 @@ Ints auto_pad(const Ints& total, const std::string& mode) {
 
 // The sliding windows of a convolution or pooling node.
 struct Window {
-  Ints kernel, stride, dilation, pads;  // pads: the last axis first
+  Ints kernel, stride, dilation, pads;  // pads are (before, after) pairs, the last axis first
 
   Window(OpCall& c, const Tensor& x, const Ints& kernel_shape) : kernel(kernel_shape) {
     size_t n = kernel.size();
@@ -119,10 +119,10 @@ Values max_pool(OpCall& c) {
   if (c.num_outputs() < 2) return {values};
   Ints xs = x.shape(), spatial(xs.begin() + 2, xs.end());
   indices = indices.cast(dtypes::int64);
-  if (c.attr_int("storage_order", 0) && spatial.size() == 2) {  // column-major indices
+  if (c.attr_int("storage_order", 0) && spatial.size() == 2) {  // converts to column-major indices
     indices = indices % Const(spatial[1]) * Const(spatial[0]) + indices.div(Const(spatial[1]), Tensor::Rounding::Floor);
   }
-  // ONNX indices are relative to the whole tensor
+  // max_pool2d's indices are relative to a (batch, channel) plane, ONNX's to the whole tensor: add the plane's begin
   Tensor plane =
       Tensor::arange(c.graph(), xs[0] * xs[1], dtypes::int64).reshape({xs[0], xs[1]}) * Const(product(spatial));
   for (size_t i = 0; i < spatial.size(); i++) plane = plane.unsqueeze(-1);
@@ -154,12 +154,12 @@ Values max_unpool(OpCall& c) {
   for (size_t i = 2; i < n + 2; i++)
     if (inferred[i] <= 0 || to[i] <= 0)
       throw Failure("its output would have a size of " + std::to_string(std::min(inferred[i], to[i])));
-  // indices are relative to the whole tensor in the inferred shape
+  // ONNX's indices are relative to the whole tensor of the inferred shape, max_unpool2d's to a (batch, channel) plane
   Ints plane(inferred.begin() + 2, inferred.end()), out_plane(to.begin() + 2, to.end());
   Tensor in_plane = indices % Const(product(plane));
   Tensor y = x.max_unpool2d(in_plane, plane);
   if (out_plane == plane) return {y};
-  // the output is larger than inferred: convert the indices to its row lengths
+  // the output's planes are larger than inferred: convert the indices to the output's row lengths
   Tensor moved = in_plane.zeros_like();
   int64_t from = product(plane), at = product(out_plane);
   Tensor rest = in_plane;

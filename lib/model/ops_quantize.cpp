@@ -8,8 +8,8 @@ namespace {
 
 Tensor clamp_cast(const Tensor& x, DType to) { return x.clamp(dtypes::min(to), dtypes::max(to)).cast(to); }
 
-// Broadcasts a scale or zero point to a tensor's shape: one value, one per slice along `axis`, or one per block of that
-// axis.
+// Broadcasts a scale or zero point to the shape of a tensor. A scale or zero point is one value, one value per slice
+// along `axis`, or one value per block of `axis`.
 struct Spread {
   Ints shape;
   int64_t axis, block;
@@ -69,7 +69,7 @@ Tensor centered(OpCall& c, size_t input, std::optional<size_t> zero) {
   return zero && c.has(*zero) ? x - c.tensor(*zero).cast(dtypes::int32) : x;
 }
 
-// Subtract or reshape zero points: one for all, one per matrix row, or one per channel along `axis`.
+// minus_rows subtracts one zero point or one per matrix row; per_channel reshapes one value or one per slice of `axis`.
 Tensor minus_rows(const Tensor& x, const Tensor& zero) {
   return zero.numel() == 1 ? x - zero.reshape({}) : x - zero.unsqueeze(-1);
 }

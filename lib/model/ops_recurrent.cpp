@@ -68,7 +68,7 @@ class Recurrent {
     }
     Tensors stacked;
     for (auto& o : outputs) stacked.push_back(Tensor::stack(o));
-    Tensor y = Tensor::stack(stacked);  // steps, directions, batch, hidden
+    Tensor y = Tensor::stack(stacked);  // shape: steps, directions, batch, hidden
     Values out{batch_first_ ? y.permute({2, 0, 1, 3}) : y};
     for (auto& s : last) {
       Tensor t = Tensor::stack(s);
@@ -150,7 +150,7 @@ class Recurrent {
   int64_t directions_ = 1, direction_ = 0, steps_ = 0, batch_ = 0, hidden_ = 0;
   bool reverse_first_ = false, batch_first_ = false;
   Tensor x_;
-  Ints lengths_;  // sequence lengths; empty if all have the full length
+  Ints lengths_;  // length of each sequence; empty if all have the full length
 };
 
 using Step = Recurrent::Step;
@@ -161,7 +161,7 @@ Values rnn(OpCall& c) {
   });
 }
 
-// gates: update, reset, hidden
+// the weights' blocks are the gates update, reset and hidden
 Values gru(OpCall& c) {
   bool reset_after = c.attr_int("linear_before_reset", 0) != 0;
   return Recurrent(c, 3, {"sigmoid", "tanh"}).run(1, [&](const Step& s, const Tensors& state) -> Tensors {
@@ -173,7 +173,7 @@ Values gru(OpCall& c) {
   });
 }
 
-// gates: input, output, forget, cell
+// the weights' blocks are the gates input, output, forget and cell
 Values lstm(OpCall& c) {
   bool coupled = c.attr_int("input_forget", 0) != 0, peepholes = c.has(7);
   return Recurrent(c, 4, {"sigmoid", "tanh", "tanh"}).run(2, [&](const Step& s, const Tensors& state) -> Tensors {

@@ -8,8 +8,8 @@
 namespace tgc {
 namespace {
 
-// The axes of a reduction: an attribute in old opsets, an input in new ones. No axes means all axes, or with
-// noop_with_empty_axes none.
+// The axes of a reduction: an attribute in old opsets, an input in new ones. If none are listed, all axes are reduced
+// or, with noop_with_empty_axes, no axis.
 struct Reduction {
   Axes axes;
   bool keepdims, nothing;
@@ -149,7 +149,7 @@ Values unique(OpCall& c) {
     }
     return false;
   };
-  std::set<int64_t, decltype(less)> first(less);  // the first index of each distinct row
+  std::set<int64_t, decltype(less)> first(less);  // index of the first occurrence of each distinct row
   for (int64_t i = 0; i < n; i++) first.insert(i);
   Ints picked(first.begin(), first.end());
   if (!c.attr_int("sorted", 1)) std::sort(picked.begin(), picked.end());

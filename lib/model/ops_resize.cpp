@@ -14,7 +14,7 @@ namespace {
 struct ResizeAxis {
   int64_t axis, from, to;
   double scale, roi_start = 0, roi_end = 1;
-  double length = double(to);  // the result's size before it was rounded down
+  double length = double(to);  // size of the result, before it was rounded down
 };
 
 struct ResizeStyle {
@@ -51,7 +51,7 @@ Tensor nearest_index(const Tensor& at, const std::string& how) {
   throw Failure("its nearest_mode is '" + how + "'");
 }
 
-// Broadcasts a vector along one axis to a shape.
+// Broadcasts a vector, which lies along axis `axis`, to `shape`.
 Tensor along(const Tensor& v, int64_t axis, const Ints& shape) {
   Ints column(shape.size(), 1);
   column[size_t(axis)] = v.numel();
@@ -153,7 +153,7 @@ Target target_of(OpCall& c, const Ints& from, const std::vector<double>& scales,
 
 Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const Ints& sizes,
                  const std::vector<double>& roi, const ResizeStyle& style) {
-  Ints order;  // axis order: axes that are not resized first
+  Ints order;  // the axes: first those that are not resized
   Ints named = c.attr_ints("axes");
   for (auto& a : named) a = x.resolve_dim(a);
   if (named.empty()) {
@@ -178,7 +178,7 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
     if (a.to <= 0) throw Failure("its result has no elements");
     if (roi.size() == 2 * from.size()) a.roi_start = roi[i], a.roi_end = roi[from.size() + i];
     bool changes = a.from != a.to || (crops && (a.roi_start != 0 || a.roi_end != 1));
-    // skip the leading batch and channel axes if they do not change
+    // skip the leading batch and channel axes if they keep their sizes
     if (changes || !axes.empty() || first + int64_t(i) >= 2) axes.push_back(a);
   }
   if (!crops && std::ranges::all_of(axes, [](auto& a) { return a.from == a.to; })) return x.permute(back);
@@ -233,7 +233,7 @@ class Sampler {
     if (padding_ == "reflection") return reflect(i, align_ ? 0 : -0.5, double(size) - (align_ ? 1 : 0.5));
     return i;
   }
-  // Returns the elements at integer coordinates (n, h, w), 0 outside of the image, as (n, channels, h, w).
+  // Returns the elements at integer coordinates x and y (n, h, w) as (n, channels, h, w); 0 for coordinates outside.
   Tensor pixel(const Tensor& y, const Tensor& x) const {
     Tensor row = inside(y, height_), column = inside(x, width_);
     Tensor exists = row.ge(Const(0)) & row.le(Const(height_ - 1)) & column.ge(Const(0)) & column.le(Const(width_ - 1));
@@ -360,7 +360,7 @@ Values roi_align(OpCall& c) {
     throw Failure("its inputs must be images (4 axes) and boxes of four numbers");
   int64_t ratio = c.attr_int("sampling_ratio", 0);
   if (ratio > 0) return {align_regions(c, images, rois, ratio, ratio)};
-  // the number of samples is the number of image elements per bin, so the boxes must be known during the build
+  // the number of samples per bin depends on the sizes of the boxes, so their values must be known during the build
   auto boxes = c.numbers(1);
   double scale = c.attr_float("spatial_scale", 1.0), height = double(c.attr_int("output_height", 1)),
          width = double(c.attr_int("output_width", 1));

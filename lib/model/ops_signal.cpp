@@ -31,13 +31,13 @@ Tensor waves(OpCall& c, int64_t rows, int64_t columns, int64_t length, DType dty
 double cosine(double x) { return std::cos(x); }
 double sine(double x) { return std::sin(x); }
 
-// Fourier transform along the second to last axis of x, shaped (..., n, 1 or 2) with real and imaginary parts last.
+// Fourier transform along the second to last axis of x, whose shape is (..., n, 1 or 2): real and imaginary parts last.
 Tensor transform(OpCall& c, const Tensor& x, int64_t length, int64_t bins, bool inverse) {
   int64_t n = x.size(-2);
   Tensor re = x.slice_axis(-1, {0, 1}).squeeze(-1),
          im = x.size(-1) == 2 ? x.slice_axis(-1, {1, 2}).squeeze(-1) : Tensor();
   Tensor cos = waves<cosine>(c, n, bins, length, x.dtype()), sin = waves<sine>(c, n, bins, length, x.dtype());
-  if (inverse) sin = -sin;  // forward: exp(-i t) = cos t - i sin t; inverse: exp(i t)
+  if (inverse) sin = -sin;  // forward: exp(-it) = cos t - i sin t; inverse: exp(it)
   Tensor real = re.matmul(cos), imaginary = -re.matmul(sin);
   if (im) real = real + im.matmul(sin), imaginary = imaginary + im.matmul(cos);
   Tensor out = Tensor::stack({real, imaginary}, -1);
@@ -67,7 +67,7 @@ Values stft(OpCall& c) {
     throw Failure("its frames do not fit the signal");
   if (weights && weights.size(0) != length)
     throw Failure("its window has " + std::to_string(weights.size(0)) + " elements, a frame " + std::to_string(length));
-  // shape: batch, frames, length, 1 or 2 (real and imaginary part)
+  // the shape of `frames` is batch, frames, length, 1 or 2 (real and imaginary part)
   Tensor frames = signal.transpose(1, 2).pool({length}, {step}, {1}).permute({0, 2, 3, 1});
   if (weights) frames = frames * weights.reshape({1, 1, -1, 1});
   bool onesided = c.attr_int("onesided", 1) != 0 && signal.size(2) == 1;

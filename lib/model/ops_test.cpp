@@ -57,7 +57,7 @@ TEST_CASE("com.microsoft: SkipLayerNormalization gives the normalized sum and th
 
 TEST_CASE("com.microsoft: Attention with zero queries averages the values; unidirectional, only the preceding ones") {
   Graph g;
-  // queries and keys are 0, values are the inputs
+  // the weights make queries and keys 0 and values equal to x
   Tensor x = row(g, {1, 3}, {1, 2, 1}), weights = row(g, {0, 0, 1}, {1, 3}),
          lengths = Tensor::of(g, Ints{1}, dtypes::int32);
   check_near(run(g, "Attention", {x, weights}, {attribute("num_heads", 1)}, "com.microsoft")[0], {2, 2});
@@ -91,7 +91,7 @@ TEST_CASE("RNN: a sequence that has ended keeps its state and outputs 0; reverse
   check_near(reverse[0], {2, 2, 0});
   check_near(reverse[1], {2});
   CHECK_THROWS_AS(run(g, "RNN", {x, w, r}, {attribute("activations", std::vector<std::string>{"Sine"})}), Failure);
-  // weights for one direction
+  // the weights are for one direction only
   CHECK_THROWS_AS(run(g, "RNN", {x, w, r}, {attribute("direction", "bidirectional")}), Failure);
 }
 

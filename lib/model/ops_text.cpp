@@ -43,8 +43,8 @@ using Words = std::vector<std::string>;
 
 struct Vectorizer {
   int64_t shortest, longest, skips;
-  std::unordered_map<std::string, int64_t> place;  // n-gram, as its joined words -> index in the result
-  std::vector<double> weights;                     // by result index; empty: all 1
+  std::unordered_map<std::string, int64_t> place;  // by n-gram, its words joined: index in the result
+  std::vector<double> weights;                     // by index in the result; empty: all weights are 1
   int64_t size = 0;
 
   static std::string joined(const Words& words, size_t from, size_t step, size_t n) {
@@ -63,7 +63,7 @@ struct Vectorizer {
     else for (int64_t v : c.attr_ints("pool_int64s")) pool.push_back(std::to_string(v));
     if (shortest < 1 || longest < shortest || skips < 0) throw Failure("its lengths of n-grams do not fit");
     size_t number = 0;
-    for (size_t n = 1; n <= begins.size(); n++) {  // the pool holds n-grams in order of their length
+    for (size_t n = 1; n <= begins.size(); n++) {  // the pool lists n-grams by length
       auto from = begins[n - 1], to = n < begins.size() ? begins[n] : int64_t(pool.size());
       if (from < 0 || to < from || to > int64_t(pool.size())) throw Failure("its ngram_counts do not fit its pool");
       for (auto at = size_t(from); at + n <= size_t(to); at += n, number++) {
@@ -79,7 +79,7 @@ struct Vectorizer {
     }
   }
 
-  // Counts each n-gram in the text; its words may be adjacent or have up to `skips` words between them.
+  // Counts how often each n-gram occurs in the text. Up to `skips` words may lie between two words of an n-gram.
   std::vector<double> count(const Words& text) const {
     std::vector<double> out(static_cast<size_t>(size));
     for (auto n = size_t(shortest); n <= size_t(longest); n++)

@@ -155,7 +155,7 @@ Tensor Tensor::number(Const value) const {
 // ---- dtype ----------------------------------------------------------------------------------------------------------
 
 Tensor Tensor::cast(DType to) const {
-  // through int32, so that negative values wrap around
+  // cast through int32, so that negative values wrap around
   if ((to == dtypes::uint8 || to == dtypes::uint16) && dtypes::is_float(dtype()))
     return Tensor(uop_.cast(dtypes::int32).cast(to));
   return Tensor(uop_.cast(to));

@@ -55,7 +55,7 @@ class Tensor {
   static Tensor constant(Graph& graph, Const value, DType dtype);       // Tensor(value, dtype=...), with shape ()
   static Tensor full(Graph& graph, const Ints& shape, Const value, DType dtype);
   static Tensor buffer(Graph& graph, const Ints& shape, DType dtype);   // Tensor.empty: a new buffer
-  // a one-dimensional buffer with these values
+  // Returns a one-dimensional buffer that holds `values`.
   static Tensor of(Graph& graph, const Ints& values, DType dtype = dtypes::int64);
   static Tensor of(Graph& graph, const std::vector<double>& values, DType dtype = dtypes::float32);
   static Tensor arange(Graph& graph, Const start, Const stop, Const step, DType dtype);
@@ -70,21 +70,21 @@ class Tensor {
 
   // ---- dtype
   Tensor cast(DType dtype) const;
-  Tensor bitcast(DType dtype) const;  // to a dtype of equal size
+  Tensor bitcast(DType dtype) const;  // `dtype` must have the same element size
   Tensor contiguous() const;
 
   // ---- movement
-  Tensor reshape(Ints shape) const;  // one size may be -1
-  Tensor expand(Ints shape) const;   // -1 keeps the size
+  Tensor reshape(Ints shape) const;  // one size may be -1: it is inferred
+  Tensor expand(Ints shape) const;   // a size of -1 keeps the axis's size
   Tensor broadcast_to(const Ints& shape) const;
   Tensor permute(const Ints& order) const;
   Tensor transpose(int64_t dim0 = 1, int64_t dim1 = 0) const;
   Tensor flip(const Ints& axes) const;
   Tensor shrink(const Bounds2& bounds) const;
   Tensor shrink_to(const std::vector<std::optional<int64_t>>& shape) const;
-  // modes: reflect, replicate, circular
+  // Pads each axis. `mode` is "constant", which pads with `value`, "reflect", "replicate" or "circular".
   Tensor pad(const Padding& padding, Const value = 0.0, std::string_view mode = "constant") const;
-  // `padding` is (before, after) per axis, starting with the last axis
+  // Pads each axis. `padding` lists the sizes before and after each axis, starting with the last axis.
   Tensor pad_flat(const Ints& padding, Const value = 0.0, std::string_view mode = "constant") const;
   Tensor pad_axis(int64_t dim, int64_t before, int64_t after, Const value = 0.0) const;
   Tensor flatten(int64_t start_dim = 0, int64_t end_dim = -1) const;
@@ -106,7 +106,7 @@ class Tensor {
 
   // ---- indexing
   Tensor getitem(const std::vector<Index>& indices) const;
-  // a copy with the indexed elements replaced by `value`; one index must be a tensor
+  // Returns a copy in which `value` replaces the indexed elements. At least one of the indices must be a tensor.
   Tensor setitem(const std::vector<Index>& indices, Tensor value) const;
   Tensor select(int64_t i) const { return getitem({i}); }
   Tensor slice_axis(int64_t dim, Slice slice) const;
@@ -115,7 +115,7 @@ class Tensor {
   Tensor scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string_view reduce, bool include_self = true) const;
   Tensor one_hot_along_dim(int64_t num_classes, int64_t dim = -1) const;
   Tensor masked_fill(Tensor mask, Const value) const;
-  std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // values, indices
+  std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // sorted values, their indices
   std::pair<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true) const;
 
   // ---- reduction
@@ -165,14 +165,14 @@ class Tensor {
   Tensor trunc() const;
   Tensor ceil() const;
   Tensor floor() const;
-  Tensor round() const;  // half to even
+  Tensor round() const;  // ties go to even
   Tensor abs() const;
   Tensor sign() const;
   Tensor square() const;
   Tensor isnan() const;
   Tensor isinf(bool detect_positive = true, bool detect_negative = true) const;
   Tensor clamp(std::optional<Const> min, std::optional<Const> max) const;
-  Tensor clamp(Tensor min, Tensor max) const;  // either may be None
+  Tensor clamp(Tensor min, Tensor max) const;  // `min` or `max` may be None
   Tensor relu() const;
   Tensor relu6() const;
   Tensor sigmoid() const;
@@ -190,7 +190,7 @@ class Tensor {
   Tensor add(Tensor b) const;
   Tensor sub(Tensor b) const;
   Tensor mul(Tensor b) const;
-  Tensor idiv(Tensor b) const;   // truncates
+  Tensor idiv(Tensor b) const;   // truncates towards zero
   enum class Rounding : uint8_t { None, Trunc, Floor };
   Tensor div(Tensor b, Rounding rounding = Rounding::None) const;
   Tensor div(Const b, Rounding rounding = Rounding::None) const;
@@ -216,7 +216,7 @@ class Tensor {
   Tensor ge(Const b) const { return lt(b).logical_not(); }
   Tensor ne(Const b) const;
   Tensor eq(Const b) const { return ne(b).logical_not(); }
-  Tensor where(Tensor yes, Tensor no) const;  // *this is the condition
+  Tensor where(Tensor yes, Tensor no) const;  // this tensor is the condition
   Tensor where(Tensor yes, Const no) const;
   Tensor where(Const yes, Tensor no) const;
   Tensor where(Const yes, Const no) const;
@@ -240,7 +240,7 @@ class Tensor {
   Tensor batchnorm(Tensor weight, Tensor bias, Tensor mean, Tensor invstd) const;
   static Tensor einsum(std::string_view formula, Tensors operands);
 
-  // A constant with the dtype that a Python number gets as the other operand of this tensor (tensor.py:_broadcasted).
+  // Returns a constant with the dtype that a Python number gets in an op with this tensor (tensor.py:_broadcasted).
   Tensor number(Const value) const;
 
  private:

@@ -51,7 +51,7 @@ Tensor apply_strides(const Tensor& x, const std::vector<Stride>& strides) {
   return out.pad(padding).reshape(split).shrink(first).reshape(kept);
 }
 
-// Returns `values` where the mask is set, else `target`. Along the axes, which are reduced, the last set element wins.
+// Returns `values` where the mask is set, else `target`. Reduces `axes`: of several set elements, the last one wins.
 Tensor masked_setitem(const Tensor& target, Tensor values, Tensor mask, const Ints& axes) {
   for (auto it = axes.rbegin(); it != axes.rend(); ++it) {
     Tensors masks = mask.split_by(1, *it), parts = values.split_by(1, *it);
@@ -80,7 +80,7 @@ std::vector<Tensor::Index> named_in_full(std::vector<Tensor::Index> indices, int
   return indices;
 }
 
-// A tensor with the integer, slice and new-axis indices applied (movement ops only), and the axes with tensor indices.
+// A tensor after movement ops have applied its integer, slice and new-axis indices; and its axes with tensor indices.
 struct Moved {
   Tensor x;
   std::vector<std::pair<int64_t, Tensor>> indexed;
@@ -88,7 +88,7 @@ struct Moved {
 Moved move(const Tensor& of, const std::vector<Tensor::Index>& indices) {
   Moved out;
   std::vector<Stride> strides;
-  Ints kept, own = of.shape();  // kept: the shape without integer-indexed axes and with new axes of size 1
+  Ints kept, own = of.shape();  // kept: `own` without integer-indexed axes, with new axes of size 1
   for (auto& index : indices) {
     if (std::holds_alternative<NewAxis>(index)) {
       kept.push_back(1);
@@ -115,11 +115,11 @@ Moved move(const Tensor& of, const std::vector<Tensor::Index>& indices) {
   return out;
 }
 
-// A tensor with tensor indices applied: x is the sum over the indexed axes of the elements that the one-hot `mask`
-// selects.
+// A tensor after its tensor indices are applied: x is the sum, over the indexed axes, of the elements that the one-hot
+// `mask` selects.
 struct Gathered {
   Tensor x, mask;
-  Ints summed, brought;  // axes of the mask: those indexed, and those of the index tensors
+  Ints summed, brought;  // axes of the mask: the indexed axes; the axes of the index tensors
 };
 Gathered gathered(const Moved& from) {
   std::vector<Ints> shapes;
@@ -144,7 +144,7 @@ Gathered gathered(const Moved& from) {
   }
   out.x = out.mask.where(from.x.reshape(opened), Const(0)).sum(out.summed, false, from.x.dtype());
 
-  // the axes of non-adjacent index tensors go to the front
+  // as in numpy, the result's axes of index tensors that are not adjacent come first
   bool to_front = d0 != 0 && from.indexed.size() != 1 && !adjacent;
   out.brought.resize(size_t(lead));
   std::iota(out.brought.begin(), out.brought.end(), to_front ? 0 : d0);
@@ -243,7 +243,7 @@ Tensor Tensor::scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string
 
 Tensor Tensor::masked_fill(Tensor mask, Const value) const { return mask.where(value, *this); }
 
-// Bitonic sort. The indices are then found by comparison; equal elements keep their order.
+// Sorts by a bitonic network. Then finds the indices by comparison; equal elements keep their order.
 std::pair<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const {
   dim = resolve_dim(dim);
   Ints own = shape();

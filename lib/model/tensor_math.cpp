@@ -8,8 +8,8 @@ namespace {
 
 constexpr double kPi = 3.141592653589793, kLog2 = 0.6931471805599453;
 
-// Brings both tensors to one shape and, if match_dtype, one dtype (tensor.py:_broadcasted). The casts around the
-// broadcast are tinygrad's, where they make sums of the backward pass precise.
+// Brings both tensors to one shape and, with match_dtype, to one dtype (tensor.py:_broadcasted). Like tinygrad, casts
+// before and after the broadcast; in tinygrad this makes sums of the backward pass precise.
 std::pair<Tensor, Tensor> broadcasted(Tensor x, Tensor y, bool match_dtype = true) {
   if (match_dtype && x.dtype() != y.dtype()) {
     DType to = least_upper_dtype({x.dtype(), y.dtype()});
@@ -33,7 +33,7 @@ void need_integral(const Tensor& t) {
     throw Failure(std::string(t.dtype().repr()) + " has no bitwise operations");
 }
 
-// cond.cast(bool) ? x : y, with broadcasting and promotion.
+// Returns cond.cast(bool) ? x : y, with broadcasting and dtype promotion.
 Tensor choose(Tensor cond, Tensor x, Tensor y) {
   std::tie(cond, x) = broadcasted(cond, x, false);
   std::tie(cond, y) = broadcasted(cond, y, false);
@@ -173,7 +173,7 @@ Tensor Tensor::cos() const {
 
 Tensor Tensor::tan() const { return sin() / cos(); }
 
-// Abramowitz and Stegun 4.4.46
+// the approximation 4.4.46 of Abramowitz and Stegun
 Tensor Tensor::asin() const {
   Tensor series = poly_n(abs(), {-0.0012624911, 0.0066700901, -0.0170881256, 0.0308918810, -0.0501743046, 0.0889789874,
                                  -0.2145988016, 1.5707963050});
@@ -188,7 +188,7 @@ Tensor Tensor::asinh() const { return (*this + (square() + 1).sqrt()).log(); }
 Tensor Tensor::acosh() const { return (*this + (square() - 1).sqrt()).log(); }
 Tensor Tensor::atanh() const { return ((1 + *this) / (1 - *this)).log() / 2; }
 
-// Abramowitz and Stegun 7.1.26
+// the approximation 7.1.26 of Abramowitz and Stegun
 Tensor Tensor::erf() const {
   Tensor t = 1.0 / (1.0 + 0.3275911 * abs());
   return sign() * (1.0 - t * poly_n(t, {1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592}) *

@@ -192,7 +192,7 @@ std::vector<std::string> split_at(const std::string& text, char c) {
   return out;
 }
 
-// Returns the letters that occur once, sorted: the implicit output of a formula.
+// Returns the letters that occur once in `text`, sorted: the output of a formula that names no output.
 std::string once(const std::string& text, const std::string& except = "") {
   std::set<char> letters;
   for (char c : text)
@@ -205,7 +205,7 @@ void replace_dots(std::string& text, const std::string& by) {
   if (auto at = text.find("..."); at != std::string::npos) text.replace(at, 3, by);
 }
 
-// Replaces "..." by unused letters, as many as the operand with the most axes there needs.
+// Replaces "..." by unused letters, one for each axis that "..." stands for in the operand or output.
 void expand_ellipsis(std::vector<std::string>& inputs, std::optional<std::string>& output, const Tensors& xs) {
   std::string all, used;
   for (auto& s : inputs) used += s;
@@ -227,7 +227,7 @@ void expand_ellipsis(std::vector<std::string>& inputs, std::optional<std::string
   else output = all.substr(0, most) + once(joined, all);
 }
 
-// Takes the diagonal for each letter that occurs twice in one operand, and removes the duplicate from `s`.
+// Takes the diagonal of x for each letter that occurs twice in `s`, and removes the second occurrence from `s`.
 Tensor take_traces(Tensor x, std::string& s) {
   for (size_t j = 0; j < s.size(); j++) {
     for (size_t k; (k = s.find(s[j], j + 1)) != std::string::npos; s.erase(k, 1)) {
@@ -240,7 +240,7 @@ Tensor take_traces(Tensor x, std::string& s) {
       x = x.ndim() > 2 ? x.permute(order).flatten(-2).pad_axis(-1, 0, n).unflatten(-1, {n, n + 1})
                              .slice_axis(-1, {0, 1, 1}).squeeze(-1)
                        : x.diagonal();
-      // move the diagonal from the last axis to that of the first letter
+      // move the diagonal, now the last axis, to the position of the letter's first occurrence
       Ints back;
       for (int64_t d = 0; d < x.ndim() - 1; d++) back.push_back(d);
       back.insert(back.begin() + int64_t(j), x.ndim() - 1);
@@ -296,7 +296,7 @@ Tensor Tensor::einsum(std::string_view text, Tensors xs) {
     Tensor x = s.empty() ? xs[i] : xs[i].permute(order).reshape(aligned).expand(full);
     out = out ? out * x : x;
   }
-  Ints summed, rank;  // rank: position of each output letter among the sorted output letters
+  Ints summed, rank;  // by output letter: its position among the sorted letters
   int64_t at = 0;
   for (auto [c, n] : sizes) {
     if (output->find(c) == std::string::npos) summed.push_back(at);

@@ -20,7 +20,7 @@ Softmax softmax_parts(const Tensor& x, int64_t axis) {
   return {m, e, e.sum(Ints{axis}, true)};
 }
 
-// The mask row + diagonal <= column.
+// Returns a rows x columns mask that is true where row + diagonal <= column.
 Tensor triangle(Graph& graph, int64_t rows, int64_t columns, int64_t diagonal) {
   return (Tensor::arange(graph, rows).unsqueeze(-1) + diagonal).le(Tensor::arange(graph, columns));
 }

@@ -10,8 +10,8 @@ namespace tgc {
 
 struct TensorState {
   std::string device = "CPU";
-  int64_t uniques = 0;                          // number of UNIQUEs made
-  std::unordered_map<UOp, HostData> data = {};  // by BUFFER
+  int64_t uniques = 0;                          // number of UNIQUEs made so far; numbers the next one
+  std::unordered_map<UOp, HostData> data = {};  // by BUFFER: its bytes, if they are known
 };
 
 inline TensorState& tensor_state(Graph& graph) { return graph.extension<TensorState>(); }

@@ -34,7 +34,7 @@ json parse_header(std::string_view text) {
   auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
     if (depth == 1 && event == json::parse_event_t::key && !names.insert(parsed.get<std::string>()).second)
       twice = parsed.get<std::string>();
-    return depth <= 4;  // a valid header is not nested deeper
+    return depth <= 4;  // drops deeper values, which a valid header does not have
   };
   json header = json::parse(text, watch, /*allow_exceptions=*/false);
   if (!header.is_object()) throw Failure("its header is not a JSON object");
@@ -55,7 +55,7 @@ std::vector<int64_t> integers(const json& j, const char* what) {
 
 struct Placed {
   onnx::TensorProto tensor;
-  size_t begin, end;  // byte range in the data section
+  size_t begin, end;  // begin and end of the tensor's bytes in the data section
 };
 
 Placed placed(const std::string& name, const json& entry, std::string_view data,

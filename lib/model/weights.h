@@ -11,7 +11,7 @@ namespace tgc {
 // mapped file. An error names the file and the tensor. Safetensors data that overlap or have gaps are errors.
 Result<std::vector<onnx::TensorProto>> read_weights(const std::string& path);
 
-// Reads the tensors of a safetensors file's bytes. `path` is for errors.
+// Reads the tensors from the bytes of a safetensors file. `path` is the file's name in error messages.
 Result<std::vector<onnx::TensorProto>> read_safetensors(std::shared_ptr<const onnx::Bytes> bytes,
                                                         const std::string& path = "");
 

@@ -1,4 +1,4 @@
-// Counts as people read them: a line a count, the largest first.
+// Formats counts, one per line, the largest first.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -8,14 +8,14 @@
 
 namespace tgc {
 
-// Of equal counts the names in their order.
+// Sorts by count, the largest first, and then by name.
 inline std::vector<std::pair<std::string, size_t>> by_count(const std::map<std::string, size_t>& counts) {
   std::vector<std::pair<std::string, size_t>> out(counts.begin(), counts.end());
   std::ranges::stable_sort(out, std::greater(), &std::pair<std::string, size_t>::second);
   return out;
 }
 
-// "      12  what" and a line end.
+// Returns "      12  what" and a newline.
 inline std::string count_row(size_t count, std::string_view what) {
   constexpr size_t kWidth = 8;
   std::string n = std::to_string(count);

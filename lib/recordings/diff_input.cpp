@@ -6,7 +6,7 @@
 
 #include "lib/compilation/schedule_text.h"
 #include "lib/driver/common_targets.h"
-#include "lib/driver/source.h"
+#include "lib/driver/named_records.h"
 #include "lib/recordings/foreign_recordings.h"
 #include "lib/text/input_file.h"
 #include "lib/text/pyrender.h"
@@ -14,31 +14,31 @@
 namespace tgc {
 namespace {
 
-Result<DiffInput> records_of(const Session& session, GoldenReader& records, const InputName& name) {
+Result<DiffInput> read_records(const Session& session, GoldenReader reader, const InputName& name) {
   DiffInput side{.file = name.shown()};
+  NamedRecords records(std::move(reader), name.id);
+  const GoldenReader& file = records.file();
   for (GoldenLine line;;) {
-    auto next = records.next_line(line);
-    if (!next) return next.diag();
-    if (!*next) break;
-    if (!name.id.empty() && line.text.find(name.id) == std::string::npos) continue;  // spares the parsing
+    auto more = records.next_line(line);
+    if (!more) return more.diag();
+    if (!*more) break;
     auto record = parse_golden_record(line, side.file);
     if (!record) return record.diag();
-    if (!name.id.empty() && record->id != name.id) continue;
-    side.runs.push_back(run_of(*record, records.header(), side.file + "#" + record->id));
+    side.runs.push_back(run_of(*record, file.header(), side.file + "#" + record->id));
   }
-  if (records.cut()) session.warn(*records.cut());
+  if (file.cut()) session.warn(*file.cut());
   if (side.runs.empty())
     return Diag{.message = name.id.empty() ? "no records" : "no record '" + name.id + "'", .file = side.file};
   return side;
 }
 
-// The text of a row as a run shows it.
+// Runs through the stage and returns its result as a recorded run shows it.
 Result<std::string> text_at(Compilation& c, const StageRow& row) {
   if (auto status = c.run_through(row); !status) return status.diag();
   return row.is_graph_stage() ? pyrender(c.current()) : c.output(row);
 }
 
-// The kernels of a schedule as a run shows them.
+// Adds the kernels of the schedule as a recorded run shows them.
 void add_kernels(Compilation& c, Run& to) {
   auto& schedule = c.schedule();
   auto kernels = schedule ? golden_kernels(*schedule) : Result<std::vector<GoldenKernel>>(schedule.diag());
@@ -46,23 +46,23 @@ void add_kernels(Compilation& c, Run& to) {
     to.texts.push_back({"kernel " + std::to_string(i), (*kernels)[i].ast, true});
 }
 
-Result<Run> run_by_tgc(const Run& given) {
+Result<Run> run_by_tgc(const Run& recorded) {
   Settings settings;
-  for (auto& [key, value] : given.settings)
+  for (auto& [key, value] : recorded.settings)
     if (auto status = settings.set(key, value); !status) return status.diag();
-  auto in = load_text(settings, detect_kind(given.texts[0].text), given.texts[0].text, given.file);
+  auto in = load_text(settings, detect_kind(recorded.texts[0].text), recorded.texts[0].text, recorded.file);
   if (!in) return in.diag();
-  in->is_tensor_graph = given.target.empty();
-  auto c = Compilation::begin(std::move(*in), {.target = given.target});
+  in->is_tensor_graph = recorded.target.empty();
+  auto c = Compilation::begin(std::move(*in), {.target = recorded.target});
   if (!c) return c.diag();
-  Run out{given.id, given.target, given.file, given.settings, {given.texts[0]}};
+  Run out{recorded.id, recorded.target, recorded.file, recorded.settings, {recorded.texts[0]}};
   bool kernels = false;
-  for (const RunText& t : given.texts) {
+  for (const RunText& t : recorded.texts) {
     kernels |= t.stage.starts_with("kernel ");
     const StageRow* row = find_row(t.stage);
     if (!row || row->kind == StageRow::Kind::Ast) continue;
     auto text = text_at(*c, *row);
-    if (!text && !c->next()) return out;  // refused: the run ends here
+    if (!text && !c->next()) return out;  // the stage failed: the run ends here
     if (text) out.texts.push_back({t.stage, std::move(*text), t.is_graph});
   }
   if (kernels) add_kernels(*c, out);
@@ -87,7 +87,7 @@ Result<DiffInput> open_diff_input(const Session& session, const std::string& spe
   if (!*more) return Diag{.message = "the file is empty", .file = name.shown(), .expected = "a graph, or records"};
   if (detect_kind(first) == InputKind::Golden) {
     auto records = GoldenReader::from(std::move(*lines), {first, 1}, name.shown());
-    return records ? records_of(session, *records, name) : Result<DiffInput>(records.diag());
+    return records ? read_records(session, std::move(*records), name) : Result<DiffInput>(records.diag());
   }
   DiffInput side{.is_graph = true, .text = first + "\n", .file = name.shown()};
   if (auto status = (*lines)->rest(side.text); !status) return status.diag();
@@ -117,9 +117,9 @@ Result<DiffInput> made_by_tgc(const DiffInput& side) {
   DiffInput out{.file = "tgc"};
   for (const Run& run : side.runs) {
     if (release_of(run.producer) != Release::v0_12) {
-      Diag elsewhere = made_elsewhere(run.producer, side.file);
-      elsewhere.expected = "a second recording to compare with";
-      return elsewhere;
+      Diag diag = foreign_graph_error(run.producer, side.file);
+      diag.expected = "a second recording to compare with";
+      return diag;
     }
     auto ours = run_by_tgc(run);
     if (!ours) return ours.diag();
@@ -146,7 +146,7 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
   if (out.name.empty()) out.name = "ast";
   if (out.name.starts_with("kernel ")) return out;
   const StageRow* row = find_row(out.name);
-  const bool is_text = row && row->output && row->name != "linear";  // which is read as a graph
+  const bool is_text = row && row->output && row->name != "linear";  // "linear" is read as a graph
   if (row) return CommonStage{std::string(row->name), out.target, is_text};
   Diag unknown = unknown_stage(out.name);
   unknown.file = file;

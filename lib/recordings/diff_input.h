@@ -1,4 +1,4 @@
-// The two sides of `tgc diff`: graphs, or runs of the pipeline that show what was made at every stage.
+// Opens the two sides of `tgc diff`: graphs, or runs of the pipeline with their result at every stage.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,37 +9,37 @@
 namespace tgc {
 
 struct DiffInput {
-  bool is_graph = false;   // the text of one graph; else runs
+  bool is_graph = false;   // `text` is one graph; otherwise `runs` is set
   std::string text, file;
   std::vector<Run> runs;
 };
 
-// A side: a graph of any kind, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote. A file that is
-// cut is a warning. Errors: what cannot be read, a record that is not there, no records.
+// Opens a graph of any kind, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote. Warns about a
+// truncated file. Errors: the file cannot be read; no record matches.
 Result<DiffInput> open_diff_input(const Session& session, const std::string& spec);
 
-// One stage of a run as a graph, for a run against a graph. Of several runs the one for that target is meant.
+// Returns one stage of a run as a graph, to compare it with a graph. `target` selects one of several runs.
 Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::string& target);
 
-// What tgc makes of each run's AST, under its settings and for its target, at every stage that the run shows. What a
-// stage refuses ends the run there.
+// Compiles the AST of each run with tgc, under the run's settings and for its target, and returns the results at the
+// stages that the run shows. A run ends at the first stage that fails.
 Result<DiffInput> made_by_tgc(const DiffInput& side);
 
-// At which stage a graph and a run, or two runs, are compared.
+// The stage at which a graph and a run, or two runs, are compared.
 struct CommonStage {
   std::string name;    // "expander"
-  std::string target;  // of the graph, where it says one
-  bool is_text = false;  // of no graph, but compared line by line
+  std::string target;  // the graph's target, if it names one
+  bool is_text = false;  // the stage is no graph: compare line by line
 };
-// `asked` is that of --stage; else what the graph says of itself; else the AST. An unknown stage is an error, with the
-// file that says it; and --stage where neither side is a run.
+// Returns `asked` (--stage), else the stage that the graph names, else the AST. Errors: an unknown stage, with the file
+// that names it; --stage if neither side is a run.
 Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const std::string& asked);
 
-// The runs with what they show of that stage alone.
+// Removes all other stages from the runs.
 DiffInput only_stage(DiffInput side, const std::string& stage);
 
-// Pairs of runs that belong together: of the same id and target, the second of an id with the second; the only two
-// always.
+// Pairs of runs to compare. Runs with the same id and target are paired in order; if each side has only one run, the
+// two are paired in any case.
 struct RunPairs {
   std::vector<std::pair<const Run*, const Run*>> pairs;
   size_t only_a = 0, only_b = 0;

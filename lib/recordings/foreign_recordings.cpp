@@ -5,17 +5,19 @@
 #include <mutex>
 #include <set>
 
+#include "lib/compilation/selection.h"
 #include "lib/driver/source.h"
 #include "lib/recordings/count_rows.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/lines.h"
 #include "lib/text/input_file.h"
 #include "lib/text/recorded_rewrites.h"
+#include "lib/text/recorded_stages.h"
 
 namespace tgc {
 namespace {
 
-// A stage as files and messages name it: "postopt-symbolic".
+// Returns the name of a stage in files and messages: "postopt-symbolic".
 std::string slug_of(std::string_view name) {
   std::string out;
   for (char c : name) {
@@ -27,16 +29,23 @@ std::string slug_of(std::string_view name) {
   return out.empty() ? "stage" : out;
 }
 
-// A row for a stage that our list lacks. Rows live as long as the program: there are as many as names of stages.
-const StageRow& row_elsewhere(const std::string& name, size_t number) {
+// Returns a copy of `text` that is never freed, for trace consumers that keep views. There is one per rule.
+std::string_view intern(const std::string& text) {
   static std::mutex mutex;
-  static std::deque<std::string> names;
+  static std::set<std::string> texts;
+  std::lock_guard lock(mutex);
+  return *texts.insert(text).first;
+}
+
+// Returns a row for a stage that tgc does not have. Rows are never freed; there is one per stage name.
+const StageRow& foreign_row(const std::string& name, size_t number) {
+  static std::mutex mutex;
   static std::deque<StageRow> rows;
   std::lock_guard lock(mutex);
   for (const StageRow& row : rows)
     if (row.name == name && row.number == number) return row;
   rows.push_back({.kind = StageRow::Kind::Kernel,
-                  .name = names.emplace_back(name),
+                  .name = intern(name),
                   .alias = {},
                   .slug = slug_of(name),
                   .extension = {},
@@ -45,71 +54,30 @@ const StageRow& row_elsewhere(const std::string& name, size_t number) {
   return rows.back();
 }
 
-// A text that outlives whoever was told of it: there are as many as rules.
-std::string_view kept(const std::string& text) {
-  static std::mutex mutex;
-  static std::set<std::string> texts;
-  std::lock_guard lock(mutex);
-  return *texts.insert(text).first;
+RecordedStages stages_in(const InputGraph& in) {
+  return in.record ? RecordedStages(*in.record) : RecordedStages(in.text);
 }
 
-// One thing that a record holds.
-struct Recorded {
-  std::string stage;
-  const std::string* text;
-  bool is_graph = true, same = false;
-};
-
-std::vector<Recorded> all_recorded(const InputGraph& in, std::string& program) {
-  std::vector<Recorded> out{{"ast", &in.text}};
-  if (!in.record) return out;
-  const GoldenRecord& r = *in.record;
-  out[0].text = &r.ast;
-  for (const GoldenStage& s : r.stages)
-    if (s.same || s.ir) out.push_back({s.name, s.same ? out.back().text : &*s.ir, true, s.same});
-  for (size_t i = 0; i < r.kernels.size(); i++)
-    if (!r.kernels[i].ast.empty()) out.push_back({"kernel " + std::to_string(i), &r.kernels[i].ast});
-  if (r.linear) out.push_back({"linear", &*r.linear, false});
-  if (r.source) out.push_back({"source", &*r.source, false});
-  if (r.program) program = program_text(*r.program), out.push_back({"program", &program, false});
-  return out;
+// Returns the names of the recorded stages that a list selects, and the words "all" and "changed".
+Result<std::vector<std::string_view>> wanted_stages(std::string_view list, const RecordedStages& recorded) {
+  std::vector<Choice> choices{{"all", "", "", false}, {"changed", "", "", false}};
+  for (const RecordedStage& s : recorded)
+    if (s.text) choices.push_back({s.name, "", slug_of(s.name)});
+  return select_stages(list, choices, "--stage=all to see the recorded stages");
 }
 
-// The words of a list of stages, which each name one that was recorded.
-Result<std::vector<std::string>> wanted_stages(const std::string& list, const std::vector<Recorded>& recorded,
-                                               const std::string& file) {
-  std::vector<std::string> out;
-  std::vector<std::string_view> known{"all", "changed"};
-  for (const Recorded& r : recorded) known.push_back(r.stage);
-  for (size_t at = 0; at <= list.size();) {
-    size_t end = std::min(list.find(',', at), list.size());
-    std::string word = list.substr(at, end - at);
-    at = end + 1;
-    auto found =
-        std::find_if(known.begin(), known.end(), [&](std::string_view k) { return slug_of(k) == slug_of(word); });
-    if (found == known.end()) {
-      std::string near = nearest_names(word, known);
-      return Diag{.message = "nothing was recorded of a stage '" + word + "'",
-                  .file = file,
-                  .expected = near.empty() ? "--stage=all to see what was" : near};
-    }
-    out.emplace_back(*found);
-  }
-  return out;
-}
-
-// The text of a graph in another form.
-Result<std::string> converted(const InputGraph& in, const Recorded& r, Format format) {
+// Converts the text of a graph to `format`.
+Result<std::string> converted(const InputGraph& in, const RecordedStage& s, Format format) {
   Graph graph;
   ReadReport report{.take_malformed = true};
-  auto read = read_graph(graph, detect_kind(*r.text), *r.text, in.file + " (" + r.stage + ")", &report);
+  auto read = read_graph(graph, detect_kind(*s.text), *s.text, in.file + " (" + s.name + ")", &report);
   if (!read) return read.diag();
-  if (r.stage != "ast") read->info.stage = r.stage;
+  if (s.kind != RecordedStage::Kind::Ast) read->info.stage = s.name;
   read->info.name = in.info.name, read->info.target = in.info.target;
   return read->list.empty() ? write_graph(format, read->root, read->info) : write_list(format, read->list, read->info);
 }
 
-// The member "producer" of the JSON that begins with this line; empty: the line ends before it.
+// Returns the member "producer" of a JSON text whose first line is `line`; empty: it is not on that line.
 std::string producer_in(std::string_view line) {
   constexpr std::string_view kMember = "\"producer\"";
   size_t at = line.find(kMember);
@@ -122,7 +90,7 @@ std::string producer_in(std::string_view line) {
 
 }  // namespace
 
-std::string producer_elsewhere(const std::string& spec) {
+std::string foreign_producer(const std::string& spec) {
   InputName name = InputName::parse(spec);
   if (name.file == "-") return {};
   auto is_model = is_model_file(name.file);
@@ -139,23 +107,25 @@ std::string producer_elsewhere(const std::string& spec) {
   return release_of(producer) == Release::v0_12 ? "" : producer;
 }
 
-Result<std::vector<DumpText>> elsewhere_texts(const InputGraph& in, const std::string& stages, Format format) {
-  std::string program;
-  auto recorded = all_recorded(in, program);
-  auto wanted = wanted_stages(stages.empty() ? "ast" : stages, recorded, in.file);
+Result<std::vector<DumpText>> foreign_texts(const InputGraph& in, const std::string& stages, Format format) {
+  const RecordedStages recorded = stages_in(in);
+  auto wanted = wanted_stages(stages.empty() ? "ast" : stages, recorded);
   if (!wanted) return wanted.diag();
   auto has = [&](std::string_view word) { return std::find(wanted->begin(), wanted->end(), word) != wanted->end(); };
   std::vector<DumpText> out;
-  for (size_t i = 0; i < recorded.size(); i++) {
-    const Recorded& r = recorded[i];
-    const bool changed = has("changed") && r.is_graph && !r.same && i > 0;
-    if (!has(r.stage) && !has("all") && !changed) continue;
-    const StageRow* ours = r.is_graph ? nullptr : find_row(r.stage);
-    DumpText text{in.info.name, ours ? ours : &row_elsewhere(r.stage, i), std::string(extension_of(format)), *r.text};
-    if (!r.is_graph) {
+  size_t count = 0;
+  for (const RecordedStage& s : recorded) {
+    if (!s.text) continue;
+    const size_t number = count++;
+    const bool changed = has("changed") && s.is_graph() && !s.same && s.kind != RecordedStage::Kind::Ast;
+    if (!has(s.name) && !has("all") && !changed) continue;
+    const StageRow* ours = s.is_graph() ? nullptr : find_row(s.name);
+    DumpText text{in.info.name, ours ? ours : &foreign_row(s.name, number), std::string(extension_of(format)),
+                  std::string(*s.text)};
+    if (!s.is_graph()) {
       text.extension = ours ? ours->extension : "txt";
     } else {
-      auto written = converted(in, r, format);
+      auto written = converted(in, s, format);
       if (!written) return written.diag();
       text.text = std::move(*written);
     }
@@ -165,7 +135,7 @@ Result<std::vector<DumpText>> elsewhere_texts(const InputGraph& in, const std::s
   return out;
 }
 
-Status tell_recorded(const InputGraph& in, TraceConsumer& to) {
+Status trace_recorded_rewrites(const InputGraph& in, TraceConsumer& to) {
   if (!in.record || in.record->rewrites.empty())
     return Diag{.message = "no rewrites were recorded of '" + in.info.name + "'",
                 .file = in.file,
@@ -179,20 +149,20 @@ Status tell_recorded(const InputGraph& in, TraceConsumer& to) {
   if (!matches) return matches.diag();
   to.kernel(r.id, r.target, ast->root);
   UOp last = ast->root;
-  size_t next = 0;
-  for (size_t i = 0; i < r.stages.size(); i++) {
-    const GoldenStage& s = r.stages[i];
+  size_t next = 0, stage = 0;
+  for (const RecordedStage& s : RecordedStages(r)) {
+    if (s.kind != RecordedStage::Kind::Stage) continue;
     UOp result = last;
-    if (s.ir) {
-      auto read = read_graph(graph, detect_kind(*s.ir), *s.ir, in.file, &report);
+    if (s.text && !s.same) {
+      auto read = read_graph(graph, detect_kind(*s.text), *s.text, in.file, &report);
       if (!read) return to.kernel_given_up(), read.diag();
       result = read->root;
     }
     to.stage(s.name, last);
     to.begin({.name = s.name, .set = s.name}, 0, last);
-    for (; next < matches->size() && (*matches)[next].stage <= i; next++) {
+    for (; next < matches->size() && (*matches)[next].stage <= stage; next++) {
       const RecordedMatch& m = (*matches)[next];
-      std::string_view place = kept(m.place);
+      std::string_view place = intern(m.place);
       size_t colon = std::min(place.rfind(':'), place.size() - 1);
       auto line = uint32_t(std::strtoul(m.place.c_str() + colon + 1, nullptr, 10));
       to.rewrite(0, {.name = place, .file = place.substr(0, colon), .line = line}, m.before, m.after, {});
@@ -200,19 +170,19 @@ Status tell_recorded(const InputGraph& in, TraceConsumer& to) {
     to.end(0, result);
     to.stage_end(result);
     last = result;
+    stage++;
   }
   to.kernel_end();
   return Unit{};
 }
 
 Status RecordedCounts::add(const InputGraph& in) {
-  std::string program;
   records++;
-  for (const Recorded& r : all_recorded(in, program)) {
-    if (!r.is_graph || r.same) continue;
+  for (const RecordedStage& s : stages_in(in)) {
+    if (!s.is_graph() || !s.text || s.same) continue;
     Graph graph;
     ReadReport report{.take_malformed = true};
-    auto read = read_graph(graph, detect_kind(*r.text), *r.text, in.file, &report);
+    auto read = read_graph(graph, detect_kind(*s.text), *s.text, in.file, &report);
     if (!read) return read.diag();
     stages++;
     for (UOp u : read->list.empty() ? toposort(read->root) : read->list) ops[std::string(shown_op(u))]++;

@@ -1,4 +1,5 @@
-// Recordings of other releases than 0.12.0, which are shown as they were recorded: the pipeline makes nothing of them.
+// Shows recordings of tinygrad releases other than 0.12.0 as they were recorded: the native pipeline does not run on
+// them.
 #pragma once
 #include <map>
 
@@ -8,19 +9,19 @@
 
 namespace tgc {
 
-// Who made an INPUT (FILE or FILE#ID), "tinygrad 0.14.0", where that is not 0.12.0; empty where it is, where nothing is
-// said, and where there is nothing to be read.
-std::string producer_elsewhere(const std::string& spec);
+// Returns the producer of an INPUT (FILE or FILE#ID), such as "tinygrad 0.14.0". Empty: tinygrad 0.12.0, no producer
+// named, or the file cannot be read.
+std::string foreign_producer(const std::string& spec);
 
-// What was recorded of the stages in the list (names, `all`, `changed`; empty: the AST), each graph in that format.
-// Besides the stages there are ast, linear, source, program, and of a schedule "kernel 0", "kernel 1", ...
-Result<std::vector<DumpText>> elsewhere_texts(const InputGraph& in, const std::string& stages, Format format);
+// Returns the recorded texts of the stages in a list of names, `all` and `changed` (empty: the AST), with each graph in
+// `format`. Besides stages, the names are ast, linear, source, program, and "kernel 0", ... of a schedule.
+Result<std::vector<DumpText>> foreign_texts(const InputGraph& in, const std::string& stages, Format format);
 
-// Tells what was recorded of a kernel's rewrites: each match of a rule, named by its place, in its stage. A record
-// without them (tinygrad_export.py --rewrites) is an error.
-Status tell_recorded(const InputGraph& in, TraceConsumer& to);
+// Sends the recorded rewrites of a kernel to `to`, stage by stage; rules are named by their place in tinygrad. Errors:
+// the record has no rewrites (tinygrad_export.py --rewrites records them).
+Status trace_recorded_rewrites(const InputGraph& in, TraceConsumer& to);
 
-// How often each rule matched, by its place; and the nodes of each op in the graphs that were recorded.
+// Counts the matches of each rule, by its place in tinygrad, and the nodes of each op in the recorded graphs.
 struct RecordedCounts {
   std::map<std::string, size_t> matches, ops;
   size_t records = 0, stages = 0;

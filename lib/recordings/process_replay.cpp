@@ -6,7 +6,7 @@
 
 #include "lib/diff/run_diff.h"
 #include "lib/driver/common_targets.h"
-#include "lib/driver/source.h"
+#include "lib/driver/named_records.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/line_diff.h"
@@ -19,52 +19,15 @@
 namespace tgc {
 namespace {
 
-// ---- the records that a name means: all of a file's, or of FILE#ID those of that id
-
-class NamedRecords {
- public:
-  static Result<NamedRecords> open(const std::string& spec) {
-    InputName name = InputName::parse(spec);
-    auto reader = GoldenReader::open(name.file);
-    if (!reader) return reader.diag();
-    return NamedRecords(std::move(*reader), name.id);
-  }
-  const GoldenReader& file() const { return reader_; }
-  // False at the end, as GoldenReader has it.
-  Result<bool> next_line(GoldenLine& line) {
-    for (;;) {
-      auto more = reader_.next_line(line);
-      if (!more || !*more || id_.empty()) return more;
-      if (!may_have_id(line.text, id_)) continue;  // spares the parsing
-      auto id = id_of(line);
-      if (!id) return id.diag();
-      if (*id == id_) return true;
-    }
-  }
-
- private:
-  NamedRecords(GoldenReader reader, std::string id) : reader_(std::move(reader)), id_(std::move(id)) {}
-  Result<std::string> id_of(const GoldenLine& line) const {
-    return catch_failures([&] {
-      std::string id;
-      JsonScanner in(line.text, reader_.path(), line.line);
-      in.object([&](std::string_view key) { key == "id" ? void(id = in.string()) : void(in.skip()); });
-      return id;
-    });
-  }
-  GoldenReader reader_;
-  std::string id_;
-};
-
-// ---- the first reading: what each record is, without its graphs
+// ---- the first pass: the identity of each record, without its graphs
 
 struct Entry {
   std::string id, target, name;
-  std::string asked_by;  // the lines of the program that it was made for, where they were recorded
-  std::string nodes;  // of the AST, how many
-  size_t source = 0;  // of the source, but for the kernel's name; 0: there is none
-  size_t ast = 0;    // hashes of texts as they stand in the file
-  size_t whole = 0;  // of all that is compared
+  std::string asked_by;  // the program lines that the kernel was made for; empty: not recorded
+  std::string nodes;  // the number of nodes of the AST
+  size_t source = 0;  // hash of the source without the kernel's name; 0: no source
+  size_t ast = 0;  // hash of the AST's text
+  size_t whole = 0;  // hash of everything that is compared
 };
 
 struct Index {
@@ -77,7 +40,7 @@ size_t mix(size_t h, std::string_view text) {
   return (h ^ std::hash<std::string_view>()(text)) * 0x9E3779B97F4A7C15ull;
 }
 
-// The source with the kernel's name as a name alone.
+// Returns the source with the kernel's name replaced by "KERNEL".
 std::string without_name(std::string source, const std::string& name) {
   if (name.empty()) return source;
   for (size_t at = source.find(name); at != source.npos; at = source.find(name, at + 6))
@@ -87,7 +50,7 @@ std::string without_name(std::string source, const std::string& name) {
 
 Entry entry_of(const GoldenLine& line, const std::string& file, bool sources_only) {
   Entry e;
-  std::string_view source;  // with its quotes
+  std::string_view source;  // with its JSON quotes
   std::string function;
   JsonScanner in(line.text, file, line.line);
   in.object([&](std::string_view key) {
@@ -115,7 +78,7 @@ Entry entry_of(const GoldenLine& line, const std::string& file, bool sources_onl
 
 Result<Index> index_of(const std::string& path, bool sources_only) {
   return catch_failures([&] {
-    auto records = std::move(NamedRecords::open(path).value_or_throw());
+    auto records = std::move(NamedRecords::open(InputName::parse(path)).value_or_throw());
     Index out{records.file().header(), {}, {}};
     for (GoldenLine line; records.next_line(line).value_or_throw();)
       out.entries.push_back(entry_of(line, path, sources_only));
@@ -124,7 +87,7 @@ Result<Index> index_of(const std::string& path, bool sources_only) {
   });
 }
 
-// ---- which records belong together
+// ---- alignment of the records
 
 constexpr size_t kNone = SIZE_MAX;
 
@@ -134,9 +97,9 @@ std::set<std::string> targets_of(const Index& index) {
   return out;
 }
 
-// Of each record of A its partner in B. What is surest comes first: the same graph, the same source, the same lines of
-// the program and name, the lines, the name and as many nodes, the name; of several the first with the first. The
-// number counts where no lines were recorded.
+// Returns for each record of A its partner in B, or kNone. Records are paired by the most reliable key first: id and
+// AST, AST, source, program lines and name, program lines, node count and name, name. If no program lines were
+// recorded, the id is the last key. Records with the same key are paired in order.
 std::vector<size_t> partners(const Index& a, const Index& b) {
   std::vector<size_t> of_a(a.entries.size(), kNone);
   std::vector<bool> taken(b.entries.size());
@@ -166,7 +129,7 @@ std::vector<size_t> partners(const Index& a, const Index& b) {
   return of_a;
 }
 
-// ---- two records that are not the same to the letter
+// ---- comparison of two records whose texts differ
 
 class PairDiff {
  public:
@@ -207,10 +170,10 @@ class PairDiff {
   Status compare_stages(ReplayPair& out, const GoldenRecord& a, const GoldenRecord& b, const std::string& file_a,
                         const std::string& file_b) const {
     Run run_a = run_of(a, a_, file_a + "#" + a.id), run_b = run_of(b, b_, file_b + "#" + b.id);
-    std::map<std::string, size_t> seen;  // a stage that comes twice is compared with the second
+    std::map<std::string, size_t> occurrences;  // the second stage of a name is compared with the other second one
     for (const RunText& text : run_a.texts) {
       if (!text.is_graph) continue;
-      const RunText* other = find(run_b, renames_.stage(text.stage), seen[text.stage]++);
+      const RunText* other = find_text(run_b, renames_.stage(text.stage), occurrences[text.stage]++, renames_);
       if (!other || other->text == text.text) continue;
       auto diff = compare(text, run_a.file, *other, run_b.file, out, a, b);
       if (!diff) return diff.diag();
@@ -228,26 +191,20 @@ class PairDiff {
     return Unit{};
   }
 
-  const RunText* find(const Run& run, std::string_view stage, size_t skip) const {
-    for (const RunText& t : run.texts)
-      if (t.is_graph && renames_.stage(t.stage) == stage && skip-- == 0) return &t;
-    return nullptr;
-  }
-
-  // "MUL" of the line "%4 = MUL dtypes.int (%2, 16)".
+  // Returns "MUL" for the line "%4 = MUL dtypes.int (%2, 16)".
   static std::string op_in(std::string_view line) {
     size_t at = line.find("= ");
     line.remove_prefix(at == line.npos ? 0 : at + 2);
     return std::string(line.substr(0, line.find(' ')));
   }
 
-  // What a change is, whatever the numbers in it are: "EXPAND removed", "STACK: dtype a -> b", "SHRINK: source 2".
+  // Describes a change without its numbers: "EXPAND removed", "STACK: dtype a -> b", "SHRINK: source 2".
   static std::vector<std::string> causes_of(const NodeChange& c) {
     const std::string op = op_in(c.before.empty() ? c.after : c.before);
     if (c.kind != NodeChange::Kind::Changed) return {op + (c.kind == NodeChange::Kind::Added ? " added" : " removed")};
     std::vector<std::string> out;
     for (const Difference& d : c.differences) {
-      constexpr std::string_view kInside = "kernel: ";  // of a node in a KERNEL's graph, of which both lines are told
+      constexpr std::string_view kInside = "kernel: ";  // the change of a node inside a KERNEL's graph
       if (d.what.starts_with(kInside)) {
         const std::string what = d.what.substr(kInside.size());
         const bool is_one_sided = what == "added" || what == "removed";
@@ -267,7 +224,7 @@ class PairDiff {
       Graph graph;
       auto sides = read_renamed(graph, in_a.text, file_a, in_b.text, file_b, &renames_).value_or_throw();
       GraphDiff diff = diff_graphs(sides.first, sides.second, plan_.options);
-      const bool made = in_a.stage != "ast" && a_.producer == b_.producer;  // and by rules that can be compared
+      const bool made = in_a.stage != "ast" && a_.producer == b_.producer;  // so that their rules can be compared
       if (!diff.same && made && !a.rewrites.empty() && !b.rewrites.empty()) out.rule = first_other_match(a, b);
       return diff;
     });
@@ -277,8 +234,8 @@ class PairDiff {
     return x.before == y.before && x.after == y.after;
   }
 
-  // The place of the first match that is not the same in both: the rule that made something else of the same node; or,
-  // where one of them matched and the other did not, the one that goes on as the other does after it is to blame.
+  // Returns the place of the first match that differs: the rule that rewrote the same node differently. If the matches
+  // are of different nodes, returns the one that the other recording lacks.
   std::string first_other_match(const GoldenRecord& a, const GoldenRecord& b) const {
     Graph graph;
     auto of_a = read_rewrites(graph, a.rewrites, a_.producer, ""),
@@ -300,7 +257,7 @@ class PairDiff {
     return of_a->size() < of_b->size() ? (*of_b)[common].place : (*of_a)[common].place;
   }
 
-  // Of 0.12.0 the rule of ours that makes what differs.
+  // For two recordings of 0.12.0, names the rule of tgc that makes the difference.
   void blame_ours(ReplayPair& out, const Run& a, const Run& b) const {
     auto diff = diff_runs(a, b, plan_.options);
     if (!diff || diff->same || diff->blame.empty()) return;
@@ -314,22 +271,23 @@ class PairDiff {
   const bool foreign_;
 };
 
-// ---- the second reading: the records that differ, side by side
+// ---- the second pass: the records that differ, side by side
 
-class SecondReading {
+class SecondPass {
  public:
-  SecondReading(const std::string& a, const std::string& b) : file_a_(a), file_b_(b) {}
+  SecondPass(const std::string& a, const std::string& b) : file_a_(a), file_b_(b) {}
 
   Status run(const Index& a, const Index& b, const std::vector<size_t>& partner, const ReplayDiffPlan& plan,
              const Renames& renames, const Session& session, ReplayDiff& out) {
     PairDiff diff(plan, renames, a.header, b.header);
-    auto reader_a = NamedRecords::open(file_a_), reader_b = NamedRecords::open(file_b_);
+    auto reader_a = NamedRecords::open(InputName::parse(file_a_)),
+         reader_b = NamedRecords::open(InputName::parse(file_b_));
     if (!reader_a || !reader_b) return !reader_a ? reader_a.diag() : reader_b.diag();
     std::vector<bool> wanted(b.entries.size());
     auto differs = [&](size_t i) { return partner[i] != kNone && a.entries[i].whole != b.entries[partner[i]].whole; };
     for (size_t i = 0; i < partner.size(); i++)
       if (differs(i)) wanted[partner[i]] = true;
-    std::map<size_t, GoldenLine> waiting;  // of B, whose partners come later
+    std::map<size_t, GoldenLine> waiting;  // records of B whose partners come later in A
     size_t read_b = 0;
     OrderedPool pool(session.jobs);
     GoldenLine line;
@@ -359,7 +317,7 @@ class SecondReading {
   const std::string &file_a_, &file_b_;
 };
 
-// "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ..."
+// Summarizes a recording: "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ..."
 std::string contents(const std::string& file, const Index& index) {
   if (index.entries.empty()) return file + ": no records";
   constexpr size_t kMost = 3, kLongest = 60;
@@ -414,7 +372,7 @@ Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a,
   const bool are_two_records = !InputName::parse(a).id.empty() && !InputName::parse(b).id.empty() &&
                                of_a->entries.size() == 1 && of_b->entries.size() == 1;
   auto partner = are_two_records ? std::vector<size_t>{0} : partners(*of_a, *of_b);
-  if (auto status = SecondReading(a, b).run(*of_a, *of_b, partner, plan, renames, session, out); !status)
+  if (auto status = SecondPass(a, b).run(*of_a, *of_b, partner, plan, renames, session, out); !status)
     return status.diag();
   out.different = out.pairs.size();
   if (!out.same && !out.different)

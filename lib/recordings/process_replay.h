@@ -1,7 +1,7 @@
-// Two recordings of what a program compiles, before a change of tinygrad and after it: which kernels and schedules are
-// the same, and of each that is not the first stage that differs, what differs there, and the rule that did it. Kernels
-// are aligned by what they are before they are by their number, so that one more or less shifts nothing. Recordings
-// may be of different releases; each is read twice and never held as a whole.
+// Process replay: compares two recordings of the same program, made before and after a change of tinygrad. Counts the
+// kernels and schedules that are the same, and finds for each other one the first stage that differs, what differs
+// there, and the responsible rule. Records are aligned by content first, so an additional kernel does not shift the
+// others. The recordings may be of different releases. Each file is read twice and is never in memory as a whole.
 #pragma once
 #include <map>
 #include <string>
@@ -16,42 +16,42 @@ namespace tgc {
 struct ReplayDiffPlan {
   DiffOptions options = {};
   DiffStyle style = {};
-  std::string renames;  // a file of renames; empty: those between the two releases; "none"
-  bool sources_only = false;  // the stages are not looked at
-  bool json = false;  // each difference is wanted as JSON, not as text
+  std::string renames;        // a file of renames, or "none"; empty: the renames between the two releases
+  bool sources_only = false;  // do not compare the stages
+  bool json = false;          // write the differences as JSON instead of text
 };
 
 struct ReplayPair {
   std::string id_a, id_b, target, name;
   bool same = false;
-  std::string stage;  // the first that differs
-  bool same_source = false;  // though a stage differs
-  // that made the difference, where it is known: "uop/symbolic.py:217"; "A -> B" where another one matched instead
+  std::string stage;         // the first stage that differs
+  bool same_source = false;  // the sources are the same although a stage differs
+  // the rule that makes the difference, if known: "uop/symbolic.py:217"; "A -> B" if rule B matched instead of A
   std::string rule;
-  std::map<std::string, size_t> ops;  // of the nodes that differ there
-  std::map<std::string, size_t> causes;  // what is different about them: "EXPAND removed", "STACK: dtype A -> B"
-  std::string detail;  // the difference for people, or as JSON
+  std::map<std::string, size_t> ops;     // the nodes that differ, counted by op
+  std::map<std::string, size_t> causes;  // the kinds of difference: "EXPAND removed", "STACK: dtype A -> B"
+  std::string detail;                    // the difference as text or JSON
 };
 
 struct ReplayDiff {
   std::string producer_a, producer_b;
   size_t same = 0, different = 0, only_a = 0, only_b = 0;
-  size_t same_source() const;  // of the different ones
+  size_t same_source() const;  // how many of the pairs that differ have the same source
   std::vector<std::string> names_only_a, names_only_b;
-  std::vector<ReplayPair> pairs;  // those that differ, in A's order
+  std::vector<ReplayPair> pairs;  // the pairs that differ, in A's order
 
   bool is_same() const { return !different && !only_a && !only_b; }
   std::string text(size_t show) const;
-  // {"kernels":{...},"first_difference":{...},"list":[...]} and the counts by op and by rule
+  // Returns {"kernels":{...},"first_difference":{...},"list":[...]} and the counts by op, rule and cause.
   std::string json() const;
 };
 
-// Whether both are files of golden records: names of one record, FILE#ID, too, unless both are of 0.12.0, whose runs
-// tgc can make itself (run_diff.h).
+// Returns whether both inputs are files of golden records. FILE#ID counts only if a recording is of another release
+// than 0.12.0: run_diff.h compares two records of 0.12.0 in more detail.
 bool are_recordings(const std::string& a, const std::string& b);
 
-// `a` and `b` are files, or FILE#ID. A file that is cut is a warning. Errors: what cannot be read; recordings with
-// nothing to compare.
+// Compares two recordings, each FILE or FILE#ID. Warns about a truncated file. Errors: a file cannot be read; the
+// recordings have no record in common.
 Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a, const std::string& b,
                                    const ReplayDiffPlan& plan);
 

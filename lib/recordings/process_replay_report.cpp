@@ -1,4 +1,4 @@
-// What process replay says: a summary that is read in a minute, the first differences in detail, JSON.
+// Formats the result of process replay: a summary, the first differences in detail, and JSON.
 #include <algorithm>
 
 #include "lib/recordings/count_rows.h"
@@ -20,7 +20,7 @@ Counts count_of(const ReplayDiff& d, auto add) {
 Counts by_stage(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.stage]++; });
 }
-// The same for people.
+// by_stage with an explanation, for the text report.
 Counts by_place(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
     out[p.stage == "ast" ? "ast: they are other graphs before any rewrite" : p.stage]++;
@@ -29,7 +29,7 @@ Counts by_place(const ReplayDiff& d) {
 Counts by_rule(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.rule]++; });
 }
-// In how many of the records.
+// Counts the records that have each cause.
 Counts by_cause(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
     for (auto& [cause, n] : p.causes) out[cause]++;
@@ -52,8 +52,8 @@ std::string table(std::string_view title, const Counts& counts) {
   return out;
 }
 
-// Changes that come together, as people say them: "PERMUTE in place of EXPAND, RESHAPE; STORE: value".
-std::string said(const std::vector<std::string>& causes) {
+// Describes causes that occur together: "PERMUTE in place of EXPAND, RESHAPE; STORE: value".
+std::string describe(const std::vector<std::string>& causes) {
   constexpr size_t kMost = 8;
   std::string added, removed, others;
   size_t more = 0;
@@ -80,8 +80,8 @@ size_t changes_in(const ReplayPair& p) {
   return n;
 }
 
-// The first lines of a difference, further in.
-std::string beginning(const std::string& detail) {
+// Returns the first lines of a difference, indented.
+std::string indented_beginning(const std::string& detail) {
   constexpr size_t kMost = 12;
   std::string out;
   size_t n = 0;
@@ -92,8 +92,9 @@ std::string beginning(const std::string& detail) {
   return out;
 }
 
-// What is different, a line for what comes together: the commonest change, those that nearly always come with it and
-// hardly ever without, in how many records there is nothing else, and the one with the fewest changes to look at.
+// Groups causes that occur together (each in at least 90 % of the other's records), the most common first. Each line
+// names the group, its number of records, how many of these have no other cause, and the record with the fewest
+// changes.
 std::string causes_table(const ReplayDiff& d) {
   constexpr size_t kMost = 12;
   Counts left = by_cause(d);
@@ -102,7 +103,7 @@ std::string causes_table(const ReplayDiff& d) {
   for (size_t line = 0; line < kMost && !left.empty(); line++) {
     auto common = std::ranges::max_element(left, {}, [](auto& row) { return row.second; });
     auto [cause, count] = *common;
-    Counts beside;  // in the records that have it
+    Counts beside;  // other causes in the records that have `cause`
     for (const ReplayPair& p : d.pairs)
       if (p.causes.contains(cause))
         for (auto& [other, n] : p.causes) beside[other]++;
@@ -121,8 +122,8 @@ std::string causes_table(const ReplayDiff& d) {
       if (!simplest || changes_in(p) < changes_in(*simplest)) simplest = &p;
     }
     const std::string by_this = alone ? std::to_string(alone) + " by this alone; " : "";
-    out += count_row(count, said(together) + "  (" + by_this + "as in " + simplest->id_a + ")");
-    if (line == 0 && d.pairs.size() > 1) out += beginning(simplest->detail);
+    out += count_row(count, describe(together) + "  (" + by_this + "as in " + simplest->id_a + ")");
+    if (line == 0 && d.pairs.size() > 1) out += indented_beginning(simplest->detail);
   }
   if (!left.empty()) out += "          and " + std::to_string(left.size()) + " more\n";
   return out;

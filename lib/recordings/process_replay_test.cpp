@@ -1,4 +1,4 @@
-// Process replay: which records of two recordings belong together, and what the summary says.
+// Process replay: the alignment of records and the summary.
 #include "lib/recordings/process_replay.h"
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// A graph of 0.14 that stores `value`, as a golden file has it.
+// Returns a graph of tinygrad 0.14 that stores `value`, as escaped JSON.
 std::string graph_storing(const std::string& value) {
   return R"({\"format\":\"tgc-graph\",\"version\":1,\"producer\":\"tinygrad 0.14.0\",\"nodes\":[)"
          R"({\"op\":\"PARAM\",\"dtype\":\"dtypes.float\",\"arg\":0},)"
@@ -48,7 +48,7 @@ std::string pairs_of(const ReplayDiff& d) {
   return out;
 }
 
-TEST_CASE("process replay: one record more shifts nothing") {
+TEST_CASE("process replay: an additional record does not shift the alignment") {
   ReplayDiff d = diff_of({{"k0", "E_1", "1.0"}, {"k1", "E_2", "2.0"}},
                          {{"k0", "E_9", "9.0"}, {"k1", "E_1", "1.0"}, {"k2", "E_2", "2.0"}});
   CHECK(d.same == 2);
@@ -56,7 +56,7 @@ TEST_CASE("process replay: one record more shifts nothing") {
   CHECK(d.names_only_b == std::vector<std::string>{"k0 (E_9)"});
 }
 
-TEST_CASE("process replay: records that differ are aligned by source, the program's lines, name, then number") {
+TEST_CASE("process replay: differing records are aligned by source, program lines, name, then id") {
   CHECK(pairs_of(diff_of({{"k0", "E_1", "1.0", "", "f E_1()"}, {"k1", "E_1n1", "2.0", "", "g E_1n1()"}},
                          {{"k0", "E_1", "3.0", "", "g E_1()"}, {"k1", "E_1n1", "4.0", "", "f E_1n1()"}})) ==
         "k0-k1 k1-k0 ");
@@ -68,7 +68,7 @@ TEST_CASE("process replay: records that differ are aligned by source, the progra
         "k0-k0 k1-k1 ");
 }
 
-TEST_CASE("process replay: a target is the other's where device and renderer are, unless a side has several of these") {
+TEST_CASE("process replay: targets match by device and renderer unless a side has several of them") {
   auto record = [](const char* id, const char* value, const char* target) {
     return Record{.id = id, .name = "E_1", .value = value, .target = target};
   };
@@ -86,7 +86,7 @@ TEST_CASE("process replay: a target is the other's where device and renderer are
   CHECK(none.diag().message.find(": 1 record for CPU:LLVM: k7") != std::string::npos);
 }
 
-TEST_CASE("process replay: the summary says what is different in a line for all that have it") {
+TEST_CASE("process replay: the summary has one line per group of causes") {
   ReplayDiff d = diff_of({{"k0", "E_1", "1.0"}, {"k1", "E_2", "2.0"}, {"k2", "E_3", "3.0"}},
                          {{"k0", "E_1", "4.0"}, {"k1", "E_2", "5.0"}, {"k2", "E_3", "3.0"}});
   const std::string text = d.text(0);

@@ -10,13 +10,13 @@
 namespace tgc {
 namespace {
 
-// Whether a name that 0.12.0 lacks is the release's.
+// Returns whether the release has a name that 0.12.0 lacks.
 bool knows(Release release, std::string_view name) {
   const ReleaseName* known = release_name(name);
   return known && known->is_in(release);
 }
 
-// Names that are kept though the release has none of them: in an arg however deep, and of a dtype.
+// Collects unknown names in an arg, at any depth, or in a dtype. Reading keeps unknown names.
 void note_names(StructureReport& out, Release release, Arg a) {
   if (a.kind() == Arg::Kind::Raw && a.text() != kNegativeZero && !knows(release, a.text()))
     out.not_known[std::string(a.text())]++;
@@ -28,7 +28,7 @@ void note_names(StructureReport& out, Release release, DType d) {
     out.not_known[std::string(d.scalar().repr())]++;
 }
 
-// How many operands an op of arithmetic takes; 0: it is none, or takes any number.
+// Returns the operand count of an arithmetic op; 0: not arithmetic, or any number of operands.
 size_t operands_of(UOp u) {
   if (u.in(ops::Unary)) return 1;
   if (u.in(ops::Binary) || u.in({Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD})) return 2;

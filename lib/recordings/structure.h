@@ -1,5 +1,5 @@
-// What a graph of any release has, whatever its rules are: a list in order, ranges that end where they may, and ops,
-// dtypes and enums of the release that it says it is of. `tgc verify --structure`.
+// `tgc verify --structure`: checks what holds for graphs of every release. A linear list is in order, ranges end where
+// they may, and the graph has only ops, dtypes and enum values of the release that it names.
 #pragma once
 #include <map>
 #include <span>
@@ -12,15 +12,15 @@ namespace tgc {
 
 struct StructureReport {
   size_t nodes = 0;
-  std::vector<std::string> wrong;              // what cannot be: "node 4: Ops.ADD stands before one of its sources"
-  std::map<std::string, size_t> not_known;     // what the release does not have as far as we know, and how often
+  std::vector<std::string> wrong;           // errors: "node 4: Ops.ADD stands before one of its sources"
+  std::map<std::string, size_t> not_known;  // names that the release lacks as far as tgc knows, with their counts
 
   bool ok() const { return wrong.empty(); }
   std::string text(const std::string& name) const;
   std::string json(const std::string& name) const;
 };
 
-// `is_list`: the nodes are a linear list, in its order; else all of a graph, sources first.
+// `is_list`: `nodes` is a linear list in its order; otherwise all nodes of a graph, sources first.
 StructureReport check_structure(std::span<const UOp> nodes, bool is_list);
 
 }  // namespace tgc

@@ -10,13 +10,18 @@
 #include "lib/reduce/prefilter.h"
 #include "lib/reduce/test_case.h"
 #include "lib/reduce/validity_checks.h"
-#include "lib/replay/live_tinygrad.h"
+#include "lib/live/tinygrad_process.h"
 #include "lib/run/failure_signature.h"
 
 namespace tgc {
 
+<<<<<<< HEAD
 // The failure to keep. `script` is, for Kind::Script, a command with {} for the candidate's file; for Kind::Differs,
 // the Python or the command that compiles with tinygrad (lib/replay/live_tinygrad.h).
+=======
+// What is asked for: a symptom by its name; of "cmd" the script, {} for the candidate's file; of "differs" the Python
+// or the command that compiles with tinygrad (lib/live/tinygrad_process.h).
+>>>>>>> main
 struct Wanted {
   FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
   std::string script;
@@ -39,7 +44,7 @@ class Oracle {
       : session_(session),
         options_(std::move(options)),
         wanted_(std::move(wanted)),
-        tinygrad_(session, wanted_.script) {}
+        tinygrad_(wanted_.script, session.stop()) {}
 
   // Returns the failure of the given case. An error: it does not show the wanted failure.
   Result<Shown> first(const TestCase& c);
@@ -70,7 +75,11 @@ class Oracle {
   const Session& session_;
   RunOptions options_;
   Wanted wanted_;
+<<<<<<< HEAD
   Tinygrad tinygrad_;  // for Kind::Differs only
+=======
+  TinygradProcess tinygrad_;  // of "differs"; of all else it is not asked
+>>>>>>> main
   Shown shown_;
   bool is_either_ = false;  // for Kind::Wrong, a crash in REF counts, too
   // set once the failure of the given case is known

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lib/support/json_writer.h"
 #include "lib/text/input_file.h"
 
 namespace tgc {
@@ -9,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Counts of the same name are added, objects of the same name merged.
+// Adds counts of the same name and merges objects of the same name.
 void add(Json& to, const Json& from) {
   for (auto& [name, value] : from.items()) {
     if (value.is_object()) {
@@ -20,6 +21,16 @@ void add(Json& to, const Json& from) {
       to[name] = before + value.get<uint64_t>();
     }
   }
+}
+
+void write(JsonWriter& out, const Json& counts) {
+  out.object([&] {
+    for (auto& [name, value] : counts.items()) {
+      out.key(name);
+      if (value.is_object()) write(out, value);
+      else out.value(value.get<uint64_t>());
+    }
+  });
 }
 
 uint64_t sum(const Json& object) {
@@ -50,7 +61,11 @@ Result<MergedCheck> merge_checks(const std::vector<std::string>& files) {
                 {"first_divergence", Json::object()}};
     for (const std::string& path : files) add_file(all, path);
     uint64_t skipped = all.contains("skipped") ? sum(all["skipped"]) : 0, records = all["records"].get<uint64_t>();
-    return MergedCheck{all.dump() + "\n", records > skipped && all["identical"].get<uint64_t>() + skipped == records};
+    MergedCheck out{.all_identical = records > skipped && all["identical"].get<uint64_t>() + skipped == records};
+    JsonWriter json(out.json);
+    write(json, all);
+    out.json += '\n';
+    return out;
   });
 }
 

@@ -1,4 +1,4 @@
-// Several reports of `tgc check --json`, of shards or of files, as one.
+// Merges several reports of `tgc check --json`, of shards or of files.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,11 +8,11 @@
 namespace tgc {
 
 struct MergedCheck {
-  std::string json;  // as check writes it: every count the sum of theirs
+  std::string json;  // a report like theirs, with the sum of each count
   bool all_identical = false;
 };
 
-// An error: a file that cannot be read or is no report.
+// Errors: a file cannot be read or is not a report.
 Result<MergedCheck> merge_checks(const std::vector<std::string>& files);
 
 }  // namespace tgc

@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-TEST_CASE("check_merge: the reports of shards add up") {
+TEST_CASE("merge_checks: the counts of the reports are added") {
   auto folder = std::filesystem::temp_directory_path() / ("tgc_shard_test." + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   auto put = [&](const char* name, const char* text) {

@@ -16,6 +16,7 @@
 #include "lib/text/pyrender.h"
 #include "lib/text/pyrender_open.h"
 #include "lib/text/pyrender_places.h"
+#include "lib/text/recorded_stages.h"
 #include "lib/text/repr.h"
 #include "lib/text/round_trip.h"
 #include "lib/uop/wellformed.h"
@@ -24,7 +25,7 @@
 namespace tgc {
 namespace {
 
-// What kernel records hold after the graph stages.
+// The outputs that kernel records hold after the graph stages.
 constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};
 constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms", kSpec = "spec", kGraphs = "graphs",
                            kResume = "resume";
@@ -32,7 +33,7 @@ constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms
 class RecordCheck {
  public:
   RecordCheck(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan)
-      : r_(record), settings_(settings), plan_(plan) {}
+      : r_(record), stages_(record), settings_(settings), plan_(plan) {}
 
   RecordReport run() {
     report_.id = r_.id;
@@ -51,13 +52,12 @@ class RecordCheck {
     return plan_.wanted.contains(name) || (plan_.wanted.contains(kGraphs) && !is_output(name));
   }
   static bool is_output(std::string_view name) {
-    for (std::string_view o : kRecordOutputs)
-      if (o == name) return true;
-    return name == kKernels || name == kText || name == kForms || name == kSpec || name == kResume;
+    return std::ranges::count(kRecordOutputs, name) > 0 || name == kKernels || name == kText || name == kForms ||
+           name == kSpec || name == kResume;
   }
 
   void settle(std::string_view name, CheckVerdict verdict) { report_.items.push_back({std::string(name), verdict}); }
-  // The first thing that is not as it should be.
+  // Records the first difference.
   void diverge(std::string_view name, const std::string& explanation = {}) {
     if (!report_.first.empty()) return;
     report_.first = name;
@@ -81,19 +81,17 @@ class RecordCheck {
     LineDiffOptions options{.color = plan_.color};
     if (graph) options.old_keys = graph_line_keys(theirs), options.new_keys = graph_line_keys(ours);
     std::string diff = line_diff(theirs, ours, options);
-    if (diff.empty()) diff = line_diff(theirs, ours, {.color = plan_.color});  // the same graph, other names
+    if (diff.empty()) diff = line_diff(theirs, ours, {.color = plan_.color});  // the same graph with other names
     return "  - tinygrad  + tgc\n" + diff;
   }
 
-  // ---- text: every text of the record, read and written back
+  // ---- text, forms: read each recorded text and write it again
   void check_texts() {
-    check_text("ast", r_.ast);
-    for (const GoldenStage& s : r_.stages) {
-      if (s.ir) check_text(s.name, *s.ir);
-      if (s.ir && s.letters) check_letters(s.name, *s.ir, *s.letters);
+    for (const RecordedStage& s : stages_) {
+      if (!s.is_graph() || !s.text || s.same) continue;
+      check_text(s.name, *s.text);
+      if (s.letters) check_letters(s.name, *s.text, *s.letters);
     }
-    for (size_t i = 0; i < r_.kernels.size(); i++)
-      if (!r_.kernels[i].ast.empty()) check_text("kernel " + std::to_string(i), r_.kernels[i].ast);
     if (r_.linear && plan_.wanted.contains(kText) && !is_foreign_) check_listing(*r_.linear);
   }
   void check_text(const std::string& what, std::string_view text) {
@@ -112,7 +110,7 @@ class RecordCheck {
       else compare(kForms, *written, text, true);
     }
   }
-  // Of a graph that was recorded as its nodes, its JSON.
+  // Reads a graph that was recorded as JSON, and writes it again.
   void check_nodes(const std::string& what, std::string_view json) {
     if (!plan_.wanted.contains(kText)) return;
     Graph graph(settings_);
@@ -121,7 +119,7 @@ class RecordCheck {
     is_foreign_ |= graph.is_foreign();
     compare(kText, graph_to_json(read->root, read->info), json, false);
   }
-  // What tinygrad's own pyrender printed of such a graph: that ours prints it, and that it is read as that graph.
+  // Compares pyrender's recorded text of such a graph with tgc's, and checks that it is read as the same graph.
   void check_letters(const std::string& what, std::string_view json, std::string_view letters) {
     if (!plan_.wanted.contains(kText)) return;
     Graph graph(settings_), second(settings_);
@@ -138,23 +136,23 @@ class RecordCheck {
     settle("letters read", trouble.empty() ? CheckVerdict::Same : CheckVerdict::Different);
     if (!trouble.empty()) diverge("letters read", "  " + what + ": " + trouble + "\n");
   }
-  // What a graph has that the one read of its letters has not, and in which line; empty: nothing.
+  // Describes the first difference between a graph and the one that was read from its pyrender text; empty: none.
   static std::string lost_by_letters(UOp graph, UOp read) {
     auto difference = first_difference(graph, read);
     if (!difference) return {};
     std::string out = difference->text + " when it is read";
-    auto placed = pyrender_with_places(graph), again = pyrender_with_places(read);
-    if (!placed || !again) return out;
+    auto placed = pyrender_with_places(graph), reread = pyrender_with_places(read);
+    if (!placed || !reread) return out;
     auto holds = [&](auto& line) {
-      return std::ranges::count(toposort(line.first), difference->node) > 0;  // a line of its own, or its user's
+      return std::ranges::count(toposort(line.first), difference->node) > 0;  // its own line, or that of a user
     };
     if (auto line = std::ranges::find_if(placed->lines, holds); line != placed->lines.end())
       out += "\n    line " + std::to_string(line->second + 1) + ": " +
              std::string(lines_of(placed->text).at(line->second));
-    if (placed->text == again->text) out += "\n    tinygrad prints both graphs so: its text does not say which it is";
+    if (placed->text == reread->text) out += "\n    tinygrad prints both graphs alike";
     return out;
   }
-  // The graph written as JSON, that read and written as a repr, that read and written as pyrender.
+  // Converts a graph to JSON, the result to repr, and that to pyrender.
   Result<std::string> through_all_forms(UOp root) const {
     Graph second(settings_), third(settings_);
     auto from_json = graph_from_json(second, graph_to_json(root), r_.id + " (JSON)");
@@ -170,8 +168,8 @@ class RecordCheck {
     compare(kText, print_uops(listing->list), text, false);
   }
 
-  // ---- spec: every graph on the way, by tinygrad's table for what it is. The graphs are ours, not read from the
-  // record: its texts leave some dtypes out (of REDUCE and LOAD).
+  // ---- spec: check each graph by tinygrad's spec for its kind. The graphs are tgc's own, because recorded texts lack
+  // the dtypes of REDUCE and LOAD.
   void check_spec(std::string_view what, std::span<const UOp> nodes, Spec spec) {
     if (!plan_.wanted.contains(kSpec)) return;
     auto violation = verify(nodes, spec);
@@ -186,7 +184,7 @@ class RecordCheck {
     if (plan_.wanted.contains(kSpec)) check_spec(what, toposort(root), spec);
   }
 
-  // ---- resume: what a dump of any stage writes is read back, and goes on to the same end
+  // ---- resume: the dump of any stage can be read, and compiles to the same result
   void check_that_it_resumes() {
     ResumeReport resumed = check_resume([&]() -> Result<Compilation> {
       auto in = load_text(settings_, InputKind::Pyrender, r_.ast, r_.id + " (ast)");
@@ -201,10 +199,10 @@ class RecordCheck {
     diverge(kResume, "  after '" + resumed.stage + "', " + resumed.difference + "\n");
   }
 
-  // ---- our compilation of the record's graph
+  // ---- the compilation of the record's graph
   bool is_kernel() const { return !r_.target.empty(); }
 
-  // Begins from a text of the record: the graph after `after`, the AST when that is null.
+  // Begins a compilation from a recorded text: the graph after `after`, or the AST if `after` is null.
   Status begin(std::string_view text, const StageRow* after, std::string_view what) {
     c_.reset();
     auto in = load_text(settings_, InputKind::Pyrender, text, r_.id + " (" + std::string(what) + ")");
@@ -220,9 +218,8 @@ class RecordCheck {
     as_expected_ = after != nullptr;
     return Unit{};
   }
-  // Begins anew from tinygrad's graph after the record's stage last passed; that is the AST as long as nothing changed
-  // it.
-  void compile_copy(std::string_view what) {
+  // Begins a new compilation from tinygrad's graph after the last stage that was passed.
+  void restart(std::string_view what) {
     if (auto status = begin(text_, text_ == r_.ast ? nullptr : after_, what); !status) stop(status.diag().text());
   }
 
@@ -231,7 +228,7 @@ class RecordCheck {
     why_stopped_ = std::move(why);
   }
 
-  // Why tgc cannot replay the record, empty when it can.
+  // Returns why tgc cannot replay the record; empty: it can.
   std::string why_not_to_replay() const {
     if (detect_kind(r_.ast) == InputKind::Json)
       return "its graphs are recorded as nodes (--walk, --rewrites, --letters, --viz): compare it with tgc diff, or "
@@ -250,7 +247,8 @@ class RecordCheck {
       return check_spec("ast", malformed->root, is_kernel() ? Spec::Kernel : Spec::Tensor);
     }
     check_spec("ast", c_->loaded().root, is_kernel() ? Spec::Kernel : Spec::Tensor);
-    for (const GoldenStage& s : r_.stages) {
+    for (const RecordedStage& s : stages_) {
+      if (s.kind != RecordedStage::Kind::Stage) continue;
       if (!more_wanted(s.name)) return;
       check_stage(s);
     }
@@ -264,57 +262,56 @@ class RecordCheck {
       if (name != kText && name != kForms && name != kResume) return true;
     return false;
   }
-  // Whether `name` or anything after it in the record is asked for.
+  // Returns whether `name`, or anything after it in the record, is wanted.
   bool more_wanted(std::string_view name) const {
     if (plan_.wanted.contains(kSpec) || (!is_kernel() && wanted(kKernels))) return true;
     bool reached = false;
-    for (const GoldenStage& s : r_.stages) {
+    for (const RecordedStage& s : stages_) {
       reached |= s.name == name;
-      if (reached && wanted(s.name)) return true;
+      if (reached && s.kind == RecordedStage::Kind::Stage && wanted(s.name)) return true;
     }
-    for (std::string_view o : kRecordOutputs)
-      if (wanted(o)) return true;
+    if (std::ranges::any_of(kRecordOutputs, [&](std::string_view o) { return wanted(o); })) return true;
     return r_.error.has_value() && plan_.wanted.contains(kGraphs);
   }
 
-  void check_stage(const GoldenStage& s) {
-    std::string_view expected = s.same || !s.ir ? text_ : std::string_view(*s.ir);
+  void check_stage(const RecordedStage& s) {
     const StageRow* row = find_row(s.name);
-    if (!plan_.isolated || wanted(s.name)) run_stage(s, row, expected);
-    text_ = expected;
+    if (!plan_.isolated || wanted(s.name)) run_stage(s, row);
+    if (!s.text) return;
+    text_ = *s.text;
     if (row) after_ = row;
   }
 
-  void run_stage(const GoldenStage& s, const StageRow* row, std::string_view expected) {
-    if (plan_.isolated) compile_copy("before " + s.name);
+  void run_stage(const RecordedStage& s, const StageRow* row) {
+    if (plan_.isolated) restart("before " + s.name);
     if (!row) stop("tgc has no stage '" + s.name + "'");
     if (!c_) return skipped(s.name, why_stopped_);
     UOp before = c_->current();
     if (!wanted(s.name)) as_expected_ = false;
-    // and what is between: a record leaves out some stages that change nothing
+    // also runs the stages between: a record omits some stages that change nothing
     if (auto status = c_->run_through(*row); !status) {
       failed(s.name, status.diag());
       return stop("the stage '" + s.name + "' failed");
     }
     check_spec(s.name, c_->current(), Spec::Full);
-    if (wanted(s.name)) compare_graph(s, before, expected);
+    if (wanted(s.name)) compare_graph(s, before);
   }
 
-  void compare_graph(const GoldenStage& s, UOp before, std::string_view expected) {
-    if (!s.same && !s.ir) return;  // tinygrad could not print it
+  void compare_graph(const RecordedStage& s, UOp before) {
     if (s.same && c_->current() == before && as_expected_) return settle(s.name, CheckVerdict::Same);
+    if (!s.text) return;
     auto ours = pyrender(c_->current());
     if (!ours) return failed(s.name, ours.diag());
-    as_expected_ = *ours == expected;
-    compare(s.name, *ours, expected, true);
+    as_expected_ = *ours == *s.text;
+    compare(s.name, *ours, *s.text, true);
   }
 
-  // tinygrad refused this graph after the last stage recorded: so must tgc, in whatever row.
+  // tinygrad refused this graph after the last recorded stage. tgc must fail too, in any later stage.
   void check_refusal() {
-    if (plan_.isolated && is_kernel()) compile_copy("before the refusal");
-    else if (plan_.isolated)  // the schedule needs what all stages note
+    if (plan_.isolated && is_kernel()) restart("before the refusal");
+    else if (plan_.isolated)  // the schedule needs the state of all stages
       if (auto status = begin(r_.ast, nullptr, "before the refusal"); !status) stop(status.diag().text());
-    if (!c_) return;  // said already
+    if (!c_) return;  // already reported
     while (const StageRow* row = c_->next()) {
       std::string_view name = row->kind == StageRow::Kind::Schedule ? kKernels : row->name;
       if (!c_->step()) return settle(name, CheckVerdict::Same);
@@ -325,32 +322,28 @@ class RecordCheck {
             std::string("  tinygrad refuses this ") + (is_kernel() ? "kernel" : "graph") + ": " + *r_.error + "\n");
   }
 
-  // ---- kernels: what is made of the last graph
+  // ---- kernels: the outputs
   void check_outputs() {
-    if (plan_.isolated) compile_copy("the outputs");
+    if (plan_.isolated) restart("the outputs");
     if (c_ && plan_.wanted.contains(kSpec) && c_->list()) check_spec("linear", *c_->list(), Spec::Program);
     for (std::string_view name : kRecordOutputs) {
       if (!wanted(name)) continue;
-      auto expected = expected_output(name);
-      if (!expected && !(name == "source" && r_.source_error)) continue;  // the record does not hold it
+      const RecordedStage* recorded = stages_.find(name);
+      auto expected = recorded ? recorded->text : std::nullopt;
+      if (!expected && !(name == "source" && r_.source_error)) continue;  // not recorded
       if (!c_) skipped(name, why_stopped_);
       else check_output(name, expected);
     }
   }
-  void check_output(std::string_view name, const std::optional<std::string>& expected) {
+  void check_output(std::string_view name, std::optional<std::string_view> expected) {
     auto ours = c_->output(row_of(name));
     if (expected && ours) return compare(name, *ours, *expected, false);
     if (expected) return failed(name, ours.diag());
     settle(name, ours ? CheckVerdict::Different : CheckVerdict::Same);
     if (ours) diverge(name, "  tinygrad refuses to render it: " + *r_.source_error + "\n");
   }
-  std::optional<std::string> expected_output(std::string_view name) const {
-    if (name == "linear") return r_.linear;
-    if (name == "source") return r_.source;
-    return r_.program ? std::optional(program_text(*r_.program)) : std::nullopt;
-  }
 
-  // ---- tensor graphs: the kernels in the order they run
+  // ---- tensor graphs: the kernels in execution order
   void check_schedule() {
     if (plan_.isolated)
       if (auto status = begin(r_.ast, nullptr, "kernels"); !status) stop(status.diag().text());
@@ -368,17 +361,18 @@ class RecordCheck {
   }
 
   const GoldenRecord& r_;
+  const RecordedStages stages_;
   const Settings& settings_;
   const CheckPlan& plan_;
   RecordReport report_;
-  RewriteObserver observer_;         // of --traced: it watches, and does nothing. It outlives what it watches.
-  std::optional<Compilation> c_;     // ours; none: stopped, why_stopped_ says why
+  RewriteObserver observer_;  // for --traced; does nothing, outlives c_
+  std::optional<Compilation> c_;  // absent after a stop; why_stopped_ is the reason
   std::string why_stopped_;
-  const StageRow* after_ = nullptr;  // the record's stage last passed
-  std::string_view text_;            // tinygrad's graph after it
-  std::optional<bool> optimize_;     // whether the AST was to be optimized
-  bool as_expected_ = false;         // our graph's text is text_
-  bool is_foreign_ = false;          // a graph of another release: its listings are shown alone
+  const StageRow* after_ = nullptr;  // the last recorded stage that was passed and has a text
+  std::string_view text_;  // tinygrad's graph after that stage
+  std::optional<bool> optimize_;  // whether the optimizer runs on the AST
+  bool as_expected_ = false;  // tgc's graph prints as text_
+  bool is_foreign_ = false;  // the record is of another release: its listings are not read
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Replays one golden record and compares what was asked for with what tinygrad made, to the letter.
+// Replays one golden record: runs the native pipeline on its AST and compares the results with the recorded texts.
 #pragma once
 #include <set>
 #include <string>
@@ -10,37 +10,38 @@
 
 namespace tgc {
 
-// What is compared. The names are those of stages, outputs and pseudo-stages.
+// The comparisons to make. The names are those of stages, outputs and pseudo-stages (make_check_plan).
 struct CheckPlan {
   std::set<std::string, std::less<>> wanted;
-  bool isolated = false;  // each stage starts from tinygrad's graph of the stage before
-  bool traced = false;    // with an observer attached, so that every rewrite is done one by one
-  bool explain = false;   // make the differences, for --show
-  bool color = false;     // in them
+  bool isolated = false;  // start each stage from tinygrad's graph of the stage before
+  bool traced = false;    // attach an observer, so that no shortcut replaces single rewrites
+  bool explain = false;   // fill RecordReport::explanation
+  bool color = false;     // color the explanation
 };
 
-// The plan of a list for --stages; empty: everything the records hold. An unknown name is an error.
+// Parses the list of --stages. Empty: all graph stages and outputs. Errors: an unknown name.
 Result<CheckPlan> make_check_plan(std::string_view stages);
 
 enum class CheckVerdict : uint8_t { Same, Different, Error, Skipped };
 
 struct CheckItem {
-  std::string name;  // of the stage
+  std::string name;  // the stage
   CheckVerdict verdict;
 };
 
 struct RecordReport {
   std::string id, target;
-  std::vector<CheckItem> items;  // in the order of the record; of `text` one per text
-  std::string first;             // the first stage that is not as tinygrad's, empty when all that was asked for is
-  std::string explanation;       // of that stage, when the plan says so
-  std::string skipped;           // why tgc cannot replay the record at all, empty when it can
+  std::vector<CheckItem> items;  // in the order of the record; `text` has one item per text
+  std::string first;             // the first stage that differs from tinygrad's; empty: none differs
+  std::string explanation;       // how that stage differs, if the plan asks for it
+  std::string skipped;           // why tgc cannot replay the record; empty: it can
 
   bool identical() const { return first.empty() && skipped.empty(); }
-  bool compared() const;  // whether anything was: all that was asked for may be missing in the record, or skipped
+  // Returns whether anything was compared: the record may lack all that was asked for.
+  bool compared() const;
 };
 
-// `settings` are those that the record was made under: its file's and its own.
+// Replays `record`. `settings`: the settings that it was recorded under, from the file's header and the record itself.
 RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan);
 
 }  // namespace tgc

@@ -49,7 +49,7 @@ std::string RecordList::text() const {
   for (const Row& row : rows) {
     std::string line;
     for (size_t i = 0; i < row.size(); i++) {
-      if (!width[i]) continue;  // of no record
+      if (!width[i]) continue;  // no record has a value
       const std::string space(width[i] - row[i].size(), ' ');
       line += (i ? "  " : "") + (i == 2 ? space + row[i] : row[i] + space);
     }

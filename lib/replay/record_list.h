@@ -1,5 +1,4 @@
-// What golden records a file holds, so that one can be picked as FILE#ID: of each its id, its target, its size, what it
-// is and what of the program it was made for. Nothing is compiled.
+// `tgc records`: lists the golden records of a file, so that one can be selected as FILE#ID. Compiles nothing.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,9 +9,9 @@ namespace tgc {
 
 struct ListedRecord {
   std::string id;
-  std::string target;    // of a kernel "CUDA:CUDA:sm_80"; of a schedule its device, where that was recorded
-  int64_t nodes = 0;     // of the graph that was recorded
-  std::string what;      // the kernel's function, "3 kernels" of a schedule, or why there is none
+  std::string target;    // "CUDA:CUDA:sm_80" for a kernel; for a schedule, its device if recorded
+  int64_t nodes = 0;     // the size of the AST
+  std::string what;      // a kernel's function name, "3 kernels" for a schedule, or "refused"
   std::string made_for;  // "relu (model.py:12::forward)"; empty: not recorded
 };
 
@@ -21,12 +20,12 @@ struct RecordList {
   std::string level;     // "kernel" or "tensor"
   std::vector<ListedRecord> records;
 
-  std::string text() const;                         // a line a record below a head, in columns
-  std::string json(const std::string& file) const;  // one object, a line a record
+  std::string text() const;                         // a table with one line per record
+  std::string json(const std::string& file) const;  // one object, with one line per record
 };
 
-// Of one file ("-": standard input), in its order. One that is cut: the whole records, and a warning. Errors: a file
-// that holds no golden records of kernels or schedules.
+// Lists the records of `file` ("-": standard input) in order. Warns about a truncated file. Errors: the file holds no
+// golden records of kernels or schedules.
 Result<RecordList> list_records(const Session& session, const std::string& file);
 
 }  // namespace tgc

@@ -1,6 +1,6 @@
 #include "lib/replay/replay.h"
 
-#include "lib/driver/source.h"
+#include "lib/driver/named_records.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
@@ -8,17 +8,15 @@
 namespace tgc {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-// The report of one record; nullopt when the plan does not want it.
-Result<std::optional<RecordReport>> check_line(const GoldenLine& line, const std::string& file, const std::string& id,
+// Checks the record on `line`; nullopt if the plan does not select it.
+Result<std::optional<RecordReport>> check_line(const GoldenLine& line, const std::string& file,
                                                const GoldenHeader& header, const ReplayPlan& plan) {
   auto record = parse_golden_record(line, file);
   if (!record) return record.diag();
-  bool passes = plan.filter.empty();  // of a tensor record the target is empty
+  bool passes = plan.filter.empty();  // a tensor record has a device, but no target
   for (const std::string* text : {&record->id, &record->target, &record->device})
-    passes |= contains(*text, plan.filter);
-  if (!passes || (!id.empty() && record->id != id)) return std::optional<RecordReport>();
+    passes |= text->find(plan.filter) != text->npos;
+  if (!passes) return std::optional<RecordReport>();
   const bool ours = release_of(header.producer) == Release::v0_12;
   auto settings = ours ? settings_from(settings_of(header, *record)) : Result<Settings>(Settings());
   if (!settings) return settings.diag();
@@ -36,40 +34,40 @@ Result<Settings> settings_from(const GoldenSettings& recorded) {
   return settings;
 }
 
-Result<InputGraph> load_under(const GoldenSettings& recorded, InputKind kind, std::string_view text,
-                          const std::string& name) {
+Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,
+                                 const std::string& name) {
   auto settings = settings_from(recorded);
   return settings ? load_text(*settings, kind, text, name) : settings.diag();
 }
 
 Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const OnReport& on_report) {
   InputName name = InputName::parse(spec);
-  const std::string& id = name.id.empty() ? plan.id : name.id;
-  auto reader = GoldenReader::open(name.file);
-  if (!reader) return reader.diag();
-  const std::string& producer = reader->header().producer;
+  if (name.id.empty()) name.id = plan.id;
+  auto records = NamedRecords::open(name);
+  if (!records) return records.diag();
+  const GoldenReader& file = records->file();
+  const std::string& producer = file.header().producer;
   const bool needs_pipeline = plan.check.wanted != std::set<std::string, std::less<>>{"text"};
-  if (release_of(producer) != Release::v0_12 && needs_pipeline) return made_elsewhere(producer, name.shown());
-  bool found = id.empty();
+  if (release_of(producer) != Release::v0_12 && needs_pipeline) return foreign_graph_error(producer, name.shown());
+  bool found = name.id.empty();
   OrderedPool pool(session.jobs);
   for (GoldenLine line;; line = {}) {
-    auto more = reader->next_line(line);
+    auto more = records->next_line(line);
     if (!more) return more.diag();
     if (session.cancelled()) return Diag{"cancelled"};
     if (!*more) break;
-    if (!id.empty() && !contains(line.text, id)) continue;  // spares the parsing
     if (!plan.shard.has(line.line)) continue;
-    auto check = [&, line = std::move(line)] { return check_line(line, name.file, id, reader->header(), plan); };
-    auto tell = [&](std::optional<RecordReport>&& report) {
-      if (!report) return;
-      found |= report->id == id;
-      on_report(name.file, *report);
+    found = true;
+    auto check = [&, line = std::move(line)] { return check_line(line, name.file, file.header(), plan); };
+    auto done = [&](std::optional<RecordReport>&& report) {
+      if (report) on_report(name.file, *report);
     };
-    if (!pool.submit(std::move(check), tell)) break;
+    if (!pool.submit(std::move(check), done)) break;
   }
   if (auto status = pool.finish(); !status) return status;
-  if (reader->cut()) session.warn(*reader->cut());
-  if (!found && plan.filter.empty()) return Diag{.message = "no record has the id '" + id + "'", .file = name.shown()};
+  if (file.cut()) session.warn(*file.cut());
+  if (!found && plan.filter.empty())
+    return Diag{.message = "no record has the id '" + name.id + "'", .file = name.shown()};
   return Unit{};
 }
 

@@ -1,4 +1,4 @@
-// Replays golden records, several at a time, and adds up what came of them.
+// Replays golden records in parallel and counts the results.
 #pragma once
 #include <functional>
 #include <map>
@@ -13,24 +13,24 @@ namespace tgc {
 
 struct ReplayPlan {
   CheckPlan check;
-  std::string id;      // only the record of that id; beside the #ID of an INPUT
-  std::string filter;  // only records whose id, target or device contains this
-  Shard shard = {};    // of the records, by their lines in the file
+  std::string id;      // only the record with that id; the #ID of an INPUT wins
+  std::string filter;  // only records whose id, target or device contains this text
+  Shard shard = {};    // only the records of that shard, by line number
 };
 
-// Calls `on_report` with the report of every record of `spec` (FILE or FILE#ID) that the plan wants, in the order of
-// the file, one call at a time. Errors: a file or a record that cannot be read; an id that no record has; cancelled.
+// Calls `on_report` with the report of each record of `spec` (FILE or FILE#ID) that the plan selects, in file order and
+// one call at a time. Errors: a file or record cannot be read; no record has the id; the session is cancelled.
 using OnReport = std::function<void(const std::string& file, const RecordReport& report)>;
 Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const OnReport& on_report);
 
-// Settings of a record alone: what tinygrad did under them does not depend on the environment here. Errors: a value
-// that a setting cannot have.
+// Returns the settings of a record: tinygrad's defaults with the recorded values. The environment is not read. Errors:
+// an invalid value.
 Result<Settings> settings_from(const GoldenSettings& recorded);
-// A text read under such settings; `name` stands for its file in messages. Errors: as above, and what reading it says.
-Result<InputGraph> load_under(const GoldenSettings& recorded, InputKind kind, std::string_view text,
-                          const std::string& name);
+// Reads one graph under such settings. `name` stands for its file in messages. Errors: an invalid value or text.
+Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,
+                                 const std::string& name);
 
-// Values by name, in the order the names first came.
+// A map that keeps the order of insertion.
 template <class T>
 class Tally {
  public:
@@ -53,10 +53,10 @@ class ReplaySummary {
 
   size_t records() const { return records_; }
   size_t identical() const { return identical_; }
-  size_t skipped() const { return skipped_; }  // that tgc cannot replay at all
-  // Whether anything was compared: if not, nothing is known, whatever the counts say.
+  size_t skipped() const { return skipped_; }  // records that tgc cannot replay
+  // Returns whether anything was compared. If not, the other counts mean nothing.
   bool compared() const { return compared_ > 0; }
-  std::string text() const;  // a table
+  std::string text() const;  // a table for people
   std::string json() const;  // {"records":N,"identical":M,"errors":E,"stages":{...},"first_divergence":{...}}
 
  private:

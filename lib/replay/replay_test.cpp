@@ -6,7 +6,7 @@
 
 using namespace tgc;
 
-TEST_CASE("replay: an id belongs to its own file, and nothing compared is known to be nothing") {
+TEST_CASE("replay: #ID selects a record of its own file, and a run that compares nothing is not identical") {
   const std::string kKernels = test_path("golden/kernels.jsonl.gz");
   Session session{.jobs = 2};
   auto counted = [&](std::vector<std::string> specs, const char* stages, const std::string& filter = "",

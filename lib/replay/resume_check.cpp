@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// What a compilation comes to: a kernel's list and source, a tensor graph's kernels; or why it does not.
+// Returns the result of a compilation: a kernel's list and source, or a tensor graph's kernels; or the error message.
 std::string outcome(Compilation& c) {
   if (c.is_tensor_graph()) {
     auto& schedule = c.schedule();
@@ -19,8 +19,8 @@ std::string outcome(Compilation& c) {
   return print_uops(*c.list()) + (c.source() ? *c.source() : c.source().diag().message);
 }
 
-// The compilation's graph by way of a text of that form, going on where the text says.
-Result<Compilation> resumed(const Compilation& c, Format format) {
+// Writes the compilation's graph in `format`, reads it, and begins a compilation after the stage that the text names.
+Result<Compilation> resume(const Compilation& c, Format format) {
   InputGraph in;
   in.graph = std::make_unique<Graph>(c.graph().settings());
   in.info = c.loaded().info;
@@ -43,25 +43,25 @@ ResumeReport check_resume(const std::function<Result<Compilation>()>& begin) {
   }
   const std::string expected = outcome(*whole);
   const bool runs_on_from_ast_alone = c->is_tensor_graph();
-  UOp seen;
+  UOp checked;
   for (;;) {
     std::string_view stage = c->at() ? c->at()->name : "ast";
     for (Format format : {Format::Pyrender, Format::Repr, Format::Json}) {
-      if (c->current() == seen) break;
-      auto again = resumed(*c, format);
-      bool runs_on = again && (!c->at() || !runs_on_from_ast_alone);
-      std::string got = runs_on ? outcome(*again) : "";
-      if (again && (!runs_on || got == expected)) {
+      if (c->current() == checked) break;
+      auto copy = resume(*c, format);
+      bool runs_on = copy && (!c->at() || !runs_on_from_ast_alone);
+      std::string got = runs_on ? outcome(*copy) : "";
+      if (copy && (!runs_on || got == expected)) {
         report.same++;
         continue;
       }
       report.stage = stage;
       report.difference =
           std::string(name_of(format)) + ": " +
-          (again ? "what is made of it differs from what is made of the graph itself" : again.diag().text());
+          (copy ? "it compiles to another result than the graph itself" : copy.diag().text());
       return report;
     }
-    seen = c->current();
+    checked = c->current();
     const StageRow* row = c->next();
     if (!row || !row->is_graph_stage() || !c->step()) return report;
   }

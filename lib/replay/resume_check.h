@@ -1,4 +1,4 @@
-// Whether what `tgc dump` writes comes back: the pseudo-stage `resume` of `tgc check`.
+// The pseudo-stage `resume` of `tgc check`: checks that the output of `tgc dump` can be read and compiled further.
 #pragma once
 #include <functional>
 #include <string>
@@ -8,15 +8,16 @@
 namespace tgc {
 
 struct ResumeReport {
-  size_t same = 0;         // graphs that came back, each in one of the forms pyrender, repr and JSON
-  std::string stage;       // the first that did not: after which stage; empty: all did
-  std::string difference;  // in which form, and how
+  size_t same = 0;         // successful round trips; each graph makes three (pyrender, repr, JSON)
+  std::string stage;       // the stage after which a round trip first failed; empty: none failed
+  std::string difference;  // the format, and what went wrong
   bool passed() const { return stage.empty(); }
 };
 
-// Takes a graph to its end, twice with `begin`. After every stage that changed it the graph is written in each form,
-// read into a graph of its own, and compared node by node; a kernel then runs on from there, to the same list and the
-// same source. A tensor graph runs on from its AST alone, for its later stages need what the earlier ones noted.
+// Compiles the graph that `begin` returns (called twice). After each stage that changes the graph, writes it in each
+// format, reads it into a new Graph, and compares the nodes. A kernel is then compiled from there and must give the
+// same list and source. A tensor graph is only compiled from its AST, because later stages need state of the earlier
+// ones.
 ResumeReport check_resume(const std::function<Result<Compilation>()>& begin);
 
 }  // namespace tgc

@@ -1,6 +1,6 @@
-// Lets a client replace or suppress single rule applications: a fault (fault.h), or bisection that leaves one rewrite
-// out. Rewrites without an intervention pay nothing. An intervention takes the same slow path as a RewriteObserver and
-// also forces every shortcut to its faithful way, so the applications and their order are the same with or without it.
+// Lets a client replace or suppress single rule applications: to inject faults (fault.h), or to leave out one rewrite
+// in a bisection. With an intervention, rewrites take the slow path of a RewriteObserver, and shortcuts apply the
+// rules. So the applications and their order are the same with and without one. A graph without one pays nothing.
 #pragma once
 #include "lib/rewrite/rules.h"
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "lib/rules/rule_sources.h"
+#include "lib/support/json_writer.h"
 
 namespace tgc {
 namespace {
@@ -18,8 +18,8 @@ std::string algebra(const Rule& rule) {
   return std::string(rule.name) + ": " + pat::to_text(*rule.left) + " -> " + right_text(rule);
 }
 
-// The rules that were tried, by the time they took.
-std::vector<std::pair<const Rule*, RuleCounters>> tried(const std::vector<RuleCounters>& stats) {
+// Returns the rules that were tried, sorted by total time.
+std::vector<std::pair<const Rule*, RuleCounters>> tried_rules(const std::vector<RuleCounters>& stats) {
   std::vector<std::pair<const Rule*, RuleCounters>> out;
   for (uint32_t id = 0; id < stats.size(); id++)
     if (const Rule* rule = stats[id].attempts ? rule_of(id) : nullptr) out.emplace_back(rule, stats[id]);
@@ -34,7 +34,7 @@ std::string row(const RuleCounters& c) {
   return text;
 }
 
-// Below a rule with several foldings, the hits of each that applied.
+// Formats the hits of one folding.
 std::string branch_row(std::string_view name, uint64_t hits) {
   char text[32];
   std::snprintf(text, sizeof text, "%6llu ", static_cast<unsigned long long>(hits));
@@ -57,7 +57,7 @@ std::string stats_text(const std::vector<RuleCounters>& stats) {
   std::string out;
   RuleCounters total;
   size_t hit = 0, count = 0;
-  for (auto& [rule, c] : tried(stats)) {
+  for (auto& [rule, c] : tried_rules(stats)) {
     std::string place = file_name(*rule) + ":" + std::to_string(rule->line);
     place.resize(std::max<size_t>(place.size(), 24), ' ');
     out += row(c) + place + " " + algebra(*rule) + source_note(*rule) + "\n";
@@ -83,36 +83,37 @@ std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::ve
 }
 
 std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets) {
-  using nlohmann::ordered_json;
-  auto numbers = [](ordered_json j, const RuleCounters& c) {
-    j["hits"] = c.hits, j["attempts"] = c.attempts, j["match_ms"] = double(c.hit_ns) / 1e6,
-    j["total_ms"] = double(c.total_ns) / 1e6;
-    return j;
+  std::string out;
+  JsonWriter json(out);
+  auto write_numbers = [&](const RuleCounters& c) {
+    json.member("hits", c.hits).member("attempts", c.attempts);
+    json.member("match_ms", double(c.hit_ns) / 1e6).member("total_ms", double(c.total_ns) / 1e6);
   };
-  ordered_json rules = ordered_json::array();
   RuleCounters total;
-  auto add_rule = [&](const Rule& rule, const RuleCounters& c) {
-    rules.push_back(numbers({{"name", rule.name},
-                             {"set", rule.set},
-                             {"file", short_file(rule)},
-                             {"line", rule.line},
-                             {"tinygrad", tinygrad_source(rule)}},
-                            c));
-    for (auto& [name, hits] : c.branches) rules.back()["branches"][std::string(name)] = hits;
+  std::vector<bool> is_written(num_rules());
+  auto write_rule = [&](const Rule& rule, const RuleCounters& c) {
+    if (is_written[rule.id]) return;
+    is_written[rule.id] = true;
+    json.object([&] {
+      json.member("name", rule.name).member("set", rule.set).member("file", short_file(rule)).member("line", rule.line);
+      json.member("tinygrad", tinygrad_source(rule));
+      write_numbers(c);
+      if (!c.branches.empty())
+        json.key("branches").object([&] {
+          for (auto& [name, hits] : c.branches) json.member(name, hits);
+        });
+    });
     total += c;
   };
-  std::vector<bool> told(num_rules());
-  for (auto& [rule, c] : tried(stats)) {
-    told[rule->id] = true;
-    add_rule(*rule, c);
-  }
-  for (const RuleSet* set : sets)
-    for (const Rule* rule : set->rules()) {
-      if (told[rule->id]) continue;
-      told[rule->id] = true;
-      add_rule(*rule, {});
-    }
-  return ordered_json{{"rules", std::move(rules)}, {"total", numbers(ordered_json::object(), total)}}.dump();
+  json.object([&] {
+    json.key("rules").array([&] {
+      for (auto& [rule, c] : tried_rules(stats)) write_rule(*rule, c);
+      for (const RuleSet* set : sets)
+        for (const Rule* rule : set->rules()) write_rule(*rule, {});
+    });
+    json.key("total").object([&] { write_numbers(total); });
+  });
+  return out;
 }
 
 }  // namespace tgc

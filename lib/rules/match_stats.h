@@ -1,5 +1,4 @@
-// Match statistics of rules: how often each was tried and hit, and how long that took, as TRACK_MATCH_STATS=1 prints
-// it.
+// Match statistics of rules, as TRACK_MATCH_STATS=1 prints them: attempts, hits and time.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,7 +8,7 @@
 
 namespace tgc {
 
-// Counts everything that is rewritten in a graph while it lives.
+// While this object lives, counts the rewrites of a graph.
 class StatsWatch : public RewriteObserver {
  public:
   StatsWatch(Graph& graph, RuleStats& into) : graph_(graph) {
@@ -25,15 +24,16 @@ class StatsWatch : public RewriteObserver {
   Graph& graph_;
 };
 
-// What follows takes RuleStats::by_rule().
-// A line per rule that was tried, the slowest last, then TOTAL, then how many rules there are and how many hit:
-//   hits / attempts -- ms in matches / ms in all -- file:line  name: left -> right  (place in tinygrad)
-// Below a rule with several foldings follow the hits of each of them that applied.
+// Formats statistics, which RuleStats::by_rule() returns. One line per rule that was tried, the slowest last, then the
+// total, then the number of rules and of rules that hit:
+//   hits / attempts -- ms in hits / ms in all attempts -- file:line  name: left -> right  (place in tinygrad)
+// A rule with several foldings is followed by the hits of each folding.
 std::string stats_text(const std::vector<RuleCounters>& stats);
-// The rules of `sets` that never hit, one a line.
+// Lists the rules of `sets` that never hit, one per line.
 std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets);
-// {"rules":[{"name","set","file","line","tinygrad","hits","attempts","match_ms","total_ms","branches":{name: hits}}],
-//  "total":{...}}; the rules of `sets` that were never tried last. "tinygrad" is the rule's place there.
+// Returns {"rules":[{"name","set","file","line","tinygrad","hits","attempts","match_ms","total_ms",
+//                    "branches":{name: hits}}],"total":{...}}
+// The rules of `sets` that were never tried come last. "tinygrad" is the rule's place in tinygrad.
 std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets);
 
 }  // namespace tgc

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <deque>
-#include <nlohmann/json.hpp>
 
 #include "lib/rules/rule_sources.h"
 #include "lib/spec/tables.h"
 #include "lib/support/counted.h"
+#include "lib/support/json_writer.h"
 #include "passes/kernel/control_flow.h"
 #include "passes/kernel/decompositions.h"
 #include "passes/kernel/devectorize.h"
@@ -35,7 +35,7 @@
 namespace tgc {
 namespace {
 
-// X(tinygrad's name): the accessor is of that name. In the order of the pipeline.
+// X(NAME): tinygrad's name of a rule set, which is also the name of its accessor. In the order of the pipeline.
 #define TGC_RULE_SETS(X)                                                                                             \
   X(propagate_invalid)                                                                                               \
   X(symbolic_simple) X(commutative) X(div_and_mod_symbolic) X(gep_pushing) X(symbolic) X(pm_simplify_valid) X(sym)   \
@@ -71,7 +71,7 @@ void add_renderer_sets(std::vector<CatalogSet>& out) {
   }
 }
 
-// Settings under which a stage has other rules than by default.
+// Settings that change the rules of a stage.
 constexpr std::string_view kVariants[] = {"", "DEVECTORIZE=0", "DEVECTORIZE=2", "TRANSCENDENTAL=2",
                                           "DISABLE_FAST_IDIV=1"};
 
@@ -81,8 +81,8 @@ Settings settings_of(std::string_view variant) {
   return s;
 }
 
-// visit(stage, target, its rules) for every stage and target under those settings; the stages of a tensor graph have no
-// target.
+// Calls visit(stage, target, rules) for every stage and target under the given settings. Stages of tensor graphs have
+// no target.
 template <class Visit>
 void for_each_stage(const Settings& settings, Visit visit) {
   Graph tensors(settings);
@@ -99,7 +99,7 @@ void for_each_stage(const Settings& settings, Visit visit) {
   }
 }
 
-// The same for the sets of the rewrites inside stages, and of those after the last stage.
+// Like the function above, for the rule sets of inner rewrites and of the rewrites after the last stage.
 template <class Visit>
 void for_each_inside(Visit visit) {
   for (const TensorStage& stage : tensor_stages())
@@ -124,7 +124,7 @@ bool wanted(const CatalogRule& r, const PatternListing& listing) {
   return listing.ops.empty() || r.rule->left->ops.intersects(listing.ops);
 }
 
-// Which stages hold each rule, by its id.
+// Returns the stages that use each rule, by rule id.
 const std::vector<std::vector<std::string_view>>& stages_by_rule() {
   static const auto table = [] {
     std::vector<std::vector<std::string_view>> out;
@@ -139,7 +139,7 @@ const std::vector<std::vector<std::string_view>>& stages_by_rule() {
     for_each_inside([&](std::string_view stage, const RuleSet& set) {
       for (const Rule* r : set.rules()) add_stage(of(r), stage);
     });
-    // in the order of the pipeline
+    // sort in the order of the pipeline
     auto position = [](std::string_view name) {
       size_t i = 0;
       for (const TensorStage& s : tensor_stages()) {
@@ -224,7 +224,7 @@ std::vector<StageCount> stage_rule_counts() {
   return out;
 }
 
-constexpr size_t kMostStages = 8;  // that are named on a line; of more their number is told, and JSON names them
+constexpr size_t kMostStages = 8;  // the text names up to this many stages, or else their number; JSON names all
 
 std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListing& listing) {
   std::string out;
@@ -255,42 +255,41 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
   return out + counted(shown, "rule") + "\n";
 }
 
-namespace {
-nlohmann::ordered_json branches_of(const Rule& rule) {
-  auto out = nlohmann::ordered_json::array();
-  for (const Folding& f : foldings_of(rule)) {
-    if (f.cases.empty()) out.push_back({{"name", f.name}, {"right", right_text(f)}, {"guard", guard_text(f)}});
-    for (const char* name : f.cases) out.push_back({{"name", name}, {"right", ""}, {"guard", guard_text(f)}});
-  }
-  return out;
-}
-}  // namespace
-
 std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing) {
-  using nlohmann::ordered_json;
-  ordered_json list = ordered_json::array(), sets = ordered_json::array(), stages = ordered_json::array();
-  for (const CatalogRule& r : rules) {
-    if (!wanted(r, listing)) continue;
-    ordered_json ops = ordered_json::array();
-    r.rule->left->ops.for_each([&](Op op) { ops.push_back(name_of(op)); });
-    ordered_json& j = list.emplace_back();
-    j = {{"name", r.rule->name},
-         {"set", r.rule->set},
-         {"stages", r.stages},
-         {"ops", std::move(ops)},
-         {"pattern", pat::to_text(*r.rule->left)},
-         {"result", right_text(*r.rule)},
-         {"kind", name_of(right_kind(*r.rule))},
-         {"branches", branches_of(*r.rule)},
-         {"file", short_file(*r.rule)},
-         {"line", r.rule->line},
-         {"tinygrad", tinygrad_source(*r.rule)}};
-    if (!r.inside.empty()) j["inside"] = r.inside;
-  }
-  for (const CatalogSet& s : rule_catalog()) sets.push_back({{"name", s.name}, {"rules", s.set->rules().size()}});
-  for (const StageCount& c : stage_rule_counts())
-    stages.push_back({{"name", c.stage}, {"target", c.target}, {"rules", c.rules}});
-  return ordered_json{{"rules", std::move(list)}, {"sets", std::move(sets)}, {"stages", std::move(stages)}}.dump();
+  std::string out;
+  JsonWriter json(out);
+  auto write_branch = [&](std::string_view name, const std::string& right, const Folding& f) {
+    json.object([&] { json.member("name", name).member("right", right).member("guard", guard_text(f)); });
+  };
+  auto write_rule = [&](const CatalogRule& r) {
+    const Rule& rule = *r.rule;
+    json.member("name", rule.name).member("set", rule.set).member("stages", r.stages);
+    json.key("ops").array([&] { rule.left->ops.for_each([&](Op op) { json.value(name_of(op)); }); });
+    json.member("pattern", pat::to_text(*rule.left)).member("result", right_text(rule));
+    json.member("kind", name_of(right_kind(rule))).key("branches").array([&] {
+      for (const Folding& f : foldings_of(rule)) {
+        if (f.cases.empty()) write_branch(f.name, right_text(f), f);
+        for (const char* name : f.cases) write_branch(name, "", f);
+      }
+    });
+    json.member("file", short_file(rule)).member("line", rule.line).member("tinygrad", tinygrad_source(rule));
+    if (!r.inside.empty()) json.member("inside", r.inside);
+  };
+  json.object([&] {
+    json.key("rules").array([&] {
+      for (const CatalogRule& r : rules)
+        if (wanted(r, listing)) json.object([&] { write_rule(r); });
+    });
+    json.key("sets").array([&] {
+      for (const CatalogSet& s : rule_catalog())
+        json.object([&] { json.member("name", s.name).member("rules", s.set->rules().size()); });
+    });
+    json.key("stages").array([&] {
+      for (const StageCount& c : stage_rule_counts())
+        json.object([&] { json.member("name", c.stage).member("target", c.target).member("rules", c.rules); });
+    });
+  });
+  return out;
 }
 
 }  // namespace tgc

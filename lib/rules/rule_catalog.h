@@ -1,6 +1,6 @@
-// Every rule set of the pipeline under tinygrad's name for it, with the stages that use it: what `tgc patterns` and
-// `tgc stats` list, and what scripts/rule-counts compares with tinygrad's PatternMatchers. A new set is one row of
-// rule_catalog.cpp.
+// Lists every rule set of the pipeline under tinygrad's name, with the stages that use it, for `tgc patterns` and `tgc
+// stats`. `scripts/rule_table.py counts` compares the list with tinygrad's PatternMatchers. To add a rule set, add a
+// row to rule_catalog.cpp.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,29 +12,29 @@
 namespace tgc {
 
 struct CatalogSet {
-  std::string_view name;   // tinygrad's: "symbolic_simple", "ClangRenderer.extra_matcher"
+  std::string_view name;   // tinygrad's name: "symbolic_simple", "ClangRenderer.extra_matcher"
   const RuleSet* set;
 };
 
-// The sets, in the order of the pipeline.
+// Returns the rule sets in the order of the pipeline.
 const std::vector<CatalogSet>& rule_catalog();
 
-// A rule with what is known of its use.
+// A rule and its uses.
 struct CatalogRule {
   const Rule* rule;
-  // whose rule sets hold it, on some target and under some settings; or that try it inside a rule
+  // the stages that apply it, on any target and under any settings, directly or in a rewrite inside a rule
   std::vector<std::string_view> stages;
-  // in a stage's list: the set of a rewrite inside the stage; empty: the stage's own
+  // in the list of one stage: the set of the inner rewrite that applies it; empty: the stage itself applies it
   std::string_view inside = {};
 };
 
-// Every rule once, in the order of the catalog.
+// Returns every rule once, in the order of the catalog.
 std::vector<CatalogRule> catalog_rules();
-// The rules of one set, if any, in the order in which they are tried; then those of the rewrites inside, each once.
+// Returns the rules of one set (may be null) in the order in which they are tried, then those of inner rewrites, each
+// once.
 std::vector<CatalogRule> catalog_rules(const RuleSet* set, std::span<const RuleSetFunction> inside = {});
 
-// How many rules each stage has on each target with default settings: (stage, target, rules). A stage of tensor graphs
-// has no target.
+// The number of rules of a stage on a target with default settings. Stages of tensor graphs have no target.
 struct StageCount {
   std::string_view stage, target;
   size_t rules;
@@ -42,17 +42,19 @@ struct StageCount {
 std::vector<StageCount> stage_rule_counts();
 
 struct PatternListing {
-  OpSet ops;            // only rules that have one of these at their root; empty: all
+  OpSet ops;            // list only rules with one of these ops at their root; empty: list all
   bool color = false;
 };
-// "name   left -> right   file:line   root ops   [stages]", one rule a line, under its set's name.
+// Lists the rules under the names of their sets, one per line:
+//   name   left -> right   file:line   root ops   [stages]
 std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListing& listing);
-// {"rules":[{"name","set","stages","ops","pattern","result","kind","branches":[{"name","right","guard"}],"file","line",
-//  "tinygrad","inside"}],"sets":[{"name","rules"}],"stages":[{"name","target","rules"}]};
-//  "inside" only in a stage's list,
-// of rules that a rewrite inside it applies. "pattern" is the left side, "result" all of the right side in a line,
-// "kind" "algebra", "function" or "lambda", "tinygrad" the rule's place there. "branches" are its foldings: one without
-// a name for most rules; those that a function tells apart have no right side of their own.
+// Returns the rules as JSON:
+//   {"rules":[{"name","set","stages","ops","pattern","result","kind","branches":[{"name","right","guard"}],
+//              "file","line","tinygrad","inside"}],"sets":[{"name","rules"}],"stages":[{"name","target","rules"}]}
+// "pattern" is the left side, "result" the whole right side, "kind" is "algebra", "function" or "lambda", and
+// "tinygrad" the rule's place in tinygrad. "branches" are the rule's foldings; most rules have one without a name.
+// Foldings that a function distinguishes have no right side. "inside" is only set in the list of a stage, for rules of
+// inner rewrites.
 std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing);
 
 }  // namespace tgc

@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// "| a | b | c |" -> {"a", "b", "c"}
+// Splits "| a | b | c |" into {"a", "b", "c"}.
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> out;
   for (size_t at = 0; (at = line.find("| ", at)) != line.npos; at++) {
@@ -22,7 +22,7 @@ std::vector<std::string> cells_of(const std::string& line) {
   return out;
 }
 
-TEST_CASE("patterns: every rule has a name, a place and a stage that uses it, or is in a set that is listed") {
+TEST_CASE("patterns: every rule has a name, a place and a stage that uses it, or is in a listed set") {
   auto rules = catalog_rules();
   CHECK(rules.size() > 500);
   for (const CatalogRule& r : rules) {
@@ -33,7 +33,7 @@ TEST_CASE("patterns: every rule has a name, a place and a stage that uses it, or
   }
 }
 
-TEST_CASE("patterns: the table of counts is that of the rule sets, and says why where tinygrad's differ") {
+TEST_CASE("patterns: the documented rule counts match the rule sets and explain differences from tinygrad") {
   std::map<std::string, std::string> sets;
   for (const CatalogSet& s : rule_catalog()) sets[std::string(s.name)] = std::to_string(s.set->rules().size());
   std::map<std::pair<std::string, std::string>, std::string> stages;
@@ -59,10 +59,10 @@ TEST_CASE("patterns: the table of counts is that of the rule sets, and says why 
     }
   }
   CHECK(rows > 250);
-  CHECK(sets.empty());  // no set of ours is left out
+  CHECK(sets.empty());  // every rule set is in the table
 }
 
-TEST_CASE("patterns: every rule has its place in tinygrad, and every place a rule") {
+TEST_CASE("patterns: every rule has a place in tinygrad, and every place a rule") {
   std::set<std::pair<std::string_view, std::string_view>> rules;
   for (const CatalogRule& r : catalog_rules()) {
     INFO(describe(*r.rule));
@@ -93,7 +93,7 @@ TEST_CASE("patterns: a rule with several foldings lists them") {
                   R"j({"name":"false","right":"x","guard":""}])j") != json.npos);
 }
 
-TEST_CASE("patterns: by op, as text and as JSON") {
+TEST_CASE("patterns: rules are listed by op, as text and as JSON") {
   std::string text = patterns_text(catalog_rules(), {.ops = Op::UNROLL});
   CHECK(text.find("passes/kernel/expander.cpp:") != text.npos);
   CHECK(text.find("add-zero") == text.npos);

@@ -15,10 +15,10 @@ constexpr Row kRows[] = {
 #undef X
 };
 
-using Sources = std::map<std::pair<std::string_view, std::string_view>, std::string>;  // by set and rule
+using Sources = std::map<std::pair<std::string_view, std::string_view>, std::string>;  // the place, by set and rule
 
 const Sources& sources() {
-  static const Sources* const table = [] {  // never freed: views of its texts are given out
+  static const Sources* const table = [] {  // never freed, because callers keep views of its texts
     auto* out = new Sources;
     for (auto [set, file, rules] : kRows)
       while (!rules.empty()) {

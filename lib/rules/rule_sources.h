@@ -1,5 +1,5 @@
-// Where each rule stands in tinygrad 0.12.0: what `tgc patterns`, `stats` and `trace` name beside our own line. The
-// table is rule_sources.def, made from an installed tinygrad by `scripts/rule_table.py sources`.
+// The place of each rule in tinygrad 0.12.0, which `tgc patterns`, `stats` and `trace` print beside the place in tgc.
+// `scripts/rule_table.py sources` generates the table, rule_sources.def, from an installed tinygrad.
 #pragma once
 #include <string_view>
 
@@ -7,9 +7,9 @@
 
 namespace tgc {
 
-// "uop/symbolic.py:42", a view that lives as long as the process; "" when tinygrad has no such rule.
+// Returns "uop/symbolic.py:42", a view of static data; empty if tinygrad has no such rule.
 std::string_view tinygrad_source(const Rule& rule);
-// How many rules the table has.
+// Returns the number of rules in the table.
 size_t num_tinygrad_sources();
 
 }  // namespace tgc

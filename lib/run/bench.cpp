@@ -60,7 +60,7 @@ Result<std::vector<TimedInput>> read_inputs(const Session& session, const BenchP
     auto status = for_each_graph(session, spec, plan.kernel, [&](InputGraph graph) -> Status {
       if (!graph.list.empty())
         return Diag{.message = "a linear list has no stages to time", .file = spec, .expected = "a graph"};
-      if (graph.graph->is_foreign()) return made_elsewhere(graph.info.producer, spec);
+      if (graph.graph->is_foreign()) return foreign_graph_error(graph.info.producer, spec);
       auto job = session.job_for(graph);
       if (!job) return job.diag();
       auto timed = timed_input(graph, *job);

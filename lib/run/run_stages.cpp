@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/driver/compile_copy.h"
+#include "lib/text/recorded_stages.h"
 #include "lib/validate/reference_runner.h"
 
 namespace tgc {
@@ -40,9 +41,9 @@ StageDifference run_stages(const Session& session, const InputGraph& in, const T
   };
   if (!is_same("ast", in.root)) return out;
   if (options.input.recorded) {
-    for (const GoldenStage& s : in.record->stages) {
-      if (!s.ir) continue;  // unchanged since the stage before
-      auto recorded = load_text(in.graph->settings(), InputKind::Pyrender, *s.ir, in.file + " (" + s.name + ")");
+    for (const RecordedStage& s : RecordedStages(*in.record)) {
+      if (s.kind != RecordedStage::Kind::Stage || s.same || !s.text) continue;
+      auto recorded = load_text(in.graph->settings(), InputKind::Pyrender, *s.text, in.file + " (" + s.name + ")");
       if (!is_same(s.name, recorded.value_or_throw().root)) return out;
     }
     return out;

@@ -40,8 +40,8 @@ void append_dot_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-// Adds a header to a text that needs one: if it belongs to a stage, has comments for lost facts, or does not show that
-// it belongs to another release than 0.12.0.
+// Returns the text with a header above it if it needs one: if the graph has a stage, if the text has comments for lost
+// facts, or if the graph is of another release than 0.12.0 and the text itself does not show it.
 std::string below_header(const CompleteText& text, const GraphInfo& info, const Graph& graph) {
   auto is_unlike = [&] { return graph.is_foreign() && release_in_text(text.text) != graph.release(); };
   return (text.lost || !info.stage.empty() || is_unlike() ? text_header(info) : std::string()) + text.text;
@@ -57,7 +57,7 @@ std::string producer_name(Release release) {
   return release == Release::Other ? "unknown" : "tinygrad " + std::string(name_of(release));
 }
 
-// Returns `info` with the producer that matches the graph's release; empty for 0.12.0.
+// Returns `info` with the producer that is right for the graph's release; for 0.12.0 the producer is empty.
 GraphInfo with_producer(GraphInfo info, const Graph& graph) {
   if (!graph.is_foreign()) info.producer.clear();
   else if (release_of(info.producer) != graph.release())
@@ -65,7 +65,7 @@ GraphInfo with_producer(GraphInfo info, const Graph& graph) {
   return info;
 }
 
-// One line per node: ADD dtypes.float None
+// Returns one line per node, such as "ADD dtypes.float None".
 std::string nodes_text(std::span<const UOp> nodes) {
   std::string out;
   for (UOp u : nodes) {
@@ -142,7 +142,7 @@ Result<std::string> write_list(Format format, std::span<const UOp> list, const G
 }
 
 InputKind detect_kind(std::string_view head) {
-  // first byte of a protobuf whose first field is ir_version
+  // an ONNX file is a protobuf whose first field is ir_version; its first byte is 8
   if (!head.empty() && head[0] == '\x08' && head.find('\n') != 0) return InputKind::Onnx;
   size_t at = head.find_first_not_of(" \t\r\n");
   head = at == head.npos ? std::string_view() : head.substr(at);
@@ -179,7 +179,7 @@ GraphInfo info_before(InputKind kind, std::string_view text) {
 
 namespace {
 
-// Returns the producer of a text without a header; empty for 0.12.0.
+// Returns the producer to use for a text without a header; empty for 0.12.0.
 std::string producer_of_text(InputKind kind, std::string_view text, const ReadReport& report) {
   if (!report.producer.empty()) return std::string(report.producer);
   const bool is_python = kind == InputKind::Pyrender || kind == InputKind::Repr || kind == InputKind::Uops;
@@ -196,7 +196,7 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
   if (!header) return header.diag();
   GraphInfo info = header->value_or(GraphInfo());
   if (!*header) info.producer = producer_of_text(kind, text, report);
-  // one side of a comparison may be malformed, and may share its Graph with another release's graph
+  // with take_malformed, the graph is one of two that are compared; they may be of different releases in one Graph
   const Release release = release_of(kind == InputKind::Json ? info_before(kind, text).producer : info.producer);
   if (graph.size() > 0 && graph.release() != release && !report.take_malformed)
     return Diag{.message = nodes_of(release), .file = std::string(file),

@@ -32,10 +32,10 @@ std::string_view extension_of(Format format);
 std::span<const std::string_view> format_names();
 std::optional<Format> parse_format(std::string_view name);
 
-// Returns the graph under `root` in that format, with a final newline.
+// Returns the graph under `root` as text in the format `format`, with a final newline.
 Result<std::string> write_graph(Format format, UOp root, const GraphInfo& info = {});
-// Returns a linear list in that format. Formats for graphs only (pyrender, repr, dot) show the graph under its last
-// node.
+// Returns a linear list as text in the format `format`. Formats that have no lists (pyrender, repr, dot) show the graph
+// under the list's last node.
 Result<std::string> write_list(Format format, std::span<const UOp> list, const GraphInfo& info = {});
 
 // X(enumerator, name in messages)
@@ -55,23 +55,23 @@ enum class InputKind : uint8_t {
 };
 std::string_view name_of(InputKind kind);
 
-// Returns the kind of an input whose first bytes are `head` (at least its first line). Unrecognized text is pyrender.
+// Returns the kind of an input whose first bytes are `head`, at least a line. Text of no known kind is pyrender.
 InputKind detect_kind(std::string_view head);
 
-// Reads only what precedes the graph: a text's header, or the first members of the JSON. Returns empty fields where the
-// text has none or is malformed.
+// Reads only what is written before the graph: the header of a text, or the first members of a JSON. A field that is
+// missing there stays empty; if the header or JSON is malformed, so do the fields after the error.
 GraphInfo info_before(InputKind kind, std::string_view text);
 
 struct ReadReport {
-  bool take_malformed = false;     // option: accept graphs whose dtypes are inconsistent
-  std::string_view producer;       // option: producer of texts that name none: "tinygrad 0.14.0"
-  std::vector<std::string> notes;  // facts that the text leaves out and that could not be inferred
+  bool take_malformed = false;     // option: accept graphs whose nodes are not well formed, such as inconsistent dtypes
+  std::string_view producer;       // option: the producer to assume for texts without one, "tinygrad 0.14.0"
+  std::vector<std::string> notes;  // warnings: facts that the text leaves out and that could not be inferred
   Places places;                   // positions of the nodes in the text
   std::shared_ptr<const Repro> repro;  // for a bundle: all of its members except the graph
 };
 
-// Reads the graph of a text of kind Pyrender, Repr, Uops, Json or Repro. Each of its nodes is well formed
-// (lib/uop/wellformed.h). `file` names the input in messages.
+// Reads the graph of a text of kind Pyrender, Repr, Uops, Json or Repro. Every node of the result is well formed
+// (lib/uop/wellformed.h). `file` is the name of the input in messages.
 Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file = {},
                              ReadReport* report = nullptr);
 

@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// Returns a value as the text that tinygrad prints: a string's content, else the JSON text itself.
+// Reads a value and returns it as tinygrad prints it: the content of a string, or the JSON text of any other value.
 std::string text_of(JsonScanner& in) {
   return in.peek() == JsonScanner::Type::String ? in.string() : std::string(in.skip());
 }
@@ -87,7 +87,7 @@ GoldenBuffer buffer_of(JsonScanner& in) {
   return b;
 }
 
-// Reads metadata: an object, or just the method's name.
+// Reads the metadata of a kernel: an object, or a string with just the method's name.
 GoldenMetadata metadata_of(JsonScanner& in) {
   GoldenMetadata m;
   if (in.peek() != JsonScanner::Type::Object) return m.name = text_of(in), m;

@@ -1,7 +1,7 @@
-// Reads golden records: what tinygrad did with one kernel or one tensor graph, as JSON lines, plain or gzip (format:
-// see README.md). A gzip file whose writer was interrupted may end within a record; the whole records before that are
-// read. Records are read one at a time, so memory is linear in the largest record. Reading a line and parsing it are
-// separate calls, so that one thread can read while others parse.
+// Reads golden records: what tinygrad did with one kernel or one tensor graph, as JSON lines, uncompressed or gzip
+// (format: see README.md). If the writer of a gzip file was interrupted, the file may end within a record; the records
+// before are read. Records are read one at a time, so memory is linear in the largest record. Reading a line and
+// parsing it are separate calls, so that one thread can read while others parse.
 #pragma once
 #include <map>
 #include <memory>
@@ -19,18 +19,18 @@ struct GoldenStage {
   bool same = false;              // tinygrad returned the graph of the previous stage unchanged
   // pyrender text or graph JSON; absent if `same`, or if tinygrad's own pyrender failed
   std::optional<std::string> ir;
-  std::optional<std::string> letters;  // with a JSON `ir`: the output of tinygrad's own pyrender, if recorded
+  std::optional<std::string> letters;  // if `ir` is JSON: the output of tinygrad's own pyrender, if recorded
 };
 
-// A kernel's launch facts, as text exactly as tinygrad prints them.
+// The launch facts of a kernel, as text, exactly as tinygrad prints them.
 struct GoldenProgram {
   std::string name, function_name, applied_opts, ops, lds, mem;
-  std::vector<std::string> global_size, local_size, vars;  // sizes: integers, or the text of an expression
+  std::vector<std::string> global_size, local_size, vars;  // sizes: each an integer or the text of an expression
   bool has_local_size = true;
   std::vector<int64_t> globals, outs, ins;
 };
 
-// Returns the launch facts one per line, "global_size: 4 1 1", as check and dump show them.
+// Returns the launch facts, one per line ("global_size: 4 1 1"), as `tgc check` and `tgc dump` show them.
 std::string program_text(const GoldenProgram& program);
 
 struct GoldenBuffer {
@@ -41,10 +41,10 @@ struct GoldenBuffer {
 // The Tensor method that a kernel implements.
 struct GoldenMetadata {
   std::string name;       // the Tensor method: "conv2d"
-  std::string caller;     // call site, "module:line::function"; empty: not recorded
-  std::string node;       // node name in the ONNX model; empty: none
+  std::string caller;     // place of the call, "module:line::function"; empty: not recorded
+  std::string node;       // name of the node in the ONNX model; empty: no ONNX model
   bool backward = false;  // the kernel computes the method's gradient
-  // Returns "conv2d bw (model:12::forward, node /layer1/Conv)".
+  // Returns the metadata as text: "conv2d bw (model:12::forward, node /layer1/Conv)".
   std::string text() const;
 };
 
@@ -66,9 +66,9 @@ struct GoldenRecord {
   std::optional<GoldenProgram> program;
   std::vector<GoldenKernel> kernels;
   std::map<std::string, int64_t> var_vals;
-  std::map<std::string, std::optional<std::string>> settings;  // override the header's; nullopt: unset for this record
+  std::map<std::string, std::optional<std::string>> settings;  // override the header's settings; nullopt: unset
   std::vector<GoldenMetadata> metadata;                        // kernel records only
-  std::string rewrites;  // all rule matches, as JSON (recorded_rewrites.h)
+  std::string rewrites;  // JSON of all rule matches (recorded_rewrites.h)
   uint32_t line = 0;  // 1-based line of the file
 };
 
@@ -77,7 +77,7 @@ struct GoldenHeader {
   GoldenSettings settings;
 };
 
-// Returns the settings that a record was made under: its header's, overridden by its own.
+// Returns the settings that the record was made with: those of the header, overridden by those of the record.
 GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& record);
 
 // The text of one record, and its line in the file.
@@ -86,7 +86,7 @@ struct GoldenLine {
   uint32_t line = 0;
 };
 
-// Parse the text of one line. `file` names the input in messages.
+// Parse the text of one record, or of the header line. `file` is the name of the input in messages.
 Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_view file);
 Result<GoldenHeader> parse_golden_header(const GoldenLine& line, std::string_view file);
 
@@ -94,9 +94,9 @@ class LineReader;
 
 class GoldenReader {
  public:
-  // Opens a file ("-": standard input) and reads its header. An error names the file and what is wrong with it.
+  // Opens the file `path` ("-": standard input) and reads its header. An error names the file and the problem.
   static Result<GoldenReader> open(const std::string& path);
-  // Continues from a file whose first line was already read; `name` is used in messages.
+  // Reads on from a file whose first line `first` was already read. `name` is the file's name in messages.
   static Result<GoldenReader> from(std::unique_ptr<LineReader> lines, const GoldenLine& first, std::string name);
   GoldenReader(GoldenReader&&) noexcept;
   GoldenReader& operator=(GoldenReader&&) noexcept;
@@ -104,12 +104,12 @@ class GoldenReader {
 
   const std::string& path() const { return path_; }
   const GoldenHeader& header() const { return header_; }
-  // Reads the text of the next record into `line`, reusing its memory, and skips blank lines. Returns false at the end
-  // of the file, even if the file ends within a record.
+  // Reads the text of the next record into `line`, reusing its memory; skips blank lines. Returns false at the end of
+  // the file, also if the file ends within a record (see cut()).
   Result<bool> next_line(GoldenLine& line);
-  // After next_line or next reached the end: a warning if the file ended within a record.
+  // Once next_line or next has reached the end: a warning if the file ended within a record, else nullopt.
   const std::optional<Diag>& cut() const { return cut_; }
-  // Reads and parses the next record; nullopt at the end.
+  // Reads and parses the next record. Returns nullopt at the end of the file.
   Result<std::optional<GoldenRecord>> next();
 
  private:

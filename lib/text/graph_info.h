@@ -1,4 +1,4 @@
-// Metadata of a graph file: members of tgc's JSON, and of the header comment that tgc writes above texts.
+// Metadata of a graph file: members of tgc's JSON, or of the header comment that tgc writes above a text.
 #pragma once
 #include <map>
 #include <optional>
@@ -11,37 +11,37 @@ namespace tgc {
 
 class JsonScanner;
 
-// Any field may be empty.
+// Metadata of a graph. Any field may be empty.
 struct GraphInfo {
   std::string producer = {};  // release of the graph, "tinygrad 0.14.0"; empty: 0.12.0
   std::string name;                             // name of the kernel or record
   std::string stage;  // tinygrad's name of the stage that made the graph; empty or "ast": no stage yet
   std::string target;
-  std::map<std::string, std::string> settings;  // settings that were set explicitly
+  std::map<std::string, std::string> settings;  // the settings that were set explicitly
 
   bool operator==(const GraphInfo&) const = default;
 };
 
 // Returns the nonempty fields as members of a JSON object: "name":"E_4","stage":"expander",...
 std::string info_members(const GraphInfo& info);
-// Reads the value of member `key` into `info`. Returns false, reading nothing, if `key` is none of these members.
-// Throws Failure.
+// Reads the value of the JSON member `key` into `info`. Returns false and reads nothing if `key` is no field of
+// GraphInfo. Throws Failure if the value is malformed.
 bool read_info_member(JsonScanner& in, std::string_view key, GraphInfo& info);
 
-// Returns the header, a comment line with its newline that tgc writes above a text:
-//   # tgc: {"name":"E_4","stage":"expander","target":"CPU:LLVM"}
-// A text with a header is complete (the format's own syntax plus comments), so its reader infers nothing.
+// Returns the header: a comment line, with its newline, that tgc writes above a text, such as
+// # tgc: {"name":"E_4","stage":"expander","target":"CPU:LLVM"}
+// A text below a header is complete: its comments state all lost facts. So its reader infers nothing.
 std::string text_header(const GraphInfo& info);
 bool has_header(std::string_view text);
-// A text with comments that state what its format's own syntax cannot express.
+// A text of a graph, with comments that state the facts which the format itself cannot express.
 struct CompleteText {
   std::string text;
-  bool lost = false;  // without a header the text would be read as a different graph
+  bool lost = false;  // true if without a header the text would be read as a different graph
 };
 
-// Parses the header of `text`; nullopt if it has none. `file` names the input in messages.
+// Parses the header of `text`. Returns nullopt if `text` has no header. `file` is the name of the input in messages.
 Result<std::optional<GraphInfo>> read_header(std::string_view text, std::string_view file = {});
-// Returns the text with its header's name replaced by `name`; unchanged if it has no readable header.
+// Returns `text` with `name` as the name in its header. Returns it unchanged if it has no readable header.
 std::string with_name(std::string text, std::string_view name);
 
 }  // namespace tgc

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kFormat = "tgc-graph";
 
-// True if the text looks like an enum value, such as "AxisType.WEAK". Enum values of other releases are kept as text.
+// True if `text` looks like an enum value, such as "AxisType.WEAK". Such values of other releases are kept as text.
 bool is_dotted_name(std::string_view text) {
   bool dot = false, start = true;
   for (char c : text) {
@@ -37,7 +37,7 @@ class GraphJsonWriter {
  public:
   explicit GraphJsonWriter(Graph& graph) : number_(graph) {}
 
-  // Appends a line for every node under `root` that is not yet written; returns root's number.
+  // Appends a line for every node under `root` that has no line yet. Returns the number of root's line.
   int64_t stream(UOp root, std::string& out) {
     size_t first = nodes_.size();
     add(root);
@@ -51,7 +51,7 @@ class GraphJsonWriter {
     return *number_.find(root);
   }
 
-  // Numbers the nodes under `root` in order; nodes inside args precede the nodes that hold them.
+  // Numbers the nodes under `root` in order. A node inside an arg gets a smaller number than the node that has the arg.
   void add(UOp root) {
     auto is_new = [&](UOp u) { return !number_.contains(u); };
     for (UOp u : nodes_.empty() ? toposort(root) : toposort(root, is_new)) {
@@ -96,14 +96,14 @@ class GraphJsonWriter {
     append_json_string(scratch_, s);
     put(scratch_);
   }
-  // Writes item `i` of a list: the number of a node.
+  // Writes the number of node `u` as item `i` of a list.
   void number(UOp u, size_t i) {
     if (i) put(',');
     out_.put_int(*number_.find(u));
   }
   void dtype(DType d) { d.is_image() ? put(complete_repr(d)) : put(d.repr()); }
 
-  void node(UOp u) {  // everything after the opening brace
+  void node(UOp u) {  // writes everything after the node's opening brace
     Arg a = u.arg();
     std::string_view op = name_of(u.op());
     if (u.is(Op::OTHER)) op = shown_op(u), a = shown_arg(u);
@@ -168,7 +168,7 @@ class GraphJsonWriter {
     put(']');
   }
 
-  // {"NAME":{"field":value,...}}; values without a field name come first, in a list "*"
+  // writes {"NAME":{"field":value,...}}; values without a field name come first, in a list "*"
   void record(RecordView r) {
     put("{\""), put(r.name()), put("\":{");
     size_t i = 0, n = r.size();
@@ -208,7 +208,7 @@ class JsonReader {
   JsonReader(Graph& graph, JsonScanner in, Places* places)
       : graph_(graph), places_(places), in_(std::move(in)), begin_(in_.position()) {}
 
-  // Reads a whole text.
+  // Reads a whole text with one graph.
   GraphFile read() {
     GraphFile out = read_object();
     in_.end();
@@ -228,7 +228,7 @@ class JsonReader {
         graph_.set_release(release_of(out.info.producer));
       } else if (key == "nodes") in_.array([&] { nodes_.push_back(node()); });
       else if (key == "list") in_.array([&] { out.list.push_back(known()); });
-      else if (key == "texts" && format.empty())  // the output of `tgc dump --format=json` for several graphs
+      else if (key == "texts" && format.empty())  // `tgc dump --format=json` of several graphs
         in_.fail(begin_, "several graphs in one text", "one graph; golden records hold several");
       else in_.skip();
     });
@@ -239,7 +239,7 @@ class JsonReader {
     return out;
   }
 
-  // Reads one line of a stream of nodes.
+  // Reads one line of a trace file's nodes (JsonNodeWriter).
   std::pair<UOp, int64_t> stream(std::string_view text, std::string_view file, uint32_t line) {
     in_ = JsonScanner(text, file, line);
     id_ = -1;
@@ -300,7 +300,7 @@ class JsonReader {
     return graph_.node(*op, *dtype, sources_, a, tag);
   }
 
-  // Parses a dtype or enum value. Graphs repeat the same few values, so both kinds are cached.
+  // Parses the text of a dtype or enum value. Graphs repeat the same few values, so the parsed values are cached.
   Arg value_of(std::string_view text, size_t at) {
     static constinit thread_local ParseCache<DType> known_dtypes;
     const bool is_dtype = text.size() >= sizeof(uint64_t) && text.starts_with("dtypes.");
@@ -389,7 +389,7 @@ class JsonReader {
     return graph_.record(*c, values);
   }
 
-  // Reads an object of a class that only other releases have: its name and its values.
+  // Reads an object of a class that 0.12.0 does not have: its name and its values.
   Arg open_record(const std::string& name) {
     std::vector<Arg> items{graph_.str(name), Arg()}, fields;
     in_.object([&](std::string_view key) {
@@ -419,7 +419,7 @@ class JsonReader {
   Graph& graph_;
   Places* places_;
   JsonScanner in_;
-  size_t begin_;  // start of the graph in the text
+  size_t begin_;  // byte of the text where the graph begins
   std::vector<UOp> nodes_, sources_;
   std::vector<Arg> args_;  // items of the tuples being read
   std::string room_;       // buffer for the current string, if it has escapes
@@ -427,7 +427,7 @@ class JsonReader {
     using is_transparent = void;
   };
   std::unordered_map<std::string, Arg, TextHash, std::equal_to<>> values_;
-  int64_t id_ = -1;  // for a stream: the id in the current line
+  int64_t id_ = -1;  // the id in the current line of a trace file
   int arg_depth_ = 0;
 };
 
@@ -454,7 +454,7 @@ Result<GraphFile> graph_from_json(Graph& graph, JsonScanner in, Places* places) 
   return catch_failures([&] { return JsonReader(graph, std::move(in), places).read_object(); });
 }
 
-// ---- streams of nodes
+// ---- lines of trace files
 
 struct JsonNodeWriter::Impl {
   explicit Impl(Graph& graph) : writer(graph) {}

@@ -25,21 +25,21 @@ struct GraphFile {
 std::string graph_to_json(UOp root, const GraphInfo& info = {});
 std::string list_to_json(std::span<const UOp> list, const GraphInfo& info = {});
 
-// Parses the JSON of a graph. `file` names the input in messages, which have line and column; `places` receives the
-// positions of the nodes.
+// Parses the JSON of a graph. `file` is the name of the input in messages, which have line and column. `places`
+// receives the positions of the nodes in the text.
 Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::string_view file = {},
                                   Places* places = nullptr);
-// Parses the graph at the current position of `in`, within a larger text. `in` is a copy; the caller's scanner does not
-// move.
+// Parses the graph that begins at the current position of `in`, within a larger text. `in` is a copy, so the caller's
+// scanner does not move.
 Result<GraphFile> graph_from_json(Graph& graph, JsonScanner in, Places* places = nullptr);
 
-// Writes a growing graph as lines, one per node, each node once; used by trace files. A line is a node as above with
-// its id, {"id":17,"op":...}; its sources are numbers of earlier lines.
+// Writes a growing graph as lines: one line per node, each node once. Used by trace files. A line is a node with its
+// id, {"id":17,"op":...}, in the format above; its sources are the numbers of earlier lines.
 class JsonNodeWriter {
  public:
   explicit JsonNodeWriter(Graph& graph);
   ~JsonNodeWriter();
-  // Appends a line for every node under `u` that has none yet, and returns the number of u's line.
+  // Appends a line for every node under `u` that has no line yet. Returns the number of u's line.
   int64_t add(UOp u, std::string& out);
 
  private:

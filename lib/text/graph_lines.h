@@ -6,8 +6,8 @@
 
 namespace tgc {
 
-// Returns one key per line: a hash of the line with each name replaced by the key of its definition. Equal keys mean
-// that two lines build the same node, so inserting a node does not make all later lines differ.
+// Returns one key per line of the text: a hash of the line with each name replaced by the key of the line that defines
+// it. Two lines with equal keys build the same node, so an inserted node does not change the keys of all later lines.
 std::vector<uint64_t> graph_line_keys(std::string_view pyrender_text);
 
 }  // namespace tgc

@@ -66,7 +66,7 @@ Result<GraphMap> GraphMap::read(std::string_view text, std::string_view file) {
   return out;
 }
 
-// Translates one graph.
+// Translates one graph of the port.
 class MappedGraph {
  public:
   MappedGraph(const GraphMap& map, const json& in) : map_(map), in_(in) {
@@ -128,7 +128,7 @@ class MappedGraph {
     out_ += '}';
   }
 
-  // Returns tgc's name of a dtype, "dtypes.float". `d` is a name, or an object with a name and perhaps a count or size.
+  // Returns tgc's name of a dtype, "dtypes.float". `d` is a name, or an object with a name and maybe a count or size.
   std::string dtype(const json& d) const {
     if (d.is_null()) return "dtypes.void";
     if (d.is_string()) {
@@ -165,7 +165,7 @@ class MappedGraph {
     return a;
   }
 
-  // Returns the value that the table gives for a text, else the text.
+  // Returns the value that the table has for `text`; returns `text` itself if the table has none.
   json value(const std::string& text) const {
     auto known = map_.values_.find(text);
     if (known == map_.values_.end()) return text;
@@ -181,7 +181,7 @@ class MappedGraph {
     return out;
   }
 
-  // Fills the form of an `arg` line with the members of `of`.
+  // Returns the JSON `form` of an `arg` line with its references replaced by members of `of`.
   json filled(const json& form, const json& of) const {
     if (form.is_string()) return filled_text(form.get<std::string>(), of);
     if (form.is_array()) {
@@ -223,7 +223,7 @@ class MappedGraph {
     return out;
   }
 
-  // Resolves a reference: NAME, NAME:dtype, NAME:f64, NAME:node, NAME=VALUE, NAME='TEXT' or NAME?
+  // Returns the value of a reference: NAME, NAME:dtype, NAME:f64, NAME:node, NAME=VALUE, NAME='TEXT' or NAME?
   json referred(const std::string& text, const json& of) const {
     size_t name_end = std::min(text.find_first_of(":=?"), text.size());
     const json& item = of.at(text.substr(0, name_end));
@@ -249,8 +249,8 @@ class MappedGraph {
   const GraphMap& map_;
   const json& in_;
   size_t count_ = 0;  // number of nodes
-  std::map<std::string, size_t> number_;  // position of each node that has an id
-  std::map<std::string, json, std::less<>> forms_;  // forms of args, by kind
+  std::map<std::string, size_t> number_;  // by id: position of the node
+  std::map<std::string, json, std::less<>> forms_;  // by kind of arg: its JSON form
   std::string out_;
 };
 

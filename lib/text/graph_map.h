@@ -1,4 +1,4 @@
-// Translates a port's own graph JSON into tgc's JSON, driven by a small table with one mapping per line:
+// Translates the graph JSON of another program ("port") into tgc's JSON. A table with one mapping per line drives it:
 //
 //   member nodes NAME      the member that holds the nodes; likewise for op, dtype, src, arg, id (of a node) and root
 //                          (without it the last node is the root)
@@ -10,19 +10,19 @@
 //   lower op               op names equal tgc's except for case
 //   release 0.14           the tinygrad release of the graphs; without it they belong to a release of their own
 //
-// Sources refer to nodes by position or by id. A dtype may be an object: its "name" or first text is used, and "count",
-// "size". An arg may be any JSON: one without an `arg` line for its kind becomes a record of its members.
+// Sources refer to nodes by position or by id. A dtype may be an object: its "name", or else its first text, is used,
+// and "count" and "size". An arg may be any JSON: if its kind has no `arg` line, it becomes a record of its members.
 //
 // In the JSON of an `arg` line:
 //
-//   "$NAME"                the member NAME, itself read as an arg
-//   "$NAME..."             within a list: the items of NAME
+// "$NAME" the member NAME, itself translated as an arg
+// "$NAME..." within a list: the items of the list NAME
 //   "$NAME=VALUE"          the value VALUE (of an enum, for instance) if NAME is null; "$NAME='TEXT'" gives a text
 //   "$NAME?"               null if NAME is an empty list
-//   "$NAME:dtype"          NAME read as a dtype; :f64 as the bits of a double in hexadecimal; :node as the id of a node
+// "$NAME:dtype" NAME as a dtype; :f64 as the bits of a double in hexadecimal; :node as the id of a node
 //   "{NAME}" in a text     the text of member NAME
-//   member "NAME?"         left out if its value would be null or false; "NAME?VALUE": if it would be VALUE
-//   {"value":...}          left out if the value would be null
+// member "NAME?" the member is left out if it would be null or false; "NAME?VALUE": if it would be VALUE
+// {"value":...} the object is left out if its "value" would be null
 //
 // testdata/maps/svod.map is an example.
 #pragma once
@@ -41,8 +41,8 @@ class GraphMap {
   static Result<GraphMap> read(std::string_view text, std::string_view file);
   bool empty() const { return !given_; }
 
-  // Returns the graph in tgc's JSON (graph_json.h), by default with the producer "port". Fails if `json` is not JSON or
-  // a node lacks a required member.
+  // Returns the graph in tgc's JSON (graph_json.h). Its producer is "port" if the table has no release. Fails if `json`
+  // is not JSON or if a node lacks a required member.
   Result<std::string> to_tgc(std::string_view json) const;
 
  private:

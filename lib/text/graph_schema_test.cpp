@@ -1,5 +1,5 @@
-// Checks testdata/graph.schema.json, written by scripts/graph_schema: all JSON that tgc writes is valid, and JSON that
-// is not a graph is invalid. The validator implements the JSON Schema keywords that the file uses.
+// Checks testdata/graph.schema.json, which scripts/graph_schema writes: all JSON that tgc writes is valid, and JSON
+// that is not a graph is not. The validator here implements only the JSON Schema keywords that the file uses.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -22,7 +22,7 @@ class Schema {
  public:
   explicit Schema(const std::string& name = "graph") { std::ifstream(test_path(name + ".schema.json")) >> root_; }
 
-  // Returns the path where `value` is invalid; empty if it is valid.
+  // Returns the path at which `value` is invalid; empty if `value` is valid.
   std::string trouble(const json& value) const { return trouble(root_, value, ""); }
 
  private:
@@ -35,7 +35,7 @@ class Schema {
     return type == "array" ? v.is_array() : v.is_object();
   }
 
-  // True if a keyword applies to values of that type.
+  // True if the keyword `word` applies to values of v's type.
   static bool speaks_of(const std::string& word, const json& v) {
     if (word == "items" || word == "minItems") return v.is_array();
     if (word == "properties" || word == "required") return v.is_object();
@@ -101,7 +101,7 @@ class Schema {
     return s.contains("else") ? trouble(s["else"], v, at) : "";
   }
 
-  // Regular expressions are cached, because compiling one takes longer than matching.
+  // Compiled regular expressions are kept, because compiling one takes longer than matching it.
   const std::regex& pattern(const std::string& text) const {
     return patterns_.try_emplace(text, text).first->second;
   }

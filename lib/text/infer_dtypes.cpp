@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// Ops whose text omits the dtype because it is that of their operands.
+// Ops whose text omits the dtype, because it is the dtype of the operands.
 constexpr OpSet kOfOperands =
     (ops::ALU - OpSet{Op::MAX, Op::NEG, Op::TRUNC, Op::MULACC, Op::CMPEQ, Op::SUB, Op::FDIV, Op::POW}) |
     OpSet{Op::CONTIGUOUS, Op::DETACH};
@@ -23,7 +23,7 @@ class Lengths {
     for (UOp u : open)
       if (const size_t* i = number_.find(u)) open_[*i] = true;
     for (size_t i = 0; i < order_.size(); i++) constrain(i);
-    for (auto [i, elements] : taken_)  // assume that GEPs read every element of a vector
+    for (auto [i, elements] : taken_)  // assume that the GEPs of a vector read every element
       if (length_[find(i)] == kUnknown) learn(i, elements);
   }
 
@@ -47,7 +47,7 @@ class Lengths {
 
  private:
   static constexpr int64_t kUnknown = 0, kContradiction = -1;
-  static constexpr int64_t kMostElements = 1 << 20;  // limit on a GEP's index, which is untrusted
+  static constexpr int64_t kMostElements = 1 << 20;  // limit on a GEP's index, because the text is untrusted
 
   size_t find(size_t i) {
     while (class_[i] != i) i = class_[i] = class_[class_[i]];
@@ -58,7 +58,7 @@ class Lengths {
     if (known == kUnknown) known = length;
     else if (known != length) known = kContradiction;
   }
-  // Records that two nodes have the same length.
+  // Records that nodes `i` and `k` have the same length.
   void join(size_t i, size_t k) {
     size_t a = find(i), b = find(k);
     if (a != b) {
@@ -88,14 +88,14 @@ class Lengths {
       if (u.is(Op::STORE) && s == u.src(1)) learn(k, length_of_place(u.src(0).dtype()));
     }
   }
-  // Returns the length of a value stored there; a vector of pointers counts its elements.
+  // Returns the length of a value that is stored at a destination of dtype `d`; for a vector of pointers, their number.
   static int64_t length_of_place(DType d) { return d.is_ptr() && d.vcount() > 1 ? d.vcount() : d.base().count(); }
 
   std::vector<UOp> order_;
   UOpMap<size_t> number_;
   std::vector<size_t> class_;    // union-find: nodes of equal length
-  std::vector<int64_t> length_;  // by class
-  std::vector<char> open_;       // by node: the text omits its length
+  std::vector<int64_t> length_;  // length of the nodes in a class
+  std::vector<char> open_;       // by node: true if the text omits its length
   std::map<size_t, int64_t> taken_;  // by node: 1 + the highest element that a GEP reads
 };
 

@@ -15,7 +15,7 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kChunk = 1 << 18;  // bytes read at a time
+constexpr size_t kChunk = 1 << 18;  // number of bytes read at a time
 
 Diag trouble(const std::string& path, const std::string& what, int error) {
   return {.message = what + (error ? std::string(": ") + std::strerror(error) : ""), .file = input_name(path)};
@@ -23,7 +23,7 @@ Diag trouble(const std::string& path, const std::string& what, int error) {
 
 }  // namespace
 
-// The chunk is left uninitialized, so that a small file touches only its first pages.
+// chunk_ is left uninitialized, so that reading a small file touches only the first pages of chunk_.
 LineReader::LineReader(std::string path, void* file)
     : path_(std::move(path)), file_(file), chunk_(std::make_unique_for_overwrite<char[]>(kChunk)) {}
 
@@ -48,7 +48,7 @@ Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
 
 LineReader::~LineReader() { gzclose_r(static_cast<gzFile>(file_)); }
 
-// Reads the next piece of the file into left_, which must be empty; returns false at the end.
+// Reads the next part of the file into left_, which must be empty. Returns false at the end of the file.
 Result<bool> LineReader::fill() {
   auto file = static_cast<gzFile>(file_);
   errno = 0;

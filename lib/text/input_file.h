@@ -1,4 +1,4 @@
-// Reads input files: plain or gzip, by path or "-" for standard input, whole or line by line. Errors name the file.
+// Reads input files, uncompressed or gzip, whole or line by line. "-" is standard input. Errors name the file.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -16,13 +16,13 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   ~LineReader();
 
-  // Reads the next line, without its line end, into `out`, reusing its memory; returns false at the end of the file.
-  // Fails on a truncated or damaged gzip file, and on a line (with rest(), a text) of more than Limit::InputBytes
-  // bytes.
+  // Reads the next line, without its line end, into `out`, reusing its memory. Returns false at the end of the file.
+  // Fails on a truncated or damaged gzip file, and on a line of more than Limit::InputBytes bytes. (For rest(), the
+  // limit is on all that rest() reads.)
   Result<bool> next(std::string& out);
   uint32_t line() const { return line_; }  // 1-based number of the last line read
-  bool line_ended() const { return line_ended_; }  // true if the last line had a line end; false: the file ended
-  // true if the last error was a truncated gzip file; everything before the truncation was returned
+  bool line_ended() const { return line_ended_; }  // false if the file ended within the last line that was read
+  // true if the last error was a truncated gzip file; all text before the truncation was returned
   bool cut() const { return cut_; }
   // Appends the rest of the file to `out`.
   Status rest(std::string& out);
@@ -30,14 +30,14 @@ class LineReader {
  private:
   LineReader(std::string path, void* file);
   Result<bool> fill();
-  Diag too_large() const;  // error: exceeds Limit::InputBytes
+  Diag too_large() const;  // the error for text that exceeds Limit::InputBytes
 
   std::string path_;
   void* file_;  // zlib's gzFile
   uint32_t line_ = 0;
   bool line_ended_ = false, cut_ = false;
   std::unique_ptr<char[]> chunk_;
-  std::string_view left_;  // unread part of chunk_
+  std::string_view left_;  // the part of chunk_ that is not read yet
 };
 
 // Returns the whole file, decompressed if it is gzip.

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "lib/support/int.h"
-#include "lib/support/json_writer.h"  // for files that write JSON and do not include it themselves yet
+#include "lib/support/json_writer.h"  // several files that include this header use JsonWriter
 #include "lib/support/plain_run.h"
 #include "lib/support/result.h"
 
@@ -23,8 +23,8 @@ class JsonScanner {
   enum class Type : uint8_t { Object, Array, String, Number, True, False, Null };
   Type peek();  // type of the next value
 
-  // Reads an object: calls on_key(key) for each member in order, which must consume the value. `key` is valid until the
-  // next string is read.
+  // Reads an object: calls on_key(key) for each member in order. on_key must read the member's value. `key` is valid
+  // until the next string is read.
   template <class OnKey>
   void object(OnKey&& on_key) {
     std::string_view key;
@@ -33,7 +33,7 @@ class JsonScanner {
       on_key(key);
     }
   }
-  // Like object, but stops as soon as on_key returns false; the rest of the object is not read.
+  // Like object, but stops as soon as on_key returns false. Then the rest of the object is not read.
   template <class OnKey>
   void object_while(OnKey&& on_key) {
     std::string_view key;
@@ -42,21 +42,21 @@ class JsonScanner {
       if (!on_key(key)) return;
     }
   }
-  // Reads an array: calls on_item() for each item in order, which must consume the item.
+  // Reads an array: calls on_item() for each item in order. on_item must read the item.
   template <class OnItem>
   void array(OnItem&& on_item) {
     for (bool more = open('[', "an array"); more; more = next(']')) on_item();
   }
 
   std::string string();
-  void string(std::string& out);                 // into `out`, reusing its memory
-  // Avoids a copy if the string has no escapes. The result is valid as long as the text and `room` are.
+  void string(std::string& out);                 // reads a string into `out`, reusing its memory
+  // Reads a string, without a copy if it has no escapes. The result is valid as long as the text and `room` are.
   std::string_view string_view(std::string& room);
   std::optional<std::string> string_or_null();
   bool boolean();
-  bool null();  // consumes a null; returns false, reading nothing, before another value
+  bool null();  // reads a null; before any other value returns false and reads nothing
   int64_t int64();
-  // Reads a whole number of few digits, the common case; nullopt, with nothing read, for any other value.
+  // Reads an integer of few digits, the usual number. Returns nullopt and reads nothing before any other value.
   std::optional<int64_t> short_int() {
     blanks();
     int64_t value = 0;
@@ -68,12 +68,12 @@ class JsonScanner {
     pos_ = at;
     return value;
   }
-  std::string_view number();                     // the text of a number
-  std::string_view skip();                       // consumes any value; returns its text
+  std::string_view number();                     // reads a number, returns its text
+  std::string_view skip();                       // reads any value, returns its text
   void end();                                    // fails unless the text ends here
 
-  size_t position() { return blanks(), pos_; }  // byte of the next value
-  // Throws a Failure at byte `at`.
+  size_t position() { return blanks(), pos_; }  // byte where the next value begins
+  // Throws a Failure for the error at byte `at`.
   [[noreturn]] void fail(size_t at, std::string message, std::string expected = {});
 
  private:
@@ -83,8 +83,8 @@ class JsonScanner {
     while (pos_ < text_.size() && uint8_t(text_[pos_]) <= ' ' && is_blank(text_[pos_])) pos_++;
   }
   static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-  bool open(char bracket, const char* what);     // false: closed at once
-  bool next(char close) {                        // after an item; false: the list is closed
+  bool open(char bracket, const char* what);     // returns false if the list is empty; then it was read
+  bool next(char close) {                        // called after an item; false if the list ends here
     blanks();
     if (here() == ',') return pos_++, true;
     return closed(close);
@@ -99,7 +99,7 @@ class JsonScanner {
     key = text_.substr(begin, end - begin);
     pos_ = end + 2;
   }
-  void read_key_slowly(std::string_view& key);   // keys with escapes, or with blanks before the ':'
+  void read_key_slowly(std::string_view& key);   // for keys with escapes, or with blanks before the ':'
   void escape(std::string& out);
   uint32_t hex4(size_t at);
   void literal(std::string_view word);

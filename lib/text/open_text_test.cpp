@@ -19,7 +19,7 @@ std::string graph_of(std::string_view producer, std::string_view nodes) {
          std::string(nodes) + "\n]}\n";
 }
 
-// Checks that unknown names are read and written back unchanged.
+// Checks that names which tgc does not know are read and written back unchanged.
 void check_kept(const std::string& text) {
   Graph graph;
   auto read = graph_from_json(graph, text);
@@ -110,7 +110,7 @@ TEST_CASE("other releases: a Graph accepts nodes of one release only") {
   CHECK(other.release() == Release::v0_12);
 }
 
-// Reads a text of that release and returns the graph's JSON.
+// Reads `text` as a text of the release `producer` and returns the graph's JSON.
 std::string read_as(std::string_view producer, std::string_view text) {
   Graph graph;
   ReadReport report{.producer = producer};
@@ -162,7 +162,7 @@ TEST_CASE("other releases: pyrender is read with each release's own meaning") {
 }
 
 TEST_CASE("other releases: facts that 0.13's pyrender leaves out are inferred") {
-  // a bare number gets the text's device, a LOAD its pointers' length, a REDUCE the length of its use
+  // inferred: a bare number has the text's device, a LOAD its pointers' length, a REDUCE the length that its use needs
   std::string text = read_as("tinygrad 0.13.0",
                              "c0 = UOp(Ops.PARAM, dtypes.float.ptr(8), (UOp(Ops.DEVICE, dtypes.void, (), 'CPU'),), 0)\n"
                              "c1 = UOp.range(8, 0, AxisType.LOOP)\nc2 = c1.cast(dtypes.uint)+17\n"
@@ -216,10 +216,10 @@ TEST_CASE("other releases: a listing has a header if its content does not show t
   std::string param = one;
   param.replace(param.find("CONST"), 5, "PARAM");
   CHECK(written(header + one).starts_with(header));
-  CHECK(written(param)[0] == ' ');  // no header: 0.12.0 has no PARAM
+  CHECK(written(param)[0] == ' ');  // the text has no header, because PARAM already shows that it is not of 0.12.0
 }
 
-// Writes the graph as tgc does and reads it back.
+// Reads the graph of `json`, writes it as pyrender, and checks that reading that text gives the same graph.
 void check_comes_back(const std::string& json) {
   Graph graph, again;
   auto first = graph_from_json(graph, json).value_or_throw();
@@ -301,7 +301,7 @@ TEST_CASE("other releases: nodes sort and have keys as in their release") {
     UOp sink = graph_from_json(graph, graph_of(producer, nodes)).value_or_throw().root;
     CHECK(compare_tuplize(sink.src(0), sink.src(1)) == order);
   }
-  Graph graph;  // UOp(Ops.SINK).key in every release that has it
+  Graph graph;  // tinygrad's UOp(Ops.SINK).key in every release that has keys
   UOp sink = graph_from_json(graph, graph_of("tinygrad 0.14.0", R"({"op":"SINK","dtype":"dtypes.void"})"))->root;
   CHECK(to_hex(key_of(sink)).starts_with("bc014fc96d9de08e"));
 }

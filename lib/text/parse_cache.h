@@ -1,5 +1,5 @@
-// A cache from short texts to their parsed values: texts repeat the same few dtypes and constants. A direct-mapped
-// table of fixed size; a newer entry replaces the older one in its slot. T must not depend on any graph's lifetime.
+// A cache from short texts to their parsed values, because texts repeat the same few dtypes and constants. A
+// direct-mapped table of fixed size: a new entry replaces the old one in its slot. T must not refer to data of a Graph.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -11,7 +11,7 @@ namespace tgc {
 template <class T>
 class ParseCache {
  public:
-  // Returns the cached value of `piece`, or null. At least 8 bytes must be readable from the start of `piece`.
+  // Returns the cached value of the text `piece`, or null. At least 8 bytes must be readable from the start of `piece`.
   const T* find(std::string_view piece) const {
     const Slot& slot = slots_[hash(piece) % kSlots];
     return !piece.empty() && slot.size == piece.size() && std::memcmp(slot.text, piece.data(), piece.size()) == 0
@@ -30,12 +30,12 @@ class ParseCache {
   static_assert(std::is_trivially_destructible_v<T>);
   static constexpr size_t kSlots = 512, kLongest = 39;
   struct Slot {
-    uint8_t size;  // 0: free
+    uint8_t size;  // length of the cached text; 0: the slot is free
     char text[kLongest];
     T value;
   };
 
-  // Hashes the length, the first 8 bytes and the last 8 bytes: pieces of this kind differ there.
+  // Hashes the length, the first 8 bytes and the last 8 bytes, in which dtypes and constants usually differ.
   static size_t hash(std::string_view piece) {
     auto load = [](const char* at) {
       uint64_t v;

@@ -27,7 +27,7 @@ TEST_CASE("ParseCache: finds a piece by its whole text, short ones too") {
   keep("(dtypes.index, 10)", 3);
   REQUIRE(find("(dtypes.index, 10)"));
   CHECK(*find("(dtypes.index, 10)") == 3);
-  // pieces that differ only in the middle share a slot: the newer one replaces the older
+  // texts that differ only in the middle share a slot, where the new entry replaces the old one
   keep("(dtypes.index, 1000000000)", 5);
   CHECK(find("(dtypes.index, 2000000000)") == nullptr);
   keep("(dtypes.index, 2000000000)", 6);

@@ -14,7 +14,7 @@ void pad_to(std::string& out, size_t start, size_t width) {
   if (length < width) out.append(width - length, ' ');
 }
 
-// Appends the sources as Python prints a list of integers and strings.
+// Appends the sources of `u` as Python prints a list of integers and strings.
 void append_sources(std::string& out, UOp u, const UOpMap<size_t>& positions) {
   out += '[';
   for (size_t i = 0; i < u.num_src(); i++) {
@@ -34,7 +34,7 @@ std::string print_uops(std::span<const UOp> list) {
   std::string out;
   if (list.empty()) return out;
   UOpMap<size_t> positions(list.front().graph());
-  for (size_t i = 0; i < list.size(); i++) positions[list[i]] = i;  // a repeated node gets its last position
+  for (size_t i = 0; i < list.size(); i++) positions[list[i]] = i;  // a node that is listed twice has its last position
   for (size_t i = 0; i < list.size(); i++) {
     UOp u = list[i];
     std::string number = std::to_string(i);

@@ -14,21 +14,21 @@
 
 namespace tgc {
 
-// Returns the listing. Each line ends with a newline; an empty list gives an empty text.
+// Returns the listing of `list`. Each line ends with a newline; an empty list gives an empty text.
 std::string print_uops(std::span<const UOp> list);
-// Like print_uops, below comments that state what the listing loses: "# UOp 12: dtypes.int, src=(3, 7), tag=1" for the
-// node at position 12, sources by position. Sources outside the list stay lost.
+// Like print_uops, below comments that state what the listing loses. "# UOp 12: dtypes.int, src=(3, 7), tag=1" is about
+// the node at position 12; its sources are positions. Sources outside the list stay lost.
 CompleteText print_uops_complete(std::span<const UOp> list);
 
-// A parsed listing. The text determines every node except its tag, which of several constants with one value a source
-// is (the one whose dtype fits is taken), and sources that are not in the list (replaced by a NOOP).
+// A parsed listing. The text determines every node except: its tag; sources that are not in the list (replaced by a
+// NOOP); and which of several constants of equal value a source is (the reader takes the one whose dtype fits).
 struct UopsListing {
   std::vector<UOp> list;
-  std::vector<std::string> notes;  // what could not be recovered from this text
+  std::vector<std::string> notes;  // warnings: the facts that could not be recovered from this text
 };
 
-// Parses a listing, coloured or not. `file` names the input in messages, which have line and column; `places` receives
-// the positions of the nodes.
+// Parses a listing, with or without colours. `file` is the name of the input in messages, which have line and column.
+// `places` receives the positions of the nodes.
 Result<UopsListing> read_uops(Graph& graph, std::string_view text, std::string_view file = {},
                               Places* places = nullptr);
 

@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// ops whose arg is a string, printed without quotes
+// ops whose arg is a string that print_uops prints without quotes
 constexpr OpSet kTextArgs{Op::SPECIAL, Op::CUSTOM, Op::CUSTOMI, Op::SOURCE};
 
 class ListingReader : public PyValues {
@@ -20,7 +20,7 @@ class ListingReader : public PyValues {
     lost_ = lost_facts();
     while (skip_lines(), !at_end()) line();
     if (out_.list.empty()) fail(pos_, "the input holds no listing", "lines such as '   0 Ops.CONST : ...'");
-    bool complete = has_header(text_);  // below a header, comments state every lost fact
+    bool complete = has_header(text_);  // below a header, comments state all lost facts
     if (ambiguous_ && !complete)
       out_.notes.push_back(std::to_string(ambiguous_) +
                            " constants are given by value and exist with several dtypes; the likeliest was taken");
@@ -29,7 +29,7 @@ class ListingReader : public PyValues {
     return std::move(out_);
   }
 
-  // Returns the positions where reading the text gives another node than `list`, whose listing the text is.
+  // Reads the text, which lists the nodes of `list`. Returns the positions where another node is read.
   std::vector<size_t> misread(std::span<const UOp> list) {
     truth_ = list;
     read();
@@ -37,7 +37,7 @@ class ListingReader : public PyValues {
   }
 
  private:
-  // Reads one line: "  12 Ops.ADD : RANGES DTYPE SOURCES ARG"
+  // Reads one line, such as " 12 Ops.ADD : RANGES DTYPE SOURCES ARG".
   void line() {
     lists_.clear();
     size_t begin = text_.rfind('\n', pos_ ? pos_ - 1 : 0);
@@ -78,7 +78,7 @@ class ListingReader : public PyValues {
     if (op == Op::CONST) constants_[a.str()].push_back(u);
   }
 
-  // Replaces sources_ by the nodes at the positions that a comment states.
+  // Replaces sources_ by the nodes at `positions`, which a comment states.
   void correct_sources(Arg positions, size_t at) {
     sources_.clear();
     for (Arg p : positions.items()) {
@@ -88,7 +88,7 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Skips the ranges and their colour codes; they follow from the graph.
+  // Skips the ranges and their colour codes, because they can be computed from the graph.
   void ranges() {
     size_t end = text_.find("dtypes.", pos_), newline = text_.find('\n', pos_);
     if (end == text_.npos || newline < end) fail(pos_, "a line without a dtype", "a dtype such as dtypes.float");
@@ -103,10 +103,10 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Reads the sources [3, '--', '1.0']: positions, nodes outside the list, and constants by value.
+  // Reads the sources of a line, such as [3, '--', '1.0']: a position, a node outside the list, a constant's value.
   void sources(Op op, DType dtype) {
     sources_.clear();
-    std::vector<std::pair<size_t, std::string>> constants;  // index of the source, and its value
+    std::vector<std::pair<size_t, std::string>> constants;  // indices of sources, and their values
     expect('[', "and the sources");
     while (skip(), peek() != ']') {
       size_t at = pos_;
@@ -134,8 +134,8 @@ class ListingReader : public PyValues {
     for (auto& [i, text] : constants) sources_[i] = constant(op, dtype, i, text);
   }
 
-  // A node listed twice is referred to by its last position, which may be below. Returns the position of the line above
-  // with the same text as line `position`.
+  // If a node is listed twice, sources refer to its last position, which may be below the current line. Then this
+  // returns the position of a line above that has the same text as line `position`.
   std::optional<size_t> same_above(const std::string& position) {
     if (below_.empty()) index_lines();
     auto below = below_.find(position);
@@ -147,7 +147,7 @@ class ListingReader : public PyValues {
     for (size_t at = 0, next, count = 0; at < text_.size(); at = next) {
       for (next = at; next == at || !begins_line(next);) next = std::min(text_.find('\n', next), text_.size() - 1) + 1;
       size_t digits = text_.find_first_not_of(' ', at), end = std::min(text_.find(' ', digits), next);
-      if (digits >= next || !is_digit(text_[digits])) continue;  // a comment
+      if (digits >= next || !is_digit(text_[digits])) continue;  // the line is a comment
       std::string_view node = text_.substr(end, next - end);
       node = node.substr(0, node.find_last_not_of(" \n") + 1);
       below_.try_emplace(std::string(text_.substr(digits, end - digits)), node);
@@ -155,7 +155,7 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Returns the constant with the value `text`. If there are several, the one whose dtype fits the use.
+  // Returns the constant that prints as `text`. If there are several, the one whose dtype fits source `i` of `op`.
   UOp constant(Op op, DType dtype, size_t i, const std::string& text) {
     auto& known = constants_[text];
     if (known.size() == 1) return known[0];
@@ -188,7 +188,7 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Reads the arg, the rest of the line. A string arg may span several lines, up to the next line that begins a node.
+  // Reads the arg: the rest of the line. A string arg may have several lines; it ends where a node's line begins.
   Arg arg(Op op, size_t begin) {
     size_t end = std::min(text_.find('\n', pos_), text_.size());
     begin = std::min(begin, end);
@@ -198,7 +198,7 @@ class ListingReader : public PyValues {
       try {
         pos_ = begin;
         Arg a = as_arg(value());
-        // in other releases any arg may be a string, which may begin with digits
+        // in other releases any arg may be a string; here it may be one that begins with digits
         if (skip(), pos_ == end && (!is_open() || is_over(end))) return a;
       } catch (const Failure&) {
       }
@@ -211,7 +211,7 @@ class ListingReader : public PyValues {
     if (size_t bad = utf8_error(text); bad != text.npos) fail(begin + bad, "an arg that is not UTF-8");
     return graph_.str(text);
   }
-  // True if after blank lines comes a node's line, a comment or the end of the text.
+  // True if a node's line, a comment or the end of the text comes next, after any blank lines.
   bool is_over(size_t end) const {
     size_t next = text_.find_first_not_of('\n', end);
     return next == text_.npos || text_[next] == '#' || begins_line(next);
@@ -226,12 +226,12 @@ class ListingReader : public PyValues {
 
   UopsListing out_;
   std::vector<UOp> sources_;
-  std::unordered_map<std::string, std::vector<UOp>> constants_;  // by the text that print_uops prints
-  std::unordered_map<std::string, std::string_view> below_;      // text of each line by position; filled on first use
-  std::unordered_map<std::string_view, size_t> above_;           // first position of each line text
+  std::unordered_map<std::string, std::vector<UOp>> constants_;  // by value, as print_uops prints it
+  std::unordered_map<std::string, std::string_view> below_;      // by position: its line's text; filled on first use
+  std::unordered_map<std::string_view, size_t> above_;           // by text of a line: the first position that has it
   size_t ambiguous_ = 0, outside_ = 0;
-  LostByNumber lost_;              // by position
-  std::span<const UOp> truth_;     // the nodes of the listing, if known (misread)
+  LostByNumber lost_;              // facts that comments state, by position
+  std::span<const UOp> truth_;     // for misread(): the nodes that were listed; else empty
   std::vector<size_t> misread_;
 };
 

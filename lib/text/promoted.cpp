@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// 0.14's dtypes in promotion order; `to` is a bit set of the dtypes that each promotes to directly.
+// tinygrad 0.14's dtypes; each promotes only to later ones. `to`: bit set of the dtypes it promotes to in one step.
 struct Promotion {
   std::string_view attribute;
   uint32_t to;
@@ -39,7 +39,7 @@ constexpr Promotion kPromotions[kNumPromoted] = {
     {"double", 0},
 };
 
-// Returns the bit set of all dtypes that dtype `i` promotes to, including itself.
+// Returns the bit set of all dtypes that dtype `i` promotes to in any number of steps, including `i`.
 constexpr uint32_t reachable(uint32_t i) {
   uint32_t out = bit(i);
   for (uint32_t k = i; k < kNumPromoted; k++)  // a dtype promotes only to later ones
@@ -61,7 +61,7 @@ const std::array<DType, kNumPromoted>& all() {
   return kAll;
 }
 
-// Returns the index of `d`; kNumPromoted if it is not in the table.
+// Returns the index of `d` in the table; kNumPromoted if it is not there.
 uint32_t place_of(DType d) { return uint32_t(std::ranges::find(all(), d) - all().begin()); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Dtype promotion of 0.14's operators, used to infer dtypes that its texts leave out.
+// Dtype promotion by the operators of tinygrad 0.14. Used to infer dtypes that texts of 0.14 leave out.
 #pragma once
 #include <optional>
 

@@ -43,7 +43,7 @@ void PyScan::skip_lines() {
 }
 
 namespace {
-// Removes underscores from a number. Python allows a single one between two digits; nullopt if one stands elsewhere.
+// Removes underscores from a number. Returns nullopt if one is not a single underscore between two digits.
 std::optional<std::string> without_underscores(std::string_view digits) {
   std::string out;
   auto is_digit_at = [&](size_t i) { return i < digits.size() && digits[i] >= '0' && digits[i] <= '9'; };
@@ -57,7 +57,7 @@ std::optional<std::string> without_underscores(std::string_view digits) {
 
 Const PyScan::number() {
   size_t begin = pos_;
-  if (peek() != '0') {  // fast path: short decimal integers
+  if (peek() != '0') {  // fast path for short decimal integers
     int64_t value = 0;
     size_t at = pos_, last = std::min(text_.size(), pos_ + 18);
     for (; at < last && is_digit(text_[at]); at++) value = value * 10 + (text_[at] - '0');

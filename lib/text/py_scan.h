@@ -24,7 +24,7 @@ class PyScan {
   PyScan& operator=(const PyScan&) = delete;
 
  private:
-  // Returns a copy of the text followed by kPadding NULs, so that short lookahead needs no bounds check. No token
+  // Returns a copy of the text followed by kPadding NULs, so that peek(k) needs no bounds check. No token of the text
   // contains a NUL.
   static std::string with_padding(std::string_view text) {
     std::string out;
@@ -40,13 +40,13 @@ class PyScan {
   static bool is_name_start(char c) { return kTraits[uint8_t(c)] & kNameStart; }
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }
   static bool is_name(char c) { return kTraits[uint8_t(c)] & kName; }
-  static bool is_operator(char c) { return kTraits[uint8_t(c)] & kOperator; }  // first character of an infix operator
+  static bool is_operator(char c) { return kTraits[uint8_t(c)] & kOperator; }  // `c` may begin an infix operator
 
   // ---- failures
   [[noreturn]] void fail(size_t at, std::string message, std::string expected = {}) const;
-  std::string found(size_t at) const;   // "'x'", "the end of the input"
+  std::string found(size_t at) const;   // describes the text at byte `at`: "'x'", "the end of the input"
   std::string where(size_t at) const;   // "line 3, column 7"
-  // Runs `body`; a Failure without a position gets position `at`.
+  // Runs `body`. If it throws a Failure that has no position, byte `at` becomes its position.
   template <class Body>
   void guarded(size_t at, Body&& body) {
     try {
@@ -64,11 +64,11 @@ class PyScan {
   // Skips blanks and comments; inside brackets also line ends.
   void skip() {
     while (peek() == ' ') pos_++;
-    if (!(kTraits[uint8_t(peek())] & kSkipped) || (peek() == '\n' && !brackets_)) return;  // the common case
+    if (!(kTraits[uint8_t(peek())] & kSkipped) || (peek() == '\n' && !brackets_)) return;  // the usual case
     skip_slowly();
   }
-  void skip_lines();                    // skips line ends too, even outside brackets
-  bool take(char c) {                   // consumes `c` if it comes next
+  void skip_lines();                    // also skips line ends outside brackets
+  bool take(char c) {                   // reads `c` and returns true if it comes next
     skip();
     if (peek() != c) return false;
     pos_++;
@@ -94,10 +94,10 @@ class PyScan {
   }
 
   // ---- literals
-  Const number();                       // at its first digit
-  std::string string(PyLiteral literal = PyLiteral::Str);  // at its opening quote
+  Const number();                       // reads a number; call it at the first digit
+  std::string string(PyLiteral literal = PyLiteral::Str);  // reads a string; call it at the opening quote
 
-  // Counts one level of nesting while alive; fails beyond Limit::Nesting.
+  // Counts one level of nesting during its lifetime. Fails beyond Limit::Nesting.
   class Nested {
    public:
     explicit Nested(PyScan& scan) : scan_(scan) {
@@ -110,8 +110,8 @@ class PyScan {
     PyScan& scan_;
   };
   [[noreturn]] void too_deep() const;
-  // Returns read(), which parses something nested one level deeper; switches to another stack if this one is nearly
-  // full.
+  // Returns read(), which parses something that is nested one level deeper. Calls it on another stack if this stack is
+  // nearly full.
   template <class Read>
   auto deeper(Read&& read) {
     return depth_ % kStackCheck ? read() : with_stack(read);

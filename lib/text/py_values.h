@@ -21,21 +21,21 @@ class PyValues : public PyScan {
   virtual ~PyValues() = default;
 
  protected:
-  // An evaluated expression: a value, or a bracketed list that is not yet a tuple (so lists of sources are not
-  // interned).
+  // An evaluated expression: a value, or a bracketed list that is not a tuple yet. (A list of sources never becomes
+  // one, so it is not interned.)
   struct Value {
     Arg arg = {};
     bool is_list = false;
     uint16_t depth = 0;             // nesting depth of tuples and dataclasses
-    uint32_t first = 0, count = 0;  // for a list: range in lists_
+    uint32_t first = 0, count = 0;  // if is_list: range of its items in lists_
     bool is_uop() const { return !is_list && arg.is_uop(); }
   };
   struct Argument {
-    std::string_view keyword;  // empty: positional
+    std::string_view keyword;  // empty: a positional argument
     Value value;
     size_t at;
   };
-  // The arguments of one call, stored on the reader's stack while alive.
+  // The arguments of one call. They are stored on the reader's stack during this object's lifetime.
   class Arguments {
    public:
     Arguments(PyValues& reader, size_t base) : reader_(reader), base_(base) {}
@@ -46,8 +46,8 @@ class PyValues : public PyScan {
     const Argument& operator[](size_t i) const { return begin()[i]; }
     const Argument* begin() const { return reader_.argument_stack_.data() + base_; }
     const Argument* end() const { return begin() + size(); }
-    const Argument* keyword(std::string_view name) const;                  // null: not given
-    const Argument* find(size_t position, std::string_view name) const;    // by position or keyword; null: not given
+    const Argument* keyword(std::string_view name) const;                  // null if absent
+    const Argument* find(size_t position, std::string_view name) const;    // by position or by keyword; null if absent
 
    private:
     PyValues& reader_;
@@ -56,28 +56,28 @@ class PyValues : public PyScan {
 
   // ---- hooks for derived readers
   virtual Value expression() { return value(); }
-  // Fast path for a common form of an argument or list item; false, with nothing read, if another form comes next.
+  // Fast path for common forms of an argument or list item. Returns false and reads nothing if another form comes next.
   virtual bool quick_item(Value&) { return false; }
-  // Resolves a name that is not one of Python's or tinygrad's values. The base class fails.
+  // Returns the value of a name that is not Python's or tinygrad's own. The base class fails: it knows no such names.
   virtual Value other_name(std::string_view name, size_t at);
 
   // ---- grammar
   Value value();                                   // a literal, a bracketed list or a name, optionally with a sign
   Value primary();
-  Value bracketed();                               // at its '('
-  Value item() {                                   // one item of a list
+  Value bracketed();                               // call it at the '('
+  Value item() {                                   // reads one item of a list
     Value v;
     skip();
     return quick_item(v) ? v : deeper([&] { return expression(); });
   }
-  // Returns inner + 1, the depth of a value that contains values of depth `inner`; fails at byte `at` if it is too
-  // deep.
+  // Returns inner + 1: the depth of a value that contains values of depth `inner`. Fails at byte `at` if that exceeds
+  // kMaxArgDepth.
   uint16_t one_deeper(uint16_t inner, size_t at) const;
-  Arguments arguments();                           // at its '('
+  Arguments arguments();                           // call it at the '('
   void only_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const;
-  std::string_view attribute(const char* what);    // '.' and a name
+  std::string_view attribute(const char* what);    // reads a '.' and a name
 
-  // ---- conversions; each fails at byte `at` if the value has another kind
+  // ---- conversions; each fails at byte `at` if the value is of another kind
   Arg as_arg(const Value& v) { return v.is_list ? graph_.tuple(std::span(lists_).subspan(v.first, v.count)) : v.arg; }
   UOp as_uop(const Value& v, size_t at) {
     if (!v.is_uop()) wrong(v, at, "a UOp");
@@ -98,31 +98,31 @@ class PyValues : public PyScan {
   std::span<const Arg> items_of(const Value& v) const {
     return v.is_list ? std::span<const Arg>(lists_).subspan(v.first, v.count) : v.arg.items();
   }
-  // Appends the UOps of a list to `out`.
+  // Appends the UOps of the list `v` to `out`.
   void append_uops(std::vector<UOp>& out, const Value& v, size_t at);
   [[noreturn]] void wrong(const Value& v, size_t at, const char* expected);
   std::string describe_value(const Value& v) const;
 
-  // Makes a node; fails at byte `at` if the fields do not form a valid node of that op.
+  // Makes a node. Fails at byte `at` if the fields do not form a valid node with op `op`.
   UOp make(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg = {}, Arg tag = {});
 
   // ---- tinygrad's values
-  DType dtype();                                   // after the word `dtypes`
-  Value record(RecordClass c, size_t at);          // at its '('
-  Op op_name();                                    // after the word `Ops`
-  bool is_open() const { return graph_.is_foreign(); }  // another release: unknown names are kept as they are
-  Value open_record(std::string_view name, size_t at);  // a dataclass of another release, at its '('
+  DType dtype();                                   // call it after the word `dtypes`
+  Value record(RecordClass c, size_t at);          // call it at the '('
+  Op op_name();                                    // call it after the word `Ops`
+  bool is_open() const { return graph_.is_foreign(); }  // graph of another release: unknown names are kept as they are
+  Value open_record(std::string_view name, size_t at);  // reads a dataclass of another release; call it at the '('
 
-  // Records byte `at` as the position of the nodes made from now on.
+  // Records byte `at` as the position of all nodes that are made from now on.
   void note_place(size_t at) {
     if (places_) places_->push_back({uint32_t(graph_.size()), at});
   }
 
-  // The leading comments of a text, "# UOp 3: dtypes.int, src=(1, 2), tag='a'": facts about its node 3 that the format
+  // A comment before a text, such as "# UOp 3: dtypes.int, src=(1, 2), tag='a'": the facts about node 3 that the format
   // itself cannot express.
   struct Lost {
     DType dtype;
-    Arg src, tag;  // None: not lost
+    Arg src, tag;  // None: the text itself has it
   };
   using LostByNumber = std::unordered_map<size_t, Lost>;
   LostByNumber lost_facts();
@@ -131,7 +131,7 @@ class PyValues : public PyScan {
 
   Graph& graph_;
   Places* places_;
-  std::vector<Arg> lists_;                         // items of lists; cleared after each statement
+  std::vector<Arg> lists_;                         // items of bracketed lists; cleared after each statement
 
  private:
   DType dtype_slowly(size_t at);
@@ -142,7 +142,7 @@ class PyValues : public PyScan {
   std::vector<Argument> argument_stack_;
 };
 
-// Returns the dtype's repr, extended by an image's pitch, which repr leaves out and the readers accept.
+// Returns the dtype's repr. To an image's repr it adds the pitch, which tinygrad leaves out and tgc's readers accept.
 std::string complete_repr(DType d);
 
 }  // namespace tgc

@@ -64,7 +64,7 @@ void PyrenderWriter::write_lines() {
   }
 }
 
-// Writes the line "c12 = ...", without the outermost parentheses.
+// Writes the line "c12 = ..." of `u`, without the outermost parentheses.
 inline void PyrenderWriter::line(UOp u, const Info& info) {
   if (lines_.size()) lines_.put('\n');
   if (keeps_lines_) line_begins_.emplace_back(u, lines_.size());
@@ -91,8 +91,8 @@ inline void PyrenderWriter::tag(UOp u) {
   put(')');
 }
 
-// Returns the number of the function that builds the graph under `ast`; writes the function above the lines if it is
-// new.
+// Returns the number of the function that builds the kernel `ast`. If the function is new, writes it; functions stand
+// above the lines.
 size_t PyrenderWriter::kernel_number(UOp ast) {
   auto [known, is_new] = kernel_numbers_.try_emplace(ast.id(), kernels_.size());
   size_t number = known->second;
@@ -102,26 +102,26 @@ size_t PyrenderWriter::kernel_number(UOp ast) {
     throw Failure(Diag{.message = "graphs in arguments nest more than " + std::to_string(kMostLevels) + " deep",
                        .expected = "--format=json"});
   std::string body = with_stack([&] { return text_of_kernel(ast); });
-  check_limit(Limit::InputBytes, int64_t(kernels_text_.size() + body.size()));  // nested functions can double the size
+  check_limit(Limit::InputBytes, int64_t(kernels_text_.size() + body.size()));  // each level of functions may double it
   kernels_text_ += "def k" + std::to_string(number) + "():\n  ";
   for (char c : body) c == '\n' ? kernels_text_ += "\n  " : kernels_text_ += c;
   kernels_text_ += "\n  return ast\n\n";
   return number;
 }
 
-// Writes the call "k0()".
+// Writes the call of a kernel's function, "k0()".
 inline void PyrenderWriter::kernel_name(UOp ast) {
   put('k'), to_->put_int(int64_t(kernel_number(ast))), put("()");
 }
 
 // ---- pieces of expressions
 
-// Writes a source: its name or its inline expression.
+// Writes the source `u`: its name or its inline expression.
 inline void PyrenderWriter::src(UOp u) {
   if (u.id() < info_.size()) [[likely]]
     if (const Info& info = info_[u.id()]; info.size && !info.plain) [[likely]]
       return to_->put(pieces_, info.begin, info.size);
-  info_of(u);  // checks that it is below the root
+  info_of(u);  // throws if `u` is not below the root
   inlined(u, false);
 }
 inline void PyrenderWriter::inlined(UOp u, bool bare) {
@@ -153,7 +153,7 @@ inline void PyrenderWriter::repr(Arg a) {
   a.append_repr(scratch_);
   put(scratch_);
 }
-// Writes a tuple or dataclass that contains graphs.
+// Writes a tuple or a dataclass that contains graphs.
 void PyrenderWriter::items_with_graphs(Arg a) {
   bool is_record = a.kind() == Arg::Kind::Record;
   if (is_record) put(name_of(a.record_class()));
@@ -208,8 +208,8 @@ inline void PyrenderWriter::movement_argument(UOp u) {
   put(n == 1 ? ",)" : ")");
 }
 
-// Writes (left+right), without parentheses if `bare`. Operands that bind tightly enough have none. A constant on a
-// device next to an operand is written as a bare number.
+// Writes (left+right), or left+right if `bare`. An operand has no parentheses if it binds tightly enough. A constant on
+// a device is written as a bare number.
 inline void PyrenderWriter::infix(UOp u, bool bare) {
   UOp a = u.src(0), b = u.src(1);
   auto is_number = [&](UOp s) { return on_device(s) && !info_[s.id()].plain; };
@@ -226,7 +226,7 @@ inline void PyrenderWriter::infix(UOp u, bool bare) {
 inline void PyrenderWriter::operand(UOp u, bool strip) {
   const Info& info = info_of(u);
   bool bracketed = strip && info.inlined && !info.plain;
-  if (bracketed && odd_text_) {  // parentheses inside strings must be counted
+  if (bracketed && odd_text_) {  // parentheses inside strings count too
     size_t begin = to_->size();
     inlined(u, false);
     if (strip_parens(to_->view().substr(begin)).size() + begin < to_->size()) to_->drop_ends(begin);
@@ -260,7 +260,7 @@ inline void PyrenderWriter::index(UOp u) {
   else put("ptr=True)");
 }
 
-// Writes the special form of a single op; false if `u` has none.
+// Writes the form that only u's op has. Returns false if the op has no form of its own.
 inline bool PyrenderWriter::special_form(UOp u) {
   switch (u.op()) {
     case Op::CONST: return constant(u), true;
@@ -305,7 +305,7 @@ inline bool PyrenderWriter::special_form(UOp u) {
   }
 }
 
-// x.exp2(), a.store(b, c, arg=...), UOp.sink()
+// Writes a method call, such as x.exp2(), a.store(b, c, arg=...) or UOp.sink().
 inline void PyrenderWriter::method(UOp u) {
   if (u.num_src()) src(u.src(0));
   else put("UOp");
@@ -318,19 +318,19 @@ inline void PyrenderWriter::method(UOp u) {
   put(')');
 }
 
-// Kernel(k0(), ())
+// Writes the arg of a KERNEL, such as Kernel(k0(), ()).
 inline void PyrenderWriter::kernel_arg(Arg kernel) {
   put("Kernel("), kernel_name(kernel[0].uop()), put(", "), str(kernel[1]), put(')');
 }
 
-// Writes UOp(Ops.X, dtype, (sources), arg), the form that every node has.
+// Writes UOp(Ops.X, dtype, (sources), arg), a form that exists for every node.
 inline void PyrenderWriter::whole(UOp u, std::string_view dtype_text) {
   put("UOp(Ops."), put(name_of(u.op())), put(", "), put(dtype_text), put(", "), sources(u.src());
   if (!u.arg().is_none()) put(", "), u.is(Op::KERNEL) ? kernel_arg(u.arg()) : repr(u.arg());
   put(')');
 }
 
-// `bare`: write an infix expression without parentheses around it.
+// Writes the expression of `u`. `bare`: without parentheses around an infix expression.
 void PyrenderWriter::expression(UOp u, bool bare) {
   if (is_infix(u)) return infix(u, bare);
   if (special_form(u)) return;

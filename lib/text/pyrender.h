@@ -12,24 +12,24 @@
 
 namespace tgc {
 
-// Returns the text of the graph under `root`, without a final newline. Fails where tinygrad's own pyrender fails
-// (shapes that do not fit).
+// Returns the text of the graph under `root`, without a final newline. Fails if tinygrad's own pyrender fails, because
+// shapes do not fit.
 Result<std::string> pyrender(UOp root);
 
 // Like pyrender, but adds a comment below each line that would be read as another node: "# c12: dtypes.float.vec(8)"
-// gives the dtype of c12, "# c12 = UOp(...)" its complete expression. If the result is `lost`, it needs a header above
-// it (graph_info.h).
+// states the dtype of c12, "# c12 = UOp(...)" its whole expression. If `lost` is true in the result, the text must be
+// written below a header (graph_info.h).
 Result<CompleteText> pyrender_complete(UOp root);
 
-// Reads the graph that the text builds: the node assigned to `ast`, or the last one assigned if no name is `ast`. Nodes
-// are made as written (a cast to the same dtype stays). `file` names the input in messages, which have line and column;
-// `places` receives the positions of the nodes. In a text without a header, omitted facts are inferred (the dtypes of
-// REDUCEs and LOADs from their uses); `warnings` receives those that cannot be.
+// Reads the graph that the text builds: the node assigned to `ast`, or else the node that is assigned last. Nodes are
+// made as written (a cast to the same dtype stays). `file` is the input's name in messages, which have line and column.
+// `places` receives the positions of the nodes. In a text without a header, omitted facts are inferred, such as the
+// dtypes of REDUCEs and LOADs from their uses. `warnings` receives those that cannot be inferred.
 Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr,
                           std::vector<std::string>* warnings = nullptr);
 
-// Parses a list of optimizer options as Python writes it, "[Opt(OptOps.UPCAST, 0, 4), ...]", in brackets of either
-// kind.
+// Parses a list of optimizer options in Python's notation, "[Opt(OptOps.UPCAST, 0, 4), ...]"; the brackets may also be
+// parentheses.
 Result<std::vector<Arg>> read_opts(Graph& graph, std::string_view text, std::string_view file = {});
 
 }  // namespace tgc

@@ -1,6 +1,6 @@
-// Adds comments that state what pyrender's syntax loses. Below each line that would be read as another node, the
-// comment gives the node's dtype, or its expression with every node as UOp(...). To find such lines, each line is read
-// back in the Graph it came from, where equal nodes are identical: it loses nothing if it is read as its own node.
+// Adds comments that state what pyrender's syntax loses. Below a line that would be read as another node, a comment
+// gives the node's dtype, or its expression with every node as UOp(...). To find such lines, each line is read back in
+// its own Graph, where equal nodes are the same node. The line loses nothing if it is read as the node itself.
 #include "lib/text/pyrender.h"
 #include "lib/text/pyrender_open.h"
 #include "lib/text/pyrender_reader.h"
@@ -45,7 +45,7 @@ class CompleteWriter : public PyrenderWriter {
     return kernel.text;
   }
 
-  // Returns the node that a line is read as; the empty UOp if it cannot be read.
+  // Returns the node that the line at byte `begin` is read as; the empty UOp if it cannot be read.
   static UOp value_of(PyrenderReader& reader, size_t begin) {
     try {
       return reader.value_of_line(begin);
@@ -54,14 +54,14 @@ class CompleteWriter : public PyrenderWriter {
     }
   }
 
-  // Returns the comment for node `u`, whose line is read as `read`: "c12: dtypes.float.vec(8)" or "c12 = UOp(...)".
+  // Returns the comment for `u`, whose line is read as the node `read`: "c12: dtypes.float.vec(8)" or "c12 = UOp(...)".
   std::string correction(UOp u, UOp read) {
     std::string name(this->name(u));
     if (read && read.with_dtype(u.dtype()) == u) return name + ": " + complete_repr(u.dtype());
     auto parts = toposort(u, [&](UOp s) { return s == u || !info_[s.id()].named; });
     info_[u.id()].plain = true;
     for (int round = 0;; round++) {
-      if (round == kRounds)  // give up: mark all parts at once
+      if (round == kRounds)  // after kRounds rounds, mark all parts at once
         for (UOp part : parts) info_[part.id()].plain = true;
       std::string line = name + " = " + expression_of(u);
       PyrenderReader reader(u.graph(), line, {}, nullptr);
@@ -72,13 +72,13 @@ class CompleteWriter : public PyrenderWriter {
     }
   }
 
-  // Marks as `plain` those parts of u's expression that are read as other nodes although their sources are right, found
-  // by comparing with `read`. Returns false if all of them were marked already.
+  // Compares u's expression with `read`, and marks as `plain` (written as UOp(...)) each part that is read as another
+  // node although its sources are read right. Returns false if all such parts were marked already.
   bool make_plain(UOp u, UOp read) {
     struct Pair {
       UOp part, read;
       uint32_t next = 0;
-      bool found = false;  // some part of this part was marked
+      bool found = false;  // a part below this part was marked
     };
     bool any = false;
     std::vector<Pair> stack{{u, read}};
@@ -97,7 +97,7 @@ class CompleteWriter : public PyrenderWriter {
       if (!stack.empty()) stack.back().found |= found;
     }
     if (any || read) return any;
-    // the expression cannot be read at all: mark every part
+    // the expression cannot be read at all, so mark every part
     for (UOp part : toposort(u, [&](UOp s) { return s == u || !info_[s.id()].named; }))
       if (Info& info = info_[part.id()]; !info.plain) info.plain = any = true;
     return any;
@@ -113,7 +113,7 @@ Result<CompleteText> pyrender_complete(UOp root) {
   if (root.graph().is_foreign()) return catch_failures([&] { return pyrender_open_complete(root); });
   auto text = catch_failures([&] { return CompleteWriter(root).write_complete(); });
   if (text) return text;
-  // tinygrad cannot print this graph: write movement ops as UOp(...)
+  // tinygrad cannot print this graph, so write movement ops as UOp(...)
   return catch_failures([&] { return CompleteWriter(root, true).write_complete(); });
 }
 

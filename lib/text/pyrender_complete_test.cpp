@@ -7,7 +7,7 @@ using namespace tgc;
 
 namespace {
 
-// Reads `text`, a complete text, and returns the graph written as complete text.
+// Reads `text`, a complete text (graph_info.h), and returns the complete text of the graph.
 std::string complete(std::string_view text) {
   Graph g;
   auto root = read_pyrender(g, text);
@@ -16,7 +16,7 @@ std::string complete(std::string_view text) {
   return out ? *out : "unwritable: " + out.diag().text();
 }
 
-// Returns the lines that tinygrad prints, without header and comments.
+// Returns the lines of `text` that tinygrad itself prints: without header and comments.
 std::string letters(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -28,7 +28,7 @@ std::string letters(std::string_view text) {
   return out;
 }
 
-// Checks that a complete text and its graph survive a round trip, and that without comments the text is tinygrad's.
+// Checks that writing the graph of `text` gives `text` again, and that without comments it is what tinygrad prints.
 void comes_back(const std::string& text) {
   CHECK(complete(text) == text);
   Graph g, h;

@@ -77,7 +77,7 @@ UOp PyrenderReader::size_argument(const Argument& a, DType dtype) {
   return out;
 }
 
-// Reads "(dtypes.int, 3)" after UOp.const. Texts repeat the same few constants, so they are cached.
+// Reads "(dtypes.int, 3)" after UOp.const. Texts repeat the same few constants, so the parsed ones are cached.
 PyValues::Value PyrenderReader::constant(size_t at) {
   struct KnownConst {
     DType dtype;
@@ -174,7 +174,7 @@ UOp PyrenderReader::make_buffer(const Arguments& args, size_t at) {
   return graph_.node(Op::BUFFER, as_dtype(d.value, d.at), src, as_int(size.value, size.at));
 }
 
-// Methods of the class UOp: UOp.sink(), UOp.unique(arg=3), ...
+// Evaluates a static method of UOp that has no case of its own: UOp.sink(), UOp.unique(arg=3), ...
 UOp PyrenderReader::make_leaf(std::string_view name, size_t name_at, const Arguments& args) {
   std::string upper(name);
   for (char& c : upper) c = char(c >= 'a' && c <= 'z' ? c & ~32 : c);
@@ -222,12 +222,12 @@ void PyrenderReader::count(const Arguments& args, size_t least, size_t most, std
        least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most));
 }
 
-// Returns an argument that is a UOp, or a constant like `like` for a number.
+// Returns the argument `a`: a UOp as it is, a number as a constant with the dtype of `like`.
 UOp PyrenderReader::operand(const Argument& a, UOp like) {
   return a.value.is_uop() ? a.value.arg.uop() : like.const_like(as_const(a.value, a.at));
 }
 
-// Makes the node `op` from self, the positional arguments, and arg=.
+// Makes a node with op `op` from `self`, the positional arguments, and arg=.
 UOp PyrenderReader::generic_call(UOp self, Op op, DType dtype, const Arguments& args, size_t at) {
   Arg arg;
   sources_.clear();
@@ -326,9 +326,9 @@ UOp PyrenderReader::reduce_axis_call(UOp self, const Arguments& args, size_t at)
   return out;
 }
 
-// Makes a LOAD and infers its dtype, in texts of tinygrad's own: a vector of pointers loads a vector of that length, an
-// image pixel its four channels. For a numeric address (PTX) the dtype comes from the alternative value (`load(c3)`),
-// or without one from the uses.
+// Makes a LOAD. In texts without a header, infers its dtype: a vector of pointers loads a vector of equal length, an
+// image pixel four channels. For a numeric address (PTX), the dtype is that of the alternative value (`load(c3)`);
+// without one, it is inferred from the uses.
 UOp PyrenderReader::load_call(UOp from, const Arguments& args, size_t at) {
   bool address = from.is(Op::INDEX) && from.dtype() == dtypes::int64 && from.src(0).dtype().is_ptr();
   if (!address || args.keyword("dtype") || !infers())
@@ -346,8 +346,8 @@ DType PyrenderReader::loaded_dtype(UOp from) {
   return n > 1 && infers() ? d.base().vec(n) : d.base();
 }
 
-// Makes a REDUCE. Without an explicit dtype it has its source's; if that is a vector, the length is inferred from the
-// uses, because the result may be shorter.
+// Makes a REDUCE. Without an explicit dtype, its dtype is that of its source. If that is a vector, the result may be
+// shorter; the length is then inferred from the uses.
 UOp PyrenderReader::reduce_call(UOp self, const Arguments& args, size_t at) {
   UOp out = generic_call(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
   if (self.dtype().count() > 1 && !args.keyword("dtype") && infers()) leave_open(out);
@@ -404,7 +404,7 @@ UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const A
   fail(at, "unknown method");
 }
 
-// ---- movement ops: the result must have a shape, so wrong arguments are detected here
+// ---- movement ops. The result must have a shape, so that wrong arguments are errors here.
 
 UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args, size_t at) {
   if (self.is_const() && self.num_src() == 0 && infers()) self = local_unique_constant(self, unique_constants_++);
@@ -447,7 +447,7 @@ UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args
   return out;
 }
 
-// Returns the node for sizes, as written, without simplifying.
+// Returns the node for `sizes`, without simplifying it.
 UOp PyrenderReader::sizes_node(std::span<const Arg> sizes, size_t at) {
   DType dtype = dtypes::index.vec(int64_t(sizes.size()));
   if (sizes.empty()) return graph_.node(Op::VECTORIZE, dtype);

@@ -19,7 +19,7 @@ constexpr OpSet kMethods{Op::SINK,   Op::END,        Op::STORE,    Op::LOAD,    
                          Op::SIN,    Op::CONTIGUOUS, Op::BARRIER,  Op::DETACH};
 constexpr OpSet kInfix{Op::ADD,   Op::FLOORDIV, Op::FLOORMOD, Op::SHL, Op::SHR, Op::MUL,
                        Op::CMPLT, Op::CMPNE,    Op::AND,      Op::OR,  Op::XOR};
-constexpr size_t kMostInlined = 100;  // limit on nested expressions
+constexpr size_t kMostInlined = 100;  // limit on the nesting depth of inline expressions
 
 std::string_view symbol(Op op) { return op == Op::FLOORDIV ? "//" : op == Op::FLOORMOD ? "%" : infix_symbol(op); }
 int precedence(Op op) { return op == Op::FLOORDIV || op == Op::FLOORMOD ? 1 : infix_precedence(op); }
@@ -29,7 +29,7 @@ UOp base_of_open(UOp u) {
   return u;
 }
 
-// Returns a field of a ParamArg, by name or, for the first two, by position `place`; None if it has its default.
+// Returns a field of a ParamArg by name or, for the first two fields, by position `place`; None: its default.
 Arg param_field(Arg param, std::string_view name, size_t place = SIZE_MAX) {
   if (!param.is(RecordClass::Open)) return {};
   RecordView view(param);
@@ -38,7 +38,7 @@ Arg param_field(Arg param, std::string_view name, size_t place = SIZE_MAX) {
   return {};
 }
 
-// Writes the text. Each node has a piece of text, its name or its expression, which is copied into its users.
+// Writes the text. Each node has a piece of text (its name or its expression), which is copied into its users' text.
 class OpenWriter {
  public:
   explicit OpenWriter(UOp root)
@@ -76,7 +76,7 @@ class OpenWriter {
     return out;
   }
 
-  // Reads each line back in the Graph it came from, where equal nodes are identical.
+  // Reads each line back in its own Graph, where equal nodes are the same node; adds a comment if another node is read.
   CompleteText write_complete() {
     const OpenText letters = write();
     const std::string_view text = letters.text;
@@ -101,7 +101,7 @@ class OpenWriter {
   struct Info : NodeUses {
     size_t begin = 0, size = 0;   // range of its piece in pieces_; a named node's piece is its name
     uint32_t depth = 0;           // nesting depth of its expression
-    bool is_bracketed = false;    // its piece is an expression in one pair of parentheses
+    bool is_bracketed = false;    // the piece is an expression within one pair of parentheses
   };
 
   void look() {
@@ -127,7 +127,7 @@ class OpenWriter {
     info_[u.id()].begin = begin, info_[u.id()].size = pieces_.size() - begin;
   }
 
-  // Writes the line "c12 = ...", without the outermost parentheses.
+  // Writes the line "c12 = ..." of `u`, without the outermost parentheses.
   void line(UOp u, const Info& info) {
     if (lines_.size()) lines_.put('\n');
     begins_.push_back(lines_.size());
@@ -140,7 +140,7 @@ class OpenWriter {
     if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size()) lines_.drop_ends(begin);
   }
 
-  // Rewrites a node's piece as UOp(...), and those of its sources that have no line of their own.
+  // Writes the piece of `u` again as UOp(...), and so the pieces of its sources that have no line of their own.
   void make_plain(UOp u) {
     for (UOp s : u.src())
       if (!info_[s.id()].named) make_plain(s);
@@ -177,7 +177,7 @@ class OpenWriter {
 
   // ---- forms
 
-  // Writes UOp(Ops.X, dtype, (sources), arg), the form that every node has.
+  // Writes UOp(Ops.X, dtype, (sources), arg), a form that exists for every node.
   void whole(UOp u) {
     put("UOp(Ops."), put(shown_op(u)), put(", "), dtype(u), put(", "), sources(u.src());
     if (Arg a = shown_arg(u); !a.is_none()) {
@@ -217,7 +217,7 @@ class OpenWriter {
     else put("dtype="), dtype(u), put(')');
   }
 
-  // Returns the element count of a shape given as a source; nullopt if it is not constant.
+  // Returns the number of elements of `shape`, a source that is a shape; nullopt if it is not constant.
   static std::optional<Int> count_of(UOp shape) {
     Int n = 1;
     auto times = [&](UOp s) {
@@ -262,7 +262,7 @@ class OpenWriter {
     return true;
   }
 
-  // True if 0.14's promotion leaves the operands unchanged.
+  // True if 0.14 would not cast the operands of `u` to another dtype.
   static bool stays(UOp u) {
     const DType a = u.src(0).dtype(), b = u.src(1).dtype();
     const auto is_weak = [](DType d) { return d == weakint() || d == weakfloat(); };
@@ -283,8 +283,8 @@ class OpenWriter {
     return true;
   }
 
-  // Writes (left+right), without parentheses if `bare`. Operands that bind tightly enough have none. 0.13 writes a
-  // constant on a device as a bare number.
+  // Writes (left+right), or left+right if `bare`. An operand has no parentheses if it binds tightly enough. 0.13 writes
+  // a constant on a device as a bare number.
   void infix(UOp u, bool bare) {
     const auto is_number = [&](UOp s) {
       return is_0_13_ && s.is_const() && s.num_src() == 1 && s.src(0).is(Op::DEVICE);
@@ -301,14 +301,14 @@ class OpenWriter {
     if (!bare) put(')');
   }
 
-  // a.alu(Ops.X, b)
+  // Writes an op through the method alu, such as a.alu(Ops.X, b).
   void alu(UOp u) {
     src(u.src(0)), put(".alu(Ops."), put(shown_op(u));
     for (UOp s : u.src().subspan(1)) put(", "), src(s);
     put(')');
   }
 
-  // x.exp2(), a.store(b, c, arg=...), UOp.sink()
+  // Writes a method call, such as x.exp2(), a.store(b, c, arg=...) or UOp.sink().
   void method(UOp u) {
     if (u.num_src()) src(u.src(0));
     else put("UOp");
@@ -321,7 +321,7 @@ class OpenWriter {
     put(')');
   }
 
-  // Writes the special form of a single op; false if `u` has none.
+  // Writes the form that only u's op has. Returns false if the op has no form of its own.
   bool special_form(UOp u) {
     const size_t n = u.num_src();
     switch (u.op()) {
@@ -366,7 +366,7 @@ class OpenWriter {
     }
   }
 
-  // Writes a node's expression. Returns true if it is infix, which `bare` writes without the parentheses around it.
+  // Writes the expression of `u`. Returns true if it is infix; `bare` then leaves out the parentheses around it.
   bool expression(UOp u, bool bare) {
     if (!is_known_) return whole(u), false;
     if (u.in(kInfix) && u.num_src() == 2) {
@@ -380,7 +380,7 @@ class OpenWriter {
 
   UOp root_;
   Graph& graph_;
-  std::vector<UOp> order_;  // c12 is order_[12]
+  std::vector<UOp> order_;  // the named node c12 is order_[12]
   std::vector<Info> info_;  // by node id; everything below the root has a smaller id
   TextBuffer pieces_, lines_;
   TextBuffer* to_ = &lines_;
@@ -388,7 +388,7 @@ class OpenWriter {
   std::string scratch_;
   const bool is_0_13_, is_known_;
   bool generic_ = false;
-  bool odd_text_ = false;       // the graph contains a string with a parenthesis, or a graph in an arg
+  bool odd_text_ = false;       // the graph has a string with a parenthesis, or a graph in an arg
 };
 
 }  // namespace

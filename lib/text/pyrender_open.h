@@ -5,8 +5,8 @@
 
 namespace tgc {
 
-// The text of a graph, in the form of the graph's release, without a final newline. `generic`: that release's own
-// pyrender fails on this graph.
+// The text of a graph in the form of the graph's release, without a final newline. If `generic` is true, that release's
+// own pyrender fails on the graph.
 struct OpenText {
   std::string text;
   bool generic = false;
@@ -14,8 +14,8 @@ struct OpenText {
 };
 OpenText pyrender_open(UOp root);
 
-// Like pyrender_open, but adds the complete expression as a comment below each line that would be read as another node
-// (see pyrender_complete). `lost`: the text needs a header, also if nothing in it tells which release printed it.
+// Like pyrender_open, but adds the whole expression as a comment below each line that would be read as another node
+// (see pyrender_complete). `lost` is also true if the text itself does not show which release printed it.
 CompleteText pyrender_open_complete(UOp root);
 
 }  // namespace tgc

@@ -16,7 +16,7 @@ constexpr OpSet kVoid{Op::SINK, Op::STORE, Op::END, Op::BARRIER, Op::UNIQUE};
 constexpr OpSet kDivisions{Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD};
 constexpr OpSet kFloatFunctions{Op::SQRT, Op::RECIPROCAL, Op::EXP2, Op::LOG2, Op::SIN};
 
-// Returns 0.14's dtype of an operator; for dtypes that cannot be promoted, the first one.
+// Returns the dtype of an operator in 0.14, given its operands' dtypes; the first one if they cannot be promoted.
 DType promoted(DType a, DType b) { return promoted_0_14(a, b).value_or(a); }
 
 class OpenReader : public PyrenderReader {
@@ -46,7 +46,7 @@ class OpenReader : public PyrenderReader {
 
   // ---- constants
 
-  // Returns a number as a CONST of that dtype stores it.
+  // Returns the number `value` in the form that a CONST of `dtype` stores.
   Arg number_of(DType dtype, Arg value) {
     if (value.is_int() && is_float_of_any_release(dtype)) return Arg(value.to_const().to_double());
     return value.is_const() ? const_float(graph_, value) : value;
@@ -56,7 +56,7 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::DEVICE, dtypes::void_, {}, device);
   }
 
-  // Reads "(3, dtypes.int)" of 0.14 and "(dtypes.int, 3, device='CPU')" of 0.13.
+  // Reads the arguments of UOp.const: "(3, dtypes.int)" in 0.14, "(dtypes.int, 3, device='CPU')" in 0.13.
   UOp make_const(const Arguments& args, size_t at) override {
     only_keywords(args, {"dtype", "device"});
     const bool dtype_first = !args.empty() && !args[0].value.is_list && args[0].value.arg.kind() == Arg::Kind::DType;
@@ -75,7 +75,7 @@ class OpenReader : public PyrenderReader {
     return number.is_int() ? weakint() : weakfloat();
   }
 
-  // Reads "(3, dtype=dtypes.int, device='CPU', unique=7)" after UOp.unique_const.
+  // Reads the arguments of UOp.unique_const: "(3, dtype=dtypes.int, device='CPU', unique=7)".
   UOp unique_constant(const Arguments& args, size_t at) {
     only_keywords(args, {"dtype", "device", "unique"});
     const Argument &value = need(args, 0, "a value", at), *device = args.keyword("device"),
@@ -88,7 +88,7 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::CONST, dtype, src, number_of(dtype, number));
   }
 
-  // Returns a size as a node: the UOp given, or a CONST for a number.
+  // Returns the size `a` as a node: a UOp as it is, a number as a CONST.
   UOp size(const Argument& a, DType dtype) {
     if (a.value.is_uop()) return a.value.arg.uop();
     return graph_.node(Op::CONST, dtype, {}, number_of(dtype, Arg(as_const(a.value, a.at))));
@@ -140,7 +140,7 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::DEFINE_VAR, dtype_keyword(args, weakint()), {}, arg);
   }
 
-  // Makes ParamArg(3, dtypes.float, device='CPU').
+  // Returns the arg of a PARAM, such as ParamArg(3, dtypes.float, device='CPU').
   Arg param_of_buffer(Arg slot, DType dtype, Arg device) {
     std::vector<Arg> fields{graph_.str(""), graph_.str("")},
         items{graph_.str("ParamArg"), Arg(), slot, Arg(dtype)};
@@ -169,7 +169,7 @@ class OpenReader : public PyrenderReader {
     static const NameTable kTable(kNames);
     int method = kTable.find(name);
     auto op = method < 0 ? op_named(name) : std::nullopt;
-    if (method < 0 && !op) return PyrenderReader::method_call(self, name, at);  // handwritten text
+    if (method < 0 && !op) return PyrenderReader::method_call(self, name, at);  // only in handwritten text
     Arguments args = arguments();
     UOp out;
     guarded(at, [&] { out = call(self, method < 0 ? Method::Op : Method(method), op.value_or(Op::NOOP), args, at); });
@@ -193,7 +193,7 @@ class OpenReader : public PyrenderReader {
     return generic(op, args, at);
   }
 
-  // From 0.14 on a CAST also stores its dtype in its arg.
+  // From 0.14 on, the arg of a CAST is the dtype that it casts to.
   UOp cast(Op op, UOp self, const Arguments& args, size_t at) {
     count(args, 1, 1, name_of(op), at);
     DType d = as_dtype(args[0].value, args[0].at);
@@ -215,8 +215,8 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::COPY, self.dtype(), self, device_argument(args[0]));
   }
 
-  // Reads x._rop(Ops.ADD, (0, 1)). 0.13 stores the axes; 0.14 stores their number, because they are always the first
-  // ones.
+  // Reads the arguments of x._rop(Ops.ADD, (0, 1)). 0.13 stores the axes. 0.14 stores the number of axes, because they
+  // are always the first ones.
   UOp reduction(UOp self, const Arguments& args, size_t at) {
     count(args, 2, 2, "_rop", at);
     Arg op = as_arg(args[0].value), axes = as_arg(args[1].value);
@@ -237,7 +237,7 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::INDEX, d ? as_dtype(d->value, d->at) : usual, sources_, arg ? as_arg(arg->value) : Arg());
   }
 
-  // Makes the node `op` from sources_ and the positional arguments, with arg=.
+  // Makes a node with op `op` from sources_, the positional arguments, and arg=.
   UOp generic(Op op, const Arguments& args, size_t at) {
     Arg arg;
     const Argument* dtype = nullptr;
@@ -249,12 +249,12 @@ class OpenReader : public PyrenderReader {
     }
     if (sources_.empty() && !kVoid.contains(op)) fail(at, std::string(name_of(op)) + " without sources");
     UOp out = graph_.node(op, dtype ? as_dtype(dtype->value, dtype->at) : dtype_of_op(op), sources_, arg);
-    // in 0.13, a REDUCE of a vector may be a shorter vector
+    // in 0.13, a REDUCE of a vector may have a shorter vector as its result
     if (op == Op::REDUCE && !dtype && is_0_13_ && sources_[0].dtype().count() > 1 && infers()) leave_open(out);
     return out;
   }
 
-  // Returns the op that pyrender writes as a method of that name.
+  // Returns the op whose pyrender is a call of the method `name`.
   static std::optional<Op> op_named(std::string_view name) {
     static constexpr Op kOps[] = {Op::SINK,  Op::END,    Op::STORE,    Op::LOAD,       Op::UNIQUE,  Op::SQRT,
                                   Op::REDUCE, Op::AFTER, Op::THREEFRY, Op::WHERE,      Op::RECIPROCAL, Op::EXP2,
@@ -302,8 +302,8 @@ class OpenReader : public PyrenderReader {
     return {graph_.node(o, dtype_of_op(o), sources_)};
   }
 
-  // Returns the constant for a bare number next to `u`. 0.13 prints constants on a device this way. Their device is
-  // that of `u`, or else the first one in the text, where its kernels run.
+  // Returns the constant for a bare number that is an operand next to `u`. 0.13 prints constants on a device so. The
+  // device is that of `u`, or else the first device in the text, on which the text's kernels run.
   UOp literal_beside(UOp u, Arg number) {
     DType dtype = u.dtype().base();
     UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));
@@ -312,7 +312,7 @@ class OpenReader : public PyrenderReader {
     return device.is_none() ? c : c.with_src(on_device(device));
   }
 
-  // Returns 0.13's UOp.device.
+  // Returns UOp.device of `root` as 0.13 computes it.
   Arg device_of(UOp root) {
     for (UOp u : toposort(root, [&](UOp u) { return !device_.contains(u); }))
       if (!device_.contains(u)) device_[u] = device_here(u);
@@ -343,11 +343,11 @@ class OpenReader : public PyrenderReader {
     return {};
   }
 
-  // ---- values in args that are not plain Python: a UOp's own repr, a Target
+  // ---- values in args that are no Python values: the repr of a UOp, a Target
 
   Value other_name(std::string_view name, size_t at) override {
     if (peek() != ':') return PyrenderReader::other_name(name, at);
-    if (peek(1) == '=') {  // x0:=UOp(...): named where it stands first
+    if (peek(1) == '=') {  // x0:=UOp(...) names the node at its first occurrence
       pos_ += 2;
       Value v = item();
       define(name, as_uop(v, at));
@@ -366,8 +366,8 @@ class OpenReader : public PyrenderReader {
   }
 
   const bool is_0_13_;
-  UOpMap<Arg> device_;  // cache of device_of
-  Arg first_device_;    // the first device in the text; None: none yet
+  UOpMap<Arg> device_;  // cache of the results of device_of
+  Arg first_device_;    // the first device in the text; None: no device yet
 };
 
 // ---- guessing the release of a text
@@ -386,7 +386,7 @@ constexpr Word kWords[] = {
     {"", "permute", k12},               {"", "assign", k12},            {"", "where", k12 | k13},
 };
 
-// Returns the releases that print `before.word`, followed by `after`.
+// Returns the releases that may print `before.word` followed by the text `after`.
 uint32_t releases_with(std::string_view before, std::string_view word, std::string_view after) {
   auto those = [](auto has) {
     uint32_t out = 0;

@@ -1,4 +1,4 @@
-// pyrender's text together with the line of each node.
+// pyrender's text together with the line number of each node.
 #pragma once
 #include <string>
 #include <utility>
@@ -11,10 +11,10 @@ namespace tgc {
 
 struct PlacedText {
   std::string text;                              // without a final newline
-  std::vector<std::pair<UOp, uint32_t>> lines;   // nodes that have their own line, and its 0-based number
+  std::vector<std::pair<UOp, uint32_t>> lines;   // nodes with a line of their own, and its 0-based number
 };
 
-// Returns pyrender(root) and the lines of its nodes. Fails where pyrender fails.
+// Returns the text pyrender(root) and the line number of each node in it. Fails if pyrender fails.
 Result<PlacedText> pyrender_with_places(UOp root);
 
 }  // namespace tgc

@@ -14,7 +14,7 @@
 namespace tgc {
 namespace {
 
-// Returns the number of a name such as "c12"; -1 for other names.
+// Returns 12 for the name "c12", and so on; returns -1 for names of another form.
 int64_t number_of_name(std::string_view name) {
   if (name.size() < 2 || name.size() > 8 || name[0] != 'c' || (name[1] == '0' && name.size() > 2)) return -1;
   int64_t n = 0;
@@ -25,7 +25,7 @@ int64_t number_of_name(std::string_view name) {
   return n;
 }
 
-constexpr std::string_view kUOpConst = "UOp.const(";  // the most common operand after names
+constexpr std::string_view kUOpConst = "UOp.const(";  // the most frequent operand after names
 
 bool is_reserved(std::string_view name) {
   return name == "UOp" || name == "dtypes" || name == "Ops" || name == "AxisType" || name == "True" ||
@@ -89,15 +89,15 @@ UOp PyrenderReader::assignment(std::string_view name, size_t at) {
   size_t value_at = (skip(), pos_);
   note_place(at);
   UOp u;
-  guarded(value_at, [&] { u = as_uop(expression(), value_at); });  // default position for failures without one
+  guarded(value_at, [&] { u = as_uop(expression(), value_at); });  // if a failure has no position, it gets value_at
   if (is_reserved(name)) fail(at, "'" + std::string(name) + "' cannot be assigned to");
   define(name, u);
   return u;
 }
 
-// Reads the comment that tgc writes below the line of `name` to state lost facts: "# c12: dtypes.float.vec(8)" for the
-// dtype, "# c12 = UOp(...)" for the whole expression. Returns the corrected node, which `name` means from here on; `u`
-// if there is no such comment.
+// Reads the comment that tgc writes below the line of `name` if the line loses facts: "# c12: dtypes.float.vec(8)" for
+// the dtype, "# c12 = UOp(...)" for the whole expression. Returns the corrected node, which `name` refers to from now
+// on. Returns `u` if there is no such comment.
 UOp PyrenderReader::correction(std::string_view name, UOp u) {
   size_t at = text_.find_first_not_of(' ', pos_ + 1);
   if (at == text_.npos || text_.substr(at, 2) != "# " || text_.substr(at + 2, name.size()) != name) return u;
@@ -124,7 +124,7 @@ UOp PyrenderReader::correction(std::string_view name, UOp u) {
 void PyrenderReader::assume(std::span<const UOp> numbered, std::span<const UOp> kernels) {
   literal_ = true;
   numbered_.assign(numbered.begin(), numbered.end());
-  kernel_names_.reserve(kernels.size());  // no reallocation: kernels_ refers to these strings
+  kernel_names_.reserve(kernels.size());  // must not reallocate later, because kernels_ refers to these strings
   for (UOp kernel : kernels) {
     std::string number = std::to_string(kernel_names_.size());
     kernels_[kernel_names_.emplace_back("k").append(number)] = kernel;
@@ -157,7 +157,7 @@ UOp PyrenderReader::find(std::string_view name) const {
   return it == names_.end() ? UOp() : it->second;
 }
 
-// Reads a function: def k0():\n  ...\n  return ast
+// Reads a function that builds a kernel: def k0():\n ...\n return ast
 void PyrenderReader::function() {
   Nested nested(*this);
   std::string_view name = identifier("a function's name");
@@ -195,7 +195,7 @@ void PyrenderReader::function() {
   kernels_[name] = result;
 }
 
-// Reads a name such as c12 that was assigned to; false, reading nothing, before anything else. Most operands are names.
+// Reads a defined name such as c12, the most frequent operand. Returns false and reads nothing before anything else.
 bool PyrenderReader::numbered(Value& out) {
   if (peek() != 'c') return false;
   size_t at = pos_ + 1, n = 0;
@@ -209,7 +209,7 @@ bool PyrenderReader::numbered(Value& out) {
 
 // ---- operators, by Python's precedence
 
-// Reads c12, a number or True, if it is the whole argument or item.
+// Reads a name like c12, a number or True, if that is the whole argument or list item.
 bool PyrenderReader::quick_item(Value& out) {
   size_t begin = pos_;
   if (!numbered(out)) {
@@ -265,7 +265,7 @@ PyValues::Value PyrenderReader::infix_expression(int min_precedence) {
   }
 }
 
-// Parses an operand that may itself begin with the same operator without parentheses: -x, x**y.
+// Parses an operand that may itself begin with the same operator, without parentheses: -x, x**y.
 PyValues::Value PyrenderReader::nested_expression(int min_precedence) {
   Nested nested(*this);
   return deeper([&] { return infix_expression(min_precedence); });
@@ -283,7 +283,7 @@ PyValues::Value PyrenderReader::apply(const Infix& op, const Value& left, size_t
                                       size_t right_at) {
   if (left.is_uop() && right.is_uop()) {
     UOp a = left.arg.uop(), b = right.arg.uop(), u = combine(op.op, op.swap, op.negate, a, b);
-    bool shift = op.op == Op::SHL || op.op == Op::SHR;  // the result has the dtype of the shifted operand
+    bool shift = op.op == Op::SHL || op.op == Op::SHR;  // a shift has the dtype of the shifted operand
     return {shift && a.dtype() != b.dtype() && infers() ? u.with_dtype(a.dtype()) : u};
   }
   if (left.is_uop() || right.is_uop()) return apply_beside_literal(op, left, left_at, right, right_at);
@@ -298,7 +298,7 @@ PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Valu
   Value out;
   guarded(left_at, [&] {
     if (uop_is_left && op.op == Op::SUB) return void(out = {u + u.const_like(py_neg(number))});
-    // tinygrad would have folded two plain constants, so this one has a unique number
+    // tinygrad would have folded two constants without unique numbers, so this constant has a unique number
     if (u.is_const() && u.num_src() == 0 && infers()) u = local_unique_constant(u, unique_constants_++);
     UOp c = literal_beside(u, number);
     out = {combine(op.op, op.swap, op.negate, uop_is_left ? u : c, uop_is_left ? c : u)};
@@ -306,7 +306,7 @@ PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Valu
   return out;
 }
 
-// Returns the constant for a bare number next to `u`. tinygrad prints constants on a device as bare numbers.
+// Returns the constant for a bare number that is an operand next to `u`: tinygrad prints constants on a device so.
 UOp PyrenderReader::literal_beside(UOp u, Const value) {
   bool known = !device_of(u).is_none() && !is_stand_in(u);
   if (known || !infers()) return u.const_like(value);

@@ -1,5 +1,5 @@
 // The reader of pyrender text: statements, operators and names here, UOp's methods in pyrender_methods.cpp. A derived
-// reader (pyrender_open_reader.cpp) gives the same syntax the meaning it has in other releases. Private to lib/text.
+// reader, in pyrender_open_reader.cpp, overrides what the syntax means in other releases. Private to lib/text.
 #pragma once
 #include <unordered_map>
 
@@ -14,17 +14,17 @@ class PyrenderReader : public PyValues {
     numbered_.reserve(kUsual);
     sources_.reserve(kUsual);
   }
-  // Reads a whole text and returns its graph.
+  // Reads the whole text and returns the graph's root.
   UOp read();
 
-  // Single-line mode, which infers nothing: `assume` defines c0, c1, ... as `numbered` and k0(), k1(), ... as
-  // `kernels`; value_of_line then evaluates the right side of the assignment that begins at byte `at`. Throws Failure
-  // if it cannot.
+  // Single-line mode, in which nothing is inferred. First call assume(): it defines the names c0, c1, ... as `numbered`
+  // and k0(), k1(), ... as `kernels`. Then value_of_line evaluates the right side of the assignment that begins at byte
+  // `at`; throws Failure on an error.
   void assume(std::span<const UOp> numbered, std::span<const UOp> kernels);
   UOp value_of_line(size_t at);
-  // Warnings, one per fact that the text leaves out and that could not be inferred.
+  // One warning per fact that the text leaves out and that could not be inferred.
   const std::vector<std::string>& warnings() const { return warnings_; }
-  // True if reading needed inference, which is skipped below a header and in functions.
+  // True if the text leaves out a fact that is inferred in texts without a header, outside functions.
   bool would_infer() const { return would_infer_; }
 
  protected:
@@ -32,32 +32,32 @@ class PyrenderReader : public PyValues {
     Op op;
     int8_t precedence;  // higher binds tighter
     int8_t length;
-    bool negate = false;  // a >= b is read as !(a < b)
+    bool negate = false;  // invert the result: a >= b is read as !(a < b)
     bool swap = false;
   };
 
   // ---- semantics; each release may override them
   virtual Value apply(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at);
-  virtual Value uop_call(size_t at);                                          // UOp(...)
-  virtual Value uop_static(size_t at);                                        // UOp.range(...)
-  virtual UOp make_const(const Arguments& args, size_t at);                   // UOp.const(...)
-  virtual UOp method_call(UOp self, std::string_view name, size_t at);        // self.store(...), after the name
+  virtual Value uop_call(size_t at);                                          // reads UOp(...)
+  virtual Value uop_static(size_t at);                                        // reads UOp.range(...)
+  virtual UOp make_const(const Arguments& args, size_t at);                   // reads UOp.const(...)
+  virtual UOp method_call(UOp self, std::string_view name, size_t at);        // reads self.store(...) after the name
   Value other_name(std::string_view name, size_t at) override;
-  Value constant(size_t at);                                                  // after UOp.const
+  Value constant(size_t at);                                                  // reads the arguments after UOp.const
   Value constant_arithmetic(const Infix& op, Const a, Const b, size_t at);
   const Argument& need(const Arguments& args, size_t i, const char* what, size_t at);
   Arg device_argument(const Argument& a);
   DType dtype_keyword(const Arguments& args, DType otherwise);
   void count(const Arguments& args, size_t least, size_t most, std::string_view name, size_t at);
-  // True if omitted facts are inferred at this point: in texts without a header, outside functions.
+  // True if omitted facts are inferred here: if the text has no header, and outside functions.
   bool infers() {
     would_infer_ = true;
     return !literal_ && !functions_;
   }
   DType loaded_dtype(UOp from);
-  void leave_open(UOp u) { open_.emplace_back(u, line_name_); }  // `u`'s dtype will be inferred from its uses
+  void leave_open(UOp u) { open_.emplace_back(u, line_name_); }  // the dtype of `u` will be inferred from uses of `u`
   void define(std::string_view name, UOp u);
-  UOp find(std::string_view name) const;  // the empty UOp: undefined name
+  UOp find(std::string_view name) const;  // returns the empty UOp if `name` is undefined
 
   std::vector<UOp> sources_;                               // sources of the node being made
 
@@ -78,7 +78,7 @@ class PyrenderReader : public PyValues {
   bool quick_item(Value& out) override;
   Value infix_expression(int min_precedence);
   Value nested_expression(int min_precedence);
-  const Infix* infix() const;  // the operator that comes next; null: none
+  const Infix* infix() const;  // returns the operator that comes next, or null
   bool numbered(Value& out);
   Value unary();
   Value postfix(Value v);
@@ -94,7 +94,7 @@ class PyrenderReader : public PyValues {
   UOp make_variable(const Arguments& args, size_t at);
   UOp make_buffer(const Arguments& args, size_t at);
   UOp make_leaf(std::string_view name, size_t name_at, const Arguments& args);
-  UOp size_argument(const Argument& a, DType dtype);  // an integer or a UOp, as a UOp of `dtype`
+  UOp size_argument(const Argument& a, DType dtype);  // returns an integer as a CONST of `dtype`, a UOp as it is
 
   UOp call(UOp self, Method method, std::string_view name, const Arguments& args, size_t at);
   UOp alu_call(UOp self, Op op, const Arguments& args, size_t at);
@@ -111,18 +111,18 @@ class PyrenderReader : public PyValues {
   UOp sizes_node(std::span<const Arg> sizes, size_t at);
   UOp operand(const Argument& a, UOp like);
 
-  std::vector<UOp> numbered_;                              // the nodes named c0, c1, ..., which nearly all names are
+  std::vector<UOp> numbered_;                              // the nodes named c0, c1, ...; most names are such
   std::unordered_map<std::string_view, UOp> names_, kernels_;
   std::vector<std::string> kernel_names_;                  // names defined by `assume`
   int functions_ = 0;                                      // nesting depth of open functions
-  bool literal_ = false;                                   // tgc wrote the text: infer nothing
+  bool literal_ = false;                                   // the text states everything: infer nothing
   bool would_infer_ = false;
   std::string_view line_name_;                             // name assigned by the current line
   // nodes whose dtype the text leaves out, and the names of their lines
   std::vector<std::pair<UOp, std::string_view>> open_;
   std::vector<std::string> warnings_;
-  int64_t unique_constants_ = 0;  // number of constants whose unique number the text leaves out
-  bool stand_ins_ = false;                                 // some constants' device is left out
+  int64_t unique_constants_ = 0;  // number of constants that need a unique number, which the text leaves out
+  bool stand_ins_ = false;                                 // true if the device of some constants is left out
 };
 
 }  // namespace tgc

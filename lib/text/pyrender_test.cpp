@@ -14,7 +14,7 @@ using namespace tgc;
 
 namespace {
 
-// Reads `text` and returns the graph's pyrender text.
+// Reads `text` and returns pyrender of its graph.
 std::string again(std::string_view text) {
   Graph g;
   auto root = read_pyrender(g, text);
@@ -252,7 +252,7 @@ TEST_CASE("read_opts: reads lists of Opt") {
 TEST_CASE("pyrender: a graph in a tag or arg is written as a function") {
   Graph g;
   UOp x = g.variable("x", 0, 5), one = g.constant(dtypes::index, 1);
-  UOp sum = x + one, held = sum * sum;  // shared inside
+  UOp sum = x + one, held = sum * sum;  // `held` uses `sum` twice
   UOp tags[] = {g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(held)),
                 g.node(Op::NOOP, dtypes::void_, {}, {}, g.tuple({Arg(held), g.tuple({Arg(x), Arg(3)}), g.str("a")})),
                 g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(held))))};
@@ -266,7 +266,7 @@ TEST_CASE("pyrender: a graph in a tag or arg is written as a function") {
 }
 
 TEST_CASE("pyrender: handles any depth in linear time") {
-  auto seconds_of = [](int n, bool sums) {  // CPU time
+  auto seconds_of = [](int n, bool sums) {  // measures CPU time
     Graph g, into;
     UOp u = g.variable("x", 0, 5, dtypes::float32), x = u;
     DType f = dtypes::float32;
@@ -284,7 +284,7 @@ TEST_CASE("pyrender: handles any depth in linear time") {
     double last = 0;
     for (int n : {25000, 50000, 100000}) {
       double seconds = seconds_of(n, sums);
-      // other processes can make a run slower, never faster
+      // other processes can make a run slower, never faster: repeat a slow run up to twice and keep the shortest
       for (int again = 0; again < 2 && last > 0.01 && seconds >= 4 * last; again++)
         seconds = std::min(seconds, seconds_of(n, sums));
       INFO(n << ": " << seconds);

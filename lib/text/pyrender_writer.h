@@ -1,6 +1,6 @@
-// The writer of pyrender text. A named node has its own line, and its name stands where it is used. The texts of names
-// and constants are stored once as pieces and copied. Any other node has a single user and is written inline in that
-// user's expression, at any depth. Private to lib/text; pyrender_complete.cpp adds the comments for lost facts.
+// The writer of pyrender text. A named node has its own line, and uses of the node are written as its name. The texts
+// of names and constants are stored once as pieces and copied. Any other node has one user and is written inline in
+// that user's expression, at any depth. Private to lib/text; pyrender_complete.cpp adds comments for lost facts.
 #pragma once
 #include <span>
 #include <string>
@@ -14,15 +14,15 @@
 
 namespace tgc {
 
-// Returns the name of the method that makes nodes of that op: "sink" for Op::SINK.
+// Returns the name of the method that makes nodes with op `op`: "sink" for Op::SINK.
 std::string_view method_name(Op op);
 
-// Features of args that need special handling: a string with a parenthesis, which may unbalance the text, and a graph.
+// Features of args that the writer must handle: a string with a parenthesis (parentheses are counted), and a graph.
 struct Oddities {
   bool text = false, graph = false;
 
   void add(Arg a) {
-    if (!a.is_none() && a.kind() != Arg::Kind::Int) look_into(a);  // fast path for the most common args
+    if (!a.is_none() && a.kind() != Arg::Kind::Int) look_into(a);  // fast path: most args are integers or None
   }
   void look_into(Arg a) {
     switch (a.kind()) {
@@ -49,11 +49,11 @@ struct Oddities {
 struct NodeUses {
   uint32_t users = 0;      // number of distinct users
   uint32_t last_user = 0;  // id + 1 of the last user
-  bool twice = false;      // some user has it as several sources
-  bool named = false;      // it has its own line
+  bool twice = false;      // true if some user has the node as several of its sources
+  bool named = false;      // true if the node has its own line
 };
 struct Naming {
-  OpSet reductions, never, always;  // ops: their sources have a line; never have a line; always have one
+  OpSet reductions, never, always;  // reductions: their sources get a line; never: no line; always: always a line
 };
 // Sets NodeUses::named in `info`, which is indexed by node id. Info derives from NodeUses.
 template <class Info>
@@ -82,25 +82,25 @@ class PyrenderWriter {
   explicit PyrenderWriter(UOp root) : root_(root), order_(toposort(root)), info_(root.id() + 1) {}
   virtual ~PyrenderWriter() = default;
 
-  // Returns the text, without a final newline. Throws Failure where tinygrad's own pyrender fails.
+  // Returns the text, without a final newline. Throws Failure if tinygrad's own pyrender fails on the graph.
   std::string write() { return write_lines(), kernels_text_ + lines_.str(); }
 
  protected:
   struct Info : NodeUses {
-    size_t begin = 0;            // start of its piece in pieces_
-    uint32_t size = 0;           // length of its piece; 0: none, or not below the root
-    bool inlined = false;        // written within its user's expression
+    size_t begin = 0;            // start of its name or constant in pieces_
+    uint32_t size = 0;           // length of this piece; 0: no piece, or the node is not below the root
+    bool inlined = false;        // the node is written within its user's expression
     bool plain = false;          // must be written as UOp(...), the form that loses nothing
   };
 
   void write_lines();
-  // Returns "c12" or "ast".
+  // Returns the name of a named node: "c12", or "ast" for the root.
   std::string_view name(UOp u) const {
     return u == root_ ? "ast" : pieces_.view(info_[u.id()].begin, info_[u.id()].size);
   }
-  // Returns the node's expression (not its name), written again after some parts were marked `plain`.
+  // Returns the expression of `u` (not its name), written again after some nodes were marked `plain`.
   std::string expression_of(UOp u);
-  // Returns the text of a kernel's AST, which has its own namespace.
+  // Returns the text of a kernel's AST as a function body; its names c0, c1, ... are its own.
   virtual std::string text_of_kernel(UOp ast) {
     PyrenderWriter kernel(ast);
     kernel.level_ = level_ + 1;
@@ -110,15 +110,15 @@ class PyrenderWriter {
   int level_ = 0;                     // nesting depth of functions
 
   UOp root_;
-  std::vector<UOp> order_;            // c12 is order_[12]
+  std::vector<UOp> order_;            // the named node c12 is order_[12]
   std::vector<Info> info_;            // by node id; everything below the root has a smaller id
   TextBuffer lines_, pieces_;
   bool keeps_lines_ = false;  // record line_begins_
-  std::vector<std::pair<UOp, size_t>> line_begins_;  // named nodes and the start of their lines in lines_
+  std::vector<std::pair<UOp, size_t>> line_begins_;  // named nodes, and where their lines begin in lines_
   std::vector<UOp> kernels_;          // k0, k1, ...: graphs contained in args and tags
   std::unordered_map<uint32_t, size_t> kernel_numbers_;  // index in kernels_ by node id
   std::string kernels_text_;
-  bool whole_movements_ = false;      // write movement ops as UOp(...), because their methods need shapes that fit
+  bool whole_movements_ = false;      // write movement ops as UOp(...); their methods fail if shapes do not fit
 
  private:
   void line(UOp u, const Info& info);

@@ -1,6 +1,6 @@
-// Reads the rule matches recorded by `tinygrad_export.py --rewrites`:
-// {"nodes":[...],"list":[[stage,place,before,after],...]}. `stage` is an index into the record's stages, `place` the
-// rule's source line; `before` and `after` are nodes, as in tgc's JSON of a graph.
+// Reads the rule matches that `tinygrad_export.py --rewrites` recorded:
+// {"nodes":[...],"list":[[stage,place,before,after],...]}. `stage` is an index into the record's stages, `place` is the
+// source line of the rule. `before` and `after` are indices into "nodes", which are nodes in tgc's JSON of a graph.
 #pragma once
 #include <string>
 #include <string_view>
@@ -17,7 +17,7 @@ struct RecordedMatch {
   UOp before, after;
 };
 
-// Parses the matches into `graph`. `producer` is the recording's header field. `file` names the input in messages.
+// Parses the matches into `graph`. `producer`: the recording's header field. `file`: name of the input in messages.
 Result<std::vector<RecordedMatch>> read_rewrites(Graph& graph, std::string_view json, std::string_view producer,
                                                  std::string_view file);
 

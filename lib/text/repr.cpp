@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// The text, the number of nodes printed so far, and the comments for facts that the text loses.
+// The text so far, the number of nodes in it, and the comments for facts that the text loses.
 struct Printed {
   std::string text;
   size_t nodes = 0;
@@ -46,7 +46,7 @@ void append_arg(Printed& to, Arg a) {
   out += !is_record && items.size() == 1 ? ",)" : ")";
 }
 
-// Appends a node's arg. From 0.13 on, a CONST's float is printed as a ConstFloat.
+// Appends the arg of `u`. From 0.13 on, the float of a CONST is printed as a ConstFloat.
 void append_own_arg(Printed& to, UOp u) {
   Arg a = shown_arg(u);
   if (!u.graph().is_foreign() || u.graph().release() == Release::v0_11) return append_arg(to, a);
@@ -54,7 +54,7 @@ void append_own_arg(Printed& to, UOp u) {
   else append_arg(to, a);
 }
 
-// Number of uses of a node, and its number in order of first occurrence.
+// The number of uses of a node, and the node's number in order of first occurrence.
 struct Sharing {
   int64_t number = 0;
   uint32_t uses = 0;
@@ -81,7 +81,7 @@ void find_sharing(UOp root, UOpMap<Sharing>& sharing) {
   }
 }
 
-// Appends the comment for node `number` if its text loses facts: "# UOp 3: dtypes.imagef((1, 2, 4), 128), tag='a'"
+// Appends a comment if the text of node `number` loses facts: "# UOp 3: dtypes.imagef((1, 2, 4), 128), tag='a'".
 void append_lost(std::string& out, size_t number, UOp u) {
   bool pitch = u.dtype().is_image() && u.dtype().info()->pitch != -1;
   if (!pitch && !u.tag().is_str()) return;
@@ -102,7 +102,7 @@ void append_repr(Printed& to, UOp root, size_t indent) {
   // writes a node's line and pushes the node, unless the line is just a name
   auto open = [&](UOp u) {
     out.append(indent + 2 * stack.size(), ' ');
-    check_limit(Limit::InputBytes, int64_t(out.size()));  // indentation grows as n * n for n nested nodes
+    check_limit(Limit::InputBytes, int64_t(out.size()));  // the indentation of n nested nodes takes n * n bytes
     if (Sharing* s = sharing.find(u)) {
       if (s->uses > 1) out.append("x").append(std::to_string(s->number)).append(s->printed ? "" : ":=");
       if (s->printed) return;
@@ -136,7 +136,7 @@ class ReprReader : public PyValues {
 
   UOp read() {
     lost_ = lost_facts();
-    brackets_++;  // line ends are blanks throughout
+    brackets_++;  // in a repr, line ends are blanks
     UOp root = graph();
     skip();
     if (!at_end()) fail(pos_, "unexpected " + found(pos_), "the end of the input");
@@ -151,7 +151,7 @@ class ReprReader : public PyValues {
     Arg arg, tag;
     std::string_view name;
     size_t at;     // start in the text
-    size_t first;  // first of its sources
+    size_t first;  // index of its first source
   };
   using Names = std::unordered_map<std::string_view, UOp>;
 
@@ -159,7 +159,7 @@ class ReprReader : public PyValues {
     if (name != "UOp") return PyValues::other_name(name, at);
     Nested nested(*this);
     pos_ = at;
-    return {graph()};  // a graph inside an arg has its own names
+    return {graph()};  // a graph inside an arg has its own names x0, x1, ...
   }
 
   UOp graph() {
@@ -191,7 +191,7 @@ class ReprReader : public PyValues {
         if (!take(')')) continue;
         done = close(stack, sources, names);
       }
-      // `done` is a source of the innermost open node, which may end here as well
+      // `done` is a source of the innermost open node; that node may end here too
       for (;;) {
         if (stack.empty()) return done;
         sources.push_back(done);
@@ -207,7 +207,7 @@ class ReprReader : public PyValues {
     }
   }
 
-  // Reads UOp(Ops.X, dtype, arg=..., tag=..., src=( after the word UOp.
+  // After the word UOp, reads "(Ops.X, dtype, arg=..., tag=..., src=(".
   Frame open(std::string_view label) {
     Frame f{};
     f.name = label;
@@ -250,7 +250,7 @@ class ReprReader : public PyValues {
     return u;
   }
 
-  // Reads a tag: a value, or a string without quotes.
+  // Reads a tag: a value, or a string, which has no quotes.
   Arg tag() {
     size_t begin = (skip(), pos_), end = text_.find(", src=(", pos_);
     int brackets = brackets_;

@@ -13,13 +13,13 @@ namespace tgc {
 
 // Returns repr(root), without a final newline.
 std::string repr(UOp root);
-// Like repr, below comments that state what it loses, the pitch of images and the quotes of tags:
-// "# UOp 3: dtypes.imagef((1, 2, 4), 128), tag='a'" for the fourth UOp( in the text.
+// Like repr, below comments that state what the repr loses: the pitch of images and the quotes of tags. For example, "#
+// UOp 3: dtypes.imagef((1, 2, 4), 128), tag='a'" is about the fourth UOp( of the text.
 CompleteText repr_complete(UOp root);
 
-// Reads the graph of a repr, in any layout. String tags are printed without quotes; a tag that looks like another value
-// is read as that value, unless a comment states its type. `file` names the input in messages, which have line and
-// column; `places` receives the positions of the nodes.
+// Reads the graph of a repr, in any layout. repr prints string tags without quotes, so a tag that looks like another
+// value is read as that value, unless a comment states its type. `file` is the name of the input in messages, which
+// have line and column. `places` receives the positions of the nodes.
 Result<UOp> read_repr(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr);
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
 // Reads and writes repro bundles: one JSON text that reproduces a failure, with graph, arrays, device and failure
-// signature. Every command accepts a bundle as its INPUT, and `tgc run` reports whether the failure still happens.
+// signature. Every command accepts a bundle as its INPUT. `tgc run` then reports whether the failure still happens.
 // README.md describes the format.
 #pragma once
 #include <cstdint>
@@ -15,33 +15,33 @@
 namespace tgc {
 
 struct ReproArray {
-  std::string name;            // "data1"
-  DType dtype;                 // a scalar with a size
+  std::string name;            // name of the argument: "data1"
+  DType dtype;                 // dtype of an element
   std::vector<int64_t> shape;
-  std::string bytes;           // little-endian, row-major; the length follows from dtype and shape
+  std::string bytes;           // elements, little-endian, row-major; their number follows from the shape
 };
 
-// Everything in a bundle except the graph and its GraphInfo (name, stage, target, settings).
+// Everything in a bundle except the graph and the graph's GraphInfo (name, stage, target, settings).
 struct Repro {
   std::string symptom;         // failure kind, as named by `tgc reduce --while`: "wrong", "crash", ...
   std::string said;            // one-line description of the failure
-  std::string script;          // for symptom "cmd": the command, with {} for this file
-  std::string device;          // as --device takes it
+  std::string script;          // if `symptom` is "cmd": the command, in which {} stands for this file
+  std::string device;          // the device, in the syntax of --device
   std::string fault;           // value of TGC_FAULT; empty: none
-  std::map<std::string, std::string> blamed;   // culprit found by bisect: verdict, stage, rule, branch
+  std::map<std::string, std::string> blamed;   // result of bisect: verdict, stage, rule, branch
   std::map<std::string, int64_t> variables;
-  std::map<std::string, double> tolerance;     // those of rtol, atol, ulp that were set explicitly
-  std::vector<ReproArray> inputs, expected;    // empty `expected`: REF's result of the stored graph
-  std::map<std::string, std::string> made_by;  // versions of tgc, tinygrad and llvm; the cpu
+  std::map<std::string, double> tolerance;     // the tolerances rtol, atol, ulp that were set explicitly
+  std::vector<ReproArray> inputs, expected;    // no `expected`: REF's results for the stored graph are expected
+  std::map<std::string, std::string> made_by;  // versions of tgc, tinygrad and llvm, and the name of the cpu
 };
 
 // Returns the bundle's text, with a final newline. `graph` is the graph's JSON (graph_to_json, list_to_json).
 std::string repro_to_json(const Repro& repro, std::string_view graph);
 
-// True if a text that begins with `head` may be a bundle.
+// True if a text whose first bytes are `head` may be a bundle.
 bool looks_like_repro(std::string_view head);
 
-// Parses a bundle; returns its graph, and stores the rest in `repro`. Errors have line and column.
+// Parses a bundle. Returns its graph and stores the rest in `repro`. Errors have line and column.
 Result<GraphFile> repro_from_json(Graph& graph, std::string_view text, std::string_view file, Places* places,
                                   Repro& repro);
 

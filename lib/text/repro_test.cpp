@@ -1,4 +1,4 @@
-// Tests that repro bundles survive a round trip, and that readers reject bad ones.
+// Tests that repro bundles survive a round trip, and that the reader rejects malformed bundles.
 #include "lib/text/repro.h"
 
 #include "lib/text/formats.h"

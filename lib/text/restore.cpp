@@ -14,8 +14,8 @@ bool is_unknown_device(UOp u) { return u.is(Op::DEVICE) && u.arg().is_str() && u
 
 UOp unknown_device(Graph& g) { return g.node(Op::DEVICE, dtypes::void_, {}, g.str(kUnknownDevice)); }
 
-// Rebuilds the graph, sources first. replace(old, new) returns the node to use for `old`, which with its new sources is
-// `new`.
+// Rebuilds the graph under `root`, sources first, and returns the new root. replace(old, new) returns the node to use
+// for the node `old`; `new` is `old` with its sources replaced.
 template <class Replace>
 UOp rebuild(UOp root, Replace replace) {
   UOpMap<UOp> done(root.graph());
@@ -28,7 +28,7 @@ UOp rebuild(UOp root, Replace replace) {
   return *done.find(root);
 }
 
-// Finds the device of a stand-in in a graph with several devices: the device of the nodes it is used with.
+// Finds the device of a stand-in in a graph with several devices: the device of the nodes that use the stand-in.
 class NearbyDevices {
  public:
   explicit NearbyDevices(std::span<const UOp> nodes) : users_(nodes[0].graph()) {
@@ -36,7 +36,7 @@ class NearbyDevices {
       for (UOp s : u.src()) users_[s].push_back(u);
   }
 
-  // Returns the device of the nearest user that has another source on a device; None if there is none before a COPY.
+  // Returns the device of the nearest user that has another source on a device; None if a COPY or the root comes first.
   Arg of(UOp stand_in) {
     UOpSet seen(stand_in.graph());
     std::vector<UOp> level{stand_in};
@@ -87,7 +87,7 @@ UOp restore_constants(UOp root) {
   Graph& g = root.graph();
   std::set<Int> taken;
   std::vector<UOp> unique;
-  Arg device;  // the graph's device; the first one if there are several
+  Arg device;  // the graph's device; the first device if there are several
   bool in_kernel = false, several = false;
   auto nodes = toposort(root);
   for (UOp u : nodes) {

@@ -41,7 +41,7 @@ class Comparer {
     return {};
   }
 
-  // True if two args have the same types and values at all levels.
+  // True if `x` and `y`, and all values in them, have equal kinds and values.
   bool same(Arg x, Arg y) {
     if (x.kind() != y.kind()) return false;
     switch (x.kind()) {

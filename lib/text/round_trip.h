@@ -1,4 +1,4 @@
-// Round-trip check: writes a graph as text, reads it into another Graph, and compares the two node by node.
+// Round-trip check: writes a graph as text, reads the text into another Graph, and compares both graphs node by node.
 #pragma once
 #include <optional>
 #include <string>
@@ -7,20 +7,20 @@
 
 namespace tgc {
 
-// The first difference between two graphs, of one Graph or of two, in ops, dtypes, args, tags, sources or sharing.
-// nullopt: they are equal.
+// The first difference in op, dtype, arg, tag, sources or sharing between two graphs, which may be in the same Graph.
+// nullopt: the graphs are equal.
 struct GraphDifference {
-  UOp node;          // first differing node of `a`; the empty UOp: one graph is a prefix of the other
-  std::string text;  // "node 12 (REDUCE): ...", numbered by the toposort
+  UOp node;          // the first differing node of `a`; the empty UOp if all nodes of the smaller graph match
+  std::string text;  // "node 12 (REDUCE): ..."; the number is the position in the toposort
 };
 std::optional<GraphDifference> first_difference(UOp a, UOp b);
-// Returns the difference's text; empty if the graphs are equal.
+// Returns the text of the first difference between the graphs under `a` and `b`; empty if they are equal.
 std::string graph_difference(UOp a, UOp b);
 inline bool same_graph(UOp a, UOp b) { return graph_difference(a, b).empty(); }
 
-// Writes the graph under `root` in `format` (Pyrender, Repr or Json), reads it into the graph `into` and returns the
-// result. Fails if it cannot be written or read, or if the graph or `info` comes back different. The graph need not be
-// well formed.
+// Writes the graph under `root` in `format` (Pyrender, Repr or Json), reads the text into the graph `into` and returns
+// the new root. Fails if writing or reading fails, or if the graph or `info` that is read differs. The graph need not
+// be well formed.
 Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& into);
 
 }  // namespace tgc

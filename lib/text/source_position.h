@@ -8,20 +8,20 @@
 
 namespace tgc {
 
-// A node position in the text: nodes with ids from `first_id` on (up to the next Place) begin at byte `at`.
+// The position of some nodes in a text: the nodes from id `first_id` up to the next Place's begin at byte `at`.
 struct Place {
   uint32_t first_id;
   size_t at;
 };
 using Places = std::vector<Place>;
-// Returns the byte where the node with that id begins; 0 if unknown.
+// Returns the byte where the node with this id begins; 0 if its position is unknown.
 size_t place_of(const Places& places, uint32_t id);
 
-// Returns a Diag at byte `at` of `text`: line, column, and the line itself with a caret (truncated if long; control
-// characters shown as '?').
+// Returns a Diag for byte `at` of `text`: line, column, and the line itself with a caret. A long line is truncated, and
+// its control characters are shown as '?'.
 Diag diag_at(std::string_view text, size_t at, std::string_view file, std::string message, std::string expected);
 
-// Describes the text at byte `at`, for "found ...": a name, a character, the end of the line or of the input.
+// Describes what stands at byte `at`, for "found ...": a name, a character, or the end of the line or of the input.
 std::string found_at(std::string_view text, size_t at);
 
 }  // namespace tgc

@@ -27,7 +27,7 @@ class TextBuffer {
     std::memcpy(at_, text.data(), text.size());
     at_ += text.size();
   }
-  // Appends `n` bytes of `other`, which may be this buffer. Most pieces are short, so a whole Chunk is copied for them.
+  // Appends `n` bytes at `from` of `other`, which may be this buffer. Most pieces are short, so a Chunk is copied.
   void put(const TextBuffer& other, size_t from, size_t n) {
     need(n);
     const char* piece = other.begin_.get() + from;
@@ -46,7 +46,7 @@ class TextBuffer {
     else at_ = std::to_chars(at_, at_ + 24, v).ptr;
   }
   void clear() { at_ = begin_.get(); }
-  // Removes the byte at `from` and the last byte of the buffer.
+  // Removes the byte at `from` and the last byte of the buffer, such as a pair of parentheses.
   void drop_ends(size_t from) {
     char* begin = begin_.get() + from;
     at_ -= 2;
@@ -54,7 +54,7 @@ class TextBuffer {
   }
 
  private:
-  using Chunk = std::array<uint64_t, 2>;  // the allocation has room for one more beyond end_
+  using Chunk = std::array<uint64_t, 2>;  // end_ is followed by room for one more Chunk
 
   void need(size_t n) {
     if (size_t(end_ - at_) < n) grow(n);

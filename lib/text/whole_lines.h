@@ -1,6 +1,6 @@
-// Reads the lines of a recording, one per record, up to the last complete one. An interrupted writer or copy leaves an
-// incomplete last line. The complete records are used, with a warning, and the command ends with exit code 2 regardless
-// of its other results, because part of the input was not read.
+// Reads the lines of a recording, one per record, up to the last complete line. An interrupted writer or copy leaves an
+// incomplete last line. The complete records are used, with a warning. The command then ends with exit code 2 whatever
+// its other results are, because part of the input was not read.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace tgc {
 
-// Reads the next line of `lines` into `text`; false at the end, even if the file ends within a record: then `cut`
-// receives the warning. `name` names the file in it.
+// Reads the next line of `lines` into `text`. Returns false at the end of the file. If the file ends within a record,
+// it also stores a warning in `cut`. `name` is the file's name in the warning.
 Result<bool> next_whole_line(LineReader& lines, std::string& text, const std::string& name, std::optional<Diag>& cut);
 
 // True if this process read a file that ends within a record.

@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-// The first node of the list that has node number `of` among its sources.
+// Returns the first node of the list that uses node number `of`.
 size_t next_user(const std::vector<UOp>& list, size_t of) {
   for (size_t i = of + 1; i < list.size(); i++)
     if (std::ranges::find(list[i].src(), list[of]) != list[i].src().end()) return i;
@@ -31,30 +31,31 @@ void Explainer::kernel_end() {
   auto nodes = toposort(root);
   found_ = true;
   if (node_ >= nodes.size()) {
-    too_far_ =
+    valid_nodes_ =
         "'" + (stage.empty() ? std::string("ast") : stage) + "' has nodes %0 to %" + std::to_string(nodes.size() - 1);
     return;
   }
   print_(to_text(*this, nodes[node_], stage, color_));
   UOp last;
   (void)forward(nodes[node_], stage, last);
-  if (last) print_(in_the_end(last));
+  if (last) print_(final_places(last));
 }
 
 Status Explainer::outcome() const {
-  if (!too_far_.empty()) return Diag{.message = "there is no node %" + std::to_string(node_), .expected = too_far_};
+  if (!valid_nodes_.empty())
+    return Diag{.message = "there is no node %" + std::to_string(node_), .expected = valid_nodes_};
   if (!found_) return Diag{.message = "the stage was not run"};
   return Unit{};
 }
 
-// The node's place in the linear list, and in the source.
-std::string Explainer::in_the_end(UOp last) {
-  if (stages().empty()) return "";  // of a file's kernel
+// Returns the node's place in the linear list and in the source.
+std::string Explainer::final_places(UOp last) {
+  if (stages().empty()) return "";  // a trace file without stages
   auto target = recorded_target(target_, last.graph().settings());
-  // nothing is known of a tensor graph, or of a part of the stages
+  // tensor graphs and partial traces have no list
   UOp end = result_of(last_graph());
   if (target_.empty() || !target || last_graph() != kernel_stages().back().name) return "";
-  if (!end.is(Op::SINK) || first_malformed_below(end)) return "";  // a file may hold anything
+  if (!end.is(Op::SINK) || first_malformed_below(end)) return "";  // trace files may hold invalid graphs
   KernelJob job{last.graph(), *target};
   auto list = linear_list(job, end);
   if (!list) return list.diag().text() + "\n";

@@ -26,8 +26,8 @@ void Provenance::begin(const TraceRewrite& rewrite, int, UOp input) {
   if (!stages_.empty()) stages_.back().begun.push_back({rewrite, input});
 }
 
-// The first rewrite of the stage, other than one on what the stage was given, that has the node in its input.
-TraceRewrite Provenance::first_given(const StageEvents& stage, UOp node) const {
+// Returns the first rewrite of the stage that has the node in its input, except rewrites of the stage's own input.
+TraceRewrite Provenance::first_rewrite_of(const StageEvents& stage, UOp node) const {
   for (const Begun& b : stage.begun)
     if (!(b.input == stage.input) && is_in(b.input, node)) return b.rewrite;
   return {};
@@ -75,7 +75,7 @@ std::vector<Step> Provenance::back(UOp node, std::string_view stage, bool& from_
     const StageEvents& here = stages_[k];
     size_t end = here.last;
     while (!is_in(here.input, node)) {
-      // the rewrite whose result it is, else the innermost one that made it on the way
+      // the rewrite with this result, or else the innermost rewrite that created the node
       size_t found = end;
       auto kind = Step::Kind::Rewrite;
       for (size_t i = here.first; i < end && found == end; i++)
@@ -84,11 +84,11 @@ std::vector<Step> Provenance::back(UOp node, std::string_view stage, bool& from_
         if (uint32_t n = number(node);
             !events_[i].rule.name.empty() && n >= events_[i].made_from && n < events_[i].made_to)
           found = i, kind = Step::Kind::Part;
-      for (size_t i = here.first; i < end && found == end; i++)  // made beforehand, and put in by a substitution
+      for (size_t i = here.first; i < end && found == end; i++)  // created before, inserted by a substitution
         if (const Event& e = events_[i]; !e.rule.name.empty() && is_in(e.after, node) && !is_in(e.before, node))
           found = i, kind = Step::Kind::Part;
       if (found == end) {
-        out.push_back({Step::Kind::Stage, here.name, {}, UOp(), node, first_given(here, node)});
+        out.push_back({Step::Kind::Stage, here.name, {}, UOp(), node, first_rewrite_of(here, node)});
         std::reverse(out.begin(), out.end());
         return out;
       }
@@ -123,11 +123,11 @@ std::vector<Step> Provenance::forward(UOp node, std::string_view stage, UOp& las
     for (size_t i = here.first; i < here.last; i++)
       if (const Event& e = events_[i]; !e.depth && e.before == node) follow(e);
     if (is_in(here.result, node)) continue;
-    // a rule may have replaced it by rewrites of its own
+    // a rule may have replaced the node through inner rewrites
     for (size_t i = here.first; i < here.last && !is_in(here.result, node); i++)
       if (const Event& e = events_[i]; e.depth && e.before == node && is_in(here.result, e.after)) follow(e);
     if (is_in(here.result, node)) continue;
-    if (is_root) {  // with another arg, say: the optimizer's
+    if (is_root) {  // the stage replaced the root, as the optimizer does
       out.push_back({Step::Kind::Stage, here.name, {}, node, here.result});
       node = here.result;
       continue;

@@ -1,5 +1,5 @@
-// Where a node of a stage comes from, and what becomes of it: the rewrites that lead from the kernel's AST to it, and
-// from it to the last graph. A consumer of trace events that keeps one kernel's.
+// Finds where a node of a stage comes from and what becomes of it: the rewrites that lead from the kernel's AST to the
+// node, and from the node to the last graph. Consumes trace events and keeps those of one kernel.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace tgc {
 
-// One step on the way of a node.
+// One step in the history of a node.
 struct Step {
   enum class Kind : uint8_t {
-    Rewrite,  // a rule made `after` of `before`
-    Part,     // a rule that rewrote `before` made `after` on the way: it is a part of what came
-    Rebuilt,  // `after` is `before` with the sources that its sources became
-    Stage,    // code of the stage, no rule, made it; `rewrite` is the rewrite inside that was given it, if any
-    Gone,     // nothing uses it any more; the rule, if any, is the last one that made something else of what did
+    Rewrite,  // a rule replaced `before` by `after`
+    Part,     // a rule that rewrote `before` created `after` as a part of the result
+    Rebuilt,  // `after` is `before` with rewritten sources
+    Stage,    // the stage's own code created the node; `rewrite` is the first rewrite that had it in its input, if any
+    Gone,     // nothing uses the node any more; `rule`, if any, is the last one that replaced a user
   };
   Kind kind;
   std::string_view stage;
@@ -33,23 +33,23 @@ class Provenance : public TraceConsumer {
   void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
   void rebuilt(int depth, UOp before, UOp after) override;
 
-  // The result of a stage that was traced; "" is the AST. The empty UOp when it was not.
+  // Returns the result of a traced stage, or the AST for ""; the empty UOp if the stage was not traced.
   UOp result_of(std::string_view stage) const;
-  // The names of the stages traced, in order.
+  // Returns the names of the traced stages, in order.
   std::vector<std::string_view> stages() const;
 
-  // The steps from the AST to `node` of `stage`'s result, the AST's end first. The first step's `before` is the AST's
-  // node when the trace reaches it; `from_ast` says so.
+  // Returns the steps from the AST to `node`, a node of `stage`'s result, in order. Sets `from_ast` if the first step's
+  // `before` is a node of the AST.
   std::vector<Step> back(UOp node, std::string_view stage, bool& from_ast) const;
-  // The steps from `node` of that result onward. `last` is what it is in the last graph, the empty UOp when it is gone;
-  // then the last step is the rewrite that took it away.
+  // Returns the steps from `node`, a node of `stage`'s result, to the last graph. Sets `last` to what the node became
+  // there, or to the empty UOp if it was removed; the last step is then its removal.
   std::vector<Step> forward(UOp node, std::string_view stage, UOp& last) const;
 
  private:
   struct Event {
     UOp before, after;
-    TraceRule rule;       // without a name: the sources changed
-    uint32_t made_from;   // nodes made by the rule have numbers in [made_from, made_to)
+    TraceRule rule;       // an empty name: the node was rebuilt
+    uint32_t made_from;   // the rule created the nodes [made_from, made_to)
     uint32_t made_to;
     uint32_t stage;
     int depth;
@@ -67,7 +67,7 @@ class Provenance : public TraceConsumer {
 
   const StageEvents* find(std::string_view stage) const;
   bool is_in(UOp root, UOp node) const;
-  TraceRewrite first_given(const StageEvents& stage, UOp node) const;
+  TraceRewrite first_rewrite_of(const StageEvents& stage, UOp node) const;
 
   UOp ast_;
   std::vector<Event> events_;
@@ -75,7 +75,8 @@ class Provenance : public TraceConsumer {
   std::vector<std::unique_ptr<std::string>> names_;
 };
 
-// The story as text: the AST's nodes, each rule with the node before and after, then what becomes of it.
+// Formats the history of a node: its nodes in the AST, each rule with the node before and after, and what becomes of
+// it.
 std::string to_text(const Provenance& provenance, UOp node, std::string_view stage, bool color);
 
 }  // namespace tgc

@@ -24,7 +24,8 @@ const RuleSet& replay_rules() {
 
 }  // namespace
 
-UOp replayed(UOp input, bool bottom_up, std::span<const std::pair<UOp, UOp>> rewrites, std::span<const UOp> gates) {
+UOp apply_rewrites(UOp input, bool bottom_up, std::span<const std::pair<UOp, UOp>> rewrites,
+                   std::span<const UOp> gates) {
   Graph& graph = input.graph();
   UninstrumentedScope own(graph);
   ReplayContext ctx(graph);
@@ -48,7 +49,7 @@ void TraceReplay::end(int depth, UOp result) {
   Pending p = std::move(pending_[size_t(depth)]);
   pending_.resize(size_t(depth));
   if (!result) return;
-  (replayed(p.input, p.bottom_up, p.rewrites, p.gates) == result ? same_ : different_)++;
+  (apply_rewrites(p.input, p.bottom_up, p.rewrites, p.gates) == result ? same_ : different_)++;
 }
 
 std::string TraceReplay::text() const {

@@ -1,6 +1,6 @@
-// The rewrite trace: every rewrite of the stages of a kernel, in order, as events. LiveTrace makes them while the
-// pipeline runs, read_trace (trace_file.h) from a file; printing, explaining, writing and replaying are consumers of
-// the same events, one at a time, so memory is bounded by one kernel.
+// The rewrite trace: each rewrite of a kernel's stages, in order, as an event. LiveTrace sends the events while the
+// pipeline runs; read_trace (trace_file.h) sends them from a file. Consumers print, explain, write or replay them. Only
+// one kernel is in memory at a time.
 #pragma once
 #include <functional>
 #include <string_view>
@@ -12,32 +12,32 @@
 
 namespace tgc {
 
-// The rule of a rewrite; views that live as long as the trace.
+// The rule of a rewrite. The views live as long as the trace.
 struct TraceRule {
   std::string_view name, file;  // "add-zero", "passes/symbolic/simple.cpp"
   uint32_t line = 0;
-  std::string_view branch = {};  // which of its foldings, where it has several
-  std::string_view source = {};  // its place in tinygrad, "uop/symbolic.py:42"
+  std::string_view branch = {};  // the folding that applied, if the rule has several
+  std::string_view source = {};  // the rule's place in tinygrad: "uop/symbolic.py:42"
 };
 
-// "add-zero", and of a rule with several foldings "divmod-general [cancel]".
+// Returns "add-zero", or "divmod-general [cancel]" for a rule with several foldings.
 inline std::string name_with_branch(const TraceRule& rule) {
   return std::string(rule.name) + (rule.branch.empty() ? "" : " [" + std::string(rule.branch) + "]");
 }
-// "passes/symbolic/simple.cpp:131 (uop/symbolic.py:42)"
+// Returns "passes/symbolic/simple.cpp:131 (uop/symbolic.py:42)".
 inline std::string places_of(const TraceRule& rule) {
   return std::string(rule.file) + ":" + std::to_string(rule.line) +
          (rule.source.empty() ? "" : " (" + std::string(rule.source) + ")");
 }
 
-// A graph_rewrite or a substitution, as it begins.
+// A graph_rewrite or a substitution.
 struct TraceRewrite {
-  std::string_view name, set;  // its own name ("minimum_valid"), and that of its rule set ("symbolic")
-  size_t rules = 0;            // of the set
+  std::string_view name, set;  // the name of the rewrite ("minimum_valid") and of its rule set ("symbolic")
+  size_t rules = 0;            // the number of rules in the set
   bool bottom_up = false;
 };
 
-// What a rewrite cost: the nodes whose numbers are in [made_from, made_to) were made by the rule, and the time.
+// The cost of a rewrite: the rule created the nodes with numbers in [made_from, made_to) and took `ns` nanoseconds.
 struct TraceCost {
   uint32_t made_from = 0, made_to = 0;
   uint64_t ns = 0;
@@ -47,21 +47,22 @@ class TraceConsumer {
  public:
   virtual ~TraceConsumer() = default;
 
-  // A kernel, or a tensor graph (no target): its nodes are of one Graph, which is gone after kernel_end.
+  // A kernel, or a tensor graph (empty target), begins. All its nodes are in one Graph, which is freed after
+  // kernel_end.
   virtual void kernel(std::string_view /*id*/, std::string_view /*target*/, UOp /*ast*/) {}
-  virtual void made_for(std::string_view /*what*/) {}  // of that kernel, where it is known
+  virtual void made_for(std::string_view /*what*/) {}  // what the kernel was made for, if known
   virtual void kernel_end() {}
-  virtual void kernel_given_up() {}  // instead of kernel_end: a stage refused it, and its graph is gone after this
+  virtual void kernel_given_up() {}  // instead of kernel_end, if a stage failed; the Graph is freed after it
   virtual void stage(std::string_view /*name*/, UOp /*input*/) {}
   virtual void stage_end(UOp /*result*/) {}
-  // A rewrite inside the stage, or inside a rule of another one. `depth` is 0 for those that the stage itself does.
+  // A rewrite begins. `depth` is 0 if the stage starts it, and larger if a rule of another rewrite starts it.
   virtual void begin(const TraceRewrite& /*rewrite*/, int /*depth*/, UOp /*input*/) {}
-  virtual void end(int /*depth*/, UOp /*result*/) {}  // no result: it was given up
+  virtual void end(int /*depth*/, UOp /*result*/) {}  // an empty result: it failed
   virtual void rewrite(int /*depth*/, const TraceRule& /*rule*/, UOp /*before*/, UOp /*after*/, TraceCost /*cost*/) {}
   virtual void rebuilt(int /*depth*/, UOp /*before*/, UOp /*after*/) {}
   virtual void gated(int /*depth*/, UOp /*node*/) {}
 
-  // The number of a node, the order in which nodes were made: the same in a run and in the file written from it.
+  // Returns the number of a node, in the order of creation. It is the same in a run and in the file written from it.
   uint32_t number(UOp u) const { return numbers_ ? *numbers_->find(u) : u.id(); }
   virtual void set_numbers(const UOpMap<uint32_t>* numbers) { numbers_ = numbers; }
 
@@ -69,7 +70,7 @@ class TraceConsumer {
   const UOpMap<uint32_t>* numbers_ = nullptr;
 };
 
-// Several consumers as one.
+// Sends each event to several consumers.
 class TraceTee : public TraceConsumer {
  public:
   explicit TraceTee(std::vector<TraceConsumer*> to) : to_(std::move(to)) {}
@@ -96,48 +97,42 @@ class TraceTee : public TraceConsumer {
   std::vector<TraceConsumer*> to_;
 };
 
-// Hands on the events of some stages, and drops those of others.
-class StageFilter : public TraceConsumer {
+// Forwards the events of the stages for which `wants` returns true.
+class StageFilter : public TraceTee {
  public:
   using Wants = std::function<bool(std::string_view stage)>;
-  StageFilter(Wants wants, TraceConsumer& to) : wants_(std::move(wants)), to_(to) {}
-  void kernel(std::string_view id, std::string_view target, UOp ast) override { to_.kernel(id, target, ast); }
-  void made_for(std::string_view what) override { to_.made_for(what); }
-  void kernel_end() override { to_.kernel_end(); }
-  void kernel_given_up() override { to_.kernel_given_up(); }
-  void set_numbers(const UOpMap<uint32_t>* numbers) override { to_.set_numbers(numbers); }
+  StageFilter(Wants wants, TraceConsumer& to) : TraceTee({&to}), wants_(std::move(wants)) {}
   void stage(std::string_view name, UOp input) override {
     on_ = wants_(name);
-    if (on_) to_.stage(name, input);
+    if (on_) TraceTee::stage(name, input);
   }
   void stage_end(UOp result) override {
-    if (on_) to_.stage_end(result);
+    if (on_) TraceTee::stage_end(result);
     on_ = false;
   }
   void begin(const TraceRewrite& rewrite, int depth, UOp input) override {
-    if (on_) to_.begin(rewrite, depth, input);
+    if (on_) TraceTee::begin(rewrite, depth, input);
   }
   void end(int depth, UOp result) override {
-    if (on_) to_.end(depth, result);
+    if (on_) TraceTee::end(depth, result);
   }
   void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
-    if (on_) to_.rewrite(depth, rule, before, after, cost);
+    if (on_) TraceTee::rewrite(depth, rule, before, after, cost);
   }
   void rebuilt(int depth, UOp before, UOp after) override {
-    if (on_) to_.rebuilt(depth, before, after);
+    if (on_) TraceTee::rebuilt(depth, before, after);
   }
   void gated(int depth, UOp node) override {
-    if (on_) to_.gated(depth, node);
+    if (on_) TraceTee::gated(depth, node);
   }
 
  private:
   Wants wants_;
-  TraceConsumer& to_;
   bool on_ = false;
 };
 
-// Watches a Graph while it lives, and tells the consumer. Events outside of a stage that is wanted are dropped: set
-// `on` per stage.
+// While this object lives, sends the rewrites of a Graph to a consumer. Set `on` to false to drop them, for instance
+// outside of the wanted stages.
 class LiveTrace : public RewriteObserver {
  public:
   LiveTrace(Graph& graph, TraceConsumer& to) : graph_(graph), to_(to) { set_observer(graph, this); }
@@ -174,11 +169,12 @@ class LiveTrace : public RewriteObserver {
   int depth_ = 0;
 };
 
-// The graph under `input` with these rewrites, as if the rules that made them were all there are: each node before
-// becomes the one after it, and below those of `gates` nothing is rewritten. Nobody is told.
-UOp replayed(UOp input, bool bottom_up, std::span<const std::pair<UOp, UOp>> rewrites, std::span<const UOp> gates);
+// Applies the given rewrites (pairs of a node before and after) to the graph under `input`. Nothing is rewritten below
+// the nodes of `gates`. Observers are not called.
+UOp apply_rewrites(UOp input, bool bottom_up, std::span<const std::pair<UOp, UOp>> rewrites,
+                   std::span<const UOp> gates);
 
-// Checks a trace against itself: the rewrites that are listed, applied to a rewrite's input, give its result.
+// Checks a trace: the listed rewrites, applied to the input of a graph_rewrite, must give its result.
 class TraceReplay : public TraceConsumer {
  public:
   void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
@@ -188,7 +184,7 @@ class TraceReplay : public TraceConsumer {
 
   size_t same() const { return same_; }
   size_t different() const { return different_; }
-  std::string text() const;  // a line: how many there were, and how many gave the same
+  std::string text() const;  // one line with the counts
 
  private:
   struct Pending {

@@ -84,7 +84,7 @@ std::string TraceWriter::node(UOp u) { return std::to_string(nodes_->add(u, buff
 
 void TraceWriter::kernel(std::string_view id, std::string_view target, UOp ast) {
   nodes_ = std::make_unique<JsonNodeWriter>(ast.graph());
-  line(event("graph"));  // the numbers of nodes begin anew
+  line(event("graph"));  // node numbers restart
   std::string root = node(ast);
   line(event("kernel", quoted(id), quoted(target), root));
 }
@@ -124,7 +124,7 @@ void TraceWriter::gated(int depth, UOp u) {
 // ---- reading
 
 bool is_trace_file(const std::string& path) {
-  if (path == "-") return false;  // it could be read only once
+  if (path == "-") return false;  // it can be read only once
   auto lines = LineReader::open(path);
   std::string first;
   if (!lines) return false;
@@ -181,7 +181,8 @@ class Reader {
     return nodes_->at(size_t(n));
   }
 
-  // What field `fields_`, counted from 2, of an event is: n number, s text, u node, o node or null, b flag.
+  // Parses the next field of an event. Kinds: n number, s text, u node, o node or null, b flag. `fields_` counts from
+  // 2.
   static std::string_view kinds(std::string_view name) {
     if (name == "kernel") return "ssu";
     if (name == "stage") return "su";
@@ -230,7 +231,7 @@ class Reader {
     else in_.fail(0, "unknown event '" + name + "'");
   }
 
-  // The depth that an event says: of a rewrite that has begun and not ended.
+  // Reads the depth of an event, which must be that of an open rewrite.
   int depth() {
     int64_t n = v_.number[0];
     if (n < 0 || n >= open_)
@@ -272,9 +273,9 @@ class Reader {
   size_t fields_ = 0;
   Values v_{};
   bool in_kernel_ = false, in_stage_ = false;
-  int open_ = 0;  // rewrites that have begun and not ended
-  std::deque<RuleText> rules_;  // views of them are given out
-  std::set<std::string> names_;  // of rewrites and rule sets; views of them are given out, too
+  int open_ = 0;  // the number of open rewrites
+  std::deque<RuleText> rules_;  // consumers keep views of them
+  std::set<std::string> names_;  // of rewrites and rule sets; consumers keep views of them
   std::string id_, target_, stage_;
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<JsonNodeReader> nodes_;

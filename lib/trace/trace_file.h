@@ -1,14 +1,14 @@
-// Trace files: the events of a trace (trace.h) as JSON lines, so that a trace is made once and read often. Written and
-// read a line at a time; plain, or gzip when the name ends with ".gz".
+// Writes and reads trace files: the events of a trace (trace.h) as JSON lines, compressed if the file name ends with
+// ".gz". One line is in memory at a time.
 //
 //   {"format":"tgc-trace","version":2}
-//   {"id":17,"op":"MUL",...}                                a node, before the first line that names it (graph_json.h)
-//   ["kernel","NAME","TARGET",node]                         nodes are numbered from 0 again
+//   {"id":17,"op":"MUL",...}                                a node, before its first use (graph_json.h)
+//   ["kernel","NAME","TARGET",node]                         node numbers restart at 0
 //   ["stage","postopt symbolic",node] ... ["stage_end",node]
 //   ["begin",depth,"NAME",node,rules,bottom_up,"SET"] ... ["end",depth,node or null]
-//   ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"]    once,
-//                                                                                   before its first rewrite, with
-//                                    its branch, if any, and its place in tinygrad; rules are numbered from 0
+//   ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"]
+//                                    before its first use: name, file, line, branch and place in tinygrad; rules are
+//                                    numbered from 0
 //   ["rewrite",depth,rule,before,after,made_from,made_to,ns]
 //   ["rebuilt",depth,before,after]   ["gated",depth,node]
 #pragma once
@@ -27,10 +27,11 @@ class TraceWriter : public TraceConsumer {
  public:
   static Result<std::unique_ptr<TraceWriter>> create(const std::string& path);
   ~TraceWriter() override;
-  Status close();  // once, at the end: what went wrong while writing, if anything. Without it there is no new file
+  // Completes the file; call it once, at the end. Without it, no file is written. Errors: writing failed.
+  Status close();
 
   void kernel(std::string_view id, std::string_view target, UOp ast) override;
-  void kernel_end() override { nodes_.reset(); }  // it must not outlive the graph
+  void kernel_end() override { nodes_.reset(); }  // nodes_ must not outlive the graph
   void kernel_given_up() override { nodes_.reset(); }
   void stage(std::string_view name, UOp input) override;
   void stage_end(UOp result) override;
@@ -49,15 +50,17 @@ class TraceWriter : public TraceConsumer {
 
   std::string path_;
   FileWriter whole_;
-  void* file_;  // zlib's gzFile, which writes to it
+  void* file_;  // zlib's gzFile, which writes to whole_
   bool failed_ = false;
   std::string buffer_;
   std::unique_ptr<JsonNodeWriter> nodes_;
-  std::map<std::tuple<std::string_view, uint32_t, std::string_view>, size_t> rules_;  // by file, line and branch
+  // the number of each rule, by file, line and branch
+  std::map<std::tuple<std::string_view, uint32_t, std::string_view>, size_t> rules_;
 };
 
+// Returns whether the file is a trace. Standard input never is.
 bool is_trace_file(const std::string& path);
-// Tells the events of a file, in order.
+// Sends the events of a file to `to`, in order. Errors: the file cannot be read or is damaged.
 Status read_trace(const std::string& path, TraceConsumer& to);
 
 }  // namespace tgc

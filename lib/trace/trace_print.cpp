@@ -13,9 +13,9 @@ namespace {
 
 constexpr size_t kMaxWidth = 200;
 constexpr size_t kMaxInfix = 90;
-constexpr size_t kMostLookedAt = 100'000'000;  // nodes and their sources, a kernel: a few seconds
+constexpr size_t kMostLookedAt = 100'000'000;  // nodes and sources per kernel; takes a few seconds
 
-// Whether `pattern`, in which `*` stands for anything, is `text`.
+// Returns whether `text` matches `pattern`, in which `*` matches any text.
 bool glob(std::string_view pattern, std::string_view text) {
   size_t star = pattern.find('*');
   if (star == pattern.npos) return pattern == text;
@@ -35,7 +35,7 @@ std::string micros(uint64_t ns) {
 
 bool is_leaf_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}) && u.num_src() == 0; }
 
-// The text of an arg; of a tuple that is longer than any line its beginning.
+// Returns the text of an arg, truncated if it is a very long tuple.
 std::string arg_text(Arg a) {
   if (!a.is_tuple() || a.items().size() <= kMaxWidth) return a.str();
   std::string out = "(";
@@ -136,15 +136,15 @@ void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp aft
   if (!style_.quiet) change(before, after, indent);
 }
 
-// The nodes that only one side has; the two roots in any case, and what both sides' changed nodes use right below them.
+// Prints the nodes that only one side has, the two roots in any case, and the direct sources of the changed nodes.
 void TracePrinter::change(UOp before, UOp after, const std::string& indent) {
   Graph& graph = before.graph();
   std::vector<UOp> gone{before}, come{after};
-  std::vector<UOp> context;  // what the changed nodes stand on
-  // a rewrite costs as much as all below it: where a stage does not end, only what each rewrite is of is shown
+  std::vector<UOp> context;  // the direct sources of the changed nodes
+  // comparing the sides visits the whole subgraphs; after the limit, as in an endless stage, only the roots are shown
   if (looked_at_ <= kMostLookedAt) {
     auto old_nodes = toposort(before), new_nodes = toposort(after);
-    UOpSet in_old(graph), in_new(graph), told(graph);
+    UOpSet in_old(graph), in_new(graph), printed(graph);
     for (UOp u : old_nodes) in_old.insert(u), looked_at_ += 1 + u.num_src();
     for (UOp u : new_nodes) in_new.insert(u), looked_at_ += 1 + u.num_src();
     if (looked_at_ > kMostLookedAt)
@@ -160,7 +160,7 @@ void TracePrinter::change(UOp before, UOp after, const std::string& indent) {
       for (UOp u : *list)
         for (UOp s : u.src())
           if (context.size() < 4 && in_old.contains(s) && in_new.contains(s) && !is_leaf_value(s) && !(s == after) &&
-              told.insert(s))
+              printed.insert(s))
             context.push_back(s);
   }
   for (UOp u : context) write_(indent + "      " + trace_line(u, *this) + "\n");

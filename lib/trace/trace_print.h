@@ -1,5 +1,5 @@
-// A trace for people: each rewrite with its rule, where the rule is written, and the nodes that went and came, "-" and
-// "+".
+// Prints a trace for people: each rewrite with its rule, the rule's place in the source, and the nodes that were
+// removed ("-") and added ("+").
 #pragma once
 #include <functional>
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace tgc {
 
-// Which rewrites are wanted; what is empty wants all.
+// Selects rewrites. Empty fields select all.
 struct TraceFilter {
-  std::string rule;        // its name, or a part of its "file:line"; `*` stands for anything
-  OpSet ops;               // of the node before
-  int64_t node = -1;       // the number (#N) of the node before, after, or made on the way
-  bool nested = false;     // rewrites inside rules too
-  std::string stage;       // set by the caller that selects stages
+  std::string rule;     // a rule's name, or a part of its "file:line"; `*` matches any text
+  OpSet ops;            // the ops of the rewritten node
+  int64_t node = -1;    // the number (#N) of the node before, after, or created by the rewrite
+  bool nested = false;  // include rewrites inside rules
+  std::string stage;    // set by the caller that selects stages
 
   bool wants(const TraceRule& rule, UOp before) const;
-  bool names(const TraceRule& rule) const;  // whether `rule` means that one
+  bool names(const TraceRule& rule) const;  // returns whether the field `rule` matches
 };
 
-// Fails if `filter.rule` matches no rule of the catalog; the error suggests the nearest names.
+// Checks that `filter.rule` matches a rule of the catalog. The error suggests the nearest names.
 Status check_names_a_rule(const TraceFilter& filter);
 
 class TracePrinter : public TraceConsumer {
@@ -29,8 +29,8 @@ class TracePrinter : public TraceConsumer {
   using Write = std::function<void(std::string_view)>;
   struct Style {
     bool color = false;
-    size_t max_lines = 12;  // of nodes that went, and of those that came
-    bool quiet = false;     // a line per rewrite, no nodes
+    size_t max_lines = 12;  // the limit of removed nodes, and of added nodes, per rewrite
+    bool quiet = false;     // one line per rewrite, without nodes
   };
 
   TracePrinter(TraceFilter filter, Style style, Write write)
@@ -43,7 +43,7 @@ class TracePrinter : public TraceConsumer {
   void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
   void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
 
-  // An error where the filter's node is in no kernel that was traced, in the stages that were.
+  // Returns an error if the filter's node is in none of the traced kernels and stages.
   Status outcome() const;
 
  private:
@@ -53,12 +53,12 @@ class TracePrinter : public TraceConsumer {
   Style style_;
   Write write_;
   std::string stage_;
-  size_t shown_ = 0, all_ = 0;  // of this stage
-  size_t looked_at_ = 0;        // nodes and sources, to find what came and went
-  int64_t last_node_ = -1;      // the highest number
+  size_t shown_ = 0, all_ = 0;  // rewrites of the current stage
+  size_t looked_at_ = 0;        // nodes and sources visited to find the removed and added nodes
+  int64_t last_node_ = -1;      // the highest node number
 };
 
-// "#12 = MUL dtypes.index (#10, 4)", and index arithmetic as infix text behind it.
+// Returns "#12 = MUL dtypes.index (#10, 4)", followed by index arithmetic in infix notation.
 std::string trace_line(UOp u, const TraceConsumer& numbers);
 
 }  // namespace tgc

@@ -17,7 +17,7 @@
 namespace tgc {
 namespace {
 
-// Some kernels of testdata, different ones.
+// Returns different kernels of testdata.
 std::vector<GoldenRecord> records(size_t wanted) {
   auto reader = GoldenReader::open(test_path("golden/kernels.jsonl.gz"));
   REQUIRE(reader.ok());
@@ -55,7 +55,7 @@ void trace_record(const GoldenRecord& record, TraceConsumer& to,
   c.watch(nullptr);
 }
 
-// The graph rewrites of a stage itself: what they took and gave.
+// Collects the inputs and results of the rewrites that stages start.
 struct Outline : TraceConsumer {
   UOp input, first, last;
   size_t rewrites = 0;
@@ -69,14 +69,14 @@ struct Outline : TraceConsumer {
   void rewrite(int, const TraceRule&, UOp, UOp, TraceCost) override { rewrites++; }
 };
 
-TEST_CASE("trace: the rewrites that are listed, replayed on a stage's input, give its output") {
+TEST_CASE("trace: the listed rewrites, applied to a stage's input, give its output") {
   for (const GoldenRecord& record : records(6)) {
     TraceReplay replay;
     Outline outline;
     TraceTee both({&replay, &outline});
     size_t stages = 0;
     trace_record(record, both, [&](UOp result, const Stage& stage) {
-      if (stage.run) return;  // more than one rewrite by its rules
+      if (stage.run) return;  // several rewrites by its rules
       stages++;
       CHECK(outline.first == outline.input);
       CHECK(outline.last == result);
@@ -89,7 +89,7 @@ TEST_CASE("trace: the rewrites that are listed, replayed on a stage's input, giv
   }
 }
 
-TEST_CASE("trace: a replay that lacks a rewrite is noticed") {
+TEST_CASE("TraceReplay: a missing rewrite is detected") {
   struct Forgetful : TraceReplay {
     size_t n = 0;
     void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
@@ -100,7 +100,7 @@ TEST_CASE("trace: a replay that lacks a rewrite is noticed") {
   CHECK(replay.different() > 0);
 }
 
-TEST_CASE("trace: a file tells what the run told") {
+TEST_CASE("trace: a file has the same events as the run") {
   for (const char* ending : {".trace", ".trace.gz"}) {
     std::string path =
         (std::filesystem::temp_directory_path() / ("tgc_test." + std::to_string(getpid()) + ending)).string();
@@ -134,11 +134,11 @@ TEST_CASE("trace: a file tells what the run told") {
 #define KERNEL "[\"graph\"]\n" SINK "[\"kernel\",\"k\",\"CPU\",0]\n"
 #define STAGE KERNEL "[\"stage\",\"s\",0]\n"
 
-TEST_CASE("trace: a kernel that a stage refuses leaves a file whose events before it can be read") {
+TEST_CASE("trace: after a failed stage, the file's events before it can be read") {
   std::string path =
       (std::filesystem::temp_directory_path() / ("tgc_test." + std::to_string(getpid()) + ".trace")).string();
   Settings settings;
-  settings.REWRITE_STACK_LIMIT = 3;  // a rewrite of any size "does not end"
+  settings.REWRITE_STACK_LIMIT = 3;  // any rewrite exceeds the limit
   auto loaded = load_text(settings, InputKind::Pyrender, records(1)[0].ast, "bad");
   REQUIRE(loaded.ok());
   auto writer = TraceWriter::create(path);
@@ -147,20 +147,20 @@ TEST_CASE("trace: a kernel that a stage refuses leaves a file whose events befor
   auto compilation = Compilation::begin(std::move(*loaded), {.target = "CPU"});
   REQUIRE(compilation.ok());
   CHECK(!run_watched(std::move(*compilation), watcher).ok());
-  CHECK((*writer)->close().ok());  // the graph is gone by now
+  CHECK((*writer)->close().ok());  // the graph is freed by now
   TraceReplay replay;
   CHECK(read_trace(path, replay).ok());
   std::filesystem::remove(path);
 }
 
-TEST_CASE("stats: a stage that fails takes the counting off its graph, and the next graph is counted") {
+TEST_CASE("stats: a failed stage ends the counting of its graph, and the next graph is counted") {
   StatsWatcher counter([](const StageRow&) { return true; });
   auto run = [&](int64_t stack_limit) {
     Settings settings;
     settings.REWRITE_STACK_LIMIT = stack_limit;
     auto loaded = load_text(settings, InputKind::Pyrender, records(1)[0].ast, "k");
     REQUIRE(loaded.ok());
-    std::shared_ptr<Graph> graph = loaded->graph;  // so that it can be asked after its compilation is gone
+    std::shared_ptr<Graph> graph = loaded->graph;  // outlives its compilation
     auto compilation = Compilation::begin(std::move(*loaded), {.target = "CPU"});
     REQUIRE(compilation.ok());
     bool done = run_watched(std::move(*compilation), counter).ok();
@@ -172,19 +172,19 @@ TEST_CASE("stats: a stage that fails takes the counting off its graph, and the n
     for (const RuleCounters& r : counter.stats.by_rule()) sum += r.hits;
     return sum;
   };
-  CHECK_FALSE(run(3));  // a rewrite of any size "does not end"
+  CHECK_FALSE(run(3));  // any rewrite exceeds the limit
   uint64_t before = hits();
   CHECK(run(250000));
   CHECK(hits() > before);
 }
 
-TEST_CASE("trace: a damaged file is an error that says where") {
+TEST_CASE("trace: a damaged file is an error with its place") {
   std::string path =
       (std::filesystem::temp_directory_path() / ("tgc_test." + std::to_string(getpid()) + ".bad")).string();
   for (const char* body : {"[\"rewrite\",0,0,0,0,0,0,0]\n", "{\"id\":1,\"op\":\"SINK\",\"dtype\":\"dtypes.void\"}\n",
                            "[\"graph\"]\n[\"stage\",\"x\",5]\n", "[\"graph\"]\n[\"what\"]\n",
                            "[\"graph\"]\n[\"end\",-1,null]\n", "[\"stage\"]\n",
-                           // what TraceReplay and Provenance rely on: a kernel, a stage, a rewrite that is open
+                           // TraceReplay and Provenance rely on an open kernel, stage and rewrite
                            KERNEL "[\"end\",0,null]\n", STAGE "[\"end\",9000,0]\n", STAGE "[\"end\",4294967296,0]\n",
                            STAGE "[\"begin\",1,\"x\",0,0,true,\"x\"]\n", STAGE "[\"gated\",0,0]\n",
                            STAGE "[\"begin\",0,\"x\",0,0,true,\"x\"]\n[\"rebuilt\",0,0,null]\n",
@@ -201,7 +201,7 @@ TEST_CASE("trace: a damaged file is an error that says where") {
   std::filesystem::remove(path);
 }
 
-TEST_CASE("trace: what is printed of a rewrite, and filters") {
+TEST_CASE("TracePrinter: the text of a rewrite, and filters") {
   std::string all, adds, rule;
   GoldenRecord record = records(1)[0];
   auto print_to = [](std::string& out) { return [&out](std::string_view text) { out += text; }; };
@@ -218,7 +218,7 @@ TEST_CASE("trace: what is printed of a rewrite, and filters") {
   CHECK(adds.size() < all.size());
 }
 
-TEST_CASE("trace: where a node comes from, back to the AST, and what becomes of it") {
+TEST_CASE("Provenance: the history of a node back to the AST and to the last graph") {
   for (const GoldenRecord& record : records(4)) {
     struct Story : Provenance {
       size_t nodes = 0, from_ast = 0, steps = 0;
@@ -245,7 +245,7 @@ TEST_CASE("trace: where a node comes from, back to the AST, and what becomes of 
   }
 }
 
-TEST_CASE("stats: the hits of each rule are the rewrites that a trace shows, and attempts are not fewer") {
+TEST_CASE("stats: hits equal the rewrites of a trace, and attempts are not fewer") {
   for (const GoldenRecord& record : records(4)) {
     struct Tally : TraceConsumer {
       std::map<std::pair<std::string, uint32_t>, uint64_t> hits;
@@ -271,7 +271,7 @@ TEST_CASE("stats: the hits of each rule are the rewrites that a trace shows, and
     }
     CHECK(hits == tally.hits);
     CHECK(stats_text(counted).find("-- TOTAL\n") != std::string::npos);
-    REQUIRE(compilation_of(record).run_through(last).ok());  // nobody watches
+    REQUIRE(compilation_of(record).run_through(last).ok());  // without an observer
     CHECK(stats.by_rule().size() == counted.size());
   }
 }

@@ -1,4 +1,4 @@
-// What watches a Compilation for `tgc trace` and `tgc stats`.
+// Watchers of a Compilation for `tgc trace` and `tgc stats`.
 #pragma once
 #include <functional>
 #include <optional>
@@ -9,11 +9,11 @@
 
 namespace tgc {
 
-// Whether a stage of rewrites is one to look into: all but the making of the schedule.
+// Returns whether a stage has rewrites to trace: all stages but the one that creates the schedule.
 inline bool has_rewrites(const StageRow& row) { return row.kind != StageRow::Kind::Schedule; }
 
-// Tells a consumer of traces every rewrite of a compilation's stages. A kernel that a stage refuses has no end in the
-// trace.
+// Sends each rewrite of a compilation's stages to a trace consumer. A failed stage ends the kernel with
+// kernel_given_up.
 class TraceWatcher : public Watcher {
  public:
   explicit TraceWatcher(TraceConsumer& to) : to_(to) {}
@@ -46,7 +46,7 @@ class TraceWatcher : public Watcher {
   bool failed_ = false;
 };
 
-// Counts the rules of the stages that are wanted.
+// Counts the rule matches of the stages for which `wants` returns true.
 class StatsWatcher : public Watcher {
  public:
   explicit StatsWatcher(std::function<bool(const StageRow&)> wants) : wants_(std::move(wants)) {}
@@ -54,7 +54,7 @@ class StatsWatcher : public Watcher {
     if (wants_(row)) watch_.emplace(input.graph(), stats);
   }
   void stage_end(const StageRow&, UOp) override { watch_.reset(); }
-  void end(Compilation&) override { watch_.reset(); }  // a stage that failed: its graph is about to go
+  void end(Compilation&) override { watch_.reset(); }  // after a failed stage, the graph is about to be freed
 
   RuleStats stats;
 

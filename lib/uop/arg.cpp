@@ -35,7 +35,7 @@ void append_items(std::string& out, std::span<const Arg> items) {
   out += items.size() == 1 ? ",)" : ")";
 }
 
-// repr(bytes): b'\x7fELF'
+// Appends repr(bytes), such as b'\x7fELF'.
 void append_bytes(std::string& out, std::string_view bytes) {
   static constexpr char kHex[] = "0123456789abcdef";
   const char quote = bytes.find('\'') != bytes.npos && bytes.find('"') == bytes.npos ? '"' : '\'';
@@ -107,7 +107,7 @@ bool Arg::slow_equal(Arg a, Arg b) {
   return compare_const(a.to_const(), b.to_const()) == Order::Equal;
 }
 
-// Equal numbers of different types have equal hashes.
+// Equal numbers of different types must have equal hashes.
 uint32_t Arg::hash_of_others() const {
   switch (kind_) {
     case Kind::Bool: return mixed(uint64_t(i_), Kind::Int);
@@ -136,7 +136,7 @@ void Arg::append_repr(std::string& out) const {
     case Kind::Raw: out += text(); break;
     case Kind::Tuple: append_items(out, items()); break;
     case Kind::Record: {
-      if (is(RecordClass::Kernel)) {  // the AST has no one-line repr; lib/text prints it under a name of its own
+      if (is(RecordClass::Kernel)) {  // the AST has no one-line repr; lib/text prints it under a name
         out += "Kernel(ast, ";
         items()[1].append_repr(out);
         out += ')';

@@ -1,6 +1,6 @@
 // Arg: the value of a UOp's `arg` or `tag`, any Python value that can occur in a graph. Sixteen bytes, trivially
 // copyable. Strings, tuples and records (dataclasses such as KernelInfo) are interned in a Graph. Tuples that are equal
-// in Python but print differently, such as (0, 1) and (False, True), are interned separately.
+// in Python but print differently, such as (0, 1) and (False, True), are two different Args.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,21 +16,21 @@ namespace tgc {
 class UOp;
 class Graph;
 
-// The dataclasses of tinygrad 0.12.0 that occur in graphs. Open is any object of another release; it stores the name,
-// the arguments and the field names as they were read.
+// The dataclasses of tinygrad 0.12.0 that occur in graphs. Open is any dataclass of another release; its record stores
+// the class name, the field names and the values as they were read.
 enum class RecordClass : uint8_t { KernelInfo, Opt, BufferizeOpts, Kernel, Metadata, Open };
 inline constexpr int kNumRecordClasses = 5;  // without Open
 std::string_view name_of(RecordClass c);
 std::span<const std::string_view> fields_of(RecordClass c);  // the field names; empty for Open (see RecordView)
 std::optional<RecordClass> parse_record_class(std::string_view name);
 class Arg;
-// Returns true if the fields of a record that was read have the types that the passes rely on.
+// Returns true if the fields of a record that was read from a file have the types that the passes rely on.
 bool record_fits(RecordClass c, std::span<const Arg> fields);
 
 class Arg {
  public:
   enum class Kind : uint8_t {
-    Bool, Int, BigInt, Float, Invalid,  // as Const::Kind
+    Bool, Int, BigInt, Float, Invalid,  // the same as in Const::Kind
     None, Str, Bytes, Tuple, Record, Op, AxisType, AddrSpace, OptOps, DType, UOp,
     Raw,  // text of a Python object of an unknown type, printed as it was read
   };
@@ -63,7 +63,7 @@ class Arg {
   bool is(tgc::Op op) const { return kind_ == Kind::Op && i_ == int64_t(op); }
   bool is(RecordClass c) const { return kind_ == Kind::Record && sub_ == uint8_t(c); }
 
-  // Accessors. Each requires the kind that it names; none checks it.
+  // Accessors. Each requires an Arg of the kind that it names, without checking the kind.
   Const to_const() const {
     Const c;
     c.kind_ = Const::Kind(kind_);
@@ -84,13 +84,13 @@ class Arg {
   tgc::DType dtype() const { return tgc::DType(static_cast<const DTypeInfo*>(p_)); }
   tgc::UOp uop() const;
 
-  // Python's ==, except that NaN equals itself. Both must belong to the same graph, or not be interned.
+  // Python's ==, except that NaN equals itself. Interned args must belong to the same graph.
   friend bool operator==(Arg a, Arg b) {
     return (a.kind_ == b.kind_ && a.sub_ == b.sub_ && a.i_ == b.i_) || slow_equal(a, b);
   }
   uint32_t hash() const { return kind_ == Kind::Int ? mixed(uint64_t(i_), Kind::Int) : hash_of_others(); }
 
-  // Returns true if both have the same type and value and thus print alike.
+  // Returns true if `a` and `b` have the same type and value, and so print alike.
   static bool identical(Arg a, Arg b) { return a.kind_ == b.kind_ && a.sub_ == b.sub_ && a.i_ == b.i_; }
 
   // Python's repr(arg) and str(arg), which differ only for strings.
@@ -133,7 +133,7 @@ class RecordView {
   Arg record_;
 };
 
-// Result of a three-way comparison. Unordered: the values are not equal and neither is less.
+// Result of a three-way comparison. Unordered: the values differ and neither is less than the other.
 enum class Order : int8_t { Less = -1, Equal = 0, Greater = 1, Unordered = 2 };
 // Compares `a` with `b` as Python does. Throws Failure where Python raises a TypeError.
 Order py_compare(Arg a, Arg b);

@@ -1,4 +1,4 @@
-// bottom_up: computes a fact of a node after those of its sources, without recursion. Private to lib/uop.
+// bottom_up: computes a fact of a node after the same fact of its sources, without recursion. Private to lib/uop.
 #pragma once
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace tgc {
 template <class Known, class WantsSources, class Compute>
 void bottom_up(UOp root, Known known, WantsSources wants_sources, Compute compute) {
   if (known(root)) return;
-  if (!wants_sources(root) || std::ranges::all_of(root.src(), known)) return compute(root);  // the usual case
+  if (!wants_sources(root) || std::ranges::all_of(root.src(), known)) return compute(root);  // usual case
   struct Frame {
     const Node* node;
     uint32_t next;  // index of the next source to visit

@@ -19,7 +19,7 @@ Bounds extremes(std::initializer_list<Const> values) {
   return out;
 }
 
-// A fast path of binary_bounds for the ops of index expressions, if all values fit into 64 bits; else nullopt.
+// A fast path of binary_bounds for the ops of index expressions. Returns nullopt unless all values fit into 64 bits.
 std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
   if (!are_small_ints(a.min, a.max) || !are_small_ints(b.min, b.max)) return std::nullopt;
   auto a0 = int64_t(a.min.raw()), a1 = int64_t(a.max.raw()), b0 = int64_t(b.min.raw()), b1 = int64_t(b.max.raw());
@@ -40,7 +40,7 @@ std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
       return of_four(w, x, y, z);
     }
     case Op::IDIV:
-      if (b0 <= 0 || b1 <= 0) return std::nullopt;  // b1 < b0 is possible: a range of negative size has vmax < vmin
+      if (b0 <= 0 || b1 <= 0) return std::nullopt;  // b1 < b0 is possible: for a range of negative size, vmax < vmin
       return of_four(a0 / b0, a0 / b1, a1 / b0, a1 / b1);
     case Op::MOD:
       if (b0 <= 0 || b0 != b1) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
   }
 }
 
-// Returns the bounds of a binary op that is not a float, from its operands' bounds; nullopt if they are unknown.
+// Returns the bounds of a binary op whose dtype is no float, from its operands' bounds; nullopt if they are unknown.
 std::optional<Bounds> binary_bounds(UOp u, const Bounds& a, const Bounds& b) {
   if (auto small = small_bounds(u.op(), a, b)) return small;
   switch (u.op()) {

@@ -21,7 +21,7 @@ inline bool before(UOp a, UOp b) {
 Order compare_alone(UOp a, UOp b) {
   if (a.op() != b.op()) return before(a, b) ? Order::Less : Order::Greater;
   Arg x = a.arg(), y = b.arg();
-  if (x.kind() == Arg::Kind::Int && y.kind() == Arg::Kind::Int) {  // the most frequent case
+  if (x.kind() == Arg::Kind::Int && y.kind() == Arg::Kind::Int) {  // fast path for the most frequent args
     if (x.small_int() != y.small_int()) return x.small_int() < y.small_int() ? Order::Less : Order::Greater;
   } else if (Order o = py_compare(x, y); o != Order::Equal) {
     return o;
@@ -33,8 +33,8 @@ Order compare_alone(UOp a, UOp b) {
 
 namespace {
 
-// Returns the first index >= i at which the sources of `a` and `b` differ; the smaller number of sources if one list is
-// a prefix of the other.
+// Returns the first index >= i at which the sources of `a` and `b` differ. If one list of sources is a prefix of the
+// other, returns the shorter length.
 inline size_t first_difference(UOp a, UOp b, size_t i) {
   size_t common = std::min(a.num_src(), b.num_src());
   while (i < common && a.src(i) == b.src(i)) i++;
@@ -67,14 +67,14 @@ Order compare_sources(UOp a, UOp b) {
 }  // namespace
 
 Order compare_tuplize(UOp a, UOp b) {
-  // Different nodes have different tuples unless they differ only in tags, so descend into the first different source.
+  // Different nodes have different tuples unless only tags differ, so descend into the first source that differs.
   UOp x = a, y = b;
   while (!(x == y)) {
     if (Order o = compare_alone(x, y); o != Order::Equal) return o;
     size_t i = first_difference(x, y, 0);
     if (i == std::min(x.num_src(), y.num_src())) {
       if (x.num_src() != y.num_src()) return x.num_src() < y.num_src() ? Order::Less : Order::Greater;
-      return compare_sources(a, b);  // x and y differ only in their tags: compare everything
+      return compare_sources(a, b);  // only tags differ between x and y: compare everything
     }
     UOp s = x.src(i), t = y.src(i);
     x = s, y = t;

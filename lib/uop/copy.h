@@ -1,11 +1,11 @@
-// Copies nodes to another Graph. A job that works on several kernels in parallel gives each its own Graph.
+// Copies nodes to another Graph. A job that works on several kernels in parallel gives each kernel its own Graph.
 #pragma once
 #include "lib/uop/graph.h"
 
 namespace tgc {
 
-// Copies `root` and its transitive sources, including graphs inside args, to `to` and returns the copy of `root`. If
-// `root` is of another release than 0.12, sets the release of `to`. Only reads the graph of `root`.
+// Copies `root` and its transitive sources, with the graphs inside their args, to `to`. Returns the copy of `root`. If
+// `root` is of another release than 0.12, sets the release of `to`. The graph of `root` is only read.
 UOp copy_into(Graph& to, UOp root);
 
 }  // namespace tgc

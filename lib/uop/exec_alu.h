@@ -7,13 +7,13 @@
 namespace tgc {
 
 // Returns the value of `op` on `operands`. Each operand is a number, or a Tuple of numbers if `dtype` is a vector; so
-// is the result. Vector elements are truncated to `dtype`'s scalar; a scalar result is truncated if `truncated` is set.
-// Throws Failure where Python raises.
+// is the result. Vector elements are truncated to `dtype`'s scalar; a scalar result is truncated only if `truncated` is
+// true. Throws Failure where Python raises.
 Arg exec_alu(Graph& graph, Op op, DType dtype, std::span<const Arg> operands, bool truncated = true);
 
-// UOp.const(dtype, value). `value` is a number, or a Tuple with one number per element.
+// Returns UOp.const(dtype, value). `value` is a number, or a Tuple with one number per element.
 UOp const_from_arg(Graph& graph, DType dtype, Arg value);
-// u.const_like(value), for the same values.
+// Returns u.const_like(value). `value` is a number, or a Tuple with one number per element.
 UOp const_like_arg(UOp u, Arg value);
 
 // Returns the identity element of a reduction by ADD, MUL or MAX (ops.py:identity_element).

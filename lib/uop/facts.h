@@ -10,18 +10,18 @@
 
 namespace tgc {
 
-// Returns the shape, or nullopt for nodes without one. Throws Failure if the shapes in the graph are inconsistent.
+// Returns the shape, or nullopt if `u` has none. Throws Failure if the shapes in the graph are inconsistent.
 std::optional<Shape> shape_or_none(UOp u);
 Shape shape_of(UOp u);  // throws Failure if the node has no shape
-// Returns the product of the shape with the maximum of each symbolic size (UOp.size).
+// Returns the number of elements: the product of the shape's sizes, each symbolic size at its maximum (UOp.size).
 Int size_of(UOp u);
 
 // Returns the device: a Str, a Tuple of Str for several devices, or None.
 Arg device_of(UOp u);
 Arg device_or_throw(UOp u);  // throws Failure if the device is None (UOp.device)
 
-// Copies the cached shape and device of `from` to `to`, a copy of `from` with another tag or other sources, if the
-// facts of the sources show that they are the same. Saves computing them again.
+// Copies the cached shape and device of `from` to `to`, a copy of `from` with another tag or other sources. Copies a
+// fact only if the facts of the sources show that it is the same. Saves computing the fact again.
 void inherit_facts(UOp from, UOp to);
 
 // Returns the ranges that end at this node (UOp.ended_ranges).
@@ -34,19 +34,19 @@ bool lies_in(UOp u, UOp range);  // true if `range` is in ranges_of(u)
 std::optional<int64_t> axis_of(UOp u);
 
 // The argument of a movement op (UOp.marg).
-ShapeVec marg_shape(UOp u);                              // the sizes of RESHAPE, EXPAND
-std::vector<std::pair<Sint, Sint>> marg_pairs(UOp u);    // the pairs of PAD (before, after), SHRINK (begin, end)
+ShapeVec marg_shape(UOp u);                              // for RESHAPE, EXPAND: the sizes
+std::vector<std::pair<Sint, Sint>> marg_pairs(UOp u);    // for PAD: (before, after) per axis; for SHRINK: (begin, end)
 // Returns element `i` of a size argument as an integer or a UOp (UOp.sgep).
 Sint sgep(UOp u, size_t i);
 
-// Returns the node below all movement ops and MULTI (UOp.base).
+// Returns the first node that is no movement op and no MULTI, going down from `u` through first sources (UOp.base).
 UOp base_of(UOp u);
 // Returns the DEFINE_GLOBAL, DEFINE_LOCAL or DEFINE_REG that a load, store or index accesses (UOp.buf_target). Throws
 // Failure for other nodes.
 UOp buf_target(UOp u);
 
-// Returns the buffer that an AFTER, a movement of one, an MSELECT or an MSTACK stands for (UOp.buf_uop). Throws Failure
-// for other nodes.
+// Returns the buffer that `u` stands for, if `u` is an AFTER, a movement op of a buffer, an MSELECT or an MSTACK
+// (UOp.buf_uop). Throws Failure for other nodes.
 UOp buf_uop(UOp u);
 // Returns the buffer reached by following first sources through any ops (UOp.as_buf).
 UOp as_buf(UOp u);
@@ -54,7 +54,7 @@ UOp as_buf(UOp u);
 // Compares two nodes by (op, arg, dtype, sources...) (UOp.tuplize). Ignores tags, so different nodes may be Equal.
 // Throws Failure where Python raises a TypeError.
 Order compare_tuplize(UOp a, UOp b);
-Order compare_alone(UOp a, UOp b);  // compares by (op, arg, dtype), without the sources
+Order compare_alone(UOp a, UOp b);  // compares (op, arg, dtype) only
 inline bool tuplize_less(UOp a, UOp b) { return compare_tuplize(a, b) == Order::Less; }
 
 // Returns the SHA-256 of op, dtype, arg and the keys of the sources (UOp.key).

@@ -13,7 +13,7 @@ using namespace tgc;
 
 namespace {
 
-// The facts that tinygrad computes for a node. Nodes are given by their index in tinygrad's toposort.
+// The facts that tinygrad computes for a node. A node is given by its index in tinygrad's toposort.
 struct ExpectedNode {
   std::string op, min, max, device, key, render;
   std::vector<int64_t> ranges, ended;
@@ -67,7 +67,7 @@ ExpectedGraph parse(const std::string& line) {
   return g;
 }
 
-// Returns body(), or "error" if it throws Failure.
+// Returns body(), or "error" if body() throws Failure.
 std::string or_error(auto body) {
   auto result = catch_failures([&]() -> std::string { return body(); });
   return result ? *result : "error";
@@ -105,7 +105,7 @@ TEST_CASE("facts: order, bounds, ranges, shape, device, key and render of every 
       CHECK(positions(ended_ranges(u)) == e.ended);
       CHECK(or_error([&] { return device_of(u).repr(); }) == e.device);
       CHECK(to_hex(key_of(u)).substr(0, 16) == e.key);
-      // for nodes without an infix form tinygrad prints the repr, render() only the op
+      // tinygrad prints the repr of a node without an infix form, render() only its op, so such texts are not compared
       if (e.has_render && e.render != "error" && e.render.find("UOp(Ops.") == std::string::npos) {
         CHECK(or_error([&] { return render(u, false); }) == e.render);
         rendered++;
@@ -184,7 +184,7 @@ TEST_CASE("inherit_facts: copies the shape and device only if those of the sourc
   CHECK(inherits(moved, moved.with_src({numbered, moved.src(1)})) == std::pair(true, true));
   CHECK(inherits(sum, sum.rtag(g.tuple({1}))) == std::pair(true, true));
   UOp wider = buffer(Op::LUNIQUE, gpu, 12), other = reshape(wider, ShapeVec{4, 3});
-  // sources with another shape and device
+  // other + other has another shape and device than sum
   CHECK(inherits(sum, other + other) == std::pair(false, false));
   // another size argument
   CHECK(

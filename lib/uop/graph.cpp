@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-// Adds a value to a hash. The low half of the result is of low quality until it is mixed with the high half.
+// Adds `v` to the hash `h`. The low bits of the result are poorly mixed; the caller must mix in the high bits.
 uint64_t add(uint64_t h, uint64_t v) { return (h ^ v) * 0x9E3779B97F4A7C15ull; }
 uint64_t mix(uint64_t h, uint64_t v) {
   h = add(h, v);
@@ -58,17 +58,17 @@ void Graph::reserve(size_t nodes) {
   if (size_t slots = std::bit_ceil(2 * nodes); slots > table_size_) resize_table(slots);
 }
 
-// Larger tables double instead of quadrupling: unused memory would cost more than refilling the table.
+// A table of this size or more doubles instead of quadrupling: unused memory would cost more than refilling the table.
 static constexpr size_t kLargeTable = size_t(1) << 16;
 
-// Returns the slot of the node with this key for which same(node) is true; if there is none, the empty slot for it.
-// The table uses open addressing and is at most half full. A node's first choice is one of a few slots given by the id
-// of its newest source instead of its hash: nodes are mostly created and looked up right after their sources, so those
-// slots are likely in the cache. If they are full, the slot given by the hash is used. Both follow from the key alone,
-// and no slot is ever emptied, so the first empty slot on the way proves that the node does not exist.
+// Returns the slot of the node with this key for which same(node) is true. If there is none, returns the empty slot for
+// it. The table uses open addressing and is at most half full. A node is first searched in a few slots selected by the
+// id of its newest source. Nodes are mostly created and looked up right after their sources, so these slots are likely
+// in the cache. If they are full, the slots from the hash on are searched. Both follow from the key alone, and no slot
+// is ever emptied, so the first empty slot on the way proves that the node does not exist.
 template <class Same>
 Graph::NodeSlot& Graph::slot_of(NodeKey key, Same same) {
-  constexpr uint32_t kSpread = 8, kNear = 8;  // number of start slots per newest source; slots to probe
+  constexpr uint32_t kSpread = 8, kNear = 8;  // start slots per newest source; slots to search from there
   NodeSlot* const slots = table_.get();
   const size_t mask = table_size_ - 1;
   auto is_it = [&](const NodeSlot& slot) {
@@ -97,7 +97,7 @@ void Graph::resize_table(size_t slots) {
                                                           uint32_t hash) {
   auto* n = static_cast<Node*>(arena_.allocate(sizeof(Node) + src.size_bytes(), alignof(Node)));
   auto* copy = reinterpret_cast<UOp*>(n + 1);
-  switch (src.size()) {  // faster than memcpy for the usual few sources
+  switch (src.size()) {  // a copy loop is faster than memcpy for few sources
     case 3: copy[2] = src[2]; [[fallthrough]];
     case 2: copy[1] = src[1]; [[fallthrough]];
     case 1: copy[0] = src[0]; [[fallthrough]];
@@ -257,8 +257,8 @@ std::vector<UOp> toposort(UOp root) {
   Graph& graph = root.graph();
   auto stamps = graph.take_stamps();
   if (root.id() >= stamps->stamps.size()) stamps->stamps.resize(graph.size() + graph.size() / 2 + 64, 0);
-  uint32_t* stamp_of = stamps->stamps.data();  // large enough, because sources have smaller ids than root
-  // Nodes are marked when they are pushed; that is sufficient, because graphs have no cycles.
+  uint32_t* stamp_of = stamps->stamps.data();  // has room for all stamps, because sources have smaller ids than root
+  // A node is marked when it is pushed, before its sources are done; that suffices, because graphs have no cycles.
   const uint32_t begun = stamps->epoch;
   stamp_of[root.id()] = begun;
   stack.push_back({root.node(), root.node()->src()});

@@ -15,8 +15,8 @@
 
 namespace tgc {
 
-// Storage of a UOpSet: one stamp per node id; a node is in the set if its stamp equals `epoch`. Arrays are reused from
-// the graph's pool with a new epoch, so creating a set takes constant time.
+// Storage of a UOpSet: one stamp per node id. A node is in the set if its stamp equals `epoch`. The graph keeps unused
+// arrays in a pool; using one again only needs a new epoch, so creating a set takes constant time.
 struct StampArray {
   std::vector<uint32_t> stamps;
   uint32_t epoch = 0;
@@ -29,7 +29,7 @@ class InternTable {
  public:
   explicit InternTable(size_t size) : slots_(size) {}  // `size` must be a power of two
 
-  // Returns the entry with this hash for which same(where) is true; if there is none, adds and returns make(). make()
+  // Returns the entry with this hash for which same(where) is true. If there is none, adds and returns make(). make()
   // must not add to this table.
   template <class Same, class Make>
   Where find_or_add(uint32_t hash, Same same, Make make) {
@@ -73,7 +73,7 @@ class Graph {
 
   const Settings& settings() const { return settings_; }
 
-  // The tinygrad release of this graph, set by the parsers. A graph of another release than 0.12 can be displayed,
+  // The tinygrad release of this graph, set by the readers of files. A graph of another release than 0.12 can be shown,
   // compared and written, but has no shapes, devices, axes or bounds, and no rules or specifications apply to it.
   Release release() const { return release_; }
   void set_release(Release release) { release_ = release; }
@@ -113,7 +113,7 @@ class Graph {
 
   // ---- all nodes, by id
   size_t size() const { return nodes_.size(); }
-  OpSet ops() const { return ops_; }  // the ops of all nodes ever made
+  OpSet ops() const { return ops_; }  // the ops of all nodes of this graph, also of unused ones
   UOp at(uint32_t id) const { return UOp(nodes_[id]); }
 
   Arena& arena() { return arena_; }
@@ -122,7 +122,7 @@ class Graph {
   // ---- pools and caches for the layers above
   std::unique_ptr<StampArray> take_stamps();
   void give_back(std::unique_ptr<StampArray> stamps) { stamp_pool_.push_back(std::move(stamps)); }
-  // State of type T that a higher layer keeps with the graph (caches, the rewriter's workspace). Created on first use.
+  // State of type T that a higher layer stores in the graph (caches, the rewriter's workspace). Made on first use.
   template <class T>
   T& extension() {
     size_t i = kExtensionNumber<T>;
@@ -149,7 +149,7 @@ class Graph {
     uint32_t hash;
     uint32_t number;  // the node's id + 1; 0: empty slot
   };
-  // Determines a node's slot. Stored separately from the nodes so that growing the table does not read the nodes.
+  // Selects the slots of a node. Stored apart from the nodes, so that growing the table need not read the nodes.
   struct NodeKey {
     uint32_t hash;
     uint32_t newest;  // the greatest source id + 1; 0: no sources
@@ -171,11 +171,11 @@ class Graph {
   OpSet ops_;
   std::unique_ptr<NodeSlot[]> table_;  // see graph.cpp
   size_t table_size_ = 0;
-  size_t most_nodes_ = 0;              // beyond this many nodes the table grows or Limit::Nodes is exceeded
+  size_t most_nodes_ = 0;              // with more nodes, the table grows or Limit::Nodes is exceeded
   InternTable<const ItemsRep*> items_{256};
   InternTable<const TextRep*> texts_{256};
   std::vector<std::unique_ptr<StampArray>> stamp_pool_;
-  std::vector<std::unique_ptr<Extension>> extensions_;  // by kExtensionNumber of the type
+  std::vector<std::unique_ptr<Extension>> extensions_;  // indexed by kExtensionNumber of the extension's type
 };
 
 // A set of nodes of one graph.
@@ -186,7 +186,7 @@ class UOpSet {
   UOpSet& operator=(const UOpSet&) = delete;
   ~UOpSet() { graph_.give_back(std::move(stamps_)); }
 
-  // Adds `u`. Returns false if it was in the set already.
+  // Adds `u`. Returns false if `u` was in the set already.
   bool insert(UOp u) {
     auto& stamps = stamps_->stamps;
     if (u.id() >= stamps.size()) stamps.resize(graph_.size() + graph_.size() / 2 + 64, 0);
@@ -224,8 +224,8 @@ class UOpMap {
   std::vector<T> values_;
 };
 
-// Returns `root` and its transitive sources, sources first, in tinygrad's order (ops.py:toposort). With a gate, nodes
-// for which gate(node) is false are left out, as are nodes that are reachable only through them.
+// Returns `root` and its transitive sources, sources first, in tinygrad's order (ops.py:toposort). With `gate`, leaves
+// out the nodes for which gate(node) is false, and the nodes that can be reached only through these.
 std::vector<UOp> toposort(UOp root);
 template <class Gate>
 std::vector<UOp> toposort(UOp root, Gate&& gate) {
@@ -252,8 +252,8 @@ std::vector<UOp> toposort(UOp root, Gate&& gate) {
   return out;
 }
 
-// Returns toposort(root), cached in the graph until the next call with another root: consecutive stages that change
-// nothing share it.
+// Returns toposort(root). The graph caches it until the next call with another root, because consecutive stages often
+// have the same root.
 std::span<const UOp> last_toposort(UOp root);
 // Sets the cache of last_toposort; `nodes` must equal toposort(root).
 void keep_toposort(UOp root, std::vector<UOp> nodes);
@@ -261,7 +261,7 @@ void keep_toposort(UOp root, std::vector<UOp> nodes);
 // Returns toposort(root) without `root` (ops.py:backward_slice).
 std::vector<UOp> backward_slice(UOp root);
 // Returns true if found(u) is true for `root` or a transitive source. Visits each node at most once, in no particular
-// order, and stops at the first hit. Sources for which follow(source) is false are not visited.
+// order, and stops at the first node found. Does not visit sources for which follow(source) is false.
 template <class Follow, class Found>
 bool any_below(UOp root, Follow&& follow, Found&& found) {
   if (found(root)) return true;
@@ -284,7 +284,7 @@ bool op_in_backward_slice_with_self(UOp root, OpSet ops);
 // Returns true if `needle` is `root` or a transitive source.
 bool in_backward_slice_with_self(UOp root, UOp needle);
 
-// Returns the list of `first` followed by `rest`.
+// Returns a vector of `first` followed by the nodes of `rest`.
 std::vector<UOp> prepend(UOp first, UOpSpan rest);
 
 // Returns the operands of a nested chain of `op`, left to right: a, b, c for (a+b)+c (ops.py:split_uop).

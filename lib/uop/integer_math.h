@@ -1,6 +1,6 @@
 // Algebra of integer expressions: factors, exact division, sums and products (uop/ops.py: is_increasing, const_factor,
-// divides, pop_const, gcd, divide_exact, sum, prod, overflows). A constant that is not an integer throws Failure, where
-// Python raises. The empty UOp is Python's None: not known to be divisible.
+// divides, pop_const, gcd, divide_exact, sum, prod, overflows). If a constant is not an integer, they throw Failure
+// where Python raises. An empty UOp as a result stands for Python's None: not known to be divisible.
 #pragma once
 #include <utility>
 
@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// The bounds of an integer expression; throw Failure if they are not integers.
+// The bounds of an integer expression. Both throw Failure if the bounds are not integers.
 Int int_vmin(UOp u);
 Int int_vmax(UOp u);
 bool overflows(UOp u, DType dtype);  // true if the bounds of `u` exceed those of `dtype`
@@ -16,14 +16,14 @@ bool overflows(UOp u, DType dtype);  // true if the bounds of `u` exceed those o
 bool is_increasing(UOp u);      // true if `u` provably does not decrease when one of its variables grows
 Int const_factor(UOp u);        // an integer known to divide `u`; may be negative
 bool is_divisible(UOp u, Int v);  // true if divides(u, v) is not empty
-UOp divides(UOp u, Int v);      // u / v if `v` is known to divide `u`, else empty
-UOp divide_exact(UOp u, UOp v); // u / v if the expression `v` is known to divide `u`, else empty
-UOp gcd(UOpSpan uops);          // a common divisor: the product of the common factors and of the constants' gcd
+UOp divides(UOp u, Int v);      // u / v if `v` is known to divide `u`, else the empty UOp
+UOp divide_exact(UOp u, UOp v); // u / v if `v` is known to divide `u`, else the empty UOp
+UOp gcd(UOpSpan uops);          // a common divisor: the product of common factors and of the constants' gcd
 
 // Splits `u` into (rest, constant) if it is `rest op constant`; otherwise returns (u, identity element of op).
 std::pair<UOp, Const> pop_const(UOp u, Op op = Op::ADD);
 
-// Sum and product of one or more operands, combined from the left; for bools OR and AND.
+// Sum and product of one or more operands, from left to right. For bools they use OR and AND.
 UOp sum(UOpSpan terms);
 UOp prod(UOpSpan factors);
 // Python's sum(terms) and math.prod(factors) of one or more UOps, which start from a constant: 0 + a + b and 1 * a * b.

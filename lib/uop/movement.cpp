@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// Returns the sizes as one node: a constant, or a VECTORIZE if there are no sizes or one is symbolic.
+// Returns `sizes` as one node: a constant if all are integers, or a VECTORIZE if one is symbolic or there are none.
 UOp size_list(Graph& graph, std::span<const Sint> sizes) {
   DType dtype = dtypes::index.vec(int64_t(sizes.size()));
   if (sizes.empty()) return graph.node(Op::VECTORIZE, dtype);
@@ -33,7 +33,7 @@ UOp movement(UOp u, Op op, std::vector<UOp> sizes) {
     src.insert(src.end(), sizes.begin(), sizes.end());
   }
   UOp out = graph.node(op, u.dtype(), src);
-  shape_of(out);  // throws Failure if the argument does not fit
+  shape_of(out);  // throws Failure if the argument does not fit the operand
   return out;
 }
 

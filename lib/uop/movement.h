@@ -10,8 +10,8 @@ namespace tgc {
 
 using Pairs = std::span<const std::pair<Sint, Sint>>;
 
-// Each throws Failure if the argument does not fit the shape of `u`.
-UOp reshape(UOp u, Shape shape);         // does not resolve a size of -1
+// Each of these throws Failure if the argument does not fit the shape of `u`.
+UOp reshape(UOp u, Shape shape);         // does not infer a size of -1
 UOp forced_reshape(UOp u, Shape shape);  // makes a RESHAPE even if the shape does not change
 UOp expand(UOp u, Shape shape);          // adds missing leading axes; a size of -1 keeps the axis
 UOp permute(UOp u, std::span<const int64_t> order);
@@ -19,14 +19,14 @@ UOp pad(UOp u, Pairs amounts);
 UOp shrink(UOp u, Pairs bounds);
 UOp flip(UOp u, std::span<const bool> axes);
 
-// Make the movement op with these sizes even if it does not change the shape (UOp._mop).
-UOp movement_shape(UOp u, Op op, Shape sizes);      // RESHAPE, EXPAND
-UOp movement_pairs(UOp u, Op op, Pairs pairs);      // PAD, SHRINK
+// Make the movement op `op` with these sizes, even if it does not change the shape (UOp._mop).
+UOp movement_shape(UOp u, Op op, Shape sizes);      // for RESHAPE, EXPAND
+UOp movement_pairs(UOp u, Op op, Pairs pairs);      // for PAD, SHRINK
 
 // Reshapes a constant to (1, ..., 1) and expands it to `shape`, as UOp.const(..., shape=shape) does.
 UOp expand_const(UOp constant, Shape shape);
 
-// Makes a REDUCE_AXIS over those of `axes` whose size is not 1; returns `u` if there are none (UOp.r).
+// Makes a REDUCE_AXIS over those of `axes` whose size is not 1. Returns `u` if all these sizes are 1 (UOp.r).
 UOp reduce_axis(UOp u, Op op, std::span<const int64_t> axes);
 
 }  // namespace tgc

@@ -12,7 +12,7 @@ enum class Op : uint8_t {
 #include "lib/uop/ops.def"
 #undef X
 };
-// Number of ops of tinygrad 0.12.0. They come first; the pipeline, rules, specifications and tables cover only these.
+// Number of ops of tinygrad 0.12.0, which come first. Pipeline, rules, specifications and tables cover only these.
 inline constexpr int kNumOps = int(Op::PTRCAT) + 1;
 // Number of ops including those of other releases and OTHER (see release.h).
 inline constexpr int kNumAllOps = int(Op::OTHER) + 1;
@@ -41,7 +41,7 @@ class OpSet {
   constexpr bool intersects(OpSet s) const { return (word_[0] & s.word_[0]) || (word_[1] & s.word_[1]); }
   constexpr bool empty() const { return !word_[0] && !word_[1]; }
   constexpr int size() const { return __builtin_popcountll(word_[0]) + __builtin_popcountll(word_[1]); }
-  // requires a set that is not empty
+  // returns the first op in enum order; the set must not be empty
   constexpr Op first() const { return Op(word_[0] ? __builtin_ctzll(word_[0]) : 64 + __builtin_ctzll(word_[1])); }
   template <class Visit>
   constexpr void for_each(Visit visit) const {  // visits the ops in enum order
@@ -75,10 +75,10 @@ inline constexpr OpSet Commutative{Op::ADD, Op::MUL, Op::MAX, Op::CMPNE, Op::CMP
 inline constexpr OpSet Associative{Op::ADD, Op::MUL, Op::AND, Op::OR, Op::MAX};
 inline constexpr OpSet Idempotent{Op::OR, Op::AND, Op::MAX};
 inline constexpr OpSet Comparison{Op::CMPLT, Op::CMPNE, Op::CMPEQ};
-inline constexpr OpSet UnsafePad{Op::RECIPROCAL, Op::LOG2, Op::EXP2, Op::IDIV, Op::POW};  // do not preserve f(0) = 0
+inline constexpr OpSet UnsafePad{Op::RECIPROCAL, Op::LOG2, Op::EXP2, Op::IDIV, Op::POW};  // f(0) = 0 need not hold
 }  // namespace ops
 
-// Returns the index of the first source that is a range that `op` ends (ops.py:range_start), -1 if `op` ends none.
+// Returns the index of the first source that is a range which `op` ends (ops.py:range_start), or -1 if there is none.
 constexpr int range_start(Op op) {
   switch (op) {
     case Op::BUFFERIZE:
@@ -98,7 +98,7 @@ std::string_view name_of(AxisType type);                          // "LOOP"
 std::optional<AxisType> parse_axis_type(std::string_view name);
 char axis_letter(AxisType type);                                  // 'L'; '?' for PLACEHOLDER
 std::string_view axis_color(AxisType type);                       // "WHITE"; "" for PLACEHOLDER
-int axis_to_pos(AxisType type);                                   // sort key of axes in a kernel's shape
+int axis_to_pos(AxisType type);                                   // sort key of axes of a type in a kernel's shape
 
 enum class OptOps : uint8_t { TC, UPCAST, UNROLL, LOCAL, THREAD, GROUP, GROUPTOP, NOLOCALS, PADTO, SWAP };
 inline constexpr int kNumOptOps = 10;

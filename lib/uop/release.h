@@ -13,7 +13,7 @@ class UOp;
 class Arg;
 class Graph;
 
-// Other: a branch, a port, or a release newer than this table.
+// Other: a branch or port of tinygrad, or a release that is newer than this table.
 enum class Release : uint8_t { v0_11, v0_12, v0_13, v0_14, Other };
 std::string_view name_of(Release release);  // "0.14"; "other"
 
@@ -21,17 +21,17 @@ std::string_view name_of(Release release);  // "0.14"; "other"
 Release release_of(std::string_view producer);
 
 bool has_op(Release release, Op op);  // always true for Release::Other
-// Returns the op with this name in any release, OTHER if no release has it.
+// Returns the op with this name in any known release. Returns OTHER if no release has it.
 Op op_of(std::string_view name);
-// Returns the sort key of an op: its value in the release's enum. Ops that the release lacks sort after all others, in
-// the order of ops.def. Other sorts as 0.14.
+// Returns the sort key of an op: its value in the release's enum. Ops that the release does not have sort after all
+// others, in the order of ops.def. Release::Other sorts as 0.14 does.
 int order_of(Release release, Op op);
 
-// A node whose op is in no known release has op OTHER, whose arg holds the op's name and the real arg.
-// The name and the arg to display for a node; for an OTHER, those that it holds.
+// A node whose op is in no known release has op OTHER and an arg that holds the op's name and the node's own arg.
+// shown_op and shown_arg return the name and arg to display; for an OTHER node, those in its arg.
 std::string_view shown_op(UOp u);
 Arg shown_arg(UOp u);
-// Returns the arg of an OTHER node with this name and arg.
+// Returns the arg of an OTHER node for an op named `name` and the node's own arg `arg`.
 Arg other_arg(Graph& graph, std::string_view name, Arg arg);
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
-// Dtypes and enum values that only some releases have. They tell which names a graph of a release may contain, and
-// which release a text is from. ops.def lists ops the same way; lib/diff/renames.def lists names that changed.
+// Dtypes and enum values that only some releases have: which names a graph of a release may contain, and which release
+// a text is from. ops.def has the same for ops; lib/diff/renames.def has names that changed between releases.
 #pragma once
 #include <algorithm>
 #include <string_view>
@@ -21,7 +21,7 @@ inline constexpr ReleaseName kReleaseNames[] = {
     {"AxisType.DEVICE", Release::v0_14, Release::v0_14},    {"AddrSpace.ALU", Release::v0_14, Release::v0_14},
 };
 
-// Returns the entry of `name`, null if it is not in the table.
+// Returns the entry of `name`, or null if the table has none.
 inline const ReleaseName* release_name(std::string_view name) {
   auto known = std::ranges::find(kReleaseNames, name, &ReleaseName::name);
   return known == std::end(kReleaseNames) ? nullptr : known;

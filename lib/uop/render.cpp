@@ -47,7 +47,7 @@ std::string_view strip_parens(std::string_view text) {
   constexpr size_t kBlock = 32;
   int64_t depth = 0;
   for (size_t i = 0; i < inner.size();) {
-    if (i + kBlock <= inner.size()) {  // fast path: skip a block with too few ')' to make the depth negative
+    if (i + kBlock <= inner.size()) {  // fast path: skip a block that has too few ')' for a negative depth
       uint8_t opening = 0, closing = 0;
       for (size_t k = 0; k < kBlock; k++) opening += inner[i + k] == '(', closing += inner[i + k] == ')';
       if (depth >= closing) {
@@ -84,7 +84,7 @@ std::string range_str(UOp range) {
   return out;
 }
 
-// Recognizes axis types of other releases by their names.
+// Returns the color of a RANGE's axis type. Axis types of other releases are recognized by name.
 static std::string_view color_of_range(UOp range) {
   if (!range.arg().is_tuple() || range.arg().items().empty()) return "";
   Arg type = range.arg().items().back();
@@ -118,12 +118,12 @@ bool is_tree_within(UOp u, size_t nodes) {
   return true;
 }
 
-constexpr size_t kMaxTextBytes = size_t(64) << 20;  // of the texts of all nodes together
+constexpr size_t kMaxTextBytes = size_t(64) << 20;  // limit on the texts of all nodes together
 
 std::string render(UOp root, bool simplified, const std::function<std::string(UOp)>& text_of) {
   if (root.graph().is_foreign()) return render_open(root);
   if (simplified) root = root.simplify();
-  if (root.is(Op::CONST)) return root.arg().str();  // fast path for most sizes
+  if (root.is(Op::CONST)) return root.arg().str();  // fast path: most sizes are constants
   std::unordered_map<uint32_t, std::string> text;  // by id; no UOpMap: expressions are small parts of large graphs
   size_t bytes = 0;
   for (UOp u : toposort(root)) {

@@ -10,27 +10,27 @@
 
 namespace tgc {
 
-// Returns the text of `u`, which is simplified first if `simplify` is set. A node without an infix form is printed as
-// text_of(node), or as its op if `text_of` is empty; tinygrad prints its repr (lib/text/repr.h). The text repeats a
-// node for each use and can grow exponentially: throws Failure if the texts of all nodes exceed 64 MiB together.
+// Returns the text of `u`, simplified first if `simplify` is true. A node without an infix form is printed as
+// text_of(node), or as its op if `text_of` is empty; tinygrad prints its repr (lib/text/repr.h). Each use repeats the
+// text of a node, which may grow exponentially: throws Failure if the texts of all nodes exceed 64 MiB together.
 std::string render(UOp u, bool simplify = true, const std::function<std::string(UOp)>& text_of = {});
-// Returns true if `u` expanded to a tree, with each node repeated for every use, has at most `nodes` nodes.
+// Returns true if the tree of `u`, in which each use of a node counts again, has at most `nodes` nodes.
 bool is_tree_within(UOp u, size_t nodes);
 
-// Returns the axis ids of a RANGE joined by '_' (ops.py:range_str). Negative ids are printed as "m1", others than
-// integers as "?".
+// Returns the axis ids of a RANGE joined by '_' (ops.py:range_str). A negative id is printed as "m1", an id that is not
+// an integer as "?".
 std::string range_str(UOp range);
-// Returns the ranges sorted by arg, joined by ',', padded to `pad` columns; with `color` each in its axis type's color
-// (ops.py:multirange_str).
+// Returns the ranges sorted by arg, joined by ',' and padded to `pad` columns. With `color`, each has the color of its
+// axis type (ops.py:multirange_str).
 std::string multirange_str(std::span<const UOp> ranges, bool color, size_t pad);
 
-// Returns "a+b" for "(a+b)"; other texts unchanged unless the outer parentheses match (helpers.py:strip_parens).
+// Returns "a+b" for "(a+b)". Returns `text` unchanged if its outer parentheses do not match (helpers.py:strip_parens).
 std::string_view strip_parens(std::string_view text);
 
-// The infix operator of an op, empty if it has none, and its precedence: 1 binds tightest, 99 if it is not listed.
+// The infix operator of `op` (empty if it has none) and its precedence (1 binds tightest; 99 if it has none).
 std::string_view infix_symbol(Op op);
 int infix_precedence(Op op);
-// Appends "(left OP right)", without the operands' parentheses where precedence allows (ops.py:strip_binary_parens).
+// Appends "(left OP right)", without the operands' parentheses if precedence allows (ops.py:strip_binary_parens).
 void append_infix(std::string& out, UOp x, std::string_view left, std::string_view right);
 
 // Evaluates an index expression; value_of(name) returns each variable's value (ops.py:sym_infer). Throws Failure for an

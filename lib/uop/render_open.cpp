@@ -23,7 +23,7 @@ int precedence(UOp u) {
   return infix_precedence(u.op());
 }
 
-// Returns the value of the named field of an Open record.
+// Returns the value of the field `name` of an Open record; nullopt if there is no such field.
 std::optional<Arg> field_of(Arg record, std::string_view name) {
   if (!record.is(RecordClass::Open)) return std::nullopt;
   RecordView view(record);
@@ -101,7 +101,7 @@ std::string text_of(UOp u, Src src) {
 }  // namespace
 
 std::string render_open(UOp root) {
-  // Each use of a node repeats its text, which may grow exponentially; print only the op's name of longer ones.
+  // Each use of a node repeats its text, which may grow exponentially, so of a long text only the op's name is printed.
   constexpr size_t kMost = 4000;
   std::unordered_map<uint32_t, std::string> text;  // by id
   for (UOp u : toposort(root)) {

@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-// Like render() (render.h), without simplification. Texts of more than 4000 characters are replaced by the op's name.
+// Like render() (render.h), without simplification. A node with a text of over 4000 characters is printed as its op.
 std::string render_open(UOp root);
 
 }  // namespace tgc

@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-struct alignas(Sint) ShapeFact {  // followed by the sizes
+struct alignas(Sint) ShapeFact {  // the sizes follow in memory
   uint32_t size;
 };
 struct DeviceFact {
@@ -293,9 +293,9 @@ bool all_sources(const Node* a, const Node* b, auto same) {
 
 void inherit_facts(UOp from, UOp to) {
   const Node *a = from.node(), *b = to.node();
-  auto is_number = [](const Node* s) { return s->op == Op::UNIQUE; };  // shape and device do not depend on a UNIQUE
+  auto is_number = [](const Node* s) { return s->op == Op::UNIQUE; };  // a UNIQUE only numbers a buffer
   auto same_shape = [&](const Node* s, const Node* t) {
-    // a source without a shape, such as a size argument, may determine the shape by its value
+    // if the sources have no shape, their values may determine the shape (size arguments), so nothing is known
     return is_number(s) || (s->shape && s->shape == t->shape && s->shape != &kNoShape);
   };
   if (a->shape && !b->shape && a->op != Op::MULTI && all_sources(a, b, same_shape)) b->shape = a->shape;
@@ -307,7 +307,7 @@ void inherit_facts(UOp from, UOp to) {
 
 namespace {
 
-// Returns the last axis of `to` such that the sizes of the axes before it have the product `before`.
+// Returns the last axis of `to` such that the product of the sizes of the axes before it is `before`.
 int64_t last_axis_after(UOp reshape, Sint before, Shape to) {
   std::optional<int64_t> last;
   Sint count = 1;
@@ -324,7 +324,7 @@ int32_t compute_axis(UOp u) {
   auto src_axis = [&](size_t i) { return u.src(i).node()->axis; };
   if (u.is(Op::MULTI)) return int32_t(u.arg().small_int());
   if (u.in(ops::ALU)) {
-    std::vector<int32_t> axes;  // distinct axes in order of appearance; tinygrad takes the last
+    std::vector<int32_t> axes;  // distinct axes in order of occurrence; tinygrad takes the last one
     for (size_t i = 0; i < u.num_src(); i++)
       if (src_axis(i) != kNone && std::find(axes.begin(), axes.end(), src_axis(i)) == axes.end())
         axes.push_back(src_axis(i));

@@ -1,5 +1,5 @@
-// The simplifier behind UOp::simplify(). Shapes hold symbolic sizes that this room must simplify, but the rules are in
-// passes/symbolic, above it. That room installs its function here at start-up.
+// The simplifier behind UOp::simplify(). Shapes hold symbolic sizes that lib/uop must simplify, but the rules are in
+// passes/symbolic, a higher layer. passes/symbolic installs its function here at start-up.
 #pragma once
 #include "lib/uop/uop.h"
 
@@ -7,8 +7,8 @@ namespace tgc {
 
 using Simplifier = UOp (*)(UOp);
 
-// Makes `simplifier` the function that UOp::simplify() calls for anything but a constant. Returns true, so that a
-// static variable can be initialized with the call.
+// Makes `simplifier` the function that UOp::simplify() calls for nodes that are not constants. Returns true, so that
+// the call can initialize a static variable.
 bool install_simplifier(Simplifier simplifier);
 
 }  // namespace tgc

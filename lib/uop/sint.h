@@ -25,10 +25,10 @@ class Sint {
   Arg arg() const { return a_; }
   Int vmin() const { return is_int() ? as_int() : uop().vmin().as_int(); }
   Int vmax() const { return is_int() ? as_int() : uop().vmax().as_int(); }
-  // Returns the integer. Throws Failure "WHAT is symbolic" or "WHAT is out of range".
+  // Returns the integer. Otherwise throws Failure "WHAT is symbolic" or "WHAT is out of range".
   int64_t int64_or_throw(const char* what) const;
 
-  // Equal integers or the same UOp.
+  // True for equal integers and for the same UOp.
   friend bool operator==(Sint a, Sint b) { return a.a_ == b.a_; }
   std::string str() const;  // the integer, or render() of the UOp
 
@@ -52,11 +52,11 @@ std::string str(Shape shape);       // "(2, 3)", for messages
 
 // Returns the value of a boolean UOp if its simplified bounds determine it, else `otherwise` (ops.py:resolve).
 bool resolve(UOp cond, bool otherwise = true);
-// Return a < b, a <= b, a != b: directly for integers, through `resolve` for UOps.
+// Return a < b, a <= b, a != b: compare integers directly, and UOps through resolve().
 bool resolve_lt(Sint a, Sint b, bool otherwise = true);
 bool resolve_le(Sint a, Sint b, bool otherwise = true);
 bool resolve_ne(Sint a, Sint b, bool otherwise = true);
-// Returns a != b. Throws Failure if simplification cannot determine it, where Python's `if a != b` raises.
+// Returns a != b. Throws Failure if simplification cannot decide it; Python's `if a != b` raises then.
 bool py_ne(Sint a, Sint b);
 
 Sint ssimplify(Sint s);  // simplifies a UOp; returns an integer if the result is constant

@@ -22,8 +22,8 @@ class Graph;
 struct Node;
 struct Bounds;
 
-// A borrowed list of UOps, for parameters: converts from braces, a vector, a span or one UOp. It must not outlive the
-// full expression that creates it.
+// A borrowed list of UOps, for parameters: converts from braces, a vector, a span or one UOp. It must not be used after
+// the full expression that creates it.
 class UOpSpan;
 
 class UOp {
@@ -38,7 +38,7 @@ class UOp {
   inline Op op() const;
   inline DType dtype() const;
   inline std::span<const UOp> src() const;
-  inline UOp src(size_t i) const;  // throws Failure if there is no source `i`, which an untrusted graph may lack
+  inline UOp src(size_t i) const;  // throws Failure if source `i` is missing, as it may be in an untrusted graph
   inline size_t num_src() const;
   inline const Arg& arg() const;
   inline Arg tag() const;
@@ -50,7 +50,7 @@ class UOp {
   bool is_const() const { return is(Op::CONST); }
   inline bool is_invalid() const;  // true if the arg is Invalid
 
-  // ---- modified copies; each returns the node itself if nothing changes
+  // ---- modified copies; each returns this node itself if nothing changes
   struct Changes {
     std::optional<Op> op = {};
     std::optional<DType> dtype = {};
@@ -64,12 +64,12 @@ class UOp {
   UOp with_arg(Arg arg) const { return replace({.arg = arg}); }
   UOp rtag(Arg tag = true) const { return replace({.tag = tag}); }
 
-  // ---- constants like this one: same dtype, device and shape
+  // ---- constants with the dtype, device and shape of this node
   UOp const_like(Const value) const;
-  UOp const_like(std::span<const Const> values) const;  // one per element of the dtype
+  UOp const_like(std::span<const Const> values) const;  // one value per element of the dtype
 
   // ---- math
-  UOp alu(Op op, UOpSpan rest) const;  // has the dtype of the last operand; comparisons have bool
+  UOp alu(Op op, UOpSpan rest) const;  // dtype: that of the last operand; bool for comparisons
   UOp alu(Op op) const;
   UOp alu(Op op, UOp b) const;
   UOp alu(Op op, UOp b, UOp c) const;
@@ -93,7 +93,7 @@ class UOp {
   UOp maximum(Const b) const { return maximum(const_like(b)); }
   UOp minimum(UOp b) const { return neg().maximum(b.neg()).neg(); }
   UOp minimum(Const b) const { return neg().maximum(py_neg(b)).neg(); }
-  UOp where(UOp yes, UOp no) const { return alu(Op::WHERE, yes, no); }  // this is the condition
+  UOp where(UOp yes, UOp no) const { return alu(Op::WHERE, yes, no); }  // this node is the condition
   UOp where(UOp yes, Const no) const { return where(yes, yes.const_like(no)); }
   UOp where(Const yes, UOp no) const { return where(no.const_like(yes), no); }
   UOp reciprocal() const { return alu(Op::RECIPROCAL); }
@@ -109,8 +109,8 @@ class UOp {
   // ---- vectors
   UOp broadcast(int64_t count) const;
   UOp gep(int64_t i) const;                        // folds VECTORIZE, VCONST and CONST
-  UOp gep(std::span<const int64_t> indices) const;  // one index: as gep(i)
-  UOp gep(Arg indices) const;                       // indices as a Tuple of Ints
+  UOp gep(std::span<const int64_t> indices) const;  // same as gep(i) for one index
+  UOp gep(Arg indices) const;                       // `indices`: a Tuple of Ints
 
   // ---- memory, order, control
   UOp index(UOpSpan indices, DType dtype) const;
@@ -128,7 +128,7 @@ class UOp {
   UOp assign(UOp value) const;
   UOp valid(UOp cond) const;                       // cond ? this : Invalid
   UOp get_idx() const;                             // the index without its validity
-  UOp get_valid() const;                           // its validity, a bool
+  UOp get_valid() const;                           // the validity of the index, a bool
 
   // ---- facts, computed once per node (facts.h declares the others)
   inline Const vmin() const;
@@ -138,7 +138,7 @@ class UOp {
 
   // ---- simplification, by the rules that passes/symbolic installs (lib/uop/simplify.h)
   UOp simplify() const;
-  Arg ssimplify() const;  // the value if the result is a constant, else the simplified UOp
+  Arg ssimplify() const;  // Int if the result is constant, else a UOp
 
  private:
   const Bounds& compute_bounds() const;
@@ -157,7 +157,7 @@ class UOpSpan : public std::span<const UOp> {
   UOpSpan(const UOp (&list)[N]) : span(list, N) {}
 };
 
-// The least and the greatest value of a node (ops.py:_min_max).
+// The least and the greatest value that a node can have (ops.py:_min_max).
 struct Bounds {
   Const min, max;
 };
@@ -165,18 +165,18 @@ struct RangeList;   // see facts.h
 struct ShapeFact;
 struct DeviceFact;
 
-// A node's kind, for fast rule selection: its op, or one of these for the CONSTs 0, 1, -1 and Invalid.
+// A node's kind, for fast rule selection: its op, except that the CONSTs 0, 1, -1 and Invalid have kinds of their own.
 enum NodeKind : uint8_t { kZero = kNumOps, kOne, kMinusOne, kInvalid };
 inline constexpr size_t kNumKinds = kInvalid + 1;
-uint8_t kind_of_const(Arg arg);  // the kind of a CONST with this arg; equal numbers of different types share a kind
+uint8_t kind_of_const(Arg arg);  // returns the kind of such a CONST; equal numbers of different types share a kind
 
-// Stores the node that a rewrite produced from a node (lib/rewrite/workspace.h).
+// The node that a rewrite made from this node (lib/rewrite/workspace.h).
 struct RewriteSlot {
   const Node* result = nullptr;
   uint32_t mark = 0;
 
   void set(const Node* new_result, uint32_t new_mark) { result = new_result, mark = new_mark; }
-  RewriteSlot& operator=(const RewriteSlot&) = delete;  // could overwrite the tail padding, which holds other fields
+  RewriteSlot& operator=(const RewriteSlot&) = delete;  // would overwrite the tail padding, which holds other fields
 };
 
 // The rewriter's scratch data on a node. Only lib/rewrite may access it; it is not part of the node's identity.
@@ -189,7 +189,7 @@ class RewriterNote {
 // A node, followed in memory by its sources. Rarely used fields come first, so that the others are adjacent to the
 // sources.
 struct Node {
-  mutable const ShapeFact* shape = nullptr;  // the pointers to facts are null until computed
+  mutable const ShapeFact* shape = nullptr;  // this and the other fact pointers are null until computed
   mutable const DeviceFact* device = nullptr;
   Arg tag;
   mutable const Bounds* bounds = nullptr;

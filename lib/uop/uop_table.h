@@ -12,7 +12,7 @@ class UOpTable {
  public:
   explicit UOpTable(Graph& graph) : row_(graph) {}
 
-  // The reference is valid until the next node is added.
+  // Returns the value of `u`, which is added if missing. The reference is valid until the next node is added.
   T& operator[](UOp u) {
     if (auto* row = row_.find(u)) return rows_[*row];
     row_[u] = uint32_t(rows_.size());

@@ -9,10 +9,10 @@ namespace tgc {
 namespace {
 
 constexpr size_t kMany = SIZE_MAX;
-constexpr int kMaxElements = 1 << 16;            // elements of a vector
-constexpr int64_t kMaxNumber = INT32_MAX;        // greatest number of a buffer, an axis or a device
+constexpr int kMaxElements = 1 << 16;            // maximum number of elements of a vector
+constexpr int64_t kMaxNumber = INT32_MAX;        // maximum number of a buffer, an axis or a device
 
-// The requirement that a node does not meet, for the message "..., needs REQUIREMENT"; nullptr if it meets it.
+// The requirement that a node does not meet, for the message "..., needs REQUIREMENT"; nullptr if the node is right.
 using Wanted = const char*;
 constexpr Wanted unless(bool fits, Wanted wanted) { return fits ? nullptr : wanted; }
 
@@ -75,7 +75,7 @@ Wanted axis_sizes(Arg a) {
                     product(a) <= Int(kMaxElements),
                 "a tuple of pairs: an axis and its size");
 }
-// (name, (N, M, K), dtype in, dtype out, device, threads, (axes of a, of b, of c), axes to reduce)
+// checks (name, (N, M, K), dtype in, dtype out, device, threads, (axes of a, of b, of c), axes to reduce)
 Wanted tensor_core(Arg a) {
   return unless(a.is_tuple() && a.items().size() >= 8 && a[0].is_str() && integers(a[1]) == nullptr &&
                     a[1].items().size() == 3 && a[2].kind() == Arg::Kind::DType && a[3].kind() == Arg::Kind::DType &&
@@ -114,7 +114,7 @@ bool is_int(DType d) { return kIntegers.contains(d); }
 bool is_bool(DType d) { return d.is(Scalar::Bool); }
 // Returns true for dtypes of addresses: pointers and, for PTX, int64.
 bool is_address(DType d) { return d.is_ptr() || d == dtypes::int64; }
-// Returns true if memory of dtype `address` may hold a `value`. In WGSL a uint may hold several smaller numbers.
+// Returns true if memory of dtype `address` may hold a value of dtype `value`. A uint of WGSL holds small numbers.
 bool may_hold(DType address, DType value) {
   return address.base().scalar() == value.scalar() || (value == dtypes::uint32 && address.base().itemsize() < 4);
 }
@@ -173,7 +173,7 @@ Wanted math(const Fields& f) {
 }
 Wanted integer_math(const Fields& f) { return is_int(f.dtype) ? math(f) : "integers"; }
 Wanted bit_math(const Fields& f) { return kBits.contains(f.dtype) ? math(f) : "integers or bools"; }
-// WGSL's rules mask and shift a uint32 that holds several smaller numbers; the node has the dtype of a smaller number.
+// WGSL's rules mask and shift a uint32 that holds several small numbers; the node has the dtype of one of them.
 Wanted mask(const Fields& f) {
   bool packed = f.dtype == dtypes::uint32 && f.of(1) == f.dtype && is_value(f.of(0)) && f.of(0).count() == 1;
   return packed ? nullptr : bit_math(f);
@@ -232,7 +232,7 @@ Wanted element_of(const Fields& f) {
   return unless(d != dtypes::void_ && d.base().scalar() == from.base().scalar(),
                 "the dtype of an element, or a pointer to one");
 }
-// Memory is accessed through an INDEX, even if it has a single element.
+// Memory must be accessed through an INDEX, even memory of a single element.
 constexpr Wanted kIndexed = "an Ops.INDEX of the memory as its address";
 bool is_memory(UOp u) {
   while (u.is(Op::AFTER)) u = u.src(0);
@@ -315,8 +315,8 @@ Wanted stored_on(const Fields& f) {
 struct Row {
   Op op;
   size_t least, most;                 // number of sources
-  Wanted (*arg)(Arg);                 // checks the arg; null: any arg
-  Wanted (*dtypes)(const Fields&);    // checks the dtypes
+  Wanted (*arg)(Arg);                 // requirement of the arg; null: any arg
+  Wanted (*dtypes)(const Fields&);    // requirement of the dtypes
 };
 
 // clang-format off

@@ -1,8 +1,8 @@
 // Checks that nodes are well formed: each has the number of sources and the type of arg that its op requires, and
-// dtypes that fit together. Passes, renderers and interpreters rely on this at every stage, so the parsers reject a
-// graph that is not well formed. lib/spec checks what is valid at a particular stage.
+// dtypes that fit together. Passes, renderers and interpreters rely on this at every stage, so the readers of files
+// reject a graph that is not well formed. What is valid at a particular stage only is checked by lib/spec.
 //
-// The table in wellformed.cpp has one row per op. It accepts everything that tinygrad 0.12.0 makes.
+// The table in wellformed.cpp has one row per op. The table accepts every node that tinygrad 0.12.0 makes.
 #pragma once
 #include <optional>
 #include <span>
@@ -19,18 +19,18 @@ inline constexpr int64_t kMaxBufferBytes = int64_t(1) << 48;
 // because other code reads sources and args without checks.
 bool has_structure(Op op, std::span<const UOp> src, Arg arg);
 
-// Returns the error "Ops.STORE with 1 source, needs 2 or more"; empty if has_structure is true.
+// Returns an error such as "Ops.STORE with 1 source, needs 2 or more". Returns "" if has_structure is true.
 std::string structure_trouble(Op op, std::span<const UOp> src, Arg arg);
 
-// Returns the error "Ops.ADD dtypes.float of dtypes.float, dtypes.int, needs operands of its dtype"; empty if the
-// dtypes fit together. Requires has_structure.
+// Returns an error such as "Ops.ADD dtypes.float of dtypes.float, dtypes.int, needs operands of its dtype". Returns ""
+// if the dtypes fit together. Requires has_structure.
 std::string dtype_trouble(UOp u);
 
 struct Malformed {
   UOp node;
   std::string trouble;  // the error message
 };
-// Returns the first of `nodes` whose dtypes do not fit together; nullopt if all are well formed.
+// Returns the first of `nodes` whose dtypes do not fit together; nullopt if the dtypes of all nodes do.
 std::optional<Malformed> first_malformed(std::span<const UOp> nodes);
 
 // Like first_malformed, for `root`, its transitive sources and the graphs inside KERNELs. First checks all nodes of the
@@ -38,7 +38,7 @@ std::optional<Malformed> first_malformed(std::span<const UOp> nodes);
 std::optional<Malformed> first_malformed_below(UOp root);
 
 // Returns the first node of a linear list that precedes one of its sources or occurs twice; nullopt if there is none.
-// An IF and its ENDIF may occur again after the ENDIF. A NOOP source may be missing, because listings do not show it.
+// An IF and its ENDIF may occur again after the ENDIF. A NOOP source may be missing, because listings leave it out.
 std::optional<Malformed> first_out_of_order(std::span<const UOp> list);
 
 }  // namespace tgc

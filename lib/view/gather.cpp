@@ -38,7 +38,7 @@ struct LaterNames {
 };
 
 LaterNames later_names(const std::string& a, const std::string& b) {
-  const std::string in_a = producer_elsewhere(a), in_b = producer_elsewhere(b);
+  const std::string in_a = foreign_producer(a), in_b = foreign_producer(b);
   const Release of_a = release_of(in_a), of_b = release_of(in_b);
   if (of_a == of_b) return {};
   return {Renames::between(of_a, of_b), of_a < of_b ? in_b : in_a};
@@ -134,7 +134,7 @@ class Gatherer {
     }
     const size_t before = content_.graphs.size();
     auto status = for_each_graph(session_, name, plan_.kernel, [&](InputGraph in) { return add(std::move(in)); });
-    if (status || content_.graphs.size() > before || producer_elsewhere(name).empty()) return status;
+    if (status || content_.graphs.size() > before || foreign_producer(name).empty()) return status;
     return add_runs(name);
   }
 

@@ -14,8 +14,8 @@ using namespace pat;
 
 namespace {
 
-// tinygrad's rule for allreduce in two steps, within groups of devices and between groups. Always declines: in
-// tinygrad 0.12.0, all devices are in one group.
+// tinygrad's rule for an allreduce in two steps, first within groups of devices and then between groups. It never
+// applies: in tinygrad 0.12.0, all devices are in one group.
 UOp handle_allreduce_multirank(UOp, UOp) { return {}; }
 
 enum class Algorithm { Naive, Ring, AllToAll };
@@ -147,7 +147,7 @@ Taken handle_allreduce(UOp buf, UOp red) {
   return {combine(copies, op), "naive"};
 }
 
-// Returns the variable _device_num in `u`, or the empty UOp.
+// Returns the variable _device_num if it occurs in `u`, else the empty UOp.
 UOp device_number_in(UOp u) {
   for (UOp v : toposort(u))
     if (v.is(Op::DEFINE_VAR) && v.arg()[0].is_str() && v.arg()[0].text() == "_device_num") return v;
@@ -164,7 +164,7 @@ UOp shrink_for_device(UOp u, UOp shrink_op, int64_t device) {
   return shrink(u, bounds);
 }
 
-// Shrinks each part of a stack: before the copy if the part is a copy from a device that computes, else after it.
+// Shrinks each part of a stack. A part that is a copy from a computing device is shrunk before the copy, else after it.
 UOp mstack_early_shrink(UOp ms, UOp shrink_op) {
   std::vector<UOp> src;
   for (size_t i = 0; i < ms.num_src(); i++) {

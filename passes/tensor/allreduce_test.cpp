@@ -14,7 +14,7 @@ TEST_CASE("copies between one device and several, MSELECT and MSTACK are lowered
   t.throws("copy-to-one", t.copied(t.var("n", 0, 3), "B"));  // a variable has no device
   t.check("select-of-stack", mselect(stack, 1), other);
   t.throws("select-of-stack", mselect(stack, 2));
-  UOp flat = part.src(0);  // the source of the reshape
+  UOp flat = part.src(0);  // `part` is a reshape of `flat`
   t.check("select-below-movement", mselect(part, 1), reshape(mselect(flat, 1), ShapeVec{2, 4}));
   t.declines("select-below-movement", mselect(flat, 1));
   t.check("shrink-of-stack", t.shrunk(stack, {{0, 1}, {0, 4}}),
@@ -29,7 +29,7 @@ TEST_CASE("a small allreduce copies every part to every device") {
   auto copy = [&](int64_t i) { return t.node(Op::COPY, part.dtype(), {mselect(source, i), one}); };
   t.check("allreduce", of_value, copy(0).maximum(copy(1)));
   t.declines("allreduce", t.node(Op::ALLREDUCE, part.dtype(), {t.tensor(1, {2, 4}), one}, Op::MAX));  // on one device
-  t.notes("allreduce-in-groups", red, {});  // always declines: tinygrad 0.12.0 has one group
+  t.notes("allreduce-in-groups", red, {});  // the rule never applies: tinygrad 0.12.0 has one group of devices
 }
 
 }  // namespace

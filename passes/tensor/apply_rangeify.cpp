@@ -21,7 +21,7 @@ Ranges ranges_or_throw(const Ctx& ctx, UOp x) {
   throw Failure("Ops." + std::string(name_of(x.op())) + " has no ranges");
 }
 
-// Returns the ranges of the axes that the value is realized on. If these are not all axes, uses `some` as storage.
+// Returns those of `ranges` whose axes the value is realized on. If these are not all ranges, `some` is the storage.
 std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& realized, std::vector<UOp>& some) {
   size_t first_out = 0;
   while (first_out < ranges.size() && realized.has(first_out)) first_out++;
@@ -32,7 +32,7 @@ std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& real
   return some;
 }
 
-// Returns source `s` as `x` reads it: indexed if `s` is a buffer, bufferized and indexed if `s` is realized.
+// Returns source `s` in the form that `x` reads: indexed if `s` is a buffer, bufferized and indexed if `s` is realized.
 UOp read_source(Ctx& ctx, UOp x, UOp s) {
   bool stored = s.in({Op::BUFFER, Op::BUFFER_VIEW, Op::MSTACK, Op::MSELECT, Op::AFTER});
   const Ctx::Realized* realized = stored ? nullptr : ctx.realize_map.find(s);
@@ -59,7 +59,7 @@ UOp read_source(Ctx& ctx, UOp x, UOp s) {
 
 UOp read_sources(Ctx& ctx, UOp x) {
   if (x.in({Op::BUFFERIZE, Op::INDEX, Op::AFTER})) return {};
-  std::vector<UOp> src;  // stays empty until a source changes
+  std::vector<UOp> src;  // stays empty until one of the sources changes
   for (size_t i = 0; i < x.num_src(); i++) {
     UOp s = read_source(ctx, x, x.src(i));
     if (src.empty() && s == x.src(i)) continue;
@@ -106,8 +106,8 @@ const RuleSet& mark_movements() {
 
 namespace {
 
-// Keeps the target's movement ops as a third source of the ASSIGN, so that users can read the assigned value through
-// them.
+// Adds the ASSIGN's target, with its movement ops, as a third source of the ASSIGN, so that users can read the assigned
+// value through these movement ops.
 UOp assign_with_movements(Ctx& ctx, UOp assign) {
   if (assign.src(1).is(Op::KERNEL)) return {};
   Ranges ranges = ranges_or_throw(ctx, assign);
@@ -128,7 +128,7 @@ const RuleSet& pm_apply_rangeify() {
       rule("assign-with-movements", node(Op::ASSIGN, anything(), anything()).as(a), with<assign_with_movements>(a)),
       // f(buffer) -> f(buffer[ranges]), f(realized x) -> f(bufferize(x, ranges of x)[ranges])
       rule("read-sources", node(OpSet::all()).as(x), with<read_sources>(x)),
-      // movement(x) -> x: the ranges now express the movement
+      // movement(x) -> x, because the ranges now express the movement
       rule("drop-movement", node(ops::Movement).as(x),
            with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) {
              return ctx.range_map.contains(x) || x.src(0).is(Op::INDEX) ? x.src(0) : UOp();

@@ -161,7 +161,7 @@ UOp late_buffer_view(UOp t, UOp b) {
   return b.with_src(src);
 }
 
-// mselect(reshape(x)) -> reshape(mselect(x)); likewise for MSTACK
+// mselect(reshape(x)) -> reshape(mselect(x)), and the same for MSTACK
 UOp reshape_above_choice(UOp m) {
   std::vector<UOp> src;
   for (UOp s : m.src()) src.push_back(base_of(s.src(0)));
@@ -174,7 +174,7 @@ UOp kernel_without_reshapes(UOp k) {
   return k.with_src(src);
 }
 
-// Drops a CONTIGUOUS. If its arg is a tuple of Opts, they become the kernel's opts_to_apply.
+// Drops a CONTIGUOUS. If the CONTIGUOUS has a tuple of Opts as its arg, they become the kernel's opts_to_apply.
 UOp drop_contiguous(LocalAddBufferContext& ctx, UOp x) {
   Arg a = x.arg();
   if (a.is_tuple() && std::all_of(a.items().begin(), a.items().end(), [](Arg o) { return o.is(RecordClass::Opt); }))
@@ -245,7 +245,7 @@ const RuleSet& rangeify_codegen() {
       // noop(x) -> x
       rule("drop-noop", node(Op::NOOP).as(x), with(x, [](UOp x) { return x.num_src() ? x.src(0) : throw Failure("a NOOP without a source in a kernel"); })),
       rule("store-drops-arg", node(Op::STORE).as(x), with(x, [](UOp x) { return x.with_arg({}); })),
-      // {after, after, ...} -> the same vector, with the dtype of the AFTER
+      // {after, after, ...} -> the same vector, but with the dtype of the AFTER
       rule("broadcast-of-after", each(Op::VECTORIZE, node(Op::AFTER).as(a)).as(b), with(a, b, [](UOp a, UOp b) { return a.broadcast(int64_t(b.num_src())); })),
       rule("load-broadcast-local", any_len(Op::INDEX, each(Op::VECTORIZE, local_after).as(d)).as(idx), with<load_from_local>(d, idx)),
       rule("gep-of-after", node(Op::GEP, node(Op::AFTER).as(a)).as(b), with(a, b, [](UOp a, UOp b) {

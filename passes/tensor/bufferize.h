@@ -12,9 +12,9 @@ namespace tgc {
 
 // The argument of a BUFFERIZE.
 struct BufferizeOpts {
-  Arg device = {};                          // None for local memory that rangeify makes
+  Arg device = {};                          // None for a local buffer that rangeify makes
   AddrSpace addrspace = AddrSpace::GLOBAL;
-  bool removable = true;                    // false: the user or a copy requires this buffer
+  bool removable = true;                    // false: the user or a copy requires this buffer, so it stays
 
   static BufferizeOpts of(UOp bufferize);   // throws Failure if the arg is not BufferizeOpts
   Arg arg(Graph& graph) const;
@@ -26,17 +26,17 @@ struct LocalAddBufferContext {
   int64_t next = 0;                           // number of the next buffer
   int64_t globals = 0;                        // number of the next DEFINE_GLOBAL
   int64_t ranges = 0;                         // number of the next RANGE
-  // each buffer with the BUFFER or AFTER that becomes the kernel's source for it, in order of first use
+  // Each buffer, and the BUFFER or AFTER that becomes the kernel's source for it; in order of first use.
   std::vector<std::pair<UOp, UOp>> buffers;
   std::unordered_map<UOp, size_t> buffer_at;  // index of each buffer in `buffers`
   std::vector<UOp> vars;                      // the BINDs, without duplicates
-  Arg opts = {};                              // opts_to_apply from the arg of a CONTIGUOUS
+  Arg opts = {};                              // opts_to_apply of the kernel: the arg of a CONTIGUOUS
 };
 
 const RuleSet& pm_flatten_bufferize();   // BUFFERIZE over several ranges -> BUFFERIZE over one flat index, reshaped
 const RuleSet& to_bufferview();          // CONTIGUOUS or BITCAST of a file -> BUFFER_VIEW
 const RuleSet& pm_add_buffers();         // BUFFERIZE in global memory -> BUFFER
-const RuleSet& pm_add_buffers_local();   // the same, and BUFFERIZE in local memory -> DEFINE_LOCAL
+const RuleSet& pm_add_buffers_local();   // pm_add_buffers, and BUFFERIZE in local memory -> DEFINE_LOCAL
 const RuleSet& rangeify_codegen();       // removes ops of the tensor level (CONTIGUOUS, NOOP) from a kernel
 const RuleSet& add_local_buffers_rules();
 

@@ -14,7 +14,7 @@ TEST_CASE("a BUFFERIZE of file data becomes a BUFFER_VIEW") {
     return bufferize(value, std::array{t.range(8)}, {.device = t.graph.str(device)});
   };
   UOp file = read("DISK:weights"), b = kept(file, "DISK:weights");
-  UOp view = t.node(Op::BUFFER_VIEW, dtypes::float32, file.src(0), t.graph.tuple({8, 4}));  // 8 elements from element 4
+  UOp view = t.node(Op::BUFFER_VIEW, dtypes::float32, file.src(0), t.graph.tuple({8, 4}));  // elements 4 to 11
   t.check("bufferize-of-file", b, b.with_src({view, t.range(8)}));
   t.declines("bufferize-of-file", kept(read("CPU"), "CPU"));
   t.throws("bufferize-of-file", kept(t.contiguous_of(t.load(1, dtypes::float32).exp2()), "DISK:weights"));

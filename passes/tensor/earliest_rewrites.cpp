@@ -41,8 +41,8 @@ Arg next_number(Numbered& numbered, UOp x) {
 }
 UOp tag_uop(Numbered& numbered, UOp x) { return has_number(x) ? UOp() : x.rtag(next_number(numbered, x)); }
 
-// Computes the result of add_tags() while building each node only once. The rules inspect one node at a time, so the
-// numbers can be assigned from the root down, in the order of graph_rewrite, before any node is built.
+// Computes the result of add_tags(), but builds each node only once. The rules inspect one node at a time, so the
+// numbers can be assigned from the root down, in the order of graph_rewrite, before a node is built.
 class Numbering {
  public:
   Numbering(UOp sink, Numbered& numbered) : graph_(sink.graph()), numbered_(numbered), tags_(graph_), results_(graph_) {
@@ -61,7 +61,7 @@ class Numbering {
   }
 
  private:
-  // Visits nodes in the order of graph_rewrite: sources are pushed last first, and no node is pushed twice.
+  // Numbers the nodes in the order of graph_rewrite's visits: sources are pushed last first, no node twice.
   void number(UOp sink) {
     std::vector<UOp> stack{sink};
     tags_[sink] = sink.tag();
@@ -88,8 +88,8 @@ class Numbering {
   UOpMap<UOp> results_;
 };
 
-// If the assigned value `b` reads a permuted or flipped view of the buffer that it is assigned to, computes it into
-// another buffer first.
+// If the assigned value `b` reads a permuted or flipped view of the buffer that the assignment overwrites, computes `b`
+// into another buffer first.
 UOp realize_before_permuting_assign(UOp a, UOp b, UOp assign) {
   UOp target = base_of(a);
   for (UOp p : toposort(b, [](UOp s) { return !s.in(kAlwaysContiguous); })) {
@@ -109,10 +109,10 @@ const RuleSet& split_reduceop_rules() {
 
 namespace {
 
-// Returns, for each axis of `x`, whether it is expanded: an index into the axis does not affect the index of the base.
+// Returns for each axis of `x` whether it is expanded, that is, whether the base's index does not depend on it.
 std::vector<bool> expanded_axes(UOp x, Shape shape) {
   Graph& graph = x.graph();
-  if (shape_of(base_of(x)).empty()) return std::vector<bool>(shape.size(), true);  // the base is a scalar
+  if (shape_of(base_of(x)).empty()) return std::vector<bool>(shape.size(), true);  // every axis of a scalar is expanded
   std::vector<UOp> ranges;
   for (size_t i = 0; i < shape.size(); i++)
     ranges.push_back(shape[i].as_int() > 1 ? graph.range(Const(shape[i].as_int()), int64_t(i), AxisType::LOOP)
@@ -162,7 +162,7 @@ UOp split_reduceop(UOp reduce, UOp x) {
   std::vector<int64_t> order, axes;
   for (size_t i = 0; i < halves.size(); i++)
     if (i != at) order.push_back(int64_t(i));
-  order.push_back(split->axis);  // the parts come last, so that the second kernel reads contiguous memory
+  order.push_back(split->axis);  // the axis of the parts is last, so that the second kernel reads contiguous memory
   for (Arg a : reduce.arg()[1].items()) axes.push_back(a.small_int());
   Op op = reduce.arg()[0].op();
   UOp first = contiguous(reduce_axis(permute(reshape(x, halves), order), op, axes));
@@ -199,8 +199,8 @@ UOp assign_to_no_buffer(UOp x, UOp target, UOp assign) {
   return x.graph().node(Op::CONTIGUOUS, x.dtype(), x, {}, assign.tag());
 }
 
-// If `src` is a permuted or reshaped view of its base, records `contig`, the contiguous copy of `src`, with these
-// movements undone as the view to read the base from.
+// If `src` is a permuted or reshaped view of its base and `contig` the contiguous copy of `src`, undoes these movements
+// on `contig` and records the result as the view to read the base from.
 UOp found_contiguous(ContiguousViews& views, UOp contig, UOp src) {
   UOp base = base_of(src);
   for (UOp x = src; !(x == base); x = x.src(0)) {
@@ -256,7 +256,7 @@ const RuleSet& earliest_rewrites() {
   static const RuleSet own("earliest_rewrites", {
       // detach(x) -> x
       rule("drop-detach", node({Op::DETACH, Op::CONTIGUOUS_BACKWARD}).as(x), with(x, [](UOp x) { return x.src(0); })),
-      // fails: the kernel is a Python function
+      // throws Failure: the kernel of a CUSTOM_KERNEL is a Python function
       rule("custom-kernel", node(Op::CUSTOM_KERNEL).as(x),
            with(x, [](UOp) -> UOp {
              throw Failure("a CUSTOM_KERNEL is made by a Python function, which only tinygrad can call");
@@ -271,7 +271,7 @@ const RuleSet& earliest_rewrites() {
              if (!is_empty(x) || is_empty(red)) return UOp();
              return red.const_like(identity_element(red.arg()[0].op(), red.dtype()));
            })),
-      // a tensor without elements -> 0
+      // a tensor without elements -> a constant 0
       rule("empty", node(OpSet::all() - Op::SINK).as(x), with(x, [](UOp x) { return is_empty(x) ? x.const_like(0).rtag(x.tag()) : UOp(); })),
       // copy(contiguous(swizzle(file))) -> copy(swizzle(file))
       rule("disk-copy-drops-contiguous", any_len(Op::COPY, node(Op::CONTIGUOUS, node(kSwizzles).as(x))).as(y),
@@ -287,7 +287,7 @@ const RuleSet& earliest_rewrites() {
       rule("copy-of-part", node(Op::COPY, node(ops::Movement).as(r), d).as(x), with(x, r, d, [](UOp x, UOp r, UOp d) {
              return size_of(r) != size_of(base_of(r)) ? x.with_src({contiguous(r), d}) : UOp();
            })),
-      // copy(x) to its own device -> noop(x)
+      // copy(x) to the device of x -> noop(x)
       rule("copy-to-same", node(Op::COPY, x, anything()).as(y), with(x, y, [](UOp x, UOp copy) {
              bool is_there = device_or_throw(x) == device_or_throw(copy);
              return is_there ? x.graph().node(Op::NOOP, x.dtype(), x, {}, copy.tag()) : UOp();

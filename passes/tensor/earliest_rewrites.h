@@ -23,14 +23,14 @@ const RuleSet& add_tags();
 
 // Runs the stage "earliest rewrites".
 UOp rewrite_earliest(UOp sink);
-const RuleSet& earliest_rewrites_stage();  // all rules of the stage
+const RuleSet& earliest_rewrites_stage();  // all rules of the stage "earliest rewrites"
 const RuleSet& split_reduceop_rules();     // nested rewrite of split-reduce: pushes an index down to the base
 const RuleSet& mop_cleanup();
 const RuleSet& earliest_rewrites();
 const RuleSet& replace_contiguous();
 
-// The context of replace_contiguous() and of the stage: for each value that also has a contiguous copy of a permuted
-// view, that copy with the permutation undone.
+// The context of replace_contiguous() and of the stage: for each value of which a permuted view also has a contiguous
+// copy, this copy with the permutation undone.
 struct ContiguousViews {
   std::unordered_map<UOp, UOp> view_of;
 };

@@ -16,7 +16,7 @@ TEST_CASE("values that are already in memory and empty tensors are folded") {
   t.check("empty", none.exp2().rtag(7), none.const_like(0).rtag(7));
   t.declines("empty", x.exp2());
   auto reduced = [&](UOp u, Op op) { return reduce_axis(u, op, std::array<int64_t, 1>{0}); };
-  // (4, 0) reduces to (1, 0), which is also empty; (0, 4) reduces to (1, 4)
+  // `none` has shape (0, 4): reduced, it has shape (1, 4); permuted and reduced, (1, 0), which also has no elements
   UOp most = reduced(t.permuted(none), Op::MAX), sum = reduced(none, Op::ADD);
   t.check("reduce-of-nothing", sum, sum.const_like(0));
   t.check("reduce-of-nothing", reduced(none, Op::MAX), sum.const_like(-std::numeric_limits<double>::infinity()));
@@ -28,12 +28,12 @@ TEST_CASE("a long reduction is split in two") {
   TensorTest t(earliest_rewrites());
   UOp x = t.tensor(0, {65536});
   auto sum = [](UOp u, int64_t axis) { return reduce_axis(u, Op::ADD, std::array{axis}); };
-  UOp parts = t.permuted(reshape(x, ShapeVec{256, 256}));  // element i of all parts is contiguous
+  UOp parts = t.permuted(reshape(x, ShapeVec{256, 256}));  // element i of all 256 parts is contiguous in memory
   t.check("split-reduce", sum(x, 0).rtag(7), reshape(sum(t.contiguous_of(sum(parts, 0)), 1), ShapeVec{1}).rtag(7));
   t.declines("split-reduce", sum(t.tensor(0, {1024}), 0));
   // 65537 has no divisor from 8 to 256
   t.declines("split-reduce", sum(t.tensor(0, {65537}), 0));
-  // the reduced axis is expanded from one element
+  // the reduced axis is expanded from one element, so splitting it gains nothing
   t.declines("split-reduce", sum(expand(t.tensor(0, {1}), ShapeVec{65536}), 0));
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("a base with a contiguous copy of its permuted view is read through th
   TensorTest t(replace_contiguous());
   ContiguousViews views;
   UOp x = t.tensor(0, {4, 4}), base = x.src(0), copy = t.contiguous_of(t.permuted(x));
-  t.notes("found-contiguous", t.contiguous_of(t.shrunk(x, {{0, 2}, {0, 4}})), views);  // only a part of the base
+  t.notes("found-contiguous", t.contiguous_of(t.shrunk(x, {{0, 2}, {0, 4}})), views);  // the view is a part of its base
   CHECK(views.view_of.empty());
   t.declines("read-contiguous", base.exp2(), views);
   t.notes("found-contiguous", copy, views);

@@ -62,8 +62,8 @@ UOp realize_assign(IndexingContext& ctx, UOp assign) {
   return {};
 }
 
-// The users of each node of `nodes`, a toposort, without duplicates and in toposort order. Nodes are identified by
-// their index in `nodes`.
+// The users of each node of `nodes`, without duplicates and in the order of `nodes`, which is a toposort. A node is
+// identified by its index in `nodes`.
 class Consumers {
  public:
   explicit Consumers(const std::vector<UOp>& nodes) : begin_(nodes.size() + 1), end_(nodes.size()) {
@@ -154,14 +154,14 @@ class RangeAssigner {
                  (apart ? text(in, nullptr) + " -> " + text(out, nullptr) : text(in, &out)).c_str());
   }
 
-  // Returns the ranges that end between this node and any of its users.
+  // Returns the ranges that end between the node with these users and any of the users.
   std::span<const UOp> ending_of(std::span<const uint32_t> users) {
     std::span<const UOp> all;
     for (uint32_t user : users) all = joined(all, ending_[user]);
     return all;
   }
-  // Returns the union. With DEBUG_RANGEIFY, keeps duplicates, because tinygrad prints the number of entries in its
-  // list.
+  // Returns the union of `a` and `b`. With DEBUG_RANGEIFY, keeps duplicates, because tinygrad prints the number of
+  // entries of its list.
   std::span<const UOp> joined(std::span<const UOp> a, std::span<const UOp> b) {
     if (!shows_ || a.empty() || b.empty()) return together(a, b);
     Indices all(a.begin(), a.end());
@@ -177,8 +177,8 @@ class RangeAssigner {
     return ctx_.keep(std::move(all));
   }
 
-  // Returns the ranges of the output: new ones if `x` is realized, else the users' ranges, merged. Returns nullopt if
-  // no user has ranges. Clears `ending` if `x` is realized.
+  // Returns the ranges of x's output: new ranges if `x` is realized, else the merged ranges of the users. Returns
+  // nullopt if no user has ranges. Clears `ending` if `x` is realized.
   std::optional<std::span<const UOp>> output_ranges(UOp x, std::span<const uint32_t> users,
                                                     std::span<const UOp>& ending) {
     if (auto* realized = ctx_.realize_map.find(x)) {
@@ -202,8 +202,8 @@ class RangeAssigner {
     return merge(x, used);
   }
 
-  // Merges the index expressions of several users. If the users disagree on an axis, the axis gets a new range and is
-  // realized; without PCONTIG, then all axes are. If they agree, the merged index is valid where any user's index is.
+  // Merges the index expressions of several users. If they disagree on an axis, the axis gets a new range and is
+  // realized; without PCONTIG, so do all axes. If they agree on all axes, the merged index is valid if any user's is.
   std::span<const UOp> merge(UOp x, const std::vector<std::span<const UOp>>& used) {
     size_t axes = used[0].size();
     for (auto u : used) axes = std::min(axes, u.size());
@@ -230,7 +230,7 @@ class RangeAssigner {
     return ctx_.keep(std::move(out));
   }
 
-  // Returns true if all users index the axis with the same RANGE or constant, which minimum_valid() would not change.
+  // Returns true if all users index the axis with one RANGE or constant, which minimum_valid() would not change.
   bool stays(const std::vector<std::span<const UOp>>& used, size_t axis) const {
     UOp index = used[0][axis];
     bool simple = index.is(Op::RANGE) ? index.src(0).is_const() && py_less(0, index.vmax())
@@ -238,15 +238,15 @@ class RangeAssigner {
     return simple && std::ranges::all_of(used, [&](auto& u) { return u[axis] == index; });
   }
 
-  // Returns the common index of an axis, valid where any user's index is valid.
+  // Returns the common index of an axis, which is valid if the index of any user is valid.
   UOp minimum_valid(const std::vector<std::span<const UOp>>& used, size_t axis) {
     UOp valid = graph_.constant(dtypes::bool_, false);
     for (auto u : used) valid = valid | u[axis].get_valid();
     return graph_rewrite(valid.where(used[0][axis].get_idx(), graph_.invalid()), symbolic(), {.name = "minimum_valid"});
   }
 
-  // Realizes an elementwise op or a reduction between which and a user ranges end. With PCONTIG > 1, realizes only the
-  // axes whose index depends on a range nested inside one of the ending ranges.
+  // Realizes `x`, an elementwise op or a reduction, because ranges end between `x` and a user. With PCONTIG > 1,
+  // realizes only the axes whose index depends on a range nested inside one of the ending ranges.
   void end_ranges(UOp x, std::span<const UOp>& ending, std::span<const UOp>& out) {
     auto* known = ctx_.realize_map.find(x);
     IndexingContext::Realized realized = known ? *known : IndexingContext::Realized{true};
@@ -268,7 +268,7 @@ class RangeAssigner {
     return false;
   }
 
-  // Returns the ranges of the input: those of the output, mapped by a movement op, and new for the axes of a reduction.
+  // Returns the ranges of the input: the output's, mapped by a movement op; the axes of a reduction get new ranges.
   std::span<const UOp> input_ranges(UOp x, std::span<const UOp> out, std::span<const UOp>& ending) {
     if (x.in(ops::Movement)) {
       auto in = apply_movement_op(x, out);
@@ -303,11 +303,11 @@ class RangeAssigner {
   IndexingContext& ctx_;
   Graph& graph_;
   const int64_t pcontig_;
-  const bool shows_;  // DEBUG_RANGEIFY
+  const bool shows_;  // true with DEBUG_RANGEIFY
   const std::vector<UOp>& nodes_;
   const Consumers consumers_;
   std::vector<std::span<const UOp>> ending_;  // for each node, the ranges that end at its users before a buffer
-  std::vector<std::span<const UOp>> used_ = {};  // scratch space of output_ranges
+  std::vector<std::span<const UOp>> used_ = {};  // a vector that output_ranges() reuses
 };
 
 }  // namespace
@@ -315,17 +315,17 @@ class RangeAssigner {
 const RuleSet& pm_generate_realize_map() {
   using Ctx = IndexingContext;
   static const RuleSet set("pm_generate_realize_map", {
-      // sink(x...): the bases of the outputs
+      // realizes the outputs: the bases of the sink's sources
       rule("realize-outputs", node(Op::SINK).as(s), with<realize_bases>(s)),
-      // ops that are a kernel of their own
+      // realizes ops that are a kernel of their own
       rule("realize", node({Op::COPY, Op::BUFFER_VIEW, Op::CONTIGUOUS, Op::STORE, Op::ENCDEC}).as(t), with<realize>(t)),
-      // a reduction over an OUTER range (a loop around kernels)
+      // realizes a reduction over an OUTER range (a loop around kernels)
       rule("realize-outer-reduce", node(Op::REDUCE).as(r), with_ctx<Ctx>(r, [](Ctx& ctx, UOp r) {
              return std::any_of(r.src().begin() + 1, r.src().end(), is_outer) ? realize(ctx, r) : UOp();
            })),
-      // the sources of copies, MSELECT and MSTACK
+      // realizes the sources of copies, MSELECT and MSTACK
       rule("realize-sources", node({Op::COPY, Op::MSELECT, Op::MSTACK, Op::ENCDEC}).as(r), with<realize_sources>(r)),
-      // an assignment and the assigned value
+      // realizes an assignment and the assigned value
       rule("realize-assign", node(Op::ASSIGN).as(a), with<realize_assign>(a)),
   });
   return set;
@@ -333,7 +333,7 @@ const RuleSet& pm_generate_realize_map() {
 
 UOp run_rangeify(UOp sink, IndexingContext& ctx) {
   auto nodes = toposort(sink);
-  // mark the realized values; the visiting order does not matter
+  // record in `ctx` which values are realized; the order in which nodes are visited does not matter
   try_on_each(nodes, pm_generate_realize_map(), {.ctx = ctx, .name = "get realize"});
   RangeAssigner(nodes, ctx).run();
   return graph_rewrite(sink, pm_apply_rangeify(), {.ctx = ctx, .bottom_up = true, .name = "apply rangeify"});

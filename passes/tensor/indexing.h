@@ -18,7 +18,7 @@ struct IndexingContext {
 
   // The axes over which a value is stored in a buffer.
   struct Realized {
-    bool known = false;  // false: marked by "get realize", `axes` not filled in yet (it will hold all axes)
+    bool known = false;  // false: "get realize" marked the value, but `axes` (all axes) is not filled in yet
     std::vector<uint32_t> axes = {};  // ascending, except for axes that rangeify adds later
     bool has(size_t axis) const;
   };
@@ -32,7 +32,7 @@ struct IndexingContext {
   UOpTable<Ranges> range_map;
   int64_t next_range = 0;
 
-  // Returns a new RANGE from 0 to `size`: `size` itself if it is a RANGE, the constant 0 if it is 1.
+  // Returns a new RANGE from 0 to `size`; the constant 0 if `size` is 1; `size` itself if it is a RANGE.
   UOp new_range(Sint size, AxisType type = AxisType::LOOP);
   std::span<const UOp> keep(std::vector<UOp>&& indices);  // copies `indices` into the graph's arena
 };

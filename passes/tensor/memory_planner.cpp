@@ -41,13 +41,13 @@ class Planner {
     explicit Device(int64_t size) : allocator(size, kPage, 32) {}
     TlsfAllocator allocator;
     int64_t peak = 0;
-    size_t number = 0;  // index of its shared buffer in MemoryPlan::shared
+    size_t number = 0;  // index of the device's shared buffer in MemoryPlan::shared
   };
 
   size_t root(size_t b) const { return s_.buffers[b].view_of.value_or(b); }
 
-  // Returns which buffers are not planned: inputs and outputs, because they outlive the schedule, and buffers of
-  // copies, so that copies may overlap kernels.
+  // Returns which buffers the planner leaves alone: inputs and outputs, because they outlive the schedule, and the
+  // buffers of copies, so that copies may overlap kernels.
   std::vector<bool> kept() const {
     std::vector<bool> kept(s_.buffers.size());
     for (size_t b = 0; b < kept.size(); b++)
@@ -69,7 +69,7 @@ class Planner {
       }
   }
 
-  // (time, is_begin, buffer) for the begin and end of each lifetime, sorted by time. At equal times, ends come first.
+  // The begin or end of a buffer's lifetime: (time, is_begin, buffer). Sorted by time; at equal times, ends come first.
   using Event = std::tuple<int64_t, bool, size_t>;
   std::vector<Event> events() const {
     std::vector<Event> out;
@@ -121,9 +121,9 @@ class Planner {
 
   const Schedule& s_;
   MemoryPlan plan_;
-  std::vector<int64_t> first_, last_;  // for planned buffers, the items of the first and last use; else -1
+  std::vector<int64_t> first_, last_;  // index of the item with the first and last use; -1 if not planned
   std::vector<size_t> planned_;        // in order of first use
-  int64_t total_ = 0;                  // address space per device, in bytes
+  int64_t total_ = 0;                  // bytes of address space of each device's allocator
   std::map<std::string, Device> devices_;
   std::map<std::tuple<std::string, std::string, int64_t>, std::vector<size_t>> unused_;
 };

@@ -35,11 +35,11 @@ const Shortcut kReshapeByBlocks("reshape-by-blocks",
                                 "rewriting all indices at once where a reshape consists of independent blocks");
 const Shortcut kPadInGeneral("pad-in-general", "rewriting the gate of a padding that recurs with other ranges");
 
-// The key of the per-graph cache of reshapes. Reshapes recur with the same shapes and other ranges, so the indices are
-// rewritten over numbered placeholders for the ranges.
+// The key of the per-graph cache of reshapes. The same shapes are often reshaped with other ranges, so the cached
+// indices are rewritten over numbered placeholders instead of ranges.
 struct ReshapeKey {
-  Shape from, to;  // for a key in the cache: copies in the graph's arena
-  UOp general;     // a SINK of the indices over placeholders
+  Shape from, to;  // shapes; the cache keeps them in the graph's arena
+  UOp general;     // a SINK of the indices, over placeholders
 
   bool operator==(const ReshapeKey& other) const {
     return general == other.general && same_arg(from, other.from) && same_arg(to, other.to);
@@ -71,7 +71,7 @@ class RangeReplacer {
  public:
   RangeReplacer(std::span<const UOp> from, std::span<const UOp> to) : from_(from), to_(to) {}
 
-  // Returns `u` with the ranges replaced; the empty UOp if `u` is too large or has unsupported ops.
+  // Returns `u` with the ranges replaced; the empty UOp if `u` is too large or has an op that the replacer lacks.
   UOp operator()(UOp u) {
     if (u.is(Op::RANGE)) {
       auto at = std::ranges::find(from_, u);
@@ -90,7 +90,7 @@ class RangeReplacer {
     return out;
   }
 
-  // Replaces the ranges in each of `all`, appending to `out`. Returns false if one of them is unsupported.
+  // Appends each of `all`, with its ranges replaced, to `out`. Returns false if one of them cannot be replaced.
   bool replace(std::span<const UOp> all, std::vector<UOp>& out) {
     auto simple_size = [](UOp r) { return r.src(0).is_const(); };
     if (!std::ranges::all_of(from_, simple_size)) return false;
@@ -123,7 +123,7 @@ std::vector<UOp> replace_ranges(Graph& graph, std::span<const UOp> indices, std:
   });
 }
 
-// ---- indices that a reshape passes on unchanged
+// ---- indices that a reshape leaves unchanged
 
 UOp without_constant(UOp sum) { return sum.is(Op::ADD) && sum.src(1).is_const() ? sum.src(0) : sum; }
 
@@ -159,8 +159,8 @@ std::vector<UOp> placeholders_for(std::span<const UOp> ranges) {
   return out;
 }
 
-// Returns true if the rules leave `u`, a sum of loops within its axis, unchanged. They change a sum whose terms have a
-// common factor.
+// Returns true if the rules leave `u`, a sum of loops that lies within its axis, unchanged. The rules change a sum
+// whose terms have a common factor.
 bool is_settled(UOp u) {
   UOp terms = without_constant(u);
   int64_t factor = common_factor(terms);
@@ -187,8 +187,8 @@ bool passes_gated(UOp index, Int size) {
   return py_less(low, high) && !py_less(py_add(low, before), 0) && py_less(py_add(high, before), size);
 }
 
-// Returns true if the rules restore the index of an axis of `size` after it is flattened and split again, for any
-// indices of the other axes that share no range with it.
+// Returns true if an index into an axis of `size` stays the same when the rules flatten the shape and split it again.
+// The indices of the other axes may be any that share no range with `index`.
 bool passes(UOp index, Sint size) {
   if (size.is_uop() || !(index.dtype() == dtypes::index) || index.is_invalid()) return false;
   if (index.is(Op::WHERE)) return index.src(2).is_invalid() && passes_gated(index, size.as_int());
@@ -203,8 +203,8 @@ bool share_ranges(std::span<const UOp> indices) {
   return false;
 }
 
-// Returns the indices for a reshape that only adds or drops axes of size 1; nullopt for other reshapes, or if an index
-// may change.
+// Returns the indices for a reshape that only adds or drops axes of size 1. Returns nullopt for any other reshape, or
+// if the rules might change an index.
 std::optional<std::vector<UOp>> reshape_of_ones(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto is_one = [](Sint s) { return s == Sint(1); };
   if (indices.size() != to.size()) return std::nullopt;
@@ -256,8 +256,8 @@ UOp bounds_of_padding(UOp r, Sint begin, Sint end) {
   return graph_rewrite(above & below, pad_rules(), {.name = "pad"});
 }
 
-// Returns the simplified condition begin <= r < end. Paddings recur with other ranges, so the condition is simplified
-// over placeholders, where the rewrite results are cached.
+// Returns the simplified condition begin <= r < end. The same padding often recurs with other ranges, so the condition
+// is simplified over placeholders, for which the rewrite results are cached.
 UOp in_bounds(UOp r, Sint begin, Sint end) {
   Graph& graph = r.graph();
   auto in_general = [&]() -> std::optional<UOp> {
@@ -275,7 +275,7 @@ UOp in_bounds(UOp r, Sint begin, Sint end) {
 // Returns the index into the source for one padded axis of the source's `size`; Invalid in the padding.
 UOp pad_index(UOp r, Sint size, Sint before, Sint after) {
   if (before == Sint(0) && after == Sint(0)) return r;
-  // simplify the gate separately, so that it stays the condition that this padding adds
+  // simplify the gate alone, so that it remains a condition of its own, added by this padding
   return in_bounds(r, before, size + before).where(minus(r, before), r.graph().invalid());
 }
 
@@ -328,8 +328,8 @@ std::optional<std::vector<Block>> blocks_of(Shape from, Shape to) {
   return i == from.size() && j == to.size() ? std::optional(out) : std::nullopt;
 }
 
-// Returns true if the index is a RANGE or a constant within its axis. Sums do not count: how the rules factor them
-// depends on the neighbouring axes.
+// Returns true if the index is a RANGE or a constant that lies within its axis. A sum is never accepted, because how
+// the rules factor a sum depends on the neighbouring axes.
 bool is_plainly_within(UOp index, Sint size) {
   if (!(index.dtype() == dtypes::index) || index.is_invalid() || !index.in({Op::RANGE, Op::CONST})) return false;
   return !py_less(index.vmin(), 0) && py_less(index.vmax(), size.as_int());
@@ -381,8 +381,8 @@ std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {
   if (movement.num_src() == 0) throw Failure("Ops." + std::string(name_of(movement.op())) + " has no source");
   Shape from = shape_of(movement.src(0));
   std::vector<UOp> out;
-  size_t n = std::min(indices.size(), shape_of(movement).size());  // an INDEX may index only the first axes
-  out.reserve(n + 1);  // plus one for the source of an INDEX, which pm_mops inserts
+  size_t n = std::min(indices.size(), shape_of(movement).size());  // an INDEX may have indices for the first axes only
+  out.reserve(n + 1);  // one more for the INDEX's buffer, which pm_mops inserts in front
   switch (movement.op()) {
     case Op::SHRINK: {
       auto bounds = marg_pairs(movement);

@@ -48,7 +48,7 @@ TEST_CASE("a reshape seen before with other ranges is taken from the cache") {
   CHECK(text(apply_reshape(t.g, ShapeVec{24}, ShapeVec{6, 4}, std::vector{t.r0, t.r1})) == "(r0*4+r1)");
   size_t before = t.g.size();
   CHECK(text(apply_reshape(t.g, ShapeVec{24}, ShapeVec{6, 4}, std::vector{a, b})) == "(r7*4+r9)");
-  CHECK(t.g.size() < before + 20);  // no new rewrite of the division
+  CHECK(t.g.size() < before + 20);  // the second reshape hits the cache: the division is not rewritten again
 }
 
 TEST_CASE("reshape shortcuts give the same indices as a reshape of the whole shape") {
@@ -75,12 +75,12 @@ TEST_CASE("reshape shortcuts give the same indices as a reshape of the whole sha
       below(3) ? to.push_back(size) : split(size, to);
     }
     std::vector<UOp> indices;
-    int64_t next = below(5), step = below(2) ? 1 : -1;  // number the ranges in ascending or descending order
+    int64_t next = below(5), step = below(2) ? 1 : -1;  // ids of the ranges, ascending or descending
     if (step < 0) next += 100;
     auto range = [&](int64_t n) {
       return g.range(Const(n), std::exchange(next, next + step), below(2) ? AxisType::LOOP : AxisType::REDUCE);
     };
-    // a random sum of ranges times constants, less than `n`
+    // returns a random sum of ranges times constants whose values are less than `n`
     auto sum = [&](int64_t n) {
       int64_t left = n - 1;
       UOp out = g.constant(dtypes::index, 0);
@@ -92,7 +92,7 @@ TEST_CASE("reshape shortcuts give the same indices as a reshape of the whole sha
       }
       return out.simplify();
     };
-    // the index into an axis of `n` elements that is padded and read by a random sum or by loops
+    // returns the index into a padded axis of `n` elements for a random sum or loops over the padded axis
     auto padded = [&](int64_t n) {
       int64_t before = below(int(n) + 2), after = below(int(n) + 2) + (before == 0), m = before + n + after;
       UOp x = below(2) ? sum(m) : below(2) ? range(m) : range(m - m / 3) + range(m / 3 + 1);
@@ -113,7 +113,7 @@ TEST_CASE("reshape shortcuts give the same indices as a reshape of the whole sha
     }
     auto parts = apply_reshape(g, from, to, indices);
     RewriteObserver observer;
-    set_observer(g, &observer);  // disables the shortcuts
+    set_observer(g, &observer);  // a graph with an observer does not use the shortcuts
     auto whole = apply_reshape(g, from, to, indices);
     INFO(str(from) << " -> " << str(to) << ", " << text(indices));
     CHECK(text(parts) == text(whole));

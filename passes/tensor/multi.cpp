@@ -78,8 +78,8 @@ int64_t axis_or_throw(UOp u) {
   return *axis;
 }
 
-// Applies the op to the parts. Shards operands that are not sharded; unshards and reshards operands that are sharded
-// along another axis.
+// Applies the op to each device's parts of its operands. Shards operands that are not sharded. Gathers operands that
+// are sharded along another axis, and shards them again along the op's axis.
 UOp alu_multi(UOp root) {
   for (UOp s : root.src())
     if (!(device_or_throw(s) == device_or_throw(root.src(0))))
@@ -120,7 +120,7 @@ UOp reshape_multi(UOp root, UOp m) {
   auto axis = size_t(axis_or_throw(root));
   ShapeVec to = marg_shape(root);
   Shape part = shape_of(m.src(0));
-  // for a tensor without elements, the sharded axis may be past the last axis
+  // without elements, the position of the sharded axis in the new shape may be past the last axis
   Sint after = prod(Shape(to).subspan(std::min(axis + 1, to.size())));
   Sint own = prod(part.subspan(size_t(axis_of_multi(m))));
   if (py_ne(mod(own, after), 0))
@@ -211,7 +211,7 @@ const RuleSet& multi_pm() {
       rule("permute-multi", node(Op::PERMUTE, multi_m).as(root), with<permute_multi>(root, m)),
       rule("flip-multi", node(Op::FLIP, multi_m).as(root), with<flip_multi>(root, m)),
       rule("assign-multi", node(Op::ASSIGN, node(Op::MULTI).as(d), node(Op::MULTI).as(s)), with<assign_multi>(d, s)),
-      // copy(multi(x)) -> allreduce(x padded with zeros to the whole)
+      // copy(multi(x)) -> allreduce(x, padded with zeros to the whole size)
       rule("copy-multi", node(Op::COPY, multi_m, node(Op::DEVICE).as(d)),
            with(m, d, [](UOp m, UOp d) { return allreduce(unshard(m.src(0), axis_of_multi(m)), Op::ADD, d); })),
       // allreduce(multi(x)) -> multi(allreduce(x))
@@ -233,7 +233,7 @@ const RuleSet& multi_pm() {
   return set;
 }
 
-// Checks only DEVICE, BUFFERIZE and MSTACK: all other nodes inherit the devices of a source.
+// Checks only DEVICE, BUFFERIZE and MSTACK, because every other node inherits the devices of a source.
 bool is_multi_device(UOp sink) {
   return std::ranges::any_of(last_toposort(sink), [](UOp u) {
     return u.in({Op::DEVICE, Op::BUFFERIZE, Op::MSTACK}) && device_of(u).is_tuple();

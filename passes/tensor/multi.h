@@ -8,7 +8,7 @@ namespace tgc {
 // ---- nodes
 UOp device_node(Graph& graph, Arg device);                 // DEVICE; `device` is a name or a tuple of names
 UOp mselect(UOp u, int64_t device);                        // the part of `u` on device number `device`
-UOp mstack(UOp like, std::span<const UOp> parts);          // one value from one part per device; dtype of `like`
+UOp mstack(UOp like, std::span<const UOp> parts);          // one value from a part per device; has the dtype of `like`
 UOp multi(UOp part, int64_t axis);                         // throws Failure unless `part` is on several devices
 UOp copy_to_device(UOp u, Arg device);
 UOp copy_to_device(UOp u, Arg device, int64_t from);       // copies the part of `u` on device number `from`

@@ -15,7 +15,7 @@ TEST_CASE("movement ops on a MULTI become movement ops on its parts") {
   TensorTest t(multi_pm());
   auto [part, m] = Halves(t);
   t.check("reshape-multi", reshape(m, ShapeVec{4, 2, 2}), multi(reshape(part, ShapeVec{2, 2, 2}), 0));
-  UOp none = t.on_pair(2, {0, 2});  // no elements; the reshape drops the sharded axis
+  UOp none = t.on_pair(2, {0, 2});  // a tensor without elements, whose sharded axis the reshape drops
   t.check("reshape-multi", reshape(multi(none, 1), ShapeVec{0}), multi(reshape(none, ShapeVec{0}), 1));
   UOp column = t.on_pair(1, {2, 1});
   t.check("expand-multi", expand(multi(column, 0), ShapeVec{4, 3}), multi(expand(column, ShapeVec{2, 3}), 0));
@@ -26,7 +26,7 @@ TEST_CASE("movement ops on a MULTI become movement ops on its parts") {
   t.check("flip-multi", flip(m, columns), multi(flip(part, columns), 0));
   t.throws("flip-multi", flip(m, rows));
   t.check("shrink-multi", t.shrunk(m, {{0, 4}, {1, 3}}), multi(t.shrunk(part, {{0, 2}, {1, 3}}), 0));
-  // a shrink to the second device's rows copies them to both devices
+  // shrinking to rows 2 and 3, the second device's part, copies that part to both devices
   t.check("shrink-multi", t.shrunk(m, {{2, 4}, {0, 4}}), copy_to_device(part, t.pair(), 1));
   t.throws("shrink-multi", t.shrunk(m, {{1, 3}, {0, 4}}));
   t.throws("shrink-multi", t.shrunk(m, {{2, 4}, {1, 3}}));

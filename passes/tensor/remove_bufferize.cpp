@@ -21,7 +21,7 @@ namespace {
 // Ops whose value must be stored in memory. A NOOP is a copy to the device that already holds the value.
 constexpr OpSet kAlwaysRun{Op::CONTIGUOUS, Op::COPY, Op::ASSIGN, Op::ENCDEC, Op::NOOP};
 
-// Drops the axes over which the value does not vary, and expands the smaller buffer over them.
+// Removes the axes over which the value does not vary from the buffer, and expands the smaller buffer to the old shape.
 UOp cleanup_dead_axes(UOp b) {
   UOp value = b.src(0);
   if (value.in(kAlwaysRun)) return {};
@@ -48,7 +48,7 @@ Arg joined_tags(UOp a, UOp b) {
   return tags.empty() ? Arg() : a.graph().tuple(tags);
 }
 
-// bufferize(buffer[ranges], ranges) -> buffer
+// bufferize(buffer[ranges], ranges) -> buffer, shrunk to the BUFFERIZE's shape; not for a BUFFER_VIEW
 UOp remove_noop_bufferize(UOp idx, UOp b) {
   UOp source = idx.src(0);
   if (!std::ranges::equal(idx.src().subspan(1), b.src().subspan(1)) || source.is(Op::BUFFER_VIEW)) return {};
@@ -97,14 +97,14 @@ bool any_reads_buffer(const std::vector<UOp>& reduces) {
 UOp gate_substitute(const SubstituteContext& ctx, UOp b) {
   for (auto& [range, index] : ctx.pairs())
     if (lies_in(b, range)) return {};
-  // a leaf has no sources to skip
+  // below a node without sources, a RANGE or a BUFFER, the rewrite has nothing to skip
   if (b.num_src() == 0 || b.in({Op::RANGE, Op::BUFFER})) return {};
   return bottom_up_gate();
 }
 
 const RuleSet& pm_gate_substitute() {
   static const RuleSet set("pm_gate_substitute", {
-      // stops the rewrite at nodes that depend on none of the ranges to replace
+      // stops the rewrite at nodes that depend on none of the ranges to be replaced
       rule("gate-substitute", node(OpSet::all()).as(b), with<gate_substitute>(b)),
   });
   return set;
@@ -129,9 +129,9 @@ bool varies_in_reduce(UOp index) {
   return std::ranges::any_of(ranges_of(index), [](UOp r) { return r.arg().items().back() == Arg(AxisType::REDUCE); });
 }
 
-// Used with PCONTIG > 2 for a value with a reduction that reads buffers. Keeps in a local buffer only the axes that
-// index a local buffer inside the value or whose new index varies in a REDUCE range, and substitutes the others.
-// Declines if the buffer is not at least 10 times larger than the buffers read.
+// Used with PCONTIG > 2 for a value with a reduction that reads buffers. Keeps only those axes, in a local buffer, that
+// index a local buffer inside the value or whose new index varies in a REDUCE range; substitutes the other axes.
+// Declines if the buffer is not at least 10 times as large as the buffers read.
 UOp partial_contiguous(UOp src, UOp buf, UOp idx, const Needs& needs) {
   Int in = 1;
   for (UOp b : needs.buffers) in = in + size_of(b);
@@ -175,7 +175,7 @@ Taken remove_bufferize(UOp src, UOp buf, UOp idx) {
     if (needs.buffers.size() > 3 && pcontig <= 2) return {};
     if (any_reads_buffer(needs.reduces)) {
       if (pcontig <= 2) return {};
-      // partial_contiguous() may also remove the whole buffer
+      // partial_contiguous() may also remove the buffer completely
       return {partial_contiguous(src, buf, idx, needs), "but-for-some-axes"};
     }
   }
@@ -202,9 +202,9 @@ const RuleSet& pm_const_buffer_folding() {
       rule("dead-axes", node(Op::BUFFERIZE).as(b), with<cleanup_dead_axes>(b)),
       rule("image-of-value", node(OpSet::all() - OpSet{Op::BUFFERIZE, Op::BUFFER}).as(x), with<image_to_base>(x)),
       rule("image-misfit", node(Op::BUFFERIZE).as(x), with<misfit_image_to_base>(x)),
-      // bufferize(x[ranges], ranges) -> x
+      // bufferize(x[ranges], ranges) -> x, shrunk to the BUFFERIZE's shape
       rule("bufferize-of-buffer", any_len(Op::BUFFERIZE, node(Op::INDEX).as(idx)).as(b), with<remove_noop_bufferize>(idx, b)),
-      // an arange is recomputed where it is used
+      // the values of an arange are computed where they are used, not stored
       rule("inline-arange", any_len(Op::INDEX, any_len(Op::BUFFERIZE, any_of(index_cast.as(s), logical_not(index_cast != anything()).as(s))).as(buf)).as(idx),
            with<remove_bufferize>(s, buf, idx).branches({"whole", "but-for-some-axes"})),
       // bufferize(c) -> c
@@ -232,7 +232,7 @@ const RuleSet& pm_const_buffer_folding() {
 
 const RuleSet& pm_remove_bufferize() {
   static const RuleSet set("pm_remove_bufferize", {
-      // bufferize(x, ranges)[indexes] -> x at the indexes, when recomputing x is cheap
+      // bufferize(x, ranges)[indexes] -> x with the ranges replaced by the indexes, if recomputing x is cheap
       rule("remove-bufferize", any_len(Op::INDEX, any_len(Op::BUFFERIZE, s).as(buf)).as(idx), with<remove_bufferize>(s, buf, idx).branches({"whole", "but-for-some-axes"})),
   });
   return set;
@@ -287,7 +287,7 @@ UOp through_buffer(IndexingContext& ctx, UOp s) {
 
 UOp limit_bufs(IndexingContext& ctx, UOp root) {
   int64_t limit = max_buffers(root);
-  if (!limit || int64_t(buffers_read(root)) <= limit - 1) return {};  // one of the bound buffers is the output
+  if (!limit || int64_t(buffers_read(root)) <= limit - 1) return {};  // one of the device's buffers is the output
   std::vector<UOp> src;
   for (UOp s : root.src()) src.push_back(s.in(ops::Elementwise) ? through_buffer(ctx, s) : s);
   return root.with_src(src);
@@ -308,7 +308,7 @@ const Shortcut kNoLimit("no-limit", "looking for kernels with too many buffers w
 
 UOp limit_buffers(UOp sink, IndexingContext& ctx) {
   auto is_limited = [&](UOp u) {
-    // read the node's own device; device_of() would fail if a node below has none
+    // use the device in the node's own arg: device_of() would throw Failure if a node below has no device
     bool is_buffer = u.is(Op::BUFFERIZE) && u.arg().is(RecordClass::BufferizeOpts);
     Arg device = u.is(Op::DEVICE) ? u.arg() : is_buffer ? u.arg()[0] : Arg();
     return !device.is_none() && max_buffers(device, ctx.graph.settings());

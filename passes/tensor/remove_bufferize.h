@@ -8,7 +8,7 @@ namespace tgc {
 
 const RuleSet& pm_const_buffer_folding();  // removes BUFFERIZEs of constants and buffers, and axes without variation
 const RuleSet& pm_remove_bufferize();      // recomputes a value instead of buffering it, where that is cheap
-const RuleSet& gated_substitute();         // nested rewrite: substitutes ranges, skipping nodes outside these ranges
+const RuleSet& gated_substitute();         // nested rewrite: substitutes ranges; skips nodes that do not depend on them
 const RuleSet& remove_bufferize_stage();   // all rules of "symbolic+reduce_collapse+debuf"
 
 // Runs the stage "limit buffers": buffers operands of kernels that would read more buffers than the device can bind.

@@ -20,7 +20,7 @@ TEST_CASE("BUFFERIZEs of constants and aranges are removed") {
   UOp there = t.graph.constant(dtypes::float32, 2.0, t.graph.str("A"));
   t.check("index-stack-of-const", mstack(there, std::array{there, there}).index(r, dtypes::float32), two);
   t.declines("index-stack-of-const", mstack(x, std::array{x, x}).index(r, dtypes::float32));
-  // an arange is recomputed where it is used, unless the BUFFERIZE is not removable
+  // an arange is computed where it is used, unless the BUFFERIZE is not removable
   UOp i = t.range(4, 1), counted = r.cast(dtypes::int32);
   t.check("inline-arange", kept(counted).index(i, dtypes::int32), i.cast(dtypes::int32));
   t.declines("inline-arange", kept(counted, false).index(i, dtypes::int32));
@@ -38,8 +38,8 @@ TEST_CASE("an image dtype is dropped unless the buffer consists of whole rows of
     return bufferize(x, ranges, {.device = t.graph.str("CL")}).with_dtype(dtype);
   };
   t.declines("image-misfit", kept({2, 4, 4}, image));
-  t.check("image-misfit", kept({2, 4, 2}, image), kept({2, 4, 2}, dtypes::float32));    // half the size
-  t.check("image-misfit", kept({4, 4, 2}, image), kept({4, 4, 2}, dtypes::float32));    // rows of half pixels
+  t.check("image-misfit", kept({2, 4, 2}, image), kept({2, 4, 2}, dtypes::float32));    // half the image's size
+  t.check("image-misfit", kept({4, 4, 2}, image), kept({4, 4, 2}, dtypes::float32));    // each row is half a pixel
   t.declines("image-misfit", kept({2, 4, 2}, dtypes::float32));
 }
 
@@ -71,12 +71,12 @@ TEST_CASE("a BUFFERIZE is removed if recomputing its value is cheap") {
   t.declines("remove-bufferize", read(value, false));
   t.declines("remove-bufferize", read(t.contiguous_of(value), true));
   UOp sum = x.index(i).reduce(i, Op::ADD);
-  t.declines("remove-bufferize", read(value + sum, true));  // would recompute a sum for every element
+  t.declines("remove-bufferize", read(value + sum, true));  // without it, each element would compute the sum
 }
 
 TEST_CASE("limit-buffers buffers operands of a kernel that binds too many buffers") {
   Settings settings;
-  settings.MAX_KERNEL_BUFFERS = 2;  // one input and the output
+  settings.MAX_KERNEL_BUFFERS = 2;  // that is, one input and the output
   TensorTest t(pm_limit_bufs(), settings), free(pm_limit_bufs());
   auto sum = [](TensorTest& t, UOp r) { return t.tensor(0, {8}).index(r).exp2() + t.tensor(1, {8}).index(r); };
   UOp r = t.range(8, 5), fresh = t.range(8, 0),
@@ -85,7 +85,7 @@ TEST_CASE("limit-buffers buffers operands of a kernel that binds too many buffer
   t.check("limit-buffers", sum(t, r), through.index(r, dtypes::float32) + t.tensor(1, {8}).index(r), ctx);
   t.declines("limit-buffers", t.tensor(0, {8}).index(r) + t.tensor(0, {8}).index(r), ctx);
   free.declines("limit-buffers", sum(free, free.range(8, 5)), free_ctx);
-  // the stage does not fail on a node without a device that tinygrad does not query
+  // the stage does not throw on a node without a device, because it looks up a device only where tinygrad does
   UOp part = mselect(free.var("n", 0, 3), 1);
   UOp sink = free.graph.sink(bufferize(part, {}, {.device = free.graph.str("A")}));
   CHECK(limit_buffers(sink, free_ctx) == sink);

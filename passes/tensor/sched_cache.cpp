@@ -45,7 +45,7 @@ const RuleSet& pm_pre_sched_cache() {
   static const RuleSet set("pm_pre_sched_cache", {
       rule("number-buffer", node(Op::BUFFER, node(Op::UNIQUE), node(Op::DEVICE)).as(b), with<number_buffer>(b)),
       rule("number-const", node(Op::CONST, node(Op::DEVICE), node(Op::UNIQUE)).as(b), with<number_const>(b)),
-      // bind(v, c) -> bind(v)
+      // bind(v, c) -> bind(v): the value of the variable is not part of the cache key
       rule("strip-bind", node(Op::BIND, node(Op::DEFINE_VAR), node(Op::CONST)).as(b), with<strip_bind>(b)),
   });
   return set;

@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-// ---- the sink, with values replaced by the AFTERs of their buffers
+// ---- the original sink, with each value replaced by the AFTER of the buffer that holds it
 
 UOp apply_kernels(TensorJob& job, UOp kernels) {
   Substitution tensors = job.multi_map;
@@ -22,7 +22,7 @@ UOp apply_kernels(TensorJob& job, UOp kernels) {
   return substitute(job.scheduled, tensors, nullptr, "Apply Kernelize Map");
 }
 
-// ---- the order
+// ---- the order of the kernels
 
 // Orders the steps of the schedule topologically. A step is a KERNEL, an OUTER RANGE (a loop around kernels), or an END
 // of such a range with its kernel.
@@ -181,7 +181,7 @@ class Buffers {
       throw Failure("a view at byte " + std::to_string(offset) + " of a buffer of " + std::to_string(base.nbytes()));
     size_t root = base.view_of.value_or(of);
     ScheduleBuffer view{u, base.device, size, dtype, root, base.offset + offset};
-    if (auto known = known_.find(u); known != known_.end()) {  // made in an earlier iteration of an OUTER range
+    if (auto known = known_.find(u); known != known_.end()) {  // an earlier iteration of an OUTER range already made it
       const ScheduleBuffer& before = all_[known->second[0]];
       const bool is_same = before.view_of == root && before.offset == view.offset && before.size == size;
       if (!is_same || before.dtype != dtype) throw Failure("a buffer becomes a view after it was used");
@@ -313,7 +313,7 @@ Schedule create_schedule(TensorJob& job, UOp kernels) {
 
 std::vector<BufferAccess> accesses_of(const ScheduleItem& item) {
   std::vector<BufferAccess> out(item.buffers.size());
-  if (!item.ast.is(Op::SINK)) {  // a copy or view writes the first buffer and reads the others
+  if (!item.ast.is(Op::SINK)) {  // a copy or view writes its first buffer and reads the others
     for (size_t i = 0; i < out.size(); i++) (i == 0 ? out[i].writes : out[i].reads) = true;
     return out;
   }

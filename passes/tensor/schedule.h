@@ -15,12 +15,12 @@ namespace tgc {
 struct ScheduleBuffer {
   UOp uop;                             // the BUFFER; for an input, the BUFFER of the original graph
   std::string device;
-  int64_t size = 0;                    // elements
+  int64_t size = 0;                    // number of elements
   DType dtype;
-  std::optional<size_t> view_of = {};  // number of the buffer that this is a view of
+  std::optional<size_t> view_of = {};  // for a view: the number of the buffer that it is a part of
   int64_t offset = 0;                  // byte offset of a view
-  bool is_input = false;               // a BUFFER of the original graph
-  bool is_output = false;              // holds a source of the original sink
+  bool is_input = false;               // true for a BUFFER of the original graph
+  bool is_output = false;              // true if it holds the value of one of the original sink's sources
 
   int64_t nbytes() const { return size * dtype.itemsize(); }
 };

@@ -21,9 +21,9 @@ bool is_empty_tuple(Arg a) { return a.is_tuple() && a.items().empty(); }
 
 // Throws Failure if a kernel reads a buffer both before and after another kernel writes it.
 UOp find_bufs(UOp store) {
-  std::vector<std::pair<UOp, Op>> read_from;  // few: a kernel binds few buffers
+  std::vector<std::pair<UOp, Op>> read_from;  // a vector, because a kernel binds few buffers
   auto may_be_read = [](UOp u) { return !u.is(Op::AFTER); };
-  UOp buffer;  // the buffer of the last INDEX visited
+  UOp buffer;  // the buffer of the INDEX that was visited last
   auto reads_another_state = [&](UOp u) {
     if (!u.is(Op::INDEX)) return false;
     buffer = as_buf(u);
@@ -53,7 +53,7 @@ UOp define_global(Ctx& ctx, UOp buffer) {
 UOp buffer_of_after(Ctx& ctx, UOp after) {
   if (after.dtype().is_ptr() && after.dtype().addrspace() == AddrSpace::LOCAL) return {};
   UOp buffer = as_buf(after);
-  if (buffer.in({Op::MSTACK, Op::MSELECT})) buffer = buffer.src(0);  // in the AST, the first part represents all parts
+  if (buffer.in({Op::MSTACK, Op::MSELECT})) buffer = buffer.src(0);  // in the AST, the first part stands for all parts
   if (ctx.buffer_at.contains(buffer)) throw Failure("a kernel reads a buffer at two points of the schedule");
   note_buffer(ctx, buffer, after);
   return buffer;
@@ -119,7 +119,7 @@ bool becomes_tensor(UOp u) {
 
 const RuleSet& pm_add_range_tags() {
   static const RuleSet set("pm_add_range_tags", {
-      // range -> tagged range; renumber-range removes the tag in the range's kernel
+      // range -> tagged range; the rule renumber-range later removes the tag in the range's kernel
       rule("mark-range", node(Op::RANGE).as(x), with(x, [](UOp x) { return x.rtag(x.graph().tuple({})); })),
   });
   return set;
@@ -148,7 +148,7 @@ const RuleSet& to_define_global() {
       rule("define-global", node(Op::BUFFER).as(buf), with<define_global>(buf)),
       // bind(v, _) -> v
       rule("unbind", node(Op::BIND).as(b), with<unbind>(b)),
-      // after(buffer, kernel) -> buffer
+      // after(buffer, kernel) -> buffer; the AFTER becomes a source of the kernel that reads the buffer
       rule("buffer-of-after", node({Op::MSTACK, Op::MSELECT, Op::AFTER}).as(a), with<buffer_of_after>(a)),
       rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x), with(x, [](UOp x) { return x.with_src({}); })),
       // a range of one iteration -> 0
@@ -183,7 +183,7 @@ const RuleSet& split_kernels_rules() {
 UOp split_kernels(UOp sink) { return graph_rewrite(sink, split_kernels_rules(), {.name = "split kernels"}); }
 
 UOp fix_assign(UOp sink) {
-  std::unordered_map<UOp, UOp> assigned;  // the last AFTER of each buffer
+  std::unordered_map<UOp, UOp> assigned;  // the last AFTER of each buffer so far
   Substitution fixes;
   for (UOp u : toposort(sink)) {
     if (!u.is(Op::AFTER)) continue;

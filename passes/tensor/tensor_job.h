@@ -22,7 +22,7 @@ struct TensorJob {
   // set by "rewrite for sched cache"
   UOp given = {};                                              // the original sink
   UOp keyed = {};                                              // the normalized sink that the cache key is made from
-  // each input buffer, unique constant and bound variable with its replacement in `keyed`, in order
+  // Each input buffer, unique constant and bound variable of `given`, with its replacement in `keyed`, in order.
   Substitution inputs = {};
   std::vector<std::pair<std::string, int64_t>> var_vals = {};  // values of the bound variables, in order of appearance
   // set by "multi_pm": the sink to compute, where each MULTI is replaced by its part, and the replacement of each node

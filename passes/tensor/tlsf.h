@@ -21,7 +21,7 @@ class TlsfAllocator {
 
  private:
   struct Block {
-    int64_t size = 0, next = kNone, previous = kNone;  // bytes; start offsets of the neighbours
+    int64_t size = 0, next = kNone, previous = kNone;  // bytes of the block; offsets of its neighbours
     bool is_free = false;
   };
   static constexpr int64_t kNone = -1;
@@ -35,9 +35,9 @@ class TlsfAllocator {
 
   int64_t block_size_;
   int lv2_bits_;
-  std::vector<std::vector<std::vector<int64_t>>> free_;  // [first level][second level], oldest first
-  std::vector<int> entries_;                             // free blocks in each first level
-  std::map<int64_t, Block> blocks_;                      // by start offset
+  std::vector<std::vector<std::vector<int64_t>>> free_;  // free blocks, by first and second level, oldest first
+  std::vector<int> entries_;                             // by first level: number of free blocks
+  std::map<int64_t, Block> blocks_;                      // every block, by its start offset
 };
 
 }  // namespace tgc

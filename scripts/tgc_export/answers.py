@@ -1,6 +1,6 @@
 """Answers tgc's questions about graphs with tinygrad 0.12.0: one line of JSON per question, one per answer.
 
-The protocol is that of `tgc conform` (lib/conformance/README.md). A question with a "stage" asks for the result of that stage.
+The protocols are those of `tgc conform` (lib/conformance/README.md) and of lib/live/README.md. A question with a "stage" asks for the result of that stage.
 A question without one asks for the golden record of a kernel, {"record": ...}:
   "after"   stages that the graph has been through already; they are skipped
   "until"   the last stage to run

@@ -8,29 +8,29 @@
 
 namespace tgc::ptx {
 
-// Takes the address-space modifier; returns Generic if there is none.
+// Takes the modifier that names an address space and returns the space; Generic if there is no such modifier.
 Space take_space(Builder& b);
 // Sets the address of `op` from the operand: register `a` and offset `value`.
 void take_address(Builder& b, const Operand& o, Space space, Op& op);
 
-// Compilers widen loads: NVRTC reads three floats at the end of an array as four. Real GPU memory continues there.
-// Vector loads from global memory are therefore checked only for their first `inside` bytes; 0 means all bytes.
+// The addresses of an access. Compilers widen loads: NVRTC reads three floats at the end of an array as four, which is
+// harmless on a GPU. So only the first `inside` bytes of a vector load from global memory are checked; 0: all bytes.
 
 struct Addresses {
-  alignas(64) uint64_t host[kLanes];  // host addresses; an inactive lane has the address of an active one
-  bool is_row = false;                // lane i's address is lane 0's plus i times the access's size
+  alignas(64) uint64_t host[kLanes];  // by lane; inactive lanes have an active lane's address
+  bool is_row = false;                // true if lane i's address is lane 0's plus i times the access's size
 };
 
 // Checks each lane after the quick check of all lanes failed. Throws the Fault of the first lane whose access is out of
 // bounds or misaligned.
 void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at,
                  uint32_t inside);
-// Returns the allocation that contains all of [from, to), or null.
+// Returns the allocation that contains all addresses from `from` up to, but not including, `to`; null if none does.
 inline const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64_t to) {
   return w.block->recent.find(w.block->launch->ranges, o.instruction, from, to);
 }
-// Records stores to shared memory and all accesses for --race. Throws a Fault for a load of shared memory that was
-// never stored, and for a race.
+// Records stores to shared memory and, with --race, all accesses. Throws a Fault for a race, and for a load from a byte
+// of shared memory that no thread has stored.
 void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at);
 
 // Checks the offsets in `at` against the space and turns them into host addresses.
@@ -79,7 +79,7 @@ bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Address
     TGC_LANES at.host[i] = active >> i & 1 ? a[i] + offset : other;
   }
   if constexpr (kSpace == Space::Generic) {
-    // one pass per space: global, shared, local
+    // classify the addresses: 0 is global, 1 shared, 2 local
     auto space_of = [](uint64_t x) {
       return x - kSharedWindow < kWindowBytes ? 1 : x - kLocalWindow < kWindowBytes ? 2 : 0;
     };

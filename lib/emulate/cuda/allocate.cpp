@@ -10,7 +10,7 @@
 namespace tgc::ptx {
 namespace {
 
-constexpr size_t kMostLiveBits = size_t(1) << 31;   // larger kernels: no sharing, each register gets its own place
+constexpr size_t kMostLiveBits = size_t(1) << 31;   // a larger kernel gets a place of its own for each register
 constexpr uint64_t kMostFileBytes = 64 << 20;
 
 uint32_t lane_bytes(unsigned bits) { return bits == 1 ? 4 : bits / 8 * kLanes; }
@@ -50,7 +50,7 @@ class Liveness {
       each(live_in_[b], [&](size_t r) { out[r].include(2 * uint64_t(block.begin)); });
       each(live_out(b), [&](size_t r) { out[r].include(2 * uint64_t(block.end)); });
       for (uint32_t i = block.begin; i < block.end; i++) {
-        // an op with further operands may write one of them before it has read all: they must not share a place
+        // an op with further operands may write one before it has read all, so they must not share a place
         uint64_t read = 2 * uint64_t(i) + (code_.ops[i].more_is_registers() ? 2 : 0);
         visit(
             code_, code_.ops[i], outs_[i], [&](uint32_t r) { out[r].include(2 * uint64_t(i)), out[r].include(read); },

@@ -69,7 +69,7 @@ void Builder::need_operands(size_t least, size_t most) {
          std::to_string(least) + (most > least ? " to " + std::to_string(most) : ""));
 }
 
-// ---- modifiers
+// ---- modifiers of the current instruction
 bool Builder::take(std::string_view word) {
   if (next_word_ == words_.size() || words_[next_word_] != word) return false;
   next_word_++;
@@ -121,12 +121,12 @@ const Register& Builder::check(int32_t reg, Type type, Width width) const {
 }
 
 uint32_t Builder::constant(uint64_t low, unsigned bits) {
-  if (bits > 1 && bits < 64) low &= (uint64_t(1) << bits) - 1;  // a predicate (1 bit) is a mask of all lanes
+  if (bits > 1 && bits < 64) low &= (uint64_t(1) << bits) - 1;  // a predicate (1 bit) stands for the mask of all lanes
   auto [found, is_new] = constants_.emplace(std::pair{low, bits}, 0);
   if (is_new) {
     found->second = new_register(bits);
     code_.presets.push_back({.kind = Preset::Constant,
-                             .bytes = uint8_t(bits / 8),  // 0 for a predicate
+                             .bytes = uint8_t(bits / 8),  // 0 bytes for a predicate
                              .place = found->second,
                              .value = {low, 0}});
   }
@@ -151,7 +151,7 @@ uint32_t Builder::parameter(uint32_t offset, unsigned bytes) {
   return found->second;
 }
 
-// Returns a register with a variable's address or a special register's value.
+// Returns a register that holds the address of a variable or the value of a special register.
 uint32_t Builder::name_value(const Operand& o, Type t) {
   if (o.name[0] == '%') {
     unsigned want = register_bits(t);
@@ -266,7 +266,7 @@ void Builder::jump_by_table(Op op, std::string_view table) {
 
 // ---- variables
 void Builder::lay_out_variables() {
-  constexpr uint64_t kMostBytes = 512 << 10;  // hardware limit of local memory; the one of shared memory is lower
+  constexpr uint64_t kMostBytes = 512 << 10;  // hardware limit of local memory; that of shared memory is lower
   auto place = [&](const Variable& v, uint64_t& end, Space space) {
     end = (end + v.align - 1) / v.align * v.align;
     if (!variables_.emplace(v.name, Place{space, end}).second && space != Space::Shared)

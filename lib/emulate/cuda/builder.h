@@ -30,13 +30,13 @@ class Builder {
   void need_operands(size_t n) { need_operands(n, n); }
   [[noreturn]] void fail(const std::string& why, const std::string& expected = "") const;
 
-  // ---- its modifiers, consumed from left to right: ld .global .v4 .f32
+  // ---- modifiers of the current instruction, taken from left to right: .global, .v4 and .f32 of ld.global.v4.f32
   bool take(std::string_view word);
   // Takes the first of `words` that is the next modifier and returns its index, or `otherwise`.
   int take_one_of(std::initializer_list<std::string_view> words, int otherwise = -1);
   std::optional<Type> take_type();
-  Type type();           // fails if the next modifier is not a type
-  void no_more();        // fails if a modifier is left
+  Type type();           // throws Failure if the next modifier is not a type
+  void no_more();        // throws Failure if a modifier is left
 
   // ---- registers
   uint32_t source(const Operand& o, Type type, Width width = Width::Exact);
@@ -52,7 +52,7 @@ class Builder {
 
   // ---- operations
   void emit(Op op);
-  // For operations with more operands than d, a, b and c: `outs` are written, `ins` are read.
+  // Emits an operation with more operands than d, a, b and c: it writes `outs` and reads `ins`.
   void emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);
   void jump(Op op, std::string_view label);           // sets op.value to the label's op
   void jump_by_table(Op op, std::string_view table);  // sets op.value and op.count: the table's range in Code::targets
@@ -62,7 +62,7 @@ class Builder {
     Space space;
     uint64_t address;
   };
-  // The space and address of the variable called `name`; fails if there is none.
+  // Returns the space and address of the variable called `name`; throws Failure if there is no such variable.
   Place variable(std::string_view name) const;
   const Variable* find_parameter(std::string_view name) const;
 
@@ -71,7 +71,7 @@ class Builder {
   void translate(const Instruction& i);
   uint32_t name_value(const Operand& o, Type type);
   const Register& check(int32_t reg, Type type, Width width) const;
-  // The elements of a list operand; fails, calling the operand `what`, if it is not a list of `n`.
+  // Returns the elements of a list operand. Throws Failure, which calls the operand `what`, unless it is a list of `n`.
   const std::vector<Operand>& parts(const Operand& list, size_t n, const std::string& what) const;
   uint32_t new_register(unsigned bits);
 
@@ -85,10 +85,10 @@ class Builder {
   std::map<ptx::Special, uint32_t> specials_;
   std::map<std::pair<uint32_t, unsigned>, uint32_t> parameters_;
   std::map<std::string_view, Place> variables_;
-  std::vector<Op> after_;  // emitted after the instruction: widen its results from temporaries to the destinations
+  std::vector<Op> after_;  // ops to emit after the instruction: they widen its results to their destinations
   std::vector<uint32_t> first_op_;  // by instruction: index of its first op
-  std::vector<std::pair<size_t, std::string_view>> jumps_;  // (op, label)
-  std::vector<uint8_t> outs_;  // by op: number of its `more` operands that are written
+  std::vector<std::pair<size_t, std::string_view>> jumps_;  // (jump op, its label)
+  std::vector<uint8_t> outs_;  // by op: number of its further operands that it writes
 };
 
 // ---- the instruction families; `opcode` is the part before the first dot
@@ -107,7 +107,7 @@ std::span<const Row> control_rows();
 std::span<const Row> warp_rows();
 std::span<const Row> mma_rows();
 
-// Operations that convert between register widths, in bits.
+// Returns the operation that converts a register from one width to another, both in bits.
 Run narrow_run(unsigned from, unsigned to);
 Run widen_run(unsigned from, unsigned to, bool is_signed);
 

@@ -34,11 +34,11 @@ struct Op {
   uint32_t d = kNone, a = kNone, b = kNone, c = kNone;
   uint32_t guard = kNone;    // predicate; the operation runs in the lanes where (guard ^ flip) is set
   uint32_t flip = 0;         // all bits set for a negated guard
-  uint32_t more = kNone;     // index in Code::operands of further operands
-  uint32_t count = 0;        // number of further operands; without those, free for use by the operation
+  uint32_t more = kNone;     // index in Code::operands of further operands; kNone: there are none
+  uint32_t count = 0;        // number of further operands; if there are none, the operation may use it
   int64_t value = 0;         // address offset or jump target
   uint32_t instruction = 0;  // index in Function::body
-  uint32_t join = kNone;     // jumps: the op where diverged lanes reconverge
+  uint32_t join = kNone;     // of a jump: the op at which lanes that it divides reconverge
 
   bool more_is_registers() const { return more != kNone; }
 };
@@ -71,13 +71,13 @@ enum class Special : uint8_t {
   TotalSharedSize,
   Gridid,
 };
-// A register that is set before a warp starts.
+// A register that has a value before a warp starts: a constant, a parameter or a special register.
 struct Preset {
   enum Kind : uint8_t { Constant, Parameter, Special } kind;
-  uint8_t bytes;           // per lane; 0 for a predicate
+  uint8_t bytes;           // bytes per lane; 0 for a predicate
   uint32_t place;
   ptx::Special special{};
-  uint32_t offset = 0;     // in the parameter block
+  uint32_t offset = 0;     // of a parameter: offset in the parameter block
   std::array<uint64_t, 2> value{};
 };
 
@@ -86,14 +86,14 @@ struct Code {
   const Module* module = nullptr;
   std::vector<Op> ops;
   std::vector<uint32_t> operands;
-  std::vector<size_t> targets;  // jump tables
+  std::vector<size_t> targets;  // the targets of the jump tables, one table after another
   std::vector<Preset> presets;
   uint32_t file_bytes = 0;     // size of a warp's register file
   uint64_t shared_bytes = 0, local_bytes = 0;
   bool has_barrier = false;
-  bool is_lane_free = true;    // no operation depends on other lanes or on lane numbers: blocks may share warps
+  bool is_lane_free = true;    // true if no op depends on other lanes or lane numbers: blocks may share warps
 
-  // "kernel 'r_4', line 12 of the PTX, line 5 of the source ('ld.global.f32 %f1, [%rd1]')"
+  // Returns "kernel 'r_4', line 12 of the PTX, line 5 of the source ('ld.global.f32 %f1, [%rd1]')".
   std::string describe(uint32_t instruction) const;
 };
 
@@ -103,14 +103,14 @@ struct Block;
 struct Warp {
   std::byte* file = nullptr;  // register file
   uint32_t active = 0;  // lanes in which the current operation runs
-  uint32_t path = 0;    // lanes at `pc`
+  uint32_t path = 0;    // lanes that are at `pc`
   uint32_t exists = 0;  // lanes that have a thread
   uint32_t alive = 0;   // lanes whose thread has not returned yet
   uint32_t pc = 0;
   enum State : uint8_t { Running, AtBarrier, Done } state = Running;
   Block* block = nullptr;
   const uint32_t* operands = nullptr;  // Code::operands
-  uint32_t first_thread = 0;  // lane 0's thread number in the block, or in the grid if the warp holds several blocks
+  uint32_t first_thread = 0;  // number of lane 0's thread in the block; in the grid if the warp holds several blocks
   uint64_t executed = 0;      // executed instructions, counted per lane
   uint64_t jumps_left = UINT64_MAX;
   uint32_t syncs = 0;         // number of bar.warp.sync passed

@@ -24,7 +24,7 @@ struct Node {
   size_t bytes = 0;
 };
 struct Graph {
-  std::vector<std::unique_ptr<Node>> nodes;  // in the order of addition
+  std::vector<std::unique_ptr<Node>> nodes;  // in the order in which they were added
 };
 
 int the_context;
@@ -111,11 +111,11 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
   switch (attribute) {
     case 1:
     case 2:
-    case 3: *value = attribute == 3 ? 64 : 1024; break;              // maximum block size
+    case 3: *value = attribute == 3 ? 64 : 1024; break;              // maximum block size per dimension
     case 4: *value = 1024; break;
     case 5:
     case 6:
-    case 7: *value = attribute == 5 ? INT32_MAX : 65535; break;      // maximum grid size
+    case 7: *value = attribute == 5 ? INT32_MAX : 65535; break;      // maximum grid size per dimension
     case 8: *value = 48 << 10; break;                                               // shared memory per block
     case 10: *value = 32; break;                                                    // warp size
     case 16: *value = 1; break;                                                     // multiprocessors
@@ -129,7 +129,7 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
 EXPORT int cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = gpu().memory().limit(), kSuccess; }
 EXPORT int cuDeviceCanAccessPeer(int* can, int, int) { return *can = 0, kSuccess; }
 
-// ---- contexts: there is a single one
+// ---- contexts: the emulated GPU has a single one
 EXPORT int cuDevicePrimaryCtxRetain(void** context, int) {
   return *context = &the_context, is_started ? kSuccess : kNotInitialized;
 }
@@ -166,7 +166,7 @@ EXPORT int cuMemGetInfo_v2(size_t* free, size_t* total) {
   *free = *total - gpu().memory().used();
   return kSuccess;
 }
-// Host memory that the device can access.
+// Allocates host memory that the device can access.
 EXPORT int cuMemHostAlloc(void** address, size_t bytes, unsigned) {
   Address at = gpu().memory().allocate(bytes ? bytes : 1);
   *address = reinterpret_cast<void*>(at);
@@ -241,7 +241,7 @@ EXPORT int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
 }
 EXPORT int cuEventDestroy_v2(void* event) { return delete static_cast<Event*>(event), kSuccess; }
 
-// ---- graphs: kernel launches and copies, run in the order of addition
+// ---- graphs: kernel launches and copies, which run in the order in which they were added
 struct KernelNodeParams {
   void* function;
   unsigned gx, gy, gz, bx, by, bz, shared;
@@ -291,7 +291,7 @@ EXPORT int cuGraphAddMemcpyNode(void** node, void* graph, void* const*, size_t, 
   *node = made.get();
   return static_cast<Graph*>(graph)->nodes.push_back(std::move(made)), kSuccess;
 }
-// The executable graph is the graph itself, so its node handles stay valid.
+// Makes the graph executable. The executable graph is the graph itself, so its node handles stay valid.
 EXPORT int cuGraphInstantiate_v2(void** instance, void* graph, void**, char*, size_t) {
   return *instance = graph, kSuccess;
 }
@@ -307,4 +307,4 @@ EXPORT int cuGraphLaunch(void* instance, void*) {
   return kSuccess;
 }
 EXPORT int cuGraphExecDestroy(void*) { return kSuccess; }
-EXPORT int cuGraphDestroy(void*) { return kSuccess; }  // not freed: its instances share the nodes
+EXPORT int cuGraphDestroy(void*) { return kSuccess; }  // not freed, because executable graphs share its nodes

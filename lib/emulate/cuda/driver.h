@@ -15,7 +15,7 @@ using Kernel = LoadedModules::Kernel;
 struct LaunchNode {
   const Kernel* kernel = nullptr;
   Triple grid{}, block{};
-  uint64_t shared = 0;  // bytes
+  uint64_t shared = 0;  // bytes of dynamic shared memory
   std::vector<std::byte> parameters;
 };
 
@@ -23,7 +23,7 @@ class Gpu : public Driver {
  public:
   static Gpu& get();
 
-  int architecture() const { return architecture_; }  // 90 of sm_90
+  int architecture() const { return architecture_; }  // 90 for sm_90
   std::string name() const;
   LoadedModules& modules() { return modules_; }
 

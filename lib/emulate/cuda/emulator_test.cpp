@@ -9,7 +9,7 @@
 namespace tgc::ptx {
 namespace {
 
-// Sets %rd8 to the address of the 4-byte element p0[tid].
+// PTX that sets %rd8 to the address of the 4-byte element p0[tid].
 const std::string kElement = "mul.wide.u32 %rd7, %r0, 4;\nadd.s64 %rd8, %rd0, %rd7;\n";
 
 bool contains(const std::string& text, std::string_view part) {
@@ -92,7 +92,7 @@ TEST_CASE("PTX emulator: floats round once, NaN is canonical, -0 is less than +0
   CHECK(real("mul.f32 %f9, %f1, %f2;", 0x1p-126f, 0.5f) == 0x1p-127f);
   CHECK(real("add.sat.f32 %f9, %f1, %f2;", 2, 3) == 1);
   CHECK(real("ex2.approx.f32 %f9, %f1;", 10) == 1024);
-  // pairs of halves: 1 < 2 in the lower halves, 3 < 2 in the upper ones
+  // %r1 and %r2 are pairs of halves: the comparison gives 1 < 2 in the lower halves and 3 < 2 in the upper halves
   CHECK(word("setp.lt.f16x2 %p1|%p2, %r1, %r2; selp.u32 %r4, 1, 0, %p1; selp.u32 %r5, 2, 0, %p2; or.b32 %r9, %r4, %r5;",
              0x42003c00, 0x40004000) == 1);
   CHECK(real("copysign.f32 %f9, %f1, %f2;", -1, 3) == -3);
@@ -124,7 +124,7 @@ TEST_CASE("PTX emulator: cvt rounds in its rounding mode and saturates") {
 }
 
 TEST_CASE("PTX emulator: small floats round to the nearest value, ties to even") {
-  // every value survives decoding and encoding; a number between two neighbours rounds to the nearer one
+  // for each pair of neighbours: both keep their bits when decoded and encoded, and values between them round correctly
   for (const FloatLayout& f : {kHalf, kBfloat, kE4m3, kE5m2}) {
     uint32_t count = 1u << (f.exponent_bits + f.mantissa_bits), wrong = 0;
     for (uint32_t n = 0; n + 1 < count; n++) {
@@ -148,7 +148,7 @@ TEST_CASE("PTX emulator: small floats round to the nearest value, ties to even")
 }
 
 TEST_CASE("PTX emulator: lanes diverge, loop different numbers of times and reconverge") {
-  // p0[i] = the sum of 1 to i, plus 1000 for odd i; lane 7 returns early
+  // each thread i stores to p0[i] the sum of 1 to i, plus 1000 if i is odd; thread 7 returns before it stores
   std::vector<uint32_t> out(64, 5);
   auto ran = run_text(kernel_text(1, kElement + R"(
     setp.eq.u32 %p3, %r0, 7;
@@ -197,7 +197,7 @@ TEST_CASE("PTX emulator: small blocks that share a warp keep their own block and
   for (uint32_t i = 0; i < 40; i++) CHECK(out[i] == i / 5 * 100 + i % 5);
 }
 
-// A kernel whose thread i stores i to shared memory, runs `barrier`, and reads the element of thread (threads - 1 - i).
+// Returns a kernel: thread i stores i to shared memory, runs `barrier` and reads the element of thread threads - 1 - i.
 std::string reversal(const std::string& barrier, int threads = 128) {
   return kernel_text(1, kElement +
                             ".shared .align 4 .b8 s[512];\nmov.u64 %rd1, s;\nadd.s64 %rd2, %rd1, %rd7;\n"
@@ -226,7 +226,7 @@ TEST_CASE("PTX emulator: a barrier orders shared memory, and a missing barrier i
                "barrier between: kernel 'k', line"));
   CHECK(run_text(kernel_text(1, kElement + "red.global.add.u32 [%rd0], %r0;"), {.races = true}, one).error == "");
   CHECK(one[0] == 31 * 16);
-  // bar.warp.sync orders the threads of one warp
+  // bar.warp.sync is a sufficient barrier if the block has only one warp
   CHECK(run_text(reversal("bar.warp.sync 0xffffffff;", 32), {.races = true}, one).error == "");
   CHECK(contains(run_text(reversal("", 32), {.races = true}, one).error, "with no barrier between"));
 }
@@ -257,7 +257,7 @@ TEST_CASE("PTX emulator: out-of-bounds and misaligned accesses are reported with
   auto crooked = run_text(kernel_text(1, "ld.global.v2.f32 {%f1, %f2}, [%rd0+4];"), {}, out);
   CHECK(crooked.fault->code == kMisalignedAddress);
   CHECK(contains(crooked.error, "which is no multiple of 8"));
-  // a vector load that begins inside an allocation may read beyond its end; a vector store may not
+  // a vector load that begins inside an allocation may read beyond the end of the allocation; a vector store may not
   std::vector<uint32_t> three(3);
   CHECK(run_text(kernel_text(1, "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd0];"), {}, three).error == "");
   auto stored = run_text(kernel_text(1, "st.global.v4.f32 [%rd0], {%f1, %f2, %f3, %f4};"), {}, three);
@@ -276,7 +276,7 @@ TEST_CASE("PTX emulator: shfl, vote, redux and ldmatrix exchange data between la
   for (uint32_t i = 0; i < 32; i++) CHECK(out[i] == (i ^ 5));
   lanes("shfl.sync.up.b32 %r9|%p1, %r0, 2, 0, -1;\n@!%p1 mov.u32 %r9, 99;");
   for (uint32_t i = 0; i < 32; i++) CHECK(out[i] == (i < 2 ? 99 : i - 2));
-  lanes("shfl.sync.idx.b32 %r9, %r0, 3, 0x181f, -1;");  // in segments of 8
+  lanes("shfl.sync.idx.b32 %r9, %r0, 3, 0x181f, -1;");  // 0x181f: segments of 8 lanes
   for (uint32_t i = 0; i < 32; i++) CHECK(out[i] == i / 8 * 8 + 3);
   lanes("setp.lt.u32 %p1, %r0, 4;\nvote.sync.ballot.b32 %r9, %p1, -1;");
   CHECK(out[31] == 15);
@@ -289,7 +289,7 @@ TEST_CASE("PTX emulator: shfl, vote, redux and ldmatrix exchange data between la
       "add.u32 %r1, %r1, 1; add.u32 %r2, %r2, 1;\n"
       "setp.lt.u32 %p1, %r2, 8;\n@%p1 bra LOOP;\nadd.s64 %rd3, %rd1, %rd2;\n"
       "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r5, %r9, %r6, %r7}, [%rd3];");
-  // matrix 1 has rows of 64 + 8 * row; transposed, lane i gets rows 2t and 2t + 1 of column g
+  // row `row` of matrix 1 begins with 64 + 8 * row; transposed, lane 4g + t gets rows 2t and 2t + 1 of column g
   for (uint32_t i = 0; i < 32; i++) {
     uint32_t g = i / 4, t = i % 4;
     CHECK(out[i] == ((64 + 16 * t + g) | (64 + 16 * t + 8 + g) << 16));
@@ -297,7 +297,7 @@ TEST_CASE("PTX emulator: shfl, vote, redux and ldmatrix exchange data between la
 }
 
 TEST_CASE("PTX emulator: mma multiplies a matrix by the identity matrix") {
-  // A[row][column] = row * 16 + column in halves; B's first 8 rows are the identity; C is 1: D = A's columns 0 to 7 + 1
+  // A[row][column] is row * 16 + column in halves; B's first 8 rows are the identity; C is 1: D is A[..][0..7] + 1
   std::vector<float> out(128);
   std::string half = "mov.u32 %r1, %laneid;\nshr.u32 %r2, %r1, 2;\nand.b32 %r3, %r1, 3;\nshl.b32 %r3, %r3, 1;\n";
   auto element = [](const std::string& reg, int row, int column) {

@@ -7,7 +7,7 @@
 
 namespace tgc::ptx {
 
-// The control operations of ops_control.cpp, so that flow analysis recognizes them by address.
+// Return the run functions of the control operations (ops_control.cpp), by which flow analysis recognizes them.
 Run jump_run();
 Run table_jump_run();
 Run join_run();
@@ -16,13 +16,13 @@ Run end_run();
 // The control flow graph of a kernel.
 struct Flow {
   struct Block {
-    uint32_t begin, end;  // ops
+    uint32_t begin, end;  // the block's ops are numbers begin up to end - 1
     std::vector<uint32_t> successors;
-    bool ends_here = false;  // lanes may return at its end
+    bool ends_here = false;  // true if lanes may return at the block's end
     uint32_t meet = kNone;  // the immediate post-dominator, where diverged lanes reconverge; kNone: the kernel's end
   };
   std::vector<Block> blocks;
-  std::vector<uint32_t> block_of;  // by op
+  std::vector<uint32_t> block_of;  // by op: number of its block
 
   static Flow of(const Code& code);
 };

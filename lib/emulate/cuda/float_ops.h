@@ -31,7 +31,7 @@ struct FloatFlags {
   bool ftz = false, sat = false, approx = false, full = false, relu = false, nan = false;
   bool any() const { return rounding >= 0 || ftz || sat || approx || full || relu || nan; }
 };
-FloatFlags take_float_flags(Builder& b);  // accepts them in any order
+FloatFlags take_float_flags(Builder& b);  // takes the modifiers in any order
 
 // Emits the current instruction. Its modifiers and type must have been taken.
 void emit_float(Builder& b, FloatOp op, Type type, FloatFlags flags);

@@ -18,7 +18,7 @@ void find_meets(std::vector<Flow::Block>& blocks) {
     for (uint32_t s : blocks[b].successors) predecessors[s].push_back(b);
     if (blocks[b].ends_here) predecessors[end].push_back(b);
   }
-  // post-order of the reversed graph, starting at the exit
+  // compute the post-order of the reversed graph, starting at the exit
   std::vector<uint32_t> order, number(blocks.size() + 1, kNone);
   std::vector<bool> seen(blocks.size() + 1);
   std::vector<std::pair<uint32_t, size_t>> stack{{end, 0}};
@@ -99,7 +99,7 @@ void add_joins(Code& code, std::vector<uint8_t>& outs) {
   }
   std::vector<Op> ops;
   std::vector<uint8_t> new_outs;
-  std::vector<uint32_t> begins;  // first op of each block, after insertion of the joins
+  std::vector<uint32_t> begins;  // first op of each block, counting the inserted joins
   for (size_t n = 0; n < flow.blocks.size(); n++) {
     const Flow::Block& b = flow.blocks[n];
     begins.push_back(uint32_t(ops.size()));

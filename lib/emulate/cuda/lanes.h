@@ -25,7 +25,7 @@ template <class D, class F>
   TGC_LANES d[i] = (active >> i & 1) ? t[i] : d[i];
 }
 
-// Sets the predicate's bit i to test(i) in the active lanes.
+// Sets bit i of predicate `place` to test(i) in the active lanes.
 template <class F>
 [[gnu::always_inline]] inline void write_pred(Warp& w, uint32_t place, F test) {
   uint32_t mask = 0;
@@ -63,7 +63,7 @@ inline void each_active(const Warp& w, F f) {
   for (uint32_t rest = w.active; rest; rest &= rest - 1) f(std::countr_zero(rest));
 }
 
-// Returns Make<T>::run() for the C++ type T with t's register width and signedness, or null.
+// Returns Make<T>::run(), where T is the C++ type with t's register width and signedness; null if t has none.
 template <template <class> class Make>
 Run for_integer(Type t) {
   switch (register_bits(t)) {

@@ -6,7 +6,7 @@
 namespace tgc::ptx {
 namespace {
 
-// Runs blocks on one host thread (see run_blocks).
+// Runs blocks on one host thread, for run_blocks.
 class Runner {
  public:
   explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
@@ -24,11 +24,11 @@ class Runner {
     for (uint32_t n = 0; n < files_; n++) make_file();
   }
 
-  // The number of groups: a group is one block, or the blocks that share a warp.
+  // Returns the number of groups. A group is one block, or several blocks that share a warp.
   uint64_t groups() const { return (volume(launch_.grid) + blocks_in_warp_ - 1) / blocks_in_warp_; }
   uint64_t executed() const { return executed_; }
 
-  // Throws Fault.
+  // Runs one group; throws its Fault.
   void run(uint64_t group) {
     uint64_t blocks = volume(launch_.grid);
     uint32_t threads = launch_.threads();
@@ -119,7 +119,7 @@ class Runner {
     executed_ += w.executed;
   }
 
-  // Runs the block's warps in turn, each up to its next barrier (see take_turns).
+  // Runs the warps of the block in turn, each up to its next barrier (take_turns in blocks.h).
   void run_together(uint32_t threads) {
     std::vector<Warp> warps;
     for (uint32_t n = 0; n < warps_; n++)
@@ -160,7 +160,7 @@ void raise(const Warp& w, const Op& o, int lane, int code, const std::string& wh
 
 std::string Code::describe(uint32_t instruction) const {
   const Instruction& i = function->body[instruction];
-  // quote the instruction from the PTX text, up to 120 characters
+  // quote at most 120 characters of the instruction from the PTX text
   const char *begin = i.opcode.data(), *end = module->text.data() + module->text.size();
   const char* stop = std::find_if(begin, end, [](char c) { return c == ';' || c == '\n'; });
   std::string text(begin, stop);

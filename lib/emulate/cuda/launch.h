@@ -15,7 +15,7 @@ namespace tgc::ptx {
 struct Launch {
   const Code* code = nullptr;
   Triple grid{1, 1, 1}, block{1, 1, 1};  // number of blocks; threads per block
-  uint64_t dynamic_shared = 0;           // bytes
+  uint64_t dynamic_shared = 0;           // in bytes
   std::vector<std::byte> parameters;
   std::vector<Range> ranges;  // accessible global memory, sorted
   bool check_races = false;
@@ -28,10 +28,10 @@ struct Launch {
 struct Block {
   const Launch* launch = nullptr;
   Triple id{};
-  bool is_packed = false;  // a warp holds several blocks
+  bool is_packed = false;  // true if a warp holds several blocks
   std::vector<std::byte> shared, local;
-  std::vector<uint8_t> stored;     // per byte of `shared`: 1 if it was ever stored
-  std::unique_ptr<Races> races;    // only with check_races
+  std::vector<uint8_t> stored;     // by byte of `shared`: 1 if a thread has stored it
+  std::unique_ptr<Races> races;    // null unless check_races is set
   RecentRanges recent;
 };
 
@@ -42,7 +42,7 @@ std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 // Runs a warp until it ends or reaches a barrier. Throws Fault.
 void run_warp(Warp& w, const Code& code);
 
-// "thread (3,0,0) of block (1,0,0)"
+// Returns "thread (3,0,0) of block (1,0,0)".
 std::string name_thread(const Block& block, uint32_t thread);
 // Throws the Fault "KERNEL, INSTRUCTION: THREAD `what`" for a lane of the warp.
 [[noreturn]] void raise(const Warp& w, const Op& o, int lane, int code, const std::string& what);

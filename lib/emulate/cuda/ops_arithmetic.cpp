@@ -51,7 +51,7 @@ struct SubSat {
     return T(s > most ? most : s < least ? least : s);
   }
 };
-// PTX leaves division by zero unspecified. All bits are set, as on GPUs.
+// PTX leaves the result of a division by zero unspecified. Here, all its bits are set, as on GPUs.
 struct Div {
   template <class T>
   T operator()(T a, T b) const {
@@ -115,7 +115,7 @@ struct Mul24 {
   }
 };
 
-// Builds add or sub; a non-integer type is handled by emit_float.
+// Builds add or sub of integers. For other types, calls emit_float.
 template <class F, class Saturating>
 void add_or_sub(Builder& b) {
   FloatFlags flags = take_float_flags(b);

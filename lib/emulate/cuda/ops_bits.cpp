@@ -73,7 +73,7 @@ void logic_1(Builder& b) {
   emit_1(b, t, for_integers_1<F>(t));
 }
 
-// Shifts. The count has 32 bits; counts of the width or more shift all bits out.
+// Shifts. The count is a 32-bit number; a count of at least the operand's width shifts all bits out.
 template <class T, bool kLeft>
 void shift(Warp& w, const Op& o) {
   constexpr uint32_t kBits = 8 * sizeof(T);
@@ -152,7 +152,7 @@ T extract(T a, uint32_t at, uint32_t n) {
   bool sign = std::is_signed_v<T> && n > 0 && (U(a) >> std::min(at + n - 1, kBits - 1) & 1);
   U out = at < kBits ? U(a) >> at : 0;
   if (n < kBits) out &= (U(1) << n) - 1;
-  uint32_t have = at < kBits ? std::min(n, kBits - at) : 0;  // field bits beyond the operand's top are its sign
+  uint32_t have = at < kBits ? std::min(n, kBits - at) : 0;  // bits beyond the operand's top are its sign
   if (sign && have < kBits) out |= U(-1) << have;
   return T(out);
 }

@@ -112,7 +112,7 @@ Run find_compare(Type t, int c, bool ftz) {
   }
 }
 
-// Compares pairs of 16-bit floats: p is the result for the lower halves, q for the upper ones.
+// Compares pairs of 16-bit floats. Predicate p gets the result for the lower halves, q that for the upper halves.
 template <class As, int kCompare>
 void compare_pairs(Warp& w, const Op& o) {
   const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b);
@@ -364,7 +364,7 @@ void mov(Builder& b) {
             : bits(t) == 128 ? copy<unsigned __int128>
                              : nullptr;
   if (!run) b.fail("the type ." + std::string(text(t)) + " does not go with it");
-  // an integer constant gives the bits of a float
+  // a float type with an integer constant means the float with these bits
   Type as = b.operand(1).kind == Operand::Integer ? (bits(t) == 16   ? Type::B16
                                                      : bits(t) == 32 ? Type::B32
                                                                      : Type::B64)

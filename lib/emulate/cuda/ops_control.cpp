@@ -10,7 +10,7 @@ namespace tgc::ptx {
 namespace {
 
 uint32_t& current_join(Warp& w) {
-  return w.waiting[0].join;  // slot 0 is not a stack entry: it has the join of the running lanes
+  return w.waiting[0].join;  // slot 0 is not on the stack: it holds the join of the running lanes
 }
 
 void push(Warp& w, uint32_t pc, uint32_t join, uint32_t lanes) {
@@ -62,11 +62,11 @@ void jump_by_table(Warp& w, const Op& o) {
   });
   uint32_t target = uint32_t(w.block->launch->code->targets[size_t(o.value) + n]);
   if (same == w.path) w.pc = target;
-  else part(w, same, target, w.pc - 1, o.join);  // the other lanes repeat this jump with their own indices
+  else part(w, same, target, w.pc - 1, o.join);  // the other lanes execute this jump again, with their own indices
 }
 
 void join(Warp& w, const Op&) {
-  w.executed -= uint64_t(std::popcount(w.active));  // a join is not a PTX instruction
+  w.executed -= uint64_t(std::popcount(w.active));  // a join is not a PTX instruction, so it does not count
   if (current_join(w) == w.pc - 1) pop(w);
 }
 

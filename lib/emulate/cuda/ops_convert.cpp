@@ -12,7 +12,7 @@ struct Tag {
   using type = T;
 };
 
-// Calls f with the C++ integer type of t.
+// Calls f with a value of the C++ integer type that corresponds to t.
 template <class F>
 Run with_integer(Type t, F f) {
   switch (t) {
@@ -31,7 +31,7 @@ Run with_integer(Type t, F f) {
     default: return nullptr;
   }
 }
-// The register type of an integer: 8-bit integers use 16-bit registers.
+// The register type of an integer type: 16 bits for 8-bit integers, else the type itself.
 template <class T>
 using Store = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_signed_v<T>, int16_t, uint16_t>, T>;
 
@@ -100,7 +100,7 @@ void float_to_int(Warp& w, const Op& o) {
     if constexpr (std::is_same_v<V, float>) x = ftz ? flush(x) : x;
     x = to_whole<kRounding>(x);
     (void)kNarrow;
-    constexpr V kTop = V(std::numeric_limits<D>::max() / 2 + 1) * 2;  // one more than the largest D, exact
+    constexpr V kTop = V(std::numeric_limits<D>::max() / 2 + 1) * 2;  // one more than D's maximum; exact in V
     constexpr V kLeast = V(std::numeric_limits<D>::min());
     D out = x >= kTop    ? std::numeric_limits<D>::max()
             : x > kLeast ? D(x < kTop ? x : V(0))
@@ -230,8 +230,8 @@ void pair_to_pair(Warp& w, const Op& o) {
 
 // ---- selection of the conversion
 struct Modifiers {
-  int whole = -1;     // rni, rzi, rmi, rpi
-  int rounding = -1;  // rn, rz, rm, rp, rna
+  int whole = -1;     // rounding to an integer: index of rni, rzi, rmi, rpi
+  int rounding = -1;  // index of rn, rz, rm, rp, rna
   bool ftz = false, sat = false, finite = false, relu = false;
 };
 Modifiers take_modifiers(Builder& b) {
@@ -348,7 +348,7 @@ void cvt(Builder& b) {
   if (m.rounding == 4 && d != Type::TF32) b.fail(".rna goes with .tf32 alone");
   Op op;
   Modifiers used = m;
-  if (m.rounding == 4) used.rounding = 0;  // .rna (ties away from zero) replaces the run below
+  if (m.rounding == 4) used.rounding = 0;  // the run function below replaces the rounding of .rna (ties away from zero)
   op.run = scalar_run(d, s, used, op);
   if (m.rounding == 4) {
     op.run = [](Warp& w, const Op& o) {

@@ -196,7 +196,7 @@ Run small_run(bool relu, bool two) {
   return relu ? lanes_of<uint16_t, Small<As, F, true>, kInputs> : lanes_of<uint16_t, Small<As, F, false>, kInputs>;
 }
 
-// Returns the operation F for a type and modifiers, or null if F does not support them.
+// Returns the operation F for a type and its modifiers; null if F does not support them.
 template <class F, int kInputs, bool kDouble = true, bool kDirected = false>
 Run float_run(Type t, const FloatFlags& f) {
   bool directed = f.rounding > 0;
@@ -282,7 +282,7 @@ FloatFlags take_float_flags(Builder& b) {
 
 void emit_float(Builder& b, FloatOp op, Type type, FloatFlags flags) {
   Run run = run_of(op, type, flags);
-  bool needs_way = op == FloatOp::Div || op == FloatOp::Sqrt || op == FloatOp::Rcp;  // .rn or .approx
+  bool needs_way = op == FloatOp::Div || op == FloatOp::Sqrt || op == FloatOp::Rcp;  // needs .rn or .approx
   bool approximates = op >= FloatOp::Rsqrt && op <= FloatOp::Tanh;
   if (needs_way && flags.rounding < 0 && !flags.approx && !flags.full)
     b.fail("neither a rounding nor .approx", ".rn or .approx");

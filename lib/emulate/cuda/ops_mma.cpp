@@ -13,8 +13,8 @@ namespace {
 
 struct Shape {
   int m, n, k;
-  Type a, b, c;      // element types; D has C's
-  int per_register;  // elements of A and B per register
+  Type a, b, c;      // element types; D's is C's
+  int per_register;  // number of elements of A and of B in a register
 };
 constexpr Shape kShapes[] = {
     {16, 8, 8, Type::F16, Type::F16, Type::F32, 2},    {16, 8, 8, Type::F16, Type::F16, Type::F16, 2},
@@ -112,7 +112,7 @@ template <bool kTransposed>
 void ldmatrix(Warp& w, const Op& o) {
   if (w.active != UINT32_MAX)
     raise(w, o, std::countr_zero(~w.active), kLaunchFailed, "does not take part in loading a matrix of its warp");
-  uint32_t matrices = o.count - 1;  // the last further operand is the address
+  uint32_t matrices = o.count - 1;  // the last of the further operands is the address
   Addresses at;
   find_addresses<Space::Shared>(w, o, 16, Access::Load, at, ldmatrix<kTransposed>);
   for (uint32_t m = 0; m < matrices; m++) {

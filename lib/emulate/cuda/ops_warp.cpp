@@ -6,7 +6,7 @@
 namespace tgc::ptx {
 namespace {
 
-// Throws a Fault unless each active lane's membermask includes the lane itself and no live lane that is not active.
+// Throws a Fault unless the membermask of each active lane contains that lane and no live lane that is inactive.
 void check_members(const Warp& w, const Op& o, const uint32_t* mask) {
   each_active(w, [&](int i) {
     uint32_t missing = mask[i] & w.alive & ~w.active;
@@ -18,7 +18,7 @@ void check_members(const Warp& w, const Op& o, const uint32_t* mask) {
 
 template <int kMode>
 void shuffle(Warp& w, const Op& o) {
-  const uint32_t* more = w.operands + o.more;  // d, p, a, b, c, mask
+  const uint32_t* more = w.operands + o.more;  // the operands d, p, a, b, c, mask
   check_members(w, o, reg<uint32_t>(w, more[5]));
   uint32_t a[kLanes], d[kLanes], valid = 0;
   std::memcpy(a, reg<uint32_t>(w, more[2]), sizeof a);

@@ -12,7 +12,7 @@
 namespace tgc::ptx {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t(1) << 32;  // size limit of a variable
+constexpr uint64_t kMostBytes = uint64_t(1) << 32;  // largest size of a variable
 constexpr size_t kMostRegisters = 1 << 20, kMostNesting = 64;
 
 class Parser {
@@ -254,7 +254,7 @@ class Parser {
 
   struct Scope {
     std::unordered_map<std::string_view, int32_t> names;
-    std::unordered_map<std::string_view, std::pair<Type, uint64_t>> ranges;  // %r<9>: %r0 to %r8
+    std::unordered_map<std::string_view, std::pair<Type, uint64_t>> ranges;  // .reg .b32 %r<9> declares %r0 to %r8
   };
 
   void body() {

@@ -22,8 +22,8 @@ struct Register {
 
 struct Operand {
   enum Kind : uint8_t {
-    Reg,      // reg
-    Integer,  // bits
+    Reg,      // uses `reg`
+    Integer,  // uses `bits`
     Real,     // bits: of a double if is_double, else of a float
     Name,     // name: a variable, label or special register; bits: the offset added to it
     Address,  // [reg + bits], [name + bits] or [bits]
@@ -56,7 +56,7 @@ struct Variable {
   uint64_t bytes = 0;
   uint64_t align = 1;
   bool is_extern = false;
-  uint64_t offset = 0;               // parameters only: offset in the parameter block
+  uint64_t offset = 0;               // of a parameter: offset in the parameter block
   std::vector<std::byte> initial = {};
 };
 
@@ -68,19 +68,19 @@ struct Function {
   std::vector<Register> registers = {};
   std::vector<Instruction> body = {};
   std::map<std::string_view, uint32_t> labels = {};                          // index of the instruction after the label
-  std::map<std::string_view, std::vector<std::string_view>> branch_targets = {};  // label tables of brx.idx
-  std::vector<Variable> locals = {};                                         // .shared and .local
+  std::map<std::string_view, std::vector<std::string_view>> branch_targets = {};  // the tables of labels for brx.idx
+  std::vector<Variable> locals = {};                                         // variables in .shared and .local
   uint64_t parameter_bytes = 0;
-  std::array<uint64_t, 3> required_threads{};  // .reqntid; 0 if not given
-  uint64_t most_threads = 0;                   // product of .maxntid; 0 if not given
+  std::array<uint64_t, 3> required_threads{};  // from .reqntid; 0 without it
+  uint64_t most_threads = 0;                   // the product of .maxntid; 0 without it
 };
 
 struct Module {
   std::vector<char> text;               // not std::string: moving the module must not invalidate views
   std::string_view target;              // "sm_80"
-  std::vector<std::string> files = {};  // by .file number
+  std::vector<std::string> files = {};  // file names by .file number
   std::deque<Function> functions = {};
-  std::vector<Variable> globals = {};   // .global, .const, .shared
+  std::vector<Variable> globals = {};   // variables in .global, .const and .shared
 };
 
 // Parses a module. An error names the line and what was found there. Safe for untrusted text.

@@ -81,8 +81,8 @@ void refuse_scalar_load(const Wave& w, const Op& o, uint64_t from) {
             nearest_to(w, from, from + 4u * o.words));
 }
 
-// Lanes of a wave run in lockstep, and the compiler omits barriers in single-wave groups. Accesses of one wave
-// therefore race only within one instruction: w.moment is a new one for each.
+// Throws a Fault if the access races. Lanes of a wave run in lockstep, and the compiler omits barriers in single-wave
+// groups, so accesses of one wave race only within one instruction: w.moment is a new number for each instruction.
 void watch_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t bytes, Access access) {
   auto race = w.group->races->note(address, bytes, {o.instruction, w.moment, uint16_t(w.first_thread + lane), access});
   if (race)

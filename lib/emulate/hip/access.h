@@ -10,11 +10,11 @@ namespace tgc::hip {
 enum class Space : uint8_t { Global, Flat, Private, Lds };
 
 struct Addresses {
-  alignas(64) uint64_t host[2 * kLanes];  // host addresses, valid for active lanes
-  bool is_row = false;                    // all lanes are active, and their addresses increase by 4 bytes
+  alignas(64) uint64_t host[2 * kLanes];  // by lane of the wave; valid for active lanes
+  bool is_row = false;                    // true if all lanes are active and their addresses increase by 4 bytes
 };
 
-// Returns the accessible range that contains all of [from, to), or null.
+// Returns the accessible range that contains all addresses from `from` up to, but not including, `to`, or null.
 inline const Range* find_range(const Wave& w, const Op& o, uint64_t from, uint64_t to) {
   return w.group->recent.find(w.group->launch->ranges, o.instruction, from, to);
 }
@@ -29,9 +29,9 @@ void find_addresses(Wave& w, const Op& o, Access access, Addresses& to);
 void watch_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t bytes, Access access);
 
 // ---- the operands of an access
-// Allows the modifiers of a memory instruction: offset and cache policy.
+// Refuses the instruction if it has a modifier other than those of memory access: offset and cache policy.
 void allow_offset_and_caches(const Builder& b);
-// "global_", "flat_", "scratch_", "ds_"
+// Returns the space of a name that begins with "global_", "flat_", "scratch_" or "ds_".
 Space space_of(std::string_view name);
 // Sets the address of `op` from operands such as "v[0:1], off", "v0, s[2:3]", "off, s3", or "v0" for LDS.
 void take_address(Builder& b, Op& op, Space space, const Operand& vector, const Operand* scalar);

@@ -10,7 +10,7 @@
 namespace tgc::hip {
 namespace {
 
-// The constants named src_...
+// The named constants of AMD's assembly language.
 struct NamedConstant {
   std::string_view name;
   uint64_t value;
@@ -29,7 +29,7 @@ uint64_t float_bits(double value, Type type) {
 }
 
 uint64_t integer_bits(const Operand& o, Type type) {
-  if (type == Type::F64 && o.is_literal) return uint64_t(o.integer) << 32;  // a literal is a double's upper half
+  if (type == Type::F64 && o.is_literal) return uint64_t(o.integer) << 32;  // a literal is the upper half of a double
   if (type == Type::I64 && o.is_literal) return uint64_t(int64_t(int32_t(o.integer)));
   return uint64_t(o.integer);
 }
@@ -191,7 +191,7 @@ void Builder::build_by_types() {
       from[n]->part = Part(size_t(Part::Byte0) + size_t(byte));
   }
   if (is_16_bit(row->to)) {
-    // gfx9 clears the upper half of the register, later processors keep it
+    // a 16-bit result clears the upper half of its register on gfx9; later processors keep that half
     op.to_part = code.family == Family::Gfx9 ? Part::Whole : Part::Word0;
     if (has_bit(*instruction, "op_sel", row->count, false)) op.to_part = Part::Word1;
     else if (instruction->has("op_sel")) op.to_part = Part::Word0;
@@ -228,7 +228,7 @@ void Builder::build_one() {
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
   std::string whole(name);
   if (name.starts_with("v_dual_")) whole = "v_" + whole.substr(7);
-  auto found = opcodes().find("gfx12:" + whole);  // gfx12 reuses some names with another meaning
+  auto found = opcodes().find("gfx12:" + whole);  // on gfx12, some names have another meaning
   if (code.family != Family::Gfx12 || found == opcodes().end()) found = opcodes().find(whole);
   if (found == opcodes().end()) refuse("unknown instruction '" + std::string(instruction->opcode) + "'");
   row = &found->second, name = found->first;
@@ -236,15 +236,15 @@ void Builder::build_one() {
   else build_by_types();
 }
 
-// Builds a dual-issue pair, whose instructions both read their operands before either writes. Emits them in an order in
-// which the first one's result is not read by the second; if both orders conflict, delays the first result in scratch.
+// Builds a dual-issue pair, whose instructions both read their operands before either writes. Emits last the one whose
+// result the other reads. If each reads the other's result, the first one writes a scratch register, moved at the end.
 void Builder::build_pair(uint32_t first) {
   auto build_at = [&](uint32_t n) { go_to(n), build_one(); };
   auto reads = [&](uint32_t reader, uint32_t writer) {
     const Instruction &r = code.instructions[reader], &w = code.instructions[writer];
     if (w.operands.empty()) return false;
     const Operand& to = w.operands[0];
-    // fmac also reads its destination
+    // start with operand 0, the destination, for fmac, which reads it too
     for (size_t n = r.opcode.find("fmac") != r.opcode.npos ? 0 : 1; n < r.operands.size(); n++) {
       const Operand& o = r.operands[n];
       if (o.kind == to.kind && o.place < to.place + to.count && to.place < o.place + o.count) return true;
@@ -277,7 +277,7 @@ void Builder::build() {
   std::map<uint64_t, uint32_t> op_at;
   for (uint32_t n = 0; n < code.instructions.size(); n++) op_at.emplace(code.instructions[n].address, first_op[n]);
   for (Op& op : code.ops) {
-    if (op.target == 0) continue;  // until here an address; 0: not a jump
+    if (op.target == 0) continue;  // op.target is still an address; 0: op is not a jump
     auto found = op_at.find(op.target);
     go_to(op.instruction);
     if (found == op_at.end()) refuse("jumps to " + hex(op.target) + ", where no instruction begins");

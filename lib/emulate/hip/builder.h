@@ -35,7 +35,7 @@ constexpr bool is_float(Type t) { return t == Type::F16 || t == Type::F32 || t =
 class Builder;
 using Build = void (*)(Builder&);
 
-// An opcode: its operation, with the types of its result and of its operands in text order; or a custom `build`.
+// A row of the opcode table: the operation and the types of its result and operands in text order, or a custom `build`.
 struct Row {
   Run run = nullptr;
   Type to = Type::None;
@@ -46,7 +46,7 @@ struct Row {
 };
 using Table = std::unordered_map<std::string, Row>;
 
-// All opcodes. `names` lists the instruction's names in the GPU generations, separated by blanks.
+// Returns the table of all opcodes. add_row adds a row under each of `names`, which blanks separate.
 const Table& opcodes();
 void add_row(Table& to, std::string_view names, Row row);
 void add_scalar_rows(Table& to);
@@ -70,7 +70,7 @@ class Builder {
   explicit Builder(Code& code) : code(code) {}
   void build();
 
-  // ---- for the build functions of rows
+  // ---- members for the `build` functions of rows
   Code& code;
   const Instruction* instruction = nullptr;
   std::string_view name;  // the opcode without its encoding: "v_add_f32" of "v_add_f32_e32"
@@ -92,7 +92,7 @@ class Builder {
   void emit(const Op& op) { code.ops.push_back(op); }
   // Builds the operation from the row's types: result and operands in text order.
   void build_by_types();
-  // Refuses the instruction if it has a modifier not in `modifiers`: ignoring one would change the result.
+  // Refuses the instruction if it has a modifier that is not in `modifiers`: ignoring it would change the result.
   void allow(std::initializer_list<std::string_view> modifiers) const;
 
  private:

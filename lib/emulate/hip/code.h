@@ -37,8 +37,8 @@ struct Source {
   uint16_t place = 0;
   bool is_vector = false;
   Part part = Part::Whole;
-  bool is_signed = false;  // sign-extends a byte or word part
-  bool is_half = false;  // the register holds a half, which is read as float
+  bool is_signed = false;  // true: a byte or word part is sign-extended
+  bool is_half = false;  // true: the register holds a half, which is read as float
   bool negative = false, absolute = false;
 
   bool is_plain() const { return part == Part::Whole && !is_half && !negative && !absolute; }
@@ -49,18 +49,18 @@ struct Op {
   Source a, b, c;
   uint16_t to = kTrash;  // destination: a vector or scalar register
   uint16_t to2 = kTrash;  // second, scalar destination: a lane mask
-  bool is_vector = false;  // executes once per active lane
-  bool clamp = false;  // clamps the result to [0, 1]
-  int8_t scale = 0;  // multiplies the result by 2^scale, before the clamp
-  Part to_part = Part::Whole;  // for 16-bit results: Word0 and Word1 keep the register's other half
-  uint8_t words = 1;  // memory operations: registers per lane
-  uint8_t bytes = 0;  // memory operations: bytes per lane
+  bool is_vector = false;  // true: executes once per active lane
+  bool clamp = false;  // true: clamps the result to [0, 1]
+  int8_t scale = 0;  // multiplies the result by 2^scale, before clamping
+  Part to_part = Part::Whole;  // of a 16-bit result: Word0 and Word1 keep the register's other half
+  uint8_t words = 1;  // of a memory operation: registers per lane
+  uint8_t bytes = 0;  // of a memory operation: bytes per lane
   Counter counter = Counter::None;
-  bool wide_address = false;  // the vector part of the address has 64 bits
-  bool narrow_base = false;  // the scalar part of the address has 32 bits
-  bool loads = false;  // fills the destination registers asynchronously
+  bool wide_address = false;  // true: the vector part of the address has 64 bits
+  bool narrow_base = false;  // true: the scalar part of the address has 32 bits
+  bool loads = false;  // true: fills the destination registers asynchronously
   int32_t offset = 0;
-  uint32_t target = 0;  // jumps: index of the target operation
+  uint32_t target = 0;  // of a jump: index of the target operation
   uint32_t instruction = 0;  // index in Code::instructions
 };
 
@@ -75,10 +75,10 @@ struct Code {
   std::vector<Op> ops;
   std::vector<uint32_t> constants;  // placed at kConstants in the scalar register file
   bool has_barrier = false;
-  bool has_waits = false;  // s_waitcnt and the like are translated to operations, for --race
+  bool has_waits = false;  // true: wait instructions (s_waitcnt) became operations, for --race
 
   uint32_t scalars() const { return kConstants + uint32_t(constants.size()); }
-  // "kernel 'r_4', instruction at 0x1654 ('global_load_b32 v1, v[2:3], off'), line 12 of the source"
+  // Returns "kernel 'r_4', instruction at 0x1654 ('global_load_b32 v1, v[2:3], off'), line 12 of the source".
   std::string describe(uint32_t instruction) const;
 };
 
@@ -94,14 +94,14 @@ struct Wave {
   Group* group = nullptr;
   const Code* code = nullptr;
   uint32_t first_thread = 0;
-  std::byte* own_memory = nullptr;  // private memory of the wave's threads, consecutive
-  uint32_t mask[2] = {};  // lane mask being computed, half by half
-  uint32_t outer_exec[2] = {};  // saved EXEC while a DPP instruction runs in fewer lanes
+  std::byte* own_memory = nullptr;  // private memory of the wave's threads, one after another
+  uint32_t mask[2] = {};  // the lane mask that an operation computes, half by half
+  uint32_t outer_exec[2] = {};  // EXEC before a DPP instruction, which runs in fewer lanes
   uint64_t executed = 0;  // executed instructions; a vector instruction counts once per active lane
   uint64_t jumps_left = UINT64_MAX;
   uint32_t float_mode = 0xf0;
-  Waits* waits = nullptr;  // only with --race
-  uint32_t moment = 0;  // number of operations begun; counted only with --race
+  Waits* waits = nullptr;  // null without --race
+  uint32_t moment = 0;  // number of operations begun; only counted with --race
 
   uint32_t exec(uint32_t half) const { return s[kExec + half]; }
   uint64_t exec() const { return s[kExec] | (halves == 2 ? uint64_t(s[kExec + 1]) << 32 : 0); }

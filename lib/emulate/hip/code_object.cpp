@@ -129,7 +129,7 @@ uint64_t elf_bytes(const void* image) {
     return 0;
   uint64_t end = std::max(header.program_headers + uint64_t(header.program_header_count) * sizeof(ProgramHeader),
                           header.section_headers + uint64_t(header.section_header_count) * sizeof(SectionHeader));
-  return std::min(std::max<uint64_t>(end, sizeof header), kMostImage);  // lld puts the section headers last
+  return std::min(std::max<uint64_t>(end, sizeof header), kMostImage);  // lld puts the section headers last in the file
 }
 
 Result<CodeObject> CodeObject::read(std::string_view bytes) {

@@ -24,21 +24,21 @@ const Processor* find_processor(std::string_view name);
 // A kernel descriptor (LLVM's AMDGPUUsage, "Kernel Descriptor").
 struct Descriptor {
   uint32_t group_bytes = 0, private_bytes = 0, kernarg_bytes = 0;
-  int64_t entry_offset = 0;  // of the code, relative to the descriptor
+  int64_t entry_offset = 0;  // offset of the kernel's code, relative to the descriptor
   uint32_t resources1 = 0, resources2 = 0;
   uint16_t properties = 0, kernarg_preload = 0;
 
   bool is_wave32() const { return properties >> 10 & 1; }
   uint32_t user_registers() const { return resources2 >> 1 & 31; }
   bool has_group_id(int dimension) const { return resources2 >> (7 + dimension) & 1; }
-  int thread_ids() const { return int(resources2 >> 11 & 3); }  // 0: x, 1: x and y, 2: x, y and z
+  int thread_ids() const { return int(resources2 >> 11 & 3); }  // ids that threads get: 0: x; 1: x, y; 2: x, y, z
   uint32_t float_mode() const { return resources1 >> 12 & 0xff; }  // rounding and denormal bits of the MODE register
 };
 
 struct KernelEntry {
   std::string name;
   Descriptor descriptor;
-  uint64_t begin = 0, end = 0;  // addresses of its code in the image
+  uint64_t begin = 0, end = 0;  // addresses of the kernel's code in the image
 };
 
 class CodeObject {
@@ -48,7 +48,7 @@ class CodeObject {
 
   const Processor& processor() const { return *processor_; }
   const std::vector<KernelEntry>& kernels() const { return kernels_; }
-  // The loaded segments, from address 0.
+  // Returns the bytes of the loaded segments, from address 0 on.
   const std::string& image() const { return image_; }
 
  private:

@@ -68,7 +68,7 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
   if (int wrong = read_extra(extra, reinterpret_cast<void*>(3), given)) return wrong;
   const Code& code = *kernel->code;
   const Descriptor& d = code.descriptor;
-  // hidden arguments, if the kernel has them, begin at a multiple of 8
+  // hidden arguments, if the kernel has them, begin at a multiple of 8, so up to 7 bytes of padding precede them
   if (given.bytes + (d.kernarg_bytes > kHiddenArguments ? kHiddenArguments + 7 : 0) < d.kernarg_bytes)
     return fail(kInvalidValue,
                 std::to_string(given.bytes) + " bytes of arguments, the kernel has " + std::to_string(d.kernarg_bytes));

@@ -9,7 +9,7 @@
 namespace tgc::hip {
 namespace {
 
-// Calls a function of the library by name.
+// Calls a function of the emulated driver's library by its name.
 template <class R = int, class... A>
 R call(const char* name, A... a) {
   static void* library = dlopen(TGC_HIP_EMULATOR, RTLD_NOW | RTLD_LOCAL);
@@ -21,7 +21,7 @@ R call(const char* name, A... a) {
 }
 std::string error_text(int code) { return call<const char*>("hipGetErrorString", code); }
 
-// out[thread] = thread * 3
+// LLVM IR that computes out[thread] = thread * 3.
 const std::string kTriple =
     "%i = call i32 @llvm.amdgcn.workitem.id.x()\n%x = mul i32 %i, 3\n"
     "%p = getelementptr inbounds i32, ptr addrspace(1) %out, i32 %i\nstore i32 %x, ptr addrspace(1) %p";
@@ -56,7 +56,7 @@ Ran run_object(const std::string& object, uint32_t elements, uint32_t threads, b
   return ran;
 }
 
-// Returns the byte range of the first kernel's code in the file.
+// Returns the byte range, in the code object's file, of the first kernel's code.
 std::pair<size_t, size_t> code_of(const std::string& object) {
   CodeObject read = CodeObject::read(object).value_or_throw();
   const KernelEntry& k = read.kernels().at(0);
@@ -121,14 +121,14 @@ TEST_CASE("HIP emulator: code objects of every supported processor run; those of
     for (uint32_t i = 0; i < 100; i++) CHECK(ran.out[i] == 3 * i);
   }
   std::string object = code_object("ptr addrspace(1) %out", kTriple);
-  object[48] = 0x4f;  // EF_AMDGPU_MACH of gfx950: LLVM 19's disassembler aborts on it
+  object[48] = 0x4f;  // makes the processor gfx950, on which LLVM 19's disassembler aborts
   CHECK(run_object(object, 1, 1).error ==
         "code objects for gfx950 are not supported, expected gfx942, gfx1100 to gfx1103, gfx1150, gfx1151, gfx1200 or "
         "gfx1201");
 }
 
 TEST_CASE("HIP emulator: loads of unstored shared memory, races and barriers that some waves miss are faults") {
-  // a thread stores its number and reads its neighbour's, in a group of two waves
+  // each of 64 threads (two waves) stores its number to shared memory and reads the element of thread 63 - i
   const std::string
       head =
           "%i = call i32 @llvm.amdgcn.workitem.id.x()\n"
@@ -179,7 +179,7 @@ TEST_CASE("HIP emulator: a removed wait instruction is reported at the line that
   for (size_t at = begin; at < end; at += 4) {
     uint32_t word;
     std::memcpy(&word, object.data() + at, 4);
-    if (word >> 16 != 0xbf89) continue;  // s_waitcnt
+    if (word >> 16 != 0xbf89) continue;  // the word is not an s_waitcnt
     std::string without = object;
     const uint32_t nop = 0xbf800000;
     std::memcpy(without.data() + at, &nop, 4);
@@ -189,7 +189,7 @@ TEST_CASE("HIP emulator: a removed wait instruction is reported at the line that
     CHECK(ran.error.find("of the source") != std::string::npos);
     found++;
   }
-  CHECK(found == 2);  // the waits for the argument and for the load
+  CHECK(found == 2);  // s_waitcnts: one for the argument and one for the load
 }
 
 TEST_CASE("HIP emulator: mutated code objects are loaded and run, or refused") {

@@ -23,7 +23,7 @@ std::optional<uint32_t> number_of(std::string_view text) {
   return value;
 }
 
-// Parses the register numbers "5" of v5 or "[4:7]" of s[4:7]. False if they are malformed or not below `limit`.
+// Parses the register numbers "5" of v5 or "[4:7]" of s[4:7]. Returns false if they are malformed or not below `limit`.
 bool take_registers(std::string_view text, uint32_t base, uint32_t limit, Operand::Kind kind, Operand& o) {
   std::optional<uint32_t> first, last;
   if (text.starts_with('[') && text.ends_with(']')) {
@@ -152,7 +152,7 @@ std::vector<Instruction> read_listing(std::string_view listing, uint64_t begin, 
   for (std::string_view line : lines_of(listing)) {
     constexpr std::string_view kSourceLine = "; line ";
     if (line.starts_with(kSourceLine)) source_line = number_of(line.substr(kSourceLine.size())).value_or(0);
-    // "  1614: 000046d600053d00      \tv_lshl_add_u32 v0, v0, 2, s15"
+    // a line of the listing: "  1614: 000046d600053d00      \tv_lshl_add_u32 v0, v0, 2, s15"
     size_t tab = line.find('\t'), colon = line.find(':');
     if (tab == line.npos || colon > tab) continue;
     std::string_view place = trimmed(line.substr(0, colon)), hex = trimmed(line.substr(colon + 1, tab - colon - 1));

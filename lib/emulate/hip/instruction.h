@@ -10,7 +10,7 @@
 
 namespace tgc::hip {
 
-// Indices of special registers in a wave's scalar register file. Up to kExec they roughly follow the hardware.
+// Indices in a wave's scalar register file of special registers. Up to kExec, they are roughly those of the hardware.
 inline constexpr uint32_t kVcc = 106, kTtmp = 108, kM0 = 125, kExec = 126, kScc = 128, kTrash = 132, kConstants = 164;
 // Indices in the vector register file: matrix accumulators (AGPRs), then scratch registers for translations; kVectors
 // is the file's size.
@@ -18,10 +18,10 @@ inline constexpr uint32_t kAccumulators = 256, kScratch = 512, kVectors = 516;
 
 struct Operand {
   enum Kind : uint8_t { Vector, Scalar, Integer, Float, Null, Off, Word } kind = Word;
-  uint32_t place = 0, count = 1;  // registers: index of the first, number of them
+  uint32_t place = 0, count = 1;  // of registers: index of the first one, number of registers
   int64_t integer = 0;
-  bool is_literal = false;  // Integer: a literal (printed in hexadecimal), not an inline constant
-  double number = 0;  // Float: the value
+  bool is_literal = false;  // of an Integer: a literal (printed in hexadecimal), not an inline constant
+  double number = 0;  // value of a Float
   bool negative = false, absolute = false, sign_extended = false;
   std::string_view text;
 
@@ -30,7 +30,7 @@ struct Operand {
 
 struct Modifier {
   std::string_view name;
-  std::vector<int64_t> values;  // "op_sel:[0,1]" has two, "offset:16" one, "clamp" none
+  std::vector<int64_t> values;  // two for "op_sel:[0,1]", one for "offset:16", none for "clamp"
   std::string_view word;  // the text after the colon: "BYTE_1" of "dst_sel:BYTE_1"
 };
 

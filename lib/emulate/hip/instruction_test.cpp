@@ -10,7 +10,7 @@ namespace {
 uint32_t f(float x) { return std::bit_cast<uint32_t>(x); }
 
 struct Case {
-  const char* text;  // computes v0 from v1, v2, v3
+  const char* text;  // an instruction that computes v0 from v1, v2 and v3
   uint32_t a, b, c, result;
 };
 
@@ -113,7 +113,7 @@ TEST_CASE("HIP emulator: lane masks, carries and EXEC work in waves of 32 and of
     Family family = wide ? Family::Gfx9 : Family::Gfx11;
     std::string vcc = wide ? "vcc" : "vcc_lo", pair = wide ? "s[2:3]" : "s2", exec = wide ? "exec" : "exec_lo";
     std::string b = wide ? "b64" : "b32";
-    TestWave t("v_cmp_gt_u32_e32 " + vcc + ", 20, v1\n" +               // lanes 0 to 19
+    TestWave t("v_cmp_gt_u32_e32 " + vcc + ", 20, v1\n" +               // sets the bits of lanes 0 to 19
                    "s_and_saveexec_" + b + " " + pair + ", " + vcc + "\n" + "v_mov_b32_e32 v0, 7\n" + "s_or_" + b +
                    " " + exec + ", " + exec + ", " + pair + "\n" + "v_cndmask_b32_e64 v2, 0, 1, " + vcc + "\n" +
                    (wide ? "v_add_co_u32_e32 v3, vcc, -1, v1\nv_addc_co_u32_e32 v4, vcc, 0, v5, vcc"
@@ -197,9 +197,9 @@ TEST_CASE("HIP emulator: LDS and private memory, lane instructions and loops wor
 
 TEST_CASE("HIP emulator: DPP and permutations read from other lanes") {
   struct Case {
-    const char* text;       // v1 holds the lane's number; v0 holds 100 before
+    const char* text;       // before it runs, v1 holds the lane's number and v0 100
     Family family;
-    int from_5, from_0, from_20;  // expected values of three lanes
+    int from_5, from_0, from_20;  // expected v0 of lanes 5, 0 and 20
   };
   const Case cases[] = {
       {"v_mov_b32_dpp v0, v1 quad_perm:[3,2,1,0] row_mask:0xf bank_mask:0xf", Family::Gfx9, 6, 3, 23},
@@ -225,7 +225,7 @@ TEST_CASE("HIP emulator: DPP and permutations read from other lanes") {
     for (uint32_t lane = 0; lane < 32 * t.wave.halves; lane++)
       t.wave.lane(1, lane) = lane, t.wave.lane(2, lane) = 4 * (31 - lane % 32);
     t.set(0, 100);
-    t.wave.s[4] = 0x77643213, t.wave.s[5] = 0xfedcba98;  // source lanes of v_permlane16, 4 bits each
+    t.wave.s[4] = 0x77643213, t.wave.s[5] = 0xfedcba98;  // source lanes of v_permlanex16, 4 bits each
     uint64_t exec = t.wave.exec();
     REQUIRE(t.run() == "");
     CHECK(t.wave.exec() == exec);
@@ -245,7 +245,7 @@ TEST_CASE("HIP emulator: fp8 conversions follow gfx942's and gfx12's formats") {
   const Family old = Family::Gfx9, ocp = Family::Gfx12;
   CHECK(run("v_cvt_pk_fp8_f32 v0, v2, v3", old, f(1), f(-2)).first == 0xaaaac840);
   CHECK(run("v_cvt_pk_fp8_f32 v0, v2, v3 op_sel:[0,0,1]", ocp, f(1), f(-2)).first == 0xc038aaaa);
-  CHECK(run("v_cvt_pk_fp8_f32 v0, v2, v3", old, f(240), f(260)).first == 0xaaaa807f);  // too large: NaN
+  CHECK(run("v_cvt_pk_fp8_f32 v0, v2, v3", old, f(240), f(260)).first == 0xaaaa807f);  // 260 is too large: NaN
   CHECK(run("v_cvt_pk_fp8_f32 v0, v2, v3", old, f(-0.0f), f(-1e-9f)).first == 0xaaaa0000);
   CHECK(run("v_cvt_pk_bf8_f32 v0, v2, v3", ocp, f(1.25f), f(1e9f)).first == 0xaaaa7c3d);
   CHECK(run("v_cvt_pk_bf8_f32 v0, v2, v3", old, f(1.25f), f(57344)).first == 0xaaaa7f41);
@@ -281,11 +281,11 @@ TEST_CASE("HIP emulator: atomic operations work on global memory and LDS") {
   CHECK(run("ds_cmpst_rtn_b32 v0, v2, v4, v5", old, 7, 7, 9) == std::pair(9u, 9u));
   CHECK(run("ds_max_rtn_i32 v0, v2, v4", next, 0xffffffff, 3, 0) == std::pair(3u, 3u));
   CHECK(run("ds_inc_u32 v2, v4", next, 2, 2, 0).first == (2 + 32) % 3);
-  CHECK(run("global_atomic_umax v2, v4, s[4:5] offset:2", old, 1, 2, 0).first == 0xdead);  // not aligned
+  CHECK(run("global_atomic_umax v2, v4, s[4:5] offset:2", old, 1, 2, 0).first == 0xdead);  // address not aligned to 4
 }
 
 TEST_CASE("HIP emulator: matrix instructions multiply matrices") {
-  // A is 2 times a row permutation, so the product is 2 * B with its rows permuted; C is added
+  // the matrix A permutes rows and multiplies by 2, so A * B + C is 2 * B with permuted rows, plus C
   struct Kind {
     const char* text;
     Family family;

@@ -14,11 +14,11 @@ namespace tgc::hip {
 template <class T>
 struct Lanes {
   alignas(64) T at[kLanes];
-  Lanes() {}  // not initialized
+  Lanes() {}  // leaves the elements uninitialized
 };
 
-// Reads an operand that is not plain into `to`: extracts its part and applies absolute value and negation. `sign` is
-// the sign bit of the value's type.
+// Reads an operand that is not plain (Source::is_plain) into `to`: extracts its part and applies absolute value and
+// negation. `sign` is the sign bit of the value's type.
 void take_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lanes<uint32_t>& to);
 
 // Returns the 32 lanes of register number `which` of `from`: in place for a vector register, else copied into `room`.
@@ -99,7 +99,7 @@ inline void write_16_bits(Wave& w, const Op& o, int half, const Lanes<uint32_t>&
 
 template <class T, class F>
 [[gnu::always_inline]] inline void write(Wave& w, const Op& o, int half, F value) {
-  if constexpr (std::is_same_v<T, bool>) {  // a lane mask: inactive lanes get 0
+  if constexpr (std::is_same_v<T, bool>) {  // in a lane mask, inactive lanes get 0
     uint32_t mask = 0;
     TGC_LANES mask |= uint32_t(value(i)) << i;
     write_mask(w, o.to, half, mask & w.exec(uint32_t(half)));

@@ -13,7 +13,7 @@ struct Room {
   std::unique_ptr<std::byte, FreeBytes> own;
 };
 
-// Runs groups on one host thread (see run_blocks).
+// Runs groups on one host thread, for run_blocks.
 class Runner {
  public:
   explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
@@ -31,12 +31,12 @@ class Runner {
     if (launch.check_races) waits_.resize(rooms_.size());
     set_float_mode(code_.descriptor.float_mode());
   }
-  ~Runner() { set_float_mode(0xf0); }  // the host's default: round to nearest, keep denormals
+  ~Runner() { set_float_mode(0xf0); }  // restores the host's default mode: round to nearest, keep denormals
 
   uint64_t groups() const { return volume(launch_.grid); }
   uint64_t executed() const { return executed_; }
 
-  // Throws Fault.
+  // Runs group `number`; throws its Fault.
   void run(uint64_t number) {
     group_.id = place_of(number, launch_.grid);
     std::ranges::fill(group_.stored, uint8_t(0));
@@ -68,7 +68,7 @@ class Runner {
     return w;
   }
 
-  // Sets the scalar registers that the descriptor enables, in its order, then the group's position in the grid.
+  // Sets the scalar registers that the descriptor enables, in the descriptor's order, then the group's position.
   void set_scalars(Wave& w) {
     const Descriptor& d = code_.descriptor;
     uint32_t next = 0;
@@ -76,12 +76,12 @@ class Runner {
       if (next < kVcc) w.s[next++] = value;
     };
     auto put_address = [&](uint64_t value) { put(uint32_t(value)), put(uint32_t(value >> 32)); };
-    if (d.properties & 1) put_address(0), put_address(0);  // private segment buffer
-    if (d.properties & 2) put_address(0);                  // dispatch packet
-    if (d.properties & 4) put_address(0);                  // queue
+    if (d.properties & 1) put_address(0), put_address(0);  // address of the private segment buffer, unused
+    if (d.properties & 2) put_address(0);                  // address of the dispatch packet, unused
+    if (d.properties & 4) put_address(0);                  // address of the queue, unused
     if (d.properties & 8) put_address(reinterpret_cast<uint64_t>(launch_.arguments.data()));
-    if (d.properties & 16) put_address(0);                 // dispatch id
-    if (d.properties & 32) put_address(0);                 // flat scratch
+    if (d.properties & 16) put_address(0);                 // dispatch id, unused
+    if (d.properties & 32) put_address(0);                 // flat scratch, unused
     if (d.properties & 64) put(d.private_bytes);
     next = std::max(next, d.user_registers());
     if (code_.family == Family::Gfx12) {
@@ -103,7 +103,7 @@ class Runner {
     }
   }
 
-  // Runs the group's waves in turn, each up to its next barrier (see take_turns).
+  // Runs the waves of the group in turn, each up to its next barrier (take_turns in blocks.h).
   void run_together() {
     std::vector<Wave> waves;
     for (uint32_t n = 0; n < waves_; n++) waves.push_back(begin(n, n));
@@ -123,8 +123,8 @@ class Runner {
   const Code& code_;
   uint32_t lanes_ = 32, waves_ = 1;
   Group group_;
-  std::vector<Room> rooms_;   // one per wave that runs at the same time
-  std::vector<Waits> waits_;  // parallel to rooms_; only with --race
+  std::vector<Room> rooms_;   // one per wave of a group
+  std::vector<Waits> waits_;  // by wave, as rooms_; empty without --race
   uint64_t executed_ = 0;
 };
 

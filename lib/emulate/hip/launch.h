@@ -28,8 +28,8 @@ struct Group {
   const Launch* launch = nullptr;
   Triple id{};
   std::vector<std::byte> memory;   // LDS (shared memory)
-  std::vector<uint8_t> stored;     // per byte of `memory`: 1 if it was ever stored
-  std::unique_ptr<Races> races;    // only with check_races
+  std::vector<uint8_t> stored;     // by byte of `memory`: 1 if a thread has stored it
+  std::unique_ptr<Races> races;    // null unless check_races is set
   RecentRanges recent;
 };
 
@@ -44,7 +44,7 @@ void run_wave(Wave& w);
 // f32 and for f16/f64; the host has one mode for all types.
 void set_float_mode(uint32_t mode);
 
-// "thread (3,0,0) of block (1,0,0)"
+// Returns "thread (3,0,0) of block (1,0,0)".
 std::string name_thread(const Group& group, uint32_t thread);
 // Throws the Fault "KERNEL, INSTRUCTION: THREAD `what`" for a lane of the wave.
 [[noreturn]] void raise(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what);

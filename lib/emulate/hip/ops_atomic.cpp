@@ -23,7 +23,7 @@ void atomic_run(Wave& w, const Op& o) {
     if (at.host[lane] % sizeof(T))
       raise(w, o, lane, kIllegalAddress,
             "changes " + hex(at.host[lane]) + ", which is no multiple of " + std::to_string(sizeof(T)));
-    // CompareAndSwap: to2 is the register of the expected value, b that of the new one
+    // of compare-and-swap, register to2 holds the expected value and b the new one
     BitsOf<T> b = value(kOp == CompareAndSwap ? o.to2 : o.b.place, lane);
     BitsOf<T> old = exchange<kOp, T>(at.host[lane], b, value(o.b.place, lane));
     if (!o.loads) return;
@@ -57,7 +57,7 @@ void build_atomic(Builder& b) {
   b.emit(op);
 }
 
-// Adds an operation for all spaces. `names` are the names after the space's prefix, since gfx11 and of gfx9.
+// Adds an operation for all spaces. `names` are its names without the space's prefix: since gfx11, and on gfx9.
 template <AtomicOp kOp, class T>
 void add(Table& t, std::initializer_list<const char*> names) {
   Row row{.to = Type::U32, .count = sizeof(T), .is_vector = true, .build = build_atomic};
@@ -65,7 +65,7 @@ void add(Table& t, std::initializer_list<const char*> names) {
     row.run = atomic_run<kOp, T, Space::Global>, add_row(t, "global_atomic_" + name, row);
     row.run = atomic_run<kOp, T, Space::Flat>, add_row(t, "flat_atomic_" + name, row);
     row.run = atomic_run<kOp, T, Space::Lds>, add_row(t, "ds_" + name, row);
-    size_t type = std::min(name.rfind('_'), name.size());  // "ds_add_rtn_u32"
+    size_t type = std::min(name.rfind('_'), name.size());  // "_rtn" goes before the type: "ds_add_rtn_u32"
     if (name.starts_with("pk_")) type = name.size() - 4;
     add_row(t, "ds_" + name.substr(0, type) + "_rtn" + name.substr(type), row);
   }

@@ -39,7 +39,7 @@ u32 reversed(u32 a) {
   return __builtin_bswap32(a);
 }
 
-// d = mask ? b : a, per lane.
+// Sets d to b in lanes whose mask bit is set, else to a.
 template <class T>
 void choose_run(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.halves); half++) {

@@ -29,7 +29,7 @@ void build_branch(Builder& b) {
   Op op = b.begin(b.row->run, false);
   uint64_t to = b.instruction->address + 4 + uint64_t(int64_t(int16_t(o.integer)) * 4);
   if (to == 0 || to > UINT32_MAX) b.refuse("jumps out of the code");
-  op.target = uint32_t(to);  // Builder::build replaces the address by an operation's index
+  op.target = uint32_t(to);  // still an address: Builder::build replaces it by the index of an operation
   b.emit(op);
 }
 
@@ -54,7 +54,7 @@ void add_wait(Builder& b, Counter counter, int64_t open) {
   op.bytes = uint8_t(counter), op.offset = int32_t(open);
   b.emit(op);
 }
-int64_t number_in(std::string_view text) {  // 3 of "vmcnt(3)"
+int64_t number_in(std::string_view text) {  // returns 3 for "vmcnt(3)"
   size_t open = text.find('(');
   int64_t value = 0;
   if (open != text.npos) std::from_chars(text.data() + open + 1, text.data() + text.size(), value);
@@ -93,7 +93,7 @@ void build_get_pc(Builder& b) {
 
 }  // namespace
 
-// Only the f32 fields of MODE are used.
+// Sets the floating-point mode. Only the f32 fields of MODE are used.
 void set_float_mode(uint32_t mode) {
 #if defined(__x86_64__)
   static constexpr uint32_t kRounding[] = {_MM_ROUND_NEAREST, _MM_ROUND_UP, _MM_ROUND_DOWN, _MM_ROUND_TOWARD_ZERO};
@@ -121,7 +121,7 @@ void add_control_rows(Table& t) {
   add_row(t, "s_wait_loadcnt", {.build = build_wait_for<Counter::Load>});
   add_row(t, "s_wait_dscnt", {.build = build_wait_for<Counter::Lds>});
   add_row(t, "s_wait_kmcnt", {.build = build_wait_for<Counter::Scalar>});
-  add_row(t, "s_wait_loadcnt_dscnt", {.build = [](Builder& b) {  // loads in the upper byte
+  add_row(t, "s_wait_loadcnt_dscnt", {.build = [](Builder& b) {  // loads: the upper byte; LDS: the lower byte
             add_wait(b, Counter::Load, b.operand(0).integer >> 8),
                 add_wait(b, Counter::Lds, b.operand(0).integer & 0xff);
           }});

@@ -19,7 +19,7 @@ To saturated(From x) {
 template <int kByte>
 constexpr auto byte_to_float = [](u32 a) { return float(a >> (8 * kByte) & 0xff); };
 
-// The half's bits of x, rounded toward zero.
+// Returns the bits of x as a half, rounded toward zero.
 u32 toward_zero(float x) { return x != x ? 0x7fff : encode(x, kHalf, Rounding::Zero); }
 
 // ---- fp8 and bf8: the OCP formats on gfx12, the FNUZ formats on gfx942

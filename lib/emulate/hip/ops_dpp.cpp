@@ -22,7 +22,7 @@ int row_mirror(u32 lane, u32, u32) { return within_row(lane, int(15 - lane % kRo
 int row_half_mirror(u32 lane, u32, u32) { return int(lane / 8 * 8 + 7 - lane % 8); }
 int row_share(u32 lane, u32, u32 v) { return within_row(lane, int(v % kRow)); }
 int row_xmask(u32 lane, u32, u32 v) { return within_row(lane, int((lane ^ v) % kRow)); }
-// v 15: the last lane of each row is broadcast to the next row; v 31: lane 31 is broadcast to lanes 32 and up
+// v 15 broadcasts the last lane of each row to the next row; v 31 broadcasts lane 31 to the lanes from 32 on.
 int row_bcast(u32 lane, u32, u32 v) {
   u32 size = v == 31 ? 32 : kRow;
   return lane < size ? kNoLane : int(lane / size * size - 1);
@@ -54,7 +54,7 @@ constexpr Control kControls[] = {
     {"wave_rol", wave_rol},
     {"wave_ror", wave_ror},
 };
-constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // flags: bound_ctrl:1, fi:1
+constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // flags of bound_ctrl:1 and fi:1
 
 // Permutes register a into `to`, and restricts EXEC to the lanes in which the DPP instruction runs: active lanes that
 // are selected by the row and bank masks and have a source lane (or bound_ctrl). restore_run resets EXEC. Fields of the

@@ -18,7 +18,7 @@ T fused(T a, T b, T c) {
     return std::fma(a, b, c);
   }
 }
-// A NaN operand is ignored in favor of the other operand.
+// Returns the minimum or maximum; if one operand is NaN, the other operand.
 template <class T>
 constexpr auto minimum = [](T a, T b) -> T { return a < b || b != b ? a : b; };
 template <class T>
@@ -29,7 +29,7 @@ constexpr auto median = [](T a, T b, T c) -> T {
                                     : maximum<T>(minimum<T>(a, b), minimum<T>(maximum<T>(a, b), c));
 };
 
-// fmac: the third operand is the old value of the destination.
+// fmac has two operands in its text; the third operand is the old value of the destination.
 template <auto F>
 Row accumulating_row() {
   Row row = vector_row<F>();
@@ -101,10 +101,10 @@ void add_transcendental(Table& t, const std::string& type) {
 
 // ---- IEEE division: v_div_scale scales operands, v_div_fmas refines the quotient, v_div_fixup handles special values
 template <class T>
-struct Scale {  // constants for float and double
+struct Scale {  // constants of the type T
   static constexpr int kBias = std::is_same_v<T, float> ? 127 : 1023, kMantissa = std::is_same_v<T, float> ? 23 : 52;
   static constexpr int kShift = std::is_same_v<T, float> ? 64 : 128, kFar = std::is_same_v<T, float> ? 96 : 768;
-  static int exponent(T x) {  // the biased exponent
+  static int exponent(T x) {  // returns the biased exponent
     int e = 0;
     if (!std::isfinite(x)) return 2 * kBias + 1;
     if (std::fpclassify(x) != FP_NORMAL) return 0;
@@ -165,7 +165,7 @@ void div_fmas_run(Wave& w, const Op& o) {
     u32 mask = w.s[kVcc + half];
     write<T>(w, o, half, [&](int i) {
       T q = std::fma(a[i], b[i], c[i]);
-      // the quotient was scaled; the magnitude of the addend c tells in which direction
+      // a mask bit says that v_div_scale scaled the quotient; the size of the addend c says in which direction
       return mask >> i & 1 ? std::ldexp(q, std::fabs(c[i]) >= 2 ? Scale<T>::kShift : -Scale<T>::kShift) : q;
     });
   }
@@ -183,7 +183,7 @@ constexpr auto div_fixup = [](T quotient, T denominator, T numerator) -> T {
   if (zero || std::isinf(numerator)) return with_sign(kInfinity);
   if (infinite || numerator == 0) return with_sign(T(0));
   if (S::exponent(numerator) - S::exponent(denominator) < -(S::kBias + S::kMantissa)) return with_sign(T(0));
-  // for finite operands, a NaN comes from an intermediate infinity
+  // a NaN quotient of finite operands comes from an infinite intermediate result
   return with_sign(quotient != quotient ? kInfinity : quotient);
 };
 

@@ -41,7 +41,7 @@ void build_write_lane(Builder& b) {
   b.emit(op);
 }
 
-// v_mbcnt: d = b + number of set bits of the mask below this lane, in the mask's lower or upper (kUpper) 32 bits.
+// v_mbcnt: d = b + number of set bits below this lane in the lower or, if kUpper, upper 32 bits of the mask.
 template <bool kUpper>
 void count_below_run(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.halves); half++) {

@@ -38,7 +38,7 @@ void load_run(Wave& w, const Op& o) {
   Addresses at;
   find_addresses<kSpace>(w, o, Access::Load, at);
   if constexpr (kForm == Form::Words) {
-    if (at.is_row && o.words == 1) {  // all lanes active, at consecutive addresses
+    if (at.is_row && o.words == 1) {  // fast path: consecutive addresses
       for (u32 half = 0; half < w.halves; half++)
         std::memcpy(w.vector(o.to, half), reinterpret_cast<void*>(at.host[half * kLanes]), kLanes * sizeof(u32));
       return;
@@ -91,7 +91,7 @@ void build_access(Builder& b) {
   take_address(b, op, space, b.operand(address), has_scalar ? &b.operand(last) : nullptr);
   if (stores) op.b = Source{.place = b.vector_place(b.operand(1), op.words), .is_vector = true};
   else op.to = b.vector_place(b.operand(0), op.words);
-  // stores have their own counter since gfx10
+  // since gfx10, stores count in a counter of their own; gfx9 counts them with the loads
   op.counter = space == Space::Lds                       ? Counter::Lds
                : stores && b.code.family != Family::Gfx9 ? Counter::Store
                                                          : Counter::Load;
@@ -118,7 +118,7 @@ void build_two(Builder& b) {
     op.counter = Counter::Lds, op.loads = !stores;
     b.emit(op);
   }
-  // the first load must not overwrite the address register of the second
+  // load second first if the first load would overwrite the address register of the second
   Op &one = b.code.ops[first], &two = b.code.ops[first + 1];
   if (!stores && one.a.place >= one.to && one.a.place < one.to + words) std::swap(one, two);
 }
@@ -191,7 +191,7 @@ void scalar_load_run(Wave& w, const Op& o) {
   from &= ~uint64_t(3);
   const Range* range = find_range(w, o, from, from + 4);
   if (!range) refuse_scalar_load(w, o, from);
-  // a compiler may widen a load beyond the end of an allocation; the words there read as 0
+  // a compiler may widen a load beyond the end of an allocation; the words beyond the end read as 0
   uint64_t there = std::min<uint64_t>(4u * o.words, range->end - from);
   std::memset(w.s + o.to, 0, 4u * o.words);
   std::memcpy(w.s + o.to, reinterpret_cast<void*>(from), there);

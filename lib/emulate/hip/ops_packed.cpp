@@ -10,7 +10,7 @@ bool bit(const Builder& b, const char* name, size_t n, bool otherwise) {
   return m && n < m->values.size() ? m->values[n] != 0 : otherwise;
 }
 
-// Returns the n-th operand of the lower or the upper operation.
+// Returns the n-th operand for the lower or, if `upper`, the upper of the two operations.
 Source part_of(Builder& b, size_t n, Type type, bool upper) {
   Operand o = b.operand(n + 1);
   bool second = upper ? bit(b, "op_sel_hi", n, true) : bit(b, "op_sel", n, false);
@@ -62,7 +62,7 @@ void build_packed(Builder& b) {
   b.emit(pack);
 }
 
-// Builds "v_pk_mov_b32 v[0:1], v[2:3], v[4:5] op_sel:[1,0]": one register of the first operand, one of the second.
+// Builds "v_pk_mov_b32 v[0:1], v[2:3], v[4:5] op_sel:[1,0]", which takes one register of each operand.
 void build_packed_move(Builder& b) {
   b.allow({"op_sel", "op_sel_hi"});
   for (size_t n = 0; n < 2; n++) {
@@ -79,14 +79,14 @@ void build_packed_move(Builder& b) {
   }
 }
 
-// Dot products of four bytes, plus c. A and B are int8_t or uint8_t.
+// Returns the dot product of four bytes of A and four of B, plus c. A and B are int8_t or uint8_t.
 template <class A, class B>
 constexpr auto dot4 = [](uint32_t a, uint32_t b, uint32_t c) {
   int32_t sum = 0;
   for (int n = 0; n < 32; n += 8) sum += int32_t(A(a >> n)) * int32_t(B(b >> n));
   return uint32_t(sum) + c;
 };
-void build_dot4(Builder& b) {  // neg_lo says which operand is signed
+void build_dot4(Builder& b) {  // neg_lo tells which operands are signed
   b.allow({"neg_lo"});
   static constexpr Row kRows[] = {vector_row<dot4<uint8_t, uint8_t>>(), vector_row<dot4<int8_t, uint8_t>>(),
                                   vector_row<dot4<uint8_t, int8_t>>(), vector_row<dot4<int8_t, int8_t>>()};

@@ -63,7 +63,7 @@ constexpr auto save_exec = [](Wave& w, T a) {
 constexpr auto kAnd = [](auto a, auto b) { return a & b; };
 constexpr auto kOr = [](auto a, auto b) { return a | b; };
 constexpr auto kXor = [](auto a, auto b) { return a ^ b; };
-constexpr auto kAndNot1 = [](auto a, auto b) { return a & ~b; };  // the second is negated
+constexpr auto kAndNot1 = [](auto a, auto b) { return a & ~b; };  // negates the second operand
 constexpr auto kAndNot0 = [](auto a, auto b) { return ~a & b; };
 constexpr auto kOrNot1 = [](auto a, auto b) { return a | ~b; };
 constexpr auto kOrNot0 = [](auto a, auto b) { return ~a | b; };
@@ -187,7 +187,7 @@ void add_shifts(Table& t) {
   add_row(t, "s_bfm_b64", scalar_row<[](Wave&, u32 a, u32 b) { return ((u64(1) << (a & 63)) - 1) << (b & 63); }>());
 }
 
-// Instructions whose first operand is the old value of the destination.
+// Adds instructions whose first operand is the old value of the destination.
 void add_changing(Table& t) {
   add_row(t, "s_cmov_b32", changing_row<[](Wave& w, u32 old, u32 a) { return w.s[kScc] ? a : old; }>());
   add_row(t, "s_cmov_b64", changing_row<[](Wave& w, u64 old, u64 a) { return w.s[kScc] ? a : old; }>());
@@ -231,7 +231,7 @@ void add_scalar_rows(Table& t) {
   add_logic<kAnd>(t, "s_and", "", "s_and", "");
   add_logic<kOr>(t, "s_or", "", "s_or", "");
   add_logic<kXor>(t, "s_xor", "", "s_xor", "");
-  // EXEC is the second operand of the saveexec forms: and_not1_saveexec computes operand & ~EXEC
+  // the second operand of the saveexec forms is EXEC: and_not1_saveexec computes operand & ~EXEC
   add_logic<kAndNot1>(t, "s_and_not1", "s_andn2", "s_and_not1", "s_andn2");
   add_logic<kOrNot1>(t, "s_or_not1", "s_orn2", "s_or_not1", "s_orn2");
   add_logic<kAndNot0>(t, "", "", "s_and_not0", "s_andn1");

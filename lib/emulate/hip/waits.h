@@ -9,9 +9,9 @@ namespace tgc::hip {
 // A wave's outstanding memory operations. Operations of one counter complete in order, except scalar loads.
 class Waits {
  public:
-  // Call before each operation. Throws a Fault if it uses a register whose load was not waited for.
+  // Call before each operation. Throws a Fault if the operation uses a register whose load was not waited for.
   void check(Wave& w, const Op& o);
-  // Call at a barrier. Throws a Fault if LDS stores were not waited for, because other waves may not see them.
+  // Call at a barrier. Throws a Fault if an LDS store was not waited for, because other waves may not see the store.
   void check_barrier(Wave& w, const Op& o) const;
   // Waits until at most `open` operations of the counter are outstanding. `is_shared`: the processor has one counter
   // for both LDS operations and scalar loads.
@@ -25,7 +25,7 @@ class Waits {
   };
   bool is_open(const Pending& p) const { return p.number > done_[size_t(p.counter)]; }
   std::array<Pending, kVectors + kConstants> pending_{};  // by register: vector registers, then scalar registers
-  std::array<uint64_t, 5> issued_{}, done_{};             // by Counter
+  std::array<uint64_t, 5> issued_{}, done_{};             // by Counter: number of operations issued, completed
   uint64_t last_store_ = 0;                               // sequence number of the last LDS store
 };
 

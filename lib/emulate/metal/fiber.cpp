@@ -31,7 +31,7 @@ tgc_metal_switch:
   ret
 .size tgc_metal_switch, .-tgc_metal_switch
 )");
-// in words: size of the saved frame, index of the return address in it, words above it on a new stack
+// kKept: words in the saved frame; kReturn: index of the return address in it; kBefore: words above it on a new stack
 constexpr size_t kKept = 7, kReturn = 6, kBefore = 1;
 #elif defined(__aarch64__)
 asm(R"(
@@ -86,7 +86,7 @@ Fiber::Fiber(void (*body)()) {
     munmap(p, kGuard + kStack);
     throw std::bad_alloc();
   }
-  // lay out the stack as tgc_metal_switch leaves it, so that the first switch returns into `body`
+  // lay out the stack as tgc_metal_switch leaves it, so that the first switch to the fiber returns into `body`
   void** at = reinterpret_cast<void**>(stack_ + kStack) - kBefore - kKept;
   own_ = at;
   at[kReturn] = reinterpret_cast<void*>(body);

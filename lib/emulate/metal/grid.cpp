@@ -137,7 +137,7 @@ void Runner::fail_for(uint32_t thread, std::string what) {
 
 void Runner::fail(std::string what, uint64_t at, uint64_t other_at) {
   fault_ = Fault{std::move(what), at, position_of(thread_), other_at};
-  fiber_->leave();  // is never resumed
+  fiber_->leave();  // the thread has ended, so nothing resumes this fiber here
 }
 
 std::optional<Fault> run_grid(const Grid& grid) { return Runner(grid).run(); }

@@ -20,7 +20,7 @@ using Entry = void (*)(void* const* arguments, const Position* position);
 
 // A memory range that a kernel may access.
 struct Range {
-  std::string name;  // the kernel parameter's name
+  std::string name;  // name of the kernel parameter
   uint64_t begin = 0, bytes = 0;
 };
 
@@ -29,16 +29,16 @@ struct Grid {
   std::array<uint32_t, 3> groups{1, 1, 1}, threads{1, 1, 1};  // number of threadgroups; threads per group
   std::vector<void*> arguments;
   std::vector<Range> memory;
-  bool check_races = false;  // --race, see ../races.h
+  bool check_races = false;  // with --race (lib/emulate/races.h)
 };
 
 // An error of a running kernel, which ends the launch.
 struct Fault {
   std::string what;    // "reads 4 bytes out of bounds, 8 bytes after the end of data1 (32 bytes)"
-  uint64_t at = 0;     // return address of the failing check: the instruction after it
-  Position position;   // the failing thread's
+  uint64_t at = 0;     // return address of the failing check, that is, the instruction after the check
+  Position position;   // position of the failing thread
   uint64_t other_at = 0;  // for a race, the return address of the other access's check; else 0
-  // The message with source lines, thread and group. `line_of` maps an address to a source line, 0 if unknown.
+  // Returns the message with source lines, thread and group. `line_of` maps an address to a source line, 0 if unknown.
   std::string text(const std::function<uint32_t(uint64_t)>& line_of) const;
 };
 

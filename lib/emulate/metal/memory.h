@@ -23,21 +23,21 @@ class Memory {
  public:
   Memory(const std::vector<Range>& ranges, bool check_races);
 
-  // Returns threadgroup array `number` of the kernel, aligned to 16; allocated on first use. Null if the kernel's
-  // arrays together exceed kMostThreadgroupBytes.
+  // Returns threadgroup array number `number` of the kernel, aligned to 16 bytes and allocated on first use. Returns
+  // null if the arrays of the kernel exceed kMostThreadgroupBytes in total.
   void* threadgroup(uint32_t number, uint64_t bytes, const char* name);
 
   void begin_group() { group_++, races_.forget(); }
   void pass_barrier() { races_.forget(); }
 
-  // True if one accessible range contains all of the access. Makes that range the one that the next four functions use.
+  // Returns true if one accessible range contains the whole access; the next four functions use that range.
   bool holds(const Access& a) {
     if (!ranges_.empty() && ranges_[recent_].holds(a)) return true;
     return find(a);
   }
-  // True if never_stored or race must be called for the access.
+  // Returns true if the caller must call never_stored or race for the access.
   bool is_watched() const { return check_races_ || ranges_[recent_].is_threadgroup; }
-  // For a load of threadgroup memory, the first byte that no thread of the group has stored. Records a store.
+  // Returns, for a load of threadgroup memory, the first byte that no thread of the group has stored. Records a store.
   std::optional<uint64_t> never_stored(const Access& a);
   // Records the access and returns its race with an earlier one, if races are checked.
   std::optional<Races::Race> race(const Access& a, uint32_t thread, uint32_t instruction);
@@ -51,8 +51,8 @@ class Memory {
     std::string name;
     uint64_t begin = 0, bytes = 0;
     bool is_threadgroup = false;
-    std::vector<uint32_t> stored = {};  // threadgroup memory: per byte, the number of the group that last stored it
-    std::unique_ptr<uint8_t[]> own = {};  // threadgroup memory: the allocation
+    std::vector<uint32_t> stored = {};  // of threadgroup memory, by byte: the number of the group that last stored it
+    std::unique_ptr<uint8_t[]> own = {};  // the allocation of threadgroup memory
 
     bool holds(const Access& a) const { return a.address - begin < bytes && bytes - (a.address - begin) >= a.bytes; }
   };

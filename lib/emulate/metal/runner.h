@@ -23,10 +23,10 @@ class Runner {
   // The runner whose kernel executes on this host thread.
   static Runner& current();
 
-  // The functions below are called on the running thread's fiber. `at` is the caller's return address.
+  // The functions below run on the fiber of the running thread. `at` is the return address of the caller.
   void access(const Access& a, bool aligned, uint64_t at) {
     if (aligned && (a.address & (a.bytes - 1))) fail_access(a, at);
-    if (a.address - stack_.begin < stack_.bytes) return;  // the thread's own stack
+    if (a.address - stack_.begin < stack_.bytes) return;  // an access to the thread's own stack is not checked
     if (!memory_.holds(a)) fail_access(a, at);
     if (memory_.is_watched()) watch(a, at);
   }
@@ -58,11 +58,11 @@ class Runner {
   Memory memory_;
   const uint32_t threads_;  // threads per group
   std::array<uint32_t, 3> group_{};
-  uint32_t thread_ = 0, next_ = 0, ended_ = 0;  // running thread; next thread to start; number of finished threads
+  uint32_t thread_ = 0, next_ = 0, ended_ = 0;  // the running thread; the next one to start; number of finished threads
   std::deque<Fiber> fibers_;
   std::vector<Fiber*> idle_;
   Fiber* fiber_ = nullptr;  // the running fiber
-  Range stack_;             // its stack
+  Range stack_;             // the stack of the running fiber
   std::vector<Waiting> waiting_;
   std::optional<Fault> fault_;
 };

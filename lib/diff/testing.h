@@ -1,4 +1,4 @@
-// Seeded changes to a graph, one at a time: what the tests of `tgc diff` look for. For tests alone.
+// For tests of `tgc diff` only: makes one random change to a graph.
 #pragma once
 #include <functional>
 #include <optional>
@@ -19,15 +19,14 @@ std::string_view name_of(Mutation m);
 
 struct Mutated {
   UOp root;
-  // Whether a diff of (original, mutated) shows this change.
+  // Returns whether a diff of (original, mutated) shows this change.
   std::function<bool(const GraphDiff&)> is_shown;
 };
 
-// One change of that kind at a random place; nullopt when the graph has no place for it.
+// Makes one change of that kind at a random place; nullopt if no place in the graph fits.
 std::optional<Mutated> mutate(UOp root, Mutation kind, std::mt19937& random);
 
-// The pyrender text with its names changed, its lines in another order that Python accepts too,
-// and its ranges renumbered.
+// Returns the pyrender text with other names, other range numbers, and its lines in another valid order.
 std::string scramble(const std::string& text, std::mt19937& random);
 
 }  // namespace tgc::testing

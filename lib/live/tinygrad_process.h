@@ -1,0 +1,51 @@
+// Asks a running tinygrad 0.12.0 what it makes of kernels and tensor graphs. README.md describes the protocol.
+#pragma once
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/live/answerer.h"
+#include "lib/text/golden.h"
+
+namespace tgc {
+
+// One graph that a compiler is asked about: tinygrad, or a port (`tgc conform`). README.md describes the protocol.
+struct CompileQuestion {
+  std::string id, target;
+  std::string nodes;               // the graph, as tgc's JSON
+  std::string stage = {};          // the only stage to run; empty: all stages run
+  bool is_tensor_graph = false;    // the answer is the record of its schedule
+  std::string ast = {};            // the graph, as pyrender; not sent
+  std::vector<std::pair<std::string, std::string>> settings = {};  // by name, with their values
+  // The following are sent to tinygrad only.
+  std::vector<std::string> after = {};  // the stages that the graph has been through; they do not run
+  // The graph after each stage, as pyrender, as tgc makes it. tinygrad stops after the first stage where its own text
+  // is another one, and records every rewrite of that stage.
+  std::vector<std::pair<std::string, std::string>> texts = {};
+  std::string until = {};  // the last stage to run; empty: all stages run
+
+  std::string json() const;
+};
+
+// A tinygrad process. It starts with the first question, answers one question after another, and is restarted after it
+// died or timed out. Several threads may ask.
+class TinygradProcess {
+ public:
+  // `tinygrad`: a Python with tinygrad and tgc.export, or a command that takes the options of tinygrad_export.py.
+  // `stop`: see Answerer::ask.
+  TinygradProcess(const std::string& tinygrad, std::function<bool()> stop);
+
+  // Returns the record of what tinygrad makes of the graph. If tinygrad refuses the graph, the record has an error and
+  // the stages before it. Errors: the process died, timed out, or gave no valid answer.
+  Result<GoldenRecord> ask(const CompileQuestion& question);
+  // Sets the time limit for each further answer. The default is 60 s, which includes importing tinygrad.
+  void set_seconds(double seconds) { process_.set_seconds(seconds); }
+
+ private:
+  std::mutex lock_;
+  Answerer process_;
+  bool has_answered_ = false;
+};
+
+}  // namespace tgc

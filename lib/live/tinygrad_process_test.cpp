@@ -1,0 +1,20 @@
+#include "lib/live/tinygrad_process.h"
+
+#include <doctest/doctest.h>
+
+namespace tgc {
+
+TEST_CASE("CompileQuestion: a question to tinygrad, and one to a port about a single stage") {
+  CompileQuestion question{.id = "k", .target = "CPU:CLANG", .nodes = "{\n\"nodes\":[]}\n", .after = {"expander"}};
+  question.settings = {{"NOOPT", "1"}};
+  question.texts = {{"devectorize", "ast"}};
+  question.until = "decompositions";
+  CHECK(question.json() == R"({"id":"k","target":"CPU:CLANG","settings":{"NOOPT":"1"},"after":["expander"],)"
+                           R"("texts":{"devectorize":"ast"},"until":"decompositions","graph":{"nodes":[]}})");
+  CompileQuestion tensors{.id = "t", .nodes = "{}", .is_tensor_graph = true};
+  CHECK(tensors.json() == R"({"id":"t","target":"","level":"tensor","settings":{},"after":[],"graph":{}})");
+  CompileQuestion port{.id = "k", .target = "CPU:CLANG", .nodes = "{}", .stage = "linear"};
+  CHECK(port.json() == R"({"id":"k","stage":"linear","target":"CPU:CLANG","settings":{},"graph":{}})");
+}
+
+}  // namespace tgc

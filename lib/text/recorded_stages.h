@@ -1,0 +1,43 @@
+// Iterates over what one golden record holds, in order: the AST, the graph after each stage, the kernels of a schedule,
+// and the listing, source and launch facts of a kernel. This is the only code that knows that a stage marked "same" has
+// the graph of the stage before it, and that a stage without "ir" is one whose graph tinygrad could not print.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/text/golden.h"
+
+namespace tgc {
+
+struct RecordedStage {
+  enum class Kind : uint8_t { Ast, Stage, Kernel, Output };
+
+  Kind kind;
+  std::string name;                              // "ast", "expander", "kernel 2", "linear", "source" or "program"
+  std::optional<std::string_view> text;          // absent if tinygrad could not print the graph
+  bool same = false;                             // the stage left the graph unchanged
+  std::optional<std::string_view> letters = {};  // pyrender's text of a graph whose `text` is JSON, if recorded
+
+  bool is_graph() const { return kind != Kind::Output; }
+};
+
+class RecordedStages {
+ public:
+  // `record` outlives this object, as does `ast`, the text of an input that is no record.
+  explicit RecordedStages(const GoldenRecord& record);
+  explicit RecordedStages(std::string_view ast) { list_.push_back({RecordedStage::Kind::Ast, "ast", ast}); }
+  RecordedStages(const RecordedStages&) = delete;
+
+  auto begin() const { return list_.begin(); }
+  auto end() const { return list_.end(); }
+  // The first entry of that name; null if there is none.
+  const RecordedStage* find(std::string_view name) const;
+
+ private:
+  std::string program_;
+  std::vector<RecordedStage> list_;
+};
+
+}  // namespace tgc
