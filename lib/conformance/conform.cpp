@@ -157,11 +157,7 @@ class ConformRun {
     auto asked = question(r, header, q, file + "#" + r.id);
     if (!asked) return asked.diag();
     std::string difference;
-<<<<<<< HEAD
-    AnswerVerdict verdict = compare_answer(r, q, *asked, file, difference);
-=======
     AnswerVerdict verdict = verdict_on(r, q, *asked, file, difference);
->>>>>>> main
     if (session_.cancelled()) return out_.ended = "cancelled", Unit{};
     ConformCounts& counts = counts_of(q.stage);
     counts.of(verdict)++;
@@ -177,15 +173,9 @@ class ConformRun {
     return Unit{};
   }
 
-<<<<<<< HEAD
-  // `difference`: what differs or went wrong, for people.
-  AnswerVerdict compare_answer(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
-                      std::string& difference) {
-=======
   // Asks the port. Sets `difference` to a description of the difference or error.
   AnswerVerdict verdict_on(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
                            std::string& difference) {
->>>>>>> main
     auto error = [&](const std::string& what) { return difference = what + "\n", AnswerVerdict::Error; };
     auto line = port_.ask(asked);
     if (!line) return error(line.diag().text());
@@ -279,20 +269,11 @@ class ConformRun {
     if (q.kind == Question::After::List && loaded->list.empty()) return missing_order("the answer");
     loaded->info.name = r.id, loaded->info.target = r.target, loaded->info.stage = q.stage;
     RunReport report = run_kernel(session_, *loaded,
-<<<<<<< HEAD
                                   {.input = {.name = file + "#" + r.id, .variables = largest_values(r.ast, file)},
                                    .device = {.name = "REF"},
                                    .compare = {.reference = file + "#" + r.id},
                                    .output = {.keep_failures = false}});
     if (report.kernel_fault) return report.error + "\n";  // the answer is at fault: the reference runs
-=======
-                                   {.input = file + "#" + r.id,
-                                    .device = "REF",
-                                    .reference = file + "#" + r.id,
-                                    .variables = largest_values(r.ast, file),
-                                    .keeps = false});
-    if (report.convicted) return report.error + "\n";  // the answer itself is at fault, such as an out-of-bounds access
->>>>>>> main
     if (!report.error.empty()) return Diag{report.error};
     return report.passed() ? std::string() : report.text(1, plan_.style.color);
   }

@@ -119,13 +119,8 @@ class Campaign {
         else session_.note(status.diag().text());
   }
 
-<<<<<<< HEAD
   // The tinygrad process of a thread; null without --tinygrad.
-  Tinygrad* tinygrad(size_t worker) { return tinygrads_.empty() ? nullptr : tinygrads_[worker].get(); }
-=======
-  // That of a worker; null: nobody asks for it.
   TinygradProcess* tinygrad(size_t worker) { return tinygrads_.empty() ? nullptr : tinygrads_[worker].get(); }
->>>>>>> main
 
   void work(TinygradProcess* tinygrad) {
     const Steering steering{.rule = [&](Chance& c) { return seldom_hit(c); },
@@ -236,13 +231,8 @@ class Campaign {
   }
 
   // ---- one graph
-<<<<<<< HEAD
-  void one(MadeGraph made, Tinygrad* tinygrad) {
-    CrashContext on(made.recipe.text() + ": " + command_for(made.recipe));
-=======
   void one(MadeGraph made, TinygradProcess* tinygrad) {
-    CrashContext on(made.recipe.text() + ": " + again(made.recipe));
->>>>>>> main
+    CrashContext on(made.recipe.text() + ": " + command_for(made.recipe));
     if (made.tensors) try_schedule(std::move(made), tinygrad);
     else if (made.kernel) try_one(made, tinygrad);
     else count(FuzzOutcome{});
@@ -261,13 +251,8 @@ class Campaign {
     if (tinygrad && outcome.kind == FuzzOutcome::Kind::Compared) compare(*tinygrad, made.recipe, text_of(*made.kernel));
   }
 
-<<<<<<< HEAD
   // Checks a tensor graph: watches its stages, and checks each of its kernels.
-  void try_schedule(MadeGraph made, Tinygrad* tinygrad) {
-=======
-  // A tensor graph: its stages watched, and each of its kernels as any other.
   void try_schedule(MadeGraph made, TinygradProcess* tinygrad) {
->>>>>>> main
     if (tinygrad) compare(*tinygrad, made.recipe, tensors_text(*made.tensors));
     auto whole = Compilation::begin(std::move(*made.tensors), {});
     if (!whole) return;
@@ -303,13 +288,8 @@ class Campaign {
     return KernelText{*text, changed_settings(tensors.graph->settings()), ""};
   }
 
-<<<<<<< HEAD
   // Throws Failure if there is no such tinygrad.
-  static void expect_answers(Tinygrad& tinygrad) {
-=======
-  // Throws Failure when there is no such tinygrad.
   static void expect_answers(TinygradProcess& tinygrad) {
->>>>>>> main
     const char* one = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(1), (), 0)\n"
                       "ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(UOp.const(dtypes.int, 1)).sink()\n";
     (void)compare_with_tinygrad(tinygrad, {one, {}, "CPU:CLANG"}, "one").value_or_throw();
@@ -490,13 +470,8 @@ class Campaign {
   const Maker maker_;
   KnownRules known_;
   std::vector<std::string> devices_;
-<<<<<<< HEAD
-  std::vector<std::unique_ptr<Tinygrad>> tinygrads_;  // one for each thread; empty without --tinygrad
+  std::vector<std::unique_ptr<TinygradProcess>> tinygrads_;  // one for each thread; empty without --tinygrad
   CampaignName name_;  // for the state file
-=======
-  std::vector<std::unique_ptr<TinygradProcess>> tinygrads_;  // of each worker; empty: nobody asks for one
-  CampaignName name_;  // of one that a file keeps
->>>>>>> main
   Clock::time_point begin_;
   double seconds_before_ = 0;  // of earlier runs of this campaign
   std::mutex saving_;  // guards the state file; locked before lock_

@@ -10,13 +10,8 @@
 
 #include "lib/compilation/compilation.h"
 #include "lib/fuzz/recipe.h"
-<<<<<<< HEAD
 #include "lib/fuzz/kernel_check.h"
-#include "lib/replay/live_tinygrad.h"
-=======
-#include "lib/fuzz/trial_graph.h"
 #include "lib/replay/compare_with_tinygrad.h"
->>>>>>> main
 #include "lib/rewrite/rules.h"
 
 namespace tgc {

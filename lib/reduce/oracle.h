@@ -15,13 +15,8 @@
 
 namespace tgc {
 
-<<<<<<< HEAD
 // The failure to keep. `script` is, for Kind::Script, a command with {} for the candidate's file; for Kind::Differs,
-// the Python or the command that compiles with tinygrad (lib/replay/live_tinygrad.h).
-=======
-// What is asked for: a symptom by its name; of "cmd" the script, {} for the candidate's file; of "differs" the Python
-// or the command that compiles with tinygrad (lib/live/tinygrad_process.h).
->>>>>>> main
+// the Python or the command that compiles with tinygrad (lib/live/tinygrad_process.h).
 struct Wanted {
   FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
   std::string script;
@@ -75,11 +70,7 @@ class Oracle {
   const Session& session_;
   RunOptions options_;
   Wanted wanted_;
-<<<<<<< HEAD
-  Tinygrad tinygrad_;  // for Kind::Differs only
-=======
-  TinygradProcess tinygrad_;  // of "differs"; of all else it is not asked
->>>>>>> main
+  TinygradProcess tinygrad_;  // for Kind::Differs only
   Shown shown_;
   bool is_either_ = false;  // for Kind::Wrong, a crash in REF counts, too
   // set once the failure of the given case is known
