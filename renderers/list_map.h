@@ -1,5 +1,5 @@
-// ListMap: a hash map from the nodes of one linear list to T. Its size depends on the list, not on the graph, which
-// also holds the nodes of all earlier stages.
+// ListMap: a hash map from the nodes of one linear list to T. Its size depends on the list and not on the graph, which
+// also has the nodes of all earlier stages.
 #pragma once
 #include <bit>
 #include <vector>
@@ -11,20 +11,20 @@ namespace tgc {
 template <class T>
 class ListMap {
  public:
-  // Creates a map that can hold up to `most` nodes.
+  // Creates a map for up to `most` nodes.
   explicit ListMap(size_t most)
       : slots_(std::bit_ceil(2 * most + 2)),
         first_(slots_.data()),
         mask_(uint32_t(slots_.size() - 1)),
         shift_(32 - std::bit_width(mask_)) {}
 
-  // Returns the value of `u`; inserts a default one if there is none.
+  // Returns the value of `u`. Inserts a default value if `u` is not in the map.
   T& operator[](UOp u) {
     Slot& s = slot(u);
     s.node = u.node();
     return s.value;
   }
-  // Returns the value of `u`, or null.
+  // Returns the value of `u`, or null if `u` is not in the map.
   T* find(UOp u) {
     Slot& s = slot(u);
     return s.node ? &s.value : nullptr;

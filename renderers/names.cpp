@@ -22,7 +22,7 @@ void identifier(UOp u, Arg name) {
     refuse(u, visible(name.repr()), "a C identifier: letters, digits and underscores, no digit first");
 }
 
-// Returns true for numbers, axis types, address spaces, and tuples of these: the args of buffers and ranges.
+// Returns true for the args of buffers and ranges: numbers, axis types, address spaces, and tuples of these.
 bool is_numeric(Arg a) {
   if (a.is_tuple()) return std::ranges::all_of(a.items(), is_numeric);
   return a.is_const() || a.kind() == Arg::Kind::AxisType || a.kind() == Arg::Kind::AddrSpace;
@@ -41,7 +41,7 @@ void check(UOp u) {
       identifier(u, u.arg());
       if (char axis = u.arg().text().back(); axis < '0' || axis > '2')
         refuse(u, visible(u.arg().repr()), "a name that ends in its axis, as gidx0, lidx1, idx2 do");
-      if (!u.src(0).is_const())  // renderers print the size in a comment
+      if (!u.src(0).is_const())  // renderers print this expression in a comment
         for (UOp s : toposort(u.src(0))) check(s);
       return;
     case Op::CONST:

@@ -1,7 +1,7 @@
-// Validates the names and numbers that a renderer copies from the input into its source. The source is compiled and
-// run, so names must not contain code: in every language, variables, indices, tensor cores and the kernel must be named
-// by C identifiers, and buffers and ranges by numbers. CUSTOM and CUSTOMI contain code on purpose: it is printed
-// unchanged, and check_custom (renderer.h) decides whether it may be compiled.
+// Checks the names and numbers that a renderer copies from the input into its source. The source is compiled and run,
+// so names must not contain code. In every language, the names of variables, indices, tensor cores and the kernel must
+// be C identifiers, and buffers and ranges must have numbers. CUSTOM and CUSTOMI contain code on purpose: renderers
+// print it unchanged, and check_custom (renderer.h) decides whether it may be compiled.
 #pragma once
 #include <span>
 #include <string_view>
@@ -10,14 +10,14 @@
 
 namespace tgc {
 
-// Returns true if `name` is a C identifier: letters, digits and underscores, no digit first.
+// Returns true if `name` is a C identifier: letters, digits and underscores, not beginning with a digit.
 bool is_identifier(std::string_view name);
 
-// Throws Failure if a node of `list` would print a name that is neither an identifier nor a number. The error contains
-// the node and the name, with control characters made visible. Called before every renderer.
+// Throws Failure if a node of `list` would print a name that is neither an identifier nor a number. The error has the
+// node and the name, with control characters made visible. Must be called before every renderer.
 void check_names(std::span<const UOp> list);
 
-// Throws Failure if a kernel's function name is not an identifier. `sink`: the kernel's SINK, for the error.
+// Throws Failure if a kernel's function name is not an identifier. `sink` is the kernel's SINK, which the error shows.
 void check_function_name(std::string_view function_name, UOp sink);
 
 }  // namespace tgc

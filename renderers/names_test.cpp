@@ -13,12 +13,12 @@ namespace {
 constexpr const char* kTargets[] = {"CPU:CLANG", "CPU:LLVM", "CUDA:CUDA:sm_80",  "CUDA:PTX:sm_80",  "METAL",
                                     "CL",        "CL:INTEL", "AMD:HIP:gfx1100", "AMD:LLVM:gfx942", "WEBGPU"};
 
-// Names with code in C, LLVM IR or assembly, with invisible characters, or without the form of an identifier.
+// Names that contain code in C, LLVM IR or assembly, contain invisible characters, or are not identifiers.
 constexpr std::string_view kHostile[] = {"n){system(\"touch x\");}void f(int n",
                                          "%x) { ret void }\ndefine void @g(", "a b", "0", "",
                                          "n\n.visible .entry evil()", "n\xE2\x80\xAE", "*/ int y; /*", "n;"};
 
-// Builds kernels that store one value, to which a test adds nodes with hostile names.
+// Builds kernels that store one value. Tests add nodes with hostile names.
 struct Names {
   Graph g;
   UOp out = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(4), {}, 0), zero = g.constant(dtypes::int32, Const(0));
@@ -26,7 +26,7 @@ struct Names {
   UOp variable(std::string_view name) {
     return g.node(Op::DEFINE_VAR, dtypes::int32, {}, g.tuple({g.str(name), Arg(0), Arg(3)}));
   }
-  // Renders a kernel with the nodes `more`, of which the last is the stored value. Returns the error; "" on success.
+  // Renders a kernel with the nodes `more`, the last of which is stored. Returns the error, or "" on success.
   std::string render(const char* target, std::vector<UOp> more, std::string_view kernel = "k") {
     Settings settings;
     UOp value = more.empty() ? zero : more.back();
@@ -59,7 +59,7 @@ TEST_CASE("names: every renderer prints only C identifiers as names") {
       std::string why = hostile.render(target, {hostile.variable(name)});
       CHECK(contains(why, "the name of Ops.DEFINE_VAR would be code: "));
       CHECK(contains(why, "expected a C identifier"));
-      CHECK_FALSE(contains(why, "\xE2\x80\xAE"));  // control characters are made visible
+      CHECK_FALSE(contains(why, "\xE2\x80\xAE"));  // the error must not print control characters as they are
     }
   }
 }
@@ -95,7 +95,7 @@ TEST_CASE("names: the function name that tinygrad makes of a kernel name must be
     INFO(target);
     Names n;
     CHECK(n.render(target, {}, "E_4\x1b[31mn1\x1b[0m") == "");
-    CHECK(n.render(target, {}, "f(){system(\"x\");}") == "");  // other characters are printed in hexadecimal
+    CHECK(n.render(target, {}, "f(){system(\"x\");}") == "");  // each other character is printed in hexadecimal
     CHECK(contains(n.render(target, {}, "4"), "would be code"));
     CHECK(contains(n.render(target, {}, ""), "would be code"));
   }

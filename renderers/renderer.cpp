@@ -11,7 +11,7 @@
 
 namespace tgc {
 
-using Added = std::vector<std::string>;  // the lines that each node added, see TextRenderer::note_added
+using Added = std::vector<std::string>;  // the lines that each node added; see TextRenderer::note_added
 using Printer = std::string(const Target& target, std::span<const UOp> list, Added* added);
 #define TGC_RENDERER(id, name, printer) Printer printer;
 #include "lib/target/renderers.def"
@@ -29,8 +29,8 @@ std::string render(const Target& target, std::span<const UOp> list, Added* added
   return kPrinters[size_t(target.renderer)](target, list, added);
 }
 
-// Returns where the lines `wanted` occur in `lines`. Searches from index `from` first, then from the start, because
-// some lines (WGSL's local buffers) are moved to before the function.
+// Returns where the lines `wanted` occur in `lines`. Searches from index `from` to the end and then from the start,
+// because some lines (WGSL's local buffers) are moved above the function.
 SourceLines find_lines(const std::vector<std::string_view>& lines, const std::vector<std::string_view>& wanted,
                        size_t from) {
   if (wanted.empty()) return {};
@@ -63,7 +63,7 @@ Result<SourceMap> source_map(const Target& target, std::span<const UOp> list) {
     std::string source = render(target, list, &added);
     std::vector<std::string_view> lines = lines_of(source);
     SourceMap out{{lines.begin(), lines.end()}, {}};
-    size_t next = 0;  // where to search; nodes print in list order
+    size_t next = 0;  // where to search next: nodes print in the order of the list
     for (std::string_view text : added) {
       if (text.starts_with('\n')) text.remove_prefix(1);
       out.of_node.push_back(find_lines(lines, lines_of(text), next));

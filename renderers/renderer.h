@@ -10,20 +10,20 @@
 
 namespace tgc {
 
-// Returns the source that tinygrad prints for `list` (the result of linear_list) and the target. Fails if the renderer
-// cannot express the op or dtype of a node; the error names both.
+// Returns the source that tinygrad prints for `list` (a result of linear_list) and `target`. Fails if the renderer
+// cannot express the op or dtype of a node; the error names op and dtype.
 Result<std::string> render_source(const Target& target, std::span<const UOp> list);
 
-// Fails if the source of `list` must not be compiled: CUSTOM and CUSTOMI contain code of the input, which is compiled
+// Fails if the source of `list` must not be compiled. CUSTOM and CUSTOMI contain code from the input, which is compiled
 // and run only with --allow-custom (lib/support/limits.h). The error shows the code.
 Status check_custom(std::span<const UOp> list);
 
-// The lines of the source printed for one node, counted from 1. `count` is 0 for a parameter, and for a node that its
-// users print as part of their own lines.
+// The lines of the source that one node printed; the first line is 1. `count` is 0 for a parameter, and for a node that
+// its users print as part of their own lines.
 struct SourceLines {
   size_t first = 0, count = 0;
 };
-// The source, and the lines of each node of the list.
+// The source, and for each node of the list its lines.
 struct SourceMap {
   std::vector<std::string> lines;
   std::vector<SourceLines> of_node;

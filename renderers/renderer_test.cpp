@@ -13,7 +13,7 @@ namespace {
 
 Target target(std::string_view name) { return *parse_target(name, Settings()); }
 
-// Builds a linear list: appends nodes in the order in which they are made.
+// Builds a linear list: nodes are appended in the order in which they are made.
 struct ListBuilder {
   Graph g;
   std::vector<UOp> list;
@@ -48,7 +48,7 @@ struct ListBuilder {
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
-// Renders data0[1] = OP(data1[1], ...), with `operands` equal operands.
+// Renders data0[1] = OP(data1[1], ...) and returns that line; OP has `operands` equal operands.
 std::string line_of_op(std::string_view target_name, DType d, Op op, int operands, bool expand_ssa = true) {
   Settings settings;
   settings.EXPAND_SSA = expand_ssa;
@@ -138,7 +138,7 @@ TEST_CASE("constants are printed in the syntax of each language") {
            {dtypes::float16, 1.0, "CUDA:PTX", "0x3C00"},
        }) {
     ListBuilder b;
-    // a register: in global memory, WebGPU packs small values into words
+    // store the result in a register, because in global memory WebGPU packs small values into words
     bool packed = c.target == "WEBGPU" && c.dtype.itemsize() < 4;
     UOp buffer = b.buffer(c.dtype, 0, packed ? AddrSpace::REG : AddrSpace::GLOBAL), i = b.constant(dtypes::int32, 0),
         value = b.constant(c.dtype, c.value);
@@ -161,7 +161,7 @@ TEST_CASE("an error about a node that a renderer cannot express names the render
   CHECK(contains(line_of_op("CPU", dtypes::index, Op::ADD, 2),
                  "ERROR the CPU:CLANG renderer has no type for dtypes.index"));
   ListBuilder b;
-  UOp x = b.g.constant(dtypes::float32, 1.0);  // not in the list
+  UOp x = b.g.constant(dtypes::float32, 1.0);  // x is not appended to the list
   b.node(Op::SQRT, dtypes::float32, x);
   CHECK(contains(b.render("CPU"), "ERROR a node of the linear list has a source that is missing"));
   CHECK_FALSE(render_source(target("CPU"), {}));
@@ -219,18 +219,18 @@ TEST_CASE("each language prints local memory, barriers and launch bounds") {
   CHECK(contains(wgsl, "@workgroup_size(32)"));
   ListBuilder alone;
   alone.constant(dtypes::int32, 1);
-  CHECK(contains(alone.render("WEBGPU"), "var<uniform> INFINITY : f32;\n\n@compute"));  // without buffers
+  CHECK(contains(alone.render("WEBGPU"), "var<uniform> INFINITY : f32;\n\n@compute"));  // no buffers above the function
   std::string amd = b.render("AMD:LLVM");
   CHECK(contains(amd, "@local_0 = internal unnamed_addr addrspace(3) global [4 x float*] undef, align 16\n"));
   CHECK(contains(amd, "\"amdgpu-flat-work-group-size\"=\"1,32\""));
-  CHECK(contains(b.render("CPU"), "ERROR"));  // CPUs have no local indices
+  CHECK(contains(b.render("CPU"), "ERROR"));  // CPUs have no local indices, so rendering fails
 }
 
 TEST_CASE("source_map gives each node its lines, and none to parameters and inlined nodes") {
   for (std::string_view name : {"CPU:CLANG", "CPU:LLVM", "CUDA:PTX:sm_80", "WEBGPU:WGSL"}) {
     ListBuilder b;
     UOp out = b.buffer(dtypes::float32, 0), in = b.buffer(dtypes::float32, 1);
-    bool ptx = name == "CUDA:PTX:sm_80";  // loads need int64 addresses, so the list has only constants
+    bool ptx = name == "CUDA:PTX:sm_80";  // PTX's loads need int64 addresses, so its list has only constants
     if (ptx) {
       b.constant(dtypes::float32, 2.5), b.constant(dtypes::float32, 3.5);
     } else {
@@ -243,7 +243,7 @@ TEST_CASE("source_map gives each node its lines, and none to parameters and inli
     REQUIRE(map.ok());
     REQUIRE(source.ok());
     REQUIRE(map->of_node.size() == b.list.size());
-    CHECK(map->of_node[0].count == size_t(ptx));  // parameters have no lines, except in PTX, which loads them
+    CHECK(map->of_node[0].count == size_t(ptx));  // a parameter prints no lines, but PTX loads its parameters
     std::string last = map->lines.at(map->of_node.back().first - 1), text;
     CHECK(contains(last, ptx ? "0f40600000" : name == "CPU:LLVM" ? "store float" : "="));
     for (const std::string& line : map->lines) text += line + "\n";

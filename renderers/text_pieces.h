@@ -1,4 +1,4 @@
-// TextPieces: the buffer that renderers write to. Optimized for appending pieces of a few characters.
+// TextPieces: the buffer that renderers write to. Appending pieces of a few characters is fast.
 #pragma once
 #include <array>
 #include <charconv>
@@ -12,14 +12,14 @@ namespace tgc {
 
 inline constexpr size_t kTextChunk = 32;
 
-// A sequence of texts, of which the last one is being written. Finished texts never move while this object lives. At
-// least kTextChunk bytes are readable from the start of each text, so that append_chunks can copy a short text as one
-// chunk of fixed size.
+// A sequence of texts. The last text is being written; finished texts never move while this object lives. At least
+// kTextChunk bytes are readable from the start of each text, so that append_chunks can copy a short text as one chunk
+// of fixed size.
 class TextPieces {
  public:
   TextPieces() { grow(0); }
 
-  // The text being written. `keep` finishes it and returns it; `drop` discards it from offset `from` on.
+  // The text that is being written. keep() finishes and returns it. drop() discards it from offset `from` on.
   std::string_view view() const { return {begin_, size()}; }
   size_t size() const { return size_t(at_ - begin_); }
   std::string_view keep() {
@@ -55,7 +55,7 @@ class TextPieces {
   // Appends a text from whose start at least kTextChunk bytes are readable, such as one returned by `keep`.
   void append_chunks(std::string_view text) {
     need(text.size());
-    std::array<char, kTextChunk> chunk;  // a copy, because the chunk may overlap its destination
+    std::array<char, kTextChunk> chunk;  // a copy, because `text` may overlap its destination
     std::memcpy(&chunk, text.data(), kTextChunk);
     std::memcpy(at_, &chunk, kTextChunk);
     if (text.size() > kTextChunk) std::memcpy(at_ + kTextChunk, text.data() + kTextChunk, text.size() - kTextChunk);
@@ -69,7 +69,7 @@ class TextPieces {
   void grow(size_t n);
 
   std::vector<std::unique_ptr<char[]>> rooms_;
-  // begin and end of the text being written; end of its block, less the last kTextChunk bytes
+  // begin and end of the text that is being written; end of its block, minus kTextChunk bytes
   char *begin_ = nullptr, *at_ = nullptr, *end_ = nullptr;
 };
 

@@ -22,7 +22,7 @@ class TextRenderer {
     Entry** next = sources_.get();
     for (UOp u : list)
       for (UOp s : u.src())
-        if (Entry* e = *next++ = entries_.find(s)) e->uses++;  // text() reports sources that are not in the list
+        if (Entry* e = *next++ = entries_.find(s)) e->uses++;  // text() reports a source that is not in the list
     next_sources_ = sources_.get();
   }
 
@@ -40,7 +40,7 @@ class TextRenderer {
     Entry* e = entries_.find(u);
     return e && e->begin;
   }
-  // Returns what `print` appends to `out`, and removes it from `out`.
+  // Returns what print() appends to `out`, and removes it from `out`.
   template <class Print>
   std::string apart(Print&& print) {
     size_t begin = out.size();
@@ -50,8 +50,8 @@ class TextRenderer {
     return text;
   }
 
-  // Returns the text that the users of a node print for it: its name or its expression. Throws Failure if the node has
-  // not been printed yet.
+  // Returns the text that users of `u` print for it: a name or an expression. Throws Failure if `u` has not been
+  // printed yet.
   std::string_view text(UOp u) {
     Entry* e = entries_.find(u);
     if (!e || !e->begin) not_in_list(u);
@@ -65,10 +65,10 @@ class TextRenderer {
     return e->text();
   }
 
-  // While rendering, appends to `added` (may be null) the text that each node of the list adds to the kernel's body.
+  // From now on, appends to `added` (unless null) the text that each node of the list adds to the kernel's body.
   void note_added(std::vector<std::string>* added) { added_ = added; }
 
-  // Throws "the CUDA renderer cannot express Ops.POW of dtypes.float: WHY", with the node as context.
+  // Throws "the CUDA renderer cannot express Ops.POW of dtypes.float: WHY". The Failure's context shows the node.
   [[noreturn]] void cannot(UOp u, std::string_view why = {}) const;
 
  protected:
@@ -80,11 +80,11 @@ class TextRenderer {
   // Sets the text of `u` to what was appended to `out` since the last text was kept or dropped.
   std::string_view keep_text(UOp u) { return put_text(u, out.keep()); }
   void share_text(UOp u, UOp other) { put_text(u, text(other)); }
-  // Returns how often `u` is a source of nodes of the list; x + x uses x twice.
+  // Returns how many sources of nodes of the list are `u`; x + x counts x twice.
   uint32_t uses(UOp u) { return entry(u).uses; }
 
-  // Handles nodes that print nothing: NOOP; GROUP; AFTER, which gets the text of its first source; SINK, whose name is
-  // stored in `function_name`. Returns false for any other node.
+  // Handles nodes that print nothing: NOOP; GROUP; AFTER, whose text is that of its first source; SINK, whose function
+  // name is stored in `function_name`. Returns false for all other nodes.
   bool is_left_out(UOp u, std::string& function_name);
 
   // Call these before and after each node of the list, in order. `body`: the kernel's body so far.
@@ -103,7 +103,7 @@ class TextRenderer {
 
  private:
   struct Entry {
-    const char* begin = nullptr;  // start of the text; null: none yet
+    const char* begin = nullptr;  // start of the text; null: not printed yet
     uint32_t size = 0, uses = 0;
 
     std::string_view text() const { return {begin, size}; }
@@ -119,30 +119,30 @@ class TextRenderer {
   const Target& target_;
   std::span<const UOp> list_;
   ListMap<Entry> entries_;
-  std::unique_ptr<Entry*[]> sources_;  // the sources of all nodes, in list order; null for a source outside the list
+  std::unique_ptr<Entry*[]> sources_;  // the sources of all nodes, in list order; null if not in the list
   UOp node_;                           // the node being printed
   Entry* node_entry_ = nullptr;
   Entry *const *node_sources_ = nullptr, *const *next_sources_ = nullptr;
   std::vector<std::string>* added_ = nullptr;
-  size_t noted_ = 0;  // length of the body that `added_` contains already
+  size_t noted_ = 0;  // length of the body that was appended to `added_`
 };
 
 // ---- facts of a list that several renderers print
 
-// Returns the function's name, from the SINK's KernelInfo; "test" if the SINK has none.
+// Returns the name of the kernel's function from the KernelInfo of `sink`; "test" if `sink` has none.
 std::string function_name_of(UOp sink);
 // Returns the largest number of threads in a work group: the product of the maximum sizes of the local SPECIALs.
 Int launch_bounds_of(std::span<const UOp> list);
-// Returns the dtypes of the nodes, without pointers and images, each once, in order of first use.
+// Returns the dtypes of the nodes except pointers and images, each once, in order of first use.
 std::vector<DType> value_dtypes_of(std::span<const UOp> list);
-// Returns true if a node has the dtype `base` or points to it.
+// Returns true if a node has the dtype `base`, or a pointer to `base`.
 bool uses_dtype(std::span<const UOp> list, DType base);
 
 // A tensor core that a list uses: the arg of a WMMA, and the element dtype of its result.
 struct WmmaUse {
   std::string_view name;
-  int64_t n, m, k;  // multiplies an m x k by a k x n matrix
-  DType in, out;    // elements of A and B, and of the result
+  int64_t n, m, k;  // A is an m x k matrix, B is k x n
+  DType in, out;    // dtype of the elements of A and B, and of the result
   Arg device, threads, upcast_axes, reduce_axes;
   friend bool operator==(const WmmaUse&, const WmmaUse&) = default;
 
@@ -152,7 +152,7 @@ struct WmmaUse {
 // Returns the tensor cores that the list uses, each once, in order of first use.
 std::vector<WmmaUse> wmma_uses(std::span<const UOp> list);
 
-// Python's text.format(*args). Supports the fields "{}" and "{0}" and doubled braces; throws Failure for others.
+// Python's text.format(*args), for the fields "{}" and "{0}" and doubled braces. Throws Failure for other fields.
 std::string python_format(std::string_view text, std::span<const std::string_view> args);
 
 }  // namespace tgc

@@ -1,12 +1,12 @@
-// TextTable: maps nodes to text in one language. Rows are tried in order; the first one whose ops and condition match
-// prints the node (tinygrad: a PatternMatcher whose rules return strings).
+// TextTable: maps nodes to text in one language. Rows are tried in order. The first row that has the node's op, and
+// whose condition holds, prints the node (tinygrad: a PatternMatcher whose rules return strings).
 //
 //   {Op::IF, "if ($0) {"}                          a template
 //   {Op::CAST, to_vector, "convert($0, $t)"}       a template with a condition on the node
-//   {Op::CONST, print_const}                       a function that appends the text; it returns false to decline
+//   {Op::CONST, print_const}                       a function that appends the text, or returns false to decline
 //
-// Holes in a template: $0 ... $9 is the text of that source, $n the name of the node. Other holes are a letter, which
-// the renderer defines, and perhaps the number of a source: $t is the type of the node, $t0 the type of source 0.
+// Holes are the placeholders in a template. $0 ... $9 are the texts of the sources, $n is the node's name. Other holes
+// are a letter, which the renderer defines, and maybe a source's number: $t is the node's type, $t0 that of source 0.
 #pragma once
 #include <array>
 #include <cctype>
@@ -37,13 +37,13 @@ struct TextRow {
 };
 
 // `R` is a renderer with these functions, each of which appends to the output:
-//   void chunks(std::string_view)        a text from whose start at least kTextChunk bytes are readable
-//   void source(UOp, int), name(UOp)     the text of a source; the name of the node
-//   void hole(char letter, int number, UOp)     any other hole; the number is -1 if there is none
+//   void chunks(std::string_view)            appends a text from whose start kTextChunk bytes are readable
+//   void source(UOp, int), name(UOp)         append the text of a source, and the node's name
+//   void hole(char letter, int number, UOp)  appends any other hole; `number` is -1 if the hole has no number
 template <class R>
 class TextTable {
  public:
-  // Concatenates the rows of the parts: rows of an earlier part are tried first.
+  // Concatenates the rows of `parts`. The rows of earlier parts are tried first.
   TextTable(std::initializer_list<std::span<const TextRow<R>>> parts) {
     for (auto part : parts)
       for (const TextRow<R>& row : part) {
@@ -55,7 +55,7 @@ class TextTable {
     texts_.append(kTextChunk, '\0');
   }
 
-  // Prints `u`; returns false if no row matches.
+  // Prints `u`. Returns false if no row matches.
   bool print(R& r, UOp u) const {
     for (const Form& form : forms_[size_t(u.op())]) {
       if (form.when && !form.when(u)) continue;
@@ -75,16 +75,16 @@ class TextTable {
   }
 
  private:
-  // A piece of a template: literal text, maybe empty, followed by a hole.
+  // A piece of a template: literal text, which may be empty, followed by a hole.
   struct Piece {
-    uint32_t first, size;  // the literal text, in texts_
+    uint32_t first, size;  // the literal text: range in texts_
     char letter;           // '#': a source; 0: no hole
     int8_t number;
   };
   struct Form {
     typename TextRow<R>::When when;
     typename TextRow<R>::Print print;
-    uint32_t first, end;  // its pieces, in pieces_
+    uint32_t first, end;  // range of its pieces in pieces_
   };
 
   void parse(std::string_view text) {

@@ -1,7 +1,6 @@
 // `tgc beam` as a verb: the kernels of an INPUT, each distinct one once, searched one after the other.
 #pragma once
 #include <functional>
-#include <optional>
 
 #include "lib/beam/beam_search.h"
 #include "lib/driver/shard.h"

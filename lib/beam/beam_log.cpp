@@ -2,20 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {
 namespace {
-
-template <class... Values>
-std::string formatted(const char* format, Values... values) {
-  char line[512];
-  std::snprintf(line, sizeof line, format, values...);
-  return line;
-}
 
 constexpr const char* kFoundBefore = "  found before: --anew searches again, and has rounds to tell of\n";
 

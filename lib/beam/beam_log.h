@@ -1,10 +1,18 @@
 // What a search of one kernel did, round by round, for reports and for files.
 #pragma once
-#include <array>
+#include <cstdio>
 
 #include "lib/beam/candidate.h"
 
 namespace tgc {
+
+// Returns the text that printf would print, of at most 511 bytes.
+template <class... Values>
+std::string formatted(const char* format, Values... values) {
+  char line[512];
+  std::snprintf(line, sizeof line, format, values...);
+  return line;
+}
 
 struct CandidateLog {
   OptTexts opts;

@@ -8,13 +8,6 @@ namespace {
 
 constexpr double kWidth = 720, kHeight = 400, kLeft = 90, kRight = 20, kTop = 50, kBottom = 50;
 
-template <class... Values>
-std::string formatted(const char* format, Values... values) {
-  char line[512];
-  std::snprintf(line, sizeof line, format, values...);
-  return line;
-}
-
 std::string escaped(const std::string& text) {
   std::string out;
   for (char c : text) out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);

@@ -8,6 +8,12 @@
 namespace tgc {
 namespace {
 
+struct BeamSettingInfo {
+  std::string_view name;
+  double BeamSettings::*value;
+  double default_value;
+  std::string_view help;
+};
 constexpr BeamSettingInfo kSettings[] = {
 #define X(name, default_value, help) {#name, &BeamSettings::name, default_value, help},
     TGC_BEAM_SETTINGS(X)
@@ -30,8 +36,6 @@ const BeamSettingInfo* find(std::string_view name) {
 }
 
 }  // namespace
-
-std::span<const BeamSettingInfo> all_beam_settings() { return kSettings; }
 
 std::string beam_variables_text() {
   std::string out =

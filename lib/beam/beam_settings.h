@@ -33,13 +33,6 @@ struct BeamSettings {
   ActionLimits limits(const Settings& settings) const;  // of a graph with these settings
 };
 
-struct BeamSettingInfo {
-  std::string_view name;
-  double BeamSettings::*value;
-  double default_value;
-  std::string_view help;
-};
-std::span<const BeamSettingInfo> all_beam_settings();
 std::string beam_variables_text();  // of `tgc help beam`
 
 }  // namespace tgc

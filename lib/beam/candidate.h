@@ -1,6 +1,8 @@
 // A candidate of the search made ready: lowered, and compiled where there is a device for it; and which candidates are
 // worth a run (tinygrad codegen/opt/search.py: _try_compile and what beam_search leaves out).
 #pragma once
+#include <set>
+
 #include "lib/beam/search.h"
 #include "lib/runtime/device.h"
 

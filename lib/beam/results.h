@@ -1,7 +1,6 @@
 // What searches have found, in a SQLite file: a row for each kernel, target, device and width. FORMATS of README.md
 // describes the table.
 #pragma once
-#include <functional>
 
 #include "lib/beam/beam_log.h"
 #include "lib/beam/database.h"

@@ -2,10 +2,8 @@
 // asks somebody else for the times, so that the same rounds are enumerated, replayed from a file and measured.
 #pragma once
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 

@@ -1,14 +1,10 @@
 #include "lib/bisect/bisect.h"
 
-#include "lib/bisect/backend_bisect.h"
-#include "lib/bisect/crash.h"
-#include "lib/bisect/divergence.h"
-#include "lib/bisect/endless.h"
+#include <cstdlib>
+
 #include "lib/bisect/failing_kernel.h"
-#include "lib/bisect/failure_repro.h"
-#include "lib/bisect/rewrite_bisect.h"
-#include "lib/bisect/schedule_bisect.h"
-#include "lib/rewrite/shortcut.h"
+#include "lib/bisect/strategies.h"
+#include "lib/driver/source.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
 #include "lib/support/clocks.h"
@@ -18,83 +14,118 @@
 namespace tgc {
 namespace {
 
-using Verdict = BisectReport::Verdict;
+using Kind = Verdict::Kind;
+using Strategy = std::optional<Verdict>(const FailureRepro& repro, Executor& executor);
 
-void blame(BisectReport& report, Verdict verdict, const std::string& detail) {
-  report.verdict = verdict;
-  if (!detail.empty()) report.detail = detail;
+// Strategies of the driver itself, which name no culprit.
+std::optional<Verdict> check_linear_list(const FailureRepro& repro, Executor& executor) {
+  if (repro.list.empty()) return std::nullopt;
+  if (executor.first().passes()) return Verdict{Kind::Same};
+  return Verdict{Kind::Unresolved, "a linear list has no rewrites: " + executor.first().error()};
 }
 
-// The shortcut that alone, gone the faithful way, makes it another outcome. Hands on to whoever tried before (a fault).
-class GoesFaithfully : public ShortcutTrial {
- public:
-  GoesFaithfully(const Shortcut& what, Graph& graph) : what_(what), graph_(graph), inner_(trial_of(graph)) {
-    set_trial(graph, this);
-  }
-  ~GoesFaithfully() override { set_trial(graph_, inner_); }
-  Way choose(const Shortcut& what, Way usual) override {
-    return &what == &what_ ? Way::Faithful : inner_ ? inner_->choose(what, usual) : usual;
-  }
-  void made(const Shortcut& what, Way way, std::span<UOp> result) override {
-    if (inner_) inner_->made(what, way, result);
-  }
+std::optional<Verdict> check_passes(const FailureRepro&, Executor& executor) {
+  if (!executor.first().passes() || !executor.watched().outcome.passes()) return std::nullopt;
+  return Verdict{Kind::Same};
+}
 
- private:
-  const Shortcut& what_;
-  Graph& graph_;
-  ShortcutTrial* inner_;
+std::optional<Verdict> check_graph(const FailureRepro& repro, Executor& executor) {
+  if (executor.watched().outcome.is_refused() || repro.is_expected_by_ref) return std::nullopt;
+  const Outcome graph = executor.run_graph(repro.in.root);
+  if (graph.passes() || graph.is_refused()) return std::nullopt;
+  return Verdict{Kind::Unresolved, "the input graph itself fails in REF, before any rewrite: the graph or the expected "
+                                   "values are wrong"};
+}
+
+std::optional<Verdict> check_flaky(const FailureRepro&, Executor& executor) {
+  if (!executor.is_flaky()) return std::nullopt;
+  return Verdict{Kind::Flaky, executor.failure().error()};
+}
+
+std::optional<Verdict> give_up(const FailureRepro& repro, Executor& executor) {
+  Verdict out{Kind::Unresolved, executor.watched().outcome.error()};
+  if (const StageRun* stage = first_wrong_stage(repro, executor)) out.stage = stage->row->name;
+  return out;
+}
+
+// In the order in which they are tried; the first verdict counts.
+constexpr Strategy* kStrategies[] = {
+    find_kernel_fault,  check_linear_list,     check_passes, check_graph,     find_endless_rewrite, find_shortcut,
+    evaluate_rewrites,  veto_rewrites,         name_unproven_rewrite,         check_flaky,          search_rewrites,
+    find_refusal,       bisect_backend,        give_up,
 };
 
-void blame_shortcut(FailureRepro& run, bool passes, BisectReport& report) {
-  blame(report, Verdict::Shortcut, passes ? "it fails only when watched" : "it passes when watched");
-  for (const Shortcut* s : shortcuts()) {
-    Compilation c = run.begin();
-    GoesFaithfully trial(*s, c.graph());
-    if (run.attempt(c, nullptr).passes() == passes) continue;
-    report.rule = s->name, report.location = std::string(s->file) + ":" + std::to_string(s->line);
-    report.confirmed = true;
-    return;
+// Finds the culprit of one kernel, and writes its repro bundle.
+void bisect_kernel(const FailureRepro& repro, bool may_crash, BisectReport& report) {
+  Executor executor(repro, report.counts);
+  std::optional<Verdict> verdict;
+  if (!repro.command.empty()) verdict = search_by_command(repro, executor);
+  else if (may_crash && repro.kernel_fault.empty()) verdict = find_compiler_crash(repro, executor);
+  for (Strategy* strategy : kStrategies) {
+    if (verdict) break;
+    verdict = strategy(repro, executor);
+    const Outcome failure = executor.failure();
+    report.failure = failure.error().substr(0, failure.error().find('\n'));
   }
+  report.verdict = std::move(*verdict);
+  if (executor.failure().passes()) return;
+  if (report.verdict.detail.empty()) report.verdict.detail = executor.watched().comparison_error;
+  if (repro.options.output.repro.empty()) return;
+  report.repro_command =
+      "tgc bisect " + shell_word(write_bundle(repro, executor.failure(), report.failure, report.verdict));
 }
 
-void bisect_by_command(FailureRepro& run, BisectReport& report) {
-  run.raise_stack_limit();  // the command sees graphs
-  RewriteBlame rewrites(run, report);
-  if (Outcome made = rewrites.compile(); !made.passes()) return blame_refusal(run, {}, made, report);
-  if (!run.run_graph(run.in().root).passes())
-    return blame(report, Verdict::Unresolved, "the graph as it came in shows it already");
-  if (rewrites.search()) return;
-  if (rewrites.all_right()) return blame(report, Verdict::Same, "the last graph does not show it to the command");
-  blame(report, Verdict::Unresolved, "it shows behind this stage; none of its rewrites alone makes it so");
-}
-
-// One bisection: what is cheap to see first. Throws Failure.
-void bisect_kernel(FailureRepro& run, BisectReport& report) {
-  Outcome first = run.attempt(), second = run.attempt();
-  if (!is_endless(first)) run.raise_stack_limit();
-  if (!first.passes() && first.kind != Outcome::Kind::Fails) run.expect_place_works();
-  if (run.is_list()) {
-    if (!first.passes()) blame(report, Verdict::Unresolved, "a linear list has no rewrites: " + first.error());
-    return;
+// Returns the record of that id from the golden records of the INPUT `against`, or its only record.
+Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& session, const std::string& against,
+                                                           const std::string& id) {
+  auto source = Source::open(session, against);
+  if (!source) return source.diag();
+  std::vector<std::shared_ptr<const GoldenRecord>> all;
+  for (;;) {
+    auto next = source->next();
+    if (!next) return next.diag();
+    if (!*next) break;
+    if (!(*next)->record || (*next)->is_tensor_graph)
+      return Diag{.message = "--against=" + against + " is no golden record of a kernel", .expected = "golden records"};
+    if ((*next)->record->id == id) return (*next)->record;
+    all.push_back((*next)->record);
   }
-  RewriteBlame rewrites(run, report);
-  Outcome watched = rewrites.look();
-  if (first.passes() && watched.passes()) return;
-  if (!watched.is_refused() && run.is_wrong_itself())
-    return blame(report, Verdict::Unresolved, "the graph as it came in does so in REF, before any rewrite: it is wrong "
-                                              "itself, or what is expected of it is");
-  if (watched.is_refused() && blame_endless(run, rewrites, watched, report)) return;
-  bool flaky = first.passes() != second.passes();
-  if (!flaky && first.passes() != watched.passes()) return blame_shortcut(run, first.passes(), report);
-  if (rewrites.accuse_suspect()) return;
-  if (flaky) return blame(report, Verdict::Flaky, first.passes() ? second.error() : first.error());
-  if (rewrites.search()) return;
-  if (watched.is_refused()) return blame_refusal(run, rewrites.list(), watched, report);
-  if (rewrites.all_right()) return blame_below(run, rewrites.list(), watched, report);
-  blame(report, Verdict::Unresolved, watched.error());
+  if (all.size() == 1) return all[0];
+  return Diag{.message = "no record '" + id + "' to be against", .file = against, .expected = "FILE#ID"};
 }
 
-// Does `work` and says how long it took, and what trouble there was.
+// Whether the record's stages are expected of its graph: no option and no fault asks for another compilation.
+bool is_as_recorded(const Session& session, const InputGraph& in) {
+  const Overrides& over = session.over;
+  const char* fault = std::getenv("TGC_FAULT");
+  return in.record && over.target.empty() && over.sets.empty() && over.opts.empty() && over.from.empty() &&
+         !(fault && *fault);
+}
+
+// Compares tgc's compilation with tinygrad's, recorded (--against) or live (--tinygrad).
+void bisect_divergence(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan,
+                       BisectReport& report) {
+  std::optional<Verdict> verdict;
+  std::string more_options = options.input.kernel.empty() ? "" : " --kernel=" + shell_word(options.input.kernel);
+  if (!plan.tinygrad.empty()) {
+    in.info.target = session.target_for(in);
+    if (!session.over.opts.empty())
+      in.root = with_opts(in.root, read_opts(*in.graph, session.over.opts, "--opts").value_or_throw());
+    TinygradProcess tinygrad(plan.tinygrad, session.stop());
+    verdict = find_divergence(session, in, tinygrad, "");
+    report.device = in.info.target;
+    more_options += " --tinygrad=" + shell_word(plan.tinygrad);
+  } else {
+    auto record = std::move(record_against(session, plan.against, in.info.name).value_or_throw());
+    verdict = find_divergence(session, in, *record);
+    report.device = record->target;
+    more_options += " --against=" + shell_word(plan.against);
+  }
+  report.verdict = verdict ? std::move(*verdict) : Verdict{Kind::Same, "tgc compiles it as tinygrad does"};
+  report.repro_command = bisect_command(options, more_options);
+}
+
+// Runs `work` and reports its time and errors.
 template <class Work>
 BisectReport reported(const Session& session, const std::string& name, Work work) {
   BisectReport report{.kernel = name};
@@ -102,104 +133,83 @@ BisectReport reported(const Session& session, const std::string& name, Work work
   auto done = catch_failures([&] { return work(report), Unit{}; });
   report.seconds = seconds_since(begin);
   if (done) return report;
-  if (!session.cancelled()) report.error = done.diag().text();
-  else blame(report, Verdict::Unresolved, "stopped before it was known");
+  if (session.cancelled()) report.verdict = {Kind::Unresolved, "stopped before a culprit was found"};
+  else report.error = done.diag().text();
   return report;
 }
 
-// `run` runs the whole of it as it is told.
-void bisect_kernels(const Session& session, const InputGraph& whole, const RunOptions& spec, BisectReport& report,
-                    const WholeRun& run) {
-  KernelWatch watch(session);
-  RunOptions plain = spec;
-  plain.output.repro = "";  // of the kernel that is found
-  RunOptions watched = plain;
+// Finds the failing kernel of a model or tensor graph and bisects it; if there is none, bisects the schedule.
+// `whole` is the tensor graph, for the command that repeats the bisection.
+void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& report) {
+  const Session& session = repro.session;
+  RunOptions options = repro.options;
+  repro.options.output.repro = "";  // only the failing kernel gets a bundle
+  FailingKernelFinder finder(session);
+  RunOptions watched = repro.options;
   watched.compare.reference = "none";
-  watched.model.before_kernel = [&](const KernelStep& step) { watch.begins(step); };
-  watched.model.on_kernel = [&](const KernelStep& step) { watch.see(step); };
-  ModelReport model = run(watched);
-  report.device = model.device, report.runs = watch.seen();
-  RunOptions there = spec;
-  there.device.name = model.device_option;
-  report.again = bisect_again(there, options_again(session, there, whole, Placement()));
-  if (!watch.found() && !model.error.empty()) (void)watch.take_last();
-  ScheduleCheck schedule(session, plain, run, report);
-  if (!watch.itself().empty()) return schedule.check(watch.itself());
-  if (!watch.found() && !model.error.empty()) {
-    if (schedule.check_error(model.error)) return;
-    throw Failure(model.error);
+  watched.model.before_kernel = [&](const KernelStep& step) { finder.begin_kernel(step); };
+  watched.model.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
+  ModelOutcome outcome{.report = repro.run(watched)};
+  const ModelReport& model = outcome.report;
+  report.device = model.device, report.counts.runs = finder.compared();
+  options.device.name = model.device_option;
+  report.repro_command = bisect_command(options, options_again(session, options, whole, Placement()));
+  if (!finder.found() && !model.error.empty()) finder.take_unfinished();
+  FailingKernel* kernel = finder.found();
+  if (!kernel) {
+    outcome.kernels = finder.compared(), outcome.kernel_fault = finder.kernel_fault();
+    auto verdict = check_schedule(repro, outcome, report.counts);
+    if (!verdict) throw Failure(model.error);
+    report.verdict = std::move(*verdict);
+    return;
   }
-  if (!watch.found()) return schedule.check(model, watch.seen());
-  const std::string again = report.again;
-  RunOptions of_kernel = there;
-  of_kernel.input.variables = watch.variables();
-  of_kernel.input.arrays = of_kernel.compare.expect = of_kernel.compare.reference = "";
-  FailureRepro failing(session, watch.kernel(), of_kernel, report);
-  (void)failing.prepare(&watch.given());
-  report.again = again;
-  report.kernel += ", kernel " + std::to_string(watch.number()) + " (" + watch.kernel().info.name + ")";
-  bisect_kernel(failing, report);
-  failing.keep();
-}
-
-// What tgc makes of a kernel, against what tinygrad made or makes of it.
-void bisect_divergence(const Session& session, InputGraph& in, const RunOptions& spec, const BisectPlan& plan,
-                       BisectReport& report) {
-  const bool is_asked = !plan.tinygrad.empty();
-  if (is_asked) {
-    in.info.target = session.target_for(in);
-    if (!session.over.opts.empty())
-      in.root = with_opts(in.root, read_opts(*in.graph, session.over.opts, "--opts").value_or_throw());
-    TinygradProcess tinygrad(plan.tinygrad, session.stop());
-    blame_divergence(session, in, tinygrad, "", report);
-    report.device = in.info.target;
-  } else {
-    auto record = std::move(record_against(session, plan.against, in.info.name).value_or_throw());
-    blame_divergence(session, in, *record, report);
-    report.device = record->target;
-  }
-  if (report.verdict == Verdict::Same && report.detail.empty()) report.detail = "tgc makes what tinygrad makes of it";
-  report.again = bisect_again(spec, (spec.input.kernel.empty() ? "" : " --kernel=" + shell_word(spec.input.kernel)) +
-                                        (is_asked ? " --tinygrad=" + shell_word(plan.tinygrad)
-                                                  : " --against=" + shell_word(plan.against)));
+  options.input.variables = kernel->variables;
+  options.input.arrays = options.compare.expect = options.compare.reference = "";
+  FailureRepro failing = begin_repro(session, kernel->graph, options);
+  failing.arrays = std::move(kernel->arrays);
+  failing.is_expected_by_ref = true, failing.is_small = failing.arrays.known.empty();
+  report.device = failing.device();
+  report.kernel += ", kernel " + std::to_string(kernel->number) + " (" + kernel->graph.info.name + ")";
+  bisect_kernel(failing, false, report);
 }
 
 }  // namespace
 
-BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& spec, const BisectPlan& plan) {
+BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& options, const BisectPlan& plan) {
   Session session = whole;
   Cancel limit(whole.cancel, plan.seconds);
   if (plan.seconds > 0) session.cancel = &limit;
   return reported(session, in.info.name.empty() ? "kernel" : in.info.name, [&](BisectReport& report) {
-    if (!plan.against.empty() || !plan.tinygrad.empty()) return bisect_divergence(session, in, spec, plan, report);
-    const RunOptions own = with_bundle(spec, in);
-    FailureRepro run(session, in, own, report);
-    if (!plan.command.empty()) {
-      run.prepare(plan.command);
-      return bisect_by_command(run, report);
-    }
-    if (Outcome itself = run.prepare(); !itself.passes())
-      return blame(report, Verdict::Crash, "the kernel itself, as it came in, in REF: " + itself.error());
-    if (plan.crash && blame_crash(run, own.device.timeout_for(run.place()), report)) return;
-    bisect_kernel(run, report);
-    if (report.verdict == Verdict::Same && run.expect_all()) bisect_kernel(run, report);
-    if (report.verdict == Verdict::Same && is_as_recorded(session, in))
-      blame_divergence(session, in, *in.record, report);
-    run.keep();
+    if (!plan.against.empty() || !plan.tinygrad.empty()) return bisect_divergence(session, in, options, plan, report);
+    FailureRepro begun = begin_repro(session, in, with_bundle(options, in));
+    report.device = begun.device();
+    report.repro_command = bisect_command(begun.options, options_again(session, begun.options, in, begun.place)) +
+                           (plan.command.empty() ? "" : " --cmd=" + shell_word(plan.command));
+    begun.command = plan.command;
+    if (!plan.command.empty()) return bisect_kernel(begun, false, report);
+    FailureRepro repro = with_expected(std::move(begun));
+    report.variables = repro.variables;
+    bisect_kernel(repro, plan.crash, report);
+    if (report.verdict.kind != Kind::Same) return;
+    // A kernel that is right at a sample of elements may be wrong at others; one that is right may still differ from
+    // its record.
+    if (auto complete = with_all_elements(std::move(repro))) bisect_kernel(*complete, false, report);
+    if (report.verdict.kind == Kind::Same && is_as_recorded(session, in))
+      if (auto verdict = find_divergence(session, in, *in.record)) report.verdict = std::move(*verdict);
   });
 }
 
-BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& spec) {
+BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& options) {
   return reported(session, path, [&](BisectReport& report) {
-    bisect_kernels(session, InputGraph(), spec, report,
-                   [&](const RunOptions& watched) { return run_model(session, path, watched); });
+    auto run = [&](const RunOptions& o) { return run_model(session, path, o); };
+    bisect_kernels(InputGraph(), {session, options, run}, report);
   });
 }
 
-BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& spec) {
+BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options) {
   return reported(session, in.info.name, [&](BisectReport& report) {
-    bisect_kernels(session, in, spec, report,
-                   [&](const RunOptions& watched) { return run_tensor_graph(session, in, watched); });
+    auto run = [&](const RunOptions& o) { return run_tensor_graph(session, in, o); };
+    bisect_kernels(in, {session, options, run}, report);
   });
 }
 

@@ -1,4 +1,4 @@
-// Schedules that are wrong, of tensor graphs whose kernels are right: faults in the rewrites of tensors are named.
+// Faults in the rewrites of tensor graphs: the schedule is wrong, its kernels are compiled correctly.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-using Verdict = BisectReport::Verdict;
+using Kind = Verdict::Kind;
 
 BisectReport bisected_schedule(const std::string& id, const std::string& fault,
                                const std::string& file = "golden/tensor.jsonl.gz") {
@@ -23,30 +23,30 @@ BisectReport bisected_schedule(const std::string& id, const std::string& fault,
 
 }  // namespace
 
-TEST_CASE("bisect: a schedule is held against a kernel for each operation, on the same arrays") {
+TEST_CASE("bisect: a right schedule computes what the unfused one does") {
   for (const char* id : {"gemm_int8", "bin_pow_half", "nn_randn", "mod_const_1"}) {
     CAPTURE(id);
     BisectReport report = bisected_schedule(id, "");
     INFO(report.text(), report.error);
-    CHECK(report.verdict == Verdict::Same);
+    CHECK(report.verdict.kind == Kind::Same);
   }
 }
 
-TEST_CASE("bisect: a schedule whose kernel reads beside its array: the rewrite that made it so, by its own kernels") {
-  // in mv_flip the fault is in the kernels for each operation, too: these cannot tell
+TEST_CASE("bisect: names the rewrite because of which a scheduled kernel reads out of bounds") {
+  // In mv_flip the unfused kernels have the fault, too, and are no reference.
   for (auto [id, fault] : {std::pair("mv_flip", "add-zero@2"), std::pair("gemm_int8", "divmod-general@2")}) {
     BisectReport report = bisected_schedule(id, "tensor:" + std::string(fault));
     INFO(report.text(), report.error);
-    CHECK(report.verdict == Verdict::Schedule);
-    CHECK(report.rule == std::string(fault, strcspn(fault, "@")));
-    CHECK(report.stage == "apply rangeify");
-    CHECK(report.rewrite == 2);
-    CHECK(report.confirmed);
-    CHECK(report.detail.starts_with("kernel 0, as it was scheduled: out of bounds: load from data1"));
+    CHECK(report.verdict.kind == Kind::Schedule);
+    CHECK(report.verdict.rule == std::string(fault, strcspn(fault, "@")));
+    CHECK(report.verdict.stage == "apply rangeify");
+    CHECK(report.verdict.rewrite == 2);
+    CHECK(report.verdict.confirmed);
+    CHECK(report.verdict.detail.starts_with("kernel 0 of the schedule: out of bounds: load from data1"));
   }
 }
 
-TEST_CASE("bisect: rewrites of tensors are named, whatever their stage: their sides are compared element by element") {
+TEST_CASE("bisect: names wrong rewrites in every tensor stage by comparing tensor elements") {
   struct Seeded {
     const char *id, *rule;
     uint64_t number;
@@ -60,37 +60,37 @@ TEST_CASE("bisect: rewrites of tensors are named, whatever their stage: their si
                           {"gemm_int8", "drop-movement", 4, "apply rangeify", 4},
                           {"mv_flip", "read-sources", 2, "apply rangeify", 2},
                           {"mv_arange", "reduce-over-ranges", 1, "apply rangeify", 1},
-                          // it is a part of another, which differs as much
+                          // nested in a rewrite that differs at as many points
                           {"gemm_int8", "commutative-order", 5, "symbolic+reduce_collapse+debuf", 1},
-                          // nothing that comes after it makes sense
+                          // later nodes have no element expression
                           {"mv_interp_linear", "pad-to-where", 1, "apply rangeify", 1}}) {
     BisectReport report = bisected_schedule(f.id, std::string("tensor:") + f.rule + "@" + std::to_string(f.number));
     INFO(report.text(), report.error);
-    CHECK(report.verdict == Verdict::Schedule);
-    CHECK(report.rule == f.rule);
-    CHECK(report.stage == f.stage);
-    CHECK(report.rewrite == f.in_stage);
+    CHECK(report.verdict.kind == Kind::Schedule);
+    CHECK(report.verdict.rule == f.rule);
+    CHECK(report.verdict.stage == f.stage);
+    CHECK(report.verdict.rewrite == f.in_stage);
   }
 }
 
-TEST_CASE("bisect: the part of a rewrite is named without which that one is right, though it differs at fewer points") {
-  // Tensor.empty(4, 4).topk(2)[0]; where the condition of an index does not hold a part of it is of no matter
+TEST_CASE("bisect: names a nested rewrite that differs at fewer points than the enclosing one") {
+  // Tensor.empty(4, 4).topk(2)[0]; where the condition of an index is false, the rest of it does not matter
   for (uint64_t number : {1, 8, 11}) {
     CAPTURE(number);
     BisectReport report =
         bisected_schedule("code.0", "tensor:index-given-valid@" + std::to_string(number), "topk.jsonl.gz");
     INFO(report.text(), report.error);
-    CHECK(report.verdict == Verdict::Schedule);
-    CHECK(report.rule == "index-given-valid");
-    CHECK(report.stage == "symbolic+reduce_collapse+debuf");
-    CHECK(report.rewrite == number);
+    CHECK(report.verdict.kind == Kind::Schedule);
+    CHECK(report.verdict.rule == "index-given-valid");
+    CHECK(report.verdict.stage == "symbolic+reduce_collapse+debuf");
+    CHECK(report.verdict.rewrite == number);
   }
 }
 
-TEST_CASE("bisect: a fault in a graph that was scheduled before is where it is in a fresh one") {
-  BisectReport report = bisected_schedule("sym_add", "tensor:add-zero@2");  // of a RANGE: it changes nothing
+TEST_CASE("bisect: a fault without effect in a tensor graph is no failure") {
+  BisectReport report = bisected_schedule("sym_add", "tensor:add-zero@2");  // applies to a RANGE and changes nothing
   INFO(report.text(), report.error);
-  CHECK(report.verdict == Verdict::Same);
+  CHECK(report.verdict.kind == Kind::Same);
 }
 
 }  // namespace tgc

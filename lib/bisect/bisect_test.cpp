@@ -1,4 +1,4 @@
-// Bisections without a shell: faults on demand (lib/rewrite/fault.h) are named, where they are and no others.
+// Bisections of seeded faults (lib/rewrite/fault.h).
 #include "lib/bisect/bisect.h"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@
 namespace tgc {
 namespace {
 
-using Verdict = BisectReport::Verdict;
+using Kind = Verdict::Kind;
 
 // data0[i * 4 + k] = a sum of products of two arrays, 12 x 8 and 8 x 16
 constexpr const char* kMatmul =
@@ -26,7 +26,7 @@ constexpr const char* kMatmul =
     "s = (a*b).reduce(k, arg=Ops.ADD)\n"
     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(192), (), 0).index(i*16+j, ptr=True).store(s).end(i, j).sink()\n";
 
-// One of each: data0[i] = max(a < b ? a*b + 1.5 : a*a + b*3, a*2 + b) + (n ^ 5)
+// Uses many ops: data0[i] = max(a < b ? a*b + 1.5 : a*a + b*3, a*2 + b) + (n ^ 5)
 constexpr const char* kElementwise =
     "i = UOp.range(24, 0, AxisType.LOOP)\n"
     "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 1).index(i)\n"
@@ -58,29 +58,30 @@ bool names(const BisectReport& r, std::string_view member) { return r.json().fin
 
 }  // namespace
 
-TEST_CASE("bisect: nothing to blame") {
+TEST_CASE("bisect: a right kernel is the same") {
   BisectReport report = bisected("CPU:LLVM");
-  CHECK(report.verdict == Verdict::Same);
+  CHECK(report.verdict.kind == Kind::Same);
   CHECK(report.exit_code() == 0);
   CHECK(names(report, "\"verdict\":\"same\""));
 }
 
-TEST_CASE("bisect: a fault is named: rule, stage, which application, both sides, and confirmed") {
+TEST_CASE("bisect: names rule, stage, application and sides of a fault, and confirms it") {
   BisectReport report = bisected("CPU:LLVM", "load-gep");
   INFO(report.text());
-  CHECK(report.verdict == Verdict::Rewrite);
+  CHECK(report.verdict.kind == Kind::Rewrite);
   CHECK(report.exit_code() == 1);
-  CHECK(report.rule == "load-gep");
-  CHECK(report.stage == "devectorize");
-  CHECK(report.rewrite == 1);
-  CHECK(report.location.starts_with("passes/kernel/"));
-  CHECK(report.confirmed);
-  CHECK(report.before.starts_with("Ops.LOAD"));
-  CHECK(report.after.starts_with("Ops.MUL"));
-  CHECK(std::stod(report.witness.at("after")) == doctest::Approx(2 * std::stod(report.witness.at("before"))));
+  CHECK(report.verdict.rule == "load-gep");
+  CHECK(report.verdict.stage == "devectorize");
+  CHECK(report.verdict.rewrite == 1);
+  CHECK(report.verdict.location.starts_with("passes/kernel/"));
+  CHECK(report.verdict.confirmed);
+  CHECK(report.verdict.before.starts_with("Ops.LOAD"));
+  CHECK(report.verdict.after.starts_with("Ops.MUL"));
+  const auto& witness = report.verdict.witness;
+  CHECK(std::stod(witness.at("after")) == doctest::Approx(2 * std::stod(witness.at("before"))));
 }
 
-TEST_CASE("bisect: faults of all stages, on the CPU and in REF") {
+TEST_CASE("bisect: names faults of all stages, on the CPU and in REF") {
   for (const char* fault :
        {"substitute", "expand@2", "reduce-unrolled", "lower-const@3", "lower-binary", "fold-binary"}) {
     std::string rule(fault, strcspn(fault, "@"));
@@ -88,12 +89,12 @@ TEST_CASE("bisect: faults of all stages, on the CPU and in REF") {
     for (const char* device : {"CPU:LLVM", "REF"}) {
       BisectReport report = bisected(device, fault);
       INFO(report.text());
-      CHECK((report.verdict == Verdict::Same || report.rule == rule));
+      CHECK((report.verdict.kind == Kind::Same || report.verdict.rule == rule));
     }
   }
 }
 
-TEST_CASE("bisect: twelve faults of renderers, told from those of compilers, with the node that is printed wrongly") {
+TEST_CASE("bisect: attributes twelve faults of renderers to the renderer and names the misprinted node") {
   for (const char* device : {"CPU:LLVM", "CPU:CLANG"})
     for (const char* op : {"ADD@6", "MUL@3", "CMPLT", "CMPLT@5", "WHERE", "XOR"}) {
       CAPTURE(device);
@@ -101,14 +102,14 @@ TEST_CASE("bisect: twelve faults of renderers, told from those of compilers, wit
       std::string renderer = std::string(device).substr(4);
       BisectReport report = bisected(device, "renderer:" + renderer + "." + op, kElementwise);
       INFO(report.text());
-      CHECK(report.verdict == Verdict::Renderer);
-      CHECK(report.confirmed);
-      CHECK(report.before.starts_with("Ops." + std::string(op, strcspn(op, "@"))));
-      CHECK((report.location.empty() || report.after.size() > 0));  // C prints many nodes in the lines of others
+      CHECK(report.verdict.kind == Kind::Renderer);
+      CHECK(report.verdict.confirmed);
+      CHECK(report.verdict.before.starts_with("Ops." + std::string(op, strcspn(op, "@"))));
+      CHECK((report.verdict.location.empty() || report.verdict.after.size() > 0));  // C has no line for many nodes
     }
 }
 
-TEST_CASE("bisect: a vector where compilers expect a multiple of its size is the renderer's") {
+TEST_CASE("bisect: attributes a misaligned vector load to the renderer") {
   const char* moved =
       "i = UOp.range(4, 0, AxisType.LOOP)\n"
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 1).index(i+2)\n"
@@ -117,32 +118,32 @@ TEST_CASE("bisect: a vector where compilers expect a multiple of its size is the
   InputGraph in = std::move(load_text(settings, InputKind::Pyrender, moved, "test.uop").value_or_throw());
   BisectReport report = bisect(Session(), in, {.device = {.name = "CPU:LLVM"}});
   INFO(report.error, report.text());
-  CHECK(report.verdict == Verdict::Renderer);
-  CHECK(report.confirmed);
-  CHECK(report.before.starts_with("Ops.LOAD dtypes.float.vec(4)"));
-  CHECK(report.detail.starts_with("element by element it is right"));
+  CHECK(report.verdict.kind == Kind::Renderer);
+  CHECK(report.verdict.confirmed);
+  CHECK(report.verdict.before.starts_with("Ops.LOAD dtypes.float.vec(4)"));
+  CHECK(report.verdict.detail.starts_with("it passes if vectors are accessed element by element"));
 }
 
-TEST_CASE("bisect: faults in LLVM are its own, and the pass is named, its number, and the function") {
+TEST_CASE("bisect: names LLVM's wrong pass, its number and the function") {
   for (const char* device : {"CPU:LLVM", "CPU:CLANG"})
     for (std::string fault : {"subtract", "compare", "select", "constant", "xor"}) {
       CAPTURE(device);
       CAPTURE(fault);
       BisectReport report = bisected(device, "llvm:" + fault, kElementwise);
       INFO(report.text());
-      CHECK(report.verdict == Verdict::Compiler);
-      CHECK(report.pass == "wrong-" + fault);
-      CHECK(report.pass_number > 0);
-      CHECK(report.function.starts_with("function ("));
+      CHECK(report.verdict.kind == Kind::Compiler);
+      CHECK(report.verdict.pass == "wrong-" + fault);
+      CHECK(report.verdict.pass_number > 0);
+      CHECK(report.verdict.function.starts_with("function ("));
       CHECK(names(report, "\"pass\":\"wrong-" + fault + "\",\"pass_number\":"));
     }
   BisectReport report = bisected("CPU:CLANG", "llvm:intrinsic", kSqrt);
   INFO(report.text());
-  CHECK(report.verdict == Verdict::Compiler);  // whatever passes run
-  CHECK(report.pass.empty());
+  CHECK(report.verdict.kind == Kind::Compiler);  // wrong with any passes
+  CHECK(report.verdict.pass.empty());
 }
 
-TEST_CASE("bisect: what tinygrad is known to do wrong is found without a fault, and the rule named") {
+TEST_CASE("bisect: names the rule of known miscompiles of tinygrad") {
   constexpr std::pair<const char*, const char*> kRules[] = {{"congruence-negative", "divmod-general"},
                                                             {"ceil-by-float", "lt-scaled"},
                                                             {"cast-bound", "alu-one-value"},
@@ -156,13 +157,13 @@ TEST_CASE("bisect: what tinygrad is known to do wrong is found without a fault, 
     InputGraph in = std::move(*std::move(source.next().value_or_throw()));
     BisectReport report = bisect(Session(), in, {.input = {.name = input}});
     INFO(report.text(), report.error);
-    CHECK(report.verdict == Verdict::Rewrite);
-    CHECK(report.rule == rule);
-    CHECK(report.confirmed);
+    CHECK(report.verdict.kind == Kind::Rewrite);
+    CHECK(report.verdict.rule == rule);
+    CHECK(report.verdict.confirmed);
   }
 }
 
-TEST_CASE("bisect: a record that tgc does not make diverges: stage, rule, and which application") {
+TEST_CASE("bisect: names stage, rule and application of a divergence from a record") {
   auto bisect_record = [](const std::string& input, const BisectPlan& plan) {
     Session session;
     auto source = std::move(Source::open(session, input).value_or_throw());
@@ -172,19 +173,19 @@ TEST_CASE("bisect: a record that tgc does not make diverges: stage, rule, and wh
   std::string wrong = test_path("wrong.jsonl.gz"), right = test_path("golden/kernels.jsonl.gz#bin_add_half.0");
   for (auto& report : {bisect_record(wrong, {}), bisect_record(right, {.against = wrong})}) {
     INFO(report.text(), report.error);
-    CHECK(report.verdict == Verdict::Divergence);
+    CHECK(report.verdict.kind == Kind::Divergence);
     CHECK(report.exit_code() == 1);
-    CHECK(report.stage == "postopt symbolic");
-    CHECK(report.rule == "fold-binary");  // 3*4 -> 12, which they have as 16
-    CHECK(report.rewrite == 1);
+    CHECK(report.verdict.stage == "postopt symbolic");
+    CHECK(report.verdict.rule == "fold-binary");  // 3*4 -> 12; the record has 16
+    CHECK(report.verdict.rewrite == 1);
   }
   BisectReport same = bisect_record(right, {.against = right});
-  CHECK(same.verdict == Verdict::Same);
-  CHECK(same.text().find("nothing to blame, tgc makes what tinygrad makes of it") != std::string::npos);
+  CHECK(same.verdict.kind == Kind::Same);
+  CHECK(same.text().find("no failure, tgc compiles it as tinygrad does") != std::string::npos);
   CHECK_FALSE(bisect_record(right, {.against = test_path("golden/kernels.jsonl.gz#no_such")}).error.empty());
 }
 
-TEST_CASE("bisect: a model: the kernel, and the rewrite in it; a schedule whose kernels are right") {
+TEST_CASE("bisect: names the failing kernel of a model and the rewrite") {
   auto bisect_mlp = [](const std::string& fault) {
     WithEnvironment with("TGC_FAULT", fault);
     Session session{.over = {.weights = test_path("models/mlp.safetensors")}};
@@ -192,15 +193,15 @@ TEST_CASE("bisect: a model: the kernel, and the rewrite in it; a schedule whose 
   };
   BisectReport rewrite = bisect_mlp("reduce-unrolled");
   INFO(rewrite.text(), rewrite.error);
-  CHECK(rewrite.verdict == Verdict::Rewrite);
-  CHECK(rewrite.rule == "reduce-unrolled");
+  CHECK(rewrite.verdict.kind == Kind::Rewrite);
+  CHECK(rewrite.verdict.rule == "reduce-unrolled");
   CHECK(rewrite.kernel.find(", kernel 0 (") != std::string::npos);
   BisectReport same = bisect_model(Session(), test_path("models/mlp.onnx"), {.input = {.name = "mlp.onnx"}});
   INFO(same.error);
-  CHECK(same.verdict == Verdict::Same);
+  CHECK(same.verdict.kind == Kind::Same);
 }
 
-TEST_CASE("bisect: a graph that is only deep says so, with its depth") {
+TEST_CASE("bisect: reports the depth of a graph that exceeds REWRITE_STACK_LIMIT") {
   Settings settings;
   settings.REWRITE_STACK_LIMIT = 50;
   std::string text = "x = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(1), (), 1).index(UOp.const(dtypes.index, 0))\n";
@@ -212,16 +213,16 @@ TEST_CASE("bisect: a graph that is only deep says so, with its depth") {
   InputGraph in = std::move(load_text(settings, InputKind::Pyrender, text, "deep.uop").value_or_throw());
   BisectReport report = bisect(Session(), in, {.device = {.name = "REF"}});
   INFO(report.text(), report.error);
-  CHECK(report.verdict == Verdict::Deep);
-  CHECK(report.detail.find(" one above the other, mostly Ops.") != std::string::npos);
+  CHECK(report.verdict.kind == Kind::Deep);
+  CHECK(report.verdict.detail.find(" one above the other, mostly Ops.") != std::string::npos);
 }
 
-TEST_CASE("bisect --cmd: a command tells which graphs show it; the first stage and rewrite that make it") {
+TEST_CASE("bisect --cmd: names the first stage after which the command exits with 0") {
   BisectReport report = bisected("CPU:LLVM", "", kMatmul, {.command = "! grep -q dtypes.index {}"});
   INFO(report.text());
   CHECK(report.exit_code() == 1);
-  CHECK(report.stage == "lower all index dtypes");
-  CHECK(bisected("CPU:LLVM", "", kMatmul, {.command = "grep -q Ops.CUSTOM {}"}).verdict == Verdict::Same);
+  CHECK(report.verdict.stage == "lower all index dtypes");
+  CHECK(bisected("CPU:LLVM", "", kMatmul, {.command = "grep -q Ops.CUSTOM {}"}).verdict.kind == Kind::Same);
 }
 
 }  // namespace tgc

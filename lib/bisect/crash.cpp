@@ -1,16 +1,15 @@
-#include "lib/bisect/crash.h"
-
+// Strategies: the kernel itself dies in REF; tgc itself crashes while it compiles the kernel.
 #include <cstring>
 
+#include "lib/bisect/strategies.h"
 #include "lib/contain/contain.h"
 #include "lib/runtime/array.h"
-#include "lib/trace/applications.h"
 
 namespace tgc {
 namespace {
 
-// What the process did last, in memory that it shares with this one.
-struct Last {
+// The last action of the worker, in memory that it shares with this process.
+struct Progress {
   char stage[64], rule[128], location[192];
   uint64_t number, in_stage;
 };
@@ -22,38 +21,39 @@ void put(char (&to)[N], std::string_view text) {
   to[n] = 0;
 }
 
-class Tell : public ApplicationWatcher {
+// Records each stage and rewrite before it is done, and suppresses the rewrite of number `left_out` (0: none).
+class ProgressWatcher : public ApplicationWatcher {
  public:
-  Tell(Last& last, uint64_t left_out) : last_(last), left_out_(left_out) {}
+  ProgressWatcher(Progress& progress, uint64_t left_out) : progress_(progress), left_out_(left_out) {}
   void stage(const StageRow& row, UOp input) override {
     ApplicationWatcher::stage(row, input);
     in_stage_.clear();
-    put(last_.stage, row.name), put(last_.rule, ""), last_.in_stage = 0;
+    put(progress_.stage, row.name), put(progress_.rule, ""), progress_.in_stage = 0;
   }
 
  protected:
   UOp decide(const Hit& hit, UOp, UOp after) override {
     if (number() == left_out_) return {};
-    put(last_.rule, hit.rule->name);
-    put(last_.location, location_of(*hit.rule));
-    last_.number = number(), last_.in_stage = ++in_stage_[hit.rule->name];
+    put(progress_.rule, hit.rule->name);
+    put(progress_.location, location_of(*hit.rule));
+    progress_.number = number(), progress_.in_stage = ++in_stage_[hit.rule->name];
     return after;
   }
 
  private:
-  Last& last_;
+  Progress& progress_;
   uint64_t left_out_;
   std::map<std::string_view, uint64_t> in_stage_;
 };
 
-// How it died; nothing: it lives.
-std::optional<Diag> compile_contained(const FailureRepro& run, Last& last, uint64_t left_out, double seconds) {
+// Compiles the kernel in a worker and returns how that crashed; nullopt if it did not.
+std::optional<Diag> compile_in_worker(const Executor& executor, Progress& progress, uint64_t left_out, double seconds) {
   Death death;
   auto answer = contain(
       [&](Worker&) -> Result<std::string> {
-        Tell tell(last, left_out);
-        Compilation c = run.begin();
-        c.watch(&tell);
+        ProgressWatcher watcher(progress, left_out);
+        Compilation c = executor.begin();
+        c.watch(&watcher);
         (void)c.list();
         c.watch(nullptr);
         return std::string();
@@ -65,16 +65,25 @@ std::optional<Diag> compile_contained(const FailureRepro& run, Last& last, uint6
 
 }  // namespace
 
-bool blame_crash(FailureRepro& run, double timeout_seconds, BisectReport& report) {
-  Array shared = Array::shared(dtypes::uint8, {int64_t(sizeof(Last))});
-  auto& last = *new (shared.data()) Last{};
-  auto died = compile_contained(run, last, 0, timeout_seconds);
-  if (!died) return false;
-  report.verdict = BisectReport::Verdict::Crash;
-  report.stage = last.stage, report.detail = died->text();
-  report.rule = last.rule, report.location = last.rule[0] ? last.location : "", report.rewrite = last.in_stage;
-  if (last.number) report.confirmed = !compile_contained(run, last, uint64_t(last.number), timeout_seconds);
-  return true;
+std::optional<Verdict> find_kernel_fault(const FailureRepro& repro, Executor&) {
+  if (repro.kernel_fault.empty()) return std::nullopt;
+  return Verdict{Verdict::Kind::Crash, "the input kernel itself fails in REF: " + repro.kernel_fault};
+}
+
+std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, Executor& executor) {
+  const double seconds = repro.execute_options().timeout_seconds;
+  Array shared = Array::shared(dtypes::uint8, {int64_t(sizeof(Progress))});
+  auto& progress = *new (shared.data()) Progress{};
+  auto died = compile_in_worker(executor, progress, 0, seconds);
+  if (!died) return std::nullopt;
+  Verdict out{.kind = Verdict::Kind::Crash,
+              .detail = died->text(),
+              .stage = progress.stage,
+              .rule = progress.rule,
+              .location = progress.rule[0] ? progress.location : "",
+              .rewrite = progress.in_stage};
+  if (progress.number) out.confirmed = !compile_in_worker(executor, progress, uint64_t(progress.number), seconds);
+  return out;
 }
 
 }  // namespace tgc

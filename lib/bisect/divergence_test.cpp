@@ -1,13 +1,12 @@
-// Divergences from what tinygrad makes, whose part here the pipeline itself plays without the fault; and the process
-// that answers in tinygrad's place.
-#include "lib/bisect/divergence.h"
-
+// Divergences from tinygrad, whose part is played by the native pipeline without the fault; and processes that answer
+// in tinygrad's place.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
+#include "lib/bisect/strategies.h"
 #include "lib/compilation/scoped_watch.h"
 #include "lib/compilation/tinygrad_question.h"
 #include "lib/driver/compile_copy.h"
@@ -32,12 +31,12 @@ InputGraph kernel() {
   return in;
 }
 
-// A compiler that lacks a rule.
+// Compiles without one rule.
 class WithoutRule : public ApplicationLog {
  public:
   explicit WithoutRule(std::string_view rule) : rule_(rule) {}
-  UOp instead(const Hit& hit, UOp before, UOp after) override {
-    UOp made = ApplicationLog::instead(hit, before, after);
+  UOp replace(const Hit& hit, UOp before, UOp after) override {
+    UOp made = ApplicationLog::replace(hit, before, after);
     return hit.rule->name == rule_ ? UOp() : made;
   }
 
@@ -45,7 +44,7 @@ class WithoutRule : public ApplicationLog {
   std::string_view rule_;
 };
 
-// The record of a kernel as that compiler makes it; the rewrites of one stage stand in it, too.
+// The record of the kernel compiled without a rule, with the rewrites of one stage.
 GoldenRecord recorded(const std::string& stage, std::string_view without = "") {
   Session session;
   InputGraph in = kernel();
@@ -72,38 +71,37 @@ GoldenRecord recorded(const std::string& stage, std::string_view without = "") {
   return out;
 }
 
-BisectReport blamed(const GoldenRecord& record, const char* fault = nullptr, uint64_t application = 1) {
+Verdict divergence_from(const GoldenRecord& record, const char* fault = nullptr, uint64_t application = 1) {
   if (fault) set_fault_of_thread(FaultSpec{fault, application});
-  BisectReport report;
-  blame_divergence({}, kernel(), record, report);
+  auto verdict = find_divergence({}, kernel(), record);
   set_fault_of_thread(std::nullopt);
-  return report;
+  return verdict ? *verdict : Verdict{};
 }
 
 }  // namespace
 
-TEST_CASE("divergence: by tinygrad's own rewrites the one that it does not make is named, whatever follows from it") {
+TEST_CASE("divergence: the first rewrite that tinygrad's recorded rewrites lack is named") {
   const std::string stage = "postopt symbolic";
-  CHECK(blamed(recorded(stage)).verdict == BisectReport::Verdict::Same);
-  auto check = [&](const BisectReport& report, const char* rule) {
-    CHECK(report.verdict == BisectReport::Verdict::Divergence);
-    CHECK(report.stage == stage);
-    CHECK(report.rule == rule);
-    CHECK(report.rewrite == 1);
-    CHECK(report.confirmed);
+  CHECK(divergence_from(recorded(stage)).kind == Verdict::Kind::Same);
+  auto check = [&](const Verdict& verdict, const char* rule) {
+    CHECK(verdict.kind == Verdict::Kind::Divergence);
+    CHECK(verdict.stage == stage);
+    CHECK(verdict.rule == rule);
+    CHECK(verdict.rewrite == 1);
+    CHECK(verdict.confirmed);
   };
-  check(blamed(recorded(stage), "mul-distribute"), "mul-distribute");
-  check(blamed(recorded(stage), "fold-binary"), "fold-binary");
-  check(blamed(recorded(stage, "mul-distribute")), "mul-distribute");
+  check(divergence_from(recorded(stage), "mul-distribute"), "mul-distribute");
+  check(divergence_from(recorded(stage), "fold-binary"), "fold-binary");
+  check(divergence_from(recorded(stage, "mul-distribute")), "mul-distribute");
 }
 
-TEST_CASE("divergence: without tinygrad's rewrites a rewrite whose result stays") {
-  BisectReport report = blamed(recorded(""), "fold-binary");
-  CHECK(report.stage == "postopt symbolic");
-  CHECK(report.rule == "fold-binary");
+TEST_CASE("divergence: without recorded rewrites, a rewrite whose result remains is named") {
+  Verdict verdict = divergence_from(recorded(""), "fold-binary");
+  CHECK(verdict.stage == "postopt symbolic");
+  CHECK(verdict.rule == "fold-binary");
 }
 
-TEST_CASE("divergence: the program that answers for tinygrad: what it refuses, and how it fails") {
+TEST_CASE("divergence: refusals and failures of the process that answers for tinygrad are reported") {
   Session session;
   InputGraph in = kernel();
   auto asked = [&](TinygradProcess& tinygrad) { return tinygrad.ask(question_about(in)); };
@@ -113,14 +111,13 @@ TEST_CASE("divergence: the program that answers for tinygrad: what it refuses, a
     REQUIRE(record.ok());
     CHECK(record->error == "NotImplementedError");
   }
-  BisectReport report;
-  auto blamed = catch_failures([&] { return blame_divergence(session, in, refuses, "", report); });
-  CHECK(blamed.diag().text().find("tinygrad refuses it: NotImplementedError") != std::string::npos);
+  auto refused = catch_failures([&] { return find_divergence(session, in, refuses, ""); });
+  CHECK(refused.diag().text().find("tinygrad refuses it: NotImplementedError") != std::string::npos);
 
   TinygradProcess babbles("while read q; do echo '{}'; done #", {});
   CHECK(asked(babbles).diag().text().find("an answer that says nothing") != std::string::npos);
 
-  // one that dies is started anew
+  // a process that dies is restarted
   TinygradProcess thinks("read q; sleep 60 #", {});
   thinks.set_seconds(0.1);
   CHECK(asked(thinks).diag().message.find("did not answer within 0.1 s") != std::string::npos);

@@ -1,21 +1,24 @@
-#include "lib/bisect/endless.h"
-
+// Strategy: find the wrong rewrite, or the cycle of rules, because of which a rewrite does not end.
 #include <algorithm>
 #include <unordered_map>
+
+#include "lib/bisect/veto.h"
+#include "lib/bisect/rewrite_sides.h"
+#include "lib/bisect/strategies.h"
 
 namespace tgc {
 namespace {
 
-constexpr int64_t kHigher = 64;  // times the limit
+constexpr int64_t kHigherLimit = 64;  // factor of REWRITE_STACK_LIMIT
 
-// "120000 nodes, 119990 of them one above the other, mostly Ops.ADD"
+// "its graph has 120000 nodes, 119990 of them one above the other, mostly Ops.ADD"
 std::string depth_text(UOp root) {
-  std::unordered_map<UOp, std::pair<size_t, UOp>> depths;  // and the source that makes it
+  std::unordered_map<UOp, std::pair<size_t, UOp>> depths;  // and the source with the greatest depth
   std::vector<UOp> nodes = toposort(root);
   for (UOp u : nodes) {
-    auto& [depth, through] = depths[u];
+    auto& [depth, deepest] = depths[u];
     for (UOp s : u.src())
-      if (size_t d = depths.at(s).first + 1; d > depth) depth = d, through = s;
+      if (size_t d = depths.at(s).first + 1; d > depth) depth = d, deepest = s;
   }
   std::map<std::string_view, size_t> ops;
   for (UOp u = root; u; u = depths.at(u).second) ops[name_of(u.op())]++;
@@ -24,77 +27,108 @@ std::string depth_text(UOp root) {
          " of them one above the other, mostly Ops." + std::string(most->first);
 }
 
-// Whether the node that was rewritten last had been rewritten before: then it goes on for ever.
-bool comes_back(std::span<const Application> turn, std::span<const Application> all) {
-  return turn.size() < all.size() && all[all.size() - 1 - turn.size()].before == turn.back().before;
+// Records what nodes become in a rewrite whose nodes wait for each other's results, so that none gets one.
+class WaitCycleLog : public ApplicationLog {
+ public:
+  using ApplicationLog::begin, ApplicationLog::end;
+  void begin(std::string_view name, UOp input, const RuleSet& rules, bool bottom_up) override {
+    ApplicationLog::begin(name, input, rules, bottom_up);
+    open_.emplace_back();
+  }
+  void end(std::string_view name, UOp result) override {
+    ApplicationLog::end(name, result);
+    if (!result && unfinished_.empty()) unfinished_ = std::move(open_.back());
+    open_.pop_back();
+  }
+  void rewritten(const Hit& hit, UOp before, UOp after, Cost cost) override {
+    ApplicationLog::rewritten(hit, before, after, cost);
+    open_.back().try_emplace(before, after, list().size());
+  }
+  void rebuilt(UOp before, UOp after) override { open_.back().try_emplace(before, after, size_t(0)); }
+
+  // Returns the applications on a path from a node back to itself, in the order of the log. The path follows what nodes
+  // became, or their sources if they were not rewritten. Empty if there is no such path.
+  std::vector<Application> cycle() const {
+    // Depth-first search along what each node became, else along its sources. `path` leads to the current node.
+    enum State : uint8_t { kNew, kOnPath, kDone };
+    std::unordered_map<UOp, State> states;
+    std::vector<std::pair<UOp, size_t>> path;  // each node with the number of its successors that were visited
+    auto successor = [&](UOp u, size_t i) {
+      if (auto it = unfinished_.find(u); it != unfinished_.end()) return i == 0 ? it->second.node : UOp();
+      return i < u.num_src() ? u.src(i) : UOp();
+    };
+    for (auto& [start, became] : unfinished_) {
+      if (states[start] == kNew) path = {{start, 0}}, states[start] = kOnPath;
+      while (!path.empty()) {
+        auto& [at, visited] = path.back();
+        UOp next = successor(at, visited++);
+        if (!next) {
+          states[at] = kDone;
+          path.pop_back();
+        } else if (State& state = states[next]; state == kNew) {
+          state = kOnPath;
+          path.emplace_back(next, 0);
+        } else if (state == kOnPath) {
+          std::vector<Application> out;
+          for (auto it = std::ranges::find(path, next, &std::pair<UOp, size_t>::first); it != path.end(); ++it)
+            if (auto change = unfinished_.find(it->first); change != unfinished_.end() && change->second.position)
+              out.push_back(list()[change->second.position - 1]);
+          std::ranges::sort(out, {}, &Application::number);
+          return out;
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  struct Became {
+    UOp node;
+    size_t position;  // of the application in the list, from 1; 0 if only the node's sources changed
+  };
+  using Changes = std::unordered_map<UOp, Became>;
+  std::vector<Changes> open_;  // of the rewrites in progress
+  Changes unfinished_;         // of the innermost rewrite without a result
+};
+
+// Whether the node that was rewritten last had been rewritten before the cycle.
+bool repeats_node(std::span<const Application> cycle, std::span<const Application> all) {
+  return cycle.size() < all.size() && all[all.size() - 1 - cycle.size()].before == cycle.back().before;
 }
 
-// Where the nodes of that turn were first rewritten so.
+// Returns the first application of the same rule to the same node.
 const Application& first_like(const Application& a, std::span<const Application> all) {
   return *std::ranges::find_if(all, [&](const Application& b) { return b.before == a.before && b.rule == a.rule; });
 }
 
+// A rewrite with differing sides that is proven to be the cause.
+std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, Executor& executor) {
+  constexpr size_t kMostCompared = 4000, kMostProven = 16;  // the cause comes long before the end of the log
+  executor.compare_sides(kMostCompared);
+  const WatchedRun& watched = executor.watched();
+  std::vector<const Application*> suspects = watched.suspects();
+  std::erase_if(suspects, [&](auto* a) { return !watched.sides_of(*a).differs_at_one_in(2); });
+  suspects.resize(std::min(suspects.size(), kMostProven));
+  RewriteProver prover(repro, executor);
+  for (const Application* a : suspects) {
+    const Proof proof = prover.prove(*a);
+    if (proof == Proof::None) continue;
+    Verdict out = prover.verdict(*a, proof);
+    if (proof == Proof::ByGraph)
+      out.proof = "in REF the graph is right before it, and with it the rewrite does not end";
+    return out;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-// ---- nodes that wait for each other
-
-void CircleLog::begin(std::string_view name, UOp input, const RuleSet& rules, bool bottom_up) {
-  ApplicationLog::begin(name, input, rules, bottom_up);
-  open_.emplace_back();
-}
-
-void CircleLog::rewritten(const Hit& hit, UOp before, UOp after, Cost cost) {
-  ApplicationLog::rewritten(hit, before, after, cost);
-  open_.back().try_emplace(before, after, list().size());  // the first time it is rewritten
-}
-
-void CircleLog::rebuilt(UOp before, UOp after) { open_.back().try_emplace(before, after, size_t(0)); }
-
-void CircleLog::end(std::string_view name, UOp result) {
-  ApplicationLog::end(name, result);
-  if (!result && given_up_.empty()) given_up_ = std::move(open_.back());
-  open_.pop_back();
-}
-
-std::vector<Application> CircleLog::circle() const {
-  // Depth first, from each node to what it became, else to its sources; `way` leads to the node that is looked at.
-  enum State : uint8_t { kNew, kOnTheWay, kDone };
-  std::unordered_map<UOp, State> states;
-  std::vector<std::pair<UOp, size_t>> way;  // and how many of its next ones have been looked at
-  auto next_of = [&](UOp u, size_t i) {
-    if (auto it = given_up_.find(u); it != given_up_.end()) return i == 0 ? it->second.node : UOp();
-    return i < u.num_src() ? u.src(i) : UOp();
-  };
-  for (auto& [start, became] : given_up_) {
-    if (states[start] == kNew) way = {{start, 0}}, states[start] = kOnTheWay;
-    while (!way.empty()) {
-      auto& [at, looked_at] = way.back();
-      UOp next = next_of(at, looked_at++);
-      if (!next) {
-        states[at] = kDone;
-        way.pop_back();
-      } else if (State& state = states[next]; state == kNew) {
-        state = kOnTheWay;
-        way.emplace_back(next, 0);
-      } else if (state == kOnTheWay) {
-        std::vector<Application> out;
-        for (auto it = std::ranges::find(way, next, &std::pair<UOp, size_t>::first); it != way.end(); ++it)
-          if (auto became = given_up_.find(it->first); became != given_up_.end() && became->second.place)
-            out.push_back(list()[became->second.place - 1]);
-        std::ranges::sort(out, {}, &Application::number);
-        return out;
-      }
-    }
-  }
-  return {};
-}
-
-std::span<const Application> last_turn(std::span<const Application> all) {
+std::span<const Application> last_cycle(std::span<const Application> all) {
   if (all.empty()) return {};
-  constexpr size_t kMost = 64;
-  for (size_t n = 1; n <= std::min(kMost, all.size() - 1); n++)
+  constexpr size_t kMostRules = 64;
+  for (size_t n = 1; n <= std::min(kMostRules, all.size() - 1); n++)
     if (all[all.size() - 1 - n].before == all.back().before) return all.last(n);
-  for (size_t n = 1; n <= kMost && 3 * n <= all.size(); n++) {
+  for (size_t n = 1; n <= kMostRules && 3 * n <= all.size(); n++) {
     std::span<const Application> end = all.last(3 * n);
     bool repeats = true;
     for (size_t i = 0; repeats && i + n < end.size(); i++) repeats = end[i].rule == end[i + n].rule;
@@ -103,39 +137,43 @@ std::span<const Application> last_turn(std::span<const Application> all) {
   return all.last(std::min<size_t>(all.size(), 4));
 }
 
-bool blame_endless(FailureRepro& run, RewriteBlame& rewrites, const Outcome& refused, BisectReport& report) {
-  if (!is_endless(refused)) return false;
+std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor& executor) {
+  const WatchedRun& watched = executor.watched();
+  if (!watched.outcome.is_refused() || !is_endless(watched.outcome)) return std::nullopt;
   const StageRun* stage = nullptr;
-  for (const StageRun& s : rewrites.log().stages())
+  for (const StageRun& s : watched.log.stages())
     if (!s.result) stage = &s;
-  if (!stage) return false;
-  report.stage = stage->row->name;
-  const std::string& said = refused.diag.message;
-  report.detail = said.substr(std::min(said.rfind("stage '"), said.size()));  // the innermost rewrite's own name
-  std::span<const Application> all = rewrites.log().list();
-  CircleLog log;
-  Compilation again = run.begin();  // whose nodes the circle is made of
-  again.watch(&log);
-  (void)again.list();
-  again.watch(nullptr);
-  const std::vector<Application> circle = log.circle();
-  std::span<const Application> turn = circle.empty() ? last_turn(all) : circle;
-  int64_t limit = run.in().graph->settings().REWRITE_STACK_LIMIT;
-  if (circle.empty() && !comes_back(turn, all) && run.ends_with_limit(limit * kHigher)) {
-    report.verdict = BisectReport::Verdict::Deep;
-    report.detail = depth_text(stage->input) + "; with REWRITE_STACK_LIMIT=" + std::to_string(limit * kHigher) +
-                    " in place of " + std::to_string(limit) + " it ends";
-    return true;
+  if (!stage) return std::nullopt;
+  const std::string& message = watched.outcome.diag.message;
+  Verdict out{.kind = Verdict::Kind::Endless,
+              .detail = message.substr(std::min(message.rfind("stage '"), message.size())),  // the innermost rewrite
+              .stage = std::string(stage->row->name)};
+  std::span<const Application> all = watched.log.list();
+  WaitCycleLog log;
+  Compilation c = executor.begin();  // must outlive `waiting`, which has its nodes
+  c.watch(&log);
+  (void)c.list();
+  c.watch(nullptr);
+  const std::vector<Application> waiting = log.cycle();
+  std::span<const Application> cycle = waiting.empty() ? last_cycle(all) : waiting;
+  const int64_t limit = repro.in.graph->settings().REWRITE_STACK_LIMIT;
+  if (waiting.empty() && !repeats_node(cycle, all) && executor.ends_with_limit(limit * kHigherLimit)) {
+    out.kind = Verdict::Kind::Deep;
+    out.detail = depth_text(stage->input) + "; with REWRITE_STACK_LIMIT=" + std::to_string(limit * kHigherLimit) +
+                 " in place of " + std::to_string(limit) + " it ends";
+    return out;
   }
-  if (rewrites.accuse_of_endless()) return true;
-  report.verdict = BisectReport::Verdict::Endless;
-  for (const Application& a : turn) {
-    name_application(a, report);
-    if (report.before == report.after) report.after += "  (with another tag)";
-    report.cycle.push_back({report.rule, report.branch, report.location, report.before, report.after});
+  if (auto wrong = find_wrong_rewrite(repro, executor)) {
+    if (wrong->detail.empty()) wrong->detail = out.detail;
+    return wrong;
   }
-  if (!turn.empty()) name_application(circle.empty() ? first_like(turn.front(), all) : turn.front(), report);
-  return true;
+  for (const Application& a : cycle) {
+    name_rewrite(a, out);
+    if (out.before == out.after) out.after += "  (with another tag)";
+    out.cycle.push_back({out.rule, out.branch, out.location, out.before, out.after});
+  }
+  if (!cycle.empty()) name_rewrite(waiting.empty() ? first_like(cycle.front(), all) : cycle.front(), out);
+  return out;
 }
 
 }  // namespace tgc

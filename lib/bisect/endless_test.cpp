@@ -1,7 +1,6 @@
-#include "lib/bisect/endless.h"
-
 #include <doctest/doctest.h>
 
+#include "lib/bisect/strategies.h"
 #include "lib/rewrite/testing.h"
 
 namespace tgc {
@@ -9,26 +8,26 @@ namespace {
 
 using namespace pat;
 
-// The rules of one turn of a rewrite that does not end.
-std::vector<std::string> turn_of(const RuleSet& rules) {
+// The rules of one cycle of a rewrite that does not end.
+std::vector<std::string> cycle_of(const RuleSet& rules) {
   Graph g;
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9);
   ApplicationLog log;
   set_observer(g, &log);
   CHECK_FALSE(catch_failures([&] { return graph_rewrite(a + b, rules); }));
   std::vector<std::string> out;
-  for (const Application& t : last_turn(log.list())) out.emplace_back(t.rule->name);
+  for (const Application& t : last_cycle(log.list())) out.emplace_back(t.rule->name);
   set_observer(g, nullptr);
   return out;
 }
 
 }  // namespace
 
-TEST_CASE("one turn of a rewrite that does not end: rules that undo each other") {
+TEST_CASE("last_cycle: returns two rules that undo each other") {
   static const RuleSet set("test", {rule("there", x + y, x * y), rule("and-back", x * y, x + y)});
-  std::vector<std::string> turn = turn_of(set);
-  std::ranges::sort(turn);
-  CHECK(turn == std::vector<std::string>{"and-back", "there"});
+  std::vector<std::string> cycle = cycle_of(set);
+  std::ranges::sort(cycle);
+  CHECK(cycle == std::vector<std::string>{"and-back", "there"});
 }
 
 }  // namespace tgc

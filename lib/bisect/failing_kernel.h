@@ -1,4 +1,4 @@
-// Models and tensor graphs: which of their kernels is to blame, if it is one.
+// Finds the first kernel of a model or tensor graph that is miscompiled.
 #pragma once
 #include <unordered_set>
 
@@ -8,41 +8,40 @@
 
 namespace tgc {
 
-// Watches a run of many kernels, and keeps the first that makes something else of its arrays than its AST does in REF:
-// of a large one at some places (lib/validate/reference_sample.h). One that dies, or is not compiled, is the one that began last.
-class KernelWatch {
+struct FailingKernel {
+  InputGraph graph;
+  KernelArrays arrays;
+  VariableValues variables;
+  size_t number;  // in the schedule
+};
+
+// Observes a run of many kernels and keeps the first one that computes something else from its arrays than its AST does
+// in REF. Large kernels are compared at a sample of elements (lib/validate/reference_sample.h).
+class FailingKernelFinder {
  public:
-  explicit KernelWatch(const Session& session) : session_(session) {}
+  explicit FailingKernelFinder(const Session& session) : session_(session) {}
 
-  void begins(const KernelStep& step);
-  // Throws Failure when it has found one: the run may end.
-  void see(const KernelStep& step);
-  // After a run that ended early: the kernel that had begun is the one that is found. Whether there is such a one.
-  bool take_last();
+  void begin_kernel(const KernelStep& step);
+  // Throws Failure once a failing kernel is found, to end the run.
+  void end_kernel(const KernelStep& step);
+  // After a run that ended early: takes the kernel that had begun as the failing one, if REF can run its AST.
+  void take_unfinished();
 
-  bool found() const { return found_; }
-  // Of a kernel that cannot be right however it is compiled, for REF finds that its AST reads beside its arrays: what
-  // it does. Else empty.
-  const std::string& itself() const { return itself_; }
-  size_t seen() const { return seen_; }
-  // The one that was found.
-  InputGraph& kernel() { return *kernel_; }
-  const GivenRun& given() const { return given_; }
-  const VariableValues& variables() const { return variables_; }
-  size_t number() const { return number_; }
+  FailingKernel* found() { return found_ ? &*kernel_ : nullptr; }
+  // How a kernel's own AST is wrong, if REF finds that it accesses memory out of bounds; else "".
+  const std::string& kernel_fault() const { return kernel_fault_; }
+  size_t compared() const { return compared_; }
 
  private:
-  const Session& session_;
   void keep(const KernelStep& step);
   bool expect(const KernelStep& step, Sample& sample);
 
-  std::unordered_set<UOp> right_;  // kernels that were compared, and were right
-  bool found_ = false, runs_ = false;
-  std::string itself_;
-  std::optional<InputGraph> kernel_;  // that runs, or was found
-  GivenRun given_;
-  VariableValues variables_;
-  size_t seen_ = 0, number_ = 0;
+  const Session& session_;
+  std::unordered_set<UOp> right_;  // ASTs that were compared and right
+  bool found_ = false, is_running_ = false;
+  std::optional<FailingKernel> kernel_;  // running, or failing
+  std::string kernel_fault_;
+  size_t compared_ = 0;
 };
 
 }  // namespace tgc

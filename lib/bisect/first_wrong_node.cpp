@@ -1,33 +1,34 @@
-#include "lib/bisect/first_wrong_node.h"
-
+// Finds the first misprinted node of a linear list.
 #include <algorithm>
 
-#include "lib/bisect/observed_list.h"
+#include "lib/bisect/list_variants.h"
+#include "lib/bisect/strategies.h"
 
 namespace tgc {
 namespace {
 
 class FirstWrongNode {
  public:
-  FirstWrongNode(FailureRepro& run, std::span<const UOp> list) : run_(run), list_(list), observed_(list) {}
+  FirstWrongNode(Executor& executor, std::span<const UOp> list)
+      : executor_(executor), list_(list), observed_(list) {}
 
   UOp find() {
-    if (!observed_.is_short() || run_.is_alike(observed_.made({}))) return {};
+    if (!observed_.is_short() || executor_.is_same_in_ref(observed_.variant({}))) return {};
     constexpr size_t kMostAlone = 60;
     std::vector<size_t> values = observed_.values();
-    look(values, kMostArrays);
-    // a value that is stored has a line of its own: what is wrong within the line of another shows alone only; and
-    // where it dies nothing is known of what was to be stored with it
+    compare_all(values, kMostArrays);
+    // A stored value is printed on a line of its own, so a node that is wrong within another one's line only shows if
+    // it is stored alone. And if the kernel dies, nothing is known of the values stored with it.
     if (suspects_.empty() || has_died_) {
       suspects_.clear();
       if (values.size() > kMostAlone) return {};
-      look(values, 1);
+      compare_all(values, 1);
     }
     if (has_died_) return find_among_sources();
-    std::ranges::sort(suspects_, {}, &Suspect::since);
+    std::ranges::sort(suspects_, {}, &Suspect::moment);
     for (const Suspect& s : std::span(suspects_).first(std::min(suspects_.size(), kMostSuspects))) {
-      if (list_[s.node].in({Op::RANGE, Op::SPECIAL})) return {};  // all others follow from it
-      if (is_to_blame(s.node)) return list_[wrong_source_of(s.node)];
+      if (list_[s.node].in({Op::RANGE, Op::SPECIAL})) return {};  // a wrong loop makes everything in it wrong
+      if (is_culprit(s.node)) return list_[wrong_source_of(s.node)];
     }
     return {};
   }
@@ -37,23 +38,23 @@ class FirstWrongNode {
 
   struct Suspect {
     size_t node;
-    std::vector<int64_t> since;  // the moment when it was wrong first
+    std::vector<int64_t> moment;  // when it was wrong first
   };
 
-  // Of what dies nobody knows when it was wrong first: the first that is no load, and computed of no other suspect.
+  // If the kernel dies, the order in time is unknown. Tries the suspects that are no loads and use no other suspect.
   UOp find_among_sources() {
     for (const Suspect& s : suspects_) {
       UOp node = list_[s.node];
       auto others = toposort(node);
-      auto is_of = [&](const Suspect& t) { return t.node != s.node && std::ranges::count(others, list_[t.node]); };
-      if (node.in({Op::LOAD, Op::RANGE, Op::SPECIAL}) || std::ranges::any_of(suspects_, is_of)) continue;
-      if (is_to_blame(s.node)) return node;
+      auto is_used = [&](const Suspect& t) { return t.node != s.node && std::ranges::count(others, list_[t.node]); };
+      if (node.in({Op::LOAD, Op::RANGE, Op::SPECIAL}) || std::ranges::any_of(suspects_, is_used)) continue;
+      if (is_culprit(s.node)) return node;
     }
     return {};
   }
 
-  // The first of its sources that is to blame for it, too, or itself. What divides by zero by mistake leaves a compiler
-  // free: what is computed with it may go wrong before it does.
+  // Returns the first source of the node that is a culprit, too, else the node. A misprinted source may divide by zero,
+  // and then the compiler may change users of it that come before the wrong value is stored.
   size_t wrong_source_of(size_t node) {
     auto sources = toposort(list_[node]);
     std::vector<size_t> places;
@@ -61,13 +62,13 @@ class FirstWrongNode {
       if (s.node != node && std::ranges::count(sources, list_[s.node])) places.push_back(s.node);
     std::ranges::sort(places);
     if (places.size() > kMostSuspects) places.resize(kMostSuspects);
-    auto is_cause = [&](size_t source) { return is_to_blame(source, {node}); };
+    auto is_cause = [&](size_t source) { return is_culprit(source, {node}); };
     auto cause = std::ranges::find_if(places, is_cause);
     return cause == places.end() ? node : *cause;
   }
 
-  // Stores these values, at most so many arrays at once, and adds those that differ to the suspects.
-  void look(const std::vector<size_t>& nodes, size_t arrays) {
+  // Stores these values, with at most `arrays` arrays in one run, and adds those that differ to the suspects.
+  void compare_all(const std::vector<size_t>& nodes, size_t arrays) {
     for (size_t i = 0; i < nodes.size();) {
       std::vector<size_t> some;
       size_t n = 0;
@@ -78,49 +79,50 @@ class FirstWrongNode {
   }
 
   void compare(const std::vector<size_t>& nodes) {
-    auto made = [&] { return observed_.made({.watched = nodes, .calm = is_calm_}); };
-    auto actual = run_.stored_by_device(made());
-    if (!actual && !std::exchange(is_calm_, true)) actual = run_.stored_by_device(made());
+    auto list = [&] { return observed_.variant({.watched = nodes, .first_element_only = needs_first_element_}); };
+    auto actual = executor_.run_on_device(list());
+    if (!actual && !std::exchange(needs_first_element_, true)) actual = executor_.run_on_device(list());
     if (!actual) {
       has_died_ = true;
       if (nodes.size() == 1) suspects_.push_back({nodes[0], observed_.moment(nodes[0], 0)});
       return;
     }
-    auto expected = run_.stored_by_ref(made());
+    auto expected = executor_.run_in_ref(list());
     if (!expected) return;
     for (size_t node : nodes) {
       std::optional<int64_t> first;
       for (size_t e = 0; e < observed_.arrays_of(node); e++) {
         std::string name = observed_.array_name(node, e);
-        auto wrong = run_.first_difference(*find_array(*actual, name), *find_array(*expected, name));
-        if (wrong && (!first || *wrong < *first)) first = wrong;
+        const Array& right = *find_array(expected->outputs, name);
+        auto c = compare_arrays(name, *find_array(actual->outputs, name), right, executor_.tolerance(right));
+        if (c && c->first && (!first || c->first->index < *first)) first = c->first->index;
       }
       if (first) suspects_.push_back({node, observed_.moment(node, *first)});
     }
   }
 
-  // Whether all is right, what `others` compute included, as soon as the others take what it should be.
-  bool is_to_blame(size_t node, const std::vector<size_t>& others = {}) {
-    auto right = run_.stored_by_ref(observed_.made({.watched = {node}}));
+  // Whether everything is right, the values of `others` included, once all users read the node's right value.
+  bool is_culprit(size_t node, const std::vector<size_t>& others = {}) {
+    auto right = executor_.run_in_ref(observed_.variant({.watched = {node}}));
     if (!right) return false;
     Arrays values;
     for (size_t e = 0; e < observed_.arrays_of(node); e++) {
       std::string name = observed_.array_name(node, e);
-      values.push_back({name, find_array(*right, name)->copy()});
+      values.push_back({name, find_array(right->outputs, name)->copy()});
     }
-    return run_.is_alike(observed_.made({.watched = others, .replaced = node}), values);
+    return executor_.is_same_in_ref(observed_.variant({.watched = others, .replaced = node}), values);
   }
 
-  FailureRepro& run_;
+  Executor& executor_;
   std::span<const UOp> list_;
   ObservedList observed_;
   std::vector<Suspect> suspects_;
-  bool is_calm_ = false;   // it dies else
-  bool has_died_ = false;  // even so
+  bool needs_first_element_ = false;  // the kernel dies otherwise
+  bool has_died_ = false;             // even with that
 };
 
 }  // namespace
 
-UOp first_wrong_node(FailureRepro& run, std::span<const UOp> list) { return FirstWrongNode(run, list).find(); }
+UOp first_wrong_node(Executor& executor, std::span<const UOp> list) { return FirstWrongNode(executor, list).find(); }
 
 }  // namespace tgc

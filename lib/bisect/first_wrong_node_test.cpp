@@ -1,12 +1,11 @@
-// Faults of renderers are named by the node that is printed wrongly, with its line: that line is found by holding the
-// source with the fault against the one without.
-#include "lib/bisect/first_wrong_node.h"
-
+// Misprinted nodes are named with their source line, which is found by comparing the sources with and without the
+// fault.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-#include "lib/bisect/rewrite_bisect.h"
+#include "lib/bisect/bisect.h"
+#include "lib/bisect/rewrite_sides.h"
 #include "lib/compilation/compilation.h"
 #include "lib/driver/compile_copy.h"
 #include "lib/driver/source.h"
@@ -17,7 +16,7 @@
 namespace tgc {
 namespace {
 
-using Verdict = BisectReport::Verdict;
+using Kind = Verdict::Kind;
 
 // data0[i, j] = a[i, 3 - j // 3] and 0 beside it, plus the sum over k of a[i, k] * b[j, (k + i) % 4]
 constexpr const char* kPlaces =
@@ -30,7 +29,7 @@ constexpr const char* kPlaces =
     "p = (j<7).where(a.index(i*5+3+j//3*-1), UOp.const(dtypes.float, 0.0))\n"
     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(60), (), 0).index(i*10+j, ptr=True).store(s+p).end(i, j).sink()\n";
 
-// data0[i] = the sum over k of (a < b ? a * b : a - b), and where that is less than 1 the half of it
+// data0[i] = the sum over k of (a < b ? a * b : a - b); halved where it is less than 1
 constexpr const char* kValues =
     "i = UOp.range(6, 0, AxisType.LOOP)\n"
     "k = UOp.range(50, 2, AxisType.REDUCE)\n"
@@ -71,8 +70,8 @@ struct Tally {
   size_t wrong = 0, named = 0;
 };
 
-// Every fault in nodes of that op: what fails is blamed upon the node, in a line that the fault changed, or upon none.
-// Of many the first three and every twelfth.
+// Seeds a fault in nodes of that op: the first three and every twelfth. Each failure must be attributed to the node, in
+// a line that the fault changed, or to no node.
 Tally bisect_all(const char* text, const std::string& renderer, const std::string& op) {
   Tally out;
   Linear right = linear(text, "CPU:" + renderer);
@@ -87,18 +86,18 @@ Tally bisect_all(const char* text, const std::string& renderer, const std::strin
     InputGraph in = loaded(text);
     BisectReport report = bisect(Session(), in, {.device = {.name = "CPU:" + renderer}});
     INFO(renderer, " ", op, "@", n, "\n", report.text(), report.error);
-    if (report.verdict == Verdict::Same) continue;  // of no consequence
+    if (report.verdict.kind == Kind::Same) continue;  // the fault has no effect
     out.wrong++;
-    CHECK(report.verdict == Verdict::Renderer);
-    if (report.before.empty()) continue;
+    CHECK(report.verdict.kind == Kind::Renderer);
+    if (report.verdict.before.empty()) continue;
     out.named++;
-    CHECK(report.confirmed);
-    CHECK(report.proof.empty());
-    CHECK(report.before == tree_text(nodes[n - 1], 1));
-    REQUIRE(report.location.starts_with("line "));
-    size_t line = std::stoul(report.location.substr(5));
+    CHECK(report.verdict.confirmed);
+    CHECK(report.verdict.proof.empty());
+    CHECK(report.verdict.before == tree_text(nodes[n - 1], 1));
+    REQUIRE(report.verdict.location.starts_with("line "));
+    size_t line = std::stoul(report.verdict.location.substr(5));
     REQUIRE(line <= after.size());
-    CHECK(report.after.starts_with(after[line - 1]));
+    CHECK(report.verdict.after.starts_with(after[line - 1]));
     CHECK(std::ranges::find(before, after[line - 1]) == before.end());
   }
   return out;
@@ -106,7 +105,7 @@ Tally bisect_all(const char* text, const std::string& renderer, const std::strin
 
 }  // namespace
 
-TEST_CASE("bisect: a renderer's fault in the arithmetic of places is named, with the line that it changes") {
+TEST_CASE("bisect: names misprinted index arithmetic and its line") {
   size_t wrong = 0;
   for (const char* renderer : {"CLANG", "LLVM"})
     for (const char* op : {"ADD", "MUL", "CMPLT", "WHERE", "IDIV", "AND"}) {
@@ -118,7 +117,7 @@ TEST_CASE("bisect: a renderer's fault in the arithmetic of places is named, with
   CHECK(wrong >= 20);
 }
 
-TEST_CASE("bisect: a renderer's fault in values is named, with the line that it changes") {
+TEST_CASE("bisect: names misprinted values and their line") {
   size_t wrong = 0;
   for (const char* renderer : {"CLANG", "LLVM"})
     for (const char* op : {"ADD", "MUL", "SUB", "CMPLT", "WHERE"}) {

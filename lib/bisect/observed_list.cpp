@@ -1,4 +1,4 @@
-#include "lib/bisect/observed_list.h"
+#include "lib/bisect/list_variants.h"
 
 #include <algorithm>
 #include <map>
@@ -10,7 +10,7 @@ namespace {
 constexpr OpSet kParameters = {Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::DEFINE_VAR};
 
 bool has_value(UOp u) {
-  constexpr int64_t kMostElements = 16;  // more have the tiles of tensor cores
+  constexpr int64_t kMostElements = 16;  // excludes tiles of tensor cores
   DType d = u.dtype();
   return d.is_value() && !d.is(Scalar::Void) && d.count() <= kMostElements && !u.in(kParameters);
 }
@@ -44,16 +44,16 @@ void ObservedList::shorten(const std::vector<size_t>& around) {
     for (size_t loop : around) product *= double(loops_[loop].size);
     return product;
   };
-  auto can_be_cut = [&](size_t loop) {
+  auto can_be_shortened = [&](size_t loop) {
     UOp u = list_[loops_[loop].at];
     return u.is(Op::RANGE) && u.src(0).is(Op::CONST) && loops_[loop].size > 2;
   };
   while (runs() > kMostIterations) {
     size_t longest = SIZE_MAX;
     for (size_t loop : around)
-      if (can_be_cut(loop) && (longest == SIZE_MAX || loops_[loop].size > loops_[longest].size)) longest = loop;
+      if (can_be_shortened(loop) && (longest == SIZE_MAX || loops_[loop].size > loops_[longest].size)) longest = loop;
     if (longest == SIZE_MAX) return void(is_short_ = false);
-    loops_[longest].size = (loops_[longest].size + 1) / 2, loops_[longest].is_cut = true;
+    loops_[longest].size = (loops_[longest].size + 1) / 2, loops_[longest].is_shortened = true;
   }
 }
 
@@ -86,12 +86,12 @@ std::vector<int64_t> ObservedList::moment(size_t node, int64_t iteration) const 
   return out;
 }
 
-// One list. What it adds has a tag, so that a renderer's fault does not count it (renderers/misprint.h).
-class ObservedList::Maker {
+// Builds one variant. Added nodes have a tag, so that a renderer's fault does not count them (renderers/misprint.h).
+class ObservedList::Builder {
  public:
-  Maker(const ObservedList& of, const Variant& variant) : of_(of), variant_(variant), graph_(of.list_[0].graph()) {}
+  Builder(const ObservedList& of, const Variant& variant) : of_(of), variant_(variant), graph_(of.list_[0].graph()) {}
 
-  std::vector<UOp> made() {
+  std::vector<UOp> build() {
     size_t arrays = 0;
     for (size_t i = 0; i < of_.list_.size(); i++)
       if (of_.list_[i].is(Op::DEFINE_GLOBAL)) arrays = i + 1;
@@ -104,7 +104,7 @@ class ObservedList::Maker {
 
  private:
   UOp put(UOp u) { return out_.emplace_back(u); }
-  UOp put_own(UOp u) { return put(u.rtag(Arg(++tags_))); }  // a node of its own in each block
+  UOp put_own(UOp u) { return put(u.rtag(Arg(++tags_))); }  // not shared with equal nodes of other blocks
 
   UOp zero() { return put_own(graph_.constant(dtypes::int32, Const(int64_t(0)))); }
 
@@ -127,24 +127,24 @@ class ObservedList::Maker {
     std::vector<UOp> src;
     for (UOp s : u.src()) {
       bool keeps_loop = s.in({Op::RANGE, Op::SPECIAL}) && u.in({Op::END, Op::RANGE});
-      auto& instead = keeps_loop ? made_ : instead_;
-      src.push_back(instead.contains(s) ? instead[s] : s);
+      auto& copies = keeps_loop ? copies_ : values_;
+      src.push_back(copies.contains(s) ? copies[s] : s);
     }
-    if (loop != of_.loops_.end() && loop->is_cut)
+    if (loop != of_.loops_.end() && loop->is_shortened)
       src[0] = put_own(graph_.constant(u.src(0).dtype(), Const(loop->size)));
-    if (variant_.calm && u.is(Op::INDEX) && u.src(0).is(Op::DEFINE_GLOBAL)) src[1] = zero();  // a place of its own
+    if (variant_.first_element_only && u.is(Op::INDEX) && u.src(0).is(Op::DEFINE_GLOBAL)) src[1] = zero();
     UOp same = put(std::ranges::equal(src, u.src()) ? u : u.with_src(src));
-    made_[u] = instead_[u] = same;
+    copies_[u] = values_[u] = same;
     if (loop != of_.loops_.end()) enter(node);
     if (std::ranges::find(variant_.watched, node) != variant_.watched.end()) store(node, same);
-    if (node == variant_.replaced) instead_[u] = load(node);
+    if (node == variant_.replaced) values_[u] = load(node);
   }
 
-  // Which iteration of the loops around it begins with that loop.
+  // Computes the number of the current iteration of the enclosing loops at the start of the innermost one.
   void enter(size_t node) {
     UOp at;
     for (size_t loop : of_.around_[node]) {
-      UOp i = made_.at(of_.list_[of_.loops_[loop].at]);
+      UOp i = copies_.at(of_.list_[of_.loops_[loop].at]);
       if (!(i.dtype() == dtypes::int32)) i = put_own(i.cast(dtypes::int32));
       if (at) at = put_own(at.alu(Op::MUL, put_own(graph_.constant(dtypes::int32, Const(of_.loops_[loop].size)))));
       at = at ? put_own(at.alu(Op::ADD, i)) : i;
@@ -178,11 +178,11 @@ class ObservedList::Maker {
   std::vector<UOp> out_;
   UOp zero_;
   std::unordered_map<size_t, std::vector<UOp>> arrays_;
-  std::unordered_map<UOp, UOp> made_, instead_;  // a node of the list; what others take for it
-  std::map<std::vector<size_t>, UOp> iteration_;  // of the loops that are open
+  std::unordered_map<UOp, UOp> copies_, values_;  // of a node of the list: its copy; what users read
+  std::map<std::vector<size_t>, UOp> iteration_;  // of the open loops
   int64_t tags_ = 0;
 };
 
-std::vector<UOp> ObservedList::made(const Variant& variant) const { return Maker(*this, variant).made(); }
+std::vector<UOp> ObservedList::variant(const Variant& variant) const { return Builder(*this, variant).build(); }
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// Bundles without a shell: a failing run leaves one, which repeats the failure for as long as there is one.
+// Repro bundles of failing runs, repeated while the fault lasts and after.
 #include "lib/run/repro_bundle.h"
 
 #include <doctest/doctest.h>
@@ -31,7 +31,7 @@ InputGraph loaded(InputKind kind, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("bundle: a failing run leaves one file, which repeats it, and bisect takes it") {
+TEST_CASE("bundle: a failing run writes a file that repeats the failure and that bisect accepts") {
   Session session;
   fs::path path = fs::temp_directory_path() / ("tgc_bundle." + std::to_string(getpid()) + ".repro");
   std::string file = path.string(), text;
@@ -52,7 +52,7 @@ TEST_CASE("bundle: a failing run leaves one file, which repeats it, and bisect t
     CHECK(repeated.happens());
     CHECK(repeated.exit_code() == 1);
     BisectReport blamed = bisect(session, again, {});
-    CHECK(blamed.rule == "load-index");
+    CHECK(blamed.verdict.rule == "load-index");
     set_fault_of_thread(std::nullopt);
     fs::remove(path);
   }
@@ -63,7 +63,7 @@ TEST_CASE("bundle: a failing run leaves one file, which repeats it, and bisect t
   CHECK(repeated.text().find("no longer happens") != std::string::npos);
 }
 
-TEST_CASE("bundle: a variable that the graph no longer has is left out") {
+TEST_CASE("bundle: omits a variable that the graph lacks") {
   Session session;
   InputGraph in = loaded(InputKind::Pyrender, kDivision);
   Placement place = place_in_ref();
@@ -73,7 +73,7 @@ TEST_CASE("bundle: a variable that the graph no longer has is left out") {
   CHECK(loaded(InputKind::Repro, text).report.repro->variables.empty());
 }
 
-TEST_CASE("bundle: symptoms tell a refusal from a wrong value, and one refusal from another") {
+TEST_CASE("bundle: failure signatures distinguish refusals and wrong values") {
   Session session;
   auto symptom = [&](const std::string& text, const char* device) {
     InputGraph in = loaded(InputKind::Pyrender, text);

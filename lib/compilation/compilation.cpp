@@ -22,18 +22,18 @@ struct Compilation::State {
   InputGraph in;
   JobSpec spec;
   Target target;
-  std::optional<KernelJob> kernel;        // the state that the stages of a kernel share; empty for a linear list
-  std::optional<TensorJob> tensor;        // the same of a tensor graph
+  std::optional<KernelJob> kernel;        // the state that a kernel's stages share; empty for a linear list
+  std::optional<TensorJob> tensor;        // the state that a tensor graph's stages share
   UOp ast, current;
-  const StageRow* begun_at = nullptr;     // see begun_at()
+  const StageRow* begun_at = nullptr;     // see Compilation::begun_at()
   const StageRow* at = nullptr;
   std::optional<KernelOutputs> outputs;   // set after the last stage of a kernel
   std::optional<Result<Schedule>> schedule;
   Watcher* watcher = nullptr;
-  std::unique_ptr<Fault> fault;           // the fault that TGC_FAULT requests; the graph points to it
+  std::unique_ptr<Fault> fault;           // the kernel or tensor fault of TGC_FAULT; the graph points to it
   std::unique_ptr<ShortcutFault> in_shortcut;
   std::optional<Diag> failure;            // the error of the step that failed
-  double seconds = 0;                     // wall time of the steps of a tensor graph
+  double seconds = 0;                     // wall time of a tensor graph's steps so far
 };
 
 namespace {
@@ -75,7 +75,7 @@ Diag needs_all_stages(const InputGraph& in, const StageRow& begun_at) {
           .expected = "the tensor graph before its first stage"};
 }
 
-// Attaches the faults that TGC_FAULT requests to the graph: those in the given rules, and those in shortcuts.
+// Attaches the faults that TGC_FAULT requests to the graph: its faults in rules of this kind, and those in shortcuts.
 template <class State>
 Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
   std::optional<FaultSpec> faults;
@@ -85,7 +85,7 @@ Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
     if (*some && faults) faults->others.push_back(std::move(**some));
     else if (*some) faults = std::move(**some);
   }
-  if (faults) s.fault = std::make_unique<Fault>(*faults), set_intervention(*s.in.graph, s.fault.get());
+  if (faults) s.fault = std::make_unique<Fault>(*faults), set_rewrite_override(*s.in.graph, s.fault.get());
   auto shortcut = fault_of_environment(FaultSpec::In::Shortcut);
   if (!shortcut) return shortcut.diag();
   if (!*shortcut) return Unit{};
@@ -94,7 +94,7 @@ Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
   return Unit{};
 }
 
-// Registers the faults that TGC_FAULT requests in renderers and LLVM, so that a warning reports those never injected.
+// Registers the faults that TGC_FAULT requests in renderers and LLVM, so that take_fault_warnings reports missing ones.
 Status expect_behind_graphs() {
   for (FaultSpec::In in : {FaultSpec::In::Renderer, FaultSpec::In::Llvm}) {
     auto faults = fault_of_environment(in);
@@ -106,16 +106,16 @@ Status expect_behind_graphs() {
   return Unit{};
 }
 
-// Detaches the faults from the graph, which may be used further.
+// Detaches the faults from the graph, which may be used longer than the compilation.
 template <class State>
 void disarm(State& s) {
-  if (s.fault) set_intervention(*s.in.graph, nullptr);
+  if (s.fault) set_rewrite_override(*s.in.graph, nullptr);
   if (s.in_shortcut) set_trial(*s.in.graph, nullptr);
   s.fault.reset(), s.in_shortcut.reset();
 }
 
-// Returns true if the input was assumed to be a kernel AST but fails the kernel spec. A stage's error about such a
-// graph is not meaningful.
+// Returns true if the input was assumed to be a kernel AST but fails the kernel spec. Then the error of a stage about
+// the graph would mislead.
 template <class State>
 bool looks_like_no_ast(const State& s) {
   return s.kernel && !s.begun_at && verify(toposort(s.in.root), Spec::Kernel);
@@ -133,7 +133,7 @@ Compilation::~Compilation() {
   if (!s_) return;
   try {
     watch(nullptr);
-  } catch (...) {  // Watcher::end threw; to see such errors, call watch(nullptr) before the destructor
+  } catch (...) {  // Watcher::end threw; call watch(nullptr) before the destructor to see such errors
   }
   disarm(*s_);
 }
@@ -237,7 +237,7 @@ Result<Compilation::Step> Compilation::step() {
     note(*s_->schedule);
   } else {
     if (!s_->outputs) s_->outputs.emplace(*s_->kernel, s_->current, s_->spec.compile);
-    // an error of the renderer does not end the compilation: the launch facts follow
+    // an error of the renderer does not end the compilation: the launch facts can still be made
     if (row->is(OutputKind::List)) note(s_->outputs->list());
   }
   s_->at = row;
@@ -260,7 +260,7 @@ const Result<std::vector<UOp>>& Compilation::list() {
   TGC_CHECK(!s_->tensor, "a tensor graph has no linear list");
   static const StageRow& linear = row_of(OutputKind::List);
   if (!s_->outputs) (void)run_through(linear);
-  // a stage failed: the list is its error
+  // a stage failed: its error is the list's
   if (!s_->outputs) return (s_->outputs.emplace(KernelOutputs::failed(s_->target, *s_->failure))).list();
   return s_->outputs->list();
 }
@@ -368,7 +368,7 @@ Result<Compilation> Compilation::fork() const {
   copy.file = s_->in.file;
   copy.record = s_->in.record;
   copy.made_for = s_->in.made_for;
-  if (s_->tensor) {  // later stages need data of earlier stages, so all stages run again
+  if (s_->tensor) {  // later stages need data of earlier stages, so the fork runs all stages again
     copy.root = copy_into(*copy.graph, s_->ast);
     auto again = begin(std::move(copy), s_->spec);
     if (again && s_->at)
@@ -378,7 +378,7 @@ Result<Compilation> Compilation::fork() const {
   if (!s_->kernel) return no_stages_before(s_->in);
   copy.root = copy_into(*copy.graph, s_->current);
   const StageRow* stage = s_->at;
-  while (stage && !stage->kernel) stage--;  // the last graph stage; the fork makes its outputs anew
+  while (stage && !stage->kernel) stage--;  // find the last graph stage; the fork makes the outputs anew
   copy.info.stage = stage ? stage->name : "";
   JobSpec spec = s_->spec;
   spec.optimize = s_->kernel->optimize;
@@ -386,7 +386,7 @@ Result<Compilation> Compilation::fork() const {
   auto out = begin(std::move(copy), std::move(spec));
   if (!out) return out;
   out->s_->kernel->image_buffers = s_->kernel->image_buffers;
-  if (s_->fault && out->s_->fault) *out->s_->fault = *s_->fault;  // with the number of applications seen so far
+  if (s_->fault && out->s_->fault) *out->s_->fault = *s_->fault;  // copies the number of applications so far, too
   return out;
 }
 
@@ -410,7 +410,7 @@ Status run_watched(Compilation compilation, Watcher& watcher) {
     return status;
   }
   auto& schedule = compilation.schedule();
-  compilation.watch(nullptr);  // end the tensor graph before its kernels begin
+  compilation.watch(nullptr);  // ends the watcher's tensor graph before its kernels begin
   if (!schedule) return schedule.diag();
   for (size_t number : compilation.kernel_numbers()) {
     auto kernel = compilation.kernel(number);

@@ -1,5 +1,5 @@
 // Compilation: one graph and its position in the list of stages (stage_rows.h). dump, run, check, trace, stats, bench
-// and the tests all run the pipeline by stepping a Compilation; no other code loops over stages.
+// and the tests all run the pipeline by stepping a Compilation. No other code has a loop over the stages.
 //
 //   auto c = Compilation::begin(std::move(graph), {.target = "CPU:LLVM"});
 //   while (c->next()) c->step();                 // or c->run_through(row_of("expander"))
@@ -23,21 +23,21 @@ namespace tgc {
 
 // The parameters of one compilation.
 struct JobSpec {
-  // DEVICE[:RENDERER[:ARCH]]; empty: CPU, or, for a kernel of a tensor graph, the device of its buffers
+  // DEVICE[:RENDERER[:ARCH]]; empty: CPU, but for a kernel of a tensor graph, the device of the kernel's buffers
   std::string target = {};
-  std::string opts = {};              // the optimizer's list as text, "[Opt(...)]"; empty: tinygrad's heuristic
-  // for the result of a stage: whether the optimizer runs; default: yes (for an AST its tag decides, see begin_kernel)
+  std::string opts = {};              // list of optimizer options as text, "[Opt(...)]"; empty: tinygrad's heuristic
+  // whether the optimizer runs after the stage of the input; default: yes (for an AST, its tag decides: begin_kernel)
   std::optional<bool> optimize = {};
-  // uses of each kernel name so far in the schedule: the second "E_4" is named "E_4n1"
+  // by kernel name: how often it was used so far in the schedule; the second "E_4" is named "E_4n1"
   std::map<std::string, int> name_counts = {};
   CompileOptions compile = {};  // for the outputs of compilers
 };
 
 class Compilation;
 
-// Receives the events of a compilation. A row runs between `stage` and `stage_end`; to see its rewrites, attach a
-// RewriteObserver to the graph. `end` is always called before the graph is freed, also after errors. The Compilation
-// may move between two calls, so a watcher must not keep a pointer to it.
+// Receives the events of a compilation. A row runs between `stage` and `stage_end`; to see the rewrites of a row,
+// attach a RewriteObserver to the graph. `end` is always called before the graph is freed, also after errors. The
+// Compilation may be moved between two calls, so a watcher must not keep a pointer to it.
 class Watcher {
  public:
   virtual ~Watcher() = default;
@@ -49,8 +49,8 @@ class Watcher {
 
 class Compilation {
  public:
-  // Starts before the first stage or, if `graph.info.stage` names a stage, after that stage. Errors: an unknown target,
-  // list of opts or stage; a graph of another tinygrad release; a kernel without a SINK.
+  // Starts before the first stage, or after the stage that `graph.info.stage` names. Errors: an unknown target, list of
+  // opts or stage; a graph of another tinygrad release; a kernel without a SINK.
   static Result<Compilation> begin(InputGraph graph, JobSpec spec);
   Compilation(Compilation&&) noexcept;
   Compilation& operator=(Compilation&&) noexcept;
@@ -62,53 +62,53 @@ class Compilation {
   const JobSpec& spec() const;
   Graph& graph() const;
   bool is_tensor_graph() const;
-  const Target& target() const;      // of a kernel
+  const Target& target() const;      // of a kernel: its target
   UOp ast() const;                   // the graph before the first step
-  UOp current() const;               // the graph now; for an input that is a linear list, its last node
-  const StageRow* begun_at() const;  // the stage whose result the input is; null: the input is before the first stage
-  const StageRow* at() const;        // the row that ran last; begun_at() if none ran
-  const StageRow* next() const;      // the row that step() will run; null: all ran, or one failed
+  UOp current() const;               // the current graph; for an input that is a linear list, its last node
+  const StageRow* begun_at() const;  // the stage whose result the input is; null: the input is an AST or tensor graph
+  const StageRow* at() const;        // the row that ran last; if none ran, begun_at()
+  const StageRow* next() const;      // the row that step() will run; null: all have run, or one failed
 
   // ---- running
   struct Step {
     const StageRow* row = nullptr;
-    UOp before, after;  // the graph; equal if the row changed nothing or is not a graph stage
+    UOp before, after;  // the graph before and after; equal unless a graph stage changed it
     bool changed() const { return !(before == after); }
   };
   // Runs the next row. If a stage fails, the error names the stage and the node, and every later call returns it.
   Result<Step> step();
-  // Runs rows up to and including `row`. Skips stages that do not apply to this graph.
+  // Runs all rows up to `row` and `row` itself. Skips stages that do not apply to this graph.
   Status run_through(const StageRow& row);
 
   // ---- outputs; each call first runs the stages that are missing
-  Result<std::string> output(const StageRow& row);  // the text or bytes of a row after the graph stages
+  Result<std::string> output(const StageRow& row);  // the text or bytes of an output row
   // of a kernel:
   const Result<std::vector<UOp>>& list();  // the linear list
   const Result<std::string>& source();     // the text that the target's renderer prints
-  Result<KernelOutputs*> outputs();        // all outputs; owned by this object
+  Result<KernelOutputs*> outputs();        // all outputs; this object owns them
   Result<CompileJob> compile_job();        // the job for the target's compiler
-  const std::map<std::string, int>& name_counts() const;  // JobSpec's, and the kernel's own name; not for lists
+  const std::map<std::string, int>& name_counts() const;  // JobSpec's, and the kernel's own name; not for linear lists
   // of a tensor graph:
-  const Result<Schedule>& schedule();      // fails if the input was the result of a stage
+  const Result<Schedule>& schedule();      // fails if the input was a stage's result
   Result<std::string> schedule_as_json();
-  Sha256 schedule_key();                   // tinygrad's cache key: equal graphs have equal keys; needs schedule()
-  double schedule_seconds() const;         // wall time of its steps so far
-  const TensorJob& tensor_job() const;     // the state that its stages share
-  // ---- kernels of a tensor graph. Item 3 of the schedule of NAME is named NAME.3. Items that only copy or view are
-  // not kernels. After schedule() has run, several threads may call kernel(), because each kernel has a Graph of its
-  // own.
+  Sha256 schedule_key();                   // tinygrad's cache key of the tensor graph; call schedule() before
+  double schedule_seconds() const;         // wall time of the tensor graph's steps so far
+  const TensorJob& tensor_job() const;     // the state that the tensor graph's stages share
+  // ---- kernels of a tensor graph. Kernel 3 of the schedule of NAME is named NAME.3. Schedule items that only copy or
+  // view are not kernels. After schedule() has run, several threads may call kernel(), because each kernel has its own
+  // Graph.
   std::vector<size_t> kernel_numbers();
   std::string kernel_name(size_t number) const;
-  std::string kernel_target(size_t number);  // JobSpec's target, or else the target of the device of its buffers
-  std::string kernel_made_for(size_t number) const;  // InputGraph::made_for of that kernel; empty: not recorded
+  std::string kernel_target(size_t number);  // JobSpec::target; if empty, the target of its buffers' device
+  std::string kernel_made_for(size_t number) const;  // InputGraph::made_for of the kernel; empty: not recorded
   Result<Compilation> kernel(size_t number);
   Result<std::vector<Compilation>> kernels();
 
-  // Returns another Compilation at the same position, with a Graph of its own. Copies the graph of a kernel; runs the
-  // stages of a tensor graph again. Fails for a linear list and after an error.
+  // Returns another Compilation at the same position, with its own Graph. The graph of a kernel is copied; the stages
+  // of a tensor graph are run again. Fails for a linear list, and after an error.
   Result<Compilation> fork() const;
 
-  // Returns the input. Ends the watcher.
+  // Returns the input graph. Calls `end` of the watcher.
   InputGraph take() &&;
 
   // Sets the watcher; null: none. Calls `end` of the previous watcher and `begin` of the new one.
@@ -123,8 +123,8 @@ class Compilation {
   std::unique_ptr<State> s_;
 };
 
-// Runs the pipeline for a watcher: all stages of a kernel and its linear list; for a tensor graph its stages and
-// schedule, then each of its kernels in turn.
+// Runs the pipeline for a watcher: all stages of a kernel and its linear list; or all stages of a tensor graph, its
+// schedule, and then each of its kernels in turn.
 Status run_watched(Compilation compilation, Watcher& watcher);
 
 }  // namespace tgc

@@ -108,7 +108,7 @@ TEST_CASE("launch facts print variables as JSON, including bool variables") {
 }
 
 TEST_CASE("launch facts print a size without an infix form as its repr, as tinygrad does") {
-  const char* text =  // 8 * i work groups; WEBGPU computes this by a shift of a uint
+  const char* text =  // 8 * i work groups; WEBGPU computes this with a shift of a uint
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(128), (), 0)\n"
       "r = UOp(Ops.RANGE, dtypes.index, (UOp.variable('i', 1, 16),), (0, AxisType.LOOP))\n"
       "s = UOp.range(8, 1, AxisType.LOOP)\n"
@@ -135,11 +135,11 @@ TEST_CASE("a compilation resumes after the stage that its input names, and a for
   CHECK(&fork->graph() != &half.graph());
   CHECK(fork->at() == half.at());
   CHECK(*fork->source() == source);
-  CHECK(half.at() == &row_of("expander"));  // the fork did not move it
+  CHECK(half.at() == &row_of("expander"));  // forking left `half` at its stage
   InputGraph resumed = load(*pyrender(half.current()));
   resumed.info.stage = "expander";
   CHECK(*begin(std::move(resumed)).source() == source);
-  CHECK(*whole.fork()->source() == source);  // a fork of a finished compilation
+  CHECK(*whole.fork()->source() == source);  // a finished compilation can be forked too
 
   Compilation tensor = begin(tensor_graph(), {});
   REQUIRE(tensor.run_through(row_of("earliest rewrites")).ok());
@@ -169,7 +169,7 @@ TEST_CASE("a tensor graph has a schedule and a compilation for each kernel") {
   Compilation resumed = begin(std::move(later), {}), stepped = begin(tensor_graph(), {});
   CHECK(resumed.schedule().diag().message.find("needs data of all stages") != std::string::npos);
   double before = 0;
-  while (stepped.next()) {  // each step adds to the schedule's time
+  while (stepped.next()) {  // each step must increase schedule_seconds()
     REQUIRE(stepped.step().ok());
     CHECK(stepped.schedule_seconds() > before);
     before = stepped.schedule_seconds();
@@ -217,7 +217,7 @@ TEST_CASE("begin refuses unknown stages, targets and opts, and stages of the wro
 }
 
 TEST_CASE("after a stage fails, every later call returns its error") {
-  JobSpec spec{.target = "CPU:CLANG", .opts = "[Opt(OptOps.TC, 0, (0, 0, 1))]"};  // no tensor core fits
+  JobSpec spec{.target = "CPU:CLANG", .opts = "[Opt(OptOps.TC, 0, (0, 0, 1))]"};  // no tensor core fits this kernel
   Compilation c = begin(load(kKernel), spec);
   auto status = c.run_through(row_of(OutputKind::List));
   REQUIRE_FALSE(status.ok());

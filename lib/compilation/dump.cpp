@@ -49,7 +49,7 @@ class Dump {
     return plan_.afterwards ? plan_.afterwards(c_) : Unit{};
   }
 
-  // Returns true if the row is an output of this graph, not of its kernels.
+  // Returns true if the row is an output of this graph itself, not of its kernels.
   bool is_ours(const StageRow& row) const {
     return c_.is_tensor_graph() ? row.kind == Kind::Schedule : row.kind == Kind::Output;
   }
@@ -75,7 +75,7 @@ class Dump {
     return Unit{};
   }
 
-  // Returns true if `row` or a later row of this graph is needed.
+  // Returns true if `row` or a later row of this graph is requested.
   bool more_wanted(const StageRow& row) const {
     if (plan_.only_changed || (c_.is_tensor_graph() && wants_kernels())) return true;
     return std::ranges::any_of(plan_.wanted,
@@ -103,7 +103,7 @@ class Dump {
   }
 
   // ---- outputs
-  // Adds an input that is a linear list already: it is emitted unchanged.
+  // Adds an input that is already a linear list; it is printed unchanged.
   Status add_listing() {
     const StageRow& linear = row_of(OutputKind::List);
     if (!plan_.wants(linear) && !plan_.input_only) return Unit{};
@@ -128,11 +128,11 @@ class Dump {
     add(row, row.extension, std::move(*text));
     return Unit{};
   }
-  // Adds a linear list in any format. For a terminal, print_uops is printed as in tinygrad, without a header.
+  // Adds a linear list in the requested format. For a terminal, print_uops is printed without a header, as in tinygrad.
   Status add_list(const StageRow& row, std::span<const UOp> list) {
     Format format = plan_.format.value_or(Format::Uops);
     GraphInfo info = format == Format::Uops && !plan_.self_describing ? GraphInfo() : info_at(row);
-    // these formats write a graph, without the order of the list, so it is not the result of `linear`
+    // these formats write a graph and lose the order of the list, so the text is not a result of the stage `linear`
     if (format == Format::Pyrender || format == Format::Repr) info.stage.clear();
     auto text = write_list(format, list, info);
     if (!text) return text.diag();
@@ -169,11 +169,11 @@ class Dump {
     return Unit{};
   }
 
-  // Returns for each kernel the index of the first equal kernel, whose texts it shares. No kernels are shared if they
-  // are compiled one at a time, or if with_name cannot replace the kernel's name in the texts (JSON and dot).
+  // Returns for each kernel the index of the first equal kernel, whose texts it shares. Kernels share no texts if they
+  // are compiled one at a time, or if with_name cannot replace the kernel's name in the format (JSON and dot).
   std::vector<size_t> equal_kernels(const std::vector<size_t>& numbers) {
     bool names_are_in_texts = one_by_one() || plan_.format == Format::Json || plan_.format == Format::Dot;
-    std::map<std::pair<uint32_t, std::string>, size_t> first;  // by AST and target
+    std::map<std::pair<uint32_t, std::string>, size_t> first;  // key: AST and target
     std::vector<size_t> out;
     for (size_t i = 0; i < numbers.size(); i++) {
       UOp ast = c_.schedule()->items[numbers[i]].ast;

@@ -7,9 +7,9 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMostNodes = 4000;  // no subgraphs are inserted into larger graphs, to limit their growth
+constexpr size_t kMostNodes = 4000;  // larger graphs get no subgraphs inserted, to limit their growth
 
-// Returns value `i` of the table of values that are likely to break code: limits of integer types and sizes, special
+// Returns entry `i` of a table of values that are likely to expose bugs: limits of integer types and sizes, special
 // floats, and args that are not numbers.
 Arg edge_value(Graph& g, size_t i) {
   static const Const kNumbers[] = {
@@ -42,7 +42,7 @@ Arg edge_value(Graph& g, size_t i) {
   }
 }
 
-// Returns dtype `i`: a scalar, a vector or a pointer.
+// Returns dtype `i` of a table of scalars, vectors and pointers.
 DType any_dtype(size_t i) {
   static constexpr int kCounts[] = {1, 1, 1, 2, 3, 4, 8, 16, 128};
   static constexpr int64_t kSizes[] = {-1, 0, 1, 4, 1000, int64_t(1) << 31, int64_t(1) << 62};
@@ -56,7 +56,7 @@ DType any_dtype(size_t i) {
   return out.ptr(kSizes[i % std::size(kSizes)], AddrSpace(i / std::size(kSizes) % 3));
 }
 
-// Returns the dtype with its scalar replaced; vector sizes and pointers are kept.
+// Returns `d` with its scalar replaced by `s`; vector lengths and pointers stay.
 DType with_scalar(DType d, Scalar s) {
   DType value = dtypes::of(s);
   if (d.is_image()) return value;
@@ -64,7 +64,7 @@ DType with_scalar(DType d, Scalar s) {
   return d.is_ptr() ? value.ptr(d.size(), d.addrspace()) : value;
 }
 
-// Returns an op of the same group as `op`: ops that are used alike.
+// Returns op `i` of the ops that are used like `op`.
 Op similar_op(Op op, size_t i) {
   for (OpSet set : {ops::Unary, ops::Binary, ops::Ternary, ops::Movement, ops::Defines, OpSet{Op::CAST, Op::BITCAST},
                     OpSet{Op::LOAD, Op::INDEX, Op::STORE, Op::AFTER}, OpSet{Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR},
@@ -98,7 +98,7 @@ class Mutator {
 
  private:
   UOp other() const { return nodes_[s_.other % nodes_.size()]; }
-  // Returns the i-th node (modulo their number) with one of these ops; the empty UOp if there is none.
+  // Returns node `i` (modulo their number) of the nodes with one of `ops`; the empty UOp if there is none.
   UOp pick(OpSet ops, size_t i) const {
     std::vector<UOp> found;
     for (UOp u : nodes_)
@@ -124,7 +124,7 @@ class Mutator {
       case 3: return u.with_dtype(with_scalar(u.dtype(), Scalar(s_.value % kNumScalars)));
       case 4: return u.with_arg(edge_value(g_, s_.value));
       case 5: return u.with_arg(other().arg());
-      case 6:  // an item of a tuple
+      case 6:  // change an item of a tuple
         if (u.arg().is_tuple() && !u.arg().items().empty()) {
           std::vector<Arg> items(u.arg().items().begin(), u.arg().items().end());
           items[s_.slot % items.size()] = edge_value(g_, s_.value);
@@ -143,15 +143,15 @@ class Mutator {
         if (src.empty()) return u;
         return with_source(u, g_.node(Op::CONST, src[slot].dtype(), {}, edge_value(g_, s_.value)));
       case 12: return with_source(u, g_.node(Op::CONST, source_of(u).dtype(), {}, g_.invalid().arg()));
-      case 13:  // a second range of that axis
+      case 13:  // add a second range with the same axis
         if (UOp r = pick({Op::RANGE, Op::SPECIAL}, s_.other); r && r.num_src())
           return with_source(u, g_.node(r.op(), r.dtype(), size_const(r.src(0).dtype()), r.arg()));
         return u;
-      case 14:  // another size of a range
+      case 14:  // change the size of a range
         if (UOp r = pick({Op::RANGE, Op::SPECIAL}, s_.other); r && r.num_src())
           return at_ = position(r), r.with_src(std::vector<UOp>{size_const(r.src(0).dtype())});
         return u;
-      case 15:  // a subgraph of another graph
+      case 15:  // insert a subgraph of another graph
         if (UOp part = nodes_.size() < kMostNodes ? donated() : UOp()) return with_source(u, part);
         return u;
       case 16: return source_of(u);
@@ -161,7 +161,7 @@ class Mutator {
         if (u.dtype().is_ptr() && !u.dtype().is_image())
           return u.with_dtype(u.dtype().base().ptr(edge_size(), u.dtype().addrspace()));
         return with_source(u, other());
-      case 20: return with_source(u, u);  // nests the node in a copy of itself; nodes are immutable, so no cycle
+      case 20: return with_source(u, u);  // use the node as its own source: nests a copy, because nodes are immutable
       case 21: return u.replace({.op = other().op(), .dtype = other().dtype()});
       case 22: return src.assign(1 + s_.value % 40, other()), u.with_src(src);
       default: return with_source(u, source_of(other()));

@@ -2,12 +2,12 @@
 // the stage's row lists.
 #include <set>
 
-#include "lib/compilation/golden_cases.h"
+#include "lib/compilation/golden_cases_testing.h"
 
 namespace tgc {
 namespace {
 
-// Collects each rewrite of a compilation with its stage and rule set.
+// Collects each rewrite of a compilation with its stage and its rule set.
 struct NestedRewrites : RewriteObserver, Watcher {
   Compilation* compilation = nullptr;
   std::string_view stage_name;
@@ -37,7 +37,7 @@ TEST_CASE("rewrites inside a stage have a name, and the stage's row lists their 
     Compilation compilation = begin(c, [&](Graph& graph) { set_observer(graph, &rewrites); });
     rewrites.compilation = &compilation;
     compilation.watch(&rewrites);
-    // a few records fail in a stage, as in tinygrad
+    // tinygrad rejects a few of these kernels in a stage, and tgc too
     while (compilation.next() && compilation.next()->is_graph_stage()) (void)compilation.step();
     compilation.watch(nullptr);
   }

@@ -1,5 +1,5 @@
-// The outputs of a kernel: all that is made from its fully rewritten graph (linear list, source, launch facts, machine
-// code). dump, check and stages read one table of them.
+// The outputs of a kernel: all that is made from its last graph (linear list, source, launch facts, machine code).
+// dump, check and `tgc stages` read the table of them.
 #pragma once
 #include <optional>
 #include <span>
@@ -17,19 +17,19 @@ namespace tgc {
 struct CompileOptions {
   bool optimized = false;  // show LLVM IR after the O2 passes
   bool lines = false;      // show assembly with source lines
-  std::string machine;     // for CPU targets, "aarch64[:CPU]"; empty: this computer's processor
+  std::string machine;     // CPU targets: the processor, "aarch64[:CPU]"; empty: this computer's
 };
 
 // The outputs of one kernel. The list and the source are made once and shared by the outputs that need them.
 class KernelOutputs {
  public:
-  // For the kernel whose last graph is `sink`. `job` must outlive this object.
+  // For the kernel whose graph after the last stage is `sink`. `job` must outlive this object.
   KernelOutputs(KernelJob& job, UOp sink, CompileOptions compile = {})
       : job_(&job), sink_(sink), target_(job.target), compile_(std::move(compile)) {}
   // For an input that is a linear list already.
   KernelOutputs(const Target& target, std::vector<UOp> list, CompileOptions compile = {})
       : target_(target), compile_(std::move(compile)), list_(std::move(list)) {}
-  // For a kernel that a stage refused: every output fails with the error `why`.
+  // For a kernel in which a stage failed: every output fails with the stage's error `why`.
   static KernelOutputs failed(const Target& target, const Diag& why) {
     KernelOutputs out(target, std::vector<UOp>());
     out.list_ = why;
@@ -54,7 +54,7 @@ enum class OutputKind : uint8_t {
   List,         // the linear list
   Source,       // the renderer's text
   LaunchFacts,  // launch sizes, buffers, variables, estimates
-  Compiled,     // made by a compiler, which may be missing: `--stage=all` leaves it out, `--stage=NAME` makes it
+  Compiled,     // made by a compiler; as it may be missing, `--stage=all` leaves these out
 };
 
 // One row of the table of outputs.
@@ -62,13 +62,13 @@ struct OutputStage {
   std::string_view name;       // "linear"
   std::string_view alias;      // "linearize"
   OutputKind kind;
-  std::string_view extension;  // of its files, without the dot
+  std::string_view extension;  // extension of its files, without the dot
   std::string_view help;
   Result<std::string> (*make)(KernelOutputs&);
   bool is_bytes = false;  // the output is binary, not text
 };
 
-// Returns the source of a kernel and all that its target's compiler needs besides.
+// Returns the source of a kernel and all else that the compiler of its target needs.
 Result<CompileJob> compile_job_of(KernelOutputs& outputs);
 
 // The outputs in the order in which they are made.

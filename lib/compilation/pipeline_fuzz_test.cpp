@@ -23,7 +23,7 @@ using namespace tgc;
 namespace {
 
 const char* kTargets[] = {"CPU:CLANG", "CUDA:CUDA:sm_80"};
-constexpr uint64_t kOnceBroken[] = {10112};  // seeds that have found bugs; run first
+constexpr uint64_t kOnceBroken[] = {10112};  // seeds that found bugs before; these run first
 
 Settings fixed_settings() {
   Settings settings;
@@ -32,20 +32,20 @@ Settings fixed_settings() {
 }
 
 struct Ran {
-  std::string problem;              // empty: none
+  std::string problem;              // what went wrong; empty: nothing
   bool refused = false;
   // the graph after each stage, as JSON: pyrender cannot express all graphs between expander and devectorize
   std::vector<std::string> stages;
-  std::string list;                 // as print_uops prints it; the error if `refused`
+  std::string list;                 // the linear list, as print_uops prints it; if `refused`, the error
 };
 
-// Returns the violation of the spec, if any; "" otherwise.
+// Returns the violation of the spec; "" if there is none.
 std::string well_formed(UOp root, Spec spec, std::string_view stage) {
   auto violation = verify_graph(root, spec);
   return violation ? "after '" + std::string(stage) + "': " + violation->text() + "\n" : "";
 }
 
-// Runs all stages after number `resume_after` (-1: all stages) and verifies the result of each.
+// Runs all stages after the stage number `resume_after` (-1: all stages) and verifies the result of each.
 Ran run(InputKind kind, const std::string& text, const Target& target, int resume_after, bool with_texts) {
   Ran out;
   auto in = load_text(fixed_settings(), kind, text, "fuzz");
@@ -113,7 +113,7 @@ TEST_CASE("random kernels pass all stages well-formed, and resuming after a stag
     CHECK(all.problem == "");
     refused += all.refused;
     if (all.refused) {
-      CHECK(all.list.find("stage '") == 0);  // errors name the stage
+      CHECK(all.list.find("stage '") == 0);  // errors must name the stage
       continue;
     }
     int at = int(seed % all.stages.size());

@@ -46,8 +46,8 @@ class RandomKernel {
   }
   UOp index_const(int64_t value) { return g_.constant(dtypes::index, value); }
 
-  // Returns the row-major index of the ranges (the last range varies fastest). Sets `size` to the maximum number of
-  // elements.
+  // Returns the row-major index over the ranges (the last range varies fastest). Stores in `size` the number of
+  // elements that it can reach.
   UOp position(const std::vector<UOp>& ranges, int64_t& size) {
     UOp out;
     size = 1;
@@ -75,7 +75,7 @@ class RandomKernel {
     switch (below(8)) {
       case 0: at = at / one_of<int64_t>({2, 3, 4, 7}); break;
       case 1: size = one_of<int64_t>({3, 4, 5, 8}), at = at % size; break;
-      case 2: {  // padded in front
+      case 2: {  // padding in front
         int64_t pad = int64_t(1 + below(5));
         valid = at.lt(pad).logical_not(), at = at - pad;
         break;

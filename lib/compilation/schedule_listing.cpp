@@ -17,7 +17,7 @@ std::string bytes_text(int64_t bytes) {
   return text;
 }
 
-// A table of text. Each column is as wide as its widest cell; columns marked `right` are right-aligned.
+// A text table. Each column is as wide as its widest cell. Columns marked `right` are right-aligned.
 class Table {
  public:
   Table(std::vector<std::string> head, std::vector<bool> right) : rows_{std::move(head)}, right_(std::move(right)) {}
@@ -49,7 +49,7 @@ std::string_view name_of_item(const ScheduleItem& item) {
   return item.ast.is(Op::SINK) ? "kernel" : item.ast.is(Op::COPY) ? "copy" : name_of(item.ast.op());
 }
 
-// Returns the numbers of the buffers that the item reads or writes, as `how` says.
+// Returns the numbers of the buffers that `item` reads or writes; `how` selects which.
 std::vector<size_t> touched(const ScheduleItem& item, bool BufferAccess::*how) {
   auto accesses = accesses_of(item);
   std::vector<size_t> out;

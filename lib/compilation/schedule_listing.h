@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-// Returns the listing. `made_for`: InputGraph::made_for of each item (empty: unknown), or an empty span.
+// Returns the listing. `made_for`: InputGraph::made_for of each item (empty: not recorded), or an empty span.
 std::string schedule_listing(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key,
                              std::span<const std::string> made_for = {});
 

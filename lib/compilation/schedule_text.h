@@ -1,4 +1,4 @@
-// Converts a schedule to the form of golden records, and that form to text, to compare schedules.
+// Converts a schedule to the form of golden records, and that form to text, so that schedules can be compared.
 #pragma once
 #include <map>
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace tgc {
 
-// Returns the kernels in order, with their buffers. A view is given by the number of its base buffer and an offset.
+// Returns the kernels in order, with their buffers. A view is described by the number of its base buffer and an offset.
 Result<std::vector<GoldenKernel>> golden_kernels(const Schedule& schedule);
 
-// Returns one fact per line: the kernels, their buffers "BASE+OFFSET SIZE DTYPE", and the values of the variables.
+// Returns one fact per line: each kernel, its buffers as "BASE+OFFSET SIZE DTYPE", and the values of the variables.
 std::string kernels_text(const std::vector<GoldenKernel>& kernels, const std::map<std::string, int64_t>& var_vals);
 
 }  // namespace tgc

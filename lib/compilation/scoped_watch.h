@@ -4,8 +4,8 @@
 
 namespace tgc {
 
-// Sets the watcher of a Compilation, and removes it in the destructor. Use this for a watcher that does not live as
-// long as the Compilation. Exceptions of Watcher::end are dropped; to get them, call watch(nullptr) before the scope
+// Sets the watcher of a Compilation, and removes it in the destructor. Use this for a watcher that is destroyed before
+// the Compilation. The destructor drops exceptions of Watcher::end; to get them, call watch(nullptr) before the scope
 // ends.
 class ScopedWatch {
  public:
@@ -25,7 +25,7 @@ class ScopedWatch {
   void end() noexcept {
     try {
       compilation_.watch(nullptr);
-    } catch (...) {  // as in ~Compilation
+    } catch (...) {  // dropped, as in ~Compilation
     }
   }
 

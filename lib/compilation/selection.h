@@ -21,20 +21,20 @@ struct Choice {
 };
 
 // Returns the names that the comma-separated `list` selects, in the order of `choices`, each once. `a..b` selects from
-// a to b, `a..` to the end, `..b` from the beginning. The error for an unknown word suggests the nearest names, or
-// `expected` if none is near.
+// a to b, `a..` from a on, `..b` up to b. The error for an unknown word suggests the nearest names; if none is near, it
+// names `expected`.
 Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const Choice> choices,
                                                     std::string_view expected = "a stage that `tgc stages` lists");
 
-// Returns the error "unknown WHAT 'RDUCE', expected REDUCE": suggests the nearest of `names`, or `expected` if none is
-// near.
+// Returns the error "unknown WHAT 'RDUCE', expected REDUCE". It suggests the nearest of `names`; if none is near, it
+// names `expected`.
 Diag unknown_name(std::string_view what, std::string_view word, std::span<const std::string_view> names,
                   std::string expected);
 
 // Returns the op that `word` names: "ADD" or "Ops.ADD".
 Result<Op> op_of_word(std::string_view word);
 
-// Parses a number, with or without `mark` before it: "#12" or "12". Returns nullopt for other texts.
+// Parses a number with or without the character `mark` before it: "#12" or "12". Returns nullopt for other texts.
 std::optional<uint32_t> number_after(std::string_view text, char mark);
 
 // Returns true if `word` is the name, alias or slug of the choice, in any case.

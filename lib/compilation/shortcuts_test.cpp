@@ -1,10 +1,10 @@
-// Checks on the golden records of testdata/ that every shortcut (lib/rewrite/shortcut.h) has the result of its faithful
-// version, and that the comparison finds a fault in either.
+// Checks on the golden records of testdata/ that both ways of every shortcut (lib/rewrite/shortcut.h), quick and
+// faithful, have the same result, and that the comparison finds a fault in either way.
 #include "lib/rewrite/shortcut.h"
 
 #include <map>
 
-#include "lib/compilation/golden_cases.h"
+#include "lib/compilation/golden_cases_testing.h"
 #include "lib/rewrite/fault.h"
 
 namespace tgc {
@@ -12,13 +12,13 @@ namespace {
 
 // ---- trials
 
-// Takes the quick way of every shortcut except `goes_faithful`, and corrupts the results of one way of `faulty`.
+// Takes the quick way of every shortcut except `goes_faithful`. Corrupts the results of one way of shortcut `faulty`.
 struct Trial : ShortcutTrial {
   const Shortcut* goes_faithful = nullptr;
   const Shortcut* faulty = nullptr;
   Way faulty_way = Way::Quick;
-  std::map<const Shortcut*, size_t> quick, faithful;  // how often each way was taken
-  static constexpr size_t kMostFaults = 16;           // in one run, so that the run ends
+  std::map<const Shortcut*, size_t> quick, faithful;  // number of times that each way was taken
+  static constexpr size_t kMostFaults = 16;           // maximum number of faults in one run, so that the run ends
 
   Way choose(const Shortcut& what, Way) override { return &what == goes_faithful ? Way::Faithful : Way::Quick; }
   void made(const Shortcut& what, Way way, std::span<UOp> result) override {
@@ -35,7 +35,7 @@ StageGraphs run_kernel(const Case& c, Graph& common, Trial& trial) {
 }
 
 TEST_CASE("shortcuts: the quick and the faithful way have equal results, and a fault in either is found") {
-  constexpr size_t kEnough = 12;  // number of cases to compare for each shortcut
+  constexpr size_t kEnough = 12;  // number of golden records to compare for each shortcut
   auto cases = all_cases();
   std::map<const Shortcut*, std::vector<const Case*>> taken_in;
   for (const Case& c : cases) {

@@ -13,7 +13,7 @@ double elapsed_ms() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Processor time of this thread. Reading it takes as long as one stage of a small kernel.
+// Returns this thread's processor time in milliseconds. Reading it takes as long as one stage of a small kernel.
 double thread_ms() { return thread_seconds() * 1e3; }
 
 size_t nodes_of(UOp root) { return toposort(root).size(); }
@@ -39,7 +39,7 @@ Result<GraphTime> run_once(const TimedInput& in, RunFor what, RewriteObserver* o
   run.time.nodes = nodes;
   if (what == RunFor::Total || c.is_tensor_graph()) return std::move(run.time);
   auto count = [&] { return c.list()->size(); };
-  (void)c.source();  // ignores errors: some kernels of tinygrad compile but cannot be rendered
+  (void)c.source();  // ignore errors: some kernels of tinygrad cannot be rendered
   run.ended("source", count);
   if (auto program = c.output(row_of(OutputKind::LaunchFacts)); !program) return program.diag();
   run.ended("program", count);

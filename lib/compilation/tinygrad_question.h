@@ -5,7 +5,7 @@
 
 namespace tgc {
 
-// Asks what tinygrad makes of `graph` after the stage that its info names, for its target and under its settings.
+// Asks what tinygrad makes of `graph` by the stages after graph.info.stage, for the graph's target and settings.
 CompileQuestion question_about(const InputGraph& graph);
 
 }  // namespace tgc

@@ -52,7 +52,7 @@ std::string line_of(std::string_view text, uint32_t number) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-// Adds to the compiler's complaint the offending line and the file in which the source is kept.
+// Adds the offending line, and the file in which the source is kept, to the compiler's complaint.
 Diag explained(const CompileJob& job, Diag diag) {
   diag.message = std::string(name_of(job.language)) + " source does not compile: " + diag.message;
   auto kept = keep_for_user(job.name, std::string(extension_of(job.language)), job.source);

@@ -19,7 +19,7 @@ class LoadedCode;  // load.h
 
 // The language of a source. Metal is compiled for its CPU emulator only (metal/).
 enum class Language : uint8_t { C, LlvmIr, Cuda, Hip, OpenCl, Ptx, Metal };
-std::string_view name_of(Language language);  // "CUDA"
+std::string_view name_of(Language language);  // returns "CUDA" for Cuda
 
 // The output of a compilation.
 enum class Artifact : uint8_t {
@@ -31,7 +31,7 @@ enum class Artifact : uint8_t {
   Disassembly,  // CPU and AMD binaries as text: address, bytes and text of each instruction
   Passes,    // C and LLVM IR: the optional LLVM passes in the order in which they run, one per line: NAME\tUNIT
 };
-std::string_view name_of(Artifact artifact);  // "asm"
+std::string_view name_of(Artifact artifact);  // returns "asm" for Assembly
 
 struct CompileJob {
   Language language = Language::C;

@@ -7,10 +7,10 @@
 namespace tgc {
 namespace {
 
-// Returns the path of an engine's shared object. It is beside the shared object that contains this code (an emulator),
-// after resolving links, or in ../lib/tgc relative to the executable's folder, in builds and installations alike; else
-// dlopen searches LD_LIBRARY_PATH. (A run path would not work with AddressSanitizer, whose library is the caller of
-// dlopen.)
+// Returns the path of an engine's shared object. The shared object is beside the shared object that contains this code
+// (an emulator), after resolving links, or in ../lib/tgc relative to the executable's folder, in builds and
+// installations alike; otherwise dlopen searches LD_LIBRARY_PATH. (A run path would not work with AddressSanitizer,
+// whose library is then the caller of dlopen.)
 std::string place_of(const char* file) {
   namespace fs = std::filesystem;
   std::error_code error;

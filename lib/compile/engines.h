@@ -77,7 +77,7 @@ class ClangEngine {
   virtual std::string version() const = 0;
 };
 
-// Each returns its engine, loading it on first use; an error says what is missing.
+// Each function returns its engine and loads it on first use. Its error says what is missing.
 Result<LlvmEngine*> llvm_engine();
 Result<LldEngine*> lld_engine();
 Result<ClangEngine*> clang_engine();

@@ -120,7 +120,7 @@ std::string by_llvm(const CompileJob& job, Artifact what) {
   return take(llvm().compile(text, machine_of(job), form_of(what), job.lines && is_ir, plan));
 }
 
-// This CPU's model and features from /proc/cpuinfo, for the cache key: several computers may share a cache folder.
+// Returns this CPU's model and features from /proc/cpuinfo, for the cache key: computers may share a cache folder.
 std::string host_cpu() {
   static const std::string flags = [] {
     std::ifstream in("/proc/cpuinfo");

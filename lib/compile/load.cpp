@@ -20,7 +20,7 @@ constexpr uint16_t kMachine = EM_AARCH64;
 constexpr uint16_t kMachine = EM_X86_64;
 #endif
 
-constexpr size_t kStub = 16;  // bytes of a jump to an outside function
+constexpr size_t kStub = 16;  // size in bytes of a stub, which jumps to an outside function
 
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 

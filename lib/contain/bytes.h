@@ -1,5 +1,5 @@
-// ByteWriter and ByteReader: serialize messages between a process and its worker as a sequence of 64-bit numbers,
-// length-prefixed texts and raw bytes. The reader does not trust its input: it throws Failure for a truncated message.
+// ByteWriter and ByteReader: serialize messages between a process and its worker as 64-bit numbers, texts with their
+// length, and raw bytes. The reader does not trust its input: a truncated message throws Failure.
 #pragma once
 #include <cstdint>
 #include <cstring>

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -37,7 +36,7 @@ Diag refused(const char* wall, int error) {
 
 // ---- limits
 uint64_t address_space() {
-  char text[128] = "";  // not a FILE, whose buffer would be another page for fork to copy
+  char text[128] = "";  // not read with stdio: its buffer would be one more page for fork to copy
   int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
   ssize_t n = read(fd, text, sizeof text - 1);
@@ -58,22 +57,22 @@ void set_limits(const Confinement& what) {
   if (what.rights != Rights::Driver) lower(RLIMIT_FSIZE, 0), lower(RLIMIT_NPROC, 0);
   if (what.seconds > 0) lower(RLIMIT_CPU, uint64_t(std::ceil(what.seconds)) + 1);
   if (what.memory && !kSanitized) {
-    // Drivers reserve terabytes of address space, so for them only the data segment is limited.
+    // Drivers reserve terabytes of address space, so for Rights::Driver only the data segment is limited.
     bool driver = what.rights == Rights::Driver;
     lower(driver ? RLIMIT_DATA : RLIMIT_AS, address_space() + what.memory);
   }
 }
 
-// ---- Landlock; its restrictions cannot be lifted by later calls
+// ---- Landlock; its restrictions cannot be lifted later
 #if defined(__linux__) && defined(SYS_landlock_create_ruleset)
 constexpr uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
 constexpr uint64_t kFirst = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // all rights of ABI version 1
 constexpr uint64_t kRefer = 1u << 13, kTruncate = 1u << 14;          // added by versions 2 and 3
 constexpr uint64_t kOfFiles =
     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
-constexpr uint64_t kNetwork = 3, kScopes = 3;  // TCP; abstract sockets and signals to processes outside
+constexpr uint64_t kNetwork = 3, kScopes = 3;  // TCP; abstract sockets and signals to processes outside the sandbox
 
-// struct landlock_ruleset_attr of ABI version 6; older kernels take a prefix of it.
+// The struct landlock_ruleset_attr of Landlock's ABI version 6. Older kernels accept a prefix of it.
 struct Ruleset {
   uint64_t files, network, scopes;
 };
@@ -82,7 +81,7 @@ int landlock_version() { return int(syscall(SYS_landlock_create_ruleset, nullptr
 
 void allow(int rules, const std::string& path, uint64_t access) {
   int fd = open(path.c_str(), O_PATH | O_CLOEXEC);
-  if (fd < 0) return;  // a missing path needs no rule
+  if (fd < 0) return;  // a path that does not exist needs no rule
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) access &= kOfFiles;
   landlock_path_beneath_attr rule{access, fd};
@@ -119,20 +118,20 @@ Status restrict_files(const Confinement&) { return Unit{}; }
 #ifdef TGC_SECCOMP
 constexpr bool kSeccomp = !kSanitized;
 
-// Calls for memory, clocks, existing threads and exit.
+// System calls for memory, clocks, existing threads and exit.
 constexpr const char* kCompute[] = {
     "brk", "munmap", "mremap", "mprotect", "madvise", "futex", "futex_waitv", "membarrier", "rseq", "set_robust_list",
     "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "sched_yield",
     "sched_getaffinity", "getcpu", "getrandom", "getpid", "gettid", "getrusage", "times", "rt_sigreturn",
     "rt_sigprocmask", "rt_sigaction", "sigaltstack", "restart_syscall", "exit", "exit_group"};
 
-// Calls that read files. Landlock restricts which files.
+// System calls that read files. Landlock restricts which files.
 constexpr const char* kCompile[] = {
     "read", "pread64", "lseek", "close", "fstat", "stat", "lstat", "newfstatat", "statx", "access", "faccessat",
     "faccessat2", "readlink", "readlinkat", "getcwd", "getdents64", "fcntl", "uname", "sysinfo", "getuid", "geteuid",
     "getgid", "getegid", "prlimit64", "getrlimit", "statfs", "fstatfs", "ioctl"};
 
-// Calls that drivers do not need and that affect more than the process; they raise SIGSYS.
+// System calls that drivers do not need and that affect more than this process. They raise SIGSYS.
 constexpr const char* kNoDriver[] = {
     "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "pidfd_open", "pidfd_getfd",
     "pidfd_send_signal", "kcmp", "mount", "umount2", "move_mount", "fsopen", "fsmount", "open_tree", "mount_setattr",
@@ -144,7 +143,7 @@ constexpr const char* kNoDriver[] = {
     "setsid", "setpgid", "iopl", "ioperm", "modify_ldt", "setpriority", "sched_setscheduler", "ioprio_set", "syslog",
     "vhangup", "nfsservctl", "bind", "connect", "listen", "accept", "accept4", "sendto", "sendmsg", "sendmmsg"};
 
-// Calls that linkers and libraries try but do not depend on; they fail with EPERM.
+// System calls that linkers and libraries try but do not depend on. They fail with EPERM.
 constexpr const char* kRefused[] = {
     "socket", "chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr",
     "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "utime", "utimes", "utimensat", "futimesat",
@@ -152,14 +151,14 @@ constexpr const char* kRefused[] = {
 
 using Program = std::vector<sock_filter>;
 
-// Placeholders in a filter program for the worker's process id and channel, which restrict_calls() replaces.
+// Placeholders in a filter program, for which restrict_calls() inserts the worker's process id and channel.
 constexpr uint32_t kSelf = 0x5E1F5E1F, kChannel = 0x0C4A77E1;
 
 class Filter {
  public:
   explicit Filter(uint32_t otherwise) : context_(seccomp_init(otherwise)) {
     if (!context_) throw Failure(refused("seccomp", ENOMEM));
-    // Sort the comparisons into a binary tree: the kernel runs the filter for every system call when it is installed.
+    // Sort the comparisons into a binary tree, because the kernel runs the installed filter for every system call.
     seccomp_attr_set(context_, SCMP_FLTATR_CTL_OPTIMIZE, 2);
   }
   ~Filter() { seccomp_release(context_); }
@@ -167,7 +166,7 @@ class Filter {
   void add(uint32_t action, const char* const (&names)[N]) {
     for (const char* name : names) add(action, name);
   }
-  // Adds a rule for the call `name`; ignores calls that this architecture does not have.
+  // Adds a rule for the system call `name`. Does nothing if this architecture does not have it.
   template <class... Condition>
   void add(uint32_t action, const char* name, Condition... when) {
     int number = seccomp_syscall_resolve_name(name);
@@ -204,7 +203,7 @@ Program program_of(Rights rights) {
   Filter filter(SCMP_ACT_TRAP);
   filter.add(SCMP_ACT_ALLOW, kCompute);
   filter.add(SCMP_ACT_ALLOW, "write", SCMP_A0(SCMP_CMP_EQ, kChannel));
-  filter.add(SCMP_ACT_ALLOW, "tgkill", SCMP_A0(SCMP_CMP_EQ, kSelf));  // abort()
+  filter.add(SCMP_ACT_ALLOW, "tgkill", SCMP_A0(SCMP_CMP_EQ, kSelf));  // for abort()
   constexpr scmp_datum_t kNoFile = MAP_ANONYMOUS;
   if (rights == Rights::Compute) {
     filter.add(SCMP_ACT_ALLOW, "read", SCMP_A0(SCMP_CMP_EQ, kChannel));
@@ -238,7 +237,7 @@ void restrict_calls(Result<Program>& made, int channel) {
     if (BPF_CLASS(step.code) == BPF_JMP && step.k == kSelf) step.k = uint32_t(getpid());
     else if (BPF_CLASS(step.code) == BPF_JMP && step.k == kChannel) step.k = uint32_t(channel);
   sock_fprog whole{static_cast<unsigned short>(program.size()), program.data()};
-  // TSYNC applies the filter to all threads; returns the id of a thread to which it cannot be applied
+  // TSYNC applies the filter to all threads; the result is the id of a thread to which it cannot be applied
   long failed = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &whole);
   if (failed) throw Failure(refused("seccomp", failed > 0 ? ESRCH : errno));
 }
@@ -254,10 +253,10 @@ void prepare_confinement() { (void)program_for(Rights::Compute); }
 
 Status confine(const Confinement& what, int channel) {
   return catch_failures([&] {
-    auto&& program = program_for(what.rights);  // before the memory limit is set
+    auto&& program = program_for(what.rights);  // build it before the memory limit is set
     set_limits(what);
 #ifdef __GLIBC__
-    mallopt(M_ARENA_MAX, 8);  // otherwise malloc opens a file to count processors when memory is exhausted
+    mallopt(M_ARENA_MAX, 8);  // otherwise malloc opens a file to count processors once memory is exhausted
 #endif
 #ifdef __linux__
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw Failure(refused("no new privileges", errno));

@@ -12,33 +12,33 @@
 
 namespace tgc {
 
-// The system calls that stay allowed. Each level includes the levels above it.
+// The system calls that stay allowed. Each value allows all that the values above it allow.
 enum class Rights : uint8_t {
   Compute,  // memory, clocks, waiting for existing threads, messages to and from the parent process
   Compile,  // also reading system files, such as a compiler's headers and libraries
-  Driver,   // everything a device driver needs: all but network, other processes and system settings; see `writable`
+  Driver,   // all that a device driver needs: no network, other processes or system settings; see `writable`
 };
 
 struct Confinement {
   Rights rights = Rights::Compute;
-  uint64_t memory = 0;                     // bytes that the process may allocate beyond its current size; 0: no limit
+  uint64_t memory = 0;                     // bytes that may be allocated beyond the current size; 0: no limit
   double seconds = 0;                      // CPU seconds; 0: no limit
-  std::vector<std::string> writable = {};  // files and folder trees that Driver may write; it may read all files
+  std::vector<std::string> writable = {};  // files and folders that Rights::Driver may write (it may read all)
 };
 
 // Confines this process and all its threads. `channel` is the descriptor connected to the parent process. A forbidden
-// system call then raises SIGSYS. Returns an error if the system supports a mechanism but refused it; the caller must
-// not run untrusted code then.
+// system call then raises SIGSYS. Returns an error if the system has a mechanism but refuses to activate it; then the
+// caller must not run untrusted code.
 Status confine(const Confinement& what, int channel);
 
-// Builds the seccomp filter for Rights::Compute once, so that workers inherit it through fork. Called before a worker
-// is started: building the filter in each worker would take about a quarter of a small worker's time.
+// Builds the seccomp filter for Rights::Compute once, so that workers inherit it through fork. Call it before starting
+// a worker: building the filter in each worker would take about a quarter of a small worker's time.
 void prepare_confinement();
 
-// Returns the mechanisms that are active on this system in this build: "seccomp, Landlock, limits".
+// Returns the mechanisms that are active on this system in this build, such as "seccomp, Landlock, limits".
 std::string walls();
 
-// Returns the name of a system call, "openat", or "call 425" if it is unknown. `number` comes from a SIGSYS's siginfo.
+// Returns the name of a system call, such as "openat", or "call 425" if it is unknown. SIGSYS's siginfo has the number.
 std::string call_name(int number);
 
 // Returns the paths that a device driver may have to write: device files, the cache folders of PoCL and NVIDIA, and

@@ -18,7 +18,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
@@ -35,13 +34,13 @@ namespace {
 enum class Kind : uint32_t { Answer, Error, Fault };
 struct Header {
   Kind kind = Kind::Answer;
-  int32_t signal = 0, code = 0;  // of a fault: the signal and si_code; for SIGSYS the number of the system call
-  uint64_t address = 0, stack = 0;  // of a fault: the fault address and the stack pointer
-  uint64_t bytes = 0;            // size of the text that follows
+  int32_t signal = 0, code = 0;  // fault: the signal and si_code (for SIGSYS: number of the system call)
+  uint64_t address = 0, stack = 0;  // fault: the fault address and the stack pointer
+  uint64_t bytes = 0;            // size of the text that follows the header
   char memory[48] = "";          // name of the watched range nearest to the address; empty if none is near
-  int32_t side = 0;              // the address is -1: before, 1: after, 0: inside the range
+  int32_t side = 0;              // position of the address: -1 before, 1 after, 0 inside the range
   uint64_t away = 0;             // bytes between the address and the range
-  uint64_t size = 0;             // bytes of the range
+  uint64_t size = 0;             // size of the range in bytes
 };
 
 std::string signal_name(int signal) {
@@ -55,13 +54,13 @@ bool is_near_the_stack(const Header& h) {
   return h.stack && (h.address > h.stack ? h.address - h.stack : h.stack - h.address) < kNearTheStack;
 }
 
-// Returns a description of the fault.
+// Returns a description of the fault in `h`.
 std::string explanation(const Header& h) {
   if (h.signal == SIGFPE)
     return h.code == FPE_INTOVF   ? "integer overflow"
            : h.code == FPE_INTDIV ? "integer division by zero"
                                   : "arithmetic fault";
-#ifdef SI_KERNEL  // a general protection fault, for which the processor reports no address
+#ifdef SI_KERNEL  // a general protection fault: the processor reports no address
   if (h.signal == SIGSEGV && h.code == SI_KERNEL)
     return "misaligned vector access, or access to a non-canonical address";
 #endif
@@ -87,7 +86,7 @@ bool write_all(int fd, const void* data, size_t bytes) {
   return true;
 }
 
-// Like write_all, to a worker; does not raise SIGPIPE if the worker is dead.
+// Like write_all, for messages to a worker: if the worker is dead, it does not raise SIGPIPE.
 bool send_all(int fd, const void* data, size_t bytes) {
   auto p = static_cast<const char*>(data);
   while (bytes) {
@@ -99,10 +98,10 @@ bool send_all(int fd, const void* data, size_t bytes) {
   return true;
 }
 
-// Maximum size of an answer: a compromised worker may announce any size.
+// Maximum size of an answer, because a compromised worker may announce any size.
 constexpr uint64_t kMostBytes = uint64_t(1) << 30;
 
-// ---- the child's faults
+// ---- faults in the worker
 int fault_fd = -1;
 std::span<const NamedMemory> watched;
 
@@ -116,8 +115,8 @@ uint64_t stack_pointer([[maybe_unused]] void* context) {
 #endif
 }
 
-// Fills in the watched range nearest to the fault address, if it is within 1 GiB. Runs in a signal handler, so it does
-// not allocate.
+// Stores the watched range nearest to the fault address in `h`, if it is within 1 GiB. Runs in a signal handler, so it
+// must not allocate.
 void name_memory(Header& h) {
   constexpr uint64_t kNear = uint64_t(1) << 30;
   uint64_t best = kNear;
@@ -143,7 +142,7 @@ void report_fault(int signal, siginfo_t* info, void* context) {
   _exit(1);
 }
 
-// Installs report_fault for all faults, on an alternate stack, because a stack overflow may be the fault.
+// Installs report_fault for all faults. It runs on an alternate stack, because the fault may be a stack overflow.
 void catch_faults(int fd) {
   fault_fd = fd;
   static std::array<char, 65536> stack;
@@ -160,7 +159,7 @@ void catch_faults(int fd) {
 // Makes the worker the first victim of the out-of-memory killer, kills it when its parent dies, and disables core
 // files.
 void be_expendable() {
-  setpgid(0, 0);  // makes a process group, so that end() kills all descendants, too
+  setpgid(0, 0);  // makes a process group, so that end() also kills all descendants
 #ifdef __linux__
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
@@ -188,7 +187,7 @@ Diag unpacked(std::string_view bytes) {
 
 enum class Read { Done, Ended, TimedOut, TooMany };
 
-// Returns the number of processes in a group. Used to stop fork bombs in Driver workers, which may start processes.
+// Returns the number of processes in a process group. Used to stop fork bombs of Driver workers.
 size_t group_size(pid_t group) {
   size_t out = 0;
   std::error_code error;
@@ -199,7 +198,7 @@ size_t group_size(pid_t group) {
   return out;
 }
 
-// Reads messages from a channel. With a `child`, stops after `timeout` seconds without progress, and if the child has
+// Reads messages from a channel. If `child` is set, stops after `timeout` seconds without progress, or if the child has
 // started more than kMostProcesses processes.
 class Reader {
  public:
@@ -211,7 +210,7 @@ class Reader {
   Read read(void* to, size_t bytes) {
     auto p = static_cast<char*>(to);
     while (bytes) {
-      if (child_) {  // in the worker there is no child, and it waits for its next message without a timeout
+      if (child_) {  // a worker, which has no child, waits for its next message without a timeout
         pollfd waiting{fd_, POLLIN, 0};
         int ready = poll(&waiting, 1, std::min(milliseconds_left(), kLook));
         if (ready < 0 && errno == EINTR) continue;
@@ -229,7 +228,7 @@ class Reader {
     }
     return Read::Done;
   }
-  // Reads in pieces, so that memory is allocated only for bytes that arrive.
+  // Reads piece by piece, so that memory is allocated only for bytes that arrive.
   Read read(std::string& to, uint64_t bytes) {
     constexpr uint64_t kPiece = 16 << 20;
     while (to.size() < bytes) {
@@ -242,7 +241,7 @@ class Reader {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr int kLook = 100;  // milliseconds between checks of progress and processes
+  static constexpr int kLook = 100;  // milliseconds between two checks of progress and processes
   static constexpr size_t kMostProcesses = 32;
 
   void begin_time() {
@@ -262,8 +261,8 @@ class Reader {
   Clock::time_point deadline_;
 };
 
-// Returns ": 4 bytes after the end of data1, 32 bytes" for the watched range nearest to the fault address; "" if there
-// is none.
+// Returns the watched range nearest to the fault address, such as ": 4 bytes after the end of data1, 32 bytes". Returns
+// "" if there is none.
 std::string place_of(const Header& h) {
   std::string name;
   for (const char* c = h.memory; c < std::end(h.memory) && *c; c++) name += *c < ' ' || *c == 127 ? '?' : *c;
@@ -317,7 +316,7 @@ void Worker::answer(const Result<std::string>& result) const {
   const std::string& text = result ? *result : diag;
   Header header{.kind = result ? Kind::Answer : Kind::Error, .bytes = text.size()};
   bool sent = write_all(channel_, &header, sizeof header) && write_all(channel_, text.data(), text.size());
-  if (!sent) _exit(0);  // the parent is gone
+  if (!sent) _exit(0);  // the parent process is gone
 }
 
 std::string Worker::next_message() const {
@@ -333,7 +332,7 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return Diag{std::string("cannot create a channel to a worker process: ") + std::strerror(errno)};
-  std::fflush(nullptr);  // otherwise both processes would write the buffered output
+  std::fflush(nullptr);  // otherwise both processes would write what is buffered now
   std::unique_lock lock(channels().mutex);
   pid_t child = fork();
   if (child > 0) channels().opened(ends[0]);
@@ -372,7 +371,7 @@ WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
 
 int WorkerProcess::end() {
   if (!child_ || !is_ours()) return child_ = 0;
-  kill(-child_, SIGKILL);  // kills the process group; a worker that has exited keeps its exit status
+  kill(-child_, SIGKILL);  // kills the process group; a worker that has already exited keeps its exit status
   int status = 0;
   while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
   }

@@ -51,15 +51,15 @@ class Worker {
 // The parent's handle to a worker. Destroying it kills the worker and all processes that the worker started.
 class WorkerProcess {
  public:
-  // Forks; the child runs `body`. If `body` returns a Diag, the Diag is sent as the answer. The parent's other threads
-  // do not exist in the child, so `body` must not take a lock that they may hold. The child's changes to memory are not
-  // visible to the parent, except in shared memory (Array::shared). The child has no channel to other workers.
+  // Forks; the child runs `body`. If `body` returns a Diag, the child sends it as its answer. The parent's other
+  // threads do not exist in the child, so `body` must not take a lock that they may hold. The parent does not see the
+  // child's changes to memory, except in shared memory (Array::shared). The child has no channel to other workers.
   static Result<WorkerProcess> start(const std::function<Status(Worker&)>& body);
   WorkerProcess(WorkerProcess&& other) noexcept;
   WorkerProcess& operator=(WorkerProcess&&) = delete;
   ~WorkerProcess() { end(); }
 
-  // Sends a message. Returns an error if the worker is dead; receive() returns the cause.
+  // Sends a message. Returns an error if the worker is dead; receive() then returns the cause of its death.
   Status send(std::string_view message);
   // Waits at most `timeout_seconds` (0: no limit) for the next answer. If the worker dies or the time is up, this call
   // and all later ones return a Diag such as "killed by SIGFPE (integer division by zero at 0x7f...)", "killed by
@@ -68,7 +68,7 @@ class WorkerProcess {
   Result<std::string> receive(double timeout_seconds = 0, const std::function<uint64_t()>& progress = {});
 
   const std::optional<Death>& death() const { return death_; }
-  // Returns true if this process started the worker, false in a process forked from the one that did.
+  // Returns true in the process that started the worker, false in a process forked from it.
   bool is_ours() const;
 
  private:
@@ -82,7 +82,7 @@ class WorkerProcess {
   Diag cause_;
 };
 
-// Returns the error "did not end within 0.5 seconds".
+// Returns an error such as "did not end within 0.5 seconds".
 Diag out_of_time(double seconds);
 
 struct ContainOptions {
@@ -92,8 +92,8 @@ struct ContainOptions {
 // Starts a worker that runs `body` and sends its result as the only answer; call receive() to get it.
 Result<WorkerProcess> begin_contained(const std::function<Result<std::string>(Worker&)>& body);
 
-// Runs `body` in a worker and waits for its result. Returns what `body` returns, or a Diag that says how the worker
-// died; `death` is set then.
+// Runs `body` in a worker and waits for its result. Returns what `body` returns. If the worker died, returns a Diag
+// that says how, and sets `death`.
 Result<std::string> contain(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options = {},
                             Death* death = nullptr);
 

@@ -124,7 +124,7 @@ TEST_CASE("contain: the timeout restarts whenever progress changes") {
     auto answer = worker->receive(allowed, [&] { return uint64_t(*steps); });
     return answer ? *answer : answer.diag().message;
   };
-  // The worker takes twice the timeout in total. A busy machine may wake it too late; then try longer times.
+  // The worker takes twice the timeout in total. On a busy machine it may wake too late, so try longer times.
   std::string said = run(0.25, 0.5);
   for (double longer : {2.0, 8.0})
     if (said != "done") said = run(longer / 2, longer);
@@ -171,7 +171,7 @@ TEST_CASE("contain: a worker that exhausts its memory returns an error") {
   };
   CHECK(message(use_up) == "out of memory");
   CHECK(message([](Worker&) -> Result<std::string> { return std::to_string(std::string(1u << 30, 'x').size()); }) ==
-        "answered");  // the limit was set only in the first worker
+        "answered");  // only the first worker had the limit
 }
 
 // Runs `work` confined to Rights::Compute, as REF and CPU kernels are. Returns "answered" or the error.
@@ -200,7 +200,7 @@ TEST_CASE("contain: a worker with Rights::Compute can only compute") {
   CHECK(confined([] { (void)fork(); }) == may_not("clone"));
   CHECK(confined([] { execl("/bin/true", "true", nullptr); }) == may_not("execve"));
   CHECK(confined([] { kill(getppid(), 0); }).starts_with("killed by SIGSYS"));
-  CHECK(confined([] { (void)!write(1, "x", 1); }) == may_not("write"));  // a descriptor other than the channel
+  CHECK(confined([] { (void)!write(1, "x", 1); }) == may_not("write"));  // the worker may write only to its channel
   CHECK(confined([] {
           for (volatile bool go = true; go;) {
           }

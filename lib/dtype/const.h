@@ -43,7 +43,7 @@ class Const {
   tgc::Int to_int() const { return is_float() ? tgc::Int::trunc(d_) : as_int(); }
   bool truthy() const { return is_float() ? d_ != 0 : kind_ == Kind::BigInt || kind_ == Kind::Invalid || i_ != 0; }
 
-  std::string str() const;  // Python's str(x): "True", "5", "0.1", "Invalid"
+  std::string str() const;  // returns Python's str(x): "True", "5", "0.1", "Invalid"
   void append_str(std::string& out) const;
 
   uint64_t raw() const { return uint64_t(i_); }  // the eight payload bytes
@@ -61,13 +61,13 @@ class Const {
 // Python's == and < of two numbers. As in tinygrad's InvalidType (dtype.py), Invalid equals only itself, and a < b is
 // true if exactly one of the two is Invalid.
 inline bool are_small_ints(Const a, Const b) { return a.kind() == Const::Kind::Int && b.kind() == Const::Kind::Int; }
-bool py_equal_of_any(Const a, Const b);  // the general case: py_equal and py_less compare small ints inline
+bool py_equal_of_any(Const a, Const b);  // the general case; py_equal and py_less compare small ints inline
 bool py_less_of_any(Const a, Const b);
 inline bool py_equal(Const a, Const b) { return are_small_ints(a, b) ? a.raw() == b.raw() : py_equal_of_any(a, b); }
 inline bool py_less(Const a, Const b) {
   return are_small_ints(a, b) ? int64_t(a.raw()) < int64_t(b.raw()) : py_less_of_any(a, b);
 }
-inline bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a, b); }  // false when either is NaN
+inline bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a, b); }  // false if a or b is NaN
 // Python's min(a, b) and max(a, b): return `a` if the two compare equal.
 inline Const py_min(Const a, Const b) { return py_less(b, a) ? b : a; }
 inline Const py_max(Const a, Const b) { return py_less(a, b) ? b : a; }
@@ -79,16 +79,16 @@ Const py_neg(Const a);
 namespace dtypes {
 Const min(DType d);  // the least value; -inf for floats
 Const max(DType d);  // the greatest value; inf for floats
-// Converts `v` to the dtype's Python type: int(v), float(v) or bool(v). Keeps Invalid. Throws Failure where Python
-// raises.
+// Converts `v` to the Python type of `d`: int(v), float(v) or bool(v). Returns Invalid unchanged. Throws Failure where
+// Python raises.
 Const as_const(Const v, DType d);
 }  // namespace dtypes
 
-// Returns the value that remains when `v` is stored as the scalar dtype `d` and loaded again (dtype.py:truncate). Index
-// and void keep `v`.
+// Returns the value that is read when `v` is stored as the scalar dtype `d` and loaded again (dtype.py:truncate). With
+// index and void, returns `v`.
 Const truncate(Const v, DType d);
 
-// Conversions between floats and their bits. Rounding is to nearest even. Infinities become fp8 as in
+// Conversions between floats and their bits, rounding to nearest even. For fp8, infinities are converted as by
 // dtype.py:float_to_fp8.
 uint16_t float_to_half_bits(double v);
 double half_bits_to_float(uint16_t bits);

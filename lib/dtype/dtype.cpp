@@ -16,7 +16,7 @@
 namespace tgc {
 namespace {
 
-// The interning table of all dtypes that are not 0.12.0's scalars. Thread-safe.
+// The interning table of all dtypes except 0.12.0's scalars. Thread-safe.
 class Table {
  public:
   static Table& get() {
@@ -78,7 +78,7 @@ class Table {
   std::deque<std::vector<int64_t>> shapes_;
 };
 
-constexpr int kFastVec = 33;  // vector widths below this are looked up without a lock
+constexpr int kFastVec = 33;  // vectors shorter than this are looked up without a lock
 std::array<std::array<std::atomic<const DTypeInfo*>, kFastVec>, kNumScalars> fast_vec;
 
 DType image(Scalar storage, std::string_view name, std::span<const int64_t> shape, int64_t pitch) {
@@ -250,7 +250,7 @@ constexpr DType kBool[] = {int8, uint8}, kInt8[] = {int16}, kUInt8[] = {int16, u
                 kUInt16[] = {int32, uint32}, kInt32[] = {int64}, kUInt32[] = {int64, uint64},
                 kWide[] = {fp8e4m3, fp8e5m2}, kFp8[] = {float16, bfloat16}, kHalf[] = {float32}, kFloat[] = {float64};
 
-// Returns the set of scalars that `d` promotes to in zero or more steps, as a bit set.
+// Returns the scalars that `d` promotes to in zero or more steps, as a bit set.
 uint32_t reachable(DType d) {
   uint32_t bits = 1u << int(d.scalar_kind());
   for (DType up : promotes_to(d)) bits |= reachable(up);
@@ -292,7 +292,7 @@ DType least_upper_dtype(std::span<const DType> ds) {
       throw Failure(std::string(d.repr()) + " has no type promotion");
     common &= kReach[int(s.scalar_kind())];
   }
-  return of(Scalar(std::countr_zero(common)));  // the enum is ordered by priority
+  return of(Scalar(std::countr_zero(common)));  // the lowest bit, as the enum is ordered by priority
 }
 
 DType least_upper_float(DType d) { return is_float(d) ? d : least_upper_dtype({d, default_float}); }

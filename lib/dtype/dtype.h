@@ -48,7 +48,7 @@ struct DTypeInfo {
   Kind kind = Kind::Value;
   // the scalar of the value or pointee; for an image the storage type (Float16 or Float32)
   Scalar scalar = Scalar::Void;
-  // bit number in a DTypeSet: the scalar of a value; kNumScalars for pointers, images and Other, which are in no set
+  // bit number in a DTypeSet: the scalar of a value. Pointers, images and Other are in no set and have kNumScalars
   uint8_t value_class = uint8_t(Scalar::Void);
   AddrSpace addrspace = AddrSpace::GLOBAL;
   int8_t priority = -1;      // promotion priority, the first key of operator<
@@ -56,13 +56,13 @@ struct DTypeInfo {
   int32_t count = 1;         // elements of the value or pointee
   int32_t v = 1;             // length of a vector of pointers or images
   int32_t bitsize = 0;       // bits of the value or pointee, all elements together
-  int64_t size = -1;         // elements that a pointer may access; -1: unlimited
+  int64_t size = -1;         // number of elements that a pointer may access; -1: no limit
   const DTypeInfo* base = nullptr;    // pointee of a pointer, value dtype of an image; else null
   const DTypeInfo* single = nullptr;  // element of a vector (tinygrad's _scalar); else null
   std::string_view name;              // "float", "float4", "imagef"
   std::string_view repr;              // "dtypes.float.vec(4).ptr(16)"
   std::span<const int64_t> shape;     // height, width, 4 of an image
-  int64_t pitch = -1;                 // pitch of an image as passed to dtypes.imagef; -1: none was
+  int64_t pitch = -1;                 // the pitch that was passed to dtypes.imagef; -1: no pitch was passed
 };
 
 class DType {
@@ -70,7 +70,7 @@ class DType {
   constexpr DType();  // dtypes::void_
   constexpr explicit DType(const DTypeInfo* info) : p_(info) {}
 
-  bool is_ptr() const { return p_->kind != DTypeInfo::Kind::Value; }  // isinstance(x, PtrDType): true for images
+  bool is_ptr() const { return p_->kind != DTypeInfo::Kind::Value; }  // isinstance(x, PtrDType); also true for images
   bool is_image() const { return p_->kind == DTypeInfo::Kind::Image; }
   bool is_value() const { return p_->kind == DTypeInfo::Kind::Value; }
   // Returns true if this is the scalar `s` or a vector of `s`; false for pointers.
@@ -89,14 +89,14 @@ class DType {
   AddrSpace addrspace() const { return p_->addrspace; }
   int64_t size() const { return p_->size; }
   std::span<const int64_t> image_shape() const { return p_->shape; }
-  int64_t image_pitch() const;  // bytes per row: the pitch passed to dtypes.imagef, else computed from the shape
+  int64_t image_pitch() const;  // bytes per row: the pitch passed to dtypes.imagef, or computed from the shape
 
   DType base() const { return p_->base ? DType(p_->base) : *this; }  // the pointee of a pointer; else this
   DType scalar() const { return p_->single ? DType(p_->single) : *this; }  // the element of a vector; else this
-  DType vec(int64_t n) const;  // a vector of n of this dtype; throws Failure if this is a vector already
-  // Returns a pointer to `size` elements of this dtype (-1: unlimited). Throws Failure if this is a pointer already.
+  DType vec(int64_t n) const;  // a vector of n elements of this dtype; throws Failure if this is a vector
+  // Returns a pointer to `size` elements of this dtype (-1: no limit). Throws Failure if this is a pointer already.
   DType ptr(int64_t size = -1, AddrSpace space = AddrSpace::GLOBAL) const;
-  int64_t nbytes() const;      // bytes that a pointer may access; throws Failure if its size is unlimited
+  int64_t nbytes() const;      // bytes that a pointer may access; throws Failure if unlimited
 
   const DTypeInfo* info() const { return p_; }
   friend bool operator==(DType, DType) = default;
@@ -171,14 +171,14 @@ inline bool is_bool(DType d) { return d.is(Scalar::Bool); }
 
 // Returns the scalar with the attribute name "float32", "float", "half", ...; nullopt if there is none.
 std::optional<DType> parse(std::string_view attribute);
-// Like parse, but for a name that 0.12.0 does not have (weakint, fp8e4m3fnuz) returns a Scalar::Other, a dtype of
-// another release: it has only a name, no size, and is in no DTypeSet.
+// Like parse, but accepts names that 0.12.0 does not have (weakint, fp8e4m3fnuz). For these, returns a Scalar::Other: a
+// dtype of another release, which has only a name, no size, and is in no DTypeSet.
 DType open(std::string_view attribute);
-// All attribute names, for error messages.
+// Returns all attribute names, for error messages.
 std::span<const std::string_view> attribute_names();
 
 struct FloatInfo {
-  int exponent, mantissa;  // bits
+  int exponent, mantissa;  // number of bits
 };
 FloatInfo finfo(DType d);  // throws Failure if `d` is not a float
 

@@ -21,7 +21,7 @@ namespace tgc::emulate {
 
 struct ErrorText {
   int code;
-  const char *name, *text;  // "CUDA_ERROR_INVALID_VALUE", "invalid argument"
+  const char *name, *text;  // for example "CUDA_ERROR_INVALID_VALUE", "invalid argument"
 };
 
 // The largest launch that the GPU supports: grid size and block size per dimension, and threads per block.

@@ -52,9 +52,9 @@ class RecentRanges {
 
 // The kind of a memory access. Atomic accesses do not race with each other.
 enum class Access : uint8_t { Load, Store, Atomic };
-const char* verb(Access access);  // "reads", "stores", "changes"
+const char* verb(Access access);  // returns "reads", "stores" or "changes"
 
-std::string hex(uint64_t v);  // "0x1f"
+std::string hex(uint64_t v);  // returns text such as "0x1f"
 // Describes an out-of-bounds access [from, to) relative to the nearest allocation: "4 bytes behind the 64 bytes of
 // argument 1". The allocation is named after the 8-byte kernel argument that holds its address, if there is one.
 std::string place_in(const std::vector<Range>& ranges, std::span<const std::byte> arguments, uint64_t from,

@@ -60,7 +60,7 @@ inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Round
             : rounding == Rounding::Zero  ? false
                                           : rest > 0 && (rounding == Rounding::Up) == (sign == 0);
   uint64_t mantissa = uint64_t(whole) + up;
-  uint64_t bits = mantissa;  // if it reaches the next power of two, it carries into the exponent
+  uint64_t bits = mantissa;  // at the next power of two, the mantissa carries into the exponent
   if (unit > 1 - bias - f.mantissa_bits || mantissa >> f.mantissa_bits) {
     int exponent = unit + f.mantissa_bits + bias;
     bits = (uint64_t(exponent) << f.mantissa_bits) + (mantissa - (uint64_t(1) << f.mantissa_bits));

@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-Status run_a_kernel(Placement& place, const Settings& settings, const ExecuteOptions& options) {
+Status run_a_kernel(const Placement& place, const Settings& settings, const ExecuteOptions& options) {
   return catch_failures([&] {
     Graph graph(settings);
     UOp out = graph.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(1), {}, Arg(int64_t(0)));
@@ -28,7 +28,7 @@ Status run_a_kernel(Placement& place, const Settings& settings, const ExecuteOpt
 
 }  // namespace
 
-Status probe_device(Placement& place, const Settings& settings, const ExecuteOptions& options) {
+Status probe_device(const Placement& place, const Settings& settings, const ExecuteOptions& options) {
   if (place.is_ref || !place.target) return Unit{};
   static std::mutex lock;
   static std::set<std::string> known;

@@ -55,12 +55,11 @@ std::string json_of(const KernelText& kernel, const std::string& name) {
 
 // Returns whether the sides of the blamed rewrite differ only in NaNs or infinities: the witness is a finite number if
 // finite numbers differ.
-bool differs_at_the_ends(const BisectReport& blamed) {
-  auto is_end = [&](const char* side) {
-    auto it = blamed.witness.find(side);
-    return it != blamed.witness.end() && (it->second.ends_with("inf") || it->second == "nan");
+bool differs_at_the_ends(const Verdict& verdict) {
+  auto is_end = [&w = verdict.witness](const char* side) {
+    return w.contains(side) && (w.at(side).ends_with("inf") || w.at(side) == "nan");
   };
-  return blamed.confirmed && (is_end("before") || is_end("after"));
+  return verdict.confirmed && (is_end("before") || is_end("after"));
 }
 
 // Returns the graph of a repro bundle, with its settings. Throws Failure.
@@ -340,33 +339,34 @@ class Campaign {
       in = load();
       return bisect(limited, in, trial);
     };
-    BisectReport blamed = bisected();
-    if (blamed.verdict == BisectReport::Verdict::Same && failure.device == "REF") {
+    BisectReport report = bisected();
+    if (report.verdict.kind == Verdict::Kind::Same && failure.device == "REF") {
       trial.compare.each_stage = true;
-      blamed = bisected();
+      report = bisected();
     }
-    FuzzFinding finding{.verdict = std::string(name_of(blamed.verdict)),
-                        .stage = blamed.stage,
-                        .rule = blamed.rule,
-                        .branch = blamed.branch,
+    const Verdict& verdict = report.verdict;
+    FuzzFinding finding{.verdict = std::string(name_of(verdict.kind)),
+                        .stage = verdict.stage,
+                        .rule = verdict.rule,
+                        .branch = verdict.branch,
                         .said = failure.said,
                         .graph = made.recipe.steps[0].number,
                         .name = made.recipe.text(),
                         .again = command_for(made.recipe),
                         .times = 1};
-    if (!blamed.error.empty()) finding.verdict = failure.symptom, finding.said += "; " + blamed.error;
-    using Verdict = BisectReport::Verdict;
-    if (!blamed.detail.empty() && (blamed.verdict == Verdict::Unresolved || blamed.verdict == Verdict::Rewrite))
-      finding.said += "; " + blamed.detail;
-    if (blamed.verdict == Verdict::Renderer && !blamed.before.empty()) finding.said += "; of " + blamed.before;
-    const bool is_wild = has_wild_constant(in.root) || blamed.detail.find(kWildConstant) != std::string::npos;
-    std::string rule = blamed.pass.empty() ? finding.rule : "LLVM's " + blamed.pass;
+    if (!report.error.empty()) finding.verdict = failure.symptom, finding.said += "; " + report.error;
+    auto is = [&](Verdict::Kind kind) { return verdict.kind == kind; };
+    if (!verdict.detail.empty() && (is(Verdict::Kind::Unresolved) || is(Verdict::Kind::Rewrite)))
+      finding.said += "; " + verdict.detail;
+    if (is(Verdict::Kind::Renderer) && !verdict.before.empty()) finding.said += "; of " + verdict.before;
+    const bool is_wild = has_wild_constant(in.root) || verdict.detail.find(kWildConstant) != std::string::npos;
+    std::string rule = verdict.pass.empty() ? finding.rule : "LLVM's " + verdict.pass;
     if (!finding.branch.empty()) rule += " [" + finding.branch + "]";
     finding.known = known_.entry_of({.rule = rule,
                                      .symptom = failure.symptom,
                                      .said = finding.said,
-                                     .node = blamed.node,
-                                     .is_non_finite = failure.is_non_finite || differs_at_the_ends(blamed),
+                                     .node = verdict.node,
+                                     .is_non_finite = failure.is_non_finite || differs_at_the_ends(verdict),
                                      .has_wild_constant = is_wild,
                                      .settings = changed_settings(in.graph->settings())});
     std::string key = finding.rule.empty() ? finding.verdict + " " + failure.symptom + " " + finding.known

@@ -1,7 +1,6 @@
 // Runs ONNX conformance cases. A case is a folder with model.onnx and test_data_set_*/{input,output}_*.pb, the layout
 // of the onnx package.
 #pragma once
-#include <span>
 #include <string>
 #include <vector>
 

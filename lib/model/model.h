@@ -33,7 +33,7 @@ struct ModelOutputs {
 class Model {
  public:
   // Reads and checks a model. One error lists all unsupported ops, attributes and types, cycles, undefined values and
-  // values defined twice. `weights`, if given, is a file of tensors for initializers and inputs (weights.h).
+  // values defined twice. `weights`, if not empty, is a file of tensors for initializers and inputs (weights.h).
   static Result<Model> open(const std::string& path, const std::string& weights = "");
   static Result<Model> from_proto(onnx::ModelProto proto);
 
@@ -63,7 +63,7 @@ class ModelBuilder {
   Graph& graph() { return graph_; }
   const onnx::ModelProto& model() const { return model_; }
 
-  // Builds a subgraph with inputs by position or by name, and returns its outputs; it sees the enclosing graphs' names.
+  // Builds a subgraph with inputs by position or name; returns its outputs. Names of enclosing graphs are visible.
   Values run(const onnx::GraphProto& graph, const Values& inputs);
   Values run(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs);
 

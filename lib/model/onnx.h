@@ -36,7 +36,7 @@ enum class Type : int32_t {
   Undefined, Float, UInt8, Int8, UInt16, Int16, Int32, Int64, String, Bool, Float16, Double, UInt32, UInt64, Complex64,
   Complex128, BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4
 };
-std::string name_of(Type type);              // "FLOAT16", "type 99"
+std::string name_of(Type type);              // returns "FLOAT16"; "type 99" for unknown types
 std::optional<DType> dtype_of(Type type);    // nullopt if the type is not supported
 Type type_of(DType dtype);                   // Undefined if ONNX has no such type
 
@@ -139,7 +139,6 @@ struct ModelProto {
 // Parse a file or bytes. An error has the byte position of malformed data.
 Result<ModelProto> read_model(const std::string& path);
 Result<ModelProto> read_model_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path = "");
-Result<TensorProto> read_tensor(const std::string& path);
 Result<ValueProto> read_value(const std::string& path, const TypeProto& type);
 
 // True if the bytes look like the start of a ModelProto.

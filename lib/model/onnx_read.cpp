@@ -1,6 +1,5 @@
 // Parses ONNX messages. Field numbers are those of onnx.proto3.
 #include <algorithm>
-#include <filesystem>
 
 #include "lib/model/onnx.h"
 #include "lib/model/wire.h"
@@ -263,29 +262,25 @@ class Reader {
   int depth_ = 0;
 };
 
+// Returns read(reader) for a reader of the bytes; an error names the file `path`.
 template <class Read>
-auto read_file(const std::string& path, Read read) -> Result<decltype(read(std::declval<Reader&>()))> {
-  auto bytes = Bytes::map(path);
-  if (!bytes) return bytes.diag();
+auto read_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path, Read read) {
   auto out = catch_failures([&] {
-    Reader reader(*bytes);
+    Reader reader(bytes);
     return read(reader);
   });
-  if (!out && out.diag().file.empty()) out.diag().file = path;
+  if (!out) out.diag().file = path;
   return out;
 }
 
 }  // namespace
 
 Result<ModelProto> read_model_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path) {
-  auto out = catch_failures([&] {
-    Reader reader(bytes);
-    ModelProto model = reader.model(reader.whole("the model"));
+  return read_bytes(bytes, path, [&](Reader& r) {
+    ModelProto model = r.model(r.whole("the model"));
     model.path = path;
     return model;
   });
-  if (!out) out.diag().file = path;
-  return out;
 }
 
 Result<ModelProto> read_model(const std::string& path) {
@@ -294,12 +289,10 @@ Result<ModelProto> read_model(const std::string& path) {
   return read_model_bytes(*bytes, path);
 }
 
-Result<TensorProto> read_tensor(const std::string& path) {
-  return read_file(path, [](Reader& r) { return r.tensor(r.whole("the tensor")); });
-}
-
 Result<ValueProto> read_value(const std::string& path, const TypeProto& type) {
-  return read_file(path, [&](Reader& r) {
+  auto bytes = Bytes::map(path);
+  if (!bytes) return bytes.diag();
+  return read_bytes(*bytes, path, [&](Reader& r) {
     if (type.kind == TypeProto::Kind::Sequence) return r.sequence(r.whole("the sequence"));
     if (type.kind == TypeProto::Kind::Optional) return r.optional(r.whole("the optional"));
     return ValueProto{ValueProto::Kind::Tensor, r.tensor(r.whole("the tensor")), {}};

@@ -66,19 +66,16 @@ std::vector<double> OpCall::numbers(size_t i) const {
   return out;
 }
 
-int64_t OpCall::integer(size_t i) const {
-  Ints v = ints(i);
-  if (v.size() != 1)
-    throw Failure("input " + std::to_string(i) + " has " + std::to_string(v.size()) + " elements, one is needed");
-  return v[0];
+namespace {
+template <class T>
+T only_element(const std::vector<T>& values, size_t input) {
+  if (values.size() == 1) return values[0];
+  throw Failure("input " + std::to_string(input) + " has " + std::to_string(values.size()) +
+                " elements, one is needed");
 }
-
-double OpCall::number(size_t i) const {
-  std::vector<double> v = numbers(i);
-  if (v.size() != 1)
-    throw Failure("input " + std::to_string(i) + " has " + std::to_string(v.size()) + " elements, one is needed");
-  return v[0];
-}
+}  // namespace
+int64_t OpCall::integer(size_t i) const { return only_element(ints(i), i); }
+double OpCall::number(size_t i) const { return only_element(numbers(i), i); }
 
 int64_t OpCall::attr_int(std::string_view name, int64_t otherwise) const {
   return attr(name) ? attr(name)->i : otherwise;

@@ -1,13 +1,11 @@
 // The table of ONNX ops, and OpCall, the view of a node that an op's function gets. Each op family is a file
 // ops_<family>.cpp with a table of rows such as
 //   {"Elu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).elu(c.attr_float("alpha", 1))}; }},
-// that is: name, first opset version of this row, supported attributes (separated by blanks), function. Of the rows for
-// its op, a node uses the newest one that is not newer than the model's opset version. An attribute that the row does
-// not list is an error when the model is opened. Semantics are those of tinygrad's nn/onnx.py or, for conformance cases
-// that tinygrad fails, those of the ONNX specification.
+// that is: name, first opset version of this row, supported attributes (separated by blanks), function. A node uses the
+// newest row of its op that is not newer than the model's opset version. An attribute that the row does not list is an
+// error when the model is opened. Semantics are those of tinygrad's nn/onnx.py or, for conformance cases that tinygrad
+// fails, those of the ONNX specification.
 #pragma once
-#include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,8 +44,8 @@ class OpCall {
   Ints ints(size_t i) const;
   std::optional<Ints> ints_or_none(size_t i) const { return has(i) ? std::optional(ints(i)) : std::nullopt; }
   std::vector<double> numbers(size_t i) const;
-  int64_t integer(size_t i) const;  // for an input of one element
-  double number(size_t i) const;    // for an input of one element
+  int64_t integer(size_t i) const;  // the value of an input that has one element
+  double number(size_t i) const;    // the value of an input that has one element
 
   // ---- attributes
   const onnx::Attribute* attr(std::string_view name) const { return node_.attribute(name); }

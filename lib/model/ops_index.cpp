@@ -1,6 +1,4 @@
 // Gathers and scatters.
-#include <algorithm>
-#include <numeric>
 
 #include "lib/model/model.h"
 

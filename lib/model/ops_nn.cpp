@@ -1,7 +1,6 @@
 // Convolution, pooling, matrix products, normalization, attention.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <random>
 
 #include "lib/model/model.h"

@@ -1,6 +1,5 @@
 // Recurrent layers RNN, GRU and LSTM, unrolled over the sequence; forward, reverse or bidirectional.
 #include <algorithm>
-#include <cmath>
 
 #include "lib/model/op.h"
 

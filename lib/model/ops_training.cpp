@@ -8,8 +8,8 @@
 namespace tgc {
 namespace {
 
-// Calls `update` for each tensor with its group of `kinds` inputs (tensor, gradient, states). It returns the new tensor
-// and states.
+// Calls `update` for each tensor with its group of `kinds` inputs (tensor, gradient, states). `update` must return the
+// new tensor and states.
 template <class Update>
 Values each_group(OpCall& c, size_t kinds, Update update) {
   if (c.num_inputs() < 2 + kinds || (c.num_inputs() - 2) % kinds)

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "lib/model/tensor_state.h"
+#include "lib/runtime/array.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/movement.h"
 
@@ -14,12 +15,6 @@ namespace tgc {
 namespace {
 
 ShapeVec sizes_of(const Ints& shape) { return ShapeVec(shape.begin(), shape.end()); }
-
-std::string text_of(std::span<const int64_t> shape) {
-  std::string out = "(";
-  for (size_t i = 0; i < shape.size(); i++) out += (i ? ", " : "") + std::to_string(shape[i]);
-  return out + (shape.size() == 1 ? ",)" : ")");
-}
 
 // Makes a buffer with known values.
 Tensor buffer_of(Graph& graph, const Ints& shape, DType dtype, std::shared_ptr<std::vector<uint8_t>> bytes) {
@@ -33,7 +28,7 @@ Tensor buffer_of(Graph& graph, const Ints& shape, DType dtype, std::shared_ptr<s
 int64_t product(std::span<const int64_t> sizes) {
   int64_t out = 1;
   for (int64_t s : sizes)
-    if (__builtin_mul_overflow(out, s, &out)) throw Failure("a tensor of shape " + text_of(sizes) + " is too large");
+    if (__builtin_mul_overflow(out, s, &out)) throw Failure("a tensor of shape " + shape_text(sizes) + " is too large");
   return out;
 }
 
@@ -76,7 +71,7 @@ int64_t Tensor::numel() const { return product(shape()); }
 int64_t Tensor::resolve_dim(int64_t dim, bool extra) const {
   int64_t total = ndim() + extra, limit = std::max<int64_t>(1, total);
   if (dim < -limit || dim >= limit) {
-    throw Failure("axis " + std::to_string(dim) + " is out of range for a tensor of shape " + text_of(shape()) +
+    throw Failure("axis " + std::to_string(dim) + " is out of range for a tensor of shape " + shape_text(shape()) +
                   (extra ? " and a new axis" : ""));
   }
   return dim < 0 ? dim + total : dim;
@@ -127,7 +122,7 @@ Tensor Tensor::arange(Graph& graph, Const start, Const stop, Const step, DType d
   }
   if (!(n < 0x1p40)) throw Failure("a range of " + std::to_string(n) + " elements");
   if (n <= 0) return buffer(graph, {0}, dtype);
-  return (full(graph, {int64_t(n)}, step, dtype).cumalu(0, Op::ADD) + py_sub(start, step)).cast(dtype);
+  return (full(graph, {int64_t(n)}, step, dtype).sum_windows(0) + py_sub(start, step)).cast(dtype);
 }
 
 Tensor Tensor::linspace(Graph& graph, double start, double stop, int64_t steps) {
@@ -177,15 +172,15 @@ Tensor Tensor::contiguous() const {
 
 Tensor Tensor::reshape(Ints shape) const {
   auto unknown = std::count(shape.begin(), shape.end(), -1);
-  if (unknown > 1) throw Failure("only one size can be inferred, the shape is " + text_of(shape));
+  if (unknown > 1) throw Failure("only one size can be inferred, the shape is " + shape_text(shape));
   if (unknown) {
     int64_t rest = -product(shape);
     if (rest == 0 || numel() % rest)
-      throw Failure("cannot reshape " + text_of(this->shape()) + " to " + text_of(shape));
+      throw Failure("cannot reshape " + shape_text(this->shape()) + " to " + shape_text(shape));
     *std::find(shape.begin(), shape.end(), -1) = numel() / rest;
   }
   for (int64_t s : shape)
-    if (s < 0) throw Failure("a negative size in the shape " + text_of(shape));
+    if (s < 0) throw Failure("a negative size in the shape " + shape_text(shape));
   product(shape);
   return Tensor(tgc::reshape(uop_, sizes_of(shape)));
 }
@@ -193,7 +188,7 @@ Tensor Tensor::reshape(Ints shape) const {
 Tensor Tensor::expand(Ints shape) const { return Tensor(tgc::expand(uop_, sizes_of(shape))); }
 
 Tensor Tensor::broadcast_to(const Ints& to) const {
-  if (ndim() > int64_t(to.size())) throw Failure("cannot broadcast " + text_of(shape()) + " to " + text_of(to));
+  if (ndim() > int64_t(to.size())) throw Failure("cannot broadcast " + shape_text(shape()) + " to " + shape_text(to));
   return expand(to);
 }
 
@@ -204,7 +199,7 @@ Tensor Tensor::permute(const Ints& order) const {
   std::sort(sorted.begin(), sorted.end());
   std::iota(all.begin(), all.end(), 0);
   if (sorted != all || int64_t(all.size()) != ndim())
-    throw Failure(text_of(order) + " is not a permutation of " + std::to_string(ndim()) + " axes");
+    throw Failure(shape_text(order) + " is not a permutation of " + std::to_string(ndim()) + " axes");
   return Tensor(tgc::permute(uop_, axes));
 }
 
@@ -225,7 +220,7 @@ Tensor Tensor::flip(const Ints& axes) const {
 Tensor Tensor::shrink(const Bounds2& bounds) const {
   Ints own = shape();
   if (bounds.size() != own.size())
-    throw Failure("a shrink of " + std::to_string(bounds.size()) + " axes of a tensor of shape " + text_of(own));
+    throw Failure("a shrink of " + std::to_string(bounds.size()) + " axes of a tensor of shape " + shape_text(own));
   std::vector<std::pair<Sint, Sint>> pairs;
   for (size_t i = 0; i < own.size(); i++) {
     auto [begin, end] = bounds[i].value_or(std::pair<int64_t, int64_t>{0, own[i]});
@@ -285,7 +280,7 @@ Tensor Tensor::repeat(const Ints& repeats) const {
   Ints base = shape();
   if (base.size() < repeats.size()) base.insert(base.begin(), repeats.size() - base.size(), 1);
   if (base.size() != repeats.size())
-    throw Failure("repeats " + text_of(repeats) + " of a tensor of shape " + text_of(base));
+    throw Failure("repeats " + shape_text(repeats) + " of a tensor of shape " + shape_text(base));
   Ints unsqueezed, expanded, to;
   for (size_t i = 0; i < base.size(); i++) {
     if (repeats[i] != 1) unsqueezed.push_back(1), expanded.push_back(repeats[i]);
@@ -321,7 +316,7 @@ Tensor Tensor::cat_all(const Tensors& tensors, int64_t dim) {
     bool same = a.size() == b.size();
     for (size_t i = 0; same && i < a.size(); i++) same = int64_t(i) == dim || a[i] == b[i];
     if (!same || a.empty())
-      throw Failure("tensors of shapes " + text_of(b) + " and " + text_of(a) + " cannot be joined at axis " +
+      throw Failure("tensors of shapes " + shape_text(b) + " and " + shape_text(a) + " cannot be joined at axis " +
                     std::to_string(dim));
     total += a[size_t(dim)];
   }
@@ -345,7 +340,7 @@ Tensor Tensor::stack(const Tensors& tensors, int64_t dim) {
 Tensors Tensor::split(const Ints& sizes, int64_t dim) const {
   dim = resolve_dim(dim);
   if (std::accumulate(sizes.begin(), sizes.end(), int64_t(0)) != size(dim)) {
-    throw Failure("parts of sizes " + text_of(sizes) + " do not make up an axis of " + std::to_string(size(dim)));
+    throw Failure("parts of sizes " + shape_text(sizes) + " do not make up an axis of " + std::to_string(size(dim)));
   }
   Tensors out;
   int64_t at = 0;
@@ -364,7 +359,6 @@ Tensors Tensor::split_by(int64_t part, int64_t dim) const {
   return split(sizes, dim);
 }
 
-Tensors Tensor::chunk(int64_t chunks, int64_t dim) const { return split_by(ceildiv(size(dim), chunks), dim); }
 
 Tensors Tensor::meshgrid(const Tensors& tensors) {
   if (tensors.size() == 1) return tensors;
@@ -383,7 +377,7 @@ Tensors Tensor::meshgrid(const Tensors& tensors) {
 
 Tensor Tensor::diagonal() const {
   int64_t n = size(0);
-  if (ndim() != 2 || n != size(1)) throw Failure("the diagonal of a tensor of shape " + text_of(shape()));
+  if (ndim() != 2 || n != size(1)) throw Failure("the diagonal of a tensor of shape " + shape_text(shape()));
   return flatten().pad_axis(0, 0, n).reshape({n, n + 1}).slice_axis(1, {0, 1, 1}).squeeze(1);
 }
 

@@ -99,7 +99,6 @@ class Tensor {
   static Tensor stack(const Tensors& tensors, int64_t dim = 0);
   Tensors split(const Ints& sizes, int64_t dim = 0) const;
   Tensors split_by(int64_t size, int64_t dim = 0) const;
-  Tensors chunk(int64_t chunks, int64_t dim = 0) const;
   static Tensors meshgrid(const Tensors& tensors);
   Tensor diagonal() const;
   Tensor pool(const Ints& kernel, const Ints& stride, const Ints& dilation) const;  // _pool
@@ -115,7 +114,7 @@ class Tensor {
   Tensor scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string_view reduce, bool include_self = true) const;
   Tensor one_hot_along_dim(int64_t num_classes, int64_t dim = -1) const;
   Tensor masked_fill(Tensor mask, Const value) const;
-  std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // sorted values, their indices
+  std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // returns values and their indices
   std::pair<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true) const;
 
   // ---- reduction
@@ -129,12 +128,9 @@ class Tensor {
   Tensor var(Axes axes = kAll, bool keepdim = false, int64_t correction = 1) const;
   Tensor std(Axes axes = kAll, bool keepdim = false, int64_t correction = 1) const;
   Tensor argmax(int64_t axis, bool keepdim = false) const;
-  Tensor argmin(int64_t axis, bool keepdim = false) const;
   Tensor softmax(int64_t axis = -1) const;
   Tensor log_softmax(int64_t axis = -1) const;
   Tensor cumsum(int64_t axis = 0) const;
-  Tensor cumprod(int64_t axis) const;
-  Tensor cummax(int64_t axis = 0) const;
   Tensor triu(int64_t diagonal = 0) const;
   Tensor tril(int64_t diagonal = 0) const;
 
@@ -246,8 +242,7 @@ class Tensor {
  private:
   Tensor reduce(Op op, const Axes& axes, bool keepdim) const;
   Tensor inverse() const;
-  Tensor cumalu(int64_t axis, Op op, bool include_initial = false) const;
-  Tensor split_cumalu(int64_t axis, Op op) const;
+  Tensor sum_windows(int64_t axis, bool include_initial = false) const;
   Tensor get_or_set(std::vector<Index> indices, Tensor value) const;
   std::pair<Tensor, Tensor> pre_scatter(int64_t dim, Tensor index, Tensor src) const;
 

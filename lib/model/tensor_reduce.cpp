@@ -73,7 +73,6 @@ Tensor Tensor::argmax(int64_t axis, bool keepdim) const {
   Tensor found = eq(max(Ints{axis}, true)) * arange(graph(), n, 0, -1, dtypes::int32).reshape(column);
   return (n - found.max(Ints{axis}, keepdim)).cast(dtypes::int32);
 }
-Tensor Tensor::argmin(int64_t axis, bool keepdim) const { return inverse().argmax(axis, keepdim); }
 
 Tensor Tensor::softmax(int64_t axis) const {
   Softmax s = softmax_parts(*this, axis);
@@ -84,40 +83,33 @@ Tensor Tensor::log_softmax(int64_t axis) const {
   return s.shifted - s.total.log();
 }
 
-// Prefix scan along an axis: folds a window over the elements up to each element (tensor.py:_cumalu).
-Tensor Tensor::cumalu(int64_t axis, Op op, bool include_initial) const {
+// Sums a window over the elements up to each element of an axis (tensor.py:_cumalu of Ops.ADD).
+Tensor Tensor::sum_windows(int64_t axis, bool include_initial) const {
   int64_t n = size(axis);
-  Tensor windows = transpose(axis, -1)
-                       .pad_axis(-1, n - !include_initial, -int64_t(include_initial), identity_element(op, dtype()))
-                       .pool({n}, {1}, {1});
-  Tensor folded = op == Op::ADD   ? windows.sum(Ints{-1})
-                  : op == Op::MAX ? windows.max(Ints{-1})
-                                  : windows.prod(Ints{-1});
-  return folded.transpose(axis, -1);
+  return transpose(axis, -1)
+      .pad_axis(-1, n - !include_initial, -int64_t(include_initial), identity_element(Op::ADD, dtype()))
+      .pool({n}, {1}, {1}).sum(Ints{-1}).transpose(axis, -1);
 }
 
-Tensor Tensor::split_cumalu(int64_t axis, Op op) const {
+Tensor Tensor::cumsum(int64_t axis) const {
   constexpr int64_t kSplit = 256;
   axis = resolve_dim(axis);
   if (ndim() == 0 || numel() == 0) return *this;
   int64_t n = size(axis);
-  if (n <= 2 * kSplit) return cumalu(axis, op);
+  if (n <= 2 * kSplit) return sum_windows(axis);
   int64_t rounded = ceildiv(n, kSplit) * kSplit;
-  Tensor parts = transpose(axis, -1).pad_axis(-1, rounded - n, 0, identity_element(op, dtype()))
-                     .unflatten(-1, {-1, kSplit}).cumalu(-1, op);
-  Tensor base = parts.slice_axis(-1, {kSplit - 1, kSplit, 1}).squeeze(-1).cumalu(-1, op, true);
+  Tensor parts = transpose(axis, -1).pad_axis(-1, rounded - n, 0, identity_element(Op::ADD, dtype()))
+                     .unflatten(-1, {-1, kSplit}).sum_windows(-1);
+  Tensor base = parts.slice_axis(-1, {kSplit - 1, kSplit, 1}).squeeze(-1).sum_windows(-1, true);
   Ints to = base.shape();
   to.push_back(kSplit);
   base = base.unsqueeze(-1).expand(to);
   auto fix = [&](const Tensor& t) {
     return t.flatten(-2).slice_axis(-1, {rounded - n, rounded, 1}).transpose(axis, -1);
   };
-  Tensor a = fix(parts), b = fix(base);
-  return op == Op::ADD ? a + b : op == Op::MAX ? a.maximum(b) : a * b;
+  Tensor within = fix(parts), before = fix(base);
+  return within + before;
 }
-Tensor Tensor::cumsum(int64_t axis) const { return split_cumalu(axis, Op::ADD); }
-Tensor Tensor::cumprod(int64_t axis) const { return split_cumalu(axis, Op::MUL); }
-Tensor Tensor::cummax(int64_t axis) const { return split_cumalu(axis, Op::MAX); }
 
 Tensor Tensor::triu(int64_t diagonal) const {
   return triangle(graph(), size(-2), size(-1), diagonal).where(*this, zeros_like());

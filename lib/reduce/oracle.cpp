@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "lib/bisect/divergence.h"
+#include "lib/bisect/strategies.h"
 #include "lib/compile/process.h"
 #include "lib/execute/placement.h"
 #include "lib/run/repro_bundle.h"
@@ -52,11 +52,11 @@ bool Shown::names_rewrite() const {
          (verdict->second == "rewrite" || verdict->second == "divergence");
 }
 
-void Shown::set_blamed(const BisectReport& report) {
-  blamed = {{"verdict", std::string(name_of(report.verdict))}};
-  for (auto& [name, value] : {std::pair("stage", report.stage), {"rule", report.rule}, {"branch", report.branch}})
+void Shown::set_blamed(const Verdict& verdict) {
+  blamed = {{"verdict", std::string(name_of(verdict.kind))}};
+  for (auto& [name, value] : {std::pair("stage", verdict.stage), {"rule", verdict.rule}, {"branch", verdict.branch}})
     if (!value.empty()) blamed[name] = value;
-  rewrite = report.rewrite;
+  rewrite = verdict.rewrite;
 }
 
 bool Oracle::is_wanted(const FailureSignature& symptom) const {
@@ -147,18 +147,18 @@ Result<Shown> Oracle::examine(const TestCase& c, const Shown* same) {
   if (out.symptom.kind == Kind::None || out.symptom.kind == Kind::Compile) return out;
   in = c.loaded();
   BisectReport report = bisect(session_, in, options);
-  if (!report.error.empty() || report.verdict == BisectReport::Verdict::Same) return out;
-  out.set_blamed(report);
+  if (!report.error.empty() || report.verdict.kind == Verdict::Kind::Same) return out;
+  out.set_blamed(report.verdict);
   return out;
 }
 
 // Finds the first stage whose text is not tinygrad's, and the rewrite that causes it.
 Shown Oracle::difference(const TestCase& c) {
   Session here{.jobs = 1, .cancel = session_.cancel};  // on this thread, because the fault is set per thread
-  BisectReport report;
-  if (!blame_divergence(here, c.loaded(), tinygrad_, shown_.symptom.cause, report)) return {};
-  Shown out{.symptom = {Kind::Differs, "the first stage that differs is '" + report.stage + "'", report.stage}};
-  out.set_blamed(report);
+  auto verdict = find_divergence(here, c.loaded(), tinygrad_, shown_.symptom.cause);
+  if (!verdict || verdict->kind == Verdict::Kind::Same) return {};
+  Shown out{.symptom = {Kind::Differs, "the first stage that differs is '" + verdict->stage + "'", verdict->stage}};
+  out.set_blamed(*verdict);
   return out;
 }
 

@@ -27,7 +27,7 @@ struct Shown {
   FailureSignature symptom;
   std::map<std::string, std::string> blamed;  // bisect's verdict, stage, rule and branch; empty if bisect was not asked
   uint64_t rewrite = 0;  // the number of the blamed application of the rule in its stage, from 1
-  void set_blamed(const BisectReport& report);
+  void set_blamed(const Verdict& verdict);
   bool names_rewrite() const;
   std::string text() const;  // "wrong: rewrite mul-distribute, postopt symbolic"
 };

@@ -4,11 +4,11 @@
 #include <cctype>
 #include <unordered_set>
 
-#include "lib/bisect/rewrite_bisect.h"
+#include "lib/bisect/rewrite_sides.h"
 #include "lib/compilation/scoped_watch.h"
 #include "lib/execute/executable.h"
 #include "lib/reduce/validity_checks.h"
-#include "lib/rewrite/intervention.h"
+#include "lib/rewrite/rewrite_override.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/trace/applications.h"
 #include "lib/uop/facts.h"
@@ -21,8 +21,8 @@ using Kind = FailureSignature::Kind;
 // An ApplicationLog that also notes which applications a seeded fault changed.
 class FaultLog : public ApplicationLog {
  public:
-  UOp instead(const Hit& hit, UOp before, UOp after) override {
-    UOp made = ApplicationLog::instead(hit, before, after);
+  UOp replace(const Hit& hit, UOp before, UOp after) override {
+    UOp made = ApplicationLog::replace(hit, before, after);
     if (!(made == after)) changed_.insert(number());
     return made;
   }
@@ -163,9 +163,9 @@ bool Prefilter::rule_errs(const TestCase& c) const {
     return !is_seeded(c) || is_divergence || log.changed(a);
   };
   if (is_divergence) return (!is_seeded(c) || log.changed_any()) && std::ranges::any_of(log.list(), is_accused);
-  auto seen = look_at(*compilation, log.list(), unbundled(c.inputs), variables_, is_accused);
+  auto seen = evaluate_sides(*compilation, log.list(), unbundled(c.inputs), variables_, is_accused);
   if (!seen) return std::ranges::any_of(log.list(), is_accused);
-  return std::ranges::any_of(*seen, [](const EquivalenceResult& s) { return s.kind != EquivalenceResult::Kind::Same; });
+  return std::ranges::any_of(*seen, [](const auto& s) { return s.kind != EquivalenceResult::Kind::Same; });
 }
 
 // Returns whether the linear list is another one without the rule (for a seeded fault: without the fault). A stage may
@@ -179,7 +179,7 @@ bool Prefilter::rule_matters(const TestCase& c) const {
   if (c.device == "REF" && !Executable::for_ref(*with->list())) return false;  // a loop may lack its END
   auto without = session_.begin(c.loaded());
   if (!without) return true;
-  if (is_seeded(c)) set_intervention(without->graph(), nullptr);
+  if (is_seeded(c)) set_rewrite_override(without->graph(), nullptr);
   Veto veto([&](uint64_t, const Hit& hit, UOp) { return is_of_blamed(*hit.rule, hit.branch); });
   std::optional<ScopedWatch> watched;
   if (!is_seeded(c)) watched.emplace(*without, veto);

@@ -11,23 +11,24 @@ namespace {
 // Reduces the first kernel that stores something else than REF does on the same arrays. `run` runs all kernels.
 ReduceReport reduce_first_wrong(const Session& session, const RunOptions& options, const Wanted& wanted,
                                 const std::function<ModelReport(const RunOptions&)>& run) {
-  KernelWatch watch(session);
+  FailingKernelFinder finder(session);
   RunOptions watched = options;
-  watched.compare.reference = "none", watched.model.on_kernel = [&](const KernelStep& step) { watch.see(step); };
+  watched.compare.reference = "none", watched.model.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
   ModelReport model = run(watched);
-  if (!watch.found() && !model.error.empty())
+  FailingKernel* kernel = finder.found();
+  if (!kernel && !model.error.empty())
     return {.error = "it is not 'wrong': " + model.error +
                      "\n  what dies, or is refused, is reduced with --while=crash, compile, refused or endless"};
-  if (!watch.found())
-    return {.error = "each of its " + std::to_string(watch.seen()) + " kernels makes of its arrays what REF does"};
-  session.note("kernel " + std::to_string(watch.number()) + " (" + watch.kernel().info.name + ")");
+  if (!kernel)
+    return {.error = "each of its " + std::to_string(finder.compared()) + " kernels makes of its arrays what REF does"};
+  session.note("kernel " + std::to_string(kernel->number) + " (" + kernel->graph.info.name + ")");
   auto arrays = std::make_shared<Repro>();
   arrays->device = model.device_option;
-  arrays->inputs = bundled(watch.given().inputs), arrays->variables = watch.variables();
-  watch.kernel().report.repro = std::move(arrays);
+  arrays->inputs = bundled(kernel->arrays.inputs), arrays->variables = kernel->variables;
+  kernel->graph.report.repro = std::move(arrays);
   RunOptions of_kernel = options;
   of_kernel.input.arrays.clear(), of_kernel.compare.expect.clear(), of_kernel.compare.reference.clear();
-  return reduce(session, watch.kernel(), of_kernel, wanted);
+  return reduce(session, kernel->graph, of_kernel, wanted);
 }
 
 ReduceReport reduce_each(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted) {

@@ -64,7 +64,7 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
       WithFault fault(rule);
       InputGraph in = loaded(InputKind::Pyrender, kMatmul);
       before = bisect(session, in, {.device = {.name = "CPU:LLVM"}});
-      if (before.verdict == BisectReport::Verdict::Same) continue;
+      if (before.verdict.kind == Verdict::Kind::Same) continue;
       for (auto kind : {Kind::Wrong, Kind::Crash}) {
         report = reduce(session, in, {.device = {.name = "CPU:LLVM"}}, {kind, ""});
         if (report.error.empty()) break;
@@ -82,8 +82,8 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
     WithFault fault(rule, parse_fault(reduced.report.repro->fault).value_or_throw().application);
     CHECK(repeat(session, reduced, {}).happens());
     BisectReport after = bisect(session, reduced, {});
-    CHECK(after.rule == before.rule);
-    CHECK(after.stage == before.stage);
+    CHECK(after.verdict.rule == before.verdict.rule);
+    CHECK(after.verdict.stage == before.verdict.stage);
   }
 }
 

@@ -109,9 +109,6 @@ struct Code {
   size_t first_class = 0;                       // index of its first node class in RuleStats' table of all Codes
 
   explicit Code(std::vector<const Rule*> rules);
-  const uint64_t* of_length(size_t length) const { return &length_masks[length * words]; }
-  const DTypeMasks* of_dtype(size_t dtype_class) const { return &dtype_masks[dtype_class * words]; }
-  const KindMasks* of_kind(size_t kind) const { return &kind_masks[kind * words]; }
   // Returns the class of node `u`: the bit set of those numbered ops that occur among the sources of `u`.
   uint32_t class_of(UOp u) const {
     uint32_t bits = 0;

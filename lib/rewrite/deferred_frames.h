@@ -40,7 +40,7 @@ class DeferredFrames {
     for (uint32_t i = ring_[0].next; i; i = ring_[i].next)
       if (is_done(ring_[i].node)) done(ring_[i].node);
   }
-  // Moves the next unblocked frame in ring order to `next` and removes it here; returns false if there is none.
+  // Removes the next unblocked frame in ring order and stores it in `next`. Returns false if no frame is unblocked.
   bool take(RewriteFrame& next);
 
  private:

@@ -166,7 +166,7 @@ void Fault::add(const FaultSpec& spec) {
   for (const FaultSpec& other : spec.others) add(other);
 }
 
-UOp Fault::instead(const Hit& hit, UOp before, UOp after) {
+UOp Fault::replace(const Hit& hit, UOp before, UOp after) {
   for (One& one : all_) {
     if (hit.rule->name != one.spec.rule) continue;
     std::lock_guard guard(warnings().lock);

@@ -2,7 +2,7 @@
 //
 //   RULE[@N]              the N-th application of RULE in each kernel computes something else
 //   tensor:RULE[@N]       the same in each tensor graph
-// endless:RULE[@N] from its N-th application on, RULE toggles the node's tag, so the rewrite never ends
+//   endless:RULE[@N]      from its N-th application on, RULE toggles the node's tag, so the rewrite never ends
 //   shortcut:NAME[@N]     the N-th quick result of shortcut NAME is changed
 //   renderer:NAME.OP[@N]  see renderers/misprint.h
 //   llvm:NAME             see lib/compile/llvm_engine
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/rewrite/intervention.h"
+#include "lib/rewrite/rewrite_override.h"
 #include "lib/rewrite/shortcut.h"
 #include "lib/support/result.h"
 
@@ -47,11 +47,11 @@ UOp something_else(UOp u);
 // Like something_else, but if `u` has no value, changes its last source that contains one. Returns `u` if none does.
 UOp something_else_within(UOp u);
 
-// Intervention that injects `spec` and its `others` into one kernel or tensor graph.
-class Fault : public Intervention {
+// RewriteOverride that injects `spec` and its `others` into one kernel or tensor graph.
+class Fault : public RewriteOverride {
  public:
   explicit Fault(const FaultSpec& spec);
-  UOp instead(const Hit& hit, UOp before, UOp after) override;
+  UOp replace(const Hit& hit, UOp before, UOp after) override;
 
  private:
   void add(const FaultSpec& spec);

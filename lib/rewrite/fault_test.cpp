@@ -51,37 +51,37 @@ TEST_CASE("fault: endless:RULE makes the rewrite endless") {
   Graph g;
   UOp a = g.variable("a", 0, 9, dtypes::int32);
   Fault fault(parse_fault("endless:drop-zero").value_or_throw());
-  set_intervention(g, &fault);
+  set_rewrite_override(g, &fault);
   auto out = catch_failures([&] { return graph_rewrite(a + a.const_like(int64_t(0)), halves()); });
-  set_intervention(g, nullptr);
+  set_rewrite_override(g, nullptr);
   REQUIRE_FALSE(out);
   CHECK(out.diag().message.find("does not end") != std::string::npos);
 }
 
-// An intervention that suppresses every application of one rule.
-struct Decline : Intervention {
+// A rewrite override that suppresses every application of one rule.
+struct Decline : RewriteOverride {
   explicit Decline(std::string_view rule) : rule(rule) {}
-  UOp instead(const Hit& hit, UOp, UOp after) override { return hit.rule->name == rule ? UOp() : after; }
+  UOp replace(const Hit& hit, UOp, UOp after) override { return hit.rule->name == rule ? UOp() : after; }
   std::string_view rule;
 };
 
-TEST_CASE("fault: changes only the N-th application; an intervention may suppress applications") {
+TEST_CASE("fault: changes only the N-th application; a rewrite override may suppress applications") {
   Graph g;
   UOp a = g.variable("a", 0, 9, dtypes::int32), b = g.variable("b", 0, 9, dtypes::int32);
   UOp two = a.const_like(int64_t(2));
   UOp sum = a.alu(Op::IDIV, two) + b.alu(Op::IDIV, two);
   CHECK(graph_rewrite(sum, halves()) == a + b);
   Fault fault(FaultSpec{"halve", 2});
-  set_intervention(g, &fault);
+  set_rewrite_override(g, &fault);
   CHECK(graph_rewrite(sum, halves()) == a + (b + Const(int64_t(1))));
   Decline decline("halve");
-  set_intervention(g, &decline);
+  set_rewrite_override(g, &decline);
   CHECK(graph_rewrite(sum, halves()) == sum);
   CHECK(graph_rewrite(sum + Const(int64_t(0)), halves()) == sum);
   CHECK(substitute(sum, {{a, b}}) == b.alu(Op::IDIV, two) + b.alu(Op::IDIV, two));
   decline.rule = "substitute";
   CHECK(substitute(sum, {{a, b}}) == sum);
-  set_intervention(g, nullptr);
+  set_rewrite_override(g, nullptr);
   CHECK(graph_rewrite(sum, halves()) == a + b);
 }
 

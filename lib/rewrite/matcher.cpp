@@ -6,8 +6,8 @@
 
 #include "lib/rewrite/bucket.h"
 #include "lib/rewrite/hits.h"
-#include "lib/rewrite/intervention.h"
 #include "lib/rewrite/rewrite.h"
+#include "lib/rewrite/rewrite_override.h"
 #include "lib/rewrite/stats.h"
 #include "lib/rewrite/ticks.h"
 #include "lib/uop/graph.h"
@@ -261,27 +261,27 @@ class CountedMatch {
 
 namespace {
 
-// Policy of the match loop that lets an Intervention replace the result of an application.
+// Policy of the match loop that lets a RewriteOverride replace the result of an application.
 template <class Count>
-class Intervened {
+class OverridePolicy {
  public:
-  Intervened(Count& count, Intervention& intervention, UOp u) : count_(count), intervention_(intervention), u_(u) {}
+  OverridePolicy(Count& count, RewriteOverride& replacer, UOp u) : count_(count), override_(replacer), u_(u) {}
   bool has_needed(const MatchProgram& p) const { return count_.has_needed(p); }
   bool match(const MatchProgram& p, auto run) { return count_.match(p, run); }
   UOp call(const MatchProgram& p, const Match& match, auto run) {
     UOp out = count_.call(p, match, run);
     if (!out || out == u_ || out == bottom_up_gate()) return out;
-    UOp instead = intervention_.instead({p.rule, match.branch}, u_, out);
-    is_left_out_ = !instead;
-    return instead ? instead : u_;
+    UOp replaced = override_.replace({p.rule, match.branch}, u_, out);
+    is_left_out_ = !replaced;
+    return replaced ? replaced : u_;
   }
-  void declined(const Rule& rule) {  // the intervention made the rule decline, so this is not counted
+  void declined(const Rule& rule) {  // the RewriteOverride made the rule decline, so this is not counted
     if (!std::exchange(is_left_out_, false)) count_.declined(rule);
   }
 
  private:
   Count& count_;
-  Intervention& intervention_;
+  RewriteOverride& override_;
   UOp u_;
   bool is_left_out_ = false;
 };
@@ -319,13 +319,13 @@ UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, Hit& hit) const {
 }
 
 UOp Matcher::rewrite_watched(UOp u, void* ctx, const char* ctx_type, Hit& hit, RuleStats* stats,
-                             Intervention* intervention) const {
+                             RewriteOverride* rewrite_override) const {
   const Bucket* bucket = buckets_[size_t(u.op())].get();
   if (!bucket) return {};
   const Code& code = bucket->code();
   auto go = [&](auto& count) {
-    if (!intervention) return match<decltype(count)>(code, u, ctx, ctx_type, hit, count);
-    return match(code, u, ctx, ctx_type, hit, Intervened(count, *intervention, u));
+    if (!rewrite_override) return match<decltype(count)>(code, u, ctx, ctx_type, hit, count);
+    return match(code, u, ctx, ctx_type, hit, OverridePolicy(count, *rewrite_override, u));
   };
   NotCounted not_counted(u);
   if (!stats) return go(not_counted);

@@ -13,7 +13,7 @@
 
 namespace tgc {
 
-class Intervention;
+class RewriteOverride;
 class RuleStats;
 
 class Matcher {
@@ -24,9 +24,9 @@ class Matcher {
   // Returns the result of the first rule that applies to `u`, or the empty UOp (PatternMatcher.rewrite). Stores that
   // rule in `hit`. `ctx_type` is the type_key of the object that `ctx` points to.
   UOp rewrite(UOp u, void* ctx, const char* ctx_type, Hit& hit) const;
-  // Like rewrite, but counts tries and hits in `stats` and lets `intervention` choose results; either may be null.
+  // Like rewrite, but counts tries and hits in `stats` and lets `rewrite_override` choose results; either may be null.
   UOp rewrite_watched(UOp u, void* ctx, const char* ctx_type, Hit& hit, RuleStats* stats,
-                      Intervention* intervention) const;
+                      RewriteOverride* rewrite_override) const;
 
   // True if a rule reads the rewrite's context. Without one, the result for a node is the same in every rewrite.
   bool uses_context() const { return uses_context_; }

@@ -6,7 +6,7 @@
 //   0, 1, -1.0, true     match a constant of that value
 //   x + y, x < y, ...    match the op; commutative ops match in both orders, the written order first
 //   node(Op::GEP, x)     matches an op with exactly these sources; node(op) matches it with any sources
-// any_len(op, x) matches an op whose first sources match these patterns
+//   any_len(op, x)       matches an op whose first sources match these patterns
 //   leaf(op)             matches an op without sources
 //   each(op, x)          matches an op with any number of sources, each of which matches x
 //   p.as(g)              binds the node that p matched; p.of(dtypes::ints) restricts its dtype, p.arg(v) its arg
@@ -83,11 +83,11 @@ const PatNode* make_const(Const value, DTypeSet dtypes);
 //
 // Every expression type has
 //   kBound     bit set of the capture ids in it
-// kMatches whether the expression may be part of a left side
+//   kMatches   whether the expression may be part of a left side
 //   node()     its pattern node, for matching and listings
 // and, if it may be part of a right side, one of
-// build(m) makes the expression's node
-// value(m) returns the expression's number (kNumber is true); it becomes a constant like the operand next to it
+//   build(m)   makes the expression's node
+//   value(m)   returns the expression's number (kNumber is true); it becomes a constant like the operand next to it
 template <uint64_t Bound>
 class Pat;
 

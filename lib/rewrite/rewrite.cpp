@@ -42,7 +42,7 @@ class Rewriter {
         pm_(options.bottom_up ? nullptr : &rules.matcher()),
         bpm_(options.bottom_up ? &rules.matcher() : options.bpm ? &options.bpm->matcher() : nullptr),
         observer_(state.observer),
-        intervention_(state.intervention),
+        override_(state.rewrite_override),
         is_watched_(state.is_watched()),
         reports_events_(observer_ && !observer_->counts_only),
         uses_negative_cache_(ways.skips_tried),
@@ -159,13 +159,13 @@ class Rewriter {
           "  in stage '" + std::string(name_) + "', rule " + describe(*tried_.rule) + ", at\n" + describe(u);
   }
 
-  // Applies the rules when there is an observer or intervention, and reports the rewrite.
+  // Applies the rules when there is an observer or RewriteOverride, and reports the rewrite.
   [[gnu::noinline]] UOp observed(const Matcher& matcher, UOp u, Hit& hit) {
     using Clock = std::chrono::steady_clock;
     auto size = uint32_t(graph_.size());
     auto begin = reports_events_ ? Clock::now() : Clock::time_point();
     UOp out = matcher.rewrite_watched(u, ctx_.ptr(), ctx_.type(), hit, observer_ ? observer_->stats : nullptr,
-                                      intervention_);
+                                      override_);
     if (out && reports_events_ && !(out == bottom_up_gate()))
       observer_->rewritten(hit, u, out, {size, uint64_t(std::chrono::nanoseconds(Clock::now() - begin).count())});
     return out;
@@ -233,8 +233,8 @@ class Rewriter {
   }
 
   // Handles a rebuilt node. If its new sources are their own results, only the rules for the node itself are left, so
-  // they are applied at once. That cannot change the result of a later visit, because the results of bottom-up rules
-  // are cached.
+  // they are applied at once. The results of bottom-up rules are cached, so a later visit of the node gets the same
+  // result.
   void rebuilt(UOp n, UOp new_n) {
     UOp next = with_results(new_n);
     inherit_facts(new_n, next);
@@ -376,8 +376,8 @@ class Rewriter {
   const Matcher* pm_;
   const Matcher* bpm_;
   RewriteObserver* observer_;
-  Intervention* intervention_;
-  bool is_watched_;      // there is an observer or an intervention
+  RewriteOverride* override_;
+  bool is_watched_;      // there is an observer or a RewriteOverride
   bool reports_events_;  // the observer wants an event per rewrite
   bool uses_negative_cache_;
   bool in_order_;        // use tinygrad's order, because a context or an observer can see it
@@ -403,13 +403,13 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
   return known.results.get();
 }
 
-// Chooses the fast paths of one rewrite. With an observer or intervention there are none, unless a trial chooses them.
+// Chooses the fast paths of one rewrite. With an observer or RewriteOverride there are none, unless a trial says so.
 Ways choose_ways(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   constexpr size_t kWorthRemembering = 32;  // with fewer rules, trying them all is as fast
   auto quick = [&](const Shortcut& what) { return state.choose(what).way == Way::Quick; };
   bool one_set = !options.bottom_up && !options.bpm;
   bool shows_order = rules.matcher().changes_context() || (options.bpm && options.bpm->matcher().changes_context());
-  bool only_counted = state.observer && state.observer->counts_only && !state.intervention &&
+  bool only_counted = state.observer && state.observer->counts_only && !state.rewrite_override &&
                       !state.trial;  // the counts are the same in every order
   return {quick(kKnownResults) ? kept_results(state, rules, options) : nullptr,
           one_set && rules.rules().size() >= kWorthRemembering && quick(kTriedRules),

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "lib/rewrite/intervention.h"
+#include "lib/rewrite/rewrite_override.h"
 #include "lib/support/testing.h"
 #include "lib/uop/graph.h"
 
@@ -140,12 +140,12 @@ TEST_CASE("graph_rewrite: REWRITE_STACK_LIMIT bounds the number of waiting nodes
   }
 }
 
-TEST_CASE("graph_rewrite: UninstrumentedScope uses at least the default limit and hides observer and intervention") {
+TEST_CASE("graph_rewrite: UninstrumentedScope uses at least the default limit, hides observer and RewriteOverride") {
   static const RuleSet set("test", {rule("zero", x + 0, x)});
-  struct Watch : RewriteObserver, Intervention {
+  struct Watch : RewriteObserver, RewriteOverride {
     int told = 0;
     void rewritten(const Hit&, UOp, UOp, Cost) override { told++; }
-    UOp instead(const Hit&, UOp, UOp after) override { return told++, after; }
+    UOp replace(const Hit&, UOp, UOp after) override { return told++, after; }
   } watch;
   Settings settings;
   settings.REWRITE_STACK_LIMIT = 50;
@@ -154,7 +154,7 @@ TEST_CASE("graph_rewrite: UninstrumentedScope uses at least the default limit an
   for (int i = 0; i < 100; i++) deep = deep * deep;
   auto rewrite = [&] { graph_rewrite(deep, set); };
   auto replace = [&] { substitute(deep, {{a, b}}); };
-  set_observer(g, &watch), set_intervention(g, &watch);
+  set_observer(g, &watch), set_rewrite_override(g, &watch);
   {
     UninstrumentedScope own(g);
     CHECK(failure_of(rewrite) == "none");
@@ -164,7 +164,7 @@ TEST_CASE("graph_rewrite: UninstrumentedScope uses at least the default limit an
   CHECK(failure_of(rewrite) != "none");
   CHECK(failure_of(replace) != "none");
   CHECK(observer_of(g) == &watch);
-  CHECK(intervention_of(g) == &watch);
+  CHECK(rewrite_override_of(g) == &watch);
 }
 
 TEST_CASE("graph_rewrite: a graph that grows without end is detected") {

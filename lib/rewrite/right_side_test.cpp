@@ -24,7 +24,7 @@ Taken by_sign(UOp x, UOp c) {
   return {};
 }
 
-// What a rule with the tested right side makes from v + c, and how the right side is listed.
+// The node that a rule with the tested right side makes from v + c, and the listing of the right side.
 struct Tried {
   UOp made;
   std::string text, kind;

@@ -1,6 +1,6 @@
 // Shortcuts: faster ways to a result that rules would reach one rewrite at a time. An observer cannot follow a
-// shortcut. So in a graph with an observer or an intervention, a shortcut takes its slow ("faithful") way, which
-// applies the rules. Both ways must return the same nodes; passes/shortcuts_test.cpp compares them. shortcuts() lists
+// shortcut. So in a graph with an observer or a RewriteOverride, a shortcut takes its slow ("faithful") way, which
+// applies the rules. Both ways must return the same nodes; shortcuts_test.cpp compares them. shortcuts() lists
 // all shortcuts by name.
 //
 //   const Shortcut kCoprime("coprime", "simplifying a greatest common divisor that is plainly 1");
@@ -85,7 +85,7 @@ auto go(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful faith
 
 }  // namespace detail
 
-// Returns quick(); with an observer or intervention, faithful(). A ShortcutTrial may choose otherwise. Both return a
+// Returns quick(); with an observer or RewriteOverride, faithful(). A ShortcutTrial may choose otherwise. Both return a
 // UOp or a vector of UOps. quick() may return nullopt if it does not apply; then it must have changed nothing.
 template <class Quick, class Faithful>
 auto shortcut(const Shortcut& what, Graph& graph, Quick quick, Faithful faithful) {

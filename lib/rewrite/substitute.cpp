@@ -53,7 +53,7 @@ class Substituter {
         replacements_(replacements),
         stats_(state.observer ? state.observer->stats : nullptr),
         observer_(state.observer && !state.observer->counts_only ? state.observer : nullptr),
-        intervention_(state.intervention),
+        override_(state.rewrite_override),
         oldest_(stats_ ? 0 : replacements.first_id()),
         name_(name),
         limit_(state.limit(graph)),
@@ -129,7 +129,7 @@ class Substituter {
 
   UOp find(UOp u) {
     UOp out = replacements_.find(u);
-    if (out && intervention_) [[unlikely]] out = intervention_->instead({&rule()}, u, out);
+    if (out && override_) [[unlikely]] out = override_->replace({&rule()}, u, out);
     looked_up_++;
     replaced_ += bool(out);
     if (out && observer_) [[unlikely]] observer_->rewritten({&rule()}, u, out, {uint32_t(graph_.size()), 0});
@@ -156,7 +156,7 @@ class Substituter {
   const SubstituteContext& replacements_;
   RuleStats* stats_;           // null: do not count
   RewriteObserver* observer_;
-  Intervention* intervention_;
+  RewriteOverride* override_;
   uint32_t oldest_;  // nodes with smaller ids do not change, nor does anything below them
   std::string_view name_;
   size_t limit_;

@@ -2,10 +2,10 @@
 //
 //   RuleTest t(symbolic_simple());
 //   UOp x = t.var("x", 0, 10);
-// t.check("add-zero", x + 0, x); // rule "add-zero" rewrites x + 0 to x
-// t.declines("mul-bool", x * x); // rule "mul-bool" does not match x * x, or declines it
-// t.notes("realize", copy, ctx); // the rule matches `copy` and declines; the test then inspects ctx
-// t.takes("divmod-general", "cancel", x, y); // its folding "cancel" rewrites x to a node that simplifies as y does
+//   t.check("add-zero", x + 0, x);               // rule "add-zero" rewrites x + 0 to x
+//   t.declines("mul-bool", x * x);               // rule "mul-bool" does not match x * x, or declines it
+//   t.notes("realize", copy, ctx);               // the rule matches `copy` and declines; the test then inspects ctx
+//   t.takes("divmod-general", "cancel", x, y);   // folding "cancel" rewrites x; the result simplifies to what y does
 //   t.all_rules_fired();                         // last: every rule of the set, and each of its branches, had a check
 //
 // Only the named rule is tried, on that node only. Other rules of the set have no effect.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/rewrite/deferred_frames.h"
-#include "lib/rewrite/intervention.h"
+#include "lib/rewrite/rewrite_override.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/rewrite/shortcut.h"
 #include "lib/support/inline_stack.h"
@@ -63,7 +63,7 @@ struct NodeNotes {
 //
 //   mark == epoch   the slot holds the node's result; each rewrite takes a new epoch number
 //   mark == run     the node was begun in the current run and has no result yet
-// other the slot is left over from an earlier rewrite and is ignored
+//   other           the slot is left over from an earlier rewrite and is ignored
 //
 // Several runs with the same rules may share one table (kept results, graph_rewrite_map). These runs share the epoch,
 // and so their results, but each run has its own run number.
@@ -146,12 +146,12 @@ struct RewriteState {
   NodeResults in_nodes;
   bool in_nodes_lent = false;
   RewriteObserver* observer = nullptr;
-  Intervention* intervention = nullptr;
+  RewriteOverride* rewrite_override = nullptr;
   ShortcutTrial* trial = nullptr;
   ContextRef observed;  // context of the innermost rewrite that is reported to an observer
   bool is_own = false;  // true inside an UninstrumentedScope
 
-  bool is_watched() const { return observer || intervention; }
+  bool is_watched() const { return observer || rewrite_override; }
   // Returns the maximum number of nodes that may wait on the rewrite stack.
   size_t limit(const Graph& graph) const {
     int64_t limit = graph.settings().REWRITE_STACK_LIMIT;

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "lib/compilation/stage_rows.h"
 #include "lib/rules/rule_sources.h"
 #include "lib/support/testing.h"
 
@@ -31,6 +32,31 @@ TEST_CASE("patterns: every rule has a name, a place and a stage that uses it, or
     CHECK(short_file(*r.rule).find("/") != std::string_view::npos);
     CHECK(!r.rule->left->ops.empty());
   }
+}
+
+TEST_CASE("patterns: the catalog has every rule that a stage applies, nested rewrites included") {
+  std::set<uint32_t> listed;
+  for (const CatalogSet& s : rule_catalog())
+    for (const Rule* r : s.set->rules()) listed.insert(r->id);
+  size_t checked = 0;
+  auto check_set = [&](std::string_view stage, const RuleSet& set) {
+    for (const Rule* r : set.rules()) {
+      INFO(stage << ": " << describe(*r));
+      CHECK(listed.contains(r->id));
+      checked++;
+    }
+  };
+  for (const StageRow& row : stage_rows()) {
+    for (std::string_view name : known_targets()) {
+      Graph graph;
+      auto target = parse_target(name, graph.settings());
+      REQUIRE(target);
+      if (const RuleSet* set = rules_of(row, *target, graph)) check_set(row.name, *set);
+    }
+    auto inside = row.kernel ? row.kernel->inside : row.tensor ? row.tensor->inside : std::span<const RuleSetFunction>();
+    for (RuleSetFunction set : inside) check_set(row.name, set());
+  }
+  CHECK(checked > 1000);
 }
 
 TEST_CASE("patterns: the documented rule counts match the rule sets and explain differences from tinygrad") {

@@ -55,7 +55,7 @@ class Array {
   std::span<const T> as() const { return {reinterpret_cast<const T*>(data()), nbytes() / sizeof(T)}; }
 
   Array copy() const;
-  std::string describe() const;  // "float32 (3, 4)"
+  std::string describe() const;  // returns text such as "float32 (3, 4)"
 
  private:
   Array(DType dtype, std::vector<int64_t> shape, bool shared);
@@ -75,7 +75,7 @@ using Arrays = std::vector<NamedArray>;
 const Array* find_array(const Arrays& arrays, std::string_view name);
 Arrays copy_of(const Arrays& arrays);
 
-std::string shape_text(std::span<const int64_t> shape);  // "(3, 4)", "(3,)", "()"
+std::string shape_text(std::span<const int64_t> shape);  // such as "(3, 4)", "(3,)", "()"
 std::string_view dtype_text(DType scalar);               // numpy's name where it has one: "float32", "bfloat16"
 
 // Return the value of element `i` (a flat index), and its text in messages and file formats.
@@ -90,6 +90,6 @@ uint64_t available_memory();
 // Returns available_memory() for an allocation of `bytes` bytes. Up to 1 MB, returns the maximum of uint64_t without
 // reading the system's files, because reading them costs more time than most kernels.
 uint64_t memory_for(double bytes);
-std::string bytes_text(uint64_t bytes);  // "1.5 GB"
+std::string bytes_text(uint64_t bytes);  // returns text such as "1.5 GB"
 
 }  // namespace tgc

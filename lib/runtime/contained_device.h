@@ -51,7 +51,7 @@ class ContainedDevice : public Device {
   Status tell(std::string message);
   void give_back(const std::function<std::string()>& message) noexcept;  // tell() that ignores errors, for destructors
   Result<std::string> ask(std::string message);
-  std::string about(uint64_t kernel) const;  // "kernel 'E_4' on CPU:LLVM: "
+  std::string about(uint64_t kernel) const;  // returns "kernel 'E_4' on CPU:LLVM: "
   bool reaches(const void* begin, size_t bytes) const;
 
   Device& device_;

@@ -20,8 +20,8 @@ bool vectorize_is_whole(UOp u) {
          std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return u.dtype() == s.dtype().vec(n); });
 }
 
-// Returns true if the access provably stays inside the buffer, or is not checked: as in tinygrad, accesses are checked
-// only with IGNORE_OOB=0. The proof uses only the bounds of the index and of its gate.
+// Returns true if the access provably stays inside the buffer, or is not checked. As in tinygrad, accesses are checked
+// only with IGNORE_OOB=0. The proof uses only the bounds of the index and of its gate (the condition).
 bool index_is_inside(UOp u) {
   UOp buffer = u.src(0), i = u.src(1);
   if (i.is_invalid() || u.graph().settings().IGNORE_OOB || buffer.dtype().is_image()) return true;
@@ -31,7 +31,7 @@ bool index_is_inside(UOp u) {
   for (size_t k = 1; k < u.num_src(); k++)
     for (UOp x : toposort(u.src(k)))
       if (opaque(x)) return true;
-  return u.num_src() > 2 && !u.src(2).vmax().truthy();  // the gate is never true
+  return u.num_src() > 2 && !u.src(2).vmax().truthy();  // the gate (condition) is never true
 }
 
 Int count_of(Arg axes) {
@@ -100,15 +100,15 @@ const RuleSet& kernel_spec() {
 
 const RuleSet& program_spec() {
   static const RuleSet own("program_spec", {
-      // accesses with a gate, and for loads an alternative value
+      // accesses with a gate (condition); loads also have an alternative value
       require("gated-index", node(Op::INDEX, node(ops::Defines | Op::AFTER), anything(), anything().of(kBool)), index_is_inside),
       allow("gated-load", node(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything(), anything().of(kBool))), anything())),
       allow("end-void", node(Op::END, anything(), node(Op::RANGE)).of(kVoid)),
-      // nothing that should have been lowered
+      // dtypes and ops that should have been lowered
       judge("no-index-dtype", node(OpSet::all()).of(kIndex), [](UOp) { return Answer::No; }),
       judge("no-invalid", node(Op::CONST).arg(Const::invalid()), [](UOp) { return Answer::No; }),
       require("vconst", node(Op::VCONST), vconst_is_whole),
-      // branches: the gate, and an index that distinguishes branches with equal gates
+      // branches: the condition, and an index that distinguishes branches with equal conditions
       allow("if", node(Op::IF, anything().of(kBool), node({Op::CAST, Op::INDEX})).of(kVoid)),
       allow("endif", node(Op::ENDIF, node(Op::IF)).of(kVoid)),
   });
@@ -120,10 +120,10 @@ const RuleSet& full_spec() {
   static const RuleSet own("full_spec", {
       allow("noop", node(Op::NOOP)),
       allow("rewrite-error", node(Op::REWRITE_ERROR)),
-      // rangeify
+      // ops of the stage rangeify
       allow("buffer-view-of-access", node(Op::BUFFER_VIEW, node({Op::INDEX, Op::LOAD}))),
       allow("assign-with-shape", node(Op::ASSIGN, anything(), anything(), anything())),
-      // expander
+      // ops of the expander
       allow("unroll-contract", node({Op::UNROLL, Op::CONTRACT}, anything())),
       require("gep-several", node(Op::GEP),
               [](UOp u) {
@@ -135,13 +135,13 @@ const RuleSet& full_spec() {
       allow("index-of-vector", node(Op::INDEX, node({Op::VECTORIZE, Op::CAST}), anything())),
       // kernels before they are scheduled
       allow("kernel-void", node(Op::KERNEL).of(kVoid)),
-      // indices on their way
+      // indices that are not lowered yet
       require("invalid-is-index", node(Op::CONST).arg(Const::invalid()), [](UOp u) { return u.dtype().scalar() == dtypes::index; }),
       allow("where-on-index", node(Op::WHERE, anything().of(kBool), anything(), anything().of(kIndex)).of(kIndex)),
       allow("index-dtype", node({Op::ADD, Op::MUL, Op::MOD, Op::IDIV, Op::MAX, Op::SPECIAL, Op::CAST, Op::RANGE, Op::VCONST, Op::VECTORIZE}).of(kIndex)),
       allow("bind-casted", node(Op::BIND, anything(), anything()).of({Scalar::Int32, Scalar::Index})),
       allow("several-devices", node({Op::MSELECT, Op::MSTACK})),
-      // programs in each stage of construction
+      // PROGRAMs at each step of their construction
       allow("program-sink", node(Op::PROGRAM, node(Op::SINK), node(Op::DEVICE)).of(kVoid)),
       allow("program-linear", node(Op::PROGRAM, node(Op::SINK), node(Op::DEVICE), node(Op::LINEAR)).of(kVoid)),
       allow("program-source", node(Op::PROGRAM, node(Op::SINK), node(Op::DEVICE), node(Op::LINEAR), node(Op::SOURCE)).of(kVoid)),

@@ -1,6 +1,6 @@
-// Static checks of loops beyond tinygrad's specification: loops whose iterations store different values to the same
-// element, and ranges of negative size. REF detects such stores at run time; these checks find the cases that are
-// certain from the graph alone, without false positives.
+// Static checks of loops beyond tinygrad's specification: they find loops whose iterations store different values to
+// the same element, and ranges of negative size. REF detects such stores when it runs. These checks report only what is
+// certain from the graph alone.
 #pragma once
 #include <span>
 
@@ -8,9 +8,9 @@
 
 namespace tgc {
 
-// Returns the first of `nodes` (sources before users) that is
-//   - a STORE in a loop (an END closes both) whose address and gate do not depend on the loop's range but whose value
-//     does. A value that reads the stored buffer is an intended accumulation and is not reported.
+// Returns the first of `nodes` (sources before users) that is one of:
+//   - a STORE in a loop (an END closes both) whose address and gate (condition) do not depend on the loop's range but
+//     whose value does. A value that reads the stored buffer is an intended accumulation and is not reported.
 //   - a RANGE of negative constant size.
 std::optional<SpecViolation> verify_loops(std::span<const UOp> nodes);
 

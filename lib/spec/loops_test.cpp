@@ -25,8 +25,8 @@ TEST_CASE("verify_loops: reports iterations that store different values to one e
   CHECK(found("r", "b.index(r*4+s)") ==
         "every iteration of the range (1, AxisType.LOOP) stores a value of its own to the same element");
   CHECK(found("r*4+s", "b.index(r*4+s)").empty());
-  CHECK(found("r", "b.index(r)").empty());                          // stores the same value four times
-  CHECK(found("r", "a.index(r)+b.index(r*4+s)").empty());           // accumulates
+  CHECK(found("r", "b.index(r)").empty());                          // all iterations of s store the same value
+  CHECK(found("r", "a.index(r)+b.index(r*4+s)").empty());           // reads the stored element: accumulates
   CHECK(found("r", "b.index(r*4+s).reduce(s, arg=Ops.ADD)", "r").empty());
   CHECK(found("r+s*0", "b.index(r*4+s)").empty());                  // the address contains s: not certain
 }

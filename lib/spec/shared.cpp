@@ -13,7 +13,7 @@ using namespace pat;
 constexpr DTypeSet kBool{Scalar::Bool}, kVoid{Scalar::Void}, kIndex{Scalar::Index},
     kIntOrIndex{Scalar::Int32, Scalar::Index};
 
-// Returns true if the arg has the Python type of the dtype: type(arg) is type(as_const(arg, dtype)).
+// Returns true if the CONST's arg has the Python type of its dtype: type(arg) is type(as_const(arg, dtype)).
 bool const_has_the_type_of_its_dtype(UOp u) {
   Arg arg = u.arg();
   Const held = dtypes::as_const(arg.to_const(), u.dtype());
@@ -46,7 +46,7 @@ const RuleSet& shared_spec() {
       // constants and variables
       require("const", leaf(Op::CONST), const_has_the_type_of_its_dtype),
       require("define-var", node(Op::DEFINE_VAR), variable_has_integer_bounds),
-      // math: all dtypes are equal, except in conditions, comparisons and shifts
+      // math: all dtypes are equal, except those of conditions, comparisons and shifts
       require("where", node(Op::WHERE, anything().of(kBool), anything(), anything()),
               [](UOp u) { return u.dtype() == u.src(1).dtype() && u.src(1).dtype() == u.src(2).dtype(); }),
       require("compare", node(ops::Comparison, anything(), anything()).of(kBool), [](UOp u) { return u.src(0).dtype().base() == u.src(1).dtype().base(); }),
@@ -71,7 +71,7 @@ const RuleSet& movement_spec() {
       allow("reshape-expand", node({Op::RESHAPE, Op::EXPAND}, anything(), anything().of(kIndex))),
       allow("pad-shrink", node({Op::PAD, Op::SHRINK}, anything(), anything().of(kIndex), anything().of(kIndex))),
       require("permute-flip", node({Op::PERMUTE, Op::FLIP}, anything()), [](UOp u) { return u.arg().is_tuple(); }),
-      // their arguments
+      // the arguments of movement ops
       allow("sizes", node({Op::VECTORIZE, Op::VCONST}).of(kIndex)),
       allow("size-arithmetic", node({Op::ADD, Op::MUL, Op::IDIV}).of(kIndex)),
       allow("after-movement", any_len(Op::AFTER, node(ops::Movement | OpSet{Op::MULTI, Op::CONTIGUOUS}))),
@@ -122,7 +122,7 @@ const RuleSet& untagged_tensor_spec() {
               [](UOp u) {
                 return same_dtype_as_source(u) && all_sources(u, 1, [](UOp s) { return s.is(Op::RANGE); });
               }),
-      // between devices
+      // copies between devices
       require("copy", node(Op::COPY, anything(), node(Op::DEVICE)), same_dtype_as_source),
       require("allreduce", node(Op::ALLREDUCE, anything(), node(Op::DEVICE)), [](UOp u) { return same_dtype_as_source(u) && u.arg().is_op(); }),
       require("multi", node(Op::MULTI),
@@ -138,7 +138,7 @@ const RuleSet& untagged_tensor_spec() {
                        (a[0].is(Op::ADD) || a[0].is(Op::MUL) || a[0].is(Op::MAX));
               }),
       require("reduce-outer", any_len(Op::REDUCE, anything()), index_sources),
-      // after kernels are created
+      // AFTERs, once kernels are created
       allow("after-buffer", any_len(Op::AFTER, node({Op::BUFFER, Op::AFTER}))),
       // ranges in tensor graphs
       allow("bind-range", node(Op::BIND, node(Op::DEFINE_VAR), node(Op::RANGE)).of(kIntOrIndex)),

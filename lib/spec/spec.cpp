@@ -35,14 +35,14 @@ const RuleSet& rules_of(Spec spec) {
 }
 
 namespace {
-// The verdict nodes of a graph, created on first use.
+// The verdict nodes of a graph. They are created on first use.
 struct Verdicts {
   UOp yes, no;
 };
 }  // namespace
 
-// Verdicts are REWRITE_ERROR nodes, because returning the node itself would decline and no verified graph contains
-// them.
+// Verdicts are REWRITE_ERROR nodes: no verified graph contains such nodes, and returning the verified node itself would
+// decline.
 UOp verdict(UOp node, Answer answer) {
   if (answer == Answer::Decline) return {};
   Graph& g = node.graph();

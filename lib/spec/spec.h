@@ -28,25 +28,25 @@ std::string_view name_of(Spec spec);
 std::optional<Spec> parse_spec(std::string_view name);
 std::span<const std::string_view> spec_names();
 
-// Returns the specification of a kernel's graph after `stage`: Kernel for the AST ("" or "ast"), Full after any stage,
-// because stages introduce ops that an AST does not have.
+// Returns the specification of a kernel's graph after `stage`: Kernel for the AST ("" or "ast"); Full after any other
+// stage, because stages make ops that an AST does not have.
 inline Spec spec_after(std::string_view stage) {
   return stage.empty() || stage == "ast" ? Spec::Kernel : Spec::Full;
 }
 
-// Returns the rules of `spec`, in order. Their actions return a verdict node (tables.h:verdict).
+// Returns the rules of `spec`, in order. Their right sides return a verdict node (tables.h:verdict).
 const RuleSet& rules_of(Spec spec);
 
 struct SpecViolation {
   UOp node;
   size_t position;    // index of the node in the verified list
-  const Rule* rule;   // the rule that rejects the node; null: no rule accepts it
+  const Rule* rule;   // the rule that rejects the node; null: no rule accepts the node
   std::string why = {};      // the violation found by verify_loops, which has no rule
-  std::string text() const;  // "node 3, Ops.ADD dtypes.float: ..." with its sources
+  std::string text() const;  // returns "node 3, Ops.ADD dtypes.float: ..." with its sources
 };
 
-// Returns the first of `nodes` that `spec` does not accept, nullopt if all are valid. Does not throw: a rule that
-// throws Failure rejects the node.
+// Returns the first of `nodes` that `spec` does not accept; nullopt if all are valid. If a rule throws a Failure, the
+// rule rejects the node; verify itself does not throw.
 std::optional<SpecViolation> verify(std::span<const UOp> nodes, Spec spec);
 // Verifies `root` and its transitive sources in toposort order (uop/spec.py:type_verify).
 std::optional<SpecViolation> verify_graph(UOp root, Spec spec);

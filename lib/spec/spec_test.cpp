@@ -98,7 +98,7 @@ TEST_CASE("spec: names the rule that rejects an invalid node") {
 
 namespace {
 
-// Applies a specification to single nodes and reports the deciding rule and its answer.
+// Applies a specification to a single node, and reports which rule decided and what it answered.
 struct Judge {
   explicit Judge(Spec spec, const Settings& settings = {}) : graph(settings), spec(spec) {}
 
@@ -121,7 +121,7 @@ struct Judge {
   Arg ints(std::initializer_list<int64_t> values) { return graph.ints(std::span(values.begin(), values.size())); }
   Arg axes(int64_t size) { return graph.tuple({ints({0, size})}); }  // the arg of an UNROLL or CONTRACT
 
-  Hit hit;  // the rule that answered last
+  Hit hit;  // the rule that decided last
   std::string of(UOp u) {
     hit = {};
     UOp answer = rules_of(spec).matcher().rewrite(u, nullptr, nullptr, hit);
@@ -149,7 +149,7 @@ TEST_CASE("spec: each rule of tensor graphs accepts one node and does not accept
   UOp one = t.buffer_on(t.graph.str("A")), stack = t.node(Op::MSTACK, f, {one, one});
   UOp reshaped = t.node(Op::RESHAPE, f, {t.buffer, t.i});
   t.says("no-tags: bad", t.buffer.rtag(1));
-  // anywhere
+  // valid at any stage
   t.check("sink", t.sink, t.node(Op::SINK, f), "none");
   t.check("const", t.x, t.node(Op::CONST, f, {}, 3));
   t.check("define-var", t.variable, t.node(Op::DEFINE_VAR, f, {}, t.graph.tuple({t.graph.str("v"), 0.5, 1.5})));

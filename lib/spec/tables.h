@@ -1,4 +1,4 @@
-// The vocabulary of lib/spec's rule tables: allow, require and judge. Private to lib/spec.
+// The functions that write a rule of lib/spec: allow, require and judge. Private to lib/spec.
 #pragma once
 #include "lib/rewrite/rules.h"
 #include "lib/uop/graph.h"
@@ -7,14 +7,14 @@ namespace tgc {
 
 enum class Answer : uint8_t { Yes, No, Decline };
 
-// Returns the result of a spec rule's action: the empty UOp for Decline, else a marker node that stands for yes or no.
+// Returns the result of a spec rule: the empty UOp for Decline, else a marker node that stands for yes or no.
 UOp verdict(UOp node, Answer answer);
 
-// allow: accepts every node that matches the pattern
+// allow: accepts every node that its pattern matches
 UOp call_allow(const Rule& rule, const Match& match);
-// require: accepts the node if the test returns true, else rejects it
+// require: accepts the node if its test returns true, else rejects the node
 UOp call_require(const Rule& rule, const Match& match);
-// judge: returns the test's answer
+// judge: answers what its test returns
 UOp call_judge(const Rule& rule, const Match& match);
 
 template <pat::PatLike P>

@@ -21,9 +21,9 @@ constexpr size_t kHugePage = size_t{1} << 21;
 class HugePages;
 HugePages& huge_pages();
 
-// A pool of huge pages that destroyed arenas returned, for new arenas: mapping and clearing a page takes as long as
-// filling it, and aligned allocations leave gaps. Pages in the pool are excluded from fork (MADV_DONTFORK): a worker
-// does not need them, and their page tables are most of what a fork copies.
+// A pool of huge pages that destroyed arenas returned, for use by new arenas: mapping and clearing a page takes as long
+// as filling it. Pages in the pool are excluded from fork (MADV_DONTFORK), because a worker does not need them, and
+// their page tables are most of what a fork copies.
 class HugePages {
  public:
   HugePages() {
@@ -52,13 +52,13 @@ class HugePages {
   }
 
  private:
-  static constexpr size_t kMost = kSanitized ? 0 : 32;  // 0 lets sanitizers detect accesses to freed pages
+  static constexpr size_t kMost = kSanitized ? 0 : 32;  // none with sanitizers, so that use of freed pages is detected
   std::mutex mutex_;
   std::vector<void*> free_;
 };
 
 HugePages& huge_pages() {
-  static auto* pages = new HugePages;  // never destroyed, because static arenas may outlive it
+  static auto* pages = new HugePages;  // never destroyed: static arenas may be destroyed later
   return *pages;
 }
 
@@ -69,10 +69,10 @@ Arena::~Arena() {
   if (!huge_pages_.empty()) huge_pages().give_back(huge_pages_);
 }
 
-// A small arena allocates single blocks. A large one allocates blocks in huge pages, if the system has them: otherwise
-// walks over megabytes of nodes spend their time on page faults and address translation.
+// A small arena allocates single blocks. A large arena takes its blocks from huge pages, if the system has them:
+// without huge pages, walks over megabytes of nodes spend their time on page faults and address translation.
 void Arena::new_block() {
-  constexpr size_t kFew = 32;  // most kernels' graphs need fewer blocks; clearing a whole huge page would not pay
+  constexpr size_t kFew = 32;  // most kernels' graphs need fewer blocks, and clearing a whole huge page takes longer
   if (next_block_ == chunk_end_) {
     bool large = blocks_ >= kFew;
     void* chunk = large ? huge_pages().take() : aligned(kBlockSize, kBlockSize);

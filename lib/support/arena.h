@@ -56,21 +56,21 @@ class Arena {
     return {chars.data(), chars.size()};
   }
 
-  // Returns the owner of the arena that made allocation `p`. `p` must be the start of the allocation.
+  // Returns the owner of the arena that allocated `p`. `p` must be what allocate() returned, not a pointer into it.
   static void* owner_of(const void* p) {
     return *reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t(kBlockSize - 1));
   }
 
-  size_t bytes() const { return blocks_ * kBlockSize + large_bytes_; }  // in started blocks and large allocations
+  size_t bytes() const { return blocks_ * kBlockSize + large_bytes_; }  // size of started blocks and large allocations
 
  private:
-  static constexpr size_t kHead = 16;  // bytes at the start of a block, which hold the owner pointer
+  static constexpr size_t kHead = 16;  // size of the block's head, which holds the owner pointer
   void new_block();
   void* allocate_large(size_t size);
 
   void* owner_;
   uintptr_t cursor_ = 0, limit_ = 0;
-  uintptr_t next_block_ = 0, chunk_end_ = 0;  // blocks of the last chunk that are not in use yet
+  uintptr_t next_block_ = 0, chunk_end_ = 0;  // the unused blocks of the last chunk: begin and end
   std::vector<void*> chunks_, huge_pages_;
   size_t blocks_ = 0, large_bytes_ = 0;
 };

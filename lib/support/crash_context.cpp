@@ -12,7 +12,7 @@ thread_local size_t size = 0;
 }  // namespace
 
 CrashContext::CrashContext(std::string_view work) {
-  size = 0;  // a signal handler that runs before `size` is set below reads an empty text, not a mixture
+  size = 0;  // a signal handler that runs during the copy below must read an empty text, not a mixture
   const size_t kept = std::min(work.size(), kRoom);
   std::memcpy(text, work.data(), kept);
   size = kept;

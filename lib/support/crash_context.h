@@ -5,8 +5,8 @@
 
 namespace tgc {
 
-// Sets the calling thread's context to `work`, cut to kRoom bytes, until the object is destroyed. Contexts do not nest:
-// an inner one replaces the outer one and clears it at its end.
+// Sets the calling thread's context to `work`, cut to kRoom bytes, until this object is destroyed. Contexts do not
+// nest: an inner object replaces the context of an outer one; when the inner one is destroyed, no context is left.
 class CrashContext {
  public:
   static constexpr size_t kRoom = 1000;

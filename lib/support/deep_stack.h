@@ -15,7 +15,7 @@ bool stack_is_short();
 // thread cannot be created.
 void run_on_new_stack(const std::function<void()>& work);
 
-// Returns work(), run on a new stack if this thread's stack is short.
+// Returns work(). Runs it on a new stack if this thread's stack is short.
 template <class Work>
 auto with_stack(Work&& work) -> decltype(work()) {
   if (!stack_is_short()) return work();

@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kLongest = 170;  // leaves room for suffixes such as ".NN.STAGE.EXT" within the usual limit of 255
 constexpr size_t kHash = 9;       // "-" and eight digits
 
-// Returns the byte length of the first character of `text`, 0 if a file name should not contain it.
+// Returns the byte length of the first character of `text`; 0 if a file name should not contain this character.
 size_t harmless(std::string_view text) {
   auto byte = [&](size_t i) { return i < text.size() ? uint8_t(text[i]) : uint8_t(0); };
   uint8_t first = byte(0);
@@ -32,7 +32,7 @@ size_t harmless(std::string_view text) {
 std::string file_name_of(std::string_view name) {
   std::string out = name.empty() || name[0] == '.' || name[0] == '-' ? "_" : "";
   bool same = out.empty();
-  size_t cut = 0;  // end of the last character after which the hash still fits
+  size_t cut = 0;  // end of the last character after which the hash still fits in the name
   for (size_t i = 0; i < name.size();) {
     size_t size = harmless(name.substr(i));
     if (out.size() + size > kLongest) {

@@ -11,12 +11,12 @@ namespace tgc {
 // other, each unfit character becomes "_" and eight digits of the name's hash are appended to keep names distinct.
 std::string file_name_of(std::string_view name);
 
-// The paths that one run has written to, so that one result never silently overwrites another.
+// The paths that this run has written to. Used so that one result never silently overwrites another.
 class TakenPaths {
  public:
   // Marks `path` as taken. Returns false if it was taken already.
   bool take(const std::string& path) { return taken_.insert(path).second; }
-  // Takes and returns the first free path of `stem`, "STEM~2", "STEM~3", ...
+  // Takes and returns the first path of `stem`, "STEM~2", "STEM~3", ... that is not taken yet.
   std::string distinct(const std::string& stem);
 
  private:

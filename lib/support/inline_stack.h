@@ -39,7 +39,7 @@ class InlineStack {
     room_ *= 2;
   }
 
-  union {  // leaves the elements uninitialized
+  union {  // a union leaves the elements uninitialized
     T first_[N];
   };
   T* items_ = first_;

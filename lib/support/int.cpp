@@ -14,7 +14,7 @@
 
 namespace tgc {
 
-// Magnitude in base 2**32, least significant digit first, no leading zero digit.
+// An absolute value in base 2**32, least significant digit first, without leading zero digits.
 using Digits = std::vector<uint32_t>;
 
 struct BigInt {
@@ -55,7 +55,7 @@ void trim(Digits& d) {
   while (!d.empty() && d.back() == 0) d.pop_back();
 }
 
-// Returns the Int with this sign and magnitude, stored inline if it fits int64.
+// Returns the Int with this sign and absolute value, stored inline if it fits int64.
 Int normalize(bool negative, Digits digits) {
   trim(digits);
   if (digits.size() <= 2) {
@@ -148,7 +148,7 @@ Digits shift_left(const Digits& d, uint32_t bits) {
   return out;
 }
 
-// Returns the magnitude shifted right; sets `lost` if a 1 bit was shifted out.
+// Returns the absolute value `d` shifted right by `bits`. Sets `lost` if a 1 bit was shifted out.
 Digits shift_right(const Digits& d, uint32_t bits, bool& lost) {
   size_t whole = bits / 32;
   uint32_t part = bits % 32;
@@ -175,7 +175,7 @@ uint32_t divide_small(Digits& d, uint32_t by) {
   return uint32_t(rest);
 }
 
-// Truncating long division of magnitudes, bit by bit from the top: large values are rare and short.
+// Truncating long division of absolute values, bit by bit from the top. Large values are rare and short.
 void divide(const Digits& a, const Digits& b, Digits& quotient, Digits& rest) {
   rest.clear();
   quotient = a;
@@ -198,7 +198,7 @@ void divide(const Digits& a, const Digits& b, Digits& quotient, Digits& rest) {
   trim(quotient);
 }
 
-// Returns `v` in two's complement as `n` digits. `n` must be large enough for the value and its sign.
+// Returns `v` in two's complement as `n` digits. `n` must be large enough for the bits and the sign of `v`.
 Digits twos_complement(Int v, size_t n) {
   Digits d = magnitude(v);
   d.resize(n, 0);
@@ -345,7 +345,7 @@ double Int::to_double() const {
   if (bits <= 64) {
     out = double(uint64_t(big_->digits[0]) | uint64_t(big_->digits[1]) << 32);
   } else {
-    // Keep the top 64 bits and make the lowest one sticky, so that converting them rounds like the whole value.
+    // Keep the top 64 bits; if a 1 bit was lost, set the lowest (sticky bit), so that they round like the whole value.
     bool lost;
     Digits top = shift_right(big_->digits, bits - 64, lost);
     uint64_t m = (uint64_t(top[0]) | uint64_t(top[1]) << 32) | lost;
@@ -413,14 +413,14 @@ Int operator>>(Int a, uint32_t bits) {
 }
 
 std::strong_ordering Int::compare_large(Int a, Int b) {
-  if (!a.big_ || !b.big_) return a.big_ ? a.sign() <=> 0 : 0 <=> b.sign();  // large values exceed all small ones
+  if (!a.big_ || !b.big_) return a.big_ ? a.sign() <=> 0 : 0 <=> b.sign();  // only one is large: its sign decides
   if (a.sign() != b.sign()) return a.sign() <=> b.sign();
   int c = compare(a.big_->digits, b.big_->digits);
   return (a.sign() < 0 ? -c : c) <=> 0;
 }
 
 namespace {
-// True if both fit int64 and b > 0, so that machine division cannot overflow; the callers correct the remainder's sign.
+// True if both fit int64 and b > 0. Then machine division cannot overflow; callers correct the remainder's sign.
 bool divide_plainly(Int a, Int b) { return a.is_small() && b.is_small() && b.small() > 0; }
 }  // namespace
 
@@ -462,7 +462,7 @@ double true_div(Int a, Int b) {
   if (a.is_small() && b.is_small() && -kExact <= a.small() && a.small() <= kExact && -kExact <= b.small() &&
       b.small() <= kExact)
     return double(a.small()) / double(b.small());
-  // Scale to a quotient of at least 66 bits with a sticky lowest bit, which rounds to a double as the exact quotient.
+  // Scale to a quotient of at least 66 bits with a sticky lowest bit, which rounds to a double like the exact one.
   int shift = 66 + int(b.bit_length()) - int(a.bit_length());
   Int n = shift > 0 ? a.abs() << uint32_t(shift) : a.abs(), d = shift < 0 ? b.abs() << uint32_t(-shift) : b.abs();
   auto [q, rest] = divmod_trunc(n, d);

@@ -12,7 +12,7 @@
 
 namespace tgc {
 
-struct BigInt;  // sign and magnitude of a large value; interned
+struct BigInt;  // sign and absolute value of a large Int; interned
 
 class Int {
  public:
@@ -74,7 +74,7 @@ class Int {
 
  private:
   static bool are_small(Int a, Int b) { return !a.big_ && !b.big_; }
-  // The operators for operands or results that do not fit int64.
+  // The operators' slow paths, for operands or results that do not fit int64.
   static Int add_large(Int a, Int b);
   static Int subtract_large(Int a, Int b);
   static Int multiply_large(Int a, Int b);

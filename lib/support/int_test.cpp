@@ -19,7 +19,7 @@ Int parsed(const std::string& text) {
 
 double double_of(const std::string& hex) { return std::bit_cast<double>(std::stoull(hex, nullptr, 16)); }
 
-// Returns the result of `op` on two integers in the format of the test data.
+// Returns the result of `op` on the integers `a` and `b`, in the format of the test data.
 std::string answer(const std::string& op, const std::string& a, const std::string& b) {
   if (op == "trunc") return Int::trunc(double_of(a)).str();
   Int x = parsed(a), y = parsed(b);
@@ -90,7 +90,7 @@ TEST_CASE("Int: conversions and operations without an integer result fail") {
   CHECK(fails([] { Int::trunc(0.0 / 0.0); }));
   CHECK(fails([] { Int::pow2(2000).to_double(); }));
   CHECK(fails([] { Int::pow2(64).int64_or_throw("size"); }));
-  // results that are too large
+  // results may have at most 32768 bits
   CHECK(!fails([] { Int::pow2(10000) * Int::pow2(20000); }));
   CHECK(fails([] { Int::pow2(20000) * Int::pow2(20000); }));
   CHECK(fails([] { Int(1) << 40000; }));

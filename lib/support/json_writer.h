@@ -16,8 +16,8 @@
 
 namespace tgc {
 
-// Appends `text` as a quoted JSON string. Each byte that is not UTF-8 becomes U+FFFD; if `text` holds any such byte, so
-// does each byte of its other non-ASCII characters.
+// Appends `text` as a quoted JSON string. Each byte that is not UTF-8 becomes U+FFFD. If `text` has any such byte, each
+// byte of its other non-ASCII characters becomes U+FFFD too.
 void append_json_string(std::string& out, std::string_view text);
 
 class JsonWriter {
@@ -27,8 +27,8 @@ class JsonWriter {
   // Writes the name of the next member. The caller writes its value next.
   JsonWriter& key(std::string_view name);
 
-  // Writes a value: a top-level one, an array item, or the value of the preceding key. An empty optional is written as
-  // null, a range as an array.
+  // Writes a value: a top-level value, an array item, or the value of the preceding key. Writes an empty optional as
+  // null, and a range as an array.
   JsonWriter& value(std::string_view text);
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
   JsonWriter& value(bool yes) { return raw(yes ? "true" : "false"); }
@@ -51,7 +51,7 @@ class JsonWriter {
   JsonWriter& number(double number, const char* format);
   JsonWriter& raw(std::string_view json);  // writes a value that is JSON text already
 
-  // Writes braces or brackets around what the given function writes.
+  // Writes a pair of braces or brackets around what the function writes.
   template <class Members>
   JsonWriter& object(Members&& members) {
     open('{'), members();
@@ -79,7 +79,7 @@ class JsonWriter {
   JsonWriter& close(char bracket);
 
   std::string& out_;
-  bool first_ = true;       // the next value needs no comma before it
+  bool first_ = true;       // true if the next value needs no comma before it
   bool new_line_ = false;
 };
 

@@ -10,8 +10,8 @@
 
 namespace tgc {
 
-// X(enumerator, name, default, unit and meaning). 0 means no limit. The system enforces `memory` and `seconds` (see
-// keep_process_limits), tgc the others.
+// X(enumerator, name, default, unit and meaning). A limit of 0 means no limit. The operating system enforces `memory`
+// and `seconds` (see keep_process_limits), tgc enforces the others.
 #define TGC_LIMITS(X)                                                                                           \
   X(InputBytes, "input-bytes", int64_t(1) << 29, "decompressed bytes of a text, or of one line of golden records") \
   X(Nodes, "nodes", int64_t(1) << 24, "nodes of one graph, including those made by its compilation")              \
@@ -40,7 +40,7 @@ struct LimitInfo {
 };
 std::span<const LimitInfo> all_limits();
 
-// Returns the limit in force, INT64_MAX if there is none.
+// Returns the limit that is in force; INT64_MAX if there is no limit.
 int64_t limit(Limit which);
 
 // Sets limits from NAME=VALUE[,NAME=VALUE...]. A value is a number, optionally followed by K, M, G or T (powers of
@@ -51,7 +51,7 @@ Status set_limits_of_environment();
 // Makes the system enforce the current `memory` (RLIMIT_DATA) and `seconds` (an alarm that exits with code 2).
 void keep_process_limits();
 
-// Returns the error "more than 1000 nodes of ...", which says how to raise the limit.
+// Returns an error such as "more than 1000 nodes of ...", which also says how to raise the limit.
 Diag over_limit(Limit which);
 // Throws over_limit(which) if `amount` exceeds the limit.
 inline void check_limit(Limit which, int64_t amount) {

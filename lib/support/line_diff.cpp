@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMaxEdits = 500;  // after so many edits, the rest of both texts is shown as replaced
+constexpr int64_t kMaxEdits = 500;  // after this number of edits, the rest of both texts is shown as replaced
 
 // A step of an edit script. `op` is ' ' (keep), '-' (delete) or '+' (insert).
 struct Step {
@@ -16,8 +16,8 @@ struct Step {
   size_t old_line, new_line;
 };
 
-// Returns the shortest edit script from `a` to `b` (greedy algorithm of Myers 1986). After kMaxEdits edits, replaces
-// the rest.
+// Returns the shortest edit script from `a` to `b` (greedy algorithm of Myers 1986). After kMaxEdits edits, it deletes
+// the rest of `a` and inserts the rest of `b`.
 std::vector<Step> edit_script(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
   auto n = int64_t(a.size()), m = int64_t(b.size());
   int64_t limit = std::min(n + m, kMaxEdits);
@@ -42,7 +42,7 @@ std::vector<Step> edit_script(const std::vector<uint64_t>& a, const std::vector<
   }
   std::vector<Step> out;
   int64_t x = n, y = m;
-  if (!found) {  // replace everything after the furthest point reached
+  if (!found) {  // after kMaxEdits edits, replace everything behind the furthest point reached
     d = int64_t(trace.size());
     int64_t best = -1;
     for (int64_t k = -(d - 1); k <= d - 1; k += 2)

@@ -10,8 +10,8 @@ using namespace tgc;
 
 namespace {
 
-// Reconstructs both texts from a diff with full context: the old one from '-' and ' ' lines, the new one from '+' and '
-// '.
+// Reconstructs both texts from a diff with full context: the old text from lines with '-' and ' ', the new text from
+// lines with '+' and ' '.
 std::pair<std::string, std::string> sides(const std::string& diff) {
   std::pair<std::string, std::string> out;
   for (std::string_view line : lines_of(diff)) {

@@ -16,7 +16,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostTexts = 16;  // maximum size of a pipe's content, in multiples of Limit::InputBytes
+constexpr int64_t kMostTexts = 16;  // maximum size of a copy of a pipe, in multiples of Limit::InputBytes
 
 // Copies the rest of `from` to an unnamed temporary file that lives as long as the process. Returns null and errno on
 // failure.
@@ -37,7 +37,7 @@ FILE* copy_of(int from) {
   }
 }
 
-// Returns the copy of the pipe at `path`, made on the first call.
+// Returns the copy of the pipe at `path`. The first call makes the copy.
 FILE* kept_copy(const std::string& path) {
   static std::mutex mutex;
   static std::map<std::string, FILE*> copies;

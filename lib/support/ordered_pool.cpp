@@ -21,7 +21,7 @@ bool OrderedPool::hold(std::unique_ptr<Task> task) {
     run_next(lock);
   } else if (held_.size() - begun_ > idle_ && threads_.size() < jobs_) {
     auto begun = settle([&] { threads_.emplace_back([this] { work(); }); });
-    if (!begun && threads_.empty()) run_next(lock);  // no thread could be created: run the task on this one
+    if (!begun && threads_.empty()) run_next(lock);  // no thread could be created, so run the task on this one
     else if (!begun) ready_.notify_one();
   } else {
     ready_.notify_one();
@@ -41,12 +41,12 @@ void OrderedPool::work() {
 }
 
 void OrderedPool::run_next(std::unique_lock<std::mutex>& lock) {
-  Task& task = *held_[begun_++];  // stays in held_ until it is done
+  Task& task = *held_[begun_++];  // the task stays in held_ until it is done
   lock.unlock();
   task.run();
   lock.lock();
   task.done = true;
-  if (!delivering_) deliver_what_is_next(lock);  // otherwise the delivering thread will deliver this task, too
+  if (!delivering_) deliver_what_is_next(lock);  // a thread that is delivering now also delivers this task
 }
 
 void OrderedPool::deliver_what_is_next(std::unique_lock<std::mutex>& lock) {

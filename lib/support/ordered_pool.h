@@ -1,5 +1,5 @@
 // OrderedPool: a thread pool that runs tasks in parallel and delivers their results one at a time, in the order of
-// submission. A thousand records are checked in parallel and reported as if they were checked one after another.
+// submission. So records that are checked in parallel are reported as if they were checked one after another.
 //
 //   OrderedPool pool(jobs);
 //   while (read(line)) if (!pool.submit([line] { return check(line); }, [&](Report&& r) { summary.add(r); })) break;
@@ -52,12 +52,12 @@ auto settle(Body&& body) {
 
 class OrderedPool {
  public:
-  // Uses at most `jobs` threads (0: one per processor), each started when there is work for it. With one job, tasks run
-  // and are delivered inside submit(), on the caller's thread. At most `backlog` tasks (0: four per job) are between
-  // submit() and the end of their delivery.
+  // Uses at most `jobs` threads (0: one per processor), each started when there is work for it. With one job, submit()
+  // runs and delivers each task on the caller's thread. At most `backlog` tasks (0: four per job) are submitted and not
+  // yet delivered.
   explicit OrderedPool(unsigned jobs = 0, size_t backlog = 0);
   OrderedPool(const OrderedPool&) = delete;
-  ~OrderedPool();  // cancels, then waits for the running tasks
+  ~OrderedPool();  // drops tasks that have not started, and waits for the running tasks
 
   // Submits a task; waits while the backlog is full. Returns false if the pool has stopped; finish() returns the cause.
   // `run()` is called on any thread and returns a T, a Result<T> or nothing. `deliver(T&&)` (or `deliver()`) is called
@@ -69,19 +69,19 @@ class OrderedPool {
     return hold(std::make_unique<TaskOf<Run, Deliver>>(std::move(run), std::move(deliver)));
   }
 
-  // Drops tasks that have not started and stops deliveries; finish() then returns "cancelled" unless an error came
-  // first. May be called from any thread.
+  // Drops tasks that have not started and stops deliveries. finish() then returns "cancelled", or an earlier error. May
+  // be called from any thread.
   void cancel();
 
-  // Waits for all tasks. Returns the first error in submission order, if any. No task may be submitted after it.
+  // Waits for all tasks. Returns the first error in submission order, if any. No task may be submitted afterwards.
   Status finish();
 
  private:
   class Task {
    public:
     virtual ~Task() = default;
-    virtual void run() = 0;        // does not throw
-    virtual Status deliver() = 0;  // does not throw
+    virtual void run() = 0;        // must not throw
+    virtual Status deliver() = 0;  // must not throw
     bool done = false;
   };
 
@@ -115,16 +115,16 @@ class OrderedPool {
   std::mutex mutex_;  // guards all members below
   std::condition_variable ready_, space_;
   std::deque<std::unique_ptr<Task>> held_;  // undelivered tasks in submission order, started ones first
-  size_t begun_ = 0;                        // number of tasks in held_ that have started
-  size_t idle_ = 0;                         // threads that wait for work
-  bool delivering_ = false;                 // a thread is delivering; its task is no longer in held_
-  bool closed_ = false;                     // no more tasks will be submitted
+  size_t begun_ = 0;                        // number of started tasks in held_
+  size_t idle_ = 0;                         // number of threads that wait for work
+  bool delivering_ = false;                 // true while a thread delivers a task, which is no longer in held_
+  bool closed_ = false;                     // true if no more tasks will be submitted
   std::optional<Diag> trouble_;             // the error that stopped the pool
   std::vector<std::thread> threads_;
 };
 
-// Calls fn(i) for every i < n on at most `jobs` threads, and done(i), one call at a time in the order of i, after fn(0)
-// to fn(i). Both return nothing or a Status. Returns the error with the lowest i; calls not yet started are skipped.
+// Calls fn(i) for every i < n on at most `jobs` threads. Calls done(i) in the order of i, one at a time, once fn(0) to
+// fn(i) have returned. Both return nothing or a Status. Returns the error with the lowest i, and skips the rest.
 template <class Fn, class Done>
 Status parallel_for(size_t n, unsigned jobs, Fn&& fn, Done&& done) {
   OrderedPool pool(jobs);

@@ -10,7 +10,7 @@ using namespace tgc;
 
 namespace {
 
-// Blocks threads in wait() until open() is called.
+// Makes threads that call wait() wait until open() is called.
 class Gate {
  public:
   void open() {
@@ -40,7 +40,7 @@ TEST_CASE("OrderedPool: results are delivered in submission order") {
       auto run = [&, i] {
         if (jobs > 1 && i == 0) second_is_done.wait();  // the first task finishes after the second
         if (i == 1) second_is_done.open();
-        return std::make_unique<int>(i * i);            // results need not be copyable
+        return std::make_unique<int>(i * i);            // the type of a result need not be copyable
       };
       CHECK(pool.submit(run, [&](std::unique_ptr<int> square) { order.push_back(*square); }));
     }
@@ -60,7 +60,7 @@ TEST_CASE("OrderedPool: tasks run in parallel on at most the requested number of
       int now = ++running, before = most;
       while (before < now && !most.compare_exchange_weak(before, now)) {}
       if (now == 2) both.open();
-      both.wait();  // would hang if only one thread ran
+      both.wait();  // hangs if only one thread runs
       running--;
       return std::this_thread::get_id();
     };
@@ -92,7 +92,7 @@ TEST_CASE("OrderedPool: submit blocks while the backlog is full") {
   });
   while (submitted < 3) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  CHECK(submitted == 3);  // the fourth submit waits until a task is delivered
+  CHECK(submitted == 3);  // the fourth submit() waits until a task is delivered
   gate.open();
   submitter.join();
   CHECK(pool.finish());
@@ -127,7 +127,7 @@ TEST_CASE("OrderedPool: the first error in submission order stops the pool") {
                                 "seven is not wanted"};
       CHECK(status.diag().message == expected[kind]);
       CHECK(delivered == std::vector{0, 1, 2, 3, 4, 5, 6});
-      CHECK(i < 100);  // submit returned false
+      CHECK(i < 100);  // more submissions would show that submit() does not return false
       CHECK_FALSE(pool.submit([] { return 0; }, deliver));
     }
   }

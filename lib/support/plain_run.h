@@ -8,12 +8,12 @@
 
 namespace tgc {
 
-// Returns the index, `at` or later, of the first byte of `text` that is one of kStops, below ' ' or not ASCII; the size
-// of `text` if there is none.
+// Returns the index of the first byte at or after `at` that is one of kStops, below ' ', or not ASCII. Returns the size
+// of `text` if there is no such byte.
 template <char... kStops>
 size_t plain_end(std::string_view text, size_t at) {
   constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
-  // sets the high bit of each zero byte; may also set some above the lowest zero byte, which countr_zero ignores
+  // sets the high bit of each zero byte, and perhaps of bytes above the lowest zero byte, which countr_zero ignores
   auto zeros = [](uint64_t v) { return (v - kOnes) & ~v; };
   for (; at + 8 <= text.size(); at += 8) {
     uint64_t v;
@@ -22,7 +22,7 @@ size_t plain_end(std::string_view text, size_t at) {
     const uint64_t stop = (stops | below_blank | v) & kHigh;
     if (stop) return at + size_t(std::countr_zero(stop)) / 8;
   }
-  auto is_plain = [](char c) { return c >= ' ' && ((c != kStops) && ...); };  // char is signed
+  auto is_plain = [](char c) { return c >= ' ' && ((c != kStops) && ...); };  // a byte that is not ASCII is negative
   while (at < text.size() && is_plain(text[at])) at++;
   return at;
 }

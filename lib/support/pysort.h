@@ -111,18 +111,18 @@ class PySorter {
     pending_.back().power = p;
   }
 
-  // Returns the insertion position of `key` in the sorted a[0..n), left of equal items; searches outward from `hint`.
+  // Returns the insertion position of `key` in the sorted a[0..n), before equal items. Searches outward from `hint`.
   size_t gallop_left(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
     return gallop([&](const T& x) { return less_(x, key); }, a, n, hint);
   }
-  // The same, right of equal items.
+  // Returns the insertion position of `key` in the sorted a[0..n), behind equal items. Searches outward from `hint`.
   size_t gallop_right(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
     return gallop([&](const T& x) { return !less_(key, x); }, a, n, hint);
   }
-  // Returns how many items of a[0..n) satisfy `before`, a prefix: exponential search from `hint`, then binary search.
+  // Returns how many items of a[0..n) satisfy `before`, which must be a prefix: exponential, then binary search.
   template <class Before>
   size_t gallop(Before before, const T* a, ptrdiff_t n, ptrdiff_t hint) {
-    ptrdiff_t near = 0, far = 1;  // distances from hint
+    ptrdiff_t near = 0, far = 1;  // distances from `hint`
     bool right = before(a[hint]);
     ptrdiff_t most = right ? n - hint : hint + 1;
     while (far < most && before(a[right ? hint + far : hint - far]) == right) {
@@ -153,7 +153,7 @@ class PySorter {
     else merge_high(base1, ptrdiff_t(n1), base2, ptrdiff_t(n2));
   }
 
-  enum class Took { Left, Right, All };  // the run that a merge step took an element from; All: the merge is complete
+  enum class Took { Left, Right, All };  // where a merge step took an element from; All: the merge is complete
   enum class Leapt { Far, Near, All };   // a galloping step moved many or few elements; All: the merge is complete
 
   // The loop of both merges: step() moves one element until one run has won min_gallop times in a row, then leap()
@@ -191,7 +191,7 @@ class PySorter {
     auto end_of_right = [&] {
       for (; n1 > 0; n1--) *out++ = *p1++;
     };
-    auto last_of_left = [&] {  // n1 == 1: the one element left is the greatest
+    auto last_of_left = [&] {  // n1 == 1: the element that is left is the greatest
       for (; n2 > 0; n2--) *out++ = *p2++;
       *out = *p1;
     };
@@ -208,7 +208,7 @@ class PySorter {
       for (ptrdiff_t j = 0; j < k1; j++) *out++ = *p1++;
       n1 -= k1;
       if (k1 && n1 == 1) return last_of_left(), Leapt::All;
-      if (n1 == 0) return end_of_right(), Leapt::All;  // only with an inconsistent order
+      if (n1 == 0) return end_of_right(), Leapt::All;  // possible only with an inconsistent order
       *out++ = *p2++;
       if (--n2 == 0) return end_of_right(), Leapt::All;
       ptrdiff_t k2 = ptrdiff_t(gallop_left(*p1, p2, n2, 0));
@@ -219,7 +219,7 @@ class PySorter {
       if (--n1 == 1) return last_of_left(), Leapt::All;
       return k1 >= kMinGallop || k2 >= kMinGallop ? Leapt::Far : Leapt::Near;
     };
-    *out++ = *p2++;  // merge_at trimmed the runs, so the second one begins with the least element
+    *out++ = *p2++;  // merge_at trimmed the runs, so the second run begins with the least element
     if (--n2 == 0) return end_of_right();
     if (n1 == 1) return last_of_left();
     merge(step, leap);
@@ -236,7 +236,7 @@ class PySorter {
     auto end_of_left = [&] {
       for (ptrdiff_t j = n2; j-- > 0;) *out-- = b2[j];
     };
-    auto first_of_right = [&] {  // n2 == 1: the one element left is the least
+    auto first_of_right = [&] {  // n2 == 1: the element that is left is the least
       for (; n1 > 0; n1--) *out-- = *p1--;
       *out = *p2;
     };
@@ -259,12 +259,12 @@ class PySorter {
       for (ptrdiff_t j = 0; j < k2; j++) *out-- = *p2--;
       n2 -= k2;
       if (k2 && n2 == 1) return first_of_right(), Leapt::All;
-      if (n2 == 0) return end_of_left(), Leapt::All;  // only with an inconsistent order
+      if (n2 == 0) return end_of_left(), Leapt::All;  // possible only with an inconsistent order
       *out-- = *p1--;
       if (--n1 == 0) return end_of_left(), Leapt::All;
       return k1 >= kMinGallop || k2 >= kMinGallop ? Leapt::Far : Leapt::Near;
     };
-    *out-- = *p1--;  // merge_at trimmed the runs, so the first one ends with the greatest element
+    *out-- = *p1--;  // merge_at trimmed the runs, so the first run ends with the greatest element
     if (--n1 == 0) return end_of_left();
     if (n2 == 1) return first_of_right();
     merge(step, leap);
@@ -276,7 +276,7 @@ class PySorter {
   ptrdiff_t min_gallop_ = kMinGallop;
 };
 
-// Sorts `items` as Python's list.sort does when `<` is `less`.
+// Sorts `items` as Python's list.sort does; `less` is Python's `<`.
 template <class T, class Less>
 void py_sort(std::vector<T>& items, Less less) {
   PySorter<T, Less>(items, std::move(less)).run();

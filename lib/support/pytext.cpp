@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// Decodes the code point at `i` and advances. If the bytes are not UTF-8, returns -1 and advances one byte.
+// Decodes the code point at `i` and moves `i` behind it. If the byte is not UTF-8, returns -1 and moves `i` one byte.
 int32_t decode(std::string_view s, size_t& i) {
   uint8_t b = uint8_t(s[i]);
   int length = b < 0x80 ? 1 : b >= 0xC2 && b < 0xE0 ? 2 : b >= 0xE0 && b < 0xF0 ? 3 : b >= 0xF0 && b < 0xF5 ? 4 : 0;
@@ -50,7 +50,7 @@ bool printable(int32_t c) {
 }  // namespace
 
 namespace {
-// Writes the code point in UTF-8 (at most four bytes) and returns the position after it.
+// Writes the code point `c` to `to` in UTF-8 (at most four bytes). Returns the position after it.
 char* put_utf8(char* to, uint32_t c) {
   auto rest = [](uint32_t bits) { return char(0x80 | (bits & 0x3F)); };
   if (c < 0x80) return *to++ = char(c), to;
@@ -68,7 +68,7 @@ void append_utf8(std::string& out, uint32_t c) {
 void append_py_repr(std::string& out, double v) {
   if (std::isnan(v)) return void(out += "nan");
   if (std::isinf(v)) return void(out += v < 0 ? "-inf" : "inf");
-  // Get the shortest digits as d.ddde[+-]xx, then format them by Python's rule: positional if -4 <= exponent < 16.
+  // Get the shortest digits as d.ddde[+-]xx, then format them as Python does: positional if -4 <= exponent < 16.
   char buffer[40];
   auto end = std::to_chars(buffer, buffer + sizeof buffer, v, std::chars_format::scientific).ptr;
   const char* p = buffer;
@@ -139,7 +139,7 @@ constexpr auto kHexValue = [] {
   return out;
 }();
 
-// Returns the value of kDigits hexadecimal digits at `at`; UINT32_MAX if there are fewer.
+// Returns the value of the kDigits hexadecimal digits at `at`; UINT32_MAX if there are fewer digits.
 template <int kDigits>
 uint32_t hex_digits(const char* at, const char* end) {
   if (end - at < kDigits) return UINT32_MAX;
@@ -154,7 +154,7 @@ uint32_t hex_digits(const char* at, const char* end) {
 }  // namespace
 
 std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal) {
-  std::string out(body.size(), '\0');  // an escape is never shorter than its value
+  std::string out(body.size(), '\0');  // an escape is never shorter than its value, so this is large enough
   char* to = out.data();
   const char *at = body.data(), *const end = at + body.size();
   const bool bytes = literal == PyLiteral::Bytes;
@@ -180,8 +180,8 @@ std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal)
       put(value);
     } else if (size_t known = kFrom.find(c); known != kFrom.npos) {
       *to++ = kTo[known];
-    } else if (c != '\n') {  // an escaped line end joins two lines
-      *to++ = '\\', *to++ = c;  // an unknown escape is kept
+    } else if (c != '\n') {  // a backslash before a line end joins two lines
+      *to++ = '\\', *to++ = c;  // keep an unknown escape as it is
     }
   }
   out.resize(size_t(to - out.data()));

@@ -16,8 +16,8 @@ void append_py_repr(std::string& out, double v);
 std::string py_repr(std::string_view s);
 void append_py_repr(std::string& out, std::string_view s);
 
-// Returns the value of a Python string literal, given without its quotes, as UTF-8. Escapes: \\ \' \" \n \t \r \a \b \f
-// \v \0 \ooo \xNN \uNNNN \UNNNNNNNN; a bytes literal has no \u and \U. Returns nullopt if an escape is malformed.
+// Returns the value, in UTF-8, of a Python string literal. `body` has no quotes. Escapes: \\ \' \" \n \t \r \a \b \f \v
+// \0 \ooo \xNN \uNNNN \UNNNNNNNN; a bytes literal has no \u and \U. Returns nullopt if an escape is malformed.
 enum class PyLiteral : uint8_t { Str, Bytes };
 std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal = PyLiteral::Str);
 
@@ -27,15 +27,15 @@ std::optional<double> parse_py_float(std::string_view text);
 // Returns "\x1b[NNm" + text + "\x1b[0m" (helpers.py:colored). A lower-case color name is the normal color, an
 // upper-case one the bright color.
 std::string colored(std::string_view text, std::string_view color);
-std::string ansistrip(std::string_view text);  // `text` without escape sequences
-size_t ansilen(std::string_view text);         // code points of `text` without escape sequences
+std::string ansistrip(std::string_view text);  // returns `text` without escape sequences
+size_t ansilen(std::string_view text);         // returns its number of code points without escape sequences
 
 // Keeps letters, digits and underscores; replaces every other character by its hex code (helpers.py:to_function_name).
 std::string to_function_name(std::string_view name);
 
 // Returns the number of code points; each invalid byte counts as one.
 size_t utf8_length(std::string_view text);
-// Returns the index of the first byte that is not UTF-8, npos if there is none.
+// Returns the index of the first byte that is not UTF-8; npos if all bytes are.
 size_t utf8_error(std::string_view text);
 inline bool is_valid_utf8(std::string_view text) { return utf8_error(text) == text.npos; }
 void append_utf8(std::string& out, uint32_t code_point);

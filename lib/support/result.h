@@ -15,10 +15,10 @@ namespace tgc {
 
 struct Diag {
   std::string message;      // what is wrong, one sentence without a full stop
-  std::string file;         // the input's name, empty if there is none
-  uint32_t line = 0;        // 1-based, 0 when unknown
-  uint32_t column = 0;      // 1-based, in bytes, 0 when unknown
-  std::string expected;     // what would have been accepted, may be empty
+  std::string file;         // name of the input; empty if there is none
+  uint32_t line = 0;        // 1-based; 0 if unknown
+  uint32_t column = 0;      // 1-based, in bytes; 0 if unknown
+  std::string expected;     // what would have been accepted; may be empty
   std::string context;      // the offending source line or subgraph, printed below the message
   bool convicts = false;    // the kernel itself is at fault (crash, out-of-bounds access), not the environment
 
@@ -26,7 +26,7 @@ struct Diag {
   std::string text() const;
 };
 
-// Thrown inside a library only; see `catch_failures`.
+// Thrown only inside a library; see `catch_failures`.
 class Failure : public std::exception {
  public:
   explicit Failure(Diag diag) : diag_(std::move(diag)), what_(diag_.text()) {}
@@ -69,8 +69,8 @@ class [[nodiscard]] Result {
 struct Unit {};
 using Status = Result<Unit>;
 
-// Returns body()'s value as a Result. A Failure, and the standard exceptions for exhausted memory, threads or files,
-// become the Diag.
+// Returns the value of body() as a Result. If body() throws a Failure, or a standard exception because memory, threads
+// or files are exhausted, returns a Diag.
 template <class Body>
 auto catch_failures(Body&& body) -> Result<decltype(body())> {
   try {

@@ -1,5 +1,5 @@
-// Constants that say whether this build has sanitizers. Tests that sanitizers would break (limits on address space,
-// SIGFPE, constant resident memory, timing) report that they are skipped.
+// Constants that say whether this build has sanitizers. Tests that cannot work with sanitizers (limits on address
+// space, SIGFPE, constant resident memory, timing) skip themselves with a message.
 #pragma once
 
 namespace tgc {
@@ -12,8 +12,8 @@ inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_fea
 inline constexpr bool kSanitized = false;
 #endif
 
-// ThreadSanitizer, whose runtime aborts at 65,536 stack frames, delays signals, needs more stack and file space than
-// small limits allow, and mistakes a second thread of a forked process for the first.
+// True with ThreadSanitizer. Its runtime aborts at 65,536 stack frames, delays signals, needs more stack and file space
+// than small limits allow, and mistakes a second thread of a forked process for the first.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool kThreadSanitized = true;
 #elif defined(__has_feature)

@@ -17,7 +17,7 @@ constexpr SettingInfo kSettings[] = {
 #undef X
 };
 
-// The valid range of settings that are sizes. The others take any integer.
+// The valid range of a setting that is a size. All other settings take any integer.
 struct SettingRange {
   int64_t Settings::*value;
   int64_t least, most;
@@ -28,7 +28,7 @@ constexpr SettingRange kRanges[] = {
     {&Settings::MV_THREADS_PER_ROW, 1, 1 << 20},
     {&Settings::MV_ROWS_PER_THREAD, 1, 1 << 20},
     {&Settings::REDUCEOP_SPLIT_THRESHOLD, 1, INT64_MAX},
-    {&Settings::REDUCEOP_SPLIT_SIZE, 0, 62},  // an exponent of 2
+    {&Settings::REDUCEOP_SPLIT_SIZE, 0, 62},  // the size is 2**value
     {&Settings::MAX_KERNEL_BUFFERS, 0, 1 << 20},
     {&Settings::REWRITE_STACK_LIMIT, 0, INT64_MAX},
 };

@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "lib/support/hex.h"
+
 namespace tgc {
 namespace {
 
@@ -57,10 +59,7 @@ Sha256 sha256(std::string_view bytes) {
 }
 
 std::string to_hex(const Sha256& digest) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string out;
-  for (uint8_t b : digest) out += {kHex[b >> 4], kHex[b & 15]};
-  return out;
+  return to_hex(std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
 }
 
 }  // namespace tgc

@@ -19,7 +19,7 @@ namespace {
 struct Slot {
   enum State { Free, Taken, Live };
   std::atomic<int> state{Free};
-  pid_t owner = 0;  // a forked child inherits the table, but must not remove its parent's files
+  pid_t owner = 0;  // a forked child inherits the table, but must remove only its own files
   char path[PATH_MAX] = {};
 };
 constinit Slot slots[32];
@@ -103,7 +103,7 @@ int StagedFile::create(const std::string& folder, mode_t mode) {
   std::string name;
   if (int error = random_name(name)) return error;
   path_ = folder.empty() ? name : folder + "/" + name;
-  slot_ = remember(path_);  // before the file exists, so that no signal can leave it behind
+  slot_ = remember(path_);  // before the file is created, so that a signal at any time removes it
   fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   if (fd_ >= 0) return 0;
   int error = errno;
@@ -119,8 +119,8 @@ int StagedFile::sync() {
 }
 
 int StagedFile::move_to(const std::string& path) {
-  // Quotas and network file systems may report errors only on close(). Closing a duplicate descriptor reports them,
-  // too.
+  // Quotas and network file systems may report errors only on close(). Closing a duplicate of the descriptor reports
+  // these errors too.
   if (int same = ::dup(fd_); same < 0 || (::close(same) != 0 && errno != EINTR)) return errno;
   if (::rename(path_.c_str(), path.c_str()) != 0) return errno;
   ::close(std::exchange(fd_, -1));

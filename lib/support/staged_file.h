@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-// create, write, sync and move_to return 0 or an errno.
+// create, write, sync and move_to return 0, or an errno on failure.
 class StagedFile {
  public:
   StagedFile() = default;
@@ -28,7 +28,7 @@ class StagedFile {
   void swap(StagedFile& other) noexcept;
 
   int fd_ = -1;
-  int slot_ = -1;  // index in the signal handler's table of files to remove, -1 if not in it
+  int slot_ = -1;  // index in the table of files that the signal handler removes; -1: none
   std::string path_;
 };
 

@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// Returns the code point at `at` and its length in bytes; 0 bytes if it is not UTF-8.
+// A code point and its length in bytes; the length is 0 if the bytes are not UTF-8.
 struct CodePoint {
   uint32_t code;
   size_t bytes;

@@ -1,4 +1,4 @@
-// Escapes untrusted text for display, so that no name in an input can move the cursor, hide text or reverse its
+// Escapes untrusted text for display, so that names in an input cannot move the cursor, hide text or reverse the text
 // direction.
 #pragma once
 #include <string>

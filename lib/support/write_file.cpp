@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-constexpr int kMostLinks = 40;  // Linux's own limit
+constexpr int kMostLinks = 40;  // the limit that Linux itself has
 
 std::string folder_of(const std::string& path) {
   size_t slash = path.rfind('/');
@@ -39,7 +39,7 @@ bool is_a_strangers(const struct stat& link, const std::string& folder) {
   return (parent.st_mode & kShared) == kShared && link.st_uid != geteuid() && link.st_uid != parent.st_uid;
 }
 
-// Resolves symbolic links in the last component of `path`; the final target need not exist. Returns 0 or an errno.
+// Resolves symbolic links in the last component of `path`. The final target need not exist. Returns 0 or an errno.
 int follow_links(std::string& path) {
   for (int n = 0; n < kMostLinks && descriptor_of(path) < 0; n++) {
     struct stat info;

@@ -24,10 +24,10 @@ class FileWriter {
   static Result<FileWriter> create(const std::string& path);
   FileWriter(FileWriter&&) noexcept;
   FileWriter& operator=(FileWriter&&) noexcept;
-  ~FileWriter();  // discards what was written unless commit() was called
+  ~FileWriter();  // discards what was written to a regular file, unless commit() was called
 
   Status write(std::string_view bytes);
-  int descriptor() const { return through_ >= 0 ? through_ : staged_.descriptor(); }  // for writing without write()
+  int descriptor() const { return through_ >= 0 ? through_ : staged_.descriptor(); }  // to write without write()
   Status commit();  // moves the complete file to its path
 
  private:
@@ -36,7 +36,7 @@ class FileWriter {
   int copy_over(int old);
   Diag trouble(int error) const;
 
-  std::string shown_, path_;  // the path as the user gave it, and with symbolic links resolved
+  std::string shown_, path_;  // the path as the user wrote it; the path with symbolic links resolved
   StagedFile staged_;
   int through_ = -1;          // descriptor of a target that is not a regular file, else -1
   int old_ = -1;              // descriptor of the existing file, -1 if there is none

@@ -72,7 +72,7 @@ TEST_CASE("write_file: keeps permissions, links and owners") {
   REQUIRE(write_file(path, "new"));
   CHECK((info_of(path).st_mode & 07777) == 0640);
 
-  fs::create_symlink("out", folder / "link");  // the target is relative to the link's folder
+  fs::create_symlink("out", folder / "link");  // the link's target "out" is relative to the link's folder
   REQUIRE(write_file(folder / "link", "by the link"));
   CHECK(S_ISLNK(info_of(folder / "link").st_mode));
   CHECK(content(path) == "by the link");
@@ -102,7 +102,7 @@ TEST_CASE("write_file: keeps permissions, links and owners") {
 }
 
 TEST_CASE("write_file: does not follow another user's link in a world-writable folder") {
-  if (geteuid() != 0) return;  // only root can create another user's link
+  if (geteuid() != 0) return;  // only root can create a link that another user owns
   Folder folder;
   REQUIRE(write_file(folder / "mine", "precious"));
   REQUIRE(::chmod(folder.path.c_str(), 01777) == 0);
@@ -127,7 +127,7 @@ TEST_CASE("write_file: writes directly to devices, FIFOs and descriptors") {
   REQUIRE(!full);
   CHECK(full.diag().text() == "/dev/full: cannot write: No space left on device");
 
-  std::string path = folder / "shared";  // writing to a descriptor continues at its offset
+  std::string path = folder / "shared";  // writing to /dev/fd/N must continue at the descriptor's offset
   int fd = ::open(path.c_str(), O_CREAT | O_RDWR, 0600);
   REQUIRE(write_all(fd, "first ") == 0);
   CHECK(write_file("/dev/fd/" + std::to_string(fd), "second"));
@@ -176,7 +176,7 @@ TEST_CASE("FileWriter: a signal that ends the process removes the incomplete fil
       setrlimit(RLIMIT_CORE, &none);
       auto file = FileWriter::create(folder / "out");
       if (!file || !file->write("half")) _exit(3);
-      if (fork() == 0) {  // a dying child does not remove its parent's files
+      if (fork() == 0) {  // a child that dies must not remove its parent's files
         raise(SIGTERM);
         _exit(0);
       }

@@ -4,8 +4,8 @@
 
 namespace tgc {
 
-// Like parse_target, but accepts every CUDA arch "sm_<number>" and every AMD arch "gfx...", as tinygrad's renderers do,
-// so that a recording for an unlisted arch is compiled as tinygrad compiled it.
+// Like parse_target, but accepts every CUDA arch "sm_<number>" and every AMD arch "gfx...", as tinygrad's renderers do.
+// So a recording for an arch that tgc does not list is compiled as tinygrad compiled it.
 Result<Target> recorded_target(std::string_view text, const Settings& settings);
 
 }  // namespace tgc

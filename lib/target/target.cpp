@@ -39,7 +39,7 @@ constexpr Row kRows[] = {
 #include "lib/target/renderers.def"
 };
 
-// The archs that listings show. NVIDIA archs of kOtherCudaArchs are accepted, too; there are no other AMD archs.
+// The archs that listings show. The NVIDIA archs of kOtherCudaArchs are accepted too; other AMD archs are not.
 constexpr std::string_view kCudaArchs[] = {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"};
 constexpr int kOtherCudaArchs[] = {30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 72, 87, 88, 101, 103, 110, 121};
 constexpr std::string_view kAmdArchs[] = {"gfx942",  "gfx950",  "gfx1100", "gfx1101", "gfx1102",
@@ -52,7 +52,7 @@ std::span<const std::string_view> archs_of(const Row& row) {
   return row.default_arch.empty() ? std::span<const std::string_view>() : kAmdArchs;
 }
 
-// True if tinygrad's renderer accepts the arch: it looks at the arch only to choose tensor cores.
+// True if tinygrad's renderer accepts the arch, which it uses only to choose tensor cores.
 bool takes_arch(const Row& row, std::string_view arch) {
   return is_cuda(row) ? cuda_arch(arch) >= 0 : arch.starts_with("gfx");
 }
@@ -68,7 +68,7 @@ bool same_word(std::string_view a, std::string_view b) {
                     [](char x, char y) { return std::tolower(uint8_t(x)) == std::tolower(uint8_t(y)); });
 }
 
-// Returns "A, B, C" without duplicates.
+// Returns the names as "A, B, C", each once.
 std::string listed(std::span<const std::string_view> names) {
   std::vector<std::string_view> seen;
   std::string out;

@@ -1,5 +1,5 @@
-// Target: the capabilities of a device and renderer as data (attributes of tinygrad's Renderer classes, renderer/*.py).
-// Passes and renderers read it.
+// Target: the capabilities of a device and its renderer as data (attributes of tinygrad's Renderer classes,
+// renderer/*.py). Passes and renderers read a Target.
 #pragma once
 #include <array>
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace tgc {
 
-// tinygrad's renderer classes that tgc has; renderers.def is the table of them.
+// tinygrad's renderer classes that tgc reproduces; renderers.def is the table of them.
 enum class RendererKind : uint8_t {
 #define TGC_RENDERER(id, name, printer) id,
 #include "lib/target/renderers.def"
@@ -25,26 +25,26 @@ struct TensorCore;  // tensor_core.h
 struct Target {
   std::string device;    // "CPU", "CUDA", "NV", "METAL", "CL", "QCOM", "AMD", "HIP", "WEBGPU"
   RendererKind renderer = RendererKind::Clang;
-  std::string arch;      // "sm_80", "gfx1100"; empty if the renderer has no archs
+  std::string arch;      // such as "sm_80", "gfx1100"; empty if the renderer has no archs
 
   bool supports_float4 = true;
   bool has_local = true;
   bool has_shared = true;
   bool has_threads = false;
-  // maximum launch dimensions in (x, y, z) order: work groups, and threads per work group; nullopt: no limit
+  // maximum launch dimensions (x, y, z): number of work groups; threads per work group. nullopt: no limit
   std::optional<std::array<int64_t, 3>> global_max = {{0x8FFFFFFF, 0x8FFFFFFF, 0x8FFFFFFF}};
   std::optional<std::array<int64_t, 3>> local_max = {{0x8FFFFFFF, 0x8FFFFFFF, 0x8FFFFFFF}};
   int64_t shared_max = 32768;  // bytes of local memory
   std::span<const TensorCore> tensor_cores;
   OpSet code_for_op;           // the ops that the renderer can emit; the late rewrites replace all others
 
-  std::string name() const;    // "CUDA:CUDA:sm_80"
+  std::string name() const;    // returns "CUDA:CUDA:sm_80"
 };
 
 std::string_view name_of(RendererKind kind);         // "CLANG"
-std::span<const std::string_view> renderer_names();  // of all renderers, by enumerator
+std::span<const std::string_view> renderer_names();  // names of all renderers, indexed by RendererKind
 
-// A class of tinygrad's renderers, and a device that uses it. Several devices may use one class.
+// A renderer class of tinygrad, and a device that uses it. Several devices may use the same class.
 struct RendererClass {
   std::string_view name;  // "ClangRenderer"
   std::string_view device;
@@ -60,7 +60,7 @@ Result<Target> parse_target(std::string_view text, const Settings& settings);
 // Returns the full names of all targets, for listings and error messages.
 std::span<const std::string_view> known_targets();
 
-// Returns true if the target has `dtype` (device.py:is_dtype_supported on a desktop machine outside CI).
+// Returns true if the target supports `dtype` (device.py:is_dtype_supported on a desktop machine outside CI).
 bool is_dtype_supported(DType dtype, const Target& target);
 
 }  // namespace tgc

@@ -13,8 +13,8 @@
 
 namespace tgc {
 
-// An axis of two elements. In `opts` the number is the dimension that the axis splits (0: N, 1: M); elsewhere it is the
-// axis's index among the axes of its letter.
+// An axis of two elements. In `opts`, `number` is the dimension that the axis splits (0: N, 1: M). Elsewhere, `number`
+// is the index of the axis among the axes with its letter.
 struct TcAxis {
   char letter;
   int number;
@@ -26,14 +26,14 @@ std::vector<TcAxis> tc_axes(std::string_view text);
 std::string to_text(std::span<const TcAxis> axes);
 
 struct TensorCore {
-  // The permutation of the axes for one operand: the axes that replace the local, the upcast and the reduce axes.
+  // The permutation of the axes for one operand: which axes replace the local, the upcast and the reduce axes.
   struct Swizzle {
     std::string_view local, upcast, reduce;
   };
 
   std::array<int64_t, 3> dims;                 // N, M, K
-  int64_t threads;                             // threads of the warp
-  std::array<int64_t, 3> elements_per_thread;  // elements of A, B and C that a thread holds
+  int64_t threads;                             // number of threads of the warp
+  std::array<int64_t, 3> elements_per_thread;  // number of elements of A, B and C that a thread holds
   DType dtype_in, dtype_out;                   // dtype of A and B; dtype of C and D
   std::string_view opts;                       // splits in order: "u0" upcasts, "l1" makes local (see TcAxis)
   std::array<Swizzle, 2> swizzle;              // for A and for B
@@ -42,16 +42,16 @@ struct TensorCore {
   int num_reduce_axes() const;                      // log2 of K
   std::vector<TcAxis> base_shape() const;           // all axes: those of `opts` in order, then the reduce axes
   std::vector<TcAxis> base_upcast_axes() const;     // the upcast, then the reduce axes, each in descending order
-  // Returns, for A and for B, the index in `shape` of the axis that replaces each axis of `shape`; axes that are not
-  // the tensor core's own keep their index. Throws Failure if `shape` lacks a replacement axis.
+  // Returns, for A and for B, the index in `shape` of the axis that replaces each axis of `shape`. Axes that do not
+  // belong to the tensor core keep their index. Throws Failure if `shape` lacks a replacement axis.
   std::array<std::vector<size_t>, 2> permutes(std::span<const TcAxis> shape) const;
 };
 
 namespace tensor_cores {
 
 std::span<const TensorCore> cuda(int arch);              // for sm_<arch>
-std::span<const TensorCore> ptx(int arch);               // those of cuda(arch) that the PTX renderer supports
-std::span<const TensorCore> amd(std::string_view arch);  // for "gfx942"; RDNA3's for an arch that is not listed
+std::span<const TensorCore> ptx(int arch);               // those of cuda(arch) that the PTX renderer has
+std::span<const TensorCore> amd(std::string_view arch);  // for an arch such as "gfx942"; for an unlisted arch, RDNA3's
 std::span<const TensorCore> metal();
 std::span<const TensorCore> amx();
 std::span<const TensorCore> intel();

@@ -43,7 +43,7 @@ struct GoldenMetadata {
   std::string name;       // the Tensor method: "conv2d"
   std::string caller;     // place of the call, "module:line::function"; empty: not recorded
   std::string node;       // name of the node in the ONNX model; empty: no ONNX model
-  bool backward = false;  // the kernel computes the method's gradient
+  bool backward = false;  // true if the kernel computes the method's gradient
   // Returns the metadata as text: "conv2d bw (model:12::forward, node /layer1/Conv)".
   std::string text() const;
 };

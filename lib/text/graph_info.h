@@ -29,7 +29,7 @@ std::string info_members(const GraphInfo& info);
 bool read_info_member(JsonScanner& in, std::string_view key, GraphInfo& info);
 
 // Returns the header: a comment line, with its newline, that tgc writes above a text, such as
-// # tgc: {"name":"E_4","stage":"expander","target":"CPU:LLVM"}
+//   # tgc: {"name":"E_4","stage":"expander","target":"CPU:LLVM"}
 // A text below a header is complete: its comments state all lost facts. So its reader infers nothing.
 std::string text_header(const GraphInfo& info);
 bool has_header(std::string_view text);

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "lib/support/deep_stack.h"
+#include "lib/support/hex.h"
 #include "lib/support/pytext.h"
 #include "lib/text/json_scan.h"
 #include "lib/text/open_args.h"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::string_view kFormat = "tgc-graph";
 
-// True if `text` looks like an enum value, such as "AxisType.WEAK". Such values of other releases are kept as text.
+// True if `text` looks like an enum value, such as "AxisType.WEAK". Enum values of other releases are kept as text.
 bool is_dotted_name(std::string_view text) {
   bool dot = false, start = true;
   for (char c : text) {
@@ -136,14 +137,7 @@ class GraphJsonWriter {
       case Arg::Kind::BigInt: number(a); break;
       case Arg::Kind::Float: std::isfinite(a.to_const().as_float()) ? number(a) : tagged("float", a.repr()); break;
       case Arg::Kind::Str: string(a.text()); break;
-      case Arg::Kind::Bytes: {
-        static constexpr char kHex[] = "0123456789abcdef";
-        std::string hex;
-        hex.reserve(2 * a.text().size());
-        for (char c : a.text()) hex += {kHex[uint8_t(c) >> 4], kHex[c & 15]};
-        tagged("bytes", hex);
-        break;
-      }
+      case Arg::Kind::Bytes: tagged("bytes", to_hex(a.text())); break;
       case Arg::Kind::Raw:
         if (a.text() == kNegativeZero) put(a.text());
         else tagged(is_dotted_name(a.text()) ? "value" : "raw", a.text());
@@ -372,7 +366,10 @@ class JsonReader {
       if (auto d = parse_py_float(text)) return *d;
       in_.fail(at, "found '" + text + "'", "inf, -inf or nan");
     }
-    if (kind == "bytes") return bytes(at);
+    if (kind == "bytes") {
+      if (auto bytes = from_hex(in_.string())) return graph_.bytes(*bytes);
+      in_.fail(at, "malformed bytes", "pairs of hexadecimal digits");
+    }
     if (graph_.is_foreign()) return open_record(kind);
     auto c = parse_record_class(kind);
     if (!c)
@@ -401,19 +398,6 @@ class JsonReader {
     });
     items[1] = graph_.tuple(fields);
     return graph_.record(RecordClass::Open, items);
-  }
-
-  Arg bytes(size_t at) {
-    std::string hex = in_.string(), out;
-    auto digit = [&](char c) -> int {
-      return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-    };
-    for (size_t i = 0; i < hex.size(); i += 2) {
-      int high = digit(hex[i]), low = i + 1 < hex.size() ? digit(hex[i + 1]) : -1;
-      if (high < 0 || low < 0) in_.fail(at, "malformed bytes", "pairs of hexadecimal digits");
-      out += char(high << 4 | low);
-    }
-    return graph_.bytes(out);
   }
 
   Graph& graph_;

@@ -15,14 +15,14 @@
 //
 // In the JSON of an `arg` line:
 //
-// "$NAME" the member NAME, itself translated as an arg
-// "$NAME..." within a list: the items of the list NAME
+//   "$NAME"                the member NAME, itself translated as an arg
+//   "$NAME..."             within a list: the items of the list NAME
 //   "$NAME=VALUE"          the value VALUE (of an enum, for instance) if NAME is null; "$NAME='TEXT'" gives a text
 //   "$NAME?"               null if NAME is an empty list
-// "$NAME:dtype" NAME as a dtype; :f64 as the bits of a double in hexadecimal; :node as the id of a node
+//   "$NAME:dtype"          NAME as a dtype; :f64 as the bits of a double in hexadecimal; :node as the id of a node
 //   "{NAME}" in a text     the text of member NAME
-// member "NAME?" the member is left out if it would be null or false; "NAME?VALUE": if it would be VALUE
-// {"value":...} the object is left out if its "value" would be null
+//   member "NAME?"         left out if its value would be null or false; "NAME?VALUE": if its value would be VALUE
+//   {"value":...}          the whole object is left out if its "value" would be null
 //
 // testdata/maps/svod.map is an example.
 #pragma once

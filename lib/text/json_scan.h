@@ -56,7 +56,7 @@ class JsonScanner {
   bool boolean();
   bool null();  // reads a null; before any other value returns false and reads nothing
   int64_t int64();
-  // Reads an integer of few digits, the usual number. Returns nullopt and reads nothing before any other value.
+  // Fast path for integers of few digits. Returns nullopt and reads nothing before any other value.
   std::optional<int64_t> short_int() {
     blanks();
     int64_t value = 0;

@@ -1,6 +1,5 @@
 #include "lib/text/pyrender.h"
 
-#include <algorithm>
 #include <array>
 
 #include "lib/support/deep_stack.h"
@@ -84,13 +83,6 @@ inline void PyrenderWriter::piece(UOp u) {
   tag(u);
 }
 
-inline void PyrenderWriter::tag(UOp u) {
-  if (u.tag().is_none()) return;
-  put(".rtag(");
-  repr(u.tag());
-  put(')');
-}
-
 // Returns the number of the function that builds the kernel `ast`. If the function is new, writes it; functions stand
 // above the lines.
 size_t PyrenderWriter::kernel_number(UOp ast) {
@@ -165,20 +157,6 @@ void PyrenderWriter::items_with_graphs(Arg a) {
   }
   put(!is_record && a.items().size() == 1 ? ",)" : ")");
 }
-inline void PyrenderWriter::str(Arg a) {
-  if (!a.is_str()) return repr(a);
-  put(a.text());
-}
-
-inline void PyrenderWriter::sources(std::span<const UOp> list) {
-  put('(');
-  for (size_t i = 0; i < list.size(); i++) {
-    if (i) put(", ");
-    src(list[i]);
-  }
-  put(list.size() == 1 ? ",)" : ")");
-}
-
 inline void PyrenderWriter::size(Sint s) { s.is_uop() ? src(s.uop()) : repr(s.arg()); }
 
 inline void PyrenderWriter::movement_argument(UOp u) {
@@ -208,21 +186,7 @@ inline void PyrenderWriter::movement_argument(UOp u) {
   put(n == 1 ? ",)" : ")");
 }
 
-// Writes (left+right), or left+right if `bare`. An operand has no parentheses if it binds tightly enough. A constant on
-// a device is written as a bare number.
-inline void PyrenderWriter::infix(UOp u, bool bare) {
-  UOp a = u.src(0), b = u.src(1);
-  auto is_number = [&](UOp s) { return on_device(s) && !info_[s.id()].plain; };
-  bool a_is_number = !u.is(Op::CMPNE) && is_number(a), b_is_number = !a_is_number && is_number(b);
-  int p = infix_precedence(u.op());
-  if (!bare) put('(');
-  if (a_is_number) repr(a.arg());
-  else operand(a, p != 99 && infix_precedence(a.op()) <= p);
-  put(infix_symbol(u.op()));
-  if (b_is_number) repr(b.arg());
-  else operand(b, p != 99 && infix_precedence(b.op()) < p);
-  if (!bare) put(')');
-}
+inline bool PyrenderWriter::is_number(UOp u) const { return on_device(u) && !info_[u.id()].plain; }
 inline void PyrenderWriter::operand(UOp u, bool strip) {
   const Info& info = info_of(u);
   bool bracketed = strip && info.inlined && !info.plain;
@@ -245,14 +209,6 @@ inline void PyrenderWriter::constant(UOp u) {
   put(')');
 }
 
-inline void PyrenderWriter::range(UOp u) {
-  put("UOp.range("), str(u.src(0).arg());
-  for (Arg a : u.arg().items()) put(", "), repr(a);
-  if (u.num_src() > 1) put(", src="), sources(u.src().subspan(1));
-  if (u.dtype() != dtypes::index) put(", dtype="), dtype(u.dtype());
-  put(')');
-}
-
 inline void PyrenderWriter::index(UOp u) {
   src(u.src(0)), put(".index("), src(u.src(1)), put(", ");
   if (u.num_src() > 2) src(u.src(2)), put(", ");
@@ -266,18 +222,12 @@ inline bool PyrenderWriter::special_form(UOp u) {
     case Op::CONST: return constant(u), true;
     case Op::DEFINE_VAR:
       if (u.num_src() != 0) return false;
-      put("UOp.variable(\""), str(u.arg()[0]), put("\", "), str(u.arg()[1]), put(", "), str(u.arg()[2]);
-      if (u.dtype() != dtypes::index) put(", dtype="), dtype(u.dtype());
-      put(')');
-      return true;
+      return variable(u, dtypes::index), true;
     case Op::CAST:
-    case Op::BITCAST:
-      src(u.src(0)), put(u.is(Op::CAST) ? ".cast(" : ".bitcast("), dtype(u.dtype()), put(')');
-      return true;
+    case Op::BITCAST: return cast(u), true;
     case Op::SPECIAL:
       if (u.num_src() != 1 || !u.src(0).is_const()) return false;
-      put("UOp.special("), str(u.src(0).arg()), put(", "), repr(u.arg()), put(", dtype="), dtype(u.dtype()), put(')');
-      return true;
+      return special(u), true;
     case Op::BUFFER:
       if (u.num_src() != 2 || !u.src(0).is(Op::UNIQUE) || !u.src(1).is(Op::DEVICE)) return false;
       put("UOp.new_buffer("), repr(u.src(1).arg()), put(", "), put(size_of(u).str()), put(", ");
@@ -293,7 +243,7 @@ inline bool PyrenderWriter::special_form(UOp u) {
       put("arg="), repr(u.arg()), put(')');
       return true;
     case Op::REDUCE_AXIS: src(u.src(0)), put(".r("), str(u.arg()[0]), put(", "), str(u.arg()[1]), put(')'); return true;
-    case Op::RANGE: return u.num_src() >= 1 && u.src(0).is_const() ? range(u), true : false;
+    case Op::RANGE: return u.num_src() >= 1 && u.src(0).is_const() ? range(u, dtypes::index), true : false;
     case Op::INDEX: return u.num_src() >= 2 && u.src(0).dtype().base() != u.dtype() ? index(u), true : false;
     case Op::RESHAPE: case Op::PERMUTE: case Op::EXPAND: case Op::PAD: case Op::SHRINK: case Op::FLIP:
       if (whole_movements_) return whole(u, u.dtype().repr()), true;
@@ -303,19 +253,6 @@ inline bool PyrenderWriter::special_form(UOp u) {
       return true;
     default: return false;
   }
-}
-
-// Writes a method call, such as x.exp2(), a.store(b, c, arg=...) or UOp.sink().
-inline void PyrenderWriter::method(UOp u) {
-  if (u.num_src()) src(u.src(0));
-  else put("UOp");
-  put('.'), put(method_name(u.op())), put('(');
-  for (size_t i = 1; i < u.num_src(); i++) {
-    if (i > 1) put(", ");
-    src(u.src(i));
-  }
-  if (!u.arg().is_none()) put(u.num_src() > 1 ? ", arg=" : "arg="), repr(u.arg());
-  put(')');
 }
 
 // Writes the arg of a KERNEL, such as Kernel(k0(), ()).

@@ -21,9 +21,6 @@ constexpr OpSet kInfix{Op::ADD,   Op::FLOORDIV, Op::FLOORMOD, Op::SHL, Op::SHR, 
                        Op::CMPLT, Op::CMPNE,    Op::AND,      Op::OR,  Op::XOR};
 constexpr size_t kMostInlined = 100;  // limit on the nesting depth of inline expressions
 
-std::string_view symbol(Op op) { return op == Op::FLOORDIV ? "//" : op == Op::FLOORMOD ? "%" : infix_symbol(op); }
-int precedence(Op op) { return op == Op::FLOORDIV || op == Op::FLOORMOD ? 1 : infix_precedence(op); }
-
 UOp base_of_open(UOp u) {
   while (u.num_src() && (u.in(ops::Movement) || u.is(Op::DETACH))) u = u.src(0);
   return u;
@@ -39,7 +36,7 @@ Arg param_field(Arg param, std::string_view name, size_t place = SIZE_MAX) {
 }
 
 // Writes the text. Each node has a piece of text (its name or its expression), which is copied into its users' text.
-class OpenWriter {
+class OpenWriter : PyrenderForms<OpenWriter> {
  public:
   explicit OpenWriter(UOp root)
       : root_(root),
@@ -147,8 +144,13 @@ class OpenWriter {
     piece(u, [&] { whole(u); });
   }
 
-  void put(char c) { to_->put(c); }
-  void put(std::string_view s) { to_->put(s); }
+  friend class PyrenderForms<OpenWriter>;
+  static std::string_view symbol(Op op) {
+    return op == Op::FLOORDIV ? "//" : op == Op::FLOORMOD ? "%" : infix_symbol(op);
+  }
+  static int precedence(Op op) { return op == Op::FLOORDIV || op == Op::FLOORMOD ? 1 : infix_precedence(op); }
+  bool is_number(UOp u) const { return is_0_13_ && u.is_const() && u.num_src() == 1 && u.src(0).is(Op::DEVICE); }
+
   void src(UOp u) { to_->put(pieces_, info_[u.id()].begin, info_[u.id()].size); }
   void operand(UOp u, bool strip) {
     const Info& info = info_[u.id()];
@@ -161,25 +163,11 @@ class OpenWriter {
     append_open_repr(scratch_, a);
     put(scratch_);
   }
-  void str(Arg a) { a.is_str() ? put(a.text()) : repr(a); }
-  void tag(UOp u) {
-    if (!u.tag().is_none()) put(".rtag("), repr(u.tag()), put(')');
-  }
-  void sources(std::span<const UOp> list) {
-    put('(');
-    for (size_t i = 0; i < list.size(); i++) {
-      if (i) put(", ");
-      src(list[i]);
-    }
-    put(list.size() == 1 ? ",)" : ")");
-  }
-  void dtype(UOp u) { put(u.dtype().repr()); }
-
   // ---- forms
 
   // Writes UOp(Ops.X, dtype, (sources), arg), a form that exists for every node.
   void whole(UOp u) {
-    put("UOp(Ops."), put(shown_op(u)), put(", "), dtype(u), put(", "), sources(u.src());
+    put("UOp(Ops."), put(shown_op(u)), put(", "), dtype(u.dtype()), put(", "), sources(u.src());
     if (Arg a = shown_arg(u); !a.is_none()) {
       put(", ");
       if (u.is(Op::CONST) && is_const_float(a)) put("ConstFloat("), repr(a), put(')');
@@ -194,27 +182,19 @@ class OpenWriter {
                is_unique = is_0_13_ && n == 2 && u.src(0).is(Op::UNIQUE) && u.src(1).is(Op::DEVICE);
     if (n && !on_device && !is_unique) return false;
     put(is_unique ? "UOp.unique_const(" : "UOp.const(");
-    if (is_0_13_ && !is_unique) dtype(u), put(", "), str(u.arg());
-    else str(u.arg()), put(is_unique ? ", dtype=" : ", "), dtype(u);
+    if (is_0_13_ && !is_unique) dtype(u.dtype()), put(", "), str(u.arg());
+    else str(u.arg()), put(is_unique ? ", dtype=" : ", "), dtype(u.dtype());
     if (n) put(", device="), repr(u.src(n - 1).arg());
     if (is_unique) put(", unique="), str(u.src(0).arg());
     put(')');
     return true;
   }
 
-  void range(UOp u) {
-    put("UOp.range("), str(u.src(0).arg());
-    for (Arg a : u.arg().items()) put(", "), repr(a);
-    if (u.num_src() > 1) put(", src="), sources(u.src().subspan(1));
-    if (u.dtype() != weakint()) put(", dtype="), dtype(u);
-    put(')');
-  }
-
   void index(UOp u) {
     src(u.src(0)), put(".index("), src(u.src(1)), put(", ");
     for (UOp s : u.src().subspan(2)) src(s), put(", ");
     if (u.src(0).dtype() == u.dtype()) put("ptr=True)");
-    else put("dtype="), dtype(u), put(')');
+    else put("dtype="), dtype(u.dtype()), put(')');
   }
 
   // Returns the number of elements of `shape`, a source that is a shape; nullopt if it is not constant.
@@ -231,7 +211,8 @@ class OpenWriter {
     return n;
   }
   void new_buffer(UOp u, Arg device, std::string_view size, Arg number) {
-    put("UOp.new_buffer("), repr(device), put(", "), put(size), put(", "), dtype(u), put(", "), str(number), put(')');
+    put("UOp.new_buffer("), repr(device), put(", "), put(size), put(", ");
+    dtype(u.dtype()), put(", "), str(number), put(')');
   }
   bool buffer(UOp u) {
     if (is_0_13_) {
@@ -283,41 +264,10 @@ class OpenWriter {
     return true;
   }
 
-  // Writes (left+right), or left+right if `bare`. An operand has no parentheses if it binds tightly enough. 0.13 writes
-  // a constant on a device as a bare number.
-  void infix(UOp u, bool bare) {
-    const auto is_number = [&](UOp s) {
-      return is_0_13_ && s.is_const() && s.num_src() == 1 && s.src(0).is(Op::DEVICE);
-    };
-    UOp a = u.src(0), b = u.src(1);
-    const bool a_is_number = !u.is(Op::CMPNE) && is_number(a), b_is_number = !a_is_number && is_number(b);
-    const int p = precedence(u.op());
-    if (!bare) put('(');
-    if (a_is_number) str(a.arg());
-    else operand(a, p != 99 && precedence(a.op()) <= p);
-    put(symbol(u.op()));
-    if (b_is_number) str(b.arg());
-    else operand(b, p != 99 && precedence(b.op()) < p);
-    if (!bare) put(')');
-  }
-
   // Writes an op through the method alu, such as a.alu(Ops.X, b).
   void alu(UOp u) {
     src(u.src(0)), put(".alu(Ops."), put(shown_op(u));
     for (UOp s : u.src().subspan(1)) put(", "), src(s);
-    put(')');
-  }
-
-  // Writes a method call, such as x.exp2(), a.store(b, c, arg=...) or UOp.sink().
-  void method(UOp u) {
-    if (u.num_src()) src(u.src(0));
-    else put("UOp");
-    put('.'), put(method_name(u.op())), put('(');
-    for (size_t i = 1; i < u.num_src(); i++) {
-      if (i > 1) put(", ");
-      src(u.src(i));
-    }
-    if (!u.arg().is_none()) put(u.num_src() > 1 ? ", arg=" : "arg="), repr(u.arg());
     put(')');
   }
 
@@ -328,19 +278,14 @@ class OpenWriter {
       case Op::CONST: return constant(u);
       case Op::DEFINE_VAR:
         if (!is_0_13_ || n != 0 || !u.arg().is_tuple() || u.arg().items().size() < 3) return false;
-        put("UOp.variable(\""), str(u.arg()[0]), put("\", "), str(u.arg()[1]), put(", "), str(u.arg()[2]);
-        if (u.dtype() != weakint()) put(", dtype="), dtype(u);
-        put(')');
-        return true;
+        return variable(u, weakint()), true;
       case Op::CAST:
       case Op::BITCAST:
         if (n == 0 || (!is_0_13_ && u.dtype() == u.src(0).dtype())) return false;
-        src(u.src(0)), put(u.is(Op::CAST) ? ".cast(" : ".bitcast("), dtype(u), put(')');
-        return true;
+        return cast(u), true;
       case Op::SPECIAL:
         if (n != 1 || !u.src(0).is_const()) return false;
-        put("UOp.special("), str(u.src(0).arg()), put(", "), repr(u.arg()), put(", dtype="), dtype(u), put(')');
-        return true;
+        return special(u), true;
       case Op::BUFFER: return buffer(u);
       case Op::COPY:
         if (n != (is_0_13_ ? 2u : 1u) || (is_0_13_ && !u.src(1).is(Op::DEVICE))) return false;
@@ -348,11 +293,11 @@ class OpenWriter {
         return true;
       case Op::CUSTOM_FUNCTION:
         put("UOp(Ops.CUSTOM_FUNCTION, ");
-        if (is_0_13_) dtype(u), put(", ");
+        if (is_0_13_) dtype(u.dtype()), put(", ");
         put("src="), sources(u.src()), put(", arg="), repr(u.arg()), put(')');
         return true;
       case Op::REDUCE: return reduction(u);
-      case Op::RANGE: return n >= 1 && u.src(0).is_const() && u.arg().is_tuple() ? range(u), true : false;
+      case Op::RANGE: return n >= 1 && u.src(0).is_const() && u.arg().is_tuple() ? range(u, weakint()), true : false;
       case Op::INDEX:
         if (n < 2 || (is_0_13_ ? u.src(0).dtype().base() : u.src(0).dtype()) == u.dtype()) return false;
         return index(u), true;
@@ -383,9 +328,7 @@ class OpenWriter {
   std::vector<UOp> order_;  // the named node c12 is order_[12]
   std::vector<Info> info_;  // by node id; everything below the root has a smaller id
   TextBuffer pieces_, lines_;
-  TextBuffer* to_ = &lines_;
   std::vector<size_t> begins_;  // start of each line
-  std::string scratch_;
   const bool is_0_13_, is_known_;
   bool generic_ = false;
   bool odd_text_ = false;       // the graph has a string with a parenthesis, or a graph in an arg

@@ -10,6 +10,7 @@
 
 #include "lib/text/text_buffer.h"
 #include "lib/uop/graph.h"
+#include "lib/uop/render.h"
 #include "lib/uop/sint.h"
 
 namespace tgc {
@@ -77,7 +78,82 @@ void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, c
   }
 }
 
-class PyrenderWriter {
+// Writes the forms that the texts of all releases share. Writer, the derived class, has src(UOp) and operand(UOp,
+// strip), which write a source, repr(Arg), is_number(UOp), and static symbol(Op) and precedence(Op) of infix operators.
+template <class Writer>
+class PyrenderForms {
+ protected:
+  void put(char c) { to_->put(c); }
+  void put(std::string_view s) { to_->put(s); }
+  void dtype(DType d) { put(d.repr()); }
+  void str(Arg a) { a.is_str() ? put(a.text()) : self().repr(a); }
+  void tag(UOp u) {
+    if (!u.tag().is_none()) put(".rtag("), self().repr(u.tag()), put(')');
+  }
+  void sources(std::span<const UOp> list) {
+    put('(');
+    for (size_t i = 0; i < list.size(); i++) {
+      if (i) put(", ");
+      self().src(list[i]);
+    }
+    put(list.size() == 1 ? ",)" : ")");
+  }
+
+  // Writes (left+right), or left+right if `bare`. An operand has no parentheses if it binds tightly enough. A constant
+  // on a device is written as a bare number.
+  void infix(UOp u, bool bare) {
+    UOp a = u.src(0), b = u.src(1);
+    bool a_is_number = !u.is(Op::CMPNE) && self().is_number(a), b_is_number = !a_is_number && self().is_number(b);
+    int p = Writer::precedence(u.op());
+    if (!bare) put('(');
+    if (a_is_number) str(a.arg());
+    else self().operand(a, p != 99 && Writer::precedence(a.op()) <= p);
+    put(Writer::symbol(u.op()));
+    if (b_is_number) str(b.arg());
+    else self().operand(b, p != 99 && Writer::precedence(b.op()) < p);
+    if (!bare) put(')');
+  }
+  // Writes a method call, such as x.exp2(), a.store(b, c, arg=...) or UOp.sink().
+  void method(UOp u) {
+    if (u.num_src()) self().src(u.src(0));
+    else put("UOp");
+    put('.'), put(method_name(u.op())), put('(');
+    for (size_t i = 1; i < u.num_src(); i++) {
+      if (i > 1) put(", ");
+      self().src(u.src(i));
+    }
+    if (!u.arg().is_none()) put(u.num_src() > 1 ? ", arg=" : "arg="), self().repr(u.arg());
+    put(')');
+  }
+  // `usual`: the dtype that is not written.
+  void range(UOp u, DType usual) {
+    put("UOp.range("), str(u.src(0).arg());
+    for (Arg a : u.arg().items()) put(", "), self().repr(a);
+    if (u.num_src() > 1) put(", src="), sources(u.src().subspan(1));
+    if (u.dtype() != usual) put(", dtype="), dtype(u.dtype());
+    put(')');
+  }
+  void variable(UOp u, DType usual) {
+    put("UOp.variable(\""), str(u.arg()[0]), put("\", "), str(u.arg()[1]), put(", "), str(u.arg()[2]);
+    if (u.dtype() != usual) put(", dtype="), dtype(u.dtype());
+    put(')');
+  }
+  void special(UOp u) {
+    put("UOp.special("), str(u.src(0).arg()), put(", "), self().repr(u.arg());
+    put(", dtype="), dtype(u.dtype()), put(')');
+  }
+  void cast(UOp u) {
+    self().src(u.src(0)), put(u.is(Op::CAST) ? ".cast(" : ".bitcast("), dtype(u.dtype()), put(')');
+  }
+
+  TextBuffer* to_ = nullptr;
+  std::string scratch_;
+
+ private:
+  Writer& self() { return static_cast<Writer&>(*this); }
+};
+
+class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
  public:
   explicit PyrenderWriter(UOp root) : root_(root), order_(toposort(root)), info_(root.id() + 1) {}
   virtual ~PyrenderWriter() = default;
@@ -126,36 +202,30 @@ class PyrenderWriter {
   size_t kernel_number(UOp ast);
   void kernel_name(UOp ast);
 
+  friend class PyrenderForms<PyrenderWriter>;
+  static std::string_view symbol(Op op) { return infix_symbol(op); }
+  static int precedence(Op op) { return infix_precedence(op); }
+  bool is_number(UOp u) const;
+
   // ---- pieces of expressions
-  void put(char c) { to_->put(c); }
-  void put(std::string_view s) { to_->put(s); }
   void src(UOp u);
   void inlined(UOp u, bool bare);
   void write_inlined(UOp u, bool bare);
   const Info& info_of(UOp u) const;
-  void tag(UOp u);
   void repr(Arg a);
-  void str(Arg a);
   void items_with_graphs(Arg a);
-  void dtype(DType d) { put(d.repr()); }
-  void sources(std::span<const UOp> list);
   void size(Sint s);
   void movement_argument(UOp u);
 
   // ---- forms
-  void infix(UOp u, bool bare);
   void operand(UOp u, bool strip);
   void constant(UOp u);
-  void range(UOp u);
   void index(UOp u);
   bool special_form(UOp u);
-  void method(UOp u);
   void kernel_arg(Arg kernel);
   void whole(UOp u, std::string_view dtype_text);
   void expression(UOp u, bool bare);
 
-  TextBuffer* to_ = &lines_;
-  std::string scratch_;
   bool odd_text_ = false;             // the graph contains a string with a parenthesis
   bool holds_graphs_ = false;         // some arg or tag contains a graph
   int depth_ = 0;                     // nesting depth of the expression being written

@@ -17,22 +17,22 @@ struct RecordedStage {
   Kind kind;
   std::string name;                              // "ast", "expander", "kernel 2", "linear", "source" or "program"
   std::optional<std::string_view> text;          // absent if tinygrad could not print the graph
-  bool same = false;                             // the stage left the graph unchanged
-  std::optional<std::string_view> letters = {};  // pyrender's text of a graph whose `text` is JSON, if recorded
+  bool same = false;                             // true if the stage left the graph unchanged
+  std::optional<std::string_view> letters = {};  // if `text` is JSON: the output of pyrender, if recorded
 
   bool is_graph() const { return kind != Kind::Output; }
 };
 
 class RecordedStages {
  public:
-  // `record` outlives this object, as does `ast`, the text of an input that is no record.
+  // `record` must outlive this object. So must `ast`, the text of an input that is not a golden record.
   explicit RecordedStages(const GoldenRecord& record);
   explicit RecordedStages(std::string_view ast) { list_.push_back({RecordedStage::Kind::Ast, "ast", ast}); }
   RecordedStages(const RecordedStages&) = delete;
 
   auto begin() const { return list_.begin(); }
   auto end() const { return list_.end(); }
-  // The first entry of that name; null if there is none.
+  // Returns the first entry named `name`; null if there is none.
   const RecordedStage* find(std::string_view name) const;
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/support/hex.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/pytext.h"
 #include "lib/text/json_scan.h"
@@ -14,20 +15,12 @@ constexpr std::string_view kFormat = "tgc-repro";
 
 // ---- writing
 
-std::string hex_of(std::string_view bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string out;
-  out.reserve(2 * bytes.size());
-  for (char c : bytes) out += kDigits[uint8_t(c) >> 4], out += kDigits[c & 15];
-  return out;
-}
-
 void write_arrays(JsonWriter& json, std::string_view name, const std::vector<ReproArray>& arrays) {
   if (arrays.empty()) return;
   json.line().key(name).object([&] {
     for (const ReproArray& a : arrays)
       json.line().key(a.name).object(
-          [&] { json.member("dtype", a.dtype.repr()).member("shape", a.shape).member("hex", hex_of(a.bytes)); });
+          [&] { json.member("dtype", a.dtype.repr()).member("shape", a.shape).member("hex", to_hex(a.bytes)); });
   });
 }
 
@@ -41,17 +34,10 @@ void write_map(JsonWriter& json, std::string_view name, const Map& map) {
 
 // ---- reading
 
-int digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
-
 std::string read_hex(JsonScanner& in) {
   size_t at = in.position();
-  std::string hex = in.string(), out(hex.size() / 2, '\0');
-  for (size_t i = 0; i < hex.size(); i += 2) {
-    int high = digit(hex[i]), low = i + 1 < hex.size() ? digit(hex[i + 1]) : -1;
-    if (high < 0 || low < 0) in.fail(at, "malformed bytes", "pairs of hexadecimal digits");
-    out[i / 2] = char(high << 4 | low);
-  }
-  return out;
+  if (auto bytes = from_hex(in.string())) return *bytes;
+  in.fail(at, "malformed bytes", "pairs of hexadecimal digits");
 }
 
 DType read_dtype(JsonScanner& in) {

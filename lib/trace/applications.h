@@ -1,6 +1,7 @@
-// The applications of rules in one compilation, one by one: what they made, and the same again without some of them. An
-// application's number is its place among all of the compilation, rewrites inside rules too, from 1. The pipeline is
-// deterministic, so a number means the same in every compilation of the same graph, up to the first that is left out.
+// Records the rule applications of one compilation, or suppresses some of them. The number of an application is its
+// position, from 1, among all applications of the compilation, those of rewrites inside rules included. The pipeline is
+// deterministic: a number means the same application in every compilation of the same graph, up to the first one that
+// is suppressed.
 #pragma once
 #include <functional>
 #include <map>
@@ -9,31 +10,32 @@
 #include <vector>
 
 #include "lib/compilation/compilation.h"
-#include "lib/rewrite/intervention.h"
+#include "lib/rewrite/rewrite_override.h"
 #include "lib/rewrite/rewrite.h"
 
 namespace tgc {
 
-// Where a rule stands: "passes/symbolic/simple.cpp:131".
+// Returns file and line of a rule: "passes/symbolic/simple.cpp:131".
 inline std::string location_of(const Rule& rule) {
   return std::string(short_file(rule)) + ":" + std::to_string(rule.line);
 }
 
 struct Application {
-  const StageRow* stage;   // null: before the first
+  const StageRow* stage;    // null before the first stage
   const Rule* rule;
-  const char* branch;      // null: the rule has but one folding
-  uint64_t number;         // of all
-  uint64_t in_stage;       // of that rule in that stage, from 1
-  int depth;               // 0: the stage's own rewrites
+  const char* branch;       // null if the rule has a single branch
+  uint64_t number;          // position among all applications, from 1
+  uint64_t in_stage;        // position among the applications of this rule in this stage, from 1
+  int depth;                // nesting: 0 for the stage's own rewrites, 1 for a rewrite inside one of their rules, ...
   UOp before, after;
-  UOp told;                // of a substitution: what it was told to replace `before` by
-  std::string_view within; // the rewrite's name
-  uint32_t made_from;      // how many nodes the graph had when the rule was tried
+  UOp substitution_target;  // for a substitution, the requested replacement of `before`; else the empty UOp
+  std::string_view within;  // name of the rewrite
+  uint32_t made_from;       // number of nodes in the graph when the rule was tried
 };
 
-// The place of the first application that is a part of the one at `whole`: those up to it are rewrites inside its rule.
-// `whole` itself: it has none. What was rewritten before its rule was tried was for another one, which then declined.
+// Returns the index of the first application inside the rule of list[whole]; the applications from there up to `whole`
+// are nested in it. Returns `whole` if there is none. Nested rewrites from before its rule was tried do not count: they
+// belong to another rule, which then declined.
 inline size_t first_part_of(std::span<const Application> list, size_t whole) {
   auto is_part = [&](const Application& a) {
     return a.depth > list[whole].depth && a.made_from >= list[whole].made_from;
@@ -43,32 +45,32 @@ inline size_t first_part_of(std::span<const Application> list, size_t whole) {
   return first;
 }
 
-// A graph rewrite that a stage itself does, with the applications of its own (depth 0), a span of the list.
+// A graph rewrite of a stage itself (depth 0).
 struct TopRewrite {
   const StageRow* stage;
   UOp input;
   bool bottom_up;
-  std::vector<size_t> applications;  // their places in the list
-  std::vector<UOp> gates;
+  std::vector<size_t> applications;  // indices into ApplicationLog::list(), of depth 0 only
+  std::vector<UOp> gates;            // nodes that the rewrite kept, with everything below them
 };
 
-// A stage that ran.
+// A stage that has run.
 struct StageRun {
   const StageRow* row;
-  UOp input, result;  // no result: it failed
+  UOp input, result;  // `result` is empty if the stage failed
 };
 
-// Counts the applications in one compilation, and hands on to whoever intervened before (a fault).
-class ApplicationWatcher : public Watcher, public Intervention {
+// Counts the applications of one compilation. A RewriteOverride that was set before (a fault) still applies, first.
+class ApplicationWatcher : public Watcher, public RewriteOverride {
  public:
   void begin(Compilation& c) override {
-    inner_ = intervention_of(c.graph());
-    set_intervention(c.graph(), this);
+    inner_ = rewrite_override_of(c.graph());
+    set_rewrite_override(c.graph(), this);
   }
   void stage(const StageRow& row, UOp) override { stage_ = &row; }
-  void end(Compilation& c) override { set_intervention(c.graph(), inner_); }
-  UOp instead(const Hit& hit, UOp before, UOp after) override {
-    if (inner_) after = inner_->instead(hit, before, after);
+  void end(Compilation& c) override { set_rewrite_override(c.graph(), inner_); }
+  UOp replace(const Hit& hit, UOp before, UOp after) override {
+    if (inner_) after = inner_->replace(hit, before, after);
     number_++;
     return after ? decide(hit, before, after) : after;
   }
@@ -79,15 +81,15 @@ class ApplicationWatcher : public Watcher, public Intervention {
   const StageRow* at() const { return stage_; }
 
  private:
-  Intervention* inner_ = nullptr;
+  RewriteOverride* inner_ = nullptr;
   const StageRow* stage_ = nullptr;
   uint64_t number_ = 0;
 };
 
-// Notes every application.
+// Records every application.
 class ApplicationLog : public ApplicationWatcher, public RewriteObserver {
  public:
-  // They are nodes of the compilation's graph, and last as long as it does.
+  // The UOps are nodes of the compilation's graph and live as long as it.
   const std::vector<Application>& list() const { return list_; }
   const std::vector<TopRewrite>& rewrites() const { return rewrites_; }
   const std::vector<StageRun>& stages() const { return stages_; }
@@ -116,10 +118,10 @@ class ApplicationLog : public ApplicationWatcher, public RewriteObserver {
   }
   void rewritten(const Hit& hit, UOp before, UOp after, Cost cost) override {
     if (names_.size() == 1) rewrites_.back().applications.push_back(list_.size());
-    UOp told;
-    if (hit.rule == substitute_rules().rules()[0]) told = substitution_of(before.graph())->find(before);
+    UOp target;
+    if (hit.rule == substitute_rules().rules()[0]) target = substitution_of(before.graph())->find(before);
     list_.push_back({at(), hit.rule, hit.branch, number(), ++in_stage_[hit.rule->name], int(names_.size()) - 1, before,
-                     after, told, names_.back(), cost.made_from});
+                     after, target, names_.back(), cost.made_from});
   }
 
  private:
@@ -127,10 +129,10 @@ class ApplicationLog : public ApplicationWatcher, public RewriteObserver {
   std::vector<TopRewrite> rewrites_;
   std::vector<StageRun> stages_;
   std::map<std::string_view, uint64_t> in_stage_;
-  std::vector<std::string_view> names_;  // of the rewrites that have begun
+  std::vector<std::string_view> names_;  // of the rewrites in progress, outermost first
 };
 
-// Leaves out applications: those rules decline.
+// Suppresses applications: the rule declines where `leaves_out` returns true.
 class Veto : public ApplicationWatcher {
  public:
   using Test = std::function<bool(uint64_t number, const Hit& hit, UOp before)>;

@@ -1,6 +1,6 @@
 #include "lib/trace/trace.h"
 
-#include "lib/rewrite/intervention.h"
+#include "lib/rewrite/rewrite_override.h"
 
 namespace tgc {
 namespace {

@@ -1,7 +1,6 @@
 #include "lib/uop/arg.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "lib/support/pytext.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cmath>
 #include <cstring>
 
 #include "lib/support/inline_stack.h"
@@ -97,7 +96,7 @@ void Graph::resize_table(size_t slots) {
                                                           uint32_t hash) {
   auto* n = static_cast<Node*>(arena_.allocate(sizeof(Node) + src.size_bytes(), alignof(Node)));
   auto* copy = reinterpret_cast<UOp*>(n + 1);
-  switch (src.size()) {  // a copy loop is faster than memcpy for few sources
+  switch (src.size()) {  // faster than memcpy for few sources
     case 3: copy[2] = src[2]; [[fallthrough]];
     case 2: copy[1] = src[1]; [[fallthrough]];
     case 1: copy[0] = src[0]; [[fallthrough]];

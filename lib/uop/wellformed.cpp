@@ -114,7 +114,7 @@ bool is_int(DType d) { return kIntegers.contains(d); }
 bool is_bool(DType d) { return d.is(Scalar::Bool); }
 // Returns true for dtypes of addresses: pointers and, for PTX, int64.
 bool is_address(DType d) { return d.is_ptr() || d == dtypes::int64; }
-// Returns true if memory of dtype `address` may hold a value of dtype `value`. A uint of WGSL holds small numbers.
+// Returns true if memory of dtype `address` may hold a value of dtype `value`. WGSL packs small numbers in a uint.
 bool may_hold(DType address, DType value) {
   return address.base().scalar() == value.scalar() || (value == dtypes::uint32 && address.base().itemsize() < 4);
 }

@@ -1,6 +1,6 @@
 // Checks that nodes are well formed: each has the number of sources and the type of arg that its op requires, and
 // dtypes that fit together. Passes, renderers and interpreters rely on this at every stage, so the readers of files
-// reject a graph that is not well formed. What is valid at a particular stage only is checked by lib/spec.
+// reject a graph that is not well formed. lib/spec checks the requirements of particular stages.
 //
 // The table in wellformed.cpp has one row per op. The table accepts every node that tinygrad 0.12.0 makes.
 #pragma once

@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "lib/execute/contained_ref.h"
-#include "lib/rewrite/intervention.h"
+#include "lib/rewrite/rewrite_override.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"

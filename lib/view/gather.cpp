@@ -194,7 +194,7 @@ class Gatherer {
         return Diag{.message = "--bisect of '" + graph.name + "', a tensor graph", .expected = "a kernel"};
       BisectReport report = bisect(session_, in, spec);
       if (!report.error.empty()) return Diag{.message = "--bisect: " + report.error};
-      if (plan_.strip_paths) report.again.clear();
+      if (plan_.strip_paths) report.repro_command.clear();
       graph.accused = report.json();
     }
     if (!plan_.run) return Unit{};

@@ -1,6 +1,5 @@
 // Writes what a Recorder keeps. For lib/view/recording.cpp alone.
 #pragma once
-#include <map>
 #include <optional>
 
 #include "lib/support/json_writer.h"

@@ -13,6 +13,8 @@
 #include <mutex>
 #include <thread>
 
+#include "lib/support/hex.h"
+
 namespace tgc {
 namespace {
 
@@ -31,11 +33,9 @@ std::string response(std::string_view status, std::string_view type, std::string
 std::string refusal(std::string_view status) { return response(status, "text/plain", std::string(status) + "\n"); }
 
 std::string new_token() {
-  unsigned char bytes[16];
+  char bytes[16];
   if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) throw Failure("there is no randomness");
-  std::string out;
-  for (unsigned char b : bytes) out += "0123456789abcdef"[b >> 4], out += "0123456789abcdef"[b & 15];
-  return out;
+  return to_hex(std::string_view(bytes, sizeof bytes));
 }
 
 // In a time that does not tell how much of it is right.

@@ -2,7 +2,6 @@
 // who knows the token in its address, and only when the browser says that it asks 127.0.0.1 itself: no other site can
 // make a browser ask for it, by name (DNS rebinding) or by script. No request names a path of the disk.
 #pragma once
-#include <functional>
 #include <memory>
 #include <string>
 

@@ -27,12 +27,6 @@ std::vector<int64_t> access_widths(const Target& target, UOp buf) {
   return {4, 2, 1};
 }
 
-std::vector<int64_t> iota(int64_t first, int64_t count) {
-  std::vector<int64_t> out;
-  for (int64_t i = 0; i < count; i++) out.push_back(first + i);
-  return out;
-}
-
 UOp split_load_store(const Target& target, UOp ls, UOp idx) {
   Graph& graph = ls.graph();
   int64_t size = ls.src(0).dtype().count();
@@ -48,7 +42,7 @@ UOp split_load_store(const Target& target, UOp ls, UOp idx) {
     if (width > 1)
       pointer = pointer.cast(buf.dtype().base().vec(width).ptr(buf.dtype().size(), buf.dtype().addrspace()));
     src[0] = pointer;
-    if (ls.is(Op::STORE)) src[1] = ls.src(1).gep(iota(done, width));
+    if (ls.is(Op::STORE)) src[1] = ls.src(1).gep(consecutive(done, width));
     parts.push_back(ls.is(Op::STORE) ? ls.with_src(src)
                                      : ls.replace({.dtype = ls.dtype().scalar().vec(width), .src = src}));
     done += width;
@@ -100,7 +94,7 @@ UOp image_fixup(UOp ls) {
 
 const RuleSet& correct_load_store() {
   static const RuleSet set("correct_load_store", {
-      // load(wide pointer) -> cat(load(pointer), load(pointer), ...); likewise for stores
+      // load(wide pointer) -> cat(load(pointer), load(pointer), ...), and the same for stores
       rule("split-load-store", any_len({Op::LOAD, Op::STORE}, cast(node(Op::INDEX).as(idx))).as(l), with<split_load_store>(l, idx)),
       // load(&image[x]) -> load(&image[{x / 4 % width, x / (4 * width)}])
       rule("image-by-pixel", node({Op::LOAD, Op::STORE}).as(l), with<image_fixup>(l)),

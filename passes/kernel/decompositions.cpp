@@ -216,7 +216,7 @@ std::vector<const RuleSet*> late_parts(const LateRules& choice) {
   return parts;
 }
 
-// A cache of rule sets by Key, each made on first use. Thread-safe.
+// A thread-safe cache of rule sets by Key. Each rule set is built when it is first asked for.
 template <class Key>
 class RuleSetCache {
  public:

@@ -1,4 +1,4 @@
-// Decompositions (tinygrad uop/decompositions.py): replaces ops that the target cannot render by ops that it can, and
+// Decompositions (tinygrad uop/decompositions.py): replace ops that the target cannot render by ops that it can, and
 // integer divisions by constants by multiplications and shifts.
 #pragma once
 #include <utility>

@@ -20,12 +20,6 @@ int64_t num_elements(Arg axes) {
   return n;
 }
 
-std::vector<int64_t> iota(int64_t first, int64_t count) {
-  std::vector<int64_t> out;
-  for (int64_t i = 0; i < count; i++) out.push_back(first + i);
-  return out;
-}
-
 // Splits a WMMA on long vectors into one WMMA per tensor core operation.
 UOp no_vectorized_wmma(UOp wmma) {
   Graph& graph = wmma.graph();
@@ -38,7 +32,7 @@ UOp no_vectorized_wmma(UOp wmma) {
     std::vector<UOp> src;
     for (size_t s = 0; s < 3; s++) {
       int64_t size = num_elements(sizes[s]);
-      src.push_back(wmma.src(s).gep(iota(k * size, size)));
+      src.push_back(wmma.src(s).gep(consecutive(k * size, size)));
     }
     UOp one = graph.node(Op::WMMA, wmma.dtype().scalar().vec(out_size), src, wmma.arg());
     for (int64_t i = 0; i < out_size; i++) elements.push_back(one.gep(i));

@@ -25,7 +25,7 @@ TEST_CASE("each devectorize rule applies and declines") {
   t.declines("scalar-alu", x + x);
   UOp pixel = t.load(3, dtypes::index.vec(2));
   t.declines("scalar-alu", pixel.valid(t.load(4, dtypes::bool_)));  // a gated index of an image stays a vector
-  t.declines("scalar-alu", p.cast(wide));                           // a scalar pointer cast to a vector's
+  t.declines("scalar-alu", p.cast(wide));                           // a cast from a scalar pointer to a vector pointer
 
   auto axes = [&](int n) { return t.graph.tuple({t.graph.tuple({0, n})}); };
   Arg arg = t.graph.tuple({t.graph.str("w"), t.graph.tuple({8, 8, 8}), dtypes::float16, dtypes::float32,

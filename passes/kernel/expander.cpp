@@ -289,7 +289,7 @@ const RuleSet& expander() {
       rule("unroll-unroll", node(Op::UNROLL, node(Op::UNROLL).as(i)).as(u), with<merge_unrolls>(u, i)),
       // op(unroll(x), y) -> unroll(op(x, {y, y, ...}))
       rule("expand", node(kExpanded).early_reject({Op::UNROLL}).as(root), with<do_expand>(root)),
-      // contract(unroll(x, axes), some axes) -> unroll(x, the other axes), with the elements of x reordered
+      // contract(unroll(x, axes), some axes) -> unroll(x, the other axes); contract(x) without an UNROLL -> {x, x, ...}
       rule("contract", node(Op::CONTRACT).as(x), with<do_contract>(x).branches({"repeat", "take-out"})),
       // unroll(x) over no axes -> x
       rule("unroll-nothing", node(Op::UNROLL, x).arg_ints({}), x),

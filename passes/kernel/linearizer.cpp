@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
-#include <memory>
 #include <numeric>
 
 #include "lib/support/pysort.h"

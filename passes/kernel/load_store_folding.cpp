@@ -105,12 +105,6 @@ UOp fold_expanded_index(UOp midx) {
 
 // ---- loads from and stores to a PTRCAT or GEP of pointers
 
-std::vector<int64_t> iota(int64_t first, int64_t count) {
-  std::vector<int64_t> out;
-  for (int64_t i = 0; i < count; i++) out.push_back(first + i);
-  return out;
-}
-
 UOp load_of_gep(UOp gep, UOp ld) {
   std::vector<UOp> src(ld.src().begin(), ld.src().end());
   src[0] = gep.src(0);
@@ -143,7 +137,7 @@ UOp store_to_cat(UOp cat, UOp data, UOp sto) {
   std::vector<UOp> stores;
   int64_t offset = 0;
   for (UOp p : cat.src()) {
-    stores.push_back(p.store(data.gep(iota(offset, p.dtype().count())), sto.src().subspan(2)));
+    stores.push_back(p.store(data.gep(consecutive(offset, p.dtype().count())), sto.src().subspan(2)));
     offset += p.dtype().count();
   }
   return sto.graph().group(stores);

@@ -17,7 +17,7 @@ namespace {
 
 bool is_negative(Const v) { return py_less(v, 0); }
 
-// Returns true if the clause is x0 + x1 + ... >= 1 and a coordinate is negative if all xi are 0. Such a clause is
+// Returns true if the clause is x0 + x1 + ... >= 1 and a coordinate is negative if all xi are 0. Then the clause is
 // redundant, because it excludes only positions outside the image.
 bool simplex_is_outside(const BoundClause& clause, UOp idx) {
   if (clause.upper || clause.bound != 1) return false;

@@ -65,7 +65,7 @@ TEST_CASE("gate clauses that an image's bounds check implies are dropped") {
   t.check("index-given-valid", image.index_ptr(at(x, y).valid(y.lt(8))), image.index_ptr(at(x, y)));
   t.check("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(10) & y.lt(5))),
           image.index_ptr(at(x, y).valid(y.lt(5))));
-  t.declines("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(9))));   // the image has a column 9
+  t.declines("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(9))));   // column 9 is inside the image
   // x >= 1 is redundant, because for x = 0 the column x - 1 is negative
   t.check("index-given-valid", image.index_ptr(at(x - 1, y).valid(x.ge(1))), image.index_ptr(at(x - 1, y)));
   t.check("index-given-valid", image.index_ptr(at(x + z - 1, y).valid((x + z).ge(1))),

@@ -1,7 +1,5 @@
 #include "passes/kernel/reduce.h"
 
-#include <algorithm>
-
 #include "lib/rewrite/rewrite.h"
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/facts.h"

@@ -26,7 +26,7 @@ class Summand {
   explicit Summand(UOp u) : u_(u), factor_(const_factor(u)) {
     bool plain =
         u.is(Op::MUL) && u.src(1).is_const() && factor_ != 1 && !u.src(0).in({Op::MUL, Op::ADD, Op::CONST, Op::VCONST});
-    like_term_ = plain ? u.src(0) : term();  // x * c has the bounds of x: building term() can wait
+    like_term_ = plain ? u.src(0) : term();  // for x * c, x has term()'s bounds: do not build it
   }
   Int factor() const { return factor_; }
   UOp term() const { return divides(u_, factor_); }
@@ -213,7 +213,7 @@ class DivMod {
 
   UOp d_, x_, y_;
   bool is_mod_;
-  UOp peeled_;             // x without its constant
+  UOp peeled_;             // x without its constant summand
   Int constant_;
   Int c_;                  // the denominator, if it is a positive constant
   std::vector<UOp> uops_;  // the summands of peeled_, unsplit

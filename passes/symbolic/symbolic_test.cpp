@@ -129,7 +129,7 @@ TEST_CASE("each rule of sym applies and declines") {
           prod_from_one(of_r).reduce(r, Op::ADD) * prod_from_one(f));
   t.declines("reduce-of-product", (of_r * of_r).reduce(r, Op::ADD));
   t.declines("reduce-of-product", (of_r * f).reduce(r, Op::MAX));  // max(a * f) is not max(a) * f if f is negative
-  UOp nan = t.constant(dtypes::float32, std::nan(""));  // NaN has no bounds, so it may be negative
+  UOp nan = t.constant(dtypes::float32, std::nan(""));  // 0 <= NaN is false, so NaN may be negative
   t.declines("reduce-of-product", (of_r * nan).reduce(r, Op::MAX));
 }
 

@@ -20,7 +20,7 @@ std::optional<BoundClause> parse_valid(UOp clause);
 // `try_simplex`, first applies each clause on its own, and a clause x0 + x1 + ... >= 1 also by cases (some xi >= 1).
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex = true);
 
-const RuleSet& pm_simplify_valid();       // simplifies conditions, and indices given their condition
+const RuleSet& pm_simplify_valid();       // simplifies conditions, and indices under their condition
 const RuleSet& pm_drop_and_clauses();     // drops clauses of a gated index that share no range with it
 const RuleSet& pm_move_where_on_load();   // cond ? buf[x] : 0 -> buf[cond ? x : invalid]
 

@@ -1,6 +1,5 @@
 // The rules of the stage "apply rangeify": put the ranges of the IndexingContext into the graph
 // (tinygrad schedule/indexing.py:pm_apply_rangeify).
-#include <algorithm>
 
 #include "lib/uop/facts.h"
 #include "passes/tensor/bufferize.h"
@@ -21,7 +20,7 @@ Ranges ranges_or_throw(const Ctx& ctx, UOp x) {
   throw Failure("Ops." + std::string(name_of(x.op())) + " has no ranges");
 }
 
-// Returns those of `ranges` whose axes the value is realized on. If these are not all ranges, `some` is the storage.
+// Returns those of `ranges` whose axes the value is realized on. If these are not all ranges, stores them in `some`.
 std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& realized, std::vector<UOp>& some) {
   size_t first_out = 0;
   while (first_out < ranges.size() && realized.has(first_out)) first_out++;
@@ -133,7 +132,7 @@ const RuleSet& pm_apply_rangeify() {
            with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) {
              return ctx.range_map.contains(x) || x.src(0).is(Op::INDEX) ? x.src(0) : UOp();
            })),
-      // const(device, ...) -> const; likewise for variables
+      // const(device, ...) -> const, and the same for variables
       rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x),
            with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) { return ctx.range_map.contains(x) ? x.with_src({}) : UOp(); })),
   });

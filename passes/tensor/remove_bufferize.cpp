@@ -287,7 +287,7 @@ UOp through_buffer(IndexingContext& ctx, UOp s) {
 
 UOp limit_bufs(IndexingContext& ctx, UOp root) {
   int64_t limit = max_buffers(root);
-  if (!limit || int64_t(buffers_read(root)) <= limit - 1) return {};  // one of the device's buffers is the output
+  if (!limit || int64_t(buffers_read(root)) <= limit - 1) return {};  // one of the buffers is the output
   std::vector<UOp> src;
   for (UOp s : root.src()) src.push_back(s.in(ops::Elementwise) ? through_buffer(ctx, s) : s);
   return root.with_src(src);

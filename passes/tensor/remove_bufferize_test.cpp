@@ -38,7 +38,7 @@ TEST_CASE("an image dtype is dropped unless the buffer consists of whole rows of
     return bufferize(x, ranges, {.device = t.graph.str("CL")}).with_dtype(dtype);
   };
   t.declines("image-misfit", kept({2, 4, 4}, image));
-  t.check("image-misfit", kept({2, 4, 2}, image), kept({2, 4, 2}, dtypes::float32));    // half the image's size
+  t.check("image-misfit", kept({2, 4, 2}, image), kept({2, 4, 2}, dtypes::float32));    // has half the image's size
   t.check("image-misfit", kept({4, 4, 2}, image), kept({4, 4, 2}, dtypes::float32));    // each row is half a pixel
   t.declines("image-misfit", kept({2, 4, 2}, dtypes::float32));
 }

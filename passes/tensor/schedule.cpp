@@ -181,7 +181,7 @@ class Buffers {
       throw Failure("a view at byte " + std::to_string(offset) + " of a buffer of " + std::to_string(base.nbytes()));
     size_t root = base.view_of.value_or(of);
     ScheduleBuffer view{u, base.device, size, dtype, root, base.offset + offset};
-    if (auto known = known_.find(u); known != known_.end()) {  // an earlier iteration of an OUTER range already made it
+    if (auto known = known_.find(u); known != known_.end()) {  // an earlier iteration of an OUTER range made the view
       const ScheduleBuffer& before = all_[known->second[0]];
       const bool is_same = before.view_of == root && before.offset == view.offset && before.size == size;
       if (!is_same || before.dtype != dtype) throw Failure("a buffer becomes a view after it was used");

@@ -10,8 +10,8 @@ constexpr TypeName kTypes[] = {{Scalar::Bool, "_Bool"}, {Scalar::Float16, "__fp1
 
 bool is_double(UOp u) { return u.dtype() == dtypes::float64; }
 
-// Refuses ops that ClangRenderer removes from C's table. They are decomposed for floats, but an EXP2 of ints (2 ** n)
-// reaches the renderer.
+// Fails for ops that ClangRenderer removes from C's table. For floats they were decomposed before, but an EXP2 of ints
+// (2 ** n) reaches the renderer.
 bool refuse(CStyle& c, UOp u) { c.cannot(u); }
 
 std::span<const CRow> clang_rows() {
@@ -26,15 +26,15 @@ std::span<const CRow> clang_rows() {
   return rows;
 }
 
-// Returns "typedef float float4 __attribute__(...);". The alignment is the size rounded down to a power of two.
+// Returns "typedef float float4 __attribute__(...);". The alignment is the size, rounded down to a power of two.
 std::string vector_typedef(CStyle& c, DType d) {
   uint32_t alignment = dtypes::is_bool(d) ? 1 : std::bit_floor(uint32_t(d.itemsize()));
   return "typedef " + c.type(d.scalar()) + " " + c.type(d) + " __attribute__((aligned(" + std::to_string(alignment) +
          "),ext_vector_type(" + std::to_string(d.count()) + ")));";
 }
 
-// Returns a function that adds the outer product of two vectors to a matrix on Apple's AMX, which reads and writes its
-// operands in memory (https://github.com/corsix/amx).
+// Returns a function that adds the outer product of two vectors to a matrix on Apple's AMX. AMX reads its operands from
+// memory and writes them there (https://github.com/corsix/amx).
 std::string amx_function(CStyle& c, const WmmaUse& use) {
   std::string out = c.type(use.in.vec(use.n * use.n)), a = c.type(use.in.vec(use.n)), b = c.type(use.in.vec(use.m));
   return "static " + out + " __" + std::string(use.name) + "(" + a + " data1, " + b + " data2, " + out + R"( data0){
@@ -56,7 +56,7 @@ void clang_prologue(CStyle& c, std::string& out) {
   for (DType d : value_dtypes_of(c.list()))
     if (d.count() > 1) out += vector_typedef(c, d) + "\n";
   for (const WmmaUse& use : wmma_uses(c.list())) out.append(kAmxMacros) += amx_function(c, use) + "\n";
-  if (out.empty()) out += '\n';  // as tinygrad: an empty prologue is one empty line
+  if (out.empty()) out += '\n';  // like tinygrad, print one empty line if there is nothing to print above the kernel
 }
 
 }  // namespace

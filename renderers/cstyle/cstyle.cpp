@@ -24,7 +24,7 @@ bool is_gated_load(UOp u) {
 
 UOp gate_of(UOp load) { return (load.src(0).is(Op::CAST) ? load.src(0).src(0) : load.src(0)).src(2); }
 
-// Prints a value cast to the dtype of `u`, in parentheses: ((float)(INFINITY)).
+// Prints `value` cast to the dtype of `u`, in parentheses: ((float)(INFINITY)).
 bool print_cast_const(CStyle& c, UOp u, std::string_view value) {
   c.out += '(';
   c.append_cast(u.dtype(), value);
@@ -52,7 +52,7 @@ bool print_const(CStyle& c, UOp u) {
     case Scalar::UInt64: return print_number(c, truncate(v, dtypes::uint64), "ull");
     case Scalar::UInt32: return print_number(c, truncate(v, dtypes::uint32), "u");
     case Scalar::Bool: c.out += v.truthy() ? '1' : '0'; return true;
-    case Scalar::FP8E4M3:  // printed as a literal of a larger type, and cast
+    case Scalar::FP8E4M3:  // fp8 values are printed as literals of a larger type and then cast
     case Scalar::FP8E5M2:
     case Scalar::BFloat16:
     case Scalar::Float16: return print_cast_const(c, u, v.str() + "f");
@@ -128,9 +128,9 @@ bool print_custom(CStyle& c, UOp u) {
 }  // namespace
 
 std::span<const CRow> c_rows() {
-  // Holes. $t: the type of the node or of a source. $e: the type that a pointer points to. $z: the size of the buffer,
-  // in elements. $s0: source 0, without its parentheses if it has the node's op. $g: the gate of a load. $w: the name
-  // of a tensor core. $B: the dialect's barrier. $L: the dialect's prefix of a local buffer.
+  // Holes (placeholders). $t: type of the node; $t0: of source 0. $e: type that a pointer points to. $z: number of
+  // elements of the buffer. $s0: source 0, without its parentheses if it has the node's op. $g: gate (condition) of a
+  // load. $w: name of a tensor core. $B: the dialect's barrier. $L: its prefix of a local buffer.
   static const CRow rows[] = {
       {Op::DEFINE_REG, "$e $n[$z];"},
       {Op::DEFINE_LOCAL, "$L$e $n[$z];"},
@@ -260,7 +260,7 @@ void CStyle::add_parameter(UOp u) {
   parameters_.push_back({u, text(u), u.dtype(), false});
 }
 
-// Marks every parameter that the address depends on as written. Only the types of images depend on this.
+// Marks every parameter that the address of `store` depends on as written. Only the types of images need this.
 void CStyle::mark_written(UOp store) {
   if (std::none_of(parameters_.begin(), parameters_.end(), [](const Parameter& p) { return p.dtype.is_image(); }))
     return;
@@ -268,7 +268,7 @@ void CStyle::mark_written(UOp store) {
     for (Parameter& p : parameters_) p.written |= p.node == u && u.is(Op::DEFINE_GLOBAL);
 }
 
-// Returns true if the users of a node print its expression instead of the name of a variable.
+// Returns true if the users of `u` print its expression instead of the name of a variable.
 bool CStyle::stays_inline(UOp u) {
   constexpr OpSet kOnce = (ops::ALU - OpSet{Op::WHERE}) | OpSet{Op::VECTORIZE, Op::CAST, Op::BITCAST};
   switch (u.op()) {
@@ -331,7 +331,7 @@ void CStyle::print(UOp u) {
   if (u.in({Op::ENDIF, Op::END})) depth_--;
   bool variable = !u.in({Op::RANGE, Op::DEFINE_LOCAL, Op::STORE, Op::DEFINE_REG}) && u.dtype() != dtypes::void_;
   if (!body.empty()) out += '\n';
-  out.append(size_t(2 * std::max(depth_, 0)), ' ');  // depth_ < 0 if a loop has two ENDs
+  out.append(size_t(2 * std::max(depth_, 0)), ' ');  // depth_ is negative if the list has more ENDs than loops
   if (variable) {
     append_type(u.dtype());
     out += ' ';
@@ -361,7 +361,7 @@ std::string CStyle::assemble_c(std::string_view function_name) {
   for (const Parameter& p : parameters_) {
     if (!std::exchange(first, false)) result += ", ";
     images |= p.dtype.is_image();
-    // tinygrad prints None as the type of a variable that is not an int
+    // like tinygrad, print "None" as the type of a variable that is not an int
     if (p.dtype.is_ptr()) append_type(p.dtype, p.written), out += dialect_.buffer_suffix;
     else out += p.dtype == dtypes::int32 ? dialect_.int_parameter : "None";
     result.append(out.view()).append(" ").append(p.name);

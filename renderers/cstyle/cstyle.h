@@ -16,39 +16,39 @@ struct Parameter {
   UOp node;
   std::string_view name;
   DType dtype;
-  bool written;  // true if the kernel stores to it; set only if the kernel has images
+  bool written;  // true if the kernel stores to the parameter; computed only if the kernel has images
 };
 
-// The name of a scalar type in a language.
+// The name of a scalar type in one language.
 struct TypeName {
   Scalar scalar;
   std::string_view name;
 };
 
-// The differences of a language from plain C. Texts are printed as they are, except for the holes mentioned.
+// The differences of a language from plain C. Texts are printed as they are, except for the holes (placeholders) named.
 struct Dialect {
-  std::string_view kernel = "void";         // precedes the function's name; {}: the launch bounds
-  // precede and follow the type of a pointer to global memory; the suffix in parameter lists only
+  std::string_view kernel = "void";         // printed before the function's name; {} stands for the launch bounds
+  // printed before and after the type of a pointer to global memory; the suffix only in parameter lists
   std::string_view buffer_prefix = "", buffer_suffix = "";
-  std::string_view local_align = "";        // precedes the declaration of a buffer in local memory
-  std::string_view local_prefix = "";       // the address space of local memory
-  bool local_prefix_in_casts = true;        // print local_prefix in pointer types, too
-  std::string_view int_parameter = "const int";  // the type of an int variable
-  std::string_view extra_parameters = "";   // printed behind the kernel's own parameters
-  std::string_view after = "";              // printed behind the function
+  std::string_view local_align = "";        // printed before the declaration of a buffer in local memory
+  std::string_view local_prefix = "";       // printed for the address space of local memory
+  bool local_prefix_in_casts = true;        // print local_prefix in pointer types too
+  std::string_view int_parameter = "const int";  // type of a parameter that is an int variable
+  std::string_view extra_parameters = "";   // printed after the kernel's own parameters
+  std::string_view after = "";              // printed after the function
   std::string_view barrier = "";
-  // the SPECIALs gidx, lidx and idx; $d: the dimension as a digit, $l: as a letter (x, y, z)
+  // the SPECIALs gidx, lidx and idx. Holes: $d is the dimension as a digit, $l the dimension as a letter (x, y, z)
   std::string_view global_id = "", local_id = "", global_thread_id = "";
-  // the expression that makes a vector: `vector` with its type instead of "float4", then the elements in brackets
+  // the expression that makes a vector: `vector` with the type in place of "float4", then the elements in brackets
   std::string_view vector = "", vector_open = "(", vector_close = ")";
-  int largest_named_vector = 4;             // elements of vectors up to this size are .x, .y, ...; of larger ones [i]
+  int largest_named_vector = 4;             // up to this size, elements are named .x, .y, ...; in larger vectors, [i]
   std::string_view infinity = "INFINITY", nan = "NAN";
-  std::span<const TypeName> types = {};     // the types whose names differ from tinygrad's
-  const TextTable<CStyle>* table = nullptr;  // the dialect's rows, then c_rows()
+  std::span<const TypeName> types = {};     // the scalar types that the language names differently from tinygrad
+  const TextTable<CStyle>* table = nullptr;  // the rows of the dialect, followed by c_rows()
 
-  // appends the lines above the kernel, each ended by a newline
+  // appends the lines above the kernel; each line ends with a newline
   void (*prologue)(CStyle&, std::string& out) = nullptr;
-  // Each of the following replaces what C prints; null: as in C.
+  // Each of the following functions replaces what plain C prints; null: print plain C.
   // appends a type to `out`
   void (*type)(CStyle&, DType) = nullptr;
   // appends a cast of `value` to `out`
@@ -66,29 +66,28 @@ class CStyle : public TextRenderer {
 
   std::string render();
 
-  // ---- for rows and dialects
+  // ---- called by rows and dialects
   const Dialect& dialect() const { return dialect_; }
   void hole(char letter, int number, UOp u) {
     if (letter == 's') stripped_source(u, number);
     else rare_hole(letter, number, u);
   }
-  // Appends the name of a type. `written`: whether an image is stored to.
+  // Appends the name of the type of `d`. `written`: for an image, whether the kernel stores to it.
   void append_type(DType d, bool written = true);
   void append_cast(DType d, std::string_view value);  // appends "(float)(VALUE)"
   std::string type(DType d) {
     return apart([&] { append_type(d); });
   }
-  std::string_view name_of_scalar(Scalar s) const { return scalar_names_[size_t(s)]; }
-  // Call this with each name and format of the input that is printed; see own_parens_.
+  // Call this for each name and format of the input that is printed; own_parens_ records whether one has parentheses.
   void note_own_text(std::string_view text) { own_parens_ |= text.find_first_of("()") != text.npos; }
-  // Returns the name that `Dialect::types` gives to the scalar `d`; throws Failure if it has none.
+  // Returns the name of the scalar `d` in `Dialect::types`; throws Failure if it has none.
   std::string_view own_type(DType d);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
-  std::string body;  // the lines of the function body, without the last newline
+  std::string body;  // lines of the function body, without the last newline
 
  private:
-  // Appends source `i`; drops its outer parentheses if it has the op of `u`: (a+b)+c becomes a+b+c.
+  // Appends source `i` of `u`, without its outer parentheses if it has the same op as `u`: (a+b)+c becomes a+b+c.
   void stripped_source(UOp u, int i) {
     std::string_view source = text(u, i);
     if (u.src(size_t(i)).op() == u.op() && source.starts_with('('))
@@ -107,23 +106,20 @@ class CStyle : public TextRenderer {
   bool expand_ssa_;
   std::array<std::string_view, kNumScalars> scalar_names_;
   std::vector<Parameter> parameters_;
-  std::array<uint32_t, 16> counters_{};  // the next number of a name, by prefix_index_
-  std::string_view prefix_;              // the prefix of the current node's name; empty: not numbered
+  std::array<uint32_t, 16> counters_{};  // by prefix (prefix_index_): the next number of a name
+  std::string_view prefix_;              // prefix of the current node's name; empty: it gets no number
   size_t prefix_index_ = 0;
-  int depth_ = 1;                        // of nested loops and ifs, for the indentation
-  bool own_parens_ = false;              // a text of the input has parentheses, which may not be balanced
+  int depth_ = 1;                        // number of open loops and ifs, for the indentation
+  bool own_parens_ = false;              // a name or format of the input has parentheses, which need not match
 };
 
-// ---- conditions for rows
-inline bool is_float_kind(UOp u) { return dtypes::is_float(u.dtype()) && !u.dtype().is_ptr(); }
-
-// Returns the name of a vector's element in CUDA and HIP: x, y, z, w, a, ..., l, v16, ..., v31.
+// Returns the name of element `i` of a vector in CUDA and HIP: x, y, z, w, a, ..., l, v16, ..., v31.
 std::string element_name(int i);
-// Returns the names of all elements, each preceded by `before`: "float x, float y".
+// Returns the names of `count` elements, each preceded by `before`: "float x, float y".
 std::string element_names(int count, std::string_view before = {});
 
-// Returns the source of a kernel in a dialect. Each dialect's file calls it from the printer named in renderers.def.
-// `added`: see TextRenderer::note_added.
+// Returns the source of a kernel in a dialect. The file of each dialect calls it from the printer that renderers.def
+// names. `added`: see TextRenderer::note_added.
 std::string render_c(const Target& target, const Dialect& dialect, std::span<const UOp> list,
                      std::vector<std::string>* added);
 

@@ -25,7 +25,7 @@ std::span<const CRow> cuda_rows() {
   return rows;
 }
 
-// Returns definitions of a vector type that CUDA lacks, and of its make function.
+// Returns the definitions of a vector type that CUDA does not have, and of the function that makes its values.
 std::string vector_struct(CStyle& c, DType d) {
   std::string vector = c.type(d), scalar = c.type(d.scalar()), names = element_names(d.count());
   return "struct __align__(" + std::to_string(d.itemsize()) + ") " + vector + " { " + scalar + " " + names +
@@ -44,7 +44,7 @@ std::string_view mma_type(DType d, bool result) {
   }
 }
 
-// Returns a function that runs the tensor core's instruction. Operands are registers of 4 bytes; C is also the result.
+// Returns a function that executes the tensor core's instruction. Operands are 4-byte registers; C is also the result.
 std::string mma_function(CStyle& c, const WmmaUse& use) {
   DType dtypes[] = {use.in, use.in, use.out};
   std::string types[3];

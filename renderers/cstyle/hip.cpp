@@ -36,7 +36,7 @@ bool fp8_to_float(UOp u) {
   return u.dtype().scalar() == dtypes::float32 && dtypes::fp8s.contains(u.src(0).dtype());
 }
 
-// Returns the number of an fp8 format in instructions.
+// Returns the number that stands for an fp8 format in the names of instructions.
 std::string fp8_index(CStyle& c, UOp u, DType d) {
   if (!dtypes::fp8s.contains(d)) c.cannot(u, std::string(d.repr()) + " is not an fp8 dtype");
   return d.scalar_kind() == Scalar::FP8E4M3 ? "0" : "1";
@@ -87,7 +87,7 @@ static inline __attribute__((device)) unsigned char f32_to_fp8(float v, int is_b
 }
 )";
 
-// A function for RDNA3's tensor core with a half accumulator, which uses only every second half of its registers.
+// A function for RDNA3's tensor core with a half accumulator, of which it uses only every second half register.
 constexpr std::string_view kHalfAccumulator = R"((half16 a, half16 b, half8 c) {
   half16 c_frag = {}; half8 d; for (int n = 0; n < 8; n++) { c_frag[n*2] = c[n]; }
   c_frag = __builtin_amdgcn_wmma_f16_16x16x16_f16_w32(a, b, c_frag, false);
@@ -102,7 +102,7 @@ void declare(std::string& out, std::string_view attribute, std::string_view resu
   out.append(result).append(" ").append(name).append("(").append(parameter).append(");\n");
 }
 
-// Declares the math functions that the kernel calls, each once.
+// Declares each math function that the kernel calls, once.
 void declare_math(CStyle& c, std::string& out) {
   struct Function {
     Op op;
@@ -130,8 +130,8 @@ void define_vector(CStyle& c, DType d, std::string& out) {
          element_names(d.count(), scalar + " ") + ") { return { " + element_names(d.count()) + " }; }\n";
 }
 
-// Defines names for the instructions of the tensor cores. On CDNA, a type's name depends on the tensor cores before it
-// in the kernel, because tinygrad changes its table of types while it prints them.
+// Defines the names of the tensor cores' instructions. On CDNA, the name of a type depends on the tensor cores before
+// it in the kernel, because tinygrad changes its table of types while it prints them.
 void define_wmma(CStyle& c, std::string& out) {
   std::map<Scalar, std::string> types{{Scalar::BFloat16, "bf16"}, {Scalar::Float32, "f32"}, {Scalar::Float16, "f16"},
                                       {Scalar::FP8E4M3, "_fp8_fp8"}, {Scalar::FP8E5M2, "_bf8_bf8"}};
@@ -181,7 +181,7 @@ void hip_prologue(CStyle& c, std::string& out) {
   for (DType d : used)
     if (d.count() > 1) define_vector(c, d, out);
   define_wmma(c, out);
-  if (out.empty()) out += '\n';  // as tinygrad: an empty prologue is one empty line
+  if (out.empty()) out += '\n';  // like tinygrad, print one empty line if there is nothing to print above the kernel
 }
 
 Dialect hip(const TextTable<CStyle>& table) {

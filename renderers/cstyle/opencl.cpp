@@ -1,5 +1,4 @@
 // OpenCL C, and Intel's dialect of it (tinygrad renderer/cstyle.py, OpenCLRenderer and IntelRenderer).
-#include <cmath>
 
 #include "renderers/cstyle/cstyle.h"
 
@@ -11,14 +10,14 @@ constexpr TypeName kTypes[] = {{Scalar::Int8, "char"},    {Scalar::UInt8, "uchar
 
 bool is_bf16_const(UOp u) { return u.dtype() == dtypes::bfloat16; }
 
-// Prints a bfloat16 constant as its bits, because bfloat16 is stored as ushort.
+// Prints a bfloat16 constant as its bits, because OpenCL stores bfloat16 as ushort.
 bool print_bf16_const(CStyle& c, UOp u) {
   if (!is_bf16_const(u)) return false;
   c.out += std::to_string(float_to_bf16_bits(float(u.arg().to_const().to_double()))) + 'u';
   return true;
 }
 
-// Returns true for an INDEX with `num_src` sources into an image, by a vector of two integers.
+// Returns true for an INDEX that has `num_src` sources and selects a pixel of an image by a vector of two integers.
 bool is_pixel(UOp index, size_t num_src) {
   return index.is(Op::INDEX) && index.num_src() == num_src && index.src(1).dtype() == dtypes::int32.vec(2);
 }
@@ -74,7 +73,7 @@ void opencl_prologue(CStyle& c, std::string& out) {
   if (uses_dtype(c.list(), dtypes::float16)) out += "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n";
 }
 
-// Defines a function for each tensor core: a multiply-accumulate by a subgroup of 8 threads, A and B packed as 8 ints.
+// Defines a function for each tensor core: a subgroup of 8 threads multiplies and adds; A and B are packed as 8 ints.
 void intel_prologue(CStyle& c, std::string& out) {
   opencl_prologue(c, out);
   for (const WmmaUse& use : wmma_uses(c.list())) {

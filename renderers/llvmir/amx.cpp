@@ -1,24 +1,24 @@
-// Apple's AMX in LLVM IR for the CPU: instructions are encoded as words of inline assembly, operands pass through
+// Apple's AMX in LLVM IR for the CPU. Instructions are encoded as words of inline assembly; operands are passed through
 // memory (tinygrad renderer/llvmir.py, render_wmma_amx; https://github.com/corsix/amx).
 #include "renderers/llvmir/llvmir.h"
 
 namespace tgc {
 namespace {
 
-// Returns a call of an AMX instruction. `address`: its operand, an address with the number of a row in its upper
-// bits.
+// Returns a call of the AMX instruction `op`. `address` is its operand: a memory address, with the number of a row in
+// its upper bits.
 std::string amx(int op, const std::string& address, std::string_view name) {
   return "call void asm sideeffect \".word (0x201000+($0<<5)+0$1-((0$1>>4)*6))\", \"i,r,~{memory}\"(i32 " +
          std::to_string(op) + ", i64 " + address + ") #0; AMX " + std::string(name);
 }
 
-// Returns a call that switches the AMX unit on (`off` = 0) or off (1).
+// Returns a call that switches the AMX unit on (`off` is 0) or off (`off` is 1).
 std::string amx_switch(int off, std::string_view name) {
   return "  call void asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (" + std::to_string(0x201000 + (17 << 5) + off) +
          ")\", \"~{memory}\"() #0; AMX " + std::string(name) + "\n";
 }
 
-// Returns the instructions that load or store (by `op`) the 16 rows of the accumulator.
+// Returns the instructions that load or store the 16 rows of the accumulator; `op` says which.
 std::string rows(const std::string& n, std::string_view suffix, int op, std::string_view name) {
   std::string out;
   for (int64_t i = 0; i < 16; i++) {

@@ -105,7 +105,7 @@ std::string_view cast_instruction(LlvmIr& r, UOp u) {
   r.cannot(u, "there is no cast from " + std::string(from.repr()));
 }
 
-// ---- conditions and functions for rows
+// ---- conditions and functions of rows
 
 bool is_gated_load(UOp u) {
   if (u.num_src() < 2) return false;
@@ -146,9 +146,9 @@ bool same_llvm_type(DType a, DType b) {
 }
 
 std::span<const LlvmRow> llvm_rows() {
-  // Holes for the node, or for a source if a number follows: $t: type, $e: type of the elements, $p: type that it
-  // points to, $m: name without %, $r: ids of a RANGE. Holes for the node only: $i, $c, $k: instruction of the op, of a
-  // cast, of a comparison with 0; $g: gate of a load; $a: first item of the arg; $v: number of elements.
+  // Holes (placeholders), for the node or, with a number, for a source. $t: type. $e: type of the elements. $p: type
+  // that it points to. $m: name without %. $r: ids of a RANGE. Only for the node: $i, $c, $k: instruction of the op, of
+  // a cast, of a comparison with 0. $g: gate (condition) of a load. $a: first item of the arg. $v: number of elements.
   static const LlvmRow rows[] = {
       // memory
       {Op::INDEX, "  $n = getelementptr inbounds $p, $t0 $0, $t1 $1"},
@@ -257,8 +257,8 @@ void LlvmIr::add_parameter(UOp u) {
       .append(u.dtype().is_ptr() ? " noalias align 32 " : " ").append(name_);
 }
 
-// Declares a buffer in registers or local memory: on the stack, or, for the local memory of a GPU, as a global variable
-// of the work group.
+// Declares a buffer in registers or local memory. It is on the stack; but local memory of a GPU is a global variable,
+// which the work group shares.
 void LlvmIr::add_local(UOp u) {
   bool local = u.is(Op::DEFINE_LOCAL);
   std::string id;
@@ -294,7 +294,7 @@ void LlvmIr::add_amx_operands(UOp wmma) {
 
 void LlvmIr::print(UOp u) {
   if (has_text(u)) {
-    name_ = text(u);  // named by add_amx_operands
+    name_ = text(u);  // add_amx_operands has named it
   } else {
     out += "%v";
     out.append_number(uint32_t(values_++));
@@ -325,7 +325,7 @@ std::string LlvmIr::render() {
       case Op::DEFINE_LOCAL:
       case Op::DEFINE_REG: add_local(u); break;
       case Op::CONST: set_text(u, constant(u)); break;
-      case Op::CAST:  // a cast to a pointer or to the same LLVM type needs no instruction
+      case Op::CAST:  // a cast to a pointer, or to the same LLVM type, needs no instruction
         if (u.dtype().is_ptr() || same_llvm_type(u.dtype(), u.src(0).dtype())) share_text(u, u.src(0));
         else print(u);
         break;

@@ -17,7 +17,7 @@ class LlvmIr : public TextRenderer {
       : TextRenderer(target, list), table_(table) {}
   std::string render();
 
-  // ---- for rows
+  // ---- called by rows
   void hole(char letter, int number, UOp u);
   void append_type(DType d);
   std::string type(DType d) {
@@ -39,12 +39,12 @@ class LlvmIr : public TextRenderer {
   int values_ = 0;  // number of values named so far
 };
 
-// Returns true if two dtypes have the same LLVM type, as int32 and uint32 do.
+// Returns true if both dtypes have the same LLVM type, as int32 and uint32 do.
 bool same_llvm_type(DType a, DType b);
 
-std::span<const LlvmRow> llvm_rows();                // shared by CPU and AMD
-std::span<const LlvmRow> llvm_amx_rows();            // Apple's AMX
+std::span<const LlvmRow> llvm_rows();                // rows that CPU and AMD share
+std::span<const LlvmRow> llvm_amx_rows();            // rows for Apple's AMX
 const TextTable<LlvmIr>& amd_llvm_table(bool cdna);  // all rows for AMD GPUs
-std::string_view amd_float_to_fp8();                 // the definition of a function that kernels with fp8 call
+std::string_view amd_float_to_fp8();                 // defines a function that kernels with fp8 call
 
 }  // namespace tgc

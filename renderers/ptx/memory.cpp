@@ -12,14 +12,14 @@ std::string_view space_of(Ptx& p, UOp buffer, UOp user) {
   p.cannot(user, "Ops." + std::string(name_of(buffer.op())) + " is not a buffer in memory");
 }
 
-// Appends "ld.global.v4.f32 ": the access `what` (ld or st) of `user` to a value of dtype `d` at `index`.
+// Appends an access such as "ld.global.v4.f32 ". `what`: ld or st; `d`: dtype of the value at `index`.
 void append_access(Ptx& p, UOp user, std::string_view what, UOp index, DType d) {
   p.out.append(what).append(".").append(space_of(p, index.src(0), user));
   if (d.count() > 1) p.out.append(".v").append(std::to_string(d.count()));
   p.out.append(".").append(p.memory(user, d.scalar())) += ' ';
 }
 
-// Appends "ld.global.v4.f32 {a, b, c, d}, [address+0];".
+// Appends a load such as "ld.global.v4.f32 {a, b, c, d}, [address+0];".
 void append_load(Ptx& p, UOp u) {
   UOp index = u.src(0);
   append_access(p, u, "ld", index, u.dtype());

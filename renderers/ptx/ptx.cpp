@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// ---- types of registers, memory and conversions
+// ---- types of registers, of memory and of conversions
 
 std::string_view register_type(Scalar s) {
   switch (s) {
@@ -99,9 +99,9 @@ bool print_endif(Ptx& p, UOp u) {
 }
 
 std::span<const PtxRow> ptx_rows() {
-  // Holes for the node, or for a source if a number follows: $t: register type; $w: width of that type; $h: that type,
-  // but b16 for halves; $m: register without %. Holes for the node only: $v: memory type of a variable; $d: name of a
-  // parameter; $l: size of the loop that an END ends.
+  // Holes (placeholders in templates), for the node or, with a number, for a source. $t: register type. $w: its width.
+  // $h: register type, but b16 for halves. $m: register without its %. Only for the node: $v: memory type of a
+  // variable. $d: name of a parameter. $l: size of the loop that an END ends.
   static const PtxRow rows[] = {
       {Op::CONST, print_const},
       {Op::SPECIAL, print_special},
@@ -152,7 +152,7 @@ std::span<const PtxRow> ptx_rows() {
 
 }  // namespace
 
-// ---- functions for rows
+// ---- functions of rows
 
 std::string_view Ptx::type(UOp u, DType d) const {
   std::string_view t = d.is_ptr() || d.count() > 1 ? std::string_view() : register_type(d.scalar_kind());
@@ -201,7 +201,7 @@ Ptx::Ptx(const Target& target, std::span<const UOp> list)
   for (size_t i = list.size(); i-- > 0;) position_[list[i]] = i;
 }
 
-// Adds lines to the body. Each begins with a tab, and its first space becomes one or two tabs, to align the operands.
+// Adds lines to the body. A tab is put before each, and its first space becomes one or two tabs, to align the operands.
 void Ptx::add_lines(std::string_view text) {
   if (text.empty()) return;
   for (size_t at = 0; at <= text.size();) {

@@ -1,5 +1,5 @@
-// The renderer of PTX, NVIDIA's assembly language (tinygrad renderer/ptx.py). The compiler fills in PTX's version and
-// target later.
+// The renderer of PTX, NVIDIA's assembly language (tinygrad renderer/ptx.py). It leaves out PTX's version and target;
+// the compiler inserts them.
 #pragma once
 #include "renderers/text_renderer.h"
 #include "renderers/text_table.h"
@@ -14,25 +14,25 @@ using PtxRow = TextRow<Ptx>;
 
 class Ptx : public TextRenderer {
  public:
-  using Registers = std::vector<std::string_view>;  // their names
+  using Registers = std::vector<std::string_view>;  // names of registers
 
   Ptx(const Target& target, std::span<const UOp> list);
   std::string render();
 
-  // ---- for rows
+  // ---- called by rows
   void hole(char letter, int number, UOp u);
-  // Return the type of registers ("f32") and of memory ("b16") for a scalar `d`; throw Failure with the node `u` if
-  // there is none. type() also refuses vectors, which need several registers.
+  // Return the type of a register ("f32") and of memory ("b16") for a scalar `d`. They throw Failure, which names the
+  // node `u`, if there is none. type() also rejects vectors, because a vector needs several registers.
   std::string_view type(UOp u, DType d) const;
   std::string_view memory(UOp u, DType d) const;
-  std::string value(UOp u, Const v, DType d) const;  // returns a number as an immediate operand
-  size_t position(UOp u) { return *position_.find(u); }  // in the list
+  std::string value(UOp u, Const v, DType d) const;  // returns `v` as an immediate operand
+  size_t position(UOp u) { return *position_.find(u); }  // index of `u` in the list
 
-  // Returns the registers of the elements of a vector, or of a buffer in registers.
+  // Returns the registers of the elements of `u`, a vector or a buffer in registers.
   std::span<const std::string_view> vector(UOp u);
   void set_vector(UOp u, Registers names) { registers_[u] = std::move(names); }
   Registers new_registers(size_t count, std::string_view prefix, std::string_view type);
-  static std::string joined(std::span<const std::string_view> names);  // "a, b"
+  static std::string joined(std::span<const std::string_view> names);  // returns "a, b"
 
  private:
   void print(UOp u);
@@ -40,15 +40,15 @@ class Ptx : public TextRenderer {
   std::string head(std::string_view function_name);
 
   // ---- registers.cpp
-  // Handles a node that has no value, or whose value is in existing registers; returns false for other nodes. Only a
-  // STORE to a buffer in registers prints code.
+  // Handles a node without a value, or whose value is in existing registers; prints code only for a STORE to a buffer
+  // in registers. Returns false for other nodes.
   bool stands_for_registers(UOp u);
   void name_node(UOp u);                    // gives the node new registers
   void share(UOp u, UOp from);              // gives `u` the registers of `from`
   void share_element(UOp u, const Int& i);  // gives `u` element `i` of its source 0
   void share_accessed(UOp u);
 
-  // Numbers the registers with one prefix and type.
+  // Numbers the registers that have one prefix and type.
   struct Counter {
     std::string_view prefix, type;  // "val", "f32"
     std::string name;               // "%val_f32_"
@@ -59,7 +59,7 @@ class Ptx : public TextRenderer {
   std::vector<Counter> counters_;  // in order of first use
   std::vector<std::string> parameters_, special_lines_;
   std::string body_;
-  ListMap<Registers> registers_;   // of vectors and of buffers in registers
+  ListMap<Registers> registers_;   // the registers of vectors and of buffers in registers
   ListMap<size_t> position_;
   Arena names_;                    // holds the names in `registers_`
 };

@@ -1,4 +1,4 @@
-// Assigns registers to the nodes of PTX: new registers, or those of another node (tinygrad renderer/ptx.py,
+// Assigns registers to the nodes of PTX: new registers, or the registers of another node (tinygrad renderer/ptx.py,
 // PTXRenderer.render).
 #include <algorithm>
 
@@ -73,7 +73,7 @@ void Ptx::share_element(UOp u, const Int& i) {
   set_text(u, elements[size_t(i.small())]);
 }
 
-// Handles a LOAD or STORE of a buffer in registers: the node shares the registers, and a STORE moves its value to them.
+// Handles an access to a buffer in registers: a LOAD shares the registers, and a STORE also moves its value to them.
 void Ptx::share_accessed(UOp u) {
   share(u, u.src(0));
   if (!u.is(Op::STORE)) return;

@@ -4,7 +4,7 @@
 namespace tgc {
 namespace {
 
-// Returns the number of elements per register; throws Failure if `elements` elements do not fill whole registers.
+// Returns the number of elements per register. Throws Failure if `elements` elements do not fill whole registers.
 size_t elements_of_register(Ptx& p, UOp wmma, DType element, size_t elements) {
   int size = element.itemsize();
   if (size <= 0 || size > 4 || elements % size_t(4 / size))
@@ -12,12 +12,12 @@ size_t elements_of_register(Ptx& p, UOp wmma, DType element, size_t elements) {
   return size_t(4 / size);
 }
 
-// Returns the elements in register `i`: "a", or "{a, b}" if there are several (`each`).
+// Returns the `each` elements in register `i` as an operand: "a" for one, "{a, b}" for several.
 std::string elements_at(std::span<const std::string_view> elements, size_t each, size_t i) {
   return each == 1 ? std::string(elements[i]) : "{" + Ptx::joined(elements.subspan(i * each, each)) + "}";
 }
 
-// Prints code that packs the elements of an operand into new registers; returns these.
+// Prints code that packs the elements of `operand` into new registers. Returns these registers.
 Ptx::Registers pack(Ptx& p, UOp wmma, UOp operand, std::string_view prefix) {
   auto elements = p.vector(operand);
   size_t each = elements_of_register(p, wmma, operand.dtype().scalar(), elements.size());
@@ -27,7 +27,7 @@ Ptx::Registers pack(Ptx& p, UOp wmma, UOp operand, std::string_view prefix) {
   return packed;
 }
 
-// Prints code that unpacks the result into one new register for each element.
+// Prints code that unpacks the result into new registers, one for each element.
 void unpack(Ptx& p, UOp wmma, const Ptx::Registers& packed, DType element) {
   p.set_vector(wmma, p.new_registers(size_t(wmma.dtype().count()), "wmma", p.type(wmma, wmma.dtype().scalar())));
   auto elements = p.vector(wmma);

@@ -13,11 +13,11 @@ constexpr TypeName kTypes[] = {{Scalar::Float32, "f32"}, {Scalar::UInt8, "u32"},
                                {Scalar::Int16, "i32"},   {Scalar::Int8, "i32"},  {Scalar::Int32, "i32"},
                                {Scalar::UInt32, "u32"},  {Scalar::Bool, "bool"}, {Scalar::Float16, "f16"}};
 
-// Returns true if values of the dtype share an atomic<u32> in memory: those smaller than 4 bytes, except halves.
+// Returns true if several values of the dtype share an atomic<u32>: those smaller than 4 bytes, except halves.
 bool is_packed(DType d) {
   return d.itemsize() < 4 && d.base() != dtypes::float16 && (!d.is_ptr() || d.addrspace() != AddrSpace::REG);
 }
-// Returns the number of array elements that a buffer needs.
+// Returns the number of array elements that a buffer of dtype `d` needs.
 int64_t packed_size(DType d) {
   if (!is_packed(d)) return d.size();
   if (d.itemsize() < 1) throw Failure("a buffer of " + std::string(d.base().repr()) + " has no elements");
@@ -85,7 +85,7 @@ bool print_load(CStyle& c, UOp u) {
   return true;
 }
 
-// Prints a store. The value of a packed store is (load & mask) | value, of which mask and value are stored by atomics.
+// Prints a store. The value of a packed store is (load & mask) | value; its mask and value are stored with atomics.
 bool print_store(CStyle& c, UOp u) {
   UOp place = u.src(0), value = u.src(1);
   std::string_view at = c.text(place);
@@ -113,13 +113,13 @@ std::span<const CRow> wgsl_rows() {
       {Op::STORE, print_store},
       {Op::INDEX, "$0[$1]"},
       {Op::WHERE, "select($2,$1,$0)"},
-      // compilers of WGSL may fold x != x to false
+      // compilers of WGSL may fold x != x to false, so the test for NaN is written with min and max
       {Op::CMPNE, is_nan_check, "(min($0, 1.0) == 1.0 && max($0, -1.0) == -1.0)"},
   };
   return rows;
 }
 
-// Moves the "var<workgroup>" lines, which WGSL allows only outside functions, from the body to the result.
+// Moves the "var<workgroup>" lines from the body to the result, because WGSL allows them only outside functions.
 std::string take_local_buffers(std::string& body) {
   std::string outside, inside;
   bool first_inside = true;
@@ -156,7 +156,7 @@ std::string assemble(CStyle& c, std::string_view function_name) {
 var<uniform> INFINITY : f32;
 )";
   std::string local_buffers = take_local_buffers(c.body);
-  if (c.parameters().empty() && !local_buffers.empty()) local_buffers.pop_back();  // its last newline
+  if (c.parameters().empty() && !local_buffers.empty()) local_buffers.pop_back();  // drops the last newline
   out += local_buffers;
   int binding = 1;
   for (const Parameter& p : c.parameters()) {

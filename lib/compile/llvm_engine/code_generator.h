@@ -35,7 +35,7 @@ class CodeGenerator {
   std::unique_ptr<Emitter> make_emitter(Form form);
 
   std::unique_ptr<llvm::TargetMachine> machine_;
-  std::unique_ptr<Emitter> kept_[2];  // for assembly, for objects
+  std::unique_ptr<Emitter> kept_[2];  // [0] emits assembly, [1] objects
 };
 
 // A pool of code generators for one machine, one per concurrent compilation. A generator whose compilation failed is

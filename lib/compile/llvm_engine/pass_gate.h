@@ -14,7 +14,7 @@ class PassGate : public llvm::OptPassGate {
   explicit PassGate(int64_t most) : most_(most) {}  // `most`: number of passes to run; -1: all
 
   bool isEnabled() const override { return true; }
-  // Called for code generation passes.
+  // LLVM calls this function before each optional pass of code generation.
   bool shouldRunPass(const llvm::StringRef pass, llvm::StringRef unit) override;
   // Called for optimization passes. `pass` is the short name, or empty; then `of_class` is used.
   bool should_run(llvm::StringRef pass, llvm::StringRef of_class, const llvm::Any& unit);

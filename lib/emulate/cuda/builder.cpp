@@ -63,6 +63,10 @@ void Builder::fail(const std::string& why, const std::string& expected) const {
   throw Failure(Diag{.message = "'" + std::string(i_->opcode) + "': " + why, .line = i_->line, .expected = expected});
 }
 
+void Builder::fail_type(Type t, const std::string& expected) const {
+  fail("the type ." + std::string(text(t)) + " does not go with it", expected);
+}
+
 void Builder::need_operands(size_t least, size_t most) {
   if (operand_count() < least || operand_count() > most)
     fail(std::to_string(operand_count()) + " operands",
@@ -234,6 +238,15 @@ std::vector<uint32_t> Builder::destinations(const Operand& list, size_t n, Type 
 
 // ---- operations
 void Builder::emit(Op op) { emit(op, {}, {}); }
+
+void Builder::emit_value(Op op, Type result, std::initializer_list<Type> sources) {
+  no_more();
+  need_operands(1 + sources.size());
+  uint32_t* from[] = {&op.a, &op.b, &op.c};
+  for (size_t n = 0; n < sources.size(); n++) *from[n] = source(n + 1, sources.begin()[n]);
+  op.d = destination(0, result);
+  emit(op);
+}
 
 void Builder::emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins) {
   op.guard = i_->guard < 0 ? kNone : uint32_t(i_->guard);

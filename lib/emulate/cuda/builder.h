@@ -12,7 +12,7 @@
 
 namespace tgc::ptx {
 
-// Wider: the register may be wider than the instruction's type, as in ld, st and cvt.
+// Width of a register compared with the instruction's type. Wider: may be wider, as in ld, st and cvt.
 enum class Width : uint8_t { Exact, Wider };
 
 class Builder {
@@ -29,6 +29,7 @@ class Builder {
   void need_operands(size_t least, size_t most);
   void need_operands(size_t n) { need_operands(n, n); }
   [[noreturn]] void fail(const std::string& why, const std::string& expected = "") const;
+  [[noreturn]] void fail_type(Type t, const std::string& expected = "") const;  // t does not go with the opcode
 
   // ---- modifiers of the current instruction, taken from left to right: .global, .v4 and .f32 of ld.global.v4.f32
   bool take(std::string_view word);
@@ -52,6 +53,9 @@ class Builder {
 
   // ---- operations
   void emit(Op op);
+  // Emits `op` with operand 0, of type `result`, as its destination and the operands that follow as its sources a, b
+  // and c, of the types `sources`. Fails if a modifier or another operand is left.
+  void emit_value(Op op, Type result, std::initializer_list<Type> sources);
   // Emits an operation with more operands than d, a, b and c: it writes `outs` and reads `ins`.
   void emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);
   void jump(Op op, std::string_view label);           // sets op.value to the label's op

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
-#include <new>
 
 #include "lib/emulate/cuda/driver.h"
 

@@ -1,4 +1,4 @@
-// Tests of the PTX machine: results of instructions, divergence, barriers, and the place that each check reports.
+// Tests of the PTX machine: results of instructions, divergence, barriers, and the instruction that each check reports.
 #include <bit>
 #include <cmath>
 #include <random>
@@ -333,6 +333,9 @@ TEST_CASE("PTX emulator: unknown instructions and modifiers are errors that name
   CHECK(contains(error("mov.u32 %r1, %moon;"), "13: 'mov.u32': '%moon' is neither a register nor a special one"));
   CHECK(contains(error("add.s32 %r1, %f2, %r3;"), "the register %f2 is a .f32, expected a .s32"));
   CHECK(contains(error("add.s32 %r1, %rd2, %r3;"), "the register %rd2 is a .b64, expected a .s32"));
+  for (const char* wrong : {"cvt.rn.e4m3.f32 %h1, %f1;", "cvt.pred.u32 %p1, %r1;", "cvt.rn.pred.f64 %p1, %d1;",
+                            "cvt.rna.tf32.f16 %r1, %h1;", "cvt.rna.tf32.pred %r1, %p1;"})
+    CHECK(contains(error(wrong), "its types do not go together"));
   CHECK(contains(error("bra NOWHERE;"), "there is no label 'NOWHERE'"));
   CHECK(contains(error("call foo, (%r1);"), "calls are not supported"));
   CHECK(contains(error("ld.global.f32 %f1, [nothing];"), "there is no variable 'nothing'"));

@@ -1,6 +1,5 @@
 // Shared by the integer instruction families: selects an operation by type; emits instructions with 1 to 3 sources.
 #pragma once
-#include <string>
 #include <type_traits>
 
 #include "lib/emulate/cuda/builder.h"
@@ -9,92 +8,35 @@
 namespace tgc::ptx {
 
 template <class T>
-struct Wider;
-template <>
-struct Wider<uint16_t> {
-  using type = uint32_t;
-};
-template <>
-struct Wider<int16_t> {
-  using type = int32_t;
-};
-template <>
-struct Wider<uint32_t> {
-  using type = uint64_t;
-};
-template <>
-struct Wider<int32_t> {
-  using type = int64_t;
-};
-template <>
-struct Wider<uint64_t> {
-  using type = unsigned __int128;
-};
-template <>
-struct Wider<int64_t> {
-  using type = __int128;
-};
-template <class T>
-using WiderOf = typename Wider<T>::type;
-template <class T>
 using UnsignedOf = std::make_unsigned_t<T>;
+// The integer with twice T's bits, and T's signedness.
+template <class T>
+using WiderOf = std::conditional_t<
+    std::is_signed_v<T>,
+    std::conditional_t<sizeof(T) == 2, int32_t, std::conditional_t<sizeof(T) == 4, int64_t, __int128>>,
+    std::conditional_t<sizeof(T) == 2, uint32_t, std::conditional_t<sizeof(T) == 4, uint64_t, unsigned __int128>>>;
 
 template <class F>
-Run for_integers(Type t) {
-  if (!is_integer(t)) return nullptr;
-  switch (register_bits(t)) {
-    case 16: return is_signed(t) ? binary<int16_t, F> : binary<uint16_t, F>;
-    case 32: return is_signed(t) ? binary<int32_t, F> : binary<uint32_t, F>;
-    case 64: return is_signed(t) ? binary<int64_t, F> : binary<uint64_t, F>;
-    default: return nullptr;
-  }
+Run for_integers_1(Type t) {
+  return with_register(t, [](auto x) -> Run { return unary<decltype(x), F>; });
 }
 template <class F>
-Run for_integers_1(Type t) {
-  switch (register_bits(t)) {
-    case 16: return is_signed(t) ? unary<int16_t, F> : unary<uint16_t, F>;
-    case 32: return is_signed(t) ? unary<int32_t, F> : unary<uint32_t, F>;
-    case 64: return is_signed(t) ? unary<int64_t, F> : unary<uint64_t, F>;
-    default: return nullptr;
-  }
+Run for_integers(Type t) {
+  return with_register(t, [](auto x) -> Run { return binary<decltype(x), F>; });
 }
 template <class F>
 Run for_integers_3(Type t) {
-  switch (register_bits(t)) {
-    case 16: return is_signed(t) ? ternary<int16_t, F> : ternary<uint16_t, F>;
-    case 32: return is_signed(t) ? ternary<int32_t, F> : ternary<uint32_t, F>;
-    case 64: return is_signed(t) ? ternary<int64_t, F> : ternary<uint64_t, F>;
-    default: return nullptr;
-  }
+  return with_register(t, [](auto x) -> Run { return ternary<decltype(x), F>; });
 }
 
 inline Type integer_type(Builder& b) {
   Type t = b.type();
-  if (!is_integer(t) || bits(t) < 16 || bits(t) > 64)
-    b.fail("the type ." + std::string(text(t)) + " does not go with it");
+  if (!is_integer(t) || bits(t) < 16 || bits(t) > 64) b.fail_type(t);
   return t;
 }
 
-inline void emit_1(Builder& b, Type t, Run run) {
-  b.no_more();
-  b.need_operands(2);
-  Op op{.run = run, .a = b.source(1, t)};
-  op.d = b.destination(0, t);
-  b.emit(op);
-}
-inline void emit_2(Builder& b, Type t, Run run) {
-  b.no_more();
-  b.need_operands(3);
-  Op op{.run = run, .a = b.source(1, t), .b = b.source(2, t)};
-  op.d = b.destination(0, t);
-  b.emit(op);
-}
-inline void emit_3(Builder& b, Type t, Run run) {
-  b.no_more();
-  b.need_operands(4);
-  Op op{.run = run, .a = b.source(1, t), .b = b.source(2, t), .c = b.source(3, t)};
-  op.d = b.destination(0, t);
-  b.emit(op);
-}
+inline void emit_1(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, {t}); }
+inline void emit_2(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, {t, t}); }
+inline void emit_3(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, {t, t, t}); }
 
 }  // namespace tgc::ptx

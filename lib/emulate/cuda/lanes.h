@@ -4,10 +4,10 @@
 #include <bit>
 #include <cfenv>
 #include <cmath>
-#include <cstring>
 
 #include "lib/emulate/cuda/code.h"
 #include "lib/emulate/loops.h"
+#include "lib/emulate/numbers.h"
 
 namespace tgc::ptx {
 
@@ -50,6 +50,46 @@ void ternary(Warp& w, const Op& o) {
   write<D>(w, o.d, [&](int i) { return D(F()(a[i], b[i], c[i])); });
 }
 
+// Call f with a 0 of a register's C++ type: the unsigned type of `bits` bits, or that of an integer type. f returns a
+// Run. Return null if there is no such type.
+template <class F>
+Run with_unsigned(unsigned bits, F f) {
+  switch (bits) {
+    case 16: return f(uint16_t());
+    case 32: return f(uint32_t());
+    case 64: return f(uint64_t());
+    default: return nullptr;
+  }
+}
+template <class F>
+Run with_register(Type t, F f) {
+  if (!is_signed(t)) return with_unsigned(register_bits(t), f);
+  switch (register_bits(t)) {
+    case 16: return f(int16_t());
+    case 32: return f(int32_t());
+    default: return f(int64_t());
+  }
+}
+
+// How a float is read from a register: Bits is the register's type, decode() returns the value. Native also serves for
+// integers.
+template <class T>
+struct Native {
+  using Bits = T;
+  static T decode(T x) { return x; }
+};
+struct HalfIn {
+  using Bits = uint16_t;
+  static float decode(uint16_t x) { return half_to_float(x); }
+};
+struct BfloatIn {
+  using Bits = uint16_t;
+  static float decode(uint16_t x) { return bf16_to_float(x); }
+};
+
+// .ftz: a subnormal number becomes a zero of its sign.
+inline float flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
+
 // Runs kInner in the host's rounding mode kMode.
 template <int kMode, Run kInner>
 void rounded(Warp& w, const Op& o) {
@@ -61,17 +101,6 @@ void rounded(Warp& w, const Op& o) {
 template <class F>
 inline void each_active(const Warp& w, F f) {
   for (uint32_t rest = w.active; rest; rest &= rest - 1) f(std::countr_zero(rest));
-}
-
-// Returns Make<T>::run(), where T is the C++ type with t's register width and signedness; null if t has none.
-template <template <class> class Make>
-Run for_integer(Type t) {
-  switch (register_bits(t)) {
-    case 16: return is_signed(t) ? Make<int16_t>::run() : Make<uint16_t>::run();
-    case 32: return is_signed(t) ? Make<int32_t>::run() : Make<uint32_t>::run();
-    case 64: return is_signed(t) ? Make<int64_t>::run() : Make<uint64_t>::run();
-    default: return nullptr;
-  }
 }
 
 }  // namespace tgc::ptx

@@ -1,6 +1,5 @@
 // Launches a kernel: runs its blocks on the host's threads, with the checks that --emulate and --race make.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -2,7 +2,6 @@
 // string is one token; every other character is a token of its own.
 #pragma once
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace tgc::ptx {

@@ -3,7 +3,6 @@
 #include <map>
 #include <memory>
 #include <string_view>
-#include <vector>
 
 #include "lib/emulate/cuda/code.h"
 #include "lib/emulate/memory.h"

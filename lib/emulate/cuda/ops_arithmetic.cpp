@@ -9,105 +9,37 @@ namespace tgc::ptx {
 namespace {
 
 // Sums and products wrap around: they are computed unsigned, to avoid signed overflow.
+using Add = decltype([]<class T>(T a, T b) { return T(UnsignedOf<T>(a) + UnsignedOf<T>(b)); });
+using Sub = decltype([]<class T>(T a, T b) { return T(UnsignedOf<T>(a) - UnsignedOf<T>(b)); });
+using MulLo = decltype([]<class T>(T a, T b) { return T(1u * UnsignedOf<T>(a) * UnsignedOf<T>(b)); });
+using MulHi = decltype([]<class T>(T a, T b) { return T((WiderOf<T>(a) * WiderOf<T>(b)) >> (8 * sizeof(T))); });
 template <class T>
-T wrap_mul(T a, T b) {
-  return T(uint64_t(a) * uint64_t(b));
+T saturated(WiderOf<T> x) {
+  WiderOf<T> most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
+  return T(x > most ? most : x < least ? least : x);
 }
-struct Add {
-  template <class T>
-  T operator()(T a, T b) const {
-    return T(UnsignedOf<T>(a) + UnsignedOf<T>(b));
-  }
-};
-struct Sub {
-  template <class T>
-  T operator()(T a, T b) const {
-    return T(UnsignedOf<T>(a) - UnsignedOf<T>(b));
-  }
-};
-struct MulLo {
-  template <class T>
-  T operator()(T a, T b) const {
-    return T(1u * UnsignedOf<T>(a) * UnsignedOf<T>(b));
-  }
-};
-struct MulHi {
-  template <class T>
-  T operator()(T a, T b) const {
-    return T((WiderOf<T>(a) * WiderOf<T>(b)) >> (8 * sizeof(T)));
-  }
-};
-struct AddSat {
-  template <class T>
-  T operator()(T a, T b) const {
-    WiderOf<T> s = WiderOf<T>(a) + b, most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
-    return T(s > most ? most : s < least ? least : s);
-  }
-};
-struct SubSat {
-  template <class T>
-  T operator()(T a, T b) const {
-    WiderOf<T> s = WiderOf<T>(a) - b, most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
-    return T(s > most ? most : s < least ? least : s);
-  }
-};
+using AddSat = decltype([]<class T>(T a, T b) { return saturated<T>(WiderOf<T>(a) + b); });
+using SubSat = decltype([]<class T>(T a, T b) { return saturated<T>(WiderOf<T>(a) - b); });
 // PTX leaves the result of a division by zero unspecified. Here, all its bits are set, as on GPUs.
-struct Div {
-  template <class T>
-  T operator()(T a, T b) const {
-    if (b == 0) return T(-1);
-    return std::is_signed_v<T> && b == T(-1) ? T(0 - UnsignedOf<T>(a)) : T(a / b);
-  }
-};
-struct Rem {
-  template <class T>
-  T operator()(T a, T b) const {
-    if (b == 0) return a;
-    return std::is_signed_v<T> && b == T(-1) ? T(0) : T(a % b);
-  }
-};
-struct Min {
-  template <class T>
-  T operator()(T a, T b) const {
-    return b < a ? b : a;
-  }
-};
-struct Max {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a < b ? b : a;
-  }
-};
-struct Abs {
-  template <class T>
-  T operator()(T a) const {
-    return a < 0 ? T(0 - UnsignedOf<T>(a)) : a;
-  }
-};
-struct Neg {
-  template <class T>
-  T operator()(T a) const {
-    return T(0 - UnsignedOf<T>(a));
-  }
-};
-struct MadLo {
-  template <class T>
-  T operator()(T a, T b, T c) const {
-    return T(1u * UnsignedOf<T>(a) * UnsignedOf<T>(b) + UnsignedOf<T>(c));
-  }
-};
-struct MadHi {
-  template <class T>
-  T operator()(T a, T b, T c) const {
-    return Add()(MulHi()(a, b), c);
-  }
-};
-struct Sad {
-  template <class T>
-  T operator()(T a, T b, T c) const {
-    return T(UnsignedOf<T>(c) + UnsignedOf<T>(a < b ? b - a : a - b));
-  }
-};
+using Div = decltype([]<class T>(T a, T b) {
+  if (b == 0) return T(-1);
+  return std::is_signed_v<T> && b == T(-1) ? T(0 - UnsignedOf<T>(a)) : T(a / b);
+});
+using Rem = decltype([]<class T>(T a, T b) {
+  if (b == 0) return a;
+  return std::is_signed_v<T> && b == T(-1) ? T(0) : T(a % b);
+});
+using Min = decltype([](auto a, auto b) { return b < a ? b : a; });
+using Max = decltype([](auto a, auto b) { return a < b ? b : a; });
+using Abs = decltype([]<class T>(T a) { return a < 0 ? T(0 - UnsignedOf<T>(a)) : a; });
+using Neg = decltype([]<class T>(T a) { return T(0 - UnsignedOf<T>(a)); });
+using MadLo = decltype([]<class T>(T a, T b, T c) {
+  return T(1u * UnsignedOf<T>(a) * UnsignedOf<T>(b) + UnsignedOf<T>(c));
+});
+using MadHi = decltype([](auto a, auto b, auto c) { return Add()(MulHi()(a, b), c); });
+using Sad = decltype([]<class T>(T a, T b, T c) {
+  return T(UnsignedOf<T>(c) + UnsignedOf<T>(a < b ? b - a : a - b));
+});
 template <bool kSigned>
 struct Mul24 {
   uint32_t operator()(uint32_t a, uint32_t b) const {
@@ -176,13 +108,9 @@ void multiply(Builder& b, bool adds) {
   if (part == 2) {
     Run run = wide_run(t, adds);
     if (!run) b.fail("a wide product of ." + std::string(text(t)));
-    b.no_more();
-    b.need_operands(adds ? 4 : 3);
     Type twice = bits(t) == 16 ? (is_signed(t) ? Type::S32 : Type::U32) : (is_signed(t) ? Type::S64 : Type::U64);
-    Op op{.run = run, .a = b.source(1, t), .b = b.source(2, t)};
-    if (adds) op.c = b.source(3, twice);
-    op.d = b.destination(0, twice);
-    return b.emit(op);
+    if (adds) return b.emit_value({.run = run}, twice, {t, t, twice});
+    return b.emit_value({.run = run}, twice, {t, t});
   }
   if (adds) emit_3(b, t, part == 0 ? for_integers_3<MadLo>(t) : for_integers_3<MadHi>(t));
   else emit_2(b, t, part == 0 ? for_integers<MulLo>(t) : for_integers<MulHi>(t));
@@ -209,15 +137,11 @@ struct Dot4 {
 };
 void dp4a(Builder& b) {
   Type x = b.type(), y = b.type();
-  b.no_more();
-  b.need_operands(4);
   if (bits(x) != 32 || bits(y) != 32) b.fail("types of 32 bits are wanted", ".u32 or .s32 twice");
   Run run = is_signed(x)
                 ? (is_signed(y) ? ternary<uint32_t, Dot4<true, true>> : ternary<uint32_t, Dot4<true, false>>)
                 : (is_signed(y) ? ternary<uint32_t, Dot4<false, true>> : ternary<uint32_t, Dot4<false, false>>);
-  Op op{.run = run, .a = b.source(1, Type::B32), .b = b.source(2, Type::B32), .c = b.source(3, Type::B32)};
-  op.d = b.destination(0, Type::B32);
-  b.emit(op);
+  emit_3(b, Type::B32, run);
 }
 
 void mul24(Builder& b) {

@@ -1,4 +1,6 @@
 // Bit instructions: logic (also of predicates), shifts, bit counts, bit fields and bytes.
+#include <functional>
+
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/integer_ops.h"
 #include "lib/emulate/cuda/lanes.h"
@@ -6,44 +8,12 @@
 namespace tgc::ptx {
 namespace {
 
-struct And {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a & b;
-  }
-};
-struct Or {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a | b;
-  }
-};
-struct Xor {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a ^ b;
-  }
-};
-struct Not {
-  template <class T>
-  T operator()(T a) const {
-    return T(~a);
-  }
-};
-struct Cnot {
-  template <class T>
-  T operator()(T a) const {
-    return a == 0;
-  }
-};
-struct Reverse {
-  template <class T>
-  T operator()(T a) const {
-    T out = 0;
-    for (size_t n = 0; n < 8 * sizeof(T); n++) out = T(out << 1) | T(a >> n & 1);
-    return out;
-  }
-};
+using Cnot = decltype([](auto a) { return a == 0; });
+using Reverse = decltype([]<class T>(T a) {
+  T out = 0;
+  for (size_t n = 0; n < 8 * sizeof(T); n++) out = T(out << 1) | T(a >> n & 1);
+  return out;
+});
 
 template <class F>
 void pred_2(Warp& w, const Op& o) {
@@ -61,15 +31,15 @@ void logic(Builder& b) {
   Type t = b.type();
   if (t == Type::Pred) return emit_2(b, t, pred_2<F>);
   if (kind(t) != Kind::Bits || bits(t) < 16 || bits(t) > 64)
-    b.fail("the type ." + std::string(text(t)) + " does not go with it", ".pred, .b16, .b32 or .b64");
+    b.fail_type(t, ".pred, .b16, .b32 or .b64");
   emit_2(b, t, for_integers<F>(t));
 }
 template <class F>
 void logic_1(Builder& b) {
   Type t = b.type();
-  if (t == Type::Pred && std::is_same_v<F, Not>) return emit_1(b, t, pred_not);
+  if (t == Type::Pred && std::is_same_v<F, std::bit_not<>>) return emit_1(b, t, pred_not);
   if (kind(t) != Kind::Bits || bits(t) < 16 || bits(t) > 64)
-    b.fail("the type ." + std::string(text(t)) + " does not go with it");
+    b.fail_type(t);
   emit_1(b, t, for_integers_1<F>(t));
 }
 
@@ -89,15 +59,9 @@ template <bool kLeft>
 void shift_any(Builder& b) {
   Type t = integer_type(b);
   if (kLeft && kind(t) != Kind::Bits)
-    b.fail("the type ." + std::string(text(t)) + " does not go with it", ".b16, .b32 or .b64");
-  b.no_more();
-  b.need_operands(3);
-  Run run = bits(t) == 16   ? (is_signed(t) ? shift<int16_t, kLeft> : shift<uint16_t, kLeft>)
-            : bits(t) == 32 ? (is_signed(t) ? shift<int32_t, kLeft> : shift<uint32_t, kLeft>)
-                            : (is_signed(t) ? shift<int64_t, kLeft> : shift<uint64_t, kLeft>);
-  Op op{.run = run, .a = b.source(1, t), .b = b.source(2, Type::U32)};
-  op.d = b.destination(0, t);
-  b.emit(op);
+    b.fail_type(t, ".b16, .b32 or .b64");
+  Run run = with_register(t, [](auto x) -> Run { return shift<decltype(x), kLeft>; });
+  b.emit_value({.run = run}, t, {t, Type::U32});
 }
 
 template <bool kLeft, bool kWraps>
@@ -112,7 +76,7 @@ void funnel(Builder& b) {
   int side = b.take_one_of({"l", "r"}), mode = b.take_one_of({"clamp", "wrap"});
   if (side < 0 || mode < 0) b.fail("no side or mode follows", ".l or .r, then .clamp or .wrap");
   Type t = b.type();
-  if (t != Type::B32) b.fail("the type ." + std::string(text(t)) + " does not go with it", ".b32");
+  if (t != Type::B32) b.fail_type(t, ".b32");
   emit_3(b, t,
          side == 0 ? (mode ? ternary<uint32_t, Funnel<true, true>> : ternary<uint32_t, Funnel<true, false>>)
                    : (mode ? ternary<uint32_t, Funnel<false, true>> : ternary<uint32_t, Funnel<false, false>>));
@@ -133,15 +97,9 @@ void count_bits(Warp& w, const Op& o) {
 template <int kWhat>
 void count(Builder& b) {
   Type t = integer_type(b);
-  b.no_more();
-  b.need_operands(2);
-  Run run = bits(t) == 32   ? (is_signed(t) ? count_bits<int32_t, kWhat> : count_bits<uint32_t, kWhat>)
-            : bits(t) == 64 ? (is_signed(t) ? count_bits<int64_t, kWhat> : count_bits<uint64_t, kWhat>)
-                            : nullptr;
-  if (!run) b.fail("the type ." + std::string(text(t)) + " does not go with it");
-  Op op{.run = run, .a = b.source(1, t)};
-  op.d = b.destination(0, Type::U32);
-  b.emit(op);
+  if (bits(t) == 16) b.fail_type(t);
+  Run run = with_register(t, [](auto x) -> Run { return count_bits<decltype(x), kWhat>; });
+  b.emit_value({.run = run}, Type::U32, {t});
 }
 
 template <class T>
@@ -164,15 +122,9 @@ void bit_extract(Warp& w, const Op& o) {
 }
 void bfe(Builder& b) {
   Type t = integer_type(b);
-  b.no_more();
-  b.need_operands(4);
-  Run run = bits(t) == 32   ? (is_signed(t) ? bit_extract<int32_t> : bit_extract<uint32_t>)
-            : bits(t) == 64 ? (is_signed(t) ? bit_extract<int64_t> : bit_extract<uint64_t>)
-                            : nullptr;
-  if (!run) b.fail("the type ." + std::string(text(t)) + " does not go with it");
-  Op op{.run = run, .a = b.source(1, t), .b = b.source(2, Type::U32), .c = b.source(3, Type::U32)};
-  op.d = b.destination(0, t);
-  b.emit(op);
+  if (bits(t) == 16) b.fail_type(t);
+  Run run = with_register(t, [](auto x) -> Run { return bit_extract<decltype(x)>; });
+  b.emit_value({.run = run}, t, {t, Type::U32, Type::U32});
 }
 
 template <class T>
@@ -191,7 +143,7 @@ void bit_insert(Warp& w, const Op& o) {
 void bfi(Builder& b) {
   Type t = b.type();
   if (t != Type::B32 && t != Type::B64)
-    b.fail("the type ." + std::string(text(t)) + " does not go with it", ".b32 or .b64");
+    b.fail_type(t, ".b32 or .b64");
   b.no_more();
   b.need_operands(5);
   Op op{.run = t == Type::B32 ? bit_insert<uint32_t> : bit_insert<uint64_t>, .a = b.source(1, t), .b = b.source(2, t)};
@@ -249,7 +201,7 @@ struct Permute {
 };
 void prmt(Builder& b) {
   Type t = b.type();
-  if (t != Type::B32) b.fail("the type ." + std::string(text(t)) + " does not go with it", ".b32");
+  if (t != Type::B32) b.fail_type(t, ".b32");
   constexpr Run kRuns[] = {ternary<uint32_t, Permute<0>>, ternary<uint32_t, Permute<1>>, ternary<uint32_t, Permute<2>>,
                            ternary<uint32_t, Permute<3>>, ternary<uint32_t, Permute<4>>, ternary<uint32_t, Permute<5>>,
                            ternary<uint32_t, Permute<6>>};
@@ -257,10 +209,10 @@ void prmt(Builder& b) {
 }
 
 constexpr Row kRows[] = {
-    {"and", logic<And>},
-    {"or", logic<Or>},
-    {"xor", logic<Xor>},
-    {"not", logic_1<Not>},
+    {"and", logic<std::bit_and<>>},
+    {"or", logic<std::bit_or<>>},
+    {"xor", logic<std::bit_xor<>>},
+    {"not", logic_1<std::bit_not<>>},
     {"cnot", logic_1<Cnot>},
     {"brev", logic_1<Reverse>},
     {"shl", shift_any<true>},

@@ -27,24 +27,10 @@ bool compare(T a, T b) {
   return false;
 }
 
-// How register values are read for a comparison: Store is the register's type, value() the compared value. Plain: as
-// is; Flushed: floats with subnormals flushed; HalfIn, BfloatIn: converted to float.
-template <class T>
-struct Plain {
-  using Store = T;
-  static T value(T x) { return x; }
-};
+// A float whose subnormals are flushed.
 struct Flushed {
-  using Store = float;
-  static float value(float x) { return std::fabs(x) < 0x1p-126f ? 0.0f : x; }
-};
-struct HalfIn {
-  using Store = uint16_t;
-  static float value(uint16_t x) { return half_to_float(x); }
-};
-struct BfloatIn {
-  using Store = uint16_t;
-  static float value(uint16_t x) { return bf16_to_float(x); }
+  using Bits = float;
+  static float decode(float x) { return flush(x); }
 };
 
 // The result type D: ToPred for a predicate, or a register that gets all bits set (integers) or 1.0 (floats) for true.
@@ -52,10 +38,10 @@ struct BfloatIn {
 struct ToPred {};
 template <class As, int kCompare, class D>
 void compare_run(Warp& w, const Op& o) {
-  using S = typename As::Store;
+  using S = typename As::Bits;
   const S *a = reg<S>(w, o.a), *b = reg<S>(w, o.b);
   uint32_t mask = 0;
-  TGC_LANES mask |= uint32_t(compare<kCompare>(As::value(a[i]), As::value(b[i]))) << i;
+  TGC_LANES mask |= uint32_t(compare<kCompare>(As::decode(a[i]), As::decode(b[i]))) << i;
   auto combined = [&](uint32_t m) {
     uint32_t c = *reg<uint32_t>(w, o.c);
     if (o.value) c = ~c;
@@ -94,18 +80,11 @@ Run find_compare(Type t, int c, bool ftz) {
   if (kind(t) == Kind::Bits && c != Eq && c != Ne) return nullptr;
   if (ftz && t != Type::F32) return nullptr;
   if (c >= Lo && c <= Hs) c = c == Lo ? Lt : c == Ls ? Le : c == Hi ? Gt : Ge;
+  if (is_integer(t) && bits(t) > 8)
+    return with_register(t, [&](auto x) { return compare_of<Native<decltype(x)>, D>(c); });
   switch (t) {
-    case Type::B16:
-    case Type::U16: return compare_of<Plain<uint16_t>, D>(c);
-    case Type::S16: return compare_of<Plain<int16_t>, D>(c);
-    case Type::B32:
-    case Type::U32: return compare_of<Plain<uint32_t>, D>(c);
-    case Type::S32: return compare_of<Plain<int32_t>, D>(c);
-    case Type::B64:
-    case Type::U64: return compare_of<Plain<uint64_t>, D>(c);
-    case Type::S64: return compare_of<Plain<int64_t>, D>(c);
-    case Type::F32: return ftz ? compare_of<Flushed, D>(c) : compare_of<Plain<float>, D>(c);
-    case Type::F64: return compare_of<Plain<double>, D>(c);
+    case Type::F32: return ftz ? compare_of<Flushed, D>(c) : compare_of<Native<float>, D>(c);
+    case Type::F64: return compare_of<Native<double>, D>(c);
     case Type::F16: return compare_of<HalfIn, D>(c);
     case Type::BF16: return compare_of<BfloatIn, D>(c);
     default: return nullptr;
@@ -118,8 +97,8 @@ void compare_pairs(Warp& w, const Op& o) {
   const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b);
   uint32_t low = 0, high = 0;
   for (int i = 0; i < kLanes; i++) {
-    low |= uint32_t(compare<kCompare>(As::value(uint16_t(a[i])), As::value(uint16_t(b[i])))) << i;
-    high |= uint32_t(compare<kCompare>(As::value(uint16_t(a[i] >> 16)), As::value(uint16_t(b[i] >> 16)))) << i;
+    low |= uint32_t(compare<kCompare>(As::decode(uint16_t(a[i])), As::decode(uint16_t(b[i])))) << i;
+    high |= uint32_t(compare<kCompare>(As::decode(uint16_t(a[i] >> 16)), As::decode(uint16_t(b[i] >> 16)))) << i;
   }
   write_pred(w, o.d, [&](int i) { return low >> i & 1; });
   write_pred(w, w.operands[o.more], [&](int i) { return high >> i & 1; });
@@ -210,15 +189,12 @@ void select(Warp& w, const Op& o) {
   uint32_t p = *reg<uint32_t>(w, o.c);
   write<T>(w, o.d, [&](int i) { return (p >> i & 1) ? a[i] : b[i]; });
 }
-Run select_run(unsigned n) {
-  return n == 16 ? select<uint16_t> : n == 32 ? select<uint32_t> : n == 64 ? select<uint64_t> : nullptr;
-}
 void selp(Builder& b) {
   Type t = b.type();
   b.no_more();
   b.need_operands(4);
-  Run run = t == Type::Pred || bits(t) < 16 ? nullptr : select_run(bits(t));
-  if (!run) b.fail("the type ." + std::string(text(t)) + " does not go with it");
+  Run run = with_unsigned(bits(t), [](auto x) -> Run { return select<decltype(x)>; });
+  if (!run) b.fail_type(t);
   Op op{.run = run, .a = b.source(1, t), .b = b.source(2, t), .c = b.source(3, Type::Pred)};
   if (b.operand(3).negated) std::swap(op.a, op.b);
   op.d = b.destination(0, t);
@@ -233,17 +209,12 @@ void select_by_sign(Warp& w, const Op& o) {
 }
 void slct(Builder& b) {
   Type t = b.type(), c = b.type();
-  b.no_more();
-  b.need_operands(4);
   bool of_float = c == Type::F32;
-  Run run = bits(t) == 16   ? (of_float ? select_by_sign<uint16_t, float> : select_by_sign<uint16_t, int32_t>)
-            : bits(t) == 32 ? (of_float ? select_by_sign<uint32_t, float> : select_by_sign<uint32_t, int32_t>)
-            : bits(t) == 64 ? (of_float ? select_by_sign<uint64_t, float> : select_by_sign<uint64_t, int32_t>)
-                            : nullptr;
+  Run run = with_unsigned(bits(t), [&](auto x) -> Run {
+    return of_float ? select_by_sign<decltype(x), float> : select_by_sign<decltype(x), int32_t>;
+  });
   if (!run || (!of_float && c != Type::S32)) b.fail("its types do not go together");
-  Op op{.run = run, .a = b.source(1, t), .b = b.source(2, t), .c = b.source(3, c)};
-  op.d = b.destination(0, t);
-  b.emit(op);
+  b.emit_value({.run = run}, t, {t, t, c});
 }
 
 template <class T, int kTest>
@@ -264,17 +235,13 @@ void testp(Builder& b) {
   int test = b.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
   if (test < 0) b.fail("no test follows", ".finite, .infinite, .number, .notanumber, .normal or .subnormal");
   Type t = b.type();
-  b.no_more();
-  b.need_operands(2);
   static constexpr Run kSingle[] = {test_run<float, 0>, test_run<float, 1>, test_run<float, 2>,
                                     test_run<float, 3>, test_run<float, 4>, test_run<float, 5>};
   static constexpr Run kDouble[] = {test_run<double, 0>, test_run<double, 1>, test_run<double, 2>,
                                     test_run<double, 3>, test_run<double, 4>, test_run<double, 5>};
   if (t != Type::F32 && t != Type::F64)
-    b.fail("the type ." + std::string(text(t)) + " does not go with it", ".f32 or .f64");
-  Op op{.run = (t == Type::F32 ? kSingle : kDouble)[test], .a = b.source(1, t)};
-  op.d = b.destination(0, Type::Pred);
-  b.emit(op);
+    b.fail_type(t, ".f32 or .f64");
+  b.emit_value({.run = (t == Type::F32 ? kSingle : kDouble)[test]}, Type::Pred, {t});
 }
 
 // ---- mov: register to register, vector to register, register to vector
@@ -358,12 +325,9 @@ void mov(Builder& b) {
     uint32_t a = b.source(1, t);
     return b.emit({.run = copy_pred, .d = b.destination(0, t), .a = a});
   }
-  Run run = bits(t) == 16    ? copy<uint16_t>
-            : bits(t) == 32  ? copy<uint32_t>
-            : bits(t) == 64  ? copy<uint64_t>
-            : bits(t) == 128 ? copy<unsigned __int128>
-                             : nullptr;
-  if (!run) b.fail("the type ." + std::string(text(t)) + " does not go with it");
+  Run run = bits(t) == 128 ? copy<unsigned __int128>
+                           : with_unsigned(bits(t), [](auto x) -> Run { return copy<decltype(x)>; });
+  if (!run) b.fail_type(t);
   // a float type with an integer constant means the float with these bits
   Type as = b.operand(1).kind == Operand::Integer ? (bits(t) == 16   ? Type::B16
                                                      : bits(t) == 32 ? Type::B32

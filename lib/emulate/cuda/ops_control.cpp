@@ -30,7 +30,7 @@ void pop(Warp& w) {
   w.state = Warp::Done;
 }
 
-// Splits the running lanes: `taken` jump to `target`, the rest continue at `other`; both reconverge at `join`.
+// Splits the running lanes: `taken` jump to `target`, the others go to `other`. All of them reconverge at `join`.
 void part(Warp& w, uint32_t taken, uint32_t target, uint32_t other, uint32_t join) {
   uint32_t rest = w.path & ~taken;
   if (join != current_join(w) && join != kNone) push(w, join, current_join(w), w.path);

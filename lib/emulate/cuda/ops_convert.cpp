@@ -7,29 +7,11 @@
 namespace tgc::ptx {
 namespace {
 
-template <class T>
-struct Tag {
-  using type = T;
-};
-
-// Calls f with a value of the C++ integer type that corresponds to t.
+// Calls f with a 0 of the C++ type of an integer; f returns a Run.
 template <class F>
 Run with_integer(Type t, F f) {
-  switch (t) {
-    case Type::B8:
-    case Type::U8: return f(Tag<uint8_t>());
-    case Type::S8: return f(Tag<int8_t>());
-    case Type::B16:
-    case Type::U16: return f(Tag<uint16_t>());
-    case Type::S16: return f(Tag<int16_t>());
-    case Type::B32:
-    case Type::U32: return f(Tag<uint32_t>());
-    case Type::S32: return f(Tag<int32_t>());
-    case Type::B64:
-    case Type::U64: return f(Tag<uint64_t>());
-    case Type::S64: return f(Tag<int64_t>());
-    default: return nullptr;
-  }
+  if (bits(t) == 8) return is_signed(t) ? f(int8_t()) : f(uint8_t());
+  return with_register(t, f);
 }
 // The register type of an integer type: 16 bits for 8-bit integers, else the type itself.
 template <class T>
@@ -50,36 +32,18 @@ void int_to_int(Warp& w, const Op& o) {
   });
 }
 
-// ---- floats: decoding from a register (Bits) to a value (Value)
-template <class T>
-struct Native {
-  using Bits = T;
-  using Value = T;
-  static T decode(T x) { return x; }
-};
-struct HalfIn {
-  using Bits = uint16_t;
-  using Value = float;
-  static float decode(uint16_t x) { return half_to_float(x); }
-};
-struct BfloatIn {
-  using Bits = uint16_t;
-  using Value = float;
-  static float decode(uint16_t x) { return bf16_to_float(x); }
-};
-
+// Calls f with the reader (Native<float>, HalfIn, ...) of a float; f returns a Run.
 template <class F>
 Run with_float(Type t, F f) {
   switch (t) {
-    case Type::F16: return f(Tag<HalfIn>());
-    case Type::BF16: return f(Tag<BfloatIn>());
-    case Type::F32: return f(Tag<Native<float>>());
-    case Type::F64: return f(Tag<Native<double>>());
+    case Type::F16: return f(HalfIn());
+    case Type::BF16: return f(BfloatIn());
+    case Type::F32: return f(Native<float>());
+    case Type::F64: return f(Native<double>());
     default: return nullptr;
   }
 }
 
-inline float flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
 template <int kRounding, class T>
 T to_whole(T x) {
   if constexpr (kRounding == 0) return std::nearbyint(x);
@@ -91,15 +55,13 @@ T to_whole(T x) {
 // Rounds to an integer and saturates to D's range; NaN becomes 0.
 template <class S, class D, int kRounding>
 void float_to_int(Warp& w, const Op& o) {
-  using V = typename S::Value;
+  using V = decltype(S::decode({}));
   const auto* a = reg<typename S::Bits>(w, o.a);
-  constexpr bool kNarrow = sizeof(D) < sizeof(V) || (sizeof(D) == sizeof(V) && sizeof(V) == 8);
   bool ftz = o.count;
   write<Store<D>>(w, o.d, [&](int i) {
     V x = S::decode(a[i]);
     if constexpr (std::is_same_v<V, float>) x = ftz ? flush(x) : x;
     x = to_whole<kRounding>(x);
-    (void)kNarrow;
     constexpr V kTop = V(std::numeric_limits<D>::max() / 2 + 1) * 2;  // one more than D's maximum; exact in V
     constexpr V kLeast = V(std::numeric_limits<D>::min());
     D out = x >= kTop    ? std::numeric_limits<D>::max()
@@ -274,16 +236,16 @@ Run scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
   op.count = uint32_t(m.ftz) | uint32_t(m.sat) << 1;
   if (is_integer(s) && is_integer(d))
     return with_integer(s, [&](auto from) {
-      using S = typename decltype(from)::type;
+      using S = decltype(from);
       return with_integer(d, [&](auto to) -> Run {
-        using D = typename decltype(to)::type;
+        using D = decltype(to);
         return m.sat ? int_to_int<S, D, true> : int_to_int<S, D, false>;
       });
     });
   if (is_integer(s)) {
     op.count = m.sat;
     return with_integer(s, [&](auto from) -> Run {
-      using S = typename decltype(from)::type;
+      using S = decltype(from);
       if (is_small(d)) return int_to_small<S>;
       if (d == Type::F32) return directed<int_to_native<S, float>>(m.rounding);
       return d == Type::F64 ? directed<int_to_native<S, double>>(m.rounding) : nullptr;
@@ -292,17 +254,18 @@ Run scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
   if (is_integer(d)) {
     op.count = m.ftz;
     return with_float(s, [&](auto from) {
-      using S = typename decltype(from)::type;
+      using S = decltype(from);
       return with_integer(d, [&](auto to) {
-        using D = typename decltype(to)::type;
+        using D = decltype(to);
         return by_rounding(m.whole, [&](auto n) -> Run { return float_to_int<S, D, decltype(n)::value>; });
       });
     });
   }
+  if (!is_small(d) && d != Type::TF32 && d != Type::F32 && d != Type::F64) return nullptr;
   if (s == Type::F32 && is_small(d) && m.rounding <= 0 && m.whole < 0 && !m.sat && !m.relu && !m.finite && !m.ftz)
     return d == Type::F16 ? single_to_small<false> : single_to_small<true>;
   return with_float(s, [&](auto from) -> Run {
-    using S = typename decltype(from)::type;
+    using S = decltype(from);
     if (is_small(d) || d == Type::TF32) {
       if (m.whole >= 0 && d != Type::TF32)
         return by_rounding(m.whole, [&](auto n) -> Run { return small_to_whole<S, decltype(n)::value>; });
@@ -347,11 +310,10 @@ void cvt(Builder& b) {
   if ((narrows || from_integer) && m.rounding < 0) b.fail("a rounding is missing", ".rn, .rz, .rm or .rp");
   if (m.rounding == 4 && d != Type::TF32) b.fail(".rna goes with .tf32 alone");
   Op op;
-  Modifiers used = m;
-  if (m.rounding == 4) used.rounding = 0;  // the run function below replaces the rounding of .rna (ties away from zero)
-  op.run = scalar_run(d, s, used, op);
-  if (m.rounding == 4) {
-    op.run = [](Warp& w, const Op& o) {
+  if (m.rounding != 4) {
+    op.run = scalar_run(d, s, m, op);
+  } else if (s == Type::F32) {
+    op.run = [](Warp& w, const Op& o) {  // .rna: ties are rounded away from zero
       const uint32_t* a = reg<uint32_t>(w, o.a);
       write<uint32_t>(w, o.d,
                       [&](int i) { return (a[i] & 0x7fffffff) > 0x7f800000 ? a[i] : (a[i] + 0x1000) & ~0x1fffu; });

@@ -17,36 +17,11 @@ inline float canonical(float x) {
   return x != x ? std::bit_cast<float>(0x7fffffffu) : x;
 }
 
-struct Add {
-  template <class T>
-  T operator()(T a, T b) const {
-    return canonical(a + b);
-  }
-};
-struct Sub {
-  template <class T>
-  T operator()(T a, T b) const {
-    return canonical(a - b);
-  }
-};
-struct Mul {
-  template <class T>
-  T operator()(T a, T b) const {
-    return canonical(a * b);
-  }
-};
-struct Div {
-  template <class T>
-  T operator()(T a, T b) const {
-    return canonical(a / b);
-  }
-};
-struct Fma {
-  template <class T>
-  T operator()(T a, T b, T c) const {
-    return canonical(std::fma(a, b, c));
-  }
-};
+using Add = decltype([](auto a, auto b) { return canonical(a + b); });
+using Sub = decltype([](auto a, auto b) { return canonical(a - b); });
+using Mul = decltype([](auto a, auto b) { return canonical(a * b); });
+using Div = decltype([](auto a, auto b) { return canonical(a / b); });
+using Fma = decltype([](auto a, auto b, auto c) { return canonical(std::fma(a, b, c)); });
 // Minimum: a NaN operand is ignored unless kNan; two NaNs give NaN; +0 is greater than -0.
 template <bool kNan>
 struct Min {
@@ -66,59 +41,18 @@ struct Max {
     return a > b || (a == b && !std::signbit(a)) ? a : b;
   }
 };
-struct Abs {
-  template <class T>
-  T operator()(T a) const {
-    return std::fabs(a);
-  }
-};
-struct Neg {
-  template <class T>
-  T operator()(T a) const {
-    return -a;
-  }
-};
-struct Sqrt {
-  template <class T>
-  T operator()(T a) const {
-    return canonical(std::sqrt(a));
-  }
-};
-struct Rcp {
-  template <class T>
-  T operator()(T a) const {
-    return canonical(T(1) / a);
-  }
-};
-struct Rsqrt {
-  template <class T>
-  T operator()(T a) const {
-    return canonical(T(1 / std::sqrt(double(a))));
-  }
-};
-struct Ex2 {
-  float operator()(float a) const { return canonical(std::exp2(a)); }
-};
-struct Lg2 {
-  float operator()(float a) const { return canonical(std::log2(a)); }
-};
-struct Sin {
-  float operator()(float a) const { return canonical(std::sin(a)); }
-};
-struct Cos {
-  float operator()(float a) const { return canonical(std::cos(a)); }
-};
-struct Tanh {
-  float operator()(float a) const { return canonical(std::tanh(a)); }
-};
-struct Copysign {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::copysign(b, a);
-  }
-};
+using Abs = decltype([](auto a) { return std::fabs(a); });
+using Neg = decltype([](auto a) { return -a; });
+using Sqrt = decltype([](auto a) { return canonical(std::sqrt(a)); });
+using Rcp = decltype([](auto a) { return canonical(1 / a); });
+using Rsqrt = decltype([]<class T>(T a) { return canonical(T(1 / std::sqrt(double(a)))); });
+using Ex2 = decltype([](float a) { return canonical(std::exp2(a)); });
+using Lg2 = decltype([](float a) { return canonical(std::log2(a)); });
+using Sin = decltype([](float a) { return canonical(std::sin(a)); });
+using Cos = decltype([](float a) { return canonical(std::cos(a)); });
+using Tanh = decltype([](float a) { return canonical(std::tanh(a)); });
+using Copysign = decltype([](auto a, auto b) { return std::copysign(b, a); });
 
-inline float flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
 template <class F, bool kFtz, bool kSat>
 struct Single {
   template <class... A>
@@ -291,14 +225,9 @@ void emit_float(Builder& b, FloatOp op, Type type, FloatFlags flags) {
   if (flags.nan && op != FloatOp::Min && op != FloatOp::Max) run = nullptr;
   if ((flags.approx && !needs_way && !approximates) || (flags.full && op != FloatOp::Div)) run = nullptr;
   if (!run) b.fail("its type or modifiers are not supported");
-  b.no_more();
-  size_t inputs = op == FloatOp::Fma ? 3 : op <= FloatOp::Max || op == FloatOp::Copysign ? 2 : 1;
-  b.need_operands(inputs + 1);
-  Op out{.run = run, .a = b.source(1, type)};
-  if (inputs > 1) out.b = b.source(2, type);
-  if (inputs > 2) out.c = b.source(3, type);
-  out.d = b.destination(0, type);
-  b.emit(out);
+  if (op == FloatOp::Fma) return b.emit_value({.run = run}, type, {type, type, type});
+  if (op <= FloatOp::Max || op == FloatOp::Copysign) return b.emit_value({.run = run}, type, {type, type});
+  b.emit_value({.run = run}, type, {type});
 }
 
 std::span<const Row> float_rows() { return kRows; }

@@ -1,6 +1,5 @@
 // ld and st. Checks addresses against allocations and alignment; loads of shared memory must read bytes that were
 // stored before. The space of a generic address follows from the address window that contains it.
-#include <array>
 
 #include "lib/emulate/cuda/access.h"
 #include "lib/emulate/cuda/builder.h"
@@ -146,7 +145,7 @@ void access(Builder& b, bool stores) {
   b.no_more();
   b.need_operands(2);
   if (t == Type::Pred || info(t).count == 2 || bits(t) * unsigned(n) > 256)
-    b.fail("the type ." + std::string(text(t)) + " does not go with it");
+    b.fail_type(t);
   if (space == Space::Param) {
     if (stores) b.fail("parameters cannot be stored");
     return load_parameter(b, t, n);

@@ -111,17 +111,13 @@ void redux(Builder& b) {
   if (!b.take("sync")) b.fail("only redux.sync is supported");
   int what = b.take_one_of({"add", "min", "max", "and", "or", "xor"});
   Type t = b.type();
-  b.no_more();
-  b.need_operands(3);
   if (what < 0 || bits(t) != 32 || !is_integer(t)) b.fail("its operation or type is not supported");
   constexpr Run kSigned[] = {reduce<int32_t, 0>, reduce<int32_t, 1>, reduce<int32_t, 2>,
                              reduce<int32_t, 3>, reduce<int32_t, 4>, reduce<int32_t, 5>};
   constexpr Run kUnsigned[] = {reduce<uint32_t, 0>, reduce<uint32_t, 1>, reduce<uint32_t, 2>,
                                reduce<uint32_t, 3>, reduce<uint32_t, 4>, reduce<uint32_t, 5>};
-  Op op{.run = (is_signed(t) ? kSigned : kUnsigned)[what], .a = b.source(1, t), .b = b.source(2, Type::B32)};
-  op.d = b.destination(0, t);
   b.code().is_lane_free = false;
-  b.emit(op);
+  b.emit_value({.run = (is_signed(t) ? kSigned : kUnsigned)[what]}, t, {t, Type::B32});
 }
 
 constexpr Row kRows[] = {

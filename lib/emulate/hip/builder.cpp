@@ -277,7 +277,7 @@ void Builder::build() {
   std::map<uint64_t, uint32_t> op_at;
   for (uint32_t n = 0; n < code.instructions.size(); n++) op_at.emplace(code.instructions[n].address, first_op[n]);
   for (Op& op : code.ops) {
-    if (op.target == 0) continue;  // op.target is still an address; 0: op is not a jump
+    if (op.target == 0) continue;  // 0: op is no jump; else target is still an address
     auto found = op_at.find(op.target);
     go_to(op.instruction);
     if (found == op_at.end()) refuse("jumps to " + hex(op.target) + ", where no instruction begins");

@@ -8,6 +8,13 @@
 
 namespace tgc::hip {
 
+using u16 = uint16_t;
+using i16 = int16_t;
+using u32 = uint32_t;
+using i32 = int32_t;
+using u64 = uint64_t;
+using i64 = int64_t;
+
 struct Half {  // a value of type half, stored as float
   float value;
   Half() = default;
@@ -79,7 +86,7 @@ class Builder {
   [[noreturn]] void refuse(const std::string& why) const;
   size_t operands() const { return instruction->operands.size(); }
   const Operand& operand(size_t n) const;
-  // The place of an operand of `words` registers; refuses other operands. Scalar `null` gives kTrash.
+  // Return the place (index) of an operand of `words` registers; refuse other operands. Scalar `null` gives kTrash.
   uint16_t vector_place(const Operand& o, uint32_t words) const;
   uint16_t scalar_place(const Operand& o, uint32_t words) const;
   uint16_t mask_place(const Operand& o) const { return scalar_place(o, code.halves); }

@@ -70,7 +70,6 @@ struct Code {
   Family family = Family::Gfx11;
   uint32_t halves = 1;  // halves per wave: 1 or 2
   uint64_t base = 0;  // host address of the image
-  std::string listing;  // unused
   std::vector<Instruction> instructions;
   std::vector<Op> ops;
   std::vector<uint32_t> constants;  // placed at kConstants in the scalar register file

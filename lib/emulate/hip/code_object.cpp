@@ -1,5 +1,7 @@
 #include "lib/emulate/hip/code_object.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -21,33 +23,6 @@ constexpr NamedNumber kOthers[] = {
     {0x4b, "gfx941"},  {0x4f, "gfx950"},  {0x33, "gfx1010"}, {0x36, "gfx1030"}, {0x37, "gfx1031"},
 };
 
-// The parts of the ELF64 format that are used.
-struct FileHeader {
-  uint8_t ident[16];
-  uint16_t type, machine;
-  uint32_t version;
-  uint64_t entry, program_headers, section_headers;
-  uint32_t flags;
-  uint16_t header_bytes, program_header_bytes, program_header_count, section_header_bytes, section_header_count, names;
-};
-struct ProgramHeader {
-  uint32_t type, flags;
-  uint64_t offset, address, physical, file_bytes, memory_bytes, alignment;
-};
-struct SectionHeader {
-  uint32_t name, type;
-  uint64_t flags, address, offset, bytes;
-  uint32_t link, info;
-  uint64_t alignment, entry_bytes;
-};
-struct Symbol {
-  uint32_t name;
-  uint8_t info, other;
-  uint16_t section;
-  uint64_t value, bytes;
-};
-constexpr uint16_t kMachineAmdgpu = 224;
-constexpr uint32_t kLoad = 1, kDynamicSymbols = 11;
 constexpr uint64_t kMostImage = uint64_t(1) << 26;
 
 class Reader {
@@ -72,8 +47,13 @@ class Reader {
   std::string_view bytes_;
 };
 
-const Processor& processor_of(const FileHeader& header) {
-  uint32_t number = header.flags & 0xff;
+bool is_elf64(const Elf64_Ehdr& header) {
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
+         header.e_ident[EI_DATA] == ELFDATA2LSB;
+}
+
+const Processor& processor_of(const Elf64_Ehdr& header) {
+  uint32_t number = header.e_flags & 0xff;
   for (const Processor& p : kProcessors)
     if (p.elf_number == number) return p;
   std::string name = "number " + std::to_string(number);
@@ -83,16 +63,16 @@ const Processor& processor_of(const FileHeader& header) {
                      .expected = "gfx942, gfx1100 to gfx1103, gfx1150, gfx1151, gfx1200 or gfx1201"});
 }
 
-std::string image_of(const Reader& file, const FileHeader& header) {
+std::string image_of(const Reader& file, const Elf64_Ehdr& header) {
   std::string image;
-  for (uint32_t n = 0; n < header.program_header_count; n++) {
-    auto p = file.at<ProgramHeader>(header.program_headers + uint64_t(n) * sizeof(ProgramHeader));
-    if (p.type != kLoad) continue;
-    if (p.address > kMostImage || p.memory_bytes > kMostImage || p.file_bytes > p.memory_bytes)
+  for (uint32_t n = 0; n < header.e_phnum; n++) {
+    auto p = file.at<Elf64_Phdr>(header.e_phoff + uint64_t(n) * sizeof(Elf64_Phdr));
+    if (p.p_type != PT_LOAD) continue;
+    if (p.p_vaddr > kMostImage || p.p_memsz > kMostImage || p.p_filesz > p.p_memsz)
       throw Failure("a segment of the code object has an impossible size");
-    std::string_view bytes = file.range(p.offset, p.file_bytes);
-    image.resize(std::max<size_t>(image.size(), p.address + p.memory_bytes));
-    std::memcpy(image.data() + p.address, bytes.data(), bytes.size());
+    std::string_view bytes = file.range(p.p_offset, p.p_filesz);
+    image.resize(std::max<size_t>(image.size(), p.p_vaddr + p.p_memsz));
+    std::memcpy(image.data() + p.p_vaddr, bytes.data(), bytes.size());
   }
   return image;
 }
@@ -120,48 +100,41 @@ const Processor* find_processor(std::string_view name) {
 }
 
 uint64_t elf_bytes(const void* image) {
-  FileHeader header;
+  Elf64_Ehdr header;
   std::memcpy(&header, image, sizeof header);
-  if (std::memcmp(header.ident,
-                  "\x7f"
-                  "ELF\2\1",
-                  6) != 0)
-    return 0;
-  uint64_t end = std::max(header.program_headers + uint64_t(header.program_header_count) * sizeof(ProgramHeader),
-                          header.section_headers + uint64_t(header.section_header_count) * sizeof(SectionHeader));
+  if (!is_elf64(header)) return 0;
+  uint64_t end = std::max(header.e_phoff + uint64_t(header.e_phnum) * sizeof(Elf64_Phdr),
+                          header.e_shoff + uint64_t(header.e_shnum) * sizeof(Elf64_Shdr));
   return std::min(std::max<uint64_t>(end, sizeof header), kMostImage);  // lld puts the section headers last in the file
 }
 
 Result<CodeObject> CodeObject::read(std::string_view bytes) {
   return catch_failures([&] {
     Reader file(bytes);
-    auto header = file.at<FileHeader>(0);
-    if (std::memcmp(header.ident,
-                    "\x7f"
-                    "ELF\2\1",
-                    6) != 0 ||
-        header.machine != kMachineAmdgpu)
+    auto header = file.at<Elf64_Ehdr>(0);
+    if (!is_elf64(header) || header.e_machine != EM_AMDGPU)
       throw Failure(Diag{.message = "the file is not a code object", .expected = "an ELF file for AMDGPU"});
     CodeObject out;
     out.processor_ = &processor_of(header);
     out.image_ = image_of(file, header);
-    for (uint32_t n = 0; n < header.section_header_count; n++) {
-      auto section = file.at<SectionHeader>(header.section_headers + uint64_t(n) * sizeof(SectionHeader));
-      if (section.type != kDynamicSymbols) continue;
-      auto names = file.at<SectionHeader>(header.section_headers + uint64_t(section.link) * sizeof(SectionHeader));
-      std::string_view text = file.range(names.offset, names.bytes), table = file.range(section.offset, section.bytes);
-      std::vector<std::pair<std::string, Symbol>> symbols;
-      for (uint64_t at = 0; at + sizeof(Symbol) <= table.size(); at += sizeof(Symbol)) {
-        auto symbol = Reader(table).at<Symbol>(at);
-        std::string_view name = text.substr(std::min<size_t>(symbol.name, text.size()));
+    for (uint32_t n = 0; n < header.e_shnum; n++) {
+      auto section = file.at<Elf64_Shdr>(header.e_shoff + uint64_t(n) * sizeof(Elf64_Shdr));
+      if (section.sh_type != SHT_DYNSYM) continue;
+      auto names = file.at<Elf64_Shdr>(header.e_shoff + uint64_t(section.sh_link) * sizeof(Elf64_Shdr));
+      std::string_view text = file.range(names.sh_offset, names.sh_size),
+                       table = file.range(section.sh_offset, section.sh_size);
+      std::vector<std::pair<std::string, Elf64_Sym>> symbols;
+      for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
+        auto symbol = Reader(table).at<Elf64_Sym>(at);
+        std::string_view name = text.substr(std::min<size_t>(symbol.st_name, text.size()));
         symbols.emplace_back(name.substr(0, name.find('\0')), symbol);
       }
       for (auto& [name, symbol] : symbols) {
-        auto descriptor = std::ranges::find(symbols, name + ".kd", &std::pair<std::string, Symbol>::first);
+        auto descriptor = std::ranges::find(symbols, name + ".kd", &std::pair<std::string, Elf64_Sym>::first);
         if (descriptor == symbols.end()) continue;
-        KernelEntry kernel{name, descriptor_at(out.image_, descriptor->second.value), symbol.value,
-                           symbol.value + symbol.bytes};
-        if (descriptor->second.value + uint64_t(kernel.descriptor.entry_offset) != kernel.begin ||
+        KernelEntry kernel{name, descriptor_at(out.image_, descriptor->second.st_value), symbol.st_value,
+                           symbol.st_value + symbol.st_size};
+        if (descriptor->second.st_value + uint64_t(kernel.descriptor.entry_offset) != kernel.begin ||
             kernel.end < kernel.begin || kernel.end > out.image_.size())
           throw Failure("the kernel '" + name + "' does not begin where its descriptor says, or ends beyond the code");
         out.kernels_.push_back(std::move(kernel));

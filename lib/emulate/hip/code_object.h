@@ -1,7 +1,6 @@
 // Reads AMD code objects, the input of hipModuleLoadData: an ELF file with the kernels' code, a 64-byte descriptor per
 // kernel, and constants. The bytes are untrusted: all offsets and sizes are checked.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>

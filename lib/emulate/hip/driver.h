@@ -13,7 +13,7 @@ class Gpu : public Driver {
  public:
   static Gpu& get();
 
-  const std::string& architecture() const { return architecture_; }  // "gfx1100"
+  const std::string& architecture() const { return architecture_; }  // such as "gfx1100"
   LoadedModules& modules() { return modules_; }
 
   int load(const void* image, LoadedModule*& module);

@@ -30,7 +30,7 @@ struct Operand {
 
 struct Modifier {
   std::string_view name;
-  std::vector<int64_t> values;  // two for "op_sel:[0,1]", one for "offset:16", none for "clamp"
+  std::vector<int64_t> values;  // two numbers for "op_sel:[0,1]", one for "offset:16", none for "clamp"
   std::string_view word;  // the text after the colon: "BYTE_1" of "dst_sel:BYTE_1"
 };
 

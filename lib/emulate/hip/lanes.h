@@ -150,48 +150,21 @@ struct Signature<R (L::*)(A...) const> {
 template <auto F>
 using SignatureOf = Signature<decltype(&decltype(F)::operator())>;
 
-template <auto F, class R>
-struct VectorRun {
-  template <class A>
-  static void unary(Wave& w, const Op& o) {
-    for (int half = 0; half < int(w.halves); half++) {
-      Lanes<A> ra;
-      const A* a = read(w, o.a, half, ra);
-      write<R>(w, o, half, [&](int i) { return F(a[i]); });
-    }
-  }
-  template <class A, class B>
-  static void binary(Wave& w, const Op& o) {
-    for (int half = 0; half < int(w.halves); half++) {
-      Lanes<A> ra;
-      Lanes<B> rb;
-      const A* a = read(w, o.a, half, ra);
-      const B* b = read(w, o.b, half, rb);
-      write<R>(w, o, half, [&](int i) { return F(a[i], b[i]); });
-    }
-  }
-  template <class A, class B, class C>
-  static void ternary(Wave& w, const Op& o) {
-    for (int half = 0; half < int(w.halves); half++) {
-      Lanes<A> ra;
-      Lanes<B> rb;
-      Lanes<C> rc;
-      const A* a = read(w, o.a, half, ra);
-      const B* b = read(w, o.b, half, rb);
-      const C* c = read(w, o.c, half, rc);
-      write<R>(w, o, half, [&](int i) { return F(a[i], b[i], c[i]); });
-    }
-  }
-};
+// Computes F, a function of one lane with results R and parameters A, from the operands a, b and c.
 template <auto F, class R, class... A>
-constexpr Run vector_run() {
-  if constexpr (sizeof...(A) == 1) return &VectorRun<F, R>::template unary<A...>;
-  else if constexpr (sizeof...(A) == 2) return &VectorRun<F, R>::template binary<A...>;
-  else return &VectorRun<F, R>::template ternary<A...>;
+void vector_run(Wave& w, const Op& o) {
+  const Source* from[] = {&o.a, &o.b, &o.c};
+  for (int half = 0; half < int(w.halves); half++) {
+    std::tuple<Lanes<A>...> rooms;
+    auto compute = [&](const A*... lanes) { write<R>(w, o, half, [&](int i) { return F(lanes[i]...); }); };
+    [&]<size_t... I>(std::index_sequence<I...>) {
+      compute(read(w, *from[I], half, std::get<I>(rooms))...);
+    }(std::index_sequence_for<A...>());
+  }
 }
 template <auto F, class L, class R, class... A>
 constexpr Row vector_row_of(R (L::*)(A...) const) {
-  return SignatureOf<F>::row(vector_run<F, R, A...>(), true);
+  return SignatureOf<F>::row(vector_run<F, R, A...>, true);
 }
 // Makes the row of a vector instruction from F, a function of one lane; F's parameter types are the operand types.
 template <auto F>

@@ -6,7 +6,6 @@
 namespace tgc::hip {
 namespace {
 
-using u32 = uint32_t;
 using enum AtomicOp;
 
 template <AtomicOp kOp, class T, Space kSpace>

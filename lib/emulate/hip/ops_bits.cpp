@@ -6,11 +6,6 @@
 namespace tgc::hip {
 namespace {
 
-using u16 = uint16_t;
-using u32 = uint32_t;
-using i32 = int32_t;
-using u64 = uint64_t;
-
 // Returns one result byte of v_perm_b32: one of the eight source bytes, a replicated sign bit, 0, or 0xff.
 u32 permuted_byte(u64 bytes, u32 select) {
   if (select < 8) return u32(bytes >> (8 * select)) & 0xff;

@@ -4,11 +4,6 @@
 namespace tgc::hip {
 namespace {
 
-using u16 = uint16_t;
-using i16 = int16_t;
-using u32 = uint32_t;
-using i32 = int32_t;
-
 template <class To, class From>
 To saturated(From x) {
   constexpr From kLow = From(std::numeric_limits<To>::min()), kHigh = From(std::numeric_limits<To>::max());

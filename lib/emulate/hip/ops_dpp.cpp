@@ -6,7 +6,6 @@
 namespace tgc::hip {
 namespace {
 
-using u32 = uint32_t;
 constexpr int kNoLane = -1;
 constexpr u32 kRow = 16;
 
@@ -54,7 +53,7 @@ constexpr Control kControls[] = {
     {"wave_rol", wave_rol},
     {"wave_ror", wave_ror},
 };
-constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // flags of bound_ctrl:1 and fi:1
+constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // bits of Op::words for bound_ctrl:1, fi:1
 
 // Permutes register a into `to`, and restricts EXEC to the lanes in which the DPP instruction runs: active lanes that
 // are selected by the row and bank masks and have a source lane (or bound_ctrl). restore_run resets EXEC. Fields of the
@@ -106,8 +105,8 @@ void build_permutation(Builder& b) {
   b.emit(op);
 }
 
-// v_permlane16_b32: lane n of a row reads from the row's lane given by 4-bit field n of the scalars b and c. kOther
-// (v_permlanex16_b32): from the other row of its pair of rows.
+// v_permlane16_b32: lane n of a row reads from the lane of that row whose number is 4-bit field n of the scalars b and
+// c. kOther (v_permlanex16_b32): lane n reads from the other row of its pair of rows.
 template <bool kOther>
 void within_rows_run(Wave& w, const Op& o) {
   uint64_t names = w.s[o.b.place] | uint64_t(w.s[o.c.place]) << 32;

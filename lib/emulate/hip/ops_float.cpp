@@ -5,10 +5,6 @@
 namespace tgc::hip {
 namespace {
 
-using i16 = int16_t;
-using u32 = uint32_t;
-using i32 = int32_t;
-
 template <class T>
 T fused(T a, T b, T c) {
   if constexpr (std::is_same_v<T, Half>) {

@@ -4,13 +4,6 @@
 namespace tgc::hip {
 namespace {
 
-using u16 = uint16_t;
-using i16 = int16_t;
-using u32 = uint32_t;
-using i32 = int32_t;
-using u64 = uint64_t;
-using i64 = int64_t;
-
 u32 low24(u32 a) { return a & 0xffffff; }
 i32 low24_signed(u32 a) { return i32(a << 8) >> 8; }
 

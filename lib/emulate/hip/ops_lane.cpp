@@ -5,8 +5,6 @@
 namespace tgc::hip {
 namespace {
 
-using u32 = uint32_t;
-
 void read_first_run(Wave& w, const Op& o) {
   u32 lane = w.exec() ? u32(std::countr_zero(w.exec())) : 0;
   w.s[o.to] = w.lane(o.a.place, lane);

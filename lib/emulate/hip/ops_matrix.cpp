@@ -6,8 +6,6 @@
 namespace tgc::hip {
 namespace {
 
-using u32 = uint32_t;
-
 // The distribution of D = A * B + C (A is m x k, B is k x n) over lanes. A lane holds elements of one row of A, lane %
 // m, and of one column of B, lane % n.
 struct Layout {

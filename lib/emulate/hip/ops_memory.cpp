@@ -6,8 +6,6 @@
 namespace tgc::hip {
 namespace {
 
-using u32 = uint32_t;
-
 // How a lane's bytes in memory map to its registers.
 enum class Form : uint8_t { Words, U8, I8, U16, I16, Low8, LowI8, High8, HighI8, Low16, High16 };
 

@@ -6,11 +6,6 @@
 namespace tgc::hip {
 namespace {
 
-using u32 = uint32_t;
-using i32 = int32_t;
-using u64 = uint64_t;
-using i64 = int64_t;
-
 // Sets SCC if the result is not 0.
 template <class T>
 T tested(Wave& w, T value) {

@@ -6,9 +6,6 @@
 namespace tgc::hip {
 namespace {
 
-using u32 = uint32_t;
-using i32 = int32_t;
-
 template <class T, auto F>
 void add_compare(Table& t, const std::string& condition, const std::string& negated, const std::string& type) {
   add_row(t, "s_cmp_" + condition + "_" + type, scalar_row<[](Wave&, T a, T b) -> bool { return F(a, b); }>());

@@ -1,7 +1,6 @@
 // Fibers: stacks that one host thread switches between. Code on a fiber must not throw or rely on destructors, because
 // a fiber may be abandoned at any point.
 #pragma once
-#include <cstddef>
 #include <cstdint>
 
 namespace tgc::metal {

@@ -29,12 +29,12 @@ struct Grid {
   std::array<uint32_t, 3> groups{1, 1, 1}, threads{1, 1, 1};  // number of threadgroups; threads per group
   std::vector<void*> arguments;
   std::vector<Range> memory;
-  bool check_races = false;  // with --race (lib/emulate/races.h)
+  bool check_races = false;  // true: finds races (--race, lib/emulate/races.h)
 };
 
 // An error of a running kernel, which ends the launch.
 struct Fault {
-  std::string what;    // "reads 4 bytes out of bounds, 8 bytes after the end of data1 (32 bytes)"
+  std::string what;    // such as "reads 4 bytes out of bounds, 8 bytes after the end of data1 (32 bytes)"
   uint64_t at = 0;     // return address of the failing check, that is, the instruction after the check
   Position position;   // position of the failing thread
   uint64_t other_at = 0;  // for a race, the return address of the other access's check; else 0
@@ -42,7 +42,7 @@ struct Fault {
   std::string text(const std::function<uint32_t(uint64_t)>& line_of) const;
 };
 
-std::string three_numbers(const std::array<uint32_t, 3>& n);  // "(1, 0, 0)"
+std::string three_numbers(const std::array<uint32_t, 3>& n);  // returns text such as "(1, 0, 0)"
 
 inline constexpr uint32_t kSimdWidth = 32, kMostThreads = 1024;
 inline constexpr uint64_t kMostThreadgroupBytes = 32 << 10;  // Apple's limit

@@ -41,7 +41,7 @@ class Memory {
   std::optional<uint64_t> never_stored(const Access& a);
   // Records the access and returns its race with an earlier one, if races are checked.
   std::optional<Races::Race> race(const Access& a, uint32_t thread, uint32_t instruction);
-  std::string place_within(uint64_t address) const;  // "data1 at byte 8"
+  std::string place_within(uint64_t address) const;  // returns text such as "data1 at byte 8"
 
   // Describes an access that no range contains: "8 bytes after the end of data1 (32 bytes)".
   std::string place_of(const Access& a) const;

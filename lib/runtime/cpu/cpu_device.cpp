@@ -5,7 +5,6 @@
 #include <fstream>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "lib/compile/load.h"
 #include "lib/runtime/compile_source.h"

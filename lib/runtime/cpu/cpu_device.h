@@ -9,6 +9,6 @@
 
 namespace tgc {
 
-std::unique_ptr<Device> make_cpu_device(const std::string& renderer);  // "LLVM", "CLANG"
+std::unique_ptr<Device> make_cpu_device(const std::string& renderer);  // `renderer`: "LLVM" or "CLANG"
 
 }  // namespace tgc

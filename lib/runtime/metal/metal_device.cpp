@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
 
 #include "lib/runtime/compile_source.h"
 #include "lib/runtime/dynamic_library.h"

@@ -137,7 +137,7 @@ class Builder {
     };
     std::vector<uint32_t> uses;  // by register: number of instructions that use it
     std::vector<bool> dead;      // by position in list_: true if removed
-    std::vector<Seen> seen;      // by register, within a stretch of straight-line code
+    std::vector<Seen> seen;      // by register: its uses in the stretch that is being scanned
     std::vector<Reg> replaced;   // by register: the register to use instead, or kNone
   };
   void drop_copies();

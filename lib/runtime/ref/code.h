@@ -47,7 +47,7 @@ enum class Opc : uint8_t {
   Fold,     // dst = dst op a[0] op a[1] ...; type2: the op; Selector::rounding: the rounding of each step
   // accesses; imm: memory index, in the upper half the access index; a: offset [type2: I32 or I64]; b: gate, or -1
   Check,    // fails if an offset is outside one copy of the memory
-  Load,     // [scalar in memory] c: the value if the gate is false; -1: 0
+  Load,     // [scalar in memory] c: the value if the gate is false; without c, 0
   Store,    // [scalar in memory] c: the value to store
   // lanes and loops
   Axis,       // dst = (lane / a) % b; `lane` is the number among all lanes, not in the chunk
@@ -171,7 +171,6 @@ Fn select_float_binary(const Selector& s);  // exec_float.cpp
 Fn select_unary(const Selector& s);       // exec_unary.cpp
 Fn select_cast(const Selector& s);        // exec_cast.cpp
 Fn select_memory(const Selector& s);      // exec_memory.cpp
-Fn select_control(const Selector& s);     // exec_control.cpp
 const Ins* run_wmma(Frame& f, const Ins* i);  // wmma.cpp
 
 }  // namespace tgc::ref

@@ -5,30 +5,12 @@
 namespace tgc::ref {
 namespace {
 
-struct OpAdd {
-  template <class T>
-  static T apply(T a, T b, RefNotes&) { return wrapping_add(a, b); }
-};
-struct OpSub {
-  template <class T>
-  static T apply(T a, T b, RefNotes&) { return wrapping_sub(a, b); }
-};
-struct OpMul {
-  template <class T>
-  static T apply(T a, T b, RefNotes&) { return wrapping_mul(a, b); }
-};
-struct OpAnd {
-  template <class T>
-  static T apply(T a, T b, RefNotes&) { return T(a & b); }
-};
-struct OpOr {
-  template <class T>
-  static T apply(T a, T b, RefNotes&) { return T(a | b); }
-};
-struct OpXor {
-  template <class T>
-  static T apply(T a, T b, RefNotes&) { return T(a ^ b); }
-};
+using OpAdd = decltype([](auto a, auto b, RefNotes&) { return wrapping_add(a, b); });
+using OpSub = decltype([](auto a, auto b, RefNotes&) { return wrapping_sub(a, b); });
+using OpMul = decltype([](auto a, auto b, RefNotes&) { return wrapping_mul(a, b); });
+using OpAnd = decltype([]<class T>(T a, T b, RefNotes&) { return T(a & b); });
+using OpOr = decltype([]<class T>(T a, T b, RefNotes&) { return T(a | b); });
+using OpXor = decltype([]<class T>(T a, T b, RefNotes&) { return T(a ^ b); });
 
 // tinygrad's cdiv: truncates; 0 for a divisor of 0; wraps for the one quotient that does not fit, min / -1.
 template <class T>
@@ -38,67 +20,48 @@ T divide(T a, T b, RefNotes& notes) {
   return T(a / b);
 }
 
-struct OpIDiv {
-  template <class T>
-  static T apply(T a, T b, RefNotes& notes) { return divide(a, b, notes); }
-};
-struct OpMod {
-  template <class T>
-  static T apply(T a, T b, RefNotes& notes) { return wrapping_sub(a, wrapping_mul(divide(a, b, notes), b)); }
-};
-struct OpShl {
-  template <class T>
-  static T apply(T a, T b, RefNotes& notes) {
-    if (std::make_unsigned_t<T>(b) >= sizeof(T) * 8) return notes.wide_shifts++, T(0);
-    return T(Unsigned<T>(a) << b);
-  }
-};
-struct OpShr {
-  template <class T>
-  static T apply(T a, T b, RefNotes& notes) {
-    if (std::make_unsigned_t<T>(b) >= sizeof(T) * 8) return notes.wide_shifts++, T(a < 0 ? -1 : 0);
-    return T(a >> b);
-  }
-};
+using OpIDiv = decltype([](auto a, auto b, RefNotes& notes) { return divide(a, b, notes); });
+using OpMod = decltype([](auto a, auto b, RefNotes& notes) {
+  return wrapping_sub(a, wrapping_mul(divide(a, b, notes), b));
+});
+using OpShl = decltype([]<class T>(T a, T b, RefNotes& notes) {
+  if (std::make_unsigned_t<T>(b) >= sizeof(T) * 8) return notes.wide_shifts++, T(0);
+  return T(Unsigned<T>(a) << b);
+});
+using OpShr = decltype([]<class T>(T a, T b, RefNotes& notes) {
+  if (std::make_unsigned_t<T>(b) >= sizeof(T) * 8) return notes.wide_shifts++, T(a < 0 ? -1 : 0);
+  return T(a >> b);
+});
 // The exact power in integers. A negative exponent gives 1 or -1 for the bases 1 and -1, and 0 for all other bases.
-struct OpPow {
-  template <class T>
-  static T apply(T a, T b, RefNotes& notes) {
-    if (std::is_signed_v<T> && b < 0) {
-      if (a == 0) return notes.zero_divisions++, T(0);
-      return a == 1 ? a : a == T(-1) ? T(b & 1 ? -1 : 1) : T(0);
-    }
-    T out = 1;
-    for (auto e = std::make_unsigned_t<T>(b); e; e = std::make_unsigned_t<T>(e >> 1)) {
-      if (e & 1) out = wrapping_mul(out, a);
-      a = wrapping_mul(a, a);
-    }
-    return out;
+using OpPow = decltype([]<class T>(T a, T b, RefNotes& notes) {
+  if (std::is_signed_v<T> && b < 0) {
+    if (a == 0) return notes.zero_divisions++, T(0);
+    return a == 1 ? a : a == T(-1) ? T(b & 1 ? -1 : 1) : T(0);
   }
-};
+  T out = 1;
+  for (auto e = std::make_unsigned_t<T>(b); e; e = std::make_unsigned_t<T>(e >> 1)) {
+    if (e & 1) out = wrapping_mul(out, a);
+    a = wrapping_mul(a, a);
+  }
+  return out;
+});
 
 // Random bits of tinygrad's threefry2x32; x and key are two 32-bit halves each (uop/decompositions.py).
-struct OpThreefry {
-  static uint64_t apply(uint64_t x, uint64_t key, RefNotes&) {
-    static constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-    auto k0 = uint32_t(key), k1 = uint32_t(key >> 32);
-    uint32_t ks[3] = {k1, k0 ^ k1 ^ 0x1BD11BDA, k0};
-    uint32_t x0 = uint32_t(x) + ks[2], x1 = uint32_t(x >> 32) + ks[0];
-    for (uint32_t i = 0; i < 5; i++) {
-      for (int r : kRotations[i % 2]) x0 += x1, x1 = x0 ^ std::rotl(x1, r);
-      x0 += ks[i % 3], x1 += ks[(i + 1) % 3] + i + 1;
-    }
-    return uint64_t(x1) << 32 | x0;
+using OpThreefry = decltype([](uint64_t x, uint64_t key, RefNotes&) {
+  static constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  auto k0 = uint32_t(key), k1 = uint32_t(key >> 32);
+  uint32_t ks[3] = {k1, k0 ^ k1 ^ 0x1BD11BDA, k0};
+  uint32_t x0 = uint32_t(x) + ks[2], x1 = uint32_t(x >> 32) + ks[0];
+  for (uint32_t i = 0; i < 5; i++) {
+    for (int r : kRotations[i % 2]) x0 += x1, x1 = x0 ^ std::rotl(x1, r);
+    x0 += ks[i % 3], x1 += ks[(i + 1) % 3] + i + 1;
   }
-};
+  return uint64_t(x1) << 32 | x0;
+});
 
 // Bools: + and max are `or`, * is `and`, as in Python, whose result is converted to bool.
-struct OpBoolLt {
-  static uint8_t apply(uint8_t a, uint8_t b, RefNotes&) { return (a ^ 1) & b; }
-};
-struct OpBoolEq {
-  static uint8_t apply(uint8_t a, uint8_t b, RefNotes&) { return a == b; }
-};
+using OpBoolLt = decltype([](uint8_t a, uint8_t b, RefNotes&) { return uint8_t((a ^ 1) & b); });
+using OpBoolEq = decltype([](uint8_t a, uint8_t b, RefNotes&) { return uint8_t(a == b); });
 
 Fn bool_binary(const Selector& s) {
   switch (s.op) {
@@ -134,18 +97,11 @@ Fn int_binary(const Selector& s) {
 
 Fn select_binary(const Selector& s) {
   if (s.op == Opc::Threefry) return Type(s.type) == Type::U64 ? pick2<uint64_t, uint64_t, OpThreefry>(s) : nullptr;
-  switch (Type(s.type)) {
-    case Type::Bool: return bool_binary(s);
-    case Type::I8: return int_binary<int8_t>(s);
-    case Type::U8: return int_binary<uint8_t>(s);
-    case Type::I16: return int_binary<int16_t>(s);
-    case Type::U16: return int_binary<uint16_t>(s);
-    case Type::I32: return int_binary<int32_t>(s);
-    case Type::U32: return int_binary<uint32_t>(s);
-    case Type::I64: return int_binary<int64_t>(s);
-    case Type::U64: return int_binary<uint64_t>(s);
-    default: return select_float_binary(s);
-  }
+  if (Type(s.type) == Type::Bool) return bool_binary(s);
+  return with_type(Type(s.type), [&]<class T>(T) {
+    if constexpr (std::is_floating_point_v<T>) return select_float_binary(s);
+    else return int_binary<T>(s);
+  });
 }
 
 }  // namespace tgc::ref

@@ -6,19 +6,19 @@ namespace tgc::ref {
 
 struct OpMax {
   template <class T>
-  static T apply(T a, T b, RefNotes&) { return a < b ? b : a; }
+  T operator()(T a, T b, RefNotes&) const { return a < b ? b : a; }
 };
 struct OpLt {
   template <class T>
-  static uint8_t apply(T a, T b, RefNotes&) { return a < b; }
+  uint8_t operator()(T a, T b, RefNotes&) const { return a < b; }
 };
 struct OpNe {
   template <class T>
-  static uint8_t apply(T a, T b, RefNotes&) { return a != b; }
+  uint8_t operator()(T a, T b, RefNotes&) const { return a != b; }
 };
 struct OpEq {
   template <class T>
-  static uint8_t apply(T a, T b, RefNotes&) { return a == b; }
+  uint8_t operator()(T a, T b, RefNotes&) const { return a == b; }
 };
 
 // Selects the function of a binary operation, with the arithmetic of T; null for operations that are not shared.

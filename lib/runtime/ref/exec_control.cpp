@@ -122,19 +122,8 @@ Fn pick_fold(Opc op) {
 
 Fn select_fold(const Selector& s) {
   Opc op = Opc(s.type2);
-  switch (Type(s.type)) {
-    case Type::Bool: return op == Opc::Mul ? fold_bool<Opc::Mul> : fold_bool<Opc::Add>;
-    case Type::I8: return pick_fold<int8_t>(op);
-    case Type::U8: return pick_fold<uint8_t>(op);
-    case Type::I16: return pick_fold<int16_t>(op);
-    case Type::U16: return pick_fold<uint16_t>(op);
-    case Type::I32: return pick_fold<int32_t>(op);
-    case Type::U32: return pick_fold<uint32_t>(op);
-    case Type::I64: return pick_fold<int64_t>(op);
-    case Type::U64: return pick_fold<uint64_t>(op);
-    case Type::F64: return pick_fold<double>(op);
-    case Type::F32: break;
-  }
+  if (Type(s.type) == Type::Bool) return op == Opc::Mul ? fold_bool<Opc::Mul> : fold_bool<Opc::Add>;
+  if (Type(s.type) != Type::F32) return with_type(Type(s.type), [&]<class T>(T) { return pick_fold<T>(op); });
   switch (s.rounding) {
     case Opc::RoundF16: return pick_fold<float, round_f16>(op);
     case Opc::RoundBF16: return pick_fold<float, round_bf16>(op);

@@ -5,26 +5,11 @@
 namespace tgc::ref {
 namespace {
 
-struct OpAdd {
-  template <class T>
-  static T apply(T a, T b, RefNotes&) { return a + b; }
-};
-struct OpSub {
-  template <class T>
-  static T apply(T a, T b, RefNotes&) { return a - b; }
-};
-struct OpMul {
-  template <class T>
-  static T apply(T a, T b, RefNotes&) { return a * b; }
-};
-struct OpFDiv {
-  template <class T>
-  static T apply(T a, T b, RefNotes&) { return a / b; }
-};
-struct OpPow {
-  template <class T>
-  static T apply(T a, T b, RefNotes&) { return T(std::pow(double(a), double(b))); }
-};
+using OpAdd = decltype([](auto a, auto b, RefNotes&) { return a + b; });
+using OpSub = decltype([](auto a, auto b, RefNotes&) { return a - b; });
+using OpMul = decltype([](auto a, auto b, RefNotes&) { return a * b; });
+using OpFDiv = decltype([](auto a, auto b, RefNotes&) { return a / b; });
+using OpPow = decltype([]<class T>(T a, T b, RefNotes&) { return T(std::pow(double(a), double(b))); });
 
 template <class T>
 Fn float_binary(const Selector& s) {

@@ -12,9 +12,22 @@
 
 namespace tgc::ref {
 
+// Calls f with a 0 of the C++ type of the register type; f returns an Fn.
+template <class F>
+Fn with_type(Type type, F f) {
+  switch (type) {
+#define X(name, ctype) \
+  case Type::name: return f(ctype());
+    TGC_REF_TYPES(X)
+#undef X
+  }
+  return nullptr;
+}
+
+// Op is a stateless function object: Op()(a, notes) or Op()(a, b, notes).
 template <class R, class T, class Op>
 const Ins* once1(Frame& f, const Ins* i) {
-  *f.at<R>(i->dst) = Op::apply(*f.at<T>(i->a), f.notes);
+  *f.at<R>(i->dst) = Op()(*f.at<T>(i->a), f.notes);
   return i + 1;
 }
 
@@ -23,13 +36,13 @@ const Ins* lanes1(Frame& f, const Ins* i) {
   const T* a = f.at<T>(i->a);
   R* d = f.at<R>(i->dst);
   TGC_INDEPENDENT
-  for (int64_t k = 0, n = f.n; k < n; k++) d[k] = Op::apply(a[k], f.notes);
+  for (int64_t k = 0, n = f.n; k < n; k++) d[k] = Op()(a[k], f.notes);
   return i + 1;
 }
 
 template <class R, class T, class Op>
 const Ins* once2(Frame& f, const Ins* i) {
-  *f.at<R>(i->dst) = Op::apply(*f.at<T>(i->a), *f.at<T>(i->b), f.notes);
+  *f.at<R>(i->dst) = Op()(*f.at<T>(i->a), *f.at<T>(i->b), f.notes);
   return i + 1;
 }
 
@@ -40,7 +53,7 @@ const Ins* lanes2(Frame& f, const Ins* i) {
   R* d = f.at<R>(i->dst);
   T a0 = a[0], b0 = b[0];
   TGC_INDEPENDENT
-  for (int64_t k = 0, n = f.n; k < n; k++) d[k] = Op::apply(AV ? a[k] : a0, BV ? b[k] : b0, f.notes);
+  for (int64_t k = 0, n = f.n; k < n; k++) d[k] = Op()(AV ? a[k] : a0, BV ? b[k] : b0, f.notes);
   return i + 1;
 }
 

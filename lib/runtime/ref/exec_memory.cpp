@@ -113,7 +113,7 @@ const Ins* load_gated(Frame& f, const Ins* i) {
   return i + 1;
 }
 
-// Stores one element. Counts a store of a different value to a buffer element that was already stored to in RefNotes,
+// Stores one element. If a different value was stored to the same element of a buffer before, counts that in RefNotes,
 // because the order of such stores is undefined on a device.
 template <class Mem>
 void put(const Memory& m, Mem* mem, int64_t at, Mem value, RefNotes& notes) {

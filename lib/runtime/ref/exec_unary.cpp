@@ -8,54 +8,40 @@
 namespace tgc::ref {
 namespace {
 
-#define TGC_OP1(name, expression)                           \
-  struct name {                                             \
-    template <class T>                                      \
-    static auto apply(T a, RefNotes&) { return expression; } \
-  };
-TGC_OP1(OpMov, a)
-TGC_OP1(OpNegInt, wrapping_sub(T(0), a))
-TGC_OP1(OpNeg, -a)
-TGC_OP1(OpRecip, T(1) / a)
-TGC_OP1(OpTrunc, std::trunc(a))
+using OpMov = decltype([](auto a, RefNotes&) { return a; });
+using OpNegInt = decltype([]<class T>(T a, RefNotes&) { return wrapping_sub(T(0), a); });
+using OpNeg = decltype([](auto a, RefNotes&) { return -a; });
+using OpRecip = decltype([]<class T>(T a, RefNotes&) { return T(1) / a; });
+using OpTrunc = decltype([](auto a, RefNotes&) { return std::trunc(a); });
 // elementary functions are computed in double and rounded once
-TGC_OP1(OpExp2, T(std::exp2(double(a))))
-TGC_OP1(OpSin, T(std::sin(double(a))))
-TGC_OP1(OpRoundF16, round_f16(a))
-TGC_OP1(OpRoundBF16, round_bf16(a))
-TGC_OP1(OpRoundE4M3, round_fp8<Scalar::FP8E4M3>(a))
-TGC_OP1(OpRoundE5M2, round_fp8<Scalar::FP8E5M2>(a))
-TGC_OP1(OpF64ToF16, half_of_bits(float_to_half_bits(a)))
-TGC_OP1(OpBitsOfF16, bits_of_half(a))
-TGC_OP1(OpBitsOfBF16, bits_of_bf16(a))
-TGC_OP1(OpBitsOfE4M3, bits_of_fp8<Scalar::FP8E4M3>(a))
-TGC_OP1(OpBitsOfE5M2, bits_of_fp8<Scalar::FP8E5M2>(a))
-TGC_OP1(OpF16OfBits, half_of_bits(a))
-TGC_OP1(OpBF16OfBits, bf16_of_bits(a))
-TGC_OP1(OpE4M3OfBits, fp8_of_bits<Scalar::FP8E4M3>(a))
-TGC_OP1(OpE5M2OfBits, fp8_of_bits<Scalar::FP8E5M2>(a))
-#undef TGC_OP1
+using OpExp2 = decltype([]<class T>(T a, RefNotes&) { return T(std::exp2(double(a))); });
+using OpSin = decltype([]<class T>(T a, RefNotes&) { return T(std::sin(double(a))); });
+using OpRoundF16 = decltype([](auto a, RefNotes&) { return round_f16(a); });
+using OpRoundBF16 = decltype([](auto a, RefNotes&) { return round_bf16(a); });
+using OpRoundE4M3 = decltype([](auto a, RefNotes&) { return round_fp8<Scalar::FP8E4M3>(a); });
+using OpRoundE5M2 = decltype([](auto a, RefNotes&) { return round_fp8<Scalar::FP8E5M2>(a); });
+using OpF64ToF16 = decltype([](auto a, RefNotes&) { return half_of_bits(float_to_half_bits(a)); });
+using OpBitsOfF16 = decltype([](auto a, RefNotes&) { return bits_of_half(a); });
+using OpBitsOfBF16 = decltype([](auto a, RefNotes&) { return bits_of_bf16(a); });
+using OpBitsOfE4M3 = decltype([](auto a, RefNotes&) { return bits_of_fp8<Scalar::FP8E4M3>(a); });
+using OpBitsOfE5M2 = decltype([](auto a, RefNotes&) { return bits_of_fp8<Scalar::FP8E5M2>(a); });
+using OpF16OfBits = decltype([](auto a, RefNotes&) { return half_of_bits(a); });
+using OpBF16OfBits = decltype([](auto a, RefNotes&) { return bf16_of_bits(a); });
+using OpE4M3OfBits = decltype([](auto a, RefNotes&) { return fp8_of_bits<Scalar::FP8E4M3>(a); });
+using OpE5M2OfBits = decltype([](auto a, RefNotes&) { return fp8_of_bits<Scalar::FP8E5M2>(a); });
 
-struct OpSqrt {
-  template <class T>
-  static T apply(T a, RefNotes& notes) {
-    notes.outside_domain += a < 0;
-    return std::sqrt(a);
-  }
-};
-struct OpLog2 {
-  template <class T>
-  static T apply(T a, RefNotes& notes) {
-    notes.outside_domain += a < 0;
-    return T(std::log2(double(a)));
-  }
-};
-struct OpSize {
-  static int64_t apply(int64_t a, RefNotes& notes) {
-    notes.negative_sizes += a < 0;
-    return std::max(a, int64_t(0));
-  }
-};
+using OpSqrt = decltype([](auto a, RefNotes& notes) {
+  notes.outside_domain += a < 0;
+  return std::sqrt(a);
+});
+using OpLog2 = decltype([]<class T>(T a, RefNotes& notes) {
+  notes.outside_domain += a < 0;
+  return T(std::log2(double(a)));
+});
+using OpSize = decltype([](int64_t a, RefNotes& notes) {
+  notes.negative_sizes += a < 0;
+  return std::max(a, int64_t(0));
+});
 
 template <class T>
 Fn float_unary(const Selector& s) {
@@ -169,16 +155,9 @@ Fn select_unary(const Selector& s) {
       default: return moves<uint64_t>(s);
     }
   }
-  switch (Type(s.type)) {
-    case Type::Bool: return s.op == Opc::Neg || s.op == Opc::Trunc ? Fn(pick1<uint8_t, uint8_t, OpMov>(s)) : nullptr;
-#define X(name, ctype) \
-  case Type::name: return pick_type<ctype>(s);
-      X(I8, int8_t)
-      X(U8, uint8_t) X(I16, int16_t) X(U16, uint16_t) X(I32, int32_t) X(U32, uint32_t) X(I64, int64_t) X(U64, uint64_t)
-          X(F32, float) X(F64, double)
-#undef X
-  }
-  return nullptr;
+  if (Type(s.type) == Type::Bool)
+    return s.op == Opc::Neg || s.op == Opc::Trunc ? pick1<uint8_t, uint8_t, OpMov>(s) : nullptr;
+  return with_type(Type(s.type), [&]<class T>(T) { return pick_type<T>(s); });
 }
 
 }  // namespace tgc::ref

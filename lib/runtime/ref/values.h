@@ -105,7 +105,6 @@ class Values {
   Reg offset_plus(Reg offset, int64_t plus);
   Element pointer_arithmetic(UOp u, size_t i);
   Element viewed_as(Element pointer, DType scalar);
-  bool has_constant_indices(UOp define) const;
 
   Builder& builder_;
   size_t size_;                        // number of nodes of the graph

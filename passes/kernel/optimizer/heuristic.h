@@ -1,4 +1,4 @@
-// hand_coded_optimizations: chooses the opts of a kernel for which none are given (tinygrad codegen/opt/heuristic.py).
+// hand_coded_optimizations: chooses the opts of a kernel that has no opts yet (tinygrad codegen/opt/heuristic.py).
 #pragma once
 #include "passes/kernel/optimizer/scheduler.h"
 

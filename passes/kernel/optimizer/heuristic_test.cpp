@@ -3,7 +3,7 @@
 
 #include "lib/text/pyrender.h"
 #include "passes/kernel/optimizer/apply_opts_stage.h"
-#include "passes/kernel/optimizer/test_kernels.h"
+#include "passes/kernel/optimizer/kernels_testing.h"
 
 namespace tgc {
 namespace {

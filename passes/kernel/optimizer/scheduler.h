@@ -26,8 +26,8 @@ class AxisTypes {
   uint32_t bits_ = 0;
 };
 
-AxisType axis_type(UOp range);                // the last element of a RANGE's arg
-std::span<const Arg> axis_ids(UOp range);     // the elements before it
+AxisType axis_type(UOp range);                // the type, which is the last element of a RANGE's arg
+std::span<const Arg> axis_ids(UOp range);     // the ids: the elements before the type
 
 class Scheduler {
  public:

@@ -1,5 +1,5 @@
 // Tests each OptOps with cases where it applies and where it is refused. A refused opt leaves the kernel unchanged.
-#include "passes/kernel/optimizer/test_kernels.h"
+#include "passes/kernel/optimizer/kernels_testing.h"
 
 namespace tgc {
 namespace {

@@ -75,7 +75,7 @@ UOp packed_load(UOp load, UOp index, UOp alt) {
 
 const RuleSet& wgsl_rules() {
   static const RuleSet own("wgsl", {
-      // x < y -> bool(int(x) < int(y)), for bools; likewise for ^
+      // x < y -> bool(int(x) < int(y)) and x ^ y -> bool(int(x) ^ int(y)), for bools
       rule("bool-as-int", node({Op::CMPLT, Op::XOR}, a.of(kBool), b).as(alu_node), with(a, b, alu_node, [](UOp a, UOp b, UOp alu) {
              return a.cast(dtypes::int32).alu(alu.op(), b.cast(dtypes::int32)).cast(dtypes::bool_);
            })),

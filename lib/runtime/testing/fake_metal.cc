@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/runtime/fakes/fake_driver.h"
+#include "lib/runtime/testing/fake_driver.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Lets a client replace or suppress single rule applications: to inject faults (fault.h), or to leave out one rewrite
-// in a bisection. With an intervention, rewrites take the slow path of a RewriteObserver, and shortcuts apply the
+// in a bisection. With a RewriteOverride, rewrites take the slow path of a RewriteObserver, and shortcuts apply the
 // rules. So the applications and their order are the same with and without one. A graph without one pays nothing.
 #pragma once
 #include "lib/rewrite/rules.h"
@@ -10,19 +10,19 @@ class Graph;
 class RewriteObserver;
 class SubstituteContext;
 
-class Intervention {
+class RewriteOverride {
  public:
-  virtual ~Intervention() = default;
+  virtual ~RewriteOverride() = default;
   // Returns the result of this application: `after` (the node that the rule made), another node, or the empty UOp. With
   // the empty UOp the rule declines: its other alternatives are not tried, but the next rule is.
-  virtual UOp instead(const Hit& hit, UOp before, UOp after) = 0;
+  virtual UOp replace(const Hit& hit, UOp before, UOp after) = 0;
 };
 
-// Sets the graph's intervention, of which there is at most one; null removes it. It must outlive the rewrites.
-void set_intervention(Graph& graph, Intervention* intervention);
-Intervention* intervention_of(Graph& graph);
+// Sets the graph's RewriteOverride, of which there is at most one; null removes it. It must outlive the rewrites.
+void set_rewrite_override(Graph& graph, RewriteOverride* rewrite_override);
+RewriteOverride* rewrite_override_of(Graph& graph);
 
-// While this object lives, rewrites in `graph` are not part of a compilation: no observer or intervention is called,
+// While this object lives, rewrites in `graph` are not part of a compilation: no observer or RewriteOverride is called,
 // and REWRITE_STACK_LIMIT is at least its default, because the user may have lowered it for the compilation.
 class UninstrumentedScope {
  public:
@@ -33,7 +33,7 @@ class UninstrumentedScope {
  private:
   Graph& graph_;
   RewriteObserver* observer_;
-  Intervention* intervention_;
+  RewriteOverride* override_;
   bool was_own_;
 };
 

@@ -1,4 +1,4 @@
-#include "lib/rewrite/intervention.h"
+#include "lib/rewrite/rewrite_override.h"
 
 #include <utility>
 
@@ -6,20 +6,20 @@
 
 namespace tgc {
 
-void set_intervention(Graph& graph, Intervention* intervention) {
-  graph.extension<RewriteState>().intervention = intervention;
+void set_rewrite_override(Graph& graph, RewriteOverride* replacer) {
+  graph.extension<RewriteState>().rewrite_override = replacer;
 }
-Intervention* intervention_of(Graph& graph) { return graph.extension<RewriteState>().intervention; }
+RewriteOverride* rewrite_override_of(Graph& graph) { return graph.extension<RewriteState>().rewrite_override; }
 
 UninstrumentedScope::UninstrumentedScope(Graph& graph) : graph_(graph) {
   auto& state = graph.extension<RewriteState>();
   observer_ = std::exchange(state.observer, nullptr);
-  intervention_ = std::exchange(state.intervention, nullptr);
+  override_ = std::exchange(state.rewrite_override, nullptr);
   was_own_ = std::exchange(state.is_own, true);
 }
 UninstrumentedScope::~UninstrumentedScope() {
   auto& state = graph_.extension<RewriteState>();
-  state.observer = observer_, state.intervention = intervention_, state.is_own = was_own_;
+  state.observer = observer_, state.rewrite_override = override_, state.is_own = was_own_;
 }
 
 const SubstituteContext* substitution_of(Graph& graph) {

@@ -40,7 +40,7 @@ inline std::vector<Case> all_cases() {
   return out;
 }
 
-// Loads the case's graph and begins its compilation. `prepare` is called with the graph before that.
+// Loads the case's graph, calls `prepare` with it, and begins its compilation.
 inline Compilation begin(const Case& c, const std::function<void(Graph&)>& prepare = {}) {
   auto in = load_text(c.settings, InputKind::Pyrender, c.record.ast, c.record.id);
   REQUIRE(in);
@@ -51,8 +51,8 @@ inline Compilation begin(const Case& c, const std::function<void(Graph&)>& prepa
   return std::move(*compilation);
 }
 
-// The graph after each stage and, for a tensor graph, the kernels of its schedule, all copied into one graph so that
-// two results can be compared. The last node is empty if a stage failed.
+// The graph after each stage and, for a tensor graph, also the kernels of its schedule. All are copied into one graph,
+// so that two results can be compared. The last node is empty if a stage failed.
 using StageGraphs = std::vector<UOp>;
 
 inline StageGraphs run(const Case& c, Graph& common, const std::function<void(Graph&)>& prepare = {}) {

@@ -1,5 +1,5 @@
 // A fake libamdhip64: one gfx1100 whose memory is the host's.
-#include "lib/runtime/fakes/fake_driver.h"
+#include "lib/runtime/testing/fake_driver.h"
 
 #define CALL(name, format, ...)        \
   fake::log(#name format, __VA_ARGS__); \

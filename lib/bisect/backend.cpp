@@ -1,0 +1,209 @@
+// Strategies for what lies behind the rewrites: the renderer, the compiler and the device.
+#include <algorithm>
+#include <unordered_set>
+
+#include "lib/bisect/list_variants.h"
+#include "lib/bisect/rewrite_sides.h"
+#include "lib/bisect/strategies.h"
+#include "lib/compile/compile.h"
+#include "lib/runtime/compile_source.h"
+#include "lib/runtime/ref/ref.h"
+#include "lib/support/lines.h"
+#include "lib/uop/graph.h"
+#include "passes/program.h"
+#include "renderers/renderer.h"
+
+namespace tgc {
+namespace {
+
+using Kind = Verdict::Kind;
+
+// Returns this computer's CPU with its other renderer; empty for a target that is another device.
+std::string other_renderer(const Target& target) {
+  if (target.device != "CPU") return "";
+  return target.renderer == RendererKind::Clang ? "CPU:LLVM" : "CPU:CLANG";
+}
+
+// Whether the other compiler of this computer's CPU accepts the source.
+bool other_compiler_accepts(const Target& target, const std::string& source) {
+  if (target.device != "CPU") return false;
+  auto job = job_for({"refused", "", target.name(), source});
+  if (job) job->by_other = true;
+  return job && compile_uncached(*job, Artifact::Binary);
+}
+
+class BackendBisection {
+ public:
+  BackendBisection(const FailureRepro& repro, Executor& executor)
+      : repro_(repro),
+        executor_(executor),
+        list_(executor.watched().list),
+        target_(*repro.place.target),
+        kernel_(std::move(executor.executable(list_).value_or_throw())) {}
+
+  Verdict find() {
+    const bool dies = executor_.watched().outcome.kind == Outcome::Kind::Dies;
+    std::string notes;
+    if (repro_.is_small && Executable::for_ref(list_)) {
+      auto in_ref = executor_.run_in_ref(list_);
+      if (in_ref) notes = in_ref->notes;
+      if (!executor_.compare(in_ref).passes())
+        return verdict(Kind::Unresolved, "the linear list is wrong in REF, but the graph is right after every stage");
+    }
+    if (dies && notes.find(RefNotes::kNegativeSize) != notes.npos)
+      return verdict(Kind::Unresolved, "REF notes " + notes + ": devices may differ");
+    if (target_.device != "CPU" || repro_.place.is_ref)
+      return verdict(Kind::Device, "the linear list is right in REF: the renderer, the compiler or the device of " +
+                                       target_.name() + " is wrong");
+    if (dies && find_vector_access(is_misaligned_vector))
+      return verdict(Kind::Renderer, "it passes if vectors are accessed element by element: compilers assume that a "
+                                     "vector is aligned to its size, and that one of three has the size of four in C");
+    job_ = std::move(job_for(kernel_.source()).value_or_throw());
+    job_.passes = kAllPasses;
+    const bool fails_with_passes = fails();
+    job_.passes = 0;
+    if (fails_with_passes && !fails()) return find_pass();
+    job_.passes = -1, job_.by_other = true;
+    if (!fails()) {
+      out_.confirmed = true;
+      return verdict(Kind::Compiler, fails_with_passes
+                                         ? "the source is wrong even without LLVM's optional passes, and right if "
+                                           "the other compiler (clang's LLVM, or LLVM after clang) compiles it"
+                                         : "the source is right if clang and LLVM compile it in two steps");
+    }
+    const std::string other = other_renderer(target_);
+    if (!executor_.passes_on(other)) {
+      if (find_vector_access())
+        return verdict(Kind::Renderer, "it passes if vectors are accessed element by element; the kernel of " + other +
+                                           " fails, too");
+      return verdict(dies ? Kind::Crash : repro_.is_small ? Kind::Device : Kind::Unresolved,
+                     "the kernel of " + other + " does the same: something that both share is wrong, or REF");
+    }
+    out_.confirmed = true;
+    if (UOp node = first_wrong_node(executor_, list_)) name_node(node);
+    else out_.proof = "the kernel of " + other + " passes; no misprinted node was found";
+    return verdict(Kind::Renderer, "the source is wrong with every compiler, that of " + other + " is right");
+  }
+
+ private:
+  static constexpr int64_t kAllPasses = INT64_MAX;  // for C: compile to LLVM IR, then run the passes one by one
+
+  Verdict verdict(Kind kind, const std::string& detail) {
+    out_.kind = kind, out_.detail = detail;
+    return std::move(out_);
+  }
+
+  // ---- the compiler
+
+  // Whether the kernel fails when it is compiled by `job_`.
+  bool fails() {
+    auto code = compile_uncached(job_, Artifact::Binary);
+    if (!code) return true;
+    kernel_.set_code(std::move(*code));
+    return !executor_.run(kernel_, *repro_.place.device).passes();
+  }
+
+  // Binary search for the first of LLVM's optional passes with which the kernel fails.
+  Verdict find_pass() {
+    job_.passes = kAllPasses;
+    const std::string text = std::move(compile_uncached(job_, Artifact::Passes).value_or_throw());
+    const std::vector<std::string_view> passes = lines_of(text);
+    size_t right = 0, wrong = passes.size();
+    while (wrong - right > 1) {
+      size_t middle = (right + wrong) / 2;
+      job_.passes = int64_t(middle);
+      (fails() ? wrong : right) = middle;
+    }
+    std::string_view line = passes.at(wrong - 1);
+    out_.pass = line.substr(0, line.find('\t'));
+    out_.pass_number = wrong;
+    out_.function = line.substr(std::min(line.size(), line.find('\t') + 1));
+    out_.confirmed = true;
+    return verdict(Kind::Compiler, "with the first " + std::to_string(wrong) + " of LLVM's " +
+                                       std::to_string(passes.size()) + " optional passes it fails, with " +
+                                       std::to_string(right) + " it passes");
+  }
+
+  // ---- the renderer
+
+  // Whether the kernel passes when its vectors are stored, loaded, or both element by element. Names the first such
+  // access that `is_culprit`.
+  bool find_vector_access(bool (*is_culprit)(UOp) = is_vector_access) {
+    std::vector<UOp> tried;
+    for (OpSet ops : {OpSet{Op::STORE}, OpSet{Op::LOAD}, OpSet{Op::STORE, Op::LOAD}}) {
+      auto is_wanted = [&](UOp u) { return u.in(ops) && is_vector_access(u) && is_culprit(u); };
+      auto first = std::ranges::find_if(list_, is_wanted);
+      if (first == list_.end()) continue;
+      std::vector<UOp> list = scalarize(list_, ops);
+      if (list == tried) continue;  // the kernel has only one of the two
+      tried = list;
+      auto kernel = executor_.executable(list);
+      if (!kernel || !executor_.run(*kernel, *repro_.place.device).passes()) continue;
+      out_.confirmed = true;
+      name_node(*first);
+      return true;
+    }
+    return false;
+  }
+
+  // Names the misprinted node and the source lines that print it.
+  void name_node(UOp node) {
+    out_.before = tree_text(node, 1);
+    auto map = source_map(target_, list_);
+    SourceLines where = map ? lines_with(*map, node) : SourceLines();
+    for (size_t k = 0; k < where.count; k++) out_.after += map->lines[where.first - 1 + k] + "\n";
+    if (where.count) out_.location = "line " + std::to_string(where.first) + " of the source";
+  }
+
+  // The lines of the node itself, or the first ones that contain its expression.
+  SourceLines lines_with(const SourceMap& map, UOp node) const {
+    std::unordered_set<UOp> within = {node};
+    for (size_t i = 0; i < list_.size(); i++) {
+      bool has_it = list_[i] == node || std::ranges::any_of(list_[i].src(), [&](UOp s) { return within.contains(s); });
+      if (has_it && map.of_node[i].count) return map.of_node[i];
+      if (has_it) within.insert(list_[i]);
+    }
+    return {};
+  }
+
+  const FailureRepro& repro_;
+  Executor& executor_;
+  std::span<const UOp> list_;
+  const Target& target_;
+  Executable kernel_;
+  CompileJob job_;
+  Verdict out_;
+};
+
+}  // namespace
+
+std::optional<Verdict> bisect_backend(const FailureRepro& repro, Executor& executor) {
+  if (first_wrong_stage(repro, executor)) return std::nullopt;
+  return BackendBisection(repro, executor).find();
+}
+
+std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executor) {
+  const WatchedRun& watched = executor.watched();
+  if (!watched.outcome.is_refused()) return std::nullopt;
+  Verdict out{Kind::Unresolved, watched.outcome.error()};
+  if (const StageRun* stage = first_wrong_stage(repro, executor)) out.stage = stage->row->name;
+  if (watched.list.empty()) return out;
+  out.kind = Kind::Device;
+  if (repro.place.is_ref) return out;
+  check_custom(watched.list).value_or_throw();
+  const Target& target = *repro.place.target;
+  const std::string& message = watched.outcome.diag.message;
+  const bool compiler_fails = message.starts_with("the compiler of ");  // it crashes or times out
+  const bool is_invalid_source = message.find(" source does not compile: ") != message.npos;
+  auto source = render_source(target, watched.list);
+  if (auto facts = program_info(watched.list); !facts) source = facts.diag();  // tinygrad's renderer needs these, too
+  if (source && !compiler_fails && !is_invalid_source) throw Failure(watched.outcome.diag);  // no compiler
+  const bool is_valid = source && (compiler_fails || other_compiler_accepts(target, *source));
+  out.kind = is_valid ? Kind::Compiler : Kind::Renderer;
+  const std::string other = other_renderer(target);
+  out.confirmed = !other.empty() && executor.passes_on(other);
+  if (out.confirmed) out.proof = "the kernel of " + other + " passes";
+  return out;
+}
+
+}  // namespace tgc

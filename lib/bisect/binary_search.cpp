@@ -1,0 +1,89 @@
+// Strategy: binary search for the first wrong stage, then for the first rewrite of it after which the graph is wrong.
+#include <algorithm>
+
+#include "lib/bisect/veto.h"
+#include "lib/bisect/strategies.h"
+
+namespace tgc {
+namespace {
+
+// Returns the first of `n` indices, of which the last is wrong, where is_right(index) no longer holds.
+template <class IsRight>
+size_t first_wrong(size_t n, IsRight is_right) {
+  size_t right = 0, wrong = n - 1;  // everything before `right` is assumed to be right
+  while (right < wrong) {
+    size_t middle = (right + wrong) / 2;
+    if (is_right(middle)) right = middle + 1;
+    else wrong = middle;
+  }
+  return wrong;
+}
+
+// Returns a rewrite whose sides differ by rounding or the sign of a zero only, and without whose rule the kernel
+// passes: an infinity gets that sign later.
+const Application* nearly_same_culprit(RewriteProver& prover, const WatchedRun& watched) {
+  auto is_near = [&](const Application& a) {
+    const EquivalenceResult s = watched.sides_of(a);
+    return s.kind == EquivalenceResult::Kind::Same && !s.exactly;
+  };
+  auto is_culprit = [&](const Application& a) { return prover.prove_by_rule(a) == Proof::ByRule; };
+  return first_by_rule(watched.log.list(), 0, watched.sides.size(), is_near, is_culprit);
+}
+
+}  // namespace
+
+const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor) {
+  std::vector<const StageRun*> stages;
+  for (const StageRun& s : executor.watched().log.stages())
+    if (s.row->is_graph_stage() && (!s.result || !(s.result == s.input))) stages.push_back(&s);
+  auto is_right = [&](size_t i) { return stages[i]->result && executor.run_watched_graph(stages[i]->result).passes(); };
+  if (repro.options.compare.each_stage) {  // a wrong stage may be followed by right ones: search one by one
+    for (size_t i = 0; i < stages.size(); i++)
+      if (!is_right(i)) return stages[i];
+    return nullptr;
+  }
+  if (stages.empty() || is_right(stages.size() - 1)) return nullptr;
+  const UOp last = stages.back()->result;
+  if (!repro.is_small && last && executor.run_watched_graph(last).is_refused()) return nullptr;
+  return stages[first_wrong(stages.size(), is_right)];
+}
+
+std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& executor) {
+  const StageRun* stage = first_wrong_stage(repro, executor);
+  if (!stage) return std::nullopt;
+  const WatchedRun& watched = executor.watched();
+  RewriteProver prover(repro, executor);
+  for (const TopRewrite& r : watched.log.rewrites()) {
+    const size_t n = r.applications.size();
+    if (r.stage != stage->row || !can_run(r) || n == 0) continue;
+    if (!prover.run_after(r, 0).passes() || prover.run_after(r, n).passes()) continue;
+    const size_t i = first_wrong(n, [&](size_t k) { return prover.run_after(r, k + 1).passes(); });
+    if (!prover.run_after(r, i).passes()) continue;
+    const bool is_refused = prover.run_after(r, i + 1).is_refused();
+    if (is_refused && !prover.run_after(r, n).is_refused()) continue;  // a graph that cannot run yet is inconclusive
+    const Application& culprit = watched.log.list()[r.applications[i]];
+    if (!is_refused && watched.is_exactly_same(culprit))  // it only exposes the error of an earlier rewrite
+      if (const Application* earlier = nearly_same_culprit(prover, watched))
+        return prover.verdict(*earlier, Proof::ByRule);
+    Verdict out = prover.narrowed_verdict(culprit, Proof::ByGraph);
+    if (is_refused) out.proof = "in REF the graph is right before it, and cannot be run after it";
+    return out;
+  }
+  return std::nullopt;
+}
+
+std::optional<Verdict> search_by_command(const FailureRepro& repro, Executor& executor) {
+  using Kind = Verdict::Kind;
+  const WatchedRun& watched = executor.watched();
+  if (!watched.outcome.passes()) return Verdict{Kind::Unresolved, watched.outcome.error()};
+  if (!executor.run_graph(repro.in.root).passes())
+    return Verdict{Kind::Unresolved, "the command already exits with 0 for the input graph"};
+  if (auto verdict = search_rewrites(repro, executor)) return verdict;
+  const StageRun* stage = first_wrong_stage(repro, executor);
+  if (!stage) return Verdict{Kind::Same, "the command does not exit with 0 for the last graph"};
+  return Verdict{.kind = Kind::Unresolved,
+                 .detail = "the command exits with 0 after this stage, but no single rewrite of it is the cause",
+                 .stage = std::string(stage->row->name)};
+}
+
+}  // namespace tgc

@@ -1,0 +1,303 @@
+#include "lib/bisect/executor.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "lib/bisect/rewrite_sides.h"
+#include "lib/compilation/scoped_watch.h"
+#include "lib/compile/process.h"
+#include "lib/driver/compile_copy.h"
+#include "lib/execute/probe_device.h"
+#include "lib/execute/sanitized.h"
+#include "lib/rewrite/rewrite_override.h"
+#include "lib/run/repro_command.h"
+#include "lib/support/write_file.h"
+#include "lib/text/pyrender.h"
+#include "lib/validate/reference_runner.h"
+#include "lib/validate/truncate_loops.h"
+
+namespace tgc {
+namespace {
+
+// Ends a compilation between two rewrites when the session is cancelled.
+class CancelWatcher : public Watcher, public RewriteObserver {
+ public:
+  explicit CancelWatcher(const Session& session) : session_(session) {}
+  using RewriteObserver::begin, RewriteObserver::end;
+  void begin(Compilation& c) override { set_observer(c.graph(), this); }
+  void end(Compilation& c) override { set_observer(c.graph(), nullptr); }
+  void rewritten(const Hit&, UOp, UOp, Cost) override {
+    if (session_.cancelled()) throw Failure("cancelled");
+  }
+
+ private:
+  const Session& session_;
+};
+
+}  // namespace
+
+// ---- the kernel as it is
+
+EquivalenceResult WatchedRun::sides_of(const Application& a) const {
+  const size_t i = index_of(a);
+  return i < sides.size() ? sides[i] : EquivalenceResult{};
+}
+
+bool WatchedRun::is_exactly_same(const Application& a) const {
+  const EquivalenceResult s = sides_of(a);
+  return s.kind == EquivalenceResult::Kind::Same && s.exactly;
+}
+
+std::vector<const Application*> WatchedRun::suspects() const {
+  using Kind = EquivalenceResult::Kind;
+  std::vector<const Application*> out;
+  for (size_t i = 0; i < sides.size(); i++)
+    if (sides[i].kind == Kind::Differ || sides[i].kind == Kind::Unlike) out.push_back(&log.list()[i]);
+  std::ranges::stable_sort(out, std::greater(), [&](auto* a) { return sides[index_of(*a)].beyond_rounding; });
+  return out;
+}
+
+const Outcome& Executor::first() {
+  if (std::exchange(has_run_, true)) return first_;
+  first_ = attempt(), second_ = attempt();
+  if (!is_endless(first_))
+    settings_.REWRITE_STACK_LIMIT = std::max(settings_.REWRITE_STACK_LIMIT, Settings().REWRITE_STACK_LIMIT);
+  if (!first_.passes() && first_.kind != Outcome::Kind::Fails)
+    probe_device(repro_.place, settings_, repro_.execute_options()).value_or_throw();
+  return first_;
+}
+
+WatchedRun& Executor::watched() {
+  if (watched_) return *watched_;
+  if (repro_.command.empty()) first();
+  else settings_.REWRITE_STACK_LIMIT = std::max(settings_.REWRITE_STACK_LIMIT, Settings().REWRITE_STACK_LIMIT);
+  watched_ = std::make_unique<WatchedRun>(begin());
+  WatchedRun& w = *watched_;
+  w.compilation.watch(&w.log);
+  auto& list = w.compilation.list();
+  w.compilation.watch(nullptr);
+  if (!list) return w.outcome = refused(list.diag()), w;
+  w.list = *list;
+  if (!repro_.command.empty()) return w;
+  w.outcome = run_list(w.list);
+  if (repro_.options.compare.each_stage)
+    for (const StageRun& s : w.log.stages())
+      if (w.outcome.passes() && s.row->is_graph_stage() && s.result && !(s.result == s.input))
+        w.outcome = run_watched_graph(s.result);
+  return w;
+}
+
+void Executor::compare_sides(size_t most) {
+  WatchedRun& w = watched();
+  std::span<const Application> list = w.log.list();
+  list = list.first(std::min(list.size(), most));
+  counts_.rewrites = list.size();
+  auto sides = evaluate_sides(w.compilation, list, repro_.arrays.inputs, repro_.options.input.variables);
+  if (!sides) {
+    w.comparison_error = "the sides of the rewrites were not compared: " + sides.diag().text();
+    return;
+  }
+  w.sides = std::move(*sides);
+  counts_.compared += size_t(
+      std::ranges::count_if(w.sides, [](auto& s) { return s.kind != EquivalenceResult::Kind::Open; }));
+}
+
+Outcome Executor::failure() {
+  if (!has_run_) return {};
+  return !first_.passes() ? first_ : !second_.passes() ? second_ : watched_ ? watched_->outcome : Outcome();
+}
+
+// ---- the kernel compiled again
+
+void Executor::throw_if_cancelled() const {
+  if (repro_.session.cancelled()) throw Failure("cancelled");
+}
+
+Compilation Executor::begin(const std::string& target, const Settings& settings) const {
+  throw_if_cancelled();
+  return compile_copy(repro_.session, repro_.in, target, settings);
+}
+
+bool Executor::passes_on(const std::string& target) {
+  auto passes = catch_failures([&] {
+    Compilation c = begin(target, settings_);
+    auto& list = c.list();
+    if (!list) return false;
+    Placement other = std::move(choose_placement("", target, repro_.in.graph->settings()).value_or_throw());
+    Executable kernel = std::move(Executable::for_device(*list, *other.target, *other.device).value_or_throw());
+    return run(kernel, *other.device).passes();
+  });
+  return passes && *passes;
+}
+
+Outcome Executor::attempt(Watcher* watcher) {
+  if (!repro_.list.empty()) return run_list(repro_.list);
+  Compilation c = begin();
+  return attempt(c, watcher);
+}
+
+Outcome Executor::attempt(Compilation& c, Watcher* watcher) {
+  if (watcher) c.watch(watcher);
+  const Outcome of_stages = repro_.options.compare.each_stage ? run_stages(c) : Outcome();
+  auto& list = c.list();
+  if (watcher) c.watch(nullptr);
+  if (!list) return refused(list.diag());
+  if (!of_stages.passes()) return of_stages;
+  return repro_.command.empty() ? run_list(*list) : run_command(c.current());
+}
+
+// Runs the graph after each stage; returns the first outcome that does not pass.
+Outcome Executor::run_stages(Compilation& c) {
+  while (c.next() && c.next()->is_graph_stage()) {
+    auto step = c.step();
+    if (!step) return refused(step.diag());
+    if (!step->changed()) continue;
+    if (Outcome out = run_graph(step->after); !out.passes()) return out;
+  }
+  return {};
+}
+
+bool Executor::ends_with_limit(int64_t rewrite_stack_limit) const {
+  Settings higher = settings_;
+  higher.REWRITE_STACK_LIMIT = rewrite_stack_limit;
+  CancelWatcher watcher(repro_.session);
+  Compilation c = begin(repro_.place.target->name(), higher);
+  ScopedWatch watched(c, watcher);
+  auto& list = c.list();
+  const bool ends = list || !is_endless(list.diag());
+  throw_if_cancelled();
+  return ends;
+}
+
+// ---- a graph
+
+Outcome Executor::run_watched_graph(UOp root) {
+  auto [it, is_new] = watched_->graph_outcomes.try_emplace(root.id());
+  if (is_new) it->second = run_graph(root);
+  return it->second;
+}
+
+Outcome Executor::run_graph(UOp root) {
+  throw_if_cancelled();
+  if (!repro_.command.empty()) return run_command(root);
+  if (!repro_.is_small) return run_truncated(root);
+  auto kernel = Executable::for_ref(root);
+  if (!kernel) return refused(kernel.diag());
+  auto inputs = input_arrays(kernel->buffers(), repro_.arrays.inputs, "", std::nullopt);
+  if (!inputs) return refused(inputs.diag());
+  counts_.runs++;
+  return compare(repro_.run_in_ref(*kernel, *inputs));
+}
+
+Outcome Executor::run_command(UOp root) {
+  auto text = pyrender(root);
+  if (!text) return refused(text.diag());
+  TemporaryFolder folder;
+  const std::string file = folder.file("graph");
+  write_file(file, *text).value_or_throw();
+  int status = std::system(with_file(repro_.command, file).c_str());
+  if (status == -1 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
+    throw Failure(
+        Diag{.message = "--cmd could not be run: '" + repro_.command + "'", .expected = "a shell command with {}"});
+  counts_.runs++;
+  return {WIFEXITED(status) && WEXITSTATUS(status) == 0 ? Outcome::Kind::Fails : Outcome::Kind::Passes, {}};
+}
+
+Outcome Executor::run_truncated(UOp root) {
+  constexpr double kWork = 1.6e7;       // evaluations of UOps, in the graph and for the expected values
+  constexpr size_t kMostElements = 512;  // of each array
+  const Arrays& inputs = repro_.arrays.inputs;
+  const VariableValues& variables = repro_.options.input.variables;
+  auto done = catch_failures([&]() -> Outcome {
+    Graph graph(settings_);
+    UninstrumentedScope uninstrumented(graph);
+    counts_.runs++;
+    Stored stored = std::move(
+        stored_in_ref(truncate_loops(graph, root, kWork), inputs, variables, kMostElements).value_or_throw());
+    const CompareOptions compare{.tolerance = repro_.options.compare.tolerance};
+    auto arrays = std::move(
+        compare_outputs(repro_.in.root, stored.values, repro_.expected_at(stored.places), compare).value_or_throw());
+    return {std::ranges::all_of(arrays, &Comparison::passed) ? Outcome::Kind::Passes : Outcome::Kind::Fails, {}};
+  });
+  return done ? *done : refused(done.diag());
+}
+
+// ---- a linear list
+
+Result<Executable> Executor::executable(std::span<const UOp> list) const {
+  const Placement& place = repro_.place;
+  return place.is_ref ? Executable::for_ref(list) : Executable::for_device(list, *place.target, *place.device);
+}
+
+Outcome Executor::run_list(std::span<const UOp> list) {
+  auto kernel = executable(list);
+  if (!kernel) return refused(kernel.diag());
+  const std::string source = kernel->source().text;
+  if (auto it = outcomes_.find(source); !source.empty() && it != outcomes_.end() && it->second.repeats++ > 0)
+    return it->second.outcome;
+  Outcome out = run(*kernel, *repro_.place.device);
+  if (!source.empty()) outcomes_.try_emplace(source, out);
+  return out;
+}
+
+Outcome Executor::run(Executable& kernel, Device& device) {
+  const RunOptions& o = repro_.options;
+  // A variable without a value is a placeholder that the graph still has because its substitution was suppressed.
+  if (auto arguments = kernel.arguments(o.input.variables); !arguments) return refused(arguments.diag());
+  counts_.runs++;
+  const Arrays inputs = repro_.inputs_for(kernel);
+  return compare(o.device.sanitize ? execute_sanitized(kernel, inputs, o.input.variables, repro_.execute_options())
+                                   : execute(kernel, device, inputs, o.input.variables, repro_.execute_options()));
+}
+
+Outcome Executor::compare(const Result<Execution>& done) {
+  if (!done) return {Outcome::Kind::Dies, done.diag()};
+  const RunOptions& o = repro_.options;
+  const Arrays& expected = repro_.arrays.expected;
+  const KnownElements& known = repro_.arrays.known;
+  auto sample = catch_failures([&] { return selected(done->outputs, known); });
+  if (!sample) return {Outcome::Kind::Fails, sample.diag()};  // a wrong rewrite made the buffer smaller
+  const Arrays& actual = known.empty() ? done->outputs : *sample;
+  auto arrays = compare_outputs(repro_.in.root, actual, expected, o.compare);
+  if (!arrays) return {Outcome::Kind::Fails, arrays.diag()};
+  auto wrong = std::ranges::find_if_not(*arrays, &Comparison::passed);
+  if (wrong == arrays->end()) return {};
+  const Outcome fails{Outcome::Kind::Fails, {.message = wrong->text().substr(0, wrong->text().find('\n'))}};
+  // Recheck without the elements that depend on rounding, unless an earlier recheck found none.
+  const bool can_recheck = may_depend_on_rounding_ && repro_.is_small && repro_.in.list.empty();
+  if (!can_recheck || !is_recheck_cheap(repro_.in.root, *arrays)) return fails;
+  const ReferenceRunner ref(repro_.arrays.inputs, o.input.variables);
+  arrays = ref.compare(repro_.in.root, actual, expected, o.compare);
+  if (arrays && std::ranges::all_of(*arrays, &Comparison::passed)) return {};
+  may_depend_on_rounding_ = arrays && std::ranges::any_of(*arrays, [](auto& c) { return c.left_out > 0; });
+  return fails;
+}
+
+Result<Execution> Executor::run_on_device(std::span<const UOp> list, const Arrays& more) {
+  throw_if_cancelled();
+  auto kernel = executable(list);
+  if (!kernel) return kernel.diag();
+  counts_.runs++;
+  return execute(*kernel, *repro_.place.device, repro_.inputs_for(*kernel, more), repro_.options.input.variables,
+                 repro_.execute_options());
+}
+
+Result<Execution> Executor::run_in_ref(std::span<const UOp> list, const Arrays& more) {
+  throw_if_cancelled();
+  auto kernel = Executable::for_ref(list);
+  if (!kernel) return kernel.diag();
+  counts_.runs++;
+  return repro_.run_in_ref(*kernel, repro_.inputs_for(*kernel, more));
+}
+
+bool Executor::is_same_in_ref(std::span<const UOp> list, const Arrays& more) {
+  auto actual = run_on_device(list, more), expected = run_in_ref(list, more);
+  if (!actual || !expected) return false;
+  auto arrays = compare_outputs(repro_.in.root, actual->outputs, expected->outputs);
+  return arrays && std::ranges::all_of(*arrays, &Comparison::passed);
+}
+
+
+}  // namespace tgc

@@ -1,0 +1,105 @@
+// Text and JSON of a bisection.
+#include "lib/bisect/bisect.h"
+#include "lib/support/json_writer.h"
+#include "lib/support/lines.h"
+
+namespace tgc {
+
+std::string_view name_of(Verdict::Kind kind) {
+  constexpr std::string_view kNames[] = {"same",   "rewrite",  "shortcut",   "renderer", "compiler",
+                                         "device", "schedule", "divergence", "endless",  "deep",
+                                         "crash",  "flaky",    "unresolved"};
+  return kNames[size_t(kind)];
+}
+
+bool Verdict::can_be_confirmed() const {
+  return kind == Kind::Rewrite || kind == Kind::Shortcut || kind == Kind::Renderer || kind == Kind::Compiler ||
+         kind == Kind::Divergence || (kind == Kind::Schedule && !rule.empty());
+}
+
+int BisectReport::exit_code() const { return !error.empty() ? 2 : verdict.kind == Verdict::Kind::Same ? 0 : 1; }
+
+std::string BisectReport::text() const {
+  const Verdict& v = verdict;
+  std::string out = kernel + " on " + device + ": ";
+  if (v.kind == Verdict::Kind::Same)
+    return out + "no failure, " + (v.detail.empty() ? "it computes what is expected" : v.detail) + "\n";
+  out += std::string(name_of(v.kind));
+  if (!v.rule.empty()) out += " " + v.rule + (v.branch.empty() ? "" : " [" + v.branch + "]");
+  if (!v.location.empty()) out += ", " + v.location;
+  out += "\n";
+  auto line = [&](const std::string& name, const std::string& value) {
+    if (!value.empty()) out += "  " + name + ": " + value + "\n";
+  };
+  auto block = [&](const char* sign, const std::string& text) {
+    for (std::string_view l : lines_of(text)) out += std::string("  ") + sign + " " + std::string(l) + "\n";
+  };
+  if (!v.detail.starts_with(failure) && (v.detail.empty() || !failure.ends_with(v.detail))) line("fails", failure);
+  line("stage", v.stage);
+  if (!v.pass.empty()) line("pass", v.pass + ", number " + std::to_string(v.pass_number) + ", on " + v.function);
+  if (v.rewrite) line("rewrite", "number " + std::to_string(v.rewrite) + " of that rule in that stage");
+  for (const Verdict::CycleStep& step : v.cycle) {
+    line("cycle", step.rule + (step.branch.empty() ? "" : " [" + step.branch + "]") + ", " + step.location);
+    block("-", step.before), block("+", step.after);
+  }
+  if (v.cycle.empty()) block("-", v.before), block("+", v.after);
+  std::string where;
+  for (auto& [name, value] : v.witness)
+    if (name != "before" && name != "after") where += (where.empty() ? "" : ", ") + name + " = " + value;
+  if (!v.witness.empty())
+    line("for", (where.empty() ? "every point" : where) + ": " + v.witness.at("before") + " before, " +
+                    v.witness.at("after") + " after");
+  line("also", v.detail);
+  if (v.can_be_confirmed())
+    line("confirmed", v.confirmed && v.proof.empty()             ? "it fails with it and passes without it"
+                      : v.confirmed                              ? v.proof
+                      : v.kind == Verdict::Kind::Divergence      ? "no: the stage also differs without it"
+                      : v.proof.empty()                          ? "no: no run without it passes"
+                                                                 : "no: " + v.proof);
+  char work[64];
+  std::snprintf(work, sizeof work, "%zu in %.2f s; %zu of %zu rewrites compared", counts.runs, seconds, counts.compared,
+                counts.rewrites);
+  line("runs", work);
+  line("again", repro_command);
+  return out;
+}
+
+std::string BisectReport::json() const {
+  const Verdict& v = verdict;
+  std::string out;
+  JsonWriter json(out);
+  auto text = [&](const char* name, const std::string& value) {
+    if (!value.empty()) json.member(name, value);
+  };
+  json.object([&] {
+    text("kernel", kernel), text("device", device);
+    if (!error.empty()) return (void)json.member("error", error);
+    json.member("verdict", name_of(v.kind));
+    text("failure", failure);
+    text("stage", v.stage), text("rule", v.rule), text("branch", v.branch), text("location", v.location);
+    if (v.rewrite) json.member("rewrite", v.rewrite);
+    text("before", v.before), text("after", v.after);
+    if (!v.cycle.empty())
+      json.key("cycle").array([&] {
+        for (const Verdict::CycleStep& step : v.cycle)
+          json.object([&] {
+            json.member("rule", step.rule).member("branch", step.branch).member("location", step.location);
+            json.member("before", step.before).member("after", step.after);
+          });
+      });
+    if (!v.witness.empty())
+      json.key("witness").object([&] {
+        for (auto& [name, value] : v.witness) json.member(name, value);
+      });
+    if (!v.pass.empty())
+      json.member("pass", v.pass).member("pass_number", v.pass_number).member("function", v.function);
+    if (v.can_be_confirmed()) json.member("confirmed", v.confirmed);
+    text("proof", v.proof), text("detail", v.detail);
+    json.member("rewrites", counts.rewrites).member("compared", counts.compared).member("runs", counts.runs);
+    json.key("seconds").number(seconds, "%.3f");
+    text("again", repro_command);
+  });
+  return out + "\n";
+}
+
+}  // namespace tgc

@@ -1,0 +1,46 @@
+// Strategy: find the shortcut that computes something else than its faithful way.
+#include "lib/bisect/strategies.h"
+#include "lib/rewrite/shortcut.h"
+
+namespace tgc {
+namespace {
+
+// Makes one shortcut take its faithful way. A ShortcutTrial that was set before (a fault) decides about the others.
+class FaithfulShortcut : public ShortcutTrial {
+ public:
+  FaithfulShortcut(const Shortcut& shortcut, Graph& graph)
+      : shortcut_(shortcut), graph_(graph), inner_(trial_of(graph)) {
+    set_trial(graph, this);
+  }
+  ~FaithfulShortcut() override { set_trial(graph_, inner_); }
+  Way choose(const Shortcut& shortcut, Way usual) override {
+    return &shortcut == &shortcut_ ? Way::Faithful : inner_ ? inner_->choose(shortcut, usual) : usual;
+  }
+  void made(const Shortcut& shortcut, Way way, std::span<UOp> result) override {
+    if (inner_) inner_->made(shortcut, way, result);
+  }
+
+ private:
+  const Shortcut& shortcut_;
+  Graph& graph_;
+  ShortcutTrial* inner_;
+};
+
+}  // namespace
+
+std::optional<Verdict> find_shortcut(const FailureRepro&, Executor& executor) {
+  const bool passes = executor.first().passes();
+  if (executor.is_flaky() || passes == executor.watched().outcome.passes()) return std::nullopt;
+  Verdict out{Verdict::Kind::Shortcut, passes ? "it fails only when watched" : "it passes when watched"};
+  for (const Shortcut* s : shortcuts()) {
+    Compilation c = executor.begin();
+    FaithfulShortcut faithful(*s, c.graph());
+    if (executor.attempt(c).passes() == passes) continue;
+    out.rule = s->name, out.location = std::string(s->file) + ":" + std::to_string(s->line);
+    out.confirmed = true;
+    break;
+  }
+  return out;
+}
+
+}  // namespace tgc

@@ -1,0 +1,48 @@
+// Result of a bisection strategy: what makes a kernel or model fail, and how that is known.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tgc {
+
+struct Verdict {
+  enum class Kind : uint8_t {
+    Same, Rewrite, Shortcut, Renderer, Compiler, Device, Schedule, Divergence, Endless, Deep, Crash, Flaky, Unresolved
+  };
+  struct CycleStep {
+    std::string rule, branch, location, before, after;
+  };
+
+  Kind kind = Kind::Same;
+  std::string detail = {};  // explanation in prose
+  // rewrite, divergence, schedule, endless: the culprit rewrite; shortcut: `rule` and `location` are the shortcut's
+  std::string stage = {}, rule = {}, branch = {}, location = {};
+  uint64_t rewrite = 0;  // position among the applications of that rule in that stage, from 1
+  // both sides of the rewrite as text; renderer: the misprinted node, and the source lines that print it
+  std::string before = {}, after = {};
+  std::string node = {};                 // the rewritten node as a tree, deeper than `before`
+  std::vector<CycleStep> cycle = {};     // endless: one round of the rules that repeat
+  // ranges and variables, by name, of a point where the sides differ; "before" and "after" are the values there
+  std::map<std::string, std::string> witness = {};
+  std::string pass = {}, function = {};  // compiler: LLVM's pass and the function that it ran on
+  uint64_t pass_number = 0;              // its position, from 1
+  bool confirmed = false;  // the kernel fails with the culprit and passes without it
+  std::string proof = {};  // how that was confirmed, or why not; empty if confirmed by a run without the culprit
+
+  bool can_be_confirmed() const;
+};
+std::string_view name_of(Verdict::Kind kind);  // "rewrite"
+
+// Start of Verdict::detail where a side of the culprit has a constant that its dtype cannot represent.
+inline constexpr std::string_view kWildConstant = "a constant that its dtype does not hold";
+
+// The work that a bisection did.
+struct BisectCounts {
+  size_t runs = 0;                    // of kernels or graphs
+  size_t rewrites = 0, compared = 0;  // of the compilation; those of them whose sides were compared
+};
+
+}  // namespace tgc

@@ -1,0 +1,212 @@
+#include "lib/bisect/veto.h"
+
+#include <algorithm>
+
+#include "lib/bisect/rewrite_sides.h"
+#include "lib/bisect/strategies.h"
+#include "lib/compilation/scoped_watch.h"
+#include "lib/trace/trace.h"
+
+namespace tgc {
+
+// ---- proofs
+
+Proof RewriteProver::prove(const Application& a) {
+  const EquivalenceResult sides = watched_.sides_of(a);
+  if (is_unlike(sides)) {  // graphs with wrong dtypes prove nothing: later rewrites may make them right
+    if (Proof proof = prove_by_veto(a); proof != Proof::None) return proof;
+    return is_wrong_after(a.stage) && run_stage_without(a).passes() ? Proof::ByStage : Proof::None;
+  }
+  if (sides.differs_at_one_in(2) && run_without(a).passes()) return Proof::ByRun;
+  for (const TopRewrite& r : watched_.log.rewrites())
+    for (size_t i = 0; i < r.applications.size(); i++) {
+      if (watched_.log.list()[r.applications[i]].number < a.number) continue;
+      if (r.stage != a.stage || !can_run(r)) break;
+      Outcome before = run_after(r, i);
+      if (before.is_refused()) break;
+      if (!before.passes() || run_after(r, i + 1).passes()) return Proof::None;
+      if (a.depth == 0) return Proof::ByGraph;
+      // The enclosing rewrite is wrong. If the nested one cannot be suppressed, its sides decide whether it is the
+      // cause.
+      Outcome other = run_without(a);
+      if (other.passes()) return Proof::ByRun;
+      if (other.is_refused() ? sides.beyond_rounding : run_stage_without(a).passes()) return Proof::ByGraph;
+      return prove_by_rule(a);  // a later application of the rule may have the same effect
+    }
+  return prove_by_veto(a);
+}
+
+Proof RewriteProver::prove_by_veto(const Application& a) {
+  return run_without(a).passes() ? Proof::ByRun : prove_by_rule(a);
+}
+
+Proof RewriteProver::prove_by_rule(const Application& a) {
+  Veto veto([&](uint64_t, const Hit& hit, UOp) { return hit.rule == a.rule && hit.branch == a.branch; });
+  return executor_.attempt(&veto).passes() ? Proof::ByRule : Proof::None;
+}
+
+// Whether REF can run the graph after the stage, and it is wrong.
+bool RewriteProver::is_wrong_after(const StageRow* stage) {
+  return std::ranges::any_of(watched_.log.stages(), [&](const StageRun& run) {
+    if (run.row != stage || !run.result) return false;
+    Outcome after = executor_.run_watched_graph(run.result);
+    return !after.passes() && !after.is_refused();
+  });
+}
+
+// ---- runs
+
+Outcome RewriteProver::run_without(const Application& a, const Application* second) {
+  const std::string node = second ? describe(second->before) : "";
+  Veto veto([&](uint64_t number, const Hit& hit, UOp before) {
+    return number == a.number || (second && hit.rule == second->rule && describe(before) == node);
+  });
+  return executor_.attempt(&veto);
+}
+
+// Runs the graph after the rewrite's stage in REF, because later stages may have the same effect again.
+Outcome RewriteProver::run_stage_without(const Application& a) {
+  Veto veto([&](uint64_t number, const Hit&, UOp) { return number == a.number; });
+  Compilation c = executor_.begin();
+  ScopedWatch watched(c, veto);
+  if (auto done = c.run_through(*a.stage); !done) return refused(done.diag());
+  const UOp after = c.current();
+  c.watch(nullptr);
+  return executor_.run_graph(after);
+}
+
+Outcome RewriteProver::run_after(const TopRewrite& r, size_t count) {
+  std::vector<std::pair<UOp, UOp>> first;
+  for (size_t i = 0; i < count; i++) {
+    const Application& a = watched_.log.list()[r.applications[i]];
+    first.emplace_back(a.before, a.after);
+  }
+  auto graph = catch_failures([&] { return apply_rewrites(r.input, r.bottom_up, first, r.gates); });
+  return graph ? executor_.run_watched_graph(*graph) : refused(graph.diag());
+}
+
+// ---- verdicts
+
+Verdict RewriteProver::verdict(const Application& a, Proof proof) {
+  const EquivalenceResult sides = watched_.sides_of(a);
+  Verdict out{.kind = Verdict::Kind::Rewrite};
+  name_rewrite(a, out);
+  out.witness = sides.point;
+  if (sides.kind == EquivalenceResult::Kind::Differ)
+    out.witness["before"] = sides.before, out.witness["after"] = sides.after;
+  if (is_unlike(sides)) out.detail = shape_difference(a);
+  if (std::string constant = unrepresentable_constant(a); !constant.empty())
+    out.detail = "it has " + std::string(kWildConstant) + ": " + constant;
+  out.confirmed = proof != Proof::None;
+  out.proof = proof == Proof::ByRule    ? "it passes without that rule"
+              : proof == Proof::ByGraph ? "in REF the graph is right before it, and wrong after it"
+              : proof == Proof::ByStage ? "in REF the graph after its stage is wrong, and right without the rewrite"
+              : proof == Proof::None    ? "its sides differ, but no run without it passes"
+                                        : "";
+  return out;
+}
+
+Verdict verdict_on_two(RewriteProver& prover, const Application& first, const Application& second) {
+  Verdict out = prover.verdict(first, Proof::ByRun);
+  out.detail = "it is one of two culprits; the other is " + rewrite_text(second);
+  out.proof = "it fails without this rewrite alone, and passes without both";
+  return out;
+}
+
+// A nested rewrite is the culprit if its sides differ at most points and it either cannot be suppressed or depends on
+// no loop or variable, so that no context can make it right; or if its sides are unknown and the kernel passes without
+// it. If nested rewrites with unknown sides remain, the verdict is unresolved.
+Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
+  constexpr size_t kMostVetoed = 64;
+  const auto& list = watched_.log.list();
+  const size_t end = watched_.index_of(whole), first = first_part_of(list, end);
+  for (const Application* a : watched_.suspects()) {
+    const EquivalenceResult sides = watched_.sides_of(*a);
+    if (a->number >= list[first].number && a->number < whole.number && sides.differs_at_one_in(2) &&
+        (sides.point.empty() || run_without(*a).is_refused()))
+      return verdict(*a, proof);
+  }
+  if (watched_.sides.empty()) executor_.compare_sides();  // with --cmd they were not compared yet
+  std::vector<const Application*> unknown;
+  for (size_t i = first; i < end; i++)
+    if (watched_.sides_of(list[i]).kind == EquivalenceResult::Kind::Open) unknown.push_back(&list[i]);
+  for (size_t i = 0; i < std::min(unknown.size(), kMostVetoed); i++)
+    if (run_without(*unknown[i]).passes()) return verdict(*unknown[i], Proof::ByRun);
+  evaluate_more_points(first, end);
+  if (const Application* nested = nested_culprit(whole, first, end)) return verdict(*nested, Proof::ByRule);
+  if (unknown.empty()) return verdict(whole, proof);
+  return {.kind = Verdict::Kind::Unresolved,
+          .detail = "the culprit is " + rewrite_text(whole) + ", or a rewrite nested in it: " +
+                    rewrite_text(*unknown[0]) +
+                    (unknown.size() > 1 ? " and " + std::to_string(unknown.size() - 1) + " more" : ""),
+          .stage = std::string(whole.stage->name)};
+}
+
+// Evaluates the rewrites list[first..end) with other seeds until one differs: a rewrite that is wrong at few points,
+// for instance where a quotient is negative, may have been right at those of the first seed.
+void RewriteProver::evaluate_more_points(size_t first, size_t end) {
+  constexpr uint64_t kMostSeeds = 9;
+  const auto& list = watched_.log.list();
+  auto& sides = watched_.sides;
+  end = std::min(end, sides.size());
+  if (first >= end) return;
+  auto differs = [](const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Differ; };
+  auto is_nested = [&](const Application& a) {
+    return a.number >= list[first].number && a.number <= list[end - 1].number;
+  };
+  for (uint64_t seed = 2; seed <= kMostSeeds; seed++) {
+    if (std::any_of(sides.begin() + ptrdiff_t(first), sides.begin() + ptrdiff_t(end), differs)) return;
+    auto more = evaluate_sides(watched_.compilation, list, repro_.arrays.inputs, repro_.options.input.variables, is_nested,
+                               seed);
+    if (!more) return;
+    for (size_t i = first; i < end; i++)
+      if (differs((*more)[i - first])) sides[i] = (*more)[i - first];
+  }
+}
+
+// Returns a rewrite of list[first..end), all nested in `whole`, without whose rule the kernel passes although `whole`
+// is still done. This finds rewrites whose small errors show only at the end, and those whose effect a later
+// application of the same rule repeats.
+const Application* RewriteProver::nested_culprit(const Application& whole, size_t first, size_t end) {
+  const std::string node = describe(whole.before);
+  auto is_candidate = [&](const Application& a) { return !watched_.is_exactly_same(a) && a.rule != whole.rule; };
+  auto is_culprit = [&](const Application& a) {
+    bool whole_is_done = false;
+    Veto veto([&](uint64_t, const Hit& hit, UOp before) {
+      whole_is_done |= hit.rule == whole.rule && describe(before) == node;
+      return hit.rule == a.rule && hit.branch == a.branch;
+    });
+    return executor_.attempt(&veto).passes() && whole_is_done;
+  };
+  return first_by_rule(watched_.log.list(), first, end, is_candidate, is_culprit);
+}
+
+// ---- the strategy
+
+// Suppresses the rules of all rewrites that make values of another dtype or number of elements.
+static std::optional<Verdict> veto_unlike(RewriteProver& prover, Executor& executor) {
+  const WatchedRun& watched = executor.watched();
+  std::vector<const Application*> unlike = watched.suspects();
+  std::erase_if(unlike, [&](auto* a) { return !is_unlike(watched.sides_of(*a)); });
+  Veto veto([&](uint64_t, const Hit& hit, UOp) {
+    return std::ranges::any_of(unlike, [&](auto* a) { return a->rule == hit.rule && a->branch == hit.branch; });
+  });
+  if (unlike.size() < 2 || !executor.attempt(&veto).passes()) return std::nullopt;
+  Verdict out = prover.verdict(*unlike[0], Proof::ByRule);
+  out.proof = "it passes without that rule and the others that make such values";
+  return out;
+}
+
+std::optional<Verdict> veto_rewrites(const FailureRepro& repro, Executor& executor) {
+  constexpr size_t kMostInPairs = 4;
+  RewriteProver prover(repro, executor);
+  if (auto verdict = veto_unlike(prover, executor)) return verdict;
+  const std::vector<const Application*> suspects = executor.watched().suspects();
+  for (size_t b = 1; b < std::min(suspects.size(), kMostInPairs); b++)
+    for (size_t a = 0; a < b; a++)
+      if (prover.run_without(*suspects[a], suspects[b]).passes())
+        return verdict_on_two(prover, *suspects[a], *suspects[b]);
+  return std::nullopt;
+}
+
+}  // namespace tgc

@@ -1,0 +1,73 @@
+// Proves that a rewrite is the culprit: the kernel passes without it (a veto), or the graph is right in REF before it
+// and wrong after it.
+#pragma once
+#include <optional>
+#include <set>
+
+#include "lib/bisect/executor.h"
+
+namespace tgc {
+
+enum class Proof : uint8_t {
+  None,
+  ByRun,    // the run passes if this one application is suppressed
+  ByRule,   // the run passes if its rule is suppressed
+  ByGraph,  // in REF the graph is right before the rewrite and wrong after it
+  ByStage,  // in REF the graph after the stage is wrong, and right if this one application is suppressed
+};
+
+// Works on the rewrites of executor.watched().
+class RewriteProver {
+ public:
+  RewriteProver(const FailureRepro& repro, Executor& executor)
+      : repro_(repro), executor_(executor), watched_(executor.watched()) {}
+
+  // Proves the rewrite by the graphs before and after it, or the top-level rewrite that it is nested in; if REF cannot
+  // run these, by a veto.
+  Proof prove(const Application& a);
+  // Proves it by vetoes of its rule and branch.
+  Proof prove_by_rule(const Application& a);
+
+  // Runs the kernel without the rewrite, and without `second`, which is recognized by its rule and node: the numbers of
+  // later applications change.
+  Outcome run_without(const Application& a, const Application* second = nullptr);
+  // Runs the graph after the first `count` applications of a top-level rewrite in REF.
+  Outcome run_after(const TopRewrite& r, size_t count);
+
+  Verdict verdict(const Application& a, Proof proof);
+  // The verdict on a rewrite that is proven wrong, or on a rewrite nested in it if that is the culprit.
+  Verdict narrowed_verdict(const Application& whole, Proof proof);
+
+ private:
+  Proof prove_by_veto(const Application& a);
+  bool is_wrong_after(const StageRow* stage);
+  Outcome run_stage_without(const Application& a);
+  void evaluate_more_points(size_t first, size_t end);
+  const Application* nested_culprit(const Application& whole, size_t first, size_t end);
+
+  const FailureRepro& repro_;
+  Executor& executor_;
+  WatchedRun& watched_;
+};
+
+// The verdict on the first of two rewrites that are only together the culprit.
+Verdict verdict_on_two(RewriteProver& prover, const Application& first, const Application& second);
+
+// Whether the graphs around a top-level rewrite can be run: it rewrites a whole kernel.
+inline bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }
+
+inline bool is_unlike(const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Unlike; }
+
+// Returns the first of list[first..end) that is_candidate(a), and is_culprit(a), which is asked for one application of
+// each rule and branch, 64 at most. Null if there is none.
+template <class IsCandidate, class IsCulprit>
+const Application* first_by_rule(std::span<const Application> list, size_t first, size_t end, IsCandidate is_candidate,
+                                 IsCulprit is_culprit) {
+  std::set<std::pair<const Rule*, const char*>> tried;
+  for (size_t i = first; i < end && tried.size() < 64; i++)
+    if (is_candidate(list[i]) && tried.emplace(list[i].rule, list[i].branch).second && is_culprit(list[i]))
+      return &list[i];
+  return nullptr;
+}
+
+}  // namespace tgc

@@ -1,0 +1,85 @@
+#include "lib/runtime/gpu_device.h"
+
+#include <algorithm>
+
+#include "lib/runtime/emulated.h"
+
+namespace tgc {
+namespace {
+
+class GpuKernel : public Kernel {
+ public:
+  GpuKernel(GpuDevice& device, KernelSource source, void* module, void* function)
+      : Kernel(device), gpu_(device), source_(std::move(source)), module_(module), function_(function) {}
+  ~GpuKernel() override {
+    for (void* e : events_)
+      if (e) gpu_.functions().destroy_event.call(e);
+    gpu_.functions().unload_module.call(module_);
+  }
+
+  Status launch(const LaunchArguments& a) override {
+    if (int code = gpu_.launch(function_, a))
+      return launch_error(code, std::string(gpu_.functions().launch.name) + ": " + gpu_.error_text(code), source_);
+    return Unit{};
+  }
+
+  Result<double> time(const LaunchArguments& a) override {
+    const GpuFunctions& gpu = gpu_.functions();
+    for (void*& e : events_)
+      if (!e)
+        if (auto status = gpu_.create_event(&e); !status) return status.diag();
+    Status done = gpu_.call(gpu.record_event, events_[0], nullptr);
+    if (done) done = launch(a);
+    if (done) done = gpu_.call(gpu.record_event, events_[1], nullptr);
+    if (done) done = gpu_.call(gpu.await_event, events_[1]);
+    float milliseconds = 0;
+    if (done) done = gpu_.call(gpu.elapsed_time, &milliseconds, events_[0], events_[1]);
+    if (!done) return done.diag();
+    return double(milliseconds) * 1e-3;
+  }
+
+ private:
+  GpuDevice& gpu_;
+  KernelSource source_;
+  void *module_, *function_;
+  void* events_[2] = {};
+};
+
+}  // namespace
+
+Diag GpuDevice::call_error(std::string_view function, int code) const {
+  if (function.ends_with("_v2")) function.remove_suffix(3);
+  return Diag{std::string(function) + ": " + error_text(code)};
+}
+
+Status GpuDevice::init(const std::string& maker) {
+  if (auto status = call(functions_.init, 0u); !status) return status;
+  int count = 0;
+  if (auto status = call(functions_.count_devices, &count); !status) return status;
+  if (count == 0) return Diag{"the " + maker + " driver finds no GPU"};
+  return Unit{};
+}
+
+Result<DeviceBuffer> GpuDevice::allocate(uint64_t bytes) {
+  void* memory = nullptr;
+  if (int code = functions_.allocate.call(&memory, std::max<uint64_t>(bytes, 1)))
+    return Diag{"cannot allocate " + std::to_string(bytes) + " bytes: " + error_text(code)};
+  return DeviceBuffer{reinterpret_cast<uint64_t>(memory), 0, bytes};
+}
+
+int GpuDevice::launch(void* function, const LaunchSize& size, void** parameters, void** extra) const {
+  auto [gx, gy, gz] = size.global;
+  auto [lx, ly, lz] = size.local.value_or(std::array<uint32_t, 3>{1, 1, 1});
+  return functions_.launch.call(function, gx, gy, gz, lx, ly, lz, 0, nullptr, parameters, extra);
+}
+
+Result<std::unique_ptr<Kernel>> GpuDevice::kernel_of(const KernelSource& source, void* module) {
+  void* function = nullptr;
+  if (int code = functions_.get_function.call(&function, module, source.function_name.c_str())) {
+    functions_.unload_module.call(module);
+    return Diag{std::string(functions_.get_function.name) + " '" + source.function_name + "': " + error_text(code)};
+  }
+  return std::unique_ptr<Kernel>(std::make_unique<GpuKernel>(*this, source, module, function));
+}
+
+}  // namespace tgc

@@ -1,0 +1,87 @@
+// GpuDevice: base class of devices behind CUDA's and HIP's drivers. Both drivers have the same functions for memory,
+// modules, launches and events, under different names.
+#pragma once
+#include <string>
+
+#include "lib/runtime/device.h"
+#include "lib/runtime/dynamic_library.h"
+
+namespace tgc {
+
+// A function of a driver; it returns 0 or an error code. The drivers' headers are not used, because CUDA's are not free
+// software: handles and device addresses are void*.
+template <class... Parameters>
+struct DriverFunction {
+  const char* name;
+  int (*call)(Parameters...) = nullptr;  // set by GpuDevice::bind
+};
+
+struct GpuFunctions {
+  DriverFunction<unsigned> init;
+  DriverFunction<int*> count_devices;
+  DriverFunction<void**, size_t> allocate;
+  DriverFunction<void*> free;
+  DriverFunction<void*> unload_module;
+  DriverFunction<void**, void*, const char*> get_function;
+  DriverFunction<void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**>
+      launch;
+  DriverFunction<> synchronize;
+  DriverFunction<void*, void*> record_event;
+  DriverFunction<void*> await_event;
+  DriverFunction<float*, void*, void*> elapsed_time;
+  DriverFunction<void*> destroy_event;
+};
+
+class GpuDevice : public Device {
+ public:
+  std::string description() const override { return name_; }
+  Result<DeviceBuffer> allocate(uint64_t bytes) override;
+  void free(const DeviceBuffer& buffer) override { functions_.free.call(reinterpret_cast<void*>(buffer.handle)); }
+  Status synchronize() override { return call(functions_.synchronize); }
+
+  // ---- for kernels
+  const GpuFunctions& functions() const { return functions_; }
+  virtual std::string error_text(int code) const = 0;
+  virtual Status create_event(void** event) const = 0;
+  // Passes the arguments and calls the launch function. Returns the driver's error code.
+  virtual int launch(void* function, const LaunchArguments& arguments) = 0;
+
+  // Calls a bound function. The error is "cuInit: " and the driver's text.
+  template <class... Parameters, class... Arguments>
+  Status call(const DriverFunction<Parameters...>& function, Arguments... arguments) const {
+    if (int code = function.call(arguments...)) return call_error(function.name, code);
+    return Unit{};
+  }
+
+ protected:
+  explicit GpuDevice(const GpuFunctions& functions) : functions_(functions) {}
+
+  // Binds the functions that the drivers share and `own`, those of one driver.
+  template <class... Own>
+  Status bind(const DynamicLibrary& library, Own&... own) {
+    auto bind_each = [&](auto&... functions) {
+      Status done = Unit{};
+      ((done = done ? library.bind(functions.call, functions.name) : done), ...);
+      return done;
+    };
+    auto& [init, count, allocate, free, unload, function, launch, synchronize, record, await, elapsed, destroy] =
+        functions_;
+    return bind_each(init, count, allocate, free, unload, function, launch, synchronize, record, await, elapsed,
+                     destroy, own...);
+  }
+  // Initializes the driver. Returns an error if it finds no GPU; `maker` names the driver in the message.
+  Status init(const std::string& maker);
+  Diag call_error(std::string_view function, int code) const;
+  int launch(void* function, const LaunchSize& size, void** parameters, void** extra) const;
+  // Returns the kernel of a loaded module, which it unloads in the end.
+  Result<std::unique_ptr<Kernel>> kernel_of(const KernelSource& source, void* module);
+
+  static void* address(const DeviceBuffer& b) { return reinterpret_cast<void*>(b.handle + b.offset); }
+
+  std::string name_;
+
+ private:
+  GpuFunctions functions_;
+};
+
+}  // namespace tgc
