@@ -57,7 +57,7 @@ TEST_CASE("bisect: with --each-stage, names a wrong stage although later stages 
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.ulong.ptr(2), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
   RunOptions spec{.device = {.name = "REF"}};
   BisectReport plain = bisected(text, "", spec);
-  spec.each_stage = true;
+  spec.compare.each_stage = true;
   BisectReport report = bisected(text, "", spec);
   INFO(plain.text(), report.text());
   CHECK(report.verdict.kind == Kind::Rewrite);
