@@ -1,5 +1,5 @@
-// Times the layout of `tgc view` over the graph of an INPUT, values left out as the page leaves them out, for
-// scripts/bench.  tgc_layout_bench INPUT  prints nodes, edges, rows and the least milliseconds of 20 runs.
+// Times the layout of `tgc view` for the graph of an INPUT, without values, as on the page; for scripts/bench.
+// `tgc_layout_bench INPUT` prints nodes, edges, rows and the milliseconds of the fastest of 20 runs.
 #include <chrono>
 #include <cmath>
 #include <cstdio>

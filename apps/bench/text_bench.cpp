@@ -1,7 +1,7 @@
-// tgc_text_bench GOLDENS... [--every=N]: how fast the texts of graphs are read and written, on one thread, in CPU time.
-// Each text of each N-th record (pyrender, or the JSON of recordings of any release, and what that release's own
-// pyrender printed) is read into a graph of its own and written back; the time of both is counted, that of unpacking
-// the golden file is not, nor what asking for the time takes. For scripts/bench.
+// tgc_text_bench GOLDENS... [--every=N]: measures parsing and printing of graph texts on one thread, in CPU time; for
+// scripts/bench. Parses each text of every N-th record (pyrender text, the JSON of other releases, and their own
+// pyrender text) into its own graph and prints it. Excludes unpacking the golden file and the time of the clock
+// calls.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -20,14 +20,14 @@
 
 namespace {
 
-// CPU time of this process: what else the machine does must not count.
+// Returns the CPU time of this process, which other load does not change.
 double now() {
   timespec t{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
 }
 
-// What asking for the time twice takes: a system call, as long as some nodes of a text.
+// The time of two clock calls, which are system calls and take as long as some nodes of a text.
 double cost_of_now() {
   double least = 1;
   for (int i = 0; i < 1000; i++) {
@@ -58,8 +58,8 @@ struct Totals {
   }
 };
 
-// Reads and writes one text; `read(graph)` gives its root, `write(root)` the text. False when it cannot be read or
-// comes back otherwise.
+// Parses a text with `read(graph)` and prints it with `write(root)`. Returns false if parsing fails or the text
+// changes.
 bool measure(const std::string& text, Totals& totals, auto read, auto write) {
   double begin = now();
   tgc::Graph graph;
@@ -94,7 +94,7 @@ class Bench {
         if (stage.ir) same &= graph(*stage.ir);
         if (stage.ir && stage.letters) same &= letters(*stage.letters);
       }
-      if (!same) return tgc::Diag{.message = "record '" + record->id + "' does not come back as it was", .file = path};
+      if (!same) return tgc::Diag{.message = "record '" + record->id + "' changes in a round trip", .file = path};
     }
   }
   std::string json(long peak_mib) const {
@@ -119,7 +119,7 @@ class Bench {
         },
         [&](tgc::UOp root) { return tgc::graph_to_json(root, info); });
   }
-  // What a release's own pyrender printed. It may have printed less than the graph: then another one is read.
+  // Parses the pyrender text of another release, which may omit facts and then give a different graph.
   bool letters(const std::string& text) {
     if (tgc::release_of(producer_) == tgc::Release::v0_12)
       return measure(
@@ -142,7 +142,7 @@ class Bench {
 }  // namespace
 
 int main(int argc, char** argv) {
-  (void)symbolic();  // links the rules with which shapes are simplified
+  (void)tgc::symbolic();  // links the rules with which shapes are simplified
   size_t every = 1;
   std::vector<std::string> files;
   for (int i = 1; i < argc; i++) {

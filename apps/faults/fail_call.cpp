@@ -1,7 +1,8 @@
-// tgc_fail_call KIND N COMMAND...: for scripts/faults. Runs a command in which the N-th system call of a kind fails, of
-// the command and all processes and threads that it starts. It ends as the command does; a signal S becomes the exit
-// code 128 + S.
-// tgc_fail_call count FILE COMMAND...: no call fails; how many there are of each kind goes to FILE, "KIND N" a line.
+// tgc_fail_call KIND N COMMAND...: for scripts/faults. Runs a command and lets the N-th system call of a kind fail,
+// counted over the command and all processes and threads that it starts. Exits with the command's exit code; signal S
+// becomes 128 + S.
+// tgc_fail_call count FILE COMMAND...: lets no call fail and writes the number of calls to FILE, one line "KIND N"
+// each.
 //
 //   write    write, pwrite, writev, ... to anything but standard error: ENOSPC     read     from a file: EIO
 //   sync     fsync, fdatasync: EIO                                   rename   EIO
@@ -9,9 +10,9 @@
 //   create   open of a file to write to: EMFILE                      folder   mkdir: EACCES
 //   memory   mmap without a file, brk: ENOMEM
 //
-// What comes before main is the loader's: counting begins with the first sigaltstack, which tgc's main calls early.
-// A filter of seccomp stops the command at these calls alone; ptrace then has one of them fail. So nothing is missed
-// that a library does by itself, as the C library's buffered output.
+// Counting starts with the first sigaltstack, which tgc's main calls early, so it excludes the loader. A seccomp filter
+// stops the command only at these calls, and ptrace lets one of them fail. This covers calls that libraries make
+// themselves, such as the C library's buffered output.
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -60,7 +61,7 @@ bool is_leader(pid_t pid) {
     if (word == "Tgid:") return status >> word && word == std::to_string(pid);
   return false;
 }
-// jemalloc crashes when the first allocation of a thread finds no memory; so of threads it is none but the main one's.
+// Returns true in the main thread only: jemalloc crashes if the first allocation of another thread finds no memory.
 bool is_anonymous(pid_t pid, const Registers& r) {
   return (r.r10 & MAP_ANONYMOUS) && is_leader(pid);
 }
@@ -95,7 +96,7 @@ const Call kCalls[] = {{SYS_write, "write", ENOSPC, not_to_stderr},
   std::_Exit(125);
 }
 
-// Has the kernel tell the tracer of the calls of that kind; of all when it is empty.
+// Installs the filter that reports calls of that kind to the tracer; all kinds if empty.
 void filter_calls(std::string_view kind) {
   std::vector<sock_filter> program{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
   auto tell_of = [&](long number) {
@@ -111,7 +112,7 @@ void filter_calls(std::string_view kind) {
     trouble("seccomp");
 }
 
-// The call at which `pid` stands, when it is one of ours.
+// Returns the call at which `pid` is stopped, if it is one of the listed kinds.
 const Call* call_of(pid_t pid, Registers& r) {
   if (ptrace(PTRACE_GETREGS, pid, nullptr, &r) != 0) return nullptr;
   for (const Call& c : kCalls)
@@ -119,7 +120,7 @@ const Call* call_of(pid_t pid, Registers& r) {
   return nullptr;
 }
 
-// Until it has ended: call number `wanted` of that kind fails, and all are counted, by kind.
+// Traces the command until it ends, counts calls by kind, and lets call number `wanted` of the kind fail.
 int follow(pid_t main, std::string_view kind, uint64_t wanted, std::map<std::string_view, uint64_t>& counts) {
   int status = 0, end = 125;
   bool has_begun = false;
@@ -144,7 +145,7 @@ int follow(pid_t main, std::string_view kind, uint64_t wanted, std::map<std::str
         ptrace(PTRACE_SETREGS, pid, nullptr, &r);
       }
     }
-    bool is_ours = event != 0 || signal == SIGSTOP || signal == SIGTRAP;  // that of a new child, too
+    bool is_ours = event != 0 || signal == SIGSTOP || signal == SIGTRAP;  // includes the stop of a new child
     ptrace(PTRACE_CONT, pid, nullptr, long(is_ours ? 0 : signal));
   }
   return end;

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using Input = std::vector<uint8_t>;
 
-constexpr uint64_t kBatch = 250;  // inputs a process: a leak does not grow, and a fork costs little
+constexpr uint64_t kBatch = 250;  // inputs per process: bounds leaks and amortizes the fork
 
 uint64_t mixed(uint64_t z) {  // splitmix64
   z += 0x9E3779B97F4A7C15ull;
@@ -44,7 +44,7 @@ std::vector<Input> corpus_of(const Target& target) {
   return out;
 }
 
-// Findings by cause: the first of each is told and kept.
+// Findings by cause: prints and saves the first of each.
 class Findings {
  public:
   explicit Findings(std::string folder) : folder_(std::move(folder)) {}
@@ -76,7 +76,7 @@ class Findings {
 int run_target(const Target& target, const CampaignOptions& o) {
   const std::vector<Input> corpus = corpus_of(target);
   auto input = [&](uint64_t i) {
-    if (i < corpus.size()) return corpus[i];  // as they are, first
+    if (i < corpus.size()) return corpus[i];  // the corpus runs unchanged first
     uint64_t random = mixed(o.seed * 1000003 + i);
     Input bytes = corpus[random % corpus.size()];
     damage(bytes, corpus[random / 7 % corpus.size()], mixed(random), target);
@@ -108,13 +108,13 @@ int run_target(const Target& target, const CampaignOptions& o) {
 
 namespace {
 
-GraphKind kind_of(uint64_t i) {  // half of them kernels
+GraphKind kind_of(uint64_t i) {  // kernels are half of the graphs
   static constexpr GraphKind kKinds[] = {GraphKind::kernel, GraphKind::stage, GraphKind::kernel, GraphKind::tensor,
                                          GraphKind::kernel, GraphKind::list,  GraphKind::kernel, GraphKind::stage};
   return kKinds[i % std::size(kKinds)];
 }
 
-// A header and one to six steps: few, so that much of the graph still means something.
+// Returns a header and one to six steps: few, so that the graph stays meaningful.
 Input mutant_bytes(uint64_t seed, uint64_t i) {
   uint64_t random = mixed(seed * 7919 + i);
   Input out((2 + std::min(random % 4, random / 4 % 6)) * kStepBytes);
@@ -122,7 +122,7 @@ Input mutant_bytes(uint64_t seed, uint64_t i) {
   return out;
 }
 
-// The steps that the finding needs, one after the other left out.
+// Removes steps that the finding does not need, one at a time.
 Input reduced(GraphKind kind, Input bytes, const std::string& cause, const MutantRunOptions& run, int limit) {
   auto same = [&](const Input& shorter) {
     auto ran = run_watched_inputs(0, 1, limit, [&](uint64_t) {
@@ -154,7 +154,7 @@ void print_table(const MutantLog& log) {
 
 int run_mutants(const CampaignOptions& o) {
   const MutantRunOptions run{.processes = true};
-  // what a failed trial keeps beside itself goes with this folder
+  // files that failing runs leave are removed with this folder
   std::string folder = (fs::temp_directory_path() / "tgc-mutants-XXXXXX").string();
   if (!mkdtemp(folder.data())) return std::perror("fuzz: a temporary folder"), 1;
   Findings findings(o.findings.empty() ? "" : fs::absolute(o.findings).string());

@@ -1,4 +1,4 @@
-// What tgc_fuzz does without libFuzzer: each target for a while, or a number of mutants through everything.
+// Fuzzing campaigns without libFuzzer: targets for some time, or mutants through all commands.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,14 +8,14 @@
 namespace tgc::fuzz {
 
 struct CampaignOptions {
-  double seconds = 0;        // at most, 0: no limit; a target that has neither seconds nor runs takes ten
-  uint64_t runs = 0;         // inputs at most, 0: no limit
+  double seconds = 0;        // limit; 0: none. A target without both limits runs for ten seconds
+  uint64_t runs = 0;         // maximum number of inputs; 0: no limit
   uint64_t seed = 1;
-  int limit_seconds = 20;    // of one input
-  std::string findings;      // a folder for inputs that are findings; empty: they are told alone
+  int limit_seconds = 20;    // time limit per input
+  std::string findings;      // folder for inputs that are findings; empty: findings are only printed
 };
 
-// How many findings of different causes there were; each is told.
+// Print the findings and return the number of distinct causes.
 int run_target(const Target& target, const CampaignOptions& options);
 int run_mutants(const CampaignOptions& options);
 

@@ -1,4 +1,4 @@
-// Files that are read by path: gzip, traces, entries of the compile cache; and the words of the command line.
+// Targets that read files by path: gzip, traces, entries of the compile cache; and words of the command line.
 #include <unistd.h>
 
 #include <filesystem>
@@ -54,12 +54,12 @@ void read_cache_entry(Bytes bytes) {
   std::ifstream(entry, std::ios::binary).read(sound.data(), std::streamsize(sound.size()));
   std::ofstream(entry, std::ios::binary).write(text_of(bytes).data(), std::streamsize(bytes.size()));
   auto got = cache.get(key);
-  // an entry says the hash of what it holds, so whatever else is taken was damaged and believed
+  // an entry holds its hash, so another accepted entry is a damaged one that passed the check
   must(!got || text_of(bytes).ends_with(*got), "an entry gave what it does not hold");
   fs::remove_all(folder);
 }
 
-// Words as a user types them, one a line: each is everything that a word may be.
+// Parses each line of the input as every kind of word that a user may type.
 void read_words(Bytes bytes) {
   Graph graph;
   for (std::string_view text = text_of(bytes); !text.empty();) {

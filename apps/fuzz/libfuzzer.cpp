@@ -1,5 +1,5 @@
-// The targets under libFuzzer: build/fuzz/bin/tgc_libfuzzer TARGET [libFuzzer's options] [CORPUS...]. Processes that
-// libFuzzer starts of itself are told the target by TGC_FUZZ_TARGET.
+// The targets under libFuzzer: build/fuzz/bin/tgc_libfuzzer TARGET [libFuzzer's options] [CORPUS...]. TGC_FUZZ_TARGET
+// passes the target to processes that libFuzzer starts itself.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // libFuzzer puts into inputs what comparisons look for: also what must_say looks for in refusals, which quote them.
+  // libFuzzer inserts values that comparisons look for; must_say would find its own marker in quoting error messages.
   if (text_of({data, size}).find("internal error") != std::string_view::npos) return -1;
   target->run({data, size});
   return 0;
@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
-// Where inputs are records, whole ones are damaged, as often as libFuzzer has its way.
+// Mutates whole records if the target has records, half of the time.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   max_size = std::min(max_size, target->longest);
   size = std::min(size, max_size);

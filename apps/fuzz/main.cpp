@@ -1,9 +1,9 @@
 // tgc_fuzz TARGET|list|all|mutants [-seconds=N] [-runs=N] [-seed=N] [-limit=SECONDS] [-findings=FOLDER]
-//   a target: its corpus as it is, then damaged, for so many seconds or runs
-//   list: the names of the targets; all: each of them
-//   mutants: so many damaged golden graphs through every command, with a table of how that ended
-// tgc_fuzz TARGET FILE...    those inputs alone, in this process: to see a finding again
-// Exit codes: 0 nothing was found, 1 findings, 2 trouble.
+//   TARGET: runs its corpus unchanged, then mutated, for that many seconds or inputs
+//   list: prints the names of the targets; all: runs each of them
+//   mutants: runs mutated golden graphs through every command and prints a table of the outcomes
+// tgc_fuzz TARGET FILE...    runs only these inputs, in this process, to repeat a finding
+// Exit codes: 0 no finding, 1 findings, 2 trouble.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -47,8 +47,8 @@ int run_files(const Target& target, const std::vector<std::string>& files) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // findings are seen when they come
-  setenv("TGC_CACHE", "0", 0);  // compilers are to work, and the user's cache is not for mutants
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // prints findings at once
+  setenv("TGC_CACHE", "0", 0);  // always compile, and keep mutants out of the user's cache
   std::string name = argc > 1 ? argv[1] : "";
   CampaignOptions options;
   std::vector<std::string> files;

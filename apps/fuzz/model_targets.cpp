@@ -1,4 +1,4 @@
-// What reads models, weights and arrays: no bytes may crash it, and what it refuses it must refuse with a message.
+// Targets that read models, weights and arrays: no input may crash them, and each error must have a message.
 #include "apps/fuzz/target.h"
 #include "lib/model/model.h"
 #include "lib/model/weights.h"
@@ -10,7 +10,7 @@ namespace {
 
 std::shared_ptr<const onnx::Bytes> owned(Bytes bytes) { return onnx::Bytes::own(std::string(text_of(bytes))); }
 
-// The bytes of every tensor, which must lie in the file.
+// Reads the bytes of every tensor, which must be inside the file.
 void touch(const std::vector<onnx::TensorProto>& tensors) {
   for (const onnx::TensorProto& t : tensors) {
     if (t.external || t.type == onnx::Type::String) continue;
@@ -23,7 +23,7 @@ void touch(const std::vector<onnx::TensorProto>& tensors) {
   }
 }
 
-// What is read is written and read again, the same to the bit.
+// Checks that arrays survive writing and reading bit for bit.
 void come_back(const Array& array) {
   std::string written = write_npy(array);
   auto again = read_npy({reinterpret_cast<const uint8_t*>(written.data()), written.size()}, "again");

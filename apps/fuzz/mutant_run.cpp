@@ -46,7 +46,7 @@ struct Header {
 static_assert(sizeof(Header) == kStepBytes);
 
 struct Mutant {
-  std::string json, original;  // the graph, and what it was made of
+  std::string json, original;  // the mutant and the graph it was made from
   std::string other_target;
   Settings settings;
 };
@@ -76,7 +76,7 @@ std::optional<Mutant> make(GraphKind kind, Bytes bytes) {
   return out;
 }
 
-// A graph of JSON text through the phases.
+// Runs a graph, given as JSON text, through the phases.
 class Run {
  public:
   Run(const Mutant& mutant, const MutantRunOptions& options, MutantLog& log) : m_(mutant), o_(options), log_(log) {}
@@ -95,11 +95,13 @@ class Run {
     phase(Phase::trace, [&] { return trace(); });
     phase(Phase::diff, [&] { return diff(); });
     if (o_.processes) {
-      phase(Phase::ref, [&] { return runs("REF", "none"); });
-      phase(Phase::cpu, [&] { return runs("CPU", "REF"); });
+      phase(Phase::ref, [&] { return tried("REF", "none"); });
+      phase(Phase::cpu, [&] { return tried("CPU", "REF"); });
       phase(Phase::bisect, [&] { return blamed(); });
-      using Kind = FailureSignature::Kind;
-      phase(Phase::reduce, [&] { return reduced(Kind::Wrong) || reduced(Kind::Refused); });
+      phase(Phase::reduce, [&] {
+        using Kind = FailureSignature::Kind;
+        return reduced(Kind::Wrong) || reduced(Kind::Refused);
+      });
       phase(Phase::view, [&] { return viewed(); });
     } else {
       phase(Phase::ref, [&] { return ref_in_here(); });
@@ -119,15 +121,15 @@ class Run {
     if (result.ok()) return true;
     const Diag& d = result.diag();
     if (d.message.empty()) wrong("a refusal without a message");
-    note_error(d.text());
+    judge(d.text());
     return false;
   }
-  // A refusal's text: what is our own fault is a finding, the rest an outcome.
-  void note_error(const std::string& text) {
+  // Classifies an error message: an internal error is a finding, others are outcomes.
+  void judge(const std::string& text) {
     auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
     if (has("internal error")) wrong(text);
     bool died = has("killed by") || has("did not end within") || has("forbidden");
-    if (died && log_.phase == Phase::ref && has("killed by SIG")) wrong(text);  // the interpreter itself
+    if (died && log_.phase == Phase::ref && has("killed by SIG")) wrong(text);  // the reference interpreter died
     log_.ended(died ? Outcome::contained : Outcome::refused);
   }
   template <class Body>
@@ -161,7 +163,7 @@ class Run {
     return session.begin(loaded());
   }
 
-  // Lowered to sources; of a tensor graph its first kernels.
+  // Compiles to sources; of a tensor graph, the first kernels.
   bool compiled(const std::string& target) {
     auto c = begin(target);
     if (!said(c)) return false;
@@ -201,7 +203,7 @@ class Run {
     if (!said((*writer)->close())) return false;
     Explainer explainer(1, "", false, print);
     TraceTee readers({&replayed, &explainer});
-    // a trace that ends where a stage refused the graph may be told to be cut
+    // the reader may report a trace that ends at a refusing stage as truncated
     auto read = read_trace(file.path(), readers);
     if (ok && !said(read)) return false;
     if (!ok && !read && read.diag().message.find("internal error") != std::string::npos) wrong(read.diag().text());
@@ -223,16 +225,16 @@ class Run {
             .compare = {.reference = reference},
             .output = {.keep_failures = false}};
   }
-  // Whether a report says that all is well.
+  // Returns true if the report has no failure.
   template <class Report>
   bool is_fine(const Report& report) {
-    if (!report.error.empty()) return note_error(report.error), false;
+    if (!report.error.empty()) return judge(report.error), false;
     if (report.exit_code() != 1) return true;
     return log_.ended(Outcome::different), false;
   }
 
-  // As `tgc run` does it.
-  bool runs(const std::string& device, const std::string& reference) {
+  // Runs the graph as `tgc run` does.
+  bool tried(const std::string& device, const std::string& reference) {
     Session session;
     InputGraph in = loaded();
     RunOptions spec = trial(device, reference);
@@ -247,7 +249,7 @@ class Run {
     return tensor_ ? is_fine(bisect_tensor_graph(session, in, spec)) : is_fine(bisect(session, in, spec));
   }
 
-  // Whether there was something to reduce.
+  // Returns true if there was something to reduce.
   bool reduced(FailureSignature::Kind kind) {
     Cancel limit(nullptr, o_.seconds);
     Session session{.jobs = 1, .cancel = &limit};
@@ -263,7 +265,7 @@ class Run {
     return true;
   }
 
-  // What is small, in this process, where a sanitizer sees it.
+  // Runs small kernels in this process, where sanitizers observe it.
   bool ref_in_here() {
     if (tensor_) return true;
     InputGraph in = loaded();

@@ -1,5 +1,5 @@
-// The graphs that mutants are made of: the golden kernels, what the stages made of them, their linear lists, and the
-// tensor graphs.
+// The graphs from which mutants are made: golden kernels, their graphs after stages, their linear lists, and tensor
+// graphs.
 #pragma once
 #include <span>
 
@@ -14,12 +14,12 @@ struct Seed {
   GoldenSettings settings;
 };
 
-// Read once, when first asked for.
+// Returns the seeds of a kind, which are read at the first call.
 std::span<const Seed> seeds_of(GraphKind kind);
 
-// The seed as a graph; every one of them loads.
+// Loads a seed, which always succeeds.
 InputGraph load_seed(const Seed& seed);
-// Its root as a node of `into`.
+// Copies a seed into `into` and returns its root.
 UOp copy_seed(const Seed& seed, Graph& into);
 
 }  // namespace tgc::fuzz

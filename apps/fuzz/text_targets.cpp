@@ -1,5 +1,5 @@
-// The readers of text. What one reads must be written, read again and come out the same; whatever it refuses must be
-// refused with a message and a place.
+// Targets of the text parsers. A parsed text must survive printing and parsing; an error must have a message and a
+// place.
 #include <algorithm>
 
 #include "apps/fuzz/target.h"
@@ -26,7 +26,7 @@ void read_and_write(std::string_view text, InputKind kind, Format format) {
     return f.list.empty() ? write_graph(format, f.root, f.info) : write_list(format, f.list, f.info);
   };
   auto written = write(*read);
-  if (!must_say(written)) return;  // well formed, but no graph of tinygrad: a shape that fits nowhere, say
+  if (!must_say(written)) return;  // well formed, but without a text form, for example because of an inconsistent shape
   Graph second;
   auto again = read_graph(second, kind, *written, "written", nullptr);
   must(again.ok(), "what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + *written);

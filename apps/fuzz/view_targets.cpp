@@ -1,4 +1,4 @@
-// What the server of `tgc view` reads of a browser.
+// The target of HTTP requests to the server of `tgc view`.
 #include "apps/fuzz/target.h"
 #include "lib/view/request.h"
 

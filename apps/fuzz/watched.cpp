@@ -25,7 +25,7 @@ namespace {
 
 constexpr rlim_t kMostMemory = rlim_t(4) << 30;
 
-// Where it happened, then the death that it is.
+// Prints the stack, then dies of the signal.
 void show_stack(int signal) {
   void* frames[40];
   int n = backtrace(frames, 40);
@@ -38,7 +38,7 @@ void prepare_child(int report) {
   dup2(report, STDERR_FILENO);
   rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  if (kSanitized) return;  // which has handlers, and address space, of its own
+  if (kSanitized) return;  // sanitizers have their own handlers and address space
   rlimit memory{kMostMemory, kMostMemory};
   setrlimit(RLIMIT_AS, &memory);
   static char stack[1 << 16];
@@ -59,7 +59,7 @@ std::string read_from_start(int fd) {
   return out;
 }
 
-// "PROGRAM(_ZN3tgc4nameEv+0x20)[0x...]" as "  in tgc::name()", empty for a frame without a name; other lines stay.
+// Rewrites "PROGRAM(_ZN3tgc4nameEv+0x20)[0x...]" as "  in tgc::name()" and drops frames without a name.
 std::string readable(const std::string& line) {
   size_t open = line.find('('), plus = line.find("+0x", open);
   if (plus == std::string::npos || line.find(")[0x") == std::string::npos) return line + "\n";
@@ -88,7 +88,7 @@ void* shared_bytes(size_t size) {
 
 std::string Died::cause() const {
   std::string line, best;
-  int rank = 0;  // a sanitizer's summary says most, then our own message, then the first frame of ours
+  int rank = 0;  // preference: a sanitizer's summary, then tgc's message, then the first frame of tgc
   for (std::istringstream in(report); std::getline(in, line);) {
     int r = line.starts_with("SUMMARY:") ? 4 : line.find("runtime error:") != std::string::npos ? 3
             : line.starts_with("fuzz:")  ? 3
@@ -96,7 +96,7 @@ std::string Died::cause() const {
             : line.starts_with("  in tgc::") ? 1 : 0;
     if (r > rank) best = line, rank = r;
   }
-  // of a broken invariant its place: what the message names besides differs from graph to graph
+  // of a broken invariant only the place, because the rest of the message depends on the graph
   if (size_t end = best.rfind(')'), open = best.rfind(".cpp:", end);
       best.find("internal error") != std::string::npos && open != std::string::npos)
     best = "internal error" + best.substr(best.rfind('(', open), end - best.rfind('(', open) + 1);
@@ -106,7 +106,7 @@ std::string Died::cause() const {
   return out;
 }
 
-constexpr int kWaiting = 10;  // times the limit
+constexpr int kWaiting = 10;  // wall time limit as a multiple of the processor time limit
 static std::string hang_of(int seconds) { return "a hang of over " + std::to_string(seconds) + " s"; }
 
 Watched run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds, const std::function<void(uint64_t)>& body,
@@ -121,7 +121,7 @@ Watched run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds, con
     prepare_child(report);
     for (uint64_t i = first; i < last && more(); i++) {
       *at = i;
-      // of the processor, which others may keep from us; one that waits for what does not come ends by the clock
+      // processor time does not depend on other load; the wall time limit ends inputs that wait
       const itimerval limit{.it_interval = {}, .it_value = {limit_seconds, 0}};
       setitimer(ITIMER_PROF, &limit, nullptr);
       alarm(unsigned(kWaiting * limit_seconds));

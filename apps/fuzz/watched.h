@@ -1,4 +1,4 @@
-// Inputs run in a process of their own, many one after the other, so that one that dies is known, and the next is run.
+// Runs inputs one after the other in a child process. If the child dies, the caller learns the input and can continue.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -10,12 +10,12 @@ namespace tgc::fuzz {
 struct Died {
   uint64_t index = 0;     // of the input
   std::string how;        // "SIGSEGV", "a hang of over 20 s", "exit code 1"
-  std::string report;     // what the process said last, a stack where there is one
-  // What two deaths of one cause share: how, and the report's own line without its numbers.
+  std::string report;     // the last output of the process, with a stack if there is one
+  // Returns a key that is equal for deaths of one cause: `how` and the main line of the report, without numbers.
   std::string cause() const;
 };
 
-// Memory that this process and those it watches share: a T without pointers, zeroed.
+// A zero-initialized T without pointers in memory that is shared with child processes.
 template <class T>
 class SharedMemory;
 void* shared_bytes(size_t size);
@@ -27,12 +27,11 @@ class SharedMemory {
   T& operator*() { return *p_; }
 
  private:
-  T* p_;  // mapped until the end
+  T* p_;  // never unmapped
 };
 
-// Calls body(first), body(first + 1), ... before `last` in a child process, while more() holds. The index of the next
-// input, or how the child died and of which. An input may take `limit_seconds` of the processor, and ten times that by
-// the clock.
+// Calls body(first) to body(last - 1) in a child process while more() is true. Returns the index of the next input
+// and, if the child died, how. An input may take `limit_seconds` of processor time and ten times that of wall time.
 struct Watched {
   uint64_t next = 0;
   std::optional<Died> died = {};

@@ -1,8 +1,7 @@
-// A sample backend: kernels as C, made into shared libraries by clang (it is clang's C that tinygrad prints).
-// It is all that a backend needs, and works:
+// A sample backend: compiles tinygrad's C kernels to shared libraries with clang. It is complete and works:
 //   tgc run KERNEL --device=plugin:build/release/lib/libsample_device.so
-//   tgc run KERNEL --device=plugin:build/release/lib/libsample_device.so:clang   the compiler's name
-// Build one like it with: c++ -std=c++20 -shared -fPIC -I TGC sample_device.cpp -o libsample_device.so
+//   tgc run KERNEL --device=plugin:build/release/lib/libsample_device.so:clang   names the compiler
+// To build such a plugin: c++ -std=c++20 -shared -fPIC -I TGC sample_device.cpp -o libsample_device.so
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -23,7 +22,7 @@ class SampleKernel : public Kernel {
       : Kernel(device), library_(library), function_(function) {}
   ~SampleKernel() override { dlclose(library_); }
 
-  // tinygrad's C kernels take the buffers, the variables and the number of the core that runs them.
+  // tinygrad's C kernels take the buffers, the variables and the number of the core.
   Status launch(const LaunchArguments& a) override {
     constexpr size_t kMost = 16;
     uint64_t v[kMost] = {};
@@ -50,7 +49,7 @@ class SampleDevice : public Device {
  public:
   explicit SampleDevice(std::string compiler) : compiler_(compiler.empty() ? "clang-19" : std::move(compiler)) {}
 
-  // The shared library's bytes. The compiler reads the source from its standard input.
+  // Returns the bytes of the shared library. The compiler reads the source from standard input.
   Result<std::string> compile(const KernelSource& source) override {
     std::string file = temporary_file();
     std::string command = compiler_ + " -x c -w -O2 -march=native -fno-math-errno -shared -fPIC -o " + file + " -";
@@ -73,7 +72,7 @@ class SampleDevice : public Device {
       return Diag{"there is no compiler '" + compiler_ + "' here"};
     return Unit{};
   }
-  std::string target() const override { return "CPU:CLANG"; }  // what tinygrad prints for clang is C
+  std::string target() const override { return "CPU:CLANG"; }  // tinygrad's renderer for clang prints C
   std::string description() const override { return "shared libraries by " + compiler_; }
 
   Result<DeviceBuffer> allocate(uint64_t bytes) override {
@@ -88,7 +87,7 @@ class SampleDevice : public Device {
   Status copy_out(void* to, const DeviceBuffer& from) override {
     return std::memcpy(to, address(from), from.bytes), Unit{};
   }
-  Status synchronize() override { return Unit{}; }  // a launch returns when the kernel has run
+  Status synchronize() override { return Unit{}; }  // launches are synchronous
 
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override {
     std::string file = temporary_file();
@@ -107,7 +106,7 @@ class SampleDevice : public Device {
 
  private:
   static std::string temporary_file() {
-    const char* folder = std::getenv("TMPDIR");  // the one folder that its worker may write to
+    const char* folder = std::getenv("TMPDIR");  // the only folder that the worker may write to
     std::string name = std::string(folder ? folder : "/tmp") + "/tgc-sample-XXXXXX";
     int fd = mkstemp(name.data());
     if (fd >= 0) ::close(fd);

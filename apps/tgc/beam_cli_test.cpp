@@ -1,4 +1,4 @@
-// The options of `tgc beam`, and what other commands make of its results.
+// The options of `tgc beam`, and how other commands use its results.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 
@@ -11,7 +11,7 @@ const std::string kResults = "TGC_BEAM_DB=results.db";
 
 }  // namespace
 
-TEST_CASE("cli: what beam finds is listed, used under BEAM, merged, handed to tinygrad and back, and removed") {
+TEST_CASE("cli: beam results are listed, used under BEAM=N, merged, exported to tinygrad, imported and removed") {
   Ran found = run_tgc("beam " + kRecord + " --width=1 --set BEAM_UPCAST_MAX=8 --json", "/dev/null", kResults);
   CHECK(found.code == 0);
   for (const char* key : {"\"opts\":[", "\"seconds\":", "\"before\":", "\"candidates\":", "\"wall\":"})
@@ -36,13 +36,13 @@ TEST_CASE("cli: what beam finds is listed, used under BEAM, merged, handed to ti
   CHECK(has(nothing.err, "no result has the kernel, the target or the key 'CPU:LLVM'"));
 }
 
-TEST_CASE("cli: beam lowers kernels for the device that it is given") {
-  Ran r = run_tgc("beam '" + kRecords + "#bcast_div.0' --device=CPU:LLVM --width=1 --results=there.db");  // of an AMD
+TEST_CASE("cli: beam lowers kernels for the device of --device") {
+  Ran r = run_tgc("beam '" + kRecords + "#bcast_div.0' --device=CPU:LLVM --width=1 --results=there.db");  // for AMD
   CHECK_MESSAGE(r.code == 0, r.err);
   CHECK(has(run_tgc("beam --list --results=there.db").out, "bcast_div.0  CPU:LLVM  BEAM=1"));
 }
 
-TEST_CASE("cli: beam says what it cannot do") {
+TEST_CASE("cli: beam reports unusable inputs, targets, shards, settings and result files") {
   trouble("beam '" + kRecords + "#nosuch'", "nosuch");
   const std::string metal = "beam '" + kRecords + "#bert_mini.102' --results=there.db";
   trouble(metal, "its target 'METAL:METAL' does not work here, expected --device=CPU");
@@ -54,7 +54,7 @@ TEST_CASE("cli: beam says what it cannot do") {
   trouble("beam --list --results=none.db", "none.db");
 }
 
-TEST_CASE("cli: shards of check add up to the whole") {
+TEST_CASE("cli: check merge of all shards equals the report of the whole file") {
   Ran whole = run_tgc("check " + kRecords + " --stages=source --json");
   for (const char* k : {"1", "2", "3"})
     CHECK(shell(std::string("tgc check ") + kRecords + " --stages=source --json --shard=" + k + "/3 >s" + k).code == 0);

@@ -1,5 +1,5 @@
-// Bundles from the command line: one file, which says the same in another folder, without the input, the cache and the
-// environment that it was made in, in every command.
+// Repro bundles on the command line: every command gives the same result for a bundle in another folder, without the
+// original input, cache and environment.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 
@@ -8,7 +8,7 @@ using namespace std::string_literals;
 
 namespace {
 
-// What a bundle says in a folder that has nothing else, in an environment that has nothing but PATH.
+// Checks the commands on a bundle in a folder that has no other file, with an environment of only PATH and HOME.
 void says_the_same(const std::string& bundle, const std::string& rule) {
   namespace fs = std::filesystem;
   fs::path elsewhere = scratch() / ("elsewhere." + bundle);
@@ -35,7 +35,7 @@ void says_the_same(const std::string& bundle, const std::string& rule) {
 
 }  // namespace
 
-TEST_CASE("cli: a kernel's bundle is one file and says the same elsewhere") {
+TEST_CASE("cli: a kernel's bundle is one file and gives the same results in another folder") {
   std::string kernel = test_path("golden/kernels.jsonl.gz#bert_mini.31");
   Ran r = run_tgc("run '" + kernel + "' --device=CPU:LLVM --repro=kernel.repro", "/dev/null", "TGC_FAULT=load-index");
   INFO(r.out << r.err);
@@ -44,7 +44,7 @@ TEST_CASE("cli: a kernel's bundle is one file and says the same elsewhere") {
   says_the_same("kernel.repro", "load-index");
 }
 
-TEST_CASE("cli: a bundle that was made under a fault in LLVM is run under it") {
+TEST_CASE("cli: a bundle that was made with a fault in LLVM runs with that fault") {
   std::string kernel = test_path("golden/kernels.jsonl.gz#bert_mini.31");
   Ran r = run_tgc("run '" + kernel + "' --device=CPU:LLVM --repro=llvm.repro", "/dev/null", "TGC_FAULT=llvm:select");
   INFO(r.out << r.err);
@@ -55,9 +55,9 @@ TEST_CASE("cli: a bundle that was made under a fault in LLVM is run under it") {
   CHECK(has(run_tgc("bisect llvm.repro").out, "compiler"));
 }
 
-TEST_CASE("cli: where tgc's own compiler is missing nothing is said of a kernel, and there is no failure to keep") {
+TEST_CASE("cli: a missing compiler engine is trouble, not a failure of the kernel") {
   namespace fs = std::filesystem;
-  fs::path bare = scratch() / "bare";  // tgc alone, without the engines that lie beside it
+  fs::path bare = scratch() / "bare";  // tgc without its compiler engines
   fs::create_directories(bare);
   fs::copy_file(TGC_BINARY, bare / "tgc", fs::copy_options::overwrite_existing);
   const std::string kernel = "'" + test_path("golden/kernels.jsonl.gz#bin_add_half.0") + "'";
@@ -74,9 +74,9 @@ TEST_CASE("cli: where tgc's own compiler is missing nothing is said of a kernel,
     }
 }
 
-TEST_CASE("cli: a bundle that cannot be written is trouble, whatever the kernel did") {
+TEST_CASE("cli: a bundle that cannot be written is trouble, whether or not the kernel failed") {
   std::string kernel = test_path("golden/kernels.jsonl.gz#bin_add_half.0");
-  for (const char* fault : {"TGC_FAULT=fold-binary@1", "TGC_FAULT=load-index"}) {  // beside its arrays; wrong
+  for (const char* fault : {"TGC_FAULT=fold-binary@1", "TGC_FAULT=load-index"}) {  // out of bounds; wrong
     Ran r = run_tgc("run '" + kernel + "' --target=CPU:LLVM --device=CPU:LLVM --repro=none/kernel.repro", "/dev/null",
                     fault);
     INFO(r.out << r.err);
@@ -85,7 +85,7 @@ TEST_CASE("cli: a bundle that cannot be written is trouble, whatever the kernel 
   }
 }
 
-TEST_CASE("cli: a model's bundle is its first kernel that differs, with the arrays it was given") {
+TEST_CASE("cli: a model's bundle holds the first wrong kernel with its arrays") {
   std::string model = test_path("models/mlp");
   Ran r = run_tgc("run " + model + ".onnx --weights=" + model + ".safetensors --device=CPU:LLVM --reference=REF" +
                       " --repro=mlp.repro",
@@ -96,7 +96,7 @@ TEST_CASE("cli: a model's bundle is its first kernel that differs, with the arra
   says_the_same("mlp.repro", "load-index");
 }
 
-TEST_CASE("cli: bisect --repro keeps the kernel that is to blame, of a tensor graph too, and whom it blames") {
+TEST_CASE("cli: bisect --repro writes the culprit kernel and rule, also for a tensor graph") {
   for (const char* input : {"golden/kernels.jsonl.gz#bert_mini.31", "golden/tensor.jsonl.gz#gemm_int8"}) {
     CAPTURE(input);
     Ran r = run_tgc("bisect '" + test_path(input) + "' --device=CPU:LLVM --repro=blamed.repro", "/dev/null",
@@ -109,7 +109,7 @@ TEST_CASE("cli: bisect --repro keeps the kernel that is to blame, of a tensor gr
   }
 }
 
-TEST_CASE("cli: bisect --repro of what nobody is to blame for writes nothing") {
+TEST_CASE("cli: bisect --repro writes nothing if the kernel is right") {
   std::string kernel = test_path("golden/kernels.jsonl.gz#bert_mini.31");
   Ran r = run_tgc("bisect '" + kernel + "' --device=CPU:LLVM --repro=no.repro");
   CHECK(r.code == 0);

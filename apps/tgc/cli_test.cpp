@@ -1,4 +1,4 @@
-// The command line, run as users run it.
+// Tests that run the tgc binary.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
@@ -25,7 +25,7 @@ const std::string kKernel =
 
 }  // namespace
 
-TEST_CASE("cli: help, version, unknown names") {
+TEST_CASE("cli: help and version are printed, and unknown names are errors with the nearest name") {
   CHECK(run_tgc("--help").code == 0);
   CHECK(run_tgc("dump --help").out.find("--stage") != std::string::npos);
   std::string version = run_tgc("--version").out;
@@ -42,13 +42,13 @@ TEST_CASE("cli: help, version, unknown names") {
   trouble("verify x --spec=kernl", "unknown specification 'kernl', expected kernel");
 }
 
-TEST_CASE("cli: output that cannot be written is trouble") {
+TEST_CASE("cli: standard output that cannot be written is trouble") {
   Ran full = tgc::shell("tgc dump '" + kKernels + "#bin_add_half.0' --stage=all >/dev/full");
   CHECK(full.code == 2);
   CHECK(full.err == "tgc: <stdout>: cannot write: No space left on device\n");
 }
 
-TEST_CASE("cli: --color stands before a command or behind it") {
+TEST_CASE("cli: --color is accepted before and after the command") {
   auto is_colored = [](const std::string& arguments) {
     return run_tgc(arguments).out.find('\x1b') != std::string::npos;
   };
@@ -58,7 +58,7 @@ TEST_CASE("cli: --color stands before a command or behind it") {
   trouble("patterns --color=blue", "--color: blue not in");
 }
 
-TEST_CASE("cli: dump turns any form of a graph into any other") {
+TEST_CASE("cli: dump converts between all formats of a graph") {
   std::string file = put("k.uop", kKernel), text = file;
   for (const char* format : {"repr", "json", "uops", "pyrender"}) {
     Ran r = run_tgc("dump " + text + " --format=" + format);
@@ -72,7 +72,7 @@ TEST_CASE("cli: dump turns any form of a graph into any other") {
   CHECK(run_tgc("dump -", file).out == kKernel);
 }
 
-TEST_CASE("cli: dump picks records, writes files") {
+TEST_CASE("cli: dump picks records by id and number and writes files") {
   CHECK(run_tgc("dump " + kKernels + " --kernel=0").out.find("ast = ") != std::string::npos);
   trouble("dump '" + kKernels + "#nothing'", "no record 'nothing'");
   trouble("dump '" + kKernels + "#bcast_dvi.0'", "expected bcast_div.0");
@@ -86,7 +86,7 @@ TEST_CASE("cli: dump picks records, writes files") {
   trouble("dump " + file + " -o " + file + "/x", "cannot write");
 }
 
-TEST_CASE("cli: stages resume where a file ends") {
+TEST_CASE("cli: dump resumes after the stage that a dumped file is the result of") {
   std::string file = put("k.uop", kKernel), folder = (scratch() / "all/").string();
   Ran all = run_tgc("dump " + file + " --stage=ast.. -o " + folder);
   INFO(all.err);
@@ -103,13 +103,13 @@ TEST_CASE("cli: stages resume where a file ends") {
     Ran r = run_tgc("dump " + entry.path().string() + " --from=" + stage + " --stage=linear");
     INFO(name << r.err);
     CHECK(r.out == last);
-    CHECK(run_tgc("dump " + entry.path().string() + " --stage=linear").out == last);  // the file says its stage
+    CHECK(run_tgc("dump " + entry.path().string() + " --stage=linear").out == last);  // by its header
     resumed++;
   }
   CHECK(resumed >= 10);
 }
 
-TEST_CASE("cli: --opts go with a graph that is written before it is optimized, as tinygrad has them") {
+TEST_CASE("cli: --opts are kept in a graph that is written before the optimizer runs") {
   const std::string file = put("k.uop", kKernel), opts = " --opts='[Opt(OptOps.UPCAST, 0, 4)]'";
   const std::string source = run_tgc("dump " + file + " --stage=source" + opts).out;
   REQUIRE(source != run_tgc("dump " + file + " --stage=source --opts='[]'").out);
@@ -125,7 +125,7 @@ TEST_CASE("cli: --opts go with a graph that is written before it is optimized, a
   CHECK(has(refused.err, "3 can't divide 8 in    8\n"));  // tinygrad's message, without its colours
 }
 
-TEST_CASE("cli: what a dump writes comes back: stage, target and what pyrender's letters lose") {
+TEST_CASE("cli: a dumped file keeps the stage, the target and what pyrender text omits") {
   const std::string golden = tgc::test_path("golden/kernels.jsonl.gz"), folder = (scratch() / "resumed/").string();
   for (const char* format : {"pyrender", "repr", "json"}) {
     REQUIRE(run_tgc("dump " + golden + " --kernel=21 --stage=all --format=" + format + " -o " + folder + format).code ==
@@ -135,7 +135,7 @@ TEST_CASE("cli: what a dump writes comes back: stage, target and what pyrender's
     for (auto& entry : fs::directory_iterator(folder + format)) {
       std::string name = entry.path().filename().string();
       if (name.find("source") != name.npos || name.find("program") != name.npos) continue;
-      // a list as a graph: its order is lost
+      // a list as a graph loses its order
       if (name.ends_with("linear.uop") || name.ends_with("linear.repr")) continue;
       INFO(name);
       CHECK(run_tgc("dump " + entry.path().string() + " --stage=source").out == source);
@@ -145,7 +145,7 @@ TEST_CASE("cli: what a dump writes comes back: stage, target and what pyrender's
   }
 }
 
-TEST_CASE("cli: a stage says its target and settings, in a file and on standard output, those asked for, too") {
+TEST_CASE("cli: the text of a stage names its target and settings, including overrides") {
   const std::string record = "'" + kKernels + "#bin_add_half.0'";  // for CUDA
   for (const char* asked : {"", " --set NOOPT=1", " --target=METAL --set DEVECTORIZE=0"})
     for (const char* stage : {" --stage=ast", " --stage=expander"}) {
@@ -156,10 +156,10 @@ TEST_CASE("cli: a stage says its target and settings, in a file and on standard 
       CHECK(tgc::read_text(file) == out.out);
       CHECK(run_tgc("dump --stage=source " + file).out == run_tgc("dump --stage=source " + record + asked).out);
     }
-  CHECK_FALSE(has(run_tgc("dump " + record).out, "# tgc: "));  // tinygrad's letters
+  CHECK_FALSE(has(run_tgc("dump " + record).out, "# tgc: "));  // exactly tinygrad's text
 }
 
-TEST_CASE("cli: an id that several records have is each of them, and that is said") {
+TEST_CASE("cli: an id of several records selects all of them, with a note") {
   const std::string two = put("twice.jsonl", "{\"format\":\"tgc-golden\",\"version\":1,\"level\":\"kernel\"}\n"
                                              "{\"id\":\"a\",\"ast\":\"ast = UOp.sink()\"}\n"
                                              "{\"id\":\"b\",\"ast\":\"ast = UOp.sink()\"}\n"
@@ -173,18 +173,18 @@ TEST_CASE("cli: an id that several records have is each of them, and that is sai
   CHECK(has(run_tgc("reduce " + two + " --while=wrong -o r").err, "several graphs: the first, 'a', is reduced"));
 }
 
-TEST_CASE("cli: a file that says an unknown stage is an error") {
+TEST_CASE("cli: a file whose header names an unknown stage is an error") {
   for (const char* command : {"dump ", "run ", "verify ", "trace --stage=expander ", "stats "})
     trouble(command + put("stage.uop", "# tgc: {\"stage\":\"expandr\"}\n" + kKernel),
             "unknown stage 'expandr', expected expander");
 }
 
-TEST_CASE("cli: a stage before the one where an input begins is none of it, and the message says so") {
+TEST_CASE("cli: asking for a stage before the input's own is an error that names that stage") {
   const std::string file = put("at.uop", run_tgc("dump " + put("k.uop", kKernel) + " --stage=expander").out);
   trouble("dump " + file + " --stage=ast", "expected stages after 'expander', where the input begins");
 }
 
-TEST_CASE("cli: verify says which node, which rule and where") {
+TEST_CASE("cli: verify prints the node, the rule and the place of a violation") {
   std::string good = put("good.uop", kKernel),
               bad = put("bad.uop",
                         "c0 = UOp.const(dtypes.float, 1.0)\nc1 = c0+UOp.const(dtypes.int, 2)\nast = c1.sink()\n");
@@ -198,7 +198,7 @@ TEST_CASE("cli: verify says which node, which rule and where") {
   CHECK(run_tgc("verify " + bad + " --json").out.find("\"ok\":false") != std::string::npos);
 }
 
-TEST_CASE("cli: check --stages=spec verifies every graph on the way") {
+TEST_CASE("cli: check --stages=spec verifies the graph after every stage") {
   for (const std::string& records : {kKernels, tgc::test_path("golden/tensor.jsonl.gz")}) {
     Ran all = run_tgc("check --stages=spec --json " + records);
     INFO(all.out << all.err);
@@ -217,7 +217,7 @@ TEST_CASE("cli: check --stages=spec verifies every graph on the way") {
         std::string::npos);
 }
 
-TEST_CASE("cli: records lists what a recording holds, each as FILE#ID takes it") {
+TEST_CASE("cli: records lists the ids that FILE#ID takes") {
   Ran json = run_tgc("records --json " + kKernels);
   CHECK(json.code == 0);
   CHECK(has(json.out, R"({"id":"bin_add_half.0","target":"CUDA:CUDA:sm_90","nodes":16,"what":"E_22_3_4",)"));
@@ -230,12 +230,12 @@ TEST_CASE("cli: records lists what a recording holds, each as FILE#ID takes it")
   trouble("records " + put("k.uop", kKernel), "not a golden header, expected golden records, see `tgc help recording`");
 }
 
-TEST_CASE("cli: stages lists the table") {
+TEST_CASE("cli: stages lists the stages") {
   CHECK(run_tgc("stages").out.find("early movement ops") != std::string::npos);
   CHECK(run_tgc("stages --json").out.find("{\"name\":\"early movement ops\",\"alias\":") != std::string::npos);
 }
 
-TEST_CASE("cli: check counts what was compared, and nothing else as the same") {
+TEST_CASE("cli: check counts only compared stages as the same") {
   Ran text = run_tgc("check --stages=text --json " + kKernels);
   CHECK(text.code == 0);
   CHECK(text.out.starts_with("{\"records\":116,\"identical\":116,\"errors\":0,\"stages\":{\"text\":{\"same\":"));
@@ -245,12 +245,12 @@ TEST_CASE("cli: check counts what was compared, and nothing else as the same") {
   trouble("check " + kKernels + " --id=nothing", "no record has the id 'nothing'");
 }
 
-TEST_CASE("cli: of a golden file that is cut the whole records are replayed, and those of the other files") {
+TEST_CASE("cli: check replays the whole records of a truncated golden file, and the other files") {
   std::string gzip = tgc::read_text(kKernels), cut = put("cut2.gz", gzip.substr(0, gzip.size() / 2)),
               another = put("another.gz", gzip);
   Ran alone = run_tgc("check --json --stages=text " + cut),
       both = run_tgc("check --json --stages=text " + cut + " " + another);
-  CHECK(alone.code == 2);  // not all of the input was read
+  CHECK(alone.code == 2);  // a part of the input is missing
   CHECK(both.code == 2);
   auto records = [](const Ran& r) { return std::stoul(r.out.substr(r.out.find(':') + 1)); };
   CHECK(records(alone) > 10);
@@ -266,8 +266,8 @@ TEST_CASE("cli: of a golden file that is cut the whole records are replayed, and
   }
 }
 
-TEST_CASE("cli: check applies the settings of a record's own, and counts what it cannot replay as skipped") {
-  // one kernel of two records, under the settings of each
+TEST_CASE("cli: check applies a record's own settings and counts records that it cannot replay as skipped") {
+  // two records of one kernel with different settings
   std::string head = R"({"format":"tgc-golden","version":1,"level":"kernel","settings":{"CPU_COUNT":"4"}})" "\n";
   std::string ast =
       R"x("ast":"c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 0)\nc2 = UOp.range(UOp.const(dtypes.index, 64), 0, AxisType.LOOP)\nast = c0.index(c2, ptr=True).store(UOp.const(dtypes.float, 1.0)).end(c2).sink(arg=None)")x";
@@ -353,9 +353,9 @@ TEST_CASE("cli: bad input gives one message and exit code 2") {
   }
 }
 
-TEST_CASE("cli: a small dump is quick") {
+TEST_CASE("cli: a small dump takes less than 200 ms of processor time") {
   std::string file = put("k.uop", kKernel);
-  auto milliseconds = [] {  // of the processor, of all processes that ended: what else the computer does is not in it
+  auto milliseconds = [] {  // processor time of child processes, which other load does not change
     rusage used;
     getrusage(RUSAGE_CHILDREN, &used);
     auto of = [](const timeval& t) { return 1e3 * double(t.tv_sec) + 1e-3 * double(t.tv_usec); };
@@ -367,28 +367,28 @@ TEST_CASE("cli: a small dump is quick") {
     run_tgc("dump " + file);
     best = std::min(best, milliseconds() - begin);
   }
-  CHECK(best < 200);  // 15 ms where nothing else runs; scripts/bench measures it
+  CHECK(best < 200);  // about 15 ms on an idle machine; scripts/bench measures it
 }
 
-// (a + b).contiguous(), and the sums of its rows: two kernels and an intermediate buffer between them.
+// (a + b).contiguous() and the sums of its rows: two kernels with an intermediate buffer.
 const std::string kTensors =
     "c2 = UOp.new_buffer('CPU', 16, dtypes.float, 1)\nc4 = UOp.new_buffer('CPU', 16, dtypes.float, 2)\n"
     "c6 = (c2+c4).contiguous()\nc8 = c6.reshape((4,4))\nc9 = c8.r(Ops.ADD, (1,))\nast = c9.sink()\n";
 
-TEST_CASE("cli: dump of a tensor graph: its stages, its schedule, the stages of its kernels") {
+TEST_CASE("cli: dump of a tensor graph prints its stages, its schedule and the stages of its kernels") {
   std::string file = put("t.uop", kTensors);
   CHECK(run_tgc("dump " + file).out == kTensors);
   CHECK(run_tgc("dump " + file + " --stage=rangeify").out.find("BUFFERIZE") != std::string::npos);
 
   std::string schedule = run_tgc("dump " + file + " --stage=schedule").out;
   CHECK(schedule.find("2 kernels, 4 buffers (2 inputs, 1 output)") != std::string::npos);
-  CHECK(schedule.find("memory 208 B, planned 4240 B") != std::string::npos);  // the planner deals in pages
+  CHECK(schedule.find("memory 208 B, planned 4240 B") != std::string::npos);  // the planner allocates pages
   CHECK(
       run_tgc("dump " + file + " --stage=schedule --set NO_MEMORY_PLANNER=1").out.find("memory 208 B, planned 208 B") !=
       std::string::npos);
   std::string json = run_tgc("dump " + file + " --stage=schedule --json").out;
   CHECK(json.find("\"buffers\":[3,0],\"writes\":[3],\"reads\":[0]") != std::string::npos);
-  // the key does not tell buffers of one kind apart
+  // the schedule key does not distinguish buffers of one shape and dtype
   std::string renumbered = kTensors;
   renumbered.replace(renumbered.find("float, 1)"), 9, "float, 7)");
   CHECK(run_tgc("dump " + put("t7.uop", renumbered) + " --stage=schedule --json").out == json);
@@ -402,7 +402,7 @@ TEST_CASE("cli: dump of a tensor graph: its stages, its schedule, the stages of 
   CHECK(run_tgc("verify " + file).out.find("all good by the specification 'tensor'") != std::string::npos);
 
   trouble("dump " + file + " --kernel=2", "has no kernel '2', expected 0 to 1");
-  // equal kernels are made once, and shown under the name of each
+  // equal kernels are compiled once and printed under each name
   std::string twice = kTensors.substr(0, kTensors.find("ast =")) +
                       "c10 = UOp.new_buffer('CPU', 16, dtypes.float, 3)\nc12 = (c6+c10).contiguous()\n"
                       "ast = c12.sink()\n";

@@ -1,4 +1,4 @@
-// What the tests of the command line share: running tgc as users run it, and a folder for its files.
+// Helpers of the command-line tests: running tgc, and a folder for its files.
 #pragma once
 #include <doctest/doctest.h>
 #include <sys/wait.h>
@@ -16,7 +16,7 @@ struct Ran {
   std::string out, err;
 };
 
-// A folder for this test run's files, gone at the end.
+// Returns a folder for the files of this test run, which is removed at the end.
 inline const std::filesystem::path& scratch() {
   static struct Folder {
     std::filesystem::path path = std::filesystem::temp_directory_path() / ("tgc_cli_test." + std::to_string(getpid()));
@@ -38,7 +38,7 @@ inline std::string put(const std::string& name, const std::string& text) {
   return (scratch() / name).string();
 }
 
-// `command` in scratch(), by a shell that finds the tgc that was built under the name tgc. Standard input is `input`.
+// Runs `command` with a shell in scratch(). `tgc` means the binary that was built. Standard input is the file `input`.
 inline Ran shell(const std::string& command, const std::string& input = "/dev/null") {
   std::string out = (scratch() / "out").string(), err = (scratch() / "err").string();
   std::string home = std::filesystem::path(TGC_BINARY).parent_path().string();
@@ -48,7 +48,7 @@ inline Ran shell(const std::string& command, const std::string& input = "/dev/nu
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(out), read_text(err)};
 }
 
-// `environment` is what stands before a command in a shell: "A=1 B=2".
+// Runs tgc with these arguments. `environment` precedes the command: "A=1 B=2".
 inline Ran run_tgc(const std::string& arguments, const std::string& input = "/dev/null",
                    const std::string& environment = "") {
   return shell(environment + " tgc " + arguments, input);
@@ -56,7 +56,7 @@ inline Ran run_tgc(const std::string& arguments, const std::string& input = "/de
 
 inline bool has(const std::string& text, std::string_view words) { return text.find(words) != std::string::npos; }
 
-// Trouble: exit code 2, a message that holds `words`, nothing on standard output.
+// Checks that the command ends with exit code 2, a message that contains `words`, and no standard output.
 inline void trouble(const std::string& arguments, const std::string& words) {
   Ran r = run_tgc(arguments);
   INFO(arguments << "\n" << r.err);

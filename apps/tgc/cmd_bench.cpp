@@ -1,9 +1,5 @@
-// tgc bench GOLDENS|INPUT: time the pipeline, stage by stage.
-#include <CLI/CLI.hpp>
-
-#include "apps/tgc/commands.h"
+// tgc bench: times the pipeline, stage by stage.
 #include "apps/tgc/options.h"
-#include "apps/tgc/terminal.h"
 #include "lib/run/bench.h"
 
 namespace tgc {
@@ -16,48 +12,35 @@ struct BenchOptions {
   Overrides over;
 };
 
-int bench(BenchOptions o) {
+int bench(BenchOptions& o) {
   if (o.plan.inputs.empty()) o.plan.inputs = {"-"};
-  auto result = run_bench(terminal_session(with_found_opts(o.over), o.jobs), o.plan);
-  if (!result) return trouble(result.diag());
-  if (result->graphs.size() == 1 && !result->graphs[0].time) return trouble(result->graphs[0].time.diag());
-  BenchReport report(o.plan, o.jobs, *result);
+  auto result = require(run_bench(terminal_session(with_found_opts(o.over), o.jobs), o.plan));
+  if (result.graphs.size() == 1) require(result.graphs[0].time);
+  BenchReport report(o.plan, o.jobs, result);
   print_report(o.json ? report.json(o.list) : report.text(o.list));
   return 0;
 }
 
 }  // namespace
 
-void add_bench(CLI::App& app, int& exit_code) {
-  auto o = std::make_shared<BenchOptions>();
-  CLI::App* cmd = app.add_subcommand("bench", "time the pipeline, stage by stage");
-  cmd->footer(
-      "Times are milliseconds: processor time in total, elapsed time of a stage. The total is that from the AST to "
-      "the linear list,\n"
-      "of a tensor graph to its kernels; it does not hold the reading of the text, `source` and `program`, but with "
-      "--whole all from the\n"
-      "file to the sources. The nodes of the total are those of the ASTs, of a stage those of what it left.");
-  cmd->add_option("INPUT", o->plan.inputs,
-                  "golden files, or a graph of any kind; FILE#ID: that record alone; default: standard input");
-  cmd->add_flag("--json", o->json, "print the times as JSON");
-  cmd->add_flag("--list", o->list, "the time of each kernel, too");
-  cmd->add_flag(
-      "--whole", o->plan.whole,
-      "of each model or tensor graph, reading the file, scheduling it and rendering the sources of its kernels, equal "
-      "ones once");
-  add_size_option(*cmd, o->over);
-  cmd->add_flag("--stats", o->plan.count_rules,
-                "as many runs more that count rules as `tgc stats` does: what counting costs");
-  cmd->add_option(
-         "--repeat", o->plan.repeats,
-         "time each kernel N times, and its stages as often, after a first run that is not timed; the fastest counts; "
-         "default 3")
-      ->type_name("N")
-      ->check(whole_number(1, kMostRuns));
-  cmd->add_option("-j", o->jobs, "threads; default 1")->type_name("N")->check(whole_number(1, kMostThreads));
-  add_kernel_option(*cmd, o->plan.kernel);
-  add_pipeline_options(*cmd, o->over);
-  cmd->callback([o, &exit_code] { exit_code = bench(*o); });
+void add_bench(Command& cmd) {
+  auto& o = cmd.make<BenchOptions>();
+  cmd.describe("Time the pipeline, stage by stage.", "tgc bench golden.jsonl.gz --repeat=5",
+               "Times are in milliseconds: processor time for the total, elapsed time for a stage.\n"
+               "The total goes from the AST to the linear list (of a tensor graph, to its kernels), without parsing,\n"
+               "`source` and `program`; with --whole, from the file to the sources.\n"
+               "Nodes: of the total, those of the ASTs; of a stage, those of its result.");
+  add_input_options(cmd, o.plan.inputs, o.plan.kernel, "; several are timed together");
+  add_size_option(cmd, o.over);
+  cmd.flag("--whole", o.plan.whole, "of models and tensor graphs: time parsing, scheduling and rendering every kernel");
+  cmd.number("--repeat", o.plan.repeats, "N", 1, kMostRuns, "time N runs after a warm-up, take the fastest (3)");
+  cmd.flag("--stats", o.plan.count_rules, "time N more runs that count rules as `tgc stats` does");
+  cmd.jobs(o.jobs, "1");
+  cmd.group(Group::Output);
+  cmd.json(o.json);
+  cmd.flag("--list", o.list, "print the time of each kernel, too");
+  add_pipeline_options(cmd, o.over);
+  cmd.runs([&o] { return bench(o); });
 }
 
 }  // namespace tgc

@@ -1,9 +1,5 @@
-// tgc check GOLDENS...: replay golden records and compare every stage, to the letter.
-#include <CLI/CLI.hpp>
-
-#include "apps/tgc/commands.h"
+// tgc check: replays golden records and compares every stage, to the letter.
 #include "apps/tgc/options.h"
-#include "apps/tgc/terminal.h"
 #include "lib/replay/check_merge.h"
 #include "lib/replay/replay.h"
 #include "lib/support/write_file.h"
@@ -20,28 +16,24 @@ struct CheckOptions {
   unsigned jobs = 0;
 };
 
-// Adds up the reports, in the order of the records, and prints differences as they come.
+// Adds up the reports in the order of the records, and prints each difference as it is found.
 class Checker {
  public:
   explicit Checker(const CheckOptions& options) : o_(options), session_(terminal_session(options.jobs)) {}
 
   int run() {
-    auto check = make_check_plan(o_.stages);
-    if (!check) return trouble(check.diag());
-    check->isolated = o_.isolated;
-    check->traced = o_.traced;
-    check->explain = o_.show > 0;
-    check->color = use_color(o_.json ? 2 : 1);
-    auto shard = Shard::parse(o_.shard);
-    if (!shard) return trouble(shard.diag());
     ReplayPlan plan = o_.plan;
-    plan.shard = *shard;
-    plan.check = std::move(*check);
+    plan.check = require(make_check_plan(o_.stages));
+    plan.check.isolated = o_.isolated;
+    plan.check.traced = o_.traced;
+    plan.check.explain = o_.show > 0;
+    plan.check.color = use_color(o_.json ? 2 : 1);
+    plan.shard = require(Shard::parse(o_.shard));
     for (const std::string& spec : o_.files) {
       auto status =
           replay(session_, spec, plan, [&](const std::string& file, const RecordReport& report) { add(file, report); });
       if (status) continue;
-      if (session_.cancelled()) print(o_.json ? summary_.json() : summary_.text());  // what there is
+      if (session_.cancelled()) print(o_.json ? summary_.json() : summary_.text());
       return trouble(status.diag());
     }
     if (summary_.records() || o_.json) print_report(o_.json ? summary_.json() : summary_.text());
@@ -60,7 +52,7 @@ class Checker {
                       " identical");
   }
 
-  // With --json standard output is the JSON alone.
+  // With --json, prints to standard error: standard output is JSON only.
   void show(const std::string& text) {
     progress_line().clear();
     if (o_.json) tell(text);
@@ -77,12 +69,9 @@ class Checker {
     if (summary_.skipped() && summary_.skipped() == summary_.records())
       return trouble({.message = "nothing was compared: tgc can replay none of the records"});
     if (summary_.records())
-      return trouble(
-          {.message = "nothing was compared",
-           .expected = "stages that the records hold; " + std::to_string(summary_.records()) + " were looked at"});
-    return trouble(
-        {.message = "nothing was compared: no record was chosen",
-         .expected = o_.plan.filter.empty() ? "golden files with records" : "a --filter that ids or targets contain"});
+      return trouble({.message = "nothing was compared", .expected = "stages that the records have"});
+    const char* expected = o_.plan.filter.empty() ? "golden files with records" : "a --filter of ids or targets";
+    return trouble({.message = "nothing was compared: no record was chosen", .expected = expected});
   }
 
   const CheckOptions& o_;
@@ -92,48 +81,45 @@ class Checker {
 };
 
 int merge(const CheckOptions& o) {
-  auto merged = merge_checks(o.reports);
-  if (!merged) return trouble(merged.diag());
-  if (o.merged.empty()) print(merged->json);
-  else if (auto written = write_file(o.merged, merged->json); !written) return trouble(written.diag());
-  return merged->all_identical ? 0 : 1;
+  auto merged = require(merge_checks(o.reports));
+  if (o.merged.empty()) print(merged.json);
+  else require(write_file(o.merged, merged.json));
+  return merged.all_identical ? 0 : 1;
 }
 
 }  // namespace
 
-void add_check(CLI::App& app, int& exit_code) {
-  auto o = std::make_shared<CheckOptions>();
-  CLI::App* cmd = app.add_subcommand("check", "replay golden records, compare every stage to the letter");
-  cmd->add_option("GOLDENS", o->files, "golden files, plain or gzip; FILE#ID: that record alone");
-  cmd->add_option(
-         "--stages", o->stages,
-         "what to compare: names, aliases, spans a..b, and graphs (all graph stages), linear, source, program, "
-         "kernels, text (read every text and write it back), forms (the same by way of JSON and repr), resume (what a "
-         "dump of any stage writes is read and goes on to the same end), spec (every graph keeps the specification), "
-         "all (but resume); separated by commas. Default: all but text, forms, resume and spec")
-      ->type_name("LIST");
-  cmd->add_flag("--json", o->json, "print the counts as JSON");
-  cmd->add_option("--show", o->show, "show the first N differences, each with its first stage and a line diff")
-      ->type_name("N")
-      ->check(whole_number(0, kMostShown));
-  cmd->add_flag("--list", o->list, "print a line for each record that differs: id, target, first stage");
-  cmd->add_option("--id", o->plan.id, "only the record of that id")->type_name("ID");
-  cmd->add_option("--filter", o->plan.filter, "only records whose id, target or device contains TEXT")
-      ->type_name("TEXT");
-  cmd->add_flag("--isolated", o->isolated,
-                "start every stage from tinygrad's graph of the stage before, to test each on its own");
-  cmd->add_flag("--traced", o->traced,
-                "with an observer attached, as trace and stats have one: every rewrite is done one by one");
-  cmd->add_option("-j", o->jobs, "threads; default: one per processor")
-      ->type_name("N")
-      ->check(whole_number(1, kMostThreads));
-  cmd->add_option("--shard", o->shard, "the Kth of N parts of the records of each file")->type_name("K/N");
-  CLI::App* join = cmd->add_subcommand("merge", "add up reports of --json, of shards or of files");
-  join->add_option("REPORTS", o->reports, "what `tgc check --json` printed")->required();
-  join->add_option("-o,--output", o->merged, "a file for the sum; default: standard output");
-  cmd->callback([o, join, &exit_code] {
-    if (join->parsed()) exit_code = merge(*o);
-    else exit_code = o->files.empty() ? trouble({.message = "GOLDENS is required"}) : Checker(*o).run();
+void add_check(Command& cmd) {
+  auto& o = cmd.make<CheckOptions>();
+  cmd.describe("Replay golden records and compare every stage with what tinygrad recorded.",
+               "tgc check golden.jsonl.gz --stages=linear,source --show=1",
+               "--stages takes names, aliases, spans a..b, and:\n"
+               "  graphs   all graph stages       linear, source, program, kernels   the results of that name\n"
+               "  text     parse and print every recorded text       forms   the same by way of JSON and repr\n"
+               "  resume   resume at every stage from its dump       spec    verify every graph\n"
+               "  all      all of these but resume\n"
+               "Default: all but text, forms, resume and spec.");
+  CLI::App* join = cmd->add_subcommand("merge", "Add up reports of `tgc check --json`, of shards or of files.");
+  join->add_option("REPORTS", o.reports, "what `tgc check --json` printed")->required();
+  join->add_option("-o,--output", o.merged, "a file for the sum; default: standard output");
+  cmd.positional("GOLDENS", o.files, "golden files, plain or gzip, or FILE#ID for one record");
+  cmd.group(Group::Input);
+  cmd.option("--id", o.plan.id, "ID", "check only the record of that id");
+  cmd.option("--filter", o.plan.filter, "TEXT", "check only records whose id, target or device contains TEXT");
+  cmd.option("--shard", o.shard, "K/N", "check the Kth of N parts of the records of each file");
+  cmd.group(Group::Comparison);
+  cmd.option("--stages", o.stages, "LIST", "compare these stages; see below");
+  cmd.flag("--isolated", o.isolated, "run each stage on tinygrad's graph of the stage before");
+  cmd.flag("--traced", o.traced, "attach an observer, as trace and stats do, so that rewrites are applied one by one");
+  cmd.group(Group::Output);
+  cmd.json(o.json, "print the counts as JSON");
+  cmd.number("--show", o.show, "N", 0, kMostShown, "print the first N differences: the first stage and a line diff");
+  cmd.flag("--list", o.list, "print one line per differing record: id, target, first stage");
+  cmd.group(Group::Pipeline);
+  cmd.jobs(o.jobs, "one per processor");
+  cmd.runs([&o, join] {
+    if (join->parsed()) return merge(o);
+    return o.files.empty() ? trouble({.message = "GOLDENS is required"}) : Checker(o).run();
   });
 }
 

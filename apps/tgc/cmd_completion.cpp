@@ -1,10 +1,7 @@
-// tgc completion SHELL: a script that has the shell ask `tgc complete -- WORDS` at each TAB. What that answers comes
-// from the parser and the tables themselves, so that an installed script never lags behind.
-#include <CLI/CLI.hpp>
-
-#include "apps/tgc/commands.h"
+// tgc completion: prints a script that has the shell call `tgc complete -- WORDS` at each TAB. The answers come from
+// the parser and the tables, so installed scripts stay up to date.
+#include "apps/tgc/command.h"
 #include "apps/tgc/completion_scripts.h"
-#include "apps/tgc/terminal.h"
 #include "lib/compilation/stage_rows.h"
 #include "lib/rules/rule_catalog.h"
 #include "lib/text/formats.h"
@@ -16,7 +13,7 @@ using Words = std::vector<std::string>;
 
 const Words kShells = {"bash", "zsh", "fish"};
 
-// What an option takes, where that is a list of words.
+// Returns the words that the option accepts, if they are a fixed list.
 Words words_of(std::string_view option) {
   Words out;
   auto add_names = [&](auto&& rows) {
@@ -40,8 +37,8 @@ Words words_of(std::string_view option) {
 
 std::string first_sentence(const std::string& text) { return text.substr(0, text.find_first_of(".;:\n")); }
 
-// What the last of the words may become, a line each, with a tab and a help text behind it where there is one. `before`
-// is what of it stands already and no candidate repeats: "--stage=expand,".
+// The candidates for the last word: one line each, with a tab and a help text if there is one. `before` is the part of
+// the word that stays: "--stage=expand,".
 class Candidates {
  public:
   Candidates(std::string before, std::string_view typed) : before_(std::move(before)), typed_(typed) {}
@@ -55,7 +52,7 @@ class Candidates {
   std::string_view typed_;
 };
 
-// Options of a command.
+// Adds the options of a command.
 void add_options(Candidates& to, const CLI::App& command) {
   for (const CLI::Option* o : command.get_options()) {
     if (o->get_group().empty()) continue;  // hidden
@@ -71,23 +68,21 @@ void add_commands(Candidates& to, const CLI::App& app) {
 std::string complete(const CLI::App& app, const Words& words) {
   std::string_view typed = words.back();
   const CLI::App* command = words.size() > 1 ? find_command(app, words[0]) : nullptr;
-  if (!command) {
-    Candidates out("", typed);
-    typed.starts_with('-') ? add_options(out, app) : add_commands(out, app);
-    return out.text();
-  }
   size_t equals = typed.starts_with("--") ? typed.find('=') : std::string_view::npos;
-  bool is_joined = equals != std::string_view::npos;  // --stage=expand; else --stage expand
-  Words values = words_of(is_joined ? typed.substr(0, equals) : std::string_view(words[words.size() - 2]));
+  bool is_joined = equals != std::string_view::npos;  // --stage=expand, not --stage expand
+  Words values;
+  if (command) values = words_of(is_joined ? typed.substr(0, equals) : std::string_view(words[words.size() - 2]));
   if (!values.empty()) {
-    size_t from = typed.find_last_of(is_joined ? "=," : ",") + 1;  // of a list a,b the last is completed
+    size_t from = typed.find_last_of(is_joined ? "=," : ",") + 1;  // completes the last item of a list a,b
     Candidates out(std::string(typed.substr(0, from)), typed.substr(from));
     for (const std::string& value : values) out.add(value);
     return out.text();
   }
   Candidates out("", typed);
   if (typed.starts_with('-')) {
-    add_options(out, *command);
+    add_options(out, command ? *command : app);
+  } else if (!command) {
+    add_commands(out, app);
   } else if (command->get_name() == "help") {
     for (std::string_view topic : help_topics()) out.add(std::string(topic));
     add_commands(out, app);
@@ -99,22 +94,17 @@ std::string complete(const CLI::App& app, const Words& words) {
 
 }  // namespace
 
-void add_completion(CLI::App& app, int& exit_code) {
-  auto shell = std::make_shared<std::string>();
-  CLI::App* cmd = app.add_subcommand("completion", "print a script that completes tgc's commands and options");
-  cmd->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember(kShells));
-  cmd->callback([shell, &exit_code] {
-    print(*shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish);
-    exit_code = 0;
-  });
+void add_completion(Command& cmd) {
+  auto& shell = cmd.make<std::string>();
+  cmd.describe("Print a shell script that completes tgc's commands and options.", "source <(tgc completion bash)");
+  cmd.positional("SHELL", shell, "bash, zsh or fish")->required()->check(CLI::IsMember(kShells));
+  cmd.runs([&shell] { return print(shell == "bash" ? kBash : shell == "zsh" ? kZsh : kFish), 0; });
 
+  CLI::App& app = *cmd->get_parent();
   auto words = std::make_shared<Words>();
-  CLI::App* asked = app.add_subcommand("complete", "what those scripts ask for at each TAB")->group("");
-  asked->add_option("WORD", *words, "the words after tgc, the last one as far as it stands")->required();
-  asked->callback([words, &app, &exit_code] {
-    print(complete(app, *words));
-    exit_code = 0;
-  });
+  CLI::App* asked = app.add_subcommand("complete", "answers those scripts at each TAB")->group("");
+  asked->add_option("WORD", *words, "the words after tgc up to the cursor")->required();
+  asked->callback([words, &app] { print(complete(app, *words)); });
 }
 
 }  // namespace tgc

@@ -1,9 +1,5 @@
-// tgc conform GOLDENS --with=COMMAND: a port of the compiler, judged stage by stage against records of tinygrad.
-#include <CLI/CLI.hpp>
-
-#include "apps/tgc/commands.h"
+// tgc conform: compares a port of the compiler with records of tinygrad, stage by stage.
 #include "apps/tgc/options.h"
-#include "apps/tgc/terminal.h"
 #include "lib/conformance/conform.h"
 #include "lib/text/input_file.h"
 
@@ -17,86 +13,60 @@ struct ConformOptions {
   ConformPlan plan;
 };
 
-Result<GraphMap> read_map(const std::string& file) {
-  if (file.empty()) return GraphMap();
-  auto text = read_file(file);
-  if (!text) return text.diag();
-  return GraphMap::read(*text, file);
-}
-
 int run(const ConformOptions& o) {
-  if (o.write && o.baseline.empty())
-    return trouble({.message = "--write-baseline writes the file of --baseline", .expected = "--baseline=FILE"});
   ConformPlan plan = o.plan;
   plan.style.color = use_color(1);
   plan.as = o.as == "text" ? ConformAs::Text : o.as == "structure" ? ConformAs::Structure : ConformAs::Values;
-  auto map = read_map(o.map);
-  if (!map) return trouble(map.diag());
-  plan.map = std::move(*map);
-  if (!o.baseline.empty() && !o.write)  // a name that is wrong is said before the port has worked
-    if (auto status = ConformReport().compare_to_baseline(o.baseline); !status) return trouble(status.diag());
-  auto report = conform(terminal_session(1), o.goldens, plan);
-  if (!report) return trouble(report.diag());
-  ConformCounts all = report->total();
+  if (!o.map.empty()) plan.map = require(GraphMap::read(require(read_file(o.map)), o.map));
+  if (!o.baseline.empty() && !o.write)  // reports an unreadable file before the port runs
+    require(ConformReport().compare_to_baseline(o.baseline));
+  ConformReport report = require(conform(terminal_session(1), o.goldens, plan));
+  ConformCounts all = report.total();
   const bool answered = all.same || all.different || all.not_supported;
-  if (!report->ended.empty() && !answered) return trouble({.message = report->ended});
-  if (!o.baseline.empty()) {
-    auto status = o.write ? report->write_baseline(o.baseline) : report->compare_to_baseline(o.baseline);
-    if (!status) return trouble(status.diag());
-  }
-  print_report(o.json ? report->json() : report->text(plan.style.color));
-  if (!report->ended.empty()) return trouble({.message = report->ended});
+  if (!report.ended.empty() && !answered) return trouble({.message = report.ended});
+  if (o.write) require(report.write_baseline(o.baseline));
+  else if (!o.baseline.empty()) require(report.compare_to_baseline(o.baseline));
+  print_report(o.json ? report.json() : report.text(plan.style.color));
+  if (!report.ended.empty()) return trouble({.message = report.ended});
   if (!all.compared())
     return trouble({.message = "nothing was compared", .expected = "records with stages that the command supports"});
   if (o.write) return 0;
-  if (report->baseline_diff) return report->baseline_diff->worse.empty() ? 0 : 1;
+  if (report.baseline_diff) return report.baseline_diff->worse.empty() ? 0 : 1;
   return all.same == all.compared() ? 0 : 1;
 }
 
 }  // namespace
 
-void add_conform(CLI::App& app, int& exit_code) {
-  auto o = std::make_shared<ConformOptions>();
-  CLI::App* cmd = app.add_subcommand(
-      "conform", "judge a port of the compiler, stage by stage: ask it what it makes of each recorded graph");
-  cmd->add_option("GOLDENS", o->goldens, "golden files, plain or gzip; FILE#ID: that record alone")->required();
-  cmd->add_option(
-         "--with", o->plan.command,
-         "the port: a command of /bin/sh that answers each line that it reads with a line, see below")
-      ->type_name("COMMAND")
+void add_conform(Command& cmd) {
+  auto& o = cmd.make<ConformOptions>();
+  cmd.describe("Compare a port of the compiler with recorded stages of tinygrad, stage by stage.",
+               "tgc conform golden.jsonl.gz --with='python port.py' --as=structure",
+               "Question: {\"id\":\"add.0\",\"stage\":\"expander\",\"target\":\"CPU:CLANG\",\"settings\":{},"
+               "\"graph\":{...}}\n"
+               "Answer:   {\"graph\":...} (a text that tgc reads, or its JSON), {\"not_supported\":true} or "
+               "{\"error\":\"...\"}\n"
+               "After the stages come `linear`, answered by a print_uops listing or by JSON with a \"list\", and,\n"
+               "with --as=text, `source` of that list, answered by {\"source\":\"...\"}.\n"
+               "Ratchet:  run once with --baseline=FILE --write-baseline, later with --baseline=FILE.\n"
+               "Exit codes: 0 all answers conform (with --baseline: none is worse), 1 not so, 2 trouble: a port that\n"
+               "answers nothing, or fails ten times in a row.");
+  cmd.positional("GOLDENS", o.goldens, "golden files, plain or gzip, or FILE#ID for one record")->required();
+  cmd.group(Group::Input);
+  cmd.option("--with", o.plan.command, "COMMAND", "the port: a shell command that answers each line with a line")
       ->required();
-  cmd->add_option("--as", o->as,
-                  "what counts as the same: text (to the letter), structure (but for names), values (what it computes, "
-                  "in REF); default: text")
+  cmd.option("--stage", o.plan.stage, "STAGE", "ask only for this stage");
+  cmd.option("--map", o.map, "FILE", "translate the answers' JSON by this table, as in testdata/maps/svod.map");
+  cmd.number("--timeout", o.plan.seconds, "S", 0.001, 86400, "restart the port after S seconds without answer (60)");
+  cmd.group(Group::Comparison);
+  cmd.option("--as", o.as, "", "compare text (default), structure (without names) or values (computed in REF)")
       ->check(CLI::IsMember({"text", "structure", "values"}));
-  cmd->add_option("--stage", o->plan.stage, "ask of that stage alone")->type_name("STAGE");
-  cmd->add_option(
-         "--baseline", o->baseline,
-         "fail only when something is worse than that file says, which --write-baseline wrote: what conformed then and "
-         "does not now")
-      ->type_name("FILE");
-  cmd->add_flag("--write-baseline", o->write,
-                "write what conforms to the file of --baseline; what it says of other records and stages stays");
-  cmd->add_option("--map", o->map, "how the answers' JSON reads as tgc's: a table, such as testdata/maps/svod.map")
-      ->type_name("FILE");
-  cmd->add_option("--show", o->plan.show, "show the first N differences; default: 3")
-      ->type_name("N")
-      ->check(whole_number(0, kMostShown));
-  cmd->add_option("--timeout", o->plan.seconds,
-                  "seconds for an answer, after which the port is started anew; default: 60")
-      ->type_name("S")
-      ->check(real_number(0.001, 86400));
-  cmd->add_flag("--json", o->json, "the counts as JSON");
-  cmd->footer(
-      "A question:  {\"id\":\"add.0\",\"stage\":\"expander\",\"target\":\"CPU:CLANG\",\"settings\":{},"
-      "\"graph\":{...}}\n"
-      "An answer:   {\"graph\":...}, a text that tgc reads or its JSON; {\"not_supported\":true}; {\"error\":\"...\"}\n"
-      "             After the stages comes `linear`: a listing of print_uops, or JSON with a \"list\"; and of that\n"
-      "             list, with --as=text, `source`: {\"source\":\"...\"}.\n"
-      "The ratchet: tgc conform GOLDENS --with=PORT --baseline=FILE --write-baseline, and then without the last.\n"
-      "Exit codes:  0 what was answered conforms (with --baseline: nothing is worse), 1 it does not, 2 trouble: a\n"
-      "port that answers nothing, or fails ten times in a row.");
-  cmd->callback([o, &exit_code] { exit_code = run(*o); });
+  auto* baseline = cmd.option("--baseline", o.baseline, "FILE", "fail only for what conformed in this file");
+  cmd.flag("--write-baseline", o.write, "write what conforms to the file of --baseline; keep its other records")
+      ->needs(baseline);
+  cmd.group(Group::Output);
+  cmd.json(o.json, "print the counts as JSON");
+  cmd.number("--show", o.plan.show, "N", 0, kMostShown, "print the first N differences; default: 3");
+  cmd.runs([&o] { return run(o); });
 }
 
 }  // namespace tgc

@@ -1,24 +1,22 @@
-// tgc devices: what works here, and what is missing for the rest.
-#include <CLI/CLI.hpp>
-
-#include "apps/tgc/commands.h"
-#include "apps/tgc/terminal.h"
+// tgc devices: lists what works on this machine, and what the rest lacks.
+#include "apps/tgc/command.h"
 #include "lib/compile/compile.h"
 #include "lib/runtime/devices.h"
 #include "lib/support/json_writer.h"
+#include "lib/support/table.h"
 #include "lib/target/target.h"
 
 namespace tgc {
 namespace {
 
-// One line of the answer. `kind` is "renderer", "compiler", ...; rows of a kind stand together.
+// One line of the list. `kind` is "renderer", "compiler" or "runtime"; the rows of a kind are adjacent.
 struct DeviceRow {
   std::string kind, name, serves;
   bool works = false;
-  std::string note;  // a version, or what is missing
+  std::string note;  // the version, or what is missing
 };
 
-// One row a renderer, its architectures together.
+// Adds one row per renderer, with all its architectures.
 void add_renderers(std::vector<DeviceRow>& rows) {
   for (std::string_view name : known_targets()) {
     auto target = parse_target(name, Settings());
@@ -33,59 +31,44 @@ void add_renderers(std::vector<DeviceRow>& rows) {
   }
 }
 
-void add_compilers(std::vector<DeviceRow>& rows) {
-  for (const CompilerInfo& c : compilers()) rows.push_back({"compiler", c.name, c.serves, c.works, c.version});
-}
-
-void add_runtimes(std::vector<DeviceRow>& rows) {
-  for (const RuntimeInfo& r : runtimes()) rows.push_back({"runtime", r.name, r.drives, r.works, r.detail});
-}
-
-// Every part of tgc that reports what works here adds its rows.
-constexpr void (*kSources[])(std::vector<DeviceRow>&) = {add_renderers, add_compilers, add_runtimes};
-
 std::string as_json(const std::vector<DeviceRow>& rows) {
-  std::string out;
-  JsonWriter json(out);
-  json.array([&] {
-    for (const DeviceRow& r : rows)
-      json.line().object([&] {
-        json.member("kind", r.kind).member("name", r.name).member("serves", r.serves).member("note", r.note);
-        json.member("works", r.works);
-      });
-    json.line();
+  return json_text([&](JsonWriter& json) {
+    json.array([&] {
+      for (const DeviceRow& r : rows)
+        json.line().object([&] {
+          json.member("kind", r.kind).member("name", r.name).member("serves", r.serves).member("note", r.note);
+          json.member("works", r.works);
+        });
+      json.line();
+    });
   });
-  return out + "\n";
 }
 
 std::string as_table(const std::vector<DeviceRow>& rows) {
-  size_t name = 0, serves = 0;
-  for (const DeviceRow& r : rows) name = std::max(name, r.name.size()), serves = std::max(serves, r.serves.size());
-  std::string out, kind;
+  std::vector<std::vector<std::string>> cells;
+  std::string kind;
   for (const DeviceRow& r : rows) {
-    if (r.kind != kind) out += (kind.empty() ? "" : "\n") + r.kind + "s\n", kind = r.kind;
-    std::string line =
-        std::string("  ") + (r.works ? "yes  " : "no   ") + r.name + std::string(name - r.name.size() + 2, ' ');
-    if (!r.serves.empty()) line += r.serves + std::string(serves - r.serves.size() + 2, ' ');
-    line += r.note;
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
+    if (r.kind != kind) cells.push_back({(kind.empty() ? "" : "\n") + r.kind + "s"}), kind = r.kind;
+    cells.push_back({r.works ? "  yes" : "  no", r.name, r.serves, r.note});
   }
-  return out;
+  return table(cells);
 }
 
 }  // namespace
 
-void add_devices(CLI::App& app, int& exit_code) {
-  auto json = std::make_shared<bool>(false);
-  CLI::App* cmd = app.add_subcommand(
-      "devices", "what works here: renderers, compilers, runtimes; and what is missing for the others");
-  cmd->add_flag("--json", *json, "as JSON");
-  cmd->callback([json, &exit_code] {
+void add_devices(Command& cmd) {
+  auto& json = cmd.make<bool>();
+  cmd.describe("List the renderers, compilers and devices that work on this machine, and what the others lack.",
+               "tgc devices");
+  cmd.group(Group::Output);
+  cmd.json(json);
+  cmd.runs([&json] {
     std::vector<DeviceRow> rows;
-    for (auto* add : kSources) add(rows);
-    print(*json ? as_json(rows) : as_table(rows));
-    exit_code = 0;
+    add_renderers(rows);
+    for (const CompilerInfo& c : compilers()) rows.push_back({"compiler", c.name, c.serves, c.works, c.version});
+    for (const RuntimeInfo& r : runtimes()) rows.push_back({"runtime", r.name, r.drives, r.works, r.detail});
+    print(json ? as_json(rows) : as_table(rows));
+    return 0;
   });
 }
 

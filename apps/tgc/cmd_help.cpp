@@ -1,8 +1,5 @@
-// tgc help [TOPIC]: topics, and the commands' own help.
-#include <CLI/CLI.hpp>
-
-#include "apps/tgc/commands.h"
-#include "apps/tgc/terminal.h"
+// tgc help: explains a topic or a command.
+#include "apps/tgc/command.h"
 #include "lib/support/settings.h"
 
 namespace tgc {
@@ -14,7 +11,7 @@ std::string all_topics() {
   return out;
 }
 
-// Of a topic or a command; an error names the nearest.
+// Returns the help on a topic or a command. The error for an unknown word names the nearest ones.
 Result<std::string> help_on_word(const CLI::App& app, const std::string& word) {
   std::vector<std::string_view> names = help_topics();
   if (std::find(names.begin(), names.end(), word) != names.end()) return help_on(word);
@@ -37,17 +34,20 @@ const CLI::App* find_command(const CLI::App& app, std::string_view name) {
   return nullptr;
 }
 
-void add_help(CLI::App& app, int& exit_code) {
-  auto word = std::make_shared<std::string>();
-  auto is_man = std::make_shared<bool>(false);
-  CLI::App* cmd = app.add_subcommand("help", "explain a topic: " + all_topics() + "; or a command");
-  cmd->add_option("TOPIC", *word, "a topic or a command");
-  cmd->add_flag("--man", *is_man, "the manual page")->group("");
-  cmd->callback([word, is_man, &app, &exit_code] {
-    Result<std::string> text = *is_man         ? man_page(app)
-                               : word->empty() ? app.help() + "\nTopics of `tgc help TOPIC`: " + all_topics() + ".\n"
-                                               : help_on_word(app, *word);
-    exit_code = text ? (print(*text), 0) : trouble(text.diag());
+void add_help(Command& cmd) {
+  struct Options {
+    std::string word;
+    bool man = false;
+  };
+  auto& o = cmd.make<Options>();
+  cmd.describe("Explain a command or a topic.", "tgc help stages", "Topics: " + all_topics() + ".");
+  cmd.positional("TOPIC", o.word, "a topic or a command; default: list both");
+  cmd.flag("--man", o.man, "print the manual page")->group("");
+  cmd.runs([&o, &app = *cmd->get_parent()] {
+    Result<std::string> text = o.man            ? man_page(app)
+                               : o.word.empty() ? app.help() + "\nTopics of `tgc help TOPIC`: " + all_topics() + ".\n"
+                                                : help_on_word(app, o.word);
+    return text ? (print(*text), 0) : trouble(text.diag());
   });
 }
 

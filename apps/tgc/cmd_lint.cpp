@@ -1,8 +1,5 @@
-// tgc lint RECORDING: what a jitted program does silently.
-#include <CLI/CLI.hpp>
-
-#include "apps/tgc/commands.h"
-#include "apps/tgc/terminal.h"
+// tgc lint: finds silent mistakes of jitted programs in recordings of TinyJits.
+#include "apps/tgc/command.h"
 #include "lib/lint/jit_lint.h"
 #include "lib/text/whole_lines.h"
 
@@ -27,16 +24,10 @@ int run(const LintOptions& o) {
   if (o.files.empty()) return trouble({.message = "no recording was given", .expected = "NAME.jit.jsonl.gz"});
   JitLint lint;
   for (const std::string& file : o.files) {
-    auto lines = LineReader::open(file);
-    if (!lines) return trouble(lines.diag());
+    auto lines = require(LineReader::open(file));
     std::optional<Diag> cut;
-    for (std::string line;;) {
-      auto more = next_whole_line(**lines, line, file, cut);
-      if (!more) return trouble(more.diag());
-      if (!*more) break;
-      if (line.empty()) continue;
-      if (auto status = lint.add(line, file, (*lines)->line()); !status) return trouble(status.diag());
-    }
+    for (std::string line; require(next_whole_line(*lines, line, file, cut));)
+      if (!line.empty()) require(lint.add(line, file, lines->line()));
     if (cut) warn(*cut);
   }
   if (lint.calls() || o.json) print_report(o.json ? lint.json() : lint.text(o.notes));
@@ -46,19 +37,19 @@ int run(const LintOptions& o) {
 
 }  // namespace
 
-void add_lint(CLI::App& app, int& exit_code) {
-  auto o = std::make_shared<LintOptions>();
-  CLI::App* cmd = app.add_subcommand(
-      "lint", "a jitted program's silent mistakes: values, tensors and branches that stay as they were captured");
-  cmd->add_option("RECORDING", o->files, "recordings of TinyJits: OUT.jit.jsonl.gz");
-  cmd->add_flag("--kinds", o->kinds, "list the kinds of findings instead");
-  cmd->add_flag("--notes", o->notes, "tell the notes, too, that nearly every program has");
-  cmd->add_flag("--json", o->json, "as JSON");
-  cmd->footer(
-      "To record:  python -m tgc.export -o OUT.jsonl.gz --walk -- program.py   writes OUT.jit.jsonl.gz as well\n"
-      "A note is no finding: it tells what goes well as it is, and what it hangs on.\n"
-      "Exit codes: 0 no finding, 1 findings, 2 trouble.");
-  cmd->callback([o, &exit_code] { exit_code = run(*o); });
+void add_lint(Command& cmd) {
+  auto& o = cmd.make<LintOptions>();
+  cmd.describe("Find the values, tensors and branches that a TinyJit froze when it captured a program.",
+               "tgc lint run.jit.jsonl.gz",
+               "To record: python -m tgc.export -o OUT.jsonl.gz --walk -- program.py   (writes OUT.jit.jsonl.gz, too)\n"
+               "A note is no finding: it names something that works, and what it depends on.\n"
+               "Exit codes: 0 no finding, 1 findings, 2 trouble.");
+  cmd.positional("RECORDING", o.files, "recordings of TinyJits: OUT.jit.jsonl.gz");
+  cmd.group(Group::Output);
+  cmd.json(o.json);
+  cmd.flag("--notes", o.notes, "print the notes, too, which nearly every program has");
+  cmd.flag("--kinds", o.kinds, "list the kinds of findings instead");
+  cmd.runs([&o] { return run(o); });
 }
 
 }  // namespace tgc

@@ -1,10 +1,7 @@
-// tgc run [INPUT...]: compile, execute, compare.
-#include <CLI/CLI.hpp>
+// tgc run: compiles kernels and models, runs them and compares the results.
 #include <set>
 
-#include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
-#include "apps/tgc/terminal.h"
 #include "lib/driver/source.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/run_kernel.h"
@@ -21,7 +18,7 @@ struct RunCommand {
   Overrides over;
 };
 
-// Prints a report; its exit code.
+// Prints a report and returns its exit code.
 template <class Report>
 int tell(const Report& report, bool json, const std::string& text, const std::string& trouble_with) {
   if (json) print(report.json());
@@ -43,9 +40,8 @@ class Runner {
     int worst = 0;
     for (const std::string& input : o_.inputs) {
       spec_.input.name = input;
-      auto is_model = is_model_file(input);
-      if (!is_model) return trouble(is_model.diag());
-      worst = std::max(worst, !*is_model             ? run_graphs()
+      const bool is_model = require(is_model_file(input));
+      worst = std::max(worst, !is_model             ? run_graphs()
                               : spec_.input.kernel.empty() ? tell_model(run_model(session_, input, spec_))
                                                      : run_kernel_of_model());
     }
@@ -58,13 +54,12 @@ class Runner {
 
  private:
   int run_onnx() {
-    auto report = run_onnx_tests(session_, o_.onnx_tests, spec_);
-    if (!report) return trouble(report.diag());
-    print_report(o_.json ? report->json() : report->text());
-    return report->exit_code();
+    auto report = require(run_onnx_tests(session_, o_.onnx_tests, spec_));
+    print_report(o_.json ? report.json() : report.text());
+    return report.exit_code();
   }
 
-  // There --var bind sizes.
+  // Runs one kernel of a model. --var sets the model's symbolic sizes.
   int run_kernel_of_model() {
     VariableValues sizes = std::exchange(spec_.input.variables, {});
     for (auto& [name, value] : sizes) {
@@ -112,40 +107,37 @@ class Runner {
   RunOptions spec_;
   Session session_;
   RunCounts counts_;
-  std::set<std::string> bound_;  // variables that a kernel had
-  TakenPaths taken_;             // files that results went to
+  std::set<std::string> bound_;  // variables that at least one kernel has
+  TakenPaths taken_;             // files with results of earlier kernels
 };
 
 }  // namespace
 
-void add_run(CLI::App& app, int& exit_code) {
-  auto o = std::make_shared<RunCommand>();
-  RunOptions& t = o->trial;
-  CLI::App* cmd = app.add_subcommand("run", "compile kernels, execute them, compare what they compute");
-  auto option = [&](const char* name, auto& value, const char* type, const char* help) {
-    return cmd->add_option(name, value, help)->type_name(type);
-  };
-  cmd->add_option("INPUT", o->inputs,
-                  "kernels, tensor graphs of any kind, FILE#ID for one id; ONNX models; default: standard input");
-  add_trial_options(
-      *cmd, t,
-      "where to run: CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, WEBGPU, plugin:PATH, or REF, the interpreter of UOps, "
-      "which runs the graph as it stands; `tgc devices` tells what works here. Default: --target, else the target "
-      "(of a tensor graph, the device) that the input says, else CPU:LLVM");
-  option("--save", t.output.save, "F.npz", "keep what the kernel stores; {} as in --inputs");
-  cmd->add_flag("--each-stage", t.compare.each_stage,
-                "also run the graph after every stage in REF, and name the first that computes something else");
-  cmd->add_flag("--recorded", t.input.recorded, "run a golden record's own list and stages, not what tgc makes");
-  option("--bench", t.device.timed_runs, "N", "time N runs of the kernel")->check(whole_number(1, kMostRuns));
-  cmd->add_flag("--in-process", t.device.in_process, "run in this process: a kernel that crashes takes tgc with it");
-  cmd->add_flag("--sanitize", t.device.sanitize, "run a kernel's C or LLVM IR (--device=CPU) under AddressSanitizer");
-  add_emulator_options(*cmd), add_repro_option(*cmd, t.output.repro);
-  cmd->add_flag("--json", o->json, "one JSON object a kernel");
-  option("--onnx-test", o->onnx_tests, "DIR",
-         "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")
+void add_run(Command& cmd) {
+  auto& o = cmd.make<RunCommand>();
+  RunOptions& t = o.trial;
+  cmd.describe("Compile kernels or models, run them and compare the results with a reference.",
+               "tgc run kernel.uop --device=CUDA --seed=1");
+  add_input_options(cmd, o.inputs, t.input.kernel, "; several are run in order");
+  add_run_options(cmd, t, o.over,
+                  "CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, WEBGPU, plugin:PATH, or REF, the reference interpreter; "
+                  "default: --target, else the input's, else CPU:LLVM");
+  cmd.group(Group::Input);
+  cmd.flag("--recorded", t.input.recorded, "run the linear list and the stages that a golden record holds");
+  cmd.option("--onnx-test", o.onnx_tests, "DIR",
+             "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")
       ->check(CLI::ExistingDirectory);
-  add_weights_option(*cmd, o->over), add_pipeline_options(*cmd, o->over, false);
-  cmd->callback([o, &exit_code] { exit_code = Runner(*o).run(); });
+  cmd.group(Group::Device);
+  cmd.number("--bench", t.device.timed_runs, "N", 1, kMostRuns, "time N runs of the kernel");
+  cmd.flag("--in-process", t.device.in_process, "run kernels in this process, which dies with a kernel that crashes");
+  cmd.flag("--sanitize", t.device.sanitize, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
+  cmd.group(Group::Comparison);
+  cmd.flag("--each-stage", t.compare.each_stage, "run the graph after every stage in REF and name the first wrong stage");
+  add_repro_option(cmd, t.output.repro);
+  cmd.option("--save", t.output.save, "F.npz", "write the results of the kernel ({} as in --inputs)");
+  cmd.json(o.json, "print one JSON object per kernel");
+  add_pipeline_options(cmd, o.over, false);
+  cmd.runs([&o] { return Runner(o).run(); });
 }
 
 }  // namespace tgc

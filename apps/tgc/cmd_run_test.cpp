@@ -1,4 +1,4 @@
-// `tgc run` as users run it.
+// Tests that run `tgc run`.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -39,7 +39,7 @@ std::string elementwise(const std::string& dtype, const std::string& f, const st
          "2).index(i)\n" + "ast = " + global + "0).index(i, ptr=True).store(" + f + ").end(i).sink()\n";
 }
 
-// Files that most tests use.
+// Writes the files that most tests use.
 void prepare() {
   static bool done = false;
   if (std::exchange(done, true)) return;
@@ -61,7 +61,7 @@ void prepare() {
 
 }  // namespace
 
-TEST_CASE("run: arrays from a file, the expected ones from another, on each device") {
+TEST_CASE("run: --inputs and --expect take arrays from files, on each device") {
   prepare();
   for (std::string device : {"REF", "CPU", "CPU:LLVM", "CPU:CLANG"}) {
     Ran r = shell("tgc run add.uop --device=" + device + " --inputs=ab.npz --expect=sum.npz");
@@ -72,7 +72,7 @@ TEST_CASE("run: arrays from a file, the expected ones from another, on each devi
   }
   for (std::string target : {"CPU:CLANG", "CUDA:CUDA:sm_80", "METAL", "AMD:HIP:gfx1100"})
     CHECK(shell("tgc run add.uop --device=REF --target=" + target + " --inputs={}b.npz --expect=sum.npz").code ==
-          2);  // addb.npz is not there
+          2);  // addb.npz does not exist
   for (std::string target : {"CPU:CLANG", "CUDA:CUDA:sm_80", "METAL", "AMD:HIP:gfx1100"}) {
     Ran r = shell("tgc run add.uop --device=REF --target=" + target + " --inputs=ab.npz --expect=sum.npz");
     CHECK(r.code == 0);
@@ -80,7 +80,7 @@ TEST_CASE("run: arrays from a file, the expected ones from another, on each devi
   }
 }
 
-TEST_CASE("run: a mismatch says where and how much, keeps the arrays and prints a command that repeats it") {
+TEST_CASE("run: a mismatch is located and measured, its arrays are kept, and a command that repeats it is printed") {
   prepare();
   Ran r = shell("tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz");
   CHECK(r.code == 1);
@@ -97,14 +97,14 @@ TEST_CASE("run: a mismatch says where and how much, keeps the arrays and prints 
   auto actual = read_arrays((scratch() / "failed-add-actual.npz").string());
   REQUIRE(actual.ok());
   CHECK(find_array(*actual, "data0")->as<float>()[3] == 8.f);
-  // tolerances let it pass
+  // within larger tolerances it passes
   CHECK(shell("tgc run add.uop --inputs=ab.npz --expect=wrong.npz --atol=1").code == 0);
   CHECK(shell("tgc run add.uop --inputs=ab.npz --expect=wrong.npz --rtol=0.06").code == 1);
   CHECK(shell("tgc run add.uop --inputs=ab.npz --expect=wrong.npz --rtol=0.12").code == 0);
   CHECK(shell("tgc run add.uop --inputs=ab.npz --expect=wrong.npz --ulp=1048576").code == 0);
 }
 
-TEST_CASE("run: inputs from a seed, the reference from REF, results saved") {
+TEST_CASE("run: --seed draws inputs, REF gives the expected results, and --save writes them") {
   prepare();
   Ran r = shell("tgc run add.uop --device=CPU --seed=3 --save={}.saved.npz");
   CHECK(r.code == 0);
@@ -119,7 +119,7 @@ TEST_CASE("run: inputs from a seed, the reference from REF, results saved") {
       "\"result\":\"passed\",\"reference\":\"CPU:CLANG\",\"seed\":0");
 }
 
-TEST_CASE("run: bad input is an error before anything runs") {
+TEST_CASE("run: bad input is an error before any kernel runs") {
   prepare();
   trouble("run add.uop --inputs=sum.npz", "data1 is missing, expected float32, 8 elements");
   trouble("run div.uop --inputs=ab.npz", "data1 is float32 (8,), expected int32, 8 elements");
@@ -141,13 +141,13 @@ TEST_CASE("run: bad input is an error before anything runs") {
   trouble("run add.uop --device=plugin:./nothing.so", "the plugin does not load");
 }
 
-TEST_CASE("run: a kernel that dies is a report, and the next one runs") {
+TEST_CASE("run: a kernel that dies is reported, and the next kernel runs") {
   prepare();
   put("far.uop", "i = UOp.range(8, 0, AxisType.LOOP)\nx = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 2).index(i)\n"
                  "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 1).index(x.cast(dtypes.index))\n"
                  "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 0).index(i, ptr=True).store(a).end(i).sink()\n");
   auto n = named<int32_t>("data1", dtypes::int32, {9, 9, 9, 9, 9, 9, 9, 9}),
-       d = named<int32_t>("data2", dtypes::int32, std::vector<int32_t>(8, -2000000000));  // there is nothing below
+       d = named<int32_t>("data2", dtypes::int32, std::vector<int32_t>(8, -2000000000));  // unmapped
   put_arrays("far.npz", {&n, &d});
   put("slow.uop",
       "r = UOp.range(4000000000000, 0, AxisType.REDUCE)\n"
@@ -162,20 +162,20 @@ TEST_CASE("run: a kernel that dies is a report, and the next one runs") {
   trouble("run far.uop --inputs=far.npz --device=CPU --reference=none",
           "killed by SIGSEGV (access to unmapped memory at 0x");
   Ran outside = run_tgc("run far.uop --inputs=far.npz --device=REF --json");
-  CHECK(outside.code == 1);  // the kernel is to blame
+  CHECK(outside.code == 1);  // a failure of the kernel
   CHECK(has(outside.out, R"("result":"failed","error":"out of bounds: )"));
-  std::string slow;  // the limit is the compiler's, too, which a slow machine needs longer for
+  std::string slow;  // the limit also bounds compilation, which takes longer on a slow machine
   for (const char* seconds : {"0.2", "2", "20"})
     if (slow.empty() || has(slow, "compiler"))
       slow = run_tgc(std::string("run slow.uop --device=CPU --reference=none --timeout=") + seconds).err;
   holds(slow, "tgc: kernel 'slow' on CPU:LLVM: did not end within ");
-  // REF divides by zero in peace, and says so
+  // REF survives a division by zero and reports it
   Ran ref = shell("tgc run div.uop --inputs=zero.npz --device=REF");
   CHECK(ref.code == 0);
   holds(ref.out, "1 integer division by zero");
 }
 
-TEST_CASE("run: every stage in REF, and the first that computes something else") {
+TEST_CASE("run: --each-stage runs every stage in REF and names the first wrong one") {
   prepare();
   Ran r = shell("tgc run add.uop --device=CPU --each-stage");
   CHECK(r.code == 0);
@@ -185,11 +185,11 @@ TEST_CASE("run: every stage in REF, and the first that computes something else")
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 1).index(i*6+j).reduce(j, arg=Ops.ADD)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0).index(i, ptr=True).store(a).end(i).sink()\n");
   CHECK(shell("tgc run sum.uop --device=REF --target=CUDA --each-stage").code == 0);
-  // what is expected is wrong from the beginning
+  // the expected arrays are wrong, so the AST already differs
   Ran wrong = shell("tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz --each-stage");
   CHECK(wrong.code == 1);
   holds(wrong.out, "the first stage that computes something else: ast");
-  // 1e8 + 1 - 1e8 loses the 1, or not, by the order of the sum: where the optimizer splits the reduction, it changes
+  // the result of 1e8 + 1 - 1e8 depends on the order of the sum, which the optimizer changes by splitting the reduction
   auto a = named<float>("data1", dtypes::float32, std::vector<float>(256, 1.f));
   a.array.as<float>()[0] = 1e8f, a.array.as<float>()[255] = -1e8f;
   put_arrays("order.npz", {&a});
@@ -203,7 +203,7 @@ TEST_CASE("run: every stage in REF, and the first that computes something else")
   CHECK(order.out.find("something else: ast") == std::string::npos);
 }
 
-TEST_CASE("run: a benchmark in the layout of tinygrad's DEBUG=2") {
+TEST_CASE("run: --bench prints a line in the layout of tinygrad's DEBUG=2") {
   prepare();
   Ran r = shell("tgc run add.uop --device=CPU --bench 20");
   CHECK(r.code == 0);
@@ -214,7 +214,7 @@ TEST_CASE("run: a benchmark in the layout of tinygrad's DEBUG=2") {
   holds(shell("tgc run add.uop --bench 5 --json --reference=none").out, "\"bench\":{\"runs\":5,\"median_s\":");
 }
 
-TEST_CASE("run: a listing, a graph after a stage, one record of many") {
+TEST_CASE("run: linear listings, graphs after a stage and single records are inputs") {
   prepare();
   REQUIRE(shell("tgc dump add.uop --target=CUDA --stage=linear -o add.linear").code == 0);
   Ran listing = shell("tgc run add.linear --device=REF --inputs=ab.npz --expect=sum.npz");
@@ -231,7 +231,7 @@ TEST_CASE("run: a listing, a graph after a stage, one record of many") {
   CHECK(record.code == 0);
 }
 
-TEST_CASE("run: the sample plugin") {
+TEST_CASE("run: the sample device plugin runs kernels") {
   prepare();
   Ran r = shell("tgc run add.uop --device=plugin:" TGC_SAMPLE_DEVICE " --inputs=ab.npz --expect=sum.npz");
   INFO(r.err);
@@ -250,9 +250,9 @@ c5 = c0.index(c1, ptr=True).store(c4).end(c1)
 ast = c5.sink()
 )";
 
-TEST_CASE("run: what it saved is what it expects, and what ran without a comparison did not pass") {
+TEST_CASE("run: --save files pass as --expect, and a run without comparison does not count as passed") {
   put("roots.uop", kRoots);
-  for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {  // which compare NaNs differently
+  for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {  // the two compare NaNs differently
     Ran ran = shell("tgc run roots.uop --save=roots.npz --device=" + device);
     CHECK(ran.code == 0);
     holds(ran.out, "(inputs from seed 0, floats between 0 and 1: others make NaNs)");
@@ -264,12 +264,12 @@ TEST_CASE("run: what it saved is what it expects, and what ran without a compari
   CHECK(alone.code == 0);
   holds(alone.out, "roots: run, not compared, on REF");
   holds(alone.out, "2 of 2 kernels run, none compared");
-  // a file with no record in it, and a kernel with nothing to compare
+  // an input without records
   Ran none = shell("head -c 0 /dev/null > empty.uop; tgc run empty.uop --expect=roots.npz");
   CHECK(none.code == 2);
 }
 
-TEST_CASE("run: a variable that the kernel does not have is an error before anything runs") {
+TEST_CASE("run: a variable that the kernel does not have is an error before any kernel runs") {
   put("roots.uop", kRoots);
   Ran ran = shell("tgc run roots.uop --device=CPU --var sz=3 --save=never.npz");
   CHECK(ran.code == 2);
@@ -280,7 +280,7 @@ TEST_CASE("run: a variable that the kernel does not have is an error before anyt
   CHECK(ran.err.find("no kernel has a variable 'sz'") != std::string::npos);
 }
 
-TEST_CASE("run: arrays beyond the limits of the process are an error before anything runs; a killed one is told") {
+TEST_CASE("run: arrays beyond the process limits are an error before the kernel runs, and a killed one is reported") {
   if (tgc::kSanitized) {
     MESSAGE("skipped: AddressSanitizer reserves more address space than the limit");
     return;
@@ -293,7 +293,7 @@ ast = c2.sink()
   Ran ran = shell("(ulimit -v 2000000; tgc run large.uop --device=CPU --reference=none)");
   CHECK(ran.code == 2);
   CHECK(ran.err.find("not enough memory: the kernel's arrays take 1.6 GB") != std::string::npos);
-  // the kernel's process outlives its limit of processor time: the system kills it, as it does when memory runs out
+  // the system kills the worker at its limit of processor time, as it does when memory runs out
   put("endless.uop", R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0)
 c1 = UOp.range(1000000000000, 0, AxisType.REDUCE)
 c2 = c0.index(UOp.const(dtypes.index, 0), ptr=True).store((c1.cast(dtypes.float).sin()).reduce(c1, arg=Ops.ADD))
@@ -304,8 +304,8 @@ ast = c2.sink()
   CHECK(ran.err.find("killed by SIGKILL") != std::string::npos);
 }
 
-TEST_CASE("run: LLVM's SLP vectorizer keeps accumulators apart") {
-  // ResNet-50's last 3x3 convolution, of which LLVM 19 mixed them up for AVX-512
+TEST_CASE("run: LLVM's SLP vectorizer does not mix up accumulators") {
+  // ResNet-50's last 3x3 convolution, which LLVM 19 miscompiled for AVX-512
   Ran ran = shell("TGC_CACHE=0 tgc run " + test_path("slp_conv.uop") + " --device=CPU:LLVM");
   CHECK(ran.code == 0);
   CHECK(ran.out.find("1 array as REF has it") != std::string::npos);

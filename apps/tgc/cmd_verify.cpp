@@ -1,11 +1,7 @@
-// tgc verify [INPUT]: check IR against tinygrad's specification.
-#include <CLI/CLI.hpp>
-
+// tgc verify: checks graphs against tinygrad's specification.
 #include <algorithm>
 
-#include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
-#include "apps/tgc/terminal.h"
 #include "lib/driver/source.h"
 #include "lib/recordings/structure.h"
 #include "lib/spec/loops.h"
@@ -27,7 +23,7 @@ Spec fitting_spec(const InputGraph& in) {
   return spec_after(in.info.stage);
 }
 
-// What is wrong, and where. Of a graph that the specification lets pass, what no pass could take.
+// The first violation of the specification; if there is none, the first node that passes cannot handle.
 struct Finding {
   UOp node;
   size_t position = 0;
@@ -45,7 +41,7 @@ std::optional<Finding> first_finding(std::span<const UOp> nodes, Spec spec, bool
   return Finding{malformed->node, position, nullptr, "node " + std::to_string(position) + ": " + malformed->trouble};
 }
 
-// What any release's graph has: a list in which sources stand above their users, and ops and dtypes of its release.
+// Checks what graphs of every release satisfy: sources precede users, and ops and dtypes exist in the release.
 int verify_structure(const InputGraph& in, bool json, HeldOutput& out) {
   std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
   StructureReport report = check_structure(nodes, !in.list.empty());
@@ -54,16 +50,15 @@ int verify_structure(const InputGraph& in, bool json, HeldOutput& out) {
 }
 
 std::string as_json(const InputGraph& in, Spec spec, size_t nodes, const std::optional<Finding>& v) {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
-    json.member("name", in.info.name).member("spec", name_of(spec)).member("nodes", nodes).member("ok", !v);
-    if (!v) return;
-    Diag d = in.diag_at(v->node, "");
-    json.member("node", v->position).member("rule", v->rule ? std::optional(v->rule->name) : std::nullopt);
-    json.member("file", d.file).member("line", d.line).member("column", d.column).member("message", v->text);
+  return json_text([&](JsonWriter& json) {
+    json.object([&] {
+      json.member("name", in.info.name).member("spec", name_of(spec)).member("nodes", nodes).member("ok", !v);
+      if (!v) return;
+      Diag d = in.diag_at(v->node, "");
+      json.member("node", v->position).member("rule", v->rule ? std::optional(v->rule->name) : std::nullopt);
+      json.member("file", d.file).member("line", d.line).member("column", d.column).member("message", v->text);
+    });
   });
-  return out + "\n";
 }
 
 std::string as_text(const InputGraph& in, Spec spec, size_t nodes, const std::optional<Finding>& v) {
@@ -74,18 +69,12 @@ std::string as_text(const InputGraph& in, Spec spec, size_t nodes, const std::op
 }
 
 int verify_input(const VerifyOptions& o) {
-  std::optional<Spec> asked;
-  if (!o.spec.empty()) {
-    asked = parse_spec(o.spec);
-    if (!asked) {
-      std::string near = nearest_names(o.spec, spec_names());
-      return trouble({.message = "unknown specification '" + o.spec + "'",
-                      .expected = near.empty() ? "tensor, kernel, program or full" : near});
-    }
-  }
+  std::optional<Spec> asked = parse_spec(o.spec);
+  if (!asked && !o.spec.empty())
+    throw Failure(unknown_name("specification", o.spec, spec_names(), "tensor, kernel, program or full"));
   int exit_code = 0;
   HeldOutput out;
-  auto status = for_each_graph(
+  require(for_each_graph(
       terminal_session(o.over), o.input, o.kernel,
       [&](InputGraph in) -> Status {
         if (o.structure) return exit_code = std::max(exit_code, verify_structure(in, o.json, out)), Unit{};
@@ -100,28 +89,26 @@ int verify_input(const VerifyOptions& o) {
         out.add((o.json ? as_json : as_text)(in, spec, nodes.size(), violation));
         return Unit{};
       },
-      true);
-  if (!status) return trouble(status.diag());
-  if (auto written = out.release(); !written) return trouble(written.diag());
+      true));
+  require(out.release());
   return exit_code;
 }
 
 }  // namespace
 
-void add_verify(CLI::App& app, int& exit_code) {
-  auto o = std::make_shared<VerifyOptions>();
-  CLI::App* cmd = app.add_subcommand(
-      "verify", "check IR against tinygrad's specification: the first node that no rule accepts, and where it stands");
-  cmd->add_option("INPUT", o->input, "a file of any kind, FILE#ID for one id; default: standard input");
-  auto* spec = cmd->add_option("--spec", o->spec, "tensor, kernel, program or full; default: what fits the input")
-                   ->type_name("S");
-  cmd->add_flag("--structure", o->structure,
-                "check what a graph of any release has instead: sources above their users, ops of its release")
+void add_verify(Command& cmd) {
+  auto& o = cmd.make<VerifyOptions>();
+  cmd.describe("Check a graph against tinygrad's specification and print the first node that no rule accepts.",
+               "tgc verify kernel.uop --spec=kernel");
+  add_input_options(cmd, o.input, o.kernel);
+  cmd.group(Group::Comparison);
+  auto* spec = cmd.option("--spec", o.spec, "S", "tensor, kernel, program or full; default: by the input");
+  cmd.flag("--structure", o.structure, "of any release: check only that sources precede users and that ops exist")
       ->excludes(spec);
-  add_kernel_option(*cmd, o->kernel);
-  cmd->add_flag("--json", o->json, "one JSON object a graph");
-  add_pipeline_options(*cmd, o->over);
-  cmd->callback([o, &exit_code] { exit_code = verify_input(*o); });
+  cmd.group(Group::Output);
+  cmd.json(o.json, "print one JSON object per graph");
+  add_pipeline_options(cmd, o.over);
+  cmd.runs([&o] { return verify_input(o); });
 }
 
 }  // namespace tgc

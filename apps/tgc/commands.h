@@ -1,5 +1,4 @@
-// The commands of tgc: each function adds one to the parser, and its callback sets `exit_code`: 0 same or passed, 1
-// different or failed, 2 trouble.
+// The commands of tgc, and the texts of `tgc help`.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,36 +8,26 @@ namespace CLI {
 class App;
 }
 
+// The names in the order of `tgc --help`. Each command is defined by add_NAME() in cmd_NAME.cpp.
+#define TGC_COMMANDS(X)                                                                                     \
+  X(dump) X(run) X(check) X(verify) X(diff) X(trace) X(stats) X(patterns) X(stages) X(view) X(bisect)       \
+  X(reduce) X(fuzz) X(beam) X(bench) X(compile) X(devices) X(cache) X(conform) X(lint) X(records)           \
+  X(completion) X(help)
+
 namespace tgc {
 
-void add_beam(CLI::App& app, int& exit_code);
-void add_bench(CLI::App& app, int& exit_code);
-void add_bisect(CLI::App& app, int& exit_code);
-void add_cache(CLI::App& app, int& exit_code);
-void add_check(CLI::App& app, int& exit_code);
-void add_compile(CLI::App& app, int& exit_code);
-void add_conform(CLI::App& app, int& exit_code);
-void add_devices(CLI::App& app, int& exit_code);
-void add_diff(CLI::App& app, int& exit_code);
-void add_dump(CLI::App& app, int& exit_code);
-void add_reduce(CLI::App& app, int& exit_code);
-void add_fuzz(CLI::App& app, int& exit_code);
-void add_run(CLI::App& app, int& exit_code);
-void add_completion(CLI::App& app, int& exit_code);
-void add_help(CLI::App& app, int& exit_code);
-void add_lint(CLI::App& app, int& exit_code);
-void add_patterns(CLI::App& app, int& exit_code);
-void add_records(CLI::App& app, int& exit_code);
-void add_stages(CLI::App& app, int& exit_code);
-void add_stats(CLI::App& app, int& exit_code);
-void add_trace(CLI::App& app, int& exit_code);
-void add_verify(CLI::App& app, int& exit_code);
-void add_view(CLI::App& app, int& exit_code);
+class Command;
+
+#define TGC_DECLARE_COMMAND(name) void add_##name(Command& cmd);
+TGC_COMMANDS(TGC_DECLARE_COMMAND)
+#undef TGC_DECLARE_COMMAND
 
 std::vector<const CLI::App*> commands_of(const CLI::App& app);  // those that help and completion show
-const CLI::App* find_command(const CLI::App& app, std::string_view name);  // of them; null: none has that name
+const CLI::App* find_command(const CLI::App& app, std::string_view name);  // null: there is none of that name
+std::string man_page(const CLI::App& app);                                 // tgc(1), for man
+
 std::vector<std::string_view> help_topics();
 std::string help_on(std::string_view topic);  // what `tgc help TOPIC` prints
-std::string man_page(const CLI::App& app);    // tgc(1), for man
+std::string debug_text(), exit_codes_text(), faults_text(), inputs_text(), recording_text();
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// What compilers make of kernels, on the command line.
+// Tests that run the outputs of compilers: llvm-ir, asm, binary, sass, and `tgc compile`.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -19,7 +19,7 @@ std::string kernel() { return put("kernel.txt", kKernel); }
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
-// Every word must be in what `arguments` print.
+// Checks that the output of `arguments` contains every word.
 void prints(const std::string& arguments, std::initializer_list<std::string_view> words,
             const std::string& environment = "") {
   Ran r = run_tgc("dump " + kernel() + " " + arguments, "/dev/null", environment);
@@ -30,7 +30,7 @@ void prints(const std::string& arguments, std::initializer_list<std::string_view
 
 }  // namespace
 
-TEST_CASE("cli: LLVM IR and assembly of each family, on any computer") {
+TEST_CASE("cli: dump prints LLVM IR and assembly of every CPU family on any machine") {
   std::string fresh = "TGC_CACHE=0";
   prints("--stage=llvm-ir --target=CPU:LLVM", {"define void @", "store <4 x float>"}, fresh);
   prints("--stage=llvm-ir --optimized --target=CPU:LLVM", {"define void @", "target triple = ", "store <"}, fresh);
@@ -42,7 +42,7 @@ TEST_CASE("cli: LLVM IR and assembly of each family, on any computer") {
   prints("--stage=asm --target=CUDA:PTX", {".version 7.5", ".target sm_80"}, fresh);
 }
 
-TEST_CASE("cli: assembly with source lines") {
+TEST_CASE("cli: dump --lines prints assembly with source lines") {
   Ran c = run_tgc("dump " + kernel() + " --stage=asm --lines --machine=x86_64");
   REQUIRE(c.code == 0);
   CHECK(contains(c.out, "# 2: void E_2_4("));
@@ -56,7 +56,7 @@ TEST_CASE("cli: assembly with source lines") {
                  "// 4: extern \"C\" __global__ void"));
 }
 
-TEST_CASE("cli: binaries are bytes as they are") {
+TEST_CASE("cli: dump writes binaries unchanged") {
   Ran object = run_tgc("dump " + kernel() + " --stage=binary");
   CHECK(object.out.starts_with("\x7F" "ELF"));
   std::string file = (scratch() / "kernel.hsaco").string();
@@ -68,7 +68,7 @@ TEST_CASE("cli: binaries are bytes as they are") {
   CHECK(int(code_object[16]) == 3);          // a shared object
 }
 
-TEST_CASE("cli: machine code is disassembled, of CPUs and of AMD code objects") {
+TEST_CASE("cli: dump disassembles machine code of CPUs and AMD code objects") {
   for (auto [target, last] : {std::pair("CPU:CLANG", "ret"), std::pair("CPU:LLVM", "ret"),
                               std::pair("AMD:LLVM:gfx1100", "s_endpgm"), std::pair("AMD:HIP:gfx942", "s_endpgm")}) {
     CAPTURE(target);
@@ -81,7 +81,7 @@ TEST_CASE("cli: machine code is disassembled, of CPUs and of AMD code objects") 
   trouble("dump " + kernel() + " --stage=disasm --target=CUDA:PTX:sm_80", "--stage=sass");
 }
 
-TEST_CASE("cli: SASS where ptxas and a disassembler of NVIDIA's are installed") {
+TEST_CASE("cli: dump prints SASS if ptxas and nvdisasm are installed") {
   std::string tools = run_tgc("devices").out;
   auto here = [&](std::string_view tool) { return tools.find("yes  " + std::string(tool) + " ") != std::string::npos; };
   for (std::string target : {"CUDA:PTX:sm_80", "CUDA:CUDA:sm_80"}) {
@@ -99,7 +99,7 @@ TEST_CASE("cli: SASS where ptxas and a disassembler of NVIDIA's are installed") 
   }
 }
 
-TEST_CASE("cli: what cannot be compiled here is said") {
+TEST_CASE("cli: a target without a compiler on this machine is an error") {
   trouble("dump " + kernel() + " --stage=asm --target=METAL", "macOS");
   trouble("dump " + kernel() + " --stage=binary --target=WEBGPU", "WGSL");
   trouble("dump " + kernel() + " --stage=sass", "NVIDIA");
@@ -107,7 +107,7 @@ TEST_CASE("cli: what cannot be compiled here is said") {
   trouble("dump " + kernel() + " --stage=asm --machine=aarch64 --target=AMD", "--machine is for CPU targets");
 }
 
-TEST_CASE("cli: a linear list goes on to its source, and one that a renderer cannot express is refused") {
+TEST_CASE("cli: a linear list is rendered, and one that the renderer cannot express is an error") {
   Ran list = run_tgc("dump " + kernel() + " --stage=linear");
   std::string listing = put("kernel.uops", list.out);
   CHECK(contains(run_tgc("dump " + listing + " --stage=source").out, "void "));
@@ -123,7 +123,7 @@ TEST_CASE("cli: a linear list goes on to its source, and one that a renderer can
   CHECK(contains(fp8.err, "WEBGPU:WGSL"));
 }
 
-TEST_CASE("cli: a compiler's error shows its message, the line, the file that was kept") {
+TEST_CASE("cli: a compiler error names the message, the source line and the kept file") {
   Ran r = run_tgc("dump '" +
                   put("broken.txt",
                       "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
@@ -138,7 +138,7 @@ TEST_CASE("cli: a compiler's error shows its message, the line, the file that wa
   CHECK(contains(read_text(r.err.substr(begin, end + 2 - begin)), "nowhere"));
 }
 
-TEST_CASE("cli: devices, cache and compile") {
+TEST_CASE("cli: devices, cache and compile print text and JSON") {
   Ran devices = run_tgc("devices --json");
   CHECK(devices.code == 0);
   for (std::string_view word :
@@ -160,7 +160,7 @@ TEST_CASE("cli: devices, cache and compile") {
   CHECK(contains(table.out, "CPU:LLVM"));
 }
 
-TEST_CASE("cli: where no kernel has a source, compile says why on standard error and in its JSON") {
+TEST_CASE("cli: compile reports why no kernel has a source, on standard error and in its JSON") {
   std::string refusal = "dtypes.bfloat16 is not supported by AND";
   std::string kernels = test_path("golden/kernels.jsonl.gz");
   Ran ran = run_tgc("compile --json --target=WEBGPU:WGSL " + kernels + "#bin_sub___bf16.0");
@@ -171,7 +171,7 @@ TEST_CASE("cli: where no kernel has a source, compile says why on standard error
   CHECK(contains(ran.out, refusal));
 }
 
-TEST_CASE("cli: a sample of the golden kernels compiles for every target that has a compiler here") {
+TEST_CASE("cli: a sample of the golden kernels compiles for every target that has a compiler on this machine") {
   Ran table =
       run_tgc("compile --every 8 --json -j 2 " + test_path("golden/kernels.jsonl.gz"), "/dev/null", "TGC_NVRTC=0");
   INFO(table.out);
@@ -181,7 +181,7 @@ TEST_CASE("cli: a sample of the golden kernels compiles for every target that ha
     return n;
   };
   CHECK(table.code <= 1);
-  // nothing failed but what testdata/known_gaps.md lists
+  // only the kernels of testdata/known_gaps.md fail
   CHECK(count("\"message\":") == count("unknown type name 'float8_"));
   CHECK(count("\"compiled\":0") <= 3);                                  // Metal, WebGPU, and a CPU kernel of fp8
   CHECK(contains(table.out, "\"CPU:CLANG\":{"));

@@ -1,11 +1,11 @@
-// What `tgc completion SHELL` prints: each script asks `tgc complete -- WORDS`, the words up to the cursor, and offers
-// the lines of the answer, "candidate" or "candidate<tab>help". No answer: files.
+// The scripts that `tgc completion SHELL` prints. Each asks `tgc complete -- WORDS`, the words up to the cursor, and
+// offers the lines of the answer, "candidate" or "candidate<tab>help"; without an answer, file names.
 #pragma once
 #include <string_view>
 
 namespace tgc {
 
-// Readline takes = and : for the ends of words, so what stands up to them is cut off the candidates.
+// Readline ends words at = and :, so the script cuts the candidates off up to these.
 inline constexpr std::string_view kBash = R"sh(# bash completion of tgc: source <(tgc completion bash)
 _tgc() {
   local line=${COMP_LINE:0:COMP_POINT} words typed IFS=$' \t\n'

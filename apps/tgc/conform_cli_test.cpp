@@ -1,4 +1,4 @@
-// tgc conform with ports that are a line of shell: what answers, what does not, and what is held to a baseline.
+// tgc conform with ports that are a line of shell: answers, failures and baselines.
 #include <algorithm>
 #include <filesystem>
 
@@ -10,12 +10,12 @@ namespace {
 
 const std::string kOne = test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0";
 
-// The port as a script, so that there is nothing to quote.
+// Writes the port as a script, which needs no quoting.
 std::string port(const std::string& name, const std::string& text) {
   return "--with='exec sh " + put(name, text) + "'";
 }
 
-// A port that gives what was recorded for each question, but for what `sed` makes of the file of answers.
+// Returns a port that answers each question with the record, after `sed` has edited the file of answers.
 std::string true_port(const std::string& name, const std::string& sed = "") {
   std::string answers = (scratch() / (name + ".answers")).string();
   const std::string as_json = "sed 's/\\\\/\\\\\\\\/g; s/\"/\\\\\"/g' $f | awk '{printf \"%s\\\\n\", $0}'";
@@ -25,14 +25,14 @@ std::string true_port(const std::string& name, const std::string& sed = "") {
   return port(name, "exec 3<" + answers + "; while read -r q; do read -r a <&3 || exit 9; printf '%s\\n' \"$a\"; done");
 }
 
-TEST_CASE("conform: a port that supports nothing compares nothing") {
+TEST_CASE("conform: a port that supports no stage is trouble, because nothing is compared") {
   Ran r = run_tgc("conform '" + kOne + "' " + port("none", "while read -r q; do echo '\"not supported\"'; done"));
   CHECK(r.code == 2);
   CHECK(has(r.out, "not supported at all: "));
   CHECK(has(r.err, "nothing was compared"));
 }
 
-TEST_CASE("conform: a port that dies, answers nonsense, or says more than it is asked fails at that question alone") {
+TEST_CASE("conform: a port that dies, answers nonsense or answers too much fails only at that question") {
   const std::string stage = "'" + kOne + "' --stage=expander ";
   auto check = [&](const std::string& name, const std::string& script, const std::string& words) {
     Ran r = run_tgc("conform " + stage + port(name, script));
@@ -52,7 +52,7 @@ TEST_CASE("conform: a port that dies, answers nonsense, or says more than it is 
   CHECK(check("early", "echo ready; while read -r q; do echo '{\"not_supported\":true}'; done", "'ready'") == 2);
 }
 
-TEST_CASE("conform: a port that hangs is ended, and what it says too late is no other question's answer") {
+TEST_CASE("conform: a port that hangs is restarted, and a late answer is not taken for the next question's") {
   // It answers every second question late; the first one of each start at once.
   Ran r = run_tgc("conform '" + kOne + "' --timeout=0.2 " +
                   port("late", "while read -r q; do echo '{\"error\":\"in time\"}'; read -r q; sleep 5; done"));
@@ -62,7 +62,7 @@ TEST_CASE("conform: a port that hangs is ended, and what it says too late is no 
   CHECK_FALSE(has(r.out, "says more"));
 }
 
-TEST_CASE("conform: what a port says on standard error is passed on, and harms nothing") {
+TEST_CASE("conform: standard error of a port is passed on and does not affect the comparison") {
   Ran r = run_tgc("conform '" + kOne + "' --stage=expand " +
                   port("talks", "while read -r q; do echo hello >&2; echo '{\"error\":\"x\"}'; done"));
   CHECK(r.code == 1);
@@ -70,7 +70,7 @@ TEST_CASE("conform: what a port says on standard error is passed on, and harms n
   CHECK(has(r.out, "0 of 1 conform"));
 }
 
-TEST_CASE("conform: the recorded graphs conform, to the letter, by structure and by value") {
+TEST_CASE("conform: the recorded graphs conform as text, structure and values") {
   for (const char* as : {"text", "structure", "values"}) {
     Ran r = run_tgc("conform '" + kOne + "' --as=" + as + " " + true_port(std::string("true_") + as));
     CAPTURE(r.out + r.err);
@@ -78,14 +78,14 @@ TEST_CASE("conform: the recorded graphs conform, to the letter, by structure and
   }
 }
 
-TEST_CASE("conform: the list is asked for in its order, and the source to the letter") {
+TEST_CASE("conform: the linear list is compared in order and the source to the letter") {
   auto asked = [](const std::string& as, const std::string& name, const std::string& sed) {
     Ran r = run_tgc("conform '" + kOne + "' --json --as=" + as + " " + true_port(name, sed));
     CAPTURE(r.err);
     CHECK(r.code == (has(r.out, "\"verdict\"") ? 1 : 0));
     return r.out;
   };
-  const std::string plus = "| sed '$s/+/-/'";  // of the last answer
+  const std::string plus = "| sed '$s/+/-/'";  // edits the last answer
   CHECK(has(asked("text", "other_source", plus), "\"stage\":\"source\",\"verdict\":\"different\""));
   CHECK_FALSE(has(asked("structure", "other_source_2", plus), "\"source\""));
   Ran r = run_tgc("conform '" + kOne + "' --stage=linear " +
@@ -93,14 +93,14 @@ TEST_CASE("conform: the list is asked for in its order, and the source to the le
   CHECK(has(r.out, "a graph without the order of its nodes, expected a listing of print_uops"));
 }
 
-TEST_CASE("conform: a defect is found where it is, and by values only where it changes them") {
-  auto kept = [] {  // what other tests left is there, too
+TEST_CASE("conform: a defect is found at its stage, and by values only if it changes a result") {
+  auto kept = [] {  // includes files of other tests
     return std::ranges::count_if(std::filesystem::directory_iterator(scratch()), [](const auto& file) {
       return file.path().filename().string().starts_with("failed-");
     });
   };
   const auto before = kept();
-  // What the stage 'expander' answers has another stride.
+  // The answer of the stage 'expander' has another stride.
   for (const char* as : {"text", "structure", "values"}) {
     Ran r = run_tgc("conform '" + kOne + "' --json --as=" + as + " " +
                     true_port(std::string("defect_") + as, "| sed '9s/ 12)/ 11)/'"));
@@ -112,7 +112,7 @@ TEST_CASE("conform: a defect is found where it is, and by values only where it c
   CHECK(kept() == before);
 }
 
-TEST_CASE("conform: what letters leave out is compared, too, where the answer says it") {
+TEST_CASE("conform: facts that pyrender text omits are compared if the answer states them") {
   shell("tgc dump '" + kOne + "' --stage=loads --format=json -o right.json");
   const std::string load = "\"op\":\"LOAD\",\"dtype\":\"dtypes.";
   shell("sed 's/" + load + "half.vec/" + load + "bfloat16.vec/' right.json > wrong.json");
@@ -128,14 +128,14 @@ TEST_CASE("conform: what letters leave out is compared, too, where the answer sa
     }
 }
 
-TEST_CASE("conform: a baseline is written when asked for, holds what conformed, and knows what was not asked") {
+TEST_CASE("conform: a baseline is written on request, fails regressions, and ignores stages that were not asked") {
   const std::string file = (scratch() / "base.txt").string(), held = " --baseline=" + file;
   std::filesystem::remove(file);
   const std::string good = "conform '" + kOne + "' " + true_port("good");
   Ran none = run_tgc(good + held);
   CHECK(none.code == 2);
   CHECK(has(none.err, "there is no such baseline yet"));
-  trouble(good + " --write-baseline", "--write-baseline writes the file of --baseline");
+  trouble(good + " --write-baseline", "--write-baseline requires --baseline");
   CHECK(run_tgc(good + held + " --write-baseline").code == 0);
   CHECK(has(run_tgc(good + held).out, "nothing is worse than the baseline"));
 
@@ -145,7 +145,7 @@ TEST_CASE("conform: a baseline is written when asked for, holds what conformed, 
   CHECK(has(worse.out, "worse than the baseline: bin_add_half.0 (CUDA:CUDA:sm_90): expander is an error now"));
   CHECK(has(worse.out, " of the baseline were not asked"));
 
-  // A baseline without that stage: failing there is no worse than it was; conforming there is better.
+  // The baseline lacks that stage: failing there is no regression, conforming there is an improvement.
   std::string lines = read_text(file);
   size_t at = lines.find("\texpander\n"), begin = lines.rfind('\n', at) + 1;
   put("base.txt", lines.substr(0, begin) + lines.substr(at + 10));
@@ -157,7 +157,7 @@ TEST_CASE("conform: a baseline is written when asked for, holds what conformed, 
   trouble(good + held, "is no line of a baseline");
 }
 
-TEST_CASE("conform: a record, a stage, a map that is not there") {
+TEST_CASE("conform: a missing record, stage or map is an error") {
   const std::string with = " " + port("any", "cat");
   trouble("conform '" + kOne.substr(0, kOne.find('#')) + "#nothing'" + with, "no record 'nothing'");
   trouble("conform '" + kOne + "' --stage=expandre" + with, "expected expander");

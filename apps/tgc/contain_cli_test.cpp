@@ -1,4 +1,4 @@
-// What runs is contained, and what is wrong with it is said: seen from the command line.
+// Kernels run contained, and their failures are reported: tests that run the tgc binary.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"
 #include "lib/support/testing.h"
@@ -17,14 +17,14 @@ std::string kernel(const std::string& store, const std::string& load) {
 
 }  // namespace
 
-TEST_CASE("cli: a model whose kernel crashes is trouble, with the kernel's name; so is one alone") {
+TEST_CASE("cli: a crash of a kernel, alone or in a model, is trouble and names the kernel") {
   if (kSanitized) return;
   Ran r = run_tgc("run " + test_path("hostile/modrun.onnx"));
   CHECK(r.code == 2);
   CHECK(r.err.find("kernel 'E_4' on CPU:LLVM: killed by SIGFPE (integer division by zero") != std::string::npos);
 }
 
-TEST_CASE("cli: an access outside of a buffer is named with the buffer and how far outside it is") {
+TEST_CASE("cli: an out-of-bounds access names the buffer and the distance") {
   if (kSanitized) return;
   Ran far = run_tgc("run " + kernel("r", "r+1000") + " --reference=none");
   CHECK(far.code == 1);
@@ -34,7 +34,7 @@ TEST_CASE("cli: an access outside of a buffer is named with the buffer and how f
   CHECK(near.err.find("the kernel wrote 4 bytes before the beginning of data0, 64 bytes") != std::string::npos);
 }
 
-TEST_CASE("cli: --sanitize names the line of the kernel") {
+TEST_CASE("cli: --sanitize names the source line of an out-of-bounds access") {
   if (kSanitized) return;
   for (std::string device : {"CPU:CLANG", "CPU:LLVM"}) {
     Ran r = run_tgc("run " + kernel("r", "r+1") + " --reference=none --sanitize --device=" + device);
@@ -47,7 +47,7 @@ TEST_CASE("cli: --sanitize names the line of the kernel") {
   }
 }
 
-TEST_CASE("cli: --sanitize of a model runs each of its kernels under AddressSanitizer, too") {
+TEST_CASE("cli: --sanitize runs each kernel of a model under AddressSanitizer") {
   if (kSanitized) return;
   Ran r = run_tgc("run --sanitize " + test_path("models/mlp.onnx"));
   INFO(r.out << r.err);
@@ -56,7 +56,7 @@ TEST_CASE("cli: --sanitize of a model runs each of its kernels under AddressSani
   trouble("run --sanitize --device=REF " + test_path("models/mlp.onnx"), "--sanitize is for kernels on the CPU");
 }
 
-TEST_CASE("cli: a failure is told, and its exit code is 1, where its arrays cannot be kept") {
+TEST_CASE("cli: a failure whose arrays cannot be written is reported with exit code 1") {
   std::string text = "r = UOp.range(4, 0, AxisType.LOOP)\nast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)"
                      ".index(r, ptr=True).store(UOp.const(dtypes.int, N)).end(r).sink()\n";
   auto storing = [&](char n) {
@@ -72,7 +72,7 @@ TEST_CASE("cli: a failure is told, and its exit code is 1, where its arrays cann
   CHECK(has(r.out, "its arrays could not be kept: failed-one-inputs.npz"));
 }
 
-TEST_CASE("cli: what is asked for and cannot be done is said") {
+TEST_CASE("cli: options that do not apply to the input are errors") {
   std::string model = test_path("models/mlp.onnx"), kernel_file = kernel("r", "r");
   trouble("run --each-stage " + model, "--each-stage of a model or a tensor graph, expected a kernel");
   trouble("run --recorded " + model, "--recorded of a model or a tensor graph");
@@ -82,25 +82,25 @@ TEST_CASE("cli: what is asked for and cannot be done is said") {
     if (has(run_tgc(std::string(command) + "--help").out, "--var"))
       trouble(std::string(command) + "--var n=3 " + kernel_file, "--var n=3 binds a size of a model, and this is");
   trouble("run --device=NV " + kernel_file, "expected CUDA, which runs the same kernels by NVIDIA's driver");
-  Ran one = run_tgc("run --kernel=1 " + model);  // a kernel of a model is a kernel like any other
+  Ran one = run_tgc("run --kernel=1 " + model);  // one kernel of a model takes the options of kernels
   INFO(one.out << one.err);
   CHECK(one.code == 0);
   CHECK(has(one.out, "passed on CPU:LLVM"));
 }
 
-TEST_CASE("cli: a fault that comes about nowhere is told of") {
+TEST_CASE("cli: a fault that is never injected is reported") {
   Ran r = run_tgc("dump --stage=source " + kernel("r", "r"), "/dev/null", "TGC_FAULT=add-zero@900");
   CHECK(r.code == 0);
   CHECK(has(r.err, "TGC_FAULT: there was no application 900 of add-zero"));
 }
 
-TEST_CASE("cli: -o - is standard output") {
+TEST_CASE("cli: -o - writes to standard output") {
   std::string file = kernel("r", "r");
   CHECK(run_tgc("dump --stage=source -o - " + file).out == run_tgc("dump --stage=source " + file).out);
   CHECK(!std::filesystem::exists(scratch() / "-"));
 }
 
-TEST_CASE("cli: ids of records, however they are spelled") {
+TEST_CASE("cli: record ids with escapes and special characters are found") {
   std::string record = R"({"format":"tgc-golden","version":1,"level":"kernel","settings":{}})" "\n";
   for (const char* id : {"plain", R"(caf\u00e9)", "a#b", R"(quo\"te)"})
     record += R"({"id":")" + std::string(id) + 
@@ -114,7 +114,7 @@ TEST_CASE("cli: ids of records, however they are spelled") {
   trouble("dump 'ids.jsonl#b'", "no record 'b'");
 }
 
-TEST_CASE("cli: verify and REF tell of iterations that store different values to one element") {
+TEST_CASE("cli: verify and REF report iterations that store different values to one element") {
   Ran verified = run_tgc("verify " + kernel("UOp.const(dtypes.index, 3)", "r"));
   CHECK(verified.code == 1);
   CHECK(has(verified.err + verified.out, "every iteration of the range (0, AxisType.LOOP) stores a value of its own"));

@@ -1,5 +1,5 @@
-// Code that means harm in CUSTOMI nodes, run with --allow-custom by every backend that runs here: each is an error with
-// the kernel's name or a plain result, nothing is left behind, and the next kernel runs. All of it is bounded.
+// Hostile code in CUSTOMI nodes, run with --allow-custom on every backend of this machine: each kernel ends in bounded
+// time with an error that names it or with a result, leaves nothing behind, and the next kernel runs.
 #include "apps/tgc/cli_testing.h"
 #include "lib/contain/confine.h"
 #include "lib/support/sanitized.h"
@@ -8,7 +8,7 @@ using namespace tgc;
 
 namespace {
 
-// A kernel that stores what the code computes.
+// Returns a kernel that stores the value of the code.
 std::string storing(const std::string& name, const std::string& code) {
   return put(name, "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
                    "c1 = UOp(Ops.CUSTOMI, dtypes.int, (), '" + code + "')\n"
@@ -17,8 +17,8 @@ std::string storing(const std::string& name, const std::string& code) {
 
 struct Attack {
   const char *name, *code;  // braces are doubled: CUSTOM formats its text
-  const char* words;        // of the message, one of those between |
-  int seconds = 60;         // that it may take
+  const char* words;        // one of the words between | is in the message
+  int seconds = 60;         // time limit
 };
 
 void attacked(const std::string& device, const Attack& a) {
@@ -40,14 +40,14 @@ void attacked(const std::string& device, const Attack& a) {
   CHECK(!std::filesystem::exists(scratch() / "made-by-a-kernel"));
 }
 
-// A function of the C library, declared by hand.
+// Declares a function of the C library.
 #define CALL(declaration, call) "({{ " declaration "; (int)" call "; }})"
 
 constexpr const char* kNoSuch = "kernels may not call|does not compile|undefined|unresolved";
 
 }  // namespace
 
-TEST_CASE("cli: hostile code of CUSTOMI in C") {
+TEST_CASE("cli: hostile CUSTOMI code in C is contained") {
   if (kSanitized || walls() == "limits") return;
   const Attack attacks[] = {
       {"write", CALL("int open(const char*, int, int)", "open(\"made-by-a-kernel\", 65, 384)"), kNoSuch},
@@ -68,12 +68,12 @@ TEST_CASE("cli: hostile code of CUSTOMI in C") {
   for (const Attack& a : attacks) attacked("CPU:CLANG", a);
 }
 
-TEST_CASE("cli: CUSTOMI has no place in LLVM IR") {
+TEST_CASE("cli: CUSTOMI is an error for the LLVM IR renderer") {
   trouble("run --allow-custom --reference=none --device=CPU:LLVM " + storing("ir.uop", "call i32 @fork()"),
           "the CPU:LLVM renderer cannot express Ops.CUSTOMI");
 }
 
-TEST_CASE("cli: hostile code of CUSTOMI in OpenCL C") {
+TEST_CASE("cli: hostile CUSTOMI code in OpenCL C is contained") {
   if (kSanitized || walls() == "limits") return;
   if (!has(run_tgc("devices").out, "CL")) return;
   if (run_tgc("run --allow-custom --reference=none --device=CL " + storing("good.uop", "(40+2)")).code) {
@@ -90,7 +90,7 @@ TEST_CASE("cli: hostile code of CUSTOMI in OpenCL C") {
   for (const Attack& a : attacks) attacked("CL", a);
 }
 
-TEST_CASE("cli: hostile code of CUSTOMI in CUDA C, on the emulated driver") {
+TEST_CASE("cli: hostile CUSTOMI code in CUDA C is contained on the emulated driver") {
   if (kSanitized || walls() == "limits") return;
   if (run_tgc("run --allow-custom --reference=none --emulate --device=CUDA " + storing("good.uop", "(40+2)")).code) {
     MESSAGE("skipped: the emulated CUDA does not work here");

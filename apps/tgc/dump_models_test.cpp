@@ -1,5 +1,5 @@
-// tgc dump MODEL --stage=all: a model of each kind that testdata/models has,
-// its tensor graph at every stage and its kernels at every stage.
+// tgc dump MODEL --stage=all: for a model of each kind in testdata/models, its tensor graph and its kernels at every
+// stage.
 #include <map>
 #include <sstream>
 
@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The lines that tinygrad prints: without tgc's comments.
+// Returns the lines that tinygrad prints, without tgc's comments.
 std::string letters(const std::string& text) {
   std::string out;
   std::istringstream lines(text);
@@ -22,7 +22,7 @@ std::string letters(const std::string& text) {
   return out;
 }
 
-// The text is that of a whole graph: what it reads as prints the same.
+// Checks that the text is a whole graph: parsing and printing it gives the same text.
 void reads_back(const std::string& file, const std::string& text) {
   INFO(file);
   Graph graph;
@@ -33,7 +33,7 @@ void reads_back(const std::string& file, const std::string& text) {
   CHECK(*again + "\n" == letters(text));
 }
 
-// The numbers of the kernels that a listing of the schedule has.
+// Returns the numbers of the kernels in a listing of the schedule.
 std::vector<std::string> kernels_of(const std::string& schedule) {
   std::vector<std::string> out;
   std::istringstream lines(schedule);
@@ -44,7 +44,7 @@ std::vector<std::string> kernels_of(const std::string& schedule) {
   return out;
 }
 
-// The files of one dump by their names, less "MODEL." and with the stage's number left out: "apply-rangeify.uop",
+// Returns the files of one dump by name, without "MODEL." and without the stage's number: "apply-rangeify.uop",
 // "3.linear.uops".
 std::map<std::string, std::string> dumped(const std::string& model, const std::string& options) {
   std::string folder = (scratch() / ("dump_" + model)).string() + "/";
@@ -54,7 +54,7 @@ std::map<std::string, std::string> dumped(const std::string& model, const std::s
   std::map<std::string, std::string> out;
   for (auto& entry : fs::directory_iterator(folder)) {
     std::string name = entry.path().filename().string().substr(model.size() + 1);
-    // of a kernel's file: behind the kernel's
+    // in a kernel's file, the number after the kernel's
     size_t number = std::isdigit(name[0]) && name.find('.') != 2 ? name.find('.') + 1 : 0;
     if (!number && std::isdigit(name[3])) number = 3;
     out[name.substr(0, number) + name.substr(number + 3)] = read_text(entry.path());
@@ -64,7 +64,7 @@ std::map<std::string, std::string> dumped(const std::string& model, const std::s
 
 }  // namespace
 
-TEST_CASE("cli: dump shows each kind of model at every stage") {
+TEST_CASE("cli: dump prints each kind of model at every stage") {
   struct Model {
     const char *name, *options;
     size_t kernels;  // at least

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 
-#include "lib/support/json_writer.h"
 #include "lib/support/write_file.h"
 
 namespace tgc {
@@ -18,14 +17,14 @@ Status DumpOutput::write(const std::vector<DumpText>& texts) {
 
 Status DumpOutput::release() {
   if (alone_) return write_file(to_, *alone_);
-  if (!list_.empty()) out_.add(list_.size() == 1 ? list_[0].text : one_document());
+  if (!list_.empty()) out_.add(list_.size() == 1 ? list_[0].text : json_document(list_));
   return out_.release();
 }
 
 Status DumpOutput::print_texts(const std::vector<DumpText>& texts) {
   for (const DumpText& t : texts) {
     if (t.row->output && t.row->output->is_bytes && isatty(STDOUT_FILENO))
-      return Diag{.message = "'" + std::string(t.row->name) + "' is no text for a terminal",
+      return Diag{.message = "'" + std::string(t.row->name) + "' is binary and is not printed to a terminal",
                   .expected = "-o FILE, or a pipe"};
     if (json_) list_.push_back(t);
     else if (texts.size() > 1) out_.add("# " + t.graph + ": " + std::string(t.row->name) + "\n" + t.text);
@@ -40,36 +39,19 @@ Status DumpOutput::write_files(const std::vector<DumpText>& texts) {
   if (first_) into_folder_ = many || to_.back() == '/' || fs::is_directory(to_, error);
   first_ = false;
   if (!into_folder_ && many)
-    return Diag{.message = "several texts do not go into one file",
+    return Diag{.message = "cannot write several texts to one file",
                 .file = to_,
                 .expected = "a folder (end its name with '/')"};
   if (!into_folder_) return alone_ = texts[0].text, Unit{};
   fs::create_directories(to_, error);
   if (error) return Diag{.message = "cannot make the folder: " + error.message(), .file = to_};
-  std::map<std::string, std::string> stems;  // of these graphs: another one of the same name has other files
+  std::map<std::string, std::string> stems;  // by graph; a second graph of the same name gets another stem
   for (const DumpText& t : texts) {
     auto [stem, is_new] = stems.try_emplace(t.graph);
     if (is_new) stem->second = stems_.distinct(file_name_of(t.graph));
     if (auto status = write_file((fs::path(to_) / t.file_name(stem->second)).string(), t.text); !status) return status;
   }
   return Unit{};
-}
-
-// Several texts as one JSON document: a graph or a schedule as it is, any other text as a string.
-std::string DumpOutput::one_document() const {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
-    json.key("texts").array([&] {
-      for (const DumpText& t : list_)
-        json.line().object([&] {
-          json.member("kernel", t.graph).member("stage", t.row->name);
-          if (t.extension != "json") json.member("text", t.text);
-          else json.key(t.row->kind == StageRow::Kind::Schedule ? "schedule" : "graph").raw(t.text);
-        });
-    });
-  });
-  return out + "\n";
 }
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// Where the texts of a dump go: standard output, a file, or a folder of files KERNEL.NN.STAGE.EXT.
+// Writes the texts of `tgc dump` to standard output, a file, or a folder of files KERNEL.NN.STAGE.EXT.
 #pragma once
 #include <map>
 #include <optional>
@@ -13,26 +13,26 @@ namespace tgc {
 
 class DumpOutput {
  public:
-  // `to` empty, or "-": standard output. With `json` several texts are one JSON document there.
+  // `to` is a file or a folder; empty or "-" means standard output. With `json`, several texts there become one JSON
+  // document.
   DumpOutput(const std::string& to, bool json) : to_(to == "-" ? "" : to), json_(json) {}
 
-  // The texts of one graph. Errors: a file that cannot be written, several texts for one file, bytes for a terminal.
+  // Adds the texts of one graph. Errors: an unwritable file, several texts for one file, bytes for a terminal.
   Status write(const std::vector<DumpText>& texts);
-  size_t written() const { return written_; }  // texts
-  // What goes to standard output, or to one file, appears now, as a whole.
+  size_t written() const { return written_; }  // number of texts
+  // Prints the output, or writes the single file. Call this once, after the last graph.
   Status release();
 
  private:
   Status print_texts(const std::vector<DumpText>& texts);
   Status write_files(const std::vector<DumpText>& texts);
-  std::string one_document() const;
 
   std::string to_;
   bool json_;
-  std::vector<DumpText> list_;  // of JSON on standard output: kept, for one text stands alone
+  std::vector<DumpText> list_;  // of JSON on standard output: one text is printed alone, several as a document
   bool first_ = true, into_folder_ = false;
-  std::optional<std::string> alone_;  // the text for a file
-  TakenPaths stems_;                  // of files in the folder
+  std::optional<std::string> alone_;  // the text of a single file
+  TakenPaths stems_;                  // the stems of files in the folder
   size_t written_ = 0;
   HeldOutput out_;
 };

@@ -1,5 +1,4 @@
-// Graphs of another release than 0.12.0 on the command line: what can be done with them is, and what cannot is said.
-// And pipes as INPUT.
+// Graphs of other releases than 0.12.0 on the command line, and pipes as INPUT.
 #include <sys/stat.h>
 
 #include "apps/tgc/cli_testing.h"
@@ -15,7 +14,7 @@ const char* kText =
     "c8 = c1.store(c6).end(c2)\n"
     "ast = c8.sink()\n";
 
-TEST_CASE("tgc: a text of tinygrad 0.14 is known by what it holds, and is dumped, compared, counted, verified") {
+TEST_CASE("cli: a text of tinygrad 0.14 is detected and can be dumped, compared, counted and verified") {
   std::string file = put("new.uop", kText);
   Ran json = run_tgc("dump --format=json " + file);
   CHECK(json.code == 0);
@@ -35,7 +34,7 @@ TEST_CASE("tgc: a text of tinygrad 0.14 is known by what it holds, and is dumped
   CHECK(has(run_tgc("stats " + file).out, "FLOORMOD"));
 }
 
-TEST_CASE("diff: two releases are compared by the later one's names, as recordings, as records and as graphs") {
+TEST_CASE("diff: recordings, records and graphs of two releases are compared by the later release's names") {
   auto graph = [](const std::string& release, const std::string& op, const std::string& dtype) {
     return R"({"format":"tgc-graph","version":1,"producer":"tinygrad )" + release + R"(","nodes":[{"op":")" + op +
            R"j(","dtype":"dtypes.float.ptr(8)","arg":0},{"op":"CONST","dtype":")j" + dtype +
@@ -71,7 +70,7 @@ TEST_CASE("diff: two releases are compared by the later one's names, as recordin
   trouble("diff " + empty + " " + empty, "the file is empty");
 }
 
-TEST_CASE("lint: of a recording that is cut the calls that are whole are looked at, exit code 2") {
+TEST_CASE("lint: the whole calls of a truncated recording are checked, with exit code 2") {
   const std::string whole = read_text(test_path("jit.jsonl.gz"));
   Ran ran = run_tgc("lint " + put("cut.jit.jsonl.gz", whole.substr(0, whole.size() / 2)));
   CHECK(ran.code == 2);
@@ -80,7 +79,7 @@ TEST_CASE("lint: of a recording that is cut the calls that are whole are looked 
   CHECK(has(run_tgc("lint --kinds").out, "shared-output\tnote: "));
 }
 
-TEST_CASE("tgc: what needs the pipeline says whose the graph is, exit code 2") {
+TEST_CASE("cli: commands that need the native pipeline refuse a graph of another release and name the release") {
   std::string file = put("new.uop", kText);
   for (const char* command : {"run ", "bench ", "dump --stage=source "}) {
     Ran ran = run_tgc(command + file);
@@ -92,7 +91,7 @@ TEST_CASE("tgc: what needs the pipeline says whose the graph is, exit code 2") {
   trouble("bench " + file, "records of tinygrad 0.14; the pipeline here is 0.12.0's");
 }
 
-TEST_CASE("tgc: a recording of another release is read and written back by check, and no stage is compared") {
+TEST_CASE("check: the texts of a recording of another release are parsed and printed back, and no stage is compared") {
   std::string graph = run_tgc("dump --format=json " + put("new.uop", kText)).out, escaped;
   auto escape = [](const std::string& text) {
     std::string out;
@@ -115,11 +114,11 @@ TEST_CASE("tgc: a recording of another release is read and written back by check
   trouble("check " + file, "the pipeline here is 0.12.0's; compare recordings with tgc diff");
   CHECK(run_tgc("diff " + file + " " + file).code == 0);
   CHECK(run_tgc("dump " + file + " --stage=s").code == 0);
-  for (const char* what : {"--target=CUDA", "--set NOOPT=1"})  // nothing here compiles it anew
+  for (const char* what : {"--target=CUDA", "--set NOOPT=1"})  // which would need to compile it again
     trouble("dump " + file + " --stage=s " + what, "expected what was recorded, without --target, --set or --opts");
 }
 
-TEST_CASE("tgc: a pipe is an INPUT of every command, though it is opened more than once") {
+TEST_CASE("cli: a pipe is an INPUT of every command, although commands open it more than once") {
   REQUIRE(::mkfifo((scratch() / "pipe").c_str(), 0600) == 0);
   const std::string golden = test_path("golden/kernels.jsonl.gz");
   for (const char* command : {"dump pipe#bin_add_half.0", "check pipe", "stats pipe#bin_add_half.0", "verify pipe",

@@ -1,11 +1,11 @@
-// tgc run --emulate: kernels for CUDA and AMD on the emulated drivers, and for METAL, compared with REF.
+// tgc run --emulate: kernels for CUDA, AMD and METAL on emulated devices, compared with REF.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"
 #include "lib/support/testing.h"
 
 using namespace tgc;
 
-TEST_CASE("cli: run --emulate runs PTX and CUDA C, and says so; nothing is emulated without it") {
+TEST_CASE("cli: run --emulate runs PTX and CUDA C on the emulator and reports that; without it nothing is emulated") {
   const std::string records = test_path("golden/kernels.jsonl.gz");
   for (const char* name : {"bcast_pow.0", "bin_ne_long.0"}) {
     Ran r = run_tgc("run --emulate --device=CUDA:PTX:sm_80 '" + records + "#" + name + "'");
@@ -13,7 +13,7 @@ TEST_CASE("cli: run --emulate runs PTX and CUDA C, and says so; nothing is emula
     CHECK(r.code == 0);
     CHECK(has(r.out, std::string(name) + ": passed on CUDA:PTX:sm_80, emulated, 1 array as REF has it"));
   }
-  Ran own = run_tgc("run --emulate --race '" + records + "#cast_long_to_float.0'");  // its own target: CUDA C for sm_75
+  Ran own = run_tgc("run --emulate --race '" + records + "#cast_long_to_float.0'");  // for CUDA C on sm_75
   CHECK(has(own.out, ": passed on CUDA:CUDA:sm_75, emulated"));
   Ran metal = run_tgc("run --emulate --race --device=METAL '" + records + "#bcast_pow.0'");
   INFO(metal.out, metal.err);
@@ -29,20 +29,20 @@ TEST_CASE("cli: run --emulate runs PTX and CUDA C, and says so; nothing is emula
 TEST_CASE("cli: run --emulate reports an out-of-bounds access as a failure of the kernel and shows the source line") {
   const std::string records = test_path("golden/kernels.jsonl.gz");
   std::string list = run_tgc("dump '" + records + "#bcast_pow.0' --stage=linear --target=CUDA:CUDA:sm_80").out;
-  for (size_t at; (at = list.find("384")) != list.npos;) list[at] = '4';  // an offset into data0, of 512 elements
+  for (size_t at; (at = list.find("384")) != list.npos;) list[at] = '4';  // an offset into data0 of 512 elements
   Ran r = run_tgc("run --emulate --reference=none --device=CUDA:CUDA:sm_80 " + put("beyond.uops", list));
   INFO(r.out, r.err);
   CHECK(r.code == 1);
   CHECK(has(r.err, "CUDA_ERROR_ILLEGAL_ADDRESS"));
   CHECK(has(r.err, " bytes of argument 0)"));
   CHECK(has(r.err, " of the source ("));
-  CHECK(has(r.err, "\n  "));  // the line itself
+  CHECK(has(r.err, "\n  "));  // the source line
   Ran lacks = run_tgc("run --emulate --device=AMD:LLVM:gfx950 '" + records + "#bcast_pow.0'");
   CHECK(lacks.code == 2);
   CHECK(has(lacks.err, "there is no emulator for gfx950"));
 }
 
-TEST_CASE("cli: run --emulate --race shows both lines of a race, which a missing barrier makes") {
+TEST_CASE("cli: run --emulate --race prints both source lines of a race that a missing barrier causes") {
   std::string list = run_tgc("dump '" + test_path("golden/kernels.jsonl.gz") +
                              "#bert_mini.31' --stage=linear --target=CUDA:CUDA:sm_80").out;
   const std::string barrier = "Ops.BARRIER";
@@ -57,7 +57,7 @@ TEST_CASE("cli: run --emulate --race shows both lines of a race, which a missing
   CHECK(has(r.err, "\n  line 14: float val2 = (*(temp0+Ridx102));\n  line 11: *(temp0+"));
 }
 
-TEST_CASE("cli: run --emulate runs AMD's code objects, and says so") {
+TEST_CASE("cli: run --emulate runs AMD code objects on the emulator and reports that") {
   const std::string records = test_path("golden/kernels.jsonl.gz");
   for (const char* target : {"AMD:LLVM:gfx1100", "AMD:LLVM:gfx942", "AMD:HIP:gfx1201"}) {
     Ran r = run_tgc("run --emulate --race --device=" + std::string(target) + " '" + records + "#bcast_pow.0'");
@@ -67,7 +67,7 @@ TEST_CASE("cli: run --emulate runs AMD's code objects, and says so") {
   }
 }
 
-TEST_CASE("cli: an emulated GPU is what its name means to --target, unless a variable says which it is") {
+TEST_CASE("cli: an emulated GPU has the default architecture of --target unless a variable names another") {
   const std::string record = " '" + test_path("golden/kernels.jsonl.gz") + "#bcast_pow.0'";
   for (const char* device : {"CUDA", "CUDA:PTX", "AMD", "AMD:LLVM", "METAL"}) {
     std::string header = run_tgc("dump --stage=expander --target=" + std::string(device) + record).out;
@@ -82,7 +82,7 @@ TEST_CASE("cli: an emulated GPU is what its name means to --target, unless a var
   CHECK(has(run_tgc("run --emulate --device=CUDA:CUDA:sm_99" + record).err, "unknown arch 'sm_99'"));
 }
 
-TEST_CASE("cli: a tensor graph runs on the device that it was recorded on where that works, else that is said") {
+TEST_CASE("cli: a tensor graph runs on its recorded device, or a message says that it does not work here") {
   const std::string file = put("recorded.uop",
                                "c2 = UOp.new_buffer('CUDA:1', 16, dtypes.float, 1)\n"
                                "c6 = (c2+c2).contiguous()\nast = c6.sink()\n");

@@ -1,5 +1,4 @@
-// TGC_FAULT from the command line: names are checked, what changed nothing is told of, and a command that repeats a
-// failure asks for the same fault.
+// TGC_FAULT on the command line: its names are checked, an unused fault is reported, and repro commands contain it.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 
@@ -15,7 +14,7 @@ std::string golden(const std::string& id) { return "'" + test_path("golden/kerne
 
 }  // namespace
 
-TEST_CASE("cli: a fault of a renderer, or an op of it, that there is not is an error with the nearest names") {
+TEST_CASE("cli: a fault in an unknown renderer or op is an error with the nearest names") {
   for (auto [fault, said] : {std::pair("renderer:CLAN.ADD", "no renderer is called 'CLAN', expected CLANG"),
                              {"renderer:NOSUCH.ADD", "no renderer is called 'NOSUCH', expected CLANG, LLVM, CL, "},
                              {"renderer:CLANG.ADDD", "no op that can be printed otherwise is called 'ADDD', expected"},
@@ -32,7 +31,7 @@ TEST_CASE("cli: a fault of a renderer, or an op of it, that there is not is an e
     CHECK(has(help, word));
 }
 
-TEST_CASE("cli: a fault that changed nothing is told of in a line, one that did is not") {
+TEST_CASE("cli: a fault that changed nothing is reported in one line") {
   struct Case {
     const char *fault, *device, *warning;
   };
@@ -53,7 +52,7 @@ TEST_CASE("cli: a fault that changed nothing is told of in a line, one that did 
   }
 }
 
-TEST_CASE("cli: the command that repeats a failure asks for the fault that it was made under") {
+TEST_CASE("cli: the command that repeats a failure contains its fault") {
   std::string again = "again: TGC_FAULT=renderer:LLVM.ADD tgc run ";
   Ran r = run_with("renderer:LLVM.ADD", "run " + golden("bin_add_half.0") + " --device=CPU:LLVM");
   INFO(r.out << r.err);
@@ -63,14 +62,14 @@ TEST_CASE("cli: the command that repeats a failure asks for the fault that it wa
   CHECK(has(json.out, "\"again\":\"TGC_FAULT=renderer:LLVM.ADD tgc run "));
 }
 
-TEST_CASE("cli: a bundle's own fault that changes nothing is said to be the bundle's") {
+TEST_CASE("cli: the warning about an unused fault names the bundle that it comes from") {
   Ran made = run_with("renderer:LLVM.ADD", "run " + golden("bin_add_half.0") + " --device=CPU:LLVM --repro=own.repro");
   REQUIRE(made.code == 1);
   Ran same = run_tgc("run own.repro");
   INFO(same.out << same.err);
   CHECK(same.code == 1);
   CHECK(same.err.empty());
-  CHECK(run_tgc("dump own.repro").err.empty());  // which makes nothing
+  CHECK(run_tgc("dump own.repro").err.empty());  // which runs no stage
   Ran other = run_tgc("run own.repro --device=CPU:CLANG");
   INFO(other.out << other.err);
   CHECK(has(other.err, "the bundle's fault: renderer:LLVM.ADD was in no node that was printed"));

@@ -1,5 +1,4 @@
-// What people do with the command line that should not trip them: options before the INPUT, tinygrad's variables,
-// mistakes that want an answer.
+// Habits that must work or be answered: options before INPUT, tinygrad's variables, common mistakes.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 
@@ -12,7 +11,7 @@ const std::string kRecord = "'" + kRecords + "#bin_add_half.0'";
 
 }  // namespace
 
-TEST_CASE("cli: --set and --var take one value each, and leave the INPUT alone") {
+TEST_CASE("cli: --set and --var take one value each, so that INPUT may follow") {
   Ran set = run_tgc("dump --set NOOPT=1 " + kRecord + " --stage=optimize");
   INFO(set.err);
   CHECK(set.code == 0);
@@ -23,7 +22,7 @@ TEST_CASE("cli: --set and --var take one value each, and leave the INPUT alone")
         std::string::npos);
 }
 
-TEST_CASE("cli: tinygrad's variables choose the target, count rules, or are said to do nothing") {
+TEST_CASE("cli: tinygrad's variables choose the target, count rules, or are reported as ignored") {
   std::string kernel = put("k.uop", run_tgc("dump " + kRecord).out);
   CHECK(has(run_tgc("dump --stage=source " + kernel, "/dev/null", "CPU_LLVM=1").out, "define void"));
   CHECK(has(run_tgc("dump --stage=source " + kernel, "/dev/null", "DEV=metal").out, "kernel void"));
@@ -39,15 +38,15 @@ TEST_CASE("cli: tinygrad's variables choose the target, count rules, or are said
   CHECK(counted.out == run_tgc("dump --stage=source " + kernel).out);
 }
 
-TEST_CASE("cli: several stages as JSON are one document") {
+TEST_CASE("cli: dump prints several stages as one JSON document") {
   Ran r = run_tgc("dump --json --stage=expander,source " + kRecord);
   CHECK(r.out.starts_with("{\"texts\":["));
   CHECK(has(r.out, "{\"kernel\":\"bin_add_half.0\",\"stage\":\"source\",\"text\":\""));
-  // one stands alone, as ever
+  // a single stage is printed alone
   CHECK(run_tgc("dump --json --stage=expander " + kRecord).out.starts_with("{\"format\":"));
 }
 
-TEST_CASE("cli: mistakes have an answer") {
+TEST_CASE("cli: common mistakes get a specific message") {
   trouble("trace " + kRecord + " --rule=nosuch", "no rule is called 'nosuch'");
   trouble("trace " + kRecord + " --rule=mul-distribut", "expected mul-distribute");
   CHECK(run_tgc("trace " + kRecord + " --rule='mul-*' -q").code == 0);
@@ -58,7 +57,7 @@ TEST_CASE("cli: mistakes have an answer") {
   CHECK_FALSE(later.empty());
 }
 
-TEST_CASE("cli: what a record of a broken tinygrad holds can be dumped and run itself, and names the stage") {
+TEST_CASE("cli: --recorded dumps and runs a broken tinygrad's record, and --each-stage names the wrong stage") {
   std::string broken = test_path("wrong.jsonl.gz"), id = "#bin_add_half.0";
   Ran ours = run_tgc("dump '" + broken + id + "' --stage=postopt"),
       theirs = run_tgc("dump '" + broken + id + "' --stage=postopt --recorded");
@@ -76,7 +75,7 @@ TEST_CASE("cli: what a record of a broken tinygrad holds can be dumped and run i
   trouble("run --recorded " + put("k.uop", run_tgc("dump " + kRecord).out) + " --device=REF", "holds no recorded list");
 }
 
-TEST_CASE("cli: a record alone is compared with what tgc makes of it") {
+TEST_CASE("cli: diff of a record alone compares it with what tgc makes of it") {
   Ran good = run_tgc("diff " + kRecord), bad = run_tgc("diff '" + test_path("wrong.jsonl.gz") + "'");
   INFO(good.out << good.err << bad.out << bad.err);
   CHECK(good.code == 0);
@@ -87,7 +86,7 @@ TEST_CASE("cli: a record alone is compared with what tgc makes of it") {
   trouble("diff " + put("k.uop", run_tgc("dump " + kRecord).out), "a graph alone has nothing to be compared with");
 }
 
-TEST_CASE("cli: a graph is compared with another by what they compute") {
+TEST_CASE("cli: run --reference=FILE compares two graphs by what they compute") {
   std::string text =
       "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 0)\nc1 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 1)\n"
       "c2 = UOp.range(8, 0, AxisType.LOOP)\nc6 = c0.index(c2, ptr=True).store(VALUE).end(c2)\nast = c6.sink()\n";
@@ -104,7 +103,7 @@ TEST_CASE("cli: a graph is compared with another by what they compute") {
   CHECK(differs.code == 1);
 }
 
-TEST_CASE("cli: no answer is green that compared nothing") {
+TEST_CASE("cli: a run that compared nothing does not pass") {
   for (const char* json : {"", " --json"}) {
     Ran none = run_tgc("check " + kRecords + " --filter=nosuch" + json),
         skipped = run_tgc("check " + kRecords + " --stages=kernels" + json);
@@ -115,5 +114,5 @@ TEST_CASE("cli: no answer is green that compared nothing") {
   }
   Ran both = run_tgc("check --json '" + kRecords + "#bin_add_half.0' " + kRecords);
   CHECK(both.code == 0);
-  CHECK(has(both.out, "{\"records\":117,"));  // the id is of the first file alone
+  CHECK(has(both.out, "{\"records\":117,"));  // only the first file has that id
 }

@@ -1,4 +1,4 @@
-// Graphs that brought tgc down once: each command says what is wrong with them, or does its work.
+// Graphs that once crashed tgc: each command now reports an error or does its work.
 #include <string>
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace {
 
 const std::string kBuffer = "K = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n";
 
-// All that takes a graph refuses this one, and says why; `verify` with 1, for it is about what is wrong.
+// Checks that all commands refuse this graph with a message: `verify` with exit code 1, the others with 2.
 void refused(const std::string& name, const std::string& text, const std::string& why) {
   std::string file = put(name, text);
   for (const char* command :
@@ -23,7 +23,7 @@ void refused(const std::string& name, const std::string& text, const std::string
 
 }  // namespace
 
-TEST_CASE("hostile: nodes that nothing can be done with go no further than the reader") {
+TEST_CASE("hostile: malformed nodes are rejected by the reader") {
   refused("store.uop", kBuffer + "ast = UOp(Ops.STORE, dtypes.void, (K, K)).sink()\n",
           "store.uop:2:1: Ops.STORE dtypes.void of dtypes.int.ptr(4), dtypes.int.ptr(4), needs an address in");
   refused("index.uop", "ast = UOp(Ops.INDEX, dtypes.half, (UOp.const(dtypes.index, 16),)).sink()\n",
@@ -40,13 +40,13 @@ TEST_CASE("hostile: nodes that nothing can be done with go no further than the r
           "c = UOp.const(dtypes.uchar, 3)\nast = UOp(Ops.IDIV, dtypes.fp8e4m3, (c, c)).sink()\n", "needs integers");
 }
 
-TEST_CASE("hostile: a kernel without a SINK has no stages") {
+TEST_CASE("hostile: a kernel without a SINK is an error for every stage") {
   std::string file = put("no_sink.uop", "ast = UOp.const(dtypes.int, 1)\n");
   for (const char* command : {"dump --stage=source ", "run --device=CPU ", "stats ", "trace "})
     trouble(command + file, "a kernel ends with a SINK, this one with Ops.CONST, expected what it stores");
 }
 
-TEST_CASE("hostile: a linear list out of order") {
+TEST_CASE("hostile: a linear list out of order is an error") {
   std::string file = put("list.json",
                          R"({"format":"tgc-graph","version":1,"stage":"linear","nodes":[)"
                          R"({"op":"CONST","dtype":"dtypes.int","arg":3},{"op":"ADD","dtype":"dtypes.int","src":[0,0]},)"
@@ -57,7 +57,7 @@ TEST_CASE("hostile: a linear list out of order") {
   CHECK(has(verified.out, "Ops.ADD comes before its source 0"));
 }
 
-TEST_CASE("hostile: loops that Python cannot put in order are shown, but for what lists them") {
+TEST_CASE("hostile: loops that Python cannot order are printed, but cannot be linearized") {
   std::string file = put("loops.uop", "i = UOp.range(24, 0, AxisType.LOOP)\nj = UOp.range(-7, 0, AxisType.LOOP)\n"
                                       "B = UOp(Ops.DEFINE_GLOBAL, dtypes.uint.ptr(24), (), 0)\n"
                                       "ast = B.index(i, ptr=True).store(j.cast(dtypes.uint)).end(i).sink()\n");
@@ -68,7 +68,7 @@ TEST_CASE("hostile: loops that Python cannot put in order are shown, but for wha
   CHECK(page.err == "");
 }
 
-TEST_CASE("hostile: sizes that 64 bits do not hold") {
+TEST_CASE("hostile: sizes beyond 64 bits are errors") {
   trouble("run --device=CPU " +
               put("huge.uop",
                   "c0 = UOp.new_buffer('CPU', 4, dtypes.float, 1)\n"
@@ -88,7 +88,7 @@ TEST_CASE("hostile: sizes that 64 bits do not hold") {
           "needs a size of at most 64 bits");
 }
 
-TEST_CASE("hostile: an index whose numbers grow without end") {
+TEST_CASE("hostile: an index whose constants grow without bound ends at a limit") {
   std::string text = kBuffer + "x0 = UOp.range(10, 0, AxisType.LOOP)\n";
   for (int i = 1; i <= 30; i++) {
     std::string before = "x" + std::to_string(i - 1);

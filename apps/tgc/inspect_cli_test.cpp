@@ -1,4 +1,4 @@
-// diff, patterns, stats, trace, completion, help, and tinygrad's habits, run as users run them.
+// Tests that run diff, patterns, stats, trace, completion, help and tinygrad's variables.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -17,7 +17,7 @@ std::string temporary(const std::string& name) { return (scratch() / name).strin
 
 const std::string kFile = test_path("golden/kernels.jsonl.gz"), kKernel = kFile + "#bin_add_half.0";
 
-TEST_CASE("diff: exit codes, and that --quiet says nothing") {
+TEST_CASE("diff: the exit code is the result, and --quiet prints nothing") {
   std::string a = temporary("a.uop"), b = temporary("b.uop");
   REQUIRE(run_tgc("dump " + kKernel + " -o " + a).code == 0);
   REQUIRE(shell("sed s/AxisType.LOOP/AxisType.REDUCE/ " + a + " >" + b).code == 0);
@@ -33,12 +33,12 @@ TEST_CASE("diff: exit codes, and that --quiet says nothing") {
   CHECK(run_tgc("diff " + a + " no-such-file").code == 2);
   CHECK(run_tgc("diff --ignore=nothing " + a + " " + b).code == 2);
   CHECK(has(run_tgc("diff --stage=expander " + a + " " + b), "picks a stage of a run, and both sides are one graph"));
-  CHECK(run_tgc("diff " + kFile + " " + kKernel).code == 1);  // records that only one side has
+  CHECK(run_tgc("diff " + kFile + " " + kKernel).code == 1);  // one side has more records
   CHECK(run_tgc("diff " + kFile + " " + kFile).code == 0);
   std::filesystem::remove(a), std::filesystem::remove(b);
 }
 
-TEST_CASE("diff: the stage that a file says decides what of a record it is compared with; an unknown one is an error") {
+TEST_CASE("diff: a graph is compared with the record's graph after the same stage; an unknown stage is an error") {
   std::string a = temporary("e.json"), b = temporary("f.json");
   REQUIRE(run_tgc("dump " + kKernel + " --stage=expander --json -o " + a).code == 0);
   Ran same = run_tgc("diff " + a + " " + kKernel);
@@ -55,7 +55,7 @@ TEST_CASE("diff: the stage that a file says decides what of a record it is compa
   std::filesystem::remove(a), std::filesystem::remove(b);
 }
 
-TEST_CASE("patterns and stats") {
+TEST_CASE("patterns and stats: text and JSON list the rules") {
   Ran rules = run_tgc("patterns --stage=expand --op=UNROLL");
   CHECK(rules.code == 0);
   CHECK(has(rules, "unroll-nothing"));
@@ -74,7 +74,7 @@ TEST_CASE("patterns and stats") {
   CHECK(has(run_tgc("stats --json " + kKernel), "\"total\":{\"hits\":"));
 }
 
-TEST_CASE("trace: to the terminal, to a file and back, explained, replayed") {
+TEST_CASE("trace: rewrites are printed, written to a file and read, explained and replayed") {
   std::string file = temporary("trace.gz");
   Ran live = run_tgc("trace " + kKernel + " --stage=postopt --quiet");
   CHECK(live.code == 0);
@@ -87,7 +87,7 @@ TEST_CASE("trace: to the terminal, to a file and back, explained, replayed") {
   CHECK(run_tgc("trace " + kKernel + " --stage=lower-index --explain=c5").out == story.out);
   CHECK(story.code == 0);
   CHECK(has(story, "where it comes from"));
-  // a file's kernel may have come to no stage
+  // a trace file may hold a kernel without stages
   const std::string no_stages = put("no_stages.trace",
                                     "{\"format\":\"tgc-trace\",\"version\":2}\n[\"graph\"]\n"
                                     "{\"id\":0,\"op\":\"CONST\",\"dtype\":\"dtypes.index\",\"arg\":24}\n"
@@ -110,10 +110,10 @@ TEST_CASE("trace: to the terminal, to a file and back, explained, replayed") {
   std::filesystem::remove(file);
 }
 
-TEST_CASE("stats and trace: a record that a stage refuses is counted, and those after it have their turn") {
+TEST_CASE("stats and trace: a record that a stage refuses is counted, and the following records are processed") {
   auto lines = LineReader::open(kFile);
   REQUIRE(lines.ok());
-  std::string header, good, refused;  // the second by tinygrad too, which its record says
+  std::string header, good, refused;  // tinygrad refused the second, too, as its record says
   for (std::string line; (*lines)->next(line).value_or_throw();)
     if (header.empty()) header = line + "\n";
     else if (tgc::has(line, "\"id\": \"bin_add_half.0\"")) good = line + "\n";
@@ -136,7 +136,7 @@ TEST_CASE("stats and trace: a record that a stage refuses is counted, and those 
   check(put("all.jsonl", header + unexpected), 2, "stage 'final rewrite'");
 }
 
-TEST_CASE("completion: scripts that the shells accept, and that complete") {
+TEST_CASE("completion: the bash script is accepted and completes") {
   std::string script = temporary("bash");
   REQUIRE(shell("tgc completion bash >" + script).code == 0);
   auto complete = [&](const std::string& line) {
@@ -144,22 +144,22 @@ TEST_CASE("completion: scripts that the shells accept, and that complete") {
                  "\"; COMP_POINT=${#COMP_LINE}; _tgc; echo ${COMPREPLY[@]}'");
   };
   CHECK(has(complete("tgc du"), "dump\n"));
-  CHECK(has(complete("tgc dump --stage=devec"), "devec\n"));          // readline's word begins behind the =
+  CHECK(has(complete("tgc dump --stage=devec"), "devec\n"));          // readline's word starts after the =
   CHECK(has(complete("tgc dump --stage=expand,devec"), "expand,devec\n"));
-  CHECK(has(complete("tgc run --target CUDA:CUDA:sm_9"), "sm_90\n"));  // and behind a colon
-  CHECK(complete("tgc dump some").out == "\n");                        // files are left to the shell
+  CHECK(has(complete("tgc run --target CUDA:CUDA:sm_9"), "sm_90\n"));  // and after a colon
+  CHECK(complete("tgc dump some").out == "\n");                        // the shell completes file names
   std::filesystem::remove(script);
   CHECK(run_tgc("completion tcsh").code == 2);
 }
 
-TEST_CASE("completion: what a shell asks for") {
-  CHECK(run_tgc("complete -- stag").out == "stages\tlist the stages of the pipeline in order\n");
+TEST_CASE("completion: `tgc complete` answers with candidates") {
+  CHECK(run_tgc("complete -- stag").out == "stages\tList the stages of the pipeline in order\n");
   CHECK(run_tgc("complete -- cache --cl").out == "--clear\tremove every entry\n");
   CHECK(run_tgc("complete -- dump --stage=ast,linear").out == "--stage=ast,linear\n");
   CHECK(run_tgc("complete -- dump --set NOOP").out == "NOOPT=\n");
   CHECK(run_tgc("complete -- help exit").out == "exit-codes\n");
   CHECK(run_tgc("complete -- nosuch --st").out == "");
-  CHECK_FALSE(has(run_tgc("complete -- ''"), "complete\t"));  // itself it does not name
+  CHECK_FALSE(has(run_tgc("complete -- ''"), "complete\t"));  // the hidden command is not a candidate
 }
 
 bool is_installed(const std::string& program) {
@@ -168,14 +168,14 @@ bool is_installed(const std::string& program) {
   return false;
 }
 
-TEST_CASE("completion: zsh, in a terminal of its own") {
+TEST_CASE("completion: the zsh script completes in a terminal") {
   CHECK(has(run_tgc("completion zsh"), "#compdef tgc"));
   if (!is_installed("zsh")) return;
   std::string folder = temporary("zsh");
   std::filesystem::create_directory(folder);
   REQUIRE(shell("tgc completion zsh >" + folder + "/_tgc").code == 0);
   CHECK(shell("zsh -n " + folder + "/_tgc").out == "");
-  // the line as it stands after a TAB
+  // returns the line after a TAB
   auto after_tab = [&](const std::string& line) {
     std::ofstream(folder + "/run")
         << "zmodload zsh/zpty\nzpty -b z 'PS1= zsh -f -i'\n"
@@ -195,7 +195,7 @@ TEST_CASE("completion: zsh, in a terminal of its own") {
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("completion: fish") {
+TEST_CASE("completion: the fish script completes") {
   CHECK(has(run_tgc("completion fish"), "complete -c tgc"));
   if (!is_installed("fish")) return;
   std::string script = temporary("fish");
@@ -211,7 +211,7 @@ TEST_CASE("completion: fish") {
   std::filesystem::remove(script);
 }
 
-TEST_CASE("help: topics and commands") {
+TEST_CASE("help: topics and commands are explained") {
   for (const char* topic :
        {"stages", "formats", "settings", "targets", "inputs", "recording", "debug", "exit-codes", "dump"}) {
     Ran r = run_tgc(std::string("help ") + topic);
@@ -229,7 +229,7 @@ TEST_CASE("help: topics and commands") {
   CHECK(run_tgc("help stagse").code == 2);
 }
 
-TEST_CASE("tinygrad's habits: DEBUG, NOOPT, SPEC, IGNORE_OOB") {
+TEST_CASE("tinygrad's variables: DEBUG, NOOPT, SPEC and IGNORE_OOB work") {
   Ran quiet = shell("tgc dump " + kKernel + " >/dev/null");
   CHECK(quiet.out == "");
   Ran loud = shell("DEBUG=6 tgc dump " + kKernel);
@@ -242,12 +242,12 @@ TEST_CASE("tinygrad's habits: DEBUG, NOOPT, SPEC, IGNORE_OOB") {
   CHECK(!has(shell("NOOPT=1 DEBUG=3 tgc dump " + kKernel), "UPCAST"));
   CHECK(shell("SPEC=2 tgc dump --stage=source " + kKernel).code == 0);
   CHECK(shell("SPEC=1 tgc dump --stage=source " + kKernel).code == 0);
-  // an END that ends no loop
+  // an END without a loop
   const std::string end = R"( | sed -E 's/(c[0-9]+).sink/UOp(Ops.END, dtypes.void, (\1,)).sink/' | SPEC=)";
   std::string gone_wrong = "tgc dump " + kKernel + end;
   CHECK(has(shell(gone_wrong + "1 tgc dump --stage=movement"), "the AST is not well formed: node "));
   CHECK(shell(gone_wrong + "0 tgc dump --stage=movement").code == 0);
-  // after the first stage: SPEC=1 looks at the ends alone, SPEC=2 at what every stage leaves
+  // an error after the first stage: SPEC=1 verifies only the input and the result, SPEC=2 every stage
   std::string later = "tgc dump " + kKernel + " --stage=movement" + end;
   CHECK(shell(later + "1 tgc dump --from=movement --stage=load-collapse").code == 0);
   CHECK(

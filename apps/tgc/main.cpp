@@ -1,8 +1,8 @@
-// tgc: the command line. Each command is a file of its own (cmd_<name>.cpp) that adds itself to the parser.
-#include <CLI/CLI.hpp>
+// tgc: the command line. commands.h lists the commands; cmd_NAME.cpp defines each.
 #include <algorithm>
 #include <sstream>
 
+#include "apps/tgc/command.h"
 #include "apps/tgc/commands.h"
 #include "apps/tgc/options.h"
 #include "apps/tgc/process.h"
@@ -23,7 +23,7 @@ std::string version_line() {
          (llvm.empty() ? "without LLVM" : "LLVM " + llvm);
 }
 
-// An option that a command, or tgc itself, has not: `extra` is how it was given.
+// Returns the error for `extra`, an option that neither the command nor tgc itself has.
 tgc::Diag unknown_option(const CLI::App& app, const std::string& command, const std::string& extra) {
   const std::string option = extra.substr(0, extra.find('='));
   std::vector<std::string> known;
@@ -39,9 +39,8 @@ tgc::Diag unknown_option(const CLI::App& app, const std::string& command, const 
           .expected = near.empty() ? "one that `" + caller + " --help` lists" : near};
 }
 
-// CLI11's message, and the nearest commands or options when one is unknown.
+// Prints CLI11's message, or for an unknown command or option the nearest names, and returns 2.
 int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  std::string hint;
   std::vector<std::string_view> names;
   for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
   if (argc > 1 && argv[1][0] != '-' && std::find(names.begin(), names.end(), argv[1]) == names.end()) {
@@ -50,7 +49,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
                          .expected = near.empty() ? "one that `tgc --help` lists" : near});
   }
   const std::string command = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
-  // An option that there is not is worth more words than an INPUT that is missing beside it.
+  // An unknown option is reported first: it may be why CLI11 misses an INPUT.
   if (dynamic_cast<const CLI::RequiredError*>(&error) || dynamic_cast<const CLI::ExtrasError*>(&error))
     for (const std::string& extra : app.remaining(true))
       if (extra.starts_with('-') && extra.size() > 1) return tgc::trouble(unknown_option(app, command, extra));
@@ -58,41 +57,37 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
       {.message = error.what() + ("; see `tgc " + command) + (command.empty() ? "" : " ") + "--help`"});
 }
 
-struct Command {
+struct CommandRow {
   std::string_view name;
-  void (*add)(CLI::App& app, int& exit_code);
+  void (*add)(tgc::Command& cmd);
 };
-// In the order in which --help lists them.
-constexpr Command kCommands[] = {
-    {"dump", tgc::add_dump},             {"check", tgc::add_check},           {"run", tgc::add_run},
-    {"verify", tgc::add_verify},         {"stages", tgc::add_stages},         {"bench", tgc::add_bench},
-    {"compile", tgc::add_compile},       {"devices", tgc::add_devices},       {"cache", tgc::add_cache},
-    {"diff", tgc::add_diff},             {"bisect", tgc::add_bisect},         {"reduce", tgc::add_reduce},
-    {"fuzz", tgc::add_fuzz},             {"patterns", tgc::add_patterns},     {"stats", tgc::add_stats},
-    {"trace", tgc::add_trace},           {"view", tgc::add_view},             {"beam", tgc::add_beam},
-    {"conform", tgc::add_conform},       {"lint", tgc::add_lint},             {"records", tgc::add_records},
-    {"completion", tgc::add_completion}, {"help", tgc::add_help},
-};
+#define TGC_COMMAND_ROW(name) {#name, tgc::add_##name},
+constexpr CommandRow kCommands[] = {TGC_COMMANDS(TGC_COMMAND_ROW)};
+#undef TGC_COMMAND_ROW
 
-// To describe the options of a command takes longer than to start the program, so a command that stands first is the
-// only one that is added; `help` and `completion` tell of all the others.
+// Adds the command `first` alone if there is one of that name, because to describe the options of all commands takes
+// longer than to start the program. `help` and `completion` describe all commands, so these add them all.
 void add_commands(CLI::App& app, int& exit_code, std::string_view first) {
   bool one = first != "help" && first != "completion" &&
-             std::ranges::find(kCommands, first, &Command::name) != std::end(kCommands);
-  for (const Command& c : kCommands)
-    if (!one || c.name == first) c.add(app, exit_code);
+             std::ranges::find(kCommands, first, &CommandRow::name) != std::end(kCommands);
+  for (const CommandRow& c : kCommands) {
+    if (one && c.name != first) continue;
+    tgc::Command command(app, std::string(c.name), exit_code);
+    c.add(command);
+  }
 }
 
 int run_command(int argc, char** argv) {
   CLI::App app{
-      "tgc: see what tinygrad's compiler does to a graph, stage by stage\n\n"
+      "tgc shows what tinygrad's compiler does to a graph, stage by stage, runs kernels and finds wrong rewrites.\n\n"
       "Exit codes: 0 same or passed, 1 different or failed, 2 trouble."};
+  app.formatter(std::make_shared<tgc::HelpFormatter>());
+  app.set_help_flag("-h,--help", "print this help and exit");
   app.require_subcommand(1);
-  app.fallthrough();  // --color behind a command, too: the commands take this on when they are added
-  app.set_version_flag("--version", version_line);
-  tgc::add_color_option(app);
-  tgc::add_limit_options(app);
-  app.parse_complete_callback(tgc::keep_process_limits);  // before the command's own
+  app.fallthrough();  // accepts --color behind a command, too; commands that are added below inherit this
+  app.set_version_flag("--version", version_line, "print the versions of tgc, tinygrad and LLVM and exit");
+  tgc::add_global_options(app);
+  app.parse_complete_callback(tgc::keep_process_limits);  // runs before the command
   if (auto status = tgc::set_limits_of_environment(); !status) return tgc::trouble(status.diag());
   int exit_code = 0;
   if (auto fault = tgc::check_fault_of_environment(); !fault) return tgc::trouble(fault.diag());
@@ -109,9 +104,9 @@ int run_command(int argc, char** argv) {
   for (std::string& warning : tgc::fault_warnings()) tgc::warn({.message = std::move(warning)});
   if (std::string note = tgc::found_opts_note(); !note.empty()) tgc::tell("tgc: note: " + note + "\n");
   if (exit_code != 2 && tgc::memory_ran_out())
-    exit_code = tgc::trouble({.message = "out of memory: not all was done"});
+    exit_code = tgc::trouble({.message = "out of memory: the work is incomplete"});
   if (exit_code == 2) return 2;
-  return tgc::finish_output(tgc::input_was_cut() ? 2 : exit_code);  // of which a warning told
+  return tgc::finish_output(tgc::input_was_cut() ? 2 : exit_code);  // a warning has said so
 }
 
 }  // namespace
@@ -123,7 +118,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fputs("tgc: out of memory\n", stderr);
     return 2;
-  } catch (const std::exception& e) {  // no thread, no file system
+  } catch (const std::exception& e) {  // of the standard library, such as std::system_error
     return tgc::trouble({.message = e.what()});
   }
 }

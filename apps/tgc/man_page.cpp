@@ -1,4 +1,4 @@
-// The manual page tgc(1), from what --help and `tgc help TOPIC` say.
+// The manual page tgc(1): the texts of --help and `tgc help TOPIC`.
 #include <CLI/CLI.hpp>
 
 #include "apps/tgc/commands.h"
@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// As troff reads it: no character of `text` is a command.
+// Escapes `text` so that troff prints every character.
 std::string plain(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); i++) {
@@ -20,30 +20,12 @@ std::string plain(std::string_view text) {
   return out;
 }
 
-std::string bold(std::string_view text) { return "\\fB" + plain(text) + "\\fR"; }
 std::string verbatim(std::string_view text) { return ".nf\n" + plain(text) + ".fi\n"; }
 
 std::string upper(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = c == '-' ? ' ' : char(std::toupper(c));
   return out;
-}
-
-// A paragraph with a term: an option, or an argument, and its help.
-std::string entry(const CLI::Option& o) {
-  std::string term = bold(o.get_name(o.get_positional(), true));
-  if (o.get_items_expected_max() > 0 && !o.get_positional()) term += " \\fI" + plain(o.get_type_name()) + "\\fR";
-  return ".TP\n" + term + "\n" + plain(o.get_description()) + "\n";
-}
-
-std::string section_of(const CLI::App& command) {
-  std::string usage = "tgc " + command.get_name(), arguments, options;
-  for (const CLI::Option* o : command.get_options()) {
-    if (o->get_group().empty()) continue;  // hidden
-    if (o->get_positional()) usage += o->get_required() ? " " + o->get_name(true) : " [" + o->get_name(true) + "]";
-    (o->get_positional() ? arguments : options) += entry(*o);
-  }
-  return ".SS " + plain(usage) + "\n" + plain(command.get_description()) + "\n" + arguments + options;
 }
 
 }  // namespace
@@ -57,7 +39,8 @@ std::string man_page(const CLI::App& app) {
                     ", shows what every stage did and\nwhich rule did it, and runs the kernels to compare them with a "
                     "reference.\n"
                     ".SH COMMANDS\n";
-  for (const CLI::App* command : commands_of(app)) out += section_of(*command);
+  for (const CLI::App* command : commands_of(app))
+    out += ".SS tgc " + command->get_name() + "\n" + verbatim(command->help("tgc"));
   for (std::string_view topic : help_topics())
     out += ".SH " + (topic == "exit-codes" ? "EXIT STATUS" : upper(topic)) + "\n" + verbatim(help_on(topic));
   return out + ".SH SEE ALSO\ntinygrad, whose compiler this is: https://github.com/tinygrad/tinygrad\n";

@@ -1,4 +1,4 @@
-// Hostile names and code, and budgets, through the binary as users run it.
+// Hostile names, hostile code and limits: tests that run the tgc binary.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"
 
@@ -6,14 +6,14 @@ using namespace tgc;
 
 namespace {
 
-// A kernel that stores a variable of that name.
+// Returns a kernel that stores a variable of that name.
 std::string with_variable(const std::string& name) {
   return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
          "c1 = UOp(Ops.DEFINE_VAR, dtypes.int, (), (" + name + ", 0, 3))\n"
          "c2 = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(c1)\nast = c2.sink()\n";
 }
 
-// Runs it on that target, by every command that compiles; nothing may be made, and the name is shown.
+// Runs every command that compiles on the kernel; checks that no file is created and that the name is printed.
 void harmless(const std::string& file, const std::string& target, const std::string& words) {
   std::filesystem::path made = scratch() / "made-by-a-kernel";
   for (const char* command : {"run --in-process --var x=1 --device=", "run --device=", "compile --target=",
@@ -36,7 +36,7 @@ std::string chain(int n, const char* link) {
 
 }  // namespace
 
-TEST_CASE("cli: a name with code in it does not run, on any renderer") {
+TEST_CASE("cli: code in a variable's name does not run with any renderer") {
   std::string c = put("c_name.uop",
                       with_variable("'x) { } int system(const char*); __attribute__((constructor)) void f() "
                                     "{ system(\"touch made-by-a-kernel\"); } void g(int y'"));
@@ -52,7 +52,7 @@ TEST_CASE("cli: a name with code in it does not run, on any renderer") {
   CHECK(has(bidi.err, "\\u202e\\x1b[2J"));
 }
 
-TEST_CASE("cli: CUSTOM is shown by dump, and runs with --allow-custom alone; the C library is not there even then") {
+TEST_CASE("cli: dump prints CUSTOM code, which runs only with --allow-custom and never has the C library") {
   auto kernel = [](const std::string& code) {
     return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
            "c1 = UOp(Ops.CUSTOMI, dtypes.int, (), '" + code + "')\n"
@@ -78,7 +78,7 @@ TEST_CASE("cli: CUSTOM is shown by dump, and runs with --allow-custom alone; the
   CHECK(has(included.err, "a source must not read files"));
 }
 
-TEST_CASE("cli: limits are options and an environment variable; what is over one is exit code 2 and says which") {
+TEST_CASE("cli: --limit and TGC_LIMITS set limits, and exceeding one is exit code 2 with its name") {
   std::string small = put("small.uop", with_variable("'x'")), many = put("many.uop", chain(5000, "+c0.sin()"));
   Ran help = run_tgc("help limits");
   CHECK(help.code == 0);
@@ -89,7 +89,7 @@ TEST_CASE("cli: limits are options and an environment variable; what is over one
   CHECK(variable.code == 2);
   CHECK(run_tgc("dump --limit=input-bytes=1M " + small, "/dev/null", "TGC_LIMITS=input-bytes=50").code == 0);
   trouble("dump --limit nodes=1K " + many, "more than 1024 nodes of one graph");
-  CHECK(run_tgc("dump --limit nodes=7 " + small).code == 0);  // to the node, not to the size of a table
+  CHECK(run_tgc("dump --limit nodes=7 " + small).code == 0);  // exact, not rounded to the size of a table
   trouble("dump --limit nodes=6 " + small, "more than 6 nodes of one graph");
   trouble("dump --limit node=1K " + many, "unknown limit 'node', expected nodes");
   CHECK(run_tgc("dump " + many, "/dev/null", "TGC_LIMITS=x").code == 2);
@@ -99,7 +99,7 @@ TEST_CASE("cli: limits are options and an environment variable; what is over one
   CHECK(has(gzip.err, "more than 10485760 bytes"));
 }
 
-TEST_CASE("cli: REF ends by its limits of steps and of time") {
+TEST_CASE("cli: REF stops at its limits of steps and time") {
   std::string endless = put("endless.uop",
                             "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(1), (), 0)\n"
                             "c1 = UOp.range(1099511627776, 0, AxisType.REDUCE)\n"
@@ -109,7 +109,7 @@ TEST_CASE("cli: REF ends by its limits of steps and of time") {
   trouble("run --device=REF --limit ref-steps=1M " + endless, "more than 1048576 iterations of one kernel's ranges");
 }
 
-TEST_CASE("cli: what is nested deep is read, written and read again, with a small stack too") {
+TEST_CASE("cli: deeply nested graphs are read and written, also with a small stack") {
   for (auto [name, link] : {std::pair("methods", ".sin()"), std::pair("sums", "(.sin()+c0)")}) {
     std::string file = put(std::string(name) + ".uop", chain(tgc::kThreadSanitized ? 3000 : 30000, link));
     Ran once = shell("ulimit -s 512; tgc dump --stage=ast '" + file +

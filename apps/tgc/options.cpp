@@ -1,128 +1,105 @@
 #include "apps/tgc/options.h"
 
-#include <CLI/CLI.hpp>
-#include <mutex>
-
-#include "apps/tgc/process.h"
 #include "apps/tgc/terminal.h"
-#include "lib/beam/found_opts.h"
-#include "lib/beam/results.h"
-#include "lib/driver/environment.h"
+#include "lib/run/run_kernel.h"
 #include "lib/runtime/emulated.h"
+#include "lib/support/limits.h"
 
 namespace tgc {
-
-void add_pipeline_options(CLI::App& command, Overrides& over, bool device_is_target) {
-  auto* target =
-      command
-          .add_option(
-              "--target", over.target,
-              "what to compile for: DEVICE[:RENDERER[:ARCH]], for example CUDA:PTX:sm_80; default: the input's own, "
-              "else CPU")
-          ->type_name("TARGET");
-  if (device_is_target)
-    command.add_option("--device", over.target, "the same as --target")->type_name("TARGET")->excludes(target);
-  command
-      .add_option(
-          "--set", over.sets,
-          "a setting by tinygrad's name, for example NOOPT=1; the environment variable of that name is the fallback")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false)
-      ->take_all();
-  command
-      .add_option("--opts", over.opts,
-                  "the optimizer's list, for example '[Opt(OptOps.UPCAST, 0, 4)]'; default: tinygrad's heuristic")
-      ->type_name("LIST");
-}
-
-void add_weights_option(CLI::App& command, Overrides& over) {
-  command
-      .add_option("--weights", over.weights,
-                  "a safetensors, npz or npy file with tensors for a model's initializers and inputs, by name")
-      ->type_name("FILE");
-}
-
-void add_size_option(CLI::App& command, Overrides& over) {
-  command.add_option("--var", over.sizes, "binds a symbolic size of a model")
-      ->type_name("NAME=N")
-      ->allow_extra_args(false)
-      ->take_all();
-}
-
-void add_kernel_option(CLI::App& command, std::string& kernel) {
-  command
-      .add_option("--kernel", kernel,
-                  "one of many: its number from 0, or its name; of a tensor graph, one of its kernels")
-      ->type_name("N|NAME");
-}
-
-void add_repro_option(CLI::App& command, std::string& file) {
-  command
-      .add_option("--repro", file,
-                  "of a failure: one file with the graph, the arrays and all else, an INPUT of every command; `tgc run "
-                  "FILE` says whether it still happens (exit code 1) or not (0); {} as in --inputs")
-      ->type_name("FILE");
-}
-
-void add_emulator_options(CLI::App& command) {
-  auto take = [](Status status) {
-    if (!status) throw CLI::ValidationError("--emulate", status.diag().text());
-  };
-  auto* emulate = command.add_flag_callback(
-      "--emulate", [take] { take(use_emulators()); },
-      "CUDA, AMD and METAL emulated: kernels run on the CPU, checked, machine code instruction by instruction");
-  command
-      .add_flag_callback("--race", watch_races,
-                         "with --emulate: also threads that race for an address; on AMD, values used before their wait")
-      ->needs(emulate);
-}
-
 namespace {
 
-class TerminalEvents : public Events {
- public:
-  void progress(std::string_view what) override {
-    std::lock_guard lock(mutex_);
-    progress_line().show(what);
-  }
-  void warning(const Diag& what) override {
-    std::lock_guard lock(mutex_);
-    warn(what);
-  }
-  void note(const std::string& what) override { tell("tgc: note: " + what + "\n"); }
-  void debug(const std::string& text) override { tell(text); }
-  bool color() const override { return use_color(2); }
-
- private:
-  void tell(const std::string& text) {
-    std::lock_guard lock(mutex_);
-    tgc::tell(text);
-  }
-
-  std::mutex mutex_;  // bench --whole reads files on several threads, and reading has notes
-};
+// Throws CLI11's error if `status` is one.
+void take(const std::string& option, const Status& status) {
+  if (!status) throw CLI::ValidationError(option, status.diag().text());
+}
 
 }  // namespace
 
-Session terminal_session(unsigned jobs) {
-  static TerminalEvents events;
-  unsigned threads = jobs ? jobs : unsigned(Settings().cpu_count());
-  return {.jobs = threads, .events = &events, .cancel = &cancel_by_interrupt()};
+void add_global_options(CLI::App& app) {
+  auto set_color = [](const std::string& when) {
+    color_choice() = when == "always"  ? ColorChoice::Always
+                     : when == "never" ? ColorChoice::Never
+                                       : ColorChoice::Auto;
+  };
+  app.add_option_function<std::string>("--color", set_color, "use colours: auto (on a terminal), always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("WHEN");
+  auto limit = [](const std::vector<std::string>& limits) {
+    for (const std::string& text : limits) take("--limit", set_limits(text));
+  };
+  app.add_option_function<std::vector<std::string>>(
+         "--limit", limit, "bound what an input may cost, for example nodes=1M; see `tgc help limits`")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->trigger_on_parse()
+      ->take_all();
+  app.add_flag_callback("--allow-custom", [] { allow_custom(true); },
+                        "compile and run the code in the input's CUSTOM and CUSTOMI nodes")
+      ->trigger_on_parse();
 }
 
-Session terminal_session(Overrides over, unsigned jobs) {
-  Session session = terminal_session(jobs);
-  session.over = std::move(over);
-  for (const std::string& idle : ignored_variables()) session.note(idle);
-  return session;
+void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target) {
+  cmd.group(Group::Pipeline);
+  auto* target = cmd.option("--target", over.target, "TARGET",
+                            "compile for DEVICE[:RENDERER[:ARCH]], such as CUDA:PTX:sm_80; default: the input's");
+  if (device_is_target) cmd.option("--device", over.target, "TARGET", "the same as --target")->excludes(target);
+  cmd.repeated("--set", over.sets, "KEY=VALUE", "set a variable of tinygrad, for example NOOPT=1");
+  cmd.option("--opts", over.opts, "LIST",
+             "optimize with this list, such as '[Opt(OptOps.UPCAST, 0, 4)]'; default: tinygrad's heuristic");
 }
 
-Overrides with_found_opts(Overrides over) {
-  auto beam = BeamSettings::take(over.sets);
-  if (!beam) return warn(beam.diag()), over;
-  if (beam->BEAM < 1) return over;
-  if (auto status = use_found_opts(BeamResults::default_path(), int64_t(beam->BEAM)); !status) warn(status.diag());
-  return over;
+void add_weights_option(Command& cmd, Overrides& over) {
+  cmd.group(Group::Input);
+  cmd.option("--weights", over.weights, "FILE", "read a model's tensors by name from a safetensors, npz or npy file");
+}
+
+void add_size_option(Command& cmd, Overrides& over) {
+  cmd.group(Group::Input);
+  cmd.repeated("--var", over.sizes, "NAME=N", "set a symbolic size of a model");
+}
+
+void add_repro_option(Command& cmd, std::string& file) {
+  cmd.group(Group::Output);
+  cmd.option("--repro", file, "FILE",
+             "write a failing kernel as one file, which `tgc run FILE` repeats ({} as in --inputs)");
+}
+
+void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::string& device_help) {
+  cmd.group(Group::Input);
+  cmd.option("--inputs", o.input.arrays, "F.npz",
+             "read arrays data0, data1, ... from an npz or npy file; {} stands for INPUT without its extension");
+  cmd.number("--seed", o.input.seed, "N", 0, INT64_MAX, "draw the arrays that no file gives; default without --inputs: 0");
+  auto set_variables = [&o](const std::vector<std::string>& texts) {
+    auto values = parse_variables(texts);
+    if (!values) throw CLI::ValidationError(values.diag().text());
+    o.input.variables = std::move(*values);
+  };
+  cmd->add_option_function<std::vector<std::string>>("--var", set_variables,
+                                                     "set a variable of the kernel, or a symbolic size of a model")
+      ->type_name("NAME=N")
+      ->allow_extra_args(false)
+      ->take_all();
+  add_weights_option(cmd, over);
+
+  cmd.group(Group::Device);
+  cmd.option("--device", o.device.name, "DEV", device_help);
+  cmd.number("--timeout", o.device.timeout_seconds, "S", 0, kMostSeconds, "seconds per kernel; 0: no limit (60 or 600)");
+  auto emulate = [] { take("--emulate", use_emulators()); };
+  auto* emulated = cmd->add_flag_callback(
+      "--emulate", emulate, "emulate CUDA, AMD and METAL on the CPU and check every memory access");
+  cmd->add_flag_callback("--race", watch_races,
+                         "with --emulate: find threads that race for an address, and missing waits of AMD code")
+      ->needs(emulated);
+
+  cmd.group(Group::Comparison);
+  auto* expect = cmd.option("--expect", o.compare.expect, "F.npz", "compare with the arrays of this file ({} as in --inputs)");
+  cmd.option("--reference", o.compare.reference, "DEV",
+             "compare with a device, with a graph file (FILE#ID) run in REF, or `none`; default: the input in REF")
+      ->excludes(expect);
+  constexpr double kMost = 1e38;
+  cmd.number("--rtol", o.compare.tolerance.rtol, "X", 0, kMost, "relative tolerance of floats; default: by dtype");
+  cmd.number("--atol", o.compare.tolerance.atol, "X", 0, kMost, "absolute tolerance of floats; default: by dtype");
+  cmd.number("--ulp", o.compare.tolerance.ulp, "N", 0, int64_t{1} << 52, "accept floats at most N representable values apart");
 }
 
 }  // namespace tgc

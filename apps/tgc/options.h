@@ -1,50 +1,42 @@
-// Options that several commands share, and the session that they make.
+// Options that several commands share, and the session that commands make from them.
 #pragma once
-#include <cstdint>
-#include <functional>
 #include <string>
-#include <vector>
 
+#include "apps/tgc/command.h"
 #include "lib/driver/session.h"
-
-namespace CLI {
-class App;
-}
 
 namespace tgc {
 
 struct ToleranceOptions;
 struct RunOptions;
 
-// --limit and --allow-custom, of every command.
-void add_limit_options(CLI::App& app);
-// --target, --device (the same, unless the command has a --device of its own), --set, --opts.
-void add_pipeline_options(CLI::App& command, Overrides& over, bool device_is_target = true);
-void add_weights_option(CLI::App& command, Overrides& over);
-void add_size_option(CLI::App& command, Overrides& over);
-void add_kernel_option(CLI::App& command, std::string& kernel);
-// What `run` and `bisect` take alike: --inputs, --seed, --var, --expect, --reference, the tolerances, --timeout,
-// --kernel; and --device, whose help they have themselves.
-void add_trial_options(CLI::App& command, RunOptions& trial, const std::string& about_device);
-void add_emulator_options(CLI::App& command);  // take effect when the command line is read
-void add_repro_option(CLI::App& command, std::string& file);
-void add_tolerance_options(CLI::App& command, ToleranceOptions& tolerance);  // --rtol, --atol, --ulp
+void add_global_options(CLI::App& app);  // of every command: --color, --limit, --allow-custom
 
-// What check() of an option takes to see that a number is one, in decimal, and from `least` to `most`. CLI11 alone
-// takes -1 for a large unsigned number, 010 for 8, NaN for a number in any range, and what overflows for the largest.
-using NumberCheck = std::function<std::string(const std::string& text)>;
-NumberCheck whole_number(int64_t least, int64_t most);
-NumberCheck real_number(double least, double most);
-inline const int64_t kMostThreads = 1024, kMostShown = 1'000'000'000, kMostRuns = 1'000'000;
-inline const double kMostSeconds = 1e7;
+// Group Input.
+// INPUT (a string or a vector of strings; `also` adds to its help) and --kernel.
+template <class Input>
+void add_input_options(Command& cmd, Input& input, std::string& kernel, const std::string& also = "") {
+  cmd.group(Group::Input);
+  cmd.positional("INPUT", input, "a file (`tgc help inputs`), or FILE#ID" + also + "; default: standard input");
+  cmd.option("--kernel", kernel, "N|NAME", "take one record, or one kernel of a tensor graph; N counts from 0");
+}
+void add_weights_option(Command& cmd, Overrides& over);
+void add_size_option(Command& cmd, Overrides& over);  // --var
+// Group Pipeline: --target, --set, --opts; and --device, which means --target, unless the command has its own.
+void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target = true);
+// The options that `run`, `bisect` and `reduce` share, in the groups Input, Device and Comparison: --inputs, --seed,
+// --var, --weights, --device, --timeout, --emulate, --race, --expect, --reference, --rtol,
+// --atol, --ulp.
+void add_run_options(Command& cmd, RunOptions& options, Overrides& over, const std::string& device_help);
+void add_repro_option(Command& cmd, std::string& file);  // group Output
 
-// A session that talks to the terminal: progress, warnings and what DEBUG prints go to standard error.
+// Returns a session that prints progress, warnings and DEBUG output to standard error. `jobs` 0: one per processor.
 Session terminal_session(unsigned jobs);
-// One that compiles: a variable of tinygrad that is set and does nothing here is a note.
+// Returns such a session for a command that compiles. Notes each set variable of tinygrad that has no effect in tgc.
 Session terminal_session(Overrides over, unsigned jobs = 1);
 
-// Under BEAM=N, by --set or by the environment: kernels get the opts that `tgc beam` has found (lib/beam/found_opts.h).
-// The variables of the search are taken out of --set, for they are none of the pipeline.
+// With BEAM=N, from --set or the environment: gives kernels the opts that `tgc beam` found (lib/beam/found_opts.h).
+// Returns the overrides without the variables of the search, which are no settings of the pipeline.
 Overrides with_found_opts(Overrides over);
 
 }  // namespace tgc

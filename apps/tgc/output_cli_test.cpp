@@ -1,4 +1,4 @@
-// What tgc writes, and what becomes of it when that fails: files, standard output, the names of both, numbers.
+// Output of tgc: files, standard output, file names, failures to write; and the ranges of numeric options.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 const std::string kKernel = "'" + test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0'";
 
-// Every command, printing something.
+// Returns one call of every command that prints something.
 std::vector<std::string> printing_commands() {
   return {"--help", "--version", "dump --help", "help", "help targets", "help --man", "completion bash",
           "complete -- du", "stages", "stages --json", "patterns --in=sym", "devices", "cache",
@@ -24,7 +24,7 @@ std::vector<std::string> printing_commands() {
           "diff " + kKernel, "compile --target=CPU:LLVM " + kKernel, "run --device=REF " + kKernel};
 }
 
-// Two records of that id; the second stores twice the value.
+// Returns two records of that id; the second stores twice the value.
 std::string two_records(const std::string& id) {
   std::string out = R"({"format":"tgc-golden","version":1,"level":"kernel","settings":{"CPU_COUNT":"2"}})" "\n";
   for (const char* value : {"1.0", "2.0"})
@@ -45,7 +45,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("output: what cannot be written is exit code 2, for every command") {
+TEST_CASE("output: every command exits with 2 if it cannot write") {
   for (const std::string& command : printing_commands()) {
     INFO(command);
     REQUIRE(run_tgc(command).code == 0);
@@ -58,23 +58,23 @@ TEST_CASE("output: what cannot be written is exit code 2, for every command") {
     Ran gone = shell("{ tgc " + command + "; echo $? >code; } | true");
     CHECK(gone.err.find("cannot write") == std::string::npos);
     std::string code = read_text(scratch() / "code");
-    CHECK((code == "2\n" || code == "0\n"));  // 0: it was quicker than the reader's end
+    CHECK((code == "2\n" || code == "0\n"));  // 0 if tgc finished before the reader closed the pipe
   }
 }
 
-TEST_CASE("output: a reader that is gone is no reason to speak, nor to go on") {
+TEST_CASE("output: a closed pipe ends tgc without a message") {
   Ran r = shell("{ tgc dump " + kKernel + " --stage=all; echo $? >code; } | head -n1");
   CHECK(r.err == "");
   CHECK(!r.out.empty());
 }
 
-TEST_CASE("output: a closed stream is not taken for a file of ours") {
+TEST_CASE("output: a closed standard stream does not become a file that tgc opens") {
   Ran r = shell("tgc dump " + kKernel + " -o closed.uop >&- 2>&- <&-");
   CHECK(r.code == 0);
   CHECK(has(read_text(scratch() / "closed.uop"), "DEFINE_GLOBAL"));
 }
 
-TEST_CASE("output: a device, a FIFO, links and rights stay what they are, whatever writes there") {
+TEST_CASE("output: devices, FIFOs, links and permissions of output files are preserved") {
   for (std::string command : {"dump " + kKernel + " -o ", "trace " + kKernel + " --stage=expand -o ",
                               "run --device=REF " + kKernel + " --save="}) {
     INFO(command);
@@ -97,7 +97,7 @@ TEST_CASE("output: a device, a FIFO, links and rights stay what they are, whatev
   }
 }
 
-TEST_CASE("output: what fails leaves the file that was there, and nothing beside it") {
+TEST_CASE("output: a failure leaves the old file and no temporary file") {
   std::string bad = put("bad.uop", "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nast = c0.sink(\n");
   fs::create_directories(scratch() / "failing");
   for (std::string command : {"dump " + bad + " -o ", "dump " + kKernel + " --stage=ast,expand -o ",
@@ -115,7 +115,7 @@ TEST_CASE("output: what fails leaves the file that was there, and nothing beside
   CHECK(names_in(scratch() / "failing") == std::vector<std::string>{"out"});
 }
 
-TEST_CASE("output: records of one name, and names that are paths, make files of their own") {
+TEST_CASE("output: records of one name, and names with slashes, get distinct files in the folder") {
   put("twice.jsonl", two_records("k"));
   fs::create_directories(scratch() / "names");
   Ran dumped = shell("tgc dump twice.jsonl -o names/");
@@ -146,7 +146,7 @@ TEST_CASE("output: records of one name, and names that are paths, make files of 
   CHECK(short_of.code == 0);
 }
 
-TEST_CASE("output: every number of the command line has a range") {
+TEST_CASE("output: every numeric option has a range") {
   for (std::string option : {"bisect --ulp=-1", "bisect --rtol=nan", "bisect --seed=-1", "bisect --timeout=-1",
                              "run --ulp=-1", "run --ulp=99999999999999999999", "run --ulp=nan", "run --rtol=nan",
                              "run --atol=-1", "run --rtol=inf", "run --seed=-1", "run --seed=18446744073709551616",
@@ -172,12 +172,12 @@ TEST_CASE("output: every number of the command line has a range") {
   }
 }
 
-TEST_CASE("output: low limits and missing places are a message, or nothing at all") {
+TEST_CASE("output: low process limits and missing folders give a message or no effect") {
   for (std::string limit : {"ulimit -v 200000", "ulimit -v 60000", "ulimit -n 8", "ulimit -n 4", "ulimit -s 256",
                             "ulimit -f 0", "unset HOME XDG_CACHE_HOME TGC_CACHE_DIR", "export HOME=/dev/null/none",
                             "export TGC_CACHE_DIR=/proc/none", "export TMPDIR=/dev/null/none",
                             "mkdir -p gone && cd gone && rmdir ../gone"}) {
-    // of memory and files the sanitizers themselves need more than these limits leave
+    // the sanitizers themselves exceed these limits of memory and files
     if (tgc::kSanitized && (limit.starts_with("ulimit -v") || limit.starts_with("ulimit -n"))) continue;
     if (tgc::kThreadSanitized && limit.starts_with("ulimit")) continue;
     for (std::string command : {"dump --stage=asm --target=CPU:LLVM ", "check -j2 ", "run --device=CPU:LLVM ",
@@ -191,7 +191,7 @@ TEST_CASE("output: low limits and missing places are a message, or nothing at al
   }
 }
 
-TEST_CASE("output: a source that does not compile is kept where nobody else can be") {
+TEST_CASE("output: a source that does not compile is kept in a private folder") {
   const std::string kKernelC = put("wrong.uop",
       "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n"
       "c1 = UOp.range(4, 0, AxisType.LOOP)\n"
@@ -201,12 +201,12 @@ TEST_CASE("output: a source that does not compile is kept where nobody else can 
   std::string compile = "tgc dump " + kKernelC + " --stage=asm --target=CPU:CLANG";
   Ran kept = shell("export TGC_CACHE_DIR=$PWD/kept-cache; " + compile);
   CHECK(kept.code == 2);
-  if (!has(kept.err, "does not compile")) return;  // what is CUSTOM may not be compiled at all
+  if (!has(kept.err, "does not compile")) return;  // CUSTOM code may be refused before it is compiled
   CHECK(has(kept.err, "/kept-cache/kept/"));
   CHECK((fs::status(scratch() / "kept-cache/kept").permissions() & fs::perms::all) == fs::perms::owner_all);
   REQUIRE(names_in(scratch() / "kept-cache/kept").size() == 1);
 
-  // a trap in its place: the source goes nowhere
+  // a symbolic link in its place: the source is not written
   fs::create_directories(scratch() / "trap-cache");
   fs::create_directories(scratch() / "elsewhere");
   fs::create_symlink(scratch() / "elsewhere", scratch() / "trap-cache/kept");
@@ -216,7 +216,7 @@ TEST_CASE("output: a source that does not compile is kept where nobody else can 
   CHECK(names_in(scratch() / "elsewhere").empty());
 }
 
-TEST_CASE("output: an interrupt stops between two graphs and tells what there is, a second one ends tgc") {
+TEST_CASE("output: an interrupt stops between two graphs and prints the results so far; a second one ends tgc") {
   std::string golden = " '" + test_path("golden/kernels.jsonl.gz") + "'", many;
   for (int i = 0; i < 200; i++) many += golden;
   std::string start = "env --default-signal=INT tgc check -j1" + many + " & p=$!; sleep 0.5; kill -INT $p; ";
@@ -227,7 +227,7 @@ TEST_CASE("output: an interrupt stops between two graphs and tells what there is
   CHECK(has(once.err, "tgc: cancelled"));
 
   if (tgc::kThreadSanitized) return;
-  // it waits for its input, which does not come
+  // tgc waits for its input, which never comes
   Ran twice = shell("sleep 3 | env --default-signal=INT tgc dump -o held.uop & p=$!; sleep 0.5; kill -INT $p; "
                     "sleep 0.2; kill -INT $p; wait $p; echo $? >code");
   CHECK(read_text(scratch() / "code") == "130\n");
@@ -237,7 +237,7 @@ TEST_CASE("output: an interrupt stops between two graphs and tells what there is
 
 namespace {
 
-// A campaign that gets the signal when it is well under way: it has a finding.
+// Runs a campaign that receives the signal after its first finding.
 Ran campaign_that_gets(const std::string& signal) {
   return shell("ulimit -c 0; rm -rf found state.json; "
                "tgc fuzz --minutes=5 -j1 --findings=found --state=state.json & p=$!; "
@@ -246,16 +246,16 @@ Ran campaign_that_gets(const std::string& signal) {
 
 }  // namespace
 
-TEST_CASE("output: a campaign that is told to end (SIGTERM, as a job's time limit sends it) tells what there is") {
+TEST_CASE("output: a campaign that receives SIGTERM prints its findings so far") {
   Ran r = campaign_that_gets("TERM");
-  CHECK(r.code == 1);  // it has found something
+  CHECK(r.code == 1);  // there is a finding
   CHECK(has(r.err, "tgc: stopping soon"));
   CHECK(has(r.out, " graphs from seed 0"));
   CHECK(has(read_text(scratch() / "state.json"), "\"found/"));
 }
 
-TEST_CASE("output: a campaign that dies says in which graph, and how to make that one again") {
-  if (tgc::kSanitized) return;  // a sanitizer has the signal
+TEST_CASE("output: a campaign that crashes names the graph and the command that makes it again") {
+  if (tgc::kSanitized) return;  // the sanitizer handles the signal
   Ran r = campaign_that_gets("SEGV");
   CHECK(r.code == 139);
   CHECK(has(r.err, "tgc: internal error: SIGSEGV in "));

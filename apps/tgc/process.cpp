@@ -20,7 +20,7 @@
 namespace tgc {
 namespace {
 
-// For where no memory can be had.
+// Prints without allocating memory.
 void say(std::string_view text) { (void)write_all(STDERR_FILENO, text); }
 
 [[noreturn]] void end_with_trouble() {
@@ -31,7 +31,7 @@ void say(std::string_view text) { (void)write_all(STDERR_FILENO, text); }
 [[noreturn]] void uncaught() {
   try {
     if (auto thrown = std::current_exception()) std::rethrow_exception(thrown);
-    say("tgc: internal error: it had to stop\n");
+    say("tgc: internal error: terminated\n");
   } catch (const std::bad_alloc&) {
     say("tgc: out of memory\n");
   } catch (const std::exception& e) {
@@ -42,8 +42,8 @@ void say(std::string_view text) { (void)write_all(STDERR_FILENO, text); }
   end_with_trouble();
 }
 
-// Tables are made before main is entered, and may find no memory.
-__attribute__((constructor(101))) void catch_what_nobody_caught() { std::set_terminate(uncaught); }
+// Runs before the constructors of static tables, which may run out of memory.
+__attribute__((constructor(101))) void set_terminate_handler() { std::set_terminate(uncaught); }
 
 std::atomic<bool> no_memory;
 
@@ -63,7 +63,7 @@ uintptr_t stack_pointer(const void* context) {
 #endif
 }
 
-// A fault beside the stack pointer is a stack that has no room.
+// Returns true for a fault near the stack pointer, which means stack overflow.
 bool is_full_stack(const siginfo_t& info, const void* context) {
   constexpr intptr_t kNear = 1 << 16;
   auto distance = intptr_t(reinterpret_cast<uintptr_t>(info.si_addr) - stack_pointer(context));
@@ -73,9 +73,9 @@ bool is_full_stack(const siginfo_t& info, const void* context) {
 constexpr std::pair<int, std::string_view> kFaults[] = {
     {SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}};
 
-// Any other fault is a crash, and stays one; it is said in the middle of what.
+// Handles stack overflow. Any other fault stays a crash, with a line that names the thread's work.
 void on_fault(int number, siginfo_t* info, void* context) {
-  const bool is_sent = info->si_code <= 0;  // by a process
+  const bool is_sent = info->si_code <= 0;  // by a process, with kill
   if (number == SIGSEGV && !is_sent && is_full_stack(*info, context)) {
     say("tgc: the stack is too small (ulimit -s)\n");
     end_with_trouble();
@@ -83,7 +83,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
   if (auto work = work_of_thread(); !work.empty())
     for (auto [fault, name] : kFaults)
       if (fault == number) say("tgc: internal error: "), say(name), say(" in "), say(work), say("\n");
-  signal(number, SIG_DFL);  // the instruction runs once more
+  signal(number, SIG_DFL);  // on return the instruction faults again
   if (is_sent) raise(number);
 }
 
@@ -109,14 +109,14 @@ void on_interrupt(int number) {
   if (interrupted.requested()) {
     remove_staged_files();
     signal(number, SIG_DFL);
-    raise(number);  // once this handler returns
+    raise(number);  // takes effect when this handler returns
     return;
   }
   interrupted.request();
-  say("tgc: stopping soon; interrupt once more to stop at once\n");
+  say("tgc: stopping soon; interrupt again to stop at once\n");
 }
 
-// Unless somebody told us to ignore it, or has a handler already.
+// Installs on_interrupt for a signal that has the default action. Returns false if it does not, or on failure.
 bool watch_for(int number) {
   struct sigaction old, action{};
   if (sigaction(number, nullptr, &old) != 0 || old.sa_handler != SIG_DFL) return false;
@@ -128,7 +128,7 @@ bool watch_for(int number) {
 }  // namespace
 
 void prepare_process() {
-  // a file of ours that got the number of a closed stream would be written to by accident
+  // otherwise a file opened later could get the number of a closed standard stream and be written to by accident
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   std::set_new_handler(on_no_memory);

@@ -1,5 +1,5 @@
-// tgc run MODEL: a model whose weights are in files of their own.
-// testdata/models/mlp.onnx has zeros for them (scripts/make-models --apart).
+// tgc run MODEL for a model whose weights are in separate files.
+// testdata/models/mlp.onnx has zeros instead (scripts/make-models --apart).
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 
@@ -22,7 +22,7 @@ void passes_with(const std::string& weights) {
 
 }  // namespace
 
-TEST_CASE("cli: run takes a model's weights from a safetensors file or an npz, and computes what onnxruntime does") {
+TEST_CASE("cli: run --weights reads safetensors and npz files, and the results equal onnxruntime's") {
   passes_with(test_path("models/mlp.safetensors"));
   passes_with(test_path("models/mlp.weights.npz"));
   Ran without = run_mlp("");
@@ -30,7 +30,7 @@ TEST_CASE("cli: run takes a model's weights from a safetensors file or an npz, a
   CHECK(without.out.find("10 of 10 differ") != std::string::npos);
 }
 
-TEST_CASE("cli: run refuses weights that do not fit the model, by name") {
+TEST_CASE("cli: run refuses weights that do not fit the model and names them") {
   std::string model = test_path("models/mlp.onnx");
   trouble("run " + model + " --weights=" + test_path("models/gpt2.inputs.npz"),
           "these weights do not fit the model:\n  the model has no initializer and no input 'input_ids'");

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -28,22 +27,9 @@ bool use_color(int fd) {
   return (!no_color || !*no_color) && isatty(fd);
 }
 
-void add_color_option(CLI::App& app) {
-  app.add_option_function<std::string>(
-         "--color",
-         [](const std::string& when) {
-           color_choice() = when == "always"  ? ColorChoice::Always
-                            : when == "never" ? ColorChoice::Never
-                                              : ColorChoice::Auto;
-         },
-         "colour: auto (on a terminal), always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->type_name("WHEN");
-}
-
 int trouble(const Diag& diag) {
   std::string text = "tgc: " + diag.text() + "\n";
-  tell(use_color(2) ? text : ansistrip(text));  // tinygrad names shapes in colours
+  tell(use_color(2) ? text : ansistrip(text));  // tinygrad's kernel names have colours
   return 2;
 }
 
@@ -94,7 +80,7 @@ Status HeldOutput::release() {
 
 namespace {
 
-// There is no use in going on. A reader that has seen enough and left wants no message.
+// Ends the program. Prints a message unless the reader has closed the pipe.
 [[noreturn]] void output_failed(int error) {
   if (error != EPIPE) trouble({.message = std::string("cannot write: ") + std::strerror(error), .file = "<stdout>"});
   remove_staged_files();

@@ -1,4 +1,4 @@
-// What the commands share in talking to people: colour, progress, trouble.
+// Output of commands: standard output, messages on standard error, colours and progress.
 #pragma once
 #include <cstdio>
 #include <string>
@@ -6,52 +6,46 @@
 
 #include "lib/support/result.h"
 
-namespace CLI {
-class App;
-}
-
 namespace tgc {
 
 enum class ColorChoice { Auto, Always, Never };
-ColorChoice& color_choice();              // set by --color
-// for output to that descriptor: --color, else NO_COLOR, else whether it is a terminal
+ColorChoice& color_choice();  // set by --color
+// Returns true if output to this descriptor may have colours: --color, else NO_COLOR, else whether it is a terminal.
 bool use_color(int fd);
-void add_color_option(CLI::App& app);
 
-// `text` to standard error, control characters in it made visible (lib/support/visible.h).
+// Prints `text` to standard error, with control characters made visible (lib/support/visible.h).
 void tell(std::string_view text);
 // Prints "tgc: MESSAGE" to standard error and returns exit code 2.
 int trouble(const Diag& diag);
-// The same without ending anything: "tgc: warning: MESSAGE".
+// Prints "tgc: warning: MESSAGE" to standard error.
 void warn(Diag diag);
 
-// Writes all of `text` to standard output: as it is, but on a terminal with control characters made visible. When that
-// fails the program ends, with exit code 2 and a message; without one where the reader has gone.
+// Prints `text` to standard output; on a terminal with control characters made visible. If that fails, ends the program
+// with exit code 2 and, unless the reader has closed the pipe, a message.
 void print(std::string_view text);
-// The same of what is for people: names of an input in it move no cursor.
+// Prints a report for people: control characters are always made visible.
 void print_report(std::string_view text);
-// All of it is out, or the program ends so.
+// Flushes standard output; ends the program in the same way if that fails.
 void flush_output();
-// The exit code of a command that has printed everything and prints nothing more: `exit_code`, or the program ends so.
+// Flushes and closes standard output and returns `exit_code`; ends the program in the same way if that fails.
 int finish_output(int exit_code);
 
-// Output that appears as a whole or, when release() is never called, not at all. Much of it lies in a temporary file
-// meanwhile.
+// Output that is printed as a whole by release(), or not at all. Large output is kept in a temporary file.
 class HeldOutput {
  public:
   HeldOutput() = default;
   HeldOutput(const HeldOutput&) = delete;
   ~HeldOutput();
   void add(std::string_view text);
-  Status release();  // to standard output; an error: the temporary file is lost
+  Status release();  // error: the temporary file cannot be read
 
  private:
   std::string memory_;
-  std::FILE* file_ = nullptr;  // what came before memory_, `in_file_` bytes
+  std::FILE* file_ = nullptr;  // the `in_file_` bytes before memory_
   size_t in_file_ = 0;
 };
 
-// A line of progress on standard error, rewritten in place; nothing when that is no terminal.
+// A line of progress on standard error, rewritten in place. Prints nothing if that is not a terminal.
 class Progress {
  public:
   Progress();
@@ -65,7 +59,7 @@ class Progress {
   double last_ = 0;
 };
 
-// The one line of the session's events; print() and trouble() clear it first.
+// The one progress line; print() and tell() clear it first.
 Progress& progress_line();
 
 }  // namespace tgc

@@ -17,25 +17,25 @@ namespace {
 using Report = std::function<Status(const BeamLog&)>;
 using Clock = std::chrono::steady_clock;
 
-// Nobody knows how long anything takes.
+// A TimeSource without times, for --enumerate.
 class NoTimes : public TimeSource {
  public:
   std::optional<double> time(const OptTexts&, Candidate&, double, CandidateLog& log) override {
-    log.fate = Fate::Unknown;
+    log.outcome = Outcome::Unknown;
     return std::nullopt;
   }
 };
 
 struct Item {
   SearchKernel kernel;
-  size_t runs = 1;     // how often the input runs it
-  double seconds = 0;  // by hand-coded opts, where a budget is to be shared out
+  size_t runs = 1;     // number of times that the input runs it
+  double seconds = 0;  // with hand-coded opts; measured only if there is a budget
   double share() const { return seconds * double(runs); }
 };
 
 uint64_t start_of(const Sha256& key) { return uint64_t(key[0]) << 16 | uint64_t(key[1]) << 8 | key[2]; }
 
-// The kernels of an input, each distinct one once.
+// Collects the distinct kernels of an input.
 class Items {
  public:
   Items(const Session& session, const BeamPlan& plan) : session_(session), plan_(plan) {}
@@ -63,7 +63,7 @@ class Items {
   Status add_kernel(Compilation compilation) {
     auto kernel = SearchKernel::begin(std::move(compilation));
     if (!kernel) return session_.warn(kernel.diag()), Unit{};
-    // a file of times says what it has by names
+    // a file of times identifies kernels by name
     std::string id = plan_.replay.empty() ? kernel->target().name() + " " + to_hex(kernel->key()) : kernel->name();
     auto [known, is_new] = known_.emplace(std::move(id), items_.size());
     if (!is_new) {
@@ -78,11 +78,11 @@ class Items {
 
   const Session& session_;
   const BeamPlan& plan_;
-  std::map<std::string, size_t> known_;  // the place of each in items_; of those of other shards none
+  std::map<std::string, size_t> known_;  // index in items_; SIZE_MAX for kernels of other shards
   std::vector<Item> items_;
 };
 
-// The file of results, null where none is kept; throws Failure.
+// Opens the file of results; returns null if the plan has none. Throws Failure.
 std::unique_ptr<BeamResults> results_of(const BeamPlan& plan) {
   return plan.results.empty() ? nullptr : std::make_unique<BeamResults>(plan.results, Database::Mode::Write);
 }
@@ -152,7 +152,7 @@ class Searches {
     double shares = 0;
     for (const Item& item : *items) shares += item.share();
     for (size_t i = 0; i < items->size() && !session_.cancelled() && left() > 0; i++) {
-      double part = shares > 0 ? std::min(1.0, (*items)[i].share() / shares) : 1;  // of the time that is left
+      double part = shares > 0 ? std::min(1.0, (*items)[i].share() / shares) : 1;  // of the remaining time
       shares -= (*items)[i].share();
       auto status = catch_failures([&] { return search((*items)[i], i, items->size(), left() * part); });
       if (!status) return status.diag();
@@ -170,7 +170,7 @@ class Searches {
   Result<Placement> place_of(const Item& item) const {
     if (const std::string target = item.kernel.target().name(); plan_.device.empty() && !works_here(target))
       return Diag{.message = "its target '" + target + "' does not work here",
-                  .expected = "--device=CPU, or another that `tgc devices` says yes to"};
+                  .expected = "--device=CPU, or another that `tgc devices` lists as working"};
     return choose_placement(plan_.device, item.kernel.target().name(), item.kernel.graph().settings(), recorded_target);
   }
   DeviceTimes::Options options() const {
@@ -181,7 +181,7 @@ class Searches {
 
   Status time_by_hand(Item& item) {
     auto place = place_of(item);
-    if (!place) return plan_.device.empty() ? Status(Unit{}) : place.diag();  // which is said when it is searched
+    if (!place) return plan_.device.empty() ? Status(Unit{}) : place.diag();  // search() reports the error
     auto timed = catch_failures([&] {
       DeviceTimes times(*place, item.kernel, options());
       Candidate by_hand = candidate_of(item.kernel, hand_coded_opts(item.kernel),
@@ -194,10 +194,10 @@ class Searches {
     return Unit{};
   }
 
-  // For `deadline` seconds at most. Throws Failure of what ends all; an error of this kernel alone is returned.
+  // Searches for at most `deadline` seconds. Returns an error of this kernel; throws Failure of the device.
   Status search(Item& item, size_t number, size_t of, double deadline) {
     auto found_place = place_of(item);
-    if (!found_place && plan_.device.empty()) return found_place.diag();  // of this kernel's own target alone
+    if (!found_place && plan_.device.empty()) return found_place.diag();  // concerns only this kernel's target
     Placement place = std::move(std::move(found_place).value_or_throw());
     std::string target = item.kernel.target().name(), device = name_of_device(target);
     Measured measured;
@@ -214,7 +214,7 @@ class Searches {
       plan.deadline = std::min(plan.deadline, deadline);
       plan.measured = std::move(measured);
       BeamLog out = std::move(beam_search(session_, item.kernel, plan, times).value_or_throw());
-      hold_contest(out, item.kernel, plan, times, plan_.confirm);
+      measure_finalists(out, item.kernel, plan, times, plan_.confirm);
       out.device = device;
       out.wall = std::chrono::duration<double>(Clock::now() - begin).count();
       return out;
@@ -263,7 +263,7 @@ std::string device_name(const std::string& target) {
 Status run_beam(const Session& session, const BeamPlan& plan, const Report& report) {
   if (!plan.replay.empty()) return replayed(session, plan, report);
   Session there = session;
-  if (!plan.device.empty() && session.over.target.empty()) {  // kernels are lowered for the device, as `tgc run` does
+  if (!plan.device.empty() && session.over.target.empty()) {  // lower kernels for the device, as `tgc run` does
     auto place = choose_placement(plan.device, "", Settings());
     if (!place) return place.diag();
     if (place->target) there.over.target = place->target->name();

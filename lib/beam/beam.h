@@ -1,4 +1,4 @@
-// `tgc beam` as a verb: the kernels of an INPUT, each distinct one once, searched one after the other.
+// `tgc beam`: searches each distinct kernel of an INPUT, one after the other.
 #pragma once
 #include <functional>
 
@@ -9,23 +9,23 @@ namespace tgc {
 
 struct BeamPlan {
   std::string input = "-", kernel = {};
-  std::string device = {};     // where to time, as choose_placement takes it; empty: the kernel's own target
-  std::string reference = {};  // what results are compared with: a device; empty: see DeviceTimes
+  std::string device = {};     // device to time on, as choose_placement takes it; empty: the kernel's own target
+  std::string reference = {};  // device whose results candidates are compared with; empty: see DeviceTimes::Options
   SearchPlan search = {};
-  Shard shard = {};            // of the kernels, by their keys
-  int confirm = 5;             // turns in which the best take part at the end
-  double budget = 0;           // seconds for all kernels, those that take the most time first; 0: no end
-  std::string results = {};    // the file of results, of given times too; empty: none is kept
-  bool anew = false;           // search also what has a result
-  bool enumerate = false;      // the candidates alone: without times, those of the first round
-  std::string replay = {};     // a file of times
+  Shard shard = {};            // part of the kernels to search, by their keys
+  int confirm = 5;             // runs of each kernel in the final measurement
+  double budget = 0;           // seconds for all kernels, in descending order of their run time; 0: unlimited
+  std::string results = {};    // file of results; empty: results are not stored
+  bool anew = false;           // search kernels that have a result, too
+  bool enumerate = false;      // list the candidates of the first round without timing them
+  std::string replay = {};     // file of recorded times that replace measurements
 };
 
-// Calls `report` with each log, in the order in which kernels were searched. A result is kept before the next kernel
-// begins. What cannot be searched is a warning. An error: an input that cannot be read, a device that is missing.
+// Calls `report` with the log of each kernel, in the order of the searches. Stores each result before the next search
+// starts. A kernel that cannot be searched causes a warning. Errors: an unreadable input, a missing device.
 Status run_beam(const Session& session, const BeamPlan& plan, const std::function<Status(const BeamLog&)>& report);
 
-// What results call the hardware that kernels of this target run on here; empty: nobody can tell.
+// Returns the name under which results store this machine's hardware for `target`; empty if it is unknown.
 std::string device_name(const std::string& target);
 
 }  // namespace tgc

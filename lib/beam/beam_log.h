@@ -1,4 +1,4 @@
-// What a search of one kernel did, round by round, for reports and for files.
+// The log of the search of one kernel, round by round, and its reports.
 #pragma once
 #include <cstdio>
 
@@ -16,42 +16,42 @@ std::string formatted(const char* format, Values... values) {
 
 struct CandidateLog {
   OptTexts opts;
-  Fate fate = Fate::Timed;
-  double seconds = 0;  // of one that was timed
-  std::string why;     // of one that was refused or failed
+  Outcome outcome = Outcome::Timed;
+  double seconds = 0;  // time of its fastest run, if it was timed
+  std::string why;     // reason, if it was refused or failed
   double ops = 0;      // floating-point operations
-  std::string code;    // what its code is known by: see Candidate
+  std::string code;    // Candidate::identity
 };
 
 struct RoundLog {
-  std::vector<OptTexts> beam;  // what it began with, the best first
+  std::vector<OptTexts> beam;  // the kernels that the round started from, the best first
   std::vector<CandidateLog> candidates;
-  double best = 0, wall = 0;   // seconds: the fastest kernel after it; since the search began
+  double best = 0, wall = 0;   // seconds: the fastest kernel after the round; time since the start of the search
 };
 
 struct BeamLog {
-  std::string kernel, target, device;  // the device's name
-  Sha256 key{};                        // tinygrad's key of the graph that was searched
+  std::string kernel, target, device;  // device: the name of the hardware
+  Sha256 key{};                        // tinygrad's key of the searched graph
   int64_t width = 0, estimate = 1;
   std::vector<RoundLog> rounds;
   OptTexts opts;                       // the result
-  double seconds = 0;                  // of it
-  std::optional<double> before;        // of the kernel that the hand-coded optimizer makes; none: not measured
+  double seconds = 0;                  // its time
+  std::optional<double> before;        // seconds of the hand-coded optimizer's kernel; nullopt: not measured
   OptTexts before_opts;
-  double wall = 0;                     // of the whole search
-  bool interrupted = false;            // by the user, or by a budget: the best so far
-  std::string found;                   // when, of a result that an earlier search has left; then there are no rounds
-  size_t resumed = 0;                  // candidates whose times an interrupted search had left
-  std::string reference;               // what the result was compared with; empty: with nothing
+  double wall = 0;                     // seconds of the whole search
+  bool interrupted = false;            // ended by the user or by a budget; the result is the best so far
+  std::string found;                   // time of the earlier search that this result is from; then there are no rounds
+  size_t resumed = 0;                  // number of candidates whose times an interrupted search had measured
+  std::string reference;               // device whose results the result was compared with; empty: not compared
 
-  size_t count(Fate fate) const;
+  size_t count(Outcome outcome) const;
   size_t candidates() const;
 };
 
-// For programs: one line each. The rounds of a search, and its result.
+// Return one line of JSON: the rounds of a search; its result.
 std::string enumeration_json(const BeamLog& log);
 std::string result_json(const BeamLog& log);
-// For people: the result in a line; the rounds as a table; why each of the opts was taken.
+// Return text: the result in one line; the rounds as a table; the gain of each of the opts.
 std::string result_line(const BeamLog& log);
 std::string rounds_table(const BeamLog& log);
 std::string explanation(const BeamLog& log);

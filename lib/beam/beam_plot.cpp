@@ -22,14 +22,14 @@ std::string across(double y, const char* style) {
   return formatted("<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" %s/>\n", kLeft, kWidth - kRight, y, y, style);
 }
 
-// Seconds from the fastest to the slowest, on the page from bottom to top.
+// The logarithmic time axis, from the fastest (bottom) to the slowest (top).
 class Scale {
  public:
   explicit Scale(const BeamLog& log) {
     auto take = [&](double s) { if (s > 0 && std::isfinite(s)) low_ = std::min(low_, s), high_ = std::max(high_, s); };
     for (const RoundLog& round : log.rounds)
       for (const CandidateLog& c : round.candidates)
-        if (c.fate == Fate::Timed) take(c.seconds);
+        if (c.outcome == Outcome::Timed) take(c.seconds);
     take(log.seconds);
     take(log.before.value_or(0));
     if (low_ > high_) low_ = 1e-6, high_ = 1;
@@ -39,7 +39,7 @@ class Scale {
     double part = std::log(std::clamp(s, low_, high_) / low_) / std::log(high_ / low_);
     return kHeight - kBottom - part * (kHeight - kTop - kBottom);
   }
-  // 1, 2 and 5 of each power of ten within.
+  // ticks at 1, 2 and 5 times each power of ten in the range
   std::vector<double> ticks() const {
     std::vector<double> out;
     for (double power = std::pow(10, std::floor(std::log10(low_))); power <= high_; power *= 10)
@@ -71,7 +71,7 @@ std::string beam_plot(const BeamLog& log) {
     const RoundLog& round = log.rounds[r];
     double begin = kLeft + double(r) * step, count = double(std::max<size_t>(1, round.candidates.size()));
     for (size_t i = 0; i < round.candidates.size(); i++)
-      if (const CandidateLog& c = round.candidates[i]; c.fate == Fate::Timed)
+      if (const CandidateLog& c = round.candidates[i]; c.outcome == Outcome::Timed)
         out += formatted("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2\" fill=\"#69c\"><title>%s</title></circle>\n",
                          begin + (double(i) + 0.5) / count * step, scale.y(c.seconds), seconds_text(c.seconds).c_str());
     path += formatted("%s%.1f %.1f L%.1f %.1f", r ? " L" : "M", begin, scale.y(round.best), begin + step,

@@ -1,4 +1,4 @@
-// A search as a picture: the time of each candidate and of the best so far, round by round.
+// Draws a search: the time of each candidate and of the best one so far, round by round.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-// SVG, whole in itself. Times are on a logarithmic scale; each candidate that was timed is a dot in its round.
+// Returns a self-contained SVG. The time axis is logarithmic; each timed candidate is a dot in its round.
 std::string beam_plot(const BeamLog& log);
 
 }  // namespace tgc

@@ -9,8 +9,8 @@
 namespace tgc {
 namespace {
 
-constexpr int kTurns = 3;        // that a candidate may take in its round
-constexpr double kClose = 1.25;  // times what would be kept: it may be kept, too
+constexpr int kTurns = 3;        // maximum number of timings of a candidate in its round
+constexpr double kClose = 1.25;  // a candidate within this factor of the keep limit is timed again
 
 using Clock = std::chrono::steady_clock;
 using Kernels = std::vector<std::shared_ptr<const Scheduler>>;
@@ -59,32 +59,33 @@ class Search {
     log.candidates.resize(kernels.size());
     for (size_t i = 0; i < kernels.size(); i++) {
       log.candidates[i].opts = texts(*kernels[i]);
-      log.candidates[i].fate = Fate::Unknown;  // until it is looked at
+      log.candidates[i].outcome = Outcome::Unknown;  // until it is classified
     }
     filter_.begin_round();
     fastest_.clear();
-    size_t chunk = times_.apart() ? kernels.size() : 16 * std::max(1u, session_.jobs);
+    size_t chunk = times_.times_while_compiling() ? kernels.size() : 16 * std::max(1u, session_.jobs);
     for (size_t begin = 0; begin < kernels.size() && !stopped(); begin += chunk)
       take(kernels, begin, std::min(kernels.size(), begin + chunk), log);
     check_best(kernels, log);
     end_round(kernels, log);
   }
 
-  // Makes some candidates ready and times them: each as soon as it is ready or, where compiling would disturb the
-  // clock, when all of them are.
+  // Makes the candidates from `begin` to `end` and times them: each as soon as it is compiled or, if compiling would
+  // disturb the clock, all of them afterwards.
   void take(const Kernels& kernels, size_t begin, size_t end, RoundLog& log) {
     std::vector<UOp> asts;
     for (size_t i = begin; i < end; i++)
       asts.push_back(is_measured(log.candidates[i]) ? UOp() : optimized(*kernels[i]));
     std::vector<std::unique_ptr<Candidate>> ready(end - begin);
     auto time = [&](size_t i) {
-      if (!stopped()) ready[i] ? classify(*ready[i], log.candidates[begin + i], log) : resume(log.candidates[begin + i]);
-      if (times_.apart()) ready[i].reset();
+      CandidateLog& one = log.candidates[begin + i];
+      if (!stopped()) ready[i] ? classify(*ready[i], one, log) : resume(one);
+      if (times_.times_while_compiling()) ready[i].reset();
     };
     auto make = [&](size_t i) {
       if (asts[i]) ready[i] = std::make_unique<Candidate>(make_candidate(asts[i], spec_));
     };
-    if (times_.apart()) {
+    if (times_.times_while_compiling()) {
       parallel_for(asts.size(), session_.jobs, make, time).value_or_throw();
       return;
     }
@@ -92,20 +93,20 @@ class Search {
     std::vector<Candidate*> all;
     for (auto& c : ready)
       if (c) all.push_back(c.get());
-    times_.ready(all);
+    times_.prepare(all);
     for (size_t i = 0; i < asts.size(); i++) time(i);
     time_again(ready, std::span(log.candidates).subspan(begin, end - begin));
-    times_.ready({});
+    times_.prepare({});
   }
 
-  // One run tells little: those that may be kept take more turns.
+  // Times candidates that may be kept again, because one run is not reliable.
   void time_again(const std::vector<std::unique_ptr<Candidate>>& ready, std::span<CandidateLog> logs) {
     for (int turn = 1; turn < kTurns; turn++)
       for (size_t i = 0; i < ready.size() && !stopped(); i++) {
         CandidateLog& log = logs[i];
-        if (!ready[i] || log.fate != Fate::Timed || log.seconds > kClose * kept()) continue;
+        if (!ready[i] || log.outcome != Outcome::Timed || log.seconds > kClose * keep_limit()) continue;
         CandidateLog unused;
-        double seconds = times_.time(log.opts, *ready[i], kept(), unused).value_or(log.seconds);
+        double seconds = times_.time(log.opts, *ready[i], keep_limit(), unused).value_or(log.seconds);
         if (seconds >= log.seconds) continue;
         fastest_.erase(fastest_.find(log.seconds));
         fastest_.insert(log.seconds = seconds);
@@ -116,16 +117,16 @@ class Search {
 
   void resume(CandidateLog& log) {
     log = plan_.measured.at(joined(log.opts));
-    filter_.remember(log.fate, log.ops, log.code);
-    if (log.fate == Fate::Timed) fastest_.insert(log.seconds);
+    filter_.record(log.outcome, log.ops, log.code);
+    if (log.outcome == Outcome::Timed) fastest_.insert(log.seconds);
     log_.resumed++;
   }
 
   void classify(Candidate& candidate, CandidateLog& log, const RoundLog& round) {
-    log.fate = filter_.classify(candidate);
+    log.outcome = filter_.classify(candidate);
     log.why = candidate.why, log.ops = candidate.ops, log.code = candidate.identity;
-    if (log.fate == Fate::Timed) {
-      if (auto seconds = times_.time(log.opts, candidate, kept(), log)) {
+    if (log.outcome == Outcome::Timed) {
+      if (auto seconds = times_.time(log.opts, candidate, keep_limit(), log)) {
         log.seconds = *seconds;
         fastest_.insert(*seconds);
       }
@@ -136,25 +137,25 @@ class Search {
                       std::to_string(round.candidates.size()) + " candidates, best so far " + seconds_text(best));
   }
 
-  // What a candidate may take at most to be kept: as long as the best of the rounds before, or as what would be kept of
-  // this one so far.
-  double kept() const {
+  // Returns the time below which a candidate is kept: the best of earlier rounds, or the slowest that this round would
+  // keep so far.
+  double keep_limit() const {
     double out = rounds_.best().seconds;
     if (fastest_.size() >= plan_.width) out = std::min(out, *std::next(fastest_.begin(), long(plan_.width) - 1));
     return out;
   }
 
-  // Of those that would be kept, each is compared with the reference; one that fails makes room for the next.
+  // Compares the candidates that would be kept with the reference; the next one replaces one that is wrong.
   void check_best(const Kernels& kernels, RoundLog& log) {
     std::vector<size_t> order;
     for (size_t i = 0; i < kernels.size(); i++)
-      if (log.candidates[i].fate == Fate::Timed) order.push_back(i);
+      if (log.candidates[i].outcome == Outcome::Timed) order.push_back(i);
     std::ranges::stable_sort(order, {}, [&](size_t i) { return log.candidates[i].seconds; });
     size_t right = 0;
     for (size_t i : order) {
       if (right == plan_.width) break;
       CandidateLog& c = log.candidates[i];
-      if (c.seconds >= rounds_.best().seconds && right == 0) break;  // it is not going to win
+      if (c.seconds >= rounds_.best().seconds && right == 0) break;  // it cannot win
       Candidate again = make_candidate(optimized(*kernels[i]), spec_);
       right += times_.check(again, c);
     }
@@ -163,7 +164,7 @@ class Search {
   void end_round(const Kernels& kernels, RoundLog& log) {
     std::vector<std::optional<double>> seconds;
     for (const CandidateLog& c : log.candidates)
-      seconds.push_back(c.fate == Fate::Timed ? std::optional(c.seconds) : std::nullopt);
+      seconds.push_back(c.outcome == Outcome::Timed ? std::optional(c.seconds) : std::nullopt);
     rounds_.end_round(kernels, seconds);
     log.best = rounds_.best().seconds;
     log.wall = wall();
@@ -175,9 +176,9 @@ class Search {
   TimeSource& times_;
   CandidateSpec spec_;
   Rounds rounds_;
-  Filter filter_;
+  CandidateFilter filter_;
   BeamLog log_;
-  std::multiset<double> fastest_;  // of this round
+  std::multiset<double> fastest_;  // times of this round
   Clock::time_point begin_ = Clock::now();
 };
 

@@ -1,27 +1,28 @@
-// One search from its first round to its last: candidates made ready on all threads, filtered in their order, timed by
-// a TimeSource.
+// One search from the first round to the last: compiles candidates on all threads, filters them in order, and times
+// them with a TimeSource.
 #pragma once
 #include "lib/beam/measured.h"
 #include "lib/driver/session.h"
 
 namespace tgc {
 
-// Who knows how long a candidate takes. Calls come from one thread.
+// Measures candidates. Called from one thread.
 class TimeSource {
  public:
   virtual ~TimeSource() = default;
 
-  // The device that compiles candidates; null: nobody does.
+  // Returns the device that compiles candidates; null: candidates are not compiled.
   virtual Device* compiler() { return nullptr; }
-  // Whether candidates may be compiled while others are timed.
-  virtual bool apart() const { return true; }
-  // These are going to be timed next, in this order or another, and stay where they are until the next call.
-  virtual void ready(std::span<Candidate* const> /*candidates*/) {}
-  // Seconds of the fastest of a few runs, of one where candidates are ready together and can take turns. A candidate is
-  // given up when it takes much longer than `kept`, what it may take to be kept. Nothing, with the fate and why, when
-  // there is no time to tell.
-  virtual std::optional<double> time(const OptTexts& opts, Candidate& candidate, double kept, CandidateLog& log) = 0;
-  // Whether a candidate that is among the best computes what it should; sets fate and why when it does not.
+  // Returns true if candidates may be compiled while others are timed.
+  virtual bool times_while_compiling() const { return true; }
+  // Announces the candidates that are timed next, in any order. They stay valid until the next call.
+  virtual void prepare(std::span<Candidate* const> /*candidates*/) {}
+  // Returns the seconds of the fastest run: of a few runs, or of one if prepared candidates can be timed again later.
+  // Stops a candidate that takes much longer than `keep_limit`, the time below which the round keeps it. Returns
+  // nullopt and sets outcome and why if there is no time.
+  virtual std::optional<double> time(const OptTexts& opts, Candidate& candidate, double keep_limit,
+                                     CandidateLog& log) = 0;
+  // Returns true if the candidate computes the expected results; else sets outcome and why.
   virtual bool check(Candidate&, CandidateLog&) { return true; }
 };
 
@@ -29,15 +30,16 @@ struct SearchPlan {
   BeamSettings settings;
   size_t width = 2;
   Identity identity = Identity::Binary;
-  size_t rounds = 1000;                    // at most
-  double deadline = std::numeric_limits<double>::infinity();  // seconds from the start; the best so far counts then
-  Measured measured = {};                  // by a search that was interrupted: these are not timed again
+  size_t rounds = 1000;                    // maximum number
+  double deadline = std::numeric_limits<double>::infinity();  // seconds; then the best so far wins
+  Measured measured = {};                  // times from an interrupted search, which are not measured again
 };
 
-// The rounds and the result in a log. A search that is cancelled, or over its time, ends with the best so far.
+// Returns the log with the rounds and the result. A search that is cancelled or reaches its deadline ends with the best
+// so far.
 Result<BeamLog> beam_search(const Session& session, SearchKernel& kernel, const SearchPlan& plan, TimeSource& times);
 
-// The candidate that a list of opts makes of the kernel; throws Failure when one does not fit.
+// Returns the candidate that results from applying `opts` to the kernel. Throws Failure if an opt does not apply.
 Candidate candidate_of(const SearchKernel& kernel, std::span<const Opt> opts, const CandidateSpec& spec);
 CandidateSpec candidate_spec(const SearchKernel& kernel, const SearchPlan& plan, Device* device);
 

@@ -39,8 +39,8 @@ const BeamSettingInfo* find(std::string_view name) {
 
 std::string beam_variables_text() {
   std::string out =
-      "The kernel search of `tgc beam`, by tinygrad's variables; --set NAME=VALUE comes before the environment. Under\n"
-      "BEAM=N `tgc run`, `dump` and `bench` take what was found, from TGC_BEAM_DB or beam.db in the cache's folder:\n";
+      "tinygrad's variables of the kernel search (`tgc beam`); --set NAME=VALUE overrides the environment. With\n"
+      "BEAM=N `tgc run`, `dump` and `bench` use the stored results, from TGC_BEAM_DB or the cache folder's beam.db:\n";
   for (const BeamSettingInfo& s : kSettings) {
     char line[160];
     std::snprintf(line, sizeof line, "  %s=%g", std::string(s.name).c_str(), s.default_value);
@@ -48,7 +48,7 @@ std::string beam_variables_text() {
     row.resize(std::max<size_t>(row.size() + 2, 28), ' ');
     out += row + std::string(s.help) + "\n";
   }
-  return out + "NOLOCALS and TC, settings of the pipeline, shape the search as they do in tinygrad.\n";
+  return out + "The pipeline settings NOLOCALS and TC also affect the search, as in tinygrad.\n";
 }
 
 Result<BeamSettings> BeamSettings::take(std::vector<std::string>& sets) {

@@ -1,4 +1,4 @@
-// The search against what the real tinygrad did (testdata/beam), and its parts.
+// Compares the search with recordings of the real tinygrad's (testdata/beam), and tests its parts.
 #include "lib/beam/beam.h"
 
 #include <doctest/doctest.h>
@@ -36,7 +36,7 @@ std::vector<OptTexts> candidates_of(const RoundLog& round) {
   return out;
 }
 
-// A matrix product of 32 x 32, in a file.
+// Writes a 32 x 32 matrix product to a file.
 std::string product() {
   auto path = std::filesystem::temp_directory_path() / ("tgc_beam_test." + std::to_string(getpid()) + ".uop");
   std::string text = R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1024), (), 0)
@@ -71,7 +71,7 @@ std::vector<BeamLog> run(BeamPlan plan, unsigned jobs = 2) {
 
 }  // namespace
 
-TEST_CASE("beam: with tinygrad's times the candidates of each round, in order, and the result are tinygrad's") {
+TEST_CASE("beam: with tinygrad's times, the candidates of each round, their order and the result equal tinygrad's") {
   size_t kernels = 0;
   for (auto& entry : std::filesystem::directory_iterator("testdata/beam")) {
     std::string file;
@@ -87,7 +87,7 @@ TEST_CASE("beam: with tinygrad's times the candidates of each round, in order, a
         CHECK(log.rounds[r].beam == t["rounds"][r]["beam"].get<std::vector<OptTexts>>());
         CHECK(candidates_of(log.rounds[r]) == t["rounds"][r]["candidates"].get<std::vector<OptTexts>>());
       }
-      CHECK(log.count(Fate::Timed) == t["times"].size());
+      CHECK(log.count(Outcome::Timed) == t["times"].size());
       CHECK(log.opts == t["opts"].get<OptTexts>());
       kernels++;
     }
@@ -95,14 +95,14 @@ TEST_CASE("beam: with tinygrad's times the candidates of each round, in order, a
   CHECK(kernels >= 10);
 }
 
-TEST_CASE("beam: there are 193 actions, with PADTO 7 more, with NOLOCALS one") {
+TEST_CASE("beam: there are 193 actions, 200 with PADTO, and one with NOLOCALS") {
   Graph g{Settings()};
   CHECK(search_actions(g, {}).size() == 193);
   CHECK(search_actions(g, {.padto = true}).size() == 200);
   CHECK(search_actions(g, {.padto = true, .nolocals = true}).size() == 201);
 }
 
-TEST_CASE("beam: variables come from --set, and those of the pipeline stay there") {
+TEST_CASE("beam: --set sets the variables of the search and keeps those of the pipeline") {
   std::vector<std::string> sets{"BEAM_UPCAST_MAX=64", "NOOPT=1", "TC_OPT=1", "BEAM_MIN_PROGRESS=0.5"};
   auto settings = BeamSettings::take(sets);
   REQUIRE(settings);
@@ -115,14 +115,14 @@ TEST_CASE("beam: variables come from --set, and those of the pipeline stay there
   CHECK_FALSE(BeamSettings::take(wrong));
 }
 
-TEST_CASE("beam: large grids are timed by a part, as tinygrad cuts them") {
+TEST_CASE("beam: a part of a large grid is timed, with tinygrad's size") {
   CHECK(test_grid({1024, 8, 8}).factor == 1);
   TestGrid cut = test_grid({1024, 1024, 64});
   CHECK(cut.global == std::array<uint32_t, 3>{256, 16, 16});
   CHECK(cut.factor == 1024);
 }
 
-TEST_CASE("beam: a search on this CPU finds a kernel that is right, keeps it, and does not search again") {
+TEST_CASE("beam: a search on the CPU finds a right kernel, stores it, and is not repeated") {
   BeamPlan plan{.input = product()};
   plan.results = scratch_file("results.db");
   plan.search.width = 1;
@@ -134,8 +134,8 @@ TEST_CASE("beam: a search on this CPU finds a kernel that is right, keeps it, an
   CHECK(first[0].reference == "REF");
   CHECK(first[0].seconds > 0);
   CHECK(first[0].before.value_or(0) >= first[0].seconds);
-  CHECK(first[0].count(Fate::Timed) > 10);
-  CHECK(first[0].count(Fate::Wrong) == 0);
+  CHECK(first[0].count(Outcome::Timed) > 10);
+  CHECK(first[0].count(Outcome::Wrong) == 0);
   CHECK(beam_plot(first[0]).find("</svg>") != std::string::npos);
   auto again = run(plan);
   REQUIRE(again.size() == 1);
@@ -145,8 +145,8 @@ TEST_CASE("beam: a search on this CPU finds a kernel that is right, keeps it, an
   std::filesystem::remove(plan.input);
 }
 
-TEST_CASE("beam: what an interrupted search has measured is not measured again, and the search goes on to its end") {
-  struct After : Events {  // so many candidates the user is tired of waiting
+TEST_CASE("beam: an interrupted search resumes without repeating its measurements") {
+  struct After : Events {  // cancels after that many candidates
     int left = 7;
     Cancel& cancel;
     explicit After(Cancel& cancel) : cancel(cancel) {}
@@ -168,23 +168,23 @@ TEST_CASE("beam: what an interrupted search has measured is not measured again, 
   REQUIRE(run_beam(session, plan, keep));
   REQUIRE(logs.size() == 1);
   REQUIRE(logs[0].interrupted);
-  size_t judged = logs[0].candidates() - logs[0].count(Fate::Unknown);
+  size_t judged = logs[0].candidates() - logs[0].count(Outcome::Unknown);
   CHECK(judged >= 5);
-  CHECK(logs[0].count(Fate::Unknown) > 0);
+  CHECK(logs[0].count(Outcome::Unknown) > 0);
   auto list = BeamResults(plan.results, Database::Mode::Read).list();
   REQUIRE(list.size() == 1);
-  CHECK(list[0].measured);  // it is no finished search, but a result that BEAM=1 uses
+  CHECK(list[0].measured);  // unfinished, but BEAM=1 uses the result
 
   auto resumed = run(plan);
   REQUIRE(resumed.size() == 1);
   CHECK_FALSE(resumed[0].interrupted);
   CHECK(resumed[0].resumed == judged);
-  CHECK(resumed[0].count(Fate::Unknown) == 0);
+  CHECK(resumed[0].count(Outcome::Unknown) == 0);
   REQUIRE(resumed[0].rounds.size() > 0);
   CHECK(resumed[0].rounds[0].candidates[0].seconds == logs[0].rounds[0].candidates[0].seconds);
-  auto again = run(plan);  // now it is known
+  auto again = run(plan);  // the result is stored
   CHECK(again[0].rounds.empty());
-  // a width that nobody has searched is searched; then both are known, whichever found the faster kernel
+  // another width is searched again; then both results are stored, whichever is faster
   plan.search.width = 2;
   CHECK_FALSE(run(plan)[0].rounds.empty());
   CHECK(run(plan)[0].rounds.empty());
@@ -194,7 +194,7 @@ TEST_CASE("beam: what an interrupted search has measured is not measured again, 
   std::filesystem::remove(plan.input);
 }
 
-TEST_CASE("beam: a search that came to its end has the last word on whether one was interrupted") {
+TEST_CASE("beam: a finished search replaces the state of an interrupted one") {
   std::string a = scratch_file("a.db"), b = scratch_file("b.db"), c = scratch_file("c.db");
   for (const std::string& path : {a, b, c}) std::filesystem::remove(path);
   BeamResult whole{.kernel = "k", .target = "CPU:LLVM", .device = "d", .width = 2, .opts = "[]", .seconds = 2e-3};
@@ -214,7 +214,7 @@ TEST_CASE("beam: a search that came to its end has the last word on whether one 
   for (const std::string& path : {a, b, c}) std::filesystem::remove(path);
 }
 
-TEST_CASE("beam: of two results of a kernel the faster stays, and merging does the same") {
+TEST_CASE("beam: put and merge keep the faster of two results of a kernel") {
   std::string a = scratch_file("a.db"), b = scratch_file("b.db"), c = scratch_file("c.db");
   for (const std::string& path : {a, b, c}) std::filesystem::remove(path);
   BeamResult slow{.kernel = "k", .target = "CPU:LLVM", .device = "d", .width = 2, .opts = "[]", .seconds = 2e-3};
@@ -239,12 +239,12 @@ TEST_CASE("beam: of two results of a kernel the faster stays, and merging does t
   for (const std::string& path : {a, b, c}) std::filesystem::remove(path);
 }
 
-TEST_CASE("beam: what a search has found can be read after it was killed in the middle of writing") {
+TEST_CASE("beam: the file of results is readable after a process was killed while writing") {
   std::string path = scratch_file("killed.db"), copy = scratch_file("killed_copy.db");
   for (const std::string& file : {path, path + "-journal", copy, copy + "-journal"}) std::filesystem::remove(file);
   BeamResults(path, Database::Mode::Write)
       .put({.kernel = "k", .target = "CPU:LLVM", .device = "d", .width = 2, .opts = "[]", .seconds = 2e-3});
-  {  // what lies on the disk while a transaction that is larger than SQLite's memory for it goes on
+  {  // the file during a transaction that exceeds SQLite's page cache
     Database database(path, Database::Mode::Write);
     database.run("PRAGMA cache_size = 1");
     Transaction unfinished(database);
@@ -256,11 +256,11 @@ TEST_CASE("beam: what a search has found can be read after it was killed in the 
   BeamResults results(copy, Database::Mode::Read);
   REQUIRE(results.list().size() == 1);
   CHECK(results.list()[0].seconds == 2e-3);
-  CHECK_THROWS(results.remove("k"));  // to read is not to write
+  CHECK_THROWS(results.remove("k"));  // opened for reading
   for (const std::string& file : {path, copy}) std::filesystem::remove(file);
 }
 
-TEST_CASE("beam: a process that was killed when it had made a file, and nothing in it, leaves one that can be used") {
+TEST_CASE("beam: an empty file that a killed process left is usable") {
   std::string path = scratch_file("empty.db");
   std::filesystem::remove(path);
   Database(path, Database::Mode::Write).run("PRAGMA user_version");

@@ -8,10 +8,10 @@
 
 namespace tgc {
 
-std::string_view name_of(Fate fate) {
-  constexpr std::string_view kNames[kNumFates] = {"timed",    "refused",  "too large", "seen before",    "too much",
+std::string_view name_of(Outcome outcome) {
+  constexpr std::string_view kNames[kNumOutcomes] = {"timed",    "refused",  "too large", "seen before",    "too much",
                                                   "too slow", "failed",   "wrong",     "not in the file"};
-  return kNames[size_t(fate)];
+  return kNames[size_t(outcome)];
 }
 
 namespace {
@@ -33,7 +33,7 @@ void make(Candidate& out, UOp ast, const CandidateSpec& spec) {
   auto list = std::move(lower_kernel({.root = root}, spec.target).value_or_throw());
   out.uops = list.size();
   if (spec.uops_max > 0 && int64_t(list.size()) >= spec.uops_max) {
-    out.fate = Fate::TooLarge;
+    out.outcome = Outcome::TooLarge;
     return;
   }
   out.ops = ops_of(list, spec.variables);
@@ -51,23 +51,23 @@ Candidate make_candidate(UOp ast, const CandidateSpec& spec) {
   Candidate out;
   if (spec.identity == Identity::None) return out;
   auto made = catch_failures([&] { return make(out, ast, spec), Unit{}; });
-  if (!made) out.fate = Fate::Refused, out.why = made.diag().message;
+  if (!made) out.outcome = Outcome::Refused, out.why = made.diag().message;
   return out;
 }
 
-Fate Filter::classify(const Candidate& candidate) {
-  if (candidate.fate != Fate::Timed || candidate.identity.empty()) return candidate.fate;
-  if (seen_.contains(candidate.identity)) return Fate::Seen;
+Outcome CandidateFilter::classify(const Candidate& candidate) {
+  if (candidate.outcome != Outcome::Timed || candidate.identity.empty()) return candidate.outcome;
+  if (seen_.contains(candidate.identity)) return Outcome::Duplicate;
   least_ops_ = std::min(least_ops_, candidate.ops);
-  if (least_ops_ * 1000 < candidate.ops) return Fate::TooMuch;
+  if (least_ops_ * 1000 < candidate.ops) return Outcome::TooMuch;
   seen_.insert(candidate.identity);
-  return Fate::Timed;
+  return Outcome::Timed;
 }
 
-void Filter::remember(Fate fate, double ops, const std::string& identity) {
-  if (identity.empty() || fate == Fate::Seen) return;
+void CandidateFilter::record(Outcome outcome, double ops, const std::string& identity) {
+  if (identity.empty() || outcome == Outcome::Duplicate) return;
   least_ops_ = std::min(least_ops_, ops);
-  if (fate != Fate::TooMuch) seen_.insert(identity);
+  if (outcome != Outcome::TooMuch) seen_.insert(identity);
 }
 
 }  // namespace tgc

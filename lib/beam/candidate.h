@@ -1,5 +1,5 @@
-// A candidate of the search made ready: lowered, and compiled where there is a device for it; and which candidates are
-// worth a run (tinygrad codegen/opt/search.py: _try_compile and what beam_search leaves out).
+// Lowers and compiles a candidate of the search, and decides which candidates to run (tinygrad
+// codegen/opt/search.py: _try_compile and the filters of beam_search).
 #pragma once
 #include <set>
 
@@ -8,32 +8,32 @@
 
 namespace tgc {
 
-// Why a candidate was not timed, or that it was.
-enum class Fate : uint8_t {
+// Whether a candidate was timed, or the reason why not.
+enum class Outcome : uint8_t {
   Timed,
-  Refused,    // a stage, a renderer or the compiler
-  TooLarge,   // BEAM_UOPS_MAX
-  Seen,       // the same code as a candidate before it
-  TooMuch,    // 1000 times the operations of the least
-  TooSlow,    // it was stopped when it could not be kept any more
-  Failed,     // it crashed, or ran for too long
-  Wrong,      // it computes something else
-  Unknown,    // a file of times does not have it
+  Refused,    // by a stage, the renderer or the compiler
+  TooLarge,   // has BEAM_UOPS_MAX or more UOps
+  Duplicate,  // same code as an earlier candidate
+  TooMuch,    // more than 1000 times the operations of the candidate with the fewest
+  TooSlow,    // stopped because it could no longer be kept
+  Failed,     // crashed or exceeded the time limit
+  Wrong,      // computes a wrong result
+  Unknown,    // not in the file of times
 };
-inline constexpr size_t kNumFates = size_t(Fate::Unknown) + 1;
-std::string_view name_of(Fate fate);
+inline constexpr size_t kNumOutcomes = size_t(Outcome::Unknown) + 1;
+std::string_view name_of(Outcome outcome);
 
 struct Candidate {
-  std::shared_ptr<Graph> graph;            // of its own; the executable needs it
-  size_t uops = 0;                         // of its linear list
+  std::shared_ptr<Graph> graph;            // owned by the candidate; the executable refers to it
+  size_t uops = 0;                         // length of the linear list
   double ops = 0;                          // floating-point operations
-  std::string identity;                    // a digest of its code: of two with the same one is run
-  std::optional<Executable> executable;    // where it was compiled
-  Fate fate = Fate::Timed;        // Refused or TooLarge: the rest is missing
-  std::string why;                         // of Refused
+  std::string identity;                    // digest of the code; candidates with equal digests are run once
+  std::optional<Executable> executable;    // if a device compiled it
+  Outcome outcome = Outcome::Timed;        // if Refused or TooLarge, the fields above are not set
+  std::string why;                         // the error, if Refused
 };
 
-// What two candidates are compared by.
+// The digest by which candidates with equal code are found.
 enum class Identity : uint8_t { Binary, Source, None };
 
 struct CandidateSpec {
@@ -42,20 +42,20 @@ struct CandidateSpec {
   VariableValues variables;
   int64_t uops_max = 3000;
   Identity identity = Identity::Binary;
-  Device* device = nullptr;  // compiles; null: nothing is compiled, and Binary is Source
+  Device* device = nullptr;  // compiles the candidate; null: it is not compiled, and Binary means Source
 };
 
-// `ast` is a candidate's optimized_ast; its graph is only read, so that several threads may call this.
+// Makes the candidate for `ast`, the result of Scheduler::optimized_ast. Thread-safe: only reads the graph of `ast`.
 Candidate make_candidate(UOp ast, const CandidateSpec& spec);
 
-// The filters that look at the candidates before. One lives for a whole search.
-class Filter {
+// Filters candidates by comparison with earlier ones. One object serves a whole search.
+class CandidateFilter {
  public:
   void begin_round() { least_ops_ = std::numeric_limits<double>::infinity(); }
-  // Timed: it is to be run.
-  Fate classify(const Candidate& candidate);
-  // Takes note of one that was judged before, with this outcome.
-  void remember(Fate fate, double ops, const std::string& identity);
+  // Returns Timed if the candidate shall be run.
+  Outcome classify(const Candidate& candidate);
+  // Records a candidate that an interrupted search classified.
+  void record(Outcome outcome, double ops, const std::string& identity);
 
  private:
   std::set<std::string> seen_;

@@ -6,12 +6,12 @@ namespace tgc {
 
 Database::Database(const std::string& path, Mode mode) : path_(path), handle_(nullptr, sqlite3_close) {
   sqlite3* opened = nullptr;
-  // A file that may not be written is opened for reading all the same.
+  // SQLite opens a file without write permission for reading
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | (mode == Mode::Write ? SQLITE_OPEN_CREATE : 0);
   int code = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
   handle_.reset(opened);
   if (code != SQLITE_OK) fail();
-  sqlite3_busy_timeout(opened, 10'000);  // others may be writing to it
+  sqlite3_busy_timeout(opened, 10'000);  // milliseconds to wait for other writers
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, 1 << 26);
   if (mode == Mode::Read) run("PRAGMA query_only = ON");
 }

@@ -1,4 +1,4 @@
-// The little of SQLite that results are kept with. Errors are thrown as Failure and name the file.
+// A minimal SQLite interface for the file of results. Functions throw Failure with the name of the file.
 #pragma once
 #include <memory>
 #include <optional>
@@ -15,7 +15,7 @@ namespace tgc {
 
 class Database;
 
-// A prepared statement. Parameters are bound in order, columns read by number, both from 0.
+// A prepared statement. bind() sets the parameters in order; columns are numbered from 0.
 class Statement {
  public:
   Statement& bind(int64_t value);
@@ -24,11 +24,11 @@ class Statement {
   Statement& bind_blob(std::string_view bytes);
   Statement& bind_null();
 
-  bool step();  // whether there is a row
+  bool step();  // returns true if there is a row
   int64_t integer(int column) const;
   double real(int column) const;
   std::optional<double> maybe_real(int column) const;
-  std::string text(int column) const;  // of a blob its bytes
+  std::string text(int column) const;  // of a blob, its bytes
 
  private:
   friend class Database;
@@ -42,8 +42,8 @@ class Statement {
 
 class Database {
  public:
-  // Read: no statement may change it; but what a writer that was killed left half done is taken back, as any reader of
-  // SQLite does. Write: it is made when it is not there.
+  // Read: statements cannot change the file, but SQLite rolls back the transaction of a killed writer. Write: creates
+  // the file if it is missing.
   enum class Mode : uint8_t { Read, Write };
   Database(const std::string& path, Mode mode);
 
@@ -60,7 +60,7 @@ class Database {
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> handle_;
 };
 
-// All of it or nothing: what is not committed is taken back.
+// A transaction, which the destructor rolls back unless it was committed.
 class Transaction {
  public:
   explicit Transaction(Database& database) : database_(&database) { database.run("BEGIN IMMEDIATE"); }

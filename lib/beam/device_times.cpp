@@ -14,16 +14,16 @@
 namespace tgc {
 namespace {
 
-constexpr int kRuns = 3;               // as tinygrad
-constexpr int kMostRuns = 100;         // of a kernel so short that the clock's noise is more than it
+constexpr int kRuns = 3;               // the same as tinygrad
+constexpr int kMostRuns = 100;         // of a kernel that is shorter than the clock's noise
 constexpr double kEnoughSeconds = 1e-3;
-constexpr double kHopeless = 3;        // times what would be kept, as tinygrad
-constexpr double kBehind = 1.25;       // the same of runs long enough to tell
-constexpr double kHiccup = 0.02;       // seconds that something else may take the processor for
-constexpr double kStopped = 2;         // the same of one that has not ended
-constexpr double kNewWorker = 0.03;    // seconds
+constexpr double kHopeless = 3;        // factor of the keep limit at which a candidate is given up, as in tinygrad
+constexpr double kBehind = 1.25;       // that factor for runs that are long enough to be reliable
+constexpr double kHiccup = 0.02;       // seconds for which another process may delay a run
+constexpr double kStopped = 2;         // that factor for a run that has not ended
+constexpr double kNewWorker = 0.03;    // seconds to start a worker
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
-constexpr double kMostForRef = 3e7;    // operations: what REF does in about a second
+constexpr double kMostForRef = 3e7;    // operations that REF performs in about a second
 
 DeviceBuffer buffer_of(const Array& array) {
   return {reinterpret_cast<uint64_t>(array.data()), 0, array.nbytes()};
@@ -31,21 +31,21 @@ DeviceBuffer buffer_of(const Array& array) {
 
 }  // namespace
 
-// How often a candidate runs.
-struct DeviceTimes::Patience {
-  double kept = INFINITY;  // one that takes much longer is given up
-  int runs = kRuns;        // at least, of one that is not
+// How often a candidate runs, and when it is given up.
+struct DeviceTimes::TimingLimits {
+  double kept = INFINITY;  // the keep limit in seconds; a candidate that takes much longer is given up
+  int runs = kRuns;        // minimum number of runs of other candidates
 
-  // Seconds after which one that runs is stopped. To get another worker takes some of them.
+  // Returns the seconds after which a candidate is stopped, including the start of a worker.
   double limit() const { return kStopped * kept * runs + kNewWorker; }
-  // The fastest run of all of it, of which each run does one of `factor` parts.
+  // Returns the seconds of the fastest run, scaled by `factor` because a run may cover only a part of the grid.
   template <class Run>
   double fastest(double factor, Run&& run) const {
     double out = INFINITY, sum = 0;
     for (int n = 0; n < runs || (sum < kEnoughSeconds && n < kMostRuns) || (n == 1 && sum < kHiccup); n++) {
       double seconds = run();
       out = std::min(out, seconds * factor), sum += seconds;
-      bool is_sure = n > 0 || seconds > kHiccup;  // else one run may have been unlucky
+      bool is_sure = n > 0 || seconds > kHiccup;  // a single short run may have been delayed
       if (is_sure && out > kept * (sum < kEnoughSeconds ? kHopeless : kBehind)) break;
     }
     return out;
@@ -64,7 +64,7 @@ TestGrid test_grid(std::array<uint32_t, 3> global, uint64_t most) {
   return {global, double(before) / double(size())};
 }
 
-// A candidate's launch on given buffers.
+// The arguments and size of a candidate's launch on the given buffers.
 struct DeviceTimes::Launch {
   std::vector<int64_t> values;
   std::vector<DeviceBuffer> buffers;
@@ -80,7 +80,7 @@ struct DeviceTimes::Launch {
     }
     for (const BufferSpec& b : e.buffers()) {
       auto it = std::ranges::find(times.buffers_, b.number, &BufferSpec::number);
-      if (it == times.buffers_.end()) throw Failure("a candidate has a buffer that its kernel has not");
+      if (it == times.buffers_.end()) throw Failure("a candidate has a buffer that its kernel lacks");
       buffers.push_back(all[size_t(it - times.buffers_.begin())]);
     }
   }
@@ -103,28 +103,28 @@ DeviceTimes::DeviceTimes(Placement& place, const SearchKernel& kernel, Options o
 DeviceTimes::~DeviceTimes() = default;
 
 std::optional<double> DeviceTimes::time(const OptTexts&, Candidate& candidate, double kept, CandidateLog& log) {
-  auto seconds = fastest_run(candidate, {.kept = kept, .runs = apart() ? kRuns : 1});
+  auto seconds = fastest_run(candidate, {.kept = kept, .runs = times_while_compiling() ? kRuns : 1});
   if (seconds) return *seconds;
-  log.fate = is_too_slow_ ? Fate::TooSlow : Fate::Failed, log.why = seconds.diag().message;
+  log.outcome = is_too_slow_ ? Outcome::TooSlow : Outcome::Failed, log.why = seconds.diag().message;
   return std::nullopt;
 }
 
-Result<double> DeviceTimes::fastest_run(Candidate& candidate, const Patience& patience) {
-  return place_.device->has_driver() ? run_on_driver(candidate, patience) : run_in_worker(candidate, patience);
+Result<double> DeviceTimes::fastest_run(Candidate& candidate, const TimingLimits& limits) {
+  return place_.device->has_driver() ? run_on_driver(candidate, limits) : run_in_worker(candidate, limits);
 }
 
-// In the worker: candidates that are loaded, and asked for by number.
-class DeviceTimes::Holder {
+// Runs in the worker: holds the loaded candidates, which requests name by number.
+class DeviceTimes::CandidateHolder {
  public:
-  explicit Holder(DeviceTimes& times) {
+  explicit CandidateHolder(DeviceTimes& times) {
     Device& device = *times.place_.device;
     device.open().value_or_throw();
     std::vector<DeviceBuffer> buffers;
     for (const NamedArray& a : times.inputs_) buffers.push_back(buffer_of(a.array));
     size_t threads = 1;
-    for (Candidate* candidate : times.ready_) {
+    for (Candidate* candidate : times.prepared_) {
       auto loaded = catch_failures([&] {
-        if (!candidate->executable) throw Failure("it was not compiled");
+        if (!candidate->executable) throw Failure("the candidate was not compiled");
         Launch launch(times, *candidate->executable, buffers);
         threads = std::max<size_t>(threads, launch.size.global[0]);
         return std::pair(std::move(candidate->executable->load(device).value_or_throw()), std::move(launch));
@@ -134,11 +134,11 @@ class DeviceTimes::Holder {
     device.settle(threads);
   }
 
-  Result<std::string> time(size_t number, const Patience& patience) {
+  Result<std::string> time(size_t number, const TimingLimits& limits) {
     return catch_failures([&] {
       auto& [kernel, launch] = held_.at(number).value_or_throw();
       double seconds =
-          patience.fastest(launch.factor, [&] { return kernel->time(launch.arguments()).value_or_throw(); });
+          limits.fastest(launch.factor, [&] { return kernel->time(launch.arguments()).value_or_throw(); });
       return ByteWriter().raw(&seconds, sizeof seconds).take();
     });
   }
@@ -147,34 +147,34 @@ class DeviceTimes::Holder {
   std::vector<Result<std::pair<std::unique_ptr<Kernel>, Launch>>> held_;
 };
 
-void DeviceTimes::ready(std::span<Candidate* const> candidates) {
+void DeviceTimes::prepare(std::span<Candidate* const> candidates) {
   worker_.reset();
-  ready_.assign(candidates.begin(), candidates.end());
+  prepared_.assign(candidates.begin(), candidates.end());
 }
 
 Result<WorkerProcess> DeviceTimes::start_worker() {
   return WorkerProcess::start([&](Worker& self) -> Status {
     return catch_failures([&]() -> Unit {
-      Holder holder(*this);
+      CandidateHolder holder(*this);
       self.confine({.rights = Rights::Compute, .memory = kKernelMemory});
       for (;;) {
         std::string message = self.next_message();
         ByteReader in(message);
         size_t number = in.number();
-        Patience patience;
-        in.raw(&patience, sizeof patience);
-        self.answer(holder.time(number, patience));
+        TimingLimits limits;
+        in.raw(&limits, sizeof limits);
+        self.answer(holder.time(number, limits));
       }
     });
   });
 }
 
-Result<double> DeviceTimes::run_in_worker(Candidate& candidate, const Patience& patience) {
-  auto it = std::ranges::find(ready_, &candidate);
-  if (it == ready_.end()) {
+Result<double> DeviceTimes::run_in_worker(Candidate& candidate, const TimingLimits& limits) {
+  auto it = std::ranges::find(prepared_, &candidate);
+  if (it == prepared_.end()) {
     Candidate* alone = &candidate;
-    ready({&alone, 1});
-    it = ready_.begin();
+    prepare({&alone, 1});
+    it = prepared_.begin();
   }
   if (!worker_) {
     auto started = start_worker();
@@ -182,9 +182,9 @@ Result<double> DeviceTimes::run_in_worker(Candidate& candidate, const Patience& 
     worker_.emplace(std::move(*started));
   }
   ByteWriter message;
-  message.number(size_t(it - ready_.begin())).raw(&patience, sizeof patience);
-  (void)worker_->send(message.take());  // one that is dead says so in its answer
-  double limit = std::min(options_.timeout_seconds, patience.limit());
+  message.number(size_t(it - prepared_.begin())).raw(&limits, sizeof limits);
+  (void)worker_->send(message.take());  // if the worker is dead, the answer reports it
+  double limit = std::min(options_.timeout_seconds, limits.limit());
   auto answer = worker_->receive(limit);
   is_too_slow_ = worker_->death() && worker_->death()->timed_out && limit < options_.timeout_seconds;
   if (!answer && worker_->death()) worker_.reset();
@@ -207,19 +207,19 @@ ContainedDevice& DeviceTimes::driver() {
   return *driver_;
 }
 
-Result<double> DeviceTimes::run_on_driver(Candidate& candidate, const Patience& patience) {
+Result<double> DeviceTimes::run_on_driver(Candidate& candidate, const TimingLimits& limits) {
   auto out = catch_failures([&] {
     ContainedDevice& device = driver();
     auto kernel = std::move(candidate.executable->load(device).value_or_throw());
     Launch launch(*this, *candidate.executable, on_driver_);
-    return patience.fastest(launch.factor, [&] { return kernel->time(launch.arguments()).value_or_throw(); });
+    return limits.fastest(launch.factor, [&] { return kernel->time(launch.arguments()).value_or_throw(); });
   });
-  if (!out) driver_.reset();  // the worker may be dead: the next candidate gets another
+  if (!out) driver_.reset();  // the worker may be dead; the next candidate gets a new one
   return out;
 }
 
 std::vector<double> DeviceTimes::compare(std::span<Candidate* const> candidates, int turns) {
-  ready(candidates);
+  prepare(candidates);
   std::vector<double> fastest(candidates.size(), INFINITY);
   double best = INFINITY;
   for (int turn = 0; turn < turns; turn++)
@@ -232,7 +232,7 @@ std::vector<double> DeviceTimes::compare(std::span<Candidate* const> candidates,
   return fastest;
 }
 
-// ---- what it should compute
+// ---- expected results
 
 const Arrays& DeviceTimes::expected() {
   if (expected_) return *expected_;
@@ -241,7 +241,7 @@ const Arrays& DeviceTimes::expected() {
   CandidateSpec plain{.target = kernel_.target(), .settings = settings, .variables = variables_, .uops_max = 0,
                       .device = place_.device.get()};
   Candidate without_opts = candidate_of(kernel_, {}, plain);
-  bool much = without_opts.fate != Fate::Timed || without_opts.ops > kMostForRef;
+  bool much = without_opts.outcome != Outcome::Timed || without_opts.ops > kMostForRef;
   ExecuteOptions execution{.timeout_seconds = 600};
   if (options_.reference.empty() && much && without_opts.executable) {
     reference_label_ = place_.label + " without opts";
@@ -274,7 +274,7 @@ bool DeviceTimes::check(Candidate& candidate, CandidateLog& log) {
     return Unit{};
   });
   if (status) return true;
-  log.fate = Fate::Wrong;
+  log.outcome = Outcome::Wrong;
   log.why = status.diag().message;
   return false;
 }

@@ -1,10 +1,9 @@
-// Times of candidates on a device, and whether what they compute is right.
+// Times candidates on a device and checks their results.
 //
-// Candidates run in a worker process that may do nothing but compute (lib/contain), so one that crashes, never ends or
-// means harm is left out with the reason, and the next ones get another worker. On the CPU a worker holds all
-// candidates that are ready, the clock is read within it, around the launch alone, and the arrays lie in memory that
-// all workers share: what is measured is what `tgc run --bench` measures. A device with a driver keeps one for the
-// whole search.
+// Candidates run in sandboxed workers (lib/contain): one that crashes, hangs or is hostile is skipped with a reason,
+// and the next candidates get a new worker. On the CPU one worker holds all prepared candidates, reads the clock around
+// the launch only, and uses arrays in memory shared by all workers, so it measures the same as `tgc run --bench`. A
+// device with a driver keeps one worker for the whole search.
 #pragma once
 #include "lib/beam/beam_search.h"
 #include "lib/execute/execution.h"
@@ -18,32 +17,32 @@ class DeviceTimes : public TimeSource {
   struct Options {
     double timeout_seconds = 10;   // of one candidate
     bool shrink_grids = true;      // BEAM_ESTIMATE
-    std::string reference = {};    // a device; empty: REF, of a kernel with much to do the device itself without opts
+    std::string reference = {};    // a device; empty: REF, or for large kernels this device without opts
   };
-  // Arrays are drawn from seed 0 for the kernel as it was given. `place` and `kernel` outlive this. Throws Failure.
+  // Draws the arrays from seed 0. `place` and `kernel` must outlive this object. Throws Failure.
   DeviceTimes(Placement& place, const SearchKernel& kernel, Options options);
   ~DeviceTimes() override;
 
   Device* compiler() override { return place_.device.get(); }
-  bool apart() const override { return place_.device->has_driver(); }
-  void ready(std::span<Candidate* const> candidates) override;
+  bool times_while_compiling() const override { return place_.device->has_driver(); }
+  void prepare(std::span<Candidate* const> candidates) override;
   std::optional<double> time(const OptTexts& opts, Candidate& candidate, double kept, CandidateLog& log) override;
   bool check(Candidate& candidate, CandidateLog& log) override;
 
-  // The fastest run of each; they take turns, so that a clock that drifts favours none. One that is far behind after a
-  // turn or two takes part in no other, but for the first; one that fails takes forever.
+  // Returns the seconds of the fastest run of each candidate; infinity if it fails. The candidates run in turns, so
+  // that a drifting clock favours none. All but the first drop out when they are far behind.
   std::vector<double> compare(std::span<Candidate* const> candidates, int turns);
 
   const std::string& reference() const { return reference_label_; }
 
  private:
   struct Launch;
-  struct Patience;
-  class Holder;
-  Result<double> fastest_run(Candidate& candidate, const Patience& patience);
-  Result<double> run_in_worker(Candidate& candidate, const Patience& patience);
+  struct TimingLimits;
+  class CandidateHolder;
+  Result<double> fastest_run(Candidate& candidate, const TimingLimits& limits);
+  Result<double> run_in_worker(Candidate& candidate, const TimingLimits& limits);
   Result<WorkerProcess> start_worker();
-  Result<double> run_on_driver(Candidate& candidate, const Patience& patience);
+  Result<double> run_on_driver(Candidate& candidate, const TimingLimits& limits);
   const Arrays& expected();
   ContainedDevice& driver();
 
@@ -55,15 +54,14 @@ class DeviceTimes : public TimeSource {
   Arrays inputs_;                        // on the CPU shared with the workers
   std::optional<Arrays> expected_;
   std::string reference_label_;
-  std::vector<Candidate*> ready_;        // what the next worker holds
+  std::vector<Candidate*> prepared_;     // the candidates that the next worker loads
   std::optional<WorkerProcess> worker_;
-  bool is_too_slow_ = false;             // why the last one has no time
+  bool is_too_slow_ = false;             // the reason why the last candidate has no time
   std::unique_ptr<ContainedDevice> driver_;
-  std::vector<DeviceBuffer> on_driver_;  // inputs_, there
+  std::vector<DeviceBuffer> on_driver_;  // inputs_ in the memory of the driver's device
 };
 
-// A grid that is timed in place of a large one, and how many times as much the large one is (search.py:
-// get_test_global_size).
+// A smaller grid that is timed instead of a large one, and the ratio of their sizes (search.py:get_test_global_size).
 struct TestGrid {
   std::array<uint32_t, 3> global;
   double factor;

@@ -8,9 +8,9 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kFromRounds = 6;  // of all rounds, the fastest
+constexpr size_t kFromRounds = 6;  // number of finalists: the fastest of all rounds
 
-struct Contestant {
+struct Finalist {
   OptTexts opts;
   std::unique_ptr<Candidate> candidate = nullptr;
   double seconds = INFINITY;
@@ -24,40 +24,41 @@ std::vector<Opt> hand_coded_opts(const SearchKernel& kernel) {
   return hand_coded_optimizations(base).applied_opts();
 }
 
-void hold_contest(BeamLog& log, const SearchKernel& kernel, const SearchPlan& plan, DeviceTimes& times, int turns) {
+void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPlan& plan, DeviceTimes& times,
+                       int turns) {
   std::vector<const CandidateLog*> timed;
   for (const RoundLog& round : log.rounds)
     for (const CandidateLog& c : round.candidates)
-      if (c.fate == Fate::Timed) timed.push_back(&c);
+      if (c.outcome == Outcome::Timed) timed.push_back(&c);
   std::ranges::stable_sort(timed, {}, [](const CandidateLog* c) { return c->seconds; });
   timed.resize(std::min(timed.size(), kFromRounds));
 
   CandidateSpec spec = candidate_spec(kernel, plan, times.compiler());
   spec.uops_max = 0;
-  std::vector<Contestant> all;
-  std::string why;  // the first of them is none, or fails
+  std::vector<Finalist> all;
+  std::string why;  // the first error of a finalist
   auto add = [&](const OptTexts& opts) {
-    if (std::ranges::find(all, opts, &Contestant::opts) != all.end()) return;
-    Contestant c{.opts = opts};
+    if (std::ranges::find(all, opts, &Finalist::opts) != all.end()) return;
+    Finalist c{.opts = opts};
     c.candidate =
         std::make_unique<Candidate>(candidate_of(kernel, read_opt_list(kernel.graph(), joined(opts)), spec));
     if (c.candidate->executable) all.push_back(std::move(c));
     else if (why.empty()) why = c.candidate->why;
   };
   log.before_opts = opt_texts(kernel.graph(), hand_coded_opts(kernel));
-  add(log.before_opts);  // the first: its time is told, too
+  add(log.before_opts);  // the first one never drops out: its time is reported, too
   add(log.opts);
   for (const CandidateLog* c : timed) add(c->opts);
 
   std::vector<Candidate*> candidates;
-  for (Contestant& c : all) candidates.push_back(c.candidate.get());
+  for (Finalist& c : all) candidates.push_back(c.candidate.get());
   std::vector<double> seconds = times.compare(candidates, turns);
   for (size_t i = 0; i < all.size(); i++) {
     all[i].seconds = seconds[i];
     if (all[i].opts == log.before_opts && std::isfinite(seconds[i])) log.before = seconds[i];
   }
-  std::ranges::stable_sort(all, {}, &Contestant::seconds);
-  for (Contestant& c : all) {
+  std::ranges::stable_sort(all, {}, &Finalist::seconds);
+  for (Finalist& c : all) {
     CandidateLog checked{.opts = c.opts};
     if (!times.check(*c.candidate, checked)) {
       if (why.empty()) why = checked.why;
@@ -69,7 +70,7 @@ void hold_contest(BeamLog& log, const SearchKernel& kernel, const SearchPlan& pl
     log.reference = times.reference();
     return;
   }
-  throw Failure(std::string("none of its best candidates runs and computes what it should") +
+  throw Failure(std::string("none of the best candidates runs and computes the right result") +
                 (why.empty() ? "" : ": " + why));
 }
 

@@ -1,14 +1,14 @@
-// The end of a search: the best of all rounds and the kernel of the hand-coded optimizer run in turns, and the fastest
-// that computes what it should is the result.
+// The end of a search: measures the best candidates of all rounds and the hand-coded optimizer's kernel in turns. The
+// fastest one with right results is the result.
 #pragma once
 #include "lib/beam/device_times.h"
 
 namespace tgc {
 
-// Sets the log's opts and seconds, and those of the kernel before. Throws Failure when nothing runs.
-void hold_contest(BeamLog& log, const SearchKernel& kernel, const SearchPlan& plan, DeviceTimes& times, int turns);
+// Sets opts, seconds, before_opts, before and reference of the log. Throws Failure if no kernel runs.
+void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPlan& plan, DeviceTimes& times, int turns);
 
-// The opts of the hand-coded optimizer, none with NOOPT.
+// Returns the opts of the hand-coded optimizer; none under NOOPT.
 std::vector<Opt> hand_coded_opts(const SearchKernel& kernel);
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
-// BEAM=N of run, dump and bench: kernels get the opts that `tgc beam` has found for them, as tinygrad's get those of
-// its disk cache. Nothing is searched then: a kernel without a result is optimized by hand-coded opts.
+// BEAM=N of run, dump and bench: kernels get the opts that `tgc beam` found for them, as tinygrad takes them from its
+// disk cache. There is no search: a kernel without a result gets the hand-coded opts.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace tgc {
 
-// Installs the results of `path` for all compilations of this process from here on. There may be none yet. An error:
-// the file is there and no file of results.
+// Installs the results of `path` for all later compilations of this process. The file may be missing. Error: the file
+// is no file of results.
 Status use_found_opts(const std::string& path, int64_t width);
 
-// "BEAM=2: 3 kernels with opts that tgc beam has found, 1 without"; empty when nothing was asked for.
+// Returns "BEAM=2: 3 kernels with opts that `tgc beam` has found, 1 kernel by hand-coded opts"; empty without BEAM.
 std::string found_opts_note();
 
 }  // namespace tgc

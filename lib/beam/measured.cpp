@@ -8,10 +8,10 @@ namespace {
 
 using nlohmann::json;
 
-Fate fate_of(const std::string& name) {
-  for (size_t i = 0; i < kNumFates; i++)
-    if (name_of(Fate(i)) == name) return Fate(i);
-  throw Failure("no fate of a candidate: '" + name + "'");
+Outcome outcome_of(const std::string& name) {
+  for (size_t i = 0; i < kNumOutcomes; i++)
+    if (name_of(Outcome(i)) == name) return Outcome(i);
+  throw Failure("unknown outcome of a candidate: '" + name + "'");
 }
 
 }  // namespace
@@ -20,8 +20,8 @@ std::string measured_text(const BeamLog& log) {
   json out = json::array();
   for (const RoundLog& round : log.rounds)
     for (const CandidateLog& c : round.candidates)
-      if (c.fate != Fate::Unknown)
-        out.push_back({{"opts", c.opts}, {"fate", name_of(c.fate)}, {"seconds", c.seconds}, {"why", c.why},
+      if (c.outcome != Outcome::Unknown)
+        out.push_back({{"opts", c.opts}, {"fate", name_of(c.outcome)}, {"seconds", c.seconds}, {"why", c.why},
                        {"ops", c.ops}, {"code", c.code}});
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -30,13 +30,13 @@ Measured read_measured(std::string_view text) {
   Measured out;
   try {
     for (const json& c : json::parse(text)) {
-      CandidateLog log{.opts = c.at("opts").get<OptTexts>(), .fate = fate_of(c.at("fate").get<std::string>())};
+      CandidateLog log{.opts = c.at("opts").get<OptTexts>(), .outcome = outcome_of(c.at("fate").get<std::string>())};
       log.seconds = c.at("seconds").get<double>(), log.why = c.at("why").get<std::string>();
       log.ops = c.at("ops").get<double>(), log.code = c.at("code").get<std::string>();
       out[joined(log.opts)] = std::move(log);
     }
   } catch (const json::exception& e) {
-    throw Failure(std::string("what an interrupted search has measured cannot be read: ") + e.what());
+    throw Failure(std::string("cannot read the measurements of an interrupted search: ") + e.what());
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// What an interrupted search has measured, as text, so that the next one goes on from there.
+// Writes the measurements of an interrupted search as text, from which the next search resumes.
 #pragma once
 #include <map>
 
@@ -6,9 +6,9 @@
 
 namespace tgc {
 
-using Measured = std::map<std::string, CandidateLog>;  // by their opts, joined
+using Measured = std::map<std::string, CandidateLog>;  // by joined(opts)
 
-std::string measured_text(const BeamLog& log);  // all candidates that were judged, as JSON
-Measured read_measured(std::string_view text);  // of that; throws Failure
+std::string measured_text(const BeamLog& log);  // all classified candidates as JSON
+Measured read_measured(std::string_view text);  // reads measured_text; throws Failure
 
 }  // namespace tgc

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kModule = "tinygrad.codegen.opt";
 
-// OptOps by their values, from 1.
+// The OptOps in the order of their values, which start at 1.
 constexpr OptOps kByValue[] = {OptOps::TC,    OptOps::UPCAST,   OptOps::UNROLL,   OptOps::LOCAL, OptOps::THREAD,
                                OptOps::GROUP, OptOps::GROUPTOP, OptOps::NOLOCALS, OptOps::PADTO, OptOps::SWAP};
 
@@ -106,7 +106,7 @@ class Pickler {
   size_t memo_ = 0;
   std::map<std::string, size_t> texts_, globals_;
   std::map<OptOps, size_t> ops_;
-  std::vector<size_t> objects_;  // of each Opt of the list
+  std::vector<size_t> objects_;  // memo numbers of the Opts
 };
 
 // ---- reading
@@ -115,7 +115,7 @@ struct Value {
   enum Kind : uint8_t { None, Number, Text, Global, Tuple, List, Dict, Op, Object, Mark } kind = None;
   int64_t number = 0;
   std::string text = {};
-  std::shared_ptr<std::vector<Value>> items = {};  // of a dict and an object: name, value, name, value, ...
+  std::shared_ptr<std::vector<Value>> items = {};  // of a dict or an object: name, value, name, value, ...
 
   static Value with_items(Kind kind, std::vector<Value> items = {}) {
     return {.kind = kind, .items = std::make_shared<std::vector<Value>>(std::move(items))};
@@ -211,7 +211,7 @@ class Unpickler {
     add_to(Value::Object, *state.items);
   }
 
-  // One opcode; true at the last.
+  // Reads one opcode and returns true if it was the last.
   bool step() {
     switch (uint8_t(number(1))) {
       case 0x80: if (uint64_t p = number(1); p > 5) fail("protocol " + std::to_string(p)); break;

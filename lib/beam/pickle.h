@@ -1,5 +1,5 @@
-// Lists of Opts as Python's pickle has them in tinygrad's disk cache. Only the opcodes that such a list is made of are
-// read, only tinygrad's Opt and OptOps are known by name, and nothing is ever called: a foreign pickle is an error.
+// Reads and writes lists of Opts as Python pickles, as tinygrad's disk cache stores them. The reader knows only the
+// opcodes of such lists and the names Opt and OptOps, and never calls anything; any other pickle is an error.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,10 +9,10 @@
 
 namespace tgc {
 
-// What pickle.dumps makes of the list, byte for byte (protocol 4). Equal Opts are one object, as those of a search are.
+// Returns the bytes of pickle.dumps (protocol 4). Equal Opts are one object, as in tinygrad's search.
 std::string pickle_opts(std::span<const Opt> opts);
 
-// An error names the byte. Args are made in `graph`.
+// Makes the args in `graph`. The error names the byte.
 Result<std::vector<Opt>> unpickle_opts(Graph& graph, std::string_view bytes);
 
 }  // namespace tgc

@@ -29,7 +29,7 @@ bool same(const std::vector<Opt>& a, const std::vector<Opt>& b) {
 
 }  // namespace
 
-TEST_CASE("pickle: a list of Opts is written as Python writes it, and read back") {
+TEST_CASE("pickle: a list of Opts is written as Python does, and read back") {
   Graph g{Settings()};
   CHECK(pickle_opts(four(g)) == kPickled);
   auto read = unpickle_opts(g, kPickled);
@@ -39,15 +39,15 @@ TEST_CASE("pickle: a list of Opts is written as Python writes it, and read back"
   CHECK(unpickle_opts(g, "\x80\x04]\x94.")->empty());
 }
 
-TEST_CASE("pickle: one Opt, and the same Opt twice") {
+TEST_CASE("pickle: one Opt and a repeated Opt are written as Python does") {
   Graph g{Settings()};
   std::vector<Opt> one{{OptOps::UPCAST, 1, int64_t(2)}}, twice{one[0], one[0]};
   CHECK(same(*unpickle_opts(g, pickle_opts(one)), one));
   CHECK(same(*unpickle_opts(g, pickle_opts(twice)), twice));
-  CHECK(pickle_opts(one).substr(13, 1) != "(");  // Python marks lists of several alone
+  CHECK(pickle_opts(one).substr(13, 1) != "(");  // Python writes MARK only for several items
 }
 
-TEST_CASE("pickle: what is no list of Opts is an error, and nothing is called") {
+TEST_CASE("pickle: anything but a list of Opts is an error, and nothing is called") {
   Graph g{Settings()};
   for (size_t size = 0; size < kPickled.size(); size++) CHECK_FALSE(unpickle_opts(g, kPickled.substr(0, size)));
   // os.system('true')

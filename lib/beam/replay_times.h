@@ -1,5 +1,5 @@
-// A file of times, as scripts/beam_record writes it with the real tinygrad: JSON lines (FORMATS in README.md), plain or
-// gzip.
+// Reads times from a file that scripts/beam_record wrote with the real tinygrad: JSON lines (FORMATS in README.md),
+// plain or gzip.
 #pragma once
 #include <unordered_map>
 
@@ -21,7 +21,7 @@ class ReplayTimes : public TimeSource {
   std::optional<double> time(const OptTexts& opts, Candidate&, double kept, CandidateLog& log) override;
 
  private:
-  using Times = std::unordered_map<std::string, double>;  // by the opts' text
+  using Times = std::unordered_map<std::string, double>;  // by the text of the opts
   Identity identity_ = Identity::Source;
   std::string target_;
   size_t width_ = 2;

@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kVersion = 1;  // of the table, as SQLite's user_version
+constexpr int64_t kVersion = 1;  // of the tables, stored as SQLite's user_version
 constexpr const char* kColumns =
     "key, kernel, target, device, width, estimate, opts, seconds, before, reference, made";
 
@@ -58,14 +58,14 @@ BeamResults::BeamResults(const std::string& path, Database::Mode mode)
           std::filesystem::create_directories(folder, ignored);
         return Database(path, mode);
       }()) {
-  // The tables are made all at once: who is killed meanwhile, or another process that does the same, sees none or all.
+  // one transaction makes all tables, so that a killed or concurrent process leaves all or none
   std::optional<Transaction> all;
   if (mode == Database::Mode::Write) all.emplace(database_);
   bool is_there = database_.has_table("results");
   Statement version = database_.prepare("PRAGMA user_version");
   int64_t found = version.step() ? version.integer(0) : 0;
   if (is_there ? found != kVersion : found != 0 || !all)
-    throw Failure(Diag{.message = "no results of tgc beam", .file = path, .expected = "a file that `tgc beam` wrote"});
+    throw Failure(Diag{.message = "no file of results", .file = path, .expected = "a file that `tgc beam` wrote"});
   if (!all) return;
   database_.run(
       "CREATE TABLE IF NOT EXISTS interrupted (key BLOB, target TEXT, device TEXT, width INTEGER, measured TEXT, "
@@ -80,7 +80,7 @@ BeamResults::BeamResults(const std::string& path, Database::Mode mode)
 }
 
 std::string BeamResults::select(const char* rest) {
-  // of a file that an older tgc wrote, or none was interrupted in
+  // the table is missing in files of older versions, or if no search was interrupted
   std::string measured = database_.has_table("interrupted")
                              ? "(SELECT measured FROM interrupted i WHERE i.key = results.key AND i.target = "
                                "results.target AND i.device = results.device AND i.width = results.width)"

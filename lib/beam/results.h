@@ -1,5 +1,5 @@
-// What searches have found, in a SQLite file: a row for each kernel, target, device and width. FORMATS of README.md
-// describes the table.
+// The results of searches in a SQLite file: a row for each kernel, target, device and width. FORMATS in README.md
+// describes the tables.
 #pragma once
 
 #include "lib/beam/beam_log.h"
@@ -8,36 +8,36 @@
 namespace tgc {
 
 struct BeamResult {
-  Sha256 key{};          // tinygrad's of the graph that was searched
+  Sha256 key{};          // tinygrad's key of the searched graph
   std::string kernel, target, device;
   int64_t width = 0, estimate = 1;
   std::string opts;      // "[Opt(...), ...]"
-  double seconds = 0;    // 0: nobody has told
+  double seconds = 0;    // 0: unknown
   std::optional<double> before;
-  std::string reference, made;  // what it was compared with; when it was found: "2026-11-22 19:00:00"
-  std::optional<std::string> measured;  // by a search that was interrupted (measured.h); none where it came to its end
+  std::string reference, made;  // the compared device; the time of the search, "2026-11-22 19:00:00"
+  std::optional<std::string> measured;  // measurements of an interrupted search (measured.h); nullopt: finished
 
   static BeamResult of(const BeamLog& log);
 };
 
 class BeamResults {
  public:
-  // TGC_BEAM_DB, else beam.db in the folder of the compile cache.
+  // Returns TGC_BEAM_DB, else beam.db in the folder of the compile cache.
   static std::string default_path();
-  // Throws Failure: no database, or another program's.
+  // Throws Failure if the file is no database or another program's.
   BeamResults(const std::string& path, Database::Mode mode);
 
-  // Keeps it, unless what is there of the same kernel, target, device and width is as fast. When either search came to
-  // its end, there is nothing to go on with.
+  // Stores the result unless the stored one of the same kernel, target, device and width is as fast. Drops the
+  // measurements if either search finished.
   void put(const BeamResult& result);
-  // The fastest of that graph, target and device that was searched with `width` or more.
+  // Returns the fastest result for this graph, target and device from searches with at least `width`.
   std::optional<BeamResult> find(const Sha256& key, const std::string& target, const std::string& device,
                                  int64_t width);
-  // What a search with this very width found.
+  // Returns the result of the search with exactly this width.
   std::optional<BeamResult> of_search(const Sha256& key, const std::string& target, const std::string& device,
                                       int64_t width);
   std::vector<BeamResult> list();
-  // Removes those whose kernel, target or key's beginning is `what`; how many there were.
+  // Removes the results whose kernel, target or key prefix is `what`, and returns their number.
   size_t remove(const std::string& what);
 
  private:
@@ -45,8 +45,8 @@ class BeamResults {
   Database database_;
 };
 
-// Joins files of results into one; of those of one kernel, target, device and width the fastest stays. Errors: a file
-// that cannot be read or written.
+// Merges files of results into one. The fastest result for each kernel, target, device and width stays. Errors: an
+// unreadable or unwritable file.
 Status merge_results(const std::vector<std::string>& from, const std::string& to);
 
 std::string results_text(const std::vector<BeamResult>& results);

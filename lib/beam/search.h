@@ -1,5 +1,5 @@
-// The search itself: rounds of candidates, and which of them stay (tinygrad codegen/opt/search.py: beam_search). It
-// asks somebody else for the times, so that the same rounds are enumerated, replayed from a file and measured.
+// The rounds of the search: which candidates a round has and which of them stay (tinygrad
+// codegen/opt/search.py:beam_search). The caller supplies the times, so the same code enumerates, replays and measures.
 #pragma once
 #include <limits>
 #include <memory>
@@ -14,16 +14,17 @@
 
 namespace tgc {
 
-// A list of opts as people and files have it, tinygrad's repr of each: "Opt(op=OptOps.UPCAST, axis=0, arg=4)".
+// A list of opts as text: tinygrad's repr of each, "Opt(op=OptOps.UPCAST, axis=0, arg=4)".
 using OptTexts = std::vector<std::string>;
 OptTexts opt_texts(Graph& graph, std::span<const Opt> opts);
 std::string joined(const OptTexts& opts);  // "[Opt(...), Opt(...)]", as --opts takes it
-std::vector<Opt> read_opt_list(Graph& graph, const std::string& text);  // of that; throws Failure
+std::vector<Opt> read_opt_list(Graph& graph, const std::string& text);  // parses that text; throws Failure
 
-// A kernel as tinygrad hands it to its search: rewritten up to the optimizer, its loops global where they can be.
+// A kernel in the state in which tinygrad's search starts: rewritten up to the optimizer, with its loops made global
+// where possible.
 class SearchKernel {
  public:
-  // An error: no kernel's AST, one that is optimized already or says its opts itself, a stage that refuses it.
+  // Errors: not the AST of a kernel, an AST that is optimized or has opts of its own, a stage that refuses it.
   static Result<SearchKernel> begin(Compilation compilation);
 
   Graph& graph() const { return compilation_.graph(); }
@@ -32,7 +33,7 @@ class SearchKernel {
   const Compilation& compilation() const { return compilation_; }
   const Scheduler& base() const { return *base_; }
   Sha256 key() const;                  // tinygrad's key of the graph (uop/ops.py: key)
-  VariableValues variables() const;    // each at the middle of what it may be, as the search runs it
+  VariableValues variables() const;    // each at the middle of its range, as in tinygrad's search
 
  private:
   SearchKernel(Compilation compilation, std::unique_ptr<Scheduler> base)
@@ -41,7 +42,7 @@ class SearchKernel {
   std::unique_ptr<Scheduler> base_;
 };
 
-// What a round makes of its candidates.
+// The beam of the search, round by round.
 class Rounds {
  public:
   struct Entry {
@@ -55,7 +56,7 @@ class Rounds {
   const std::vector<Entry>& beam() const { return beam_; }      // the best first
   const Entry& best() const { return beam_.front(); }
   std::vector<std::shared_ptr<const Scheduler>> candidates() const;  // of the next round
-  // Ends a round: the seconds of each candidate, none of one that was left out.
+  // Ends a round. `seconds` has the time of each candidate, nullopt if it was skipped.
   void end_round(const std::vector<std::shared_ptr<const Scheduler>>& candidates,
                  const std::vector<std::optional<double>>& seconds);
 

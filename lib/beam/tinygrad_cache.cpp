@@ -10,10 +10,10 @@
 namespace tgc {
 namespace {
 
-// The table's name ends with tinygrad's cache version (helpers.py: VERSION).
+// The suffix of the table's name is tinygrad's cache version (helpers.py: VERSION).
 constexpr const char* kTable = "beam_search_22";
 
-// What tinygrad's key holds of a target.
+// The parts of a target that tinygrad's key has.
 struct CacheDevice {
   std::string device, suffix;
   friend bool operator==(const CacheDevice&, const CacheDevice&) = default;
@@ -26,7 +26,7 @@ CacheDevice device_of(const Target& target) {
 
 Target parsed(const std::string& text) { return std::move(parse_target(text, Settings()).value_or_throw()); }
 
-// tinygrad's default for a device and suffix.
+// Returns tinygrad's default target for a device and suffix.
 std::string default_target(const CacheDevice& d) {
   if (d.device == "CPU") return "CPU:CLANG";
   return d.device + (d.suffix.empty() ? "" : ":" + d.suffix);
@@ -86,7 +86,7 @@ Result<CacheTransfer> export_cache(BeamResults& results, const std::string& cach
       Target t = parsed(r.target);
       return parsed(default_target(device_of(t))).name() == t.name();
     };
-    std::ranges::stable_sort(list, {}, is_default);  // the default's replaces others
+    std::ranges::stable_sort(list, {}, is_default);  // written last, the default's result replaces others
     CacheTransfer out;
     Database db(cache, Database::Mode::Write);
     db.run(std::string("CREATE TABLE IF NOT EXISTS '") + kTable +

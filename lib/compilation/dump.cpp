@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "lib/compilation/schedule_listing.h"
+#include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/recorded_stages.h"
@@ -250,6 +251,21 @@ Result<Texts> recorded_texts(const InputGraph& in, const DumpPlan& plan) {
   if (unreadable) return *unreadable;
   if (out.empty()) return Diag{.message = "the record contains none of the requested stages", .file = in.file};
   return out;
+}
+
+std::string json_document(const std::vector<DumpText>& texts) {
+  return json_text([&](JsonWriter& json) {
+    json.object([&] {
+      json.key("texts").array([&] {
+        for (const DumpText& t : texts)
+          json.line().object([&] {
+            json.member("kernel", t.graph).member("stage", t.row->name);
+            if (t.extension != "json") json.member("text", t.text);
+            else json.key(t.row->kind == StageRow::Kind::Schedule ? "schedule" : "graph").raw(t.text);
+          });
+      });
+    });
+  });
 }
 
 }  // namespace tgc

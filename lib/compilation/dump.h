@@ -49,4 +49,7 @@ Result<std::vector<DumpText>> recorded_texts(const InputGraph& in, const DumpPla
 // only graph stages, which come before it, are requested.
 Result<std::vector<DumpText>> dump_texts(Compilation compilation, const DumpPlan& plan);
 
+// Returns the texts as one JSON document: a graph or a schedule as JSON, any other text as a string.
+std::string json_document(const std::vector<DumpText>& texts);
+
 }  // namespace tgc

@@ -83,4 +83,13 @@ class JsonWriter {
   bool new_line_ = false;
 };
 
+// Returns what `write` writes to a JsonWriter, with a line end.
+template <class Write>
+std::string json_text(Write&& write) {
+  std::string out;
+  JsonWriter json(out);
+  write(json);
+  return out + "\n";
+}
+
 }  // namespace tgc

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kTimedRuns = 5;
 
-// A trace file's kernels; nothing of them can be compiled further.
+// Collects the kernels of a trace file, which cannot be compiled further.
 class TraceGraphs : public Recorder {
  public:
   explicit TraceGraphs(std::vector<RecordedGraph>& to) : to_(to) {}
@@ -31,10 +31,10 @@ class TraceGraphs : public Recorder {
   std::vector<RecordedGraph>& to_;
 };
 
-// By whose names what two releases made is shown: the later one's, so that what it only renamed is no difference.
+// The names with which recordings of two releases are shown: the later release's, so that renames are no differences.
 struct LaterNames {
   Renames renames;
-  std::string producer = {};  // of the later release; empty: both are of one
+  std::string producer = {};  // the later release; empty: both are of one release
 };
 
 LaterNames later_names(const std::string& a, const std::string& b) {
@@ -44,13 +44,12 @@ LaterNames later_names(const std::string& a, const std::string& b) {
   return {Renames::between(of_a, of_b), of_a < of_b ? in_b : in_a};
 }
 
-// A run as golden records and folders hold it: its graphs, and no rewrites. `by`: who recorded it, where that is to be
-// said.
+// Records a run of a golden record or folder: graphs without rewrites. `by` names the producer if the page shows it.
 Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const LaterNames& names) {
   Graph graph;
   TextChoice texts;
   std::string producer = by;
-  // All are read before any is renamed: what reads a text asks the graph for its release.
+  // parse all before renaming any, because parsers ask the graph for its release
   struct Step {
     std::string stage;
     UOp root;
@@ -67,7 +66,7 @@ Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const 
     steps.push_back({names.renames.stage(t.stage), read->root});
     if (producer.empty() && graph.is_foreign()) producer = read->info.producer;
   }
-  if (steps.empty()) return Diag{.message = "there is no graph in it", .file = run.file};
+  if (steps.empty()) return Diag{.message = "the run has no graph", .file = run.file};
   if (!names.producer.empty()) {
     const bool is_older = release_of(run.producer) < release_of(names.producer);
     graph.set_release(release_of(names.producer));
@@ -105,7 +104,7 @@ class Gatherer {
     }
     for (size_t first : {size_t(0), first_of_b})
       if (first >= content_.graphs.size() || (first && first_of_b == 0))
-        return Diag{.message = "there is no graph in it", .file = first ? plan_.other : plan_.input};
+        return Diag{.message = "the input has no graph", .file = first ? plan_.other : plan_.input};
     const RecordedGraph &a = content_.graphs[0], &b = content_.graphs[first_of_b];
     if (a.is_tensor_graph == b.is_tensor_graph) return std::move(content_);
     auto kind = [](const RecordedGraph& g) { return g.is_tensor_graph ? "a tensor graph" : "a kernel"; };
@@ -119,7 +118,7 @@ class Gatherer {
     return slash == std::string::npos ? name : name.substr(slash + 1);
   }
 
-  // `as_recorded`: golden records are shown as they were recorded, as those of another release always are.
+  // `as_recorded`: shows golden records as recorded, which is always done for records of other releases.
   Status add_input(const std::string& name, bool as_recorded) {
     std::error_code error;
     if (std::filesystem::is_directory(name, error)) return add_runs(name);
@@ -184,7 +183,7 @@ class Gatherer {
     return graph;
   }
 
-  // Runs it, after it was recorded: what a trial makes in the graph would else be no news to the recording.
+  // Runs the graph after recording it: nodes that a run makes would otherwise be missing in the recording.
   Status try_out(Compilation& c, RecordedGraph& graph) {
     if (!plan_.run && !plan_.bisect) return Unit{};
     InputGraph in = c.loaded();
@@ -216,7 +215,7 @@ class Gatherer {
     return Unit{};
   }
 
-  // Those that are alike once.
+  // Records equal kernels once.
   Status add_kernels(std::shared_ptr<Compilation> c) {
     if (content_.schedule.empty())
       if (auto schedule = c->schedule_as_json()) content_.schedule = *schedule;

@@ -3,13 +3,13 @@
 namespace tgc {
 namespace {
 
-constexpr float kThreadSize = 6;    // what an edge takes of a row that it passes
+constexpr float kThreadSize = 6;    // width of a passing edge in a row
 constexpr int kOrderSweeps = 8, kPlaceSweeps = 10;
-constexpr float kStays = 4096;      // the weight of a place that was asked for, beside that of a neighbour
+constexpr float kStays = 4096;      // weight of a wanted position; a neighbour has weight 1
 
 bool is_known(float x) { return x == x; }
 
-// Arrays out of the caller's memory.
+// Allocates arrays from the caller's workspace.
 class Workspace {
  public:
   explicit Workspace(void* at) : at_(static_cast<char*>(at)) {}
@@ -25,9 +25,9 @@ class Workspace {
   char* at_;
 };
 
-// Sorts `items` by `key`, equal ones in the order they have; `spare` is as long.
+// Sorts `items` stably by `key`. `spare` has the same length.
 void sort_by(const float* key, int32_t* items, int32_t count, int32_t* spare) {
-  for (int32_t i = 1; i < count; i++) {  // mostly they are in order already
+  for (int32_t i = 1; i < count; i++) {  // the items are mostly sorted already
     if (key[items[i - 1]] > key[items[i]]) break;
     if (i + 1 == count) return;
   }
@@ -43,7 +43,7 @@ void sort_by(const float* key, int32_t* items, int32_t count, int32_t* spare) {
   }
 }
 
-// For each key its items, as one array.
+// Groups items by key in one array.
 struct Lists {
   int32_t* first;
   int32_t* item;
@@ -68,7 +68,7 @@ class Layout {
   // ---- rows
   void find_rows() {
     int32_t* nearest_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
-    int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);  // the row of the highest below that stays
+    int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);  // the row of the topmost user that keeps its row
     if (in_.strict)
       for (int32_t i = in_.nodes; i-- > 0;) {
         int32_t most = in_.want_row[i] >= 0 ? in_.want_row[i] : fixed_user[i];
@@ -85,7 +85,7 @@ class Layout {
       if (!stays && row >= fixed_user[i]) row = fixed_user[i] ? fixed_user[i] - 1 : 0;
       out_.row[i] = row;
     }
-    // what alone uses all of its sources, or has none, stands right above its first user, and they above it
+    // a node that has no sources, or is their only user, goes right above its first user; its sources go above it
     int32_t* users = work_.array<int32_t>(in_.nodes, 0);
     for (int32_t e = 0; e < in_.first[in_.nodes]; e++) users[in_.source[e]]++;
     for (int32_t i = in_.nodes; i-- > 0;) {
@@ -99,7 +99,7 @@ class Layout {
       if (out_.row[i] >= rows_) rows_ = out_.row[i] + 1;
   }
 
-  // An item is a node or, from in_.nodes on, the place of a chain in a row.
+  // An item is a node or, from in_.nodes on, an element of a chain.
   void make_chains() {
     int32_t* far = work_.array<int32_t>(in_.nodes, 0);
     for (int32_t i = 0; i < in_.nodes; i++)
@@ -122,13 +122,13 @@ class Layout {
     }
   }
 
-  // The item that an edge from `source` comes through in the row before `row`.
+  // Returns the item through which an edge from `source` passes in the row before `row`.
   int32_t last_before(int32_t source, int32_t row) const {
     int32_t span = row - out_.row[source];
     return span == 1 ? source : in_.nodes + out_.chain_first[source] + span - 2;
   }
 
-  // Calls visit(above, below) for each two items of neighbouring rows that an edge joins.
+  // Calls visit(above, below) for each pair of items in neighbouring rows that an edge connects.
   template <class Visit>
   void each_link(Visit visit) const {
     for (int32_t i = 0; i < in_.nodes; i++) {
@@ -157,7 +157,7 @@ class Layout {
     below_ = lists(items_, links, [](int32_t a, int32_t) { return a; }, [](int32_t, int32_t b) { return b; });
   }
 
-  // The items of each row, for a start in the order given: a walk from the sinks, so relatives are near each other.
+  // Fills the rows in an initial order: a walk from the sinks, which places related items near each other.
   void fill_rows() {
     rows_first_ = work_.array<int32_t>(rows_ + 1, 0);
     in_row_ = work_.array<int32_t>(items_, 0), spare_ = work_.array<int32_t>(items_, 0);
@@ -172,7 +172,7 @@ class Layout {
   }
 
   // ---- order
-  // The mean of `value` over the item's neighbours in `side`, those that are known; NaN when none is.
+  // Returns the mean of the known `value`s of the item's neighbours in `side`; NaN if none is known.
   float mean(const Lists& side, const float* value, int32_t item) const {
     float sum = 0;
     int32_t known = 0;
@@ -193,7 +193,7 @@ class Layout {
     else order_by_sweeps();
   }
 
-  // What came is put beside what it is used by or made of.
+  // Places each new node beside its users or sources.
   void order_by_wants() {
     for (int32_t i = 0; i < in_.nodes; i++) key_[i] = in_.want[i];
     for (int32_t c = rows_; c-- > 0;) fill_keys(below_, c);
@@ -213,7 +213,7 @@ class Layout {
   }
 
   void order_by_sweeps() {
-    float* position = at_;  // free until places are found
+    float* position = at_;  // unused until the positions are computed
     for (int32_t c = 0; c < rows_; c++) note_positions(c, position);
     for (int sweep = 0; sweep < kOrderSweeps; sweep++) {
       bool downwards = sweep % 2;
@@ -229,14 +229,14 @@ class Layout {
       }
     }
   }
-  // Where each item stands in its row, from 0 to 1: rows have different lengths.
+  // Returns each item's relative position in its row, from 0 to 1, because rows differ in length.
   void note_positions(int32_t c, float* position) {
     float count = float(rows_first_[c + 1] - rows_first_[c]);
     for (int32_t k = rows_first_[c]; k < rows_first_[c + 1]; k++)
       position[in_row_[k]] = (float(k - rows_first_[c]) + 0.5f) / count;
   }
 
-  // ---- places
+  // ---- positions
   void place() {
     if (in_.strict) {
       gaps_ = work_.array<Gap>(items_ + 1, {});
@@ -253,7 +253,7 @@ class Layout {
         settle(downwards ? k : rows_ - 1 - k, downwards ? above_ : below_, sweep + 2 >= kPlaceSweeps);
       }
   }
-  // For a start: one below the other, around 0.
+  // Sets initial positions: every row centred at 0.
   void pack(int32_t c) {
     float total = 0;
     for (int32_t k = rows_first_[c]; k < rows_first_[c + 1]; k++) total += size_[in_row_[k]] + in_.gap;
@@ -265,17 +265,17 @@ class Layout {
     }
   }
 
-  // Between the middles of two neighbours, at least. Lines may pass closer.
+  // Returns the minimum distance of the centres of two neighbours. Passing edges may be closer.
   float distance(int32_t a, int32_t b) const {
     return (size_[a] + size_[b]) / 2 + (a < in_.nodes && b < in_.nodes ? in_.gap : in_.gap / 3);
   }
 
-  // What is free between two nodes that stay.
+  // The free space between two nodes that keep their positions.
   struct Gap {
     float low, high;
-    int32_t before, behind;  // the nearest gaps that may have room for a node, itself at first
+    int32_t before, behind;  // the nearest gaps that may have room for a node; initially this gap
   };
-  // Each item that came into the gap nearest to where it would be; they come from left to right.
+  // Puts each new item into the gap nearest to its ideal position, from left to right.
   void fill_gaps(int32_t c) {
     constexpr float kFar = 1e9f;
     int32_t *items = in_row_ + rows_first_[c], count = rows_first_[c + 1] - rows_first_[c], gaps = 0;
@@ -300,14 +300,14 @@ class Layout {
     float high = gap.high - room - size_[i] / 2;
     if (low > high) return false;
     at_[i] = key_[i] < low ? low : key_[i] > high ? high : key_[i];
-    if (key_[i] > high) gap.high = at_[i] - size_[i] / 2;  // what comes next comes from the right, too
+    if (key_[i] > high) gap.high = at_[i] - size_[i] / 2;  // later items are further to the right
     else gap.low = at_[i] + size_[i] / 2;
     return true;
   }
   void put_near(int32_t i, int32_t g, int32_t gaps) {
     bool is_node = i < in_.nodes;
     if (put_into(i, gaps_[g])) return;
-    if (!is_node) {  // a line may pass behind a node
+    if (!is_node) {  // an edge may pass behind a node
       at_[i] = key_[i];
       return;
     }
@@ -321,8 +321,8 @@ class Layout {
       else gaps_[at].behind = at + 1, behind = next_behind(at, gaps);
     }
   }
-  // The first gap from g on in that direction of which it is not known that it has no room: -1, or `gaps`, when all
-  // have none. The last one always has.
+  // Returns the first gap from g in that direction that may have room: -1 or `gaps` if none does. The last one always
+  // has room.
   int32_t next_before(int32_t g) {
     while (g >= 0 && gaps_[g].before != g) {
       if (int32_t n = gaps_[g].before; n >= 0) gaps_[g].before = gaps_[n].before;
@@ -338,7 +338,7 @@ class Layout {
     return g;
   }
 
-  // Neighbours that would overlap move as one block, whose place is the mean of those that its items would have.
+  // Moves neighbours that would overlap as one block, at the mean of their ideal positions.
   struct Block {
     float sum, weight;
     int32_t items;
@@ -352,7 +352,7 @@ class Layout {
       float there = mean(side, at_, i), other = both_sides ? mean(&side == &above_ ? below_ : above_, at_, i) : there;
       if (!is_known(there)) there = is_known(other) ? other : at_[i];
       else if (is_known(other)) there = (there + other) / 2;
-      float weight = stays_[i] ? kStays : i < in_.nodes ? 1 : 6;  // threads are to be straight
+      float weight = stays_[i] ? kStays : i < in_.nodes ? 1 : 6;  // keeps long edges straight
       float target = (stays_[i] ? in_.want[i] : there) - offset;
       Block block{target * weight, weight, 1};
       while (blocks && blocks_[blocks - 1].sum * block.weight > block.sum * blocks_[blocks - 1].weight) {
@@ -388,7 +388,7 @@ class Layout {
 size_t layout_workspace(const LayoutInput& in) {
   size_t nodes = size_t(in.nodes), edges = nodes ? size_t(in.first[nodes]) : 0;
   size_t items = nodes * size_t(in.longest < 1 ? 1 : in.longest);
-  size_t rows = nodes + 1, links = edges + items;  // a row is wanted, or has a node before it
+  size_t rows = nodes + 1, links = edges + items;  // a row is wanted or has a predecessor
   for (size_t i = 0; i < nodes; i++)
     if (size_t c = in.want_row[i] > 0 ? size_t(in.want_row[i]) : 0; c + nodes + 1 > rows) rows = c + nodes + 1;
   return 16 * nodes + 64 * items + 4 * (2 * items + 2 * links) + 12 * rows + 256;

@@ -34,7 +34,7 @@ struct Drawn {
     std::vector<char> workspace(layout_workspace(in));
     layout_graph(in, {at.data(), row.data(), stub.data(), chain_first.data(), chain_at.data()}, workspace.data());
   }
-  // The nodes of each row from left to right.
+  // Returns the nodes of each row from left to right.
   std::vector<std::vector<int32_t>> rows() const {
     std::vector<std::vector<int32_t>> out;
     for (int32_t i = 0; i < nodes; i++) {
@@ -74,7 +74,7 @@ Drawn random_graph(int32_t nodes, uint32_t seed, int32_t reach) {
 
 }  // namespace
 
-TEST_CASE("layout: a diamond is four nodes in three rows, the two in the middle beside each other") {
+TEST_CASE("layout: a diamond has three rows with the two middle nodes beside each other") {
   Drawn g;
   int32_t a = g.add({}), b = g.add({a}), c = g.add({a}), d = g.add({b, c});
   g.draw();
@@ -84,7 +84,7 @@ TEST_CASE("layout: a diamond is four nodes in three rows, the two in the middle 
   CHECK(std::abs((g.at[size_t(b)] + g.at[size_t(c)]) / 2 - g.at[size_t(a)]) < 1);
 }
 
-TEST_CASE("layout: nodes never overlap, sources stand above their users, long edges are stubs") {
+TEST_CASE("layout: nodes never overlap, sources are above their users, and long edges are stubs") {
   for (uint32_t seed = 0; seed < 40; seed++) {
     Drawn g = random_graph(20 + int32_t(seed) * 15, seed, seed % 2 ? 12 : 100);
     g.draw();
@@ -96,13 +96,13 @@ TEST_CASE("layout: nodes never overlap, sources stand above their users, long ed
   }
 }
 
-TEST_CASE("layout: what was drawn keeps its order when nodes come and go") {
+TEST_CASE("layout: nodes keep their order when others are added and removed") {
   for (uint32_t seed = 0; seed < 20; seed++) {
     Drawn before = random_graph(120, seed, 30);
     before.draw();
     Drawn after;
     std::mt19937 random(seed);
-    std::vector<int32_t> is(size_t(before.nodes), -1);  // every third node gets a new one in front of its sources
+    std::vector<int32_t> is(size_t(before.nodes), -1);  // every third node gets a new node as its first source
     for (int32_t i = 0; i < before.nodes; i++) {
       std::vector<int32_t> sources;
       for (int32_t e = before.first[size_t(i)]; e < before.first[size_t(i) + 1]; e++)
@@ -123,7 +123,7 @@ TEST_CASE("layout: what was drawn keeps its order when nodes come and go") {
   }
 }
 
-TEST_CASE("layout: strict keeps rows and places, and puts what came where there is room") {
+TEST_CASE("layout: strict keeps rows and positions and puts new nodes where there is room") {
   for (uint32_t seed = 0; seed < 20; seed++) {
     Drawn before = random_graph(150, seed, 20);
     before.draw();
@@ -145,7 +145,7 @@ TEST_CASE("layout: strict keeps rows and places, and puts what came where there 
   }
 }
 
-TEST_CASE("layout: hard shapes end soon: a chain, a star, a comb, no node at all") {
+TEST_CASE("layout: extreme shapes are fast: a chain, a star, a comb, an empty graph") {
   auto begun = std::clock();
   Drawn none, chain, star, comb;
   none.draw();
@@ -163,13 +163,13 @@ TEST_CASE("layout: hard shapes end soon: a chain, a star, a comb, no node at all
   Drawn many = random_graph(50000, 7, 3000);
   many.draw();
   CHECK(many.overlaps() == 0);
-  Drawn crowd;  // all come to one place where there is no room
+  Drawn crowd;  // all new nodes want one crowded position
   int32_t root = crowd.add({});
   for (int32_t i = 0; i < 5000; i++) crowd.add({root}, float(i) * 110, 1);
   for (int32_t i = 0; i < 5000; i++) crowd.add({root}, NAN, 1);
   crowd.draw(true);
   CHECK(crowd.overlaps() == 0);
-  CHECK(double(std::clock() - begun) / CLOCKS_PER_SEC < 10);  // seconds of the processor
+  CHECK(double(std::clock() - begun) / CLOCKS_PER_SEC < 10);  // processor seconds
 }
 
 }  // namespace tgc

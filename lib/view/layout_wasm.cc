@@ -1,7 +1,7 @@
-// What the page calls of the layout: its arrays lie in the module's memory, which grows as they need.
+// The WebAssembly interface of the layout. Its arrays are in the module's memory, which grows on demand.
 #include "lib/view/layout_core.h"
 
-extern "C" char __heap_base;  // where the linker leaves off
+extern "C" char __heap_base;  // the end of static data, set by the linker
 
 namespace {
 size_t next_free = 0;
@@ -9,10 +9,10 @@ size_t next_free = 0;
 
 extern "C" {
 
-// Forgets all that was allocated.
+// Frees all allocations.
 __attribute__((export_name("reset"))) void reset() { next_free = (size_t(&__heap_base) + 15) / 16 * 16; }
 
-// Memory, aligned to 8 bytes; 0 when there is none.
+// Allocates memory aligned to 8 bytes; returns 0 if there is none.
 __attribute__((export_name("allocate"))) size_t allocate(size_t bytes) {
   size_t at = next_free, end = at + (bytes + 7) / 8 * 8, have = size_t(__builtin_wasm_memory_size(0)) << 16;
   if (end > have && __builtin_wasm_memory_grow(0, (end - have + 0xffff) >> 16) == size_t(-1)) return 0;
@@ -31,7 +31,7 @@ int32_t layout(int32_t nodes, const int32_t* first, const int32_t* source, const
   return 1;
 }
 
-// clang calls these of its own
+// clang emits calls of these
 void* memset(void* to, int value, size_t count) {
   for (size_t i = 0; i < count; i++) static_cast<volatile char*>(to)[i] = char(value);
   return to;

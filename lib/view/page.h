@@ -1,5 +1,5 @@
-// The page: its code, which is given, around the graphs that were recorded, each packed on its own so that one is
-// unpacked when it is opened.
+// Assembles the page from its code and the recorded graphs. Each graph is packed separately and unpacked when the user
+// opens it.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,27 +9,28 @@
 
 namespace tgc {
 
-// What a page shows.
+// The content of a page.
 struct ViewContent {
-  std::string title;                  // of the input, as people call it
+  std::string title;                  // name of the input
   std::vector<RecordedGraph> graphs;
-  std::string schedule;               // JSON (schedule_listing.h), where there is a tensor graph with one; else empty
-  std::string measured_on;            // where it was run; empty: nowhere
-  std::vector<double> measured;       // of the schedule's items: seconds, 0 of what was not timed
+  std::string schedule;               // JSON (schedule_listing.h); empty without a tensor graph
+  std::string measured_on;            // the device that ran the kernels; empty: not run
+  std::vector<double> measured;       // seconds of each item of the schedule; 0: not timed
 };
 
-// The list of graphs, without what each holds, as JSON: {"title","graphs":[{"name","target",...}],"schedule"}.
+// Returns the list of graphs, without their contents, as JSON: {"title","graphs":[{"name","target",...}],"schedule"}.
 std::string view_index(const ViewContent& content);
 
-// zlib's format. `of_numbers`: most of the text is columns of numbers, of which few are repeated.
+// Compresses with zlib. `of_numbers`: the text is mostly columns of numbers with few repetitions.
 std::string packed(std::string_view text, bool of_numbers = false);
-// Bytes as text for a page, 13 bits as two of 91 letters, at the end 6 bits as one: a fourteenth less than base64.
+// Encodes bytes as letters for the page: 13 bits as two of 91 letters, a rest of up to 6 bits as one. Takes 1/14 less
+// than base64.
 std::string as_letters(std::string_view bytes);
 
-// A graph as the page reads it: its data, and behind a space its events, each packed on its own.
+// Returns a graph as the page reads it: its data, a space, its events, each packed separately.
 std::string graph_letters(const RecordedGraph& graph);
 
-// `page_code` with the content in the place of kDataMark.
+// Returns `page_code` with kDataMark replaced by the content.
 constexpr std::string_view kDataMark = "<!--data-->";
 std::string view_page(std::string_view page_code, const ViewContent& content);
 

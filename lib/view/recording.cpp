@@ -11,7 +11,7 @@ using Clock = std::chrono::steady_clock;
 void Recorder::kernel(std::string_view id, std::string_view target, UOp ast) {
   *this = Recorder();
   graph_.name = id, graph_.target = target;
-  graph_.is_tensor_graph = target.empty() && looks_like_tensor_graph(ast);  // a folder's kernel may not say its target
+  graph_.is_tensor_graph = target.empty() && looks_like_tensor_graph(ast);  // a dumped kernel may lack a target
   ast_ = ast;
   string("");
 }
@@ -56,7 +56,7 @@ RecordedGraph Recorder::finish(Compilation* of, const TextChoice& texts, const s
   return std::move(graph_);
 }
 
-// A page goes to others, whom folders of this computer do not concern.
+// Removes folders from texts, because pages are shared with others.
 static std::string without_folders(Diag diag) {
   diag.file.erase(0, diag.file.find_last_of('/') + 1);
   return diag.text();

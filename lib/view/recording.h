@@ -1,5 +1,5 @@
-// A graph's way through the pipeline as data for the page: each node once, each rewrite as what it replaced. README.md
-// describes the format; apps/tgc/view/replay.js makes every graph on the way of it again.
+// Records the compilation of one graph as data for the page: each node once, and each rewrite as a replacement.
+// README.md describes the format; apps/tgc/view/replay.js reconstructs the graph after every rewrite.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -12,33 +12,33 @@
 
 namespace tgc {
 
-// One graph in the list of all that a page shows.
+// One graph of a page.
 struct RecordedGraph {
   std::string name, target, made_for;
-  std::string begins;    // the stage whose result its first graph is; empty: that is the AST, or the tensor graph
-  std::string producer;  // another release that recorded it; empty: none
+  std::string begins;    // the stage whose result the first graph is; empty: the AST or the tensor graph
+  std::string producer;  // the other release that recorded it; empty: none
   bool is_tensor_graph = false;
-  size_t nodes = 0, rewrites = 0, stages = 0;  // nodes: of its AST
-  double ms = 0;                               // of all stages, watched
-  std::string error;                           // why the pipeline stopped, if it did
-  std::string ops, mem;                        // of a kernel: what it costs, as text
-  std::vector<int64_t> numbers;                // of a schedule's kernel: its places in it
-  double measured = 0;                         // of a kernel that was run alone: seconds; 0: it was not
-  std::string accused;                         // what a bisection says of it (BisectReport::json), or empty
-  std::string bundle;                          // of a repro bundle: what else is in it (bundle_facts.h), or empty
-  int side = 0;                                // 1: of the second input
-  std::string events;                          // the JSON of its rewrites, which the page reads once it has drawn data
-  std::string data;                            // the JSON; empty: both are to be made when they are asked for, by
+  size_t nodes = 0, rewrites = 0, stages = 0;  // nodes: number of nodes of the AST
+  double ms = 0;                               // of all stages, with the observer attached
+  std::string error;                           // the error of the pipeline; empty: none
+  std::string ops, mem;                        // of a kernel: operations and bytes as text
+  std::vector<int64_t> numbers;                // of a schedule's kernel: its indices in the schedule
+  double measured = 0;                         // of a kernel that was run alone: seconds; 0: not run
+  std::string accused;                         // BisectReport::json, or empty
+  std::string bundle;                          // of a repro bundle: bundle_facts (bundle_facts.h), or empty
+  int side = 0;                                // 1: from the second input
+  std::string events;                          // the JSON of its rewrites, which the page reads after drawing `data`
+  std::string data;                            // the JSON; empty: `later` makes both when the page asks
   std::function<Result<RecordedGraph>()> later = {};
 };
 
-// Which texts are made of a graph besides its stages.
+// The texts that are recorded besides the stages.
 struct TextChoice {
-  bool assembly = true;  // what only compilers make
-  std::vector<std::pair<std::string, std::string>> given = {};  // texts that are there already: kind and text
+  bool assembly = true;  // include what compilers make
+  std::vector<std::pair<std::string, std::string>> given = {};  // existing texts: kind and text
 };
 
-// Texts by number, each once.
+// Numbers distinct texts.
 class NumberedTexts {
  public:
   int64_t number(std::string_view text) {
@@ -50,17 +50,17 @@ class NumberedTexts {
 
  private:
   std::unordered_map<std::string, int64_t> numbers_;
-  std::vector<std::string_view> texts_;  // of numbers_, whose keys stay where they are
+  std::vector<std::string_view> texts_;  // keys of numbers_, whose addresses are stable
 };
 
 struct RecordedEvent {
   enum class Kind : uint8_t { Begin, End, Rewrite, Rebuilt, Gated };
   Kind kind;
   UOp a, b;
-  int64_t numbers[4] = {};  // of Begin: name, set, rules, bottom-up; of Rewrite: rule, made from, made to, ns
+  int64_t numbers[4] = {};  // Begin: name, set, rules, bottom-up; Rewrite: rule, first and last made node, ns
 };
 
-// Keeps what one graph goes through, until it is asked for.
+// Records the trace events of one graph; finish() writes them.
 class Recorder : public TraceConsumer {
  public:
   void kernel(std::string_view id, std::string_view target, UOp ast) override;
@@ -73,13 +73,13 @@ class Recorder : public TraceConsumer {
   void rebuilt(int depth, UOp before, UOp after) override;
   void gated(int depth, UOp node) override;
 
-  // It was recorded by another release of tinygrad, of that name.
+  // Sets the other release of tinygrad that made the recording.
   void recorded_by(std::string_view producer) { graph_.producer = producer; }
-  // The first graph is what that stage left.
+  // Sets the stage whose result the first graph is.
   void begins_behind(std::string_view stage) { graph_.begins = stage; }
 
-  // All of it. `of`, where there is one, is the compilation that was watched: its list, source and so on are made and
-  // recorded, too. `error`: why it stopped.
+  // Returns the recording. If `of` is not null, it is the observed compilation, whose linear list, source and other
+  // texts are recorded, too. `error` is the error of the pipeline.
   RecordedGraph finish(Compilation* of, const TextChoice& texts, const std::string& error = "");
 
  private:
@@ -88,7 +88,7 @@ class Recorder : public TraceConsumer {
     std::string name;
     UOp input, result;
     double ms = 0;
-    size_t first = 0, last = 0;  // into events_
+    size_t first = 0, last = 0;  // indices in events_
   };
   friend class RecordingWriter;
 
@@ -107,8 +107,8 @@ class Recorder : public TraceConsumer {
   std::chrono::steady_clock::time_point begun_;
 };
 
-// Runs the whole pipeline over a graph; of a tensor graph up to its schedule. What the pipeline refuses is recorded up
-// to there, and says why.
+// Runs the whole pipeline on a graph, of a tensor graph up to its schedule, and records it. If a stage refuses the
+// graph, the recording ends there with the error.
 RecordedGraph record(Compilation& compilation, const TextChoice& texts);
 
 }  // namespace tgc

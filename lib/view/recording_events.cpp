@@ -8,10 +8,10 @@
 namespace tgc {
 namespace {
 
-// What stands in the column of kinds.
+// The values of the column `kind`.
 enum Kind : int64_t { kBegin, kEnd, kRewrite, kRebuilt, kGated, kEndTold, kRebuiltTold };
 
-// Of all that is written of a node; two that share it by chance only cost that they are told.
+// Hashes the columns of a node. A collision only means that the node is written although it is derivable.
 uint64_t hash_of_row(UOp u, const EventWriter::Texts& t) {
   uint64_t hash = 0;
   auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
@@ -20,7 +20,7 @@ uint64_t hash_of_row(UOp u, const EventWriter::Texts& t) {
   return hash;
 }
 
-// A number that is not negative for one that may be.
+// Maps an integer to a non-negative one (zigzag encoding).
 int64_t folded(int64_t n) { return n < 0 ? -2 * n - 1 : 2 * n; }
 
 }  // namespace
@@ -40,7 +40,7 @@ int64_t EventWriter::first_from(int64_t id) const {
   return std::ranges::lower_bound(nodes_, uint32_t(id), {}, &UOp::id) - nodes_.begin();
 }
 
-// What the node has become so far in the innermost run.
+// Returns the node by which `node` has been replaced so far in the innermost run.
 int64_t EventWriter::resolved(int64_t node) const {
   const auto& to = open_.back().to;
   int64_t begun = node;
@@ -52,9 +52,9 @@ int64_t EventWriter::resolved(int64_t node) const {
   return node;
 }
 
-// A node that an event speaks of has a row by then.
+// Marks the node as written, because an event refers to its row.
 void EventWriter::meet(int64_t node) {
-  if (node >= 0 && state_[size_t(node)] == State::Unknown) state_[size_t(node)] = State::Told;
+  if (node >= 0 && state_[size_t(node)] == State::Unknown) state_[size_t(node)] = State::Written;
 }
 
 void EventWriter::replace(int64_t before, int64_t after) {
@@ -97,7 +97,7 @@ void EventWriter::rewrite(const RecordedEvent& e) {
   meet(before), meet(after);
   for (int64_t n = made; n < made + count; n++) meet(n);
   kinds_.push_back(kRewrite), rules_.push_back(e.numbers[0]), made_count_.push_back(count);
-  times_.push_back(std::lround(std::log2(std::max<int64_t>(1, e.numbers[3])) / 2));  // as the nearest power of four
+  times_.push_back(std::lround(std::log2(std::max<int64_t>(1, e.numbers[3])) / 2));  // the nearest power of four
   rewritten_.push_back(before - std::exchange(last_before_, before));
   made_.push_back(made - std::exchange(made_end_, made + count));
   const auto sources = nodes_[size_t(before)].src();
@@ -110,15 +110,15 @@ void EventWriter::rewrite(const RecordedEvent& e) {
   replace(before, after);
 }
 
-// The node with other sources, and nothing else. It is a new row when nothing told of it before, and when what is
-// derived stays in the order of the table.
+// Returns true if `after` is `before` with replaced sources. Its row is derivable if it was unknown so far and if
+// derived rows stay in the order of the table.
 void EventWriter::rebuilt(const RecordedEvent& e) {
   int64_t before = number(e.a), after = number(e.b);
   meet(before);
   bool is_derived = follows(before, after);
   if (state_[size_t(after)] == State::Unknown) {
     is_derived &= after > last_derived_;
-    state_[size_t(after)] = is_derived ? State::Derived : State::Told;
+    state_[size_t(after)] = is_derived ? State::Derived : State::Written;
     if (is_derived) last_derived_ = after, made_end_ = std::max(made_end_, after + 1);
   }
   kinds_.push_back(is_derived ? kRebuilt : kRebuiltTold);

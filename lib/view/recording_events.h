@@ -1,6 +1,6 @@
-// The events of a recording as columns of numbers, without what follows from the rest: what a node became because its
-// sources did, and where it is written in the table. README.md describes the columns; apps/tgc/view/events.js, which
-// reads them, does what this file does, step by step: each event is told by what both know so far.
+// Writes the events of a recording as columns of numbers. Derivable values are omitted: the node that results from new
+// sources, and its row in the table. README.md describes the columns. The reader, apps/tgc/view/events.js, repeats the
+// steps of this file: each event is encoded relative to the state that both sides have.
 #pragma once
 #include <map>
 #include <unordered_map>
@@ -16,24 +16,24 @@ class EventWriter {
   struct Texts {
     int64_t dtype, arg, tag;  // numbers of texts
   };
-  // `nodes`: those of the table, sources first, and what is written of each; `numbers`: by id, the place in the table.
+  // `nodes` are the rows of the table, sources first; `texts` their columns; `numbers` the row of each node id.
   EventWriter(const std::vector<UOp>& nodes, const std::vector<int32_t>& numbers, const std::vector<Texts>& texts);
 
-  // In the order in which they happened.
+  // Adds the next event.
   void add(const RecordedEvent& event);
-  // Whether the node's row follows from the event that made it, once all are added.
+  // Returns true if the node's row can be derived from the event that made it. Call this after the last add().
   bool is_derived(size_t node) const { return state_[node] == State::Derived; }
   void write(JsonWriter& json) const;
 
  private:
-  enum class State : uint8_t { Unknown, Told, Derived };
+  enum class State : uint8_t { Unknown, Written, Derived };
   struct Run {
     int64_t input;
     std::unordered_map<int64_t, int64_t> to;
   };
 
   int64_t number(UOp u) const { return u ? numbers_[u.id()] : -1; }
-  int64_t first_from(int64_t id) const;  // the number of the first node with that id or a later one
+  int64_t first_from(int64_t id) const;  // returns the row of the first node with this or a later id
   int64_t resolved(int64_t node) const;
   void meet(int64_t node);
   void begin(const RecordedEvent& e);
@@ -47,9 +47,9 @@ class EventWriter {
   const std::vector<int32_t>& numbers_;
   const std::vector<Texts>& texts_;
   std::vector<State> state_;
-  std::vector<bool> ambiguous_;                    // there is another node with the same row
-  std::vector<Run> open_{{-1, {}}};                // the last is the innermost; the first is of no run
-  std::unordered_map<int64_t, int64_t> last_made_;  // by node: what a rule made of it the last time
+  std::vector<bool> ambiguous_;                    // another node has the same columns
+  std::vector<Run> open_{{-1, {}}};                // innermost last; the first stands for no run
+  std::unordered_map<int64_t, int64_t> last_made_;  // by node: the result of its last rewrite
   int64_t last_before_ = 0, made_end_ = 0, last_derived_ = -1;
   std::map<std::vector<int64_t>, int64_t> run_kinds_;
   // the columns

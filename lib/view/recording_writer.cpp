@@ -16,15 +16,15 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMaxText = 4000;  // of an arg
+constexpr size_t kMaxText = 4000;  // letters of an arg
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// pyrender's names by how far they are from the line's own, which packs better: in "c12 = c11+c3" they are c0 (the one
-// that comes next), c1 and c9. What comes later, which no graph has, and what is no such name, stays as it is.
+// Replaces pyrender's names by their distance from the line's own, which compresses better: "c12 = c11+c3" becomes
+// "c0 = c1+c9". Names of later lines and other words stay.
 std::string with_near_names(std::string_view text) {
   std::string out;
-  size_t own = 0, next = 0;  // of the line
+  size_t own = 0, next = 0;  // numbers of the line
   for (size_t i = 0; i < text.size();) {
     size_t end = i + 1;
     while (end < text.size() && end - i < 9 && std::isdigit(static_cast<unsigned char>(text[end]))) end++;
@@ -102,7 +102,7 @@ void RecordingWriter::choose_nodes() {
     if (s.input) add_result(s.input);
     if (s.result) add_result(s.result);
   }
-  for (size_t id = numbers_.size(); id-- > 0;) {  // sources are older than what they are sources of
+  for (size_t id = numbers_.size(); id-- > 0;) {  // sources have smaller ids than their users
     if (numbers_[id] < 0) continue;
     UOp u = graph.at(uint32_t(id));
     for (UOp s : u.src()) add_root(s);
@@ -122,7 +122,7 @@ std::string RecordingWriter::text_of_arg(UOp u) {
   return out.size() > kMaxText ? out.substr(0, kMaxText) + "..." : out;
 }
 
-// A row that follows from an event has no columns but that of sources, which says so: their number is told as ~number.
+// A derivable row has only the column `sources`, with the value ~number.
 void RecordingWriter::write_nodes() {
   auto column = [&](std::string_view name, auto value) {
     json_.key(name).array([&] {
@@ -149,11 +149,11 @@ void RecordingWriter::write_nodes() {
       if (!events_->is_derived(n))
         for (UOp s : nodes_[n].src()) json_.value(int64_t(n) - number(s));
   });
-  std::vector<int64_t> tags;  // of those that have one
+  std::vector<int64_t> tags;  // of nodes that have a tag
   for (size_t n = 0; n < nodes_.size(); n++)
     if (rows_[n].tag && !events_->is_derived(n)) tags.insert(tags.end(), {int64_t(n), rows_[n].tag});
-  write_told("tags", tags, 1);
-  json_.key("inner").array([&] {  // a KERNEL, its graph
+  write_deltas("tags", tags, 1);
+  json_.key("inner").array([&] {  // a KERNEL and its graph
     for (UOp u : nodes_)
       if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel))
         json_.value(number(u)).value(number(u.arg()[0].uop()));
@@ -161,9 +161,8 @@ void RecordingWriter::write_nodes() {
   json_.member("ops", ops.texts());
 }
 
-// A node and `values` numbers about it, again and again, in the order of the nodes; each is told by how far it is from
-// the one before.
-void RecordingWriter::write_told(std::string_view key, const std::vector<int64_t>& told, size_t values) {
+// Writes groups of a node and `values` numbers, in the order of the nodes, as differences from the group before.
+void RecordingWriter::write_deltas(std::string_view key, const std::vector<int64_t>& told, size_t values) {
   const size_t row = values + 1;
   std::vector<size_t> order(told.size() / row);
   for (size_t i = 0; i < order.size(); i++) order[i] = i;
@@ -175,8 +174,7 @@ void RecordingWriter::write_told(std::string_view key, const std::vector<int64_t
   });
 }
 
-// What is known of a node besides itself: its shape in tensor graphs, the least and greatest value of an integer, the
-// ranges it lies in.
+// Writes the facts of nodes: the shape in tensor graphs, the bounds of an integer, the enclosing ranges.
 void RecordingWriter::write_facts() {
   std::map<std::vector<int64_t>, int64_t> lists{{{}, 0}};
   std::vector<int64_t> shapes, bounds, ranges;
@@ -198,9 +196,9 @@ void RecordingWriter::write_facts() {
       ranges.insert(ranges.end(), {number(u), list});
       return Unit{};
     });
-    (void)told;  // what has no such fact, or fits together with nothing, is shown without
+    (void)told;  // a node without the fact, or with inconsistent sources, is written without it
   }
-  write_told("shapes", shapes, 1), write_told("bounds", bounds, 2), write_told("ranges", ranges, 1);
+  write_deltas("shapes", shapes, 1), write_deltas("bounds", bounds, 2), write_deltas("ranges", ranges, 1);
   std::vector<const std::vector<int64_t>*> in_order(lists.size());
   for (auto& [list, i] : lists) in_order[size_t(i)] = &list;
   json_.key("range_lists").array([&] {
@@ -208,7 +206,7 @@ void RecordingWriter::write_facts() {
   });
 }
 
-// Of a model: its nodes, and of each node of the table the one that it was made for; the graphs of its kernels.
+// Writes a model's nodes, for each node of the table the model's node that it was made for, and the graphs of kernels.
 void RecordingWriter::write_model() {
   if (!of_ || !r_.graph_.is_tensor_graph) return;
   std::vector<int64_t> told;
@@ -222,7 +220,7 @@ void RecordingWriter::write_model() {
     labels.push_back(label);
   }
   json_.member("made_of", labels);
-  write_told("made_for_node", told, 1);
+  write_deltas("made_for_node", told, 1);
   if (!r_.graph_.error.empty()) return;
   json_.key("kernels").array([&] {
     for (const auto& item : of_->schedule()->items)
@@ -233,7 +231,7 @@ void RecordingWriter::write_model() {
 // ---- stages
 
 void RecordingWriter::write_stages() {
-  size_t nodes = r_.graph_.nodes;  // of the graph so far
+  size_t nodes = r_.graph_.nodes;  // number of nodes of the current graph
   json_.key("stages").array([&] {
     for (const auto& s : r_.stages_)
       json_.line().object([&] {
@@ -255,7 +253,7 @@ void RecordingWriter::write_stages() {
 
 void RecordingWriter::write_texts() {
   json_.key("texts").array([&] {
-    write_pyrender(0, r_.ast_);  // of stage 0: what it begins with; of stage n: what the n-th left
+    write_pyrender(0, r_.ast_);  // stage 0 is the input; stage n the result of the n-th stage
     for (size_t i = 0; i < r_.stages_.size(); i++)
       if (const auto& s = r_.stages_[i]; s.result && !(s.result == s.input) && s.name != "linear")
         write_pyrender(i + 1, s.result);
@@ -282,7 +280,7 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
       json_.member("error", placed.diag().text());
       return;
     }
-    json_.key("lines").array([&] {  // by how far they are from the one before in the table of all lines
+    json_.key("lines").array([&] {  // differences of indices in the table of lines
       std::string near = with_near_names(placed->text);
       int64_t last = 0;
       for (size_t from = 0; from < near.size();) {
@@ -296,7 +294,7 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
   });
 }
 
-// Which node a line is of: the two by how far they are from those told before.
+// Writes pairs of node and line as differences from the pair before.
 void RecordingWriter::write_places(const std::vector<std::pair<UOp, size_t>>& lines) {
   int64_t last_node = 0, last_line = 0;
   json_.key("nodes").array([&] {
@@ -341,7 +339,7 @@ void RecordingWriter::write_compiled(std::string_view row, std::string_view kind
   auto text = of_->output(row_of(row));
   json_.line().object([&] {
     json_.member("kind", kind);
-    if (!text) json_.member("error", text.diag().message);  // without the file that the compiler was given
+    if (!text) json_.member("error", text.diag().message);  // without the name of the compiler's input file
     else json_.member("text", *text);
   });
 }

@@ -1,4 +1,4 @@
-// Writes what a Recorder keeps. For lib/view/recording.cpp alone.
+// Writes the data of a Recorder as JSON. Private to lib/view/recording.cpp.
 #pragma once
 #include <optional>
 
@@ -20,7 +20,7 @@ class RecordingWriter {
   int64_t number(UOp u) const { return u ? numbers_[u.id()] : -1; }
 
   void write_nodes();
-  void write_told(std::string_view key, const std::vector<int64_t>& told, size_t values);
+  void write_deltas(std::string_view key, const std::vector<int64_t>& rows, size_t values);
   void write_facts();
   void write_stages();
   void write_model();
@@ -37,12 +37,12 @@ class RecordingWriter {
   Compilation* of_;
   TextChoice choice_;
   std::vector<UOp> list_;              // of a kernel: the linear list
-  std::vector<UOp> nodes_;             // those that are told, sources first
-  std::vector<int32_t> numbers_;       // by id; -1: not told
-  std::vector<UOp> results_;           // the nodes of the graphs between stages, whose facts are told
-  std::vector<EventWriter::Texts> rows_;  // of nodes_
+  std::vector<UOp> nodes_;             // the nodes of the table, sources first
+  std::vector<int32_t> numbers_;       // by id: the row; -1: not in the table
+  std::vector<UOp> results_;           // the nodes of the graphs between stages, whose facts are written
+  std::vector<EventWriter::Texts> rows_;  // columns of nodes_
   std::optional<EventWriter> events_;
-  NumberedTexts lines_;                    // of pyrender's texts
+  NumberedTexts lines_;                    // of pyrender texts
   std::string out_;
   JsonWriter json_{out_};
 };

@@ -1,4 +1,4 @@
-// What a browser asks the server of `tgc view` for: the head of an HTTP request, read without trust.
+// Parses the head of an untrusted HTTP request to the server of `tgc view`.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,18 +8,18 @@
 namespace tgc {
 
 struct Request {
-  std::string path;    // as it was sent, without what follows '?'
+  std::string path;    // as sent, without the part after '?'
   std::string host;    // of the Host header
   std::string origin;  // of the Origin header; empty: none
 };
 
-constexpr size_t kMostOfRequest = 16 << 10;  // bytes of a head
+constexpr size_t kMostOfRequest = 16 << 10;  // maximum bytes of a head
 
-// Whether the head is there as a whole; until then more is to be read.
+// Returns true if the head is complete.
 bool is_whole_request(std::string_view head);
 
-// The request. Errors, whose message is an HTTP status line's end ("405 Method Not Allowed"): what is no GET, a head
-// that is no head of HTTP/1.0 or 1.1, none or several Host headers, a body.
+// Parses the head. Errors, whose message is the end of an HTTP status line ("405 Method Not Allowed"): a method other
+// than GET, a malformed head, a version other than HTTP/1.0 and 1.1, no or several Host headers, a body.
 Result<Request> parse_request(std::string_view head);
 
 }  // namespace tgc

@@ -19,8 +19,8 @@ namespace tgc {
 namespace {
 
 constexpr int kMostConnections = 32;
-constexpr auto kPatience = std::chrono::seconds(5);  // for a request, and for each part of an answer that is taken
-constexpr int kTick = 200;                           // milliseconds between looks at whether to stop
+constexpr auto kPatience = std::chrono::seconds(5);  // time limit for a request, and for each part of a response
+constexpr int kTick = 200;                           // milliseconds between checks for cancellation
 
 std::string response(std::string_view status, std::string_view type, std::string_view body) {
   std::string out = "HTTP/1.1 " + std::string(status) + "\r\nContent-Type: " + std::string(type) +
@@ -38,7 +38,7 @@ std::string new_token() {
   return to_hex(std::string_view(bytes, sizeof bytes));
 }
 
-// In a time that does not tell how much of it is right.
+// Compares in constant time, so that the time does not reveal a matching prefix.
 bool same_secret(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned char different = 0;
@@ -49,12 +49,12 @@ bool same_secret(std::string_view a, std::string_view b) {
 }  // namespace
 
 struct ViewServer::State {
-  std::string page;     // without graphs
+  std::string page;     // the page without graphs
   ViewContent content;
-  std::mutex mutex;     // of the content
+  std::mutex mutex;     // guards the content
   std::atomic<int> connections{0};
 
-  // A graph, as the page reads it; made when it is asked for first.
+  // Returns a graph as the page reads it; makes it at the first request.
   Result<std::string> graph(size_t i) {
     std::lock_guard lock(mutex);
     RecordedGraph& g = content.graphs[i];
@@ -156,7 +156,7 @@ void ViewServer::serve(const Session& session) {
       close(connection);
       continue;
     }
-    std::thread([this, connection] {  // a browser holds connections that it does not use
+    std::thread([this, connection] {  // browsers keep idle connections open
       talk(connection);
       s_->connections--;
     }).detach();

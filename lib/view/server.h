@@ -1,6 +1,6 @@
-// The page from a server on this computer: kernels of a model are run when they are opened. It answers GET alone, to
-// who knows the token in its address, and only when the browser says that it asks 127.0.0.1 itself: no other site can
-// make a browser ask for it, by name (DNS rebinding) or by script. No request names a path of the disk.
+// Serves the page on 127.0.0.1 and compiles kernels of a model when the user opens them. The server answers only GET
+// requests with the token of its address, and with a Host and Origin of 127.0.0.1, so that other sites cannot use it by
+// DNS rebinding or by scripts. No request names a file.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,14 +13,14 @@ namespace tgc {
 
 class ViewServer {
  public:
-  // Listens on 127.0.0.1; port 0: one that is free. Errors: the port is taken.
+  // Listens on 127.0.0.1; port 0 means a free port. Error: the port is in use.
   static Result<std::unique_ptr<ViewServer>> start(int port, std::string_view page_code, ViewContent content);
   ~ViewServer();
 
   const std::string& address() const { return address_; }  // "http://127.0.0.1:8123/TOKEN/"
-  // Answers until the session is cancelled.
+  // Answers requests until the session is cancelled.
   void serve(const Session& session);
-  // What it answers to a request: a whole response.
+  // Returns the whole response to a request.
   std::string answer(std::string_view head);
 
  private:

@@ -31,7 +31,7 @@ struct Served {
 
 }  // namespace
 
-TEST_CASE("view server: the page and its graphs for who knows the token") {
+TEST_CASE("view server: serves the page and its graphs to requests with the token") {
   Served s;
   CHECK(status_of(s.get(s.path, s.host)) == "200");
   CHECK(s.get(s.path, s.host).find("id=\"index\"") != std::string::npos);
@@ -46,7 +46,7 @@ TEST_CASE("view server: the page and its graphs for who knows the token") {
   CHECK(status_of(s.get(s.path, s.host, "Origin: http://" + s.host + "\r\n")) == "200");
 }
 
-TEST_CASE("view server: a foreign Host or Origin, or no token, is refused") {
+TEST_CASE("view server: refuses a foreign Host or Origin and a missing token") {
   Served s;
   for (std::string host : {"evil.example", "127.0.0.1", "127.0.0.1:1", "evil.example:80", "127.0.0.1.evil.example", ""})
     CHECK(status_of(s.get(s.path, host)) == "403");
@@ -59,14 +59,14 @@ TEST_CASE("view server: a foreign Host or Origin, or no token, is refused") {
     CHECK(status_of(s.get(path, s.host)) == "403");
 }
 
-TEST_CASE("view server: nothing but its few paths is there") {
+TEST_CASE("view server: serves no other paths") {
   Served s;
   for (std::string path : {"graph/", "graph/3", "graph/99999999999999999999", "graph/-1", "graph/0x0", "../etc/passwd",
                            "graph/../0", "index.html", "%2e%2e/"})
     CHECK(status_of(s.get(s.path + path, s.host)) == "404");
 }
 
-TEST_CASE("view server: what is no GET of HTTP/1 is refused") {
+TEST_CASE("view server: refuses requests other than GET of HTTP/1") {
   Served s;
   auto asked = [&](const std::string& head) { return status_of(s.server->answer(head)); };
   std::string host = "Host: " + s.host + "\r\n";
@@ -75,8 +75,8 @@ TEST_CASE("view server: what is no GET of HTTP/1 is refused") {
   for (std::string head : {"", "\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/2\r\n\r\n", "GET  HTTP/1.1\r\n\r\n",
                            "GET x HTTP/1.1\r\n\r\n"})
     CHECK(asked(head) == "400");
-  CHECK(asked("GET " + s.path + " HTTP/1.1\r\n\r\n") == "400");                          // no Host
-  CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + host + "\r\n") == "400");       // two
+  CHECK(asked("GET " + s.path + " HTTP/1.1\r\n\r\n") == "400");                          // no Host header
+  CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + host + "\r\n") == "400");       // two Host headers
   CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + "Content-Length: 5\r\n\r\n") == "400");
   CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + ": x\r\n\r\n") == "400");
   CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + "no colon\r\n\r\n") == "400");

@@ -1,4 +1,4 @@
-// Amounts with their units, as people read them.
+// Formats amounts with units.
 
 /** "1.50 MB": a number with a letter for its size before the unit. @param {number} n @param {string} unit */
 export function amount(n, unit) {

@@ -1,4 +1,4 @@
-// The page: one state, which the address says, and what is shown of it.
+// The page: shows the one state, which the address contains.
 import {Recorded, pause} from "./data.js";
 import {Story} from "./story.js";
 import {Drawings} from "./drawings.js";
@@ -19,7 +19,7 @@ export class App {
   constructor(index, fetchGraph) {
     this.index = index, this.fetchGraph = fetchGraph;
     this.opened = new Map();
-    this.pinned = -1;  // the place that all others are compared with; -1: none
+    this.pinned = -1;  // the place that others are compared with; -1: none
     this.state = stateOf(location.hash);
     this.query = queryOf("");
     this.canvas = new GraphCanvas(byId("graph"), (key, again) => this.#picked(key, again));
@@ -89,7 +89,7 @@ export class App {
     for (let p = 0; p <= far; p++)
       while (opened.drawings.prepare(p)) {
         await pause();
-        if (turn !== this.turn) return;  // somebody asked for another state meanwhile
+        if (turn !== this.turn) return;  // the user has asked for another state
       }
     if (turn !== this.turn) return;
     Object.assign(this, {graph: opened.graph, story: opened.story, drawings: opened.drawings});
@@ -111,24 +111,24 @@ export class App {
     showDetails(byId("details"), this);
     showHeader(this), showLegend(this);
     if (this.whenShown) this.whenShown(this);
-    // for measurements
+    // read by measurements
     if (!this.openedAt) requestAnimationFrame(() => setTimeout(() => { this.openedAt = performance.now(); }, 0));
     document.body.dataset.ready = "1";
     this.#prepareNext();
   }
-  // Whether a state is the first graph alone, for which no rewrite has to be known.
+  // Returns true if the state shows only the first graph, which needs no rewrite events.
   #isFirst({s, r, n, d, q, m, f}, g) {
     return s <= 0 && r < 0 && n < 0 && d < 0 && !q && !m && !f.length && !this.index.graphs[g].accused
       && !this.index.graphs[g].bundle;
   }
-  // While nothing else is to be done: the rewrites, the next stages' drawings and texts, the next rewrite's drawing.
+  // In idle time, prepares the rewrites, the drawings and texts of the next stages, and the next rewrite's drawing.
   #prepareNext() {
     const {graph, drawings, story} = this, next = () => {
       if (drawings !== this.drawings) return;
       for (let p = 0; p <= story.last; p++)
         if (drawings.prepare(p) || this.textPanel.prepare(p)) return requestIdleCallback(next);
       const {s, r} = this.state, isNext = s > 0 && r + 1 < this.graph.stages[s - 1].count;
-      if (isNext) drawings.scene({...this.state, r: r + 1, d: -1, o: false});  // where the next step leads, as a rule
+      if (isNext) drawings.scene({...this.state, r: r + 1, d: -1, o: false});  // the most likely next step
     };
     requestIdleCallback(async () => {
       await graph.readEvents();
@@ -146,12 +146,12 @@ export class App {
       .filter((i) => graph.rules[stage.rewrites[i].rule].name === accused.rule);
     return accused.rewrite <= ofRule.length ? {s: stage.index + 1, r: ofRule[accused.rewrite - 1]} : null;
   }
-  // Of two inputs the first place where they differ.
+  // Returns the first place where two inputs differ.
   #firstPlace() {
     for (let p = 0; this.graph.other && p <= this.story.last; p++) if (this.differs(p)) return p;
     return 0;
   }
-  // Of many, the first that a bisection says something of.
+  // Returns the first graph with a bisection result.
   #firstGraph() { return Math.max(0, this.index.graphs.findIndex((g) => g.accused && g.accused.verdict !== "same")); }
   /** Whether the other input has another graph there. */
   differs(place) {
@@ -167,7 +167,7 @@ export class App {
       if (home) marks.selected = home.key;
       for (const n of this.litAt(state.s)) if (scene.drawing.home.has(n)) marks.lit.add(scene.drawing.home.get(n).key);
     }
-    if (state.r >= 0) {  // what took its place was there already, or came
+    if (state.r >= 0) {  // selects the replacement, an existing or a new node
       const after = scene.drawing.home.get(this.graph.stages[state.s - 1].rewrites[state.r].after);
       if (after && !scene.came.has(after.key)) marks.lit.add(after.key);
     }
@@ -178,7 +178,7 @@ export class App {
         if (nodes.some((n) => this.query.node(this.graph, n))) marks.found.add(box.key), this.found.push(box);
       }
     this.canvas.show(this.graph, scene.drawing, marks);
-    const isUnseen = isNew || this.isUnseen;  // behind the model nothing of the graph is seen
+    const isUnseen = isNew || this.isUnseen;  // the model view hides the graph
     this.isUnseen = isUnseen && state.m;
     if (state.v) [this.canvas.view.x, this.canvas.view.y, this.canvas.view.scale] = state.v;
     else if (isUnseen && !state.m) {
@@ -187,7 +187,7 @@ export class App {
         if (state.r >= 0) this.#revealChange();
         else if (marks.selected >= 0) this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
       };
-      if (!this.canvas.size.width || old.m) this.canvas.whenSized = look;  // the model takes more room than the graph
+      if (!this.canvas.size.width || old.m) this.canvas.whenSized = look;  // the model view has another size
       setTimeout(() => { if (this.canvas.size.width) this.canvas.whenSized = null; }, 200);
       look();
     } else if (state.r >= 0 && (state.r !== old.r || state.s !== old.s)) this.#revealChange();
@@ -227,7 +227,7 @@ export class App {
     if (goThere && !(there && there.size && place === this.state.s)) return this.go({s: place, r: -1, d: -1, n: node});
     const here = there && there.size ? Math.max(...there) : -1;
     if (here >= 0) return this.go({n: here});
-    this.say("nothing of it is in this graph");
+    this.say("the node is not in this graph");
     return this.go({s: place, r: -1, d: -1, n: node});
   }
 
@@ -273,7 +273,7 @@ export class App {
       return this.go({m: false, n: this.found[(at + by + this.found.length) % this.found.length].n});
     }
     const list = this.foundRewrites();
-    if (!list.length) return this.say("nothing is found");
+    if (!list.length) return this.say("nothing found");
     const at = list.findIndex((x) => x.s === this.state.s && x.r === this.state.r);
     return this.go({...list[(at + by + list.length) % list.length], d: -1, m: false});
   }

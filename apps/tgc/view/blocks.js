@@ -1,6 +1,5 @@
-// Blocks that are repeated, found by structure alone: the layers of a model, its residual blocks, the lanes of an
-// unrolled loop. A block is a node with what only it uses, down to a node, its floor, where the next block begins, if
-// there is one.
+// Finds repeated blocks by structure: the layers of a model, residual blocks, the lanes of an unrolled loop. A block is
+// a node with the nodes that only it uses, down to its floor: the node where the next block begins, if there is one.
 import {isValue} from "./values.js";
 import {labelOf} from "./match.js";
 import {Table} from "./table.js";
@@ -8,9 +7,9 @@ import {Table} from "./table.js";
 /** `kind` is equal for blocks that are alike.
  * @typedef {{head: number, floor: number, kind: string, size: number}} Block */
 
-const kLeast = 3;           // nodes of a block
-const kShortest = 4;        // nodes of a chain that is searched
-const kMostWork = 150000;   // comparisons when a chain is searched for what is repeated in it
+const kLeast = 3;           // minimum nodes of a block
+const kShortest = 4;        // minimum nodes of a searched chain
+const kMostWork = 150000;   // maximum comparisons per chain
 
 export class Blocks {
   /** @param {import("./data.js").Recorded} g @param {number} root */
@@ -46,7 +45,7 @@ export class Blocks {
     const {exact} = this, count = new Map(), out = [...this.chained], taken = this.nodes.map(() => false);
     for (const {head, floor} of this.chained) this.#take(taken, this.at.get(head), floor < 0 ? -1 : this.at.get(floor));
     exact.forEach((s, i) => { if (!taken[i]) count.set(s, (count.get(s) || 0) + 1); });
-    for (let i = this.nodes.length - 1; i >= 0; i--)  // users come before what they use
+    for (let i = this.nodes.length - 1; i >= 0; i--)  // users before sources
       if (!taken[i] && this.size[i] >= kLeast && count.get(exact[i]) > 1)
         out.push(this.#below(this.nodes[i])), this.#take(taken, i, -1);
     return out;
@@ -83,7 +82,7 @@ export class Blocks {
       const i = stack.pop();
       if (i !== floor) part.push(i), stack.push(...this.within[i]);
     }
-    for (const i of part.sort((a, b) => a - b)) {  // sources come first
+    for (const i of part.sort((a, b) => a - b)) {  // sources first
       const n = this.nodes[i];
       if (i !== head && !this.sources[i].some((s) => says.has(s))) continue;
       const dtype = this.g.dtypeName(n).replace(/\.ptr.*/, "");
@@ -99,7 +98,7 @@ export class Blocks {
     return best;
   }
 
-  // Of every chain of nodes each of which all that follows leads through; the outer ones first.
+  // Handles every chain of dominators (nodes that all later nodes depend on), outer chains first.
   #chains() {
     const out = [], taken = this.nodes.map(() => false), isNext = this.nodes.map(() => false), shapes = new Table();
     const next = this.nodes.map((_, i) => this.#next(i));
@@ -136,12 +135,12 @@ export function repeatsIn(row, size) {
   return out.sort((a, b) => a[0] - b[0]);
 }
 
-// Of what is free the part that spares most; of several the shortest, and of these the first.
+// Returns the free part that hides the most nodes; among equals the shortest, then the first.
 function bestPart(row, sums, taken, budget) {
   let best = null, most = 0, places = row.map((_, at) => at).filter((at) => !taken[at]), named = places.map(() => 0);
   for (let length = 1; places.length > 1 && budget.left > 0; length++) {
     budget.left -= places.length;
-    const numbers = new Map(), groups = [];  // of parts of this length, by what they say
+    const numbers = new Map(), groups = [];  // parts of this length, by their names
     named = places.map((at, i) => {
       const says = named[i] + "," + row[at + length - 1];
       if (!numbers.has(says)) numbers.set(says, groups.length), groups.push({places: [], free: 0, count: 0, size: 0});

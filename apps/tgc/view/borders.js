@@ -1,7 +1,7 @@
-// The borders between panes: each can be moved by the pointer, and by arrow keys once it has the focus.
+// The borders between panes, which the pointer moves, or the arrow keys while a border has the focus.
 import {byId, element} from "./list.js";
 
-const kNarrowest = 120, kStep = 24;  // of a pane, and for a key, in pixels
+const kNarrowest = 120, kStep = 24;  // minimum width of a pane, and step of a key, in pixels
 
 /** `variable`: of the style sheet, the size of that pane; `grows`: 1 to the right or downwards, -1 to the left. */
 const kBorders = [

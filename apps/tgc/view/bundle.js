@@ -1,15 +1,15 @@
-// What a repro bundle says besides its graph (lib/view/bundle_facts.h): what goes wrong with it, who knows better, who
-// is to blame, and with which arrays.
+// Shows the contents of a repro bundle besides its graph (lib/view/bundle_facts.h): the failure, the oracle, the
+// culprit and the arrays.
 import {counted} from "./amounts.js";
 import {plain} from "./data.js";
 import {element, link} from "./list.js";
 /** @typedef {import("./app.js").App} App */
 
-const kSymptoms = {wrong: "another result than expected", crash: "the kernel dies, or runs out of time",
-  differs: "another text at a stage than tinygrad's", endless: "a rewrite that does not end",
+const kSymptoms = {wrong: "a wrong result", crash: "the kernel crashes or times out",
+  differs: "the text of a stage differs from tinygrad's", endless: "a rewrite that does not end",
   refused: "a stage or the renderer refuses the graph", compile: "the compiler refuses the source",
-  cmd: "a command says so"};
-const kListed = 12;  // of an array, in a line
+  cmd: "a script decides"};
+const kListed = 12;  // values of an array per line
 
 /** @param {HTMLElement[]} out @param {App} app */
 export function showBundle(out, app) {
@@ -26,8 +26,8 @@ export function showBundle(out, app) {
     ["made by", pairs(bundle.made_by, " ")]];
   for (const [name, value] of facts)
     if (value) list.append(element("dt", "", name), element("dd", "", plain(value)));
-  out.push(element("h3", "", "what the bundle says"), list);
-  if (place) out.push(link("to the first rewrite by that rule", () => app.go({...place, d: -1, n: -1})));
+  out.push(element("h3", "", "the repro bundle"), list);
+  if (place) out.push(link("go to the first rewrite by that rule", () => app.go({...place, d: -1, n: -1})));
   for (const [title, arrays] of [["its inputs", bundle.inputs], ["what it expects", bundle.expected]])
     if (arrays.length) out.push(element("h3", "", title), listOf(arrays));
 }

@@ -1,12 +1,12 @@
-// Charts of a model's schedule: its items one after the other, and where its buffers lie in memory meanwhile.
+// Charts of a model's schedule: its items over time, and its buffers in memory over time.
 import {amount, inTime} from "./amounts.js";
 import {colorOfOp} from "./colors.js";
 import {plain} from "./data.js";
 /** @typedef {import("./model.js").Item} Item */
 
-const kWidth = 1000, kEdge = 10, kInner = kWidth - 2 * kEdge;  // of the drawing, in its own units
-const kLeastNamed = 64, kPerLetter = 7;                         // bars at least that wide have their name on them
-const kLeastHeight = 3;                                         // of a buffer, however small it is
+const kWidth = 1000, kEdge = 10, kInner = kWidth - 2 * kEdge;  // size of the drawing in its own units
+const kLeastNamed = 64, kPerLetter = 7;                         // minimum width of bars with names
+const kLeastHeight = 3;                                         // minimum height of a buffer
 const kPaints = ["#5b8ff9", "#61ddaa", "#f6bd16", "#7262fd", "#78d3f8", "#f08bb4", "#9661bc", "#f6903d",
   "#008685", "#65789b"];
 
@@ -21,7 +21,7 @@ function svg(tag, attributes, text = "") {
 /** A bar per item, as long as it takes.
  * @param {Item[]} items @param {number} total seconds @param {(item: Item) => void} opened */
 export function timeline(items, total, opened) {
-  const label = "timeline; the table below says the same";
+  const label = "timeline; the table below has the same data";
   const root = svg("svg", {viewBox: `0 0 ${kWidth} 74`, role: "img", "aria-label": label});
   let at = 0;
   for (const item of items) {

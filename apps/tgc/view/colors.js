@@ -1,4 +1,4 @@
-// The colours of ops are tinygrad's (its VIZ), those of ranges follow the type of their axis.
+// The colours of ops, which are those of tinygrad's VIZ, and of ranges by axis type.
 
 const kMovement = ["RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP"];
 const kAlu = ["EXP2", "LOG2", "SIN", "SQRT", "RECIPROCAL", "NEG", "TRUNC", "ADD", "MUL", "IDIV", "MAX", "MOD", "CMPLT",

@@ -1,4 +1,4 @@
-// Everything that can be done, in one table: each command has a key, and the list of them can be clicked, too.
+// The table of commands. Each has a key, and the list of commands can be clicked.
 import {element} from "./list.js";
 import {addressOf} from "./state.js";
 import {nodesOfKernels} from "./made.js";
@@ -21,11 +21,11 @@ export const kCommands = [
   {name: "last-stage", keys: ["End"], says: "the last graph", run: (app) => app.stageList.goTo(app.story.last)},
   {name: "next-node", keys: ["]"], says: "next node", run: (app) => neighbour(app, 1)},
   {name: "previous-node", keys: ["["], says: "previous node", run: (app) => neighbour(app, -1)},
-  {name: "source", keys: ["s"], says: "to the first source of the node", run: (app) => relative(app, "source")},
-  {name: "user", keys: ["u"], says: "to the first user of the node", run: (app) => relative(app, "user")},
-  {name: "nothing", keys: ["Escape"], says: "select, compare and search nothing, close the model", run: nothing},
+  {name: "source", keys: ["s"], says: "first source of the node", run: (app) => relative(app, "source")},
+  {name: "user", keys: ["u"], says: "first user of the node", run: (app) => relative(app, "user")},
+  {name: "nothing", keys: ["Escape"], says: "clear selection, comparison and search; close the model", run: nothing},
   {name: "difference", keys: ["d"], says: "what the stage changed: both graphs in one", run: difference},
-  {name: "compare-from", keys: ["D"], says: "compare all stages with this one, or stop that", run: compareFrom},
+  {name: "compare-from", keys: ["D"], says: "compare all stages with this one, or stop", run: compareFrom},
   {name: "other", keys: ["o"], says: "compare with the other input", run: other},
   {name: "next-difference", keys: ["."], says: "next difference", run: (app) => changed(app, 1)},
   {name: "previous-difference", keys: [","], says: "previous difference", run: (app) => changed(app, -1)},
@@ -34,12 +34,12 @@ export const kCommands = [
   {name: "previous-differing", keys: ["<"], says: "previous stage that differs from the other input's",
     run: (app) => differing(app, -1)},
   {name: "fold", keys: ["f"],
-    says: "fold the repeated block that begins here, else what only this node uses; of a range, what lies in it; "
+    says: "fold the repeated block at this node, else the nodes that only it uses (of a range, its loop); "
       + "or unfold it", run: fold},
-  {name: "fold-alike", keys: ["y"], says: "the same with all blocks that are like this one", run: foldAlike},
-  {name: "fold-repeats", keys: ["Y"], says: "fold all blocks that are repeated: layers, residual blocks, lanes",
+  {name: "fold-alike", keys: ["y"], says: "the same for all blocks like this one", run: foldAlike},
+  {name: "fold-repeats", keys: ["Y"], says: "fold all repeated blocks: layers, residual blocks, lanes",
     run: foldRepeats},
-  {name: "fold-model", keys: ["z"], says: "fold by the nodes of the model that the graph was made of, or unfold that",
+  {name: "fold-model", keys: ["z"], says: "fold by the nodes of the model, or unfold",
     run: foldModel},
   {name: "unfold", keys: ["F"], says: "unfold everything", run: unfold},
   {name: "next-text", keys: ["t"], says: "next text", run: (app) => app.textPanel.nextTab(1)},
@@ -47,11 +47,11 @@ export const kCommands = [
   {name: "search", keys: ["/"],
     says: "search: op:ADD dtype:half arg:x rule:fold stage:symbolic device:CPU #12 /regular expression/",
     run: () => focusOn("search")},
-  {name: "next-found", keys: ["n"], says: "next that is found", run: (app) => app.nextFound(1)},
-  {name: "previous-found", keys: ["N"], says: "previous that is found", run: (app) => app.nextFound(-1)},
+  {name: "next-found", keys: ["n"], says: "next match", run: (app) => app.nextFound(1)},
+  {name: "previous-found", keys: ["N"], says: "previous match", run: (app) => app.nextFound(-1)},
   {name: "zoom-in", keys: ["+", "="], says: "larger", run: (app) => app.canvas.zoom(1.25)},
   {name: "zoom-out", keys: ["-"], says: "smaller", run: (app) => app.canvas.zoom(0.8)},
-  {name: "fit", keys: ["0"], says: "all of the graph", run: (app) => app.canvas.fit()},
+  {name: "fit", keys: ["0"], says: "the whole graph", run: (app) => app.canvas.fit()},
   {name: "pan-left", keys: ["Shift+ArrowLeft"], says: "move the view left", run: (app) => app.canvas.pan(-90, 0)},
   {name: "pan-right", keys: ["Shift+ArrowRight"], says: "move the view right", run: (app) => app.canvas.pan(90, 0)},
   {name: "pan-up", keys: ["Shift+ArrowUp"], says: "move the view up", run: (app) => app.canvas.pan(0, -90)},
@@ -65,12 +65,12 @@ export const kCommands = [
   {name: "previous-graph", keys: ["{"], says: "previous graph", run: (app) => graph(app, -1)},
   {name: "back", keys: ["b", "Backspace"], says: "back", run: () => history.back()},
   {name: "forward", keys: ["B"], says: "forward", run: () => history.forward()},
-  {name: "link", keys: ["c"], says: "copy a link to what is seen", run: copyLink},
-  {name: "svg", keys: ["e"], says: "save what is seen as SVG",
+  {name: "link", keys: ["c"], says: "copy a link to this view", run: copyLink},
+  {name: "svg", keys: ["e"], says: "save this view as SVG",
     run: (app) => save(app.graph.name + ".svg", "image/svg+xml", svgOf(app))},
   {name: "dot", keys: ["E"], says: "save the graph as dot",
     run: (app) => save(app.graph.name + ".dot", "text/vnd.graphviz", dotOf(app))},
-  {name: "borders", keys: ["|"], says: "to the next border between panes, which arrow keys move", run: focusOnBorder},
+  {name: "borders", keys: ["|"], says: "focus the next border between panes; arrow keys move it", run: focusOnBorder},
   {name: "theme", keys: ["x"], says: "light or dark",
     run: () => theme(!document.documentElement.classList.contains("dark"))},
   {name: "help", keys: ["?"], says: "this list", run: showHelp},
@@ -78,7 +78,7 @@ export const kCommands = [
 
 /** @param {App} app */
 export function installCommands(app) {
-  // for tests, and whoever looks at the page with a debugger
+  // for tests and debuggers
   Object.assign(window, {theApp: app, kCommands, svgOf, dotOf, nodesOfKernels});
   let kept = null;
   try { kept = localStorage.getItem("tgc-view-theme"); } catch { /* a page from the disk may not keep anything */ }
@@ -98,7 +98,7 @@ export function installCommands(app) {
   document.getElementById("graph-button").addEventListener("click", () => showGraphs(app));
 }
 
-// One after the other: what a key means may depend on where the one before it led.
+// Runs keys one after the other, because the effect of a key depends on the state after the one before.
 let obeyed = Promise.resolve();
 /** @param {App} app @param {Command} command */
 function obey(app, command) {
@@ -183,7 +183,7 @@ const wordOf = (block) => (block.floor < 0 ? String(block.head) : block.head + "
 function foldAlike(app) {
   const box = app.scene.drawing.home.get(app.state.n);
   const words = box ? app.drawings.blocksOf(app.scene.root).alike(box.key).map(wordOf) : [];
-  if (!words.length) return app.say(box ? "nothing is used by this node alone" : "select a node first");
+  if (!words.length) return app.say(box ? "no node is used only by this node" : "select a node first");
   const rest = app.state.f.filter((word) => !words.includes(word));
   app.say(words.length + " blocks are alike");
   return app.go({f: app.state.f.includes(words[0]) ? rest : [...rest, ...words]});
@@ -192,14 +192,14 @@ async function foldRepeats(app) {
   const all = app.drawings.blocksOf(app.scene.root);
   await pause();
   const blocks = all.repeats(), kinds = new Set(blocks.map((b) => b.kind)).size;
-  if (!blocks.length) return app.say("no block is repeated");
+  if (!blocks.length) return app.say("there is no repeated block");
   await app.go({f: blocks.map(wordOf), n: -1});
   app.canvas.begin();
   app.say(blocks.length + " blocks of " + kinds + " kinds are folded");
 }
 async function foldModel(app) {
   const {f} = app.state;
-  if (!app.graph.madeOf.length) return app.say("nobody knows of which nodes of a model this graph was made");
+  if (!app.graph.madeOf.length) return app.say("this graph has no nodes of a model");
   const isFolded = f.some((word) => word.startsWith("m"));
   await app.go({f: isFolded ? f.filter((word) => !word.startsWith("m")) : [...f, "m"], n: -1});
   app.canvas.begin();
@@ -212,9 +212,9 @@ async function copyLink(app) {
     addressOf({...app.state, v: [v.x.toFixed(1), v.y.toFixed(1), v.scale.toFixed(3)].map(Number)}));
   try {
     await navigator.clipboard.writeText(location.href);
-    app.say("the link is copied");
+    app.say("link copied");
   } catch {
-    app.say("the link is in the address");
+    app.say("copy the link from the address bar");
   }
 }
 
@@ -248,7 +248,7 @@ export function showTable(title, heads, rows) {
 }
 
 function showHelp(app) {
-  showTable("Commands and keys", [{name: "key"}, {name: "what it does"}], kCommands.map((c) => {
+  showTable("Commands and keys", [{name: "key"}, {name: "effect"}], kCommands.map((c) => {
     const keys = element("span");
     c.keys.forEach((k, i) => keys.append(i ? " " : "", element("kbd", "", k)));
     const button = /** @type {HTMLButtonElement} */ (element("button", "", c.says));
@@ -261,7 +261,7 @@ function showHelp(app) {
 function showGraphs(app) {
   const {graphs} = app.index;
   const heads = [{name: "graph"}, {name: "target"}, {name: "nodes", num: true}, {name: "rewrites", num: true},
-    {name: "time, watched", num: true}, {name: "runs", num: true}];
+    {name: "time, observed", num: true}, {name: "runs", num: true}];
   showTable("Graphs", heads, graphs.map((g, i) => {
     const button = /** @type {HTMLButtonElement} */ (element("button", "", g.name || "graph " + i));
     button.type = "button";

@@ -1,4 +1,4 @@
-// What is known of the selected node: itself, its sources and users, where it comes from and what becomes of it.
+// The details of the selected node: its facts, sources and users, its origin and its replacements.
 import {showBundle} from "./bundle.js";
 import {element, link} from "./list.js";
 import {counted, inTime} from "./amounts.js";
@@ -6,7 +6,7 @@ import {plain} from "./data.js";
 import {isValue, valueText} from "./values.js";
 import {nodeOf} from "./made.js";
 
-const kMostListed = 40;  // nodes of a list
+const kMostListed = 40;  // maximum nodes of a list
 
 /** One line for a node: "#12 ADD index". */
 export function nodeTitle(graph, n) {
@@ -51,7 +51,7 @@ export function showDetails(home, app) {
   home.replaceChildren(...out);
 }
 
-// "12 nodes: 5 MUL, 3 ADD", the most frequent ops first.
+// Returns "12 nodes: 5 MUL, 3 ADD", the most frequent ops first.
 function opsOf(graph, nodes) {
   const counts = new Map(), boxes = nodes.filter((n) => !isValue(graph, n));
   for (const n of boxes) counts.set(graph.opName(n), (counts.get(graph.opName(n)) || 0) + 1);
@@ -74,10 +74,10 @@ function nodeList(out, app, title, nodes) {
   out.push(element("h3", "", title + (nodes.length > 3 ? " (" + nodes.length + ")" : "")), list);
 }
 
-const kKinds = {rule: "", part: "a part of what came by ", sources: "with the sources that its sources became",
+const kKinds = {rule: "", part: "a part of the nodes made by ", sources: "its sources were replaced",
   stage: "made by the stage itself"};
 
-// Of a KERNEL: its graph, and its own way through the pipeline.
+// Shows a KERNEL's graph and links to its own compilation.
 function kernelOf(out, app, n) {
   const ast = app.graph.inner.get(n), item = app.graph.kernels.indexOf(ast);
   const g = app.index.graphs.findIndex((x) => x.numbers.includes(item));
@@ -85,7 +85,7 @@ function kernelOf(out, app, n) {
   if (g >= 0) out.push(link("open " + plain(app.index.graphs[g].name) + " in its pipeline", () => app.openGraph(g)));
 }
 
-// Of two graphs beside each other: all that is not in both.
+// Lists the nodes that are not in both of two graphs.
 function allDifferences(out, app) {
   const {diff} = app.scene, {graph} = app, list = element("ul");
   if (!diff) return;
@@ -100,10 +100,10 @@ function allDifferences(out, app) {
     list.append(item);
   }
   if (all.length > kMostListed) list.append(element("li", "place", "and " + (all.length - kMostListed) + " more"));
-  if (all.length) out.push(element("h3", "", "what differs"), list);
+  if (all.length) out.push(element("h3", "", "differences"), list);
 }
 
-// Beside the other graph: what is not as it was.
+// Lists the differences of a node between the two graphs.
 function whatDiffers(out, app, n) {
   const {diff} = app.scene;
   if (!diff) return;
@@ -112,7 +112,7 @@ function whatDiffers(out, app, n) {
     const list = element("dl");
     for (const d of change.differences)
       list.append(element("dt", "", d.what), element("dd", "", plain(d.before + "  \u2192  " + d.after)));
-    out.push(element("h3", "", "what differs"), list);
+    out.push(element("h3", "", "differences"), list);
     nodeList(out, app, n === now ? "it was" : "it is", [n === now ? change.of : now]);
   } else if (diff.came.has(n)) out.push(element("h3", "", "it came"));
   else if (diff.went.has(n)) out.push(element("h3", "", "it went"));
@@ -137,8 +137,8 @@ function whereFrom(out, app, n) {
         link(nodeTitle(graph, step.node), () => app.selectAt(step.place - 1, step.node, true)));
     list.append(item);
   }
-  if (!steps.length) list.append(element("li", "place", "it is a node of the " + graph.firstName() + " as it came"));
-  out.push(element("h3", "", "where it comes from, the latest first"), list);
+  if (!steps.length) list.append(element("li", "place", "a node of the " + graph.firstName() + " as it came"));
+  out.push(element("h3", "", "origin, the latest rewrite first"), list);
 }
 
 function whatBecomes(out, app) {
@@ -151,18 +151,18 @@ function whatBecomes(out, app) {
       item.append(link(nodeTitle(graph, m), () => app.go({s: story.last, r: -1, d: -1, n: m})));
       list.append(item);
     }
-  else list.append(element("li", "place", "nothing of it is left"));
-  out.push(element("h3", "", "what becomes of it, in the end" + (lit.size > 12 ? " (" + lit.size + ")" : "")), list);
+  else list.append(element("li", "place", "no longer in the graph"));
+  out.push(element("h3", "", "final replacement" + (lit.size > 12 ? " (" + lit.size + ")" : "")), list);
 }
 
-// What a bisection found.
+// Shows the result of a bisection.
 function accusation(out, app) {
   const {accused} = app.index.graphs[app.state.g];
   if (!accused) return;
   const list = element("dl"), place = app.accusedPlace(app.state.g);
   const branch = accused.branch ? ` [${accused.branch}]` : "";
   const facts = [
-    ["blamed", accused.verdict === "same" ? "nothing: it computes what is expected" : accused.verdict],
+    ["blamed", accused.verdict === "same" ? "nothing is wrong" : accused.verdict],
     ["rule", accused.rule && accused.rule + branch], ["where", accused.location], ["stage", accused.stage],
     ["before", accused.before], ["after", accused.after],
     ...Object.entries(accused.witness || {}).map(([name, value]) => ["for " + name, value]),
@@ -170,10 +170,10 @@ function accusation(out, app) {
   for (const [name, value] of facts)
     if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value))));
   out.push(element("h3", "", "tgc bisect"), list);
-  if (place) out.push(link("to that rewrite", () => app.go({...place, d: -1, n: -1})));
+  if (place) out.push(link("go to that rewrite", () => app.go({...place, d: -1, n: -1})));
 }
 
-// Of a rewrite: both sides of it.
+// Shows both sides of a rewrite.
 function rewriteOverview(app) {
   const {graph, state} = app, stage = graph.stages[state.s - 1], r = stage.rewrites[state.r];
   const rule = graph.rules[r.rule];

@@ -1,4 +1,4 @@
-// Which graph is drawn where: each place is laid out after the one before it, so that what stays keeps its order.
+// The drawings of all places: each is laid out after the place before it, so that remaining nodes keep their order.
 import {Replacements, asItIs} from "./replay.js";
 import {boxesOf, drawingOf, placed} from "./layout.js";
 import {isValue} from "./values.js";
@@ -68,9 +68,9 @@ export class Drawings {
     return true;
   }
 
-  // What the nodes of a graph keep of a drawing: one its own place, what came of one that of it when it is free.
+  // Returns the positions that nodes keep from a drawing: their own, or that of the node they replace if it is free.
   #where(drawing, {order, sources}, origin, rows) {
-    const moved = new Map(), taken = new Set();  // of these the keys whose places others took
+    const moved = new Map(), taken = new Set();  // keys whose positions other nodes took
     for (const key of order) {
       if (drawing.byKey.has(key)) continue;
       const from = origin(key);
@@ -84,7 +84,7 @@ export class Drawings {
     const drawing = this.at(state.s), root = this.story.root(state.s), came = new Set();
     if (state.s) {
       const before = new Set(this.graph.nodesOf(this.story.root(state.s - 1))), was = this.story.originsAt(state.s);
-      // what only got other sources is not new
+      // a node with only other sources is not new
       for (const box of drawing.boxes) {
         const origin = was.get(box.n);
         const isRebuilt = origin !== undefined && origin >= 0 && this.#alike(origin, box.n);
@@ -94,7 +94,7 @@ export class Drawings {
     if (!state.f.length) return {drawing, came, went: new Set(), root};
     const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
     const folded = drawingOf(this.graph, [shown], this.#where(drawing, shown, () => undefined, false), wish);
-    // of one that is mostly folded nobody looks for the places that its nodes had
+    // in a mostly folded drawing the positions of nodes do not matter
     const isSmall = 2 * folded.boxes.length < drawing.boxes.length;
     return {drawing: isSmall ? drawingOf(this.graph, [shown], null, wish) : folded, came, went: new Set(), root};
   }
@@ -123,7 +123,7 @@ export class Drawings {
     }
     return out;
   }
-  // What a node of some other place has become at this one; -1: nothing.
+  // Returns the node at this place that a node of another place has become; -1: none.
   #descendant(n, place) {
     const key = n + "," + place;
     if (!this.homes.has(key)) {
@@ -154,14 +154,14 @@ export class Drawings {
     const wish = this.#wish(state, state.s - 1, is, origin);
     return {drawing: this.#both(was, is, base, origin, came, went, wish), came, went, root: is.root};
   }
-  // The graph that a rewrite found: as a rule the one that the rewrite before it left, which was looked at before.
+  // Returns the graph before a rewrite: usually the result of the rewrite before, which was drawn already.
   #before(state, run, stage, rewrite) {
     const l = this.latest, last = run.events[run.events.indexOf(rewrite.at) - 1];
     if (l && l.run === run && l.stage === stage && l.at === last) return l.shown;
     return new Replacements(this.graph, run, stage.events, rewrite.at - 1).shown(run.input);
   }
 
-  // Two graphs as one. What came takes the place of what it came of, which stands behind it then.
+  // Merges two graphs. New nodes take the positions of the nodes they replace, which are drawn behind them.
   #both(was, is, base, origin, came, went, wish) {
     const places = this.#where(base, is, origin, true), ghosts = new Map(), own = new Map();
     for (const key of went) {
@@ -172,7 +172,7 @@ export class Drawings {
     }
     const before = {...places, place: (key) => places.place(key) || own.get(key), ghosts};
     const drawing = drawingOf(this.graph, [was, is], before, wish);
-    const hiding = new Set();  // words of boxes in which something changed: these are opened
+    const hiding = new Set();  // folds that contain a change, which are opened
     for (const key of wish ? [...went, ...came] : []) {
       const box = drawing.byKey.has(key) ? null : drawing.home.get(key % this.graph.count);
       if (box && box.fold) hiding.add(box.fold.word);
@@ -180,7 +180,7 @@ export class Drawings {
     return hiding.size ? drawingOf(this.graph, [was, is], before, without(wish, hiding)) : drawing;
   }
 
-  // A rewrite of a part: it is drawn alone, its nodes where they are in the whole.
+  // Draws a rewrite of a part of the graph alone, with its nodes at their positions in the whole.
   #ofPart(place, root) {
     const shown = asItIs(this.graph, root);
     return drawingOf(this.graph, [shown], this.#where(this.at(place), shown, () => undefined, false));
@@ -198,7 +198,7 @@ export class Drawings {
     return at < 0 ? -1 : other.roots[at];
   }
 
-  // A is what went, B what came.
+  // A: removed, B: added
   #ofOther(state) {
     const theirs = this.otherRoot(state.s), ours = this.story.root(state.s);
     if (theirs < 0) return this.#ofPlace({...state, o: false});
@@ -206,7 +206,8 @@ export class Drawings {
     return this.#ofTwo(state, a, b, this.at(state.s));
   }
 
-  // Two graphs as one, by what differs: what only follows from that is not told again, and is as the second has it.
+  // Merges two graphs by their differences; a node that differs only through its sources is drawn once, from the
+  // second.
   #ofTwo(state, from, to, base) {
     const g = this.graph, was = asItIs(g, from), is = asItIs(g, to), diff = diffOf(g, from, to), back = new Map();
     for (const [old, now] of diff.like) back.set(now, old);

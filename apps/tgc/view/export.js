@@ -1,4 +1,4 @@
-// What is seen, as SVG; the graph that is drawn, as dot.
+// Exports the view as SVG and the drawn graph as dot.
 import {Size} from "./box.js";
 import {colorOfOp, mixed} from "./colors.js";
 import {plain} from "./data.js";

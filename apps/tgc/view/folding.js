@@ -1,6 +1,6 @@
-// What is folded: boxes that stand for several nodes. Three kinds can be asked for, each as a word of the address:
-// "20" what only node 20 uses, "20-12" the block from node 20 down to node 12, which stays, and, of a model, "m" all of
-// its nodes or "m5" one of them, which where all are folded is the one that is not.
+// Folding: boxes that stand for several nodes. Each fold is a word of the address: "20" folds the nodes that only
+// node 20 uses, "20-12" the block from node 20 down to node 12 (exclusive), "m" all nodes of a model, and "m5" one of
+// them, or with "m" all but that one.
 import {isValue} from "./values.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
@@ -83,7 +83,7 @@ function groupsOf(g, graph, of) {
     label.set(key, own);
     groups.has(own) ? groups.get(own).push(key) : groups.set(own, [key]);
   }
-  // Whatever is neither before nor behind a circle is taken away, from both ends; groups that are left are part of one.
+  // Removes the nodes before and behind cycles, from both ends; the remaining groups are on a cycle.
   const unit = (key) => (label.has(key) ? -1 - label.get(key) : key), uses = new Map(), usedBy = new Map();
   const link = (map, from, to) => { map.has(from) ? map.get(from).add(to) : map.set(from, new Set([to])); };
   for (const key of drawn) {

@@ -1,4 +1,4 @@
-// What stands above the graph: which graph, which place or rewrite of it, what is found; and the ranges below it.
+// The header: the graph, the place or rewrite, the search results; and the ranges below it.
 import {counted, inTime} from "./amounts.js";
 import {colorOfRange} from "./colors.js";
 import {plain} from "./data.js";
@@ -49,7 +49,7 @@ function captionOfOther(app) {
   const both = names[0] === names[1] ? "" : "   " + names.join(" and ");
   const differ = `  A \u2212${scene.went.size}   B +${scene.came.size}` + both;
   const isThere = app.drawings.otherRoot(state.s) >= 0;
-  const alike = isThere ? "  is the same in both" : "  the other input has no such stage";
+  const alike = isThere ? "  is the same in both" : "  the other input lacks this stage";
   const says = app.differs(state.s) ? differ : alike;
   return [element("b", "", app.placeName(state.s)), element("span", "", plain(says))];
 }

@@ -1,9 +1,9 @@
-// Which nodes of a model kernels came of. The stage "number the uops" tags every tensor that may become a buffer, and
-// the tags stay through all that follows, until a kernel is made of what has them: tinygrad's own way to know it.
+// Finds the model's nodes that a kernel was made from. As in tinygrad, the stage "number the uops" tags every tensor
+// that may become a buffer, and the tags survive all later stages until the kernels are made.
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./story.js").Story} Story */
 
-const kOthers = new Set(["AFTER", "BUFFER", "KERNEL"]);  // where what other kernels make, or what is given, begins
+const kOthers = new Set(["AFTER", "BUFFER", "KERNEL"]);  // boundaries: results of other kernels, and inputs
 
 const numbersIn = (/** @type {string} */ tag) => (tag.match(/\d+/g) || []).map(Number);
 
@@ -24,7 +24,7 @@ function nodesOfTags(g, story) {
 /** For each item of the schedule the model's nodes that it came of, as numbers in order.
  * @param {Recorded} g @param {Story} story @returns {number[][]} */
 export function nodesOfKernels(g, story) {
-  const ofTag = nodesOfTags(g, story), madeOf = new Map();  // by a kernel's graph, what it was made of
+  const ofTag = nodesOfTags(g, story), madeOf = new Map();  // by kernel graph: the model's nodes
   for (const stage of g.stages)
     for (const r of stage.rewrites)
       for (const n of [r.after, ...g.sourcesOf(r.after)])

@@ -1,4 +1,4 @@
-// Where the page begins.
+// The entry point of the page.
 import {App} from "./app.js";
 import {unpacked} from "./data.js";
 import {loadLayout} from "./layout.js";
@@ -14,7 +14,7 @@ async function begin() {
   const app = new App(await unpacked(packedData("index")), async (g) => {
     const here = document.getElementById("graph" + g);
     if (here) return here.textContent;
-    const answer = await fetch("graph/" + g);  // from the server that sent the page
+    const answer = await fetch("graph/" + g);  // from the page's server
     if (!answer.ok) throw new Error(await answer.text());
     return answer.text();
   });

@@ -1,11 +1,11 @@
-// Which nodes of two graphs correspond, by structure: as `tgc diff` has it (lib/diff/graph_match.cpp, whose words
-// are used here). The numbers of ranges and local buffers are names, which say nothing.
+// Matches the nodes of two graphs by structure, like `tgc diff` (lib/diff/graph_match.cpp; same terms). The numbers of
+// ranges and local buffers are names and are ignored.
 import {Table} from "./table.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
 const kNameless = new Set(["UNIQUE", "LUNIQUE", "DEFINE_LOCAL", "DEFINE_REG"]);
 const kConstants = new Set(["CONST", "VCONST", "DEVICE"]);
-const kPartners = 4, kWindow = 64, kMostUsers = 64;  // bounds of the work on graphs that are very regular
+const kPartners = 4, kWindow = 64, kMostUsers = 64;  // bound the work on very regular graphs
 
 /** A node's arg without what is only a name. @param {Recorded} g */
 function labelOfArg(g, n) {
@@ -82,7 +82,7 @@ class Matcher {
     this.candidates[this.known.get(key)].votes++;
   }
 
-  // Which sources of a pair go together: equal ones first, in place, then elsewhere; the rest in order.
+  // Pairs the sources of two nodes: equal ones in the same position, then in others; the rest in order.
   #pairSources(x, y) {
     const sx = this.a.sources[x], sy = this.b.sources[y], usedX = sx.map(() => false), usedY = sy.map(() => false);
     const take = (i, j) => { usedX[i] = usedY[j] = true, this.#propose(sx[i], sy[j]); };
@@ -111,7 +111,7 @@ class Matcher {
       });
   }
 
-  // How much of one node is in the other: its own part, and its sources in their places.
+  // Returns the similarity of two nodes: op, dtype and arg, and sources by position.
   #likeness(x, y) {
     const sx = this.a.sources[x], sy = this.b.sources[y], n = Math.min(sx.length, sy.length);
     let alike = 0;
@@ -119,7 +119,7 @@ class Matcher {
     return (this.a.op[x] === this.b.op[y] ? 0.5 : 0) + (this.#sameLabel(x, y) ? 0.5 : 0)
       + (n ? 2 * alike / Math.max(sx.length, sy.length) : 0);
   }
-  // Two sources in the same place that are not alike: one may be the other with a node put between.
+  // Handles two different sources in one position: one may be the other with a node inserted.
   #pairUnlike(x, y) {
     const same = this.#sameLabel(x, y);
     let best = this.#likeness(x, y), pair = [x, y];
@@ -130,11 +130,11 @@ class Matcher {
     };
     for (const t of this.b.sources[y]) consider(x, t);
     for (const s of this.a.sources[x]) consider(s, y);
-    if (best < 1 && this.inB.has(this.a.shape[x]) && this.inA.has(this.b.shape[y])) return;  // both are elsewhere too
+    if (best < 1 && this.inB.has(this.a.shape[x]) && this.inA.has(this.b.shape[y])) return;  // both exist there, too
     this.#propose(...pair);
   }
 
-  // Of another op only when they take the same place among the same sources.
+  // Nodes with different ops match only in the same position among the same sources.
   #related(x, y) {
     const {a, b} = this, sx = a.sources[x], sy = b.sources[y];
     if (a.op[x] === b.op[y]) return true;
@@ -142,7 +142,7 @@ class Matcher {
     const shared = sx.filter((s) => sy.some((t) => this.#alike(s, t) || a.match[s] === t)).length;
     return shared * 2 >= Math.max(sx.length, sy.length) && shared > 0;
   }
-  // Candidates become matches, the surest first.
+  // Turns candidates into matches, the best first.
   #settle() {
     const sameOp = (x, y) => this.a.op[x] === this.b.op[y];
     const rank = ({x, y}) => (this.#alike(x, y) ? 0 : this.#sameLabel(x, y) ? 1 : sameOp(x, y) ? 2 : 3);
@@ -150,7 +150,7 @@ class Matcher {
       .sort((c, d) => c.rank - d.rank || d.votes - c.votes);
     for (const {x, y, rank: r} of ranked) if ((r < 3 || this.#related(x, y)) && this.#isFree(x, y)) this.#accept(x, y);
   }
-  // What nobody proposed, alike on both sides: subgraphs that moved. The greatest first.
+  // Matches equal subgraphs that moved and were not candidates, the largest first.
   #matchMoved() {
     const {a, b} = this, left = new Map();
     b.nodes.forEach((_, y) => {
@@ -169,7 +169,7 @@ class Matcher {
       }
     }
   }
-  // What is left: a node goes with the one that has most of its neighbours, if the op is the same.
+  // Matches each remaining node with the one of the same op that shares most of its neighbours.
   #matchByNeighbours() {
     const {a, b} = this;
     a.nodes.forEach((_, x) => {

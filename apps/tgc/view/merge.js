@@ -1,5 +1,5 @@
-// Two recordings as one table of nodes, in which nodes that are the same have one number: what only one side has is
-// what differs.
+// Merges two recordings into one table in which equal nodes have one number. Nodes of only one side are the
+// differences.
 /** @typedef {import("./data.js").Recorded} Recorded */
 
 /** Adds the nodes of `b` that `a` lacks to it. Its places are then roots in `a`.

@@ -1,11 +1,11 @@
-// The model: its schedule as a timeline and as a list, its memory over time.
+// The model view: the schedule as a timeline and as a list, and memory over time.
 import {amount, counted, inTime} from "./amounts.js";
 import {memoryPlan, timeline} from "./charts.js";
 import {element} from "./list.js";
 import {plain} from "./data.js";
 import {nodesOfKernels} from "./made.js";
 
-// What the estimate goes by: a common desktop's memory and arithmetic.
+// The estimate assumes the memory bandwidth and arithmetic of a common desktop.
 const kBytesPerSecond = 40e9, kOpsPerSecond = 200e9;
 
 /** An item of the schedule. `graph`: its kernel's, -1: none; `estimate` and `measured` in seconds, 0: not measured.
@@ -35,7 +35,7 @@ export async function showModel(home, app) {
   const {index} = app, {schedule} = index;
   if (!schedule) {
     home.replaceChildren(element("h2", "", "no schedule"),
-      element("p", "facts", "This page is of kernels, or of a graph that was not scheduled."));
+      element("p", "facts", "This page has no schedule: it shows kernels, or a graph that was not scheduled."));
     return;
   }
   const isMeasured = Boolean(index.measured) && !app.state.e, {before = 0, after = 0} = schedule.bytes || {}, out = [];
@@ -49,12 +49,12 @@ export async function showModel(home, app) {
   heading("Schedule of " + plain(graph.name || index.title));
   facts(counted(items.length, "item"), ", ", counted(schedule.buffers.length, "buffer"), ", ",
     amount(before, "B"), " of memory, ", amount(after, "B"), " as planned",
-    after > before ? ", where each place begins at a round address" : "");
+    after > before ? ", aligned to pages" : "");
   heading(isMeasured ? "Timeline, measured" : "Timeline, estimated");
   const fastest = "The fastest of several runs of each kernel on ";
   if (isMeasured) facts(inTime(total), " in all. ", fastest, plain(index.measured_on), "; M: estimated times.");
   else facts(inTime(total), " in all. The larger of bytes at 40 GB/s and operations at 200 G/s. ",
-    index.measured ? "M: measured times." : "Nothing was run: tgc view --run does.");
+    index.measured ? "M: measured times." : "Not measured; tgc view --run measures.");
   out.push(timeline(items, total, (item) => openItem(app, item)));
   if (schedule.shared && schedule.shared.length) {
     heading("Memory plan");
@@ -64,7 +64,7 @@ export async function showModel(home, app) {
   heading("Kernels by cost");
   out.push(table(app, items, total));
   if (graph.madeOf.length) {
-    heading("The model's nodes, and the kernels that came of them");
+    heading("The model's nodes and their kernels");
     out.push(nodeTable(app, items, graph, nodes));
   }
   home.replaceChildren(...out);
@@ -104,7 +104,7 @@ function nodeTable(app, items, graph, nodes) {
       if (!nodes[item.number] || !nodes[item.number].includes(i)) continue;
       kernels.append(kernels.childNodes.length ? "  " : "", opener(app, item, item.number + " " + plain(item.name)));
     }
-    if (!kernels.childNodes.length) kernels.append("none: it is computed beforehand, or only moves");
+    if (!kernels.childNodes.length) kernels.append("none: computed before the run, or only moved");
     out.lastChild.append(cells(element("tr"), [String(i)], plain(label), kernels));
   });
   return out;

@@ -1,4 +1,4 @@
-// The graphs on the way, made again from what was recorded: the input of a rewrite with the replacements done so far.
+// Reconstructs intermediate graphs: the input of a rewrite with the replacements so far.
 import {Kind, resolved} from "./events.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./data.js").Run} Run */
@@ -49,7 +49,7 @@ export class Replacements {
     const state = new Uint8Array(2 * count), kOpen = 1, kDone = 2;  // by key
     const sources = new DrawnSources(g, state, lists), isReplaced = new Uint8Array(count);
     for (const n of this.to.keys()) isReplaced[n] = 1;
-    // the drawn sources of a drawn node
+    // returns the drawn sources of a drawn node
     const below = (key) => {
       const n = key % count, own = g.sourceList(n), isRaw = key >= count || this.gates.has(n);
       if (isRaw) return own.map((s) => (this.#isTouched(s, untouched) ? s + count : s));
@@ -122,7 +122,7 @@ export function isGraph(graph, shown, root) {
 export function origins(graph, s) {
   const stage = graph.stages[s], out = new Map();
   for (const n of graph.nodesOf(stage.from)) out.set(n, n);
-  const give = (root, origin, from, to) => {  // to what came with `root`, of what has no origin yet
+  const give = (root, origin, from, to) => {  // for nodes added with `root` that have no origin yet
     const stack = [root];
     while (stack.length) {
       const n = stack.pop();

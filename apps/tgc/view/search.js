@@ -1,5 +1,5 @@
-// What the search field asks for: words, op:NAME, dtype:NAME, arg:TEXT, rule:NAME, stage:NAME, device:NAME, #number,
-// /regular expression/; all of them are to hold. A regular expression may stand behind a word, too: rule:/^mul/.
+// The search field: words, op:NAME, dtype:NAME, arg:TEXT, rule:NAME, stage:NAME, device:NAME, #number and
+// /regular expression/, all of which must match. The values may be regular expressions, too: rule:/^mul/.
 /** @typedef {import("./data.js").Recorded} Recorded */
 
 /** `rule`: of a rewrite, the name of its rule and of its stage.
@@ -20,7 +20,7 @@ export function queryOf(text) {
         const regex = new RegExp(word.slice(1, -1), "i");
         return {kind, says: (t) => regex.test(t)};
       } catch (e) {
-        error = "no regular expression: " + word;
+        error = "invalid regular expression: " + word;
         return {kind, says: () => false};
       }
     }

@@ -1,4 +1,4 @@
-// The list at the left: the stages, and below the one that is looked at its rewrites.
+// The list of stages, with the rewrites of the current stage.
 import {RowList, element} from "./list.js";
 import {counted} from "./amounts.js";
 import {plain} from "./data.js";
@@ -109,7 +109,7 @@ export class StageList {
       else if (!stage) say("count", counted(app.nodeCount(0), "node"));
       if (stage && stage.count) say("count", "\u00d7" + stage.count);
       row.title = stage ? stage.name + ": " + stage.count + " rewrites, " + stage.ms + " ms, watched"
-        : "the graph as it came in";
+        : "the input graph";
       if (stage && stage.to < 0) say("count", "refused");
       if (app.differs(item.place)) say("count failed", "\u2260");
     } else if (item.kind === "run") {

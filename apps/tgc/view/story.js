@@ -1,5 +1,5 @@
-// What became of what: the nodes of every stage that one node came of or that came of it, and the rewrites between.
-// A place is a point between stages: 0 is the AST, n is behind the n-th stage.
+// Traces nodes through the stages: the nodes that one node came from or became, and the rewrites between. A place is a
+// point between stages: 0 is the AST, n is after the n-th stage.
 import {Kind} from "./events.js";
 import {origins} from "./replay.js";
 /** @typedef {import("./data.js").Recorded} Recorded */

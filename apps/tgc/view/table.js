@@ -1,4 +1,4 @@
-// Texts as numbers: equal texts have the same.
+// Numbers distinct texts.
 export class Table {
   constructor() { /** @type {Map<string, number>} */ this.numbers = new Map(); }
   /** @param {string} text */

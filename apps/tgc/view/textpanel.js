@@ -1,4 +1,4 @@
-// The texts at the right, one tab each. What is selected anywhere is marked in all of them.
+// The texts at the right, one tab each. The selected node is marked in all of them.
 import {RowList, element} from "./list.js";
 import {linesOfNodes, textsAt} from "./texts.js";
 import {plain} from "./data.js";
@@ -51,7 +51,7 @@ export class TextPanel {
     if (text.kind === "pyrender" && text.place === state.s) {
       for (const kind of ["came", "went"]) {
         const {own, near} = linesOfNodes(text, story, this.app.scene[kind]);
-        // of a rewrite, what of it is left in the end
+        // of a rewrite, the nodes that remain at the end
         this.marks[kind] = state.r < 0 ? new Set([...own, ...near]) : own;
       }
     }

@@ -1,4 +1,4 @@
-// Which nodes are values: constants and the like, which are text in the boxes of their users.
+// Decides which nodes are values: constants and similar nodes, which are text in the boxes of their users.
 /** @typedef {import("./data.js").Recorded} Recorded */
 
 const kValues = new Set(["CONST", "VCONST", "DEVICE", "UNIQUE", "LUNIQUE"]);

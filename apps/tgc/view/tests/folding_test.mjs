@@ -1,4 +1,4 @@
-// What is repeated in a row, and that folding keeps every edge and makes no circle. Exits 1 when one is wrong.
+// Tests the search for repetitions, and that folding keeps every edge and makes no cycle. Exits with 1 on a failure.
 import assert from "node:assert/strict";
 import {repeatsIn} from "../blocks.js";
 import {foldedGraph, wordsOf} from "../folding.js";

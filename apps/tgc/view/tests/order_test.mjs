@@ -1,5 +1,5 @@
-// How still a graph stands from stage to stage, in pages: of the nodes that survive a stage, those that keep their
-// order within their row, pair by neighbouring pair. Prints the share; exits 1 below 95 %.
+// Measures the stability of the layout in pages: among neighbouring nodes of a row that survive a stage, the share of
+// pairs that keep their order. Prints the share; exits with 1 below 95 %.
 //   order_test.mjs LAYOUT.wasm PAGE...
 import {readFileSync} from "node:fs";
 import {Drawings} from "../drawings.js";

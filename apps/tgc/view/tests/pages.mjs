@@ -1,4 +1,4 @@
-// The graphs in a page that `tgc view -o` wrote, for tests under node.
+// Reads the graphs of a page that `tgc view -o` wrote, for tests under node.
 import {readFileSync} from "node:fs";
 import {Recorded} from "../data.js";
 

@@ -1,5 +1,5 @@
-// Replays every rewrite of pages with the page's own code and compares with what the pipeline made: the graph after
-// each rewrite of a graph, and of each stage the nodes' origins. Prints the counts; exits 1 when one differs.
+// Replays every rewrite of pages with the page's code and compares with the pipeline: the graph after each graph
+// rewrite, and the origins of the nodes of each stage. Prints the counts; exits with 1 on a difference.
 import {Replacements, isGraph, origins} from "../replay.js";
 import {graphsOf} from "./pages.mjs";
 

@@ -1,0 +1,66 @@
+#include "apps/tgc/command.h"
+
+#include <charconv>
+#include <sstream>
+
+namespace tgc {
+namespace {
+
+constexpr const char* kGroups[] = {"Input", "Device", "Comparison", "Search", "Output", "Pipeline", "Options"};
+
+template <class Number>
+auto number_between(Number least, Number most, const std::string& kind) {
+  return [=](const std::string& text) -> std::string {
+    Number n = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+    size_t sign = text.starts_with('-');
+    bool is_octal = text.size() > sign + 1 && text[sign] == '0' && text[sign + 1] >= '0' && text[sign + 1] <= '9';
+    bool fits = n >= least && n <= most;  // false for NaN
+    if (error == std::errc() && end == text.data() + text.size() && !is_octal && fits) return {};
+    std::ostringstream range;
+    range << least << " to " << most;
+    return "found '" + text + "', expected " + kind + " from " + range.str();
+  };
+}
+
+}  // namespace
+
+void Command::describe(const std::string& sentence, const std::string& example, const std::string& notes) {
+  app_->description(sentence + "\n\nExample: " + example + "\n")->footer(notes);
+}
+
+void Command::group(Group group) { app_->option_defaults()->group(kGroups[size_t(group)]); }
+
+void Command::runs(std::function<int()> body) {
+  app_->callback([body, owned = owned_, code = exit_code_] {
+    auto done = catch_failures(body);
+    *code = done ? *done : trouble(done.diag());
+  });
+}
+
+Command::NumberCheck Command::number_check(int64_t a, int64_t b) { return number_between(a, b, "a whole number"); }
+Command::NumberCheck Command::number_check(double a, double b) { return number_between(a, b, "a number"); }
+
+std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
+  std::string out = make_description(app) + make_usage(app, name) + make_positionals(app);
+  for (const std::string group : kGroups) {
+    auto options =
+        app->get_options([&](const CLI::Option* o) { return o->get_group() == group && o->nonpositional(); });
+    if (!options.empty()) out += make_group(group, false, options);
+  }
+  return out + make_subcommands(app, mode) + "\n" + make_footer(app);
+}
+
+std::string HelpFormatter::make_option_opts(const CLI::Option* o) const {
+  if (o->get_type_size() == 0 || o->get_type_name().empty()) return "";
+  return " " + o->get_type_name() + (o->get_expected_max() == CLI::detail::expected_max_vector_size ? " ..." : "");
+}
+
+std::string HelpFormatter::make_subcommand(const CLI::App* command) const {
+  std::ostringstream out;
+  const std::string text = command->get_description();
+  CLI::detail::format_help(out, command->get_name(), text.substr(0, text.find('\n')), get_column_width());
+  return out.str();
+}
+
+}  // namespace tgc

@@ -1,0 +1,98 @@
+// One command of the command line: the texts of its --help, its options in groups, and the function that runs it.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "apps/tgc/commands.h"
+#include "apps/tgc/terminal.h"
+
+namespace tgc {
+
+// Returns the value of `result`. Throws its Diag as a Failure, which Command::runs prints.
+template <class T>
+T require(Result<T> result) {
+  return std::move(result.value_or_throw());
+}
+
+inline const int64_t kMostThreads = 1024, kMostShown = 1'000'000'000, kMostRuns = 1'000'000;
+inline const double kMostSeconds = 1e7;
+
+// The groups of options, in the order in which --help prints them.
+enum class Group : uint8_t { Input, Device, Comparison, Search, Output, Pipeline };
+
+class Command {
+ public:
+  Command(CLI::App& app, const std::string& name, int& exit_code)
+      : app_(app.add_subcommand(name)), exit_code_(&exit_code) {}
+  CLI::App* operator->() const { return app_; }
+
+  // Sets what opens --help: a sentence that says what the command does, and one call of it. `notes` end --help.
+  void describe(const std::string& sentence, const std::string& example, const std::string& notes = "");
+  // Puts the options that are added after this call into `group`.
+  void group(Group group);
+
+  template <class T>
+  CLI::Option* positional(const char* name, T& value, const std::string& help) {
+    return option(name, value, "", help);
+  }
+  template <class T>
+  CLI::Option* option(const char* names, T& value, const char* type, const std::string& help) {
+    return app_->add_option(names, value, help)->type_name(type);
+  }
+  // An option that may be repeated and takes one value each time.
+  template <class T>
+  CLI::Option* repeated(const char* names, T& values, const char* type, const std::string& help) {
+    return option(names, values, type, help)->allow_extra_args(false)->take_all();
+  }
+  // An option whose value is a decimal number from `least` to `most`: a whole number if both are.
+  template <class T, class Least, class Most>
+  CLI::Option* number(const char* names, T& value, const char* type, Least least, Most most, const std::string& help) {
+    constexpr bool is_whole = std::is_integral_v<Least> && std::is_integral_v<Most>;
+    using Number = std::conditional_t<is_whole, int64_t, double>;
+    return option(names, value, type, help)->check(number_check(Number(least), Number(most)));
+  }
+  CLI::Option* flag(const char* names, bool& value, const std::string& help) {
+    return app_->add_flag(names, value, help);
+  }
+  CLI::Option* json(bool& value, const std::string& help = "print JSON") { return flag("--json", value, help); }
+  CLI::Option* jobs(unsigned& value, const std::string& by_default) {
+    return number("-j,--jobs", value, "N", 1, kMostThreads, "number of threads; default: " + by_default);
+  }
+
+  // Returns a new T, which lives as long as the parser.
+  template <class T>
+  T& make() {
+    auto made = std::make_shared<T>();
+    owned_.push_back(made);
+    return *made;
+  }
+  // Sets what runs once the command line is parsed. `body` returns the exit code or throws Failure. Call this last.
+  void runs(std::function<int()> body);
+
+ private:
+  // Return a function that returns the error for a text that is no such number. CLI11 alone reads -1 as a large
+  // unsigned number and 010 as 8, accepts NaN in every range, and clamps numbers that overflow.
+  using NumberCheck = std::function<std::string(const std::string& text)>;
+  static NumberCheck number_check(int64_t least, int64_t most);
+  static NumberCheck number_check(double least, double most);
+
+  CLI::App* app_;
+  int* exit_code_;
+  std::vector<std::shared_ptr<void>> owned_;
+};
+
+// Prints --help: the description, the usage, the options by group, and one line for each command.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { label("Positionals", "Arguments"); }
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
+  std::string make_option_opts(const CLI::Option* option) const override;
+  std::string make_subcommand(const CLI::App* command) const override;
+};
+
+}  // namespace tgc
