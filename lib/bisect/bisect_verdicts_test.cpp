@@ -286,7 +286,7 @@ TEST_CASE("bisect: a far too long loop without an END is an error at once") {
       "j = UOp.range(1099511627776, 0, AxisType.REDUCE)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(9), (), 0).index(j*9+i, ptr=True).store(i.cast(dtypes.int)).end(i)"
       ".sink()\n",
-      "", {.device = "REF"});
+      "", {.device = {.name = "REF"}});
   CHECK(report.error.find("too large for REF") != std::string::npos);
 }
 
