@@ -220,11 +220,10 @@ class Run {
   }
 
   RunOptions trial(const std::string& device, const std::string& reference) const {
-    return {.input = "mutant.json",
-            .device = device,
-            .reference = reference,
-            .timeout_seconds = o_.seconds,
-            .keeps = false};
+    return {.input = {.name = "mutant.json"},
+            .device = {.name = device, .timeout_seconds = o_.seconds},
+            .compare = {.reference = reference},
+            .output = {.keep_failures = false}};
   }
   // Returns true if the report has no failure.
   template <class Report>
@@ -282,7 +281,7 @@ class Run {
     for (const BufferSpec& b : executable->buffers())
       bytes += double(std::max<int64_t>(b.size, 0)) * b.dtype.itemsize();
     if (steps > kMostSteps || bytes > kMostBytes) return true;
-    auto inputs = input_arrays(executable->buffers(), {}, "", Drawing{});
+    auto inputs = input_arrays(executable->buffers(), {}, "", InputDistribution{});
     if (!said(inputs)) return false;
     VariableValues values;
     for (const VariableSpec& v : executable->variables()) values[v.name] = v.max;

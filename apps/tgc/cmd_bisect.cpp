@@ -27,16 +27,16 @@ int run_bisect(BisectOptions& o) {
   Session session = terminal_session(o.over);
   const std::string& command = o.plan.command;
   if (!command.empty()) require(check_takes_file("--cmd=" + command, command));
-  if (require(is_model_file(o.trial.input))) return print_report(bisect_model(session, o.trial.input, o.trial), o.json);
-  Source source = require(Source::open(session, o.trial.input, o.trial.kernel));
+  if (require(is_model_file(o.trial.input.name))) return print_report(bisect_model(session, o.trial.input.name, o.trial), o.json);
+  Source source = require(Source::open(session, o.trial.input.name, o.trial.input.kernel));
   auto graph = source.next();
   if (graph && !*graph) return trouble({.message = "the input has no graph", .file = source.name().shown()});
   int worst = 0;
   std::set<std::string> bound;  // variables that at least one kernel has
-  for (o.trial.alone = true; graph && *graph;) {
+  for (o.trial.input.is_only_kernel = true; graph && *graph;) {
     if (session.cancelled()) return trouble({.message = "cancelled"});
     auto following = source.next();
-    if (following && *following) o.trial.alone = false;
+    if (following && *following) o.trial.input.is_only_kernel = false;
     BisectReport report = (*graph)->is_tensor_graph ? bisect_tensor_graph(session, **graph, o.trial)
                                                     : bisect(session, **graph, o.trial, o.plan);
     worst = std::max(worst, print_report(report, o.json));
@@ -44,8 +44,8 @@ int run_bisect(BisectOptions& o) {
     graph = std::move(following);
   }
   require(std::move(graph));
-  for (auto& [name, value] : o.trial.variables)
-    if (!o.trial.alone && !bound.contains(name))
+  for (auto& [name, value] : o.trial.input.variables)
+    if (!o.trial.input.is_only_kernel && !bound.contains(name))
       worst = trouble({.message = "no kernel has a variable '" + name + "'"});
   return worst;
 }
@@ -58,16 +58,16 @@ void add_bisect(Command& cmd) {
   cmd.describe("Find the rewrite, renderer or compiler pass that makes a kernel compute a wrong result.",
                "tgc bisect kernel.uop --device=CUDA",
                "Exit codes: 0 nothing is wrong, 1 a culprit was found, 2 trouble. Faults to try: `tgc help faults`.");
-  add_input_options(cmd, t.input, t.kernel);
+  add_input_options(cmd, t.input.name, t.input.kernel);
   add_run_options(cmd, t, o.over,
                   "where it fails, as `tgc run --device`; REF runs the linear list; default: as `tgc run`");
   cmd.group(Group::Input);
   cmd.option("--from", o.over.from, "STAGE", "search only after this stage, whose result the input is");
-  cmd.flag("--recorded", t.recorded, "run the linear list that a golden record holds");
+  cmd.flag("--recorded", t.input.recorded, "run the linear list that a golden record holds");
   cmd.group(Group::Device);
-  cmd.flag("--sanitize", t.sanitize, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
+  cmd.flag("--sanitize", t.device.sanitize, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
   cmd.group(Group::Comparison);
-  cmd.flag("--each-stage", t.each_stage, "report a stage with a wrong result, although the kernel is right");
+  cmd.flag("--each-stage", t.compare.each_stage, "report a stage with a wrong result, although the kernel is right");
   cmd.option("--against", o.plan.against, "GOLDEN", "find the first stage that differs from a golden record instead");
   cmd.option("--tinygrad", o.plan.tinygrad, "PYTHON", "find the first stage that differs from this tinygrad 0.12.0")
       ->excludes("--against");
@@ -75,7 +75,7 @@ void add_bisect(Command& cmd) {
   cmd.flag("--crash", o.plan.crash, "find where tgc itself crashes, by compiling in a process of its own");
   cmd.group(Group::Search);
   cmd.number("--seconds", o.plan.seconds, "S", 0, kMostSeconds, "of a kernel: give up after this time (`unresolved`)");
-  add_repro_option(cmd, t.repro);
+  add_repro_option(cmd, t.output.repro);
   cmd.json(o.json, "print one JSON object per kernel");
   add_pipeline_options(cmd, o.over, false);
   cmd.runs([&o] { return run_bisect(o); });

@@ -39,10 +39,10 @@ std::string repeat_command(const ReduceOptions& o, const Wanted& wanted) {
 }
 
 ReduceReport reduced(const Session& session, const ReduceOptions& o, const Wanted& wanted) {
-  auto is_model = is_model_file(o.trial.input);
+  auto is_model = is_model_file(o.trial.input.name);
   if (!is_model) return {.error = is_model.diag().text()};
-  if (*is_model) return reduce_model(session, o.trial.input, o.trial, wanted);
-  auto source = Source::open(session, o.trial.input, o.trial.kernel);
+  if (*is_model) return reduce_model(session, o.trial.input.name, o.trial, wanted);
+  auto source = Source::open(session, o.trial.input.name, o.trial.input.kernel);
   if (!source) return {.error = source.diag().text()};
   auto graph = source->next();
   if (!graph) return {.error = graph.diag().text()};
@@ -83,7 +83,7 @@ void add_reduce(Command& cmd) {
                "A smaller kernel must fail with the same kind and message and, if `tgc bisect` names a rewrite, with\n"
                "the same rule and stage. Ctrl-C keeps the best result so far.\n"
                "Exit codes: 0 reduced, 2 trouble, for example if nothing fails.");
-  add_input_options(cmd, t.input, t.kernel);
+  add_input_options(cmd, t.input.name, t.input.kernel);
   add_run_options(cmd, t, o.over, "where it fails, as `tgc run --device`");
   cmd.group(Group::Search);
   cmd.option("--while", o.symptom, "WHAT", "the failure to keep; see below");

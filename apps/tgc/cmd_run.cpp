@@ -4,6 +4,7 @@
 #include "apps/tgc/options.h"
 #include "lib/driver/source.h"
 #include "lib/run/repro_bundle.h"
+#include "lib/run/run_kernel.h"
 #include "lib/run/run_model.h"
 #include "lib/run/run_onnx_cases.h"
 
@@ -33,18 +34,18 @@ class Runner {
       : o_(options), spec_(options.trial), session_(terminal_session(with_found_opts(options.over))) {}
 
   int run() {
-    spec_.one_of_several = o_.inputs.size() > 1;
-    spec_.taken = &taken_;
+    spec_.input.is_one_of_several = o_.inputs.size() > 1;
+    spec_.output.taken = &taken_;
     if (!o_.onnx_tests.empty()) return run_onnx();
     int worst = 0;
     for (const std::string& input : o_.inputs) {
-      spec_.input = input;
+      spec_.input.name = input;
       const bool is_model = require(is_model_file(input));
       worst = std::max(worst, !is_model             ? run_graphs()
-                              : spec_.kernel.empty() ? tell_model(run_model(session_, input, spec_))
+                              : spec_.input.kernel.empty() ? tell_model(run_model(session_, input, spec_))
                                                      : run_kernel_of_model());
     }
-    for (auto& [name, value] : spec_.variables)
+    for (auto& [name, value] : spec_.input.variables)
       if (counts_.all() > 1 && !bound_.contains(name))
         worst = trouble({.message = "no kernel has a variable '" + name + "'"});
     if (counts_.all() > 1 && !o_.json) print(counts_.text());
@@ -60,18 +61,18 @@ class Runner {
 
   // Runs one kernel of a model. --var sets the model's symbolic sizes.
   int run_kernel_of_model() {
-    VariableValues sizes = std::exchange(spec_.variables, {});
+    VariableValues sizes = std::exchange(spec_.input.variables, {});
     for (auto& [name, value] : sizes) {
       session_.over.sizes.push_back(name + "=" + std::to_string(value));
       bound_.insert(name);
     }
     int code = run_graphs();
-    session_.over.sizes.clear(), spec_.variables = std::move(sizes);
+    session_.over.sizes.clear(), spec_.input.variables = std::move(sizes);
     return code;
   }
 
   int run_graphs() {
-    auto source = Source::open(session_, spec_.input, spec_.kernel);
+    auto source = Source::open(session_, spec_.input.name, spec_.input.kernel);
     if (!source) return trouble(source.diag());
     auto graph = source->next();
     if (graph && !*graph)
@@ -80,7 +81,7 @@ class Runner {
     while (graph && *graph) {
       if (session_.cancelled()) return trouble({.message = "cancelled"});
       auto following = source->next();
-      spec_.alone = o_.inputs.size() == 1 && counts_.all() == 0 && following && !*following;
+      spec_.input.is_only_kernel = o_.inputs.size() == 1 && counts_.all() == 0 && following && !*following;
       worst = std::max(worst, (*graph)->is_tensor_graph ? tell_model(run_tensor_graph(session_, **graph, spec_))
                                                         : run_graph(**graph));
       graph = std::move(following);
@@ -105,7 +106,7 @@ class Runner {
   const RunCommand& o_;
   RunOptions spec_;
   Session session_;
-  TrialCounts counts_;
+  RunCounts counts_;
   std::set<std::string> bound_;  // variables that at least one kernel has
   TakenPaths taken_;             // files with results of earlier kernels
 };
@@ -117,23 +118,23 @@ void add_run(Command& cmd) {
   RunOptions& t = o.trial;
   cmd.describe("Compile kernels or models, run them and compare the results with a reference.",
                "tgc run kernel.uop --device=CUDA --seed=1");
-  add_input_options(cmd, o.inputs, t.kernel, "; several are run in order");
+  add_input_options(cmd, o.inputs, t.input.kernel, "; several are run in order");
   add_run_options(cmd, t, o.over,
                   "CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, WEBGPU, plugin:PATH, or REF, the reference interpreter; "
                   "default: --target, else the input's, else CPU:LLVM");
   cmd.group(Group::Input);
-  cmd.flag("--recorded", t.recorded, "run the linear list and the stages that a golden record holds");
+  cmd.flag("--recorded", t.input.recorded, "run the linear list and the stages that a golden record holds");
   cmd.option("--onnx-test", o.onnx_tests, "DIR",
              "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")
       ->check(CLI::ExistingDirectory);
   cmd.group(Group::Device);
-  cmd.number("--bench", t.bench, "N", 1, kMostRuns, "time N runs of the kernel");
-  cmd.flag("--in-process", t.in_process, "run kernels in this process, which dies with a kernel that crashes");
-  cmd.flag("--sanitize", t.sanitize, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
+  cmd.number("--bench", t.device.timed_runs, "N", 1, kMostRuns, "time N runs of the kernel");
+  cmd.flag("--in-process", t.device.in_process, "run kernels in this process, which dies with a kernel that crashes");
+  cmd.flag("--sanitize", t.device.sanitize, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
   cmd.group(Group::Comparison);
-  cmd.flag("--each-stage", t.each_stage, "run the graph after every stage in REF and name the first wrong stage");
-  add_repro_option(cmd, t.repro);
-  cmd.option("--save", t.save, "F.npz", "write the results of the kernel ({} as in --inputs)");
+  cmd.flag("--each-stage", t.compare.each_stage, "run the graph after every stage in REF and name the first wrong stage");
+  add_repro_option(cmd, t.output.repro);
+  cmd.option("--save", t.output.save, "F.npz", "write the results of the kernel ({} as in --inputs)");
   cmd.json(o.json, "print one JSON object per kernel");
   add_pipeline_options(cmd, o.over, false);
   cmd.runs([&o] { return Runner(o).run(); });

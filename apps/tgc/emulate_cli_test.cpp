@@ -26,7 +26,7 @@ TEST_CASE("cli: run --emulate runs PTX and CUDA C on the emulator and reports th
   CHECK(run_tgc("run --race '" + records + "#bcast_pow.0'").code == 2);
 }
 
-TEST_CASE("cli: run --emulate convicts a kernel that leaves its arrays, and shows the line") {
+TEST_CASE("cli: run --emulate reports an out-of-bounds access as a failure of the kernel and shows the source line") {
   const std::string records = test_path("golden/kernels.jsonl.gz");
   std::string list = run_tgc("dump '" + records + "#bcast_pow.0' --stage=linear --target=CUDA:CUDA:sm_80").out;
   for (size_t at; (at = list.find("384")) != list.npos;) list[at] = '4';  // an offset into data0 of 512 elements

@@ -66,13 +66,13 @@ void add_repro_option(Command& cmd, std::string& file) {
 
 void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::string& device_help) {
   cmd.group(Group::Input);
-  cmd.option("--inputs", o.arrays, "F.npz",
+  cmd.option("--inputs", o.input.arrays, "F.npz",
              "read arrays data0, data1, ... from an npz or npy file; {} stands for INPUT without its extension");
-  cmd.number("--seed", o.seed, "N", 0, INT64_MAX, "draw the arrays that no file gives; default without --inputs: 0");
+  cmd.number("--seed", o.input.seed, "N", 0, INT64_MAX, "draw the arrays that no file gives; default without --inputs: 0");
   auto set_variables = [&o](const std::vector<std::string>& texts) {
     auto values = parse_variables(texts);
     if (!values) throw CLI::ValidationError(values.diag().text());
-    o.variables = std::move(*values);
+    o.input.variables = std::move(*values);
   };
   cmd->add_option_function<std::vector<std::string>>("--var", set_variables,
                                                      "set a variable of the kernel, or a symbolic size of a model")
@@ -82,8 +82,8 @@ void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::st
   add_weights_option(cmd, over);
 
   cmd.group(Group::Device);
-  cmd.option("--device", o.device, "DEV", device_help);
-  cmd.number("--timeout", o.timeout_seconds, "S", 0, kMostSeconds, "seconds per kernel; 0: no limit (60 or 600)");
+  cmd.option("--device", o.device.name, "DEV", device_help);
+  cmd.number("--timeout", o.device.timeout_seconds, "S", 0, kMostSeconds, "seconds per kernel; 0: no limit (60 or 600)");
   auto emulate = [] { take("--emulate", use_emulators()); };
   auto* emulated = cmd->add_flag_callback(
       "--emulate", emulate, "emulate CUDA, AMD and METAL on the CPU and check every memory access");
@@ -92,14 +92,14 @@ void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::st
       ->needs(emulated);
 
   cmd.group(Group::Comparison);
-  auto* expect = cmd.option("--expect", o.expect, "F.npz", "compare with the arrays of this file ({} as in --inputs)");
-  cmd.option("--reference", o.reference, "DEV",
+  auto* expect = cmd.option("--expect", o.compare.expect, "F.npz", "compare with the arrays of this file ({} as in --inputs)");
+  cmd.option("--reference", o.compare.reference, "DEV",
              "compare with a device, with a graph file (FILE#ID) run in REF, or `none`; default: the input in REF")
       ->excludes(expect);
   constexpr double kMost = 1e38;
-  cmd.number("--rtol", o.tolerance.rtol, "X", 0, kMost, "relative tolerance of floats; default: by dtype");
-  cmd.number("--atol", o.tolerance.atol, "X", 0, kMost, "absolute tolerance of floats; default: by dtype");
-  cmd.number("--ulp", o.tolerance.ulp, "N", 0, int64_t{1} << 52, "accept floats at most N representable values apart");
+  cmd.number("--rtol", o.compare.tolerance.rtol, "X", 0, kMost, "relative tolerance of floats; default: by dtype");
+  cmd.number("--atol", o.compare.tolerance.atol, "X", 0, kMost, "absolute tolerance of floats; default: by dtype");
+  cmd.number("--ulp", o.compare.tolerance.ulp, "N", 0, int64_t{1} << 52, "accept floats at most N representable values apart");
 }
 
 }  // namespace tgc

@@ -8,8 +8,8 @@
 #include "lib/execute/lower.h"
 #include "lib/runtime/host_device.h"
 #include "lib/uop/copy.h"
-#include "lib/validate/compare_outputs.h"
 #include "lib/validate/input_distribution.h"
+#include "lib/validate/reference_runner.h"
 
 namespace tgc {
 namespace {
@@ -92,7 +92,7 @@ DeviceTimes::DeviceTimes(Placement& place, const SearchKernel& kernel, Options o
   UOp ast = kernel.compilation().ast();
   buffers_ = buffers_of(toposort(ast));
   Arrays drawn =
-      std::move(input_arrays(buffers_, {}, "", Drawing{.seed = 0, .floats = floats_for(ast)}).value_or_throw());
+      std::move(input_arrays(buffers_, {}, "", input_distribution(ast)).value_or_throw());
   for (NamedArray& a : drawn) {
     Array shared = Array::shared(a.array.dtype(), {a.array.shape().begin(), a.array.shape().end()});
     std::memcpy(shared.data(), a.array.data(), a.array.nbytes());
@@ -268,8 +268,7 @@ bool DeviceTimes::check(Candidate& candidate, CandidateLog& log) {
     Arrays made = std::move(
         execute(*candidate.executable, *place_.device, inputs, variables_, execution).value_or_throw().outputs);
     UOp ast = kernel_.compilation().ast();
-    auto compared = judge({ast, inputs, variables_}, made, wanted,
-                          [&](const Array& e) { return tolerance_for({}, ast, e); });
+    auto compared = ReferenceRunner(inputs, variables_).compare(ast, made, wanted);
     for (const Comparison& c : compared.value_or_throw())
       if (!c.passed()) throw Failure(c.text());
     return Unit{};

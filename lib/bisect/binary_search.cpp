@@ -37,7 +37,7 @@ const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor)
   for (const StageRun& s : executor.watched().log.stages())
     if (s.row->is_graph_stage() && (!s.result || !(s.result == s.input))) stages.push_back(&s);
   auto is_right = [&](size_t i) { return stages[i]->result && executor.run_watched_graph(stages[i]->result).passes(); };
-  if (repro.options.each_stage) {  // a wrong stage may be followed by right ones: search one by one
+  if (repro.options.compare.each_stage) {  // a wrong stage may be followed by right ones: search one by one
     for (size_t i = 0; i < stages.size(); i++)
       if (!is_right(i)) return stages[i];
     return nullptr;

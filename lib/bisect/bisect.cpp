@@ -70,7 +70,7 @@ void bisect_kernel(const FailureRepro& repro, bool may_crash, BisectReport& repo
   report.verdict = std::move(*verdict);
   if (executor.failure().passes()) return;
   if (report.verdict.detail.empty()) report.verdict.detail = executor.watched().comparison_error;
-  if (repro.options.repro.empty()) return;
+  if (repro.options.output.repro.empty()) return;
   report.repro_command =
       "tgc bisect " + shell_word(write_bundle(repro, executor.failure(), report.failure, report.verdict));
 }
@@ -106,7 +106,7 @@ bool is_as_recorded(const Session& session, const InputGraph& in) {
 void bisect_divergence(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan,
                        BisectReport& report) {
   std::optional<Verdict> verdict;
-  std::string more_options = options.kernel.empty() ? "" : " --kernel=" + shell_word(options.kernel);
+  std::string more_options = options.input.kernel.empty() ? "" : " --kernel=" + shell_word(options.input.kernel);
   if (!plan.tinygrad.empty()) {
     in.info.target = session.target_for(in);
     if (!session.over.opts.empty())
@@ -143,16 +143,16 @@ BisectReport reported(const Session& session, const std::string& name, Work work
 void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& report) {
   const Session& session = repro.session;
   RunOptions options = repro.options;
-  repro.options.repro = "";  // only the failing kernel gets a bundle
+  repro.options.output.repro = "";  // only the failing kernel gets a bundle
   FailingKernelFinder finder(session);
   RunOptions watched = repro.options;
-  watched.reference = "none";
-  watched.before_kernel = [&](const KernelStep& step) { finder.begin_kernel(step); };
-  watched.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
+  watched.compare.reference = "none";
+  watched.model.before_kernel = [&](const KernelStep& step) { finder.begin_kernel(step); };
+  watched.model.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
   ModelOutcome outcome{.report = repro.run(watched)};
   const ModelReport& model = outcome.report;
   report.device = model.device, report.counts.runs = finder.compared();
-  options.device = model.device_option;
+  options.device.name = model.device_option;
   report.repro_command = bisect_command(options, options_again(session, options, whole, Placement()));
   if (!finder.found() && !model.error.empty()) finder.take_unfinished();
   FailingKernel* kernel = finder.found();
@@ -163,8 +163,8 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
     report.verdict = std::move(*verdict);
     return;
   }
-  options.variables = kernel->variables;
-  options.arrays = options.expect = options.reference = "";
+  options.input.variables = kernel->variables;
+  options.input.arrays = options.compare.expect = options.compare.reference = "";
   FailureRepro failing = begin_repro(session, kernel->graph, options);
   failing.arrays = std::move(kernel->arrays);
   failing.is_expected_by_ref = true, failing.is_small = failing.arrays.known.empty();

@@ -18,7 +18,7 @@ BisectReport bisected_schedule(const std::string& id, const std::string& fault,
   Session session;
   auto source = std::move(Source::open(session, test_path(file) + "#" + id).value_or_throw());
   InputGraph in = std::move(*std::move(source.next().value_or_throw()));
-  return bisect_tensor_graph(Session(), in, {.device = "REF"});
+  return bisect_tensor_graph(Session(), in, {.device = {.name = "REF"}});
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ BisectReport bisected(const std::string& device, const std::string& fault = "", 
   WithEnvironment with("TGC_FAULT", fault);
   InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   in.info.name = "kernel";
-  BisectReport out = bisect(Session(), in, {.device = device}, plan);
+  BisectReport out = bisect(Session(), in, {.device = {.name = device}}, plan);
   INFO(out.error);
   CHECK(out.error.empty());
   return out;
@@ -116,7 +116,7 @@ TEST_CASE("bisect: attributes a misaligned vector load to the renderer") {
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0).index(i, ptr=True).store(a).end(i).sink()";
   Settings settings = settings_from({{"DEVECTORIZE", "2"}}).value_or_throw();
   InputGraph in = std::move(load_text(settings, InputKind::Pyrender, moved, "test.uop").value_or_throw());
-  BisectReport report = bisect(Session(), in, {.device = "CPU:LLVM"});
+  BisectReport report = bisect(Session(), in, {.device = {.name = "CPU:LLVM"}});
   INFO(report.error, report.text());
   CHECK(report.verdict.kind == Kind::Renderer);
   CHECK(report.verdict.confirmed);
@@ -155,7 +155,7 @@ TEST_CASE("bisect: names the rule of known miscompiles of tinygrad") {
     Session session;
     auto source = std::move(Source::open(session, input).value_or_throw());
     InputGraph in = std::move(*std::move(source.next().value_or_throw()));
-    BisectReport report = bisect(Session(), in, {.input = input});
+    BisectReport report = bisect(Session(), in, {.input = {.name = input}});
     INFO(report.text(), report.error);
     CHECK(report.verdict.kind == Kind::Rewrite);
     CHECK(report.verdict.rule == rule);
@@ -168,7 +168,7 @@ TEST_CASE("bisect: names stage, rule and application of a divergence from a reco
     Session session;
     auto source = std::move(Source::open(session, input).value_or_throw());
     InputGraph in = std::move(*std::move(source.next().value_or_throw()));
-    return bisect(Session(), in, {.input = input}, plan);
+    return bisect(Session(), in, {.input = {.name = input}}, plan);
   };
   std::string wrong = test_path("wrong.jsonl.gz"), right = test_path("golden/kernels.jsonl.gz#bin_add_half.0");
   for (auto& report : {bisect_record(wrong, {}), bisect_record(right, {.against = wrong})}) {
@@ -189,14 +189,15 @@ TEST_CASE("bisect: names the failing kernel of a model and the rewrite") {
   auto bisect_mlp = [](const std::string& fault) {
     WithEnvironment with("TGC_FAULT", fault);
     Session session{.over = {.weights = test_path("models/mlp.safetensors")}};
-    return bisect_model(session, test_path("models/mlp.onnx"), {.input = "mlp.onnx", .device = "CPU:LLVM"});
+    return bisect_model(session, test_path("models/mlp.onnx"),
+                        {.input = {.name = "mlp.onnx"}, .device = {.name = "CPU:LLVM"}});
   };
   BisectReport rewrite = bisect_mlp("reduce-unrolled");
   INFO(rewrite.text(), rewrite.error);
   CHECK(rewrite.verdict.kind == Kind::Rewrite);
   CHECK(rewrite.verdict.rule == "reduce-unrolled");
   CHECK(rewrite.kernel.find(", kernel 0 (") != std::string::npos);
-  BisectReport same = bisect_model(Session(), test_path("models/mlp.onnx"), {.input = "mlp.onnx"});
+  BisectReport same = bisect_model(Session(), test_path("models/mlp.onnx"), {.input = {.name = "mlp.onnx"}});
   INFO(same.error);
   CHECK(same.verdict.kind == Kind::Same);
 }
@@ -211,7 +212,7 @@ TEST_CASE("bisect: reports the depth of a graph that exceeds REWRITE_STACK_LIMIT
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), "
       "ptr=True).store(x).sink()\n";
   InputGraph in = std::move(load_text(settings, InputKind::Pyrender, text, "deep.uop").value_or_throw());
-  BisectReport report = bisect(Session(), in, {.device = "REF"});
+  BisectReport report = bisect(Session(), in, {.device = {.name = "REF"}});
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Deep);
   CHECK(report.verdict.detail.find(" one above the other, mostly Ops.") != std::string::npos);

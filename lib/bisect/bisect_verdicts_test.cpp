@@ -17,7 +17,7 @@ namespace {
 using Kind = Verdict::Kind;
 
 BisectReport bisected(const std::string& text, const std::string& fault,
-                      const RunOptions& spec = {.device = "CPU:LLVM"}, Settings settings = {}) {
+                      const RunOptions& spec = {.device = {.name = "CPU:LLVM"}}, Settings settings = {}) {
   WithEnvironment with("TGC_FAULT", fault);
   InputGraph in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
   in.info.name = "kernel";
@@ -27,7 +27,7 @@ BisectReport bisected(const std::string& text, const std::string& fault,
 // Expects that the culprit of a kernel run in REF is that rule in that stage, and confirmed.
 void check_named_in_ref(const std::string& text, const std::string& stage, const std::string& rule,
                         const std::string& branch = "", const std::string& proof = "") {
-  BisectReport report = bisected(text, "", {.device = "REF"});
+  BisectReport report = bisected(text, "", {.device = {.name = "REF"}});
   INFO(report.text());
   CHECK(report.verdict.stage == stage);
   CHECK(report.verdict.rule == rule);
@@ -55,9 +55,9 @@ TEST_CASE("bisect: with --each-stage, names a wrong stage although later stages 
       "b = UOp(Ops.DEFINE_GLOBAL, dtypes.ulong.ptr(32), (), 2).index(i*16+r)\n"
       "v = (a!=r.cast(dtypes.half)).where(UOp.const(dtypes.ulong, 0), b).reduce(r, arg=Ops.ADD)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.ulong.ptr(2), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
-  RunOptions spec{.device = "REF"};
+  RunOptions spec{.device = {.name = "REF"}};
   BisectReport plain = bisected(text, "", spec);
-  spec.each_stage = true;
+  spec.compare.each_stage = true;
   BisectReport report = bisected(text, "", spec);
   INFO(plain.text(), report.text());
   CHECK(report.verdict.kind == Kind::Rewrite);
@@ -76,12 +76,12 @@ TEST_CASE("bisect: elements that rounding decides are no failure, with --each-st
   session.over.target = "CPU:CLANG";
   auto loaded = [&] { return std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw()); };
   InputGraph in = loaded();
-  BisectReport report = bisect(session, in, {.device = "REF"});
+  BisectReport report = bisect(session, in, {.device = {.name = "REF"}});
   INFO(report.text());
   CHECK(report.verdict.kind == Kind::Same);
 
   InputGraph again = loaded();
-  RunReport trial = run_kernel(session, again, {.device = "REF", .each_stage = true});
+  RunReport trial = run_kernel(session, again, {.device = {.name = "REF"}, .compare = {.each_stage = true}});
   INFO(trial.text(1, false));
   CHECK(trial.passed());
   CHECK(trial.text(1, false).find("computes the same, but for ") != std::string::npos);
@@ -158,7 +158,7 @@ TEST_CASE("bisect: reports a constant that its dtype cannot represent") {
   InputGraph in = std::move(load_text(Settings(), InputKind::Pyrender, text, "test.uop").value_or_throw());
   Session session;
   session.over.target = "CUDA:CUDA:sm_89";
-  BisectReport report = bisect(session, in, {.device = "REF"});
+  BisectReport report = bisect(session, in, {.device = {.name = "REF"}});
   INFO(report.text());
   REQUIRE(report.verdict.kind == Kind::Rewrite);
   CHECK(report.verdict.detail.find("a constant that its dtype does not hold: 819") != std::string::npos);
@@ -173,7 +173,7 @@ TEST_CASE("bisect: raises a REWRITE_STACK_LIMIT that only suffices for the plain
   for (int limit = 4; limit < 20; limit += 2) {
     Settings settings;
     settings.REWRITE_STACK_LIMIT = limit;
-    BisectReport report = bisected(text, "", {.device = "REF"}, settings);
+    BisectReport report = bisected(text, "", {.device = {.name = "REF"}}, settings);
     if (report.failure.find("does not end") != std::string::npos) continue;  // the plain compilation exceeds it
     CAPTURE(limit);
     INFO(report.text(), report.error);
@@ -187,7 +187,7 @@ TEST_CASE("bisect: raises a REWRITE_STACK_LIMIT that only suffices for the plain
 TEST_CASE("bisect: is unresolved after its time limit") {
   WithEnvironment with("TGC_FAULT", "divmod-general");
   InputGraph in = std::move(load_text(Settings(), InputKind::Pyrender, kDivided, "test.uop").value_or_throw());
-  BisectReport report = bisect(Session(), in, {.device = "REF"}, {.seconds = 1e-9});
+  BisectReport report = bisect(Session(), in, {.device = {.name = "REF"}}, {.seconds = 1e-9});
   CHECK(report.verdict.kind == Kind::Unresolved);
   CHECK(report.error == "");
   CHECK(report.text().find("stopped before a culprit was found") != std::string::npos);
@@ -213,7 +213,7 @@ TEST_CASE("bisect: names a rewrite that makes a scalar of a vector, not its user
     Session session;
     session.over.target = "CPU:CLANG";
     InputGraph in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
-    BisectReport report = bisect(session, in, {.device = "REF"});
+    BisectReport report = bisect(session, in, {.device = {.name = "REF"}});
     INFO(report.text(), report.error);
     CHECK(report.verdict.kind == Kind::Rewrite);
     CHECK(report.verdict.rule == rule);
@@ -225,7 +225,7 @@ TEST_CASE("bisect: names a rewrite that makes a scalar of a vector, not its user
     CHECK((report.verdict.proof == "it passes without that rule and the others that make such values") !=
           is_alone);
     in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
-    BisectReport refused = bisect(Session(), in, {.device = "CPU:CLANG"});  // clang rejects the source
+    BisectReport refused = bisect(Session(), in, {.device = {.name = "CPU:CLANG"}});  // clang rejects the source
     INFO(refused.text(), refused.error);
     CHECK(refused.verdict.rule == rule);
     CHECK(refused.verdict.confirmed);
@@ -286,7 +286,7 @@ TEST_CASE("bisect: a far too long loop without an END is an error at once") {
       "j = UOp.range(1099511627776, 0, AxisType.REDUCE)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(9), (), 0).index(j*9+i, ptr=True).store(i.cast(dtypes.int)).end(i)"
       ".sink()\n",
-      "", {.device = "REF"});
+      "", {.device = {.name = "REF"}});
   CHECK(report.error.find("too large for REF") != std::string::npos);
 }
 
@@ -298,7 +298,7 @@ TEST_CASE("bisect: names both of two faults that each suffice") {
       "s = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 0).index(i, ptr=True).store(a)\n"
       "t = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 1).index(i, ptr=True).store(b)\n"
       "ast = UOp.group(s, t).end(i).sink()\n";
-  BisectReport report = bisected(two, "max-to-where@1,max-to-where@2", {.device = "REF"});
+  BisectReport report = bisected(two, "max-to-where@1,max-to-where@2", {.device = {.name = "REF"}});
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Rewrite);
   CHECK(report.verdict.rule == "max-to-where");
@@ -352,7 +352,7 @@ TEST_CASE("bisect: names a wrong substitution of a placeholder, not the rule aro
     Session session;
     auto source = std::move(Source::open(session, input).value_or_throw());
     InputGraph in = std::move(*std::move(source.next().value_or_throw()));
-    BisectReport report = bisect(Session(), in, {.device = "CPU:LLVM"});
+    BisectReport report = bisect(Session(), in, {.device = {.name = "CPU:LLVM"}});
     INFO(report.text(), report.error);
     CHECK(report.verdict.rule == "substitute");
     CHECK(report.verdict.stage == "load collapse");
@@ -404,7 +404,7 @@ TEST_CASE("bisect: attributes refused ops and invalid C to the renderer") {
   auto source = std::move(Source::open(session, test_path("golden/kernels.jsonl.gz") + "#__bf16_to_float8_e5m2.0")
                               .value_or_throw());
   InputGraph in = std::move(*std::move(source.next().value_or_throw()));
-  BisectReport type = bisect(Session(), in, {.device = "CPU:CLANG"});  // C lacks the type
+  BisectReport type = bisect(Session(), in, {.device = {.name = "CPU:CLANG"}});  // C lacks the type
   INFO(type.text(), type.error);
   CHECK(type.verdict.kind == Kind::Renderer);
   CHECK(type.exit_code() == 1);
@@ -438,7 +438,7 @@ TEST_CASE("bisect: names no rewrite if the graph itself does not compute the exp
   Arrays arrays;
   arrays.push_back({"data0", Array(dtypes::int32, {40})});
   write_npz(other, arrays).value_or_throw();
-  BisectReport report = bisected(kDivided, "", {.device = "CPU:LLVM", .expect = other});
+  BisectReport report = bisected(kDivided, "", {.device = {.name = "CPU:LLVM"}, .compare = {.expect = other}});
   std::filesystem::remove(other);
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Unresolved);
@@ -448,7 +448,8 @@ TEST_CASE("bisect: names no rewrite if the graph itself does not compute the exp
 }
 
 TEST_CASE("bisect: a variable that the kernel lacks is an error, as in run") {
-  BisectReport report = bisected(kDivided, "", {.device = "CPU:LLVM", .variables = {{"n", 3}}, .alone = true});
+  BisectReport report = bisected(kDivided, "", {.input = {.variables = {{"n", 3}}, .is_only_kernel = true},
+                                                .device = {.name = "CPU:LLVM"}});
   CHECK(report.exit_code() == 2);
   CHECK(report.error.starts_with("the kernel has no variable 'n'"));
 }
@@ -462,7 +463,7 @@ TEST_CASE("bisect: names the store of a vector of bools, which both renderers mi
       "b = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(64), (), 2).index(i)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.bool.ptr(64), (), 0).index(i, ptr=True).store(a<b).end(i).sink()\n";
   for (const char* device : {"CPU:LLVM", "CPU:CLANG"}) {
-    BisectReport report = bisected(bools, "", {.device = device}, settings);
+    BisectReport report = bisected(bools, "", {.device = {.name = device}}, settings);
     INFO(report.text(), report.error);
     CHECK(report.verdict.kind == Kind::Renderer);
     CHECK(report.verdict.confirmed);

@@ -15,6 +15,7 @@
 #include "lib/run/repro_command.h"
 #include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
+#include "lib/validate/reference_runner.h"
 #include "lib/validate/truncate_loops.h"
 
 namespace tgc {
@@ -81,7 +82,7 @@ WatchedRun& Executor::watched() {
   w.list = *list;
   if (!repro_.command.empty()) return w;
   w.outcome = run_list(w.list);
-  if (repro_.options.each_stage)
+  if (repro_.options.compare.each_stage)
     for (const StageRun& s : w.log.stages())
       if (w.outcome.passes() && s.row->is_graph_stage() && s.result && !(s.result == s.input))
         w.outcome = run_watched_graph(s.result);
@@ -93,7 +94,7 @@ void Executor::compare_sides(size_t most) {
   std::span<const Application> list = w.log.list();
   list = list.first(std::min(list.size(), most));
   counts_.rewrites = list.size();
-  auto sides = evaluate_sides(w.compilation, list, repro_.arrays.inputs, repro_.options.variables);
+  auto sides = evaluate_sides(w.compilation, list, repro_.arrays.inputs, repro_.options.input.variables);
   if (!sides) {
     w.comparison_error = "the sides of the rewrites were not compared: " + sides.diag().text();
     return;
@@ -139,7 +140,7 @@ Outcome Executor::attempt(Watcher* watcher) {
 
 Outcome Executor::attempt(Compilation& c, Watcher* watcher) {
   if (watcher) c.watch(watcher);
-  const Outcome of_stages = repro_.options.each_stage ? run_stages(c) : Outcome();
+  const Outcome of_stages = repro_.options.compare.each_stage ? run_stages(c) : Outcome();
   auto& list = c.list();
   if (watcher) c.watch(nullptr);
   if (!list) return refused(list.diag());
@@ -208,16 +209,16 @@ Outcome Executor::run_truncated(UOp root) {
   constexpr double kWork = 1.6e7;       // evaluations of UOps, in the graph and for the expected values
   constexpr size_t kMostElements = 512;  // of each array
   const Arrays& inputs = repro_.arrays.inputs;
-  const VariableValues& variables = repro_.options.variables;
+  const VariableValues& variables = repro_.options.input.variables;
   auto done = catch_failures([&]() -> Outcome {
     Graph graph(settings_);
     UninstrumentedScope uninstrumented(graph);
     counts_.runs++;
     Stored stored = std::move(
         stored_in_ref(truncate_loops(graph, root, kWork), inputs, variables, kMostElements).value_or_throw());
-    auto allowed = [&](const Array& e) { return tolerance_for(repro_.options.tolerance, repro_.in.root, e); };
-    auto arrays = std::move(judge({UOp(), inputs, variables}, stored.values, repro_.expected_at(stored.places), allowed)
-                                .value_or_throw());
+    const CompareOptions compare{.tolerance = repro_.options.compare.tolerance};
+    auto arrays = std::move(
+        compare_outputs(repro_.in.root, stored.values, repro_.expected_at(stored.places), compare).value_or_throw());
     return {std::ranges::all_of(arrays, &Comparison::passed) ? Outcome::Kind::Passes : Outcome::Kind::Fails, {}};
   });
   return done ? *done : refused(done.diag());
@@ -244,11 +245,11 @@ Outcome Executor::run_list(std::span<const UOp> list) {
 Outcome Executor::run(Executable& kernel, Device& device) {
   const RunOptions& o = repro_.options;
   // A variable without a value is a placeholder that the graph still has because its substitution was suppressed.
-  if (auto arguments = kernel.arguments(o.variables); !arguments) return refused(arguments.diag());
+  if (auto arguments = kernel.arguments(o.input.variables); !arguments) return refused(arguments.diag());
   counts_.runs++;
   const Arrays inputs = repro_.inputs_for(kernel);
-  return compare(o.sanitize ? execute_sanitized(kernel, inputs, o.variables, repro_.execute_options())
-                            : execute(kernel, device, inputs, o.variables, repro_.execute_options()));
+  return compare(o.device.sanitize ? execute_sanitized(kernel, inputs, o.input.variables, repro_.execute_options())
+                                   : execute(kernel, device, inputs, o.input.variables, repro_.execute_options()));
 }
 
 Outcome Executor::compare(const Result<Execution>& done) {
@@ -256,23 +257,19 @@ Outcome Executor::compare(const Result<Execution>& done) {
   const RunOptions& o = repro_.options;
   const Arrays& expected = repro_.arrays.expected;
   const KnownElements& known = repro_.arrays.known;
-  auto allowed = [&](const Array& e) {
-    return o.expect.empty() ? tolerance_for(o.tolerance, repro_.in.root, e) : o.tolerance;
-  };
   auto sample = catch_failures([&] { return selected(done->outputs, known); });
   if (!sample) return {Outcome::Kind::Fails, sample.diag()};  // a wrong rewrite made the buffer smaller
   const Arrays& actual = known.empty() ? done->outputs : *sample;
-  CompareContext kernel{UOp(), repro_.arrays.inputs, o.variables};
-  auto arrays = judge(kernel, actual, expected, allowed);
+  auto arrays = compare_outputs(repro_.in.root, actual, expected, o.compare);
   if (!arrays) return {Outcome::Kind::Fails, arrays.diag()};
   auto wrong = std::ranges::find_if_not(*arrays, &Comparison::passed);
   if (wrong == arrays->end()) return {};
   const Outcome fails{Outcome::Kind::Fails, {.message = wrong->text().substr(0, wrong->text().find('\n'))}};
   // Recheck without the elements that depend on rounding, unless an earlier recheck found none.
-  const UOp root = repro_.in.list.empty() ? repro_.in.root : UOp();
-  if (!may_depend_on_rounding_ || !repro_.is_small || !is_worth_asking(root, *arrays)) return fails;
-  kernel.root = root;
-  arrays = judge(kernel, actual, expected, allowed);
+  const bool can_recheck = may_depend_on_rounding_ && repro_.is_small && repro_.in.list.empty();
+  if (!can_recheck || !is_recheck_cheap(repro_.in.root, *arrays)) return fails;
+  const ReferenceRunner ref(repro_.arrays.inputs, o.input.variables);
+  arrays = ref.compare(repro_.in.root, actual, expected, o.compare);
   if (arrays && std::ranges::all_of(*arrays, &Comparison::passed)) return {};
   may_depend_on_rounding_ = arrays && std::ranges::any_of(*arrays, [](auto& c) { return c.left_out > 0; });
   return fails;
@@ -283,7 +280,7 @@ Result<Execution> Executor::run_on_device(std::span<const UOp> list, const Array
   auto kernel = executable(list);
   if (!kernel) return kernel.diag();
   counts_.runs++;
-  return execute(*kernel, *repro_.place.device, repro_.inputs_for(*kernel, more), repro_.options.variables,
+  return execute(*kernel, *repro_.place.device, repro_.inputs_for(*kernel, more), repro_.options.input.variables,
                  repro_.execute_options());
 }
 
@@ -298,8 +295,7 @@ Result<Execution> Executor::run_in_ref(std::span<const UOp> list, const Arrays& 
 bool Executor::is_same_in_ref(std::span<const UOp> list, const Arrays& more) {
   auto actual = run_on_device(list, more), expected = run_in_ref(list, more);
   if (!actual || !expected) return false;
-  auto arrays = judge({UOp(), repro_.arrays.inputs, repro_.options.variables}, actual->outputs, expected->outputs,
-                      [&](const Array& e) { return tolerance(e); });
+  auto arrays = compare_outputs(repro_.in.root, actual->outputs, expected->outputs);
   return arrays && std::ranges::all_of(*arrays, &Comparison::passed);
 }
 

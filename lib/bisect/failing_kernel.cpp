@@ -4,7 +4,7 @@
 
 #include "lib/support/pytext.h"
 #include "lib/uop/copy.h"
-#include "lib/validate/compare_outputs.h"
+#include "lib/validate/reference_runner.h"
 
 namespace tgc {
 namespace {
@@ -48,9 +48,9 @@ void FailingKernelFinder::end_kernel(const KernelStep& step) {
     if (!all) throw Failure("kernel " + std::to_string(step.number) + " stores no " + v.name);
     actual.push_back({v.name, sample.places.empty() ? all->copy() : elements_of(*all, sample.places[v.name])});
   }
-  auto tolerance = [&](const Array& e) { return tolerance_for({}, step.ast, e); };
-  CompareContext context{sample.places.empty() ? step.ast : UOp(), step.before, step.variables};
-  auto compared = std::move(judge(context, actual, sample.values, tolerance).value_or_throw());
+  const ReferenceRunner ref(step.before, step.variables);
+  const Recheck recheck = sample.places.empty() ? Recheck::Always : Recheck::Never;
+  auto compared = std::move(ref.compare(step.ast, actual, sample.values, {}, recheck).value_or_throw());
   if (std::ranges::all_of(compared, &Comparison::passed)) {
     right_.insert(step.ast);
     return;

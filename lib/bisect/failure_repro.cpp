@@ -40,13 +40,13 @@ std::string FailureRepro::device() const {
 }
 
 ExecuteOptions FailureRepro::execute_options() const {
-  return {.in_process = options.in_process, .timeout_seconds = options.timeout_for(place)};
+  return {.in_process = options.device.in_process, .timeout_seconds = options.device.timeout_for(place)};
 }
 
 Result<Execution> FailureRepro::run_in_ref(Executable& kernel, const Arrays& inputs) const {
   Placement ref = place_in_ref();
-  return execute(kernel, *ref.device, inputs, options.variables,
-                 {.in_process = options.in_process, .timeout_seconds = options.timeout_for(ref)});
+  return execute(kernel, *ref.device, inputs, options.input.variables,
+                 {.in_process = options.device.in_process, .timeout_seconds = options.device.timeout_for(ref)});
 }
 
 Arrays FailureRepro::inputs_for(const Executable& kernel, const Arrays& more) const {
@@ -59,7 +59,7 @@ Arrays FailureRepro::inputs_for(const Executable& kernel, const Arrays& more) co
 
 Arrays FailureRepro::expected_at(const KnownElements& elements) const {
   if (!arrays.known.empty())
-    return std::move(values_at(in.root, arrays.inputs, options.variables, elements).value_or_throw());
+    return std::move(values_at(in.root, arrays.inputs, options.input.variables, elements).value_or_throw());
   return selected(arrays.expected, elements);
 }
 
@@ -67,10 +67,10 @@ FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOption
   FailureRepro out{.session = session,
                    .in = in,
                    .options = options,
-                   .place = std::move(placement_for(session, options.device, in).value_or_throw())};
-  if (!out.place.target) out.place.target = std::move(parse_target("CPU:LLVM", in.graph->settings()).value_or_throw());
+                   .place = std::move(placement_for(session, options.device.name, in).value_or_throw())};
+  out.place.target = lowering_target(out.place, in.graph->settings());
   out.list = in.list;
-  if (options.recorded) {
+  if (options.input.recorded) {
     if (!in.record || !in.record->linear)
       throw Failure(Diag{.message = "'" + in.info.name + "' holds no recorded list",
                          .file = in.file,
@@ -85,27 +85,27 @@ FailureRepro with_expected(FailureRepro repro) {
   const RunOptions& o = repro.options;
   const InputGraph& in = repro.in;
   Executable kernel = executable_for_ref(in);
-  repro.variables = bound_variables(kernel, o.variables);
-  if (o.alone) check_variables(kernel, o.variables).value_or_throw();
+  repro.variables = bound_variables(kernel, o.input.variables);
+  if (o.input.is_only_kernel) check_variables(kernel, o.input.variables).value_or_throw();
   std::string file;
   const Arrays given = given_inputs(o, in, file);
-  std::optional<Drawing> draw;
-  if (o.seed || o.arrays.empty()) draw = {.seed = o.seed.value_or(0), .floats = floats_for(in.root)};
+  std::optional<InputDistribution> draw;
+  if (o.input.seed || o.input.arrays.empty()) draw = input_distribution(in.root, o.input.seed.value_or(0));
   repro.arrays.inputs = std::move(input_arrays(kernel.buffers(), given, file, draw).value_or_throw());
   repro.arrays.expected = given_expected(o, in, file);
   repro.is_small = !in.list.empty() || work_of(in.root) <= kSmall;
-  const bool by_ref = o.reference.empty() || o.reference == "REF";
+  const bool by_ref = o.compare.reference.empty() || o.compare.reference == "REF";
   repro.is_expected_by_ref = repro.arrays.expected.empty() && by_ref;
   if (repro.arrays.expected.empty() && !by_ref) {
-    Placement other = std::move(choose_placement(o.reference, "", in.graph->settings()).value_or_throw());
+    Placement other = std::move(choose_placement(o.compare.reference, "", in.graph->settings()).value_or_throw());
     KernelGraph graph{.root = in.root, .stage = in.info.stage, .list = in.list, .opts = repro.session.over.opts};
     Executable same = std::move(make_executable(graph, other).value_or_throw());
-    auto done = execute(same, *other.device, repro.inputs_for(same), o.variables, repro.execute_options());
+    auto done = execute(same, *other.device, repro.inputs_for(same), o.input.variables, repro.execute_options());
     repro.arrays.expected = std::move(done.value_or_throw().outputs);
   } else if (repro.is_expected_by_ref && repro.is_small) {
     expect_by_ref(repro, kernel);
   } else if (repro.is_expected_by_ref) {
-    auto sample = reference_sample(in.root, repro.arrays.inputs, o.variables, kSample);
+    auto sample = reference_sample(in.root, repro.arrays.inputs, o.input.variables, kSample);
     if (!sample && dies(sample.diag())) repro.kernel_fault = sample.diag().text();
     else sample.value_or_throw();
     if (sample) repro.arrays.expected = std::move(sample->values), repro.arrays.known = std::move(sample->places);
@@ -125,21 +125,19 @@ std::optional<FailureRepro> with_all_elements(FailureRepro repro) {
 }
 
 std::string bisect_command(const RunOptions& options, const std::string& more_options) {
-  std::string out = fault_again() + "tgc bisect " + shell_word(options.input) + more_options;
+  std::string out = fault_again() + "tgc bisect " + shell_word(options.input.name) + more_options;
   auto option = [&](const std::string& name, const std::string& value) {
     if (!value.empty()) out += " --" + name + "=" + shell_word(value);
   };
-  option("inputs", options.arrays), option("expect", options.expect), option("reference", options.reference);
-  option("seed", options.seed ? std::to_string(*options.seed) : "");
-  return out + (options.sanitize ? " --sanitize" : "");
+  option("inputs", options.input.arrays), option("expect", options.compare.expect);
+  option("reference", options.compare.reference);
+  option("seed", options.input.seed ? std::to_string(*options.input.seed) : "");
+  return out + (options.device.sanitize ? " --sanitize" : "");
 }
 
 std::string write_bundle(const FailureRepro& repro, const Outcome& failure, const std::string& failure_text,
                          const Verdict& verdict) {
   using Kind = FailureSignature::Kind;
-  RunOptions options = repro.options;
-  options.save = options.repro;
-  const std::string path = path_to_save(options, repro.in.info.name, repro.in.record != nullptr);
   Kind kind = failure.kind == Outcome::Kind::Dies ? Kind::Crash : Kind::Wrong;
   if (failure.is_refused()) kind = symptom_of(repro.session, repro.in, repro.options).value_or_throw().kind;
   Repro bundle{.symptom = std::string(name_of(kind)), .said = failure_text};
@@ -148,8 +146,7 @@ std::string write_bundle(const FailureRepro& repro, const Outcome& failure, cons
     if (!value.empty()) bundle.blamed[name] = value;
   bundle.inputs = bundled(repro.arrays.inputs);
   if (repro.arrays.known.empty()) bundle.expected = bundled(repro.arrays.expected);
-  write_file(path, bundle_text(repro.session, options, repro.in, repro.place, std::move(bundle))).value_or_throw();
-  return path;
+  return write_bundle(repro.session, repro.options, repro.in, repro.place, std::move(bundle));
 }
 
 }  // namespace tgc

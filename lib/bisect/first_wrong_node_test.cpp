@@ -84,7 +84,7 @@ Tally bisect_all(const char* text, const std::string& renderer, const std::strin
     const std::vector<std::string> after = right.source();
     if (after == before) continue;
     InputGraph in = loaded(text);
-    BisectReport report = bisect(Session(), in, {.device = "CPU:" + renderer});
+    BisectReport report = bisect(Session(), in, {.device = {.name = "CPU:" + renderer}});
     INFO(renderer, " ", op, "@", n, "\n", report.text(), report.error);
     if (report.verdict.kind == Kind::Same) continue;  // the fault has no effect
     out.wrong++;

@@ -38,7 +38,7 @@ TEST_CASE("bundle: a failing run writes a file that repeats the failure and that
   {
     set_fault_of_thread(FaultSpec{"load-index", 1});
     InputGraph in = loaded(InputKind::Pyrender, kDivision);
-    RunReport report = run_kernel(session, in, {.device = "CPU:LLVM", .repro = file});
+    RunReport report = run_kernel(session, in, {.device = {.name = "CPU:LLVM"}, .output = {.repro = file}});
     CHECK(report.error == "");
     CHECK(report.exit_code() == 1);
     CHECK(report.again == "tgc run " + file);
@@ -67,7 +67,7 @@ TEST_CASE("bundle: omits a variable that the graph lacks") {
   Session session;
   InputGraph in = loaded(InputKind::Pyrender, kDivision);
   Placement place = place_in_ref();
-  RunOptions spec{.device = "REF", .variables = {{"n", 3}}};
+  RunOptions spec{.input = {.variables = {{"n", 3}}}, .device = {.name = "REF"}};
   std::string text = bundle_text(session, spec, in, place, Repro{.symptom = "wrong"});
   CHECK(text.find("variables") == std::string::npos);
   CHECK(loaded(InputKind::Repro, text).report.repro->variables.empty());
@@ -77,7 +77,7 @@ TEST_CASE("bundle: failure signatures distinguish refusals and wrong values") {
   Session session;
   auto symptom = [&](const std::string& text, const char* device) {
     InputGraph in = loaded(InputKind::Pyrender, text);
-    return std::move(symptom_of(session, in, {.device = device}).value_or_throw());
+    return std::move(symptom_of(session, in, {.device = {.name = device}}).value_or_throw());
   };
   CHECK(symptom(kDivision, "CPU:LLVM").kind == FailureSignature::Kind::None);
   std::string by_zero = kDivision;

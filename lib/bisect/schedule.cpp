@@ -71,7 +71,7 @@ class ScheduleBisection {
  public:
   ScheduleBisection(const ModelRepro& repro, BisectCounts& counts)
       : repro_(repro), counts_(counts), options_(repro.options) {
-    options_.reference = "none";
+    options_.compare.reference = "none";
   }
 
   // The run passed its kernels.
@@ -116,17 +116,17 @@ class ScheduleBisection {
   }
 
  private:
-  bool is_expected() const { return !options_.expect.empty(); }
+  bool is_expected() const { return !options_.compare.expect.empty(); }
 
   RunOptions unfused_options() const {
     RunOptions out = options_;
-    out.unfused = true;
+    out.model.unfused = true;
     return out;
   }
 
   RunOptions watched(Watcher* watcher) const {
     RunOptions out = options_;
-    out.watcher = watcher;
+    out.model.watcher = watcher;
     return out;
   }
 
@@ -135,7 +135,7 @@ class ScheduleBisection {
     unfused_ = repro_.run(unfused_options());
     if (is_expected() && failed(unfused_)) {
       out_.kind = Kind::Unresolved;
-      out_.detail += "; even without fusion the results are not those of " + options_.expect +
+      out_.detail += "; even without fusion the results are not those of " + options_.compare.expect +
                      ": the graph or that file is wrong";
       return false;
     }
@@ -163,7 +163,7 @@ class ScheduleBisection {
   std::string wrong_kernel(const RunOptions& options) const {
     FailingKernelFinder finder(repro_.session);
     RunOptions watched = options;
-    watched.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
+    watched.model.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
     ModelReport model = repro_.run(watched);
     if (FailingKernel* kernel = finder.found()) return kernel->graph.info.name;
     return finder.kernel_fault().empty() ? model.error : finder.kernel_fault();

@@ -269,12 +269,11 @@ class ConformRun {
     if (q.kind == Question::After::List && loaded->list.empty()) return missing_order("the answer");
     loaded->info.name = r.id, loaded->info.target = r.target, loaded->info.stage = q.stage;
     RunReport report = run_kernel(session_, *loaded,
-                                   {.input = file + "#" + r.id,
-                                    .device = "REF",
-                                    .reference = file + "#" + r.id,
-                                    .variables = largest_values(r.ast, file),
-                                    .keeps = false});
-    if (report.convicted) return report.error + "\n";  // the answer itself is at fault, such as an out-of-bounds access
+                                  {.input = {.name = file + "#" + r.id, .variables = largest_values(r.ast, file)},
+                                   .device = {.name = "REF"},
+                                   .compare = {.reference = file + "#" + r.id},
+                                   .output = {.keep_failures = false}});
+    if (report.kernel_fault) return report.error + "\n";  // the answer is at fault: the reference runs
     if (!report.error.empty()) return Diag{report.error};
     return report.passed() ? std::string() : report.text(1, plan_.style.color);
   }

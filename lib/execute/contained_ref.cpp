@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-Status run_contained(const RefProgram& program, std::span<const RefBuffer> buffers, const VariableValues& variables) {
+Status run_in_worker(const RefProgram& program, std::span<const RefBuffer> buffers, const VariableValues& variables) {
   const uint64_t memory = available_memory();
   auto answer = contain(
       [&](Worker& worker) -> Result<std::string> {

@@ -1,4 +1,5 @@
-// REF in a worker (lib/contain) for whoever has a program and its arrays at hand: what dies there is an error here.
+// Runs programs of REF in a worker (lib/contain), for callers that have a RefProgram and its arrays: a program that
+// dies is an error.
 #pragma once
 #include <span>
 
@@ -8,12 +9,12 @@
 
 namespace tgc {
 
-// Runs the program as RefProgram::run does, with its errors, and with those of a worker that dies ("killed by ...").
-// What it stores to must be shared with the worker (Array::shared).
-Status run_contained(const RefProgram& program, std::span<const RefBuffer> buffers,
+// Runs the program as RefProgram::run does. Errors: those of RefProgram::run, and "killed by ..." if the worker dies.
+// Arrays that the program stores to must be shared with the worker (Array::shared).
+Status run_in_worker(const RefProgram& program, std::span<const RefBuffer> buffers,
                      const VariableValues& variables = {});
 
-// A copy that a worker can write to.
+// Returns a copy that a worker can write to.
 Array shared_copy(const Array& array);
 
 }  // namespace tgc

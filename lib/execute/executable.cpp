@@ -14,7 +14,7 @@
 namespace tgc {
 namespace {
 
-// The DEFINE_GLOBAL that an address or an access goes to; the empty UOp when it is none (local memory, a register).
+// Returns the DEFINE_GLOBAL that an address or an access refers to; the empty UOp for local memory and registers.
 UOp global_of(UOp access) {
   while (!access.is(Op::DEFINE_GLOBAL)) {
     if (access.num_src() == 0) return {};
@@ -42,12 +42,12 @@ std::string kernel_name(UOp sink) {
                                                                      : std::string();
 }
 
-// Where the parameters stand in a list, and so in its source: buffers by number, variables by name.
+// The parameters in the order of a list, and so of its source: buffers by number, variables by name.
 struct Parameters {
   std::map<int64_t, size_t> buffers;
   std::map<std::string, size_t> variables;
 
-  // Throws Failure where a variable stands before a buffer: launches take buffers first.
+  // Throws Failure if a variable precedes a buffer: launches take buffers first.
   explicit Parameters(std::span<const UOp> list) {
     for (size_t i = 0; i < list.size(); i++) {
       UOp u = list[i];

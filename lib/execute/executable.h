@@ -1,5 +1,5 @@
-// Executable: a kernel made ready to run on a device. From UOps to what lib/runtime takes: the code, the launch size,
-// which arrays and variables it wants. `tgc run` runs one at a time, a model many with shared buffers.
+// Executable: a kernel made ready to run on a device. It holds what lib/runtime takes: the code, the launch size, the
+// arrays and variables. `tgc run` runs one at a time, a model many with shared buffers.
 #pragma once
 #include <map>
 #include <memory>
@@ -15,11 +15,11 @@
 
 namespace tgc {
 
-// A DEFINE_GLOBAL: the array `data<number>`.
+// A DEFINE_GLOBAL: the buffer of the array `data<number>`.
 struct BufferSpec {
   int64_t number = 0;
   DType dtype;            // a scalar
-  int64_t size = -1;      // elements, -1: whatever it is given
+  int64_t size = -1;      // elements; -1: any number
   bool read = false, written = false;
 
   std::string name() const { return "data" + std::to_string(number); }
@@ -34,51 +34,53 @@ struct VariableSpec {
 
 using VariableValues = std::map<std::string, int64_t>;
 
-// The buffers and variables of a graph's nodes, buffers by number, variables by name. Throws Failure for a buffer of
+// Return the buffers (by number) and variables (by name) of a graph's nodes. buffers_of throws Failure for a buffer of
 // void.
 std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes);
 std::vector<VariableSpec> variables_of(std::span<const UOp> nodes);
 
-// It must not outlive the graph it was made from.
+// An Executable must not outlive the graph that it was made from.
 class Executable {
  public:
-  // For REF: the graph under `sink`, at any stage of the pipeline, or a linear list, run as it stands.
+  // For REF: runs the graph under `sink` (at any stage of the pipeline), or a linear list, as it stands.
   static Result<Executable> for_ref(UOp sink, const RefOptions& options = {});
   static Result<Executable> for_ref(std::span<const UOp> list, const RefOptions& options = {});
-  // For any other device: a linear list rendered for `target` and compiled for `device`, which need not be open, within
-  // `compile_seconds` (0: as long as compilers may take).
+  // For any other device: renders a linear list for `target` and compiles it for `device`, which need not be open,
+  // within `compile_seconds` (0: the compilers' own limit).
   static Result<Executable> for_device(std::span<const UOp> list, const Target& target, Device& device,
                                        double compile_seconds = 0);
 
-  const std::string& name() const { return name_; }  // the kernel's, with colours; empty when it has none
+  const std::string& name() const { return name_; }  // with tinygrad's colors; empty if the kernel has none
   const std::vector<BufferSpec>& buffers() const { return buffers_; }      // in the order of the parameters
   const std::vector<VariableSpec>& variables() const { return variables_; }
-  const std::optional<ProgramInfo>& info() const { return info_; }         // of a linear list
-  const KernelSource& source() const { return source_; }                   // of REF empty
-  const std::string& code() const { return code_; }                        // what its compiler made; of REF empty
+  const std::optional<ProgramInfo>& info() const { return info_; }         // for a linear list
+  const KernelSource& source() const { return source_; }                   // empty for REF
+  const std::string& code() const { return code_; }                        // compiled; empty for REF
 
-  // The kernel on an open device, the one it was made for, or for REF make_ref_device's.
+  // Loads the kernel on an open device: the one that it was made for; for REF, one of make_ref_device().
   Result<std::unique_ptr<Kernel>> load(Device& device);
 
-  // From now on it is `code`, which another compilation made of its source.
+  // Replaces the code by `code`, which another compilation made of the same source.
   void set_code(std::string code) { code_ = std::move(code); }
 
-  // Its groups with these values of the variables; an error names a variable without a value, or a value out of the
-  // variable's range.
+  // Returns the launch size with these values of the variables. An error names a variable without a value, or a value
+  // outside of its range.
   Result<LaunchSize> launch_size(const VariableValues& values) const;
   Result<std::vector<int64_t>> arguments(const VariableValues& values) const;  // in the order of the parameters
 
   struct Cost {
-    double ops = 0, lds = 0, mem = 0;  // operations; bytes loaded and stored; bytes of the buffers touched
+    double ops = 0;  // operations
+    double lds = 0;  // bytes loaded and stored
+    double mem = 0;  // bytes of the buffers that are touched
   };
-  std::optional<Cost> cost(const VariableValues& values) const;  // of a linear list
+  std::optional<Cost> cost(const VariableValues& values) const;  // for a linear list
 
  private:
   std::string name_;
   std::vector<BufferSpec> buffers_;
   std::vector<VariableSpec> variables_;
   std::shared_ptr<const RefProgram> ref_;
-  std::optional<ProgramInfo> info_;  // of a linear list
+  std::optional<ProgramInfo> info_;
   KernelSource source_;
   std::string code_;
 };

@@ -14,7 +14,7 @@
 namespace tgc {
 namespace {
 
-// Buffers of a device that are freed at the end.
+// Buffers of a device, freed by the destructor.
 class Buffers {
  public:
   explicit Buffers(Device& device) : device_(device) {}
@@ -32,7 +32,7 @@ class Buffers {
   std::vector<DeviceBuffer> list_;
 };
 
-// What comes back from the process besides the outputs, which lie in memory that it shares.
+// Serializes an Execution except for its outputs, which the worker writes to shared memory.
 std::string pack(const Execution& e) {
   ByteWriter out;
   out.number(e.seconds.size()).raw(e.seconds.data(), e.seconds.size() * sizeof(double));
@@ -48,7 +48,7 @@ void unpack(std::string_view bytes, int repeats, Execution& e) {
   e.evaluations = in.number();
 }
 
-// In memory that a worker's answers appear in, if there is to be one.
+// Allocates the outputs, in memory shared with the worker if there is one.
 Arrays empty_outputs(const std::vector<BufferSpec>& buffers, const Arrays& inputs, bool in_process) {
   Arrays out;
   for (size_t i = 0; i < buffers.size(); i++) {
@@ -67,10 +67,11 @@ void copy_outputs(Device& device, const std::vector<BufferSpec>& specs, std::spa
     if (specs[i].written) device.copy_out(outputs[n++].array.data(), buffers[i]).value_or_throw();
 }
 
-// Beyond what it holds when it begins. A kernel needs no more than its stack; REF interprets within the process.
+// Memory cap, beyond what it starts with, for a worker that runs a compiled kernel, which needs only its stack. REF
+// allocates while it interprets, so it gets `memory` instead.
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
 
-// The buffers as a report names them.
+// Returns the buffers with the names that reports use.
 std::vector<NamedMemory> named(const std::vector<BufferSpec>& specs, std::span<const DeviceBuffer> buffers) {
   std::vector<NamedMemory> out;
   for (size_t i = 0; i < specs.size(); i++)
@@ -78,7 +79,7 @@ std::vector<NamedMemory> named(const std::vector<BufferSpec>& specs, std::span<c
   return out;
 }
 
-// Nobody may have written beside the buffers.
+// Throws Failure if the kernel wrote to the guards around a buffer.
 void check_around(Device& device, const std::vector<BufferSpec>& specs, std::span<const DeviceBuffer> buffers) {
   auto* host = dynamic_cast<HostDevice*>(&device);
   for (size_t i = 0; host && i < specs.size(); i++)
@@ -88,7 +89,7 @@ void check_around(Device& device, const std::vector<BufferSpec>& specs, std::spa
                          .convicts = true});
 }
 
-// In the process that holds the device: `worker`, if it is one, may have `memory` bytes more.
+// Runs in the process that opens the device; a `worker` may allocate `memory` bytes more.
 void run_on(Executable& executable, Device& device, const Arrays& inputs, const LaunchArguments& facts,
             const ExecuteOptions& options, Worker* worker, uint64_t memory, Execution& out) {
   device.open().value_or_throw();
@@ -110,7 +111,7 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   kernel->launch(arguments).value_or_throw();
   device.synchronize().value_or_throw();
   check_around(device, executable.buffers(), buffers.list());
-  // what it made of the inputs, before it runs on its own outputs
+  // the outputs of the first run: timed runs work on their own outputs
   copy_outputs(device, executable.buffers(), buffers.list(), out.outputs);
   constexpr int kWarmUps = 2;
   for (int i = -kWarmUps; i < options.repeats; i++) {
@@ -126,13 +127,14 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   }
 }
 
-constexpr int kCopies = 3;  // of each array: here, on the device, on its way back
+constexpr int kCopies = 3;  // copies of each array: here, on the device, on the way back
 
 Diag misfit(const BufferSpec& spec, const std::string& what, const std::string& source) {
   return {.message = spec.name() + " " + what, .file = source, .expected = spec.describe()};
 }
 
-Array array_for(const BufferSpec& spec, const Array* given, const std::string& source, std::optional<Drawing> draw) {
+Array array_for(const BufferSpec& spec, const Array* given, const std::string& source,
+                std::optional<InputDistribution> draw) {
   if (!given) {
     if (spec.read && !draw) throw Failure(misfit(spec, "is missing", source));
     if (spec.size < 0) throw Failure(misfit(spec, "has no size of its own: give the array", source));
@@ -149,9 +151,9 @@ Array array_for(const BufferSpec& spec, const Array* given, const std::string& s
 }  // namespace
 
 Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
-                            std::optional<Drawing> draw) {
+                            std::optional<InputDistribution> draw) {
   return catch_failures([&] {
-    double bytes = 0;  // a double, for sizes that do not fit 64 bits
+    double bytes = 0;  // a double, because sizes may exceed 64 bits
     for (const BufferSpec& spec : buffers) bytes += double(std::max<int64_t>(spec.size, 0)) * spec.dtype.itemsize();
     uint64_t free = memory_for(bytes);
     if (bytes * kCopies > double(free))
@@ -170,7 +172,7 @@ std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& d
   struct Begun {
     Execution out;
     std::optional<DriverRoom> room;
-    std::optional<WorkerProcess> worker;  // none: it has run in this process
+    std::optional<WorkerProcess> worker;  // none if the kernel ran in this process
   };
   auto begun = std::make_shared<Begun>();
   auto done = catch_failures([&] {

@@ -1,4 +1,4 @@
-// One run of one kernel: arrays in, arrays out, contained in a process of its own.
+// Runs one kernel on arrays, in a worker.
 #pragma once
 #include <functional>
 #include <string>
@@ -12,33 +12,34 @@
 namespace tgc {
 
 struct ExecuteOptions {
-  bool in_process = false;      // no process of its own
-  double timeout_seconds = 0;   // of that process, 0: none; then REF keeps Limit::RefSeconds
+  bool in_process = false;      // run in this process instead of a worker
+  double timeout_seconds = 0;   // time limit of the worker; 0: none, but REF stops after Limit::RefSeconds
   int repeats = 0;              // timed runs after the first
 };
 
 struct Execution {
-  Arrays outputs;               // what the kernel stores to, in the order of its parameters
-  std::vector<double> seconds;  // of the timed runs
-  std::string notes;            // what it did that C leaves undefined, of REF
-  bool makes_nans = false;      // of REF: of square roots or logarithms of negative numbers
-  uint64_t evaluations = 0;     // of UOps, of REF where it counts them (RefOptions)
+  Arrays outputs;               // the arrays that the kernel stores to, in the order of its parameters
+  std::vector<double> seconds;  // of each timed run
+  // in REF only:
+  std::string notes;         // operations whose result C leaves undefined
+  bool makes_nans = false;   // square roots or logarithms of negative numbers
+  uint64_t evaluations = 0;  // evaluated UOps, if RefOptions ask for their number
 };
 
-// The arrays that `buffers` want: those of `given` by name, the others zeros when the kernel only writes them, drawn
-// when `draw` says from what. Their dtypes and sizes are checked, and that this machine has room for them. `source` is
-// where `given` comes from.
+// Returns an array for each of `buffers`: that of `given` by name; else zeros if the kernel only writes it, and random
+// numbers of `draw` if it reads it. Errors: an array is missing or has another dtype or size, or memory does not
+// suffice. `source` says where `given` comes from.
 Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
-                            std::optional<Drawing> draw);
+                            std::optional<InputDistribution> draw);
 
-// Opens `device`, and runs the kernel there in a worker beside this process; in this one, if it shall be, before it
-// returns. What is returned waits for it, and is called once: the same as execute() returns. Uncalled, its end ends the
-// worker. The arguments need not live on.
+// Starts the kernel on `device` in a worker; with `options.in_process`, runs it here before returning. Call the
+// returned function once to get the result, as execute() returns it; dropping it uncalled ends the worker. The
+// arguments need not outlive the call.
 std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& device, const Arrays& inputs,
                                                    const VariableValues& variables, const ExecuteOptions& options);
 
-// Opens `device`, runs the kernel on copies of `inputs` (one array for each buffer, in order) and takes back what it
-// stored.
+// Opens `device`, runs the kernel on copies of `inputs` (one array for each buffer, in order) and returns the arrays
+// that it stores.
 Result<Execution> execute(Executable& kernel, Device& device, const Arrays& inputs, const VariableValues& variables,
                           const ExecuteOptions& options);
 

@@ -47,7 +47,7 @@ Arrays arrays(int32_t a, int32_t b) {
 
 }  // namespace
 
-TEST_CASE("execution: arrays in, arrays out, in a process of its own or in this one, with times") {
+TEST_CASE("execute runs a kernel on arrays in a worker or in this process, and times it") {
   for (std::string device : {"REF", "CPU:LLVM", "CPU:CLANG"})
     for (bool in_process : {false, true}) {
       CAPTURE(device);
@@ -61,7 +61,7 @@ TEST_CASE("execution: arrays in, arrays out, in a process of its own or in this 
     }
 }
 
-TEST_CASE("execution: a kernel that kills its process is a Diag here; REF computes and notes what C leaves undefined") {
+TEST_CASE("execute returns an error if a kernel kills its worker; REF computes and notes undefined operations") {
   auto killed = Elementwise("a//b", "CPU").run(arrays(6, 0));
   REQUIRE(!killed.ok());
   CHECK(killed.diag().message.find("killed by SIGFPE") == 0);
@@ -70,7 +70,7 @@ TEST_CASE("execution: a kernel that kills its process is a Diag here; REF comput
   CHECK(noted->notes == "8 integer divisions by zero");
 }
 
-TEST_CASE("execution: of a list whose parameters stand in no order each takes its own array; variables come last") {
+TEST_CASE("execute passes arrays by number if the parameters of a list are unordered; variables come last") {
   // data0[0] = (data2[0] ^ data1[0]) * v ^ u
   std::string text =
       // clang-format off
@@ -111,7 +111,7 @@ TEST_CASE("execution: of a list whose parameters stand in no order each takes it
   }
 }
 
-TEST_CASE("execution: an array that is missing or does not fit is named with its file") {
+TEST_CASE("input_arrays names an array that is missing or does not fit, with its file") {
   Elementwise kernel("a+b", "REF");
   Arrays given;
   given.push_back(ints("data1", 1));
@@ -120,7 +120,7 @@ TEST_CASE("execution: an array that is missing or does not fit is named with its
   CHECK(kernel.run(given).diag().text() == "given.npz: data2 is int32 (4,), expected int32, 8 elements");
 }
 
-TEST_CASE("lower: a graph after a stage, and a linear list, become what the AST becomes; an AST is told of once") {
+TEST_CASE("lower_kernel gives the same list from an AST, a later graph and a list; the observer sees the AST once") {
   Elementwise kernel("a*b", "CPU:CLANG");
   const Target& target = *kernel.place.target;
   struct Told : ExecuteObserver {

@@ -1,5 +1,5 @@
-// Kernels that mean harm, as machine code made of C and of LLVM IR, and as OpenCL C: each is an error with the kernel's
-// name, nothing gets out, and the next kernel runs. Everything here is bounded: few processes, loopback, short times.
+// Malicious kernels, compiled from C and LLVM IR, and as OpenCL C: each is an error with the kernel's name, nothing
+// escapes the worker, and the next kernel runs. The attacks are bounded: few processes, loopback, short times.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <sys/syscall.h>
@@ -59,7 +59,7 @@ __attribute__((noinline)) static long deep(long n, long* out) {
 const std::string kOutside = "out[1 << 12] = 1;";
 const std::string kBeside = "((char*)out)[-3] = 1;";
 
-// C as clang makes it, or through LLVM IR as text.
+// Compiles C with clang, directly or through LLVM IR text.
 std::string object_of(const std::string& body, bool through_ir) {
   std::string text = kCall + kDeep + "void k(long* out, int core_id) {" + body + "}\n";
   std::vector<std::string> arguments{"-x", "c", "-O1", "-fPIC", "-ffreestanding", "-w"};
@@ -76,7 +76,7 @@ std::string object_of(const std::string& body, bool through_ir) {
 
 struct Outcome {
   std::string error;
-  int64_t value = 0;  // of out[0], without one
+  int64_t value = 0;  // of out[0], if there is no error
 };
 
 // Runs code on a device in a worker.
@@ -98,7 +98,7 @@ Outcome run_on(const std::string& target, const KernelSource& source, const std:
   return done ? Outcome{"", out[0]} : Outcome{done.diag().text(), 0};
 }
 
-TEST_CASE("hostile: kernels of C and of LLVM IR on the CPU") {
+TEST_CASE("execute contains malicious kernels of C and LLVM IR on the CPU") {
   if (kSanitized || walls() == "limits") {
     MESSAGE("skipped: there is no seccomp here; what stands is " << walls());
     return;
@@ -128,8 +128,8 @@ TEST_CASE("hostile: kernels of C and of LLVM IR on the CPU") {
   }
 }
 
-TEST_CASE("hostile: OpenCL kernels, which a driver compiles and runs") {
-  // a driver that runs in this process already, in a test before, is one without threads in a worker
+TEST_CASE("execute contains malicious OpenCL kernels, which a driver compiles and runs") {
+  // if an earlier test loaded the driver in this process, it has no threads in a worker
   if (dlopen("libpocl.so.2", RTLD_NOW | RTLD_NOLOAD)) {
     MESSAGE("skipped: another test has opened PoCL in this process");
     return;

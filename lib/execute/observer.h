@@ -1,6 +1,6 @@
-// ExecuteObserver: what lib/execute tells while it works, so that it prints nothing itself. A front end derives from it
-// what it wants to show: progress, and what tinygrad prints with DEBUG. Every default does nothing. Calls come one at a
-// time; progress() may come from any thread.
+// ExecuteObserver: receives the events of lib/execute, which prints nothing itself. A front end derives from it to show
+// progress and what tinygrad prints with DEBUG. Every default does nothing. Calls come one at a time; progress() may
+// come from any thread.
 #pragma once
 #include <span>
 #include <string>
@@ -16,23 +16,22 @@ class ExecuteObserver {
  public:
   virtual ~ExecuteObserver() = default;
 
-  // What goes on, for a line of progress: "compiling kernels: 3 of 70".
+  // The current activity, for a line of progress: "compiling kernels: 3 of 70".
   virtual void progress(const std::string& /*what*/) {}
-  // A tensor graph was scheduled, which took so long.
+  // A tensor graph was scheduled in that many seconds.
   virtual void scheduled(const TensorJob& /*job*/, const Schedule& /*schedule*/, double /*seconds*/) {}
 
-  // Whether it wants to see kernels on their way. They are then lowered one after another, each just before it first
-  // runs (as tinygrad does), and told of by the three functions below; otherwise in parallel, before the first one
-  // runs.
+  // Whether the observer watches kernels. If so, they are lowered one after another, each just before it first runs (as
+  // tinygrad does), and the three functions below are called; else they are lowered in parallel before the first runs.
   virtual bool watches_kernels() const { return false; }
   virtual void kernel_begins(UOp /*ast*/) {}
-  // It is fully rewritten: `sink`, and what can be made of it. An error refuses the kernel.
+  // The kernel is fully rewritten to `sink`; `outputs` can be made of it. An error refuses the kernel.
   virtual Status kernel_lowered(UOp /*sink*/, KernelOutputs& /*outputs*/) { return Unit{}; }
-  // It ran. `bytes` are those of the buffers used so far, `seconds` the times of its timed runs.
+  // The kernel ran. `bytes` is the size of all buffers used so far, `seconds` the times of its timed runs.
   virtual void kernel_ran(const ProgramInfo& /*info*/, const Target& /*target*/, double /*bytes*/,
                           std::span<const double> /*seconds*/) {}
 
-  // Whether each run of a kernel in a schedule shall be timed for kernel_ran.
+  // Whether each run of a kernel in a schedule is timed for kernel_ran().
   virtual bool times_kernels() const { return false; }
 };
 

@@ -17,7 +17,7 @@ std::string upper(std::string_view text) {
   return out;
 }
 
-// DEVICE[:RENDERER[:ARCH]]; an arch may hold colons.
+// Splits DEVICE[:RENDERER[:ARCH]]; an arch may contain colons.
 struct Parts {
   std::string device, renderer, arch;
   explicit Parts(std::string text) : device(cut(text)), renderer(cut(text)), arch(text) {}
@@ -32,7 +32,7 @@ struct Parts {
   }
 };
 
-// probe_device, once for each device.
+// Calls probe_device once for each device.
 RuntimeInfo probed(const std::string& device) {
   static std::mutex mutex;
   static std::map<std::string, RuntimeInfo> known;
@@ -42,7 +42,7 @@ RuntimeInfo probed(const std::string& device) {
   return found->second;
 }
 
-// The target that kernels for `device` are lowered for. A GPU is asked, in a process of its own, for its architecture.
+// Returns the target that kernels for `device` are lowered for. A GPU is asked for its architecture, in a worker.
 Result<std::string> target_of(const std::string& device, const Device& made) {
   bool is_plugin = device_part(device) == "plugin";
   Parts wanted(device), own("");
@@ -55,7 +55,7 @@ Result<std::string> target_of(const std::string& device, const Device& made) {
       return Diag{.message = "the device '" + device + "' does not work here: " + found.detail,
                   .expected = "one that `tgc devices` says yes to; `tgc run --emulate` emulates CUDA, AMD and METAL"};
     own = Parts(found.target);
-    // a GPU that is not there is what --target means without an arch
+    // without the GPU, --target without an arch means the default arch
     if (auto usual = parse_target(own.device, {}); usual && emulates_any_arch(device)) own.arch = usual->arch;
   }
   if (is_plugin) return own.text();

@@ -4,9 +4,9 @@
 
 namespace tgc {
 
-TEST_CASE("placement: --device and --target as one answer") {
+TEST_CASE("choose_placement combines --device and --target") {
   struct Row {
-    const char *device, *target, *label, *lowered;  // `lowered`: the target's device and renderer; empty: none
+    const char *device, *target, *label, *lowered;  // `lowered`: DEVICE:RENDERER, or empty
   };
   for (const Row& row : {Row{"", "", "CPU:LLVM", "CPU:LLVM"},
                          {"CPU:CLANG", "", "CPU:CLANG", "CPU:CLANG"},

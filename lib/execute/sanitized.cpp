@@ -17,9 +17,9 @@ namespace {
 
 constexpr const char* kClangFolder = "/usr/lib/llvm-19/bin";
 
-// The rest of the program: reads buffers and variables from its standard input, calls the kernel for each thread, one
-// after another, and writes the buffers to its standard output. Where they lie goes to the standard error, before what
-// AddressSanitizer says of them.
+// The rest of the program: reads buffers and variables from standard input, calls the kernel for each thread in turn,
+// and writes the buffers to standard output. The buffers' addresses go to standard error, before AddressSanitizer's
+// report.
 constexpr std::string_view kHarness = R"(#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ std::string harness(const std::string& function, size_t arguments) {
   return out;
 }
 
-// The text that clang compiles: C as it is; LLVM IR as LLVM optimizes it, with its own lines, and marked to be watched.
+// Returns the text that clang compiles: C unchanged; LLVM IR optimized, with line numbers and sanitizer attributes.
 std::string watched_text(const KernelSource& source, bool is_c) {
   if (is_c) return source.text;
   CompileJob job{.language = Language::LlvmIr, .source = source.text, .name = source.name, .lines = true};
@@ -77,7 +77,7 @@ struct Ran {
   std::string out, err;
 };
 
-// A copy that may be run: linkers change the rights of what they have written, which a worker may not.
+// Copies a file to one that is executable: a worker may not change the mode of the linker's output.
 void make_runnable(const std::string& from, const std::string& to) {
   std::string bytes = read_whole_file(from);
   int fd = open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
@@ -88,7 +88,7 @@ void make_runnable(const std::string& from, const std::string& to) {
   if (written < bytes.size()) throw Failure("cannot write the program for AddressSanitizer");
 }
 
-// In the worker: compiles and runs it.
+// Compiles and runs the kernel, in the worker.
 Ran run_there(const DriverRoom& room, const std::string& text, const std::string& main, bool is_c,
               const std::string& input, double seconds) {
   std::string clang = find_program("clang-19", {kClangFolder});
@@ -110,7 +110,7 @@ Ran run_there(const DriverRoom& room, const std::string& text, const std::string
   call(compiler);
   call({clang, "-w", "-O1", "-fsanitize=address", rest, folder.file("kernel.o"), "-lm", "-o", folder.file("linked")});
   make_runnable(folder.file("linked"), program);
-  rlimit data;  // its shadow is larger than any memory; what it may fill is limited by itself
+  rlimit data;  // the sanitizer's shadow exceeds any limit on address space; limit the data instead
   if (getrlimit(RLIMIT_DATA, &data) == 0) data.rlim_cur = data.rlim_max, setrlimit(RLIMIT_DATA, &data);
   setenv("ASAN_OPTIONS", "detect_leaks=0:hard_rss_limit_mb=8192:allocator_may_return_null=0:color=never", 1);
   setenv("ASAN_SYMBOLIZER_PATH", (std::string(kClangFolder) + "/llvm-symbolizer").c_str(), 1);
@@ -118,7 +118,7 @@ Ran run_there(const DriverRoom& room, const std::string& text, const std::string
   return {ran.exit_code, std::move(ran.out), std::move(ran.err)};
 }
 
-// What stands between two texts, after `from`; empty when it does not.
+// Returns the text between two texts, after `from`; empty if they do not occur.
 std::string between(const std::string& text, std::string_view begin, std::string_view end, size_t from = 0) {
   size_t a = text.find(begin, from);
   if (a == text.npos) return {};

@@ -10,13 +10,13 @@
 namespace tgc {
 namespace {
 
-// Vector loads of compiled kernels rely on the alignment of what they are given, REF's loads on that of one element.
+// Vector loads of compiled kernels rely on aligned buffers, REF's loads on aligned elements.
 constexpr uintptr_t kCompiledAlignment = 64, kRefAlignment = 8;
 
-// A copy is guarded on both sides, and of so few bytes it costs nothing.
+// Values of fewer bytes are copied: copies have guards on both sides and cost little.
 constexpr uint64_t kCopiedBelow = 1 << 20;
 
-// What was copied need not stay in memory twice: the whole pages of it go back to the system.
+// Returns the pages of mapped data to the system after the data was copied.
 void drop_pages(const uint8_t* data, uint64_t bytes) {
   auto page = uintptr_t(sysconf(_SC_PAGESIZE)), begin = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
   uintptr_t end = reinterpret_cast<uintptr_t>(data + bytes) / page * page;
@@ -61,7 +61,7 @@ DeviceBuffer ScheduleMemory::hold(const HostData& data) {
   if (worth_it && takes_host_addresses(device_) && address % (is_ref_ ? kRefAlignment : kCompiledAlignment) == 0)
     return {address, 0, data.bytes};
   DeviceBuffer out = allocate(data.bytes);
-  constexpr uint64_t kPiece = 16 << 20;  // of what is mapped, no more is in memory twice
+  constexpr uint64_t kPiece = 16 << 20;  // at most this much mapped data is in memory twice
   for (uint64_t at = 0, size; at < data.bytes; at += size) {
     size = data.mapped ? std::min(kPiece, data.bytes - at) : data.bytes;
     device_.copy_in(out.view(at, size), data.data + at).value_or_throw();

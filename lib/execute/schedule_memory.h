@@ -1,4 +1,4 @@
-// ScheduleMemory: where the buffers of a schedule lie on a device.
+// ScheduleMemory: the memory of a schedule's buffers on a device.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -9,16 +9,16 @@
 
 namespace tgc {
 
-// What is known of buffers before anything runs, by BUFFER.
+// Values of buffers that are known before anything runs, by BUFFER node.
 using BufferValues = std::unordered_map<UOp, HostData>;
 
-// Buffers between kernels share memory as the memory planner says. Known values that lie in the host's memory as the
-// device wants them, such as mapped weights, are used where they are, small ones and others are copied. All of it is
-// freed with this.
+// Allocates the buffers. Buffers between kernels share memory as the memory planner says. Known values that lie in the
+// host's memory as the device needs them, such as mapped weights, are used in place; small values and others are
+// copied. The destructor frees all.
 class ScheduleMemory {
  public:
-  // `device` is open and outlives this; `is_ref`: it is REF. Throws Failure when an input has no value in `known`, or
-  // the device has no memory left.
+  // `device` must be open and outlive this; `is_ref` says whether it is REF. Throws Failure if an input has no value in
+  // `known`, or the device has no memory left.
   ScheduleMemory(Device& device, bool is_ref, const Schedule& schedule, const BufferValues& known,
                  const Settings& settings);
   ~ScheduleMemory();

@@ -32,7 +32,7 @@ Arrays arrays_in(Device& device, const std::vector<BufferSpec>& specs, std::span
 
 }  // namespace
 
-// A kernel in a Graph of its own, so that several can be lowered at once; compiled, and loaded when the device is open.
+// A kernel in its own Graph, so that several can be lowered at once; compiled, and loaded once the device is open.
 struct ScheduleRunner::Prepared {
   std::unique_ptr<Graph> graph;
   std::optional<Executable> executable;
@@ -86,7 +86,7 @@ void ScheduleRunner::prepare_all(const Schedule& schedule) {
   parallel_for(work.size(), jobs_, compile, tell).value_or_throw();
 }
 
-// Made when it is first asked for if they are watched.
+// Watched kernels are prepared when they are first needed.
 ScheduleRunner::Prepared& ScheduleRunner::lowered(UOp ast) {
   auto& slot = prepared_[ast];
   if (!slot) {
@@ -102,7 +102,7 @@ ScheduleRunner::Prepared& ScheduleRunner::prepare(UOp ast, Device& device) {
   return out;
 }
 
-// REF's kernels: there is nothing to send to a worker, so it begins with them.
+// Prepares REF's kernels before the worker starts: they are no code that could be sent to it.
 void ScheduleRunner::take_along(ContainedDevice& worker, const Schedule& schedule, double timeout_seconds) {
   size_t number = 0;
   for (const ScheduleItem& item : schedule.items) {
@@ -133,7 +133,7 @@ class ScheduleRunner::Run {
 
   const ScheduleMemory& memory() const { return memory_; }
 
-  // Seconds, when it is timed.
+  // Returns the seconds, if the item is timed.
   double item(const ScheduleItem& item, bool timed) {
     if (item.ast.is(Op::COPY)) return copy(item), 0;
     if (!item.ast.is(Op::SINK)) return 0;  // a view
@@ -181,7 +181,7 @@ class ScheduleRunner::Run {
     o_.observer_.kernel_ran(*p.executable->info(), *o_.place_.target, used_bytes_, {&seconds, 1});
   }
 
-  // tinygrad allocates a buffer when a kernel first wants it.
+  // tinygrad allocates a buffer when a kernel first uses it.
   void use(size_t buffer) {
     if (schedule_.buffers[buffer].view_of || used_[buffer]) return;
     used_[buffer] = true;
@@ -217,7 +217,7 @@ ScheduleResult ScheduleRunner::run_all(const Schedule& schedule, const BufferVal
   ContainedDevice worker(*place_.device, place_.label, options.timeout_seconds);
   for (const Array& a : values) worker.can_reach(a.data(), a.nbytes());
   for (auto& [buffer, data] : known) worker.can_reach(data.data, data.bytes);
-  struct Unload {  // what is loaded there ends before it does
+  struct Unload {  // unloads the kernels before the worker ends
     ScheduleRunner& of;
     ~Unload() {
       for (auto& [ast, p] : of.prepared_) p->kernel.reset();

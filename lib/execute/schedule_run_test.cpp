@@ -1,4 +1,4 @@
-// Schedules on REF and on the CPU, and what an observer is told of them.
+// Runs of schedules on REF and on the CPU, and the events that an observer receives.
 #include "lib/execute/schedule_run.h"
 
 #include <doctest/doctest.h>
@@ -61,7 +61,7 @@ struct Told : ExecuteObserver {
   }
 };
 
-// A kernel that dies.
+// A kernel that crashes.
 struct DyingKernel : Kernel {
   using Kernel::Kernel;
   Status launch(const LaunchArguments&) override {
@@ -69,7 +69,7 @@ struct DyingKernel : Kernel {
     return Unit{};
   }
 };
-// One that takes its time.
+// A kernel that takes long.
 struct SlowKernel : Kernel {
   SlowKernel(Device& device, double seconds) : Kernel(device), seconds_(seconds) {}
   Status launch(const LaunchArguments&) override {
@@ -81,7 +81,7 @@ struct SlowKernel : Kernel {
   double seconds_;
 };
 
-// One that says its memory is larger than what was asked for.
+// A device that returns more memory than was asked for.
 struct BoastingDevice : HostDevice {
   Status open() override { return Unit{}; }
   std::string target() const override { return "CPU:CLANG"; }
@@ -92,7 +92,7 @@ struct BoastingDevice : HostDevice {
 
 }  // namespace
 
-TEST_CASE("execute: of a worker's memory no more comes back than was asked for") {
+TEST_CASE("ScheduleRunner: no more memory is read from a worker than was asked for") {
   if (kSanitized) return;
   BoastingDevice boasting;
   ContainedDevice worker(boasting, "boasting", 20);
@@ -106,11 +106,11 @@ TEST_CASE("execute: of a worker's memory no more comes back than was asked for")
   CHECK(here == std::array<uint8_t, 8>{1, 2, 3, 4, 9, 9, 9, 9});
 }
 
-TEST_CASE("execute: kernels that are no code run in the worker that takes them along; each has the whole time") {
+TEST_CASE("ScheduleRunner: REF's kernels run in a worker, each with the whole time limit") {
   if (kSanitized) return;
   auto ref = make_ref_device();
-  // Four times half of the time that each has: where none has the whole, they never end, however long that is. A busy
-  // machine may wake a sleeper too late, and is given longer.
+  // four kernels that each take half of the limit: if they shared one limit, they would exceed it. A busy machine may
+  // wake a sleeper late: then longer limits are tried
   auto run = [&](double each) -> std::string {
     ContainedDevice worker(*ref, "REF", each);
     auto dying = worker.adopt(std::make_unique<DyingKernel>(*ref), "bad"),
@@ -129,7 +129,7 @@ TEST_CASE("execute: kernels that are no code run in the worker that takes them a
   CHECK(said.starts_with("kernel 'bad' on REF: killed by SIGSEGV"));
 }
 
-TEST_CASE("execute: a schedule computes the same on REF, on REF lowered for a GPU and on the CPU, and again") {
+TEST_CASE("ScheduleRunner: a schedule computes the same on REF, on REF lowered for a GPU, and on the CPU") {
   for (auto [device, target] :
        {std::pair("REF", ""), {"REF", "CUDA:CUDA:sm_80"}, {"CPU:LLVM", ""}, {"CPU:CLANG", ""}}) {
     CAPTURE(device);
@@ -146,7 +146,7 @@ TEST_CASE("execute: a schedule computes the same on REF, on REF lowered for a GP
   }
 }
 
-TEST_CASE("execute: every kernel of a schedule is shown with its arrays before and after") {
+TEST_CASE("ScheduleRunner: on_kernel receives every kernel with its arrays before and after") {
   Placement place = place_on("CPU");
   SumOfSquares graph;
   ScheduleRunner runner(place);
@@ -160,7 +160,7 @@ TEST_CASE("execute: every kernel of a schedule is shown with its arrays before a
   CHECK(sums == std::vector<float>{0, 55});
 }
 
-TEST_CASE("execute: an observer that watches sees kernels one after another, and may refuse one") {
+TEST_CASE("ScheduleRunner: an observer that watches sees kernels one after another, and may refuse one") {
   Placement place = place_on("CPU");
   SumOfSquares graph;
   Told told;
@@ -176,7 +176,7 @@ TEST_CASE("execute: an observer that watches sees kernels one after another, and
   CHECK(result.diag().message == "refused");
 }
 
-TEST_CASE("execute: an input without a value is an error, and so is a schedule that cannot be made") {
+TEST_CASE("ScheduleRunner: a missing input value and a failed schedule are errors") {
   Placement place = place_on("REF");
   SumOfSquares graph;
   graph.known.clear();

@@ -14,7 +14,7 @@ bool is_operation(UOp u) {
   return computes && u.dtype().is_value() && !u.dtype().is(Scalar::Index);
 }
 
-// The elements of the result; -1: their number is no number.
+// Returns the number of elements of the result; -1 if it is not constant.
 int64_t elements_of(UOp u) {
   auto shape = shape_or_none(u);
   if (!shape) return -1;

@@ -1,12 +1,12 @@
-// A tensor graph with a kernel for each of its operations: what it computes, however they are fused. To find out
-// whether a schedule is right whose kernels are.
+// Makes a kernel of each operation of a tensor graph. Its results tell whether a schedule is right whose kernels are
+// all right.
 #pragma once
 #include "lib/uop/uop.h"
 
 namespace tgc {
 
-// The same graph, in which what an operation or a reduction makes of buffers is made contiguous, so that the scheduler
-// gives it a kernel of its own. Larger results than `most_elements` stay as they are: nobody could store them.
+// Returns the graph with a CONTIGUOUS after each operation and reduction on buffers, so that the scheduler gives it a
+// kernel of its own. Results of more than `most_elements` elements stay fused, since they are too large to store.
 UOp unfused(UOp sink, int64_t most_elements);
 
 }  // namespace tgc

@@ -12,20 +12,20 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kLoops[] = {2, 3, 4, 5, 8, 16, 17, 33};
-constexpr int64_t kMostThreads = 120'000;  // of a grid: a moment in REF
-constexpr int kMostBits = 62;              // of what an index reaches
+constexpr int64_t kMostThreads = 120'000;  // of a grid, so that REF takes a moment
+constexpr int kMostBits = 62;              // of the largest index
 
-// A few more or less.
-int64_t about(int64_t n, Chance& c) { return n + int64_t(c.below(7)) - 3; }
+// Returns n plus or minus at most 3.
+int64_t about(int64_t n, Chance& c) { return n + int64_t(c.uniform(7)) - 3; }
 
 class Edges {
  public:
   Edges(Graph& graph, Chance& chance) : g_(graph), c_(chance) {}
 
   UOp kernel() {
-    size_t n = 1 + c_.below(2);
+    size_t n = 1 + c_.uniform(2);
     while (loops_.size() < n) loops_.push_back(g_.range(c_.one_of(kLoops), int64_t(loops_.size()), AxisType::LOOP));
-    switch (c_.below(5)) {
+    switch (c_.uniform(5)) {
       case 0:
       case 1: return stored(chosen(multiples_compared()));
       case 2: return stored(chosen(rounded_compared()));
@@ -37,12 +37,12 @@ class Edges {
   UOp index() {
     UOp at = c_.one_of(loops_);
     if (loops_.size() > 1 && c_.one_in(2)) at = row_major(loops_).at;
-    return c_.one_in(3) ? at + g_.constant(dtypes::index, int64_t(c_.below(6)) - 2) : at;
+    return c_.one_in(3) ? at + g_.constant(dtypes::index, int64_t(c_.uniform(6)) - 2) : at;
   }
-  // A number of any length, mostly of those where an int's, a float's or a double's digits end.
+  // Returns a number of a random number of bits, mostly near the limits of ints, floats and doubles.
   int64_t long_number(int most_bits) {
     static constexpr int kEnds[] = {16, 24, 31, 32, 53, 54, 60};
-    int bits = c_.one_in(3) ? int(c_.below(size_t(most_bits))) : c_.one_of(kEnds);
+    int bits = c_.one_in(3) ? int(c_.uniform(size_t(most_bits))) : c_.one_of(kEnds);
     return std::max<int64_t>(1, about(int64_t(1) << std::min(bits, most_bits), c_));
   }
 
@@ -51,11 +51,11 @@ class Edges {
     UOp at = index();
     int64_t most = at.vmax().as_int().small() + 3;
     int64_t scale = long_number(kMostBits - 1 - int(std::bit_width(uint64_t(most))));
-    int64_t times = int64_t(c_.below(size_t(most))), bound = times * scale;
+    int64_t times = int64_t(c_.uniform(size_t(most))), bound = times * scale;
     if (!c_.one_in(4)) bound = about(bound, c_);
     if (c_.one_in(3)) scale = -scale, bound = -bound;
     UOp left = at * Const(scale), right = g_.constant(dtypes::index, bound);
-    if (c_.one_in(4)) left = left + g_.constant(dtypes::index, int64_t(c_.below(5)) - 2);
+    if (c_.one_in(4)) left = left + g_.constant(dtypes::index, int64_t(c_.uniform(5)) - 2);
     return compared(left, right);
   }
 
@@ -65,14 +65,14 @@ class Edges {
                                                          {Scalar::Float64, 53}};
     auto [scalar, digits] = c_.one_of(kDigits);
     DType d = dtypes::of(scalar);
-    int64_t end = int64_t(1) << (digits + int(c_.below(3)));
+    int64_t end = int64_t(1) << (digits + int(c_.uniform(3)));
     UOp number = (index() + g_.constant(dtypes::index, about(end, c_))).cast(d);
-    double bound = std::ldexp(std::nearbyint(std::ldexp(double(about(end, c_)), -2)), 2);  // that the float holds
+    double bound = std::ldexp(std::nearbyint(std::ldexp(double(about(end, c_)), -2)), 2);  // rounded to a multiple of 4
     return compared(number, g_.constant(d, bound));
   }
 
   UOp compared(UOp a, UOp b) {
-    switch (c_.below(4)) {
+    switch (c_.uniform(4)) {
       case 0: return b.lt(a);
       case 1: return c_.one_in(2) ? a.ne(b) : a.lt(b).logical_not();
       default: return a.lt(b);
@@ -82,7 +82,7 @@ class Edges {
     return condition.where(g_.constant(dtypes::int32, int64_t(1)), g_.constant(dtypes::int32, int64_t(0)));
   }
 
-  // One in four of the constants is beyond what the dtype holds.
+  // One constant in four does not fit the dtype.
   UOp small_integers() {
     static constexpr Scalar kSmall[] = {Scalar::UInt8,  Scalar::UInt8, Scalar::Int8,  Scalar::UInt16,
                                         Scalar::UInt16, Scalar::Int16, Scalar::UInt32, Scalar::Int32};
@@ -90,20 +90,20 @@ class Edges {
     UOp a = element(d), b = c_.one_in(2) ? element(d) : a;
     static constexpr Op kJoined[] = {Op::ADD, Op::MUL, Op::MAX, Op::AND, Op::XOR};
     if (c_.one_in(2)) a = a.alu(c_.one_of(kJoined), c_.one_in(2) ? b : constant(d));
-    switch (c_.below(6)) {
+    switch (c_.uniform(6)) {
       case 0: return chosen(a.lt(constant(d)));
       case 1: return a % constant(d);
-      case 2: return a.alu(Op::SHR, g_.constant(d, int64_t(c_.below(size_t(d.bitsize())))));
+      case 2: return a.alu(Op::SHR, g_.constant(d, int64_t(c_.uniform(size_t(d.bitsize())))));
       default: return a / constant(d);
     }
   }
-  // About what the dtype holds at most, or at least; about a power of two below that.
+  // Returns a number near the largest or smallest of the dtype, or near a power of two.
   UOp constant(DType d) {
     int bits = int(d.bitsize()) - !dtypes::is_unsigned(d);
-    int64_t most = (int64_t(1) << bits) - 1, v = most - int64_t(c_.below(4));
-    if (c_.one_in(2)) v = about(int64_t(1) << (2 + c_.below(size_t(bits) - 2)), c_);
+    int64_t most = (int64_t(1) << bits) - 1, v = most - int64_t(c_.uniform(4));
+    if (c_.one_in(2)) v = about(int64_t(1) << (2 + c_.uniform(size_t(bits) - 2)), c_);
     v = std::clamp<int64_t>(v, 2, most);
-    if (c_.one_in(4)) v = most + 1 + int64_t(c_.below(size_t(most)));
+    if (c_.one_in(4)) v = most + 1 + int64_t(c_.uniform(size_t(most)));
     else if (!dtypes::is_unsigned(d) && c_.one_in(3)) v = -v;
     return g_.constant(d, v);
   }
@@ -124,7 +124,7 @@ class Edges {
   int64_t buffers_ = 0;
 };
 
-// Sizes of a grid's dimensions, at least one of them more than its limit; nothing: those would be too many threads.
+// Returns sizes of a grid's dimensions, one of them above its limit; nothing if those are too many threads.
 std::vector<int64_t> sizes_beyond(const std::array<int64_t, 3>& limits, Chance& c) {
   for (int tries = 0; tries < 256; tries++) {
     static constexpr size_t kDimensions[] = {1, 2, 2, 2, 3, 3};
@@ -133,8 +133,8 @@ std::vector<int64_t> sizes_beyond(const std::array<int64_t, 3>& limits, Chance& 
     bool is_beyond = false;
     for (size_t i = 0; i < sizes.size(); i++) {
       const int64_t limit = std::max<int64_t>(1, limits[i]);
-      const int64_t between = limit / 2 + int64_t(c.below(size_t(limit)));
-      const int64_t choices[] = {1 + int64_t(c.below(8)), limit, about(limit, c), between, 2 * limit};
+      const int64_t between = limit / 2 + int64_t(c.uniform(size_t(limit)));
+      const int64_t choices[] = {1 + int64_t(c.uniform(8)), limit, about(limit, c), between, 2 * limit};
       sizes[i] = std::max<int64_t>(1, c.one_of(choices));
       if (sizes[i] > kMostThreads / threads) {
         threads = kMostThreads + 1;

@@ -20,7 +20,7 @@ constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Int32, 
                                Scalar::UInt16,  Scalar::FP8E4M3, Scalar::FP8E5M2};
 constexpr int64_t kLoops[] = {1, 2, 3, 4, 7, 8, 16, 17, 32};
 constexpr int64_t kNumbers[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 100, 127, 128, -1, -2, -3, -8};
-// where a bound, a float or a dtype ends
+// limits of bounds, floats and dtypes
 constexpr int64_t kEdges[] = {255,
                               300,
                               65537,
@@ -50,13 +50,13 @@ class FromPattern {
     if (dtypes::is_float(d)) return g_.constant(d, c_.one_of(kFloats));
     if (dtypes::is_bool(d)) return g_.constant(d, c_.one_in(2));
     int64_t v = c_.one_of(kNumbers);
-    if (c_.one_in(10)) v = edge_ = edge_ && c_.one_in(2) ? edge_ + 1 : c_.one_of(kEdges);  // two of them lie together
+    if (c_.one_in(10)) v = edge_ = edge_ && c_.one_in(2) ? edge_ + 1 : c_.one_of(kEdges);  // or its successor
     return g_.constant(d, dtypes::is_unsigned(d) ? std::abs(v) : v);
   }
 
   // ---- dtypes
 
-  // The dtype that a node of this pattern has when `wanted` is asked for; nothing: it cannot have that.
+  // Returns the dtype for a node of this pattern: `wanted` if it is given; nothing if the pattern does not allow it.
   std::optional<DType> dtype_of(const PatNode* p, std::optional<DType> wanted) {
     if (!p->dtypes.empty()) {
       if (wanted) return p->dtypes.contains(*wanted) ? wanted : std::nullopt;
@@ -68,7 +68,7 @@ class FromPattern {
     return wanted ? wanted : any_dtype();
   }
 
-  // The only dtype that a pattern allows, by what it is or by its operands.
+  // Returns the only dtype that a pattern allows, because of its op or its operands.
   std::optional<DType> restricted(const PatNode* p) {
     if (p->capture >= 0 && bound_.contains(p->capture)) return bound_[p->capture].dtype();
     if (!p->dtypes.empty()) return dtype_of(p, std::nullopt);
@@ -94,7 +94,7 @@ class FromPattern {
   }
 
   UOp alternative(const PatNode* p, DType d) {
-    const PatNode* chosen = p->children[c_.below(p->children.size())];
+    const PatNode* chosen = p->children[c_.uniform(p->children.size())];
     auto dtype = dtype_of(chosen, d);
     return dtype ? make(chosen, *dtype) : UOp();
   }
@@ -125,12 +125,12 @@ class FromPattern {
 
   UOp elementwise(Op op, const PatNode* p, DType d) {
     const auto& children = p->children;
-    bool are_alike = p->sources == PatNode::Sources::Each;  // each source as the first child
+    bool are_alike = p->sources == PatNode::Sources::Each;  // all sources match the first child
     size_t n = ops::Unary.contains(op) || op == Op::CAST || op == Op::BITCAST ? 1 : ops::Ternary.contains(op) ? 3 : 2;
     bool compares = ops::Comparison.contains(op);
     if (compares && !dtypes::is_bool(d)) return {};
     if (children.size() > n) return {};
-    std::optional<DType> operand = d;  // of those that are alike
+    std::optional<DType> operand = d;  // the dtype of such sources
     if (compares || n == 1) {
       for (const PatNode* child : children)
         if (auto own = restricted(child); own && (compares || op == Op::CAST || op == Op::BITCAST)) operand = own;
@@ -154,7 +154,7 @@ class FromPattern {
     if (p->children.empty()) return {};
     UOp r = range(AxisType::REDUCE);
     loops_.push_back(r);
-    for (const PatNode* child : p->children.subspan(1))  // the value may name its loop, too
+    for (const PatNode* child : p->children.subspan(1))  // a loop may be captured in the value, too
       if (child->capture >= 0) bound_.try_emplace(child->capture, r);
     auto of = dtype_of(p->children[0], d);
     UOp value = of ? make(p->children[0], *of) : UOp();
@@ -168,7 +168,7 @@ class FromPattern {
     return at ? element(at, d) : UOp();
   }
 
-  // ---- what stands where a pattern takes anything
+  // ---- nodes where a pattern takes any
 
   UOp variable(DType d = dtypes::index) {
     std::string name = "n" + std::to_string(variables_++);
@@ -177,11 +177,11 @@ class FromPattern {
 
   UOp algebra() {
     UOp a = c_.one_of(loops_), b = c_.one_of(loops_);
-    switch (c_.below(8)) {
+    switch (c_.uniform(8)) {
       case 0: return a * Const(c_.one_of(kScales)) + b;
       case 1: return a + g_.constant(dtypes::index, c_.one_of(kNumbers));
-      case 2: return a / g_.constant(dtypes::index, int64_t(1 + c_.below(8)));
-      case 3: return a % g_.constant(dtypes::index, int64_t(1 + c_.below(8)));
+      case 2: return a / g_.constant(dtypes::index, int64_t(1 + c_.uniform(8)));
+      case 3: return a % g_.constant(dtypes::index, int64_t(1 + c_.uniform(8)));
       case 4: return c_.one_in(4) ? variable() : a;
       case 5: return a * Const(c_.one_of(kScales)) + b * Const(c_.one_of(kScales));
       default: return a;
@@ -193,7 +193,7 @@ class FromPattern {
     if (d.is(Scalar::Index)) return algebra();
     if (dtypes::is_bool(d) && c_.one_in(2)) {
       UOp r = c_.one_of(loops_);
-      return r.lt(r.const_like(int64_t(1 + c_.below(8))));
+      return r.lt(r.const_like(int64_t(1 + c_.uniform(8))));
     }
     if (c_.one_in(10)) return algebra().cast(d);
     UOp at;
@@ -202,7 +202,7 @@ class FromPattern {
     return element(at ? at : loops_[0], d);
   }
 
-  // Of a new buffer, as large as what is reached in it. Numbers before its beginning are gated.
+  // Returns a load from a new buffer that is as large as the index needs. Negative indices are gated.
   UOp element(UOp at, DType d) {
     UOp place = at.get_idx();
     Const low = place.vmin(), high = place.vmax();
@@ -224,7 +224,7 @@ class FromPattern {
 
   UOp stored(UOp value) {
     for (UOp u : toposort(value))
-      if (u.is_invalid() && value.dtype().is(Scalar::Index)) {  // where one iteration may read, and others do not
+      if (u.is_invalid() && value.dtype().is(Scalar::Index)) {  // gated: some iterations do not load
         UOp r = c_.one_of(loops_);
         value = element(r.lt(r.const_like(1)).where(r, value), dtypes::float32);
         break;
@@ -239,7 +239,7 @@ class FromPattern {
     }
     if (c_.one_in(5) && !dtypes::is_bool(value.dtype())) value = value + leaf(value.dtype());
     if (!value || !value.dtype().is_value()) return {};
-    for (UOp u : toposort(value))  // an index that overflows means nothing
+    for (UOp u : toposort(value))  // an index that overflows is meaningless
       if (u.dtype().is(Scalar::Index) && !u.is_invalid() && !fits(u)) return {};
     auto [at, size] = row_major(loops_);
     UOp out = g_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(int64_t(0)));

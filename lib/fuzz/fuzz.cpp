@@ -29,16 +29,16 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMostKept = 4000;     // graphs that hit what few hit
+constexpr size_t kMostKept = 4000;     // limit for graphs that hit rare rules
 constexpr uint64_t kRare = 3;
-// Of one finding: of the processor, so that what is found does not hang on what else the machine does.
+// Processor seconds for one finding, so that results do not depend on the machine's load.
 constexpr double kBisectSeconds = 20, kReduceSeconds = 40;
 constexpr double kSecondsBetweenStates = 60;
-constexpr const char* kFixedSetting = "ALLOW_HALF8";  // tinygrad reads it once, as the program begins
+constexpr const char* kFixedSetting = "ALLOW_HALF8";  // tinygrad reads it once, at start
 
 std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file(rule)); }
 
-// A constant that its dtype does not hold: its bounds are those of its Python number.
+// A constant that does not fit its dtype: its bounds are those of the Python number.
 bool has_wild_constant(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) {
     if (!u.is(Op::CONST) || u.is_invalid() || !dtypes::is_int(u.dtype()) || u.dtype().is(Scalar::Index)) return false;
@@ -47,14 +47,14 @@ bool has_wild_constant(UOp root) {
   });
 }
 
-// The kernel as a file that every command takes. Throws Failure.
+// Returns the kernel as a file that every command takes. Throws Failure.
 std::string json_of(const KernelText& kernel, const std::string& name) {
   InputGraph in = std::move(load_recorded(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
   return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
 }
 
-// Whether both sides of the rewrite that is to blame differ in NaN or infinities alone, whatever the kernel makes of
-// them: a witness is a number wherever numbers differ, too.
+// Returns whether the sides of the blamed rewrite differ only in NaNs or infinities: the witness is a finite number if
+// finite numbers differ.
 bool differs_at_the_ends(const Verdict& verdict) {
   auto is_end = [&w = verdict.witness](const char* side) {
     return w.contains(side) && (w.at(side).ends_with("inf") || w.at(side) == "nan");
@@ -62,13 +62,13 @@ bool differs_at_the_ends(const Verdict& verdict) {
   return verdict.confirmed && (is_end("before") || is_end("after"));
 }
 
-// The graph of a repro bundle, under the settings that it names. Throws Failure.
+// Returns the graph of a repro bundle, with its settings. Throws Failure.
 InputGraph bundled_graph(const std::string& text, const std::string& name) {
   InputGraph in = std::move(load_text({}, InputKind::Repro, text, name).value_or_throw());
   return std::move(load_recorded(in.info.settings, InputKind::Repro, text, name).value_or_throw());
 }
 
-// One campaign. Throws Failure.
+// One campaign. Its functions throw Failure.
 class Campaign {
  public:
   Campaign(const Session& session, const FuzzSpec& spec, FuzzReport& report)
@@ -81,13 +81,13 @@ class Campaign {
     for (const Rule* rule : maker_.rules()) counts_[key_of(*rule)] = 0;
     choose_devices();
     begin_ = saved_ = Clock::now();
-    go_on();
+    continue_campaign();
     const size_t workers = spec_.graph.empty() ? std::max(1u, session_.jobs) : 1;
     for (size_t i = 0; i < workers && !spec_.tinygrad.empty(); i++)
       tinygrads_.push_back(std::make_unique<TinygradProcess>(spec_.tinygrad, session_.stop()));
     for (auto& tinygrad : tinygrads_) expect_answers(*tinygrad);
     if (!spec_.graph.empty()) {
-      one(maker_.again(parse_recipe(spec_.graph).value_or_throw()), tinygrad(0));
+      one(maker_.remake(parse_recipe(spec_.graph).value_or_throw()), tinygrad(0));
       report_.made = 1;
     } else {
       std::vector<std::jthread> threads;
@@ -118,7 +118,7 @@ class Campaign {
         else session_.note(status.diag().text());
   }
 
-  // That of a worker; null: nobody asks for it.
+  // The tinygrad process of a thread; null without --tinygrad.
   TinygradProcess* tinygrad(size_t worker) { return tinygrads_.empty() ? nullptr : tinygrads_[worker].get(); }
 
   void work(TinygradProcess* tinygrad) {
@@ -130,7 +130,7 @@ class Campaign {
     }
   }
 
-  // The graph that is next in turn; none: it is over.
+  // Returns the number of the next graph; nothing at the end.
   std::optional<uint64_t> next() {
     std::lock_guard guard(lock_);
     const uint64_t number = unfinished_.empty() ? next_ : unfinished_.back();
@@ -140,7 +140,7 @@ class Campaign {
     in_work_.insert(number);
     return number;
   }
-  // One that was stopped in the middle stays in work, and is made again when the campaign goes on.
+  // A graph that was interrupted stays unfinished and is made again when the campaign continues.
   void done_with(uint64_t number) {
     if (session_.cancelled()) return;
     std::unique_lock lock(lock_);
@@ -152,16 +152,16 @@ class Campaign {
     save();
   }
 
-  // ---- where it is, in a file
+  // ---- the state file
   bool is_kept() const { return !spec_.state.empty() && spec_.graph.empty(); }
   double seconds() const { return seconds_before_ + seconds_since(begin_); }
 
-  // From where the file says that it is; that the file can be written is seen now. Throws Failure.
-  void go_on() {
+  // Continues from the state file, and checks that it can be written. Throws Failure.
+  void continue_campaign() {
     if (!is_kept()) return;
     name_ = {spec_.seed, maker_.goldens()};
     CampaignState from = std::move(read_state(spec_.state, name_).value_or_throw());
-    next_ = from.next, unfinished_ = std::move(from.unfinished), noted_ = std::move(from.noted);
+    next_ = from.next, unfinished_ = std::move(from.unfinished), applied_rules_ = std::move(from.applied_rules);
     for (auto& [rule, n] : from.counts)
       if (auto it = counts_.find(rule); it != counts_.end()) it->second = n;
     rare_ = std::move(from.rare), findings_ = std::move(from.findings);
@@ -178,14 +178,15 @@ class Campaign {
   std::string state_text() {
     std::lock_guard guard(lock_);
     note_rules();
-    CampaignState state{.next = next_, .unfinished = unfinished_, .counts = counts_, .noted = noted_, .rare = rare_,
+    CampaignState state{.next = next_, .unfinished = unfinished_, .counts = counts_, .applied_rules = applied_rules_,
+                        .rare = rare_,
                         .findings = findings_, .so_far = report_};
     state.unfinished.insert(state.unfinished.end(), in_work_.begin(), in_work_.end());
     state.so_far.seconds = seconds();
     return state_to_json(state, name_);
   }
 
-  // ---- what few graphs hit, others are made from
+  // ---- steering towards rare rules
 
   const Rule* seldom_hit(Chance& chance) {
     std::lock_guard guard(lock_);
@@ -201,7 +202,7 @@ class Campaign {
     return rare_.empty() ? std::nullopt : std::optional(chance.one_of(rare_));
   }
 
-  // A kernel that hits what few hit is a parent from now on.
+  // Adds a kernel that hits a rare rule to the parents.
   void note(const std::map<std::string, uint64_t>& hits, const MadeGraph& made = {}) {
     bool is_rare = false;
     std::lock_guard guard(lock_);
@@ -214,14 +215,14 @@ class Campaign {
     if (auto text = text_of(*made.kernel)) rare_.push_back({made.recipe, std::move(*text)});
   }
 
-  // What gates, or notes something, makes no node.
+  // Rules that only gate or note something make no node.
   void note_rules() {
     for (const Rule* rule : maker_.rules())
-      if (was_hit(*rule)) noted_.insert(key_of(*rule));
+      if (was_hit(*rule)) applied_rules_.insert(key_of(*rule));
   }
   void count_rules() {
     note_rules();
-    for (auto& [rule, graphs] : counts_) graphs += noted_.contains(rule);
+    for (auto& [rule, graphs] : counts_) graphs += applied_rules_.contains(rule);
     report_.rules = counts_.size();
     for (auto& [rule, graphs] : counts_)
       if (graphs) report_.rules_hit++;
@@ -230,7 +231,7 @@ class Campaign {
 
   // ---- one graph
   void one(MadeGraph made, TinygradProcess* tinygrad) {
-    CrashContext on(made.recipe.text() + ": " + again(made.recipe));
+    CrashContext on(made.recipe.text() + ": " + command_for(made.recipe));
     if (made.tensors) try_schedule(std::move(made), tinygrad);
     else if (made.kernel) try_one(made, tinygrad);
     else count(FuzzOutcome{});
@@ -242,14 +243,14 @@ class Campaign {
     std::map<std::string, uint64_t> hits;
     std::vector<std::string> devices = on_devices ? devices_ : std::vector<std::string>();
     FuzzOutcome outcome =
-        try_kernel(*made.kernel, chance, devices, [&](const Application& a) { hits[key_of(*a.rule)]++; });
+        check_kernel(*made.kernel, chance, devices, [&](const Application& a) { hits[key_of(*a.rule)]++; });
     count(outcome);
     note(hits, made);
     if (outcome.failure) found(made, *outcome.failure);
     if (tinygrad && outcome.kind == FuzzOutcome::Kind::Compared) compare(*tinygrad, made.recipe, text_of(*made.kernel));
   }
 
-  // A tensor graph: its stages watched, and each of its kernels as any other.
+  // Checks a tensor graph: watches its stages, and checks each of its kernels.
   void try_schedule(MadeGraph made, TinygradProcess* tinygrad) {
     if (tinygrad) compare(*tinygrad, made.recipe, tensors_text(*made.tensors));
     auto whole = Compilation::begin(std::move(*made.tensors), {});
@@ -279,14 +280,14 @@ class Campaign {
       session_.progress(std::to_string(report_.graphs) + " graphs, " + std::to_string(findings_.size()) + " findings");
   }
 
-  // ---- text by text: tinygrad compiles the same graphs, and its records are replayed
+  // ---- --tinygrad: tinygrad compiles the same graphs, and its records are replayed
   static Result<KernelText> tensors_text(const InputGraph& tensors) {
     auto text = pyrender(tensors.root);
     if (!text) return text.diag();
     return KernelText{*text, changed_settings(tensors.graph->settings()), ""};
   }
 
-  // Throws Failure when there is no such tinygrad.
+  // Throws Failure if there is no such tinygrad.
   static void expect_answers(TinygradProcess& tinygrad) {
     const char* one = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(1), (), 0)\n"
                       "ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(UOp.const(dtypes.int, 1)).sink()\n";
@@ -308,26 +309,26 @@ class Campaign {
     finding.verdict = "divergence", finding.stage = report->first;
     finding.said = (is_kernel ? "for " + graph->target : "of a tensor graph") + "\n" + report->explanation;
     finding.graph = recipe.steps[0].number, finding.name = recipe.text();
-    finding.again = again(recipe) + " --tinygrad=" + shell_word(spec_.tinygrad);
+    finding.again = command_for(recipe) + " --tinygrad=" + shell_word(spec_.tinygrad);
     keep(finding, json_of(*graph, "fuzz" + std::to_string(finding.graph)));
     session_.note(finding.line() + "; again: " + finding.again);
   }
 
   // ---- a finding
-  std::string again(const Recipe& recipe) const {
+  std::string command_for(const Recipe& recipe) const {
     std::string out = "tgc fuzz --seed=" + std::to_string(spec_.seed) + " --graph=" + shell_word(recipe.text());
     for (const std::string& file : spec_.grow) out += " --grow=" + shell_word(file);
     if (!spec_.device.empty()) out += " --device=" + shell_word(spec_.device);
     return out;
   }
 
-  // A finding as bisect names it, and what it is counted under.
+  // A finding as bisect names it, and the key that it is counted under.
   struct Named {
     FuzzFinding finding;
     std::string key;
   };
 
-  // What bisect says of a graph that fails so. A stage may be wrong though what follows makes it right.
+  // Bisects a failing graph and names the finding. Uses --each-stage if a later stage repairs the failure.
   Named named(const MadeGraph& made, const FuzzFailure& failure, const Session& quiet, RunOptions trial,
               const std::function<InputGraph()>& load) const {
     InputGraph in;
@@ -340,7 +341,7 @@ class Campaign {
     };
     BisectReport report = bisected();
     if (report.verdict.kind == Verdict::Kind::Same && failure.device == "REF") {
-      trial.each_stage = true;
+      trial.compare.each_stage = true;
       report = bisected();
     }
     const Verdict& verdict = report.verdict;
@@ -351,7 +352,7 @@ class Campaign {
                         .said = failure.said,
                         .graph = made.recipe.steps[0].number,
                         .name = made.recipe.text(),
-                        .again = again(made.recipe),
+                        .again = command_for(made.recipe),
                         .times = 1};
     if (!report.error.empty()) finding.verdict = failure.symptom, finding.said += "; " + report.error;
     auto is = [&](Verdict::Kind kind) { return verdict.kind == kind; };
@@ -370,12 +371,12 @@ class Campaign {
                                      .settings = changed_settings(in.graph->settings())});
     std::string key = finding.rule.empty() ? finding.verdict + " " + failure.symptom + " " + finding.known
                                            : finding.rule + " " + finding.branch;
-    if (!finding.known.empty()) key += " (known)";  // of one symptom there may be another
+    if (!finding.known.empty()) key += " (known)";  // the same symptom may have an unknown cause, too
     if (is_wild) key += " (constant)";
     return {std::move(finding), std::move(key)};
   }
 
-  // Whether it is the first of its kind; another one is counted.
+  // Counts the finding; returns whether it is the first with its key.
   bool is_new(const Named& n) {
     std::lock_guard guard(lock_);
     auto other = renamed_.find(n.key);
@@ -386,12 +387,9 @@ class Campaign {
 
   static Wanted wanted_of(const std::string& symptom) {
     using Kind = FailureSignature::Kind;
-    return {symptom == "crash"     ? Kind::Crash
-            : symptom == "endless" ? Kind::Endless
-            : symptom == "refused" ? Kind::Refused
-            : symptom == "compile" ? Kind::Compile
-                                   : Kind::Wrong,
-            ""};
+    for (Kind kind : {Kind::Crash, Kind::Endless, Kind::Refused, Kind::Compile})
+      if (symptom == name_of(kind)) return {kind, ""};
+    return {Kind::Wrong, ""};
   }
 
   void found(const MadeGraph& made, const FuzzFailure& failure) {
@@ -404,10 +402,11 @@ class Campaign {
       in.root = copy_into(*in.graph, kernel.ast);
       return in;
     };
-    const RunOptions plain{.device = failure.device, .timeout_seconds = 20, .in_process = failure.device == "REF"};
+    const RunOptions plain{.device = {.name = failure.device, .timeout_seconds = 20,
+                                      .in_process = failure.device == "REF"}};
     RunOptions trial = plain;
     for (UOp u : toposort(kernel.ast))
-      if (u.is(Op::DEFINE_VAR)) trial.variables[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
+      if (u.is(Op::DEFINE_VAR)) trial.input.variables[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
     Named n = named(made, failure, quiet, trial, load);
     if (!is_new(n)) return;
 
@@ -415,7 +414,7 @@ class Campaign {
     quiet.cancel = &limit;
     InputGraph in = load();
     ReduceReport reduced = reduce(quiet, in, trial, wanted_of(failure.symptom));
-    if (!reduced.error.empty() && failure.symptom == "refused") {  // REF runs the list all the same
+    if (!reduced.error.empty() && failure.symptom == "refused") {  // REF may run the list that the renderer refuses
       in = load();
       reduced = reduce(quiet, in, trial, wanted_of("wrong"));
     }
@@ -439,13 +438,13 @@ class Campaign {
     keep(n.finding, text);
     std::lock_guard guard(lock_);
     FuzzFinding& kept = findings_[n.key];
-    n.finding.times = kept.times;  // of its kind others may have been found since
+    n.finding.times = kept.times;  // others may have been counted meanwhile
     kept = n.finding;
-    if (kept.known.empty()) session_.note(kept.line() + "; again: " + kept.again);  // at once: it may be a long night
+    if (kept.known.empty()) session_.note(kept.line() + "; again: " + kept.again);
   }
 
-  // Counts under another name what was counted as `before`; whether it is the first of its kind. Of a symptom that is
-  // known what follows is counted so, too, and not reduced again to learn which rule it was.
+  // Moves the count of a finding to a new key; returns whether it is the first with that key. Later findings of a known
+  // symptom are counted under the new key without another reduction.
   bool renamed(const Named& before, const Named& n) {
     std::lock_guard guard(lock_);
     const size_t times = findings_.extract(before.key).mapped().times;
@@ -455,7 +454,7 @@ class Campaign {
     return inserted;
   }
 
-  // In the folder for findings, if there is one.
+  // Writes the finding to the folder for findings, if there is one.
   void keep(FuzzFinding& finding, const std::string& text) const {
     if (spec_.folder.empty()) return;
     std::error_code error;
@@ -471,21 +470,21 @@ class Campaign {
   const Maker maker_;
   KnownRules known_;
   std::vector<std::string> devices_;
-  std::vector<std::unique_ptr<TinygradProcess>> tinygrads_;  // of each worker; empty: nobody asks for one
-  CampaignName name_;  // of one that a file keeps
+  std::vector<std::unique_ptr<TinygradProcess>> tinygrads_;  // one for each thread; empty without --tinygrad
+  CampaignName name_;  // for the state file
   Clock::time_point begin_;
-  double seconds_before_ = 0;  // that earlier runs of it took
-  std::mutex saving_;  // of the file; is locked before the other one
-  std::mutex lock_;  // of all that follows, and of the report
+  double seconds_before_ = 0;  // of earlier runs of this campaign
+  std::mutex saving_;  // guards the state file; locked before lock_
+  std::mutex lock_;  // guards the report and the members below
   Clock::time_point saved_;
   uint64_t next_ = 0;
-  std::vector<uint64_t> unfinished_;  // an earlier run had them in work: they come first
+  std::vector<uint64_t> unfinished_;  // left by an earlier run; they come first
   std::set<uint64_t> in_work_;
-  std::set<std::string> noted_;  // rules that applied, those that make no node, too
-  std::map<std::string, uint64_t> counts_;  // of rules: graphs that they applied in
+  std::set<std::string> applied_rules_;  // also rules that make no node
+  std::map<std::string, uint64_t> counts_;  // by rule: graphs that it applied in
   std::vector<Ancestor> rare_;
   std::map<std::string, FuzzFinding> findings_;
-  std::map<std::string, std::string> renamed_;  // keys of known symptoms, and those that they are counted under
+  std::map<std::string, std::string> renamed_;  // keys of known symptoms, and the keys that they are counted under
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ int FuzzReport::exit_code() const {
 
 namespace {
 
-// The rules that never applied, a line a file: "  passes/tensor/multi.cpp: flip-multi, pad-multi".
+// Lists the rules that never applied, one line for each file: "  passes/tensor/multi.cpp: flip-multi, pad-multi".
 std::string never_hit_text(const std::vector<std::string>& rules) {
   std::map<std::string, std::string> by_file;
   for (const std::string& rule : rules) {  // "NAME FILE"

@@ -1,5 +1,5 @@
-// Campaigns without a shell: what is generated is well formed and means something, equivalents compute the same, and a
-// seeded fault is found, reduced and told of once.
+// Campaigns and generators: generated graphs are well formed and meaningful, equivalent kernels compute the same, and a
+// seeded fault is found, reduced and reported once.
 #include "lib/fuzz/fuzz.h"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@
 #include "lib/fuzz/maker.h"
 #include "lib/fuzz/state.h"
 #include "lib/fuzz/tensor_graph.h"
-#include "lib/fuzz/trial_graph.h"
+#include "lib/fuzz/kernel_check.h"
 #include "lib/rewrite/fault.h"
 #include "lib/rules/rule_catalog.h"
 #include "lib/spec/loops.h"
@@ -29,14 +29,15 @@
 
 using namespace tgc;
 
-static FuzzOutcome tried(const std::string& text, const std::string& target,
+static FuzzOutcome checked(const std::string& text, const std::string& target,
                          const std::vector<std::string>& devices = {}) {
   InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   Chance chance(0);
-  return try_kernel({.graph = in.graph, .ast = in.root, .target = target}, chance, devices, [](const Application&) {});
+  const FuzzKernel kernel{.graph = in.graph, .ast = in.root, .target = target};
+  return check_kernel(kernel, chance, devices, [](const Application&) {});
 }
 
-TEST_CASE("fuzz: kernels of index algebra are well formed, mostly run, and are the same for the same seed") {
+TEST_CASE("algebra_kernel makes well-formed kernels, which mostly run, the same for the same seed") {
   size_t compared = 0;
   for (uint64_t seed = 0; seed < 60; seed++) {
     Chance first(seed), second(seed), trial(seed);
@@ -46,38 +47,38 @@ TEST_CASE("fuzz: kernels of index algebra are well formed, mostly run, and are t
     CHECK(pyrender(kernel.ast).value_or_throw() == pyrender(algebra_kernel(other, second)).value_or_throw());
     CAPTURE(seed);
     CHECK(is_sound(kernel.ast, Spec::Kernel));
-    FuzzOutcome outcome = try_kernel(kernel, trial, {}, [](const Application&) {});
+    FuzzOutcome outcome = check_kernel(kernel, trial, {}, [](const Application&) {});
     compared += outcome.kind != FuzzOutcome::Kind::LeftOut;
   }
   CHECK(compared > 40);
 }
 
-TEST_CASE("fuzz: what the renderer of a device has no type for is refused there, and no compiler is to blame") {
-  // an index that comes from a bfloat16 is not lowered
+TEST_CASE("check_kernel counts a kernel as refused if the renderer lacks a type") {
+  // an index cast from a bfloat16 is not lowered
   const std::string text =
       "# tgc: {\"name\":\"k\",\"target\":\"CPU:LLVM\"}\n"
       "i = UOp.range(17, 0, AxisType.LOOP)\n"
       "at = i.cast(dtypes.bfloat16).cast(dtypes.index)%17+16\n"
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(33), (), 1).index(at)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(17), (), 0).index(i, ptr=True).store(a).end(i).sink()\n";
-  FuzzOutcome outcome = tried(text, "AMD:LLVM:gfx942", {"CPU:LLVM"});
+  FuzzOutcome outcome = checked(text, "AMD:LLVM:gfx942", {"CPU:LLVM"});
   CHECK(outcome.kind == FuzzOutcome::Kind::Compared);
   CHECK(!outcome.failure);
   CHECK(outcome.device_runs == 0);
 }
 
-TEST_CASE("fuzz: what rounding explains of a graph it explains of what comes of it, where a float is rounded by hand") {
+TEST_CASE("check_kernel accepts rounding that a later graph does by bit operations") {
   // (bfloat16)i ** (bfloat16)(i * 9): the logarithm is rounded before it is multiplied by 45
   const std::string text =
       "i = UOp.range(8, 0, AxisType.LOOP)\n"
       "v = UOp(Ops.POW, dtypes.bfloat16, (i.cast(dtypes.bfloat16), (i*9).cast(dtypes.bfloat16)))\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.bfloat16.ptr(8), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
-  FuzzOutcome outcome = tried(text, "AMD:LLVM:gfx1201");
+  FuzzOutcome outcome = checked(text, "AMD:LLVM:gfx1201");
   INFO((outcome.failure ? outcome.failure->said : ""));
   CHECK(outcome.kind == FuzzOutcome::Kind::Compared);
 }
 
-TEST_CASE("fuzz: what is grown is another kernel, and well formed; an equivalent one keeps its outputs") {
+TEST_CASE("grown_kernel makes another well-formed kernel; equivalent_kernel keeps the outputs") {
   size_t grown = 0, equivalent = 0;
   for (uint64_t seed = 0; seed < 40; seed++) {
     Chance chance(seed);
@@ -96,7 +97,7 @@ TEST_CASE("fuzz: what is grown is another kernel, and well formed; an equivalent
   CHECK(equivalent > 20);
 }
 
-TEST_CASE("fuzz: kernels made from left sides are well formed, and most of them hit their rule") {
+TEST_CASE("pattern_kernel makes well-formed kernels, most of which hit their rule") {
   size_t tried = 0, hit = 0;
   for (const CatalogRule& r : catalog_rules(&symbolic())) {
     bool made = false, applied = false;
@@ -120,7 +121,7 @@ TEST_CASE("fuzz: kernels made from left sides are well formed, and most of them 
   CHECK(2 * hit > tried);
 }
 
-TEST_CASE("fuzz: a sum of halves in another order is no finding, and something else is") {
+TEST_CASE("check_kernel accepts a sum of halves in another order, and nothing worse") {
   for (double factor : {1.0, 1.5}) {
     FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "CUDA:CUDA:sm_80"};
     Graph& g = *kernel.graph;
@@ -131,13 +132,13 @@ TEST_CASE("fuzz: a sum of halves in another order is no finding, and something e
     kernel.ast = g.sink(out.index_ptr(i).store(sum).end(std::vector<UOp>{i}));
     if (factor > 1) set_fault_of_thread(FaultSpec{"group-for-reduce", 1});
     Chance chance(1);
-    FuzzOutcome outcome = try_kernel(kernel, chance, {}, [](const Application&) {});
+    FuzzOutcome outcome = check_kernel(kernel, chance, {}, [](const Application&) {});
     set_fault_of_thread(std::nullopt);
     CHECK((outcome.kind == FuzzOutcome::Kind::Compared) == (factor == 1));
   }
 }
 
-TEST_CASE("fuzz: threads that wait for each other, while they are loops, are no finding") {
+TEST_CASE("check_kernel accepts threads with barriers while they are loops") {
   FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "AMD:LLVM:gfx1100"};
   const char* text =  // a matrix times a vector: opts GROUP and LOCAL
       "i = UOp.range(16, 0, AxisType.LOOP)\n"
@@ -150,13 +151,13 @@ TEST_CASE("fuzz: threads that wait for each other, while they are loops, are no 
   Chance chance(0);
   bool has_groups = false;
   FuzzOutcome outcome =
-      try_kernel(kernel, chance, {}, [&](const Application& a) { has_groups |= a.rule->name == "group-for-reduce"; });
+      check_kernel(kernel, chance, {}, [&](const Application& a) { has_groups |= a.rule->name == "group-for-reduce"; });
   CHECK(has_groups);
   INFO((outcome.failure ? outcome.failure->said : ""));
   CHECK(outcome.kind == FuzzOutcome::Kind::Compared);
 }
 
-TEST_CASE("fuzz: matrix products are well formed, and tensor cores take some of them") {
+TEST_CASE("matmul_kernel makes well-formed kernels, some with tensor cores") {
   size_t products = 0;
   for (uint64_t seed = 0; seed < 12; seed++) {
     Chance chance(seed), trial(seed);
@@ -172,7 +173,7 @@ TEST_CASE("fuzz: matrix products are well formed, and tensor cores take some of 
   CHECK(products > 0);
 }
 
-TEST_CASE("fuzz: tensor graphs are the same for the same seed, and most are scheduled, some on several devices") {
+TEST_CASE("tensor_graph makes the same graph for a seed; most are scheduled, some on several devices") {
   size_t scheduled = 0, on_several = 0;
   for (uint64_t seed = 0; seed < 60; seed++) {
     CAPTURE(seed);
@@ -194,7 +195,7 @@ TEST_CASE("fuzz: tensor graphs are the same for the same seed, and most are sche
   CHECK(on_several > 3);
 }
 
-TEST_CASE("fuzz: a kernel that reads what another iteration stores is none") {
+TEST_CASE("is_kernel rejects a kernel that reads an element of another iteration") {
   for (int64_t next : {0, 1}) {
     Graph g;
     UOp i = g.range(4, 0, AxisType::LOOP);
@@ -204,7 +205,7 @@ TEST_CASE("fuzz: a kernel that reads what another iteration stores is none") {
   }
 }
 
-TEST_CASE("fuzz: a seeded fault is found, reduced, and told of once") {
+TEST_CASE("fuzz finds a seeded fault, reduces it and reports it once") {
   WithEnvironment fault("TGC_FAULT", "lower-binary");
   FuzzReport report = fuzz(Session(), {.count = 60});
   CHECK(report.error == "");
@@ -221,8 +222,8 @@ TEST_CASE("fuzz: a seeded fault is found, reduced, and told of once") {
   CHECK(report.json().find("\"rule\":\"lower-binary\"") != std::string::npos);
 }
 
-TEST_CASE("fuzz: at the ends of dtypes and of floats, rules that compute with other numbers are met and go wrong") {
-  std::map<std::string_view, size_t> wrong;  // by rule that applied: kernels that compute something else
+TEST_CASE("edge_kernel hits rules that go wrong at the limits of dtypes and floats") {
+  std::map<std::string_view, size_t> wrong;  // by applied rule: kernels that compute something else
   for (uint64_t seed = 0; seed < 250; seed++) {
     Chance chance(seed), trial(seed);
     FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "CPU:CLANG"};
@@ -230,7 +231,7 @@ TEST_CASE("fuzz: at the ends of dtypes and of floats, rules that compute with ot
     CAPTURE(seed);
     CHECK(is_kernel(kernel.ast));
     std::set<std::string_view> rules;
-    FuzzOutcome outcome = try_kernel(kernel, trial, {}, [&](const Application& a) { rules.insert(a.rule->name); });
+    FuzzOutcome outcome = check_kernel(kernel, trial, {}, [&](const Application& a) { rules.insert(a.rule->name); });
     CHECK(outcome.kind != FuzzOutcome::Kind::LeftOut);
     for (std::string_view rule : rules) wrong[rule] += outcome.failure.has_value();
   }
@@ -239,7 +240,7 @@ TEST_CASE("fuzz: at the ends of dtypes and of floats, rules that compute with ot
   CHECK(wrong["fast-idiv"] > 0);
 }
 
-TEST_CASE("fuzz: a grid of more threads than its target launches in a dimension") {
+TEST_CASE("grid_kernel makes a grid with more threads than its target launches") {
   Settings settings;
   Target target = std::move(parse_target("WEBGPU", settings).value_or_throw());
   size_t made = 0;
@@ -261,7 +262,7 @@ TEST_CASE("fuzz: a grid of more threads than its target launches in a dimension"
   CHECK(!grid_kernel(g, chance, std::move(parse_target("CPU:LLVM", settings).value_or_throw())));
 }
 
-TEST_CASE("fuzz: a graph is made again from its name, whatever the campaign had seen") {
+TEST_CASE("fuzz makes a graph again from its name, whatever the campaign had seen") {
   Maker maker(7, {test_path("golden/kernels.jsonl.gz")});
   std::vector<Ancestor> kept;
   Steering steering{.rule = [&](Chance& c) { return c.one_of(maker.rules()); },
@@ -275,7 +276,7 @@ TEST_CASE("fuzz: a graph is made again from its name, whatever the campaign had 
     auto text = text_of(*made.kernel);
     if (!text) continue;
     from_rules += !made.recipe.steps[0].rule.empty(), grown += made.recipe.steps.size() > 1;
-    MadeGraph again = maker.again(parse_recipe(made.recipe.text()).value_or_throw());
+    MadeGraph again = maker.remake(parse_recipe(made.recipe.text()).value_or_throw());
     REQUIRE(again.kernel);
     CHECK(text_of(*again.kernel).value_or_throw().ast == text->ast);
     CHECK(again.kernel->target == made.kernel->target);
@@ -284,10 +285,10 @@ TEST_CASE("fuzz: a graph is made again from its name, whatever the campaign had 
   CHECK(from_rules > 10);
   CHECK(grown > 10);
   CHECK(tensors > 3);
-  CHECK_THROWS_AS(maker.again({{{.number = 3, .rule = "no-such-rule"}}}), Failure);
+  CHECK_THROWS_AS(maker.remake({{{.number = 3, .rule = "no-such-rule"}}}), Failure);
 }
 
-TEST_CASE("fuzz: a campaign that was stopped goes on as if it had not been") {
+TEST_CASE("fuzz continues a stopped campaign as if it had not been stopped") {
   Session session{.jobs = 1};
   const TemporaryFolder folder;
   FuzzSpec whole{.seed = 5, .count = 60, .grow = {test_path("golden/kernels.jsonl.gz")}};
@@ -301,7 +302,7 @@ TEST_CASE("fuzz: a campaign that was stopped goes on as if it had not been") {
   CHECK(fuzz(session, parts).made == 25);
   parts.count = 60;
   CHECK(told(fuzz(session, parts)) == told(fuzz(session, whole)));
-  CHECK(told(fuzz(session, parts)) == told(fuzz(session, whole)));  // there is nothing left to do
+  CHECK(told(fuzz(session, parts)) == told(fuzz(session, whole)));  // nothing is left to do
 
   parts.seed = 6;
   CHECK(fuzz(session, parts).error == parts.state + ": it is of a campaign of seed 5");
@@ -313,8 +314,8 @@ TEST_CASE("fuzz: a campaign that was stopped goes on as if it had not been") {
   CHECK(fuzz(session, parts).error == "/dev/null: it is no regular file");
 }
 
-TEST_CASE("fuzz: what several threads had in work when a campaign was stopped is made again") {
-  CampaignState state{.next = 7, .unfinished = {4, 6}, .counts = {{"a b.cpp", 3}}, .noted = {"c d.cpp"}};
+TEST_CASE("fuzz makes graphs again that were unfinished when a campaign was stopped") {
+  CampaignState state{.next = 7, .unfinished = {4, 6}, .counts = {{"a b.cpp", 3}}, .applied_rules = {"c d.cpp"}};
   state.rare.push_back({parse_recipe("3/1").value_or_throw(), {"ast", {{"NOOPT", "1"}}, "CPU:LLVM"}});
   state.findings["x"] = {.verdict = "rewrite", .rule = "x", .graph = 2, .name = "2", .times = 5, .nodes = 9};
   state.so_far.made = 5, state.so_far.seconds = 1.5;
@@ -327,7 +328,7 @@ TEST_CASE("fuzz: what several threads had in work when a campaign was stopped is
   CHECK(!read_state(path, {1, "another"}));
 }
 
-TEST_CASE("fuzz: names of graphs are read as they are written, and nothing else is one") {
+TEST_CASE("parse_recipe reads what Recipe::text writes, and nothing else") {
   for (const char* name : {"0", "9411", "12.3", "12:lt-scaled#2", "9411/2077:mod-to-and", "5/4/3.1"})
     CHECK(parse_recipe(name).value_or_throw().text() == name);
   for (const char* name : {"", "x", "12.", "12:", "12.3:add-zero", "1//2", "1/", "-1", "99999999999999999999999"}) {
@@ -337,9 +338,9 @@ TEST_CASE("fuzz: names of graphs are read as they are written, and nothing else 
 }
 
 #ifndef __clang__  // of one seed compilers make unlike graphs: they draw arguments in an order of their own
-TEST_CASE("fuzz: a finding is named as its smallest kernel names it, and what differs in NaN alone is told apart") {
-  // Graphs that a campaign found: LLVM refuses several of bfloat16's rewrites at once; a bool of a NaN; a rule's own
-  // rewrites, told from those of one that declined before it.
+TEST_CASE("fuzz names a finding by its reduced kernel, and separates differences in NaNs") {
+  // Graphs from a campaign: LLVM refuses several of bfloat16's rewrites at once; a bool of a NaN; rewrites inside a
+  // rule, apart from those of a rule that declined before it.
   for (auto [graph, known] : {std::pair("68809", "bf16-to-float: Ops.CAST dtypes.float.vec("),
                               {"231097", "non-finite, mul-zero [zero]"},
                               {"201002/2462", "non-finite, mul-zero [zero]"}}) {
@@ -356,7 +357,7 @@ TEST_CASE("fuzz: a finding is named as its smallest kernel names it, and what di
   }
 }
 
-TEST_CASE("fuzz: what large terms of a sum leave, and what rounding moves over a dtype's end, is no finding") {
+TEST_CASE("check_kernel accepts cancellation in sums, and rounding beyond the end of a dtype") {
   for (const char* graph : {"62517", "32895"}) {
     CAPTURE(graph);
     FuzzReport report =
@@ -368,7 +369,7 @@ TEST_CASE("fuzz: what large terms of a sum leave, and what rounding moves over a
 }
 #endif
 
-TEST_CASE("fuzz: of golden files that are cut short nothing is grown") {
+TEST_CASE("Maker rejects truncated golden files") {
   namespace fs = std::filesystem;
   fs::path cut = fs::temp_directory_path() / ("tgc_fuzz_test." + std::to_string(getpid()) + ".jsonl.gz");
   fs::copy_file(test_path("golden/kernels.jsonl.gz"), cut);
@@ -379,7 +380,7 @@ TEST_CASE("fuzz: of golden files that are cut short nothing is grown") {
   fs::remove(cut);
 }
 
-TEST_CASE("fuzz: an entry tells of its rule and branch, of what is said, and under its condition alone") {
+TEST_CASE("KnownRules matches rule, branch, message and condition") {
   auto known = KnownRules::read(test_path("known_unsound.md"));
   REQUIRE(known);
   CHECK(known->entry_of({.rule = "lt-scaled"}) == "lt-scaled");
@@ -393,7 +394,7 @@ TEST_CASE("fuzz: an entry tells of its rule and branch, of what is said, and und
   CHECK(known->entry_of({.rule = "index-given-valid", .node = gate + "      Ops.RANGE dtypes.index 0\n"}) == "");
   CHECK(known->entry_of({.rule = "index-given-valid", .node = "Ops.INDEX dtypes.float\n  Ops.CMPLT dtypes.bool\n"
                                                               "    Ops.CONST dtypes.index 0\n"}) == "");
-  const std::string load = "\n  Ops.LOAD dtypes.bfloat16";  // of a vector alone
+  const std::string load = "\n  Ops.LOAD dtypes.bfloat16";  // vectors only
   CHECK(known->entry_of({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float.vec(3)" + load + ".vec(3)"}) != "");
   CHECK(known->entry_of({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float" + load}) == "");
   const std::string said = "on CPU:CLANG: after the end of data0";
@@ -404,7 +405,7 @@ TEST_CASE("fuzz: an entry tells of its rule and branch, of what is said, and und
         "a constant that its dtype does not hold");
 }
 
-TEST_CASE("fuzz: rules that are known to be unsound are read from their headings") {
+TEST_CASE("KnownRules reads entries from headings") {
   auto rules = KnownRules::read(test_path("known_unsound.md"));
   REQUIRE(rules.ok());
   CHECK(!rules->entries().empty());

@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostElements = 4096;  // that a kernel stores, or a buffer holds
+constexpr int64_t kMostElements = 4096;  // limit for the elements of a store, or a buffer
 constexpr int64_t kSizes[] = {1,  2,  3,  4,  5,  7,  8,   9,   12,  15,  16,  17,
                               31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256};
 constexpr int64_t kDivisors[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 17, 24, 32, 64, 100, 127, 128, 1000};
@@ -31,9 +31,9 @@ constexpr int64_t kEdges[] = {0,
                               (int64_t(1) << 24) + 1,
                               std::numeric_limits<int32_t>::max(),
                               std::numeric_limits<int32_t>::min()};
-const Int kLargest(int64_t(1) << 40);  // of what is computed: lowered to longs, far from overflow
+const Int kLargest(int64_t(1) << 40);  // largest index value: lowered to longs, far from overflow
 
-// The graph with one node replaced, everywhere.
+// Returns the graph with one node replaced everywhere.
 UOp with(UOp root, UOp from, UOp to) {
   UOpMap<UOp> now(root.graph());
   for (UOp u : toposort(root)) {
@@ -56,15 +56,15 @@ class Algebra {
   UOp kernel() {
     int64_t size = 1;
     std::vector<UOp> loops, reduced;
-    for (size_t n = 1 + c_.below(3); loops.size() < n;) {
+    for (size_t n = 1 + c_.uniform(3); loops.size() < n;) {
       int64_t end = c_.one_of(kSizes);
       if (size * end > kMostElements) end = 2;
       loops.push_back(range(end, AxisType::LOOP));
       size *= end;
     }
     terms_ = loops;
-    if (c_.one_in(4)) terms_.push_back(reduced.emplace_back(range(1 + int64_t(c_.below(9)), AxisType::REDUCE)));
-    UOp value = stored_value(2 + int(c_.below(3)));
+    if (c_.one_in(4)) terms_.push_back(reduced.emplace_back(range(1 + int64_t(c_.uniform(9)), AxisType::REDUCE)));
+    UOp value = stored_value(2 + int(c_.uniform(3)));
     if (!reduced.empty()) value = value.reduce(reduced, c_.one_in(3) ? Op::MAX : Op::ADD);
     UOp at = loops.back();
     int64_t stride = at.vmax().as_int().small() + 1;
@@ -73,7 +73,7 @@ class Algebra {
       stride *= loops[i].vmax().as_int().small() + 1;
     }
     UOp out = g_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(0));
-    if (c_.one_in(24)) {  // what is there already stays, everywhere or in some iterations
+    if (c_.one_in(24)) {  // keep the old element, in all or some iterations
       UOp own = out.index(at);
       value = c_.one_in(2) ? own : loops[0].lt(loops[0].const_like(1)).where(value, own);
     }
@@ -84,23 +84,23 @@ class Algebra {
   UOp range(int64_t end, AxisType type) { return g_.range(end, axis_++, type); }
   UOp constant(int64_t v) { return g_.constant(dtypes::index, v); }
 
-  // Numbers that some rule may look at: a divisor, one beside it, a multiple, a size of a loop, an edge.
+  // Returns a number that some rule may look at: a divisor, its neighbor or multiple, a loop size, a limit.
   int64_t number() {
     if (c_.one_in(8)) return c_.one_of(kEdges);
     int64_t d = divisors_.empty() || c_.one_in(3) ? c_.one_of(kDivisors) : c_.one_of(divisors_);
     if (c_.one_in(4)) d = c_.one_of(terms_).vmax().as_int().small() + 1;
-    switch (c_.below(6)) {
+    switch (c_.uniform(6)) {
       case 0: return d - 1;
       case 1: return d + 1;
       case 2: return -d;
-      case 3: return d * int64_t(1 + c_.below(5));
-      case 4: return -(d * int64_t(c_.below(4))) + int64_t(c_.below(3)) - 1;
+      case 3: return d * int64_t(1 + c_.uniform(5));
+      case 4: return -(d * int64_t(c_.uniform(4))) + int64_t(c_.uniform(3)) - 1;
       default: return d;
     }
   }
   int64_t divisor() {
     int64_t d = c_.one_in(2) || divisors_.empty() ? c_.one_of(kDivisors) : c_.one_of(divisors_);
-    if (c_.one_in(5)) d *= int64_t(2 + c_.below(4));
+    if (c_.one_in(5)) d *= int64_t(2 + c_.uniform(4));
     if (c_.one_in(12)) d = std::max<int64_t>(1, number());
     return divisors_.emplace_back(std::max<int64_t>(1, d));
   }
@@ -111,7 +111,7 @@ class Algebra {
   }
   UOp leaf() { return c_.one_in(6) ? constant(number()) : c_.one_of(terms_); }
   UOp inner(int depth) {
-    switch (c_.below(12)) {
+    switch (c_.uniform(12)) {
       case 0:
       case 1:
       case 2: return expression(depth) + expression(depth);
@@ -128,7 +128,7 @@ class Algebra {
   }
   UOp condition(int depth) {
     UOp a = expression(depth), b = c_.one_in(3) ? expression(depth) : constant(number());
-    switch (c_.below(6)) {
+    switch (c_.uniform(6)) {
       case 0: return a.ne(b);
       case 1: return a.lt(b).logical_not();
       case 2: return a.lt(b).alu(Op::AND, expression(depth).lt(constant(number())));
@@ -152,9 +152,9 @@ class Algebra {
   }
 
   UOp stored_value(int depth) {
-    switch (c_.below(6)) {
+    switch (c_.uniform(6)) {
       case 0: return load(depth);
-      case 5: {  // read on one side of a choice alone
+      case 5: {  // loaded on one side of a choice only
         UOp gate = condition(depth - 1), at = c_.one_of(terms_), other = load(depth - 1);
         bool is_yes = c_.one_in(2);
         UOp wanted = (is_yes ? gate : gate.logical_not()).where(at, g_.invalid());
@@ -191,9 +191,9 @@ class Algebra {
 
 bool is_index(UOp u) { return u.dtype().is(Scalar::Index) && u.dtype().count() == 1 && !u.is_invalid(); }
 
-// Every buffer as large as what is reached in it; the empty UOp where that is before its beginning, or too much.
+// Makes every buffer as large as its largest index needs; the empty UOp if an index is negative or too large.
 UOp with_fitting_buffers(UOp root) {
-  // What is stored goes to a place of its own in each iteration: sizes that changed would make two stores of one.
+  // Each iteration stores to its own place: with changed loop sizes, two iterations might store to one place.
   for (UOp end : toposort(root)) {
     if (!end.is(Op::END) || !end.src(0).is(Op::STORE)) continue;
     UOp index = end.src(0).src(0), at;
@@ -255,7 +255,7 @@ UOp changed(UOp u, Chance& c) {
   }
   if (is_index(u) && !u.is(Op::CONST)) {
     int64_t d = c.one_of(kDivisors);
-    switch (c.below(5)) {
+    switch (c.uniform(5)) {
       case 0: return (u * number(d)) / number(d);
       case 1: return (u / number(d)) * number(d) + u % number(d);
       case 2: return u % number(d);
@@ -289,7 +289,7 @@ RowMajor row_major(std::span<const UOp> loops) {
 
 bool is_kernel(UOp ast) {
   if (!is_sound(ast, Spec::Kernel)) return false;
-  std::map<uint32_t, std::vector<UOp>> stored;  // by buffer: where
+  std::map<uint32_t, std::vector<UOp>> stored;  // by buffer: its stored places
   std::vector<UOp> nodes = toposort(ast);
   for (UOp u : nodes)
     if (u.is(Op::STORE) && u.src(0).is(Op::INDEX) && u.src(0).num_src() > 1)
@@ -314,7 +314,7 @@ UOp matmul_kernel(Graph& g, Chance& c) {
   static constexpr int64_t kDims[] = {16, 16, 32};
   DType in = dtypes::of(c.one_of(kIn)), sum = in.is(Scalar::Int8) ? dtypes::int32 : dtypes::float32;
   if (c.one_in(3) && in.itemsize() > 1) sum = in;
-  int64_t m = c.one_of(kDims), n = c.one_of(kDims), k = 16 * int64_t(1 + c.below(4));
+  int64_t m = c.one_of(kDims), n = c.one_of(kDims), k = 16 * int64_t(1 + c.uniform(4));
   UOp i = g.range(m, 0, AxisType::LOOP), j = g.range(n, 1, AxisType::LOOP), l = g.range(k, 2, AxisType::REDUCE);
   auto buffer = [&](DType d, int64_t size, int64_t number) {
     return g.node(Op::DEFINE_GLOBAL, d.ptr(size), {}, Arg(number));
@@ -327,7 +327,7 @@ UOp matmul_kernel(Graph& g, Chance& c) {
 
 UOp grown_kernel(UOp ast, Chance& chance) {
   UOp root = ast;
-  for (size_t n = 1 + chance.below(3); n > 0; n--) {
+  for (size_t n = 1 + chance.uniform(3); n > 0; n--) {
     std::vector<UOp> nodes = toposort(root);
     UOp u = chance.one_of(nodes), now = changed(u, chance);
     if (!(now == u) && now.dtype() == u.dtype()) root = with(root, u, now);
@@ -342,10 +342,10 @@ UOp grown_tensor_graph(UOp sink, Chance& c) {
   UOp root = sink, device;
   for (UOp u : toposort(root))
     if (u.is(Op::DEVICE) && u.arg().kind() == Arg::Kind::Str) device = u;
-  for (size_t n = 1 + c.below(3); n > 0; n--) {
+  for (size_t n = 1 + c.uniform(3); n > 0; n--) {
     UOp u = c.one_of(toposort(root)), now = u;
     if (!u.dtype().is_value() || u.dtype().is(Scalar::Void) || u.in({Op::BIND, Op::DEFINE_VAR})) continue;
-    switch (c.below(6)) {
+    switch (c.uniform(6)) {
       case 0: now = g.node(Op::CONTIGUOUS, u.dtype(), u); break;
       case 1: now = g.node(c.one_in(2) ? Op::DETACH : Op::CONTIGUOUS_BACKWARD, u.dtype(), u); break;
       case 2:
@@ -381,12 +381,12 @@ UOp equivalent_kernel(UOp ast, Chance& chance) {
       return with(ast, u,
                   chance.one_in(2) ? u + g.constant(u.dtype(), int64_t(0)) : u * g.constant(u.dtype(), int64_t(1)));
     if (!u.is(Op::RANGE) || !u.src(0).is_const() || u.arg().items().size() != 2) continue;
-    int64_t size = u.src(0).arg().to_const().to_int().low64(), by = int64_t(2 + chance.below(4)), axis = 100;
+    int64_t size = u.src(0).arg().to_const().to_int().low64(), by = int64_t(2 + chance.uniform(4)), axis = 100;
     if (size % by || size == by) continue;
     AxisType type = u.arg().items().back().axis_type();
     UOp outer = g.range(size / by, axis, type), inner = g.range(by, axis + 1, type);
     UOp both = outer * Const(by) + inner;
-    UOpMap<UOp> now(g);  // what ends the loop ends both
+    UOpMap<UOp> now(g);  // an END of the loop ends both
     for (UOp x : nodes) {
       std::vector<UOp> src;
       for (size_t i = 0; i < x.num_src(); i++) {

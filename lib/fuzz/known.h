@@ -1,4 +1,4 @@
-// What tinygrad 0.12.0 is known to compute wrongly, as testdata/known_unsound.md lists it.
+// Recognizes what tinygrad 0.12.0 is known to compute wrongly, from testdata/known_unsound.md.
 #pragma once
 #include <map>
 #include <string>
@@ -9,25 +9,26 @@
 
 namespace tgc {
 
-// What of a finding tells whether it is known.
+// The properties of a finding that decide whether it is known.
 struct FindingTraits {
-  std::string rule;     // with its branch, as in a heading, or "LLVM's PASS"; empty: no rule is to blame
-  std::string symptom;  // by a name of `tgc reduce --while`
-  std::string said;
-  std::string node = {};  // of a rewrite: what was rewritten, as a tree
-  bool is_non_finite = false;      // each element that is off is a NaN or an infinity, or should be
-  bool has_wild_constant = false;  // the kernel has a constant that its dtype does not hold
+  std::string rule;     // with its branch, as in a heading, or "LLVM's PASS"; empty if no rule is to blame
+  std::string symptom;  // as in `tgc reduce --while`
+  std::string said;     // the message
+  std::string node = {};  // the rewritten node, as a tree
+  bool is_non_finite = false;      // every differing element is, or should be, a NaN or an infinity
+  bool has_wild_constant = false;  // the kernel has a constant that does not fit its dtype
   std::map<std::string, std::string> settings;  // those that are not tinygrad's defaults
 };
 
 class KnownRules {
  public:
-  // Of each line "### `RULE [BRANCH]`", "### `RULE [BRANCH]: NODE`" or "### `SYMPTOM: MESSAGE`" what is quoted, before
-  // which may stand one condition (the file's beginning tells which). NODE is a part of what was rewritten, as bisect
-  // shows it, its lines one after another; MESSAGE a part of what is said; in both `*` stands for anything.
+  // Reads the entries: the quoted part of each line "### `RULE [BRANCH]`", "### `RULE [BRANCH]: NODE`" or "###
+  // `SYMPTOM: MESSAGE`", which one condition may precede (the file's beginning lists them). NODE is a part of the
+  // rewritten node as bisect shows it, its lines joined; MESSAGE is a part of the message; `*` in both matches
+  // anything.
   static Result<KnownRules> read(const std::string& path);
 
-  // The entry that tells of it; empty: none does.
+  // Returns the entry that matches; empty if none does.
   std::string entry_of(const FindingTraits& finding) const;
 
   const std::vector<std::string>& entries() const { return entries_; }

@@ -18,17 +18,17 @@ constexpr const char* kTargets[] = {
     "CPU:LLVM", "CPU:CLANG",        "CPU:LLVM",         "CPU:CLANG",        "CUDA:CUDA:sm_80",  "CUDA:PTX:sm_80",
     "CUDA:CUDA:sm_89", "AMD:HIP:gfx1100", "AMD:HIP:gfx942", "AMD:LLVM:gfx1100", "AMD:LLVM:gfx942", "AMD:LLVM:gfx1201",
     "METAL",    "CL",               "CL:INTEL",         "WEBGPU",           "QCOM"};
-// Those that launch so few threads in some dimension that a kernel has more in a moment.
+// Targets with launch limits so low that a small kernel exceeds them.
 constexpr const char* kTargetsWithLimits[] = {"WEBGPU", "WEBGPU", "WEBGPU", "CUDA:PTX:sm_80"};
-// Settings under which other rules apply, one of them in a quarter of the graphs.
+// Settings that enable other rules; a quarter of the graphs has one of them.
 constexpr std::pair<const char*, const char*> kSettings[] = {
     {"NOOPT", "1"},    {"DEVECTORIZE", "0"}, {"DEVECTORIZE", "2"},       {"TRANSCENDENTAL", "2"},
     {"NOLOCALS", "1"}, {"TC_OPT", "2"},      {"DISABLE_FAST_IDIV", "1"}, {"IMAGE", "1"},
     {"IMAGE", "2"},    {"TC", "2"},          {"ALLOW_HALF8", "1"}};
-// The same of tensor graphs, in half of them.
+// The same for tensor graphs; half of them have one.
 constexpr std::pair<const char*, const char*> kTensorSettings[] = {
     {"RING", "2"}, {"ALL2ALL", "2"}, {"PCONTIG", "2"}, {"PCONTIG", "3"}, {"IMAGE", "2"}, {"SPLIT_REDUCEOP", "0"}};
-constexpr int64_t kMostNodes = 220;  // of a golden kernel that others are grown from; of a tensor graph ten times
+constexpr int64_t kMostNodes = 220;  // limit for a golden kernel that is mutated; ten times as many for a tensor graph
 
 Settings settings_of(const GoldenSettings& recorded) {
   Settings out;
@@ -58,7 +58,7 @@ Result<KernelText> text_of(const FuzzKernel& kernel) {
 Maker::Maker(uint64_t seed, const std::vector<std::string>& grow) : seed_(seed) {
   for (const std::string& file : grow) read(file);
   for (const CatalogRule& r : catalog_rules())
-    if (!short_file(*r.rule).starts_with("lib/spec/")) rules_.push_back(r.rule);  // what tests a node rewrites none
+    if (!short_file(*r.rule).starts_with("lib/spec/")) rules_.push_back(r.rule);  // rules that test nodes rewrite none
   find_targets();
 }
 
@@ -69,7 +69,7 @@ void Maker::read(const std::string& file) {
     if (record->nodes < (tensors ? 10 : 1) * kMostNodes)
       (tensors ? tensors_ : kernels_)
           .push_back({record->ast, tgc::settings_of(reader.header(), *record), record->target});
-  if (reader.cut()) throw Failure(*reader.cut());  // a graph's name stands for all that others are grown from
+  if (reader.cut()) throw Failure(*reader.cut());  // a graph's name depends on the whole file
 }
 
 std::string Maker::goldens() const {
@@ -95,7 +95,7 @@ void Maker::find_targets() {
   }
 }
 
-// Its name; of several of one name "NAME#2" and on.
+// Returns the rule's name; the second rule of a name is "NAME#2".
 std::string Maker::name_of(const Rule& rule) const {
   size_t nth = 1;
   for (const Rule* r : rules_) {
@@ -137,13 +137,13 @@ MadeGraph Maker::make(uint64_t number, const Steering& steering) const {
   return out;
 }
 
-MadeGraph Maker::again(const Recipe& recipe) const {
+MadeGraph Maker::remake(const Recipe& recipe) const {
   const Recipe::Step& step = recipe.steps[0];
   Steering as_it_was{
       .rule = [&](Chance&) { return rule_of(step.rule); },
       .parent = [&](Chance&) -> std::optional<Ancestor> {
         if (recipe.steps.size() < 2) return std::nullopt;
-        MadeGraph parent = again(recipe.parent());
+        MadeGraph parent = remake(recipe.parent());
         if (!parent.kernel) throw Failure("'" + recipe.parent().text() + "' is no kernel that others are grown from");
         return Ancestor{recipe.parent(), text_of(*parent.kernel).value_or_throw()};
       }};
@@ -174,13 +174,13 @@ MadeGraph Maker::scheduled(Compilation& whole, uint64_t number, size_t n) const 
 
 std::optional<FuzzKernel> Maker::kernel(uint64_t number, Chance& chance, const Steering& steering,
                                         Recipe& recipe) const {
-  if (number < kernels_.size()) return grown(kernels_[number], chance, true);  // each once as it is
+  if (number < kernels_.size()) return grown(kernels_[number], chance, true);  // each golden kernel once, unchanged
   std::optional<FuzzKernel> out;
-  size_t kind = chance.below(12);
+  size_t kind = chance.uniform(12);
   if (kind >= 8) {
     Chance choice(chance.next());
     auto rare = chance.one_in(2) ? steering.parent(choice) : std::nullopt;
-    const KernelText* golden = kernels_.empty() ? nullptr : &kernels_[choice.below(kernels_.size())];
+    const KernelText* golden = kernels_.empty() ? nullptr : &kernels_[choice.uniform(kernels_.size())];
     if (rare) recipe.steps.insert(recipe.steps.end(), rare->recipe.steps.begin(), rare->recipe.steps.end());
     if (rare || golden) out = grown(rare ? rare->text : *golden, chance, false);
   }
@@ -214,7 +214,7 @@ std::optional<FuzzKernel> Maker::grown(const KernelText& parent, Chance& chance,
   return out;
 }
 
-// From the left side of a rule, for a target that has it.
+// Makes a kernel from the left side of a rule, for a target that has the rule.
 UOp Maker::from_rule(FuzzKernel& out, Chance& chance, const Steering& steering, Recipe& recipe) const {
   Chance choice(chance.next());
   const Chance given(chance.next());
@@ -237,11 +237,11 @@ UOp Maker::grid(FuzzKernel& out, Chance& chance) const {
   return target ? grid_kernel(*out.graph, chance, *target) : UOp();
 }
 
-// ---- a tensor graph: that parent as it is, one grown from a parent, or a new one
+// ---- a tensor graph: a parent unchanged, a mutated parent, or a new graph
 
 std::optional<InputGraph> Maker::tensors(const KernelText* parent, Chance& chance) const {
   bool input_only = parent;
-  if (!parent && !tensors_.empty() && chance.one_in(3)) parent = &tensors_[chance.below(tensors_.size())];
+  if (!parent && !tensors_.empty() && chance.one_in(3)) parent = &tensors_[chance.uniform(tensors_.size())];
   Settings settings = settings_of(parent ? parent->settings : GoldenSettings());
   if (!input_only && chance.one_in(2)) {
     auto [name, value] = chance.one_of(kTensorSettings);

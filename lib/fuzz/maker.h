@@ -1,5 +1,5 @@
-// Where the graphs of a campaign come from: each is made of the seed and its number, and of what the campaign had seen
-// until then, which its recipe says.
+// Makes the graphs of a campaign. Each is determined by the seed and its number, and by what the campaign had seen,
+// which its recipe records.
 #pragma once
 #include <functional>
 #include <map>
@@ -10,28 +10,28 @@
 
 #include "lib/compilation/compilation.h"
 #include "lib/fuzz/recipe.h"
-#include "lib/fuzz/trial_graph.h"
+#include "lib/fuzz/kernel_check.h"
 #include "lib/replay/compare_with_tinygrad.h"
 #include "lib/rewrite/rules.h"
 
 namespace tgc {
 
-// The kernel as a text, with its settings and its target. An error: it holds what no text says.
+// Returns the kernel as text, with its settings and target. An error: the kernel has no text.
 Result<KernelText> text_of(const FuzzKernel& kernel);
 
-// A graph that others are grown from.
+// A graph that other graphs are grown from.
 struct Ancestor {
   Recipe recipe;
   KernelText text;
 };
 
-// What a campaign makes of what it has seen.
+// Choices that depend on what the campaign has seen.
 struct Steering {
-  std::function<const Rule*(Chance&)> rule;  // one that few graphs hit
-  std::function<std::optional<Ancestor>(Chance&)> parent;  // a graph that hit such a one; nothing: none has yet
+  std::function<const Rule*(Chance&)> rule;  // a rarely hit rule
+  std::function<std::optional<Ancestor>(Chance&)> parent;  // a graph that hit such a rule; none yet: nothing
 };
 
-// One of the two, or nothing: chance put together what does not go together.
+// A kernel or a tensor graph, or neither, if its random parts did not fit together.
 struct MadeGraph {
   Recipe recipe;
   std::optional<FuzzKernel> kernel = {};
@@ -40,22 +40,22 @@ struct MadeGraph {
 
 class Maker {
  public:
-  // `grow`: golden files; each of their records is made once as it is, and then others are grown from it. Throws
-  // Failure: one cannot be read, or is cut short.
+  // `grow` names golden files; each of their records is made once as it is, and then mutated. Throws Failure if a file
+  // cannot be read, or is truncated.
   Maker(uint64_t seed, const std::vector<std::string>& grow);
 
   MadeGraph make(uint64_t number, const Steering& steering) const;
-  // The same again. Throws Failure: this seed and these golden files make no such graph.
-  MadeGraph again(const Recipe& recipe) const;
-  // A kernel of a tensor graph's schedule; nothing: it is none that can be tried.
+  // Makes the graph of a recipe. Throws Failure if this seed and these golden files make no such graph.
+  MadeGraph remake(const Recipe& recipe) const;
+  // Returns a kernel of a tensor graph's schedule; neither kernel nor tensors if it cannot be checked.
   MadeGraph scheduled(Compilation& whole, uint64_t number, size_t kernel) const;
-  // For what is done with it.
+  // Returns the random generator for the checks of that graph.
   Chance chance_for(const Recipe& recipe) const;
 
-  // What the golden files hold, as a digest: other ones make other graphs.
+  // A digest of the golden files, which determine the graphs.
   std::string goldens() const;
 
-  // All that rewrite something.
+  // All rules that rewrite something.
   std::span<const Rule* const> rules() const { return rules_; }
 
  private:
@@ -73,8 +73,8 @@ class Maker {
 
   uint64_t seed_;
   std::vector<const Rule*> rules_;
-  std::map<const Rule*, std::vector<const char*>> targets_;  // that have it in one of their stages
-  std::vector<KernelText> kernels_, tensors_;  // of the golden files
+  std::map<const Rule*, std::vector<const char*>> targets_;  // targets with the rule in one of their stages
+  std::vector<KernelText> kernels_, tensors_;  // from the golden files
 };
 
 }  // namespace tgc

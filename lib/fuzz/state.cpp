@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The members of a struct that a state keeps, with their names there: one list for both ways.
+// The members that a state file holds, with their names: one list for reading and writing.
 constexpr std::pair<const char*, size_t FuzzReport::*> kCounts[] = {
     {"made", &FuzzReport::made},         {"graphs", &FuzzReport::graphs},
     {"compiled", &FuzzReport::compiled}, {"refused", &FuzzReport::refused},
@@ -36,7 +36,7 @@ Ancestor ancestor_of(const Json& from) {
           {from.at("ast"), from.at("settings").get<GoldenSettings>(), from.at("target")}};
 }
 
-// Throws Failure, and what the parser throws of other JSON.
+// Throws Failure, and the parser's exceptions for other JSON.
 CampaignState state_of(const Json& from, const std::string& path, const CampaignName& of) {
   const Json& campaign = from.at("campaign");
   if (CampaignName its{campaign.at("seed"), campaign.at("goldens")}; its != of)
@@ -44,7 +44,7 @@ CampaignState state_of(const Json& from, const std::string& path, const Campaign
                                                       : "it is of a campaign of seed " + std::to_string(its.seed),
                        .file = path});
   CampaignState out{.next = from.at("next"), .unfinished = from.at("unfinished"), .counts = from.at("counts"),
-                    .noted = from.at("noted")};
+                    .applied_rules = from.at("noted")};
   for (const Json& one : from.at("rare")) out.rare.push_back(ancestor_of(one));
   for (auto& [key, one] : from.at("findings").items()) out.findings.emplace(key, finding_of(one));
   for (auto& [name, count] : kCounts) out.so_far.*count = from.at("so_far").at(name);
@@ -70,7 +70,7 @@ std::string state_to_json(const CampaignState& state, const CampaignName& of) {
       json.member("seconds", state.so_far.seconds);
     });
     json.line(), object("counts", state.counts, [&](uint64_t n) { json.value(n); });
-    json.member("noted", state.noted);
+    json.member("noted", state.applied_rules);
     json.line(), object("findings", state.findings, [&](const FuzzFinding& f) {
       json.object([&] {
         for (auto& [name, text] : kTexts) json.member(name, f.*text);

@@ -1,5 +1,5 @@
-// Where a campaign is, as a file keeps it, so that one that was stopped, or has died, goes on: what it has seen, which
-// the graphs that follow are made of, and what it has found.
+// The state of a campaign as a file, so that a campaign that was stopped or has died continues: what it has seen, which
+// determines the graphs that follow, and what it has found.
 #pragma once
 #include <map>
 #include <set>
@@ -12,16 +12,16 @@
 namespace tgc {
 
 struct CampaignState {
-  uint64_t next = 0;                    // the first graph that nobody has begun
-  std::vector<uint64_t> unfinished;     // of those before it, the ones that were in work
-  std::map<std::string, uint64_t> counts;  // of rules: graphs that they applied in
-  std::set<std::string> noted;          // rules that applied, those that make no node, too
-  std::vector<Ancestor> rare;           // graphs that hit what few hit, in the order in which they came
-  std::map<std::string, FuzzFinding> findings;  // by what they are counted under
-  FuzzReport so_far;                    // its counts and its seconds
+  uint64_t next = 0;                             // the first graph that was not begun
+  std::vector<uint64_t> unfinished;              // graphs before it that were begun and not finished
+  std::map<std::string, uint64_t> counts;        // by rule: graphs that it applied in
+  std::set<std::string> applied_rules;           // also those that make no node
+  std::vector<Ancestor> rare;                    // graphs that hit rare rules, in order
+  std::map<std::string, FuzzFinding> findings;   // by the key that they are counted under
+  FuzzReport so_far;                             // counts and seconds
 };
 
-// What makes a campaign's graphs, beside what it has seen: its seed, and the golden files that it grows from.
+// Identifies a campaign: its seed and the golden files that it grows from.
 struct CampaignName {
   uint64_t seed = 0;
   std::string goldens;  // Maker::goldens()
@@ -30,8 +30,8 @@ struct CampaignName {
 };
 
 std::string state_to_json(const CampaignState& state, const CampaignName& of);
-// The state that the file keeps; where there is no such file, that of a campaign that has not begun. An error: the file
-// keeps another campaign's, or is none.
+// Reads a state; if there is no such file, returns the state of a campaign that has not begun. An error: the file is of
+// another campaign, or no state.
 Result<CampaignState> read_state(const std::string& path, const CampaignName& of);
 
 }  // namespace tgc

@@ -16,18 +16,18 @@ constexpr int64_t kSizes[] = {1, 1, 2, 2, 3, 4, 4, 5, 6, 8, 8, 12, 16};
 constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Float32, Scalar::Int32, Scalar::Float16,
                                Scalar::UInt8,   Scalar::Bool,    Scalar::Int64};
 
-// A graph grows from a few tensors, a step at a time: each step makes another tensor of one or two that are there.
+// Grows a graph from a few tensors: each step makes another tensor from one or two existing ones.
 class Tensors {
  public:
   Tensors(Graph& graph, Chance& chance) : g_(graph), c_(chance) {
-    if (c_.one_in(3)) several_ = {"CPU:1", "CPU:2", "CPU:3", "CPU:4"}, several_.resize(2 + c_.below(3));
+    if (c_.one_in(3)) several_ = {"CPU:1", "CPU:2", "CPU:3", "CPU:4"}, several_.resize(2 + c_.uniform(3));
     if (c_.one_in(8)) file_ = "DISK:weights";
     if (c_.one_in(6)) size_ = g_.node(Op::BIND, dtypes::index, {g_.variable("i", 1, 8), index(3)});
   }
 
   UOp sink() {
-    for (size_t n = 1 + c_.below(3); n > 0; n--) made_.push_back(leaf());
-    for (size_t n = 3 + c_.below(8); n > 0; n--)
+    for (size_t n = 1 + c_.uniform(3); n > 0; n--) made_.push_back(leaf());
+    for (size_t n = 3 + c_.uniform(8); n > 0; n--)
       if (UOp made = step(c_.one_in(2) ? made_.back() : c_.one_of(made_))) made_.push_back(made);
     outputs_.push_back(made_.back());
     if (c_.one_in(2)) outputs_.push_back(c_.one_of(made_));
@@ -44,19 +44,19 @@ class Tensors {
   }
   bool is_on_many(UOp u) const { return device_of(u).is_tuple(); }
 
-  // ---- what is there in the beginning
+  // ---- the first tensors
   UOp index(int64_t v) { return g_.constant(dtypes::index, v); }
   ShapeVec shape() {
     ShapeVec out;
     int64_t size = 1;
-    for (size_t rank = 1 + c_.below(3); out.size() < rank;) {
+    for (size_t rank = 1 + c_.uniform(3); out.size() < rank;) {
       int64_t next = c_.one_of(kSizes);
       if (size * next > kMostElements) next = 1;
       out.push_back(next), size *= next;
     }
-    if (!several_.empty() && c_.one_in(2)) {  // of more axes than the one that may be divided
+    if (!several_.empty() && c_.one_in(2)) {  // with more axes than the one that may be sharded
       if (out.size() == 1) out.push_back(3);
-      out[c_.below(out.size())] = int64_t(2 * several_.size());
+      out[c_.uniform(out.size())] = int64_t(2 * several_.size());
     }
     return out;
   }
@@ -86,10 +86,10 @@ class Tensors {
     return is_on_many(out) && c_.one_in(2) ? divided(out) : out;
   }
 
-  // A part of a file, as another dtype, moved about; copied where something computes with it.
+  // Part of a file, as another dtype, moved; copied to the device that computes with it.
   UOp from_file(DType d) {
     UOp u = buffer(dtypes::uint8, ShapeVec{int64_t(64 * d.itemsize())}, g_.str(file_));
-    int64_t begin = int64_t(c_.below(3)) * 8 * int64_t(d.itemsize());
+    int64_t begin = int64_t(c_.uniform(3)) * 8 * int64_t(d.itemsize());
     if (c_.one_in(2)) u = shrink(u, std::array{std::pair<Sint, Sint>(begin, begin + int64_t(32 * d.itemsize()))});
     u = u.bitcast(d);
     int64_t n = size_of(u).low64();
@@ -113,12 +113,12 @@ class Tensors {
     std::ranges::copy(axes, flags.get());
     return tgc::flip(u, std::span<const bool>(flags.get(), axes.size()));
   }
-  size_t any_axis(UOp u) { return c_.below(shape_of(u).size()); }
+  size_t any_axis(UOp u) { return c_.uniform(shape_of(u).size()); }
 
   UOp step(UOp u) {
     if (shape_of(u).empty()) u = reshape(u, ShapeVec{1});
     if (prod(shape_of(u)).vmax() > Int(8 * kMostElements)) return {};
-    switch (c_.below(several_.empty() ? 11 : 17)) {
+    switch (c_.uniform(several_.empty() ? 11 : 17)) {
       case 0:
       case 1: return unary(u);
       case 2:
@@ -149,7 +149,7 @@ class Tensors {
     return d == u.dtype() ? u.neg() : as_bits ? u.bitcast(d) : u.cast(d);
   }
 
-  // With another of its shape, a constant, or itself moved.
+  // Combines a tensor with another of its shape, a constant, or itself moved.
   UOp binary(UOp u) {
     static constexpr Op kOps[] = {Op::ADD, Op::MUL, Op::MAX, Op::ADD};
     auto goes_with = [&](UOp v) {
@@ -178,7 +178,7 @@ class Tensors {
     auto own = axis_of(u);
     if (own && size_t(*own) == axis && !c_.one_in(8)) axis = (axis + 1) % shape.size();
     std::vector<std::pair<Sint, Sint>> pairs;
-    switch (c_.below(7)) {
+    switch (c_.uniform(7)) {
       case 0: return permuted(u);
       case 1: {
         std::vector<bool> axes(shape.size(), false);
@@ -192,11 +192,11 @@ class Tensors {
       case 3:
         for (Sint s : shape) pairs.emplace_back(0, s);
         if (shape[axis].is_int()) {
-          int64_t n = shape[axis].as_int().low64(), begin = int64_t(c_.below(size_t(n) + 1));
+          int64_t n = shape[axis].as_int().low64(), begin = int64_t(c_.uniform(size_t(n) + 1));
           pairs[axis] = {c_.one_in(2) ? 0 : begin, c_.one_in(12) ? begin : n};
           if (c_.one_in(12)) pairs[axis] = {begin, begin};
-          if (own && size_t(*own) == axis) {  // all of one device
-            int64_t part = n / int64_t(several_.size()), which = int64_t(c_.below(several_.size()));
+          if (own && size_t(*own) == axis) {  // the whole part of one device
+            int64_t part = n / int64_t(several_.size()), which = int64_t(c_.uniform(several_.size()));
             pairs[axis] = {part * which, part * (which + 1)};
           }
         }
@@ -204,7 +204,7 @@ class Tensors {
       case 4: {
         shape.insert(shape.begin() + ptrdiff_t(axis), Sint(1));
         u = reshape(u, shape);
-        shape[axis] = int64_t(2 + c_.below(3));
+        shape[axis] = int64_t(2 + c_.uniform(3));
         return expand(u, shape);
       }
       case 5: {
@@ -232,7 +232,7 @@ class Tensors {
   }
 
   UOp kept(UOp u) {
-    switch (c_.below(5)) {
+    switch (c_.uniform(5)) {
       case 0: return g_.node(c_.one_in(2) ? Op::DETACH : Op::CONTIGUOUS_BACKWARD, u.dtype(), u);
       case 1: return copied(u, g_.str(c_.one_in(2) ? "CPU:1" : "CPU"));
       default: return contiguous(u);
@@ -240,7 +240,7 @@ class Tensors {
   }
   UOp copied(UOp u, Arg device) { return copy_to_device(u, device); }
 
-  // Over a buffer, of which the value may be made, moved or as it lies; now and then over what is none.
+  // Assigns to a buffer, which the value may read, moved or not; sometimes to a tensor that is no buffer.
   UOp assigned(UOp u) {
     ShapeVec shape(shape_of(u).begin(), shape_of(u).end());
     bool is_fixed = std::ranges::all_of(shape, [](Sint s) { return s.is_int() && s.as_int() > Int(0); });
@@ -259,7 +259,7 @@ class Tensors {
     return target.assign(u);
   }
 
-  // The first few of an axis, as many as a variable says.
+  // Takes the first elements of an axis, as many as a variable says.
   UOp cut(UOp u) {
     size_t axis = any_axis(u);
     std::vector<std::pair<Sint, Sint>> pairs;
@@ -269,7 +269,7 @@ class Tensors {
     return shrink(u, pairs);
   }
 
-  // As tinygrad keeps the operands of convolutions with IMAGE=2; now and then of a shape that does not fit.
+  // Stores a tensor as tinygrad stores operands of convolutions with IMAGE=2; sometimes with a wrong shape.
   UOp as_image(UOp u) {
     Sint size = prod(shape_of(u));
     if (!u.dtype().is(Scalar::Float32) || !size.is_int()) return {};
@@ -281,7 +281,7 @@ class Tensors {
     return {};
   }
 
-  // A sum over a loop outside of all kernels, each turn of which takes another part.
+  // Sums over a loop outside of all kernels; each iteration takes another part.
   UOp turn_by_turn(UOp u) {
     Sint size = shape_of(u)[0];
     bool can = size.is_int() && size.as_int() > Int(1) && !axis_of(u) && dtypes::is_float(u.dtype());
@@ -305,7 +305,7 @@ class Tensors {
   UOp of_one_device(UOp u) {
     if (!is_on_many(u)) return copied(u, g_.str("CPU:1"));
     if (axis_of(u)) return copied(u, one());
-    UOp part = mselect(u, int64_t(c_.below(several_.size())));
+    UOp part = mselect(u, int64_t(c_.uniform(several_.size())));
     return c_.one_in(2) ? part : copied(part, one());
   }
   UOp custom(UOp u) {
@@ -318,7 +318,7 @@ class Tensors {
 
   Graph& g_;
   Chance& c_;
-  std::vector<const char*> several_;  // devices; empty: all is on one
+  std::vector<const char*> several_;  // devices; empty if all is on one
   std::string file_;
   UOp size_;  // a variable, bound
   std::vector<UOp> made_, outputs_;

@@ -1,11 +1,11 @@
-// Small tensor graphs at random, the same for the same seed: movements, reductions and arithmetic on one device or
-// divided among several, copies, assignments, files, variables in shapes, tensors without elements.
+// Generates small random tensor graphs, the same for the same seed: movements, reductions and arithmetic on one device
+// or sharded over several, copies, assignments, files, variables in shapes, tensors without elements.
 #pragma once
 #include "lib/fuzz/generator.h"
 
 namespace tgc {
 
-// The sink of a tensor graph of a few outputs. Throws Failure where chance put together what does not go together.
+// Returns the sink of a tensor graph with a few outputs. Throws Failure if its random parts do not fit together.
 UOp tensor_graph(Graph& graph, Chance& chance);
 
 }  // namespace tgc

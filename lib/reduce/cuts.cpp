@@ -2,17 +2,16 @@
 
 #include <algorithm>
 
-#include "lib/execute/execution.h"
-#include "lib/execute/placement.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/uop/facts.h"
+#include "lib/validate/reference_runner.h"
 
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostStored = 1 << 16;  // elements that a cut part may have
+constexpr int64_t kMostStored = 1 << 16;  // limit for the elements of a cut part
 
-// The loops that a node lies in: ranges, and what became of them on a GPU.
+// Returns the loops around a node: RANGEs and SPECIALs.
 std::vector<UOp> loops_of(UOp u) {
   auto ranges = ranges_of(u);
   std::vector<UOp> out(ranges.begin(), ranges.end());
@@ -21,8 +20,8 @@ std::vector<UOp> loops_of(UOp u) {
   return out;
 }
 
-// Where the values of these iterations lie, the last loop fastest; `size` receives how many there are. The empty UOp:
-// too many, or nobody knows how many.
+// Returns the flat position of an iteration of `loops`, the last loop fastest; `size` receives the number of
+// iterations. The empty UOp if they are too many, or not constant.
 UOp position(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size) {
   UOp out;
   size = 1;
@@ -38,13 +37,13 @@ UOp position(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size
   return out ? out : g.constant(index, int64_t(0));
 }
 
-// What an array holds of a node, and its dtype there.
+// Returns the dtype of an array that holds a node's values.
 DType stored_dtype(UOp u) {
   DType scalar = u.dtype().scalar();
   return scalar.is(Scalar::Index) ? dtypes::int32 : scalar;
 }
 
-// What a loop is where nothing is added up in it.
+// Returns the axis type of a loop outside of a reduction.
 AxisType outer(AxisType type) {
   bool reduces = type == AxisType::REDUCE || type == AxisType::GROUP_REDUCE;
   return reduces ? AxisType::LOOP : type == AxisType::UNROLL ? AxisType::UPCAST : type;
@@ -120,24 +119,24 @@ TestCase alone(const TestCase& c, UOp u) {
   return with_root(c, root.rtag(c.root.tag()));
 }
 
-TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const RunOptions& spec) {
+TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
+                      const ExecuteOptions& in_ref) {
   int64_t number = first_free_buffer(c.root);
   DType index = index_dtype_of(c.root);
   bool has_loads = op_in_backward_slice_with_self(c.root, {Op::LOAD});
+  const Arrays inputs = unbundled(c.inputs);
+  const ReferenceRunner ref(inputs, variables, in_ref, InputDistribution{});
   Replacements pairs;
   std::vector<ReproArray> made;
   auto cut = [&](UOp u) {
     UOp root = stored_alone(u, number, index), back = loaded_back(u, number, index, has_loads);
     if (!root || !back) return;
-    Executable kernel = std::move(Executable::for_ref(root).value_or_throw());
-    Placement ref = place_in_ref();
-    Arrays inputs = std::move(input_arrays(kernel.buffers(), unbundled(c.inputs), "", Drawing{}).value_or_throw());
-    auto done = std::move(execute(kernel, *ref.device, inputs, spec.variables, spec.in_ref()).value_or_throw());
+    auto done = std::move(ref.run(root).value_or_throw());
     for (ReproArray& a : bundled(done.outputs)) made.push_back(std::move(a));
     pairs.emplace_back(u, back);
     number++;
   };
-  for (UOp u : parts) (void)catch_failures([&] { return cut(u), Unit{}; });  // what REF cannot run stays
+  for (UOp u : parts) (void)catch_failures([&] { return cut(u), Unit{}; });  // parts that REF cannot run stay
   if (pairs.empty() && !parts.empty()) return {};
   TestCase out = c;
   out.inputs.insert(out.inputs.end(), made.begin(), made.end());

@@ -1,30 +1,30 @@
-// Cuts: a part of a kernel alone, and a kernel without a part, which becomes a buffer that holds what REF computes
-// there, so that what follows stays the same. A cut leaves a graph well formed where the one before was.
+// Cuts a kernel: a part alone, or the kernel with parts replaced by buffers that hold what REF computes there, so that
+// the rest computes the same. A cut keeps a graph well formed.
 #pragma once
 #include <span>
 
-#include "lib/execute/executable.h"
+#include "lib/execute/execution.h"
 #include "lib/reduce/test_case.h"
-#include "lib/run/run_kernel.h"
 
 namespace tgc {
 
-// Whether a node's values can be stored to an array: a number, or a vector of numbers.
+// Returns whether a node's values can be stored to an array: it is a number, or a vector of numbers.
 bool is_storable(UOp u);
-// The dtype of indices at the graph's stage: index, until that is lowered.
+// Returns the dtype of indices at the graph's stage: index, until indices are lowered.
 DType index_dtype_of(UOp root);
-// A kernel that stores nothing but the values of `u` in all iterations of the loops that it lies in, in a buffer of
-// that number; the empty UOp when they are too many. Of a vector its first element.
+// Returns a kernel that stores only `u` (for a vector its first element), for all iterations of its loops, in the
+// buffer of that number; the empty UOp if they are too many.
 UOp stored_alone(UOp u, int64_t buffer, DType index);
-// The value that a kernel with one store stores; the empty UOp: there are several.
+// Returns the stored value of a kernel with one store; the empty UOp if there are several.
 UOp stored_value(UOp root);
-// The case that stores nothing but the values of `u`; an empty graph: it cannot.
+// Returns the case that stores only `u`; a case without a root if that is impossible.
 TestCase alone(const TestCase& c, UOp u);
-// What stands for `u` where its values lie in that buffer as stored_alone leaves them; the empty UOp: nothing does.
+// Returns a load of `u` from the buffer that stored_alone() filled; the empty UOp if that is impossible.
 UOp loaded_back(UOp u, int64_t buffer, DType index, bool has_loads);
 int64_t first_free_buffer(UOp root);
-// The case with buffers in the place of `parts`, which hold what REF computes there; parts without values that can be
-// stored stay. An empty graph: all of them. `spec`: how the case is run.
-TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const RunOptions& spec);
+// Returns the case with each of `parts` replaced by a buffer that holds what REF computes there. Parts that cannot be
+// stored stay; a case without a root if that is all of them. `variables` and `in_ref` are those of the runs.
+TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
+                      const ExecuteOptions& in_ref);
 
 }  // namespace tgc

@@ -4,8 +4,8 @@
 
 namespace tgc {
 
-std::vector<TestCase> thinned(const TestCase& given, UOp (*instead)(UOp),
-                              const std::function<bool(const TestCase&)>& may_fail) {
+std::vector<TestCase> ddmin(const TestCase& given, UOp (*replacement)(UOp),
+                            const std::function<bool(const TestCase&)>& may_fail) {
   std::vector<TestCase> way{given};
   std::vector<UOp> kept = toposort(given.root);
   Replacements out;
@@ -17,7 +17,7 @@ std::vector<TestCase> thinned(const TestCase& given, UOp (*instead)(UOp),
       Replacements more = out;
       std::vector<UOp> stay;
       for (auto it = begin; it != end; ++it)
-        if (UOp other = instead(*it)) more.emplace_back(*it, other);
+        if (UOp other = replacement(*it)) more.emplace_back(*it, other);
         else stay.push_back(*it);
       if (more.size() == out.size()) continue;
       TestCase c = with_root(given, replaced(given.root, more, false));

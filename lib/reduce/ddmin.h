@@ -1,4 +1,4 @@
-// Thinning: ddmin over the nodes of a case, where asking is cheap.
+// ddmin over the nodes of a case, with a test that is cheap (the prefilter).
 #pragma once
 #include <functional>
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace tgc {
 
-// The case, and what is left of it as parts of its nodes are taken out, until no node of it, and no part that was
-// tried, can be. Each may fail, as `may_fail` has it, and is made from the one before; `instead`: what a node becomes
-// that is taken out (steps.h).
-std::vector<TestCase> thinned(const TestCase& given, UOp (*instead)(UOp),
-                              const std::function<bool(const TestCase&)>& may_fail);
+// Removes parts of the nodes of `given` until no node and no tested part can be removed. Returns the case and every
+// smaller case on the way, each made from the one before; `may_fail` holds for all but the first. `replacement` gives
+// what a removed node becomes (steps.h).
+std::vector<TestCase> ddmin(const TestCase& given, UOp (*replacement)(UOp),
+                            const std::function<bool(const TestCase&)>& may_fail);
 
 }  // namespace tgc

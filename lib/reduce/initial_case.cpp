@@ -9,12 +9,12 @@
 
 namespace tgc {
 
-TestCase given_case(const Session& session, InputGraph& in, const RunOptions& spec, bool runs_nowhere) {
+TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere) {
   if (!in.list.empty())
     throw Failure(Diag{.message = "this is a linear list", .file = in.file, .expected = "a graph"});
-  if (!spec.reference.empty() || !spec.expect.empty())
+  if (!options.compare.reference.empty() || !options.compare.expect.empty())
     session.note("what is expected is what REF makes of the graph: of a smaller one nobody else knows");
-  Placement place = std::move(placement_for(session, spec.device, in).value_or_throw());
+  Placement place = std::move(placement_for(session, options.device.name, in).value_or_throw());
   TestCase out{.graph = std::make_shared<Graph>(in.graph->settings()),
                .info = in.info,
                .device = runs_nowhere ? "REF" : place.device_option()};
@@ -27,9 +27,9 @@ TestCase given_case(const Session& session, InputGraph& in, const RunOptions& sp
   auto kernel = Executable::for_ref(in.root);
   if (!kernel) return out;
   std::string source;
-  Drawing draw{.seed = spec.seed.value_or(0), .floats = floats_for(in.root)};
+  InputDistribution draw = input_distribution(in.root, options.input.seed.value_or(0));
   out.inputs =
-      bundled(input_arrays(kernel->buffers(), given_inputs(spec, in, source), source, draw).value_or_throw());
+      bundled(input_arrays(kernel->buffers(), given_inputs(options, in, source), source, draw).value_or_throw());
   return out;
 }
 

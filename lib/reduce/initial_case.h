@@ -1,15 +1,15 @@
-// Where a reduction begins: the case as it was given.
+// Makes the case that a reduction begins with.
 #pragma once
 #include "lib/compilation/input_graph.h"
 #include "lib/driver/session.h"
 #include "lib/reduce/test_case.h"
-#include "lib/run/run_kernel.h"
+#include "lib/run/run_options.h"
 
 namespace tgc {
 
-// The graph of `in` in a Graph of its own, with its target, opts, fault and every array that it reads: what `spec` or a
-// bundle gives, else drawn. `runs_nowhere`: its texts alone matter. Throws Failure: a linear list, a device or a target
-// that is not known, arrays that do not fit.
-TestCase given_case(const Session& session, InputGraph& in, const RunOptions& spec, bool runs_nowhere);
+// Returns the graph of `in` in its own Graph, with its target, opts, fault and every array that it reads: from the
+// options or a bundle, else random. With `runs_nowhere`, only its texts matter. Throws Failure for a linear list, an
+// unknown device or target, and arrays that do not fit.
+TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere);
 
 }  // namespace tgc

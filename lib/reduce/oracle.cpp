@@ -19,10 +19,10 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// That tinygrad has for a smaller case, at least: of one in a few it makes a rewrite that does not end.
+// Least time limit for tinygrad: it does not end for one candidate in a few.
 constexpr double kLeastSeconds = 2;
 
-// All that the answer may hang on.
+// Everything that the answer may depend on.
 std::string identity(const TestCase& c) {
   std::string out = to_hex(key_of(c.root)) + c.info.stage + c.info.target + c.device;
   for (const SettingInfo& s : all_settings()) out += "," + std::to_string(c.graph->settings().*s.value);
@@ -52,7 +52,7 @@ bool Shown::names_rewrite() const {
          (verdict->second == "rewrite" || verdict->second == "divergence");
 }
 
-void Shown::blame(const Verdict& verdict) {
+void Shown::set_blamed(const Verdict& verdict) {
   blamed = {{"verdict", std::string(name_of(verdict.kind))}};
   for (auto& [name, value] : {std::pair("stage", verdict.stage), {"rule", verdict.rule}, {"branch", verdict.branch}})
     if (!value.empty()) blamed[name] = value;
@@ -66,11 +66,11 @@ bool Oracle::is_wanted(const FailureSignature& symptom) const {
 Result<Shown> Oracle::first(const TestCase& c) {
   calls_++;
   const auto begin = Clock::now();
-  auto shown = catch_failures([&] { return look(c, nullptr).value_or_throw(); });
+  auto shown = catch_failures([&] { return examine(c, nullptr).value_or_throw(); });
   tinygrad_.set_seconds(std::max(kLeastSeconds, 3 * seconds_since(begin)));
   if (!shown) return shown;
   auto verdict = shown->blamed.find("verdict");
-  // REF stops at an access outside of a buffer, where a device computes something else: a wrong index is both
+  // a wrong index is either: REF stops at an access out of bounds where a device computes something else
   is_either_ = wanted_.kind == Kind::Wrong && verdict != shown->blamed.end() && verdict->second == "rewrite";
   if (shown->symptom.kind == Kind::None && wanted_.kind == Kind::Script)
     return Diag{"the command does not say so of it: there is nothing to reduce"};
@@ -82,8 +82,8 @@ Result<Shown> Oracle::first(const TestCase& c) {
     return Diag{.message = "it is not '" + std::string(name_of(wanted_.kind)) + "', but '" +
                            std::string(name_of(shown->symptom.kind)) + "'" +
                            (shown->symptom.said.empty() ? "" : ": " + shown->symptom.said)};
-  conduct_.emplace(c, spec_);
-  glance_.emplace(session_, c, shown->symptom, shown->blamed, spec_);
+  validity_.emplace(c, options_.input.variables, options_.device.ref_in_process());
+  prefilter_.emplace(session_, c, shown->symptom, shown->blamed, options_.input.variables);
   known_[identity(c)] = {Answer::Yes, shown->symptom.kind};
   return shown_ = *shown;
 }
@@ -98,10 +98,10 @@ Oracle::Answer Oracle::answer(const TestCase& c, const std::string& key) {
     std::lock_guard guard(lock_);
     if (auto it = known_.find(key); it != known_.end()) return it->second.answer;
   }
-  bool may = is_sound(c) && (!conduct_ || (conduct_->has_effect(c) && conduct_->is_within_bounds(c)));
-  if (may && has_glances()) {
-    glances_++;
-    may = glance_->may_fail(c);
+  bool may = is_sound(c) && (!validity_ || (validity_->has_effect(c) && validity_->is_within_bounds(c)));
+  if (may && has_prefilter()) {
+    prefiltered_++;
+    may = prefilter_->may_fail(c);
   }
   std::lock_guard guard(lock_);
   return known_[key].answer = may ? Answer::Maybe : Answer::No;
@@ -116,8 +116,8 @@ bool Oracle::fails(const TestCase& c) {
   std::string key = identity(c);
   if (Answer known = answer(c, key); known != Answer::Maybe) return known == Answer::Yes;
   calls_++;
-  auto shown = catch_failures([&] { return look(c, &shown_).value_or_throw(); });
-  bool same = shown && is_the_same(*shown) && conduct_->stays_within(c);
+  auto shown = catch_failures([&] { return examine(c, &shown_).value_or_throw(); });
+  bool same = shown && is_the_same(*shown) && validity_->stays_within(c);
   std::lock_guard guard(lock_);
   known_[key] = {same ? Answer::Yes : Answer::No, same ? shown->symptom.kind : Kind::None};
   return same;
@@ -129,8 +129,8 @@ FailureSignature::Kind Oracle::symptom_in(const TestCase& c) const {
   return it == known_.end() || it->second.answer != Answer::Yes ? shown_.symptom.kind : it->second.symptom;
 }
 
-// `same`: what it has to be; where it is plain that it is not, nothing more is looked at.
-Result<Shown> Oracle::look(const TestCase& c, const Shown* same) {
+// `same` is the failure to compare with; the examination ends once the case is known to differ from it.
+Result<Shown> Oracle::examine(const TestCase& c, const Shown* same) {
   FaultHere fault(c.fault);
   Shown out;
   if (wanted_.kind == Kind::Script) {
@@ -139,26 +139,26 @@ Result<Shown> Oracle::look(const TestCase& c, const Shown* same) {
   }
   if (wanted_.kind == Kind::Differs) return difference(c);
   InputGraph in = c.loaded();
-  RunOptions spec = with_bundle(spec_, in);
-  auto symptom = symptom_of(session_, in, spec);
+  const RunOptions options = with_bundle(options_, in);
+  auto symptom = symptom_of(session_, in, options);
   if (!symptom) return symptom.diag();
   out.symptom = std::move(*symptom);
   if (same && (!is_wanted(out.symptom) || same->blamed.empty())) return out;
   if (out.symptom.kind == Kind::None || out.symptom.kind == Kind::Compile) return out;
   in = c.loaded();
-  BisectReport report = bisect(session_, in, spec);
+  BisectReport report = bisect(session_, in, options);
   if (!report.error.empty() || report.verdict.kind == Verdict::Kind::Same) return out;
-  out.blame(report.verdict);
+  out.set_blamed(report.verdict);
   return out;
 }
 
-// The first stage whose text is not tinygrad's, and the rewrite that makes it so.
+// Finds the first stage whose text is not tinygrad's, and the rewrite that causes it.
 Shown Oracle::difference(const TestCase& c) {
-  Session here{.jobs = 1, .cancel = session_.cancel};  // on this thread, which has the fault
+  Session here{.jobs = 1, .cancel = session_.cancel};  // on this thread, because the fault is set per thread
   auto verdict = find_divergence(here, c.loaded(), tinygrad_, shown_.symptom.cause);
   if (!verdict || verdict->kind == Verdict::Kind::Same) return {};
   Shown out{.symptom = {Kind::Differs, "the first stage that differs is '" + verdict->stage + "'", verdict->stage}};
-  out.blame(*verdict);
+  out.set_blamed(*verdict);
   return out;
 }
 
@@ -166,11 +166,11 @@ bool Oracle::script_says_so(const TestCase& c) const {
   TemporaryFolder folder;
   const std::string path = folder.file("candidate.json");
   InputGraph in = c.loaded();
-  RunOptions spec = with_bundle(spec_, in);
-  auto place = placement_for(session_, spec.device, in);
+  const RunOptions options = with_bundle(options_, in);
+  auto place = placement_for(session_, options.device.name, in);
   if (!place) return false;
   Repro repro{.fault = c.fault ? c.fault->text() : "", .inputs = c.inputs};
-  if (!write_file(path, bundle_text(session_, spec, in, *place, std::move(repro)))) return false;
+  if (!write_file(path, bundle_text(session_, options, in, *place, std::move(repro)))) return false;
   return std::system((with_file(wanted_.script, path) + " >/dev/null 2>&1 </dev/null").c_str()) == 0;
 }
 

@@ -1,6 +1,5 @@
-// The oracle: whether a smaller case still shows the same failure. The same is: the same symptom, of the same cause;
-// and where bisect can name a rewrite, the same rule in the same stage. Beside that a case does nothing worse than the
-// first one (conduct.h).
+// The oracle decides whether a candidate shows the same failure: the same failure signature and, if bisect names a
+// rewrite, the same rule in the same stage. Besides, a candidate must pass the validity checks (validity_checks.h).
 #pragma once
 #include <atomic>
 #include <map>
@@ -16,76 +15,77 @@
 
 namespace tgc {
 
-// What is asked for: a symptom by its name; of "cmd" the script, {} for the candidate's file; of "differs" the Python
-// or the command that compiles with tinygrad (lib/live/tinygrad_process.h).
+// The failure to keep. `script` is, for Kind::Script, a command with {} for the candidate's file; for Kind::Differs,
+// the Python or the command that compiles with tinygrad (lib/live/tinygrad_process.h).
 struct Wanted {
   FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
   std::string script;
 };
 
-// What a case shows, as far as another one must show it, too.
+// The failure of a case; a candidate must show an equal one.
 struct Shown {
   FailureSignature symptom;
-  std::map<std::string, std::string> blamed;  // by bisect: verdict, stage, rule, branch; empty: it was not asked
-  uint64_t rewrite = 0;  // of a rule that is blamed: which application in that stage, from 1
-  void blame(const Verdict& verdict);
+  std::map<std::string, std::string> blamed;  // bisect's verdict, stage, rule and branch; empty if bisect was not asked
+  uint64_t rewrite = 0;  // the number of the blamed application of the rule in its stage, from 1
+  void set_blamed(const Verdict& verdict);
   bool names_rewrite() const;
   std::string text() const;  // "wrong: rewrite mul-distribute, postopt symbolic"
 };
 
 class Oracle {
  public:
-  Oracle(const Session& session, RunOptions spec, Wanted wanted)
+  // `options` say how cases run; the device and the arrays are each case's own.
+  Oracle(const Session& session, RunOptions options, Wanted wanted)
       : session_(session),
-        spec_(std::move(spec)),
+        options_(std::move(options)),
         wanted_(std::move(wanted)),
         tinygrad_(wanted_.script, session.stop()) {}
 
-  // What the case shows at first; an error when it does not show what is wanted.
+  // Returns the failure of the given case. An error: it does not show the wanted failure.
   Result<Shown> first(const TestCase& c);
-  // Whether it is well formed and shows the same. Every case is looked at once. Several threads may ask at once, each
-  // of a case in a Graph of its own (in_own_graph): even who only reads a Graph takes room from it.
+  // Returns whether the case is valid and shows the same failure. Answers are cached. Thread-safe, if each thread's
+  // case has its own Graph (in_own_graph): even reading a Graph allocates in it.
   bool fails(const TestCase& c);
-  // The same where no try is needed: one like it was looked at, it is not well formed, or a glance says that it cannot.
+  // Returns the answer if it is known without a try: it is cached, the case is invalid, or the prefilter rejects it.
   std::optional<bool> known(const TestCase& c);
-  // Whether glances tell anything of this failure.
-  bool has_glances() const { return glance_ && glance_->tells(); }
+  // Returns whether the prefilter knows anything about this failure.
+  bool has_prefilter() const { return prefilter_ && prefilter_->is_useful(); }
 
-  // The symptom of a case that failed; of another that of the first.
+  // Returns the kind of failure of a case that failed; for any other case, that of the given case.
   FailureSignature::Kind symptom_in(const TestCase& c) const;
 
   const Shown& shown() const { return shown_; }
-  size_t calls() const { return calls_; }      // cases that were compiled, run and, of a wrong value, bisected
-  size_t glances() const { return glances_; }  // cases that a glance was cast at
+  size_t calls() const { return calls_; }      // tries: cases that were compiled, run and bisected
+  size_t prefiltered() const { return prefiltered_; }  // cases that the prefilter examined
 
  private:
   bool is_wanted(const FailureSignature& symptom) const;
   bool is_the_same(const Shown& other) const;
-  Result<Shown> look(const TestCase& c, const Shown* same);
-  enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: well formed, and a glance has nothing against it
+  Result<Shown> examine(const TestCase& c, const Shown* same);
+  enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: valid, and not rejected by the prefilter
   Answer answer(const TestCase& c, const std::string& key);
   bool script_says_so(const TestCase& c) const;
   Shown difference(const TestCase& c);
 
   const Session& session_;
-  RunOptions spec_;
+  RunOptions options_;
   Wanted wanted_;
-  TinygradProcess tinygrad_;  // of "differs"; of all else it is not asked
+  TinygradProcess tinygrad_;  // for Kind::Differs only
   Shown shown_;
-  bool is_either_ = false;  // asked for 'wrong', a crash in REF will do
-  // once it is known what is shown
-  std::optional<Prefilter> glance_;
-  std::optional<ValidityChecks> conduct_;
-  std::atomic<size_t> calls_ = 0, glances_ = 0;
+  bool is_either_ = false;  // for Kind::Wrong, a crash in REF counts, too
+  // set once the failure of the given case is known
+  std::optional<Prefilter> prefilter_;
+  std::optional<ValidityChecks> validity_;
+  std::atomic<size_t> calls_ = 0, prefiltered_ = 0;
   mutable std::mutex lock_;
   struct Known {
     Answer answer;
     FailureSignature::Kind symptom = FailureSignature::Kind::None;  // of Yes
   };
-  std::map<std::string, Known> known_;  // by what the case is
+  std::map<std::string, Known> known_;  // by the case's identity
 };
 
-// Whether `tgc verify` would let the case pass.
+// Returns whether the case would pass `tgc verify`.
 bool is_sound(const TestCase& c);
 
 }  // namespace tgc

@@ -16,7 +16,9 @@
 namespace tgc {
 namespace {
 
-// Notes which applications a seeded fault changed, too.
+using Kind = FailureSignature::Kind;
+
+// An ApplicationLog that also notes which applications a seeded fault changed.
 class FaultLog : public ApplicationLog {
  public:
   UOp replace(const Hit& hit, UOp before, UOp after) override {
@@ -38,7 +40,8 @@ std::string without_digits(std::string_view text) {
   return out;
 }
 
-// What stands in quotes in a compiler's message and in the source, too; without digits, as names are numbered.
+// Returns the quoted parts of a compiler's message that the source contains; without digits, because names are
+// numbered.
 std::vector<std::string> quoted_of(const std::string& said, const std::string& source) {
   std::vector<std::string> out;
   for (size_t at = 0; (at = said.find_first_of("'\"", at)) != said.npos; at++) {
@@ -51,7 +54,7 @@ std::vector<std::string> quoted_of(const std::string& said, const std::string& s
   return out;
 }
 
-// Whether one application alone errs, and not each of its rule.
+// Returns whether the fault is in one application, and not in every application of its rule.
 bool is_seeded(const TestCase& c) {
   return c.fault && c.fault->in == FaultSpec::In::Kernel && c.fault->others.empty();
 }
@@ -59,14 +62,13 @@ bool is_seeded(const TestCase& c) {
 }  // namespace
 
 Prefilter::Prefilter(const Session& session, const TestCase& first, FailureSignature symptom,
-               std::map<std::string, std::string> blamed, RunOptions spec)
-    : session_(session), symptom_(std::move(symptom)), blamed_(std::move(blamed)), spec_(std::move(spec)) {
-  if (symptom_.kind == FailureSignature::Kind::Compile) quoted_ = quoted_of(symptom_.said, source_of(first));
+                     std::map<std::string, std::string> blamed, VariableValues variables)
+    : session_(session), symptom_(std::move(symptom)), blamed_(std::move(blamed)), variables_(std::move(variables)) {
+  if (symptom_.kind == Kind::Compile) quoted_ = quoted_of(symptom_.said, source_of(first));
   what_ = what_to_look_for();
 }
 
 Prefilter::What Prefilter::what_to_look_for() const {
-  using Kind = FailureSignature::Kind;
   auto text = [&](const char* name) {
     auto it = blamed_.find(name);
     return it == blamed_.end() ? std::string() : it->second;
@@ -86,7 +88,7 @@ bool Prefilter::may_fail(const TestCase& c) const {
     case What::Rule:
       if (blamed_.at("verdict") == "rewrite" && !can_be_bisected(c)) return false;
       if (!rule_errs(c)) return false;
-      if (symptom_.kind == FailureSignature::Kind::Refused) return is_refused(c);
+      if (symptom_.kind == Kind::Refused) return is_refused(c);
       return blamed_.at("verdict") == "divergence" || rule_matters(c);
     case What::Bounds: return may_go_out_of_bounds(c);
     case What::Refusal: return can_be_bisected(c) && is_refused(c);
@@ -98,7 +100,7 @@ bool Prefilter::may_fail(const TestCase& c) const {
   return true;
 }
 
-// Whether REF runs it, and makes something that can be compared.
+// Returns whether REF can run the case and the case stores something.
 bool Prefilter::can_be_bisected(const TestCase& c) const {
   auto kernel = Executable::for_ref(c.root);
   return kernel && std::ranges::any_of(kernel->buffers(), &BufferSpec::written);
@@ -107,13 +109,12 @@ bool Prefilter::can_be_bisected(const TestCase& c) const {
 bool Prefilter::is_refused(const TestCase& c) const {
   FaultHere fault(c.fault);
   InputGraph in = c.loaded();
-  RunOptions spec = with_bundle(spec_, in);
-  auto found = refusal_of(session_, in, spec);
-  return found && *found == symptom_ && (symptom_.kind != FailureSignature::Kind::Endless || is_endless_when_watched(c));
+  auto found = refusal_of(session_, in, c.device);
+  return found && *found == symptom_ && (symptom_.kind != Kind::Endless || is_endless_when_watched(c));
 }
 
-// As bisect has it, which watches how it is compiled, so that other nodes may wait: whether the stage that it named is
-// the one that does not end.
+// Returns whether the stage that bisect named does not end when the compilation is watched, as bisect does: a watched
+// rewrite may reach the stack limit with other nodes.
 bool Prefilter::is_endless_when_watched(const TestCase& c) const {
   auto compilation = session_.begin(c.loaded());
   if (!compilation) return false;
@@ -124,7 +125,7 @@ bool Prefilter::is_endless_when_watched(const TestCase& c) const {
   return stage == blamed_.end() || (!log.stages().empty() && log.stages().back().row->name == stage->second);
 }
 
-// Whether the graph as it stands has such an access that bounds do not keep inside, and what REF is given of it, too.
+// Returns whether bounds leave open that such an access of the graph, and of the lowered list, is out of bounds.
 bool Prefilter::may_go_out_of_bounds(const TestCase& c) const {
   OpSet which = symptom_.cause.ends_with("store") ? OpSet{Op::STORE} : OpSet{Op::LOAD};
   if (!may_leave_buffers(toposort(c.root), which)) return false;
@@ -136,7 +137,7 @@ bool Prefilter::may_go_out_of_bounds(const TestCase& c) const {
   return list && may_leave_buffers(*list, which);
 }
 
-// What the compiler is given, without digits; empty: there is none.
+// Returns the source without digits; empty if there is none.
 std::string Prefilter::source_of(const TestCase& c) const {
   FaultHere fault(c.fault);
   auto compilation = session_.begin(c.loaded());
@@ -145,8 +146,9 @@ std::string Prefilter::source_of(const TestCase& c) const {
   return source ? without_digits(*source) : std::string();
 }
 
-// Whether an application of the rule in the stage (of a seeded fault: one that it changed) makes something else of its
-// node, as far as its sides can be told. Of another text than tinygrad's: whether there is one.
+// Returns whether the sides of an application of the blamed rule in its stage differ, or cannot be evaluated; for a
+// seeded fault, of an application that it changed. For another text than tinygrad's: whether there is such an
+// application.
 bool Prefilter::rule_errs(const TestCase& c) const {
   FaultHere fault(c.fault);
   auto compilation = session_.begin(c.loaded());
@@ -161,19 +163,20 @@ bool Prefilter::rule_errs(const TestCase& c) const {
     return !is_seeded(c) || is_divergence || log.changed(a);
   };
   if (is_divergence) return (!is_seeded(c) || log.changed_any()) && std::ranges::any_of(log.list(), is_accused);
-  auto seen = evaluate_sides(*compilation, log.list(), unbundled(c.inputs), spec_.variables, is_accused);
+  auto seen = evaluate_sides(*compilation, log.list(), unbundled(c.inputs), variables_, is_accused);
   if (!seen) return std::ranges::any_of(log.list(), is_accused);
   return std::ranges::any_of(*seen, [](const auto& s) { return s.kind != EquivalenceResult::Kind::Same; });
 }
 
-// Whether the list is another one without what the rule does (of a seeded fault: without the fault). What a rule makes
-// may be thrown away again, as of loops that are not merged after all; and what is refused fails in another way.
+// Returns whether the linear list is another one without the rule (for a seeded fault: without the fault). A stage may
+// discard what the rule made, for instance when loops are not merged after all; a refusal without it is another
+// failure.
 bool Prefilter::rule_matters(const TestCase& c) const {
   if (c.info.target.empty()) return true;
   FaultHere fault(c.fault);
   auto with = session_.begin(c.loaded());
   if (!with || !with->list() || with->list()->empty()) return false;
-  if (c.device == "REF" && !Executable::for_ref(*with->list())) return false;  // a loop that nothing ends any more
+  if (c.device == "REF" && !Executable::for_ref(*with->list())) return false;  // a loop may lack its END
   auto without = session_.begin(c.loaded());
   if (!without) return true;
   if (is_seeded(c)) set_rewrite_override(without->graph(), nullptr);

@@ -1,12 +1,11 @@
-// A glance at a candidate before the oracle is asked: what it has to do to show the failure at all.
-//   a rule that is accused      it applies in its stage, and makes something else of a node there, which matters for
-//                               the list
+// Examines a candidate before the oracle is asked: whether it can show the failure at all.
+//   a blamed rule               it applies in its stage, its sides differ, and the list is another one without it
 //   another text than tinygrad  the rule that bisect names applies in its stage
-//   refused, endless            it is, with the same words
-//   a compiler's message        what it quotes stands in the source
-//   an access out of bounds     there is one that may be, a load or a store as the first was
-// A glance compiles as far as that takes: no compiler is asked, no kernel run, nothing bisected. When it says no, the
-// oracle would.
+//   refused, endless            it is refused, or does not end, with the same message
+//   a compiler's message        the source contains what the message quotes
+//   an access out of bounds     bounds do not exclude such a load, or store
+// The prefilter compiles as far as needed; it calls no compiler, runs no kernel and bisects nothing. If it rejects a
+// candidate, the oracle would, too.
 #pragma once
 #include <map>
 #include <string>
@@ -20,14 +19,14 @@ namespace tgc {
 
 class Prefilter {
  public:
-  // What a candidate has to show, as `first` does: the symptom, and whom bisect blames (verdict, stage, rule, branch),
-  // if it was asked. `spec`: as the oracle runs it.
-  Prefilter(const Session& session, const TestCase& first, FailureSignature symptom, std::map<std::string, std::string> blamed,
-         RunOptions spec);
+  // A candidate must show what `first` shows: the failure `symptom` and, if bisect was asked, its verdict, stage, rule
+  // and branch (`blamed`). `variables` are those of the runs.
+  Prefilter(const Session& session, const TestCase& first, FailureSignature symptom,
+            std::map<std::string, std::string> blamed, VariableValues variables);
 
-  // Whether there is anything to look for.
-  bool tells() const { return what_ != What::Nothing; }
-  // Whether the oracle may find that it fails in the same way. In `c`'s own Graph nothing is made.
+  // Returns whether the prefilter can reject any candidate.
+  bool is_useful() const { return what_ != What::Nothing; }
+  // Returns whether the case may fail in the same way. Adds nothing to `c`'s Graph.
   bool may_fail(const TestCase& c) const;
 
  private:
@@ -45,8 +44,8 @@ class Prefilter {
   const Session& session_;
   FailureSignature symptom_;
   std::map<std::string, std::string> blamed_;
-  RunOptions spec_;
-  std::vector<std::string> quoted_;  // words of a source that its compiler quotes, without digits
+  VariableValues variables_;
+  std::vector<std::string> quoted_;  // parts of the source that the compiler's message quotes, without digits
   What what_ = What::Nothing;
 };
 

@@ -20,76 +20,81 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kFew = 6;        // nodes of a case of which nobody asks for less
-constexpr size_t kSmall = 400;    // nodes of a case that is walked down without cuts
-constexpr size_t kWorthACut = 6;  // nodes that are there for one node alone: an array in their place is smaller
+using Kind = FailureSignature::Kind;
 
-// The session without what the case itself says: opts are in its graph, settings with it, the target in its info.
+constexpr size_t kFew = 6;        // nodes of a case that is small enough
+constexpr size_t kSmall = 400;    // nodes of a case that is reduced by single steps alone
+constexpr size_t kWorthACut = 6;  // nodes that one node dominates: an array is smaller than them
+
+// The session without overrides: a case holds its own opts, settings and target.
 Session without_overrides(const Session& session) {
   return {.jobs = session.jobs, .compile = session.compile, .cancel = session.cancel};
 }
 
-// One reduction. Throws Failure.
+// One reduction. Its functions throw Failure.
 class Reduction {
  public:
-  Reduction(const Session& session, InputGraph& in, const RunOptions& spec, const Wanted& wanted, ReduceReport& report)
+  Reduction(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted,
+            ReduceReport& report)
       : session_(session),
         own_(without_overrides(session)),
         in_(in),
-        spec_(with_bundle(spec, in)),
+        options_(with_bundle(options, in)),
         wanted_(wanted),
-        oracle_(own_, spec_without_place(spec_), wanted),
+        oracle_(own_, options_of_cases(), wanted),
         report_(report) {}
 
   void run() {
-    best_ = given_case(session_, in_, spec_, wanted_.kind == FailureSignature::Kind::Differs);
+    best_ = initial_case(session_, in_, options_, wanted_.kind == Kind::Differs);
     (void)oracle_.first(best_).value_or_throw();
     report_.before = best_.nodes();
     show();
     const TestCase given = best_;
     if (!stopped()) approach();
-    if (oracle_.has_glances()) try_smallest_end(given);
+    if (oracle_.has_prefilter()) try_smallest_end(given);
     else make_plain(plainer_steps());
     sweep();
-    if (oracle_.has_glances()) try_other_ways(given);
+    if (oracle_.has_prefilter()) try_other_ways(given);
     report_.interrupted = session_.cancelled();
     end();
-    (void)take_fault_warnings();  // of smaller cases: those of the case itself came with its first look
+    (void)take_fault_warnings();  // drops the warnings of smaller cases: those of the given case were reported already
   }
 
  private:
-  static RunOptions spec_without_place(RunOptions spec) {
-    spec.device.clear(), spec.arrays.clear(), spec.expect.clear(), spec.reference.clear(), spec.repro.clear();
-    return spec;
+  // A case holds its device and its arrays, and REF tells what it should store.
+  RunOptions options_of_cases() const {
+    RunOptions out{.device = options_.device, .compare = {.tolerance = options_.compare.tolerance}};
+    out.input.seed = options_.input.seed, out.input.variables = options_.input.variables, out.device.name = "";
+    return out;
   }
   bool stopped() const { return session_.cancelled(); }
   void show() const {
     session_.progress(std::to_string(best_.nodes()) + " nodes, " + std::to_string(oracle_.calls()) + " tries");
   }
 
-  // The stage that is to blame.
+  // Returns the stage to blame.
   std::string stage() const {
     const Shown& shown = oracle_.shown();
     if (auto it = shown.blamed.find("stage"); it != shown.blamed.end()) return it->second;
     const std::string& said = shown.symptom.said;  // "stage 'expander': ..."
-    if (shown.symptom.kind == FailureSignature::Kind::Differs) return "";  // tinygrad begins with the AST
+    if (shown.symptom.kind == Kind::Differs) return "";  // tinygrad starts from the AST
     size_t at = said.find("stage '"), end = at == said.npos ? at : said.find('\'', at + 7);
     return end == said.npos ? "" : said.substr(at + 7, end - at - 7);
   }
   bool is_rewrite() const { return oracle_.shown().names_rewrite(); }
 
-  // ---- the ways that glances lead
+  // ---- ways that the prefilter lets pass
 
-  // Cases, each made from the one before.
+  // A chain of cases, each made from the one before.
   using Way = std::vector<TestCase>;
-  // Where a way begins, and how it goes on: thinned, as plain ddmin goes about it, or by single steps.
+  // The begin of a way, which continues by ddmin (if there is a `replacement`) and then by single steps.
   struct Start {
     Way way;
-    UOp (*instead)(UOp) = nullptr;  // thinned: what a node becomes; where something runs, a loop one of its iterations
+    UOp (*replacement)(UOp) = nullptr;  // for ddmin: what replaces a removed node
   };
 
-  // Beside the way from where the approach led, which leaves that many nodes: from the whole graph of the stage, where
-  // that is not much larger; and thinned, which ends elsewhere than single steps after a leap.
+  // Other starts than the slice, whose way leaves `left` nodes: the whole graph of the stage, if it is not much larger;
+  // and ddmin, which ends elsewhere than single steps after a slice.
   std::vector<Start> other_starts(const TestCase& given, size_t left) {
     std::vector<Start> out;
     if (is_rewrite()) {
@@ -97,47 +102,44 @@ class Reduction {
       if (!later) return out;
       later->device = "REF";
       if (later->nodes() < 2 * left) out.push_back({{*later}});
-      out.push_back({{*later}, instead_within});
-      if (later->fault) {
-        later->fault = given.fault;  // at_stage takes the first application from there on for the fault's
-        out.push_back({{*later}, instead_within});
-      }
-      out.push_back({{given}, instead_within});
+      out.push_back({{*later}, runnable_replacement_of});
+      if (later->fault) later->fault = given.fault;  // at_stage counts the fault from that stage on
+      if (later->fault) out.push_back({{*later}, runnable_replacement_of});
+      out.push_back({{given}, runnable_replacement_of});
       return out;
     }
-    if (auto ahead = leap_from(given)) out.push_back({{given, std::move(*ahead)}});
-    out.push_back({{given}, instead_of});
-    out.push_back({{given}, instead_within});
+    if (auto ahead = slice_of(given)) out.push_back({{given, std::move(*ahead)}});
+    out.push_back({{given}, replacement_of}), out.push_back({{given}, runnable_replacement_of});
     if (given.nodes() < left) out.push_back({{given}});
     return out;
   }
 
-  // Where a leap from the case leads as far as glances tell.
-  std::optional<TestCase> leap_from(const TestCase& given) {
+  // Returns the slice of the case that the prefilter lets pass.
+  std::optional<TestCase> slice_of(const TestCase& given) {
     TestCase reduced = std::exchange(best_, given);
-    trusts_glances_ = true;
+    trusts_prefilter_ = true;
     (void)slice_to_rewrite();
     best_ = std::move(reduced);
     return std::exchange(ahead_, std::nullopt);
   }
 
-  // The way to its end: glances have nothing against what follows its first case.
-  Way glanced(const Start& start) {
+  // Extends the way to its end by cases that the prefilter lets pass.
+  Way filtered_way(const Start& start) {
     auto may = [&](const TestCase& c) { return !stopped() && may_fail(c); };
-    Way way = start.instead ? thinned(start.way[0], start.instead, may) : start.way;
+    Way way = start.replacement ? ddmin(start.way[0], start.replacement, may) : start.way;
     size_t from = 0;
     while (auto next = next_that_may_fail(way.back(), from)) way.push_back(std::move(*next));
     return way;
   }
 
-  // Where several ways lead somewhere the oracle is asked of the smallest end first: so it is mostly asked once.
+  // Asks the oracle for the smallest end of all ways first, so that one try is mostly enough.
   void try_smallest_end(const TestCase& given) {
-    Way smallest = glanced({ahead_ ? Way{best_, *ahead_} : Way{best_}});
+    Way smallest = filtered_way({ahead_ ? Way{best_, *ahead_} : Way{best_}});
     const size_t left = smallest.back().nodes();
     if (left <= kFew || stopped()) return;
     bool is_own = true;
     for (const Start& start : other_starts(given, left)) {
-      Way way = glanced(start);
+      Way way = filtered_way(start);
       if (!is_smaller_than(way.back(), smallest.back())) continue;
       smallest = std::move(way), is_own = false;
     }
@@ -146,22 +148,22 @@ class Reduction {
     try_way(smallest);
   }
 
-  // The other ways, where they lead to less. Where glances mislead, as of rewrites whose sides have no value, the
-  // oracle is asked at each step of a thinned one, once.
+  // Tries the other ways, if they lead to a smaller case. If the prefilter was wrong (as for rewrites whose sides have
+  // no value), asks the oracle at each step of ddmin, once.
   void try_other_ways(const TestCase& given) {
     if (is_few()) return;
     for (const Start& start : other_starts(given, best_.nodes())) {
       if (is_few()) return;
-      if (!misled_ || !start.instead) try_way(glanced(start));
-      if (!misled_ || !start.instead || is_thinned_ || is_few() || !oracle_.fails(start.way[0])) continue;
-      is_thinned_ = true;
+      if (!misled_ || !start.replacement) try_way(filtered_way(start));
+      if (!misled_ || !start.replacement || asked_by_ddmin_ || is_few() || !oracle_.fails(start.way[0])) continue;
+      asked_by_ddmin_ = true;
       auto fails = [&](const TestCase& c) { return !stopped() && oracle_.fails(c); };
-      try_way({thinned(start.way[0], start.instead, fails).back()});
+      try_way({ddmin(start.way[0], start.replacement, fails).back()});
     }
   }
   bool is_few() const { return best_.nodes() <= kFew || stopped(); }
 
-  // Takes what a way, of which the first case fails, leads to, if that is less.
+  // Takes the result of a way if it is smaller. The first case of the way must fail.
   void try_way(const Way& way) {
     if (!is_smaller(way.back())) return;
     const size_t last = last_that_fails(way);
@@ -172,7 +174,7 @@ class Reduction {
     if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
   }
 
-  // Of a way whose first case fails: the last that does, as far as halves tell.
+  // Binary-searches a way, whose first case fails, for the last case that fails.
   size_t last_that_fails(const Way& way) {
     size_t fails = 0, passes = way.size();
     for (size_t at = way.size() - 1; passes - fails > 1 && !stopped(); at = (fails + passes) / 2)
@@ -180,20 +182,20 @@ class Reduction {
     return fails;
   }
 
-  // From the whole kernel to where it goes wrong: at once to the rewrite, else to the stage; of what has no rewrite to
-  // parts of its AST.
+  // Goes from the whole kernel to the origin of the failure: to the rewrite, else to its stage; without a rewrite, to
+  // parts of the AST.
   void approach() {
     if (is_rewrite() && (slice_to_rewrite() || stopped())) return;
     if (is_rewrite()) begin_at_stage();
-    else if (!oracle_.has_glances()) try_first_application();
-    if (oracle_.has_glances() && (ahead_ || best_.nodes() < kSmall)) return;  // single steps are cheap
+    else if (!oracle_.has_prefilter()) try_first_application();
+    if (oracle_.has_prefilter() && (ahead_ || best_.nodes() < kSmall)) return;  // single steps are cheap
     accept_first(single_stores(best_));
     while (descend()) {}
     cut_parts();
     for (size_t depth = 2; cut_level(depth); depth++) {}
   }
 
-  // A seeded fault is counted in each case anew, and what is cut away before it counts, too.
+  // Lowers the number of a seeded fault: each case counts applications anew, and cuts remove earlier ones.
   void try_first_application() {
     if (!best_.fault) return;
     for (uint64_t n : {uint64_t(1), best_.fault->application / 2}) {
@@ -204,11 +206,11 @@ class Reduction {
   }
 
   void begin_at_stage() {
-    TestCase in_ref = best_;  // a rewrite is wrong wherever it runs, and REF needs no compiler
+    TestCase in_ref = best_;  // a wrong rewrite is wrong on every device, and REF needs no compiler
     in_ref.device = "REF";
     auto later = at_stage(own_, in_ref, stage());
-    bool is_likely = later && later->nodes() < kSmall && oracle_.has_glances() && may_fail(*later);
-    if (trusts_glances_ && is_likely) {
+    bool is_likely = later && later->nodes() < kSmall && oracle_.has_prefilter() && may_fail(*later);
+    if (trusts_prefilter_ && is_likely) {
       ahead_ = std::move(later);
       return;
     }
@@ -219,46 +221,46 @@ class Reduction {
     if (later->fault) later->fault = best_.fault, (void)accept(*later);
   }
 
-  // The nodes around the accused rewrite: those that its rule looks at, or as few more as it takes.
+  // Slices to the nodes around the blamed rewrite: those that its pattern looks at, or as few more as needed.
   bool slice_to_rewrite() {
     const Shown& shown = oracle_.shown();
-    std::optional<RewriteSlice> slice_to_rewrite;
+    std::optional<RewriteSlice> slice;
     if (is_rewrite() && shown.rewrite)
-      slice_to_rewrite = RewriteSlice::find(own_, best_, stage(), shown.blamed.at("rule"), shown.rewrite);
-    else if (shown.symptom.kind == FailureSignature::Kind::Refused || shown.symptom.kind == FailureSignature::Kind::Endless)
-      slice_to_rewrite = RewriteSlice::find_last(own_, best_, stage());
-    return slice_to_rewrite && (leap_to(*slice_to_rewrite) || (slice_to_rewrite->outer() && leap_to(*slice_to_rewrite->outer())));
+      slice = RewriteSlice::find(own_, best_, stage(), shown.blamed.at("rule"), shown.rewrite);
+    else if (shown.symptom.kind == Kind::Refused || shown.symptom.kind == Kind::Endless)
+      slice = RewriteSlice::find_last(own_, best_, stage());
+    return slice && (slice_at(*slice) || (slice->outer() && slice_at(*slice->outer())));
   }
 
-  bool leap_to(const RewriteSlice& slice_to_rewrite) {
+  bool slice_at(const RewriteSlice& slice) {
     std::optional<TestCase> found;
     auto fails = [&](size_t depth) {
-      auto c = catch_failures([&] { return slice_to_rewrite.around(depth, spec_); });
+      auto c = catch_failures([&] { return slice.around(depth, options_.input.variables, in_ref_); });
       if (!c || !c->root) return false;
       if (is_rewrite()) c->device = "REF";
-      if (!is_smaller(*c) || !(trusts_glances_ ? may_fail(*c) : oracle_.fails(*c))) return false;
+      if (!is_smaller(*c) || !(trusts_prefilter_ ? may_fail(*c) : oracle_.fails(*c))) return false;
       found = std::move(*c);
       return true;
     };
-    trusts_glances_ &= oracle_.has_glances();
-    size_t least = slice_to_rewrite.looked_at(), most = slice_to_rewrite.depth();
+    trusts_prefilter_ &= oracle_.has_prefilter();
+    size_t least = slice.looked_at(), most = slice.depth();
     if (!fails(std::min(least, most)) && least < most && fails(most))
       while (most - least > 1 && !stopped()) {
         size_t middle = (least + most) / 2;
         (fails(middle) ? most : least) = middle;
       }
-    if (found && trusts_glances_) ahead_ = std::move(found);
+    if (found && trusts_prefilter_) ahead_ = std::move(found);
     else if (found) take(std::move(*found));
     return found.has_value() || ahead_.has_value();
   }
 
-  // Where a glance had nothing against the leap, and the oracle had.
-  void leap_carefully() {
-    trusts_glances_ = false;
+  // Slices again, with the oracle as the test: the prefilter let a slice pass that does not fail.
+  void slice_with_oracle() {
+    trusts_prefilter_ = false;
     if (!slice_to_rewrite()) begin_at_stage();
   }
 
-  // ---- taking what is smaller
+  // ---- taking smaller cases
   void take(TestCase c) {
     best_ = std::move(c);
     show();
@@ -273,8 +275,8 @@ class Reduction {
     return take(std::move(own)), true;
   }
 
-  // The first of the candidates, from number `from` on and round, that is smaller and fails; as many are tried at once
-  // as there are threads.
+  // Takes the first candidate, cyclically from number `from`, that is smaller and fails, and returns its number. As
+  // many are tried at once as there are threads.
   std::optional<size_t> accept_first(const Candidates& candidates, size_t from = 0) {
     const size_t n = candidates.size(), width = std::max(1u, session_.jobs);
     for (size_t i = 0; i < n && !stopped();) {
@@ -298,10 +300,10 @@ class Reduction {
     return std::nullopt;
   }
 
-  // ---- down: the value that is stored becomes one that it is made of
+  // ---- down: replace the stored value by one of its sources
 
-  // By the way down that has most below it: the last node on it that fails when it alone is stored, then, at that node,
-  // the other ways. Whether anything was taken.
+  // Walks down the heaviest path: binary-searches for the last node that fails when it alone is stored, then tries that
+  // node's other sources. Returns whether a case was taken.
   bool descend() {
     UOp value = stored_value(best_.root);
     if (!value || stopped()) return false;
@@ -335,14 +337,14 @@ class Reduction {
     return accept_first(others).has_value();
   }
 
-  // ---- up: parts that feed it become buffers of what they were: all at once, else half of them, down to one
+  // ---- up: replace large parts by buffers of their values: all at once, else half of them, down to one
   void cut_parts() {
-    std::set<std::string> needed;  // by key
+    std::set<std::string> needed;  // keys of parts that the failure needs
     while (!stopped()) {
       std::vector<UOp> parts = large_parts(needed);
       bool cut = false;
       while (!parts.empty() && !stopped()) {
-        auto c = catch_failures([&] { return with_buffers(best_, parts, spec_); });
+        auto c = catch_failures([&] { return with_buffers(best_, parts, options_.input.variables, in_ref_); });
         if ((cut = c && accept(*c))) break;
         if (parts.size() == 1) needed.insert(to_hex(key_of(parts[0])));
         parts.resize(parts.size() / 2);
@@ -351,7 +353,7 @@ class Reduction {
     }
   }
 
-  // The largest that are there for one node alone, none below another.
+  // Returns the largest dominated parts, none inside of another.
   std::vector<UOp> large_parts(const std::set<std::string>& needed) const {
     std::vector<UOp> out;
     UOp value = stored_value(best_.root);
@@ -365,8 +367,8 @@ class Reduction {
     return out;
   }
 
-  // What lies that many nodes below the stores becomes constants: all of it, else half of it, down to a few. Whether
-  // anything lies there.
+  // Replaces the nodes `depth` levels below the stores by constants: all of them, else half of them, down to two.
+  // Returns whether there are nodes at this level.
   bool cut_level(size_t depth) {
     std::vector<UOp> level{best_.root}, values;
     UOpSet seen(*best_.graph);
@@ -384,15 +386,15 @@ class Reduction {
         auto some = std::span(values).subspan(from, std::min(width, values.size() - from));
         auto c = catch_failures([&] { return with_constants(best_, some); });
         if (!c || !is_smaller(*c) || !oracle_.fails(*c)) continue;
-        take(std::move(*c));  // in the same graph: the other values are still nodes of it
+        take(std::move(*c));  // the same Graph, so the other values stay valid
         values.erase(values.begin() + ptrdiff_t(from), values.begin() + ptrdiff_t(from + some.size()));
         from -= width;
       }
     return !level.empty() && !stopped();
   }
 
-  // ---- the end
-  // What is odd and no matter: all at once, else halves.
+  // ---- the last steps
+  // Simplifies settings, dtypes, numbers and sizes: all at once, else by halves.
   void make_plain(std::span<const Plainer> steps) {
     if (steps.empty() || stopped()) return;
     TestCase c = best_;
@@ -405,16 +407,15 @@ class Reduction {
     make_plain(steps.first(steps.size() / 2)), make_plain(steps.subspan(steps.size() / 2));
   }
 
-  // No single step is possible: each was tried since the last one that was taken. Likely steps are made one after the
-  // other, and the oracle is asked of the last case alone, else of those on the way, by halves; then fewer are made at
-  // once. The others are tried one by one. Likely is what glances have nothing against; without them, what leaves at
-  // least one of the ops that went with each step that made the failure go away.
+  // Takes single steps until none is possible. Likely steps are chained: the oracle is asked for the last case, else
+  // the chain is binary-searched, and the next chains are shorter. The other steps are tried one by one. A step is
+  // likely if the prefilter lets it pass; without a prefilter, if it keeps one op of each set in needed_.
   void sweep() {
-    const bool has_glances = oracle_.has_glances();
+    const bool has_prefilter = oracle_.has_prefilter();
     for (size_t most = SIZE_MAX, from = 0; !stopped();) {
       std::vector<TestCase> way{best_};
-      const bool leaped = ahead_.has_value();
-      if (leaped) way.push_back(std::move(*std::exchange(ahead_, std::nullopt)));
+      const bool is_sliced = ahead_.has_value();
+      if (is_sliced) way.push_back(std::move(*std::exchange(ahead_, std::nullopt)));
       while (way.size() - 1 < most)
         if (auto next = next_that_may_fail(way.back(), from)) way.push_back(std::move(*next));
         else break;
@@ -423,16 +424,16 @@ class Reduction {
         most = fails == 0 ? 1 : 2 * fails;
         if (fails + 1 < way.size()) learn(way[fails], way[fails + 1]);
         if (fails) take(std::move(way[fails]));
-        else if (leaped && !stopped()) leap_carefully(), most = SIZE_MAX;
+        else if (is_sliced && !stopped()) slice_with_oracle(), most = SIZE_MAX;
       } else {
-        auto taken = has_glances ? std::nullopt : accept_first(all_steps(best_), from);
+        auto taken = has_prefilter ? std::nullopt : accept_first(all_steps(best_), from);
         if (!taken) return;
         from = *taken, most = SIZE_MAX;
       }
     }
   }
 
-  // Of two cases, the second a step from the first: the failure went away with these ops, so that one of them matters.
+  // Learns from a step that removed the failure: one of the ops that the step removed matters.
   void learn(const TestCase& fails, const TestCase& passes) {
     if (OpSet gone = ops_of(fails.root) - ops_of(passes.root); !gone.empty()) needed_.push_back(gone);
   }
@@ -441,13 +442,13 @@ class Reduction {
     return std::ranges::all_of(needed_, [&](OpSet ops) { return there.intersects(ops); });
   }
 
-  // The first likely step from number `from` on and round that may fail; `from` receives its number.
+  // Returns the first likely step, cyclically from number `from`, that may fail; `from` receives its number.
   std::optional<TestCase> next_that_may_fail(const TestCase& c, size_t& from) {
     Candidates steps = all_steps(c);
     for (size_t i = 0; i < steps.size() && !stopped(); i++) {
       size_t number = (from + i) % steps.size();
       auto next = catch_failures([&] { return steps[number](); });
-      if (!next || !is_smaller_than(*next, c) || !(oracle_.has_glances() || is_likely(*next))) continue;
+      if (!next || !is_smaller_than(*next, c) || !(oracle_.has_prefilter() || is_likely(*next))) continue;
       if (may_fail(*next)) return from = number, std::move(*next);
     }
     return std::nullopt;
@@ -455,41 +456,42 @@ class Reduction {
 
   void end() {
     report_.after = best_.nodes();
-    report_.calls = oracle_.calls(), report_.glances = oracle_.glances();
+    report_.calls = oracle_.calls(), report_.prefiltered = oracle_.prefiltered();
     report_.verdict = oracle_.shown().text();
     InputGraph in = best_.loaded();
-    RunOptions spec = with_bundle(spec_without_place(spec_), in);
-    Placement place = std::move(placement_for(own_, spec.device, in).value_or_throw());
+    const RunOptions options = with_bundle(options_of_cases(), in);
+    Placement place = std::move(placement_for(own_, options.device.name, in).value_or_throw());
     Repro repro{.symptom = std::string(name_of(oracle_.symptom_in(best_))),
                 .said = oracle_.shown().text(),
                 .script = wanted_.script,
                 .blamed = oracle_.shown().blamed,
                 .inputs = best_.inputs};
     if (best_.fault) repro.fault = best_.fault->text();
-    report_.bundle = bundle_text(own_, spec, in, place, std::move(repro));
+    report_.bundle = bundle_text(own_, options, in, place, std::move(repro));
   }
 
   const Session& session_;
   Session own_;
   InputGraph& in_;
-  RunOptions spec_;
+  RunOptions options_;
+  ExecuteOptions in_ref_ = options_.device.ref_in_process();
   Wanted wanted_;
   Oracle oracle_;
   ReduceReport& report_;
   TestCase best_;
-  bool trusts_glances_ = true;     // of the first leap: the oracle is asked later, of the last step of a walk
-  std::optional<TestCase> ahead_;  // where that leap leads
-  std::vector<OpSet> needed_;      // of each set at least one op, as it seems
-  bool misled_ = false;            // glances led to a case that does not fail
-  bool is_thinned_ = false;        // the oracle was asked as plain ddmin asks it
+  bool trusts_prefilter_ = true;   // for the first slice: the oracle is asked only at the end of its way
+  std::optional<TestCase> ahead_;  // the slice that the prefilter let pass
+  std::vector<OpSet> needed_;      // the failure seems to need one op of each set
+  bool misled_ = false;            // the prefilter let a case pass that does not fail
+  bool asked_by_ddmin_ = false;    // ddmin ran with the oracle as its test
 };
 
 }  // namespace
 
-ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& spec, const Wanted& wanted) {
+ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted) {
   ReduceReport report;
   auto begin = std::chrono::steady_clock::now();
-  auto done = catch_failures([&] { return Reduction(session, in, spec, wanted, report).run(), Unit{}; });
+  auto done = catch_failures([&] { return Reduction(session, in, options, wanted, report).run(), Unit{}; });
   if (!done) report.error = done.diag().text();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return report;

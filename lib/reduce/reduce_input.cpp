@@ -8,13 +8,12 @@
 namespace tgc {
 namespace {
 
-// Of many kernels the first that makes something else of its arrays than REF does; `run` runs all of them as it is
-// told.
-ReduceReport reduce_first_wrong(const Session& session, const RunOptions& spec, const Wanted& wanted,
+// Reduces the first kernel that stores something else than REF does on the same arrays. `run` runs all kernels.
+ReduceReport reduce_first_wrong(const Session& session, const RunOptions& options, const Wanted& wanted,
                                 const std::function<ModelReport(const RunOptions&)>& run) {
   FailingKernelFinder finder(session);
-  RunOptions watched = spec;
-  watched.reference = "none", watched.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
+  RunOptions watched = options;
+  watched.compare.reference = "none", watched.model.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
   ModelReport model = run(watched);
   FailingKernel* kernel = finder.found();
   if (!kernel && !model.error.empty())
@@ -27,12 +26,12 @@ ReduceReport reduce_first_wrong(const Session& session, const RunOptions& spec, 
   arrays->device = model.device_option;
   arrays->inputs = bundled(kernel->arrays.inputs), arrays->variables = kernel->variables;
   kernel->graph.report.repro = std::move(arrays);
-  RunOptions of_kernel = spec;
-  of_kernel.arrays.clear(), of_kernel.expect.clear(), of_kernel.reference.clear();
+  RunOptions of_kernel = options;
+  of_kernel.input.arrays.clear(), of_kernel.compare.expect.clear(), of_kernel.compare.reference.clear();
   return reduce(session, kernel->graph, of_kernel, wanted);
 }
 
-ReduceReport reduce_each(const Session& session, InputGraph& in, const RunOptions& spec, const Wanted& wanted) {
+ReduceReport reduce_each(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted) {
   auto whole = session.begin(std::move(in));
   if (!whole) return {.error = whole.diag().text()};
   if (auto& schedule = whole->schedule(); !schedule) return {.error = schedule.diag().text()};
@@ -41,7 +40,7 @@ ReduceReport reduce_each(const Session& session, InputGraph& in, const RunOption
     if (!compilation) return {.error = compilation.diag().text()};
     session.progress("kernel " + std::to_string(number));
     InputGraph kernel = std::move(*compilation).take();
-    ReduceReport report = reduce(session, kernel, spec, wanted);
+    ReduceReport report = reduce(session, kernel, options, wanted);
     if (report.error.empty() || session.cancelled()) return report;
   }
   return {.error = "none of its kernels, alone and with arrays of its own, shows that"};
@@ -57,25 +56,25 @@ ReduceReport timed(const std::function<ReduceReport()>& work) {
 
 }  // namespace
 
-ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& spec, const Wanted& wanted) {
-  if (!in.is_tensor_graph) return reduce(session, in, spec, wanted);
+ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted) {
+  if (!in.is_tensor_graph) return reduce(session, in, options, wanted);
   return timed([&] {
-    if (wanted.kind != FailureSignature::Kind::Wrong) return reduce_each(session, in, spec, wanted);
-    return reduce_first_wrong(session, spec, wanted,
+    if (wanted.kind != FailureSignature::Kind::Wrong) return reduce_each(session, in, options, wanted);
+    return reduce_first_wrong(session, options, wanted,
                               [&](const RunOptions& watched) { return run_tensor_graph(session, in, watched); });
   });
 }
 
-ReduceReport reduce_model(const Session& session, const std::string& path, const RunOptions& spec,
+ReduceReport reduce_model(const Session& session, const std::string& path, const RunOptions& options,
                           const Wanted& wanted) {
   return timed([&]() -> ReduceReport {
     if (wanted.kind == FailureSignature::Kind::Wrong)
-      return reduce_first_wrong(session, spec, wanted,
+      return reduce_first_wrong(session, options, wanted,
                                 [&](const RunOptions& watched) { return run_model(session, path, watched); });
     auto source = std::move(Source::open(session, path).value_or_throw());
     auto graph = std::move(source.next().value_or_throw());
     if (!graph) return {.error = "there is no graph in " + path};
-    return reduce_each(session, *graph, spec, wanted);
+    return reduce_each(session, *graph, options, wanted);
   });
 }
 

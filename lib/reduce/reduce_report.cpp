@@ -1,4 +1,4 @@
-// What a reduction says.
+// The report of a reduction.
 #include "lib/reduce/reduce.h"
 
 #include <cstdio>
@@ -9,7 +9,7 @@ namespace tgc {
 
 std::string ReduceReport::text() const {
   char took[160];
-  std::string looked = glances ? " and " + std::to_string(glances) + " glances" : "";
+  std::string looked = prefiltered ? " (" + std::to_string(prefiltered) + " candidates prefiltered)" : "";
   std::snprintf(took, sizeof took, "%zu nodes of %zu, after %zu %s%s in %.2f s%s\n", after, before, calls,
                 calls == 1 ? "try" : "tries", looked.c_str(), seconds,
                 interrupted ? "; interrupted, the best so far" : "");
@@ -23,7 +23,7 @@ std::string ReduceReport::json() const {
     if (!error.empty()) return (void)json.member("error", error);
     json.key("before").object([&] { json.member("nodes", before); });
     json.key("after").object([&] { json.member("nodes", after); });
-    json.member("calls", calls).member("glances", glances).key("seconds").number(seconds, "%.3f");
+    json.member("calls", calls).member("glances", prefiltered).key("seconds").number(seconds, "%.3f");
     json.member("verdict", verdict);
     if (interrupted) json.member("interrupted", true);
   });

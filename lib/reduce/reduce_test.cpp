@@ -1,5 +1,4 @@
-// Reductions without a shell: seeded faults (lib/rewrite/fault.h) in a matmul come out as a few nodes that fail in the
-// same way, as a bundle that says so.
+// Reductions of seeded faults (lib/rewrite/fault.h) in a matmul to a few nodes that fail in the same way, as a bundle.
 #include "lib/reduce/reduce.h"
 
 #include <doctest/doctest.h>
@@ -19,7 +18,9 @@ using namespace tgc;
 
 namespace {
 
-// data0[i * 4 + k] = a sum of products of two arrays, 12 x 8 and 8 x 16
+using Kind = FailureSignature::Kind;
+
+// data0 = a sum of products of two arrays, 12 x 8 and 8 x 16
 constexpr const char* kMatmul =
     "i = UOp.range(12, 0, AxisType.LOOP)\n"
     "j = UOp.range(16, 1, AxisType.LOOP)\n"
@@ -62,10 +63,10 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
     {
       WithFault fault(rule);
       InputGraph in = loaded(InputKind::Pyrender, kMatmul);
-      before = bisect(session, in, {.device = "CPU:LLVM"});
+      before = bisect(session, in, {.device = {.name = "CPU:LLVM"}});
       if (before.verdict.kind == Verdict::Kind::Same) continue;
-      for (auto kind : {FailureSignature::Kind::Wrong, FailureSignature::Kind::Crash}) {
-        report = reduce(session, in, {.device = "CPU:LLVM"}, {kind, ""});
+      for (auto kind : {Kind::Wrong, Kind::Crash}) {
+        report = reduce(session, in, {.device = {.name = "CPU:LLVM"}}, {kind, ""});
         if (report.error.empty()) break;
       }
     }
@@ -74,8 +75,8 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
     REQUIRE(report.error == "");
     CHECK(report.after <= report.before);
     CHECK(report.after <= 12);
-    CHECK(report.calls <= 12);  // the rest is proven by glances
-    CHECK(report.glances > 0);
+    CHECK(report.calls <= 12);  // the prefilter rejects the others
+    CHECK(report.prefiltered > 0);
     InputGraph reduced = loaded(InputKind::Repro, report.bundle);
     REQUIRE(reduced.report.repro->fault.starts_with(rule));
     WithFault fault(rule, parse_fault(reduced.report.repro->fault).value_or_throw().application);
@@ -86,50 +87,50 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
   }
 }
 
-TEST_CASE("reduce: threads share no graph, so that many of them find the same") {
+TEST_CASE("reduce: the result does not depend on the number of threads") {
   std::optional<std::string> alone;
   for (unsigned jobs : {1u, 4u, 4u, 4u}) {
     Session session{.jobs = jobs};
     InputGraph in = loaded(InputKind::Pyrender, kMatmul);
-    ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Script, "grep -q REDUCE {}"});
+    ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "grep -q REDUCE {}"});
     REQUIRE(report.error == "");
     if (!alone) alone = report.bundle;
-    CHECK(report.after <= 7);  // it is a REDUCE of a constant over no loop that is stored
+    CHECK(report.after <= 7);  // a stored REDUCE of a constant without a loop
     CHECK(loaded(InputKind::Repro, report.bundle).graph->size() == loaded(InputKind::Repro, *alone).graph->size());
   }
 }
 
-TEST_CASE("reduce: a fault of another kind stands in the bundle as it was asked for") {
+TEST_CASE("reduce: the bundle keeps a fault of another kind") {
   Session session;
   set_fault_of_thread(FaultSpec{"no-such-rule", 2, FaultSpec::In::Endless});
   InputGraph in = loaded(InputKind::Pyrender, kMatmul);
-  ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Script, "grep -q MUL {}"});
+  ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "grep -q MUL {}"});
   set_fault_of_thread(std::nullopt);
   REQUIRE(report.error == "");
   CHECK(loaded(InputKind::Repro, report.bundle).report.repro->fault.starts_with("endless:no-such-rule"));
 }
 
-TEST_CASE("reduce: a prefilter refuses what cannot fail so, and nothing else") {
+TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   Session session;
   TestCase c = matmul();
   Prefilter none(session, c, {}, {}, {});
-  CHECK(!none.tells());
+  CHECK(!none.is_useful());
   CHECK(none.may_fail(c));
 
-  // a seeded fault: where the rule applies, and where it does not
+  // a seeded fault, where the rule applies, and where it does not
   c.fault = FaultSpec{"lower-binary", 1};
-  Prefilter rule(session, c, {FailureSignature::Kind::Wrong, "", ""},
+  Prefilter rule(session, c, {Kind::Wrong, "", ""},
               {{"verdict", "rewrite"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
-  REQUIRE(rule.tells());
+  REQUIRE(rule.is_useful());
   CHECK(rule.may_fail(c));
   c.fault->application = 1000;
-  CHECK(!rule.may_fail(c));  // it applies, and changes nothing
+  CHECK(!rule.may_fail(c));  // the rule applies and changes nothing
   c.fault->application = 1;
   UOp constant = c.graph->constant(dtypes::float32, 1.0), memory = the(Op::DEFINE_GLOBAL, c.root);
   UOp at = c.graph->constant(dtypes::index, int64_t(0));
   CHECK(!rule.may_fail(with_root(c, c.graph->sink(memory.index_ptr(at).store(constant)))));
 
-  // two loops become one, of a wrong end; that is thrown away where only one of them is needed; and an open loop
+  // two loops become one with a wrong end; discarded if only one is needed; and an open loop
   auto loops = [&](const std::string& index, const std::string& end) {
     InputGraph in = loaded(InputKind::Pyrender,
                        "i = UOp.range(8, 0, AxisType.LOOP)\nj = UOp.range(33, 1, AxisType.LOOP)\n"
@@ -139,30 +140,30 @@ TEST_CASE("reduce: a prefilter refuses what cannot fail so, and nothing else") {
                     .device = "REF", .fault = FaultSpec{"fold-binary", 1}};
   };
   TestCase both = loops("i*33+j", ".end(i, j)");
-  Prefilter merged(session, both, {FailureSignature::Kind::Crash, "", "out of bounds: store"},
+  Prefilter merged(session, both, {Kind::Crash, "", "out of bounds: store"},
                 {{"verdict", "rewrite"}, {"stage", "simplify ranges"}, {"rule", "fold-binary"}}, {});
   CHECK(merged.may_fail(both));
   CHECK(!merged.may_fail(loops("j", ".end(i, j)")));
   CHECK(!merged.may_fail(loops("i*33+j", "")));
 
-  // an access that may go out of bounds, and none
-  Prefilter bounds(session, c, {FailureSignature::Kind::Crash, "", "out of bounds: store"}, {{"verdict", "crash"}}, {});
-  REQUIRE(bounds.tells());
+  // an access that may be out of bounds, and a kernel without one
+  Prefilter bounds(session, c, {Kind::Crash, "", "out of bounds: store"}, {{"verdict", "crash"}}, {});
+  REQUIRE(bounds.is_useful());
   CHECK(!bounds.may_fail(c));
   UOp behind = c.graph->constant(dtypes::index, memory.dtype().size());
   TestCase store = with_root(c, c.graph->sink(memory.index_ptr(behind).store(constant)));
   TestCase load = with_root(c, c.graph->sink(memory.index_ptr(at).store(memory.index(behind))));
   CHECK(bounds.may_fail(store));
   CHECK(!bounds.may_fail(load));
-  Prefilter reads(session, c, {FailureSignature::Kind::Crash, "", "out of bounds: load"}, {{"verdict", "crash"}}, {});
+  Prefilter reads(session, c, {Kind::Crash, "", "out of bounds: load"}, {{"verdict", "crash"}}, {});
   CHECK(reads.may_fail(load));
   CHECK(!reads.may_fail(store));
-  // the stages leave nothing of that load
+  // the stages remove that load
   UOp nothing = c.graph->constant(dtypes::float32, 0.0), same = memory.index(behind) * nothing;
   CHECK(!reads.may_fail(with_root(c, c.graph->sink(memory.index_ptr(at).store(same)))));
 }
 
-TEST_CASE("reduce: a smaller case does nothing worse than the given one") {
+TEST_CASE("Oracle rejects cases that fail for another reason than the given one") {
   Session session;
   TestCase c = matmul();
   UOp memory = the(Op::DEFINE_GLOBAL, c.root), one = c.graph->constant(dtypes::float32, 1.0);
@@ -171,8 +172,8 @@ TEST_CASE("reduce: a smaller case does nothing worse than the given one") {
     return with_root(c, c.graph->sink(memory.index_ptr(index).store(one)));
   };
   TestCase within = storing_at(-1), outside = storing_at(0), later = outside;
-  later.info.stage = "expander";  // bounds tell of ASTs alone: REF has to run it
-  const Wanted anything{FailureSignature::Kind::Script, "true"};
+  later.info.stage = "expander";  // bounds only prove ASTs: REF has to run it
+  const Wanted anything{Kind::Script, "true"};
   Oracle oracle(session, {}, anything);
   REQUIRE(oracle.first(c));
   CHECK(oracle.fails(within));
@@ -183,25 +184,25 @@ TEST_CASE("reduce: a smaller case does nothing worse than the given one") {
   REQUIRE(worse.first(outside));
   CHECK(worse.fails(storing_at(1)));
 
-  ValidityChecks validity_checks(c, {});
-  CHECK(validity_checks.has_effect(within));
+  ValidityChecks checks(c, {}, {});
+  CHECK(checks.has_effect(within));
   TestCase idle = with_root(c, c.graph->sink({one}));
-  CHECK(!validity_checks.has_effect(idle));
-  CHECK(ValidityChecks(idle, {}).has_effect(idle));
+  CHECK(!checks.has_effect(idle));
+  CHECK(ValidityChecks(idle, {}, {}).has_effect(idle));
 }
 
-TEST_CASE("reduce: where an access is out of bounds, two tries lead to it") {
+TEST_CASE("reduce: an access out of bounds takes two tries") {
   Session session;
   std::string half = kMatmul;
   half.replace(half.find("ptr(128)"), 8, "ptr(64)");
   InputGraph in = loaded(InputKind::Pyrender, half);
-  ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Crash, ""});
+  ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Crash, ""});
   CHECK(report.error == "");
   CHECK(report.after <= 8);
   CHECK(report.calls <= 2);
 }
 
-TEST_CASE("reduce: where glances mislead, as of a rewrite of loops, the case is as small as plain ddmin leaves it") {
+TEST_CASE("reduce: the case is as small as ddmin's if the prefilter is wrong, as for rewrites of loops") {
   Session session;
   WithFault fault("substitute", 2);
   InputGraph in = loaded(InputKind::Pyrender,
@@ -211,21 +212,22 @@ TEST_CASE("reduce: where glances mislead, as of a rewrite of loops, the case is 
                      "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), "
                      "ptr=True).store(a.reduce(i, j, arg=Ops.MAX)).sink()\n");
   in.info.target = "CPU:LLVM";
-  ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Wrong, ""});
+  ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Wrong, ""});
   CHECK(report.error == "");
   CHECK(report.before == 14);
   CHECK(report.after <= 11);
 }
 
-TEST_CASE("reduce: what REF works out beside a device has the time that a kernel has") {
+TEST_CASE("reduce: the reference in REF has the time limit of a kernel") {
   Session session;
-  InputGraph in = loaded(InputKind::Pyrender,  // a compiler drops the loop, REF counts to 2^40
+  InputGraph in = loaded(InputKind::Pyrender,  // a compiler removes the loop, REF counts to 2^40
                      "ast = UOp(Ops.NOOP, dtypes.void, ()).end(UOp.range(1099511627776, 0, AxisType.LOOP)).sink()\n");
-  ReduceReport report = reduce(session, in, {.device = "CPU:LLVM", .timeout_seconds = 0.3}, {FailureSignature::Kind::Wrong, ""});
+  const RunOptions options{.device = {.name = "CPU:LLVM", .timeout_seconds = 0.3}};
+  ReduceReport report = reduce(session, in, options, {Kind::Wrong, ""});
   CHECK(report.error.find("did not end within 0.3 seconds") != std::string::npos);
 }
 
-TEST_CASE("reduce: a constant of any size becomes half of it") {
+TEST_CASE("reduce: a constant of any size is halved") {
   TestCase c = matmul();
   UOp number = c.graph->constant(dtypes::index, Int::pow2(64));
   const TestCase large = with_root(c, c.graph->sink({number}));
@@ -245,7 +247,7 @@ TEST_CASE("reduce: a pointer into a buffer keeps the buffer's dtype") {
     if (u.is(Op::INDEX) && u.dtype().is_ptr()) CHECK(u.dtype() == u.src(0).dtype());
 }
 
-TEST_CASE("reduce: a prefilter at what is refused, what a compiler quotes, and what differs from tinygrad") {
+TEST_CASE("Prefilter decides refusals, messages of compilers, and differences from tinygrad") {
   Session session;
   TestCase c = matmul();
   auto without_loops = [](const TestCase& of) {
@@ -253,45 +255,45 @@ TEST_CASE("reduce: a prefilter at what is refused, what a compiler quotes, and w
     return with_root(of, of.graph->sink(memory.index_ptr(at).store(of.graph->constant(dtypes::float32, 1.0))));
   };
 
-  // too few nodes may wait for the matmul, and as many as a constant needs
+  // the stack limit is too low for the matmul, and enough for a constant
   Settings few = c.graph->settings();
   few.REWRITE_STACK_LIMIT = 12;
   TestCase narrow = with_settings(c, few);
   InputGraph in = narrow.loaded();
-  FailureSignature refusal = refusal_of(session, in, with_bundle({}, in)).value_or_throw();
-  REQUIRE(refusal.kind == FailureSignature::Kind::Endless);
+  FailureSignature refusal = refusal_of(session, in, narrow.device).value_or_throw();
+  REQUIRE(refusal.kind == Kind::Endless);
   Prefilter endless(session, narrow, refusal, {}, {});
-  REQUIRE(endless.tells());
+  REQUIRE(endless.is_useful());
   CHECK(endless.may_fail(narrow));
   CHECK(!endless.may_fail(without_loops(narrow)));
-  CHECK(!endless.may_fail(with_root(narrow, narrow.graph->sink({the(Op::REDUCE, narrow.root)}))));  // it stores nothing
+  CHECK(!endless.may_fail(with_root(narrow, narrow.graph->sink({the(Op::REDUCE, narrow.root)}))));  // stores nothing
 
   TestCase in_c = c;
   in_c.info.target = in_c.device = "CPU:CLANG";
-  Prefilter compiler(session, in_c, {FailureSignature::Kind::Compile, "C source does not compile: no 'for' and no 'nonsense'", ""},
+  Prefilter compiler(session, in_c, {Kind::Compile, "C source does not compile: no 'for' and no 'nonsense'", ""},
                   {}, {});
-  REQUIRE(compiler.tells());  // a word that stands in it
+  REQUIRE(compiler.is_useful());  // a word of the source
   CHECK(compiler.may_fail(in_c));
   CHECK(!compiler.may_fail(without_loops(in_c)));
-  FailureSignature elsewhere{FailureSignature::Kind::Compile, "C source does not compile: no 'nonsense'", ""};
-  CHECK(!Prefilter(session, in_c, elsewhere, {}, {}).tells());
+  FailureSignature elsewhere{Kind::Compile, "C source does not compile: no 'nonsense'", ""};
+  CHECK(!Prefilter(session, in_c, elsewhere, {}, {}).is_useful());
 
-  Prefilter other(session, c, {FailureSignature::Kind::Differs, "", "lower all index dtypes"},
+  Prefilter other(session, c, {Kind::Differs, "", "lower all index dtypes"},
                {{"verdict", "divergence"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
-  REQUIRE(other.tells());
+  REQUIRE(other.is_useful());
   CHECK(other.may_fail(c));
   CHECK(!other.may_fail(without_loops(c)));
   c.fault = FaultSpec{"lower-binary", 1000};
-  CHECK(!other.may_fail(c));  // the rule applies, and the fault changes nothing
+  CHECK(!other.may_fail(c));  // the rule applies and the fault changes nothing
 }
 
-TEST_CASE("reduce: what does not end is small after a few tries") {
+TEST_CASE("reduce: a rewrite that does not end takes a few tries") {
   Session session;
   TestCase c = matmul();
   Settings few = c.graph->settings();
   few.REWRITE_STACK_LIMIT = 12;
   InputGraph in = with_settings(c, few).loaded();
-  ReduceReport report = reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Endless, ""});
+  ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Endless, ""});
   CHECK(report.error == "");
   CHECK(report.verdict.starts_with("endless: deep"));
   CHECK(report.after < report.before);
@@ -299,19 +301,19 @@ TEST_CASE("reduce: what does not end is small after a few tries") {
   CHECK(report.bundle.find("\"REWRITE_STACK_LIMIT\":\"12\"") != std::string::npos);
 }
 
-TEST_CASE("reduce: nodes are replaced by what becomes of those below them; loops end with their ranges, or not") {
+TEST_CASE("replaced: a node may become the replacement of a node below it; ENDs drop constant ranges on demand") {
   TestCase c = matmul();
   UOp sum = the(Op::REDUCE, c.root), product = sum.src(0), a = product.src(0);
   UOp one = c.graph->constant(dtypes::float32, 1.0);
   CHECK(the(Op::REDUCE, replaced(c.root, {{product, a}, {a, one}})).src(0) == one);
-  UOp loop = sum.src(1), first = instead_of(loop);
+  UOp loop = sum.src(1), first = replacement_of(loop);
   CHECK(first.is(Op::CONST));
   CHECK(!the(Op::REDUCE, replaced(c.root, {{loop, first}})));
   CHECK(the(Op::REDUCE, replaced(c.root, {{loop, first}}, false)));
-  CHECK(!instead_of(the(Op::DEFINE_GLOBAL, c.root)));
+  CHECK(!replacement_of(the(Op::DEFINE_GLOBAL, c.root)));
 }
 
-TEST_CASE("reduce: the nodes around an accused rewrite are a kernel of their own") {
+TEST_CASE("RewriteSlice makes a kernel of the nodes around a rewrite") {
   TestCase c = matmul();
   Session session;
   CHECK(!RewriteSlice::find(session, c, "no such stage", "lower-binary", 1));
@@ -321,11 +323,11 @@ TEST_CASE("reduce: the nodes around an accused rewrite are a kernel of their own
   for (const char* rule : {"lower-binary", "mul-distribute", "load-gep"})
     for (const StageRow& row : stage_rows()) {
       c.fault = FaultSpec{rule, 3};
-      auto slice_to_rewrite = RewriteSlice::find(session, c, std::string(row.name), rule, 1);
-      if (!slice_to_rewrite) continue;
+      auto slice = RewriteSlice::find(session, c, std::string(row.name), rule, 1);
+      if (!slice) continue;
       CAPTURE(rule);
-      CHECK(slice_to_rewrite->looked_at() >= 1);
-      TestCase small = slice_to_rewrite->around(slice_to_rewrite->looked_at(), {});
+      CHECK(slice->looked_at() >= 1);
+      TestCase small = slice->around(slice->looked_at(), {}, {});
       if (!small.root) continue;
       found++;
       CHECK(is_sound(small));
@@ -337,37 +339,37 @@ TEST_CASE("reduce: the nodes around an accused rewrite are a kernel of their own
   CHECK(found > 0);
 }
 
-TEST_CASE("reduce: what does not fail is not reduced, and what is asked for must be what fails") {
+TEST_CASE("reduce: errors if the case passes or fails in another way than asked") {
   Session session;
   InputGraph in = loaded(InputKind::Pyrender, kMatmul);
-  CHECK(reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Wrong, ""}).error ==
+  CHECK(reduce(session, in, {.device = {.name = "REF"}}, {Kind::Wrong, ""}).error ==
         "it passes on REF: there is nothing to reduce");
-  CHECK(reduce(session, in, {.device = "CPU:LLVM"}, {FailureSignature::Kind::Compile, ""}).error ==
+  CHECK(reduce(session, in, {.device = {.name = "CPU:LLVM"}}, {Kind::Compile, ""}).error ==
         "it passes on CPU:LLVM: there is nothing to reduce");
-  CHECK(reduce(session, in, {.device = "REF"}, {FailureSignature::Kind::Script, "false"}).error ==
+  CHECK(reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "false"}).error ==
         "the command does not say so of it: there is nothing to reduce");
   WithEnvironment with("TGC_FAULT", "renderer:LLVM.MUL");
-  CHECK(reduce(session, in, {.device = "CPU:LLVM"}, {FailureSignature::Kind::Compile, ""})
+  CHECK(reduce(session, in, {.device = {.name = "CPU:LLVM"}}, {Kind::Compile, ""})
             .error.starts_with("it is not 'compile', but '"));
 }
 
-TEST_CASE("reduce: a script decides; interrupted, the best so far is kept") {
+TEST_CASE("reduce: a script decides; an interrupted reduction keeps the best case") {
   Cancel cancel;
   Session session{.cancel = &cancel};
   InputGraph in = loaded(InputKind::Pyrender, kMatmul);
-  Wanted mul{FailureSignature::Kind::Script, "grep -q MUL {}"};
-  ReduceReport report = reduce(session, in, {.device = "REF"}, mul);
+  Wanted mul{Kind::Script, "grep -q MUL {}"};
+  ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, mul);
   CHECK(report.error == "");
   CHECK(report.after <= 7);
-  CHECK(report.calls <= 17);  // what leaves no MUL is learned, and not tried at every node
+  CHECK(report.calls <= 17);  // that a MUL is needed is learned, and not tried at every node
   CHECK(report.bundle.find("\"MUL\"") != std::string::npos);
   cancel.request();
-  report = reduce(session, in, {.device = "REF"}, mul);
+  report = reduce(session, in, {.device = {.name = "REF"}}, mul);
   CHECK(report.interrupted);
   CHECK(report.after == report.before);
 }
 
-TEST_CASE("reduce: cuts are well formed kernels that compute what was cut") {
+TEST_CASE("with_buffers and stored_alone make sound kernels that compute the cut parts") {
   TestCase c = matmul();
   UOp reduction = the(Op::REDUCE, c.root), product = reduction.src(0);
   UOp alone = stored_alone(product, 5, dtypes::index);
@@ -384,17 +386,17 @@ TEST_CASE("reduce: cuts are well formed kernels that compute what was cut") {
   CHECK(first_free_buffer(cut.root) == 6);
   UOp k = reduction.src(1);
   UOp once = replaced(c.root, {{k, c.graph->constant(dtypes::index, int64_t(0))}});
-  CHECK(!the(Op::REDUCE, once));  // it reduced over nothing else
+  CHECK(!the(Op::REDUCE, once));  // it had no other range
   CHECK(size_of(with_root(c, once)) < size_of(c));
 }
 
-TEST_CASE("reduce: of what is there for one node alone, the largest comes first") {
+TEST_CASE("by_dominated lists the node with the largest dominated part first") {
   TestCase c = matmul();
   auto sizes = by_dominated(c.root);
   CHECK(sizes[0].first == c.root);
   CHECK(sizes[0].second == c.nodes());
   for (size_t i = 1; i < sizes.size(); i++) CHECK(sizes[i - 1].second >= sizes[i].second);
-  UOp k = the(Op::REDUCE, c.root).src(1);  // used in both products: there for the reduction, and for no INDEX alone
+  UOp k = the(Op::REDUCE, c.root).src(1);  // used in both products: dominated by the reduction, not by an INDEX
   for (auto& [u, size] : sizes)
     if (u.is(Op::MUL) && u.dtype() == dtypes::float32) CHECK(size < c.nodes() - 2);
   CHECK(std::ranges::any_of(sizes, [&](auto& s) { return s.first == k && s.second == 1; }));

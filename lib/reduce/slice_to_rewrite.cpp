@@ -15,14 +15,14 @@ namespace {
 
 constexpr OpSet kMemory = {Op::LOAD, Op::INDEX, Op::REDUCE, Op::WMMA};
 
-// How many levels a pattern has, its root among them.
+// Returns the number of levels of a pattern, its root included.
 size_t levels_of(const pat::PatNode* p) {
   size_t below = 0;
   for (const pat::PatNode* child : p->children) below = std::max(below, levels_of(child));
   return below + (p->alternatives ? 0 : 1);
 }
 
-// Index algebra: rules look at its bounds, so it stays whole.
+// Returns whether a node is index algebra, which stays whole because rules look at its bounds.
 bool is_algebra(UOp u) {
   DType scalar = u.dtype().scalar();
   bool counts = scalar.is(Scalar::Index) || dtypes::is_int(scalar) || dtypes::is_bool(scalar);
@@ -30,11 +30,11 @@ bool is_algebra(UOp u) {
 }
 
 struct Region {
-  std::vector<UOp> loops;  // that lie in it
-  std::vector<UOp> parts;  // at its lower end, which may become arrays
+  std::vector<UOp> loops;  // inside of the region
+  std::vector<UOp> parts;  // at its lower end; may become arrays
 };
 
-// The nodes at most `depth` below `root`, and all algebra.
+// Returns the nodes at most `depth` levels below `root`, and all index algebra.
 Region region_below(UOp root, size_t depth) {
   Region out;
   UOpSet seen(root.graph());
@@ -44,7 +44,7 @@ Region region_below(UOp root, size_t depth) {
     next.pop_front();
     if (!seen.insert(u)) continue;
     if (u.in({Op::RANGE, Op::SPECIAL})) out.loops.push_back(u);
-    bool may_go = is_storable(u) && u.dtype().count() == 1 && u.num_src() > 0;  // vectors stay what they are made of
+    bool may_go = is_storable(u) && u.dtype().count() == 1 && u.num_src() > 0;  // vectors are not cut
     if (at >= depth && may_go && !is_algebra(u)) {
       out.parts.push_back(u);
       continue;
@@ -54,7 +54,7 @@ Region region_below(UOp root, size_t depth) {
   return out;
 }
 
-// A SINK that stores nothing but `u`, in a buffer of that number; the empty UOp: that makes no kernel.
+// Returns a SINK that only stores `u`, in the buffer of that number; the empty UOp if that is no kernel.
 UOp kernel_of(UOp u, int64_t buffer, DType index) {
   Graph& g = u.graph();
   if (u.is(Op::SINK)) return u;
@@ -67,14 +67,14 @@ UOp kernel_of(UOp u, int64_t buffer, DType index) {
   return g.sink(ends.empty() ? u : u.end(ends));
 }
 
-// Whether a stage that takes `input` in may be given `u`: half way through it there may be vectors for which there are
-// no ranges any more.
+// Returns whether a stage with the input `input` may also take `u`: in the middle of the stage there may be vectors
+// whose ranges are gone already.
 bool is_taken_in(UOp u, UOp input) {
   constexpr OpSet kHalfWay = {Op::UNROLL, Op::CONTRACT, Op::CAT, Op::PTRCAT};
   return op_in_backward_slice_with_self(input, kHalfWay) || !op_in_backward_slice_with_self(u, kHalfWay);
 }
 
-// The compilation of the case where that stage is next.
+// Compiles the case up to the stage, which is next.
 std::optional<Compilation> compiled_before(const Session& session, const TestCase& c, const std::string& stage) {
   const StageRow* row = find_row(stage);
   if (!row || !row->kernel) return std::nullopt;
@@ -86,7 +86,7 @@ std::optional<Compilation> compiled_before(const Session& session, const TestCas
   return std::move(*compilation);
 }
 
-// The case as it is there; of a seeded fault the first application behind it.
+// Returns the case at this point of the compilation; a seeded fault counts from the first application there.
 TestCase current(Compilation& compilation, const TestCase& c) {
   TestCase out = c;
   out.graph = std::make_shared<Graph>(c.graph->settings());
@@ -104,7 +104,8 @@ std::optional<TestCase> at_stage(const Session& session, const TestCase& c, cons
 }
 
 template <class Find>
-std::optional<RewriteSlice> RewriteSlice::find_where(const Session& session, const TestCase& c, const std::string& stage, Find find) {
+std::optional<RewriteSlice> RewriteSlice::find_where(const Session& session, const TestCase& c,
+                                                     const std::string& stage, Find find) {
   auto compilation = compiled_before(session, c, stage);
   if (!compilation) return std::nullopt;
   RewriteSlice out;
@@ -127,14 +128,15 @@ std::optional<RewriteSlice> RewriteSlice::find_where(const Session& session, con
 }
 
 std::optional<RewriteSlice> RewriteSlice::find(const Session& session, const TestCase& c, const std::string& stage,
-                               const std::string& rule, uint64_t application) {
+                                               const std::string& rule, uint64_t application) {
   return find_where(session, c, stage, [&](const std::vector<Application>& list) {
     return std::ranges::find_if(
         list, [&](const Application& a) { return a.rule->name == rule && a.in_stage == application; });
   });
 }
 
-std::optional<RewriteSlice> RewriteSlice::find_last(const Session& session, const TestCase& c, const std::string& stage) {
+std::optional<RewriteSlice> RewriteSlice::find_last(const Session& session, const TestCase& c,
+                                                    const std::string& stage) {
   return find_where(session, c, stage, [](const std::vector<Application>& list) {
     return list.empty() ? list.end() : std::prev(list.end());
   });
@@ -158,10 +160,10 @@ size_t RewriteSlice::depth() const {
   return deepest + 1;
 }
 
-TestCase RewriteSlice::around(size_t depth, const RunOptions& spec) const {
+TestCase RewriteSlice::around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const {
   DType index = index_dtype_of(input_.root);
   std::vector<UOp> kept = region_below(before_, depth).loops;
-  Replacements fixed;  // loops that nothing of it counts: their first iteration
+  Replacements fixed;  // loops outside of the region are fixed at their first iteration
   for (UOp u : toposort(before_))
     if (u.in({Op::RANGE, Op::SPECIAL}) && std::ranges::find(kept, u) == kept.end())
       fixed.emplace_back(u, u.graph().constant(u.dtype(), int64_t(0)));
@@ -169,7 +171,7 @@ TestCase RewriteSlice::around(size_t depth, const RunOptions& spec) const {
   if (!root) return {};
   TestCase out = with_root(input_, root);
   out = with_root(out, root.with_arg(plain_info(input_)));
-  return with_buffers(out, region_below(before, depth).parts, spec);
+  return with_buffers(out, region_below(before, depth).parts, variables, in_ref);
 }
 
 }  // namespace tgc

@@ -12,16 +12,16 @@ namespace {
 
 bool is_number(UOp u) { return u.is(Op::CONST) && !u.is_invalid(); }
 
-// A plain constant: 1, or true.
+// A simple constant: 1, or true.
 UOp plain(UOp u, int value) {
   DType d = u.dtype();
   Const c = dtypes::is_float(d) ? Const(double(value)) : dtypes::is_bool(d) ? Const(value != 0) : Const(value);
   return u.graph().constant(d, c);
 }
 
-// ---- at one node
+// ---- steps at one node
 
-// A constant of its dtype that is there, before u is made: first or last.
+// Returns an existing constant of the dtype among the nodes before `u`: the first or the last.
 std::vector<UOp> constants_there(const TestCase& c, UOp u) {
   std::vector<UOp> out;
   for (UOp other : toposort(c.root)) {
@@ -32,7 +32,7 @@ std::vector<UOp> constants_there(const TestCase& c, UOp u) {
   return out;
 }
 
-// What u may become of what it is made of: on each way down the first node of its dtype.
+// Returns the sources that may replace `u`: on each path down, the first node of its dtype.
 std::vector<UOp> nearest_of_its_dtype(UOp u) {
   constexpr OpSet kSources = {Op::CONST, Op::VCONST, Op::RANGE, Op::SPECIAL, Op::STORE, Op::END};
   std::vector<UOp> out, stack(u.src().rbegin(), u.src().rend());
@@ -50,8 +50,8 @@ std::vector<UOp> nearest_of_its_dtype(UOp u) {
 
 void smaller_constants(Candidates& out, const TestCase& c, UOp u) {
   size_t there = 0;
-  UOpSet above(u.graph());  // u, and what is made of it
-  for (UOp other : toposort(c.root)) {  // a constant that is there, or a value
+  UOpSet above(u.graph());  // u and its users
+  for (UOp other : toposort(c.root)) {  // an existing constant or value
     if (other == u || std::ranges::any_of(other.src(), [&](UOp s) { return above.contains(s); })) above.insert(other);
     bool fits = other.dtype() == u.dtype() && !above.contains(other) && (is_number(other) || is_storable(other));
     if (fits && there < 4)
@@ -66,7 +66,7 @@ void smaller_constants(Candidates& out, const TestCase& c, UOp u) {
     if (!py_equal(now, 0) && !py_equal(now, 1)) offer(1.0);
   } else if (!dtypes::is_bool(u.dtype()) && (py_less(2, now) || py_less(now, -2))) {
     offer(2);
-    const bool is_finite = !now.is_float() || std::isfinite(now.as_float());  // a wrong rewrite leaves any number
+    const bool is_finite = !now.is_float() || std::isfinite(now.as_float());  // a wrong rewrite may leave any number
     if (is_finite && py_less(8, now)) offer(floor_div(now.to_int(), 2));
   }
 }
@@ -75,7 +75,7 @@ void smaller_loop(Candidates& out, const TestCase& c, UOp range) {
   Graph& g = range.graph();
   out.push_back(
       [&c, range, &g] { return with_root(c, replaced(c.root, {{range, g.constant(range.dtype(), int64_t(0))}})); });
-  UOp last = range.const_like(range.vmax());  // where an access is out of bounds
+  UOp last = range.const_like(range.vmax());  // the iteration in which an access is out of bounds
   out.push_back([&c, range, last] { return with_root(c, replaced(c.root, {{range, last}})); });
   if (!is_number(range.src(0))) return;
   int64_t size = range.src(0).arg().to_const().to_int().low64();
@@ -86,7 +86,7 @@ void smaller_loop(Candidates& out, const TestCase& c, UOp range) {
     }
 }
 
-// ---- of the whole case
+// ---- steps on the whole case
 
 TestCase default_settings(const TestCase& c) {
   Settings plain;
@@ -100,7 +100,7 @@ TestCase no_opts(const TestCase& c) {
   return c.root.arg().kind() == Arg::Kind::Record ? with_root(c, c.root.with_arg(plain_info(c))) : TestCase();
 }
 
-// Constants 2 or 1.0, loops of two iterations.
+// Makes constants 2 or 1.0, and loops of two iterations.
 TestCase small_numbers(const TestCase& c) {
   Replacements pairs;
   for (UOp u : toposort(c.root)) {
@@ -113,7 +113,7 @@ TestCase small_numbers(const TestCase& c) {
   return pairs.empty() ? TestCase() : with_root(c, replaced(c.root, pairs));
 }
 
-// What is odd made plain: floats float32, integers int32; with the arrays.
+// Makes floats float32 and integers int32, in arrays, too.
 TestCase plain_dtypes(const TestCase& c) {
   auto plainer = [](DType d) {
     DType scalar = d.base().scalar();
@@ -132,13 +132,13 @@ TestCase plain_dtypes(const TestCase& c) {
   }
   if (now[c.root] == c.root) return {};
   TestCase out = with_root(c, now[c.root]);
-  std::erase_if(out.inputs, [&](const ReproArray& a) { return !(plainer(a.dtype) == a.dtype); });  // drawn anew
+  std::erase_if(out.inputs, [&](const ReproArray& a) { return !(plainer(a.dtype) == a.dtype); });  // random instead
   return out;
 }
 
-// Buffers as large as what is reached in them.
+// Makes buffers as large as their largest index needs.
 TestCase small_buffers(const TestCase& c) {
-  std::map<uint32_t, int64_t> reached;  // by id of the buffer: elements
+  std::map<uint32_t, int64_t> reached;  // elements by id of the buffer
   for (UOp u : toposort(c.root)) {
     if (!u.is(Op::INDEX) || u.num_src() < 2 || !u.src(0).is(Op::DEFINE_GLOBAL)) continue;
     Const most = u.src(1).get_idx().vmax();
@@ -184,7 +184,7 @@ void fewer_settings(Candidates& out, const TestCase& c) {
 void fewer_opts(Candidates& out, const TestCase& c) {
   if (c.root.arg().kind() != Arg::Kind::Record) return;
   auto info = c.root.arg().items();
-  if (!is_ast(c)) {  // what it says was done already
+  if (!is_ast(c)) {  // its opts were applied already
     out.push_back([&c] { return no_opts(c); });
     return;
   }
@@ -204,12 +204,12 @@ void fewer_opts(Candidates& out, const TestCase& c) {
   }
 }
 
-// What a stored value is made of, of other dtypes than its own: stored in its place.
+// Stores a source of the stored value in its place, if it has another dtype.
 void sources_alone(Candidates& out, const TestCase& c) {
   UOp value = stored_value(c.root);
   if (!value) return;
   std::vector<UOp> below(value.src().begin(), value.src().end());
-  if (value.is(Op::GEP))  // an element of a vector: one of another dtype is what the vector is made of
+  if (value.is(Op::GEP))  // an element of a vector: take the sources of the vector
     for (UOp s : value.src(0).src()) below.push_back(s);
   for (UOp s : below)
     if (is_storable(s) && s.num_src() > 0 && !(s.dtype() == value.dtype()))
@@ -261,15 +261,15 @@ Candidates single_stores(const TestCase& c) {
   return out;
 }
 
-UOp instead_of(UOp u) {
+UOp replacement_of(UOp u) {
   for (UOp s : u.src())
     if (s.dtype() == u.dtype()) return s;
   return (is_storable(u) || is_number(u)) && u.dtype().count() == 1 ? plain(u, 1) : UOp();
 }
 
-UOp instead_within(UOp u) {
+UOp runnable_replacement_of(UOp u) {
   if (u.in({Op::RANGE, Op::SPECIAL})) return plain(u, py_less(u.vmax(), Const(1)) ? 0 : 1);
-  return instead_of(u);
+  return replacement_of(u);
 }
 
 Candidates simpler_nodes(const TestCase& c, UOp u) {
@@ -293,18 +293,18 @@ Candidates simpler_nodes(const TestCase& c, UOp u) {
   else if (!u.in({Op::SINK, Op::INDEX}))
     for (UOp s : nearest_of_its_dtype(u)) become(s);
   if (!is_storable(u)) return out;
-  if (u.num_src() > 0) {  // a load of that dtype that is there
+  if (u.num_src() > 0) {  // an existing load of that dtype
     for (UOp other : toposort(c.root))
       if (other.in({Op::LOAD, Op::INDEX}) && other.dtype() == u.dtype() && !(other == u) && other.id() < u.id()) {
         become(other);
         break;
       }
     bool is_bool = dtypes::is_bool(u.dtype());
-    if (!is_bool) become(plain(u, 2));  // rules take 1 and 0 away
+    if (!is_bool) become(plain(u, 2));  // rules remove 1 and 0
     become(plain(u, 1));
     if (is_bool || u.dtype().is(Scalar::Index)) become(plain(u, 0));
   }
-  if (u.is(Op::REDUCE) && u.num_src() > 1) become(u.with_src(std::vector<UOp>{u.src(0)}));  // over no loop
+  if (u.is(Op::REDUCE) && u.num_src() > 1) become(u.with_src(std::vector<UOp>{u.src(0)}));  // without a loop
   return out;
 }
 

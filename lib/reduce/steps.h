@@ -1,5 +1,5 @@
-// The single steps of reduce: each makes a case smaller in one place. When none of them leaves the failure, the case is
-// the smallest.
+// Single reduction steps: each makes a case smaller in one place. A case from which no step leads to another failing
+// case is the smallest.
 #pragma once
 #include <functional>
 #include <span>
@@ -8,27 +8,28 @@
 
 namespace tgc {
 
-// In a Graph with other settings.
+// Returns the case in a Graph with other settings.
 TestCase with_settings(const TestCase& c, const Settings& settings);
 
-using Candidates = std::vector<std::function<TestCase()>>;  // an empty graph: the step cannot be made
+using Candidates = std::vector<std::function<TestCase()>>;  // a case without a root if the step is impossible
 
-// What a kernel's SINK says where nothing is left to decide by.
+// Returns the argument of a SINK without opts and names.
 Arg plain_info(const TestCase& c);
-// The case without what is odd and no matter to its structure: other settings, opts, dtypes, numbers and buffers larger
-// than need be; each alone, those that change least first. Of one that has nothing of it an empty graph.
+// A step that removes one kind of irregularity that does not change the structure: changed settings, opts, unusual
+// dtypes, large numbers, buffers larger than needed. A case without a root if there is none. The steps that change
+// least are first.
 using Plainer = TestCase (*)(const TestCase& c);
 std::span<const Plainer> plainer_steps();
 
-// The case with constants in the place of values.
+// Returns the case with constants in place of `values`.
 TestCase with_constants(const TestCase& c, std::span<const UOp> values);
-// One store of many; of a graph with one none.
+// Keep one store of many; none for a graph with one store.
 Candidates single_stores(const TestCase& c);
-// What a node becomes that is taken out, where nothing will run: its first source of its dtype (of a loop how often it
-// goes round), or 1; the empty UOp: it cannot be.
-UOp instead_of(UOp u);
-UOp instead_within(UOp u);  // the same, but a loop becomes one of its iterations
-// A node becomes a source of its dtype, a load that is there, or a constant; at one node.
+// Returns what replaces a removed node in a case that does not run: its first source of the same dtype (for a RANGE its
+// size), or 1; the empty UOp if nothing can.
+UOp replacement_of(UOp u);
+UOp runnable_replacement_of(UOp u);  // for a case that runs: a RANGE becomes one of its iterations
+// Replace the node `u` by a source of its dtype, an existing load, or a constant.
 Candidates simpler_nodes(const TestCase& c, UOp u);
 // All steps, the largest cuts first.
 Candidates all_steps(const TestCase& c);

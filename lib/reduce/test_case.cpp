@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// 0 for what one writes without thinking.
+// Returns 0 for common dtypes, 1 for others.
 double oddness(DType d) {
   if (!d.is_value() && !d.is_ptr()) return 0;
   DType scalar = d.base().scalar();
@@ -28,7 +28,7 @@ double magnitude(const Arg& a) {
   return std::log2(1 + v) + (c.is_float() && v != std::floor(v) ? 1 : 0);
 }
 
-// The arrays of buffers that are gone are not kept.
+// Drops the arrays of buffers that the graph lacks.
 void drop_unused_inputs(TestCase& c) {
   std::vector<std::string> names;
   for (UOp u : toposort(c.root))
@@ -77,7 +77,7 @@ std::vector<double> size_of(const TestCase& c) {
     settings += c.graph->settings().*s.value != s.default_value && s.name != "CPU_COUNT";
   if (c.root.arg().kind() == Arg::Kind::Record) {
     auto info = c.root.arg().items();  // name, axis types, ..., applied opts, opts to apply
-    if (is_ast(c)) settings += info[4].is_tuple() ? double(info[4].items().size()) : 100;  // it decides for itself
+    if (is_ast(c)) settings += info[4].is_tuple() ? double(info[4].items().size()) : 100;  // the optimizer decides
     else settings += double(info[0].text().size() + info[1].items().size() + info[3].items().size());
   }
   if (c.fault) settings += double(c.fault->application - 1);
@@ -102,7 +102,7 @@ UOp replaced(UOp root, const Replacements& pairs, bool ends_loops) {
       bool is_loop = i >= (u.is(Op::STORE) ? 2u : 1u) && u.src(i).in({Op::RANGE, Op::UNROLL});
       if (!ends || !is_loop || !s.is(Op::CONST)) src.push_back(s);
     }
-    bool is_empty = ends && src.size() == 1 && u.num_src() > 1 && !u.is(Op::STORE);  // it ended nothing but those
+    bool is_empty = ends && src.size() == 1 && u.num_src() > 1 && !u.is(Op::STORE);  // all its ranges became constants
     now[u] = is_empty ? src[0] : u.with_src(src);
     bool is_place = u.is(Op::INDEX) && u.dtype().is_ptr() && u.dtype() == u.src(0).dtype();
     if (is_place) now[u] = now[u].with_dtype(src[0].dtype());
@@ -120,8 +120,8 @@ std::vector<std::pair<UOp, size_t>> by_dominated(UOp root) {
   std::vector<UOp> order = toposort(root);
   UOpMap<size_t> place(root.graph());
   for (size_t i = 0; i < order.size(); i++) place[order[i]] = i;
-  // Users come later than what they use, so that one walk from the root finds each node's immediate dominator: what the
-  // dominators of all its users have in common.
+  // Users come after their sources, so one walk from the root finds each node's immediate dominator: the nearest common
+  // dominator of all its users.
   std::vector<size_t> dominator(order.size(), SIZE_MAX), size(order.size(), 1);
   size_t last = order.size() - 1;
   dominator[last] = last;

@@ -1,5 +1,5 @@
-// Specimens: a kernel's graph with all that its failure needs. Whether a smaller one fails in the same way, the oracle
-// says (oracle.h).
+// A test case: a kernel's graph with all that its failure needs. The oracle decides whether a smaller case fails in the
+// same way (oracle.h).
 #pragma once
 #include <memory>
 #include <optional>
@@ -19,37 +19,37 @@ struct TestCase {
   UOp root;                       // the SINK
   GraphInfo info;                 // name, stage, target
   std::string device;             // as --device takes it
-  std::vector<ReproArray> inputs; // arrays that are given; the others are drawn
+  std::vector<ReproArray> inputs; // given arrays; the others are random
   std::optional<FaultSpec> fault;
 
-  InputGraph loaded() const;          // a copy in a Graph of its own, as a bundle that was read
+  InputGraph loaded() const;          // a copy in its own Graph, like a bundle that was read
   size_t nodes() const;
 };
 
-// TGC_FAULT of this thread, for as long as this lives.
+// Sets TGC_FAULT for this thread during its lifetime.
 struct FaultHere {
   explicit FaultHere(const std::optional<FaultSpec>& fault) { set_fault_of_thread(fault); }
   ~FaultHere() { set_fault_of_thread(std::nullopt); }
 };
 
 bool is_ast(const TestCase& c);  // no stage has run yet
-// The same case in a new Graph, as each thread needs one; an empty one stays so.
+// Returns the case in a new Graph: each thread needs its own. A case without a root is returned unchanged.
 TestCase in_own_graph(const TestCase& c);
-// The same case with another graph; arrays that it does not have are dropped.
+// Returns the case with another root and without arrays that it does not use.
 TestCase with_root(const TestCase& c, UOp root);
 
-// How large a case is, for comparison: its nodes, its loops, what is left of opts, settings and the fault's number,
-// dtypes that are not the plain ones, the sizes of constants and loops, and bytes of arrays.
+// Returns the size of a case, to be compared lexicographically: nodes; loops; opts, changed settings and the fault's
+// number; unusual dtypes; magnitudes of constants and buffers; bytes of arrays.
 std::vector<double> size_of(const TestCase& c);
 
 using Replacements = std::vector<std::pair<UOp, UOp>>;
-// The graph with nodes replaced, each by another or by what becomes of a node below it; `ends_loops`: loops that a
-// replacement by a constant leaves without a range end.
+// Returns the graph with nodes replaced, each by a new node or by the replacement of a node below it. With
+// `ends_loops`, ENDs, REDUCEs and STOREs drop ranges that became constants.
 UOp replaced(UOp root, const Replacements& pairs, bool ends_loops = true);
 
 // The ops of the nodes below `root`.
 OpSet ops_of(UOp root);
-// The nodes below `root`, each with how many of them are there for it alone, itself included; the most first.
+// The nodes below `root`, each with the number of nodes that it dominates (itself included), the largest first.
 std::vector<std::pair<UOp, size_t>> by_dominated(UOp root);
 
 }  // namespace tgc

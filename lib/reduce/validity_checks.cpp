@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "lib/execute/execution.h"
-#include "lib/execute/placement.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/validate/input_distribution.h"
+#include "lib/validate/reference_runner.h"
 
 namespace tgc {
 namespace {
@@ -16,7 +15,7 @@ bool stores_anything(UOp root) {
 
 bool may_leave_any(UOp root) { return may_leave_buffers(toposort(root), {Op::LOAD, Op::STORE}); }
 
-// Whether that many elements from the INDEX on may lie outside.
+// Returns whether one of the `width` elements from the INDEX on may be out of bounds.
 bool may_leave_its_buffer(UOp index, int64_t width) {
   DType buffer = index.src(0).dtype();
   if (index.num_src() < 2 || !buffer.is_ptr()) return false;
@@ -34,15 +33,15 @@ bool may_leave_buffers(std::span<const UOp> nodes, OpSet accesses) {
     if (u.is(Op::INDEX)) return accesses.contains(Op::LOAD) && !u.dtype().is_ptr() && may_leave_its_buffer(u, 1);
     if (!u.in({Op::LOAD, Op::STORE}) || !accesses.contains(u.op())) return false;
     UOp at = u.src(0);
-    while (at.num_src() > 0 && !at.is(Op::INDEX)) at = at.src(0);  // casts of the pointer, and what comes before it
+    while (at.num_src() > 0 && !at.is(Op::INDEX)) at = at.src(0);  // skip casts of the pointer
     return at.is(Op::INDEX) && may_leave_its_buffer(at, (u.is(Op::LOAD) ? u : u.src(1)).dtype().count());
   });
 }
 
-ValidityChecks::ValidityChecks(const TestCase& given, const RunOptions& spec)
+ValidityChecks::ValidityChecks(const TestCase& given, VariableValues variables, const ExecuteOptions& in_ref)
     : given_(in_own_graph(given)),
-      variables_(spec.variables),
-      in_ref_(spec.in_ref()),
+      variables_(std::move(variables)),
+      in_ref_(in_ref),
       stores_(stores_anything(given.root)),
       is_bounded_(is_ast(given) && !may_leave_any(given.root)) {}
 
@@ -61,12 +60,10 @@ bool ValidityChecks::stays_within(const TestCase& c) const {
 
 bool ValidityChecks::leaves_buffers(const TestCase& c) const {
   if (!may_leave_any(c.root)) return false;
+  const Arrays inputs = unbundled(c.inputs);
   auto done = catch_failures([&] {
-    Executable kernel = std::move(Executable::for_ref(c.root).value_or_throw());
-    Placement ref = place_in_ref();
-    Drawing draw{.floats = floats_for(c.root)};
-    Arrays inputs = std::move(input_arrays(kernel.buffers(), unbundled(c.inputs), "", draw).value_or_throw());
-    return std::move(execute(kernel, *ref.device, inputs, variables_, in_ref_).value_or_throw());
+    const ReferenceRunner ref(inputs, variables_, in_ref_, input_distribution(c.root));
+    return std::move(ref.run(c.root).value_or_throw());
   });
   return !done && done.diag().message.starts_with("out of bounds");
 }

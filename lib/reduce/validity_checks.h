@@ -1,32 +1,31 @@
-// Conduct: what a kernel does beside its failure. A smaller case that does worse fails for a reason of its own, which
-// would be taken for the first one.
+// Checks that a candidate does nothing wrong besides the failure: otherwise it would fail for a reason of its own,
+// which would be taken for the failure.
 #pragma once
 #include <mutex>
 #include <optional>
 #include <span>
 
-#include "lib/execute/executable.h"
+#include "lib/execute/execution.h"
 #include "lib/reduce/test_case.h"
-#include "lib/run/run_kernel.h"
 
 namespace tgc {
 
-// Whether bounds leave open that one of the nodes that `accesses` names, LOAD or STORE or both, goes out of its buffer.
-// A read of an AST, which is an INDEX alone, counts as a LOAD. When the answer is no, none does.
+// Returns whether bounds leave open that one of the nodes' `accesses` (LOAD, STORE or both) is out of bounds. A read of
+// an AST, a bare INDEX, counts as a LOAD.
 bool may_leave_buffers(std::span<const UOp> nodes, OpSet accesses);
 
 class ValidityChecks {
  public:
-  // `spec`: how it is run.
-  ValidityChecks(const TestCase& given, const RunOptions& spec);
+  // `variables` and `in_ref` are those of its runs.
+  ValidityChecks(const TestCase& given, VariableValues variables, const ExecuteOptions& in_ref);
 
-  // Whether it has an effect, where the given case had: a kernel that stores nothing is none.
+  // Returns whether the case stores something, if the given case did.
   bool has_effect(const TestCase& c) const;
-  // Whether bounds show of an AST that it stays within its buffers, where they show it of the given one. Of graphs of
-  // later stages they tell too little.
+  // Returns whether bounds prove that an AST stays within its buffers, if they prove it for the given case. For graphs
+  // of later stages bounds prove too little: always true.
   bool is_within_bounds(const TestCase& c) const;
-  // Whether it stays within its buffers, as REF runs the graph as it stands, where the given case did. Several threads
-  // may ask at once, each of a case in a Graph of its own.
+  // Returns whether the case stays within its buffers when REF runs it, if the given case did. Thread-safe, if each
+  // thread's case has its own Graph.
   bool stays_within(const TestCase& c) const;
 
  private:
@@ -37,7 +36,7 @@ class ValidityChecks {
   ExecuteOptions in_ref_;
   bool stores_, is_bounded_;
   mutable std::mutex lock_;
-  mutable std::optional<bool> left_;  // whether the given case leaves its buffers, once that matters
+  mutable std::optional<bool> left_;  // the given case leaves its buffers; computed when needed
 };
 
 }  // namespace tgc

@@ -16,7 +16,7 @@ namespace {
 
 // ---- from the file to the sources
 
-// The sources of the kernels, equal ones once: how many.
+// Renders the distinct kernels and returns their number.
 Result<size_t> render_kernels(Compilation& graph) {
   UOpSet rendered(graph.graph());
   size_t count = 0;
@@ -53,7 +53,7 @@ Result<GraphTime> run_whole(const Session& session, const std::string& spec, Run
   return std::move(run.time);
 }
 
-// All graphs of the inputs.
+// Reads all graphs of the inputs.
 Result<std::vector<TimedInput>> read_inputs(const Session& session, const BenchPlan& plan) {
   std::vector<TimedInput> out;
   for (const std::string& spec : plan.inputs) {
@@ -73,7 +73,7 @@ Result<std::vector<TimedInput>> read_inputs(const Session& session, const BenchP
   return out;
 }
 
-// Of this program: getrusage tells also what the process held before it became this program.
+// Memory of this program: getrusage includes what the process held before exec.
 double peak_mb() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
@@ -151,7 +151,7 @@ Times& BenchReport::times_of(std::string_view name) {
   return stages_.emplace_back(name, Times()).second;
 }
 
-// A run for the nodes, and for each repeat one for the total and one for the stages: see fastest().
+// One run counts the nodes; each repeat runs once for the total and once for the stages: see fastest().
 double BenchReport::runs_per_second() const {
   return result_.seconds > 0 ? double(total_.count()) * (2 * plan_.repeats + 1) / result_.seconds : 0;
 }

@@ -1,4 +1,4 @@
-// The pipeline timed over many graphs, and what `tgc bench` says of it.
+// Times the pipeline over many graphs, for `tgc bench`.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,35 +13,35 @@ namespace tgc {
 struct BenchPlan {
   std::vector<std::string> inputs;
   std::string kernel;
-  bool whole = false;       // of each model or tensor graph: from the file to the sources of its kernels
-  bool count_rules = false; // as many runs more that count rules: what counting costs
+  bool whole = false;        // time models and tensor graphs from the file to the sources of their kernels
+  bool count_rules = false;  // also time as many runs that count rules
   int repeats = 3;
 };
 
 struct TimedGraph {
-  std::string name, target;  // no target: a tensor graph
+  std::string name, target;  // a tensor graph has no target
   Result<GraphTime> time = GraphTime{};
 };
 
-// Times every graph of the inputs, session.jobs at a time; all are read before any is timed. A graph that the pipeline
-// refuses has its Diag.
 struct BenchResult {
   std::vector<TimedGraph> graphs;
-  double seconds = 0;  // in all
+  double seconds = 0;  // of the whole run
 };
+// Times every graph of the inputs, session.jobs at a time, after all are read. A graph that the pipeline refuses has
+// its Diag.
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan);
 
-// Of a file with one tensor graph, a model most of all, all that comes before the compiler: "read" it, "schedule" it,
-// "render" the sources of its kernels, equal ones once. `nodes` are those of the tensor graph; the stages are processor
-// time, the nodes of "schedule" the runs of kernels and copies, those of "render" the distinct kernels. The fastest of
-// `repeats` runs for the total and as many for the stages, after one that warms up.
+// Times everything before the compiler for a file with one tensor graph, usually a model: "read" the file, "schedule"
+// the graph, "render" the distinct sources of its kernels. `nodes` counts the tensor graph's nodes; the nodes of
+// "schedule" are runs of kernels and copies, those of "render" distinct kernels. Stages are in processor time. Returns
+// the fastest of `repeats` runs for the total, and of as many for the stages, after one run that warms up.
 Result<GraphTime> time_whole(const Session& session, const std::string& spec, int repeats);
 
 // The times of one stage, or of the whole, over all graphs, in milliseconds.
 class Times {
  public:
   void add(size_t nodes, double ms);
-  void sort();  // before any of the following
+  void sort();  // must precede the functions below
   size_t count() const { return ms_.size(); }
   size_t nodes() const { return nodes_; }
   double sum() const { return sum_; }
@@ -51,7 +51,7 @@ class Times {
   double max() const { return ms_.empty() ? 0 : ms_.back(); }
 
  private:
-  double quantile(double part) const;  // the least time that this part of all does not exceed
+  double quantile(double part) const;  // the smallest time that this part of all times does not exceed
   std::vector<double> ms_;
   double sum_ = 0;
   size_t nodes_ = 0;
@@ -60,20 +60,20 @@ class Times {
 class BenchReport {
  public:
   BenchReport(const BenchPlan& plan, unsigned threads, const BenchResult& result);
-  // With `list` each graph, too.
+  // `list` adds each graph.
   std::string text(bool list) const;
   std::string json(bool list) const;
 
  private:
   Times& times_of(std::string_view name);
-  double slower() const { return total_.sum() > 0 ? counted_ms_ / total_.sum() - 1 : 0; }  // by which part of its time
+  double slower() const { return total_.sum() > 0 ? counted_ms_ / total_.sum() - 1 : 0; }  // cost of counting
   double runs_per_second() const;
 
   const BenchPlan& plan_;
   unsigned threads_;
   const BenchResult& result_;
   Times total_;
-  std::vector<std::pair<std::string_view, Times>> stages_;  // in the order they first came: that of the pipeline
+  std::vector<std::pair<std::string_view, Times>> stages_;  // in the order of the pipeline
   size_t refused_ = 0;
   double counted_ms_ = 0;
 };

@@ -12,7 +12,7 @@
 
 using namespace tgc;
 
-TEST_CASE("bench: a graph that is the result of a stage is timed from there on") {
+TEST_CASE("bench: a graph after a stage is timed from the next stage on") {
   const std::string kernel = test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0";
   Session session;
   auto source = Source::open(session, kernel, "");

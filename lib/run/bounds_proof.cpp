@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// ---- Z3 by the five functions of its C interface that are wanted here
+// ---- Z3, through five functions of its C interface
 
 class Z3 {
  public:
@@ -23,7 +23,7 @@ class Z3 {
     return z3;
   }
 
-  // One conversation: what is declared stays until the end.
+  // One context: declarations last until its end.
   class Session {
    public:
     Session() : z3_(instance()) {
@@ -64,11 +64,11 @@ class Z3 {
   const char* (*eval_)(void*, const char*) = nullptr;
 };
 
-// ---- an expression as SMT-LIB text: integers are unbounded, each node a definition of its own
+// ---- expressions as SMT-LIB text: integers are unbounded, each node is a definition
 
 std::string literal(const Int& value) { return value < 0 ? "(- " + (-value).str() + ")" : value.str(); }
 
-// The division of UOps truncates, SMT-LIB's does not.
+// UOp division truncates; SMT-LIB division does not.
 constexpr std::string_view kPrelude =
     "(set-option :timeout 20000)\n"
     "(define-fun cdiv ((a Int) (b Int)) Int (ite (< a 0) (ite (< 0 b) (div (+ a (- b 1)) b) "
@@ -79,7 +79,7 @@ class Translator {
  public:
   explicit Translator(Graph& graph) : names_(graph) {}
 
-  // The name of the node's value; declarations are appended to text().
+  // Returns the name of the node's value; declarations are appended to text().
   std::string name_of(UOp root) {
     for (UOp u : toposort(root, [&](UOp u) { return !names_.contains(u) && (is_number(u) || is_bool(u)); })) add(u);
     const std::string* name = names_.find(root);
@@ -88,7 +88,7 @@ class Translator {
   std::string take_text() { return std::exchange(text_, {}); }
   bool exact() const { return exact_; }
   void begin() { exact_ = true; }
-  // Variables by what a reader calls them.
+  // Variables, with the names that a reader knows.
   const std::map<std::string, std::string>& variables() const { return variables_; }
 
  private:
@@ -117,7 +117,7 @@ class Translator {
     return out + ")";
   }
 
-  // A value of which only the bounds are known.
+  // Declares a value of which only the bounds are known.
   void unknown(UOp u, const std::string& name) {
     text_ += "(declare-const " + name + (is_bool(u) ? " Bool" : " Int") + ")\n";
     if (!is_bool(u) && is_number(u)) bounds(name, literal(u.vmin().to_int()), literal(u.vmax().to_int()));
@@ -128,7 +128,7 @@ class Translator {
   void bounds(const std::string& name, const std::string& least, const std::string& greatest) {
     text_ += "(assert (and (<= " + least + " " + name + ") (<= " + name + " " + greatest + ")))\n";
   }
-  // A variable from 0 up to what source 0 says.
+  // Declares a variable from 0 to below source 0.
   std::string variable(UOp u, const std::string& called) {
     std::string name = "v" + std::to_string(u.id());
     text_ += "(declare-const " + name + " Int)\n";
@@ -146,7 +146,7 @@ class Translator {
       variables_[called] = name;
       return name;
     }
-    if (u.is(Op::CAST) && u.src(0).dtype().is_ptr()) return "0";  // addresses count from the buffer's
+    if (u.is(Op::CAST) && u.src(0).dtype().is_ptr()) return "0";  // addresses are relative to the buffer's
     if (!known(u)) return "";
     switch (u.op()) {
       case Op::RANGE: return variable(u, "r" + range_str(u));
@@ -211,11 +211,11 @@ class Translator {
 // ---- accesses
 
 struct Access {
-  UOp index, gate;  // no gate: the empty UOp
+  UOp index, gate;  // the empty UOp if there is no gate
   int64_t width = 1;
 };
 
-// Of PTX: an INDEX that is an address, in bytes.
+// Matches an INDEX of PTX, which is an address in bytes.
 bool is_address(UOp u) {
   return u.is(Op::INDEX) && u.num_src() > 1 && u.dtype() == dtypes::int64 && u.src(1).dtype() == dtypes::int64;
 }
@@ -247,7 +247,7 @@ std::vector<std::string> values_in(const std::string& answer) {
 class Prover {
  public:
   explicit Prover(std::span<const UOp> nodes) : nodes_(nodes), width_(nodes[0].graph()), translator_(nodes[0].graph()) {
-    for (UOp u : nodes)  // a pointer that is cast to one of vectors is read as those
+    for (UOp u : nodes)  // a pointer that is cast to a pointer of vectors accesses vectors
       if (is_access_by_address(u)) width_[u.src(0)] = u.is(Op::LOAD) ? u.dtype().count() : u.src(1).dtype().count();
       else if (u.is(Op::CAST) && u.dtype().is_ptr() && u.src(0).is(Op::INDEX))
         width_[u.src(0)] = std::max(width_[u.src(0)], int64_t(u.dtype().count()));
@@ -299,7 +299,7 @@ class Prover {
     (void)session_->ask("(pop)\n");
   }
 
-  // The values of the variables that the access depends on, and where it then goes.
+  // Returns the values of the variables that the access depends on, and its index.
   void counterexample(OutOfBounds& failure, const Access& a, const std::string& index) {
     std::vector<std::pair<std::string, std::string>> asked;
     for (auto& [called, name] : translator_.variables()) {

@@ -10,10 +10,10 @@
 namespace tgc {
 namespace {
 
-// The proof of a kernel that stores to `size` elements at `index`, under `gate` if any. r0 is 0..15, r1 is 0..7,
-// x a variable of 1..9.
+// Proves a kernel that stores to a buffer of `size` elements at `index`, under `gate` if there is one. r0 is 0..15, r1
+// is 0..7, x is a variable of 1..9.
 BoundsProof prove(const std::string& size, const std::string& index, const std::string& gate = "") {
-  static std::deque<Graph> graphs;  // the proof names nodes of its graph
+  static std::deque<Graph> graphs;  // the proof refers to nodes of its graph
   Graph& graph = graphs.emplace_back();
   std::string text =
       "r0 = UOp.range(16, 0, AxisType.LOOP)\nr1 = UOp.range(8, 1, AxisType.REDUCE)\n"
@@ -39,19 +39,19 @@ bool has_z3() {
   return false;
 }
 
-TEST_CASE("bounds: what least and greatest value settle needs no proof") {
+TEST_CASE("prove_bounds needs no Z3 if bounds suffice") {
   CHECK(prove("128", "r0*" + n(8) + "+r1").by_bounds == 1);
 }
 
-TEST_CASE("bounds: Z3 proves what bounds do not tell") {
+TEST_CASE("prove_bounds uses Z3 if bounds do not suffice") {
   if (!has_z3()) return;
-  CHECK(prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(16)).by_z3 == 1);        // by its gate
-  // parts that belong together
+  CHECK(prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(16)).by_z3 == 1);        // because of its gate
+  // correlated parts
   CHECK(prove("16", "(r0-r0%" + n(4) + ")+r0%" + n(4)).by_z3 == 1);
   CHECK(prove("8", "(r0<" + n(8) + ").where(r0, r0-" + n(8) + ")").by_z3 == 1);
 }
 
-TEST_CASE("bounds: an access outside comes with values that lead there") {
+TEST_CASE("prove_bounds returns a counterexample for an access out of bounds") {
   if (!has_z3()) return;
   BoundsProof p = prove("100", "r0*" + n(8) + "+r1");
   REQUIRE(p.failures.size() == 1);
@@ -63,7 +63,7 @@ TEST_CASE("bounds: an access outside comes with values that lead there") {
   CHECK(r0 * 8 + r1 == index);
   CHECK((index >= 100 && r0 < 16 && r1 < 8));
   CHECK(f.text().find("of 100 elements at [r0*8+r1]") != std::string::npos);
-  p = prove("128", "r0-r1");  // below 0
+  p = prove("128", "r0-r1");  // negative
   REQUIRE(p.failures.size() == 1);
   CHECK(std::stoi(p.failures[0].values.back().second) < 0);
   p = prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(17));  // the gate is off by one

@@ -23,7 +23,7 @@ bool works(std::string_view compiler) {
   return all.contains(compiler);
 }
 
-// The machine's own code where a compiler for it is at hand, else as far as the compilers here go.
+// Compiles to machine code if a compiler for it is installed, else as far as the installed compilers go.
 Artifact artifact_of(const CompileJob& job) {
   bool nvidia = job.language == Language::Cuda || job.language == Language::Ptx;
   if (nvidia) return works("ptxas") ? Artifact::Cubin : Artifact::Binary;
@@ -31,7 +31,7 @@ Artifact artifact_of(const CompileJob& job) {
   return Artifact::Binary;
 }
 
-// Compiles, and loads what this computer can run.
+// Compiles a source, and loads the code if this computer can run it.
 void compile_source(CompiledSource& c, bool cache) {
   Artifact what = artifact_of(c.job);
   auto begin = Clock::now();
@@ -87,7 +87,7 @@ Status CompileAll::add(InputGraph graph) {
   return Unit{};
 }
 
-// A kernel that has no source for that target (tinygrad refuses some, too) is no failure of a compiler.
+// A kernel without a source for that target (tinygrad refuses some, too) is no failure of a compiler.
 void CompileAll::refuse(const Compilation& kernel, const Diag& diag) {
   std::string expected = diag.expected.empty() ? "" : ", expected " + diag.expected;
   refused_.push_back({kernel.target().name(), kernel.name(), diag.message + expected});

@@ -1,4 +1,4 @@
-// Every distinct source of many kernels through its target's compiler, and what came of it: `tgc compile`.
+// Compiles every distinct source of many kernels with its target's compiler, for `tgc compile`.
 #pragma once
 #include <map>
 #include <set>
@@ -12,17 +12,17 @@ namespace tgc {
 
 struct CompilePlan {
   std::vector<std::string> inputs;
-  bool use_cache = true;  // of compiled code
-  size_t every = 1;       // takes every Nth kernel alone
-  double timeout_seconds = 600;  // of one source
+  bool use_cache = true;
+  size_t every = 1;  // compile only every Nth kernel
+  double timeout_seconds = 600;  // for one source
 };
 
-// One source and what came of it.
+// One source and its result.
 struct CompiledSource {
   std::string target, kernel;
   CompileJob job;
-  std::string failure;                            // empty: it compiled
-  double milliseconds = 0, cpu_milliseconds = 0;  // the second of the processor, by this thread and the worker
+  std::string failure;                            // empty if it compiled
+  double milliseconds = 0, cpu_milliseconds = 0;  // wall time; processor time of this thread and the worker
   size_t bytes = 0;
 };
 
@@ -30,18 +30,18 @@ class CompileAll {
  public:
   CompileAll(const Session& session, const CompilePlan& plan) : session_(session), plan_(plan) {}
 
-  // Lowers every kernel, then compiles the sources, session.jobs at a time. An error: an input that cannot be read. A
-  // kernel that the pipeline or a renderer refuses is listed; one that does not compile is a failure.
+  // Lowers every kernel, then compiles the sources, session.jobs at a time. An error: an input cannot be read. Kernels
+  // that the pipeline or a renderer refuses are listed; sources that do not compile are failures.
   Status run();
 
   bool any_failed() const;
-  Status any_source() const;           // an error: there was nothing to compile, for every kernel was refused
+  Status any_source() const;           // an error if every kernel was refused, so that nothing was compiled
   std::string text() const;            // a table by target, then the failures
-  // {"targets":{...},"sources":[...],"refused":[...]}: every failure, with `times` every source; kernels without one
+  // {"targets":{...},"sources":[...],"refused":[...]}. Sources that failed; with `times` all. Kernels without a source.
   std::string json(bool times) const;
 
  private:
-  struct Group {  // of a target
+  struct Group {  // the kernels of one target
     size_t kernels = 0, sources = 0, compiled = 0;
     std::string why_none;
     std::vector<double> times;
@@ -60,7 +60,7 @@ class CompileAll {
   std::set<std::pair<std::string, Sha256>> seen_;
   std::vector<CompiledSource> sources_;
   std::vector<Refused> refused_;
-  size_t number_ = 0;  // of kernels read
+  size_t number_ = 0;  // kernels read so far
 };
 
 }  // namespace tgc

@@ -17,7 +17,7 @@ std::atomic<size_t> kernels_shown{0};  // tinygrad numbers the kernels of a proc
 
 double value_of(const Sint& s) {
   if (auto n = s.str(); n.find_first_not_of("0123456789") == n.npos) return std::stod(n);
-  return 0;  // of a symbolic size
+  return 0;  // for a symbolic size
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ Status DebugPrints::compiled(Compilation& c) {
     return Unit{};
   }
   if (!watches_kernels()) return Unit{};
-  if (!c.loaded().list.empty()) return Unit{};  // a listing has no stages to tell of
+  if (!c.loaded().list.empty()) return Unit{};  // a linear list has no stages to print
   if (!c.begun_at()) kernel_begins(c.ast());
   auto outputs = c.outputs();
   if (!outputs) return outputs.diag();

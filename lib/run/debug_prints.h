@@ -1,6 +1,6 @@
-// DEBUG printing: what tinygrad's environment variables print and check of a kernel, for every command that compiles
-// (dump, run): DEBUG=1 to 7, DEBUG_LINEARIZE=1, IGNORE_OOB=0. The texts go to the session's events, which a terminal
-// shows on standard error: standard output is the command's own.
+// Prints and checks kernels as tinygrad's environment variables ask (DEBUG=1 to 7, DEBUG_LINEARIZE=1, IGNORE_OOB=0),
+// for the commands that compile (dump, run). The texts go to the session's events, which a terminal shows on standard
+// error.
 //
 //   DEBUG=1  a tensor graph's schedule
 //   DEBUG=2  the kernel's line (run: with its time)     DEBUG=5  the AST, as pyrender text
@@ -17,19 +17,19 @@
 
 namespace tgc {
 
-// Prints for graphs with these settings. One object for one graph and its kernels.
+// Prints one graph and its kernels, according to these settings.
 class DebugPrints : public ExecuteObserver {
  public:
   DebugPrints(const Session& session, const Settings& settings) : session_(session), settings_(settings) {}
 
-  // Whether a variable is set that wants to see kernels: they are then compiled whole, and one after another.
+  // Returns whether a variable that prints kernels is set: kernels are then compiled whole, one after another.
   bool watches_kernels() const override;
 
-  // A compilation that is not run, after what was asked of it: the rest of its stages run, and it is printed. An access
-  // that may lie outside its buffer (IGNORE_OOB=0) is an error, with a counterexample when there is one.
+  // Runs the remaining stages of a compilation and prints the kernel, for commands that do not run it. An error: an
+  // access may be out of bounds (IGNORE_OOB=0), with a counterexample if there is one.
   Status compiled(Compilation& compilation);
 
-  // ---- what the executor tells
+  // ---- events of the executor
   void progress(const std::string& what) override { session_.progress(what); }
   // "scheduled    3 kernels in     1.20 ms | CACHE MISS 1234abcd | 512 uops in cache"
   void scheduled(const TensorJob& job, const Schedule& schedule, double seconds) override;

@@ -7,15 +7,15 @@
 #include "lib/execute/lower.h"
 #include "lib/execute/probe_device.h"
 #include "lib/run/repro_bundle.h"
-#include "lib/validate/compare_outputs.h"
 #include "lib/validate/input_distribution.h"
+#include "lib/validate/reference_runner.h"
 
 namespace tgc {
 namespace {
 
 using Kind = FailureSignature::Kind;
 
-// The first line of a message, its numbers and what is quoted or in brackets left out: those belong to one graph.
+// Returns the first line of a message without numbers and brackets, which belong to one graph.
 std::string cause_of(std::string_view message) {
   std::string out;
   message = message.substr(0, message.find('\n'));
@@ -31,7 +31,7 @@ std::string cause_of(std::string_view message) {
 }
 
 FailureSignature symptom(Kind kind, const Diag& diag) {
-  // where a kernel died, after which loops, is of no matter: "out of bounds: load" from where it may be
+  // only the kind of access counts ("out of bounds: load"), not the iteration in which it happened
   std::string_view message = diag.message, outside = "out of bounds: ";
   if (message.starts_with(outside)) message = message.substr(0, message.find(' ', outside.size()));
   else if (kind == Kind::Crash) message = message.substr(0, message.find_first_of(":("));
@@ -53,17 +53,17 @@ std::string_view name_of(FailureSignature::Kind kind) {
 
 namespace {
 
-// A kernel lowered for where it shall run.
+// A kernel that is lowered for its device.
 struct Lowered {
   Placement place;
-  std::optional<Compilation> compilation;  // of a copy, for as long as its list is needed
+  std::optional<Compilation> compilation;  // of a copy; owns `list`
   std::span<const UOp> list;               // empty: REF runs the graph as it stands
-  std::optional<Executable> kernel;        // for REF; a device has a compiler to ask first
+  std::optional<Executable> kernel;        // for REF only
   FailureSignature refusal;
 };
 
-Lowered lowered_before_ref(const Session& session, InputGraph& in, const RunOptions& spec) {
-  Lowered out{.place = std::move(placement_for(session, spec.device, in).value_or_throw()), .list = in.list};
+Lowered lower_for_device(const Session& session, InputGraph& in, const std::string& device) {
+  Lowered out{.place = std::move(placement_for(session, device, in).value_or_throw()), .list = in.list};
   if (!in.list.empty() || !out.place.target) return out;
   out.compilation = compile_copy(session, in, out.place.target->name(), in.graph->settings());
   auto& made = out.compilation->list();
@@ -77,8 +77,8 @@ Lowered lowered_before_ref(const Session& session, InputGraph& in, const RunOpti
   return out;
 }
 
-Lowered lowered(const Session& session, InputGraph& in, const RunOptions& spec) {
-  Lowered out = lowered_before_ref(session, in, spec);
+Lowered lower(const Session& session, InputGraph& in, const std::string& device) {
+  Lowered out = lower_for_device(session, in, device);
   if (!out.place.is_ref || out.refusal.kind != Kind::None) return out;
   auto kernel = out.list.empty() ? Executable::for_ref(in.root) : Executable::for_ref(out.list);
   if (kernel) out.kernel = std::move(*kernel);
@@ -86,56 +86,48 @@ Lowered lowered(const Session& session, InputGraph& in, const RunOptions& spec) 
   return out;
 }
 
-// Throws Failure where no kernel runs there: then nothing can be told of this one.
-void expect_place_works(Placement& place, const InputGraph& in) {
+// Throws Failure if no kernel runs at that place: then a failure there says nothing about this kernel.
+void check_device(Placement& place, const InputGraph& in) {
   probe_device(place, in.graph->settings()).value_or_throw();
 }
 
 }  // namespace
 
-Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, const RunOptions& spec) {
-  return catch_failures([&] { return lowered(session, in, spec).refusal; });
+Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, const std::string& device) {
+  return catch_failures([&] { return lower(session, in, device).refusal; });
 }
 
-Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, const RunOptions& spec, Arrays* arrays) {
+Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, const RunOptions& options, Arrays* arrays) {
   return catch_failures([&]() -> FailureSignature {
-    auto [place, compilation, list, kernel, refusal] = lowered(session, in, spec);
+    auto [place, compilation, list, kernel, refusal] = lower(session, in, options.device.name);
     if (refusal.kind != Kind::None) return refusal;
     if (!kernel) {
       auto compiled = Executable::for_device(list, *place.target, *place.device);
-      if (!compiled) return expect_place_works(place, in), symptom(Kind::Compile, compiled.diag());
+      if (!compiled) return check_device(place, in), symptom(Kind::Compile, compiled.diag());
       kernel = std::move(*compiled);
     }
 
     std::string source;
-    Arrays given = given_inputs(spec, in, source);
-    Drawing draw{.seed = spec.seed.value_or(0), .floats = floats_for(in.root)};
+    Arrays given = given_inputs(options, in, source);
+    InputDistribution draw = input_distribution(in.root, options.input.seed.value_or(0));
     Arrays inputs = std::move(input_arrays(kernel->buffers(), given, source, draw).value_or_throw());
     if (arrays) *arrays = copy_of(inputs);
-    kernel->arguments(spec.variables).value_or_throw();
-    auto done = execute(*kernel, *place.device, inputs, spec.variables,
-                        {.in_process = place.is_ref || spec.in_process, .timeout_seconds = spec.timeout_for(place)});
-    if (!done) return expect_place_works(place, in), symptom(Kind::Crash, done.diag());
+    kernel->arguments(options.input.variables).value_or_throw();
+    ExecuteOptions execution = options.device.execute_options(place);
+    if (place.is_ref) execution.in_process = true;
+    auto done = execute(*kernel, *place.device, inputs, options.input.variables, execution);
+    if (!done) return check_device(place, in), symptom(Kind::Crash, done.diag());
 
-    Arrays expected = given_expected(spec, in, source);
+    const ReferenceRunner ref(inputs, options.input.variables, options.device.ref_in_process(), draw);
+    Arrays expected = given_expected(options, in, source);
     if (expected.empty()) {
-      if (!in.list.empty() && place.is_ref) return {};  // the graph as it stands is all there is
-      Placement ref = place_in_ref();
-      Executable same =
-          std::move((in.list.empty() ? Executable::for_ref(in.root) : Executable::for_ref(in.list)).value_or_throw());
-      Arrays own = std::move(input_arrays(same.buffers(), inputs, "", draw).value_or_throw());
-      auto reference = execute(same, *ref.device, own, spec.variables, spec.in_ref());
+      if (!in.list.empty() && place.is_ref) return {};  // REF ran the list itself: there is nothing to compare with
+      auto reference = in.list.empty() ? ref.run(in.root) : ref.run(in.list);
       if (!reference) throw Failure(with_time_option(reference.diag(), "REF, which it is compared with, "));
       expected = std::move(reference->outputs);
     }
-    auto allowed = [&](const Array& e) { return tolerance_for(spec.tolerance, in.root, e); };
-    CompareContext judged{UOp(), inputs, spec.variables, spec.in_ref()};
-    auto compared = judge(judged, done->outputs, expected, allowed);
-    const UOp root = in.list.empty() ? in.root : UOp();
-    if (compared && is_worth_asking(root, *compared)) {  // as bisect has it
-      judged.root = root;
-      compared = judge(judged, done->outputs, expected, allowed);
-    }
+    const Recheck recheck = in.list.empty() ? Recheck::IfCheap : Recheck::Never;
+    auto compared = ref.compare(in.root, done->outputs, expected, options.compare, recheck);
     for (const Comparison& c : compared.value_or_throw())
       if (!c.passed()) return {Kind::Wrong, c.text().substr(0, c.text().find('\n')), ""};
     return {};

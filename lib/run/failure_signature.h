@@ -1,23 +1,23 @@
-// Symptoms: what goes wrong with a kernel, told so that two failures can be held against each other: is what a smaller
-// graph does the same failure, does it still happen?
+// Failure signatures: what goes wrong with a kernel, in a form in which two failures can be compared. Reduction asks
+// whether a smaller kernel fails the same way, a bundle whether its failure still happens.
 #pragma once
 #include <string>
 #include <string_view>
 
-#include "lib/run/run_kernel.h"
+#include "lib/run/run_options.h"
 
 namespace tgc {
 
-// X(enumerator, name, what it is)
+// X(enumerator, name, meaning)
 #define TGC_SYMPTOMS(X)                                                     \
-  X(None, "none", "all is well")                                            \
+  X(None, "none", "the kernel passes")                                      \
   X(Wrong, "wrong", "another result than expected")                         \
   X(Crash, "crash", "the kernel dies, or runs out of time")                 \
   X(Differs, "differs", "another text at a stage than tinygrad's")          \
   X(Endless, "endless", "a rewrite that does not end")                      \
   X(Refused, "refused", "a stage or the renderer refuses the graph")        \
   X(Compile, "compile", "the compiler refuses the source")                  \
-  X(Script, "cmd", "a command says so")
+  X(Script, "cmd", "a command reports it")
 
 struct FailureSignature {
   enum class Kind : uint8_t {
@@ -26,23 +26,24 @@ struct FailureSignature {
 #undef X
   };
   Kind kind = Kind::None;
-  std::string said = {};   // in a line, for people
-  // What two of the same cause share: of a message its words without numbers, names and sizes.
-  std::string cause = {};
+  std::string said = {};   // one line for people
+  std::string cause = {};  // the message without numbers, names and sizes: equal for failures of the same cause
   bool operator==(const FailureSignature& o) const { return kind == o.kind && cause == o.cause; }
 };
 std::string_view name_of(FailureSignature::Kind kind);
 
-// Whether a stage was refused because a rewrite in it does not end.
+// Returns whether a stage was refused because one of its rewrites does not end.
 bool is_endless(const Diag& refused);
 
-// What shows before a compiler is asked or anything runs: that a stage does not end, or refuses the graph, or the
-// renderer or REF does; else that all is well so far. An error: there is no such place.
-Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, const RunOptions& spec);
+// Returns the failures that show before a compiler is called or a kernel runs: a stage that does not end or refuses the
+// graph, a renderer or REF that refuses it. Kind::None if there is no such failure. An error: there is no such device.
+Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, const std::string& device);
 
-// The kernel compiled, run where `spec` says and compared with what is expected: arrays that are given, else what REF
-// makes of the graph as it stands. `spec` has been through with_bundle(); `arrays` gets the inputs, if any were made.
-// An error: nothing can be told, for lack of arrays, variables, a device, or of any kernel that runs (place_works.h).
-Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, const RunOptions& spec, Arrays* arrays = nullptr);
+// Compiles the kernel, runs it as `options` (of with_bundle()) say and compares what it stores with the arrays that are
+// given, else with what REF makes of the graph as it stands. `arrays` receives the inputs, if the run came that far.
+// An error: the failure cannot be told, because arrays, variables or a device are missing, or no kernel runs there
+// (probe_device).
+Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, const RunOptions& options,
+                                    Arrays* arrays = nullptr);
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// tinygrad's line about a kernel that ran, as it prints it with DEBUG=2.
+// Formats tinygrad's line about a kernel that ran (DEBUG=2).
 #pragma once
 #include <optional>
 #include <string>
@@ -7,17 +7,17 @@
 
 namespace tgc {
 
-// What is known of a kernel that was run.
+// How long a kernel, and all kernels so far, took.
 struct KernelTime {
   double seconds = 0, seconds_in_all = 0;
 };
 
 struct KernelLine {
-  std::string name;          // with colours
+  std::string name;          // with colors
   std::string device;        // "CPU"
-  size_t number = 0;         // counts kernels from 1
+  size_t number = 0;         // of the kernel, from 1
   size_t arguments = 0;
-  double bytes = 0;          // of memory in use
+  double bytes = 0;          // memory in use
   Executable::Cost cost = {};
   std::optional<KernelTime> time = {};
 
@@ -25,9 +25,9 @@ struct KernelLine {
   std::string text(bool color) const;
 };
 
-// `text` in tinygrad's colour of that name, where colours are wanted.
+// Returns `text` in tinygrad's color of that name, if `wanted`.
 std::string painted(std::string text, std::string_view color, bool wanted);
-// helpers.py time_to_str: "3.76us", so many columns wide.
+// Formats seconds as "3.76us", `width` columns wide (helpers.py:time_to_str).
 std::string time_text(double seconds, int width = 9);
 
 }  // namespace tgc

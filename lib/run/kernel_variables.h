@@ -1,4 +1,4 @@
-// The values of --var, and whether a kernel has such variables.
+// Checks the values of --var against the variables of a kernel.
 #pragma once
 #include <set>
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace tgc {
 
-// Which of the variables that values are given for the kernel has.
+// Returns the names in `given` that are variables of the kernel.
 std::set<std::string> bound_variables(const Executable& kernel, const VariableValues& given);
 
-// An error when a value is given for a variable that the kernel does not have; it names those that it has.
+// Returns an error if `given` names a variable that the kernel does not have; it lists the variables that it has.
 Status check_variables(const Executable& kernel, const VariableValues& given);
 
 }  // namespace tgc

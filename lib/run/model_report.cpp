@@ -38,7 +38,7 @@ std::string slowest_of(std::vector<TimedKernel> kernels, int runs) {
 }  // namespace
 
 RunReport::Result ModelReport::result() const {
-  if (!error.empty()) return convicted ? RunReport::Result::Failed : RunReport::Result::Trouble;
+  if (!error.empty()) return kernel_fault ? RunReport::Result::Failed : RunReport::Result::Trouble;
   if (!different.empty() || !std::ranges::all_of(outputs, &Comparison::passed)) return RunReport::Result::Failed;
   return outputs.empty() && kernels_compared == 0 ? RunReport::Result::NotCompared : RunReport::Result::Passed;
 }

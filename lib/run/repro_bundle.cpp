@@ -10,13 +10,16 @@
 #include "lib/runtime/npz.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/version.h"
+#include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
 #include "passes/kernel/optimizer/apply_opts_stage.h"
 
 namespace tgc {
 namespace {
 
-// "AMD EPYC 7B13", where the system tells.
+using Kind = FailureSignature::Kind;
+
+// Returns the processor's name ("AMD EPYC 7B13"); empty if the system does not say.
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
@@ -25,7 +28,7 @@ std::string processor() {
   return "";
 }
 
-// Every setting that is not tinygrad's default, and what this machine decides.
+// Returns the settings that differ from tinygrad's defaults, and those that this machine decides.
 std::map<std::string, std::string> settings_of(const Settings& settings, const Placement& place) {
   std::map<std::string, std::string> out;
   for (const SettingInfo& s : all_settings())
@@ -35,9 +38,9 @@ std::map<std::string, std::string> settings_of(const Settings& settings, const P
   return out;
 }
 
-Arrays arrays_given(const std::string& option, const std::vector<ReproArray> Repro::* bundled, const RunOptions& spec,
-                    const InputGraph& in, std::string& source) {
-  source = expanded(option, spec, in);
+Arrays arrays_given(const std::string& option, const std::vector<ReproArray> Repro::* bundled,
+                    const RunOptions& options, const InputGraph& in, std::string& source) {
+  source = expanded(option, options.input, in);
   if (!option.empty()) return std::move(read_arrays(source).value_or_throw());
   if (!in.report.repro) return {};
   source = in.file;
@@ -46,28 +49,28 @@ Arrays arrays_given(const std::string& option, const std::vector<ReproArray> Rep
 
 }  // namespace
 
-RunOptions with_bundle(RunOptions spec, const InputGraph& in) {
-  if (!in.report.repro) return spec;
+RunOptions with_bundle(RunOptions options, const InputGraph& in) {
+  if (!in.report.repro) return options;
   const Repro& bundle = *in.report.repro;
-  if (spec.device.empty()) spec.device = bundle.device;
-  for (auto& [name, value] : bundle.variables) spec.variables.try_emplace(name, value);
+  if (options.device.name.empty()) options.device.name = bundle.device;
+  for (auto& [name, value] : bundle.variables) options.input.variables.try_emplace(name, value);
   auto asked = [&](const char* name) {
     auto it = bundle.tolerance.find(name);
     return it == bundle.tolerance.end() ? std::nullopt : std::optional(it->second);
   };
-  ToleranceOptions& t = spec.tolerance;
-  if (t.rtol || t.atol || t.ulp) return spec;
+  ToleranceOptions& t = options.compare.tolerance;
+  if (t.rtol || t.atol || t.ulp) return options;
   t.rtol = asked("rtol"), t.atol = asked("atol");
   if (auto ulp = asked("ulp")) t.ulp = uint64_t(std::min(*ulp, 1e18));
-  return spec;
+  return options;
 }
 
-Arrays given_inputs(const RunOptions& spec, const InputGraph& in, std::string& source) {
-  return arrays_given(spec.arrays, &Repro::inputs, spec, in, source);
+Arrays given_inputs(const RunOptions& options, const InputGraph& in, std::string& source) {
+  return arrays_given(options.input.arrays, &Repro::inputs, options, in, source);
 }
-Arrays given_expected(const RunOptions& spec, const InputGraph& in, std::string& source) {
-  if (!spec.reference.empty()) return {};
-  return arrays_given(spec.expect, &Repro::expected, spec, in, source);
+Arrays given_expected(const RunOptions& options, const InputGraph& in, std::string& source) {
+  if (!options.compare.reference.empty()) return {};
+  return arrays_given(options.compare.expect, &Repro::expected, options, in, source);
 }
 
 std::vector<ReproArray> bundled(const Arrays& arrays) {
@@ -89,15 +92,16 @@ Arrays unbundled(const std::vector<ReproArray>& arrays) {
   return out;
 }
 
-std::string bundle_text(const Session& session, const RunOptions& spec, const InputGraph& in, const Placement& place,
+std::string bundle_text(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                         Repro repro) {
   repro.device = place.device_option();
   const char* fault = std::getenv("TGC_FAULT");
   if (repro.fault.empty() && fault) repro.fault = fault;
   const std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
-  for (const VariableSpec& v : variables_of(nodes))  // a smaller graph may lack some
-    if (auto it = spec.variables.find(v.name); it != spec.variables.end()) repro.variables.insert(*it);
-  const ToleranceOptions& t = spec.tolerance;
+  const VariableValues& given = options.input.variables;
+  for (const VariableSpec& v : variables_of(nodes))  // a reduced graph may lack some of the variables given
+    if (auto it = given.find(v.name); it != given.end()) repro.variables.insert(*it);
+  const ToleranceOptions& t = options.compare.tolerance;
   if (t.rtol) repro.tolerance["rtol"] = *t.rtol;
   if (t.atol) repro.tolerance["atol"] = *t.atol;
   if (t.ulp) repro.tolerance["ulp"] = double(*t.ulp);
@@ -105,7 +109,7 @@ std::string bundle_text(const Session& session, const RunOptions& spec, const In
   if (!llvm_version().empty()) repro.made_by["llvm"] = llvm_version();
   if (std::string cpu = processor(); !cpu.empty()) repro.made_by["cpu"] = cpu;
   auto buffers = buffers_of(nodes);
-  std::erase_if(repro.inputs, [&](const ReproArray& a) {  // what is only written begins as zeros
+  std::erase_if(repro.inputs, [&](const ReproArray& a) {  // buffers that are only written begin as zeros
     auto b = std::ranges::find(buffers, a.name, &BufferSpec::name);
     return b != buffers.end() && !b->read;
   });
@@ -115,31 +119,40 @@ std::string bundle_text(const Session& session, const RunOptions& spec, const In
                  .settings = settings_of(in.graph->settings(), place)};
   if (!in.list.empty()) return repro_to_json(repro, list_to_json(in.list, info));
   UOp root = in.root;
-  if (!session.over.opts.empty() && root.is(Op::SINK)) {  // the optimizer's list goes with the graph
+  if (!session.over.opts.empty() && root.is(Op::SINK)) {  // the bundle's graph carries the optimizer's list
     auto opts = std::move(read_opts(*in.graph, session.over.opts, "--opts").value_or_throw());
     root = with_opts(root, opts);
   }
   return repro_to_json(repro, graph_to_json(root, info));
 }
 
-// ---- again
+std::string write_bundle(const Session& session, const RunOptions& options, const InputGraph& in,
+                         const Placement& place, Repro repro, const std::string& name) {
+  repro.said = repro.said.substr(0, repro.said.find('\n'));
+  std::string path = take_path(options.output.repro, options, name.empty() ? in.info.name : name, in.record != nullptr);
+  write_file(path, bundle_text(session, options, in, place, std::move(repro))).value_or_throw();
+  return path;
+}
 
-bool is_to_repeat(const InputGraph& in, const RunOptions& spec) {
-  bool more = !spec.repro.empty() || !spec.save.empty() || spec.bench || spec.each_stage || spec.sanitize;
+// ---- repeating
+
+bool is_to_repeat(const InputGraph& in, const RunOptions& options) {
+  bool more = !options.output.repro.empty() || !options.output.save.empty() || options.device.timed_runs ||
+              options.compare.each_stage || options.device.sanitize;
   return in.report.repro && !in.report.repro->symptom.empty() && !more;
 }
 
 RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& given) {
   const Repro& bundle = *in.report.repro;
   RepeatReport out{.kernel = in.info.name, .was = bundle.symptom};
-  RunOptions spec = with_bundle(given, in);
-  out.device = spec.device;
-  if (bundle.symptom == name_of(FailureSignature::Kind::Script) || bundle.symptom == name_of(FailureSignature::Kind::Differs)) {
+  const RunOptions options = with_bundle(given, in);
+  out.device = options.device.name;
+  if (bundle.symptom == name_of(Kind::Script) || bundle.symptom == name_of(Kind::Differs)) {
     out.error = "that it is '" + bundle.symptom + "' a command said, which is yours to run" +
-                (bundle.script.empty() ? "" : ": " + bundle.script);  // never what a file says
+                (bundle.script.empty() ? "" : ": " + bundle.script);  // a command in a file is never run
     return out;
   }
-  auto now = symptom_of(session, in, spec);
+  auto now = symptom_of(session, in, options);
   if (now) out.now = *now;
   else out.error = now.diag().text();
   return out;
@@ -148,7 +161,7 @@ RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& gi
 std::string RepeatReport::text() const {
   std::string where = kernel + " on " + device + ": ";
   if (happens()) return where + "it still happens, '" + was + "': " + now.said + "\n";
-  if (now.kind == FailureSignature::Kind::None) return where + "it no longer happens: '" + was + "' it was, and all is well\n";
+  if (now.kind == Kind::None) return where + "it no longer happens: '" + was + "' it was, and all is well\n";
   return where + "it no longer happens: '" + was + "' it was, now it is '" + std::string(name_of(now.kind)) +
          "': " + now.said + "\n";
 }

@@ -33,7 +33,8 @@ std::string fault_again() {
   return fault && *fault ? "TGC_FAULT=" + shell_word(fault) + " " : "";
 }
 
-std::string options_again(const Session& session, const RunOptions& spec, const InputGraph& in, const Placement& place) {
+std::string options_again(const Session& session, const RunOptions& options, const InputGraph& in,
+                          const Placement& place) {
   std::string out;
   auto add = [&](const std::string& name, const std::string& value) {
     if (!value.empty()) out += " --" + name + "=" + shell_word(value);
@@ -44,20 +45,21 @@ std::string options_again(const Session& session, const RunOptions& spec, const 
     if (v) add(name, text);
   };
   const Overrides& over = session.over;
-  InputName input = InputName::parse(spec.input);
-  bool one_of_many = spec.kernel.empty() && input.file != "-" && input.id.empty() && in.file.find('#') != in.file.npos;
-  add("kernel", one_of_many ? in.info.name : spec.kernel);
-  add("device", spec.device);
+  InputName input = InputName::parse(options.input.name);
+  bool one_of_many = options.input.kernel.empty() && input.file != "-" && input.id.empty() &&
+                     in.file.find('#') != in.file.npos;
+  add("kernel", one_of_many ? in.info.name : options.input.kernel);
+  add("device", options.device.name);
   add("target", over.target);
-  if (spec.device.empty() && over.target.empty()) out += place_options(place);
+  if (options.device.name.empty() && over.target.empty()) out += place_options(place);
   for (const std::string& s : over.sets) add("set", s);
   add("opts", over.opts);
   add("from", over.from);
-  for (auto& [name, value] : spec.variables) add("var", name + "=" + std::to_string(value));
-  number("rtol", spec.tolerance.rtol);
-  number("atol", spec.tolerance.atol);
-  if (spec.tolerance.ulp) add("ulp", std::to_string(*spec.tolerance.ulp));
-  return out + (spec.each_stage ? " --each-stage" : "") + (spec.recorded ? " --recorded" : "");
+  for (auto& [name, value] : options.input.variables) add("var", name + "=" + std::to_string(value));
+  number("rtol", options.compare.tolerance.rtol);
+  number("atol", options.compare.tolerance.atol);
+  if (options.compare.tolerance.ulp) add("ulp", std::to_string(*options.compare.tolerance.ulp));
+  return out + (options.compare.each_stage ? " --each-stage" : "") + (options.input.recorded ? " --recorded" : "");
 }
 
 std::string place_options(const Placement& place) {
@@ -65,27 +67,28 @@ std::string place_options(const Placement& place) {
   return " --device=REF" + (place.target ? " --target=" + shell_word(place.target->name()) : "");
 }
 
-std::string expanded(const std::string& pattern, const RunOptions& spec, const std::string& name, bool is_record) {
+std::string expanded(const std::string& pattern, const InputOptions& input, const std::string& name, bool is_record) {
   size_t at = pattern.find("{}");
   if (at == pattern.npos) return pattern;
-  std::string stem = InputName::parse(spec.input).without_extension(name, is_record);
+  std::string stem = InputName::parse(input.name).without_extension(name, is_record);
   return pattern.substr(0, at) + stem + pattern.substr(at + 2);
 }
 
-std::string path_to_save(const RunOptions& spec, const std::string& name, bool is_record) {
-  std::string path = expanded(spec.save, spec, name, is_record);
-  if (spec.taken && !spec.taken->take(path))
+std::string take_path(const std::string& pattern, const RunOptions& options, const std::string& name, bool is_record) {
+  std::string path = expanded(pattern, options.input, name, is_record);
+  if (options.output.taken && !options.output.taken->take(path))
     throw Failure(Diag{.message = "another kernel's results are there already",
                        .file = path,
-                       .expected = spec.save == path ? "--save='{}.npz', which names a file for each"
+                       .expected = pattern == path ? "--save='{}.npz', which names a file for each"
                                                      : "kernels of different names"});
   return path;
 }
 
-void keep_failure(const Session& session, const RunOptions& spec, const InputGraph& in, const Placement& place,
+void keep_failure(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                   const Arrays& inputs, const Arrays& expected, const Arrays& actual, RunReport& report) {
-  std::string stem = "failed-" + file_name_of(std::filesystem::path(expanded("{}", spec, in)).filename().string());
-  stem = (spec.taken ? spec.taken->distinct(stem) : stem) + "-";
+  const std::filesystem::path input_path = expanded("{}", options.input, in);
+  std::string stem = "failed-" + file_name_of(input_path.filename().string());
+  stem = (options.output.taken ? options.output.taken->distinct(stem) : stem) + "-";
   auto write = [&](const std::string& what, const Arrays& arrays) {
     write_npz(stem + what + ".npz", arrays).value_or_throw();
     report.written.push_back(stem + what + ".npz");
@@ -93,13 +96,13 @@ void keep_failure(const Session& session, const RunOptions& spec, const InputGra
   write("inputs", inputs);
   if (!expected.empty()) write("expected", expected);
   write("actual", actual);
-  std::string input = spec.input;
+  std::string input = options.input.name;
   if (input == "-") {
     input = stem + "kernel.txt";
     write_file(input, in.text).value_or_throw();
     report.written.push_back(input);
   }
-  report.again = fault_again() + "tgc run " + shell_word(input) + options_again(session, spec, in, place) +
+  report.again = fault_again() + "tgc run " + shell_word(input) + options_again(session, options, in, place) +
                  " --inputs=" + shell_word(stem + "inputs.npz") +
                  (expected.empty() ? "" : " --expect=" + shell_word(stem + "expected.npz"));
 }

@@ -1,4 +1,4 @@
-// Trials without a shell: what is drawn, where a kernel runs, what counts as compared.
+// Runs of kernels and models: random inputs, the choice of the device, what counts as compared.
 #include "lib/run/run_kernel.h"
 
 #include <doctest/doctest.h>
@@ -28,13 +28,13 @@ InputGraph loaded(const std::string& text, const std::string& target = "", const
   return out;
 }
 
-// A file of the test's own, gone at the end.
+// A file that is removed at the end of the test.
 struct TemporaryFile {
   std::string path = (fs::temp_directory_path() / ("tgc_trial_test." + std::to_string(getpid()) + ".npz")).string();
   ~TemporaryFile() { fs::remove(path); }
 };
 
-RunReport tried(const std::string& text, const RunOptions& spec, const std::string& target = "") {
+RunReport run(const std::string& text, const RunOptions& spec, const std::string& target = "") {
   InputGraph in = loaded(text, target);
   return run_kernel(Session(), in, spec);
 }
@@ -46,91 +46,96 @@ void passes(const RunReport& report) {
 
 }  // namespace
 
-TEST_CASE("trial: a seed means the same inputs, whatever is compared") {
-  // a square root of what may be negative makes NaNs of most seeds, so other floats are drawn
+TEST_CASE("run_kernel draws the same inputs for a seed, whatever they are compared with") {
+  // the square root of a negative number is a NaN, so other floats are drawn
   for (std::string f : {"a+b", "(a.sqrt()+b)", "(a*a+b*b).sqrt()"}) {
     CAPTURE(f);
     TemporaryFile file;
-    RunReport saved = tried(elementwise(f), {.device = "CPU", .save = file.path});
+    RunReport saved = run(elementwise(f), {.device = {.name = "CPU"}, .output = {.save = file.path}});
     passes(saved);
-    RunReport same = tried(elementwise(f), {.device = "CPU", .expect = file.path});
+    RunReport same = run(elementwise(f), {.device = {.name = "CPU"}, .compare = {.expect = file.path}});
     passes(same);
     CHECK(same.floats == saved.floats);
     CHECK(saved.floats.empty() == (f != "(a.sqrt()+b)"));
-    passes(tried(elementwise(f), {.device = "REF", .expect = file.path}));
-    passes(tried(elementwise(f), {.device = "CPU:CLANG", .expect = file.path}));
-    CHECK(tried(elementwise(f), {.device = "CPU", .reference = "CPU:CLANG"}).floats == saved.floats);
-    CHECK(tried(elementwise(f), {.device = "CPU", .reference = "none"}).floats == saved.floats);
-    CHECK(tried(elementwise(f), {.device = "CPU", .expect = file.path, .seed = 1}).result() ==
+    passes(run(elementwise(f), {.device = {.name = "REF"}, .compare = {.expect = file.path}}));
+    passes(run(elementwise(f), {.device = {.name = "CPU:CLANG"}, .compare = {.expect = file.path}}));
+    const RunOptions with_clang{.device = {.name = "CPU"}, .compare = {.reference = "CPU:CLANG"}};
+    CHECK(run(elementwise(f), with_clang).floats == saved.floats);
+    CHECK(run(elementwise(f), {.device = {.name = "CPU"}, .compare = {.reference = "none"}}).floats == saved.floats);
+    const RunOptions other_seed{
+        .input = {.seed = 1}, .device = {.name = "CPU"}, .compare = {.expect = file.path}};
+    CHECK(run(elementwise(f), other_seed).result() ==
           RunReport::Result::Failed);
   }
   for (const char* name : {"inputs.npz", "expected.npz", "actual.npz", "kernel.txt"})
     fs::remove(std::string("failed-test-") + name);
 }
 
-TEST_CASE("trial: the target that the input says decides where it runs") {
-  CHECK(tried(elementwise("a+b"), {}).device == "CPU:LLVM");
-  CHECK(tried(elementwise("a+b"), {}, "CPU:CLANG").device == "CPU:CLANG");
-  CHECK(tried(elementwise("a+b"), {.device = "CPU:LLVM"}, "CPU:CLANG").device == "CPU:LLVM");
-  CHECK(tried(elementwise("a+b"), {.device = "REF"}, "CPU:CLANG").device == "REF");
-  // where that device is not, REF runs what it is lowered to
-  RunReport metal = tried(elementwise("a+b"), {}, "METAL");
+TEST_CASE("run_kernel runs on the target that the input names") {
+  CHECK(run(elementwise("a+b"), {}).device == "CPU:LLVM");
+  CHECK(run(elementwise("a+b"), {}, "CPU:CLANG").device == "CPU:CLANG");
+  CHECK(run(elementwise("a+b"), {.device = {.name = "CPU:LLVM"}}, "CPU:CLANG").device == "CPU:LLVM");
+  CHECK(run(elementwise("a+b"), {.device = {.name = "REF"}}, "CPU:CLANG").device == "REF");
+  // without that device, REF runs the lowered list
+  RunReport metal = run(elementwise("a+b"), {}, "METAL");
   passes(metal);
   CHECK(metal.device == "REF, lowered for METAL:METAL");
 }
 
-TEST_CASE("trial: what was not compared did not pass") {
-  RunReport report = tried(elementwise("a+b"), {.device = "REF"});
+TEST_CASE("run_kernel does not pass if nothing was compared") {
+  RunReport report = run(elementwise("a+b"), {.device = {.name = "REF"}});
   CHECK(report.result() == RunReport::Result::NotCompared);
   CHECK(report.exit_code() == 0);
   CHECK(report.text(1, false).starts_with("test: run, not compared, on REF (inputs from seed 0)"));
   CHECK(report.json().find("\"result\":\"ran\"") != std::string::npos);
-  TrialCounts counts;
+  RunCounts counts;
   for (int i = 0; i < 6; i++) counts.add(report);
   CHECK(counts.text() == "6 of 6 kernels run, none compared\n");
-  counts.add(tried(elementwise("a+b"), {.device = "CPU"}));
+  counts.add(run(elementwise("a+b"), {.device = {.name = "CPU"}}));
   CHECK(counts.text() == "1 of 7 kernels passed, 6 run, not compared\n");
 }
 
-TEST_CASE("trial: settings and target are those of each graph") {
-  // the same session, one after the other: with NOOPT=1 the second one's list is another
+TEST_CASE("run_kernel uses each graph's own settings and target") {
+  // in the same session: with NOOPT=1 the second graph gets another list
   Session session;
   Settings noopt;
   noopt.NOOPT = 1;
   InputGraph plain = loaded(elementwise("a+b")), slow = loaded(elementwise("a+b"), "CPU:CLANG", noopt);
-  RunReport first = run_kernel(session, plain, {.bench = 1}), second = run_kernel(session, slow, {.bench = 1});
+  RunReport first = run_kernel(session, plain, {.device = {.timed_runs = 1}}),
+            second = run_kernel(session, slow, {.device = {.timed_runs = 1}});
   passes(first), passes(second);
   CHECK(second.device == "CPU:CLANG");
   REQUIRE((first.bench && second.bench));
   CHECK(first.bench->name != second.bench->name);
 }
 
-TEST_CASE("trial: variables are checked by name and range") {
+TEST_CASE("run_kernel checks names and ranges of variables") {
   std::string text = elementwise("a+b");
   text = "n = UOp.variable('n', 1, 64)\n" + text.replace(text.find("range(64"), 8, "range(n");
-  CHECK(tried(text, {.device = "CPU"}).error ==
+  CHECK(run(text, {.device = {.name = "CPU"}}).error ==
         "the variable 'n' has no value, expected --var n=N with N from 1 to 64");
-  CHECK(tried(text, {.device = "CPU", .variables = {{"n", 65}}}).error ==
+  CHECK(run(text, {.input = {.variables = {{"n", 65}}}, .device = {.name = "CPU"}}).error ==
         "the variable 'n' cannot be 65, expected 1 to 64");
-  RunReport bound = tried(text, {.device = "CPU", .variables = {{"n", 8}, {"m", 1}}});
+  RunReport bound = run(text, {.input = {.variables = {{"n", 8}, {"m", 1}}}, .device = {.name = "CPU"}});
   passes(bound);
   CHECK(bound.variables == std::set<std::string>{"n"});
-  CHECK(tried(text, {.device = "CPU", .variables = {{"n", 8}, {"m", 1}}, .alone = true}).error ==
+  const InputOptions only{.variables = {{"n", 8}, {"m", 1}}, .is_only_kernel = true};
+  CHECK(run(text, {.input = only, .device = {.name = "CPU"}}).error ==
         "the kernel has no variable 'm', expected --var n=N");
   CHECK(parse_variables({"n=3", "m=-1"}).value_or_throw() == VariableValues{{"m", -1}, {"n", 3}});
   CHECK(parse_variables({"n"}).diag().message == "--var takes NAME=INTEGER, not 'n'");
   CHECK(parse_variables({"n=1", "n=2"}).diag().message == "--var gives 'n' twice");
 }
 
-TEST_CASE("trial: every stage in REF") {
-  RunReport report = tried(elementwise("a+b"), {.device = "REF", .each_stage = true});
+TEST_CASE("run_kernel runs every stage in REF") {
+  RunReport report = run(elementwise("a+b"), {.device = {.name = "REF"}, .compare = {.each_stage = true}});
   passes(report);
   REQUIRE(report.stages);
   CHECK(report.stages->stages_run > 3);
 }
 
-TEST_CASE("trial: threads that are loops as yet have registers of their own in each stage") {
-  // the largest of b[r] - sum of b[s] * 0.03; both reductions in threads, beside others over i
+TEST_CASE("run_kernel --each-stage: threads that are still loops have their own registers") {
+  // the maximum of b[r] - sum of b[s] * 0.03; both reductions in threads, inside of a loop over i
   const std::string text =
       "i = UOp.range(16, 0, AxisType.LOOP)\n"
       "b = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(512), (), 1)\n"
@@ -145,20 +150,20 @@ TEST_CASE("trial: threads that are loops as yet have registers of their own in e
                            "[Opt(OptOps.GROUPTOP, 1, 8), Opt(OptOps.LOCAL, 0, 4), Opt(OptOps.GROUP, 0, 4)]"}) {
     session.over.opts = opts;
     InputGraph in = loaded(text);
-    RunReport report = run_kernel(session, in, {.device = "REF", .each_stage = true});
+    RunReport report = run_kernel(session, in, {.device = {.name = "REF"}, .compare = {.each_stage = true}});
     INFO(opts);
     passes(report);
     CHECK(report.stages->stages_run > 10);
   }
 }
 
-TEST_CASE("trial: a model without anything to compare is run, and says so") {
+TEST_CASE("run_model runs a model without a reference and reports that nothing was compared") {
   std::string model = test_path("models/mlp");
-  ModelReport report = run_model(Session(), model + ".onnx", {.device = "CPU"});
+  ModelReport report = run_model(Session(), model + ".onnx", {.device = {.name = "CPU"}});
   REQUIRE_MESSAGE(report.error.empty(), report.error);
   CHECK(report.result() == RunReport::Result::NotCompared);
   CHECK(report.text().find("; run, not compared\n") != std::string::npos);
-  report = run_model(Session(), model + ".onnx", {.device = "CPU", .reference = "REF"});
+  report = run_model(Session(), model + ".onnx", {.device = {.name = "CPU"}, .compare = {.reference = "REF"}});
   CHECK(report.result() == RunReport::Result::Passed);
   CHECK(report.kernels_compared == report.ran.kernels);
 }

@@ -22,13 +22,13 @@
 #include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/copy.h"
-#include "lib/validate/compare_outputs.h"
 #include "lib/validate/input_distribution.h"
+#include "lib/validate/reference_runner.h"
 
 namespace tgc {
 namespace {
 
-// Tensors in a model's outputs, by name; those in a sequence as NAME[i].
+// Collects the tensors of a model's outputs by name; those of a sequence as NAME[i].
 void collect(const std::string& name, const Value& v, std::vector<std::string>& names, Tensors& tensors) {
   if (v.is_tensor()) {
     names.push_back(name);
@@ -39,7 +39,7 @@ void collect(const std::string& name, const Value& v, std::vector<std::string>& 
       collect(name + "[" + std::to_string(i) + "]", v.items()[i], names, tensors);
 }
 
-// Sizes that the given arrays settle.
+// Binds symbolic sizes to the shapes of the given arrays.
 void bind_sizes(const Model& model, const Arrays& given, std::map<std::string, int64_t>& sizes) {
   for (auto* info : model.declared_inputs()) {
     const Array* a = find_array(given, info->name);
@@ -52,23 +52,22 @@ void bind_sizes(const Model& model, const Arrays& given, std::map<std::string, i
 
 std::string data_name(size_t number) { return "data" + std::to_string(number); }
 
-// One trial. Throws Failure.
-class ModelTrial {
+// One run of a model or a tensor graph. Its functions throw Failure.
+class ModelRun {
  public:
-  ModelTrial(const Session& session, const RunOptions& spec, ModelReport& report)
-      : session_(session), o_(spec), report_(report) {}
+  ModelRun(const Session& session, const RunOptions& options, ModelReport& report)
+      : session_(session), o_(options), report_(report) {}
 
   void run_model(const std::string& path) {
     Settings settings = session_.settings_for().value_or_throw();
-    std::string target = o_.device.empty() ? session_.default_target() : session_.over.target;
-    place_ = std::move(choose_placement(o_.device, target, settings).value_or_throw());
+    place_ = std::move(placement_for_model(session_, o_.device.name, settings).value_or_throw());
     report_.device = place_->label, report_.device_option = place_->device_option();
     auto begin = Clock::now();
     Model model = std::move(Model::open(path, session_.over.weights).value_or_throw());
     report_.load_seconds = seconds_since(begin);
     Graph graph(settings);
     tensor_state(graph).device = place_->target ? place_->target->device : "CPU";
-    read_given(expanded(o_.arrays, o_, path, false));
+    read_given(expanded(o_.input.arrays, o_.input, path, false));
     std::map<std::string, Value> inputs = inputs_of(model, graph);
     begin = Clock::now();
     ModelOutputs outputs = model.build(graph, inputs).value_or_throw();
@@ -77,20 +76,19 @@ class ModelTrial {
     for (size_t i = 0; i < outputs.names.size(); i++)
       collect(outputs.names[i], outputs.values[i], report_.names, tensors);
     name_ = InputName::parse(path).stem();
-    run(settings, o_.save.empty() ? "" : path_to_save(o_, name_, false), expanded(o_.expect, o_, name_, false),
+    run(settings, false,
         [&](ScheduleRunner& runner, const ScheduleOptions& options) { return realize(tensors, runner, options); });
   }
 
   void run_graph(const InputGraph& in) {
     Graph& graph = *in.graph;
-    place_ = std::move(placement_for(session_, o_.device, in).value_or_throw());
+    place_ = std::move(placement_for(session_, o_.device.name, in).value_or_throw());
     report_.device = place_->label, report_.device_option = place_->device_option();
     report_.recorded_on = recorded_device(in);
-    floats_ = floats_for(in.root);
-    read_given(expanded(o_.arrays, o_, in));
+    floats_ = input_distribution(in.root).floats;
+    read_given(expanded(o_.input.arrays, o_.input, in));
     name_ = in.info.name;
-    bool is_record = in.record != nullptr;
-    run(graph.settings(), o_.save.empty() ? "" : path_to_save(o_, name_, is_record), expanded(o_.expect, o_, in),
+    run(graph.settings(), in.record != nullptr,
         [&](ScheduleRunner& runner, const ScheduleOptions& options) {
           auto begin = Clock::now();
           Schedule schedule = std::move(runner.schedule(in.root).value_or_throw());
@@ -108,38 +106,40 @@ class ModelTrial {
   }
 
  private:
-  // Nothing that was asked for is passed over in silence.
+  // Options that only kernels have are errors instead of being ignored.
   void refuse_what_kernels_alone_have() const {
-    const char* asked = o_.each_stage ? "--each-stage" : o_.recorded ? "--recorded" : nullptr;
+    const char* asked = o_.compare.each_stage ? "--each-stage" : o_.input.recorded ? "--recorded" : nullptr;
     if (asked)
       throw Failure(Diag{.message = std::string(asked) + " of a model or a tensor graph",
                          .expected = "a kernel, for example one that --kernel=N picks"});
   }
 
-  // What a model and a tensor graph have in common.
-  void run(const Settings& settings, const std::string& save, const std::string& expect,
+  // The common part of models and tensor graphs.
+  void run(const Settings& settings, bool is_record,
            const std::function<ScheduleResult(ScheduleRunner&, const ScheduleOptions&)>& work) {
+    const std::string save = o_.output.save.empty() ? "" : take_path(o_.output.save, o_, name_, is_record);
+    const std::string expect = expanded(o_.compare.expect, o_.input, name_, is_record);
     refuse_what_kernels_alone_have();
     check_emulation(*place_);
-    bool by_kernel = !o_.reference.empty() && o_.reference != "none";
-    if (!o_.repro.empty() && !by_kernel)
+    bool by_kernel = !o_.compare.reference.empty() && o_.compare.reference != "none";
+    if (!o_.output.repro.empty() && !by_kernel)
       throw Failure(Diag{.message = "--repro of a model or a tensor graph keeps the first kernel that differs from REF",
                          .expected = "--reference=REF besides"});
-    if (by_kernel && o_.reference != "REF")
-      throw Failure(Diag{.message = "--reference=" + o_.reference + " of a model",
+    if (by_kernel && o_.compare.reference != "REF")
+      throw Failure(Diag{.message = "--reference=" + o_.compare.reference + " of a model",
                          .expected = "REF, which is compared kernel by kernel"});
     DebugPrints debug(session_, settings);
     ScheduleRunner runner(*place_, unsigned(settings.cpu_count()), &debug);
-    if (o_.unfused) runner.do_not_fuse();
-    runner.watch(o_.watcher);
-    ScheduleOptions options{.in_process = o_.in_process,
-                            .timeout_seconds = o_.timeout_for(*place_),
-                            .compile_seconds = o_.timeout_seconds.value_or(0),
-                            .timed_runs = report_.timed_runs = o_.bench,
-                            .before_kernel = o_.before_kernel,
-                            .on_kernel = o_.on_kernel};
+    if (o_.model.unfused) runner.do_not_fuse();
+    runner.watch(o_.model.watcher);
+    ScheduleOptions options{.in_process = o_.device.in_process,
+                            .timeout_seconds = o_.device.timeout_for(*place_),
+                            .compile_seconds = o_.device.timeout_seconds.value_or(0),
+                            .timed_runs = report_.timed_runs = o_.device.timed_runs,
+                            .before_kernel = o_.model.before_kernel,
+                            .on_kernel = o_.model.on_kernel};
     report_.reference = by_kernel ? "REF" : expect;
-    if (o_.sanitize) options.before_kernel = [&](const KernelStep& step) { sanitize_kernel(step); };
+    if (o_.device.sanitize) options.before_kernel = [&](const KernelStep& step) { sanitize_kernel(step); };
     if (by_kernel) options.on_kernel = [&](const KernelStep& step) { check_kernel(step); };
     auto begin = Clock::now();
     report_.ran = work(runner, options);
@@ -156,31 +156,31 @@ class ModelTrial {
     if (!saved) report_.not_kept = saved.diag().text();
   }
 
-  // ---- what goes in
+  // ---- inputs
   void read_given(const std::string& file) {
     file_ = file;
     if (!file.empty()) given_ = std::move(read_arrays(file).value_or_throw());
-    if (o_.seed || file.empty()) seed_ = o_.seed.value_or(0);
+    if (o_.input.seed || file.empty()) seed_ = o_.input.seed.value_or(0);
   }
 
-  // An array that the file does not give: that of `what`.
+  // Fills an array that the file does not give; `what` names it in an error.
   void draw(Array& array, const std::string& name, const std::string& what) {
     if (!seed_) throw Failure(Diag{.message = what + " is missing", .file = file_});
     report_.seed = seed_;
     if (floats_ == Floats::Unit) report_.floats = "between 0 and 1: others make NaNs";
     fill_random(array, *seed_, name, floats_);
   }
-  // Every array of the file must have been used.
+  // Throws Failure if an array of the file was not used.
   void check_used(const std::set<std::string>& used, const std::string& whose) const {
     for (auto& a : given_)
       if (!used.contains(a.name)) throw Failure(Diag{.message = whose + " '" + a.name + "'", .file = file_});
   }
 
-  // Arrays are named by the buffers' numbers in the schedule that a run has, whatever schedule this one has: so it gets
-  // the same arrays.
+  // Arrays are named by the buffers' numbers in the schedule of a plain run, so that runs with another schedule get the
+  // same arrays.
   using Numbers = std::unordered_map<UOp, size_t>;
-  bool is_another_schedule() const { return o_.unfused || o_.watcher; }
-  // It is made of a copy: what a graph has been asked once it knows, and would then be rewritten otherwise.
+  bool is_another_schedule() const { return o_.model.unfused || o_.model.watcher; }
+  // Schedules a copy: facts are cached per graph and can change later rewrites.
   Numbers numbers_of_plain_schedule(const InputGraph& in) {
     Graph graph(in.graph->settings());
     UOp same = copy_into(graph, in.root);
@@ -195,7 +195,7 @@ class ModelTrial {
     return out;
   }
 
-  // Arrays for the buffers that the graph reads, given or drawn.
+  // Provides given or random arrays for the buffers that the graph reads.
   void give_values(Graph& graph, const Schedule& schedule, const Numbers& numbers) {
     std::set<std::string> used;
     for (size_t i = 0; i < schedule.buffers.size(); i++) {
@@ -220,7 +220,7 @@ class ModelTrial {
   }
 
   std::map<std::string, Value> inputs_of(const Model& model, Graph& graph) {
-    std::map<std::string, int64_t> sizes = o_.variables;
+    std::map<std::string, int64_t> sizes = o_.input.variables;
     bind_sizes(model, given_, sizes);
     std::map<std::string, Value> out;
     std::set<std::string> used;
@@ -253,7 +253,7 @@ class ModelTrial {
              .expected = std::string(dtype_text(input.dtype)) + (input.shape ? " " + shape_text(*input.shape) : "")});
   }
 
-  // ---- what came out
+  // ---- outputs
   void compare(const std::string& file) {
     Arrays expected = std::move(read_arrays(file).value_or_throw());
     if (expected.empty()) throw Failure(Diag{.message = "the file has no arrays to compare with", .file = file});
@@ -266,18 +266,19 @@ class ModelTrial {
         throw Failure(
             Diag{.message = "the output '" + e.name + "' is " + a.describe() + ", the file has " + e.array.describe(),
                  .file = file});
-      report_.outputs.push_back(std::move(compare_arrays(e.name, a, e.array, o_.tolerance).value_or_throw()));
+      report_.outputs.push_back(std::move(compare_arrays(e.name, a, e.array, o_.compare.tolerance).value_or_throw()));
     }
     for (const std::string& name : report_.names)
       if (!find_array(expected, name))
         throw Failure(Diag{.message = "the file lacks the output '" + name + "'", .file = file});
   }
 
-  // Runs the kernel on its arrays under AddressSanitizer as well, before it runs with all the others.
+  // Runs the kernel on its arrays under AddressSanitizer, before the schedule runs it.
   void sanitize_kernel(const KernelStep& step) {
     session_.progress("kernel " + std::to_string(step.number + 1) + " under AddressSanitizer");
     Executable kernel = std::move(make_executable({.root = step.ast}, *place_).value_or_throw());
-    auto done = execute_sanitized(kernel, step.before, step.variables, {.timeout_seconds = o_.timeout_for(*place_)});
+    const ExecuteOptions options{.timeout_seconds = o_.device.timeout_for(*place_)};
+    auto done = execute_sanitized(kernel, step.before, step.variables, options);
     std::string where = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) + ")";
     if (!done) throw failure_at(where, done.diag());
     report_.kernels_sanitized++;
@@ -287,19 +288,15 @@ class ModelTrial {
   void check_kernel(const KernelStep& step) {
     if (!report_.different.empty()) return;
     session_.progress("comparing kernel " + std::to_string(step.number + 1) + " with REF");
-    Placement ref = place_in_ref();
-    ExecuteOptions options{.in_process = o_.in_process, .timeout_seconds = o_.timeout_for(ref)};
-    Executable program = std::move(Executable::for_ref(step.ast).value_or_throw());
-    Arrays inputs = std::move(input_arrays(program.buffers(), step.before, "", std::nullopt).value_or_throw());
-    Execution done = std::move(execute(program, *ref.device, inputs, step.variables, options).value_or_throw());
+    const ReferenceRunner ref(step.before, step.variables, o_.device.execute_options(place_in_ref()));
+    Execution done = std::move(ref.run(step.ast).value_or_throw());
     Arrays expected;
     for (const NamedArray& before : step.before) {
       const Array* stored = find_array(done.outputs, before.name);
       expected.push_back({before.name, (stored ? *stored : before.array).copy()});
     }
-    auto allowed = [&](const Array& e) { return tolerance_for(o_.tolerance, step.ast, e); };
-    auto arrays = std::move(
-        judge({step.ast, step.before, step.variables, options}, step.after, expected, allowed).value_or_throw());
+    const CompareOptions compare{.tolerance = o_.compare.tolerance};
+    auto arrays = std::move(ref.compare(step.ast, step.after, expected, compare).value_or_throw());
     auto differs = std::ranges::find_if_not(arrays, &Comparison::passed);
     if (differs != arrays.end()) return keep_kernel(step, *differs);
     report_.kernels_compared++;
@@ -308,8 +305,8 @@ class ModelTrial {
   void keep_kernel(const KernelStep& step, const Comparison& c) {
     std::string again;
     auto kept = catch_failures([&] {
-      if (!o_.repro.empty()) again = kept_as_bundle(step, c);
-      else if (o_.keeps) again = kept_as_files(step);
+      if (!o_.output.repro.empty()) again = kept_as_bundle(step, c);
+      else if (o_.output.keep_failures) again = kept_as_files(step);
       return Unit{};
     });
     report_.different = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) + ") differs from REF: " +
@@ -318,10 +315,10 @@ class ModelTrial {
     if (!kept) report_.different += "\n  it could not be kept: " + kept.diag().text();
   }
 
-  // Each returns the command that repeats the failure. Throws Failure.
+  // Both return the command that repeats the failure. They throw Failure.
   std::string kept_as_files(const KernelStep& step) {
     std::string stem = "failed-" + file_name_of(name_) + ".kernel" + std::to_string(step.number);
-    if (o_.taken) stem = o_.taken->distinct(stem);
+    if (o_.output.taken) stem = o_.output.taken->distinct(stem);
     write_npz(stem + "-inputs.npz", step.before).value_or_throw();
     write_file(stem + ".txt", pyrender(step.ast).value_or_throw()).value_or_throw();
     std::string again = "tgc run " + stem + ".txt --inputs=" + stem + "-inputs.npz" + place_options(*place_);
@@ -329,12 +326,11 @@ class ModelTrial {
     return again;
   }
   std::string kept_as_bundle(const KernelStep& step, const Comparison& c) {
-    RunOptions spec = o_;
-    spec.variables = step.variables, spec.save = o_.repro;
+    RunOptions options = o_;
+    options.input.variables = step.variables;
     InputGraph in{.graph = borrowed(step.ast.graph()), .root = step.ast, .info = {.name = ansistrip(step.name)}};
-    std::string path = path_to_save(spec, name_, false), said = c.text();
-    Repro bundle{.symptom = "wrong", .said = said.substr(0, said.find('\n')), .inputs = bundled(step.before)};
-    write_file(path, bundle_text(session_, spec, in, *place_, std::move(bundle))).value_or_throw();
+    Repro bundle{.symptom = "wrong", .said = c.text(), .inputs = bundled(step.before)};
+    const std::string path = write_bundle(session_, options, in, *place_, std::move(bundle), name_);
     return "tgc run " + shell_word(path);
   }
 
@@ -343,35 +339,35 @@ class ModelTrial {
   ModelReport& report_;
   std::optional<Placement> place_;
   std::string name_;               // of the model or graph
-  std::string file_;               // of inputs
-  Arrays given_;                   // of that file
-  std::optional<uint64_t> seed_;   // of the others
+  std::string file_;               // the file of inputs
+  Arrays given_;                   // the arrays of that file
+  std::optional<uint64_t> seed_;   // of the other arrays
   Floats floats_ = Floats::Normal;
 };
 
 template <class Work>
-ModelReport reported(const Session& session, const std::string& name, const RunOptions& spec, Work work) {
+ModelReport reported(const Session& session, const std::string& name, const RunOptions& options, Work work) {
   ModelReport report{.model = name};
   auto done = catch_failures([&] {
-    ModelTrial trial(session, spec, report);
-    return work(trial), Unit{};
+    ModelRun run(session, options, report);
+    return work(run), Unit{};
   });
-  if (!done) report.error = done.diag().text(), report.convicted = done.diag().convicts;
+  if (!done) report.error = done.diag().text(), report.kernel_fault = done.diag().convicts;
   return report;
 }
 
 }  // namespace
 
-ModelReport run_model(const Session& session, const std::string& path, const RunOptions& spec) {
-  return reported(session, path, spec, [&](ModelTrial& trial) { trial.run_model(path); });
+ModelReport run_model(const Session& session, const std::string& path, const RunOptions& options) {
+  return reported(session, path, options, [&](ModelRun& run) { run.run_model(path); });
 }
 
-ModelReport run_tensor_graph(const Session& session, const InputGraph& in, const RunOptions& spec) {
-  return reported(session, in.info.name, spec, [&](ModelTrial& trial) {
+ModelReport run_tensor_graph(const Session& session, const InputGraph& in, const RunOptions& options) {
+  return reported(session, in.info.name, options, [&](ModelRun& run) {
     InputGraph copy = in;
     copy.graph = std::make_shared<Graph>(in.graph->settings());
     copy.root = copy_into(*copy.graph, in.root);
-    trial.run_graph(copy);
+    run.run_graph(copy);
   });
 }
 

@@ -9,16 +9,16 @@ namespace {
 
 constexpr double kTimeoutSeconds = 120;
 
-CaseResult run_contained(const std::string& folder, const Session& session, const RunOptions& spec,
+CaseResult run_in_worker(const std::string& folder, const Session& session, const RunOptions& options,
                          const Settings& settings) {
   auto body = [&](Worker&) -> Result<std::string> {
-    std::string target = spec.device.empty() ? session.default_target() : session.over.target;
-    auto place = choose_placement(spec.device, target, settings);
+    auto place = placement_for_model(session, options.device.name, settings);
     if (!place) return place.diag();
-    CaseOptions options{.settings = settings, .place = &*place};
-    if (spec.tolerance.rtol) options.tolerance.rtol = spec.tolerance.rtol;
-    if (spec.tolerance.atol) options.tolerance.atol = spec.tolerance.atol;
-    CaseResult r = run_case(folder, options);
+    CaseOptions own{.settings = settings, .place = &*place};
+    const ToleranceOptions& asked = options.compare.tolerance;
+    if (asked.rtol) own.tolerance.rtol = asked.rtol;
+    if (asked.atol) own.tolerance.atol = asked.atol;
+    CaseResult r = run_case(folder, own);
     return std::to_string(int(r.outcome)) + "\n" + r.suite + "\n" + r.name + "\n" + r.message;
   };
   auto answer = contain(body, {.timeout_seconds = kTimeoutSeconds});
@@ -41,7 +41,7 @@ CaseResult run_contained(const std::string& folder, const Session& session, cons
 }  // namespace
 
 Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vector<std::string>& folders,
-                                         const RunOptions& spec) {
+                                         const RunOptions& options) {
   auto settings = session.settings_for();
   if (!settings) return settings.diag();
   auto cases = find_cases(folders);
@@ -50,7 +50,7 @@ Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vect
   ConformanceReport out;
   for (size_t i = 0; i < cases.size(); i++) {
     session.progress(std::to_string(i + 1) + " of " + std::to_string(cases.size()) + ": " + cases[i]);
-    CaseResult r = run_contained(cases[i], session, spec, *settings);
+    CaseResult r = run_in_worker(cases[i], session, options, *settings);
     bool wrong = r.outcome == CaseResult::Outcome::Wrong;
     for (auto* row : {&out.all, &out.suites[r.suite]}) (r.passed() ? row->passed : wrong ? row->wrong : row->error)++;
     if (!r.passed()) out.failures += (wrong ? "wrong  " : "error  ") + r.suite + "/" + r.name + ": " + r.message + "\n";

@@ -1,10 +1,10 @@
-// ONNX conformance cases (lib/model/conformance.h), many at a time.
+// Runs folders of ONNX conformance cases (lib/model/conformance.h).
 #pragma once
 #include <map>
 #include <string>
 #include <vector>
 
-#include "lib/run/run_kernel.h"
+#include "lib/run/run_options.h"
 
 namespace tgc {
 
@@ -15,16 +15,16 @@ struct ConformanceReport {
   };
   std::map<std::string, Row> suites;
   Row all;
-  std::string failures;  // a line each
+  std::string failures;  // one line for each
 
   int exit_code() const { return all.wrong + all.error ? 1 : 0; }
   std::string text() const;  // the failures, then a table of the suites
   std::string json() const;
 };
 
-// Runs the cases in the folders, each in a process of its own, because a kernel can crash. An error: there is no case
-// in them.
+// Runs the cases in the folders, each in a worker of its own, because a kernel can crash. An error: there is no case in
+// the folders.
 Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vector<std::string>& folders,
-                                         const RunOptions& spec);
+                                         const RunOptions& options);
 
 }  // namespace tgc

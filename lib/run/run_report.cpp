@@ -93,7 +93,7 @@ void TimedRuns::write(JsonWriter& json) const {
 }
 
 RunReport::Result RunReport::result() const {
-  if (!error.empty()) return convicted ? Result::Failed : Result::Trouble;
+  if (!error.empty()) return kernel_fault ? Result::Failed : Result::Trouble;
   if (differing(arrays) || (stages && !stages->stage.empty())) return Result::Failed;
   bool compared =
       stages || std::ranges::any_of(arrays, [](const Comparison& c) { return c.left_out < c.size || c.size == 0; });
@@ -169,12 +169,12 @@ std::string RunReport::json() const {
   return out + "\n";
 }
 
-void TrialCounts::add(const RunReport& report) {
+void RunCounts::add(const RunReport& report) {
   size_t* counts[] = {&passed, &failed, &not_compared, &in_trouble};  // by RunReport::Result
   ++*counts[size_t(report.result())];
 }
 
-std::string TrialCounts::text() const {
+std::string RunCounts::text() const {
   bool compared = passed + failed > 0 || not_compared == 0;
   std::string out = std::to_string(compared ? passed : not_compared) + " of " + counted(all(), "kernel") +
                     (compared ? " passed" : " run, none compared");

@@ -1,4 +1,4 @@
-// What a trial found: a text for people, a JSON object for programs.
+// Reports of runs: text for people, JSON for programs.
 #pragma once
 #include <optional>
 #include <set>
@@ -16,62 +16,62 @@ struct TimedRuns {
   std::vector<double> seconds;  // of each run, in order
   Executable::Cost cost;
   std::string device;           // "CPU"
-  std::string name;             // the kernel's, with colours
+  std::string name;             // of the kernel, with colors
   size_t arguments = 0;
-  uint64_t bytes = 0;           // of its buffers
-  uint64_t evaluations = 0;     // of UOps in one run, of REF
+  uint64_t bytes = 0;           // size of its buffers
+  uint64_t evaluations = 0;     // in REF: evaluated UOps of one run
 
   double median() const { return quantile(0.5); }
   double quantile(double q) const;
-  // tinygrad's line at DEBUG=2, with the median as the time of this kernel, and a line on how much the times vary.
+  // Returns tinygrad's line of DEBUG=2, with the median as the kernel's time, and a line on how the times vary.
   std::string text(size_t number, bool color) const;
   void write(JsonWriter& json) const;
 };
 
-// The first stage whose graph computes something else than the first graph does.
+// The first stage whose graph computes something else than expected.
 struct StageDifference {
-  std::string stage;            // empty: none
+  std::string stage;            // empty if there is none
   size_t stages_run = 0;
-  std::vector<Comparison> arrays;  // there; where there is none: of the last stage that left elements out
+  std::vector<Comparison> arrays;  // of this stage; if there is none, of the last stage that left elements out
 };
 
 struct RunReport {
   enum class Result : uint8_t { Passed, Failed, NotCompared, Trouble };
 
-  std::string input = {};            // the INPUT it is of, where there are several
-  std::string made_for = {};         // the Tensor ops and lines of Python behind it, where the record says so
+  std::string input = {};            // its INPUT, if there are several
+  std::string made_for = {};         // the Tensor ops and Python lines that the kernel was made for, if recorded
   std::string kernel = {};
   std::string device;                // "CPU:LLVM", "REF, lowered for CUDA:CUDA:sm_80"
-  std::string reference;             // what it was compared with; empty: nothing
+  std::string reference;             // what was compared with; empty: nothing
   std::vector<Comparison> arrays;
-  std::string notes;                 // what the reference met that C leaves undefined; known causes of what differs
+  std::string notes;                 // undefined operations that the reference met; known reasons for a difference
   std::optional<StageDifference> stages;
   std::optional<TimedRuns> bench;
   std::vector<std::string> written;  // files
-  std::string not_kept;              // of a failure: why its arrays are not in files
+  std::string not_kept;              // why the arrays of a failed run could not be kept
   std::string again;                 // the command that repeats a failure
-  std::optional<uint64_t> seed;      // that inputs were drawn from
-  std::string floats;                // how, when not as usual
-  std::set<std::string> variables;   // those of the kernel that got a value
-  std::string error;                 // that ended it; everything else may be missing then
-  bool convicted = false;            // by that: the kernel did what none may do
+  std::optional<uint64_t> seed;      // of random inputs
+  std::string floats;                // their distribution, if it is not the usual one
+  std::set<std::string> variables;   // variables of the kernel that were given
+  std::string error;                 // what ended the run; other fields may be missing then
+  bool kernel_fault = false;         // the error is the kernel's own: see Diag::kernel_fault
 
   Result result() const;
   bool passed() const { return result() == Result::Passed; }
   int exit_code() const;
-  // Of one without an error; `number` counts the kernels of the run from 1.
+  // For a run without an error; `number` counts the kernels from 1.
   std::string text(size_t number, bool color) const;
   std::string json() const;                           // one line
 };
 
-// "arrays":[...] of a report, one object each.
+// Writes the member "arrays":[...] of a report, with one object for each comparison.
 void write_comparisons(JsonWriter& json, const std::vector<Comparison>& arrays);
 
 std::string_view name_of(RunReport::Result result);  // "passed", "failed", "ran", "trouble"
-int exit_code_of(RunReport::Result result);          // as the command line's: 0, 1 when it failed, 2 in trouble
+int exit_code_of(RunReport::Result result);          // 0; 1 if it failed; 2 in trouble
 
-// What the kernels of a run came to.
-struct TrialCounts {
+// How many kernels of a run passed, failed, ...
+struct RunCounts {
   size_t passed = 0, failed = 0, not_compared = 0, in_trouble = 0;
 
   void add(const RunReport& report);

@@ -4,7 +4,7 @@
 
 #include "lib/driver/compile_copy.h"
 #include "lib/text/recorded_stages.h"
-#include "lib/validate/compare_outputs.h"
+#include "lib/validate/reference_runner.h"
 
 namespace tgc {
 
@@ -13,40 +13,38 @@ Failure failure_at(const std::string& where, Diag diag) {
   return Failure(std::move(diag));
 }
 
-StageDifference run_stages(const Session& session, const InputGraph& in, const Target& target, const RunOptions& spec,
-                           const Arrays& inputs, Arrays expected,
-                           const std::function<ToleranceOptions(const Array& expected)>& tolerance) {
+StageDifference run_stages(const Session& session, const InputGraph& in, const Target& target,
+                           const RunOptions& options, const Arrays& inputs, const Arrays& expected) {
   if (!in.list.empty())
     throw Failure(Diag{.message = "a linear list has no stages before it", .expected = "a graph for --each-stage"});
   StageDifference out;
-  Placement ref = place_in_ref();
-  ExecuteOptions options{.in_process = spec.in_process, .timeout_seconds = spec.timeout_for(ref)};
-  auto same = [&](std::string_view name, Executable kernel) {
-    Arrays own = std::move(input_arrays(kernel.buffers(), inputs, "", std::nullopt).value_or_throw());
-    auto done = execute(kernel, *ref.device, own, spec.variables, options);
-    if (!done) throw failure_at("after '" + std::string(name) + "'", done.diag());
+  const ReferenceRunner ref(inputs, options.input.variables, options.device.execute_options(place_in_ref()));
+  Arrays first;  // what the first graph stores, if nothing else is expected
+  // Runs the graph after the stage `name`; returns whether it stores what is expected.
+  auto is_same = [&](std::string_view name, const auto& graph) {
+    const std::string where = "after '" + std::string(name) + "'";
+    auto done = ref.run(graph);
+    if (!done) throw failure_at(where, done.diag());
     out.stages_run++;
-    if (expected.empty()) return expected = std::move(done->outputs), true;
-    auto compared = judge({in.root, inputs, spec.variables, options}, done->outputs, expected, tolerance);
-    if (!compared) throw failure_at("after '" + std::string(name) + "'", compared.diag());
+    if (expected.empty() && first.empty()) return first = std::move(done->outputs), true;
+    const Arrays& wanted = expected.empty() ? first : expected;
+    auto compared = ref.compare(in.root, done->outputs, wanted, options.compare);
+    if (!compared) throw failure_at(where, compared.diag());
     auto is_left_out = [](const Comparison& c) { return c.left_out > 0 && c.left_out == c.size; };
-    if (std::ranges::any_of(*compared, is_left_out))  // which says nothing: as it is, then
-      compared = judge({UOp(), inputs, spec.variables, options}, done->outputs, expected, tolerance);
+    if (std::ranges::any_of(*compared, is_left_out))  // nothing of it was compared: do so without the recheck
+      compared = compare_outputs(in.root, done->outputs, wanted, options.compare);
     auto has_left_out = [](const Comparison& c) { return c.left_out > 0; };
     bool passed = std::ranges::all_of(compared.value_or_throw(), &Comparison::passed);
     if (!passed || std::ranges::any_of(*compared, has_left_out)) out.arrays = std::move(*compared);
-    if (passed) return true;
-    out.stage = name;
-    return false;
+    if (!passed) out.stage = name;
+    return passed;
   };
-  if (!same("ast", std::move(Executable::for_ref(in.root).value_or_throw()))) return out;
-  if (spec.recorded) {
+  if (!is_same("ast", in.root)) return out;
+  if (options.input.recorded) {
     for (const RecordedStage& s : RecordedStages(*in.record)) {
       if (s.kind != RecordedStage::Kind::Stage || s.same || !s.text) continue;
       auto recorded = load_text(in.graph->settings(), InputKind::Pyrender, *s.text, in.file + " (" + s.name + ")");
-      auto kernel = Executable::for_ref(recorded.value_or_throw().root);
-      if (!kernel) throw failure_at("after '" + s.name + "'", kernel.diag());
-      if (!same(s.name, std::move(*kernel))) return out;
+      if (!is_same(s.name, recorded.value_or_throw().root)) return out;
     }
     return out;
   }
@@ -56,13 +54,11 @@ StageDifference run_stages(const Session& session, const InputGraph& in, const T
     if (!row->is_graph_stage()) break;
     auto step = std::move(compilation.step().value_or_throw());
     if (!step.changed()) continue;
-    auto kernel = Executable::for_ref(step.after);
-    if (!kernel) throw failure_at("after '" + std::string(row->name) + "'", kernel.diag());
-    if (!same(row->name, std::move(*kernel))) return out;
+    if (!is_same(row->name, step.after)) return out;
   }
   auto& list = compilation.list();
   if (!list) throw Failure(list.diag());
-  same("linear", std::move(Executable::for_ref(*list).value_or_throw()));
+  is_same("linear", *list);
   return out;
 }
 

@@ -1,20 +1,17 @@
-// The stage where a kernel begins to compute something else.
+// Finds the stage after which a kernel computes something else.
 #pragma once
-#include <functional>
-
-#include "lib/run/run_kernel.h"
+#include "lib/run/run_options.h"
+#include "lib/run/run_report.h"
 
 namespace tgc {
 
-// Runs the kernel's graph as it came and after every stage in REF, on `inputs`, and compares what it stores with
-// `expected`, as judge does (judge.h); when that is empty, with what the first graph stores. Stops at the first that
-// differs. `target` is what it is lowered for, `tolerance` that of an expected array. Throws Failure: a stage that
-// fails, a graph that REF cannot run.
-StageDifference run_stages(const Session& session, const InputGraph& in, const Target& target, const RunOptions& spec,
-                           const Arrays& inputs, Arrays expected,
-                           const std::function<ToleranceOptions(const Array& expected)>& tolerance);
+// Runs the kernel's graph as it came in, and after each stage, in REF on `inputs`, and compares what it stores with
+// `expected`; if that is empty, with what the first graph stores. Stops at the first stage that differs. `target` is
+// the target that the kernel is lowered for. Throws Failure if a stage fails or REF cannot run a graph.
+StageDifference run_stages(const Session& session, const InputGraph& in, const Target& target,
+                           const RunOptions& options, const Arrays& inputs, const Arrays& expected);
 
-// The same failure, as it is at that place: "after 'expander': ...".
+// Returns `diag` as a Failure whose message begins with `where`: "after 'expander': ...".
 Failure failure_at(const std::string& where, Diag diag);
 
 }  // namespace tgc

@@ -16,8 +16,8 @@ enum class Floats : uint8_t { Normal, Unit };
 // (unsigned 1..50) without 0, so that dividing by an input is defined. Bools are true or false with equal probability.
 void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
 
-// The distribution and seed of inputs.
-struct Drawing {
+// The distribution and seed of random inputs.
+struct InputDistribution {
   uint64_t seed = 0;
   Floats floats = Floats::Normal;
 };

@@ -1,35 +1,30 @@
-// Whether what a kernel stored is what was expected.
+// Compares what a kernel stored with what is expected.
 #pragma once
-#include <functional>
+#include <string>
+#include <vector>
 
-#include "lib/execute/execution.h"
 #include "lib/runtime/compare.h"
 #include "lib/uop/uop.h"
 
 namespace tgc {
 
-// What the user asked for; where that is nothing, what two devices may differ by in an array of the kernel `root` (a
-// graph at any stage).
-ToleranceOptions tolerance_for(const ToleranceOptions& asked, UOp root, const Array& expected);
+// Selects what outputs are compared with, and how exactly.
+struct CompareOptions {
+  std::string expect = {};  // --expect: a file of the expected arrays; {} stands for the input without its extension
+  // --reference, used without `expect`: a device that computes the expected arrays, an INPUT whose graph REF runs on
+  // the same arrays, or "none" to compare nothing; empty: REF, on the graph as it stands
+  std::string reference = {};
+  ToleranceOptions tolerance = {};  // --rtol, --atol, --ulp
+  bool each_stage = false;          // --each-stage: also run the graph after every stage in REF
 
-// A kernel and what it was run with, so that it can be run again.
-struct CompareContext {
-  UOp root;                 // a graph at any stage; of a linear list the empty UOp
-  const Arrays& inputs;     // one for each of its buffers
-  const VariableValues& variables;
-  ExecuteOptions options = {};  // of those runs
+  // Returns the tolerance for `expected`, an array that the kernel `root` (a graph at any stage) stores. If the user
+  // set none, arrays of a file must match exactly, and two devices may differ by what the order of operations explains.
+  ToleranceOptions tolerance_for(UOp root, const Array& expected) const;
 };
 
-// Compares each expected array with the actual one of its name. Elements that differ are left out, and counted, when
-// the kernel itself leaves them open: when in REF, with every step a little off (lib/validate/perturb_rounding.h), they become
-// something else than without. An array that is missing is an error. `settled` receives the actual arrays, with what is
-// left out as it is expected.
-Result<std::vector<Comparison>> judge(const CompareContext& kernel, const Arrays& actual, const Arrays& expected,
-                                      const std::function<ToleranceOptions(const Array& expected)>& tolerance,
-                                      Arrays* settled = nullptr);
-
-// Whether it is worth while to ask what the kernel leaves open, which takes five more runs in REF: these take a moment,
-// or so few elements differ that rounding may explain them all. `compared`: without asking. Of a linear list: never.
-bool is_worth_asking(UOp root, const std::vector<Comparison>& compared);
+// Compares each expected array with the actual array of the same name. `root` is the kernel that stored them, at any
+// stage. Errors: an expected array is missing, or has another dtype or size.
+Result<std::vector<Comparison>> compare_outputs(UOp root, const Arrays& actual, const Arrays& expected,
+                                                const CompareOptions& options = {});
 
 }  // namespace tgc

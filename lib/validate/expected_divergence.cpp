@@ -9,19 +9,19 @@ namespace {
 
 bool is_maximum(UOp u) { return u.is(Op::MAX) || (u.is(Op::REDUCE) && u.arg().op() == Op::MAX); }
 
-// Whether it may come out with more digits than its dtype holds, before it is cut to it.
+// Returns whether the op's result may exceed its dtype before it is truncated.
 bool computes(UOp u) {
   return u.in({Op::ADD, Op::SUB, Op::MUL, Op::NEG, Op::SHL}) || (u.is(Op::REDUCE) && u.arg().op() != Op::MAX);
 }
 
-// Whether an operation sees of a small integer what is beyond its dtype, where that was not cut off.
+// Returns whether an op depends on the bits of a small integer beyond its dtype, if they were not truncated.
 bool sees_all_digits(UOp u) {
   return u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ, Op::IDIV, Op::MOD, Op::SHR}) || is_maximum(u);
 }
 
-// C computes 8- and 16-bit integers as int, and clang half as float where the processor has no such arithmetic: a
-// result has not been cut to its own type when it is cast to a wider one at once; an integer, when it is compared,
-// divided or made a float.
+// C computes 8- and 16-bit integers as int, and clang computes half as float if the processor has no half arithmetic.
+// So a result is not truncated to its type when it is cast to a wider one at once, nor an integer that is compared,
+// divided or cast to a float.
 bool is_promoted(UOp u) {
   return std::ranges::any_of(u.src(), [&](UOp s) {
     const DType own = s.dtype().scalar(), to = u.dtype().scalar();
@@ -40,11 +40,11 @@ bool any_node(UOp root, Is is) {
 
 }  // namespace
 
-std::string known_cause(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer) {
+std::string expected_divergence(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer) {
   auto differ = [&](auto what) {
     return std::any_of(arrays.begin(), arrays.end(), [&](const Comparison& c) { return !c.passed() && what(c); });
   };
-  // a MAX is (a < b) ? b : a: what becomes of a NaN depends on which operand it is, and the optimizer reorders
+  // a MAX is (a < b) ? b : a: its result for a NaN depends on the order of operands, and the optimizer reorders
   // reductions
   if (differ([](const Comparison& c) { return c.nan_actual != c.nan_expected; }) && any_node(root, is_maximum))
     return "maxima of NaNs, which depend on the order";

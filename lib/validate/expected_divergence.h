@@ -1,5 +1,5 @@
-// Why a device may compute something else than REF though the kernel's text is tinygrad's: what the report says beside
-// a difference.
+// Known reasons why a device computes something else than REF although the kernel's text is tinygrad's. Reports name
+// them beside a difference.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace tgc {
 
-// The cause in the kernel `root` that explains what differs in `arrays`; empty when none is known. `renderer` is that
-// of the device ("CLANG").
-std::string known_cause(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer);
+// Returns the reason in the kernel `root` that explains the differences in `arrays`; empty if none is known. `renderer`
+// is that of the device ("CLANG").
+std::string expected_divergence(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer);
 
 }  // namespace tgc

@@ -7,12 +7,12 @@
 namespace tgc {
 namespace {
 
-// What is the first source, elsewhere.
+// Ops whose elements are elements of their first source.
 constexpr OpSet kSame = ops::Movement | OpSet{Op::CONTIGUOUS, Op::COPY, Op::DETACH, Op::NOOP, Op::GEP};
-// What is not negative if no source is.
+// Ops whose result is not negative if no source is.
 constexpr OpSet kKeeps = {Op::ADD, Op::MUL, Op::FDIV, Op::RECIPROCAL, Op::CAST, Op::VECTORIZE, Op::MULACC};
 
-// Which nodes are known to hold no negative number, or NaN of nothing but NaNs.
+// The nodes that are known to hold no negative number; a NaN counts as not negative if it comes from NaNs alone.
 class Signs {
  public:
   explicit Signs(Graph& graph) : at_least_zero_(graph) {}
@@ -42,13 +42,13 @@ class Signs {
 
 }  // namespace
 
-Floats floats_for(UOp root) {
+InputDistribution input_distribution(UOp root, uint64_t seed) {
   Signs signs(root.graph());
   for (UOp u : toposort(root)) {
-    if (u.in({Op::SQRT, Op::LOG2, Op::POW}) && !signs.at_least_zero(u.src(0))) return Floats::Unit;
+    if (u.in({Op::SQRT, Op::LOG2, Op::POW}) && !signs.at_least_zero(u.src(0))) return {seed, Floats::Unit};
     signs.note(u);
   }
-  return Floats::Normal;
+  return {seed, Floats::Normal};
 }
 
 }  // namespace tgc

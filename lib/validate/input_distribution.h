@@ -1,14 +1,14 @@
-// How the inputs of a kernel are drawn when nobody gives them.
+// Chooses how the inputs of a kernel are drawn when the user gives none.
 #pragma once
 #include "lib/runtime/random.h"
 #include "lib/uop/uop.h"
 
 namespace tgc {
 
-// Unit when the graph under `root` takes a square root or a logarithm of what may be negative: the NaNs it would make
-// are compared differently by renderers (C's `<` is false of a NaN, that of tinygrad's LLVM IR true), and what becomes
-// of them depends on the order of a reduction. Else Normal. It depends on the graph alone, so that a seed means the
-// same inputs on every device and for every comparison. Of a kernel at any stage, or a tensor graph.
-Floats floats_for(UOp root);
+// Returns Floats::Unit if the graph under `root` (a kernel at any stage, or a tensor graph) takes a square root or
+// logarithm of a value that may be negative, else Floats::Normal. NaNs of such values would make devices differ:
+// renderers compare NaNs differently (C's `<` is false for a NaN, tinygrad's LLVM IR true), and reductions in another
+// order pass on others. The result depends on the graph alone, so a seed means the same inputs on every device.
+InputDistribution input_distribution(UOp root, uint64_t seed = 0);
 
 }  // namespace tgc

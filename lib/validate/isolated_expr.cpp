@@ -9,11 +9,11 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostIterations = 4096, kMostWork = 60'000'000;  // of one reduction; of all, in evaluations
+constexpr int64_t kMostIterations = 4096, kMostWork = 60'000'000;  // of one reduction; evaluations of all
 constexpr int64_t kPointAxis = 1 << 20;
-constexpr int64_t kMostPositions = 256;  // of the axes of an UNROLL
+constexpr int64_t kMostPositions = 256;  // limit for the axes of an UNROLL
 
-// The ranges that a reduction ends: its sources, and those that its sources are made of.
+// Returns the ranges that a reduction ends: those in its sources.
 std::vector<UOp> reduced_ranges(UOp reduce) {
   std::vector<UOp> out;
   for (UOp s : reduce.src().subspan(1))
@@ -24,7 +24,7 @@ std::vector<UOp> reduced_ranges(UOp reduce) {
 
 UOp element(UOp vector, int64_t i) { return vector.dtype().count() > 1 ? vector.gep(i) : vector; }
 
-// How many positions the RANGE has if it is to be expanded; 0: it is not.
+// Returns the number of positions of a RANGE that will be expanded; 0 for any other.
 int64_t expanded_size(UOp range) {
   AxisType type = range.arg().items().back().axis_type();
   bool expands = type == AxisType::UPCAST || type == AxisType::UNROLL;
@@ -36,15 +36,15 @@ int64_t size_in_scalars(UOp define) {
   return d.is_image() || d.size() < 0 ? -1 : d.size() * d.base().count();
 }
 
-// Whether two nodes, of whatever dtype, are one RANGE, SPECIAL or variable: before and after it was lowered, and before
-// and after it was told what it lies in.
+// Returns whether two nodes are the same RANGE, SPECIAL or variable, before and after a rewrite lowered its dtype or
+// added the ranges around it.
 bool counts_alike(UOp u, UOp other) {
   if (u.op() != other.op() || !(u.arg() == other.arg()) || u.vmax().to_int() != other.vmax().to_int()) return false;
   bool has_constant_size = u.num_src() == 0 || u.src(0).vmin().to_int() == u.src(0).vmax().to_int();
   return has_constant_size || !u.dtype().is(Scalar::Index) || u.src(0) == other.src(0);
 }
 
-// Whether a node is computed element by element from values.
+// Returns whether a node is computed element by element from values.
 bool is_elementwise(UOp u) {
   if (!u.dtype().is_value() || u.dtype() == dtypes::void_) return false;
   return u.in(ops::ALU | OpSet{Op::CAST, Op::BITCAST, Op::VECTORIZE, Op::GEP, Op::CAT});
@@ -52,12 +52,13 @@ bool is_elementwise(UOp u) {
 
 }  // namespace
 
-ExprIsolator::ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays) : graph_(graph), arrays_(std::move(arrays)) {
+ExprIsolator::ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays)
+    : graph_(graph), arrays_(std::move(arrays)) {
   point_ = graph.range(Const(kPoints), kPointAxis, AxisType::GLOBAL);
   set_of({});
 }
 
-// ---- which leaves
+// ---- sets of leaves
 
 uint32_t ExprIsolator::set_of(std::vector<uint32_t> leaves) {
   auto [it, is_new] = set_numbers_.try_emplace(leaves, uint32_t(sets_.size()));
@@ -81,7 +82,7 @@ uint32_t ExprIsolator::joined_of(UOp u, const Bound& bound) {
   return out;
 }
 
-// ---- the walk: sources first, each once for the reductions that it lies in
+// ---- the walk: sources first, each once for each set of reductions around it
 
 ExprIsolator::Bound ExprIsolator::bound_at(UOp u, const Bound& bound) const {
   if (bound.empty()) return {};
@@ -99,14 +100,14 @@ const IsolatedExpr* ExprIsolator::known(UOp u, const Bound& bound) {
   return it == memo.end() ? nullptr : &it->second;
 }
 
-const IsolatedExpr& ExprIsolator::close(UOp root, const Bound& bound) {
+const IsolatedExpr& ExprIsolator::isolate(UOp root, const Bound& bound) {
   if (const IsolatedExpr* there = known(root, bound)) return *there;
   std::vector<UOp> stack{root};
   while (!stack.empty()) {
     UOp u = stack.back();
     size_t before = stack.size();
     if (!known(u, bound)) {
-      if (u.is(Op::REDUCE)) {  // its ranges are open inside of it alone
+      if (u.is(Op::REDUCE)) {  // its ranges are bound only inside
         for (UOp r : reduced_ranges(u))
           for (UOp s : r.src())
             if (!known(s, bound)) stack.push_back(s);
@@ -167,7 +168,7 @@ UOp ExprIsolator::both(UOp a, UOp b) {
   return b ? a.alu(Op::AND, b) : a;
 }
 
-// What a node is where a number is wanted.
+// Returns the value of a node that is used as a number.
 UOp ExprIsolator::value_of(UOp u, const Bound& bound) {
   const IsolatedExpr& c = *known(u, bound);
   return c.is_place() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_from(c, u.dtype(), {})
@@ -189,7 +190,7 @@ IsolatedExpr ExprIsolator::elementwise(UOp u, const Bound& bound) {
     src.push_back(value_of(u.src(i), bound));
     if (!src.back()) return leaf(u, bound);
     if (u.in(ops::Binary) && u.dtype().is(Scalar::Index) && dtypes::is_int(src.back().dtype()))
-      src.back() = src.back().cast(u.dtype());  // an int beside an index: tinygrad lets it be
+      src.back() = src.back().cast(u.dtype());  // tinygrad allows an int beside an index
     const IsolatedExpr& c = source(u, i, bound);
     valids.push_back(c.is_place() ? UOp() : c.valid);
     has_valid |= bool(valids.back());
@@ -228,7 +229,7 @@ IsolatedExpr ExprIsolator::vector_of_places(UOp u, const Bound& bound) {
     if (!c.is_place() || !(c.memory == first.memory)) return {};
     int64_t n = c.value.dtype().count(), each = u.is(Op::PTRCAT) ? u.src(i).dtype().base().count() : 1;
     if (u.is(Op::VECTORIZE) && n != 1) return {};
-    for (int64_t k = 0; k < n * each; k++) {  // a pointer to a vector is that many
+    for (int64_t k = 0; k < n * each; k++) {  // a pointer to a vector points to `each` elements
       offsets.push_back(element(c.value, k / each).cast(dtypes::index) + Const(k % each));
       valids.push_back(c.valid ? element(c.valid, k / each) : graph_.constant(dtypes::bool_, Const(true)));
     }
@@ -275,13 +276,13 @@ IsolatedExpr ExprIsolator::constant(UOp u) {
   return {.value = made(u.dtype(), numbers), .valid = all ? UOp() : made(bools, valid)};
 }
 
-// ---- expanded axes: the position on each is a leaf, the same as the RANGE that it was
+// ---- expanded axes: the position on an axis is the same leaf as the RANGE that it was
 
 IsolatedExpr ExprIsolator::axis_leaf(int64_t axis, int64_t size) {
   return leaf(graph_.range(Const(size), axis, AxisType::PLACEHOLDER), {});
 }
 
-// Of a vector over the positions of some axes the elements at the leaves' position.
+// Returns the elements of a vector over the positions of `axes` at the position that the leaves give.
 UOp ExprIsolator::at_position(UOp vector, std::span<const Arg> axes, int64_t each) {
   UOp position;
   int64_t positions = 1;
@@ -316,7 +317,7 @@ IsolatedExpr ExprIsolator::unroll(UOp u, const Bound& bound) {
   return from;
 }
 
-// A value at every choice of the axes' positions, the last one running fastest.
+// Returns the value at every combination of the axes' positions, the last axis fastest.
 std::vector<UOp> ExprIsolator::at_all(UOp value, std::span<const Arg> axes) {
   std::vector<UOp> out{value};
   for (Arg axis : axes) {
@@ -331,7 +332,7 @@ std::vector<UOp> ExprIsolator::at_all(UOp value, std::span<const Arg> axes) {
   return out;
 }
 
-// The leaves of a value whose axes' positions are all taken.
+// Returns the leaves of a value without the positions on `axes`.
 uint32_t ExprIsolator::without(uint32_t leaves, std::span<const Arg> axes) {
   std::vector<uint32_t> rest;
   for (Arg axis : axes) (void)axis_leaf(axis[0].small_int(), axis[1].small_int());
@@ -357,9 +358,9 @@ IsolatedExpr ExprIsolator::contract(UOp u, const Bound& bound) {
           .leaves = without(from.leaves, u.arg().items())};
 }
 
-// A leaf's numbers lie in one of two arrays, a row of kPoints for each.
+// A leaf's numbers lie in one of two arrays (of doubles, of longs), kPoints for each element.
 IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
-  if (!bound.empty()) return {};  // it may be another in each iteration
+  if (!bound.empty()) return {};  // it may differ in each iteration
   if (auto it = leaf_of_.find(u.id()); it != leaf_of_.end()) return it->second;
   for (const Leaf& l : leaves_)
     if (u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}) && counts_alike(u, l.node)) {
@@ -376,7 +377,7 @@ IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
   std::vector<UOp> elements;
   for (int64_t i = 0; i < n; i++) {
     UOp one = array.index_ptr(point_ + Const(slots_++ * kPoints)).load();
-    if (u.in({Op::RANGE, Op::SPECIAL}) && !u.src(0).is_const()) {  // as many as the variables say
+    if (u.in({Op::RANGE, Op::SPECIAL}) && !u.src(0).is_const()) {  // its size depends on variables
       UOp size = value_of(u.src(0), {});
       if (size) one = one.alu(Op::MOD, size.cast(as).maximum(Const(int64_t(1))));
     }
@@ -430,13 +431,12 @@ IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {
           .leaves = joined_of(u, bound)};
 }
 
-// The elements that a place points to, one after the other. Whatever the offset is, something is read: a fault in an
-// offset is a difference, not the end.
+// Returns the elements that a place points to. Offsets are taken modulo the memory's size: a wrong one is no error.
 UOp ExprIsolator::load_from(const IsolatedExpr& place, DType dtype, UOp alt) {
   int64_t places = place.value.dtype().count();
-  int64_t n = std::max<int64_t>(dtype.count(), places), each = n / places;  // several places: an element each
+  int64_t n = std::max<int64_t>(dtype.count(), places), each = n / places;  // several places: one element each
   if (each * places != n) return {};
-  auto it = std::ranges::find(memories_, place.memory, &ClosedMemory::define);
+  auto it = std::ranges::find(memories_, place.memory, &IsolatedMemory::define);
   std::vector<UOp> elements;
   for (int64_t i = 0; i < n; i++) {
     UOp at = (places > 1 ? place.value.gep(i / each) : place.value).cast(dtypes::index) + Const(i % each);
@@ -465,12 +465,12 @@ IsolatedExpr ExprIsolator::load(UOp u, const Bound& bound) {
   return value ? IsolatedExpr{.value = value, .leaves = joined_of(u, bound)} : leaf(u, bound);
 }
 
-// A reduction is run where it is short enough; what lies in its ranges has a closed form of its own there.
+// A reduction is run if it is short enough; nodes inside of its ranges are isolated once more for it.
 IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
   Bound inside = bound;
   std::vector<UOp> src(1);
   int64_t iterations = 1;
-  std::vector<Arg> axes;  // of those that are expanded already
+  std::vector<Arg> axes;  // axes that are expanded already
   for (UOp r : u.src().subspan(1))
     if (r.is(Op::UNROLL)) axes.insert(axes.end(), r.arg().items().begin(), r.arg().items().end());
   for (UOp r : reduced_ranges(u)) {
@@ -482,7 +482,7 @@ IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
   }
   for (UOp r : bound) iterations *= r.vmax().to_int().low64() + 1;
   std::ranges::sort(inside, {}, [](UOp r) { return r.id(); });
-  close(u.src(0), inside);
+  isolate(u.src(0), inside);
   src[0] = value_of(u.src(0), inside);
   if (!src[0]) return leaf(u, bound);
   work_ += iterations * kPoints * 16;

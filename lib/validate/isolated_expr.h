@@ -1,8 +1,8 @@
-// Closed forms: what a node in the middle of a kernel computes, as a node that stands alone and that REF can run at
-// chosen points. Ranges, specials, variables and what cannot be computed here (registers after a loop, a reduction that
-// is too long, a tensor core) become leaves: numbers that are given for each point. Loads read the run's own arrays;
-// local memory and registers hold numbers that are drawn. Each node has one closed form, however many rewrites it is
-// part of, so that a kernel's whole trace costs little more than its graph.
+// Makes single nodes of a kernel into expressions that stand alone, so that REF can evaluate them at sample points.
+// Ranges, specials, variables and nodes that cannot be computed alone (registers after a loop, a reduction that is too
+// long, a tensor core) become leaves, which get a number for each point. Loads read the run's arrays; local memory and
+// registers hold random numbers. Each node is isolated once, however many rewrites it is part of, so a kernel's whole
+// trace costs little more than its graph.
 #pragma once
 #include <map>
 #include <span>
@@ -13,56 +13,58 @@
 
 namespace tgc {
 
-// Numbers that are given from outside: `count` of them for each point. Local memory and registers are leaves without
-// numbers of their own: what they hold is known to whoever reads the same ones alone.
+// A node whose numbers the caller gives: as many as it has elements, for each point. Local memory and registers are
+// leaves without numbers: two expressions that read them are comparable only if they read the same ones.
 struct Leaf {
   UOp node;
-  int64_t slot = 0;  // of the first number; -1: it is memory
+  int64_t slot = 0;  // number of its first element among all leaves; -1 for memory
 };
 
-// Memory that loads read: a DEFINE_GLOBAL of the closed graph.
-struct ClosedMemory {
-  UOp define, of;      // `of`: the kernel's own
+// Memory that loads read: a DEFINE_GLOBAL of the isolated graph.
+struct IsolatedMemory {
+  UOp define, of;      // `of`: the kernel's own definition
   int64_t number = 0;
   int64_t size = 0;    // in scalars
 };
 
 struct IsolatedExpr {
-  UOp value;           // of a place its offset, in scalars of the memory; null: it has no value
-  UOp valid;           // a bool for each element; null: always
-  UOp memory;          // of a place: a DEFINE_GLOBAL of the closed graph
-  uint32_t leaves = 0; // which it depends on: Closing::leaves
+  UOp value;           // the value; for a place in memory its offset in scalars; null if the node has no value
+  UOp valid;           // a bool for each element; null if always valid
+  UOp memory;          // of a place: a DEFINE_GLOBAL of the isolated graph
+  uint32_t leaves = 0; // the set of leaves that it depends on: ExprIsolator::leaves()
   bool is_place() const { return bool(memory); }
 };
 
 class ExprIsolator {
  public:
-  static constexpr int64_t kPoints = 32;       // evaluated at once
+  static constexpr int64_t kPoints = 32;       // evaluated in one run
   static constexpr int64_t kLeaves = 1000000;  // number of the DEFINE_GLOBAL with the leaves, of doubles; + 1: of longs
   struct MemoryOf {
-    int64_t elements = -1;  // of the run's array; -1: there is none
+    int64_t elements = -1;  // of the run's array; -1 if there is none
   };
 
-  // `arrays`: the size of the run's array of each DEFINE_GLOBAL. New nodes are made in the graph itself.
+  // `arrays` maps the number of each DEFINE_GLOBAL to the number of elements of the run's array. New nodes are added to
+  // `graph`.
   ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays);
 
-  const IsolatedExpr& of(UOp u) { return close(u, {}); }
-  // Whether a node is a leaf because it could not be computed: what it is made of does not count.
+  const IsolatedExpr& of(UOp u) { return isolate(u, {}); }
+  // Returns whether a node is a leaf because it cannot be computed alone; its sources then do not matter.
   bool is_opaque(UOp u) const { return leaf_of_.contains(u.id()) && !u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}); }
-  UOp loaded(UOp u);  // the value of a node; what a place that stands for its element points to. Null: it has none
+  // Returns the node's value; for a place that stands for its element, the element. Null if it has no value.
+  UOp loaded(UOp u);
 
   UOp point() const { return point_; }                   // the RANGE over the points
   std::span<const Leaf> leaf_list() const { return leaves_; }
   const std::vector<uint32_t>& leaves(uint32_t set) const { return sets_[set]; }
-  uint32_t joined(uint32_t a, uint32_t b);               // the set of the leaves of both
-  std::span<const ClosedMemory> memories() const { return memories_; }
+  uint32_t joined(uint32_t a, uint32_t b);               // the union of two sets
+  std::span<const IsolatedMemory> memories() const { return memories_; }
   int64_t leaf_slots() const { return slots_; }
 
  private:
-  using Bound = std::vector<UOp>;  // ranges of reductions around a node, by id
+  using Bound = std::vector<UOp>;  // the ranges of the reductions around a node, by id
   using Memo = std::unordered_map<uint32_t, IsolatedExpr>;
 
-  const IsolatedExpr& close(UOp u, const Bound& bound);
+  const IsolatedExpr& isolate(UOp u, const Bound& bound);
   const IsolatedExpr* known(UOp u, const Bound& bound);
   Bound bound_at(UOp u, const Bound& bound) const;
   IsolatedExpr make(UOp u, const Bound& bound);
@@ -94,12 +96,12 @@ class ExprIsolator {
   std::map<std::vector<uint32_t>, Memo> memos_;  // by the ids of the bound ranges
   std::vector<Leaf> leaves_;
   std::map<uint32_t, IsolatedExpr> leaf_of_;  // by node id
-  std::vector<ClosedMemory> memories_;
+  std::vector<IsolatedMemory> memories_;
   std::vector<std::vector<uint32_t>> sets_;
   std::map<std::vector<uint32_t>, uint32_t> set_numbers_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> joins_;
   int64_t slots_ = 0;
-  int64_t work_ = 0;  // of reductions: evaluations so far
+  int64_t work_ = 0;  // evaluations of reductions so far
 };
 
 }  // namespace tgc

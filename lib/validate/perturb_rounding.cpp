@@ -20,7 +20,7 @@ double epsilon(DType dtype) {
 
 namespace {
 
-// The least number of the dtype that has all its digits: below it a step is as far as there. 0: no kernel comes near.
+// The smallest normal number of the dtype: below it the distance between floats is constant. 0 if it does not matter.
 double least_normal(DType dtype) {
   switch (dtype.scalar_kind()) {
     case Scalar::Float16:
@@ -55,7 +55,7 @@ class Shaker {
   }
 
  private:
-  // Whether rounding had a part in a value: what is loaded, constant or counted is exact.
+  // Returns whether a value depends on rounding: loaded, constant and index values are exact.
   void note_exactness(UOp u) {
     bool is_float = u.dtype().is_value() && dtypes::is_float(u.dtype());
     bool inexact = is_float && (rounds(u) || (u.is(Op::REDUCE) && u.arg().op() == Op::ADD));
@@ -63,7 +63,7 @@ class Shaker {
     for (size_t i = 0; !inexact && passes_on && i < u.num_src(); i++) inexact = inexact_.contains(u.src(i));
     if (inexact) inexact_.insert(u);
   }
-  // Whether a float is the result of arithmetic: the bits of one that is loaded or constant are what they are.
+  // Returns whether a float is the result of arithmetic: the bits of a loaded or constant NaN are defined.
   void note_computed(UOp u) {
     auto is_float = [](UOp x) { return x.dtype().is_value() && dtypes::is_float(x.dtype()); };
     if (!is_float(u) || u.in({Op::LOAD, Op::INDEX})) return;
@@ -71,7 +71,7 @@ class Shaker {
     if (computed || std::ranges::any_of(u.src(), [&](UOp s) { return is_float(s) && computed_.contains(s); }))
       computed_.insert(u);
   }
-  // Of a float: whether the step itself rounds.
+  // Returns whether a float operation rounds its result.
   static bool rounds(UOp u) {
     if (u.is(Op::MUL)) return !is_power_of_two(u.src(0)) && !is_power_of_two(u.src(1));
     return u.in(kRounds) || (u.is(Op::CAST) && is_narrowing(u));
@@ -84,9 +84,9 @@ class Shaker {
     return dtypes::is_float(cast.src(0).dtype()) && epsilon(cast.dtype()) > epsilon(cast.src(0).dtype());
   }
 
-  // In the first way comparisons are turned where nothing else is off.
+  // Way 0 changes comparisons only.
   bool has_noise() const { return way_ > 0; }
-  bool turns_comparisons() const { return way_ < kShakings / 2; }
+  bool turns_comparisons() const { return way_ < kPerturbations / 2; }
   bool up(size_t number) const { return ((number + 1) * 0x9E3779B97F4A7C15 >> (50 + 3 * way_)) & 1; }
   UOp scaled(UOp x, bool more, double bits) const {
     double e = (more ? bits : -bits) * epsilon(x.dtype()), least = least_normal(x.dtype());
@@ -95,7 +95,7 @@ class Shaker {
     if (!least) return off;
     return (size(x).lt(x.const_like(least)) & x.ne(x.const_like(0.0))).where(x + x.const_like(e * least), off);
   }
-  // Of an integer: a small number, in two ways the largest and the least, which other comparisons tell from it.
+  // Returns an integer other than `number`: a small one; in two ways the largest or smallest of the dtype.
   UOp something_else(UOp number) const {
     UOp small = number.const_like(Const(int64_t(37 + 24 * way_)));
     if (way_ != 1 && way_ != 2) return small;
@@ -130,7 +130,7 @@ class Shaker {
     return has_noise() && rounds(u) ? scaled(same, up(number), 1) : same;
   }
 
-  // Every other element of a sum is more, the others are less.
+  // Every other element of a sum becomes more, the rest less.
   UOp reduction(UOp u, std::vector<UOp> src) const {
     if (u.arg().op() == Op::MAX) return maximum_of_all(u, std::move(src));
     if (has_noise() && u.arg().op() == Op::ADD && src.size() > 1 && epsilon(u.dtype())) {
@@ -141,7 +141,7 @@ class Shaker {
     return u.with_src(src);
   }
 
-  // It passes over NaNs, or one of them wins, and what comes after hides it, or does not.
+  // The NaNs of a maximum count as -inf or +inf; in half of the ways the result is a NaN.
   UOp maximum_of_all(UOp u, const std::vector<UOp>& src) const {
     const UOp x = src[0], is_nan = x.ne(x);
     auto reduced = [&](UOp value, Op op) {
@@ -151,12 +151,12 @@ class Shaker {
     };
     const double instead = way_ % 2 ? -INFINITY : INFINITY;
     const UOp most = reduced(is_nan.where(x.const_like(instead), x), Op::MAX);
-    if (way_ < kShakings / 2) return most;
+    if (way_ < kPerturbations / 2) return most;
     const UOp nans = reduced(is_nan.where(x, x.const_like(0.0)), Op::ADD);
     return nans.ne(nans).where(nans, most);
   }
 
-  // Of exact floats it is what it is.
+  // A comparison of exact floats does not change.
   UOp comparison(UOp u, UOp same, const std::vector<UOp>& src) const {
     if (!turns_comparisons() || !(inexact_.contains(u.src(0)) || inexact_.contains(u.src(1)))) return same;
     UOp size_of_both = size(src[0]).maximum(size(src[1]));
@@ -165,7 +165,7 @@ class Shaker {
     return same.ne(apart.logical_not());
   }
 
-  // What becomes a whole number, `made` of `x`: of an inexact one that is a little more, or less, another.
+  // Returns `made`, the perturbed `x`, a few bits more or less if `x` is inexact: for operations that jump at integers.
   UOp before_a_jump(UOp x, UOp made) const {
     return inexact_.contains(x) ? scaled(made, way_ % 2, kFewBits / 2) : made;
   }
@@ -187,7 +187,7 @@ class Shaker {
   int way_;
   UOpMap<UOp> made_;
   UOpSet inexact_;
-  UOpSet computed_;  // floats that arithmetic made
+  UOpSet computed_;  // floats that are results of arithmetic
 };
 
 }  // namespace

@@ -10,11 +10,11 @@
 namespace tgc {
 namespace {
 
-// What an expression of floats a = data1[0], b = data2[0] (and ints i, j: the same as int32) gives, plain and shaken in
-// each way.
+// The results of an expression of floats a = data1[0], b = data2[0] (and ints i, j: the same as int32), exact and
+// perturbed in each way.
 struct Results {
   float plain;
-  int jumps = 0;  // ways in which the result is another by more than a millionth
+  int jumps = 0;  // ways in which the result differs by more than a millionth
 };
 
 Results results(const std::string& expression, float a, float b) {
@@ -33,7 +33,7 @@ Results results(const std::string& expression, float a, float b) {
     return out;
   };
   Results out{.plain = run(root)};
-  for (int way = 0; way < kShakings; way++) {
+  for (int way = 0; way < kPerturbations; way++) {
     float other = run(perturb_rounding(root, way));
     bool both_nan = std::isnan(other) && std::isnan(out.plain);
     out.jumps += !both_nan && other != out.plain && !(std::fabs(other - out.plain) <= 1e-6f * std::fabs(out.plain));
@@ -43,7 +43,7 @@ Results results(const std::string& expression, float a, float b) {
 
 }  // namespace
 
-TEST_CASE("perturb_rounding: what is well defined and does not jump stays what it is") {
+TEST_CASE("perturb_rounding: results that are defined and do not jump do not change") {
   for (std::string e : {"a*b+a", "a.sqrt()", "(a<b)", "(a!=b)", "i//j", "i+j", "i<<j", "a.maximum(b)",
                         "((a*b)<UOp.const(dtypes.float, 5.0))", "(a*b).cast(dtypes.int)"}) {
     CAPTURE(e);
@@ -52,7 +52,7 @@ TEST_CASE("perturb_rounding: what is well defined and does not jump stays what i
   CHECK(results("(a!=b)", 3.f, 3.f).jumps == 0);  // exact: nothing was rounded
 }
 
-TEST_CASE("perturb_rounding: a comparison of floats that are equal but for rounding, or nearly, jumps") {
+TEST_CASE("perturb_rounding: a comparison of floats that are equal up to rounding jumps") {
   float third = 1.f / 3;
   for (float b : {third * 2.5f, std::nextafter(third * 2.5f, 1.f)}) {
     CHECK(results("((a*UOp.const(dtypes.float, 2.5))!=b)", third, b).jumps > 0);
@@ -61,16 +61,16 @@ TEST_CASE("perturb_rounding: a comparison of floats that are equal but for round
   CHECK(results("((a*UOp.const(dtypes.float, 2.5))!=b)", third, 0.84f).jumps == 0);
 }
 
-TEST_CASE("perturb_rounding: what C leaves undefined is something else") {
-  CHECK(results("i//j", 7, 0).jumps == kShakings);
-  CHECK(results("i<<j", 1, 32).jumps == kShakings);
-  CHECK(results("UOp(Ops.POW, dtypes.int, (i, j))", 0, -1).jumps == kShakings);
+TEST_CASE("perturb_rounding: results that C leaves undefined change in every way") {
+  CHECK(results("i//j", 7, 0).jumps == kPerturbations);
+  CHECK(results("i<<j", 1, 32).jumps == kPerturbations);
+  CHECK(results("UOp(Ops.POW, dtypes.int, (i, j))", 0, -1).jumps == kPerturbations);
   CHECK(results("UOp(Ops.POW, dtypes.int, (i, j))", -1, -3).jumps == 0);
-  CHECK(results("a.cast(dtypes.int8)", 128, 0).jumps == kShakings);
+  CHECK(results("a.cast(dtypes.int8)", 128, 0).jumps == kPerturbations);
   CHECK(results("a.cast(dtypes.int8)", 127.5f, 0).jumps == 0);
-  CHECK(results("a.cast(dtypes.uint8)", -1, 0).jumps == kShakings);
-  CHECK(results("i.cast(dtypes.int8)+j.cast(dtypes.int8)", 100, 100).jumps == kShakings);
-  CHECK(results("i.cast(dtypes.int8)<<j.cast(dtypes.int8)", 16, 3).jumps == kShakings);
+  CHECK(results("a.cast(dtypes.uint8)", -1, 0).jumps == kPerturbations);
+  CHECK(results("i.cast(dtypes.int8)+j.cast(dtypes.int8)", 100, 100).jumps == kPerturbations);
+  CHECK(results("i.cast(dtypes.int8)<<j.cast(dtypes.int8)", 16, 3).jumps == kPerturbations);
   CHECK(results("i.cast(dtypes.int8)<<j.cast(dtypes.int8)", -16, 3).jumps == 0);
   CHECK(results("i.cast(dtypes.uint8)<<j.cast(dtypes.uint8)", 16, 4).jumps == 0);
   CHECK(results("i<<j", 3, 30).jumps > 0);
@@ -82,16 +82,16 @@ TEST_CASE("perturb_rounding: what C leaves undefined is something else") {
   }
 }
 
-TEST_CASE("perturb_rounding: the bits of a NaN are something else where it was computed, and what they are where it was loaded") {
+TEST_CASE("perturb_rounding: the bits of a computed NaN change, those of a loaded NaN do not") {
   const std::string bits = ".bitcast(dtypes.int)";
-  CHECK(results("(a*UOp.const(dtypes.float, -1.0))" + bits, NAN, 0).jumps == kShakings);
+  CHECK(results("(a*UOp.const(dtypes.float, -1.0))" + bits, NAN, 0).jumps == kPerturbations);
   CHECK(results("(a<b).where(a, b)" + bits, 1, NAN).jumps == 0);
-  CHECK(results("(b!=b).where(a*b, b)" + bits, 1, NAN).jumps == kShakings);
+  CHECK(results("(b!=b).where(a*b, b)" + bits, 1, NAN).jumps == kPerturbations);
   CHECK(results("(a*UOp.const(dtypes.float, -1.0))" + bits, 3, 0).jumps == 0);
   CHECK(results("a" + bits, NAN, 0).jumps == 0);
 }
 
-TEST_CASE("perturb_rounding: a cast of what rounding puts on either side of an integer jumps; so does a small difference") {
+TEST_CASE("perturb_rounding: a cast of a float near an integer jumps, and so does a small difference") {
   CHECK(results("(a*b).cast(dtypes.int)", 3.f, 1.f / 3).jumps > 0);
   CHECK(results("(a*b).cast(dtypes.int)", 3.f, 0.5f).jumps == 0);
   CHECK(results("UOp(Ops.TRUNC, dtypes.float, (a*b,))", 3.f, 1.f / 3).jumps > 0);
@@ -100,19 +100,19 @@ TEST_CASE("perturb_rounding: a cast of what rounding puts on either side of an i
   CHECK(results("(a*b+UOp.const(dtypes.float, -1.0))", 3.f, 1.0001f / 3).jumps > 0);
 }
 
-TEST_CASE("perturb_rounding: a maximum of a NaN is the one or the other") {
+TEST_CASE("perturb_rounding: a maximum with a NaN is either operand") {
   int jumps = results("(a.sqrt()).maximum(b)", -1.f, 2.f).jumps;
-  CHECK((jumps > 0 && jumps < kShakings));
+  CHECK((jumps > 0 && jumps < kPerturbations));
   CHECK(results("a.sqrt().reduce(UOp.range(2, 1, AxisType.REDUCE), arg=Ops.MAX)", -1.f, 0.f).jumps > 0);
-  // of a NaN and an infinity, too: the first of them may stay
+  // for a NaN and an infinity the first of them may stay, too
   const std::string either = "UOp.range(2, 1, AxisType.REDUCE).ne(UOp.const(dtypes.index, 0)).where(a.sqrt(), b)";
   CHECK(results("(" + either + ").reduce(UOp.range(2, 1, AxisType.REDUCE), arg=Ops.MAX)", -1.f, INFINITY).jumps > 0);
   CHECK(results("(" + either + ").reduce(UOp.range(2, 1, AxisType.REDUCE), arg=Ops.MAX)", 1.f, INFINITY).jumps == 0);
 }
 
-TEST_CASE("perturb_rounding: among numbers too small for all their digits the last bit is off, too, and nothing is no number") {
+TEST_CASE("perturb_rounding: subnormal numbers are perturbed by their last bit, and zero is not") {
   const std::string square = "(a.cast(dtypes.fp8e4m3)*a.cast(dtypes.fp8e4m3))";
-  CHECK(results(square, 0.0703125f, 0.f).jumps > 0);  // 2.5 of the least steps
+  CHECK(results(square, 0.0703125f, 0.f).jumps > 0);  // 2.5 times the smallest distance between floats
   CHECK(results(square, 0.f, 0.f).jumps == 0);
 }
 

@@ -17,9 +17,9 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kFewest = 64, kMost = 2048;  // places of each store
-constexpr double kMostTimes = 200;             // the work that was asked for: what is more is refused
-constexpr int64_t kOwn = 1000000;              // number of the first DEFINE_GLOBAL that is not the kernel's
+constexpr int64_t kFewest = 64, kMost = 2048;  // sampled places of each store
+constexpr double kMostTimes = 200;             // more than this multiple of the requested work is refused
+constexpr int64_t kOwn = 1000000;              // number of the first DEFINE_GLOBAL that is added to the kernel's
 constexpr int64_t kPointAxis = 1 << 20;
 
 int64_t number_of(const std::string& array) {
@@ -41,7 +41,7 @@ RefBuffer buffer_of(const NamedArray& a) {
 
 std::string array_of(const PlainStore& s) { return "data" + std::to_string(s.memory.arg().small_int()); }
 
-// The stores of a plain AST; nothing when it is another.
+// Returns the stores of a plain AST; nothing for any other graph.
 std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
   std::vector<PlainStore> out;
   for (UOp end : ast.src()) {
@@ -57,7 +57,7 @@ std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
     if (end.is(Op::END)) s.ranges.assign(end.src().begin() + 1, end.src().end());
     for (UOp r : s.ranges)
       if (!r.is(Op::RANGE) || !r.src(0).is_const()) return std::nullopt;
-    for (UOp r : ranges_of(store))  // of a loop that nothing ends every element would be stored again and again
+    for (UOp r : ranges_of(store))  // a loop that no END ends would store every element repeatedly
       if (std::ranges::find(s.ranges, r) == s.ranges.end()) return std::nullopt;
     if (std::ranges::find(out, s.memory, &PlainStore::memory) != out.end()) return std::nullopt;
     out.push_back(std::move(s));
@@ -69,10 +69,11 @@ std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
 
 double extent_of(UOp range) { return constant_size_of(range) ? std::max(1.0, range.vmax().to_double() + 1) : 1; }
 
-// The same, of which 64 bits hold as much as they can: a loop may go round 2^63 times.
+// The same as an integer: a loop may have 2^63 iterations.
 int64_t rounds_of(UOp range) { return int64_t(std::min(extent_of(range), 0x1p62)); }
 
-// The evaluations below `root`, once for each element of the ranges that are not in `without`, and of vectors.
+// Estimates the evaluations below `root`: for each node the sizes of its ranges that are not in `without`, times its
+// vector size.
 double work_below(UOp root, const std::unordered_set<UOp>& without) {
   double out = 0;
   for (UOp u : toposort(root)) {
@@ -84,14 +85,14 @@ double work_below(UOp root, const std::unordered_set<UOp>& without) {
   return out;
 }
 
-// One graph that computes all stores at their points.
+// Builds one graph that computes all stores at sampled points, and runs it.
 class Sampling {
  public:
   Sampling(UOp ast, int64_t points) : graph_(ast.graph().settings()), points_(points), ast_(copy_into(graph_, ast)) {
     point_ = graph_.range(Const(points), kPointAxis, AxisType::GLOBAL);
   }
 
-  // `given`: the places, as many of each array as there are points; null: they are drawn.
+  // `given` holds the places, as many for each array as there are points; null: random places.
   Sample run(const Arrays& inputs, const VariableValues& variables, const Places* given = nullptr) {
     auto plain = plain_stores(ast_);
     UninstrumentedScope own(graph_);
@@ -101,7 +102,7 @@ class Sampling {
     std::vector<RefBuffer> buffers;
     for (const NamedArray& a : inputs) buffers.push_back(buffer_of(a));
     for (size_t i = 0; i < own_.size(); i++) buffers.push_back({kOwn + int64_t(i), own_[i].data(), own_[i].nbytes()});
-    run_contained(program, buffers, variables).value_or_throw();
+    run_in_worker(program, buffers, variables).value_or_throw();
     Sample out;
     for (auto& [name, offsets, values] : results_) {
       auto* at = reinterpret_cast<const int64_t*>(own_[offsets].data());
@@ -118,7 +119,7 @@ class Sampling {
     return graph_.node(Op::DEFINE_GLOBAL, dtype.ptr(points_), {}, Arg(kOwn + int64_t(number)));
   }
 
-  // Ranges become numbers that lie in an array, the edges first.
+  // Replaces a RANGE by random numbers in an array, the first and last iteration first.
   UOp drawn(UOp range) {
     size_t number;
     UOp table = array(dtypes::int64, number);
@@ -129,7 +130,7 @@ class Sampling {
     return table.index_ptr(point_).load().cast(range.dtype());
   }
 
-  // What a RANGE is at each place. Offsets are sums of ranges times strides, the last one running fastest.
+  // Replaces a RANGE by its value at each place. Offsets are sums of ranges times strides, the last range fastest.
   UOp turned_back(const PlainStore& s, UOp range, const std::vector<int64_t>& places) {
     size_t number;
     UOp table = array(dtypes::int64, number);
@@ -147,7 +148,7 @@ class Sampling {
     return table.index_ptr(point_).load().cast(range.dtype());
   }
 
-  // Largest first.
+  // Returns the stride of each range, the largest first.
   std::vector<std::pair<int64_t, UOp>> strides_of(const PlainStore& s) {
     std::vector<std::pair<int64_t, UOp>> out;
     for (UOp r : s.ranges) out.emplace_back(extent_of(r) > 1 ? offset_at(s, r) - offset_at(s, UOp()) : 0, r);
@@ -155,7 +156,7 @@ class Sampling {
     return out;
   }
 
-  // The offset where all ranges are 0, but `one`, which is 1.
+  // Returns the offset where the range `one` is 1 and all others are 0.
   int64_t offset_at(const PlainStore& s, UOp one) {
     Substitution numbers;
     for (UOp r : s.ranges) numbers.emplace_back(r, r.const_like(Const(int64_t(r == one))));
@@ -176,7 +177,7 @@ class Sampling {
 
   struct Stored {
     std::string name;
-    size_t offsets, values;  // of own_
+    size_t offsets, values;  // indices into own_
   };
 
   Graph graph_;
@@ -198,7 +199,7 @@ Sample all_of(UOp ast, const Arrays& inputs, const VariableValues& variables) {
     if (b.written) out.values.push_back({b.name(), shared_copy(given->array)});
     buffers.push_back(buffer_of(b.written ? out.values.back() : *given));
   }
-  run_contained(RefProgram::from_graph(ast).value_or_throw(), buffers, variables).value_or_throw();
+  run_in_worker(RefProgram::from_graph(ast).value_or_throw(), buffers, variables).value_or_throw();
   return out;
 }
 
@@ -245,7 +246,7 @@ Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& va
         throw Failure("no places of " + array_of(s));
     size_t most = 0;
     for (auto& [name, list] : places) most = std::max(most, list.size());
-    Places all = places;  // all as long
+    Places all = places;  // all of the same length
     for (auto& [name, list] : all) list.resize(most, list.at(0));
     Sample sample = Sampling(ast, int64_t(most)).run(inputs, variables, &all);
     if (sample.places != all) throw Failure("the offsets of the kernel's stores are no sums of its loops");

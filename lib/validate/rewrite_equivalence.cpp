@@ -16,10 +16,10 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kPoints = ExprIsolator::kPoints;
-// Number of the DEFINE_GLOBAL with the results, of doubles; + 1: of longs.
+// Number of the DEFINE_GLOBAL for results that are doubles; + 1: for longs.
 constexpr int64_t kOutputs = ExprIsolator::kLeaves - 2;
 
-// What two correct ways to compute a float may differ by, at the most.
+// The largest relative difference between two correct computations of a float.
 double tolerance(DType dtype) {
   switch (dtype.scalar_kind()) {
     case Scalar::Float64: return 1e-7;
@@ -36,17 +36,17 @@ std::map<int64_t, int64_t> sizes_of(const Arrays& arrays) {
   return out;
 }
 
-// One number of each side, and where it counts.
+// A pair of numbers to compare, one of each side, and where they count.
 struct Part {
-  int64_t before, after;                 // slots
+  int64_t before, after;                 // slots of the results
   int64_t before_valid = -1, after_valid = -1;
   bool is_float = false;
   DType dtype;
-  bool ends_alone = false;  // only where all leaves are least, or greatest, must both be the same
-  uint32_t memory = 0;      // of stores: by id
+  bool ends_alone = false;  // they must be equal only where all leaves are least, or greatest
+  uint32_t memory = 0;      // for stores: the memory's node id
 };
 
-// What the two sides have in common. Of stores two parts for each element: its place, its value.
+// The pairs that decide whether two sides are the same. A store has two pairs for each element: its place, its value.
 struct Common {
   std::vector<Part> parts = {};
   bool are_stores = false;
@@ -55,7 +55,7 @@ struct Common {
 class Evaluation {
  public:
   Evaluation(Graph& graph, const Arrays& arrays, const VariableValues& variables, uint64_t seed)
-      : graph_(graph), arrays_(arrays), variables_(variables), seed_(seed), closing_(graph, sizes_of(arrays)) {
+      : graph_(graph), arrays_(arrays), variables_(variables), seed_(seed), isolator_(graph, sizes_of(arrays)) {
     doubles_ = graph.node(Op::DEFINE_GLOBAL, dtypes::float64.ptr(), {}, Arg(kOutputs));
     longs_ = graph.node(Op::DEFINE_GLOBAL, dtypes::int64.ptr(), {}, Arg(kOutputs + 1));
   }
@@ -74,7 +74,7 @@ class Evaluation {
   }
 
  private:
-  // Whether they are one node, or do the same in the same loops, said in another order or by what is made of them.
+  // Returns whether both sides are one node, or differ only in the order or form of the loops that they end.
   static bool are_alike(const Sides& s) {
     if (!s.before || !s.after || s.before == s.after) return s.before && s.after;
     int64_t start = range_start(s.before.op());
@@ -92,14 +92,13 @@ class Evaluation {
     return out;
   }
 
-  // Whether both are computed of values, and are of two dtypes, of one element or more; or what one of them is made of
-  // has another number of elements than is computed of it. What stands for memory may be said in another dtype (a
-  // BUFFERIZE is a pointer to what was stored, an address an integer), and a load from several places has as many
-  // elements, whatever its dtype says.
+  // Returns whether both sides are computed from values and their dtypes differ, or `after` has sources with another
+  // number of elements than itself. Memory is exempt: a BUFFERIZE may become a pointer, an address an integer, and a
+  // load from several places has as many elements as places, whatever its dtype.
   static bool are_unlike(const Sides& s) {
     if (!is_computed(s.before) || !is_computed(s.after)) return false;
     if (s.before.dtype() != s.after.dtype()) return true;
-    constexpr int kDepth = 4;  // that far down rules make nodes
+    constexpr int kDepth = 4;  // rules make new nodes at most this deep
     return is_torn(s.after, kDepth) && !is_torn(s.before, kDepth);
   }
   static bool is_computed(UOp u) {
@@ -117,15 +116,15 @@ class Evaluation {
     return false;
   }
 
-  // ---- what is to be computed
+  // ---- the values to compute
 
-  // One element that is stored.
+  // One stored element.
   struct Effect {
     UOp memory, offset, valid, value;
     uint32_t leaves;
   };
 
-  // Without parts: there is no telling.
+  // Without parts, the result is Open.
   Common common_of(const Sides& s) {
     if (!s.before || !s.after) return {};
     std::vector<Effect> before, after;
@@ -139,23 +138,23 @@ class Evaluation {
     for (auto* side : {&before, &after})
       std::ranges::stable_sort(*side, {}, [](const Effect& e) { return e.memory.id(); });
     uint32_t leaves = 0;
-    for (const Effect& e : before) leaves = closing_.joined(leaves, e.leaves);
+    for (const Effect& e : before) leaves = isolator_.joined(leaves, e.leaves);
     for (size_t i = 0; same && i < before.size(); i++)
       same = within(after[i].leaves, leaves) && add_effect(out, before[i], after[i]);
     return same ? out : std::vector<Part>();
   }
 
-  // The numbers of values, or places.
+  // The parts of two values, or of two places.
   std::vector<Part> parts_of(const Sides& s) {
     std::vector<Part> out;
-    const IsolatedExpr a = closing_.of(s.before), b = closing_.of(s.after);
+    const IsolatedExpr a = isolator_.of(s.before), b = isolator_.of(s.after);
     if (a.is_place() && b.is_place()) {
       if (!(a.memory == b.memory) || !within(b.leaves, a.leaves)) return {};
       return add(out, a.value, a.valid, b.value, b.valid) ? out : std::vector<Part>();
     }
-    UOp x = closing_.loaded(s.before), y = closing_.loaded(s.after);
-    if (!x || !y || closing_.is_opaque(s.before)) return {};
-    bool ends_alone = s.before.is(Op::RANGE) && !within(b.leaves, a.leaves);  // a range made of others
+    UOp x = isolator_.loaded(s.before), y = isolator_.loaded(s.after);
+    if (!x || !y || isolator_.is_opaque(s.before)) return {};
+    bool ends_alone = s.before.is(Op::RANGE) && !within(b.leaves, a.leaves);  // its size has other ranges
     if (ends_alone ? adds_variable(b.leaves, a.leaves) : !within(b.leaves, a.leaves)) return {};
     auto valid = [](const IsolatedExpr& c) { return c.is_place() ? UOp() : c.valid; };
     if (!add(out, x, valid(a), y, valid(b))) return {};
@@ -164,31 +163,32 @@ class Evaluation {
   }
 
   bool within(uint32_t after, uint32_t before) const {
-    return std::ranges::includes(closing_.leaves(before), closing_.leaves(after));
+    return std::ranges::includes(isolator_.leaves(before), isolator_.leaves(after));
   }
 
-  // Whether `after` hangs on a variable that `before` does not have: one that stands for something (a substitution).
+  // Returns whether `after` depends on a variable that `before` does not have: a placeholder of a substitution.
   bool adds_variable(uint32_t after, uint32_t before) const {
-    const auto& had = closing_.leaves(before);
-    return std::ranges::any_of(closing_.leaves(after), [&](uint32_t leaf) {
-      return closing_.leaf_list()[leaf].node.is(Op::DEFINE_VAR) && !std::ranges::binary_search(had, leaf);
+    const auto& had = isolator_.leaves(before);
+    return std::ranges::any_of(isolator_.leaves(after), [&](uint32_t leaf) {
+      return isolator_.leaf_list()[leaf].node.is(Op::DEFINE_VAR) && !std::ranges::binary_search(had, leaf);
     });
   }
 
-  // What a store, or a group of them, stores, element by element; false: it is none, or there is no telling.
+  // Adds the elements that a store, or a group of stores, stores. Returns false if `u` is no store or cannot be
+  // evaluated.
   bool add_effects(std::vector<Effect>& to, UOp u) {
     if (u.is(Op::GROUP))
       return u.num_src() && std::ranges::all_of(u.src(), [&](UOp s) { return add_effects(to, s); });
     bool passes_on = u.is(Op::GEP) || (u.is(Op::UNROLL) && u.arg().items().empty());
     if (passes_on && u.dtype() == dtypes::void_) return add_effects(to, u.src(0));
     if (!u.is(Op::STORE)) return false;
-    const IsolatedExpr place = closing_.of(u.src(0).is(Op::LOAD) ? u.src(0).src(0) : u.src(0));  // before "add loads"
-    UOp value = closing_.loaded(u.src(1));
+    const IsolatedExpr place = isolator_.of(u.src(0).is(Op::LOAD) ? u.src(0).src(0) : u.src(0));  // before "add loads"
+    UOp value = isolator_.loaded(u.src(1));
     if (!place.is_place() || !value) return false;
     int64_t places = place.value.dtype().count(), n = std::max<int64_t>(value.dtype().count(), places);
     if (n % places || (value.dtype().count() != n && value.dtype().count() != 1)) return false;
     auto element = [](UOp v, int64_t i) { return v && v.dtype().count() > 1 ? v.gep(i) : v; };
-    uint32_t leaves = closing_.joined(place.leaves, closing_.of(u.src(1)).leaves);
+    uint32_t leaves = isolator_.joined(place.leaves, isolator_.of(u.src(1)).leaves);
     for (int64_t i = 0, each = n / places; i < n; i++)
       to.push_back({place.memory, element(place.value, i / each).cast(dtypes::index) + Const(i % each),
                     element(place.valid, i / each), element(value, i), leaves});
@@ -216,7 +216,7 @@ class Evaluation {
     return true;
   }
 
-  // Where the elements of a value will lie, one slot after the other.
+  // Returns the first slot of a value; its elements lie in consecutive slots.
   int64_t slot_of(UOp value) {
     auto [it, is_new] = slots_.try_emplace(value.id(), 0);
     if (!is_new) return it->second;
@@ -225,16 +225,16 @@ class Evaluation {
     it->second = next;
     for (int64_t i = 0; i < value.dtype().count(); i++) {
       UOp one = value.dtype().count() > 1 ? value.gep(i) : value;
-      UOp at = (is_float ? doubles_ : longs_).index_ptr(closing_.point() + Const(next++ * kPoints));
+      UOp at = (is_float ? doubles_ : longs_).index_ptr(isolator_.point() + Const(next++ * kPoints));
       stores_.push_back(at.store(one.cast(is_float ? dtypes::float64 : dtypes::int64)));
     }
     return it->second;
   }
 
-  // ---- computing it
+  // ---- evaluation
 
   void evaluate() {
-    UOp root = graph_.sink(graph_.group(stores_).end(closing_.point()));
+    UOp root = graph_.sink(graph_.group(stores_).end(isolator_.point()));
     RefProgram program = std::move(RefProgram::from_graph(root).value_or_throw());
     fill_leaves();
     doubles_out_ = Array::shared(dtypes::float64, {num_doubles_ * kPoints});
@@ -245,7 +245,7 @@ class Evaluation {
         {ExprIsolator::kLeaves, leaf_doubles_.data(), leaf_doubles_.size() * sizeof(double)},
         {ExprIsolator::kLeaves + 1, leaf_longs_.data(), leaf_longs_.size() * sizeof(int64_t)}};
     std::vector<Array> drawn;
-    for (const ClosedMemory& m : closing_.memories()) {
+    for (const IsolatedMemory& m : isolator_.memories()) {
       if (std::ranges::find(buffers, m.number, &RefBuffer::number) != buffers.end()) continue;
       const Array* own = find_array(arrays_, "data" + std::to_string(m.number));
       if (!own) {
@@ -255,7 +255,7 @@ class Evaluation {
       }
       buffers.push_back({m.number, const_cast<uint8_t*>(own->data()), own->nbytes()});  // it is only read
     }
-    run_contained(program, buffers).value_or_throw();
+    run_in_worker(program, buffers).value_or_throw();
   }
 
   double double_at(int64_t slot, int64_t point) const {
@@ -267,9 +267,9 @@ class Evaluation {
 
   void fill_leaves() {
     std::mt19937_64 random(seed_);
-    leaf_longs_.resize(size_t(std::max<int64_t>(1, closing_.leaf_slots()) * kPoints));
+    leaf_longs_.resize(size_t(std::max<int64_t>(1, isolator_.leaf_slots()) * kPoints));
     leaf_doubles_.resize(leaf_longs_.size());
-    for (const Leaf& leaf : closing_.leaf_list()) {
+    for (const Leaf& leaf : isolator_.leaf_list()) {
       if (leaf.slot < 0) continue;
       auto [least, most] = bounds_of(leaf.node);
       for (int64_t i = 0; i < leaf.node.dtype().count() * kPoints; i++) {
@@ -280,7 +280,7 @@ class Evaluation {
     }
   }
 
-  // The bounds of a leaf that is an integer, as far as numbers of 62 bits go.
+  // The bounds of an integer leaf, limited to 62 bits.
   std::pair<int64_t, int64_t> bounds_of(UOp u) const {
     if (dtypes::is_float(u.dtype())) return {0, 1};
     if (u.is(Op::DEFINE_VAR))
@@ -296,16 +296,16 @@ class Evaluation {
     if (point == 1) return most;
     if (r % 4 == 0) return r & 64 ? std::min(least + 1, most) : std::max(most - 1, least);
     uint64_t span = uint64_t(most) - uint64_t(least) + 1;
-    if (span > 1 << 20 && r % 4 != 1 && least <= 0 && most >= 0)  // of a wide one mostly small numbers
+    if (span > 1 << 20 && r % 4 != 1 && least <= 0 && most >= 0)  // a wide range gives mostly small numbers
       return std::clamp<int64_t>(int64_t((r >> 8) % 201) - 100, least, most);
     return least + int64_t((r >> 8) % span);
   }
 
-  // ---- comparing
+  // ---- comparison
 
   bool holds(int64_t slot, int64_t point) const { return slot < 0 || long_at(slot, point); }
 
-  // The parts of stores at a point by where they store there: in which order they are done is of no matter.
+  // Sorts the parts of stores at a point by their place: the order of stores does not matter.
   std::vector<Part> by_place(const std::vector<Part>& parts, int64_t point) const {
     auto sorted = [&](int64_t Part::*place, int64_t Part::*valid) {
       std::vector<size_t> out(parts.size() / 2);
@@ -331,7 +331,7 @@ class Evaluation {
   EquivalenceResult compare(const Sides& s, const Common& common) const {
     if (common.parts.empty()) return {};
     EquivalenceResult out{.kind = EquivalenceResult::Kind::Same};
-    int64_t last = -1;  // point where they differ
+    int64_t last = -1;  // last point where the sides differ
     std::vector<Part> placed;
     for (int64_t point = 0; point < kPoints; point++) {
       if (common.are_stores) placed = by_place(common.parts, point);
@@ -339,7 +339,7 @@ class Evaluation {
         if (p.ends_alone && point > 1) continue;
         bool a = holds(p.before_valid, point), b = holds(p.after_valid, point);
         if (!a && !b) continue;
-        if (!a && !p.dtype.is(Scalar::Index)) continue;  // a value that is not used: it may be any
+        if (!a && !p.dtype.is(Scalar::Index)) continue;  // `before` is not valid here: its value is not used
         std::string before = a ? text(p, p.before, point) : "Invalid", after = b ? text(p, p.after, point) : "Invalid";
         double apart = a != b ? INFINITY : distance(p, point);
         if (before != after) out.exactly = false;
@@ -355,7 +355,7 @@ class Evaluation {
     return out;
   }
 
-  // How far apart two numbers are, relative to their size; 0: no farther than rounding explains; integers: 1.
+  // Returns the relative distance of two numbers; 0 if rounding explains it; 1 for different integers.
   double distance(const Part& p, int64_t point) const {
     if (!p.is_float) return long_at(p.before, point) != long_at(p.after, point);
     double a = double_at(p.before, point), b = double_at(p.after, point);
@@ -371,11 +371,11 @@ class Evaluation {
 
   std::map<std::string, std::string> point_of(UOp u, int64_t point) const {
     std::map<std::string, std::string> out;
-    ExprIsolator& closing = const_cast<ExprIsolator&>(closing_);  // there all of it is known
-    uint32_t set = u.is(Op::STORE) ? closing.joined(closing.of(u.src(0)).leaves, closing.of(u.src(1)).leaves)
-                                   : closing.of(u).leaves;
-    for (uint32_t number : closing_.leaves(set)) {
-      const Leaf& leaf = closing_.leaf_list()[number];
+    ExprIsolator& isolator = const_cast<ExprIsolator&>(isolator_);  // every node is isolated already
+    uint32_t set = u.is(Op::STORE) ? isolator.joined(isolator.of(u.src(0)).leaves, isolator.of(u.src(1)).leaves)
+                                   : isolator.of(u).leaves;
+    for (uint32_t number : isolator_.leaves(set)) {
+      const Leaf& leaf = isolator_.leaf_list()[number];
       if (leaf.slot < 0) continue;
       size_t at = size_t(leaf.slot * kPoints + point);
       bool is_float = dtypes::is_float(leaf.node.dtype());
@@ -395,9 +395,9 @@ class Evaluation {
   const Arrays& arrays_;
   const VariableValues& variables_;
   const uint64_t seed_;
-  ExprIsolator closing_;
+  ExprIsolator isolator_;
   UOp doubles_, longs_;
-  std::unordered_map<uint32_t, int64_t> slots_;  // by id of a closed value
+  std::unordered_map<uint32_t, int64_t> slots_;  // by id of an isolated value
   std::vector<UOp> stores_;
   int64_t num_doubles_ = 0, num_longs_ = 0;
   Array doubles_out_, longs_out_;
@@ -407,7 +407,9 @@ class Evaluation {
 
 }  // namespace
 
-bool EquivalenceResult::differs_at_one_in(int n) const { return kind == Kind::Differ && beyond_rounding && n * points >= kPoints; }
+bool EquivalenceResult::differs_at_one_in(int n) const {
+  return kind == Kind::Differ && beyond_rounding && n * points >= kPoints;
+}
 
 Result<std::vector<EquivalenceResult>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,
                                         const VariableValues& variables, uint64_t seed) {

@@ -1,7 +1,7 @@
-// Whether the two sides of a rewrite compute the same: both are evaluated in REF at a few points, with the arrays of a
-// run. Ranges, variables and what cannot be computed alone (lib/validate/isolated_expr.h) get numbers within their bounds, the
-// edges among them. This proves nothing, but a rewrite that makes something else of its node is seen at nearly every
-// point.
+// Tests whether the two sides of a rewrite compute the same, by evaluating both in REF at sample points with the arrays
+// of a run. Ranges, variables and nodes that cannot be computed alone (isolated_expr.h) get numbers within their
+// bounds, the edges among them. This proves nothing, but a rewrite that changes what its node computes differs at
+// nearly every point.
 #pragma once
 #include <map>
 #include <optional>
@@ -14,32 +14,31 @@
 namespace tgc {
 
 struct Sides {
-  UOp before, after;  // null: there is no telling
+  UOp before, after;  // null: the result is Open
 };
 
 struct EquivalenceResult {
   enum class Kind : uint8_t {
-    Same,    // at every point
+    Same,    // equal at every point
     Differ,
-    Unlike,  // values of two dtypes, or of two numbers of elements: nothing was evaluated
-    Open,    // there is no telling: a side has no value, or hangs on what the other does not have
+    Unlike,  // the dtypes or numbers of elements differ: nothing was evaluated
+    Open,    // unknown: a side has no value, or depends on leaves that the other side does not have
   };
   Kind kind = Kind::Open;
-  // of sides that differ: whether by more than rounding could ever explain
-  bool beyond_rounding = false;
-  int points = 0;  // at how many of Closing::kPoints they differ
-  bool exactly = true;  // of sides that are the same: no two numbers are apart, not even by what rounding explains
-  std::map<std::string, std::string> point;  // of ranges and variables, by name, where they differ
-  std::string before, after;                 // what they are there
+  bool beyond_rounding = false;  // the sides differ by more than rounding can explain
+  int points = 0;                // of ExprIsolator::kPoints, where they differ
+  bool exactly = true;           // sides that are the same are so bit by bit, not within rounding
+  std::map<std::string, std::string> point;  // ranges and variables by name, at a point where the sides differ
+  std::string before, after;                 // the values of the sides at this point
 
-  // Whether they differ plainly, and at one point in `n` at least: hardly by chance.
+  // Returns whether the sides differ beyond rounding at one point in `n` or more, so hardly by chance.
   bool differs_at_one_in(int n) const;
 };
 
-// What `pairs`, nodes of one graph, compute. `arrays` are the run's by name (data0), `variables` its variables; of
-// another `seed` the points between the edges are others. Nodes are added to the graph. An error: REF cannot run what
-// was made of them.
+// Compares the sides of each pair, nodes of one graph, which receives new nodes. `arrays` are the run's by name
+// (data0), `variables` its variables; `seed` selects the points between the edges. An error: REF cannot run the
+// combined graph.
 Result<std::vector<EquivalenceResult>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,
-                                        const VariableValues& variables, uint64_t seed = 1);
+                                                     const VariableValues& variables, uint64_t seed = 1);
 
 }  // namespace tgc

@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// A small kernel's parts: a range, a variable, an array of 100 ints to load from.
+// Parts of a small kernel: a range, a variable, an array of 100 ints.
 struct Parts {
   Graph g;
   UOp r = g.range(Const(int64_t(100)), 0, AxisType::LOOP), n = g.variable("n", 1, 8);
@@ -29,7 +29,7 @@ struct Parts {
 };
 using Kind = EquivalenceResult::Kind;
 
-TEST_CASE("two sides: the same, another, and what cannot be told") {
+TEST_CASE("compare_sides: sides are Same, Differ or Open") {
   Parts p;
   CHECK(p.see(p.r + p.r, p.r * Const(int64_t(2))).kind == Kind::Same);
   EquivalenceResult off = p.see(p.r + p.r, p.r * Const(int64_t(2)) + Const(int64_t(1)));
@@ -44,7 +44,7 @@ TEST_CASE("two sides: the same, another, and what cannot be told") {
   CHECK(p.see(p.g.sink({p.r}), p.g.sink({other})).kind == Kind::Open);
 }
 
-TEST_CASE("two sides: values of two dtypes, or of two numbers of elements, are told apart unseen") {
+TEST_CASE("compare_sides: sides with other dtypes or numbers of elements are Unlike") {
   Parts p;
   UOp two = p.g.node(Op::VECTORIZE, dtypes::int32.vec(2), {p.load(p.r), p.load(p.r)});
   UOp float2 = two.cast(dtypes::float32.vec(2)), number = p.g.constant(dtypes::float32, 0);
@@ -55,9 +55,9 @@ TEST_CASE("two sides: values of two dtypes, or of two numbers of elements, are t
   CHECK(is_unlike(float2, two.bitcast(dtypes::float32)));
   CHECK(is_unlike(float2, number));
   CHECK(is_unlike(number, number.cast(dtypes::float64)));
-  UOp torn = p.g.node(Op::CAST, dtypes::float32, {two});  // of two elements, and one itself
+  UOp torn = p.g.node(Op::CAST, dtypes::float32, {two});  // a scalar made of two elements
   CHECK(is_unlike(float2, p.g.node(Op::CAST, dtypes::float32.vec(2), {torn})));
-  // memory: a load is a load of what its places are
+  // memory: a load from places of another dtype is the same
   UOp places = p.g.node(Op::VECTORIZE, p.data.dtype().vec(2),
                         {p.data.index_ptr(p.r), p.data.index_ptr(p.r + Const(int64_t(1)))});
   UOp one_of_two = p.g.node(Op::LOAD, dtypes::int32, {places});
@@ -65,7 +65,7 @@ TEST_CASE("two sides: values of two dtypes, or of two numbers of elements, are t
   CHECK_FALSE(is_unlike(p.data.index_ptr(p.r), p.r.cast(dtypes::int64)));
 }
 
-TEST_CASE("two sides: a range is the same one in another dtype, with its size cast, and told which ranges it lies in") {
+TEST_CASE("compare_sides: a range stays the same with another dtype, a cast size, or ranges around it") {
   Parts p;
   UOp hundred = p.g.constant(dtypes::int32, Const(int64_t(100)));
   UOp half_lowered = p.g.node(Op::RANGE, dtypes::index, {hundred.cast(dtypes::index)}, p.r.arg());
@@ -76,13 +76,13 @@ TEST_CASE("two sides: a range is the same one in another dtype, with its size ca
     CHECK(p.see(half_lowered, same.cast(dtypes::index)).kind == Kind::Same);
     EquivalenceResult off = p.see(half_lowered, same.cast(dtypes::index) + Const(int64_t(1)));
     CHECK(off.beyond_rounding);
-    CHECK(off.points == 32);  // not at its ends alone
+    CHECK(off.points == 32);  // not only at its ends
   }
   UOp fewer = p.g.node(Op::RANGE, dtypes::int32, {p.g.constant(dtypes::int32, Const(int64_t(99)))}, p.r.arg());
   CHECK(p.see(half_lowered, fewer.cast(dtypes::index)).kind == Kind::Differ);
 }
 
-TEST_CASE("two sides: a fault at an edge alone is seen; variables are the run's") {
+TEST_CASE("compare_sides: a difference at an edge alone is found; variables have the run's values") {
   Parts p;
   UOp last = p.r.lt(Const(int64_t(99)));
   CHECK(p.see(last, p.g.constant(dtypes::bool_, Const(true))).kind == Kind::Differ);
@@ -90,7 +90,7 @@ TEST_CASE("two sides: a fault at an edge alone is seen; variables are the run's"
   CHECK(p.see(p.n * p.r, p.r * Const(int64_t(5))).kind == Kind::Differ);
 }
 
-TEST_CASE("two sides: loads read the run's arrays, wherever they point; a closed gate loads the alternative") {
+TEST_CASE("compare_sides: loads read the run's arrays at any offset; a false gate gives the alternative") {
   Parts p;
   CHECK(p.see(p.load(p.r), (p.r * Const(int64_t(3))).cast(dtypes::int32)).kind == Kind::Same);
   CHECK(p.see(p.load(p.r), p.load(p.r + Const(int64_t(1)))).kind == Kind::Differ);
@@ -102,7 +102,7 @@ TEST_CASE("two sides: loads read the run's arrays, wherever they point; a closed
   CHECK(p.see(p.data.index_ptr(p.r.valid(even)), p.data.index_ptr(big.valid(even))).kind == Kind::Same);
 }
 
-TEST_CASE("two sides: reductions are run; those too long are not told apart") {
+TEST_CASE("compare_sides: reductions are run; reductions that are too long are Open") {
   Parts p;
   UOp k = p.g.range(Const(int64_t(10)), 1, AxisType::REDUCE);
   auto sum = [&](UOp x, UOp over) { return x.reduce(over, Op::ADD); };
@@ -116,7 +116,7 @@ TEST_CASE("two sides: reductions are run; those too long are not told apart") {
   CHECK(p.see(opaque + opaque, opaque * Const(int64_t(2))).kind == Kind::Same);
 }
 
-TEST_CASE("two sides: a position on an expanded axis is one and the same as a range, an UNROLL's or a CONTRACT's") {
+TEST_CASE("compare_sides: a position on an expanded axis is the same leaf as a range, an UNROLL or a CONTRACT") {
   Parts p;
   UOp u = p.g.range(Const(int64_t(4)), 2, AxisType::UPCAST);
   Const steps[] = {Const(int64_t(0)), Const(int64_t(1)), Const(int64_t(2)), Const(int64_t(3))};
@@ -129,7 +129,7 @@ TEST_CASE("two sides: a position on an expanded axis is one and the same as a ra
   CHECK(p.see(p.g.node(Op::CONTRACT, dtypes::index.vec(4), unrolled, axes), vector).kind == Kind::Same);
 }
 
-TEST_CASE("two sides: stores are their elements, a store of a vector those of as many stores") {
+TEST_CASE("compare_sides: a store of a vector equals scalar stores of its elements") {
   Parts p;
   UOp out = p.g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(100), {}, Arg(int64_t(0)));
   UOp x = p.load(p.r), two = p.g.node(Op::VECTORIZE, dtypes::int32.vec(2), {x, x + Const(int64_t(1))});

@@ -1,7 +1,6 @@
-// One element of a tensor as an expression that REF can compute: what a node of a tensor graph holds at a place, with
-// movements done to the place, and loops of their own for reductions. The same for graphs that have their loops
-// already (BUFFERIZE, INDEX). So both sides of a rewrite of the tensor stages can be compared (two_sides.h), although
-// neither is a kernel yet.
+// Makes one element of a node of a tensor graph an expression that REF can compute: movements apply to its place, and
+// reductions get loops of their own. Graphs that have their loops already (BUFFERIZE, INDEX) work, too. So both sides
+// of a rewrite of the tensor stages can be compared (rewrite_equivalence.h), although neither is a kernel yet.
 #pragma once
 #include <map>
 #include <span>
@@ -16,15 +15,15 @@ namespace tgc {
 
 class TensorElementExpr {
  public:
-  // Nodes are added to the graph. Buffers, and all that has no expression, are memory of their own.
+  // New nodes are added to the graph. Buffers and nodes without an expression become memory.
   explicit TensorElementExpr(Graph& graph) : graph_(graph) {}
 
-  // Both nodes at the same place, a RANGE for each axis of `before`. Null where `after` hangs on memory that `before`
-  // does not have. Indices, and what has no value (stores, ends) or no expression, are as they were.
+  // Returns both nodes at the same place, a RANGE for each axis of `before`. Null if `after` reads memory that `before`
+  // does not. Indices and nodes without a value (stores, ends) or expression stay as they are.
   Sides sides(UOp before, UOp after);
 
-  // Whether both are the same expression, whatever the places are where their sources are read: what can be told while
-  // tensors get their loops, and places hang on loops that stand nowhere in the graph as yet.
+  // Returns whether both are the same expression when the places are ignored where their sources are read. While
+  // tensors get their loops, places depend on loops that are not in the graph yet.
   bool same_but_places(UOp before, UOp after);
 
  private:
@@ -49,11 +48,11 @@ class TensorElementExpr {
   Graph& graph_;
   std::map<std::vector<uint32_t>, UOp> known_;  // by ids of the node and of its place
   std::unordered_map<UOp, UOp> bare_, placeless_;
-  std::unordered_map<UOp, UOp> memories_;  // by what they are of
+  std::unordered_map<UOp, UOp> memories_;  // by the node that they stand for
   int64_t loops_ = 0;
-  UOp whole_;        // what is memory, although it has an expression; null: nothing
+  UOp whole_;        // a node that is memory although it has an expression; null if there is none
   int depth_ = 0, work_ = 0;
-  bool is_cut_ = false;  // the expression is too large
+  bool is_cut_ = false;  // the expression was too large
 };
 
 }  // namespace tgc

@@ -18,7 +18,7 @@ bool is_outer(UOp range) {
   return constant_size_of(range) && (type == AxisType::GLOBAL || type == AxisType::LOOP || type == AxisType::THREAD);
 }
 
-// What may be cut: the loops that end around stores, or that nothing ends yet, and the number of workgroups.
+// Returns the loops that may be shortened: loops that end around stores, loops that nothing ends yet, and workgroups.
 std::vector<UOp> loops_of(UOp root) {
   std::vector<UOp> out;
   auto add = [&](UOp u) {
@@ -45,7 +45,7 @@ UOp with_sizes(UOp root, const std::vector<UOp>& loops, const std::vector<int64_
   return substitute(root, shorter);
 }
 
-// Elements that have the same bytes in both.
+// Returns the elements that have the same bytes in both arrays.
 std::vector<int64_t> same_elements(const Array& a, const Array& b) {
   std::vector<int64_t> out;
   auto item = size_t(a.dtype().itemsize());
@@ -54,7 +54,7 @@ std::vector<int64_t> same_elements(const Array& a, const Array& b) {
   return out;
 }
 
-// So many of them, evenly spread.
+// Returns at most `most` of the numbers, evenly spaced.
 std::vector<int64_t> some_of(const std::vector<int64_t>& all, size_t most) {
   std::vector<int64_t> out;
   size_t n = std::min(all.size(), most);
@@ -91,7 +91,7 @@ Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValue
     RefProgram program = std::move(RefProgram::from_graph(root).value_or_throw());
     Stored out;
     Arrays other;
-    // twice, over zeros and over ones: what comes out the same was stored
+    // run twice, over arrays of zero bits and of one bits: elements that come out the same were stored
     for (uint8_t fill : {0x00, 0xff}) {
       std::vector<RefBuffer> buffers;
       Arrays& made = fill ? other : out.values;
@@ -99,7 +99,7 @@ Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValue
         const Array* given = find_array(inputs, b.name());
         if (!given) throw Failure("there is no " + b.name());
         if (b.written && b.read) throw Failure("the kernel reads what it stores to");
-        uint8_t* data = const_cast<uint8_t*>(given->data());  // it is only read
+        uint8_t* data = const_cast<uint8_t*>(given->data());  // only read
         if (b.written) {
           made.push_back({b.name(), Array::shared(given->dtype(), {given->size()})});
           data = made.back().array.data();
@@ -107,7 +107,7 @@ Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValue
         }
         buffers.push_back({b.number, data, given->nbytes()});
       }
-      run_contained(program, buffers, variables).value_or_throw();
+      run_in_worker(program, buffers, variables).value_or_throw();
     }
     for (size_t i = 0; i < other.size(); i++) {
       std::vector<int64_t> places = some_of(same_elements(out.values[i].array, other[i].array), most);

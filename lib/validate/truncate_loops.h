@@ -1,5 +1,5 @@
-// A kernel that is too large for REF, at any stage, with its outermost loops cut short: it then stores but some of its
-// elements, each as the whole kernel does.
+// Shortens the outermost loops of a kernel that is too large for REF. The kernel, at any stage, then stores only some
+// of its elements, each as the whole kernel does.
 #pragma once
 #include <map>
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace tgc {
 
-// The graph, copied into `into`, with the loops and workgroups around its stores as short as REF needs for about `work`
-// evaluations of UOps. Throws Failure when that is not enough: what lies within them is too large itself.
+// Returns a copy of the graph in `into`, with the loops and workgroups around its stores so short that REF needs about
+// `work` evaluations of UOps. Throws Failure if one iteration of these loops is too large itself.
 UOp truncate_loops(Graph& into, UOp root, double work);
 
-// What a kernel stores, and where.
+// Elements that a kernel stored, with their places.
 struct Stored {
-  std::map<std::string, std::vector<int64_t>> places;  // of each array that is stored to, ascending
-  Arrays values;                                       // there
+  std::map<std::string, std::vector<int64_t>> places;  // flat indices in each array that is stored to, ascending
+  Arrays values;                                       // the elements at these places
 };
 
-// Runs that graph in REF, contained, on `inputs`, one array for each of its buffers; at most `most` of the elements of
-// each array. Errors: REF cannot run it, it reads what it stores to, it stores nothing.
+// Runs the graph in a worker in REF on `inputs`, one array for each of its buffers, and returns at most `most` elements
+// of each array. Errors: REF cannot run it, it reads an array that it stores to, or it stores nothing.
 Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most);
 
 }  // namespace tgc

@@ -187,7 +187,7 @@ class Gatherer {
   Status try_out(Compilation& c, RecordedGraph& graph) {
     if (!plan_.run && !plan_.bisect) return Unit{};
     InputGraph in = c.loaded();
-    RunOptions spec{.input = plan_.input, .kernel = plan_.kernel, .device = plan_.device};
+    RunOptions spec{.input = {.name = plan_.input, .kernel = plan_.kernel}, .device = {.name = plan_.device}};
     if (plan_.bisect) {
       if (graph.is_tensor_graph)
         return Diag{.message = "--bisect of '" + graph.name + "', a tensor graph", .expected = "a kernel"};
@@ -197,7 +197,7 @@ class Gatherer {
       graph.accused = report.json();
     }
     if (!plan_.run) return Unit{};
-    spec.reference = "none", spec.bench = kTimedRuns;
+    spec.compare.reference = "none", spec.device.timed_runs = kTimedRuns;
     if (graph.is_tensor_graph) {
       ModelReport report = run_tensor_graph(session_, in, spec);
       if (!report.error.empty()) return Diag{.message = "--run: " + report.error};

@@ -1,4 +1,4 @@
-#include "lib/fuzz/trial_graph.h"
+#include "lib/fuzz/kernel_check.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,20 +9,19 @@
 #include "lib/text/print_uops.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
-#include "lib/validate/compare_outputs.h"
 #include "lib/validate/expected_divergence.h"
 #include "lib/validate/input_distribution.h"
 #include "lib/validate/perturb_rounding.h"
+#include "lib/validate/reference_runner.h"
 
 namespace tgc {
 namespace {
 
 using Kind = FuzzOutcome::Kind;
 
-constexpr int64_t kMostWork = 2'000'000;  // iterations times nodes of what REF runs
-constexpr double kShakes = 8;
-constexpr double kMostSeconds = 20;  // of one run, which takes a moment unless it computes something else
-const ExecuteOptions kInRef{.in_process = true, .timeout_seconds = kMostSeconds};
+constexpr int64_t kMostWork = 2'000'000;  // limit for iterations times nodes in REF
+constexpr double kMargin = 8;
+constexpr double kMostSeconds = 20;  // for one run; a correct kernel takes a moment
 
 int64_t work_of(UOp root) {
   int64_t iterations = 1, nodes = 0;
@@ -38,17 +37,17 @@ int64_t work_of(UOp root) {
 
 bool is_float(UOp u) { return u.dtype().is_value() && u.dtype().count() == 1 && dtypes::is_float(u.dtype()); }
 
-// A float of more than it was by its dtype's last bit, of less where it is negative.
+// Returns the float plus the last bit of its magnitude, in precision `dtype`.
 UOp grown(UOp exact, DType dtype) {
   UOp size = exact.maximum(exact.neg());
   return exact + size * Const(epsilon(dtype));
 }
 
-// The kernel with all arithmetic of floats as exact as doubles are: what other orders, or tensor cores, make of it
-// lies around that. `sums_grow`: but each term of a sum is off, all to the same side, so that what large terms leave
-// of each other is as inexact as they are.
+// Returns the kernel with all float arithmetic in double precision: results of other orders, or of tensor cores, lie
+// around its results. With `sums_grow`, the terms of sums are off by their last bit, all to the same side, so that a
+// small sum of large terms is as inexact as the terms.
 UOp with_exact_floats(UOp root, bool sums_grow) {
-  UOpMap<UOp> same(root.graph()), exact(root.graph());  // with its own dtype; of a float, as a double
+  UOpMap<UOp> same(root.graph()), exact(root.graph());  // nodes with their own dtype; floats as doubles
   for (UOp u : toposort(root)) {
     bool computes = u.in(ops::ALU | OpSet{Op::CAST, Op::REDUCE}) && (is_float(u) || u.in(ops::Comparison));
     std::vector<UOp> src;
@@ -65,7 +64,7 @@ UOp with_exact_floats(UOp root, bool sums_grow) {
   return same[root];
 }
 
-// Whether an index may count beyond 64 bits, though what it is made of does not: Python's numbers do not end there.
+// Returns whether an index may exceed 64 bits although its operands do not: Python's integers are unbounded.
 bool may_overflow(UOp root) {
   auto fits = [](UOp u) {
     auto is_within = [](Const c) { return c.is_integral() && c.as_int().is_small(); };
@@ -77,7 +76,7 @@ bool may_overflow(UOp root) {
   });
 }
 
-// What goes wrong with vectors in memory of that many elements, or of bools, if the list has any.
+// Returns the known problem with the list's vectors of bools, or of three elements, in memory; empty if there is none.
 std::string vector_cause(std::span<const UOp> list, RendererKind renderer) {
   for (UOp u : list) {
     if (!u.in({Op::LOAD, Op::STORE})) continue;
@@ -90,20 +89,20 @@ std::string vector_cause(std::span<const UOp> list, RendererKind renderer) {
   return "";
 }
 
-class KernelTrial {
+class KernelCheck {
  public:
-  KernelTrial(const FuzzKernel& kernel, Chance& chance, FuzzOutcome& out) : k_(kernel), c_(chance), out_(out) {}
+  KernelCheck(const FuzzKernel& kernel, Chance& chance, FuzzOutcome& out) : k_(kernel), c_(chance), out_(out) {}
 
   void run(const std::vector<std::string>& devices, const std::function<void(const Application&)>& on_rule) {
     if (is_too_large(k_.ast) || may_overflow(k_.ast)) return compile_alone(on_rule);
     auto kernel = Executable::for_ref(k_.ast);
     if (!kernel) return;
-    auto inputs = input_arrays(kernel->buffers(), {}, "", Drawing{.floats = floats_for(k_.ast)});
+    auto inputs = input_arrays(kernel->buffers(), {}, "", input_distribution(k_.ast));
     if (!inputs) return;
     for (const VariableSpec& v : kernel->variables()) variables_[v.name] = v.max;
     inputs_ = std::move(*inputs);
     auto done = in_ref(std::move(kernel));
-    if (!done) return;  // out of bounds, say: it means nothing
+    if (!done) return;  // for instance out of bounds: meaningless
     if (has_undefined_) return compile_alone(on_rule);
     expected_ = std::move(*done);
     out_.kind = Kind::Compared;
@@ -143,11 +142,8 @@ class KernelTrial {
 
   Result<Arrays> in_ref(Result<Executable> kernel) {
     if (!kernel) return kernel.diag();
-    auto own = input_arrays(kernel->buffers(), inputs_, "", std::nullopt);
-    if (!own) return own.diag();
-    Placement ref = place_in_ref();
     out_.runs++;
-    auto done = execute(*kernel, *ref.device, *own, variables_, kInRef);
+    auto done = ref_.run(std::move(kernel));
     if (!done) return done.diag();
     has_undefined_ = !done->notes.empty();
     return std::move(done->outputs);
@@ -158,7 +154,8 @@ class KernelTrial {
     out_.failure = {device, symptom, said, off_ == Off::NonFinite};
   }
 
-  // Whether it is as expected; else that is what failed. `root`: the graph that made it, or that the list came of.
+  // Returns whether the arrays are as expected; else records the failure. `root` is the graph that computed them, or
+  // that the list was made of.
   bool as_expected(const Result<Arrays>& actual, UOp root, const std::string& device, const std::string& what) {
     auto says = [&](const char* text) { return actual.diag().message.find(text) != std::string::npos; };
     if (!actual && (says("REF has no instruction") || says("there is no tensor core"))) return true;
@@ -168,19 +165,19 @@ class KernelTrial {
     }
     const Arrays made = with_untouched(*actual);
     Arrays settled;
-    auto compared = judge({k_.ast, inputs_, variables_, kInRef}, made, expected_,
-                          [&](const Array& e) { return tolerance_for({}, k_.ast, e); }, &settled);
+    auto compared = ref_.compare(k_.ast, made, expected_, {}, Recheck::Always, &settled);
     if (!compared) return fail(device, "wrong", what + ": " + compared.diag().text()), false;
     for (const Comparison& c : *compared) {
       if (c.passed()) continue;
       if (rounding_explains(made, settled, root)) return out_.rounding++, true;
-      std::string cause = device == "REF" ? "" : known_cause(k_.ast, *compared, device.substr(device.find(':') + 1));
+      const std::string renderer = device.substr(device.find(':') + 1);
+      std::string cause = device == "REF" ? "" : expected_divergence(k_.ast, *compared, renderer);
       return fail(device, "wrong", what + ": " + (cause.empty() ? "" : cause + "; ") + c.text()), false;
     }
     return true;
   }
 
-  // With arrays that nothing stores to any more: they are what they were.
+  // Adds the arrays that the graph does not store to any more, unchanged.
   Arrays with_untouched(const Arrays& actual) const {
     Arrays out = copy_of(actual);
     for (const NamedArray& e : expected_)
@@ -189,14 +186,14 @@ class KernelTrial {
     return out;
   }
 
-  // How far rounding moves each element, by array: when every operation is off by its last bit (lib/validate/perturb_rounding.h),
-  // none is off at all, or terms of sums are.
+  // How far rounding moves each element of each array: with perturbed roundings (lib/validate/perturb_rounding.h), in
+  // double precision, or with the terms of sums off.
   using Moves = std::vector<std::vector<double>>;
 
-  // Whether each element that differs is off by no more than rounding moves it, in the AST, or there and in the graph
-  // that made it: kShakes times, since what a few ways add up is no worst case. What comes of such a graph is let move
-  // as far: where a float is rounded by hand, as bfloat16 is at the end, REF does not know of it any more.
-  // `settled`: without what C leaves open.
+  // Returns whether each differing element is off by at most kMargin times what rounding moves it in the AST, or in the
+  // AST plus the graph `root` (a few perturbations are no worst case). The larger bound then holds for later graphs,
+  // too: they may round by bit operations, as for bfloat16, which perturbation does not see. In `settled`, undefined
+  // elements are as expected.
   bool rounding_explains(const Arrays& actual, const Arrays& settled, UOp root) {
     if (moved_.empty()) moved_ = ast_moved_ = moves_of(k_.ast, expected_);
     if (explained_by(moved_, settled)) return true;
@@ -213,15 +210,15 @@ class KernelTrial {
     off_ = Off::None;
     for (size_t i = 0; i < expected_.size(); i++) {
       const Array &e = expected_[i].array, *a = find_array(actual, expected_[i].name);
-      auto differs = a ? differing_elements(*a, e, tolerance_for({}, k_.ast, e)) : Diag{""};
+      auto differs = a ? differing_elements(*a, e, CompareOptions().tolerance_for(k_.ast, e)) : Diag{""};
       if (!differs) return false;
       for (int64_t k = 0; k < e.size(); k++) {
         if (!(*differs)[size_t(k)]) continue;
         double was = element_as_double(*a, k), is = element_as_double(e, k);
-        double steps = 0;  // two of an fp8: what is off by one may round back
+        double steps = 0;  // two steps of an fp8: an element that is off by one may round back
         if (e.dtype() == dtypes::fp8e4m3) steps = std::fabs(is) / 4;
         if (e.dtype() == dtypes::fp8e5m2) steps = std::fabs(is) / 2;
-        const double far = kShakes * moves[i][size_t(k)] + steps;
+        const double far = kMargin * moves[i][size_t(k)] + steps;
         if (std::fabs(was - is) <= far || are_about_the_end(was, is, far, e.dtype())) continue;
         if (!is_at_the_end(was, e.dtype()) && !is_at_the_end(is, e.dtype())) return off_ = Off::Finite, false;
         off_ = Off::NonFinite;
@@ -229,35 +226,36 @@ class KernelTrial {
     }
     return off_ == Off::None;
   }
-  // The largest number of a dtype that kernels come to the end of; else infinity.
+  // Returns the largest number of a small float dtype; infinity for others.
   static double largest(DType d) {
     return d == dtypes::fp8e4m3 ? 448 : d == dtypes::fp8e5m2 ? 57344 : d == dtypes::float16 ? 65504 : INFINITY;
   }
-  // NaN, an infinity, or what takes its place in an fp8 that has none.
+  // Returns whether the value is a NaN or an infinity, or the largest fp8, which stands for infinity.
   static bool is_at_the_end(double v, DType d) {
     return !std::isfinite(v) || (dtypes::fp8s.contains(d) && std::fabs(v) >= largest(d));
   }
-  // Whether rounding moves the one over the end of the dtype, where the other is: an infinity, in fp8e4m3 NaN.
+  // Returns whether rounding may move one value beyond the end of the dtype, where the other is: infinity, or NaN in
+  // fp8e4m3.
   static bool are_about_the_end(double a, double b, double far, DType d) {
     const bool is_nan = std::isnan(a) || std::isnan(b);
     if (is_nan ? !(d == dtypes::fp8e4m3) : std::signbit(a) != std::signbit(b)) return false;
     return std::fmin(std::fabs(a), std::fabs(b)) + far >= largest(d);
   }
 
-  // Exact floats move one of them little by chance, where another order moves it as the others: each moves as far as
-  // those of its array do on average (the root of the mean square). `plain`: what the graph makes as it is.
+  // Double precision may move one element little by chance, so each element moves at least by the root mean square of
+  // its array. `plain` holds the unperturbed results of the graph.
   Moves moves_of(UOp graph, const Arrays& plain) {
     Moves out;
     for (const NamedArray& e : expected_) out.emplace_back(size_t(e.array.size()));
     Graph own(k_.graph->settings());
     UOp root = copy_into(own, graph);
-    for (int way = 0; way < kShakings + 2; way++) {
-      UOp off = way < kShakings ? perturb_rounding(root, way) : with_exact_floats(root, way > kShakings);
+    for (int way = 0; way < kPerturbations + 2; way++) {
+      UOp off = way < kPerturbations ? perturb_rounding(root, way) : with_exact_floats(root, way > kPerturbations);
       auto other = in_ref(Executable::for_ref(off));
       if (!other) continue;
       for (size_t i = 0; i < expected_.size(); i++) {
         const Array *a = find_array(*other, expected_[i].name), *b = find_array(plain, expected_[i].name);
-        if (a && b && a->size() == b->size()) note_moves(*a, *b, way == kShakings, out[i]);
+        if (a && b && a->size() == b->size()) note_moves(*a, *b, way == kPerturbations, out[i]);
       }
     }
     return out;
@@ -273,7 +271,7 @@ class KernelTrial {
       for (double& far : moved) far = std::max(far, std::sqrt(squares / double(moved.size())));
   }
 
-  // A refusal, or a rewrite that does not end, which is a failure.
+  // Records a refusal; a rewrite that does not end, or an internal error, is a failure.
   bool refused(const Diag& diag) {
     if (is_endless(diag)) fail("REF", "endless", diag.message);
     else if (diag.message.find("internal error") != std::string::npos) fail("REF", "refused", diag.message);
@@ -281,13 +279,14 @@ class KernelTrial {
     return false;
   }
 
-  // WebGPU's buffers are words from there on, and the last one is larger than REF's array; some tensor cores take their
-  // operands as the bits of integers, or spread, which REF's do not.
+  // Returns whether REF cannot run the graph after this stage: from "final rewrite" on, WebGPU's buffers are words, the
+  // last of which exceeds REF's array, and some tensor cores take packed operands.
   bool is_packed(const StageRow& row, UOp root) const {
     if (&row < &row_of(StageKind::FinalRules)) return false;
     return k_.target.starts_with("WEBGPU") || std::ranges::any_of(toposort(root), takes_other_operands);
   }
-  // Than its arg names: the dtypes of A and of the result, and how many elements of the result a thread holds.
+  // Returns whether a WMMA's operands differ from those that its arg names: dtypes of A and of the result, and the
+  // number of elements of the result that a thread holds.
   static bool takes_other_operands(UOp u) {
     if (!u.is(Op::WMMA)) return false;
     int64_t held = 1;
@@ -318,14 +317,14 @@ class KernelTrial {
     if (!list || print_uops(*list) != listing) fail("REF", "wrong", "watched and unwatched differ");
   }
 
-  // The graph that the list is made of; the empty UOp: a stage refuses it.
+  // Returns the last graph before the list; the empty UOp if a stage refuses it.
   static UOp last_graph(Compilation& c) {
     while (c.next() && c.next()->is_graph_stage())
       if (!c.step()) return {};
     return c.current();
   }
 
-  // An equivalent kernel, or the same under other settings, computes the same.
+  // Checks an equivalent kernel, or the same kernel under other settings.
   void equivalent() {
     Settings settings = k_.graph->settings();
     UOp other = c_.one_in(2) ? UOp() : equivalent_kernel(k_.ast, c_);
@@ -350,10 +349,10 @@ class KernelTrial {
     const UOp last = last_graph(c);
     auto& list = c.list();
     if (!list || std::ranges::any_of(*list, [](UOp u) { return u.dtype().is_image(); })) return;
-    if (!c.source()) return;  // its renderer has no words for it
+    if (!c.source()) return;  // the renderer refuses it
     auto kernel = Executable::for_device(*list, *place->target, *place->device);
     if (!kernel) return fail(device, "compile", "on " + device + ": " + kernel.diag().text());
-    auto own = input_arrays(kernel->buffers(), inputs_, "", std::nullopt);
+    auto own = ref_.inputs_for(*kernel);
     if (!own) return;
     out_.device_runs++;
     auto done = execute(*kernel, *place->device, *own, variables_, {.timeout_seconds = kMostSeconds});
@@ -366,22 +365,23 @@ class KernelTrial {
   Chance& c_;
   FuzzOutcome& out_;
   Arrays inputs_, expected_;
-  Moves ast_moved_;  // of the AST; empty: nobody asked yet
-  Moves moved_;      // of it, and of the last graph that was explained by its own
+  Moves ast_moved_;  // of the AST; empty until needed
+  Moves moved_;      // of the AST, plus those of the last graph that needed its own
   VariableValues variables_;
+  const ReferenceRunner ref_{inputs_, variables_, {.in_process = true, .timeout_seconds = kMostSeconds}};
   enum class Off : uint8_t { None, NonFinite, Finite };
-  Off off_ = Off::None;  // what rounding does not explain of the last run
-  bool has_undefined_ = false;  // the last run in REF divided by zero, say: rules may make anything of that
+  Off off_ = Off::None;  // the kind of difference in the last run that rounding does not explain
+  bool has_undefined_ = false;  // the last run in REF met an undefined operation: rules may change its result
 };
 
 }  // namespace
 
 bool is_too_large(UOp ast) { return work_of(ast) > kMostWork; }
 
-FuzzOutcome try_kernel(const FuzzKernel& kernel, Chance& chance, const std::vector<std::string>& devices,
+FuzzOutcome check_kernel(const FuzzKernel& kernel, Chance& chance, const std::vector<std::string>& devices,
                        const std::function<void(const Application&)>& on_rule) {
   FuzzOutcome out;
-  auto done = catch_failures([&] { return KernelTrial(kernel, chance, out).run(devices, on_rule), Unit{}; });
+  auto done = catch_failures([&] { return KernelCheck(kernel, chance, out).run(devices, on_rule), Unit{}; });
   if (!done && out.kind != FuzzOutcome::Kind::Failed)
     out = {FuzzOutcome::Kind::Refused, std::nullopt, out.runs, out.device_runs};
   return out;

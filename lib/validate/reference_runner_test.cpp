@@ -1,23 +1,25 @@
-// What counts as a difference, and what the kernel itself leaves open.
-#include "lib/validate/compare_outputs.h"
+// Which differences count, and which are explained by rounding or by a known divergence.
+#include "lib/validate/reference_runner.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "lib/compilation/input_graph.h"
 #include "lib/validate/expected_divergence.h"
 
 namespace tgc {
 namespace {
 
-// A kernel data0[i] = f(a, b) of 8 floats a = data1[i], b = data2[i], its arrays, and what it is judged to have stored.
-struct Judged {
+// A kernel data0[i] = f(a, b) of 8 floats a = data1[i], b = data2[i], its inputs, what it stored and what it should
+// store.
+struct StoredKernel {
   InputGraph loaded;
   Arrays inputs, actual, expected;
 
-  Judged(const std::string& f, std::vector<float> a, std::vector<float> b, std::vector<float> stored,
-         std::vector<float> wanted) {
+  StoredKernel(const std::string& f, std::vector<float> a, std::vector<float> b, std::vector<float> stored,
+               std::vector<float> wanted) {
     std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), ";
     std::string text = "i = UOp.range(8, 0, AxisType.LOOP)\na = " + global + "1).index(i)\nb = " + global +
                        "2).index(i)\nast = " + global + "0).index(i, ptr=True).store(" + f + ").end(i).sink()\n";
@@ -25,10 +27,10 @@ struct Judged {
     add(inputs, "data0", std::vector<float>(8)), add(inputs, "data1", a), add(inputs, "data2", b);
     add(actual, "data0", stored), add(expected, "data0", wanted);
   }
-  Comparison judged(const ToleranceOptions& tolerance = {}) {
+  Comparison compared(const ToleranceOptions& tolerance = {}) {
     VariableValues none;
-    auto out = judge({loaded.root, inputs, none, {true}}, actual, expected,
-                     [&](const Array& e) { return tolerance_for(tolerance, loaded.root, e); });
+    const ReferenceRunner ref(inputs, none, {.in_process = true});
+    auto out = ref.compare(loaded.root, actual, expected, {.tolerance = tolerance});
     return std::move(out.value_or_throw()[0]);
   }
   static void add(Arrays& to, const char* name, const std::vector<float>& values) {
@@ -42,8 +44,8 @@ const std::vector<float> kThirds(8, 1.f / 3);
 
 }  // namespace
 
-TEST_CASE("judge: an element that rounding decides is left out, the others are compared") {
-  // a * 3 is 1 or nearly so; what `== 1` makes of it may differ. Where a is 0.5, it may not
+TEST_CASE("ReferenceRunner leaves out an element that rounding decides and compares the others") {
+  // a * 3 is 1 or nearly 1, so `== 1` may differ between devices. For a = 0.5 it may not
   std::vector<float> a = kThirds;
   a[5] = 0.5f;
   std::vector<float> wanted(8, 1.f), stored(8, 1.f);
@@ -51,36 +53,36 @@ TEST_CASE("judge: an element that rounding decides is left out, the others are c
   std::string is_one = "((a*UOp.const(dtypes.float, 3.0))!=UOp.const(dtypes.float, 1.0))"
                        ".where(UOp.const(dtypes.float, 0.0), UOp.const(dtypes.float, 1.0))";
   stored[2] = 0.f;
-  Comparison c = Judged(is_one, a, a, stored, wanted).judged();
+  Comparison c = StoredKernel(is_one, a, a, stored, wanted).compared();
   CHECK(c.passed());
   CHECK(c.left_out == 1);
   stored[5] = 1.f;
-  c = Judged(is_one, a, a, stored, wanted).judged();
+  c = StoredKernel(is_one, a, a, stored, wanted).compared();
   CHECK(c.different == 1);
   CHECK(c.left_out == 1);
   REQUIRE(c.first);
   CHECK(c.first->index == 5);
 }
 
-TEST_CASE("judge: what is off by a little more than its tolerance is no matter of rounding, however tight that is") {
+TEST_CASE("ReferenceRunner counts an element slightly beyond its tolerance as different, however tight the tolerance") {
   std::vector<float> wanted(8, 1.f), stored(8, 1.001f);
-  CHECK(Judged("a*b", kThirds, std::vector<float>(8, 3.f), stored, wanted).judged().different == 8);
+  CHECK(StoredKernel("a*b", kThirds, std::vector<float>(8, 3.f), stored, wanted).compared().different == 8);
   std::vector<float> next(8, std::nextafter(1.f, 2.f));
-  CHECK(Judged("a*b", kThirds, std::vector<float>(8, 3.f), next, wanted).judged().passed());
-  CHECK(Judged("a*b", kThirds, std::vector<float>(8, 3.f), next, wanted).judged({.ulp = 0}).different == 8);
+  CHECK(StoredKernel("a*b", kThirds, std::vector<float>(8, 3.f), next, wanted).compared().passed());
+  CHECK(StoredKernel("a*b", kThirds, std::vector<float>(8, 3.f), next, wanted).compared({.ulp = 0}).different == 8);
 }
 
-TEST_CASE("judge: a cast of a float that the integer does not hold is left out where it is") {
+TEST_CASE("ReferenceRunner leaves out casts of floats that do not fit the integer") {
   std::string f = "(a*UOp.const(dtypes.float, 100.0)).cast(dtypes.int8).cast(dtypes.float)";
   std::vector<float> a{0, 1, 2, 0.5f, 0, 0, 0, 3}, wanted{0, 100, -56, 50, 0, 0, 0, 44},
       stored{0, 100, 127, 50, 0, 0, 0, 127};
-  Comparison c = Judged(f, a, a, stored, wanted).judged();
+  Comparison c = StoredKernel(f, a, a, stored, wanted).compared();
   CHECK(c.passed());
   CHECK(c.left_out == 2);
   CHECK(c.text().find("2 of 8 left out: rounding, or what C leaves undefined, decides them") != std::string::npos);
 }
 
-TEST_CASE("known causes: C computes small integers as int, where that shows") {
+TEST_CASE("expected_divergence names C's integer promotion where it changes a result") {
   Comparison differs{.different = 1};
   // of data1[0], data1[1] of uchar
   auto is_known = [&](const std::string& f, const char* renderer) {
@@ -89,14 +91,14 @@ TEST_CASE("known causes: C computes small integers as int, where that shows") {
                        "a = data.index(UOp.const(dtypes.index, 0))\nb = data.index(UOp.const(dtypes.index, 1))\n"
                        "ast = " + f + ".sink()\n";
     InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test").value_or_throw());
-    return !known_cause(in.root, {differs}, renderer).empty();
+    return !expected_divergence(in.root, {differs}, renderer).empty();
   };
   for (const char* f : {"(a+b).cast(dtypes.int)", "(a*b).cast(dtypes.half)", "((a+b)<a)", "((a+b)//b)",
                         "data.index(r).reduce(r, arg=Ops.MUL).cast(dtypes.half)"}) {
     CHECK_MESSAGE(is_known(f, "CLANG"), f);
     CHECK_MESSAGE(!is_known(f, "LLVM"), f);
   }
-  // what was cut to its dtype, or cannot be more than it holds
+  // values that were cut to their dtype, or cannot exceed it
   for (const char* f : {"(a+b)", "((a+b)+a).cast(dtypes.char)", "a.cast(dtypes.half)", "(a<b)",
                         "(a.cast(dtypes.int)+b.cast(dtypes.int)).cast(dtypes.long)"})
     CHECK_MESSAGE(!is_known(f, "CLANG"), f);

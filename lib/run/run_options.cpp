@@ -1,0 +1,78 @@
+#include "lib/run/run_options.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "lib/driver/recorded_device.h"
+#include "lib/runtime/emulated.h"
+#include "lib/target/recorded_target.h"
+#include "lib/text/repro.h"
+
+namespace tgc {
+
+double DeviceOptions::timeout_for(const Placement& place) const {
+  constexpr double kDevice = 60, kEmulator = 600, kNoLimit = 1e9;
+  if (!timeout_seconds) return place.is_ref ? 0 : is_emulated(place.label) ? kEmulator : kDevice;
+  return *timeout_seconds > 0 ? *timeout_seconds : kNoLimit;
+}
+
+Diag with_time_option(Diag error, std::string_view who) {
+  if (!error.message.starts_with("did not end within")) return error;
+  error.message.insert(0, who);
+  error.expected = "--timeout=S where it may take longer";
+  return error;
+}
+
+ExecuteOptions DeviceOptions::execute_options(const Placement& place) const {
+  return {.in_process = in_process, .timeout_seconds = timeout_for(place)};
+}
+
+ExecuteOptions DeviceOptions::ref_in_process() const {
+  return {.in_process = true, .timeout_seconds = timeout_for(place_in_ref())};
+}
+
+Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in) {
+  const Settings& settings = in.graph->settings();
+  const bool is_bundles = in.report.repro && device == in.report.repro->device;
+  if (is_bundles && session.over.target.empty() && (device == "REF" || device.starts_with("plugin:")))
+    return choose_placement(device, in.info.target, settings, recorded_target);
+  if (!device.empty()) return choose_placement(device, session.over.target, settings);
+  const std::string tensors_on = in.info.target.empty() ? recorded_device(in) : "";
+  if (session.over.target.empty() && !tensors_on.empty() && works_here(tensors_on) && !settings.IMAGE)
+    return choose_placement("", tensors_on, settings);
+  if (!session.over.target.empty() || in.info.target.empty())
+    return choose_placement("", session.default_target(), settings);
+  bool runs_there = works_here(in.info.target) && !settings.IMAGE;  // only REF runs images
+  return choose_placement(runs_there ? "" : "REF", in.info.target, settings, recorded_target);
+}
+
+Result<Placement> placement_for_model(const Session& session, const std::string& device, const Settings& settings) {
+  return choose_placement(device, device.empty() ? session.default_target() : session.over.target, settings);
+}
+
+Target lowering_target(const Placement& place, const Settings& settings) {
+  return place.target ? *place.target : std::move(parse_target("CPU:LLVM", settings).value_or_throw());
+}
+
+void check_emulation(const Placement& place) {
+  if (emulation_was_asked_for() && !is_emulated(place.label))
+    throw Failure(Diag{.message = "--emulate does nothing for " + place.label,
+                       .expected = "a device that is emulated, for example --device=CUDA"});
+}
+
+Result<VariableValues> parse_variables(const std::vector<std::string>& texts) {
+  VariableValues out;
+  for (const std::string& text : texts) {
+    size_t equals = text.find('=');
+    int64_t value = 0;
+    const char* begin = text.data() + std::min(text.size(), equals + 1);
+    auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+    if (equals == text.npos || equals == 0 || error != std::errc() || end != text.data() + text.size())
+      return Diag{.message = "--var takes NAME=INTEGER, not '" + text + "'"};
+    if (!out.emplace(text.substr(0, equals), value).second)
+      return Diag{.message = "--var gives '" + text.substr(0, equals) + "' twice"};
+  }
+  return out;
+}
+
+}  // namespace tgc

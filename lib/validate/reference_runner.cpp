@@ -1,0 +1,88 @@
+#include "lib/validate/reference_runner.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/runtime/ref/ref_device.h"
+#include "lib/uop/copy.h"
+#include "lib/uop/graph.h"
+#include "lib/validate/perturb_rounding.h"
+#include "lib/validate/reference_sample.h"
+
+namespace tgc {
+namespace {
+
+// For each array of a kernel, by name: whether each element depends on rounding.
+using ElementFlags = std::vector<std::pair<std::string, std::vector<bool>>>;
+
+ElementFlags rounding_sensitive_elements(const ReferenceRunner& ref, UOp kernel) {
+  ElementFlags out;
+  Graph graph(kernel.graph().settings());
+  UOp root = copy_into(graph, kernel);
+  auto exact = ref.run(root);
+  if (!exact) return out;
+  for (const NamedArray& a : exact->outputs) out.emplace_back(a.name, std::vector<bool>(size_t(a.array.size())));
+  for (int way = 0; way < kPerturbations; way++) {
+    auto perturbed = ref.run(perturb_rounding(root, way));
+    if (!perturbed) continue;
+    for (size_t i = 0; i < std::min(perturbed->outputs.size(), out.size()); i++) {
+      const Array &a = perturbed->outputs[i].array, &e = exact->outputs[i].array;
+      auto differs = std::move(differing_elements(a, e, CompareOptions().tolerance_for(root, e)).value_or_throw());
+      for (size_t k = 0; k < differs.size(); k++)
+        if (differs[k]) out[i].second[k] = true;
+    }
+  }
+  return out;
+}
+
+Array with_expected_elements(const Array& actual, const Array& expected, const std::vector<bool>& which) {
+  Array out = actual.copy();
+  auto item = size_t(out.dtype().itemsize());
+  for (size_t i = 0; i < which.size(); i++)
+    if (which[i]) std::memcpy(out.data() + i * item, expected.data() + i * item, item);
+  return out;
+}
+
+}  // namespace
+
+bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared) {
+  constexpr double kCheap = 1e6;  // evaluations of UOps
+  bool few = std::ranges::all_of(compared, [](const Comparison& c) { return 10 * c.different <= c.size; });
+  return few || work_of(root) <= kCheap;
+}
+
+Result<Arrays> ReferenceRunner::inputs_for(const Executable& kernel) const {
+  return input_arrays(kernel.buffers(), inputs_, "", missing_);
+}
+
+Result<Execution> ReferenceRunner::run(Result<Executable> kernel) const {
+  if (!kernel) return kernel.diag();
+  auto inputs = inputs_for(*kernel);
+  if (!inputs) return inputs.diag();
+  return execute(*kernel, *make_ref_device(), *inputs, variables_, options_);
+}
+
+Result<std::vector<Comparison>> ReferenceRunner::compare(UOp root, const Arrays& actual, const Arrays& expected,
+                                                         const CompareOptions& options, Recheck recheck,
+                                                         Arrays* settled) const {
+  return catch_failures([&] {
+    if (settled) *settled = copy_of(actual);
+    auto out = std::move(compare_outputs(root, actual, expected, options).value_or_throw());
+    if (recheck == Recheck::Never || std::ranges::all_of(out, &Comparison::passed)) return out;
+    if (recheck == Recheck::IfCheap && !is_recheck_cheap(root, out)) return out;
+    const ElementFlags sensitive = rounding_sensitive_elements(*this, root);
+    for (size_t i = 0; i < out.size(); i++) {
+      const auto& [name, e] = expected[i];
+      auto flags = std::ranges::find(sensitive, name, &ElementFlags::value_type::first);
+      if (out[i].passed() || flags == sensitive.end()) continue;
+      Array rest = with_expected_elements(*find_array(actual, name), e, flags->second);
+      const int64_t all = out[i].different;
+      out[i] = std::move(compare_arrays(name, rest, e, options.tolerance_for(root, e)).value_or_throw());
+      out[i].left_out = all - out[i].different;
+      if (settled) std::ranges::find(*settled, name, &NamedArray::name)->array = std::move(rest);
+    }
+    return out;
+  });
+}
+
+}  // namespace tgc

@@ -1,0 +1,56 @@
+// Runs kernels in the reference interpreter (REF) and compares what they store with what is expected. Two correct
+// devices may round differently, so elements that differ are rechecked: if REF itself stores something else there when
+// every rounding is perturbed (lib/validate/perturb_rounding.h), rounding decides them and they are left out.
+#pragma once
+#include <optional>
+#include <span>
+
+#include "lib/execute/execution.h"
+#include "lib/validate/compare_outputs.h"
+
+namespace tgc {
+
+// When elements that differ are rechecked. A recheck runs REF 1 + kPerturbations times.
+enum class Recheck : uint8_t {
+  Never,    // for linear lists, which cannot be perturbed
+  IfCheap,  // if one run is at most 1e6 evaluations of UOps, or at most a tenth of each array differs
+  Always,
+};
+
+// Returns whether Recheck::IfCheap rechecks a kernel with these comparisons.
+bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared);
+
+class ReferenceRunner {
+ public:
+  // `inputs` holds an array for each buffer, by name (data0); `variables` a value for each variable. Both must outlive
+  // the runner, and no run changes them. Arrays that a graph reads and `inputs` lacks are drawn from `missing`, else
+  // they are an error. `options` sets the process and the time limit in seconds of each run; without a time limit REF
+  // stops after Limit::RefSeconds.
+  ReferenceRunner(const Arrays& inputs, const VariableValues& variables, const ExecuteOptions& options = {},
+                  std::optional<InputDistribution> missing = {})
+      : inputs_(inputs), variables_(variables), options_(options), missing_(missing) {}
+
+  // Run a graph at any stage, or a linear list as it stands. Errors: REF cannot run it, an input is missing or has
+  // another dtype or size, a variable has no value, the kernel accesses memory outside of its buffers, or the time is
+  // over.
+  Result<Execution> run(UOp root) const { return run(Executable::for_ref(root)); }
+  Result<Execution> run(std::span<const UOp> list) const { return run(Executable::for_ref(list)); }
+  Result<Execution> run(Result<Executable> kernel) const;
+  // Returns copies of the inputs that `kernel` (for any device) takes, in the order of its buffers.
+  Result<Arrays> inputs_for(const Executable& kernel) const;
+
+  // compare_outputs(), then the recheck of the graph `root`. An array without differences after the recheck passes;
+  // Comparison::left_out counts the elements that were left out. `settled` receives the actual arrays, where elements
+  // that were left out have their expected values.
+  Result<std::vector<Comparison>> compare(UOp root, const Arrays& actual, const Arrays& expected,
+                                          const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
+                                          Arrays* settled = nullptr) const;
+
+ private:
+  const Arrays& inputs_;
+  const VariableValues& variables_;
+  ExecuteOptions options_;
+  std::optional<InputDistribution> missing_;
+};
+
+}  // namespace tgc
