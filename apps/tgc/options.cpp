@@ -1,7 +1,7 @@
 #include "apps/tgc/options.h"
 
 #include "apps/tgc/terminal.h"
-#include "lib/run/run_kernel.h"
+#include "lib/run/run_options.h"
 #include "lib/runtime/emulated.h"
 #include "lib/support/limits.h"
 
@@ -68,7 +68,7 @@ void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::st
   cmd.group(Group::Input);
   cmd.option("--inputs", o.input.arrays, "F.npz",
              "read arrays data0, data1, ... from an npz or npy file; {} stands for INPUT without its extension");
-  cmd.number("--seed", o.input.seed, "N", 0, INT64_MAX, "draw the arrays that no file gives; default without --inputs: 0");
+  cmd.number("--seed", o.input.seed, "N", 0, INT64_MAX, "draw the arrays that no file gives (0)");
   auto set_variables = [&o](const std::vector<std::string>& texts) {
     auto values = parse_variables(texts);
     if (!values) throw CLI::ValidationError(values.diag().text());
@@ -83,7 +83,7 @@ void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::st
 
   cmd.group(Group::Device);
   cmd.option("--device", o.device.name, "DEV", device_help);
-  cmd.number("--timeout", o.device.timeout_seconds, "S", 0, kMostSeconds, "seconds per kernel; 0: no limit (60 or 600)");
+  cmd.number("--timeout", o.device.timeout_seconds, "S", 0, kMostSeconds, "seconds per kernel (60 or 600); 0: no limit");
   auto emulate = [] { take("--emulate", use_emulators()); };
   auto* emulated = cmd->add_flag_callback(
       "--emulate", emulate, "emulate CUDA, AMD and METAL on the CPU and check every memory access");
@@ -92,14 +92,14 @@ void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::st
       ->needs(emulated);
 
   cmd.group(Group::Comparison);
-  auto* expect = cmd.option("--expect", o.compare.expect, "F.npz", "compare with the arrays of this file ({} as in --inputs)");
+  auto* expect = cmd.option("--expect", o.compare.expect, "F.npz", "compare with this file ({} as in --inputs)");
   cmd.option("--reference", o.compare.reference, "DEV",
              "compare with a device, with a graph file (FILE#ID) run in REF, or `none`; default: the input in REF")
       ->excludes(expect);
   constexpr double kMost = 1e38;
   cmd.number("--rtol", o.compare.tolerance.rtol, "X", 0, kMost, "relative tolerance of floats; default: by dtype");
   cmd.number("--atol", o.compare.tolerance.atol, "X", 0, kMost, "absolute tolerance of floats; default: by dtype");
-  cmd.number("--ulp", o.compare.tolerance.ulp, "N", 0, int64_t{1} << 52, "accept floats at most N representable values apart");
+  cmd.number("--ulp", o.compare.tolerance.ulp, "N", 0, int64_t{1} << 52, "accept floats at most N ulp apart");
 }
 
 }  // namespace tgc
