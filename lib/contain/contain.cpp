@@ -290,7 +290,7 @@ struct Channels {
   std::vector<int> open;
 
   void opened(int channel) { open.push_back(channel); }
-  void closed(int channel) {
+  void channel_closed(int channel) {
     std::lock_guard lock(mutex);
     std::erase(open, channel);
     close(channel);
@@ -375,7 +375,7 @@ int WorkerProcess::end() {
   int status = 0;
   while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
   }
-  channels().closed(channel_);
+  channels().channel_closed(channel_);
   child_ = 0;
   return status;
 }

@@ -115,7 +115,7 @@ std::atomic<const DTypeInfo*>& seen_pointer(const DTypeInfo* of, int64_t size) {
   uint64_t h = (reinterpret_cast<uintptr_t>(of) ^ uint64_t(size) << 20) * 0x9E3779B97F4A7C15ull;
   return seen_pointers[h >> 56];
 }
-const DTypeInfo* remembered(std::atomic<const DTypeInfo*>& seen, const DTypeInfo& d) {
+const DTypeInfo* cached_dtype(std::atomic<const DTypeInfo*>& seen, const DTypeInfo& d) {
   const DTypeInfo* made = Table::get().intern(d);
   seen.store(made, std::memory_order_release);
   return made;
@@ -134,7 +134,7 @@ DType DType::vec(int64_t n) const {
     DTypeInfo d = *p_;
     d.v = int32_t(n);
     d.single = p_;
-    return DType(remembered(seen, d));
+    return DType(cached_dtype(seen, d));
   }
   if (p_->count != 1) throw Failure("can't vectorize " + std::string(repr()) + " with size " + std::to_string(n));
   if (n == 1 || p_->scalar == Scalar::Void) return *this;
@@ -170,7 +170,7 @@ DType DType::ptr(int64_t size, AddrSpace space) const {
   d.single = nullptr;
   d.size = size;
   d.addrspace = space;
-  return DType(remembered(seen, d));
+  return DType(cached_dtype(seen, d));
 }
 
 int64_t DType::nbytes() const {

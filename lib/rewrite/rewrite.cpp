@@ -126,14 +126,14 @@ class Rewriter {
   // ---- applying rules
 
   // Returns the matcher of those top-down rules that are not known to decline `u`.
-  const Matcher& rules_for(UOp u) const { return uses_negative_cache_ ? *pm_->after(NodeNotes::tried(u)).rest : *pm_; }
+  const Matcher& rules_for(UOp u) const { return uses_negative_cache_ ? *pm_->after(NodeNotes::negative_set(u)).rest : *pm_; }
 
   // Applies the top-down rules to a node whose sources have results; returns the empty UOp if no rule applies.
   UOp apply_top_down(UOp u) {
     if (!uses_negative_cache_) return apply(*pm_, u);
-    const RemainingRules& after = pm_->after(NodeNotes::tried(u));
+    const RemainingRules& after = pm_->after(NodeNotes::negative_set(u));
     UOp out = apply(*after.rest, u);
-    if (!out) NodeNotes::tried(u) = after.then;
+    if (!out) NodeNotes::negative_set(u) = after.then;
     return out;
   }
 
@@ -267,7 +267,7 @@ class Rewriter {
   void run_depth_first(UOp root) {
     if (!bpm_ && is_left_alone(root)) return set_result(root, root);
     begin(root);
-    while (!w_.visits.empty()) go_on(w_.visits.back());
+    while (!w_.visits.empty()) advance(w_.visits.back());
   }
 
   void begin(UOp n) {
@@ -278,7 +278,7 @@ class Rewriter {
     visit(n, now, 0);
   }
 
-  [[gnu::always_inline]] void go_on(Workspace::Visit& v) {
+  [[gnu::always_inline]] void advance(Workspace::Visit& v) {
     if (v.next == kWaits) return finish(v, result_of(v.now));
     const uint32_t epoch = results_.epoch;
     bool changed = false;

@@ -85,14 +85,14 @@ TEST_CASE("graph_rewrite: rules receive the context, and a context of another ty
 }
 
 TEST_CASE("graph_rewrite: rules that change a context run in tinygrad's order") {
-  using Seen = std::vector<std::string>;
-  auto note = [](Seen& seen, UOp x) { return seen.push_back(std::string(x.arg()[0].text())), UOp(); };
-  static const RuleSet set("test", {rule("note", node(Op::DEFINE_VAR).as(x), with_ctx<Seen>(x, note))});
+  using Order = std::vector<std::string>;
+  auto note = [](Order& seen, UOp x) { return seen.push_back(std::string(x.arg()[0].text())), UOp(); };
+  static const RuleSet set("test", {rule("note", node(Op::DEFINE_VAR).as(x), with_ctx<Order>(x, note))});
   Graph g;
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9);
-  Seen seen;
+  Order seen;
   graph_rewrite((a + b) * a, set, {.ctx = seen});
-  CHECK(seen == Seen{"b", "a"});  // the product has already queued `a`, so the sum is deferred until `a` is done
+  CHECK(seen == Order{"b", "a"});  // the product has already queued `a`, so the sum is deferred until `a` is done
 }
 
 TEST_CASE("graph_rewrite: rules that undo each other are detected and named") {

@@ -65,7 +65,7 @@ inline std::span<UOp> as_span(UOp& u) { return {&u, 1}; }
 inline std::span<UOp> as_span(std::vector<UOp>& list) { return list; }
 
 template <class Result>
-Result told(ShortcutTrial* trial, const Shortcut& what, Way way, Result result) {
+Result report_result(ShortcutTrial* trial, const Shortcut& what, Way way, Result result) {
   if (trial) [[unlikely]] trial->made(what, way, as_span(result));
   return result;
 }
@@ -75,12 +75,12 @@ auto go(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful faith
   using Result = std::invoke_result_t<Faithful>;
   if (choice.way == Way::Quick) {
     if constexpr (std::is_same_v<std::invoke_result_t<Quick>, Result>) {
-      return told(choice.trial, what, Way::Quick, quick());
+      return report_result(choice.trial, what, Way::Quick, quick());
     } else {
-      if (std::optional<Result> out = quick()) return told(choice.trial, what, Way::Quick, *std::move(out));
+      if (std::optional<Result> out = quick()) return report_result(choice.trial, what, Way::Quick, *std::move(out));
     }
   }
-  return told(choice.trial, what, Way::Faithful, faithful());
+  return report_result(choice.trial, what, Way::Faithful, faithful());
 }
 
 }  // namespace detail

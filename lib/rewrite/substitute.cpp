@@ -68,7 +68,7 @@ class Substituter {
     results_.fit(graph_);
     run_ = ++results_.run;
     begin(root);
-    while (!w_.visits.empty()) go_on(w_.visits.back());
+    while (!w_.visits.empty()) advance(w_.visits.back());
     return UOp(results_.of(root).result);
   }
 
@@ -93,7 +93,7 @@ class Substituter {
       fail_endless(w_, name_, "more than " + std::to_string(limit_) + " nodes wait (REWRITE_STACK_LIMIT)", {});
   }
 
-  void go_on(Visit& v) {
+  void advance(Visit& v) {
     const uint32_t epoch = results_.epoch;
     if (v.next == kWaits) return finish(v, UOp(results_.of(v.now).result));
     bool changed = v.changed;

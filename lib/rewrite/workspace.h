@@ -54,7 +54,7 @@ class Pages {
 struct NodeNotes {
   static RewriteSlot& result(UOp u) { return u.node()->note.slot_; }
   // number of the set of rules known not to apply to the node (negative_cache.h)
-  static uint16_t& tried(UOp u) { return u.node()->note.tried_; }
+  static uint16_t& negative_set(UOp u) { return u.node()->note.tried_; }
 };
 
 // ---- result slots

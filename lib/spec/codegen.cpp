@@ -105,8 +105,8 @@ const RuleSet& program_spec() {
       allow("gated-load", node(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything(), anything().of(kBool))), anything())),
       allow("end-void", node(Op::END, anything(), node(Op::RANGE)).of(kVoid)),
       // dtypes and ops that should have been lowered
-      judge("no-index-dtype", node(OpSet::all()).of(kIndex), [](UOp) { return Answer::No; }),
-      judge("no-invalid", node(Op::CONST).arg(Const::invalid()), [](UOp) { return Answer::No; }),
+      verdict_of("no-index-dtype", node(OpSet::all()).of(kIndex), [](UOp) { return Answer::No; }),
+      verdict_of("no-invalid", node(Op::CONST).arg(Const::invalid()), [](UOp) { return Answer::No; }),
       require("vconst", node(Op::VCONST), vconst_is_whole),
       // branches: the condition, and an index that distinguishes branches with equal conditions
       allow("if", node(Op::IF, anything().of(kBool), node({Op::CAST, Op::INDEX})).of(kVoid)),

@@ -60,7 +60,7 @@ UOp call_require(const Rule& rule, const Match& m) {
   note_declined(rule);
   return verdict(m.root, Answer::No);
 }
-UOp call_judge(const Rule& rule, const Match& m) {
+UOp call_verdict(const Rule& rule, const Match& m) {
   return verdict(m.root, reinterpret_cast<Answer (*)(UOp)>(rule.function)(m.root));
 }
 

@@ -1,4 +1,4 @@
-// The functions that write a rule of lib/spec: allow, require and judge. Private to lib/spec.
+// The functions that write a rule of lib/spec: allow, require and verdict_of. Private to lib/spec.
 #pragma once
 #include "lib/rewrite/rules.h"
 #include "lib/uop/graph.h"
@@ -14,8 +14,8 @@ UOp verdict(UOp node, Answer answer);
 UOp call_allow(const Rule& rule, const Match& match);
 // require: accepts the node if its test returns true, else rejects the node
 UOp call_require(const Rule& rule, const Match& match);
-// judge: answers what its test returns
-UOp call_judge(const Rule& rule, const Match& match);
+// verdict_of: answers what its test returns
+UOp call_verdict(const Rule& rule, const Match& match);
 
 template <pat::PatLike P>
 Rule spec_rule(const RuleName& name, P pattern, UOp (*call)(const Rule&, const Match&), AnyFunction test = nullptr) {
@@ -30,8 +30,8 @@ Rule require(RuleName name, P pattern, bool (*test)(UOp)) {
   return spec_rule(name, pattern, call_require, reinterpret_cast<AnyFunction>(test));
 }
 template <pat::PatLike P>
-Rule judge(RuleName name, P pattern, Answer (*test)(UOp)) {
-  return spec_rule(name, pattern, call_judge, reinterpret_cast<AnyFunction>(test));
+Rule verdict_of(RuleName name, P pattern, Answer (*test)(UOp)) {
+  return spec_rule(name, pattern, call_verdict, reinterpret_cast<AnyFunction>(test));
 }
 
 const RuleSet& shared_spec();          // ops that are valid at any stage

@@ -60,7 +60,7 @@ bool JsonScanner::open(char bracket, const char* what) {
   return false;
 }
 
-bool JsonScanner::closed(char bracket) {
+bool JsonScanner::take_closing(char bracket) {
   if (here() != bracket) fail(pos_, "found " + found_at(text_, pos_), std::string("',' or '") + bracket + "'");
   pos_++;
   depth_--;

@@ -87,9 +87,9 @@ class JsonScanner {
   bool next(char close) {                        // called after an item; false if the list ends here
     blanks();
     if (here() == ',') return pos_++, true;
-    return closed(close);
+    return take_closing(close);
   }
-  bool closed(char bracket);
+  bool take_closing(char bracket);
   void read_key(std::string_view& key) {
     blanks();
     const size_t begin = pos_ + 1;

@@ -47,7 +47,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
         is_known_(is_0_13_ || graph_.release() == Release::v0_14) {}
 
   OpenText write() {
-    look();
+    scan_uses();
     OpenText out;
     for (size_t i = 0; i < order_.size(); i++) {
       UOp u = order_[i];
@@ -101,7 +101,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     bool is_bracketed = false;    // the piece is an expression within one pair of parentheses
   };
 
-  void look() {
+  void scan_uses() {
     const Oddities odd = Oddities::of(order_);
     odd_text_ = odd.text || odd.graph;
     mark_named(root_, order_, info_, {{Op::REDUCE}, is_0_13_ ? kNeverNamed : OpSet{Op::CONST}, kAlwaysNamed});

@@ -15,7 +15,7 @@ using namespace tgc;
 namespace {
 
 // Reads `text` and returns pyrender of its graph.
-std::string again(std::string_view text) {
+std::string reread(std::string_view text) {
   Graph g;
   auto root = read_pyrender(g, text);
   if (!root) return "unreadable: " + root.diag().text();
@@ -41,7 +41,7 @@ TEST_CASE("pyrender: every golden text survives a round trip") {
     for (auto& k : record.kernels) all.push_back(k.ast);
     for (auto text : all) {
       INFO(record.id);
-      REQUIRE(again(text) == text);
+      REQUIRE(reread(text) == text);
       texts++;
     }
   });
@@ -71,16 +71,16 @@ TEST_CASE("pyrender: nothing is lost on the way through JSON and repr") {
 
 TEST_CASE("pyrender: reads any layout and parenthesisation that Python accepts") {
   std::string canonical = "c0 = UOp.variable(\"a\", 0, 9)\nast = c0+UOp.variable(\"b\", 0, 9)*c0";
-  CHECK(again("a = UOp.variable('a', 0, 9)\nb = UOp.variable('b', 0, 9)\nast = a+b*a") == canonical);
+  CHECK(reread("a = UOp.variable('a', 0, 9)\nb = UOp.variable('b', 0, 9)\nast = a+b*a") == canonical);
   CHECK(
-      again(
+      reread(
           "a = (UOp.variable('a',0,\n   9))  # a comment\n\n\n"
           "b=UOp.variable(\"b\", 0, 9); ast = ((((a))) + (b) * (a))") ==
       canonical);
-  CHECK(again("a = UOp.variable('a', 0, 9)\nb = UOp.variable('b', 0, 9)\nast = \\\n  a+\\\n  (b*a)\nother = a") ==
+  CHECK(reread("a = UOp.variable('a', 0, 9)\nb = UOp.variable('b', 0, 9)\nast = \\\n  a+\\\n  (b*a)\nother = a") ==
         canonical);
   CHECK(
-      again(
+      reread(
           "a = UOp(op=Ops.DEFINE_VAR, dtype=dtypes.index, arg=('a', 0, 9))\n"
           "ast = a+UOp(Ops.DEFINE_VAR, dtypes.index, (), ('b', 0, 9),)*a") ==
       canonical);
@@ -89,7 +89,7 @@ TEST_CASE("pyrender: reads any layout and parenthesisation that Python accepts")
 TEST_CASE("pyrender: operators bind as in Python") {
   std::string head = "a = UOp.variable('a', 0, 9)\nb = UOp.variable('b', 0, 9)\n";
   auto same = [&](std::string x, std::string y) {
-    CHECK_MESSAGE(again(head + "ast = " + x) == again(head + "ast = " + y), x);
+    CHECK_MESSAGE(reread(head + "ast = " + x) == reread(head + "ast = " + y), x);
   };
   same("a+b*a-b", "((a+(b*a))-b)");
   same("a<<b+a", "a<<(b+a)");
@@ -115,10 +115,10 @@ TEST_CASE("pyrender: reads literals and constants") {
         "ast = UOp(Ops.VCONST, dtypes.int.vec(2), (), (1, -2))", "ast = UOp.const(dtypes.float, 1.0, device='CPU')",
         "ast = UOp.const(dtypes.float, 1.0, device=('CPU:0', 'CPU:1'))",
         "ast = UOp.unique_const(dtypes.float, 1.0, device='CPU', unique=7)"})
-    CHECK(again(text) == text);
-  CHECK(again("ast = UOp.const(dtypes.int, 0x10)") == "ast = UOp.const(dtypes.int, 16)");
-  CHECK(again("ast = UOp.const(dtypes.float, 1_000.5)") == "ast = UOp.const(dtypes.float, 1000.5)");
-  CHECK(again("ast = UOp.const(dtypes.int, 2**40-1)") == "ast = UOp.const(dtypes.int, 1099511627775)");
+    CHECK(reread(text) == text);
+  CHECK(reread("ast = UOp.const(dtypes.int, 0x10)") == "ast = UOp.const(dtypes.int, 16)");
+  CHECK(reread("ast = UOp.const(dtypes.float, 1_000.5)") == "ast = UOp.const(dtypes.float, 1000.5)");
+  CHECK(reread("ast = UOp.const(dtypes.int, 2**40-1)") == "ast = UOp.const(dtypes.int, 1099511627775)");
 }
 
 TEST_CASE("pyrender: reads tags, metadata, images, kernels in functions and several devices") {
@@ -134,7 +134,7 @@ TEST_CASE("pyrender: reads tags, metadata, images, kernels in functions and seve
           "ast = UOp(Ops.CUSTOM_KERNEL, dtypes.void, (), CustomKernel(panic))",
           "c2 = UOp.new_buffer(('CPU:0', 'CPU:1'), 8, dtypes.float, 3)\nast = UOp(Ops.MULTI, dtypes.float, (c2,), 0)",
       })
-    CHECK(again(text) == text);
+    CHECK(reread(text) == text);
 }
 
 TEST_CASE("pyrender: with several devices, a constant is on the device of the nodes it is used with") {
@@ -161,14 +161,14 @@ TEST_CASE("pyrender: a parenthesis in a name keeps the parentheses around it, as
            R"x(ast = (UOp.variable("c", 0, 9)+(UOp.variable("a)", 0, 9)+UOp.variable("b", 0, 9))))x",
            R"x(ast = ((UOp.variable("(a", 0, 9)+UOp.variable("b", 0, 9))*UOp.variable("c", 0, 9)))x",
        })
-    CHECK(again(text) == text);
-  CHECK(again("ast = UOp.variable(\"a()\", 0, 9)+UOp.variable(\"b\", 0, 9)") ==
+    CHECK(reread(text) == text);
+  CHECK(reread("ast = UOp.variable(\"a()\", 0, 9)+UOp.variable(\"b\", 0, 9)") ==
         "ast = UOp.variable(\"a()\", 0, 9)+UOp.variable(\"b\", 0, 9)");
 }
 
 TEST_CASE("pyrender: a constant next to a bare number in a kernel needs no device") {
   CHECK(
-      again("b = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\nast = b.index(UOp.const(dtypes.index, 1)+1)") ==
+      reread("b = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\nast = b.index(UOp.const(dtypes.index, 1)+1)") ==
       "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
       "ast = c0.index((UOp.const(dtypes.index, 1)+UOp.const(dtypes.index, 1)))");
 }
@@ -233,7 +233,7 @@ TEST_CASE("pyrender: reads and writes deep chains") {
   std::string text = "c0 = UOp.variable(\"x\", 0, 1)\n";
   std::string sum = "c0";
   for (int i = 0; i < 20000; i++) sum += "+c0";
-  CHECK(again(text + "ast = " + sum) == text + "ast = " + sum);
+  CHECK(reread(text + "ast = " + sum) == text + "ast = " + sum);
 }
 
 TEST_CASE("read_opts: reads lists of Opt") {

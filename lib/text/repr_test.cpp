@@ -8,7 +8,7 @@ using namespace tgc;
 
 namespace {
 
-std::string again(std::string_view text) {
+std::string reread(std::string_view text) {
   Graph g;
   auto root = read_repr(g, text, "in");
   return root ? repr(*root) : root.diag().text();
@@ -31,11 +31,11 @@ TEST_CASE("repr: names shared nodes in order of first occurrence, and prints tag
       "      UOp(Ops.CONST, dtypes.index, arg=2, src=()),)),\n"
       "    x2,)),))";
   CHECK(repr(*root) == text);
-  CHECK(again(text) == text);
+  CHECK(reread(text) == text);
   UOp kernel = g.node(Op::KERNEL, dtypes::void_, {}, g.record(RecordClass::Kernel, {*root, g.tuple({})}));
   CHECK(repr(kernel) ==
         "UOp(Ops.KERNEL, dtypes.void, arg=Kernel(ast=" + text + ", metadata=(), grad_fxn=None), src=())");
-  CHECK(again(repr(kernel)) == repr(kernel));
+  CHECK(reread(repr(kernel)) == repr(kernel));
 }
 
 TEST_CASE("repr: a graph inside an arg has its own names") {
@@ -45,14 +45,14 @@ TEST_CASE("repr: a graph inside an arg has its own names") {
       "UOp(Ops.SINK, dtypes.void, arg=None, src=(\n  x0:=UOp(Ops.CONST, dtypes.float, arg=2.0, src=()),\n"
       "  UOp(Ops.KERNEL, dtypes.void, arg=Kernel(ast=" +
       inner + ", metadata=(), grad_fxn=None), src=()),\n  x0,))";
-  CHECK(again(text) == text);
+  CHECK(reread(text) == text);
 }
 
 TEST_CASE("repr: reads string tags and any layout") {
   std::string text = "UOp(Ops.SINK, dtypes.void, arg='x, src=(', tag=some words, src=())";
-  CHECK(again(text) == text);
+  CHECK(reread(text) == text);
   CHECK(
-      again(
+      reread(
           " UOp( Ops.SINK ,dtypes.void, tag=(1, 2),\n"
           " arg=None,src=( UOp(Ops.NOOP, dtypes.void, arg=None, src=()) ) )\n") ==
       "UOp(Ops.SINK, dtypes.void, arg=None, tag=(1, 2), src=(\n  UOp(Ops.NOOP, dtypes.void, arg=None, src=()),))");
@@ -71,7 +71,7 @@ TEST_CASE("repr: reads and writes deep graphs") {
 
 TEST_CASE("repr: rejects bad input") {
   auto starts = [](std::string_view text, std::string_view message) {
-    CHECK_MESSAGE(again(text).starts_with(message), again(text));
+    CHECK_MESSAGE(reread(text).starts_with(message), reread(text));
   };
   starts("UOp(Ops.SINK, dtypes.void, arg=None, src=(x1,))", "in:1:43: unknown name 'x1'");
   starts("UOp(Ops.SINK, dtypes.void, arg=None, src=(", "in:1:43: found the end of the input, expected UOp(...)");

@@ -68,12 +68,12 @@ void Runner::run_group(const std::array<uint32_t, 3>& group) {
       idle_.pop_back();
       enter(fiber);
     }
-  } while (!fault_ && ended_ < threads_ && go_on());
+  } while (!fault_ && ended_ < threads_ && resume_ready_threads());
 }
 
 // Resumes threads whose SIMD group has fully arrived at a matrix product, else all threads if all wait at one barrier.
 // Returns false, with a fault set, if no thread can continue.
-bool Runner::go_on() {
+bool Runner::resume_ready_threads() {
   bool multiplied = false;
   for (uint32_t first = 0; first + kSimdWidth <= threads_ && !fault_; first += kSimdWidth) {
     bool all = true;

@@ -46,7 +46,7 @@ class Runner {
   void run_group(const std::array<uint32_t, 3>& group);
   void enter(Fiber* fiber);
   void resume(uint32_t thread);
-  bool go_on();
+  bool resume_ready_threads();
   void multiply(uint32_t first);
   void watch(const Access& a, uint64_t at);
   void fail_access(const Access& a, uint64_t at);

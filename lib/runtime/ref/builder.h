@@ -132,12 +132,12 @@ class Builder {
   template <class Visit>
   void for_each_register(const Virtual& v, Visit visit) const;
   struct Copies {  // the state of drop_copies()
-    struct Seen {
+    struct CopyUse {
       int32_t last_use = -1, count = 0, next_write = INT32_MAX;
     };
     std::vector<uint32_t> uses;  // by register: number of instructions that use it
     std::vector<bool> dead;      // by position in list_: true if removed
-    std::vector<Seen> seen;      // by register: its uses in the stretch that is being scanned
+    std::vector<CopyUse> seen;      // by register: its uses in the stretch that is being scanned
     std::vector<Reg> replaced;   // by register: the register to use instead, or kNone
   };
   void drop_copies();

@@ -38,7 +38,7 @@ void Builder::for_each_register(const Virtual& v, Visit visit) const {
 // that assigns a value used nowhere else (the value is then computed in the destination).
 void Builder::drop_copies() {
   Copies copies{std::vector<uint32_t>(registers_.size()), std::vector<bool>(list_.size()),
-                std::vector<Copies::Seen>(registers_.size()), std::vector<Reg>(registers_.size(), kNone)};
+                std::vector<Copies::CopyUse>(registers_.size()), std::vector<Reg>(registers_.size(), kNone)};
   for (const Virtual& v : list_) for_each_register(v, [&](Reg r) { copies.uses[size_t(r)]++; });
   for (size_t from = 0; from < list_.size();) {
     size_t to = from;
@@ -65,11 +65,11 @@ void Builder::use_accumulators(Copies& copies, size_t from, size_t to) {
   for (size_t at = to; at-- > from;) {
     const Virtual& v = list_[at];
     auto use = [&](Reg r, int32_t last) {
-      Copies::Seen& s = seen[size_t(r)];
+      Copies::CopyUse& s = seen[size_t(r)];
       s.last_use = std::max(s.last_use, last), s.count++;
     };
     if (is_plain_copy(v)) {
-      const Copies::Seen& d = seen[size_t(v.dst)];
+      const Copies::CopyUse& d = seen[size_t(v.dst)];
       if (d.count > 0 && d.count + 1 == int32_t(copies.uses[size_t(v.dst)]) &&
           d.last_use <= seen[size_t(v.a)].next_write) {
         copies.replaced[size_t(v.dst)] = v.a;
