@@ -27,8 +27,9 @@ int run_bisect(BisectOptions& o) {
   Session session = terminal_session(o.over);
   const std::string& command = o.plan.command;
   if (!command.empty()) require(check_takes_file("--cmd=" + command, command));
-  if (require(is_model_file(o.trial.input.name))) return print_report(bisect_model(session, o.trial.input.name, o.trial), o.json);
-  Source source = require(Source::open(session, o.trial.input.name, o.trial.input.kernel));
+  const std::string& input = o.trial.input.name;
+  if (require(is_model_file(input))) return print_report(bisect_model(session, input, o.trial), o.json);
+  Source source = require(Source::open(session, input, o.trial.input.kernel));
   auto graph = source.next();
   if (graph && !*graph) return trouble({.message = "the input has no graph", .file = source.name().shown()});
   int worst = 0;

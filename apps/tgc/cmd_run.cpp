@@ -132,7 +132,8 @@ void add_run(Command& cmd) {
   cmd.flag("--in-process", t.device.in_process, "run kernels in this process, which dies with a kernel that crashes");
   cmd.flag("--sanitize", t.device.sanitize, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
   cmd.group(Group::Comparison);
-  cmd.flag("--each-stage", t.compare.each_stage, "run the graph after every stage in REF and name the first wrong stage");
+  cmd.flag("--each-stage", t.compare.each_stage,
+           "run the graph after every stage in REF and name the first wrong stage");
   add_repro_option(cmd, t.output.repro);
   cmd.option("--save", t.output.save, "F.npz", "write the results of the kernel ({} as in --inputs)");
   cmd.json(o.json, "print one JSON object per kernel");

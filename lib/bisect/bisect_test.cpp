@@ -189,7 +189,8 @@ TEST_CASE("bisect: names the failing kernel of a model and the rewrite") {
   auto bisect_mlp = [](const std::string& fault) {
     WithEnvironment with("TGC_FAULT", fault);
     Session session{.over = {.weights = test_path("models/mlp.safetensors")}};
-    return bisect_model(session, test_path("models/mlp.onnx"), {.input = {.name = "mlp.onnx"}, .device = {.name = "CPU:LLVM"}});
+    return bisect_model(session, test_path("models/mlp.onnx"),
+                        {.input = {.name = "mlp.onnx"}, .device = {.name = "CPU:LLVM"}});
   };
   BisectReport rewrite = bisect_mlp("reduce-unrolled");
   INFO(rewrite.text(), rewrite.error);

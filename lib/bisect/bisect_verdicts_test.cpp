@@ -448,7 +448,8 @@ TEST_CASE("bisect: names no rewrite if the graph itself does not compute the exp
 }
 
 TEST_CASE("bisect: a variable that the kernel lacks is an error, as in run") {
-  BisectReport report = bisected(kDivided, "", {.input = {.variables = {{"n", 3}}, .is_only_kernel = true}, .device = {.name = "CPU:LLVM"}});
+  const InputOptions only{.variables = {{"n", 3}}, .is_only_kernel = true};
+  BisectReport report = bisected(kDivided, "", {.input = only, .device = {.name = "CPU:LLVM"}});
   CHECK(report.exit_code() == 2);
   CHECK(report.error.starts_with("the kernel has no variable 'n'"));
 }

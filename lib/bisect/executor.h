@@ -78,7 +78,9 @@ class Executor {
   Result<Execution> run_in_ref(std::span<const UOp> list, const Arrays& more = {});
   // Whether the device and REF store the same, up to the tolerance between two devices.
   bool is_same_in_ref(std::span<const UOp> list, const Arrays& more = {});
-  ToleranceOptions tolerance(const Array& expected) const { return CompareOptions().tolerance_for(repro_.in.root, expected); }
+  ToleranceOptions tolerance(const Array& expected) const {
+    return CompareOptions().tolerance_for(repro_.in.root, expected);
+  }
   // Compares the results of a run with the expected ones.
   Outcome compare(const Result<Execution>& done);
 

@@ -156,8 +156,8 @@ void RewriteProver::evaluate_more_points(size_t first, size_t end) {
   };
   for (uint64_t seed = 2; seed <= kMostSeeds; seed++) {
     if (std::any_of(sides.begin() + ptrdiff_t(first), sides.begin() + ptrdiff_t(end), differs)) return;
-    auto more = evaluate_sides(watched_.compilation, list, repro_.arrays.inputs, repro_.options.input.variables, is_nested,
-                               seed);
+    auto more = evaluate_sides(watched_.compilation, list, repro_.arrays.inputs, repro_.options.input.variables,
+                               is_nested, seed);
     if (!more) return;
     for (size_t i = first; i < end; i++)
       if (differs((*more)[i - first])) sides[i] = (*more)[i - first];
