@@ -13,7 +13,8 @@ ReduceReport reduce_first_wrong(const Session& session, const RunOptions& option
                                 const std::function<ModelReport(const RunOptions&)>& run) {
   FailingKernelFinder finder(session);
   RunOptions watched = options;
-  watched.compare.reference = "none", watched.model.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
+  watched.compare.reference = "none";
+  watched.model.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
   ModelReport model = run(watched);
   FailingKernel* kernel = finder.found();
   if (!kernel && !model.error.empty())
