@@ -30,7 +30,7 @@ void FailingKernelFinder::begin_kernel(const KernelStep& step) {
 bool FailingKernelFinder::expect(const KernelStep& step, Sample& out) {
   double work = right_.contains(step.ast) ? kRepeatedWork : kWork;
   auto sample = reference_sample(step.ast, step.before, step.variables, work);
-  if (!sample && !sample.diag().convicts) throw Failure(sample.diag());
+  if (!sample && !sample.diag().kernel_fault) throw Failure(sample.diag());
   if (sample) return out = std::move(*sample), true;
   kernel_fault_ = "kernel " + std::to_string(step.number) + " of the schedule: " + sample.diag().text();
   return false;

@@ -13,7 +13,7 @@ namespace tgc {
 namespace {
 
 // Whether the kernel itself is at fault, and not the environment.
-bool dies(const Diag& d) { return d.convicts || d.message.starts_with("killed by "); }
+bool dies(const Diag& d) { return d.kernel_fault || d.message.starts_with("killed by "); }
 
 // Sets the expected results to what REF computes, or `kernel_fault`.
 void expect_by_ref(FailureRepro& repro, Executable& kernel) {

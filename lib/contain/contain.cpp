@@ -173,14 +173,14 @@ void be_expendable() {
 
 std::string packed(const Diag& d) {
   ByteWriter out;
-  out.number(d.line).number(d.column).number(d.convicts).text(d.message).text(d.file).text(d.expected).text(d.context);
+  out.number(d.line).number(d.column).number(d.kernel_fault).text(d.message).text(d.file).text(d.expected).text(d.context);
   return out.take();
 }
 
 Diag unpacked(std::string_view bytes) {
   ByteReader in(bytes);
   Diag d;
-  d.line = uint32_t(in.number()), d.column = uint32_t(in.number()), d.convicts = in.number() != 0;
+  d.line = uint32_t(in.number()), d.column = uint32_t(in.number()), d.kernel_fault = in.number() != 0;
   d.message = in.text(), d.file = in.text(), d.expected = in.text(), d.context = in.text();
   return d;
 }
@@ -281,7 +281,7 @@ Diag killed(const Header& h) {
   char where[32] = "";
   if (has_address) std::snprintf(where, sizeof where, " at 0x%llx", static_cast<unsigned long long>(h.address));
   return Diag{.message = "killed by " + signal_name(h.signal) + " (" + explanation(h) + where + place_of(h) + ")",
-              .convicts = h.memory[0] && h.side};
+              .kernel_fault = h.memory[0] && h.side};
 }
 
 // The channels to all workers of this process. A new worker closes its inherited copies.

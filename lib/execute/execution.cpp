@@ -86,7 +86,7 @@ void check_around(Device& device, const std::vector<BufferSpec>& specs, std::spa
     if (auto whole = host->check_around(buffers[i]); !whole)
       throw Failure(Diag{.message = "the kernel " + whole.diag().message + " of " + specs[i].name() + ", " +
                                     bytes_text(buffers[i].bytes),
-                         .convicts = true});
+                         .kernel_fault = true});
 }
 
 // Runs in the process that opens the device; a `worker` may allocate `memory` bytes more.

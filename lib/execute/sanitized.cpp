@@ -131,7 +131,7 @@ Diag found(const std::string& err, const Executable& kernel, const Arrays& input
   size_t report = err.find("ERROR: AddressSanitizer: ");
   if (report == err.npos)
     return {.message = "the program under AddressSanitizer failed", .context = err.substr(0, 2000)};
-  Diag out{.message = "AddressSanitizer: " + between(err, "AddressSanitizer: ", " ", report), .convicts = true};
+  Diag out{.message = "AddressSanitizer: " + between(err, "AddressSanitizer: ", " ", report), .kernel_fault = true};
   for (std::string_view access : {"READ of size ", "WRITE of size "})
     if (std::string size = between(err, access, " ", report); !size.empty())
       out.message += ", " + std::string(access) + size;

@@ -305,7 +305,7 @@ RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& o
     const RunOptions own = with_bundle(options, in);
     KernelRun run(session, in, own, report);
     auto ran = catch_failures([&] { return run.run(), Unit{}; });
-    if (!ran) report.error = ran.diag().text(), report.kernel_fault = ran.diag().convicts;
+    if (!ran) report.error = ran.diag().text(), report.kernel_fault = ran.diag().kernel_fault;
     if (!options.output.repro.empty() && report.exit_code() != 0) run.keep_bundle();
     return Unit{};
   });

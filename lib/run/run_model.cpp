@@ -352,7 +352,7 @@ ModelReport reported(const Session& session, const std::string& name, const RunO
     ModelRun run(session, options, report);
     return work(run), Unit{};
   });
-  if (!done) report.error = done.diag().text(), report.kernel_fault = done.diag().convicts;
+  if (!done) report.error = done.diag().text(), report.kernel_fault = done.diag().kernel_fault;
   return report;
 }
 

@@ -92,7 +92,7 @@ Status check_emulated(std::string_view device) {
 Diag launch_error(int code, std::string message, const KernelSource& source) {
   constexpr int kIllegalAddress = 700, kMisalignedAddress = 716, kLaunchFailed = 719;
   Diag out{.message = std::move(message)};
-  out.convicts = code == kIllegalAddress || code == kMisalignedAddress || code == kLaunchFailed;
+  out.kernel_fault = code == kIllegalAddress || code == kMisalignedAddress || code == kLaunchFailed;
   constexpr std::string_view kBefore = ", line ", kBehind = " of the source";
   std::vector<size_t> named;
   for (size_t behind = 0; (behind = out.message.find(kBehind, behind + 1)) != std::string::npos;)

@@ -20,7 +20,7 @@ struct Diag {
   uint32_t column = 0;      // 1-based, in bytes; 0 if unknown
   std::string expected;     // what would have been accepted; may be empty
   std::string context;      // the offending source line or subgraph, printed below the message
-  bool convicts = false;    // the kernel itself is at fault (crash, out-of-bounds access), not the environment
+  bool kernel_fault = false;  // the kernel itself is at fault (crash, out-of-bounds access), not the environment
 
   // Returns "file:line:column: message, expected X", followed by the context on separate lines.
   std::string text() const;

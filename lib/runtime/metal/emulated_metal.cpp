@@ -74,7 +74,7 @@ class EmulatedKernel : public Kernel {
   Diag explained(const metal::Fault& fault) const {
     uint64_t begin = reinterpret_cast<uint64_t>(code_->symbol(".text"));
     auto line_of = [&](uint64_t behind) { return line_at(lines_, behind - begin - 1); };
-    Diag out{.message = "the kernel '" + source_.name + "' " + fault.text(line_of), .convicts = true};
+    Diag out{.message = "the kernel '" + source_.name + "' " + fault.text(line_of), .kernel_fault = true};
     out.context = shown_lines(source_.text, {line_of(fault.at), fault.other_at ? line_of(fault.other_at) : 0});
     return out;
   }

@@ -101,7 +101,7 @@ class Run {
     int64_t size = m.size < 0 ? memories_[size_t(a.memory)].size : m.size;
     throw Failure(Diag{.message = "out of bounds: " + a.text + "[" + std::to_string(offset) + "], which has " +
                                   counted(uint64_t(size), "element") + (where.empty() ? "" : "," + where),
-                       .convicts = true});
+                       .kernel_fault = true});
   }
 
   const Code& code_;
