@@ -95,8 +95,8 @@ class Run {
     phase(Phase::trace, [&] { return trace(); });
     phase(Phase::diff, [&] { return diff(); });
     if (o_.processes) {
-      phase(Phase::ref, [&] { return tried("REF", "none"); });
-      phase(Phase::cpu, [&] { return tried("CPU", "REF"); });
+      phase(Phase::ref, [&] { return run_device("REF", "none"); });
+      phase(Phase::cpu, [&] { return run_device("CPU", "REF"); });
       phase(Phase::bisect, [&] { return blamed(); });
       phase(Phase::reduce, [&] {
         using Kind = FailureSignature::Kind;
@@ -121,11 +121,11 @@ class Run {
     if (result.ok()) return true;
     const Diag& d = result.diag();
     if (d.message.empty()) wrong("a refusal without a message");
-    judge(d.text());
+    classify_error(d.text());
     return false;
   }
   // Classifies an error message: an internal error is a finding, others are outcomes.
-  void judge(const std::string& text) {
+  void classify_error(const std::string& text) {
     auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
     if (has("internal error")) wrong(text);
     bool died = has("killed by") || has("did not end within") || has("forbidden");
@@ -228,13 +228,13 @@ class Run {
   // Returns true if the report has no failure.
   template <class Report>
   bool is_fine(const Report& report) {
-    if (!report.error.empty()) return judge(report.error), false;
+    if (!report.error.empty()) return classify_error(report.error), false;
     if (report.exit_code() != 1) return true;
     return log_.ended(Outcome::different), false;
   }
 
   // Runs the graph as `tgc run` does.
-  bool tried(const std::string& device, const std::string& reference) {
+  bool run_device(const std::string& device, const std::string& reference) {
     Session session;
     InputGraph in = loaded();
     RunOptions spec = trial(device, reference);

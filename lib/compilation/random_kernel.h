@@ -29,10 +29,10 @@ class RandomKernel {
     z = (z ^ z >> 27) * 0x94D049BB133111EBull;
     return z ^ z >> 31;
   }
-  size_t below(size_t n) { return size_t(next() % n); }
-  bool chance(size_t one_in) { return below(one_in) == 0; }
+  size_t draw(size_t n) { return size_t(next() % n); }
+  bool chance(size_t one_in) { return draw(one_in) == 0; }
   template <class T>
-  T one_of(std::initializer_list<T> choices) { return choices.begin()[below(choices.size())]; }
+  T one_of(std::initializer_list<T> choices) { return choices.begin()[draw(choices.size())]; }
 
   // ---- loops
   UOp new_range(AxisType type) {
@@ -72,15 +72,15 @@ class RandomKernel {
     if (chance(3)) std::reverse(used.begin(), used.end());
     int64_t size = 1;
     UOp at = position(used, size), valid;
-    switch (below(8)) {
+    switch (draw(8)) {
       case 0: at = at / one_of<int64_t>({2, 3, 4, 7}); break;
       case 1: size = one_of<int64_t>({3, 4, 5, 8}), at = at % size; break;
       case 2: {  // padding in front
-        int64_t pad = int64_t(1 + below(5));
+        int64_t pad = int64_t(1 + draw(5));
         valid = at.lt(pad).logical_not(), at = at - pad;
         break;
       }
-      case 3: valid = at.lt(std::max<int64_t>(1, size - int64_t(below(4)))); break;
+      case 3: valid = at.lt(std::max<int64_t>(1, size - int64_t(draw(4)))); break;
       case 4: at = index_const(size - 1) - at; break;
       default: break;
     }
@@ -122,8 +122,8 @@ class RandomKernel {
 
   UOp condition(const std::vector<UOp>& ranges, int depth) {
     if (!ranges.empty() && chance(2)) {
-      UOp r = ranges[below(ranges.size())];
-      return r.lt(int64_t(1 + below(8)));
+      UOp r = ranges[draw(ranges.size())];
+      return r.lt(int64_t(1 + draw(8)));
     }
     DType dtype = one_of({dtypes::float32, dtypes::int32});
     return value(dtype, ranges, depth).alu(one_of({Op::CMPLT, Op::CMPNE}), value(dtype, ranges, depth));
@@ -131,11 +131,11 @@ class RandomKernel {
 
   // ---- kernels
   UOp store() {
-    auto out = new_ranges(below(4), AxisType::LOOP);
+    auto out = new_ranges(draw(4), AxisType::LOOP);
     DType dtype = number();
     UOp v;
     if (chance(2)) {
-      auto reduced = new_ranges(1 + below(2), AxisType::REDUCE), all = out;
+      auto reduced = new_ranges(1 + draw(2), AxisType::REDUCE), all = out;
       all.insert(all.end(), reduced.begin(), reduced.end());
       DType inner = dtypes::is_bool(dtype) ? dtypes::int32 : dtype;
       v = (chance(3) ? load(inner, all) * load(inner, all) : value(inner, all, 2))
@@ -143,7 +143,7 @@ class RandomKernel {
       if (chance(2)) v = v.alu(one_of({Op::ADD, Op::MUL}), value(inner, out, 2));
       if (!(inner == dtype)) v = v.cast(dtype);
     } else {
-      v = value(dtype, out, int(1 + below(4)));
+      v = value(dtype, out, int(1 + draw(4)));
     }
     int64_t size = 1;
     UOp at = position(out, size);

@@ -173,7 +173,8 @@ void be_expendable() {
 
 std::string packed(const Diag& d) {
   ByteWriter out;
-  out.number(d.line).number(d.column).number(d.kernel_fault).text(d.message).text(d.file).text(d.expected).text(d.context);
+  out.number(d.line).number(d.column).number(d.kernel_fault);
+  out.text(d.message).text(d.file).text(d.expected).text(d.context);
   return out.take();
 }
 

@@ -126,7 +126,9 @@ class Rewriter {
   // ---- applying rules
 
   // Returns the matcher of those top-down rules that are not known to decline `u`.
-  const Matcher& rules_for(UOp u) const { return uses_negative_cache_ ? *pm_->after(NodeNotes::negative_set(u)).rest : *pm_; }
+  const Matcher& rules_for(UOp u) const {
+    return uses_negative_cache_ ? *pm_->after(NodeNotes::negative_set(u)).rest : *pm_;
+  }
 
   // Applies the top-down rules to a node whose sources have results; returns the empty UOp if no rule applies.
   UOp apply_top_down(UOp u) {

@@ -53,7 +53,9 @@ TEST_CASE("patterns: the catalog has every rule that a stage applies, nested rew
       REQUIRE(target);
       if (const RuleSet* set = rules_of(row, *target, graph)) check_set(row.name, *set);
     }
-    auto inside = row.kernel ? row.kernel->inside : row.tensor ? row.tensor->inside : std::span<const RuleSetFunction>();
+    std::span<const RuleSetFunction> inside;
+    if (row.kernel) inside = row.kernel->inside;
+    if (row.tensor) inside = row.tensor->inside;
     for (RuleSetFunction set : inside) check_set(row.name, set());
   }
   CHECK(checked > 1000);

@@ -182,14 +182,14 @@ export class App {
     this.isUnseen = isUnseen && state.m;
     if (state.v) [this.canvas.view.x, this.canvas.view.y, this.canvas.view.scale] = state.v;
     else if (isUnseen && !state.m) {
-      const look = () => {
+      const showStart = () => {
         this.canvas.begin();
         if (state.r >= 0) this.#revealChange();
         else if (marks.selected >= 0) this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
       };
-      if (!this.canvas.size.width || old.m) this.canvas.whenSized = look;  // the model view has another size
+      if (!this.canvas.size.width || old.m) this.canvas.whenSized = showStart;  // the model view has another size
       setTimeout(() => { if (this.canvas.size.width) this.canvas.whenSized = null; }, 200);
-      look();
+      showStart();
     } else if (state.r >= 0 && (state.r !== old.r || state.s !== old.s)) this.#revealChange();
     else if (marks.selected >= 0 && (state.n !== old.n || isNew))
       this.canvas.reveal(scene.drawing.byKey.get(marks.selected));

@@ -89,9 +89,9 @@ function kernelOf(out, app, n) {
 function allDifferences(out, app) {
   const {diff} = app.scene, {graph} = app, list = element("ul");
   if (!diff) return;
-  const told = (d) => d.what + ": " + d.before + " \u2192 " + d.after;
+  const differenceText = (d) => d.what + ": " + d.before + " \u2192 " + d.after;
   const boxes = (nodes) => [...nodes].filter((n) => !isValue(graph, n));
-  const all = [...[...diff.changed].map(([n, c]) => ["\u2260 ", n, c.differences.map(told).join(", ")]),
+  const all = [...[...diff.changed].map(([n, c]) => ["\u2260 ", n, c.differences.map(differenceText).join(", ")]),
     ...boxes(diff.went).map((n) => ["\u2212 ", n, ""]), ...boxes(diff.came).map((n) => ["+ ", n, ""])];
   for (const [sign, n, says] of all.slice(0, kMostListed)) {
     const item = element("li");

@@ -50,7 +50,7 @@ export class Replacements {
     const sources = new DrawnSources(g, state, lists), isReplaced = new Uint8Array(count);
     for (const n of this.to.keys()) isReplaced[n] = 1;
     // returns the drawn sources of a drawn node
-    const below = (key) => {
+    const drawnSources = (key) => {
       const n = key % count, own = g.sourceList(n), isRaw = key >= count || this.gates.has(n);
       if (isRaw) return own.map((s) => (this.#isTouched(s, untouched) ? s + count : s));
       let isOwn = true;
@@ -66,7 +66,7 @@ export class Replacements {
       const key = stack[stack.length - 1];
       if (!state[key]) {
         state[key] = kOpen;
-        const list = below(key);
+        const list = drawnSources(key);
         if (list !== g.lists[key]) lists.set(key, list);
         for (let i = list.length - 1; i >= 0; i--) if (!state[list[i]]) stack.push(list[i]);
       } else {
