@@ -15,9 +15,8 @@ Values gather(OpCall& c) {
   int64_t axis = x.resolve_dim(c.attr_int("axis", 0)), n = x.size(axis);
   // few indices with known values become slices of x that are concatenated
   if (indices.numel() > 0 && indices.numel() < 9 && c.builder().is_known(indices)) {
-    Ints own = x.shape(), to(own.begin(), own.begin() + axis), at = indices.shape();
-    to.insert(to.end(), at.begin(), at.end());
-    to.insert(to.end(), own.begin() + axis + 1, own.end());
+    Ints own = x.shape();
+    Ints to = concat({Ints(own.begin(), own.begin() + axis), indices.shape(), Ints(own.begin() + axis + 1, own.end())});
     Tensors parts;
     for (int64_t i : c.ints(1)) {
       if (i < -n || i >= n)
@@ -55,20 +54,15 @@ Values gather_nd(OpCall& c) {
   if (batch_dims == 0) return {x.getitem(index_columns(indices))};
   Ints xs = x.shape(), is = indices.shape();
   int64_t b = product(std::span(xs).first(size_t(batch_dims)));
-  Ints flat_x{b}, flat_i{b}, column{b};
-  flat_x.insert(flat_x.end(), xs.begin() + batch_dims, xs.end());
-  flat_i.insert(flat_i.end(), is.begin() + batch_dims, is.end());
-  x = x.reshape(flat_x), indices = indices.reshape(flat_i);
-  column.resize(size_t(indices.ndim() - 1), 1);
-  Ints wide(flat_i.begin(), flat_i.end() - 1);
+  Ints flat_i = concat({{b}, Ints(is.begin() + batch_dims, is.end())});
+  x = x.reshape(concat({{b}, Ints(xs.begin() + batch_dims, xs.end())})), indices = indices.reshape(flat_i);
+  Ints column = vector_shape(indices.ndim() - 1, 0, b), wide(flat_i.begin(), flat_i.end() - 1);
   std::vector<Tensor::Index> at = index_columns(indices);
   at.insert(at.begin(), Tensor::arange(c.graph(), b).reshape(column).expand(wide));
-  Ints to(xs.begin(), xs.begin() + batch_dims);
-  to.insert(to.end(), is.begin() + batch_dims, is.end() - 1);
   Tensor y = x.getitem(at);
   Ints ys = y.shape();
-  to.insert(to.end(), ys.begin() + indices.ndim() - 1, ys.end());
-  return {y.reshape(to)};
+  return {y.reshape(concat({Ints(xs.begin(), xs.begin() + batch_dims), Ints(is.begin() + batch_dims, is.end() - 1),
+                            Ints(ys.begin() + indices.ndim() - 1, ys.end())}))};
 }
 
 Values scatter_elements(OpCall& c) {
@@ -88,11 +82,8 @@ Tensor scatter_nd(Tensor x, const Tensor& indices, const Tensor& updates, const 
   if (indices.ndim() == 0 || indices.size(-1) > x.ndim() || indices.size(-1) < 1)
     throw Failure("its indices do not fit its data");
   Tensor flat_indices = indices.reshape({-1, indices.size(-1)});
-  Ints rest = x.shape();
-  rest.erase(rest.begin(), rest.begin() + indices.size(-1));
-  Ints many = rest;
-  many.insert(many.begin(), flat_indices.size(0));
-  Tensor flat_updates = updates.reshape(many);
+  Ints own = x.shape(), rest(own.begin() + indices.size(-1), own.end());
+  Tensor flat_updates = updates.reshape(concat({{flat_indices.size(0)}, rest}));
   if (reduction == "none") return x.setitem(index_columns(flat_indices), flat_updates);
   for (int64_t i = 0; i < flat_indices.size(0); i++) {
     auto at = index_columns(flat_indices.slice_axis(0, {i, i + 1}));
@@ -114,8 +105,7 @@ Values tensor_scatter(OpCall& c) {
   int64_t axis = x.resolve_dim(c.attr_int("axis", -2));
   int64_t depth = x.size(axis), count = updates.size(axis), batch = xs[0];
   // index of the row of x that each row of the updates replaces
-  Ints row(size_t(x.ndim()), 1), per_batch(size_t(x.ndim()), 1);
-  row[size_t(axis)] = count, per_batch[0] = batch;
+  Ints row = vector_shape(x.ndim(), axis, count), per_batch = vector_shape(x.ndim(), 0, batch);
   Tensor at = Tensor::arange(c.graph(), count, dtypes::int64).reshape(row);
   if (c.has(2)) at = at + c.tensor(2).cast(dtypes::int64).reshape(per_batch);
   if (c.attr_string("mode", "linear") == "circular") at = at % Const(depth);

@@ -117,9 +117,8 @@ Values expand(OpCall& c) {
 Values tile(OpCall& c) {
   Tensor x = c.tensor(0);
   if (c.version() >= 6) return {x.repeat(c.ints(1))};
-  Ints repeats(size_t(x.ndim()), 1);
-  repeats[size_t(x.resolve_dim(c.integer(2)))] = c.integer(1);
-  return {x.repeat(repeats)};
+  int64_t times = c.integer(1);
+  return {x.repeat(vector_shape(x.ndim(), x.resolve_dim(c.integer(2)), times))};
 }
 
 // ---- slices and padding
@@ -127,10 +126,8 @@ Values tile(OpCall& c) {
 Values slice(OpCall& c) {
   Tensor x = c.tensor(0);
   Ints starts = list_of(c, "starts", 1).value_or(Ints{}), ends = list_of(c, "ends", 2).value_or(Ints{});
-  Ints axes(starts.size()), steps(starts.size(), 1);
-  std::iota(axes.begin(), axes.end(), 0);
-  if (auto given = list_of(c, "axes", 3)) axes = *given;
-  if (auto given = c.ints_or_none(4)) steps = *given;
+  Ints axes = list_of(c, "axes", 3).value_or(int_range(0, int64_t(starts.size())));
+  Ints steps = c.ints_or_none(4).value_or(Ints(starts.size(), 1));
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
     throw Failure("its lists of starts, ends, axes and steps differ in length");
   std::vector<Tensor::Index> indices(size_t(x.ndim()), Slice{});
@@ -163,9 +160,7 @@ Values pad(OpCall& c) {
   Tensor x = c.tensor(0);
   auto rank = size_t(x.ndim());
   Ints pads = c.attr("pads") ? c.attr_ints("pads") : c.attr("paddings") ? c.attr_ints("paddings") : c.ints(1);
-  Ints axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  if (auto given = c.ints_or_none(3)) axes = *given;
+  Ints axes = c.ints_or_none(3).value_or(int_range(0, x.ndim()));
   if (pads.size() != 2 * axes.size())
     throw Failure(std::to_string(pads.size()) + " pads for " + std::to_string(axes.size()) + " axes");
   Padding padding(rank);
@@ -178,9 +173,7 @@ Values pad(OpCall& c) {
 
 Values center_crop_pad(OpCall& c) {
   Tensor x = c.tensor(0);
-  Ints to = c.ints(1), axes(to.size());
-  std::iota(axes.begin(), axes.end(), 0);
-  if (auto given = c.attr_ints_or_none("axes")) axes = *given;
+  Ints to = c.ints(1), axes = c.attr_ints("axes", int_range(0, int64_t(to.size())));
   if (axes.size() != to.size()) throw Failure("its lists of sizes and axes differ in length");
   Bounds2 cut(static_cast<size_t>(x.ndim()));
   Padding padding(static_cast<size_t>(x.ndim()));
@@ -219,8 +212,7 @@ Values space_to_depth(OpCall& c) {
 Values reverse_sequence(OpCall& c) {
   Tensor x = c.tensor(0), lengths = c.tensor(1);
   int64_t batch = x.resolve_dim(c.attr_int("batch_axis", 1)), time = x.resolve_dim(c.attr_int("time_axis", 0));
-  Ints along(size_t(x.ndim()), 1), across(size_t(x.ndim()), 1);
-  along[size_t(time)] = x.size(time), across[size_t(batch)] = x.size(batch);
+  Ints along = vector_shape(x.ndim(), time, x.size(time)), across = vector_shape(x.ndim(), batch, x.size(batch));
   Tensor i = Tensor::arange(c.graph(), x.size(time), dtypes::int64).reshape(along), n = lengths.reshape(across);
   return {x.gather(time, i.lt(n).where(n - 1 - i, i).expand(x.shape()))};
 }

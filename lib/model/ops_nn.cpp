@@ -132,8 +132,7 @@ Values lp_pool(OpCall& c) {
   Tensor x = c.tensor(0);
   Window win(c, x, c.attr_ints("kernel_shape"));
   auto p = double(c.attr_int("p", 2));
-  Ints axes;
-  for (size_t i = 0; i < win.kernel.size(); i++) axes.push_back(int64_t(i) - int64_t(win.kernel.size()));
+  Ints axes = int_range(-int64_t(win.kernel.size()), 0);
   return {
       x.abs().pow(Const(p)).pad_flat(win.pads).pool(win.kernel, win.stride, win.dilation).sum(axes).pow(Const(1 / p))};
 }
@@ -170,11 +169,7 @@ Values max_unpool(OpCall& c) {
   return {x.max_unpool2d(moved, out_plane)};
 }
 
-Ints spatial_axes(const Tensor& x) {
-  Ints axes;
-  for (int64_t i = 2; i < x.ndim(); i++) axes.push_back(i);
-  return axes;
-}
+Ints spatial_axes(const Tensor& x) { return int_range(2, x.ndim()); }
 
 // ---- products
 
@@ -224,9 +219,7 @@ Values batch_normalization(OpCall& c) {
   Tensor x = c.tensor(0), scale = c.tensor(1), bias = c.tensor(2), mean = c.tensor(3), var = c.tensor(4);
   double epsilon = c.attr_float("epsilon", 1e-5), momentum = c.attr_float("momentum", 0.9);
   if (!c.attr_int("training_mode", 0)) return {x.batchnorm(scale, bias, mean, (var + epsilon).rsqrt()).cast(x.dtype())};
-  Ints axes{0}, column(size_t(x.ndim()), 1);
-  for (int64_t i = 2; i < x.ndim(); i++) axes.push_back(i);
-  column[1] = -1;
+  Ints axes = concat({{0}, spatial_axes(x)}), column = vector_shape(x.ndim(), 1, -1);
   Tensor wide = x.cast(least_upper_dtype({x.dtype(), dtypes::float32})), m = wide.mean(axes),
          y = wide - m.reshape(column);
   Tensor v = (y * y).mean(axes);
@@ -240,8 +233,7 @@ Values group_normalization(OpCall& c, int64_t groups) {
   if (c.attr_int("stash_type", 1) != 1) throw Failure("a stash_type other than float32 is not supported");
   if (x.ndim() < 2 || scale.numel() <= 0 || bias.numel() <= 0 || x.size(1) % scale.numel() || x.size(1) % bias.numel())
     throw Failure("its scale or bias does not fit its channels");
-  Ints column(size_t(x.ndim() - 1), 1);
-  column[0] = -1;
+  Ints column = vector_shape(x.ndim() - 1, 0, -1);
   Tensor y = x.reshape({x.size(0), groups, -1}).cast(dtypes::float32).layernorm({-1}, c.attr_float("epsilon", 1e-5))
                  .cast(x.dtype()).reshape(x.shape());
   auto per_channel = [&](const Tensor& t) {
@@ -253,8 +245,7 @@ Values group_normalization(OpCall& c, int64_t groups) {
 Values layer_normalization(OpCall& c) {
   Tensor x = c.tensor(0), scale = c.tensor(1), wide = x.cast(dtypes::float32);
   if (c.attr_int("stash_type", 1) != 1) throw Failure("a stash_type other than float32 is not supported");
-  Ints axes;
-  for (int64_t i = x.resolve_dim(c.attr_int("axis", -1)); i < x.ndim(); i++) axes.push_back(i);
+  Ints axes = int_range(x.resolve_dim(c.attr_int("axis", -1)), x.ndim());
   Tensor mean = wide.mean(axes, true),
          inv = ((wide - mean).square().mean(axes, true) + c.attr_float("epsilon", 1e-5)).rsqrt();
   Tensor y = ((wide - mean) * inv).cast(x.dtype()) * scale;
@@ -263,8 +254,7 @@ Values layer_normalization(OpCall& c) {
 
 Values rms_normalization(OpCall& c) {
   Tensor x = c.tensor(0);
-  Ints axes;
-  for (int64_t i = x.resolve_dim(c.attr_int("axis", -1)); i < x.ndim(); i++) axes.push_back(i);
+  Ints axes = int_range(x.resolve_dim(c.attr_int("axis", -1)), x.ndim());
   Tensor norm = (x.cast(dtypes::float32).square().mean(axes, true) + c.attr_float("epsilon", 1e-5)).rsqrt();
   return {(x * norm * c.tensor(1)).cast(x.dtype())};
 }

@@ -1,6 +1,4 @@
 // Quantization to small integers with a scale and a zero point.
-#include <algorithm>
-
 #include "lib/model/op.h"
 
 namespace tgc {
@@ -22,9 +20,7 @@ struct Spread {
     if (v.numel() == 1) return v;
     if (axis < 0 || axis >= int64_t(shape.size())) throw Failure("axis " + std::to_string(axis) + " is out of range");
     if (block) return v.repeat_interleave(block, axis);
-    Ints column(shape.size(), 1);
-    column[size_t(axis)] = v.numel();
-    return v.reshape(column);
+    return v.reshape(vector_shape(int64_t(shape.size()), axis, v.numel()));
   }
 };
 
@@ -75,9 +71,7 @@ Tensor minus_rows(const Tensor& x, const Tensor& zero) {
 }
 Tensor per_channel(const Tensor& v, const Tensor& like, int64_t axis) {
   if (v.numel() == 1) return v.reshape({});
-  Ints column(size_t(like.ndim()), 1);
-  column[size_t(axis)] = v.numel();
-  return v.reshape(column);
+  return v.reshape(vector_shape(like.ndim(), axis, v.numel()));
 }
 
 // Runs another op on `inputs`, with the attributes of this node.
@@ -130,8 +124,7 @@ Values qlinear_mul(OpCall& c) {
 Values qlinear_global_average_pool(OpCall& c) {
   Tensor x = centered(c, 0, 2) * c.tensor(1), zero = c.tensor(4);
   bool channels_last = c.attr_int("channels_last", 0) != 0;
-  Ints axes;
-  for (int64_t i = channels_last ? 1 : 2; i < x.ndim() - channels_last; i++) axes.push_back(i);
+  Ints axes = int_range(channels_last ? 1 : 2, x.ndim() - channels_last);
   return {clamp_cast((x.mean(axes, true) / c.tensor(3)).round() + zero, zero.dtype())};
 }
 

@@ -1,6 +1,5 @@
 // Reductions, softmax and related ops, scans, sorting, and ops that count and select elements.
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "lib/model/model.h"
@@ -137,8 +136,7 @@ Values compress(OpCall& c) {
 Values unique(OpCall& c) {
   Tensor x = c.attr("axis") ? c.tensor(0) : c.tensor(0).flatten();
   int64_t axis = c.attr("axis") ? x.resolve_dim(c.attr_int("axis")) : 0, n = x.size(axis);
-  Ints order(size_t(x.ndim()));
-  std::iota(order.begin(), order.end(), 0);
+  Ints order = int_range(0, x.ndim());
   std::swap(order[0], order[size_t(axis)]);
   Array rows = c.builder().evaluate(x.permute(order).contiguous());
   int64_t width = n ? rows.size() / n : 0;

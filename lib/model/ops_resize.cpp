@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include "lib/model/op.h"
 
@@ -53,9 +52,7 @@ Tensor nearest_index(const Tensor& at, const std::string& how) {
 
 // Broadcasts a vector, which lies along axis `axis`, to `shape`.
 Tensor along(const Tensor& v, int64_t axis, const Ints& shape) {
-  Ints column(shape.size(), 1);
-  column[size_t(axis)] = v.numel();
-  return v.reshape(column).expand(shape);
+  return v.reshape(vector_shape(int64_t(shape.size()), axis, v.numel())).expand(shape);
 }
 
 Tensor linear_along(Tensor x, const ResizeAxis& a, const Tensor& at) {
@@ -156,10 +153,7 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
   Ints order;  // the axes: first those that are not resized
   Ints named = c.attr_ints("axes");
   for (auto& a : named) a = x.resolve_dim(a);
-  if (named.empty()) {
-    named.resize(size_t(x.ndim()));
-    std::iota(named.begin(), named.end(), 0);
-  }
+  if (named.empty()) named = int_range(0, x.ndim());
   for (int64_t i = 0; i < x.ndim(); i++)
     if (std::ranges::find(named, i) == named.end()) order.push_back(i);
   auto first = int64_t(order.size());
@@ -299,14 +293,10 @@ Values affine_grid(OpCall& c) {
   grids.push_back(grids[0].ones_like());
   auto axes = int64_t(spatial.size());
   Tensor base = Tensor::stack(grids, -1).reshape({1, product(spatial), axes + 1}).expand({size[0], -1, -1});
-  Ints to{size[0]};
-  to.insert(to.end(), spatial.begin(), spatial.end());
-  to.push_back(axes);
-  return {base.matmul(theta.transpose(1, 2)).reshape(to)};
+  return {base.matmul(theta.transpose(1, 2)).reshape(concat({{size[0]}, spatial, {axes}}))};
 }
 
 // ---- RoiAlign
-
 
 // Returns the sample coordinates along one axis, `count` in each of `bins`, as (regions, bins * count).
 Tensor samples(OpCall& c, const Tensor& start, const Tensor& size, int64_t bins, int64_t count) {

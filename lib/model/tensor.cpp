@@ -54,6 +54,24 @@ Ints broadcast_shape(const std::vector<Ints>& shapes) {
   return out;
 }
 
+Ints int_range(int64_t begin, int64_t end) {
+  Ints out(size_t(std::max<int64_t>(0, end - begin)));
+  std::iota(out.begin(), out.end(), begin);
+  return out;
+}
+
+Ints concat(std::initializer_list<Ints> parts) {
+  Ints out;
+  for (auto& p : parts) out.insert(out.end(), p.begin(), p.end());
+  return out;
+}
+
+Ints vector_shape(int64_t rank, int64_t axis, int64_t size) {
+  Ints out(size_t(rank), 1);
+  out[size_t(axis)] = size;
+  return out;
+}
+
 // ---- properties -----------------------------------------------------------------------------------------------------
 
 Ints Tensor::shape() const {
@@ -195,17 +213,15 @@ Tensor Tensor::broadcast_to(const Ints& to) const {
 Tensor Tensor::permute(const Ints& order) const {
   Ints axes;
   for (int64_t o : order) axes.push_back(resolve_dim(o));
-  Ints sorted = axes, all(axes.size());
+  Ints sorted = axes;
   std::sort(sorted.begin(), sorted.end());
-  std::iota(all.begin(), all.end(), 0);
-  if (sorted != all || int64_t(all.size()) != ndim())
+  if (sorted != int_range(0, ndim()))
     throw Failure(shape_text(order) + " is not a permutation of " + std::to_string(ndim()) + " axes");
   return Tensor(tgc::permute(uop_, axes));
 }
 
 Tensor Tensor::transpose(int64_t dim0, int64_t dim1) const {
-  Ints order(static_cast<size_t>(ndim()));
-  std::iota(order.begin(), order.end(), 0);
+  Ints order = int_range(0, ndim());
   std::swap(order[size_t(resolve_dim(dim0))], order[size_t(resolve_dim(dim1))]);
   return permute(order);
 }
@@ -242,10 +258,8 @@ Tensor Tensor::flatten(int64_t start, int64_t end) const {
   start = resolve_dim(start), end = resolve_dim(end);
   Ints own = shape();
   if (own.empty()) return reshape({1});
-  Ints to(own.begin(), own.begin() + start);
-  to.push_back(product(std::span(own).subspan(size_t(start), size_t(end - start + 1))));
-  to.insert(to.end(), own.begin() + end + 1, own.end());
-  return reshape(to);
+  int64_t size = product(std::span(own).subspan(size_t(start), size_t(end - start + 1)));
+  return reshape(concat({Ints(own.begin(), own.begin() + start), {size}, Ints(own.begin() + end + 1, own.end())}));
 }
 
 Tensor Tensor::unflatten(int64_t dim, const Ints& sizes) const {
@@ -359,15 +373,12 @@ Tensors Tensor::split_by(int64_t part, int64_t dim) const {
   return split(sizes, dim);
 }
 
-
 Tensors Tensor::meshgrid(const Tensors& tensors) {
   if (tensors.size() == 1) return tensors;
   Tensors out;
   std::vector<Ints> shapes;
   for (size_t i = 0; i < tensors.size(); i++) {
-    Ints to(tensors.size() - i, 1);
-    to[0] = -1;
-    out.push_back(tensors[i].reshape(to));
+    out.push_back(tensors[i].reshape(vector_shape(int64_t(tensors.size() - i), 0, -1)));
     shapes.push_back(out.back().shape());
   }
   Ints to = broadcast_shape(shapes);

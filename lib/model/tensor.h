@@ -267,6 +267,9 @@ TGC_MIXED(+) TGC_MIXED(-) TGC_MIXED(*) TGC_MIXED(/) TGC_MIXED(%) TGC_MIXED(&) TG
 #undef TGC_MIXED
 
 Ints broadcast_shape(const std::vector<Ints>& shapes);  // tensor.py:_broadcast_shape
+Ints int_range(int64_t begin, int64_t end);             // the integers from `begin` up to `end`, which is excluded
+Ints concat(std::initializer_list<Ints> parts);
+Ints vector_shape(int64_t rank, int64_t axis, int64_t size);  // `size` at `axis`, 1 at the other axes
 // Evaluates a polynomial; coefficients start with the highest power (helpers.py:polyN).
 Tensor poly_n(Tensor x, std::initializer_list<double> coefficients);
 int64_t product(std::span<const int64_t> sizes);  // throws Failure on overflow

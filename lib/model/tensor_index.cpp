@@ -1,7 +1,6 @@
 // Tensor indexing: slices, gathers through one-hot masks, scatters, sorting (tensor.py).
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 #include "lib/model/tensor.h"
 
@@ -126,11 +125,8 @@ Gathered gathered(const Moved& from) {
   for (auto& [dim, t] : from.indexed) shapes.push_back(t.shape());
   Ints big = broadcast_shape(shapes), xs = from.x.shape();
   int64_t d0 = from.indexed[0].first, lead = int64_t(big.size()), axes = int64_t(xs.size());
-  Ints pre(xs.begin(), xs.begin() + d0), opened = pre;
-  pre.insert(pre.end(), big.begin(), big.end());
-  pre.insert(pre.end(), xs.begin() + d0, xs.end());
-  opened.insert(opened.end(), big.size(), 1);
-  opened.insert(opened.end(), xs.begin() + d0, xs.end());
+  Ints before(xs.begin(), xs.begin() + d0), after(xs.begin() + d0, xs.end());
+  Ints pre = concat({before, big, after}), opened = concat({before, Ints(big.size(), 1), after});
 
   Gathered out;
   bool adjacent = true;
@@ -146,12 +142,10 @@ Gathered gathered(const Moved& from) {
 
   // as in numpy, the result's axes of index tensors that are not adjacent come first
   bool to_front = d0 != 0 && from.indexed.size() != 1 && !adjacent;
-  out.brought.resize(size_t(lead));
-  std::iota(out.brought.begin(), out.brought.end(), to_front ? 0 : d0);
+  out.brought = to_front ? int_range(0, lead) : int_range(d0, d0 + lead);
   if (!to_front) return out;
   for (Tensor* t : {&out.mask, &out.x}) {
-    Ints order(size_t(t->ndim()));
-    std::iota(order.begin(), order.end(), 0);
+    Ints order = int_range(0, t->ndim());
     std::rotate(order.begin(), order.begin() + d0, order.begin() + d0 + lead);
     *t = t->permute(order);
   }
@@ -181,10 +175,8 @@ Tensor Tensor::get_or_set(std::vector<Index> indices, Tensor value) const {
 
 Tensor Tensor::one_hot_along_dim(int64_t num_classes, int64_t dim) const {
   if (!dtypes::is_int(dtype())) throw Failure("an index of " + std::string(dtype().repr()));
-  Ints column(size_t(ndim() - resolve_dim(dim)), 1);
-  column[0] = num_classes;
   DType type = num_classes > INT32_MAX ? dtypes::int64 : dtypes::int32;
-  return eq(arange(graph(), num_classes, type).reshape(column));
+  return eq(arange(graph(), num_classes, type).reshape(vector_shape(ndim() - resolve_dim(dim), 0, num_classes)));
 }
 
 Tensor Tensor::gather(int64_t dim, Tensor index) const {
@@ -276,8 +268,7 @@ std::pair<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const {
   auto counts = [&](const Tensor& t) { return (mask & t.unsqueeze(dim).eq(t.unsqueeze(dim + 1))).sum(Ints{dim + 1}); };
   Tensor here = counts(*this), there = counts(x);
   Tensor same = unsqueeze(dim + 1).eq(x.unsqueeze(dim)) & here.unsqueeze(dim + 1).eq(there.unsqueeze(dim));
-  Ints row(size_t(x.ndim()), 1);
-  row[size_t(dim)] = n;
+  Ints row = vector_shape(x.ndim(), dim, n);
   return {x, (same * arange(graph(), n).reshape(row).unsqueeze(dim + 1)).sum(Ints{dim})};
 }
 

@@ -1,7 +1,6 @@
 // Tensor products, convolutions, pooling, normalization and einsum (tensor.py).
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 #include <string>
 
@@ -44,17 +43,7 @@ Ints apply_ceil_mode(const Tensor& x, Ints pads, const Ints& kernel, const Ints&
   return pads;
 }
 
-Ints last_axes(size_t n) {
-  Ints out;
-  for (size_t i = 0; i < n; i++) out.push_back(int64_t(i) - int64_t(n));
-  return out;
-}
-
-Ints concat(std::initializer_list<Ints> parts) {
-  Ints out;
-  for (auto& p : parts) out.insert(out.end(), p.begin(), p.end());
-  return out;
-}
+Ints last_axes(size_t n) { return int_range(-int64_t(n), 0); }
 
 }  // namespace
 
@@ -87,11 +76,7 @@ Tensor Tensor::conv2d(Tensor weight, Tensor bias, int64_t groups, const Ints& st
   Tensor x = pad_flat(resolve_pool_pads(padding, window.size())).pool(window, stride, dilation);
   Ints ps = x.shape(), out(ps.begin() + 2, ps.begin() + 2 + n), ones(size_t(n), 1);
   x = x.reshape(concat({{bs, groups, cin, 1}, out, window})).expand(concat({{bs, groups, cin, rcout}, out, window}));
-  Ints order{0, 1, 3};
-  for (int64_t i = 0; i < n; i++) order.push_back(4 + i);
-  order.push_back(2);
-  for (int64_t i = 0; i < n; i++) order.push_back(4 + n + i);
-  x = x.permute(order);
+  x = x.permute(concat({{0, 1, 3}, int_range(4, 4 + n), {2}, int_range(4 + n, 4 + 2 * n)}));
   Ints axes;
   for (int64_t i = 0; i <= n; i++) axes.push_back(-1 - i);
   Tensor y = (x * weight.reshape(concat({{1, groups, rcout}, ones, {cin}, window})))
@@ -102,11 +87,10 @@ Tensor Tensor::conv2d(Tensor weight, Tensor bias, int64_t groups, const Ints& st
 
 Tensor Tensor::conv_transpose2d(Tensor weight, Tensor bias, int64_t groups, const Ints& stride, const Ints& dilation,
                                 const Ints& padding, const Ints& output_padding) const {
-  Ints ws = weight.shape(), flips;
+  Ints ws = weight.shape();
   if (ws.size() < 3 || ws.size() != size_t(ndim()) || groups <= 0 || ws[0] % groups)
     throw Failure("a transposed convolution whose input does not fit its weights");
-  for (size_t i = 3; i < ws.size() + 1; i++) flips.push_back(int64_t(i));
-  Tensor x = *this, w = weight.unflatten(0, {groups, -1}).transpose(1, 2).flip(flips);
+  Tensor x = *this, w = weight.unflatten(0, {groups, -1}).transpose(1, 2).flip(int_range(3, int64_t(ws.size()) + 1));
   Ints window(ws.begin() + 2, ws.end());
   Padding pads = grouped(resolve_pool_pads(padding, window.size()));
   if (std::any_of(stride.begin(), stride.end(), [](int64_t s) { return s > 1; })) {
@@ -241,8 +225,7 @@ Tensor take_traces(Tensor x, std::string& s) {
                              .slice_axis(-1, {0, 1, 1}).squeeze(-1)
                        : x.diagonal();
       // move the diagonal, now the last axis, to the position of the letter's first occurrence
-      Ints back;
-      for (int64_t d = 0; d < x.ndim() - 1; d++) back.push_back(d);
+      Ints back = int_range(0, x.ndim() - 1);
       back.insert(back.begin() + int64_t(j), x.ndim() - 1);
       x = x.permute(back);
     }
@@ -285,8 +268,7 @@ Tensor Tensor::einsum(std::string_view text, Tensors xs) {
   Tensor out;
   for (size_t i = 0; i < xs.size(); i++) {
     std::string& s = inputs[i];
-    Ints order(s.size()), aligned, full;
-    std::iota(order.begin(), order.end(), 0);
+    Ints order = int_range(0, int64_t(s.size())), aligned, full;
     std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return s[size_t(a)] < s[size_t(b)]; });
     for (auto [c, n] : sizes) {
       auto at = s.find(c);

@@ -128,9 +128,7 @@ Tensor Tensor::pool(const Ints& kernel, const Ints& stride, const Ints& dilation
   }
   using Sizes = std::vector<std::optional<int64_t>>;
   auto reshape_to = [&](const Tensor& x, const Ints& tail) {
-    Ints to(own.begin(), own.begin() + int64_t(lead));
-    to.insert(to.end(), tail.begin(), tail.end());
-    return x.reshape(to);
+    return x.reshape(concat({Ints(own.begin(), own.begin() + int64_t(lead)), tail}));
   };
   auto shrink_tail = [&](const Tensor& x, const Ints& tail) {
     Sizes to(lead);
@@ -150,8 +148,7 @@ Tensor Tensor::pool(const Ints& kernel, const Ints& stride, const Ints& dilation
   Tensor x = reshape_to(shrink_tail(repeat(repeats), flat), dilated);
   x = reshape_to(shrink_tail(x, strided), split);
   x = reshape_to(shrink_tail(x, one), done);
-  Ints order;
-  for (size_t i = 0; i < lead; i++) order.push_back(int64_t(i));
+  Ints order = int_range(0, int64_t(lead));
   for (size_t j = 0; j < n; j++) order.push_back(int64_t(lead + 2 * j + 1));
   for (size_t j = 0; j < n; j++) order.push_back(int64_t(lead + 2 * j));
   return x.permute(order);

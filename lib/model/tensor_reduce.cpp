@@ -1,6 +1,5 @@
 // Tensor reductions and scans (tensor.py).
 #include <algorithm>
-#include <numeric>
 
 #include "lib/model/tensor.h"
 #include "lib/uop/exec_alu.h"
@@ -28,10 +27,8 @@ Tensor triangle(Graph& graph, int64_t rows, int64_t columns, int64_t diagonal) {
 }  // namespace
 
 Tensor Tensor::reduce(Op op, const Axes& axes, bool keepdim) const {
-  Ints all(static_cast<size_t>(ndim()));
-  std::iota(all.begin(), all.end(), 0);
   Ints picked;
-  for (int64_t a : axes.value_or(all)) picked.push_back(resolve_dim(a));
+  for (int64_t a : axes.value_or(int_range(0, ndim()))) picked.push_back(resolve_dim(a));
   if (ndim() == 0) picked.clear();
   Tensor out(reduce_axis(uop_, op, picked));
   if (keepdim) return out;
@@ -68,8 +65,7 @@ Tensor Tensor::std(Axes axes, bool keepdim, int64_t correction) const { return v
 Tensor Tensor::argmax(int64_t axis, bool keepdim) const {
   axis = resolve_dim(axis);
   int64_t n = ndim() ? size(axis) : 1;
-  Ints column(size_t(std::max<int64_t>(1, ndim() - axis)), 1);
-  column[0] = n;
+  Ints column = vector_shape(std::max<int64_t>(1, ndim() - axis), 0, n);
   Tensor found = eq(max(Ints{axis}, true)) * arange(graph(), n, 0, -1, dtypes::int32).reshape(column);
   return (n - found.max(Ints{axis}, keepdim)).cast(dtypes::int32);
 }
@@ -101,9 +97,7 @@ Tensor Tensor::cumsum(int64_t axis) const {
   Tensor parts = transpose(axis, -1).pad_axis(-1, rounded - n, 0, identity_element(Op::ADD, dtype()))
                      .unflatten(-1, {-1, kSplit}).sum_windows(-1);
   Tensor base = parts.slice_axis(-1, {kSplit - 1, kSplit, 1}).squeeze(-1).sum_windows(-1, true);
-  Ints to = base.shape();
-  to.push_back(kSplit);
-  base = base.unsqueeze(-1).expand(to);
+  base = base.unsqueeze(-1).expand(concat({base.shape(), {kSplit}}));
   auto fix = [&](const Tensor& t) {
     return t.flatten(-2).slice_axis(-1, {rounded - n, rounded, 1}).transpose(axis, -1);
   };
