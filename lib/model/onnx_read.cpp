@@ -25,7 +25,6 @@ class Reader {
         case 7: out.graph = graph(r.message("the graph")); has_graph = true; break;
         case 8: opset(r.message("an opset"), out.opsets); break;
         case 25: out.functions.push_back(function(r.message("a function"))); break;
-        default: break;
       }
     }
     if (!has_graph) r.fail("the model has no graph");
@@ -48,7 +47,6 @@ class Reader {
         case 10: out.doubles.push_back(r.fixed(8)); break;
         case 13: external(r.message("external data"), out); break;
         case 14: out.external = r.integer() == 1; break;
-        default: break;
       }
     }
     return out;
@@ -62,7 +60,6 @@ class Reader {
         case 3: out.items.push_back({ValueProto::Kind::Tensor, tensor(r.message("a tensor")), {}}); break;
         case 5: out.items.push_back(sequence(r.message("a sequence"))); break;
         case 7: out.items.push_back(optional(r.message("an optional"))); break;
-        default: break;
       }
     }
     return out;
@@ -76,7 +73,6 @@ class Reader {
         case 3: out = {ValueProto::Kind::Tensor, tensor(r.message("a tensor")), {}}; break;
         case 5: out = sequence(r.message("a sequence")); break;
         case 7: out = optional(r.message("an optional")); break;
-        default: break;
       }
     }
     return out;
@@ -103,7 +99,6 @@ class Reader {
         case 11: out.inputs.push_back(value_info(r.message("an input"))); break;
         case 12: out.outputs.push_back(value_info(r.message("an output"))); break;
         case 15: r.fail("sparse initializers are not supported");
-        default: break;
       }
     }
     return out;
@@ -119,7 +114,6 @@ class Reader {
         case 4: out.op = r.string(); break;
         case 5: out.attributes.push_back(attribute(r.message("an attribute"))); break;
         case 7: out.domain = r.string(); break;
-        default: break;
       }
     }
     if (out.domain == "ai.onnx") out.domain = "";
@@ -143,7 +137,6 @@ class Reader {
         case 14: out.type = std::make_shared<onnx::TypeProto>(type(r.message("a type"))); break;
         case 20: out.kind = Attribute::Kind(int32_t(r.integer())); break;
         case 21: out.reference = r.string(); break;
-        default: break;
       }
     }
     using Kind = Attribute::Kind;
@@ -181,7 +174,6 @@ class Reader {
         case 4: out.kind = Kind::Sequence; out.of = elem_type(r.message("a sequence type")); break;
         case 9: out.kind = Kind::Optional; out.of = elem_type(r.message("an optional type")); break;
         case 5: case 8: out.kind = Kind::Other; break;
-        default: break;
       }
     }
     return out;
@@ -222,7 +214,6 @@ class Reader {
         case 7: out.nodes.push_back(node(r.message("a node"))); break;
         case 9: opset(r.message("an opset"), out.opsets); break;
         case 10: out.domain = r.string(); break;
-        default: break;
       }
     }
     return out;
