@@ -38,7 +38,6 @@ struct Compilation::State {
 
 namespace {
 
-
 Result<Target> target_for(const InputGraph& in, const JobSpec& spec) {
   return recorded_target(spec.target.empty() ? "CPU" : spec.target, in.graph->settings());
 }

@@ -9,7 +9,6 @@
 namespace tgc {
 namespace {
 
-
 std::string bytes_text(int64_t bytes) {
   char text[32];
   if (bytes < 100000) return std::to_string(bytes) + " B";
