@@ -52,9 +52,7 @@ size_t BeamLog::candidates() const {
 }
 
 std::string enumeration_json(const BeamLog& log) {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     json.member("kernel", log.kernel).member("target", log.target).member("key", to_hex(log.key));
     json.key("rounds").array([&] {
       for (const RoundLog& round : log.rounds)
@@ -69,14 +67,11 @@ std::string enumeration_json(const BeamLog& log) {
         });
     });
     json.member("opts", log.opts);
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 std::string result_json(const BeamLog& log) {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     json.member("kernel", log.kernel).member("target", log.target).member("device", log.device);
     json.member("key", to_hex(log.key)).member("width", log.width).member("opts", log.opts);
     json.member("seconds", log.seconds).member("before", log.before).member("before_opts", log.before_opts);
@@ -90,8 +85,7 @@ std::string result_json(const BeamLog& log) {
           json.member("candidates", r.candidates.size()).member("best", r.best).member("wall", r.wall);
         });
     });
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 std::string result_line(const BeamLog& log) {

@@ -173,9 +173,7 @@ std::string results_text(const std::vector<BeamResult>& results) {
 }
 
 std::string results_json(const std::vector<BeamResult>& results) {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     json.key("results").array([&] {
       for (const BeamResult& r : results)
         json.line().object([&] {
@@ -185,8 +183,7 @@ std::string results_json(const std::vector<BeamResult>& results) {
           json.member("made", r.made).member("interrupted", r.measured.has_value());
         });
     });
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 }  // namespace tgc

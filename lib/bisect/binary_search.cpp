@@ -1,5 +1,4 @@
 // Strategy: binary search for the first wrong stage, then for the first rewrite of it after which the graph is wrong.
-#include <algorithm>
 
 #include "lib/bisect/veto.h"
 #include "lib/bisect/strategies.h"

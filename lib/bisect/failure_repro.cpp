@@ -3,9 +3,7 @@
 #include "lib/run/kernel_variables.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
-#include "lib/support/write_file.h"
 #include "lib/text/print_uops.h"
-#include "lib/uop/copy.h"
 #include "lib/validate/input_distribution.h"
 #include "lib/validate/reference_sample.h"
 

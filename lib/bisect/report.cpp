@@ -66,12 +66,10 @@ std::string BisectReport::text() const {
 
 std::string BisectReport::json() const {
   const Verdict& v = verdict;
-  std::string out;
-  JsonWriter json(out);
-  auto text = [&](const char* name, const std::string& value) {
-    if (!value.empty()) json.member(name, value);
-  };
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
+    auto text = [&](const char* name, const std::string& value) {
+      if (!value.empty()) json.member(name, value);
+    };
     text("kernel", kernel), text("device", device);
     if (!error.empty()) return (void)json.member("error", error);
     json.member("verdict", name_of(v.kind));
@@ -87,10 +85,7 @@ std::string BisectReport::json() const {
             json.member("before", step.before).member("after", step.after);
           });
       });
-    if (!v.witness.empty())
-      json.key("witness").object([&] {
-        for (auto& [name, value] : v.witness) json.member(name, value);
-      });
+    if (!v.witness.empty()) json.member("witness", v.witness);
     if (!v.pass.empty())
       json.member("pass", v.pass).member("pass_number", v.pass_number).member("function", v.function);
     if (v.can_be_confirmed()) json.member("confirmed", v.confirmed);
@@ -98,8 +93,7 @@ std::string BisectReport::json() const {
     json.member("rewrites", counts.rewrites).member("compared", counts.compared).member("runs", counts.runs);
     json.key("seconds").number(seconds, "%.3f");
     text("again", repro_command);
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 }  // namespace tgc

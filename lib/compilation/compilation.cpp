@@ -1,12 +1,12 @@
 #include "lib/compilation/compilation.h"
 
-#include <chrono>
 #include <utility>
 
 #include "lib/compilation/schedule_listing.h"
 #include "lib/rewrite/fault.h"
 #include "lib/spec/spec.h"
 #include "lib/support/check.h"
+#include "lib/support/clocks.h"
 #include "lib/target/recorded_target.h"
 #include "lib/text/pyrender.h"
 #include "lib/uop/copy.h"
@@ -16,7 +16,6 @@
 namespace tgc {
 
 using Kind = StageRow::Kind;
-using Clock = std::chrono::steady_clock;
 
 struct Compilation::State {
   InputGraph in;
@@ -37,10 +36,6 @@ struct Compilation::State {
 };
 
 namespace {
-
-Result<Target> target_for(const InputGraph& in, const JobSpec& spec) {
-  return recorded_target(spec.target.empty() ? "CPU" : spec.target, in.graph->settings());
-}
 
 Diag no_stages_before(const InputGraph& in) {
   return {.message = "a linear list has no stages before it", .file = in.file, .expected = "a graph"};
@@ -159,7 +154,7 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
     s->ast = s->current;
     return Compilation(std::move(s));
   }
-  auto target = target_for(s->in, s->spec);
+  auto target = recorded_target(s->spec.target.empty() ? "CPU" : s->spec.target, s->in.graph->settings());
   if (!target) return target.diag();
   if (!s->current.is(Op::SINK)) return no_kernel_root(s->in);
   if (auto expected = expect_behind_graphs(); !expected) return expected.diag();
@@ -240,7 +235,7 @@ Result<Compilation::Step> Compilation::step() {
     if (row->is(OutputKind::List)) note(s_->outputs->list());
   }
   s_->at = row;
-  if (s_->tensor) s_->seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+  if (s_->tensor) s_->seconds += seconds_since(begin);
   if (s_->watcher) s_->watcher->stage_end(*row, s_->failure ? UOp() : s_->current);
   if (s_->failure) return *s_->failure;
   return step;

@@ -85,11 +85,7 @@ class Dump {
 
   Status add_graph(const StageRow& row, UOp graph) {
     Format format = plan_.format.value_or(Format::Pyrender);
-    GraphInfo info = info_at(row);
-    auto text = write_graph(format, graph, info);
-    if (!text) return text.diag();
-    add(row, extension_of(format), std::move(*text));
-    return Unit{};
+    return add(row, extension_of(format), write_graph(format, graph, info_at(row)));
   }
   GraphInfo info_at(const StageRow& row) const {
     GraphInfo info = c_.loaded().info;
@@ -99,8 +95,10 @@ class Dump {
     return info;
   }
 
-  void add(const StageRow& row, std::string_view extension, std::string text) {
-    texts_.push_back({c_.name(), &row, std::string(extension), std::move(text)});
+  Status add(const StageRow& row, std::string_view extension, Result<std::string> text) {
+    if (!text) return text.diag();
+    texts_.push_back({c_.name(), &row, std::string(extension), std::move(*text)});
+    return Unit{};
   }
 
   // ---- outputs
@@ -116,18 +114,11 @@ class Dump {
       auto& list = c_.list();
       return list ? add_list(row, *list) : Status(list.diag());
     }
-    if (row.kind == Kind::Schedule && plan_.format == Format::Json) {
-      auto text = c_.schedule_as_json();
-      if (!text) return text.diag();
-      add(row, "json", std::move(*text));
-      return Unit{};
-    }
+    if (row.kind == Kind::Schedule && plan_.format == Format::Json) return add(row, "json", c_.schedule_as_json());
     auto text = c_.output(row);
-    if (!text) return text.diag();
     bool is_bytes = row.output && row.output->is_bytes;
-    if (!is_bytes && !text->empty() && text->back() != '\n') *text += '\n';
-    add(row, row.extension, std::move(*text));
-    return Unit{};
+    if (text && !is_bytes && !text->empty() && text->back() != '\n') *text += '\n';
+    return add(row, row.extension, std::move(text));
   }
   // Adds a linear list in the requested format. For a terminal, print_uops is printed without a header, as in tinygrad.
   Status add_list(const StageRow& row, std::span<const UOp> list) {
@@ -135,10 +126,7 @@ class Dump {
     GraphInfo info = format == Format::Uops && !plan_.self_describing ? GraphInfo() : info_at(row);
     // these formats write a graph and lose the order of the list, so the text is not a result of the stage `linear`
     if (format == Format::Pyrender || format == Format::Repr) info.stage.clear();
-    auto text = write_list(format, list, info);
-    if (!text) return text.diag();
-    add(row, extension_of(format), std::move(*text));
-    return Unit{};
+    return add(row, extension_of(format), write_list(format, list, info));
   }
 
   bool one_by_one() const { return plan_.afterwards || plan_.watcher; }

@@ -84,20 +84,16 @@ Result<std::string> program(KernelOutputs& k) {
 }
 
 // ---- outputs made by compilers
-Result<std::string> compiled(KernelOutputs& k, Artifact what) {
+template <Artifact what>
+Result<std::string> compiled(KernelOutputs& k) {
   auto job = compile_job_of(k);
   return job ? compile(*job, what) : job.diag();
 }
 
 Result<std::string> llvm_ir(KernelOutputs& k) {
   bool rendered = k.target().renderer == RendererKind::LLVM && !k.compile_options().optimized;
-  return rendered ? k.source() : compiled(k, Artifact::LlvmIr);
+  return rendered ? k.source() : compiled<Artifact::LlvmIr>(k);
 }
-Result<std::string> assembly(KernelOutputs& k) { return compiled(k, Artifact::Assembly); }
-Result<std::string> binary(KernelOutputs& k) { return compiled(k, Artifact::Binary); }
-Result<std::string> cubin(KernelOutputs& k) { return compiled(k, Artifact::Cubin); }
-Result<std::string> disassembly(KernelOutputs& k) { return compiled(k, Artifact::Disassembly); }
-Result<std::string> sass(KernelOutputs& k) { return compiled(k, Artifact::Sass); }
 
 constexpr OutputStage kOutputs[] = {
     {.name = "linear", .alias = "linearize", .kind = OutputKind::List, .extension = "uops",
@@ -111,16 +107,17 @@ constexpr OutputStage kOutputs[] = {
      .make = llvm_ir},
     {.name = "asm", .alias = "assembly", .kind = OutputKind::Compiled, .extension = "s",
      .help = "assembly (PTX for CUDA and PTX renderers); with --lines, the source line of each instruction",
-     .make = assembly},
+     .make = compiled<Artifact::Assembly>},
     {.name = "binary", .alias = "object", .kind = OutputKind::Compiled, .extension = "o",
-     .help = "an ELF object, an AMD code object, or PTX as the driver takes it", .make = binary, .is_bytes = true},
+     .help = "an ELF object, an AMD code object, or PTX as the driver takes it", .make = compiled<Artifact::Binary>,
+     .is_bytes = true},
     {.name = "disasm", .alias = "disassembly", .kind = OutputKind::Compiled, .extension = "dis",
      .help = "the disassembled binary of a CPU or AMD GPU: address, bytes and text of each instruction",
-     .make = disassembly},
+     .make = compiled<Artifact::Disassembly>},
     {.name = "cubin", .alias = "", .kind = OutputKind::Compiled, .extension = "cubin",
-     .help = "NVIDIA's machine code, by ptxas", .make = cubin, .is_bytes = true},
+     .help = "NVIDIA's machine code, by ptxas", .make = compiled<Artifact::Cubin>, .is_bytes = true},
     {.name = "sass", .alias = "", .kind = OutputKind::Compiled, .extension = "sass",
-     .help = "the cubin, disassembled by nvdisasm or cuobjdump", .make = sass},
+     .help = "the cubin, disassembled by nvdisasm or cuobjdump", .make = compiled<Artifact::Sass>},
 };
 
 }  // namespace

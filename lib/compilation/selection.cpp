@@ -47,15 +47,11 @@ Result<std::vector<std::string_view>> select_stages(std::string_view list, std::
     size_t first = 0, last = choices.size() - 1, dots = word.find("..");
     bool span = dots != word.npos;
     std::string_view from = trimmed(word.substr(0, dots)), to = span ? trimmed(word.substr(dots + 2)) : from;
-    if (!from.empty()) {
-      auto i = index_of(from, choices, expected);
+    for (auto [end, name] : {std::pair(&first, from), std::pair(&last, to)}) {
+      if (name.empty()) continue;
+      auto i = index_of(name, choices, expected);
       if (!i) return i.diag();
-      first = *i;
-    }
-    if (!to.empty()) {
-      auto i = index_of(to, choices, expected);
-      if (!i) return i.diag();
-      last = *i;
+      *end = *i;
     }
     if (first > last)
       return Diag{.message = "the span '" + std::string(word) + "' runs backwards",

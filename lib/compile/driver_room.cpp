@@ -2,8 +2,6 @@
 
 #include <cstdlib>
 
-#include "lib/compile/own_folder.h"
-
 namespace tgc {
 
 DriverRoom::DriverRoom() : writable_(writable_for_drivers(folder_.path())) {}

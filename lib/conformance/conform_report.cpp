@@ -174,13 +174,11 @@ std::string ConformReport::text(bool paint) const {
 }
 
 std::string ConformReport::json() const {
-  std::string out;
-  JsonWriter json(out);
-  auto counts = [&](const ConformCounts& c) {
-    json.member("same", c.same).member("different", c.different).member("not_supported", c.not_supported);
-    json.member("error", c.errors);
-  };
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
+    auto counts = [&](const ConformCounts& c) {
+      json.member("same", c.same).member("different", c.different).member("not_supported", c.not_supported);
+      json.member("error", c.errors);
+    };
     ConformCounts all = total();
     json.member("questions", all.asked());
     counts(all);
@@ -201,8 +199,7 @@ std::string ConformReport::json() const {
       json.member("not_asked", baseline_diff->not_asked);
     }
     if (!ended.empty()) json.member("ended", ended);
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 }  // namespace tgc

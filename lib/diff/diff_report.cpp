@@ -91,28 +91,25 @@ class Printer {
 std::string to_text(const GraphDiff& diff, const DiffStyle& style) { return Printer(style).print(diff); }
 
 std::string to_json(const GraphDiff& diff) {
-  std::string out;
-  JsonWriter json(out);
-  auto change = [&](const NodeChange& c) {
-    json.member("kind", kind_name(c.kind));
-    if (c.a >= 0) json.member("before", c.before);
-    if (c.b >= 0) json.member("after", c.after);
-    if (!c.differences.empty()) {
-      json.key("differences").array([&] {
-        for (const Difference& d : c.differences)
-          json.object([&] { json.member("what", d.what).member("before", d.before).member("after", d.after); });
-      });
-    }
-    if (!c.with.empty()) json.member("with", c.with);
-    if (!c.place.empty()) json.member("place", c.place);
-  };
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
+    auto change = [&](const NodeChange& c) {
+      json.member("kind", kind_name(c.kind));
+      if (c.a >= 0) json.member("before", c.before);
+      if (c.b >= 0) json.member("after", c.after);
+      if (!c.differences.empty()) {
+        json.key("differences").array([&] {
+          for (const Difference& d : c.differences)
+            json.object([&] { json.member("what", d.what).member("before", d.before).member("after", d.after); });
+        });
+      }
+      if (!c.with.empty()) json.member("with", c.with);
+      if (!c.place.empty()) json.member("place", c.place);
+    };
     json.member("same", diff.same).member("nodes", std::array{diff.nodes_a, diff.nodes_b});
     json.key("changes").array([&] {
       for (const NodeChange& c : diff.changes) json.object([&] { change(c); });
     });
   });
-  return out;
 }
 
 }  // namespace tgc

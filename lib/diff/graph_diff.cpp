@@ -1,7 +1,6 @@
 #include "lib/diff/graph_diff.h"
 
 #include <algorithm>
-#include <map>
 
 #include "lib/uop/render.h"
 

@@ -310,9 +310,7 @@ std::string to_text(const RunDiff& d, const DiffStyle& style) {
 }
 
 std::string to_json(const RunDiff& d, const Run& run) {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     json.member("id", run.id).member("target", run.target).member("same", d.same).member("compared", d.compared);
     if (d.same) return;
     json.member("stage", d.stage);
@@ -328,7 +326,6 @@ std::string to_json(const RunDiff& d, const Run& run) {
         });
     });
   });
-  return out;
 }
 
 }  // namespace tgc

@@ -16,7 +16,6 @@
 #include "lib/replay/record_check.h"
 #include "lib/replay/replay.h"
 #include "lib/rewrite/hits.h"
-#include "lib/rules/rule_catalog.h"
 #include "lib/run/repro_command.h"
 #include "lib/support/clocks.h"
 #include "lib/support/crash_context.h"

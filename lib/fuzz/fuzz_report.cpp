@@ -66,9 +66,7 @@ std::string FuzzReport::text() const {
 }
 
 std::string FuzzReport::json() const {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     if (!error.empty()) return (void)json.member("error", error);
     json.member("seed", seed).member("made", made).member("graphs", graphs).member("compiled", compiled);
     json.member("refused", refused).member("left_out", left_out).member("rounding", rounding);
@@ -84,8 +82,7 @@ std::string FuzzReport::json() const {
           json.member("nodes", f.nodes).member("file", f.file).member("said", f.said);
         });
     });
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 }  // namespace tgc

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 
-#include "lib/execute/lower.h"
 #include "lib/run/failure_signature.h"
 #include "lib/text/print_uops.h"
 #include "lib/uop/copy.h"

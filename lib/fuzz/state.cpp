@@ -55,14 +55,12 @@ CampaignState state_of(const Json& from, const std::string& path, const Campaign
 }  // namespace
 
 std::string state_to_json(const CampaignState& state, const CampaignName& of) {
-  std::string out;
-  JsonWriter json(out);
-  auto object = [&](const char* name, const auto& map, auto write) {
-    json.key(name).object([&] {
-      for (auto& [key, value] : map) json.key(key), write(value);
-    });
-  };
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
+    auto object = [&](const char* name, const auto& map, auto write) {
+      json.key(name).object([&] {
+        for (auto& [key, value] : map) json.key(key), write(value);
+      });
+    };
     json.key("campaign").object([&] { json.member("seed", of.seed).member("goldens", of.goldens); });
     json.member("next", state.next).member("unfinished", state.unfinished);
     json.key("so_far").object([&] {
@@ -84,8 +82,7 @@ std::string state_to_json(const CampaignState& state, const CampaignName& of) {
           object("settings", a.text.settings, [&](const std::string& value) { json.value(value); });
         });
     });
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 Result<CampaignState> read_state(const std::string& path, const CampaignName& of) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "lib/uop/facts.h"
 #include "lib/uop/movement.h"

@@ -458,9 +458,7 @@ std::string JitLint::text(bool all_notes) const {
 }
 
 std::string JitLint::json() const {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     json.member("calls", calls_).member("jits", jits_.size());
     auto list = [&](std::string_view key, const std::vector<JitFinding>& findings) {
       json.key(key).array([&] {
@@ -474,8 +472,7 @@ std::string JitLint::json() const {
       });
     };
     list("findings", findings_), list("notes", notes_);
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 }  // namespace tgc

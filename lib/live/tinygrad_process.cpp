@@ -42,26 +42,19 @@ Diag no_tinygrad(const Diag& why) {
 }  // namespace
 
 std::string CompileQuestion::json() const {
-  std::string text, graph = nodes;
+  std::string graph = nodes;
   std::erase(graph, '\n');
-  JsonWriter json(text);
-  auto strings = [&](auto& pairs) {
-    json.object([&] {
-      for (auto& [name, value] : pairs) json.member(name, value);
-    });
-  };
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     json.member("id", id);
     if (!stage.empty()) json.member("stage", stage);
     json.member("target", target);
     if (is_tensor_graph) json.member("level", "tensor");
-    json.key("settings"), strings(settings);
+    json.member("settings", settings);
     if (stage.empty()) json.member("after", after);
-    if (!texts.empty()) json.key("texts"), strings(texts);
+    if (!texts.empty()) json.member("texts", texts);
     if (!until.empty()) json.member("until", until);
     json.key("graph").raw(graph);
   });
-  return text;
 }
 
 TinygradProcess::TinygradProcess(const std::string& tinygrad, std::function<bool()> stop)

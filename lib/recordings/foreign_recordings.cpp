@@ -208,18 +208,11 @@ std::string RecordedCounts::text() const {
 }
 
 std::string RecordedCounts::json() const {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     json.member("records", records).member("graphs", stages);
-    json.key("matches").object([&] {
-      for (auto& [name, count] : matches) json.member(name, count);
-    });
-    json.key("ops").object([&] {
-      for (auto& [name, count] : ops) json.member(name, count);
-    });
-  });
-  return out + "\n";
+    json.member("matches", matches);
+    json.member("ops", ops);
+  }) + "\n";
 }
 
 }  // namespace tgc

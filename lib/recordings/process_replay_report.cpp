@@ -164,22 +164,15 @@ std::string ReplayDiff::text(size_t show) const {
 }
 
 std::string ReplayDiff::json() const {
-  std::string out;
-  JsonWriter json(out);
-  auto counts = [&](std::string_view key, const Counts& c) {
-    json.key(key).object([&] {
-      for (auto& [name, n] : c) json.member(name, n);
-    });
-  };
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     json.member("same", is_same()).member("runs", same + different).member("different", different);
     json.member("only_in_a", only_a).member("only_in_b", only_b);
     json.member("producer_a", producer_a).member("producer_b", producer_b);
     json.key("kernels").object([&] {
       json.member("same", same).member("different", different).member("only_a", only_a).member("only_b", only_b);
     });
-    counts("first_difference", by_stage(*this)), counts("by_rule", by_rule(*this)), counts("by_op", by_op(*this));
-    counts("by_cause", by_cause(*this));
+    json.member("first_difference", by_stage(*this)).member("by_rule", by_rule(*this)).member("by_op", by_op(*this));
+    json.member("by_cause", by_cause(*this));
     json.key("list").array([&] {
       for (const ReplayPair& p : pairs)
         json.line().object([&] {
@@ -195,8 +188,7 @@ std::string ReplayDiff::json() const {
           json.key(p.detail.starts_with("\"lines\"") ? "lines" : "diff").raw(p.detail.substr(p.detail.find(':') + 1));
         });
     });
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 }  // namespace tgc

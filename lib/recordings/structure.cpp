@@ -70,15 +70,10 @@ std::string StructureReport::text(const std::string& name) const {
 }
 
 std::string StructureReport::json(const std::string& name) const {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     json.member("name", name).member("nodes", nodes).member("ok", ok()).member("wrong", wrong);
-    json.key("not_known").object([&] {
-      for (auto& [what, count] : not_known) json.member(what, count);
-    });
-  });
-  return out + "\n";
+    json.member("not_known", not_known);
+  }) + "\n";
 }
 
 }  // namespace tgc

@@ -11,7 +11,6 @@
 #include "lib/spec/loops.h"
 #include "lib/support/clocks.h"
 #include "lib/support/write_file.h"
-#include "lib/text/pyrender.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <map>
 #include <set>
 #include <thread>
@@ -13,8 +12,6 @@
 #include "lib/reduce/slice_to_rewrite.h"
 #include "lib/reduce/steps.h"
 #include "lib/run/repro_bundle.h"
-#include "lib/text/pyrender.h"
-#include "lib/uop/copy.h"
 #include "lib/uop/facts.h"
 
 namespace tgc {

@@ -17,17 +17,14 @@ std::string ReduceReport::text() const {
 }
 
 std::string ReduceReport::json() const {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     if (!error.empty()) return (void)json.member("error", error);
     json.key("before").object([&] { json.member("nodes", before); });
     json.key("after").object([&] { json.member("nodes", after); });
     json.member("calls", calls).member("glances", prefiltered).key("seconds").number(seconds, "%.3f");
     json.member("verdict", verdict);
     if (interrupted) json.member("interrupted", true);
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 }  // namespace tgc

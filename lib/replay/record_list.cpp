@@ -60,9 +60,7 @@ std::string RecordList::text() const {
 }
 
 std::string RecordList::json(const std::string& file) const {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     json.member("file", file).member("level", level).member("producer", producer);
     json.key("records").array([&] {
       for (const ListedRecord& r : records)
@@ -71,8 +69,7 @@ std::string RecordList::json(const std::string& file) const {
           json.member("what", r.what).member("made_for", r.made_for);
         });
     });
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 }  // namespace tgc

@@ -112,9 +112,7 @@ std::string ReplaySummary::text() const {
 }
 
 std::string ReplaySummary::json() const {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     json.member("records", records_).member("identical", identical_).member("errors", errors_);
     json.key("stages").object([&] {
       for (auto& [name, c] : counts_.items())
@@ -125,15 +123,10 @@ std::string ReplaySummary::json() const {
               .member("skipped", c.skipped);
         });
     });
-    json.key("first_divergence").object([&] {
-      for (auto& [name, n] : first_.items()) json.member(name, n);
-    });
+    json.member("first_divergence", first_.items());
     if (!skipped_) return;
-    json.key("skipped").object([&] {
-      for (auto& [why, n] : why_skipped_.items()) json.member(why, n);
-    });
-  });
-  return out + "\n";
+    json.member("skipped", why_skipped_.items());
+  }) + "\n";
 }
 
 }  // namespace tgc

@@ -83,29 +83,24 @@ std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::ve
 }
 
 std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets) {
-  std::string out;
-  JsonWriter json(out);
-  auto write_numbers = [&](const RuleCounters& c) {
-    json.member("hits", c.hits).member("attempts", c.attempts);
-    json.member("match_ms", double(c.hit_ns) / 1e6).member("total_ms", double(c.total_ns) / 1e6);
-  };
-  RuleCounters total;
-  std::vector<bool> is_written(num_rules());
-  auto write_rule = [&](const Rule& rule, const RuleCounters& c) {
-    if (is_written[rule.id]) return;
-    is_written[rule.id] = true;
-    json.object([&] {
-      json.member("name", rule.name).member("set", rule.set).member("file", short_file(rule)).member("line", rule.line);
-      json.member("tinygrad", tinygrad_source(rule));
-      write_numbers(c);
-      if (!c.branches.empty())
-        json.key("branches").object([&] {
-          for (auto& [name, hits] : c.branches) json.member(name, hits);
-        });
-    });
-    total += c;
-  };
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
+    auto write_numbers = [&](const RuleCounters& c) {
+      json.member("hits", c.hits).member("attempts", c.attempts);
+      json.member("match_ms", double(c.hit_ns) / 1e6).member("total_ms", double(c.total_ns) / 1e6);
+    };
+    RuleCounters total;
+    std::vector<bool> is_written(num_rules());
+    auto write_rule = [&](const Rule& rule, const RuleCounters& c) {
+      if (is_written[rule.id]) return;
+      is_written[rule.id] = true;
+      json.object([&] {
+        json.member("name", rule.name).member("set", rule.set).member("file", short_file(rule));
+        json.member("line", rule.line).member("tinygrad", tinygrad_source(rule));
+        write_numbers(c);
+        if (!c.branches.empty()) json.member("branches", c.branches);
+      });
+      total += c;
+    };
     json.key("rules").array([&] {
       for (auto& [rule, c] : tried_rules(stats)) write_rule(*rule, c);
       for (const RuleSet* set : sets)
@@ -113,7 +108,6 @@ std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector
     });
     json.key("total").object([&] { write_numbers(total); });
   });
-  return out;
 }
 
 }  // namespace tgc

@@ -256,26 +256,24 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
 }
 
 std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing) {
-  std::string out;
-  JsonWriter json(out);
-  auto write_branch = [&](std::string_view name, const std::string& right, const Folding& f) {
-    json.object([&] { json.member("name", name).member("right", right).member("guard", guard_text(f)); });
-  };
-  auto write_rule = [&](const CatalogRule& r) {
-    const Rule& rule = *r.rule;
-    json.member("name", rule.name).member("set", rule.set).member("stages", r.stages);
-    json.key("ops").array([&] { rule.left->ops.for_each([&](Op op) { json.value(name_of(op)); }); });
-    json.member("pattern", pat::to_text(*rule.left)).member("result", right_text(rule));
-    json.member("kind", name_of(right_kind(rule))).key("branches").array([&] {
-      for (const Folding& f : foldings_of(rule)) {
-        if (f.cases.empty()) write_branch(f.name, right_text(f), f);
-        for (const char* name : f.cases) write_branch(name, "", f);
-      }
-    });
-    json.member("file", short_file(rule)).member("line", rule.line).member("tinygrad", tinygrad_source(rule));
-    if (!r.inside.empty()) json.member("inside", r.inside);
-  };
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
+    auto write_branch = [&](std::string_view name, const std::string& right, const Folding& f) {
+      json.object([&] { json.member("name", name).member("right", right).member("guard", guard_text(f)); });
+    };
+    auto write_rule = [&](const CatalogRule& r) {
+      const Rule& rule = *r.rule;
+      json.member("name", rule.name).member("set", rule.set).member("stages", r.stages);
+      json.key("ops").array([&] { rule.left->ops.for_each([&](Op op) { json.value(name_of(op)); }); });
+      json.member("pattern", pat::to_text(*rule.left)).member("result", right_text(rule));
+      json.member("kind", name_of(right_kind(rule))).key("branches").array([&] {
+        for (const Folding& f : foldings_of(rule)) {
+          if (f.cases.empty()) write_branch(f.name, right_text(f), f);
+          for (const char* name : f.cases) write_branch(name, "", f);
+        }
+      });
+      json.member("file", short_file(rule)).member("line", rule.line).member("tinygrad", tinygrad_source(rule));
+      if (!r.inside.empty()) json.member("inside", r.inside);
+    };
     json.key("rules").array([&] {
       for (const CatalogRule& r : rules)
         if (wanted(r, listing)) json.object([&] { write_rule(r); });
@@ -289,7 +287,6 @@ std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternLi
         json.object([&] { json.member("name", c.stage).member("target", c.target).member("rules", c.rules); });
     });
   });
-  return out;
 }
 
 }  // namespace tgc

@@ -181,16 +181,14 @@ std::string BenchReport::text(bool list) const {
 }
 
 std::string BenchReport::json(bool list) const {
-  std::string out;
-  JsonWriter json(out);
-  auto ms = [&](std::string_view name, double value) { json.key(name).number(value, "%.6f"); };
-  auto object = [&](const Times& t) {
-    json.object([&] {
-      json.member("kernels", t.count()).member("nodes", t.nodes());
-      ms("mean_ms", t.mean()), ms("median_ms", t.median()), ms("p95_ms", t.p95()), ms("max_ms", t.max());
-    });
-  };
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
+    auto ms = [&](std::string_view name, double value) { json.key(name).number(value, "%.6f"); };
+    auto object = [&](const Times& t) {
+      json.object([&] {
+        json.member("kernels", t.count()).member("nodes", t.nodes());
+        ms("mean_ms", t.mean()), ms("median_ms", t.median()), ms("p95_ms", t.p95()), ms("max_ms", t.max());
+      });
+    };
     json.key("total"), object(total_);
     json.key("stages").object([&] {
       for (auto& [name, times] : stages_) json.key(name), object(times);
@@ -211,8 +209,7 @@ std::string BenchReport::json(bool list) const {
             ms("ms", g.time->ms);
           });
     });
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 }  // namespace tgc

@@ -141,9 +141,7 @@ std::string CompileAll::text() const {
 }
 
 std::string CompileAll::json(bool times) const {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     json.key("targets").object([&] {
       for (const auto& [name, g] : groups_)
         json.key(name).object([&] {
@@ -169,8 +167,7 @@ std::string CompileAll::json(bool times) const {
           json.member("target", r.target).member("kernel", r.kernel).member("why", r.why);
         });
     });
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 }  // namespace tgc

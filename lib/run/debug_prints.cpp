@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "lib/run/bounds_proof.h"
-#include "lib/support/pytext.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 #include "passes/kernel/linearizer.h"

@@ -4,7 +4,6 @@
 #include <cctype>
 
 #include "lib/driver/compile_copy.h"
-#include "lib/execute/lower.h"
 #include "lib/execute/probe_device.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/validate/input_distribution.h"

@@ -70,10 +70,8 @@ std::string ModelReport::text() const {
 }
 
 std::string ModelReport::json() const {
-  std::string out;
-  JsonWriter json(out);
-  auto milliseconds = [&](std::string_view name, double seconds) { json.key(name).number(seconds * 1e3, "%f"); };
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
+    auto milliseconds = [&](std::string_view name, double seconds) { json.key(name).number(seconds * 1e3, "%f"); };
     json.member("model", model).member("device", device).member("result", name_of(result()));
     if (!recorded_on.empty()) json.member("recorded_on", recorded_on);
     if (!error.empty()) json.member("error", error);
@@ -100,8 +98,7 @@ std::string ModelReport::json() const {
             if (c.name == names[i]) json.member("different", c.different).key("max_abs").number(c.max_abs, "%.9g");
         });
     });
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 }  // namespace tgc

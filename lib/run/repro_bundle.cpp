@@ -167,14 +167,11 @@ std::string RepeatReport::text() const {
 }
 
 std::string RepeatReport::json() const {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     json.member("kernel", kernel).member("device", device).member("was", was);
     if (!error.empty()) json.member("error", error);
     else json.member("now", name_of(now.kind)).member("said", now.said).member("happens", happens());
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 }  // namespace tgc

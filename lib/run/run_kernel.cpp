@@ -15,7 +15,6 @@
 #include "lib/runtime/npy.h"
 #include "lib/runtime/npz.h"
 #include "lib/text/print_uops.h"
-#include "lib/text/pyrender.h"
 #include "lib/validate/expected_divergence.h"
 #include "lib/validate/input_distribution.h"
 #include "lib/validate/reference_runner.h"

@@ -71,12 +71,9 @@ std::string ConformanceReport::text() const {
 }
 
 std::string ConformanceReport::json() const {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     json.member("cases", all.all()).member("passed", all.passed).member("wrong", all.wrong).member("errors", all.error);
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 }  // namespace tgc

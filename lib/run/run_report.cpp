@@ -144,9 +144,7 @@ std::string RunReport::text(size_t number, bool color) const {
 }
 
 std::string RunReport::json() const {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     if (!input.empty()) json.member("input", input);
     if (!made_for.empty()) json.member("made_for", made_for);
     json.member("kernel", kernel).member("device", device).member("result", name_of(result()));
@@ -165,8 +163,7 @@ std::string RunReport::json() const {
     json.member("written", written);
     if (!not_kept.empty()) json.member("not_kept", not_kept);
     if (!again.empty()) json.member("again", again);
-  });
-  return out + "\n";
+  }) + "\n";
 }
 
 void RunCounts::add(const RunReport& report) {

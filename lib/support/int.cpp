@@ -10,8 +10,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "lib/support/check.h"
-
 namespace tgc {
 
 // An absolute value in base 2**32, least significant digit first, without leading zero digits.

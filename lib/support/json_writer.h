@@ -28,7 +28,7 @@ class JsonWriter {
   JsonWriter& key(std::string_view name);
 
   // Writes a value: a top-level value, an array item, or the value of the preceding key. Writes an empty optional as
-  // null, and a range as an array.
+  // null, a range as an array, and a range of pairs of a name and a value as an object.
   JsonWriter& value(std::string_view text);
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
   JsonWriter& value(bool yes) { return raw(yes ? "true" : "false"); }
@@ -42,9 +42,14 @@ class JsonWriter {
   template <std::ranges::input_range List>
     requires(!std::convertible_to<List, std::string_view>)
   JsonWriter& value(const List& list) {
-    return array([&] {
-      for (const auto& item : list) value(item);
-    });
+    if constexpr (requires { std::ranges::begin(list)->second; })
+      return object([&] {
+        for (const auto& [name, item] : list) member(name, item);
+      });
+    else
+      return array([&] {
+        for (const auto& item : list) value(item);
+      });
   }
   JsonWriter& null() { return raw("null"); }
   // Writes `number` with a printf format such as "%.3f"; NaN and infinities as strings.
@@ -82,6 +87,15 @@ class JsonWriter {
   bool first_ = true;       // true if the next value needs no comma before it
   bool new_line_ = false;
 };
+
+// Returns the object whose members `write` writes to a JsonWriter.
+template <class Write>
+std::string json_object(Write&& write) {
+  std::string out;
+  JsonWriter json(out);
+  json.object([&] { write(json); });
+  return out;
+}
 
 // Returns what `write` writes to a JsonWriter, with a line end.
 template <class Write>

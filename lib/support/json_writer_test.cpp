@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -36,6 +37,12 @@ TEST_CASE("json writer: objects and arrays nest") {
   });
   CHECK(text ==
         R"({"a":1,"b":"two","c":true,"d":[1,2,3],"e":[{},[],null,null,4,"x",{"y":-7}],"f":[],"g":{"ready":1}})");
+}
+
+TEST_CASE("json writer: pairs of a name and a value become an object") {
+  const std::map<std::string, int> counts{{"a", 1}, {"b", 2}}, none;
+  CHECK(json_object([&](JsonWriter& json) { json.member("counts", counts).member("none", none); }) ==
+        R"({"counts":{"a":1,"b":2},"none":{}})");
 }
 
 TEST_CASE("json writer: numbers of every type are written, NaN and infinities as strings") {

@@ -27,25 +27,17 @@ void write_arrays(JsonWriter& json, std::string_view key, const std::vector<Repr
 }  // namespace
 
 std::string bundle_facts(const Repro& b, bool strip_paths) {
-  std::string out;
-  JsonWriter json(out);
-  auto write_map = [&](std::string_view key, const auto& map) {
-    json.key(key).object([&] {
-      for (auto& [name, value] : map) json.member(name, value);
-    });
-  };
-  const bool is_given = !b.expected.empty(), is_told = b.symptom == "cmd" || b.symptom == "differs";
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
+    const bool is_given = !b.expected.empty(), is_told = b.symptom == "cmd" || b.symptom == "differs";
     json.member("symptom", b.symptom).member("said", b.said).member("device", b.device).member("fault", b.fault);
     json.member("script", strip_paths ? "" : b.script);
     json.member("oracle", is_told    ? "a command, which is not run here"
                           : is_given ? "the arrays that it expects, which are in it"
                                      : "REF, of the graph as it stands");
-    write_map("blamed", b.blamed), write_map("variables", b.variables), write_map("tolerance", b.tolerance);
-    write_map("made_by", b.made_by);
+    json.member("blamed", b.blamed).member("variables", b.variables).member("tolerance", b.tolerance);
+    json.member("made_by", b.made_by);
     write_arrays(json, "inputs", b.inputs), write_arrays(json, "expected", b.expected);
   });
-  return out;
 }
 
 }  // namespace tgc

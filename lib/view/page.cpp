@@ -8,9 +8,7 @@
 namespace tgc {
 
 std::string view_index(const ViewContent& content) {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] {
+  return json_object([&](JsonWriter& json) {
     json.member("format", "tgc-view").member("version", 1);
     json.member("tgc", tgc_version()).member("tinygrad", tinygrad_version()).member("title", content.title);
     json.key("graphs").array([&] {
@@ -29,7 +27,6 @@ std::string view_index(const ViewContent& content) {
     if (!content.measured_on.empty()) json.member("measured_on", content.measured_on);
     if (!content.measured.empty()) json.member("measured", content.measured);
   });
-  return out;
 }
 
 std::string packed(std::string_view text, bool of_numbers) {

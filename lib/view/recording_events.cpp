@@ -1,7 +1,6 @@
 #include "lib/view/recording_events.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 

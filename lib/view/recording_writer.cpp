@@ -73,10 +73,7 @@ std::string RecordingWriter::write() {
 }
 
 std::string RecordingWriter::events() const {
-  std::string out;
-  JsonWriter json(out);
-  json.object([&] { events_->write(json); });
-  return out;
+  return json_object([&](JsonWriter& json) { events_->write(json); });
 }
 
 // ---- nodes

@@ -2,6 +2,7 @@
 // (tinygrad codegen/late/devectorizer.py:pm_add_loads).
 #include "lib/uop/graph.h"
 #include "passes/kernel/loads.h"
+#include "passes/tensor/movement_index.h"
 
 namespace tgc {
 
@@ -15,11 +16,7 @@ const RuleSet& pm_add_loads() {
              return idx.with_dtype(idx.src(0).dtype()).load({}, idx.dtype().base());
            })),
       // store(load(p), ...) -> store(p, ...)
-      rule("store-to-pointer", any_len(Op::STORE, node(Op::LOAD)).as(s), with(s, [](UOp s) {
-             std::vector<UOp> src(s.src().begin(), s.src().end());
-             src[0] = s.src(0).src(0);
-             return s.with_src(src);
-           })),
+      rule("store-to-pointer", any_len(Op::STORE, node(Op::LOAD)).as(s), with(s, [](UOp s) { return with_first(s, s.src(0).src(0)); })),
   });
   return set;
 }

@@ -6,6 +6,7 @@
 #include "lib/uop/facts.h"
 #include "lib/uop/movement.h"
 #include "passes/tensor/earliest_rewrites.h"
+#include "passes/tensor/movement_index.h"
 #include "passes/tensor/multi.h"
 
 namespace tgc {
@@ -220,9 +221,7 @@ const RuleSet& replace_allreduce() {
       rule("shrink-of-stack", any_len(Op::SHRINK, node(Op::MSTACK).as(m)).as(s), with<mstack_early_shrink>(m, s)),
       // mselect(movement(x)) -> movement(mselect(x))
       rule("select-below-movement", node(Op::MSELECT, any_len(ops::Movement, s).as(v)).as(m), with(s, v, m, [](UOp s, UOp v, UOp m) {
-             std::vector<UOp> src(v.src().begin(), v.src().end());
-             src[0] = m.graph().node(Op::MSELECT, s.dtype(), s, m.arg());
-             return v.with_src(src);
+             return with_first(v, m.graph().node(Op::MSELECT, s.dtype(), s, m.arg()));
            })),
   });
   return set;

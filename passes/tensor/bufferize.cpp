@@ -156,9 +156,8 @@ UOp late_buffer_view(UOp t, UOp b) {
     offset = least < 0 ? Int(0) : least;
   }
   Graph& graph = b.graph();
-  std::vector<UOp> src(b.src().begin(), b.src().end());
-  src[0] = graph.node(Op::BUFFER_VIEW, t.dtype(), base_of(x), graph.tuple({prod(shape).arg(), offset}), t.tag());
-  return b.with_src(src);
+  Arg size_and_offset = graph.tuple({prod(shape).arg(), offset});
+  return with_first(b, graph.node(Op::BUFFER_VIEW, t.dtype(), base_of(x), size_and_offset, t.tag()));
 }
 
 // mselect(reshape(x)) -> reshape(mselect(x)), and the same for MSTACK

@@ -182,12 +182,6 @@ bool on_disk(UOp u) {
   return device.is_str() && device.text().starts_with("DISK");
 }
 
-UOp with_first(UOp u, UOp first) {
-  std::vector<UOp> src(u.src().begin(), u.src().end());
-  src[0] = first;
-  return u.with_src(src);
-}
-
 UOp copy_below_movement(UOp x, UOp copy) {
   if (!on_disk(x)) return {};
   return with_first(x, with_first(copy, x.src(0)).rtag({})).rtag(copy.tag());

@@ -420,6 +420,12 @@ std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {
   }
 }
 
+UOp with_first(UOp u, UOp first) {
+  std::vector<UOp> src(u.src().begin(), u.src().end());
+  src[0] = first;
+  return u.with_src(src);
+}
+
 const RuleSet& pm_mops() {
   static const RuleSet set("pm_mops", {
       // index(movement(x), i...) -> index(x, movement(i)...)
@@ -436,11 +442,7 @@ const RuleSet& pm_mops() {
              return r.replace({.src = src, .tag = a.tag()});
            })),
       // end(movement(x), ranges...) -> end(x, ranges...)
-      rule("end-drops-movement", any_len(Op::END, node(ops::Movement).as(r)).as(a), with(r, a, [](UOp r, UOp a) {
-             std::vector<UOp> src(a.src().begin(), a.src().end());
-             src[0] = r.src(0);
-             return a.with_src(src);
-           })),
+      rule("end-drops-movement", any_len(Op::END, node(ops::Movement).as(r)).as(a), with(r, a, [](UOp r, UOp a) { return with_first(a, r.src(0)); })),
   });
   return set;
 }

@@ -16,6 +16,8 @@ std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices);
 // Maps `indices` into the shape `to`, one per axis, to indices into the shape `from` with as many elements.
 std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<const UOp> indices);
 
+UOp with_first(UOp u, UOp first);  // returns `u` with another first source
+
 // Merges a movement op into the INDEX that reads it, moves it from the source of an AFTER to its result, and drops it
 // from an END.
 const RuleSet& pm_mops();

@@ -215,11 +215,7 @@ const RuleSet& pm_const_buffer_folding() {
       // copy(c) -> c
       rule("fold-copy-of-const", node(Op::COPY, c, anything()).as(y), with(c, y, [](UOp c, UOp copy) { return const_like_arg(copy, c.arg()); })),
       // bufferize(noop(c)) -> bufferize(c)
-      rule("noop-of-const", any_len(Op::BUFFERIZE, node(Op::NOOP, c)).as(buf), with(c, buf, [](UOp c, UOp buf) {
-             std::vector<UOp> src(buf.src().begin(), buf.src().end());
-             src[0] = c;
-             return buf.with_src(src);
-           })),
+      rule("noop-of-const", any_len(Op::BUFFERIZE, node(Op::NOOP, c)).as(buf), with(c, buf, [](UOp c, UOp buf) { return with_first(buf, c); })),
       // mstack(c, ...)[ranges] -> c
       rule("index-stack-of-const", any_len(Op::INDEX, any_len(Op::MSTACK, s)), with(s, [](UOp s) {
              UOp base = base_of(s);

@@ -1,11 +1,8 @@
 // libtgc_lld.so: lld as a library; links a relocatable AMDGPU object into the code object that a driver loads. Separate
 // from libtgc_llvm.so because lld needs all of LLVM, which takes longer to load than a small kernel takes to compile.
-#include <fcntl.h>
 #include <lld/Common/Driver.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/Support/raw_ostream.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>

@@ -5,7 +5,6 @@
 
 #include "lib/compile/backends.h"
 #include "lib/compile/metal/library.h"
-#include "lib/support/lines.h"
 
 namespace tgc {
 namespace {

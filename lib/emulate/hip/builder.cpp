@@ -5,7 +5,6 @@
 
 #include "lib/emulate/hip/lanes.h"
 #include "lib/emulate/hip/launch.h"
-#include "lib/support/lines.h"
 
 namespace tgc::hip {
 namespace {

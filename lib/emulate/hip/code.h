@@ -3,7 +3,6 @@
 #pragma once
 #include <bit>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <vector>
 

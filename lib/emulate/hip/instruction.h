@@ -2,7 +2,6 @@
 // assembly language, so no internal table of LLVM is needed.
 #pragma once
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 

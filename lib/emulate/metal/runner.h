@@ -1,7 +1,6 @@
 // The scheduler of a Metal kernel's threads, shared by run_grid and the functions that compiled kernels call.
 #pragma once
 #include <deque>
-#include <utility>
 
 #include "lib/emulate/metal/fiber.h"
 #include "lib/emulate/metal/grid.h"

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/uop/exec_alu.h"
-
 namespace tgc::ref {
 
 void cannot_run(UOp u, const std::string& why) {

@@ -1,7 +1,6 @@
 // Tensor cores: which register and lane of a warp holds each element of A (M x K), B (K x N) and C (M x N), for every
 // architecture that tinygrad knows (defined by runtime/ops_python.py), and the instruction that multiplies them.
 #pragma once
-#include <span>
 #include <string_view>
 #include <vector>
 

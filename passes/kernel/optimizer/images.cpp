@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lib/rewrite/rewrite.h"
+#include "passes/tensor/movement_index.h"
 
 namespace tgc {
 
@@ -27,10 +28,7 @@ UOp undo_image_store(ImageBuffers& images, UOp s, UOp idx, UOp buf) {
   bool foldable = std::any_of(terms.begin(), terms.end(),
                               [](UOp c) { return c.is(Op::RANGE) && floor_mod(c.vmax().as_int() + 1, 4) == Int(0); });
   if (foldable) return {};
-  std::vector<UOp> index(idx.src().begin(), idx.src().end()), store(s.src().begin(), s.src().end());
-  index[0] = buf.with_dtype(before->second);
-  store[0] = idx.with_src(index);
-  return s.with_src(store);
+  return with_first(s, with_first(idx, buf.with_dtype(before->second)));
 }
 
 // Returns the dtypes that image buffers had before the stage "create image buffers", which records them. If that stage
