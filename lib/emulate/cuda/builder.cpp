@@ -22,31 +22,11 @@ const Row* find_row(std::string_view opcode) {
 }
 
 const std::map<std::string_view, Special>& special_names() {
-  static const std::map<std::string_view, Special> kNames{{"%tid.x", Special::TidX},
-                                                          {"%tid.y", Special::TidY},
-                                                          {"%tid.z", Special::TidZ},
-                                                          {"%ntid.x", Special::NtidX},
-                                                          {"%ntid.y", Special::NtidY},
-                                                          {"%ntid.z", Special::NtidZ},
-                                                          {"%ctaid.x", Special::CtaidX},
-                                                          {"%ctaid.y", Special::CtaidY},
-                                                          {"%ctaid.z", Special::CtaidZ},
-                                                          {"%nctaid.x", Special::NctaidX},
-                                                          {"%nctaid.y", Special::NctaidY},
-                                                          {"%nctaid.z", Special::NctaidZ},
-                                                          {"%laneid", Special::Laneid},
-                                                          {"%warpid", Special::Warpid},
-                                                          {"%nwarpid", Special::Nwarpid},
-                                                          {"%smid", Special::Smid},
-                                                          {"%nsmid", Special::Nsmid},
-                                                          {"%gridid", Special::Gridid},
-                                                          {"%lanemask_eq", Special::LanemaskEq},
-                                                          {"%lanemask_lt", Special::LanemaskLt},
-                                                          {"%lanemask_le", Special::LanemaskLe},
-                                                          {"%lanemask_gt", Special::LanemaskGt},
-                                                          {"%lanemask_ge", Special::LanemaskGe},
-                                                          {"%dynamic_smem_size", Special::DynamicSharedSize},
-                                                          {"%total_smem_size", Special::TotalSharedSize}};
+  static const std::map<std::string_view, Special> kNames{
+#define X(name, text) {text, Special::name},
+      TGC_PTX_SPECIALS(X)
+#undef X
+  };
   return kNames;
 }
 

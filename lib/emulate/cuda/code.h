@@ -43,33 +43,24 @@ struct Op {
   bool more_is_registers() const { return more != kNone; }
 };
 
-// The special registers.
+// The special registers: name and PTX text. Builder::special relies on the order: those from Laneid on, except Gridid,
+// differ between the lanes or warps of a block, or describe the launch.
+#define TGC_PTX_SPECIALS(X)                                                               \
+  X(TidX, "%tid.x") X(TidY, "%tid.y") X(TidZ, "%tid.z")                                   \
+  X(NtidX, "%ntid.x") X(NtidY, "%ntid.y") X(NtidZ, "%ntid.z")                             \
+  X(CtaidX, "%ctaid.x") X(CtaidY, "%ctaid.y") X(CtaidZ, "%ctaid.z")                       \
+  X(NctaidX, "%nctaid.x") X(NctaidY, "%nctaid.y") X(NctaidZ, "%nctaid.z")                 \
+  X(Laneid, "%laneid") X(Warpid, "%warpid") X(Nwarpid, "%nwarpid")                        \
+  X(Smid, "%smid") X(Nsmid, "%nsmid")                                                     \
+  X(LanemaskEq, "%lanemask_eq") X(LanemaskLt, "%lanemask_lt")                             \
+  X(LanemaskLe, "%lanemask_le") X(LanemaskGt, "%lanemask_gt") X(LanemaskGe, "%lanemask_ge") \
+  X(DynamicSharedSize, "%dynamic_smem_size") X(TotalSharedSize, "%total_smem_size")       \
+  X(Gridid, "%gridid")
+
 enum class Special : uint8_t {
-  TidX,
-  TidY,
-  TidZ,
-  NtidX,
-  NtidY,
-  NtidZ,
-  CtaidX,
-  CtaidY,
-  CtaidZ,
-  NctaidX,
-  NctaidY,
-  NctaidZ,
-  Laneid,
-  Warpid,
-  Nwarpid,
-  Smid,
-  Nsmid,
-  LanemaskEq,
-  LanemaskLt,
-  LanemaskLe,
-  LanemaskGt,
-  LanemaskGe,
-  DynamicSharedSize,
-  TotalSharedSize,
-  Gridid,
+#define X(name, text) name,
+  TGC_PTX_SPECIALS(X)
+#undef X
 };
 // A register that has a value before a warp starts: a constant, a parameter or a special register.
 struct Preset {
