@@ -43,18 +43,17 @@ struct Op {
   bool more_is_registers() const { return more != kNone; }
 };
 
-// The special registers: name and PTX text. Builder::special relies on the order: those from Laneid on, except Gridid,
-// differ between the lanes or warps of a block, or describe the launch.
-#define TGC_PTX_SPECIALS(X)                                                               \
-  X(TidX, "%tid.x") X(TidY, "%tid.y") X(TidZ, "%tid.z")                                   \
-  X(NtidX, "%ntid.x") X(NtidY, "%ntid.y") X(NtidZ, "%ntid.z")                             \
-  X(CtaidX, "%ctaid.x") X(CtaidY, "%ctaid.y") X(CtaidZ, "%ctaid.z")                       \
-  X(NctaidX, "%nctaid.x") X(NctaidY, "%nctaid.y") X(NctaidZ, "%nctaid.z")                 \
-  X(Laneid, "%laneid") X(Warpid, "%warpid") X(Nwarpid, "%nwarpid")                        \
-  X(Smid, "%smid") X(Nsmid, "%nsmid")                                                     \
-  X(LanemaskEq, "%lanemask_eq") X(LanemaskLt, "%lanemask_lt")                             \
+// The special registers: name and PTX text. The order matters to sees_lanes in builder.cpp.
+#define TGC_PTX_SPECIALS(X)                                                                 \
+  X(TidX, "%tid.x") X(TidY, "%tid.y") X(TidZ, "%tid.z")                                     \
+  X(NtidX, "%ntid.x") X(NtidY, "%ntid.y") X(NtidZ, "%ntid.z")                               \
+  X(CtaidX, "%ctaid.x") X(CtaidY, "%ctaid.y") X(CtaidZ, "%ctaid.z")                         \
+  X(NctaidX, "%nctaid.x") X(NctaidY, "%nctaid.y") X(NctaidZ, "%nctaid.z")                   \
+  X(Laneid, "%laneid") X(Warpid, "%warpid") X(Nwarpid, "%nwarpid")                          \
+  X(Smid, "%smid") X(Nsmid, "%nsmid")                                                       \
+  X(LanemaskEq, "%lanemask_eq") X(LanemaskLt, "%lanemask_lt")                               \
   X(LanemaskLe, "%lanemask_le") X(LanemaskGt, "%lanemask_gt") X(LanemaskGe, "%lanemask_ge") \
-  X(DynamicSharedSize, "%dynamic_smem_size") X(TotalSharedSize, "%total_smem_size")       \
+  X(DynamicSharedSize, "%dynamic_smem_size") X(TotalSharedSize, "%total_smem_size")         \
   X(Gridid, "%gridid")
 
 enum class Special : uint8_t {
