@@ -62,20 +62,6 @@ Diag explained(const CompileJob& job, Diag diag) {
   return diag;
 }
 
-}  // namespace
-
-std::string_view name_of(Language language) {
-  static constexpr std::string_view names[] = {"C", "LLVM IR", "CUDA", "HIP", "OpenCL", "PTX", "Metal"};
-  return names[size_t(language)];
-}
-
-std::string_view name_of(Artifact artifact) {
-  static constexpr std::string_view names[] = {"llvm-ir", "asm", "binary", "cubin", "sass", "disasm", "passes"};
-  return names[size_t(artifact)];
-}
-
-namespace {
-
 std::optional<std::string>& fault_of_thread() {
   thread_local std::optional<std::string> fault;
   return fault;
@@ -89,26 +75,6 @@ std::string fault_of_environment() {
       return std::string(fault.substr(kFault.size()));
   return "";
 }
-
-}  // namespace
-
-void set_llvm_fault_of_thread(std::optional<std::string> fault) { fault_of_thread() = std::move(fault); }
-
-Result<CompileJob> compile_job(std::string_view device, std::string_view renderer, std::string_view arch) {
-  CompileJob job;
-  job.arch = arch;
-  job.fault = fault_of_thread() ? *fault_of_thread() : fault_of_environment();
-  if (device == "AMD" || device == "HIP") job.machine = "amdgcn";
-  for (const RendererLanguage& row : kLanguages)
-    if (row.renderer == renderer) return job.language = row.language, job;
-  if (renderer == "METAL")
-    return Diag{.message = "Metal sources compile on macOS only, by Apple's own compiler",
-                .expected = "--stage=source"};
-  return Diag{.message = std::string(renderer) + " sources compile in a browser or a WebGPU runtime only",
-              .expected = "--stage=source"};
-}
-
-namespace {
 
 bool is_nvidia(const CompileJob& job) { return job.language == Language::Cuda || job.language == Language::Ptx; }
 
@@ -141,24 +107,6 @@ bool takes_no_compiler(const CompileJob& job, Artifact what) {
   return job.language == Language::Ptx && !wants_nvidia(job, what);
 }
 
-}  // namespace
-
-Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
-  try {
-    std::string made =
-        takes_no_compiler(job, what) ? run_compiler(job, what) : compile_contained(job, what, run_compiler);
-    return what == Artifact::Assembly ? listing(made, job) : made;
-  } catch (const Rejected& rejected) {
-    return explained(job, rejected.diag());
-  } catch (const Failure& failure) {
-    return failure.diag();
-  } catch (const std::bad_alloc&) {
-    return Diag{"out of memory"};
-  }
-}
-
-namespace {
-
 std::atomic<bool> fault_came_about = false;
 
 // Records whether the fault changes the code of a job, by compiling it with and without the fault. Setting `passes`
@@ -173,6 +121,46 @@ void note_fault(CompileJob job, Artifact what) {
 }
 
 }  // namespace
+
+std::string_view name_of(Language language) {
+  static constexpr std::string_view names[] = {"C", "LLVM IR", "CUDA", "HIP", "OpenCL", "PTX", "Metal"};
+  return names[size_t(language)];
+}
+
+std::string_view name_of(Artifact artifact) {
+  static constexpr std::string_view names[] = {"llvm-ir", "asm", "binary", "cubin", "sass", "disasm", "passes"};
+  return names[size_t(artifact)];
+}
+
+void set_llvm_fault_of_thread(std::optional<std::string> fault) { fault_of_thread() = std::move(fault); }
+
+Result<CompileJob> compile_job(std::string_view device, std::string_view renderer, std::string_view arch) {
+  CompileJob job;
+  job.arch = arch;
+  job.fault = fault_of_thread() ? *fault_of_thread() : fault_of_environment();
+  if (device == "AMD" || device == "HIP") job.machine = "amdgcn";
+  for (const RendererLanguage& row : kLanguages)
+    if (row.renderer == renderer) return job.language = row.language, job;
+  if (renderer == "METAL")
+    return Diag{.message = "Metal sources compile on macOS only, by Apple's own compiler",
+                .expected = "--stage=source"};
+  return Diag{.message = std::string(renderer) + " sources compile in a browser or a WebGPU runtime only",
+              .expected = "--stage=source"};
+}
+
+Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
+  try {
+    std::string made =
+        takes_no_compiler(job, what) ? run_compiler(job, what) : compile_contained(job, what, run_compiler);
+    return what == Artifact::Assembly ? listing(made, job) : made;
+  } catch (const Rejected& rejected) {
+    return explained(job, rejected.diag());
+  } catch (const Failure& failure) {
+    return failure.diag();
+  } catch (const std::bad_alloc&) {
+    return Diag{"out of memory"};
+  }
+}
 
 bool llvm_fault_came_about() { return fault_came_about; }
 

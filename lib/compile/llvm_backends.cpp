@@ -134,6 +134,14 @@ std::string host_cpu() {
   return flags;
 }
 
+// True if LLVM's engine optimizes the job, not clang. C takes that path if passes are limited or listed, or a fault is
+// seeded.
+bool goes_by_llvm(const CompileJob& job, Artifact what) {
+  if (job.language == Language::LlvmIr) return !job.by_other;
+  bool by_passes = job.passes >= 0 || !job.fault.empty() || what == Artifact::Passes;
+  return job.language == Language::C && (job.by_other ? job.fault.empty() : by_passes);
+}
+
 }  // namespace
 
 std::string_view host_machine() {
@@ -156,18 +164,6 @@ Machine machine_of(const CompileJob& job) {
                                         : "x86-64",
           .features = ""};
 }
-
-namespace {
-
-// True if LLVM's engine optimizes the job, not clang. C takes that path if passes are limited or listed, or a fault is
-// seeded.
-bool goes_by_llvm(const CompileJob& job, Artifact what) {
-  if (job.language == Language::LlvmIr) return !job.by_other;
-  bool by_passes = job.passes >= 0 || !job.fault.empty() || what == Artifact::Passes;
-  return job.language == Language::C && (job.by_other ? job.fault.empty() : by_passes);
-}
-
-}  // namespace
 
 std::string compile_by_llvm(const CompileJob& job, Artifact what) {
   if (what == Artifact::Disassembly)

@@ -78,6 +78,28 @@ std::string number(double v) {
   return buffer;
 }
 
+double root_mean_square(const Array& a) {
+  double squares = 0;
+  int64_t finite = 0;
+  for (int64_t i = 0; i < a.size(); i++)
+    if (double v = element_as_double(a, i); std::isfinite(v)) squares += v * v, finite++;
+  return std::sqrt(squares / double(std::max<int64_t>(finite, 1)));
+}
+
+Result<Comparison> compared(const std::string& name, const Array& actual, const Array& expected,
+                            const ToleranceOptions& options, std::vector<bool>* where) {
+  if (actual.dtype() != expected.dtype() || actual.size() != expected.size())
+    return Diag{.message = name + " is " + actual.describe() + " but the expected array is " + expected.describe()};
+  Comparison out;
+  out.name = name;
+  out.dtype = actual.dtype();
+  out.shape.assign(expected.shape().begin(), expected.shape().end());
+  out.tolerance = options.for_dtype(out.dtype);
+  out.size = actual.size();
+  Comparer(out, actual, expected, where).run();
+  return out;
+}
+
 }  // namespace
 
 Tolerance default_tolerance(DType dtype) {
@@ -91,16 +113,6 @@ Tolerance default_tolerance(DType dtype) {
     default: return {};
   }
 }
-
-namespace {
-double root_mean_square(const Array& a) {
-  double squares = 0;
-  int64_t finite = 0;
-  for (int64_t i = 0; i < a.size(); i++)
-    if (double v = element_as_double(a, i); std::isfinite(v)) squares += v * v, finite++;
-  return std::sqrt(squares / double(std::max<int64_t>(finite, 1)));
-}
-}  // namespace
 
 ToleranceOptions tolerance_between_devices(const Array& expected, DType computed_in, bool sums) {
   if (!dtypes::is_float(expected.dtype())) return {};
@@ -129,24 +141,6 @@ uint64_t ulp_distance(DType dtype, uint64_t a, uint64_t b) {
   int64_t x = ordered(a), y = ordered(b);
   return x > y ? uint64_t(x) - uint64_t(y) : uint64_t(y) - uint64_t(x);
 }
-
-namespace {
-
-Result<Comparison> compared(const std::string& name, const Array& actual, const Array& expected,
-                            const ToleranceOptions& options, std::vector<bool>* where) {
-  if (actual.dtype() != expected.dtype() || actual.size() != expected.size())
-    return Diag{.message = name + " is " + actual.describe() + " but the expected array is " + expected.describe()};
-  Comparison out;
-  out.name = name;
-  out.dtype = actual.dtype();
-  out.shape.assign(expected.shape().begin(), expected.shape().end());
-  out.tolerance = options.for_dtype(out.dtype);
-  out.size = actual.size();
-  Comparer(out, actual, expected, where).run();
-  return out;
-}
-
-}  // namespace
 
 Result<Comparison> compare_arrays(const std::string& name, const Array& actual, const Array& expected,
                                   const ToleranceOptions& options) {

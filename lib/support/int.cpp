@@ -266,6 +266,9 @@ std::pair<Int, Int> divmod_trunc(Int a, Int b) {
 
 [[noreturn]] void division_by_zero() { throw Failure("integer division or modulo by zero"); }
 
+// True if both fit int64 and b > 0. Then machine division cannot overflow; callers correct the remainder's sign.
+bool divide_plainly(Int a, Int b) { return a.is_small() && b.is_small() && b.small() > 0; }
+
 }  // namespace
 
 Int::Int(unsigned long v) {
@@ -416,11 +419,6 @@ std::strong_ordering Int::compare_large(Int a, Int b) {
   int c = compare(a.big_->digits, b.big_->digits);
   return (a.sign() < 0 ? -c : c) <=> 0;
 }
-
-namespace {
-// True if both fit int64 and b > 0. Then machine division cannot overflow; callers correct the remainder's sign.
-bool divide_plainly(Int a, Int b) { return a.is_small() && b.is_small() && b.small() > 0; }
-}  // namespace
 
 Int floor_div(Int a, Int b) {
   if (divide_plainly(a, b)) return a.small() / b.small() - (a.small() % b.small() < 0);

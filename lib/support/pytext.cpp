@@ -47,9 +47,6 @@ bool printable(int32_t c) {
   return true;
 }
 
-}  // namespace
-
-namespace {
 // Writes the code point `c` to `to` in UTF-8 (at most four bytes). Returns the position after it.
 char* put_utf8(char* to, uint32_t c) {
   auto rest = [](uint32_t bits) { return char(0x80 | (bits & 0x3F)); };
@@ -58,6 +55,29 @@ char* put_utf8(char* to, uint32_t c) {
   if (c < 0x10000) return *to++ = char(0xE0 | c >> 12), *to++ = rest(c >> 6), *to++ = rest(c), to;
   return *to++ = char(0xF0 | c >> 18), *to++ = rest(c >> 12), *to++ = rest(c >> 6), *to++ = rest(c), to;
 }
+
+// The value of each hexadecimal digit; -1 for other characters.
+constexpr auto kHexValue = [] {
+  std::array<int8_t, 256> out{};
+  out.fill(-1);
+  for (int i = 0; i < 10; i++) out[size_t('0' + i)] = int8_t(i);
+  for (int i = 0; i < 6; i++) out[size_t('a' + i)] = out[size_t('A' + i)] = int8_t(10 + i);
+  return out;
+}();
+
+// Returns the value of the kDigits hexadecimal digits at `at`; UINT32_MAX if there are fewer digits.
+template <int kDigits>
+uint32_t hex_digits(const char* at, const char* end) {
+  if (end - at < kDigits) return UINT32_MAX;
+  int wrong = 0;
+  uint32_t value = 0;
+  for (int i = 0; i < kDigits; i++) {
+    const int digit = kHexValue[uint8_t(at[i])];
+    wrong |= digit, value = value << 4 | uint32_t(digit);
+  }
+  return wrong < 0 ? UINT32_MAX : value;
+}
+
 }  // namespace
 
 void append_utf8(std::string& out, uint32_t c) {
@@ -128,30 +148,6 @@ void append_py_repr(std::string& out, std::string_view s) {
   }
   out += quote;
 }
-
-namespace {
-// The value of each hexadecimal digit; -1 for other characters.
-constexpr auto kHexValue = [] {
-  std::array<int8_t, 256> out{};
-  out.fill(-1);
-  for (int i = 0; i < 10; i++) out[size_t('0' + i)] = int8_t(i);
-  for (int i = 0; i < 6; i++) out[size_t('a' + i)] = out[size_t('A' + i)] = int8_t(10 + i);
-  return out;
-}();
-
-// Returns the value of the kDigits hexadecimal digits at `at`; UINT32_MAX if there are fewer digits.
-template <int kDigits>
-uint32_t hex_digits(const char* at, const char* end) {
-  if (end - at < kDigits) return UINT32_MAX;
-  int wrong = 0;
-  uint32_t value = 0;
-  for (int i = 0; i < kDigits; i++) {
-    const int digit = kHexValue[uint8_t(at[i])];
-    wrong |= digit, value = value << 4 | uint32_t(digit);
-  }
-  return wrong < 0 ? UINT32_MAX : value;
-}
-}  // namespace
 
 std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal) {
   std::string out(body.size(), '\0');  // an escape is never shorter than its value, so this is large enough
