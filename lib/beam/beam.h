@@ -16,16 +16,16 @@ struct BeamPlan {
   int confirm = 5;             // runs of each kernel in the final measurement
   double budget = 0;           // seconds for all kernels, in descending order of their run time; 0: unlimited
   std::string results = {};    // file of results; empty: results are not stored
-  bool anew = false;           // search kernels that have a result, too
+  bool anew = false;           // also search kernels that have a stored result
   bool enumerate = false;      // list the candidates of the first round without timing them
   std::string replay = {};     // file of recorded times that replace measurements
 };
 
-// Calls `report` with the log of each kernel, in the order of the searches. Stores each result before the next search
-// starts. A kernel that cannot be searched causes a warning. Errors: an unreadable input, a missing device.
+// Calls `report` with the log of each kernel, in the order of the searches. Stores the result of a search before the
+// next search starts. A kernel that cannot be searched causes a warning. Errors: an unreadable input, a missing device.
 Status run_beam(const Session& session, const BeamPlan& plan, const std::function<Status(const BeamLog&)>& report);
 
-// Returns the name under which results store this machine's hardware for `target`; empty if it is unknown.
+// Returns the name that files of results use for this machine's hardware for `target`; empty if it is unknown.
 std::string device_name(const std::string& target);
 
 }  // namespace tgc

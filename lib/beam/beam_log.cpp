@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kFoundBefore = "  found before: --anew searches again, and has rounds to tell of\n";
 
-// Returns the opts in short form: "UPCAST 0 4, UNROLL 0 all".
+// Returns tinygrad's repr of an Opt in short form: "UPCAST 0 4", "UNROLL 0 all".
 std::string short_opt(const std::string& opt) {
   auto part = [&](std::string_view from, std::string_view to) {
     size_t at = opt.find(from);

@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-// Returns the text that printf would print, of at most 511 bytes.
+// Formats `values` like printf; cuts the text off after 511 bytes.
 template <class... Values>
 std::string formatted(const char* format, Values... values) {
   char line[512];
@@ -17,10 +17,10 @@ std::string formatted(const char* format, Values... values) {
 struct CandidateLog {
   OptTexts opts;
   Outcome outcome = Outcome::Timed;
-  double seconds = 0;  // time of its fastest run, if it was timed
-  std::string why;     // reason, if it was refused or failed
+  double seconds = 0;  // seconds of the candidate's fastest run; 0 if it was not timed
+  std::string why;     // the reason, if the candidate was refused or failed
   double ops = 0;      // floating-point operations
-  std::string code;    // Candidate::identity
+  std::string code;    // digest of the compiled code (Candidate::identity)
 };
 
 struct RoundLog {
@@ -34,13 +34,13 @@ struct BeamLog {
   Sha256 key{};                        // tinygrad's key of the searched graph
   int64_t width = 0, estimate = 1;
   std::vector<RoundLog> rounds;
-  OptTexts opts;                       // the result
-  double seconds = 0;                  // its time
+  OptTexts opts;                       // opts of the fastest kernel: the result of the search
+  double seconds = 0;                  // run time of the kernel with these opts
   std::optional<double> before;        // seconds of the hand-coded optimizer's kernel; nullopt: not measured
   OptTexts before_opts;
   double wall = 0;                     // seconds of the whole search
   bool interrupted = false;            // ended by the user or by a budget; the result is the best so far
-  std::string found;                   // time of the earlier search that this result is from; then there are no rounds
+  std::string found;                   // if an earlier search found the result: when it ran; then there are no rounds
   size_t resumed = 0;                  // number of candidates whose times an interrupted search had measured
   std::string reference;               // device whose results the result was compared with; empty: not compared
 
@@ -48,10 +48,10 @@ struct BeamLog {
   size_t candidates() const;
 };
 
-// Return one line of JSON: the rounds of a search; its result.
+// enumeration_json: the candidates of the rounds as one line of JSON; result_json: the result as one line of JSON.
 std::string enumeration_json(const BeamLog& log);
 std::string result_json(const BeamLog& log);
-// Return text: the result in one line; the rounds as a table; the gain of each of the opts.
+// result_line: the result in one line; rounds_table: a row for each round; explanation: the gain of each of the opts.
 std::string result_line(const BeamLog& log);
 std::string rounds_table(const BeamLog& log);
 std::string explanation(const BeamLog& log);

@@ -17,9 +17,9 @@ class TimeSource {
   virtual bool times_while_compiling() const { return true; }
   // Announces the candidates that are timed next, in any order. They stay valid until the next call.
   virtual void prepare(std::span<Candidate* const> /*candidates*/) {}
-  // Returns the seconds of the fastest run: of a few runs, or of one if prepared candidates can be timed again later.
-  // Stops a candidate that takes much longer than `keep_limit`, the time below which the round keeps it. Returns
-  // nullopt and sets outcome and why if there is no time.
+  // Returns the seconds of the fastest of a few runs, or of a single run if prepared candidates can be timed again
+  // later. Stops a candidate that takes much longer than `keep_limit`, the time below which the round keeps a
+  // candidate. Returns nullopt and sets outcome and why if there is no time.
   virtual std::optional<double> time(const OptTexts& opts, Candidate& candidate, double keep_limit,
                                      CandidateLog& log) = 0;
   // Returns true if the candidate computes the expected results; else sets outcome and why.
@@ -30,8 +30,8 @@ struct SearchPlan {
   BeamSettings settings;
   size_t width = 2;
   Identity identity = Identity::Binary;
-  size_t rounds = 1000;                    // maximum number
-  double deadline = std::numeric_limits<double>::infinity();  // seconds; then the best so far wins
+  size_t rounds = 1000;                    // maximum number of rounds
+  double deadline = std::numeric_limits<double>::infinity();  // seconds until the search ends with the best so far
   Measured measured = {};                  // times from an interrupted search, which are not measured again
 };
 

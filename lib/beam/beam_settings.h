@@ -26,13 +26,13 @@ struct BeamSettings {
   TGC_BEAM_SETTINGS(X)
 #undef X
 
-  // Returns the values, and removes the variables of the search from `sets`, except TC_OPT, which is also a setting of
-  // the pipeline. Error: a value that is no number.
+  // Returns the values of the variables, and removes these variables from `sets`, except TC_OPT, because it is also a
+  // setting of the pipeline. Error: a value that is no number.
   static Result<BeamSettings> take(std::vector<std::string>& sets);
 
-  ActionLimits limits(const Settings& settings) const;  // for a graph with these settings
+  ActionLimits limits(const Settings& settings) const;  // limits on the opts tried for a graph
 };
 
-std::string beam_variables_text();  // of `tgc help beam`
+std::string beam_variables_text();  // the list in `tgc help beam`
 
 }  // namespace tgc

@@ -146,7 +146,7 @@ TEST_CASE("beam: a search on the CPU finds a right kernel, stores it, and is not
 }
 
 TEST_CASE("beam: an interrupted search resumes without repeating its measurements") {
-  struct After : Events {  // cancels after that many candidates
+  struct After : Events {  // cancels the search after `left` progress messages
     int left = 7;
     Cancel& cancel;
     explicit After(Cancel& cancel) : cancel(cancel) {}
@@ -173,7 +173,7 @@ TEST_CASE("beam: an interrupted search resumes without repeating its measurement
   CHECK(logs[0].count(Outcome::Unknown) > 0);
   auto list = BeamResults(plan.results, Database::Mode::Read).list();
   REQUIRE(list.size() == 1);
-  CHECK(list[0].measured);  // unfinished, but BEAM=1 uses the result
+  CHECK(list[0].measured);  // the search is unfinished, but BEAM=1 uses its result
 
   auto resumed = run(plan);
   REQUIRE(resumed.size() == 1);
@@ -182,9 +182,9 @@ TEST_CASE("beam: an interrupted search resumes without repeating its measurement
   CHECK(resumed[0].count(Outcome::Unknown) == 0);
   REQUIRE(resumed[0].rounds.size() > 0);
   CHECK(resumed[0].rounds[0].candidates[0].seconds == logs[0].rounds[0].candidates[0].seconds);
-  auto again = run(plan);  // the result is stored
+  auto again = run(plan);  // reports the stored result without a search
   CHECK(again[0].rounds.empty());
-  // another width is searched again; then both results are stored, whichever is faster
+  // a search of another width runs again; both results stay stored, even if one of them is slower
   plan.search.width = 2;
   CHECK_FALSE(run(plan)[0].rounds.empty());
   CHECK(run(plan)[0].rounds.empty());
@@ -244,7 +244,7 @@ TEST_CASE("beam: the file of results is readable after a process was killed whil
   for (const std::string& file : {path, path + "-journal", copy, copy + "-journal"}) std::filesystem::remove(file);
   BeamResults(path, Database::Mode::Write)
       .put({.kernel = "k", .target = "CPU:LLVM", .device = "d", .width = 2, .opts = "[]", .seconds = 2e-3});
-  {  // the file during a transaction that exceeds SQLite's page cache
+  {  // copies the file in the middle of a transaction that exceeds SQLite's page cache
     Database database(path, Database::Mode::Write);
     database.run("PRAGMA cache_size = 1");
     Transaction unfinished(database);
@@ -256,7 +256,7 @@ TEST_CASE("beam: the file of results is readable after a process was killed whil
   BeamResults results(copy, Database::Mode::Read);
   REQUIRE(results.list().size() == 1);
   CHECK(results.list()[0].seconds == 2e-3);
-  CHECK_THROWS(results.remove("k"));  // opened for reading
+  CHECK_THROWS(results.remove("k"));  // the file was opened only for reading
   for (const std::string& file : {path, copy}) std::filesystem::remove(file);
 }
 

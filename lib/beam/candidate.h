@@ -15,10 +15,10 @@ enum class Outcome : uint8_t {
   TooLarge,   // has BEAM_UOPS_MAX or more UOps
   Duplicate,  // same code as an earlier candidate
   TooMuch,    // more than 1000 times the operations of the candidate with the fewest
-  TooSlow,    // stopped because it could no longer be kept
+  TooSlow,    // stopped, because it took too long to be kept
   Failed,     // crashed or exceeded the time limit
   Wrong,      // computes a wrong result
-  Unknown,    // not in the file of times
+  Unknown,    // the file of recorded times (--replay) does not have it
 };
 inline constexpr size_t kNumOutcomes = size_t(Outcome::Unknown) + 1;
 std::string_view name_of(Outcome outcome);
@@ -28,12 +28,12 @@ struct Candidate {
   size_t uops = 0;                         // length of the linear list
   double ops = 0;                          // floating-point operations
   std::string identity;                    // digest of the code; candidates with equal digests are run once
-  std::optional<Executable> executable;    // if a device compiled it
+  std::optional<Executable> executable;    // set if a device compiled the candidate
   Outcome outcome = Outcome::Timed;        // if Refused or TooLarge, the fields above are not set
   std::string why;                         // the error, if Refused
 };
 
-// The digest by which candidates with equal code are found.
+// What identifies equal candidates: a digest of the binary or of the source; with None, duplicates are not looked for.
 enum class Identity : uint8_t { Binary, Source, None };
 
 struct CandidateSpec {
@@ -52,9 +52,9 @@ Candidate make_candidate(UOp ast, const CandidateSpec& spec);
 class CandidateFilter {
  public:
   void begin_round() { least_ops_ = std::numeric_limits<double>::infinity(); }
-  // Returns Timed if the candidate shall be run.
+  // Returns Timed if the candidate shall be run, otherwise the reason to skip it.
   Outcome classify(const Candidate& candidate);
-  // Records a candidate that an interrupted search classified.
+  // Records a candidate that an interrupted search classified, so that later candidates are compared with it.
   void record(Outcome outcome, double ops, const std::string& identity);
 
  private:

@@ -28,7 +28,7 @@ class Statement {
   int64_t integer(int column) const;
   double real(int column) const;
   std::optional<double> maybe_real(int column) const;
-  std::string text(int column) const;  // of a blob, its bytes
+  std::string text(int column) const;  // the column as text; the bytes of a blob
 
  private:
   friend class Database;
@@ -42,8 +42,8 @@ class Statement {
 
 class Database {
  public:
-  // Read: statements cannot change the file, but SQLite rolls back the transaction of a killed writer. Write: creates
-  // the file if it is missing.
+  // Read: statements cannot change the file, but SQLite may write it to roll back the transaction of a killed process.
+  // Write: creates the file if it is missing.
   enum class Mode : uint8_t { Read, Write };
   Database(const std::string& path, Mode mode);
 

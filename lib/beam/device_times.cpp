@@ -14,16 +14,16 @@
 namespace tgc {
 namespace {
 
-constexpr int kRuns = 3;               // the same as tinygrad
-constexpr int kMostRuns = 100;         // of a kernel that is shorter than the clock's noise
+constexpr int kRuns = 3;               // timed runs of a candidate, as in tinygrad
+constexpr int kMostRuns = 100;         // maximum number of runs of a kernel that is shorter than the clock's noise
 constexpr double kEnoughSeconds = 1e-3;
-constexpr double kHopeless = 3;        // factor of the keep limit at which a candidate is given up, as in tinygrad
-constexpr double kBehind = 1.25;       // that factor for runs that are long enough to be reliable
+constexpr double kHopeless = 3;        // a candidate slower than keep limit * 3 gets no further runs, as in tinygrad
+constexpr double kBehind = 1.25;       // replaces kHopeless if the runs are long enough to be reliable
 constexpr double kHiccup = 0.02;       // seconds for which another process may delay a run
-constexpr double kStopped = 2;         // that factor for a run that has not ended
+constexpr double kStopped = 2;         // a run is stopped after keep limit * 2 for each run, plus kNewWorker
 constexpr double kNewWorker = 0.03;    // seconds to start a worker
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
-constexpr double kMostForRef = 3e7;    // operations that REF performs in about a second
+constexpr double kMostForRef = 3e7;    // REF checks kernels of at most this many operations, about a second
 
 DeviceBuffer buffer_of(const Array& array) {
   return {reinterpret_cast<uint64_t>(array.data()), 0, array.nbytes()};
@@ -31,10 +31,10 @@ DeviceBuffer buffer_of(const Array& array) {
 
 }  // namespace
 
-// How often a candidate runs, and when it is given up.
+// How often a candidate runs, and after which time its runs are stopped.
 struct DeviceTimes::TimingLimits {
-  double kept = INFINITY;  // the keep limit in seconds; a candidate that takes much longer is given up
-  int runs = kRuns;        // minimum number of runs of other candidates
+  double kept = INFINITY;  // the keep limit in seconds; a candidate that takes much longer gets no further runs
+  int runs = kRuns;        // minimum number of runs of a candidate that is not much slower
 
   // Returns the seconds after which a candidate is stopped, including the start of a worker.
   double limit() const { return kStopped * kept * runs + kNewWorker; }

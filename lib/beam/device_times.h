@@ -1,9 +1,9 @@
 // Times candidates on a device and checks their results.
 //
-// Candidates run in sandboxed workers (lib/contain): one that crashes, hangs or is hostile is skipped with a reason,
-// and the next candidates get a new worker. On the CPU one worker holds all prepared candidates, reads the clock around
-// the launch only, and uses arrays in memory shared by all workers, so it measures the same as `tgc run --bench`. A
-// device with a driver keeps one worker for the whole search.
+// Candidates run in sandboxed workers (lib/contain). A candidate that crashes, hangs or is hostile is skipped with a
+// reason, and the next candidates get a new worker. On the CPU one worker holds all prepared candidates, reads the
+// clock around the launch only, and uses arrays in memory shared by all workers, so it measures the same as `tgc run
+// --bench`. A device with a driver keeps one worker for the whole search.
 #pragma once
 #include "lib/beam/beam_search.h"
 #include "lib/execute/execution.h"
@@ -30,7 +30,7 @@ class DeviceTimes : public TimeSource {
   bool check(Candidate& candidate, CandidateLog& log) override;
 
   // Returns the seconds of the fastest run of each candidate; infinity if it fails. The candidates run in turns, so
-  // that a drifting clock favours none. All but the first drop out when they are far behind.
+  // that a drifting clock favours none. A candidate that is far behind drops out, except for the first one.
   std::vector<double> compare(std::span<Candidate* const> candidates, int turns);
 
   const std::string& reference() const { return reference_label_; }
@@ -56,7 +56,7 @@ class DeviceTimes : public TimeSource {
   std::string reference_label_;
   std::vector<Candidate*> prepared_;     // the candidates that the next worker loads
   std::optional<WorkerProcess> worker_;
-  bool is_too_slow_ = false;             // the reason why the last candidate has no time
+  bool is_too_slow_ = false;             // true if the last candidate has no time because it is too slow
   std::unique_ptr<ContainedDevice> driver_;
   std::vector<DeviceBuffer> on_driver_;  // inputs_ in the memory of the driver's device
 };

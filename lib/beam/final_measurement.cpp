@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kFromRounds = 6;  // number of finalists: the fastest of all rounds
+constexpr size_t kFromRounds = 6;  // finalists from the rounds: the fastest candidates of all rounds
 
 struct Finalist {
   OptTexts opts;
@@ -46,7 +46,7 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
     else if (why.empty()) why = c.candidate->why;
   };
   log.before_opts = opt_texts(kernel.graph(), hand_coded_opts(kernel));
-  add(log.before_opts);  // the first one never drops out: its time is reported, too
+  add(log.before_opts);  // added first, because the first one never drops out and its time is reported
   add(log.opts);
   for (const CandidateLog* c : timed) add(c->opts);
 

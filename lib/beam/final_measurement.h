@@ -1,5 +1,5 @@
 // The end of a search: measures the best candidates of all rounds and the hand-coded optimizer's kernel in turns. The
-// fastest one with right results is the result.
+// fastest kernel that computes right results becomes the result of the search.
 #pragma once
 #include "lib/beam/device_times.h"
 

@@ -50,7 +50,7 @@ TEST_CASE("pickle: one Opt and a repeated Opt are written as Python does") {
 TEST_CASE("pickle: anything but a list of Opts is an error, and nothing is called") {
   Graph g{Settings()};
   for (size_t size = 0; size < kPickled.size(); size++) CHECK_FALSE(unpickle_opts(g, kPickled.substr(0, size)));
-  // os.system('true')
+  // a pickle that calls os.system('true')
   std::string call("\x80\x04\x8c\x02os\x94\x8c\x06system\x94\x93\x94\x8c\x04true\x85R.", 27);
   auto foreign = unpickle_opts(g, call);
   REQUIRE_FALSE(foreign);

@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kVersion = 1;  // of the tables, stored as SQLite's user_version
+constexpr int64_t kVersion = 1;  // version of the tables, stored as SQLite's user_version
 constexpr const char* kColumns =
     "key, kernel, target, device, width, estimate, opts, seconds, before, reference, made";
 
@@ -80,7 +80,7 @@ BeamResults::BeamResults(const std::string& path, Database::Mode mode)
 }
 
 std::string BeamResults::select(const char* rest) {
-  // the table is missing in files of older versions, or if no search was interrupted
+  // the table is missing if no search was interrupted, and in files of older versions
   std::string measured = database_.has_table("interrupted")
                              ? "(SELECT measured FROM interrupted i WHERE i.key = results.key AND i.target = "
                                "results.target AND i.device = results.device AND i.width = results.width)"

@@ -12,10 +12,10 @@ struct BeamResult {
   std::string kernel, target, device;
   int64_t width = 0, estimate = 1;
   std::string opts;      // "[Opt(...), ...]"
-  double seconds = 0;    // 0: unknown
+  double seconds = 0;    // seconds of the kernel; 0: unknown
   std::optional<double> before;
-  std::string reference, made;  // the compared device; the time of the search, "2026-11-22 19:00:00"
-  std::optional<std::string> measured;  // measurements of an interrupted search (measured.h); nullopt: finished
+  std::string reference, made;  // device of the expected results; when the search ran: "2026-11-22 19:00:00"
+  std::optional<std::string> measured;  // the candidates timed before an interruption (measured.h); nullopt: finished
 
   static BeamResult of(const BeamLog& log);
 };
@@ -27,8 +27,8 @@ class BeamResults {
   // Throws Failure if the file is no database or another program's.
   BeamResults(const std::string& path, Database::Mode mode);
 
-  // Stores the result unless the stored one of the same kernel, target, device and width is as fast. Drops the
-  // measurements if either search finished.
+  // Stores the result unless the file has one of the same kernel, target, device and width that is as fast. Drops the
+  // measurements of the interrupted search if either of the two searches finished.
   void put(const BeamResult& result);
   // Returns the fastest result for this graph, target and device from searches with at least `width`.
   std::optional<BeamResult> find(const Sha256& key, const std::string& target, const std::string& device,

@@ -18,7 +18,7 @@ namespace tgc {
 using OptTexts = std::vector<std::string>;
 OptTexts opt_texts(Graph& graph, std::span<const Opt> opts);
 std::string joined(const OptTexts& opts);  // "[Opt(...), Opt(...)]", as --opts takes it
-std::vector<Opt> read_opt_list(Graph& graph, const std::string& text);  // parses that text; throws Failure
+std::vector<Opt> read_opt_list(Graph& graph, const std::string& text);  // parses joined()'s text; throws Failure
 
 // A kernel in the state in which tinygrad's search starts: rewritten up to the optimizer, with its loops made global
 // where possible.
@@ -64,7 +64,7 @@ class Rounds {
   ActionLimits limits_;
   std::vector<Opt> actions_;
   size_t width_;
-  double min_progress_;  // seconds
+  double min_progress_;  // seconds that a round must gain, or the search ends
   std::vector<Entry> beam_;
   bool done_ = false;
 };

@@ -86,7 +86,7 @@ Result<CacheTransfer> export_cache(BeamResults& results, const std::string& cach
       Target t = parsed(r.target);
       return parsed(default_target(device_of(t))).name() == t.name();
     };
-    std::ranges::stable_sort(list, {}, is_default);  // written last, the default's result replaces others
+    std::ranges::stable_sort(list, {}, is_default);  // write the default target last, because it replaces the others
     CacheTransfer out;
     Database db(cache, Database::Mode::Write);
     db.run(std::string("CREATE TABLE IF NOT EXISTS '") + kTable +

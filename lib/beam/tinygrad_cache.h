@@ -5,7 +5,7 @@
 
 namespace tgc {
 
-// The number of transferred rows, and why others were skipped.
+// The number of copied rows, and the reasons why other rows were skipped.
 struct CacheTransfer {
   size_t rows = 0;
   std::vector<std::string> left_out;
