@@ -35,6 +35,10 @@ bool TextRenderer::is_left_out(UOp u, std::string& function_name) {
   return u.in({Op::NOOP, Op::GROUP, Op::AFTER, Op::SINK});
 }
 
+bool is_gated_load(UOp u) {
+  return u.num_src() >= 2 && index_of_load(u).is(Op::INDEX) && index_of_load(u).num_src() == 3;
+}
+
 std::string function_name_of(UOp sink) {
   if (!sink.arg().is(RecordClass::KernelInfo)) return "test";
   std::string name = to_function_name(sink.arg()[0].text());

@@ -15,7 +15,9 @@ namespace tgc {
 
 class TextRenderer {
  public:
-  TextRenderer(const Target& target, std::span<const UOp> list) : target_(target), list_(list), entries_(list.size()) {
+  // `added`, unless null, gets the text that each node of the list adds to the kernel's body.
+  TextRenderer(const Target& target, std::span<const UOp> list, std::vector<std::string>* added)
+      : target_(target), list_(list), entries_(list.size()), added_(added) {
     size_t sources = 0;
     for (UOp u : list) entries_[u], sources += u.num_src();
     sources_ = std::make_unique_for_overwrite<Entry*[]>(sources);
@@ -64,9 +66,6 @@ class TextRenderer {
     if (!e || !e->begin) not_in_list(u.src(size_t(i)));
     return e->text();
   }
-
-  // From now on, appends to `added` (unless null) the text that each node of the list adds to the kernel's body.
-  void note_added(std::vector<std::string>* added) { added_ = added; }
 
   // Throws "the CUDA renderer cannot express Ops.POW of dtypes.float: WHY". The Failure's context shows the node.
   [[noreturn]] void cannot(UOp u, std::string_view why = {}) const;
@@ -123,11 +122,16 @@ class TextRenderer {
   UOp node_;                           // the node being printed
   Entry* node_entry_ = nullptr;
   Entry *const *node_sources_ = nullptr, *const *next_sources_ = nullptr;
-  std::vector<std::string>* added_ = nullptr;
+  std::vector<std::string>* added_;
   size_t noted_ = 0;  // length of the body that was appended to `added_`
 };
 
-// ---- facts of a list that several renderers print
+// ---- facts of a list and its nodes that several renderers print
+
+// Returns the INDEX of a load, whose pointer may be cast.
+inline UOp index_of_load(UOp load) { return load.src(0).is(Op::CAST) ? load.src(0).src(0) : load.src(0); }
+// Returns true for a load with a gate (condition) and an alternative value.
+bool is_gated_load(UOp u);
 
 // Returns the name of the kernel's function from the KernelInfo of `sink`; "test" if `sink` has none.
 std::string function_name_of(UOp sink);

@@ -193,10 +193,8 @@ bool is_dtype_supported(DType dtype, const Target& target) {
   if (dtype == dtypes::index) return false;
   if (dtype == dtypes::bfloat16)
     return nvidia ? target.renderer != RendererKind::PTX : device != "WEBGPU" && device != "QCOM" && device != "HIP";
-  if (dtypes::fp8s.contains(dtype)) {
-    std::string_view arch = without_features(target.arch);
-    return nvidia ? target.renderer != RendererKind::PTX : device == "AMD" && (arch == "gfx942" || arch == "gfx950");
-  }
+  if (dtypes::fp8s.contains(dtype))
+    return nvidia ? target.renderer != RendererKind::PTX : device == "AMD" && is_cdna(target.arch);
   if (device == "WEBGPU")
     return dtype != dtypes::int64 && dtype != dtypes::uint64 && dtype != dtypes::float64 && dtype != dtypes::void_;
   if (dtype == dtypes::float16)

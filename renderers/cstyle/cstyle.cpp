@@ -16,14 +16,6 @@ namespace {
 
 bool to_vector(UOp u) { return u.dtype().count() > 1 && !u.dtype().is_ptr(); }
 
-bool is_gated_load(UOp u) {
-  if (u.num_src() < 2) return false;
-  UOp index = u.src(0).is(Op::CAST) ? u.src(0).src(0) : u.src(0);
-  return index.is(Op::INDEX) && index.num_src() == 3;
-}
-
-UOp gate_of(UOp load) { return (load.src(0).is(Op::CAST) ? load.src(0).src(0) : load.src(0)).src(2); }
-
 // Prints `value` cast to the dtype of `u`, in parentheses: ((float)(INFINITY)).
 bool print_cast_const(CStyle& c, UOp u, std::string_view value) {
   c.out += '(';
@@ -181,8 +173,9 @@ std::span<const CRow> c_rows() {
 
 // ---- the renderer
 
-CStyle::CStyle(const Target& target, const Dialect& dialect, std::span<const UOp> list, bool expand_ssa)
-    : TextRenderer(target, list), dialect_(dialect), expand_ssa_(expand_ssa) {
+CStyle::CStyle(const Target& target, const Dialect& dialect, std::span<const UOp> list, bool expand_ssa,
+               std::vector<std::string>* added)
+    : TextRenderer(target, list, added), dialect_(dialect), expand_ssa_(expand_ssa) {
   body.reserve(64 * list.size());
   for (int i = 0; i < kNumScalars; i++) scalar_names_[size_t(i)] = dtypes::of(Scalar(i)).name();
   for (auto [scalar, name] : dialect.types) scalar_names_[size_t(scalar)] = name;
@@ -200,7 +193,7 @@ void CStyle::rare_hole(char letter, int number, UOp u) {
     case 't': return append_type(number < 0 ? u.dtype() : u.src(size_t(number)).dtype());
     case 'e': return append_type(u.dtype().base());
     case 'z': out += std::to_string(u.dtype().size()); return;
-    case 'g': out += text(gate_of(u)); return;
+    case 'g': out += text(index_of_load(u).src(2)); return;
     case 'w': note_own_text(u.arg()[0].text()), out += u.arg()[0].text(); return;
     case 'B': out += dialect_.barrier; return;
     case 'L': out.append(dialect_.local_align).append(dialect_.local_prefix); return;
@@ -388,9 +381,7 @@ std::string element_names(int count, std::string_view before) {
 std::string render_c(const Target& target, const Dialect& dialect, std::span<const UOp> list,
                      std::vector<std::string>* added) {
   bool expand_ssa = !list.empty() && list.front().graph().settings().EXPAND_SSA;
-  CStyle renderer(target, dialect, list, expand_ssa);
-  renderer.note_added(added);
-  return renderer.render();
+  return CStyle(target, dialect, list, expand_ssa, added).render();
 }
 
 }  // namespace tgc

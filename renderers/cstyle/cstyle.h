@@ -62,7 +62,8 @@ std::span<const CRow> c_rows();
 
 class CStyle : public TextRenderer {
  public:
-  CStyle(const Target& target, const Dialect& dialect, std::span<const UOp> list, bool expand_ssa);
+  CStyle(const Target& target, const Dialect& dialect, std::span<const UOp> list, bool expand_ssa,
+         std::vector<std::string>* added);
 
   std::string render();
 
@@ -119,7 +120,7 @@ std::string element_name(int i);
 std::string element_names(int count, std::string_view before = {});
 
 // Returns the source of a kernel in a dialect. The file of each dialect calls it from the printer that renderers.def
-// names. `added`: see TextRenderer::note_added.
+// names. `added`: see TextRenderer.
 std::string render_c(const Target& target, const Dialect& dialect, std::span<const UOp> list,
                      std::vector<std::string>* added);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "lib/target/arch.h"
 #include "renderers/cstyle/cstyle.h"
 
 namespace tgc {
@@ -74,10 +75,6 @@ std::span<const CRow> cdna_rows() {
 }
 
 // ---- the lines above the kernel
-
-std::string_view base_arch(std::string_view arch) { return arch.substr(0, arch.find(':')); }
-bool is_cdna(std::string_view arch) { return base_arch(arch) == "gfx942" || base_arch(arch) == "gfx950"; }
-bool is_rdna4(std::string_view arch) { return base_arch(arch) == "gfx1200" || base_arch(arch) == "gfx1201"; }
 
 constexpr std::string_view kFloatToFp8 = R"(typedef unsigned char hip_bf8;
 typedef unsigned char hip_fp8;

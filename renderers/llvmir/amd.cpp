@@ -98,20 +98,17 @@ std::span<const LlvmRow> amd_rows() {
   return rows;
 }
 
-std::span<const LlvmRow> rdna_rows() {
-  static const LlvmRow rows[] = {{Op::WMMA, print_wmma<false>}};
-  return rows;
-}
-std::span<const LlvmRow> cdna_rows() {
-  static const LlvmRow rows[] = {{Op::WMMA, print_wmma<true>}};
+template <bool kCdna>
+std::span<const LlvmRow> wmma_rows() {
+  static const LlvmRow rows[] = {{Op::WMMA, print_wmma<kCdna>}};
   return rows;
 }
 
 }  // namespace
 
 const TextTable<LlvmIr>& amd_llvm_table(bool cdna) {
-  static const TextTable<LlvmIr> for_rdna{amd_rows(), llvm_rows(), rdna_rows()},
-      for_cdna{amd_rows(), llvm_rows(), cdna_rows()};
+  static const TextTable<LlvmIr> for_rdna{amd_rows(), llvm_rows(), wmma_rows<false>()},
+      for_cdna{amd_rows(), llvm_rows(), wmma_rows<true>()};
   return cdna ? for_cdna : for_rdna;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "lib/support/pytext.h"
+#include "lib/target/arch.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"
 
@@ -106,12 +107,6 @@ std::string_view cast_instruction(LlvmIr& r, UOp u) {
 }
 
 // ---- conditions and functions of rows
-
-bool is_gated_load(UOp u) {
-  if (u.num_src() < 2) return false;
-  UOp index = u.src(0).is(Op::CAST) ? u.src(0).src(0) : u.src(0);
-  return index.is(Op::INDEX) && index.num_src() == 3;
-}
 
 bool is_broadcast(UOp u) {
   for (UOp s : u.src())
@@ -227,12 +222,10 @@ void LlvmIr::hole(char letter, int number, UOp u) {
     case 'i': out += instruction(*this, u, u.op()); return;
     case 'k': out += instruction(*this, u, Op::CMPNE); return;
     case 'c': out += cast_instruction(*this, u); return;
-    case 'g': {
-      UOp index = u.src(0).is(Op::CAST) ? u.src(0).src(0) : u.src(0);
-      if (index.num_src() < 3) cannot(u, "its index has no gate");
-      out += text(index.src(2));
+    case 'g':
+      if (index_of_load(u).num_src() < 3) cannot(u, "its index has no gate");
+      out += text(index_of_load(u).src(2));
       return;
-    }
     case 'r': out += range_str(of); return;
     default: cannot(u, "its row has the unknown hole $" + std::string(1, letter));
   }
@@ -349,16 +342,13 @@ namespace {
 const TextTable<LlvmIr>& table_for(const Target& target) {
   static const TextTable<LlvmIr> cpu{llvm_rows(), llvm_amx_rows()};
   if (target.device == "CPU") return cpu;
-  std::string_view arch = std::string_view(target.arch).substr(0, target.arch.find(':'));
-  return amd_llvm_table(arch == "gfx942" || arch == "gfx950");
+  return amd_llvm_table(is_cdna(target.arch));
 }
 
 }  // namespace
 
 std::string render_llvm_ir(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
-  LlvmIr renderer(target, list, table_for(target));
-  renderer.note_added(added);
-  return renderer.render();
+  return LlvmIr(target, list, table_for(target), added).render();
 }
 
 }  // namespace tgc

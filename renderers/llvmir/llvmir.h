@@ -5,7 +5,7 @@
 
 namespace tgc {
 
-// Returns the LLVM IR of a kernel. `added`: see TextRenderer::note_added.
+// Returns the LLVM IR of a kernel. `added`: see TextRenderer.
 std::string render_llvm_ir(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);
 
 class LlvmIr;
@@ -13,8 +13,9 @@ using LlvmRow = TextRow<LlvmIr>;
 
 class LlvmIr : public TextRenderer {
  public:
-  LlvmIr(const Target& target, std::span<const UOp> list, const TextTable<LlvmIr>& table)
-      : TextRenderer(target, list), table_(table) {}
+  LlvmIr(const Target& target, std::span<const UOp> list, const TextTable<LlvmIr>& table,
+         std::vector<std::string>* added)
+      : TextRenderer(target, list, added), table_(table) {}
   std::string render();
 
   // ---- called by rows

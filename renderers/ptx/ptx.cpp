@@ -196,8 +196,8 @@ std::string Ptx::value(UOp u, Const v, DType d) const {
 
 // ---- the kernel
 
-Ptx::Ptx(const Target& target, std::span<const UOp> list)
-    : TextRenderer(target, list), registers_(list.size() * 2), position_(list.size()) {
+Ptx::Ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added)
+    : TextRenderer(target, list, added), registers_(list.size() * 2), position_(list.size()) {
   for (size_t i = list.size(); i-- > 0;) position_[list[i]] = i;
 }
 
@@ -251,9 +251,7 @@ std::string Ptx::render() {
 }
 
 std::string render_ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
-  Ptx renderer(target, list);
-  renderer.note_added(added);
-  return renderer.render();
+  return Ptx(target, list, added).render();
 }
 
 }  // namespace tgc

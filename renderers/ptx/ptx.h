@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-// Returns the PTX of a kernel. `added`: see TextRenderer::note_added.
+// Returns the PTX of a kernel. `added`: see TextRenderer.
 std::string render_ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);
 
 class Ptx;
@@ -16,7 +16,7 @@ class Ptx : public TextRenderer {
  public:
   using Registers = std::vector<std::string_view>;  // names of registers
 
-  Ptx(const Target& target, std::span<const UOp> list);
+  Ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added);
   std::string render();
 
   // ---- called by rows

@@ -1,4 +1,5 @@
 // The rules of LLVM IR, for the CPU and for AMD (tinygrad renderer/llvmir.py).
+#include "lib/target/arch.h"
 #include "lib/uop/graph.h"
 #include "passes/kernel/renderer_rules/renderer_rules_internal.h"
 #include "passes/symbolic/transcendental.h"
@@ -105,10 +106,10 @@ const RuleSet& amd_llvm_rules(const Target& target) {
   static const RuleSet cdna("amd llvm cdna", {&amd_llvm_common(), &cdna_own});
   static const RuleSet rdna3("amd llvm rdna3", {&amd_llvm_common(), &rdna3_own});
   static const RuleSet rdna4("amd llvm rdna4", {&amd_llvm_common(), &rdna4_own});
-  std::string_view arch = std::string_view(target.arch).substr(0, target.arch.find(':'));
-  if (arch == "gfx942" || arch == "gfx950") return cdna;
+  std::string_view arch = without_features(target.arch);
+  if (is_cdna(arch)) return cdna;
   if (arch == "gfx1100" || arch == "gfx1151") return rdna3;
-  if (arch == "gfx1200" || arch == "gfx1201") return rdna4;
+  if (is_rdna4(arch)) return rdna4;
   return amd_llvm_common();
 }
 
