@@ -10,7 +10,6 @@
 #include "lib/text/pyrender_places.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/release.h"
-#include "passes/program.h"
 #include "renderers/renderer.h"
 
 namespace tgc {
