@@ -1,7 +1,6 @@
 #include "lib/beam/beam.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "lib/beam/final_measurement.h"
@@ -15,7 +14,6 @@ namespace tgc {
 namespace {
 
 using Report = std::function<Status(const BeamLog&)>;
-using Clock = std::chrono::steady_clock;
 
 // A TimeSource without times, for --enumerate.
 class NoTimes : public TimeSource {
@@ -165,7 +163,7 @@ class Searches {
  private:
   double left() const {
     if (plan_.budget <= 0) return INFINITY;
-    return plan_.budget - std::chrono::duration<double>(Clock::now() - begin_).count();
+    return plan_.budget - seconds_since(begin_);
   }
   Result<Placement> place_of(const Item& item) const {
     if (const std::string target = item.kernel.target().name(); plan_.device.empty() && !works_here(target))
@@ -216,7 +214,7 @@ class Searches {
       BeamLog out = std::move(beam_search(session_, item.kernel, plan, times).value_or_throw());
       measure_finalists(out, item.kernel, plan, times, plan_.confirm);
       out.device = device;
-      out.wall = std::chrono::duration<double>(Clock::now() - begin).count();
+      out.wall = seconds_since(begin);
       return out;
     });
     if (!log) return Diag{.message = "'" + item.kernel.name() + "': " + log.diag().message};

@@ -1,7 +1,6 @@
 #include "lib/beam/beam_search.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "lib/support/ordered_pool.h"
@@ -12,7 +11,6 @@ namespace {
 constexpr int kTurns = 3;        // maximum number of timings of a candidate in its round
 constexpr double kClose = 1.25;  // a candidate within this factor of the keep limit is timed again
 
-using Clock = std::chrono::steady_clock;
 using Kernels = std::vector<std::shared_ptr<const Scheduler>>;
 
 UOp optimized(const Scheduler& kernel) {
@@ -45,7 +43,7 @@ class Search {
   }
 
  private:
-  double wall() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  double wall() const { return seconds_since(begin_); }
   OptTexts texts(const Scheduler& s) const { return opt_texts(kernel_.graph(), s.applied_opts()); }
   bool stopped() {
     if (session_.cancelled() || wall() > plan_.deadline) log_.interrupted = true;

@@ -1,7 +1,6 @@
 #include "lib/reduce/reduce.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <set>
 #include <thread>
@@ -487,10 +486,10 @@ class Reduction {
 
 ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted) {
   ReduceReport report;
-  auto begin = std::chrono::steady_clock::now();
+  auto begin = Clock::now();
   auto done = catch_failures([&] { return Reduction(session, in, options, wanted, report).run(), Unit{}; });
   if (!done) report.error = done.diag().text();
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report.seconds = seconds_since(begin);
   return report;
 }
 

@@ -1,5 +1,3 @@
-#include <chrono>
-
 #include "lib/bisect/failing_kernel.h"
 #include "lib/driver/source.h"
 #include "lib/reduce/reduce.h"
@@ -48,10 +46,10 @@ ReduceReport reduce_each(const Session& session, InputGraph& in, const RunOption
 }
 
 ReduceReport timed(const std::function<ReduceReport()>& work) {
-  auto begin = std::chrono::steady_clock::now();
+  auto begin = Clock::now();
   auto report = catch_failures(work);
   if (!report) return {.error = report.diag().text()};
-  report->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report->seconds = seconds_since(begin);
   return std::move(*report);
 }
 

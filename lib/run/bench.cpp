@@ -1,6 +1,5 @@
 #include "lib/run/bench.h"
 
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -111,12 +110,12 @@ Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan) {
                      time_graph(in, plan.repeats, plan.count_rules)};
     return Unit{};
   };
-  auto start = std::chrono::steady_clock::now();
+  auto start = Clock::now();
   auto tell = [&](size_t i) {
     session.progress(std::to_string(i + 1) + " of " + std::to_string(out.graphs.size()) + " graphs timed");
   };
   if (auto status = parallel_for(out.graphs.size(), session.jobs, time, tell); !status) return status.diag();
-  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  out.seconds = seconds_since(start);
   return out;
 }
 
