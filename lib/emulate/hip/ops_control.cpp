@@ -125,43 +125,14 @@ void add_control_rows(Table& t) {
             add_wait(b, Counter::Load, b.operand(0).integer >> 8),
                 add_wait(b, Counter::Lds, b.operand(0).integer & 0xff);
           }});
-  for (const char* name : {"s_nop",
-                           "s_clause",
-                           "s_delay_alu",
-                           "s_waitcnt_depctr",
-                           "s_wait_alu",
-                           "s_wait_idle",
-                           "s_sendmsg",
-                           "s_code_end",
-                           "s_set_inst_prefetch_distance",
-                           "s_inst_prefetch",
-                           "s_sleep",
-                           "s_setprio",
-                           "s_waitcnt_vscnt",
-                           "s_waitcnt_expcnt",
-                           "s_wait_storecnt",
-                           "s_wait_storecnt_dscnt",
-                           "s_wait_samplecnt",
-                           "s_wait_bvhcnt",
-                           "s_wait_expcnt",
-                           "s_barrier_signal",
-                           "s_icache_inv",
-                           "s_dcache_wb",
-                           "s_dcache_inv",
-                           "s_gl1_inv",
-                           "buffer_gl0_inv",
-                           "buffer_gl1_inv",
-                           "buffer_inv",
-                           "buffer_wbl2",
-                           "global_inv",
-                           "global_wb",
-                           "global_wbinv",
-                           "s_ttracedata",
-                           "s_version",
-                           "s_prefetch_inst",
-                           "s_prefetch_inst_pc_rel",
-                           "s_singleuse_vdst"})
-    add_row(t, name, {.build = build_nothing});
+  add_row(t,
+          "s_nop s_clause s_delay_alu s_waitcnt_depctr s_wait_alu s_wait_idle s_sendmsg s_code_end "
+          "s_set_inst_prefetch_distance s_inst_prefetch s_sleep s_setprio s_waitcnt_vscnt s_waitcnt_expcnt "
+          "s_wait_storecnt s_wait_storecnt_dscnt s_wait_samplecnt s_wait_bvhcnt s_wait_expcnt s_barrier_signal "
+          "s_icache_inv s_dcache_wb s_dcache_inv s_gl1_inv buffer_gl0_inv buffer_gl1_inv buffer_inv buffer_wbl2 "
+          "global_inv global_wb global_wbinv s_ttracedata s_version s_prefetch_inst s_prefetch_inst_pc_rel "
+          "s_singleuse_vdst",
+          {.build = build_nothing});
   add_row(t, "s_getpc_b64", {.build = build_get_pc});
   add_row(t, "s_denorm_mode s_round_mode",
           {.run =
