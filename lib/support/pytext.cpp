@@ -11,22 +11,6 @@
 namespace tgc {
 namespace {
 
-// Decodes the code point at `i` and moves `i` behind it. If the byte is not UTF-8, returns -1 and moves `i` one byte.
-int32_t decode(std::string_view s, size_t& i) {
-  uint8_t b = uint8_t(s[i]);
-  int length = b < 0x80 ? 1 : b >= 0xC2 && b < 0xE0 ? 2 : b >= 0xE0 && b < 0xF0 ? 3 : b >= 0xF0 && b < 0xF5 ? 4 : 0;
-  if (length == 0 || i + length > s.size()) return i++, -1;
-  int32_t c = length == 1 ? b : b & (0x7F >> length);
-  for (int k = 1; k < length; k++) {
-    if ((uint8_t(s[i + k]) & 0xC0) != 0x80) return i++, -1;
-    c = c << 6 | (s[i + k] & 0x3F);
-  }
-  bool overlong = (length == 3 && c < 0x800) || (length == 4 && c < 0x10000);
-  if (overlong || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) return i++, -1;
-  i += length;
-  return c;
-}
-
 constexpr char kHex[] = "0123456789abcdef";
 
 void append_hex(std::string& out, uint32_t value, int digits) {
@@ -79,6 +63,21 @@ uint32_t hex_digits(const char* at, const char* end) {
 }
 
 }  // namespace
+
+int32_t decode_utf8(std::string_view s, size_t& i) {
+  uint8_t b = uint8_t(s[i]);
+  int length = b < 0x80 ? 1 : b >= 0xC2 && b < 0xE0 ? 2 : b >= 0xE0 && b < 0xF0 ? 3 : b >= 0xF0 && b < 0xF5 ? 4 : 0;
+  if (length == 0 || i + length > s.size()) return i++, -1;
+  int32_t c = length == 1 ? b : b & (0x7F >> length);
+  for (int k = 1; k < length; k++) {
+    if ((uint8_t(s[i + k]) & 0xC0) != 0x80) return i++, -1;
+    c = c << 6 | (s[i + k] & 0x3F);
+  }
+  bool overlong = (length == 3 && c < 0x800) || (length == 4 && c < 0x10000);
+  if (overlong || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) return i++, -1;
+  i += length;
+  return c;
+}
 
 void append_utf8(std::string& out, uint32_t c) {
   char bytes[4];
@@ -135,7 +134,7 @@ void append_py_repr(std::string& out, std::string_view s) {
     const size_t start = plain_end<'\'', '"', '\\', '\x7f'>(s, i);
     out.append(s, i, start - i);
     if (i = start; i == s.size()) break;
-    int32_t c = decode(s, i);
+    int32_t c = decode_utf8(s, i);
     if (c == quote || c == '\\') out += {'\\', char(c)};
     else if (c == '\n') out += "\\n";
     else if (c == '\t') out += "\\t";
@@ -224,7 +223,7 @@ std::string ansistrip(std::string_view text) {
 
 size_t utf8_length(std::string_view text) {
   size_t n = 0;
-  for (size_t i = 0; i < text.size(); n++) decode(text, i);
+  for (size_t i = 0; i < text.size(); n++) decode_utf8(text, i);
   return n;
 }
 
@@ -237,7 +236,7 @@ size_t utf8_error(std::string_view text) {
     }
     size_t at = i;
     if (uint8_t(text[i]) < 0x80) i++;
-    else if (decode(text, i) < 0) return at;
+    else if (decode_utf8(text, i) < 0) return at;
   }
   return text.npos;
 }
@@ -248,7 +247,7 @@ std::string to_function_name(std::string_view name) {
   std::string plain = ansistrip(name), out;
   for (size_t i = 0; i < plain.size();) {
     size_t start = i;
-    int32_t c = decode(plain, i);
+    int32_t c = decode_utf8(plain, i);
     bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     if (word) out += char(c);
     else {

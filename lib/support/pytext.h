@@ -35,6 +35,8 @@ std::string to_function_name(std::string_view name);
 
 // Returns the number of code points; each invalid byte counts as one.
 size_t utf8_length(std::string_view text);
+// Decodes the code point at `i` and moves `i` behind it. If the byte is not UTF-8, returns -1 and moves `i` one byte.
+int32_t decode_utf8(std::string_view text, size_t& i);
 // Returns the index of the first byte that is not UTF-8; npos if all bytes are.
 size_t utf8_error(std::string_view text);
 inline bool is_valid_utf8(std::string_view text) { return utf8_error(text) == text.npos; }

@@ -4,29 +4,10 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "lib/support/pytext.h"
+
 namespace tgc {
 namespace {
-
-// A code point and its length in bytes; the length is 0 if the bytes are not UTF-8.
-struct CodePoint {
-  uint32_t code;
-  size_t bytes;
-};
-CodePoint code_point(std::string_view text, size_t at) {
-  auto byte = [&](size_t i) { return at + i < text.size() ? uint32_t(uint8_t(text[at + i])) : 0; };
-  uint32_t first = byte(0);
-  size_t bytes = first < 0x80 ? 1 : first >= 0xC2 && first < 0xE0 ? 2 : first >= 0xE0 && first < 0xF0 ? 3
-                 : first >= 0xF0 && first < 0xF5 ? 4 : 0;
-  if (bytes < 2) return {first, bytes};
-  uint32_t code = first & (0xFFu >> (bytes + 1));
-  for (size_t i = 1; i < bytes; i++) {
-    if ((byte(i) & 0xC0) != 0x80) return {0, 0};
-    code = code << 6 | (byte(i) & 0x3F);
-  }
-  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  bool valid = code >= kLeast[bytes] && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
-  return valid ? CodePoint{code, bytes} : CodePoint{0, 0};
-}
 
 struct Span {
   uint32_t first, last;
@@ -62,16 +43,16 @@ std::string shown(std::string_view text, bool colors) {
       at += n;
       continue;
     }
-    auto [code, bytes] = code_point(text, at);
-    if (bytes && !is_hidden(code)) {
-      out.append(text.substr(at, bytes));
+    size_t begin = at;
+    int32_t decoded = decode_utf8(text, at);  // -1: not UTF-8
+    uint32_t code = decoded < 0 ? uint8_t(text[begin]) : uint32_t(decoded);
+    if (decoded >= 0 && !is_hidden(code)) {
+      out.append(text.substr(begin, at - begin));
     } else {
-      if (!bytes) code = uint8_t(text[at]), bytes = 1;
-      bool byte = code < 0x20 || text[at] == char(code);
+      bool byte = code < 0x20 || text[begin] == char(code);
       std::snprintf(escape, sizeof escape, byte ? "\\x%02x" : code < 0x10000 ? "\\u%04x" : "\\U%08x", code);
       out += escape;
     }
-    at += bytes;
   }
   return out;
 }
