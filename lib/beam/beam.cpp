@@ -15,7 +15,7 @@ namespace {
 
 using Report = std::function<Status(const BeamLog&)>;
 
-// A TimeSource without times, for --enumerate.
+// A TimeSource that measures nothing, for --enumerate, which only lists the candidates.
 class NoTimes : public TimeSource {
  public:
   std::optional<double> time(const OptTexts&, Candidate&, double, CandidateLog& log) override {
@@ -26,8 +26,8 @@ class NoTimes : public TimeSource {
 
 struct Item {
   SearchKernel kernel;
-  size_t runs = 1;     // number of times that the input runs it
-  double seconds = 0;  // with hand-coded opts; measured only if there is a budget
+  size_t runs = 1;     // number of times that the input runs the kernel
+  double seconds = 0;  // run time with hand-coded opts; measured only if plan.budget is set
   double share() const { return seconds * double(runs); }
 };
 
@@ -61,7 +61,7 @@ class Items {
   Status add_kernel(Compilation compilation) {
     auto kernel = SearchKernel::begin(std::move(compilation));
     if (!kernel) return session_.warn(kernel.diag()), Unit{};
-    // a file of times identifies kernels by name
+    // use the name with --replay, because a file of times identifies kernels by name
     std::string id = plan_.replay.empty() ? kernel->target().name() + " " + to_hex(kernel->key()) : kernel->name();
     auto [known, is_new] = known_.emplace(std::move(id), items_.size());
     if (!is_new) {
@@ -130,7 +130,7 @@ Status enumerated(const Session& session, const BeamPlan& plan, const Report& re
   return Unit{};
 }
 
-// Searches on devices.
+// Searches the kernels one after another, each on its device, and reports each result.
 class Searches {
  public:
   Searches(const Session& session, const BeamPlan& plan, const Report& report)
@@ -179,7 +179,7 @@ class Searches {
 
   Status time_by_hand(Item& item) {
     auto place = place_of(item);
-    if (!place) return plan_.device.empty() ? Status(Unit{}) : place.diag();  // search() reports the error
+    if (!place) return plan_.device.empty() ? Status(Unit{}) : place.diag();  // search() reports it
     auto timed = catch_failures([&] {
       DeviceTimes times(*place, item.kernel, options());
       Candidate by_hand = candidate_of(item.kernel, hand_coded_opts(item.kernel),
@@ -195,7 +195,7 @@ class Searches {
   // Searches for at most `deadline` seconds. Returns an error of this kernel; throws Failure of the device.
   Status search(Item& item, size_t number, size_t of, double deadline) {
     auto found_place = place_of(item);
-    if (!found_place && plan_.device.empty()) return found_place.diag();  // concerns only this kernel's target
+    if (!found_place && plan_.device.empty()) return found_place.diag();  // other kernels may have another target
     Placement place = std::move(std::move(found_place).value_or_throw());
     std::string target = item.kernel.target().name(), device = name_of_device(target);
     Measured measured;

@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-constexpr int kTurns = 3;        // maximum number of timings of a candidate in its round
+constexpr int kTurns = 3;        // a candidate is timed again if its time is within this factor of keep_limit()
 constexpr double kClose = 1.25;  // a candidate within this factor of the keep limit is timed again
 
 using Kernels = std::vector<std::shared_ptr<const Scheduler>>;
@@ -68,8 +68,8 @@ class Search {
     end_round(kernels, log);
   }
 
-  // Makes the candidates from `begin` to `end` and times them: each as soon as it is compiled or, if compiling would
-  // disturb the clock, all of them afterwards.
+  // Makes the candidates from `begin` to `end` and times them: each one as soon as it is compiled, or all of them after
+  // the last one is compiled if compiling would disturb the clock.
   void take(const Kernels& kernels, size_t begin, size_t end, RoundLog& log) {
     std::vector<UOp> asts;
     for (size_t i = begin; i < end; i++)
@@ -97,7 +97,7 @@ class Search {
     times_.prepare({});
   }
 
-  // Times candidates that may be kept again, because one run is not reliable.
+  // Times the candidates that may be kept a second and third time, because one run is not reliable.
   void time_again(const std::vector<std::unique_ptr<Candidate>>& ready, std::span<CandidateLog> logs) {
     for (int turn = 1; turn < kTurns; turn++)
       for (size_t i = 0; i < ready.size() && !stopped(); i++) {
@@ -135,15 +135,15 @@ class Search {
                       std::to_string(round.candidates.size()) + " candidates, best so far " + seconds_text(best));
   }
 
-  // Returns the time below which a candidate is kept: the best of earlier rounds, or the slowest that this round would
-  // keep so far.
+  // Returns the time below which a candidate is kept: the best time of earlier rounds, or the time of the slowest
+  // candidate that this round would keep so far.
   double keep_limit() const {
     double out = rounds_.best().seconds;
     if (fastest_.size() >= plan_.width) out = std::min(out, *std::next(fastest_.begin(), long(plan_.width) - 1));
     return out;
   }
 
-  // Compares the candidates that would be kept with the reference; the next one replaces one that is wrong.
+  // Checks the results of the fastest candidates until plan_.width of them are right; drops those with wrong results.
   void check_best(const Kernels& kernels, RoundLog& log) {
     std::vector<size_t> order;
     for (size_t i = 0; i < kernels.size(); i++)
@@ -153,7 +153,7 @@ class Search {
     for (size_t i : order) {
       if (right == plan_.width) break;
       CandidateLog& c = log.candidates[i];
-      if (c.seconds >= rounds_.best().seconds && right == 0) break;  // it cannot win
+      if (c.seconds >= rounds_.best().seconds && right == 0) break;  // slower ones cannot win either
       Candidate again = make_candidate(optimized(*kernels[i]), spec_);
       right += times_.check(again, c);
     }
@@ -176,7 +176,7 @@ class Search {
   Rounds rounds_;
   CandidateFilter filter_;
   BeamLog log_;
-  std::multiset<double> fastest_;  // times of this round
+  std::multiset<double> fastest_;  // run times of this round's candidates
   Clock::time_point begin_ = Clock::now();
 };
 

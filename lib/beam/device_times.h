@@ -17,7 +17,7 @@ class DeviceTimes : public TimeSource {
   struct Options {
     double timeout_seconds = 10;   // of one candidate
     bool shrink_grids = true;      // BEAM_ESTIMATE
-    std::string reference = {};    // a device; empty: REF, or for large kernels this device without opts
+    std::string reference = {};    // a device for expected results; empty: REF, or this one without opts if large
   };
   // Draws the arrays from seed 0. `place` and `kernel` must outlive this object. Throws Failure.
   DeviceTimes(Placement& place, const SearchKernel& kernel, Options options);
