@@ -148,13 +148,6 @@ Taken handle_allreduce(UOp buf, UOp red) {
   return {combine(copies, op), "naive"};
 }
 
-// Returns the variable _device_num if it occurs in `u`, else the empty UOp.
-UOp device_number_in(UOp u) {
-  for (UOp v : toposort(u))
-    if (v.is(Op::DEFINE_VAR) && v.arg()[0].is_str() && v.arg()[0].text() == "_device_num") return v;
-  return {};
-}
-
 UOp shrink_for_device(UOp u, UOp shrink_op, int64_t device) {
   auto bounds = marg_pairs(shrink_op);
   auto settle = [&](Sint& s) {

@@ -42,6 +42,12 @@ UOp allreduce(UOp u, Op op, UOp device) {
   return u.graph().node(Op::ALLREDUCE, u.dtype(), {u, device}, op);
 }
 
+UOp device_number_in(UOp u) {
+  for (UOp v : toposort(u))
+    if (v.is(Op::DEFINE_VAR) && v.arg()[0].is_str() && v.arg()[0].text() == "_device_num") return v;
+  return {};
+}
+
 namespace {
 // Returns the variable for the number of the device that a kernel runs on, bound at launch.
 UOp device_number(UOp u) { return u.graph().variable("_device_num", 0, int64_t(num_devices(u)) - 1); }

@@ -6,6 +6,7 @@
 
 #include "lib/uop/facts.h"
 #include "lib/uop/wellformed.h"
+#include "passes/tensor/multi.h"
 
 namespace tgc {
 namespace {
@@ -220,13 +221,6 @@ class Buffers {
   std::vector<ScheduleBuffer> all_;
 };
 
-// Returns the variable _device_num of the kernel, or the empty UOp.
-UOp device_number_of(UOp ast) {
-  for (UOp v : toposort(ast))
-    if (v.is(Op::DEFINE_VAR) && v.arg()[0].text() == "_device_num") return v;
-  return {};
-}
-
 // Appends the schedule items of one run: one per device.
 void add_items(const Run& run, Buffers& buffers, std::vector<ScheduleItem>& items) {
   UOp ast = run.kernel.arg()[0].uop();
@@ -249,7 +243,7 @@ void add_items(const Run& run, Buffers& buffers, std::vector<ScheduleItem>& item
   for (auto& p : parts)
     if (p.several != several) throw Failure("a kernel on several devices takes a buffer that is on one");
     else devices = std::min(devices, p.buffers.size());
-  UOp number = several ? device_number_of(ast) : UOp();
+  UOp number = several ? device_number_in(ast) : UOp();
   for (size_t i = 0; i < devices; i++) {
     ScheduleItem item{ast, {}, run.fixed_vars};
     for (auto& p : parts) item.buffers.push_back(p.buffers[i]);
