@@ -40,10 +40,6 @@ Int count_of(Arg axes) {
   return n;
 }
 
-bool index_sources(UOp u) {
-  return std::all_of(u.src().begin() + 1, u.src().end(), [](UOp s) { return s.dtype() == dtypes::index; });
-}
-
 int64_t elements(UOp u, int (*of)(DType)) {
   int64_t n = 0;
   for (UOp s : u.src()) n += of(s.dtype());

@@ -25,9 +25,6 @@ bool variable_has_integer_bounds(UOp u) { return u.arg()[1].is_integral() && u.a
 bool all_sources(UOp u, size_t from, auto holds) {
   return std::all_of(u.src().begin() + ptrdiff_t(from), u.src().end(), holds);
 }
-bool index_sources(UOp u) {
-  return all_sources(u, 1, [](UOp s) { return s.dtype() == dtypes::index; });
-}
 
 bool range_is_named(UOp u) {
   auto items = u.arg().items();
@@ -38,6 +35,10 @@ bool range_is_named(UOp u) {
 bool same_dtype_as_source(UOp u) { return u.dtype() == u.src(0).dtype(); }
 
 }  // namespace
+
+bool index_sources(UOp u) {
+  return all_sources(u, 1, [](UOp s) { return s.dtype() == dtypes::index; });
+}
 
 const RuleSet& shared_spec() {
   static const RuleSet set("shared_spec", {

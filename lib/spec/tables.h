@@ -10,6 +10,9 @@ enum class Answer : uint8_t { Yes, No, Decline };
 // Returns the result of a spec rule: the empty UOp for Decline, else a marker node that stands for yes or no.
 UOp verdict(UOp node, Answer answer);
 
+// Returns true if all sources but the first are of dtype index.
+bool index_sources(UOp u);
+
 // allow: accepts every node that its pattern matches
 UOp call_allow(const Rule& rule, const Match& match);
 // require: accepts the node if its test returns true, else rejects the node
