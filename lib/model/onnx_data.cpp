@@ -51,33 +51,31 @@ Result<std::shared_ptr<const Bytes>> Bytes::map(const std::string& path) {
   return std::shared_ptr<const Bytes>(out);
 }
 
+namespace {
+
+// By Type: ONNX's name; the dtype, if the type is supported.
+struct TypeRow {
+  const char* name;
+  std::optional<DType> dtype = {};
+};
+constexpr TypeRow kTypes[] = {
+    {"UNDEFINED"}, {"FLOAT", dtypes::float32}, {"UINT8", dtypes::uint8}, {"INT8", dtypes::int8},
+    {"UINT16", dtypes::uint16}, {"INT16", dtypes::int16}, {"INT32", dtypes::int32}, {"INT64", dtypes::int64},
+    {"STRING"}, {"BOOL", dtypes::bool_}, {"FLOAT16", dtypes::float16}, {"DOUBLE", dtypes::float64},
+    {"UINT32", dtypes::uint32}, {"UINT64", dtypes::uint64}, {"COMPLEX64"}, {"COMPLEX128"},
+    {"BFLOAT16", dtypes::bfloat16}, {"FLOAT8E4M3FN"}, {"FLOAT8E4M3FNUZ"}, {"FLOAT8E5M2"}, {"FLOAT8E5M2FNUZ"},
+    {"UINT4"}, {"INT4"}};
+
+}  // namespace
+
 std::string name_of(Type type) {
-  static const char* const kNames[] = {"UNDEFINED",      "FLOAT",    "UINT8",        "INT8",           "UINT16",
-                                       "INT16",          "INT32",    "INT64",        "STRING",         "BOOL",
-                                       "FLOAT16",        "DOUBLE",   "UINT32",       "UINT64",         "COMPLEX64",
-                                       "COMPLEX128",     "BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2",
-                                       "FLOAT8E5M2FNUZ", "UINT4",    "INT4"};
   auto i = size_t(type);
-  return i < std::size(kNames) ? kNames[i] : "type " + std::to_string(int(type));
+  return i < std::size(kTypes) ? kTypes[i].name : "type " + std::to_string(int(type));
 }
 
 std::optional<DType> dtype_of(Type type) {
-  switch (type) {
-    case Type::Float: return dtypes::float32;
-    case Type::UInt8: return dtypes::uint8;
-    case Type::Int8: return dtypes::int8;
-    case Type::UInt16: return dtypes::uint16;
-    case Type::Int16: return dtypes::int16;
-    case Type::Int32: return dtypes::int32;
-    case Type::Int64: return dtypes::int64;
-    case Type::Bool: return dtypes::bool_;
-    case Type::Float16: return dtypes::float16;
-    case Type::Double: return dtypes::float64;
-    case Type::UInt32: return dtypes::uint32;
-    case Type::UInt64: return dtypes::uint64;
-    case Type::BFloat16: return dtypes::bfloat16;
-    default: return std::nullopt;
-  }
+  auto i = size_t(type);
+  return i < std::size(kTypes) ? kTypes[i].dtype : std::nullopt;
 }
 
 Type type_of(DType dtype) {
