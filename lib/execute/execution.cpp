@@ -1,7 +1,6 @@
 #include "lib/execute/execution.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 
 #include "lib/compile/driver_room.h"

@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "lib/rewrite/rules.h"
 #include "lib/support/result.h"

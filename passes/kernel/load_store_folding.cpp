@@ -4,7 +4,6 @@
 #include <map>
 #include <unordered_map>
 
-#include "lib/support/check.h"
 #include "lib/uop/graph.h"
 #include "passes/kernel/loads.h"
 

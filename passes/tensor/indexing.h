@@ -1,9 +1,7 @@
 // Rangeify: decides which values are realized (stored in buffers) and which loop ranges index the input and output of
 // each node. Mirrors tinygrad schedule/indexing.py.
 #pragma once
-#include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "lib/rewrite/rewrite.h"

@@ -3,7 +3,6 @@
 #pragma once
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

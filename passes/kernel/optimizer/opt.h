@@ -2,7 +2,6 @@
 // and KernelOptError, the error of an opt that does not fit the kernel.
 #pragma once
 #include <optional>
-#include <string>
 
 #include "lib/uop/graph.h"
 
