@@ -192,7 +192,7 @@ class Searches {
     return Unit{};
   }
 
-  // Searches for at most `deadline` seconds. Returns an error of this kernel; throws Failure of the device.
+  // Searches for at most `deadline` seconds. Returns an error of this kernel; throws Failure for a device's error.
   Status search(Item& item, size_t number, size_t of, double deadline) {
     auto found_place = place_of(item);
     if (!found_place && plan_.device.empty()) return found_place.diag();  // other kernels may have another target

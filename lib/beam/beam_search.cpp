@@ -8,8 +8,8 @@
 namespace tgc {
 namespace {
 
-constexpr int kTurns = 3;        // a candidate is timed again if its time is within this factor of keep_limit()
-constexpr double kClose = 1.25;  // a candidate within this factor of the keep limit is timed again
+constexpr int kTurns = 3;        // maximum number of timings of a candidate in its round
+constexpr double kClose = 1.25;  // a candidate is timed again if its time is within this factor of keep_limit()
 
 using Kernels = std::vector<std::shared_ptr<const Scheduler>>;
 

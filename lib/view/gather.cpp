@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kTimedRuns = 5;
 
-// Collects the kernels of a trace file, which cannot be compiled further.
+// Collects the kernels of a trace file. They are shown as recorded, because a trace cannot be compiled further.
 class TraceGraphs : public Recorder {
  public:
   explicit TraceGraphs(std::vector<RecordedGraph>& to) : to_(to) {}
@@ -34,7 +34,7 @@ class TraceGraphs : public Recorder {
 // The names with which recordings of two releases are shown: the later release's, so that renames are no differences.
 struct LaterNames {
   Renames renames;
-  std::string producer = {};  // the later release; empty: both are of one release
+  std::string producer = {};  // the later of the two releases; empty: both recordings are of one release
 };
 
 LaterNames later_names(const std::string& a, const std::string& b) {
@@ -44,12 +44,12 @@ LaterNames later_names(const std::string& a, const std::string& b) {
   return {Renames::between(of_a, of_b), of_a < of_b ? in_b : in_a};
 }
 
-// Records a run of a golden record or folder: graphs without rewrites. `by` names the producer if the page shows it.
+// Makes the page's graph of a recorded run, whose stages have no rewrites. `by`: the producer to show; empty: none.
 Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const LaterNames& names) {
   Graph graph;
   TextChoice texts;
   std::string producer = by;
-  // parse all before renaming any, because parsers ask the graph for its release
+  // parse the graphs of all stages before renaming one, because parsers ask the Graph for its release
   struct Step {
     std::string stage;
     UOp root;
@@ -118,7 +118,7 @@ class Gatherer {
     return slash == std::string::npos ? name : name.substr(slash + 1);
   }
 
-  // `as_recorded`: shows golden records as recorded, which is always done for records of other releases.
+  // `as_recorded`: shows golden records without compiling them. Records of other releases are always shown so.
   Status add_input(const std::string& name, bool as_recorded) {
     std::error_code error;
     if (std::filesystem::is_directory(name, error)) return add_runs(name);
@@ -183,7 +183,7 @@ class Gatherer {
     return graph;
   }
 
-  // Runs the graph after recording it: nodes that a run makes would otherwise be missing in the recording.
+  // Runs or bisects the graph as planned, after its recording, which would otherwise lack the nodes that a run makes.
   Status try_out(Compilation& c, RecordedGraph& graph) {
     if (!plan_.run && !plan_.bisect) return Unit{};
     InputGraph in = c.loaded();
@@ -215,11 +215,11 @@ class Gatherer {
     return Unit{};
   }
 
-  // Records equal kernels once.
+  // Records each kernel of the schedule; equal kernels are recorded once.
   Status add_kernels(std::shared_ptr<Compilation> c) {
     if (content_.schedule.empty())
       if (auto schedule = c->schedule_as_json()) content_.schedule = *schedule;
-    std::map<std::pair<uint32_t, std::string>, size_t> known;  // by AST and target
+    std::map<std::pair<uint32_t, std::string>, size_t> known;  // index of each recorded kernel, by AST and target
     std::vector<std::vector<int64_t>> numbers;
     for (size_t number : c->kernel_numbers()) {
       auto key = std::pair(c->schedule()->items[number].ast.id(), c->kernel_target(number));

@@ -8,7 +8,7 @@
 namespace tgc {
 
 struct ViewPlan {
-  std::string input = "-", kernel;  // as Source::open takes them; or a trace file
+  std::string input = "-", kernel;  // INPUT and --kernel, as Source::open takes them; or a trace file
   std::string other;                // a second input to compare with; empty: none
   bool later = false;               // compile kernels of a tensor graph only when the page asks for them
   bool assembly = true;             // include what compilers make: LLVM IR and assembly

@@ -3,9 +3,9 @@
 namespace tgc {
 namespace {
 
-constexpr float kThreadSize = 6;    // width of a passing edge in a row
+constexpr float kThreadSize = 6;    // width that an edge takes in each row between its two nodes
 constexpr int kOrderSweeps = 8, kPlaceSweeps = 10;
-constexpr float kStays = 4096;      // weight of a wanted position; a neighbour has weight 1
+constexpr float kStays = 4096;      // weight of keeping a node at its earlier position; a neighbour has weight 1
 
 bool is_known(float x) { return x == x; }
 
@@ -85,7 +85,7 @@ class Layout {
       if (!stays && row >= fixed_user[i]) row = fixed_user[i] ? fixed_user[i] - 1 : 0;
       out_.row[i] = row;
     }
-    // a node that has no sources, or is their only user, goes right above its first user; its sources go above it
+    // a node without sources, or the only user of all its sources, moves to the row right above its first user
     int32_t* users = work_.array<int32_t>(in_.nodes, 0);
     for (int32_t e = 0; e < in_.first[in_.nodes]; e++) users[in_.source[e]]++;
     for (int32_t i = in_.nodes; i-- > 0;) {
@@ -99,7 +99,7 @@ class Layout {
       if (out_.row[i] >= rows_) rows_ = out_.row[i] + 1;
   }
 
-  // An item is a node or, from in_.nodes on, an element of a chain.
+  // Numbers below in_.nodes are nodes; the other items are elements of chains, one for each row that a chain passes.
   void make_chains() {
     int32_t* far = work_.array<int32_t>(in_.nodes, 0);
     for (int32_t i = 0; i < in_.nodes; i++)
@@ -172,7 +172,7 @@ class Layout {
   }
 
   // ---- order
-  // Returns the mean of the known `value`s of the item's neighbours in `side`; NaN if none is known.
+  // Returns the mean of `value` over the item's neighbours in `side`; NaN if it is NaN (unknown) for all of them.
   float mean(const Lists& side, const float* value, int32_t item) const {
     float sum = 0;
     int32_t known = 0;
@@ -193,7 +193,7 @@ class Layout {
     else order_by_sweeps();
   }
 
-  // Places each new node beside its users or sources.
+  // Orders each row by the earlier positions; a new node gets the mean position of its users or sources.
   void order_by_wants() {
     for (int32_t i = 0; i < in_.nodes; i++) key_[i] = in_.want[i];
     for (int32_t c = rows_; c-- > 0;) fill_keys(below_, c);
@@ -213,7 +213,7 @@ class Layout {
   }
 
   void order_by_sweeps() {
-    float* position = at_;  // unused until the positions are computed
+    float* position = at_;  // the array of positions is free until the order is fixed
     for (int32_t c = 0; c < rows_; c++) note_positions(c, position);
     for (int sweep = 0; sweep < kOrderSweeps; sweep++) {
       bool downwards = sweep % 2;
@@ -229,7 +229,7 @@ class Layout {
       }
     }
   }
-  // Returns each item's relative position in its row, from 0 to 1, because rows differ in length.
+  // Sets the items' relative positions in row `c`, from 0 to 1, so that rows of different lengths are comparable.
   void note_positions(int32_t c, float* position) {
     float count = float(rows_first_[c + 1] - rows_first_[c]);
     for (int32_t k = rows_first_[c]; k < rows_first_[c + 1]; k++)
@@ -273,7 +273,7 @@ class Layout {
   // The free space between two nodes that keep their positions.
   struct Gap {
     float low, high;
-    int32_t before, behind;  // the nearest gaps that may have room for a node; initially this gap
+    int32_t before, behind;  // next gaps to try on each side of this one; initially the gap itself
   };
   // Puts each new item into the gap nearest to its ideal position, from left to right.
   void fill_gaps(int32_t c) {
@@ -300,14 +300,14 @@ class Layout {
     float high = gap.high - room - size_[i] / 2;
     if (low > high) return false;
     at_[i] = key_[i] < low ? low : key_[i] > high ? high : key_[i];
-    if (key_[i] > high) gap.high = at_[i] - size_[i] / 2;  // later items are further to the right
-    else gap.low = at_[i] + size_[i] / 2;
+    if (key_[i] > high) gap.high = at_[i] - size_[i] / 2;  // it is at the right end: the space left of it stays free
+    else gap.low = at_[i] + size_[i] / 2;  // later items want to be further right
     return true;
   }
   void put_near(int32_t i, int32_t g, int32_t gaps) {
     bool is_node = i < in_.nodes;
     if (put_into(i, gaps_[g])) return;
-    if (!is_node) {  // an edge may pass behind a node
+    if (!is_node) {  // an edge that finds no room is drawn behind the node
       at_[i] = key_[i];
       return;
     }
@@ -321,8 +321,8 @@ class Layout {
       else gaps_[at].behind = at + 1, behind = next_behind(at, gaps);
     }
   }
-  // Returns the first gap from g in that direction that may have room: -1 or `gaps` if none does. The last one always
-  // has room.
+  // Returns the first gap from `g` towards the left that may have room, -1 if none has; next_behind does the same
+  // towards the right and returns `gaps`. The rightmost gap always has room.
   int32_t next_before(int32_t g) {
     while (g >= 0 && gaps_[g].before != g) {
       if (int32_t n = gaps_[g].before; n >= 0) gaps_[g].before = gaps_[n].before;
@@ -338,7 +338,7 @@ class Layout {
     return g;
   }
 
-  // Moves neighbours that would overlap as one block, at the mean of their ideal positions.
+  // Neighbours that would overlap, moved together to the mean of their ideal positions.
   struct Block {
     float sum, weight;
     int32_t items;
@@ -388,7 +388,7 @@ class Layout {
 size_t layout_workspace(const LayoutInput& in) {
   size_t nodes = size_t(in.nodes), edges = nodes ? size_t(in.first[nodes]) : 0;
   size_t items = nodes * size_t(in.longest < 1 ? 1 : in.longest);
-  size_t rows = nodes + 1, links = edges + items;  // a row is wanted or has a predecessor
+  size_t rows = nodes + 1, links = edges + items;  // rows: at most one per node after the last wanted row
   for (size_t i = 0; i < nodes; i++)
     if (size_t c = in.want_row[i] > 0 ? size_t(in.want_row[i]) : 0; c + nodes + 1 > rows) rows = c + nodes + 1;
   return 16 * nodes + 64 * items + 4 * (2 * items + 2 * links) + 12 * rows + 256;

@@ -19,12 +19,12 @@ struct LayoutInput {
   const int32_t* first = nullptr;       // node i's sources are source[first[i]] to source[first[i + 1] - 1];
   const int32_t* source = nullptr;      // each is smaller than i
   const float* size = nullptr;          // width of each node
-  const float* want = nullptr;          // the wanted position; NaN: none
-  const int32_t* want_row = nullptr;    // the wanted row; -1: none
-  int32_t longest = 4;                  // an edge over more rows becomes a stub
+  const float* want = nullptr;          // earlier position of each node; NaN: the node is new
+  const int32_t* want_row = nullptr;    // earlier row of each node; -1: none
+  int32_t longest = 4;                  // an edge from row to row over more rows than this becomes a stub
   float gap = 12;                       // minimum distance of neighbours in a row
-  // Nodes with a `want` never move; new nodes go where there is room, even if a source is then below its user; that
-  // edge becomes a stub.
+  // Nodes with a `want` never move. New nodes go where there is room, even if a source is then below its user; the edge
+  // between these two becomes a stub.
   bool strict = false;
 };
 

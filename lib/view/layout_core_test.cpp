@@ -163,7 +163,7 @@ TEST_CASE("layout: extreme shapes are fast: a chain, a star, a comb, an empty gr
   Drawn many = random_graph(50000, 7, 3000);
   many.draw();
   CHECK(many.overlaps() == 0);
-  Drawn crowd;  // all new nodes want one crowded position
+  Drawn crowd;  // all new nodes have the same source, so they want the same position
   int32_t root = crowd.add({});
   for (int32_t i = 0; i < 5000; i++) crowd.add({root}, float(i) * 110, 1);
   for (int32_t i = 0; i < 5000; i++) crowd.add({root}, NAN, 1);

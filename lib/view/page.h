@@ -21,13 +21,13 @@ struct ViewContent {
 // Returns the list of graphs, without their contents, as JSON: {"title","graphs":[{"name","target",...}],"schedule"}.
 std::string view_index(const ViewContent& content);
 
-// Compresses with zlib. `of_numbers`: the text is mostly columns of numbers with few repetitions.
+// Compresses with zlib. `of_numbers`: the text is mostly columns of numbers, for which other parameters are better.
 std::string packed(std::string_view text, bool of_numbers = false);
-// Encodes bytes as letters for the page: 13 bits as two of 91 letters, a rest of up to 6 bits as one. Takes 1/14 less
-// than base64.
+// Encodes bytes as printable text for the page: 13 bits as two of 91 characters, and up to 6 remaining bits as one. The
+// text is 1/14 shorter than base64.
 std::string as_letters(std::string_view bytes);
 
-// Returns a graph as the page reads it: its data, a space, its events, each packed separately.
+// Returns a graph as text for the page: its data, a space, and its events, each compressed and encoded separately.
 std::string graph_letters(const RecordedGraph& graph);
 
 // Returns `page_code` with kDataMark replaced by the content.

@@ -11,7 +11,7 @@ using Clock = std::chrono::steady_clock;
 void Recorder::kernel(std::string_view id, std::string_view target, UOp ast) {
   *this = Recorder();
   graph_.name = id, graph_.target = target;
-  graph_.is_tensor_graph = target.empty() && looks_like_tensor_graph(ast);  // a dumped kernel may lack a target
+  graph_.is_tensor_graph = target.empty() && looks_like_tensor_graph(ast);  // a dumped kernel may lack a target, too
   ast_ = ast;
   string("");
 }
@@ -56,7 +56,7 @@ RecordedGraph Recorder::finish(Compilation* of, const TextChoice& texts, const s
   return std::move(graph_);
 }
 
-// Removes folders from texts, because pages are shared with others.
+// Removes the folders of file names in an error, because pages are shared with other people.
 static std::string without_folders(Diag diag) {
   diag.file.erase(0, diag.file.find_last_of('/') + 1);
   return diag.text();

@@ -16,29 +16,29 @@ namespace tgc {
 struct RecordedGraph {
   std::string name, target, made_for;
   std::string begins;    // the stage whose result the first graph is; empty: the AST or the tensor graph
-  std::string producer;  // the other release that recorded it; empty: none
+  std::string producer;  // the release of tinygrad that recorded the graph; empty: tgc compiled it
   bool is_tensor_graph = false;
   size_t nodes = 0, rewrites = 0, stages = 0;  // nodes: number of nodes of the AST
   double ms = 0;                               // of all stages, with the observer attached
   std::string error;                           // the error of the pipeline; empty: none
-  std::string ops, mem;                        // of a kernel: operations and bytes as text
-  std::vector<int64_t> numbers;                // of a schedule's kernel: its indices in the schedule
-  double measured = 0;                         // of a kernel that was run alone: seconds; 0: not run
+  std::string ops, mem;                        // for a kernel: its operations and bytes as text
+  std::vector<int64_t> numbers;                // for a kernel of a schedule: its indices in the schedule
+  double measured = 0;                         // for a kernel that was run alone: its seconds; 0: not run
   std::string accused;                         // BisectReport::json, or empty
-  std::string bundle;                          // of a repro bundle: bundle_facts (bundle_facts.h), or empty
+  std::string bundle;                          // for a repro bundle: bundle_facts (bundle_facts.h), else empty
   int side = 0;                                // 1: from the second input
-  std::string events;                          // the JSON of its rewrites, which the page reads after drawing `data`
+  std::string events;                          // the rewrites as JSON, which the page reads after drawing `data`
   std::string data;                            // the JSON; empty: `later` makes both when the page asks
   std::function<Result<RecordedGraph>()> later = {};
 };
 
-// The texts that are recorded besides the stages.
+// The texts that a recording has besides the graphs of the stages.
 struct TextChoice {
-  bool assembly = true;  // include what compilers make
-  std::vector<std::pair<std::string, std::string>> given = {};  // existing texts: kind and text
+  bool assembly = true;  // include LLVM IR and assembly, which compilers make
+  std::vector<std::pair<std::string, std::string>> given = {};  // texts of the input: kind and text
 };
 
-// Numbers distinct texts.
+// Gives each distinct text a number, from 0 in the order of first use.
 class NumberedTexts {
  public:
   int64_t number(std::string_view text) {
@@ -50,7 +50,7 @@ class NumberedTexts {
 
  private:
   std::unordered_map<std::string, int64_t> numbers_;
-  std::vector<std::string_view> texts_;  // keys of numbers_, whose addresses are stable
+  std::vector<std::string_view> texts_;  // views of numbers_' keys, whose addresses are stable
 };
 
 struct RecordedEvent {
@@ -73,13 +73,13 @@ class Recorder : public TraceConsumer {
   void rebuilt(int depth, UOp before, UOp after) override;
   void gated(int depth, UOp node) override;
 
-  // Sets the other release of tinygrad that made the recording.
+  // Sets the release of tinygrad that made the recording, if tgc did not compile the graph.
   void recorded_by(std::string_view producer) { graph_.producer = producer; }
-  // Sets the stage whose result the first graph is.
+  // Sets the stage whose result the recording starts with.
   void begins_behind(std::string_view stage) { graph_.begins = stage; }
 
-  // Returns the recording. If `of` is not null, it is the observed compilation, whose linear list, source and other
-  // texts are recorded, too. `error` is the error of the pipeline.
+  // Returns the recording. `of` is the observed compilation, whose linear list, source and other texts are recorded,
+  // too; null: none. `error` is the error of the pipeline.
   RecordedGraph finish(Compilation* of, const TextChoice& texts, const std::string& error = "");
 
  private:

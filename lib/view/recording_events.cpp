@@ -7,10 +7,10 @@
 namespace tgc {
 namespace {
 
-// The values of the column `kind`.
+// The values of the column `kind`. The reader derives the result of kEnd and kRebuilt; the Told kinds write it.
 enum Kind : int64_t { kBegin, kEnd, kRewrite, kRebuilt, kGated, kEndTold, kRebuiltTold };
 
-// Hashes the columns of a node. A collision only means that the node is written although it is derivable.
+// Hashes the columns of a node, to find nodes that are not unique. After a collision both nodes are written in full.
 uint64_t hash_of_row(UOp u, const EventWriter::Texts& t) {
   uint64_t hash = 0;
   auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
@@ -39,7 +39,7 @@ int64_t EventWriter::first_from(int64_t id) const {
   return std::ranges::lower_bound(nodes_, uint32_t(id), {}, &UOp::id) - nodes_.begin();
 }
 
-// Returns the node by which `node` has been replaced so far in the innermost run.
+// Returns the node that has replaced `node` so far in the innermost open rewrite; `node` itself if none has.
 int64_t EventWriter::resolved(int64_t node) const {
   const auto& to = open_.back().to;
   int64_t begun = node;
@@ -51,7 +51,7 @@ int64_t EventWriter::resolved(int64_t node) const {
   return node;
 }
 
-// Marks the node as written, because an event refers to its row.
+// Marks the node's row as one to be written, because an event that does not derive the node refers to it.
 void EventWriter::meet(int64_t node) {
   if (node >= 0 && state_[size_t(node)] == State::Unknown) state_[size_t(node)] = State::Written;
 }
@@ -96,7 +96,7 @@ void EventWriter::rewrite(const RecordedEvent& e) {
   meet(before), meet(after);
   for (int64_t n = made; n < made + count; n++) meet(n);
   kinds_.push_back(kRewrite), rules_.push_back(e.numbers[0]), made_count_.push_back(count);
-  times_.push_back(std::lround(std::log2(std::max<int64_t>(1, e.numbers[3])) / 2));  // the nearest power of four
+  times_.push_back(std::lround(std::log2(std::max<int64_t>(1, e.numbers[3])) / 2));  // log4 of the nanoseconds, rounded
   rewritten_.push_back(before - std::exchange(last_before_, before));
   made_.push_back(made - std::exchange(made_end_, made + count));
   const auto sources = nodes_[size_t(before)].src();
@@ -109,8 +109,8 @@ void EventWriter::rewrite(const RecordedEvent& e) {
   replace(before, after);
 }
 
-// Returns true if `after` is `before` with replaced sources. Its row is derivable if it was unknown so far and if
-// derived rows stay in the order of the table.
+// Adds the event that `after` is `before` with replaced sources. The row of `after` is derivable if no earlier event
+// refers to it, and if derived rows stay in the order of the table.
 void EventWriter::rebuilt(const RecordedEvent& e) {
   int64_t before = number(e.a), after = number(e.b);
   meet(before);

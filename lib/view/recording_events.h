@@ -47,12 +47,12 @@ class EventWriter {
   const std::vector<int32_t>& numbers_;
   const std::vector<Texts>& texts_;
   std::vector<State> state_;
-  std::vector<bool> ambiguous_;                    // another node has the same columns
+  std::vector<bool> ambiguous_;                    // true if another node has the same columns
   std::vector<Run> open_{{-1, {}}};                // innermost last; the first stands for no run
   std::unordered_map<int64_t, int64_t> last_made_;  // by node: the result of its last rewrite
   int64_t last_before_ = 0, made_end_ = 0, last_derived_ = -1;
   std::map<std::vector<int64_t>, int64_t> run_kinds_;
-  // the columns
+  // the columns of the events; README.md describes each
   std::vector<int64_t> kinds_, runs_, inputs_, results_, rules_, rewritten_, made_, made_count_, became_, times_;
   std::vector<int64_t> rebuilt_, rebuilt_to_, gated_;
 };

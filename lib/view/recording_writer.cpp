@@ -15,15 +15,15 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMaxText = 4000;  // letters of an arg
+constexpr size_t kMaxText = 4000;  // characters of an arg that are kept
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Replaces pyrender's names by their distance from the line's own, which compresses better: "c12 = c11+c3" becomes
-// "c0 = c1+c9". Names of later lines and other words stay.
+// Replaces a name of pyrender by its distance from the name that its line defines, because this compresses better: "c12
+// = c11+c3" becomes "c0 = c1+c9". Names that later lines define, and other words, stay as they are.
 std::string with_near_names(std::string_view text) {
   std::string out;
-  size_t own = 0, next = 0;  // numbers of the line
+  size_t own = 0, next = 0;  // numbers of the names that this line and the next one define
   for (size_t i = 0; i < text.size();) {
     size_t end = i + 1;
     while (end < text.size() && end - i < 9 && std::isdigit(static_cast<unsigned char>(text[end]))) end++;
@@ -170,7 +170,7 @@ void RecordingWriter::write_deltas(std::string_view key, const std::vector<int64
   });
 }
 
-// Writes the facts of nodes: the shape in tensor graphs, the bounds of an integer, the enclosing ranges.
+// Writes facts of nodes: the shapes in tensor graphs, the bounds of integers, and the ranges that enclose a node.
 void RecordingWriter::write_facts() {
   std::map<std::vector<int64_t>, int64_t> lists{{{}, 0}};
   std::vector<int64_t> shapes, bounds, ranges;
@@ -192,7 +192,7 @@ void RecordingWriter::write_facts() {
       ranges.insert(ranges.end(), {number(u), list});
       return Unit{};
     });
-    (void)told;  // a node without the fact, or with inconsistent sources, is written without it
+    (void)told;  // a fact of a malformed node throws; such a node is written without it
   }
   write_deltas("shapes", shapes, 1), write_deltas("bounds", bounds, 2), write_deltas("ranges", ranges, 1);
   std::vector<const std::vector<int64_t>*> in_order(lists.size());
@@ -290,7 +290,7 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
   });
 }
 
-// Writes pairs of node and line as differences from the pair before.
+// Writes the lines of nodes: pairs of a node and a line, as differences from the previous pair.
 void RecordingWriter::write_places(const std::vector<std::pair<UOp, size_t>>& lines) {
   int64_t last_node = 0, last_line = 0;
   json_.key("nodes").array([&] {
@@ -335,7 +335,7 @@ void RecordingWriter::write_compiled(std::string_view row, std::string_view kind
   auto text = of_->output(row_of(row));
   json_.line().object([&] {
     json_.member("kind", kind);
-    if (!text) json_.member("error", text.diag().message);  // without the name of the compiler's input file
+    if (!text) json_.member("error", text.diag().message);  // the message without the name of the compiler's input file
     else json_.member("text", *text);
   });
 }

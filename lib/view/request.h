@@ -8,18 +8,18 @@
 namespace tgc {
 
 struct Request {
-  std::string path;    // as sent, without the part after '?'
-  std::string host;    // of the Host header
-  std::string origin;  // of the Origin header; empty: none
+  std::string path;    // the path as sent, up to a '?'
+  std::string host;    // the Host header
+  std::string origin;  // the Origin header; empty: none
 };
 
 constexpr size_t kMostOfRequest = 16 << 10;  // maximum bytes of a head
 
-// Returns true if the head is complete.
+// Returns true if `head` is complete, that is, ends with an empty line.
 bool is_whole_request(std::string_view head);
 
-// Parses the head. Errors, whose message is the end of an HTTP status line ("405 Method Not Allowed"): a method other
-// than GET, a malformed head, a version other than HTTP/1.0 and 1.1, no or several Host headers, a body.
+// Parses the head of a request. An error's message is the end of an HTTP status line ("405 Method Not Allowed").
+// Errors: a method other than GET, a malformed head, a version other than HTTP/1.0 or 1.1, not one Host header, a body.
 Result<Request> parse_request(std::string_view head);
 
 }  // namespace tgc

@@ -54,7 +54,7 @@ struct ViewServer::State {
   std::mutex mutex;     // guards the content
   std::atomic<int> connections{0};
 
-  // Returns a graph as the page reads it; makes it at the first request.
+  // Returns graph `i` as text for the page. A graph with `later` is compiled at the first request.
   Result<std::string> graph(size_t i) {
     std::lock_guard lock(mutex);
     RecordedGraph& g = content.graphs[i];
@@ -156,7 +156,7 @@ void ViewServer::serve(const Session& session) {
       close(connection);
       continue;
     }
-    std::thread([this, connection] {  // browsers keep idle connections open
+    std::thread([this, connection] {  // one thread each, because browsers keep idle connections open
       talk(connection);
       s_->connections--;
     }).detach();
