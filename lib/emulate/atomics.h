@@ -11,7 +11,7 @@ namespace tgc::emulate {
 
 enum class AtomicOp : uint8_t { Add, Sub, Min, Max, And, Or, Xor, Exchange, CompareAndSwap, Increment, Decrement };
 
-// A 16-bit float, represented by its bits. Sums and comparisons are computed in float. PairOf: two in a 32-bit word.
+// SmallFloat: the bits of a 16-bit float; computes sums and comparisons in float. PairOf: two of them in 32 bits.
 template <float kDecode(uint16_t), uint16_t kEncode(float)>
 struct SmallFloat {
   uint16_t bits;
@@ -33,7 +33,7 @@ struct PairOf {
 };
 
 // Returns the new value of a memory cell that holds `old`. For CompareAndSwap, b is the expected value and c the
-// replacement; the other operations ignore c.
+// replacement; all other operations ignore c.
 template <AtomicOp kOp, class T>
 T atomic_result(T old, T b, T c) {
   using enum AtomicOp;

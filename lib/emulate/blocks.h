@@ -64,9 +64,9 @@ void take_turns(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
 }
 
 // Runs all blocks of a launch on up to `launch.host_threads` threads of the host. Returns the fault of the lowest
-// numbered failing group, if any, and sets `executed` to the total number of executed thread instructions.
-// Each host thread constructs one Runner(launch), with: groups(), the number of work items (a group is one block or
-// several packed ones); run(number), which runs one group and throws its Fault; executed(), its instruction count.
+// numbered failing group, if any, and sets `executed` to the total number of executed thread instructions. Each host
+// thread constructs one Runner(launch). groups() returns the number of groups (one block, or several packed in one
+// warp); run(number) runs one group and throws its Fault; executed() returns the instruction count.
 template <class Runner, class Launch>
 std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
   constexpr uint64_t kThreadsForOne = 256;  // each host thread gets at least this many kernel threads
@@ -84,7 +84,7 @@ std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
     uint64_t group = 0;
     try {
       Runner runner(launch);
-      // hand out groups in ascending order: every group before a failing one has run, so the first fault is found
+      // hand out groups in ascending order, so that all groups before a failing one run and the first fault is found
       while (!stop && (group = next++) < runner.groups()) runner.run(group);
       total += runner.executed();
     } catch (Fault& f) { note(group, std::move(f)); } catch (const std::bad_alloc&) {

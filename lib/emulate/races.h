@@ -15,7 +15,7 @@ namespace tgc::emulate {
 class Races {
  public:
   // One access by one thread. `moment` orders accesses within a team (a warp or wave): two threads of one team race
-  // only if their moments are equal. Threads of different teams race regardless of it.
+  // only if their moments are equal. Threads of different teams race whatever their moments are.
   struct Party {
     uint32_t instruction = 0, moment = 0;
     uint16_t thread = kNobody;  // number of the thread in its block
@@ -26,7 +26,7 @@ class Races {
   struct Race {
     uint64_t address;
     Party now, other;
-    // Returns "stores an address that THREAD read with no barrier between: INSTRUCTION", where both are the other's.
+    // Returns "stores an address that THREAD read with no barrier between: INSTRUCTION", both the earlier access's.
     std::string text(const std::string& thread, const std::string& instruction) const {
       return std::string(now.stores() ? "stores" : "reads") + " an address that " + thread +
              (other.stores() ? " stored" : " read") + " with no barrier between: " + instruction;

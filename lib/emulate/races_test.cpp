@@ -6,7 +6,7 @@ using namespace tgc::emulate;
 
 namespace {
 
-// Touches memory from threads of one block; every access is a new instruction.
+// Accesses memory from threads of one block; every access counts as a new instruction.
 struct Program {
   Races races;
   uint32_t next = 0;

@@ -14,7 +14,7 @@ Space take_space(Builder& b);
 void take_address(Builder& b, const Operand& o, Space space, Op& op);
 
 // The addresses of an access. Compilers widen loads: NVRTC reads three floats at the end of an array as four, which is
-// harmless on a GPU. So only the first `inside` bytes of a vector load from global memory are checked; 0: all bytes.
+// harmless on a GPU. So only the first `inside` bytes (0: all) of a vector load from global memory are checked.
 
 struct Addresses {
   alignas(64) uint64_t host[kLanes];  // by lane; inactive lanes have an active lane's address
@@ -33,7 +33,7 @@ inline const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64
 // of shared memory that no thread has stored.
 void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at);
 
-// Checks the offsets in `at` against the space and turns them into host addresses.
+// Checks that the offsets in `at` are inside the space's memory and replaces them by host addresses.
 template <Space kSpace>
 void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, uint32_t inside) {
   uint64_t low = at.host[0], high = at.host[0], bits = 0, off_row = 0;
@@ -65,7 +65,7 @@ void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addre
 }
 
 // Computes the checked host addresses of the access `o` of `bytes` bytes per lane. If the lanes of a generic access use
-// several spaces, runs `again` once per space and returns false: the access is done. Throws Fault.
+// several spaces, runs `again`, the whole access, once per space and returns false. Throws Fault.
 template <Space kSpace>
 bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, Run again,
                     uint32_t inside = 0) {

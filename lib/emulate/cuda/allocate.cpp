@@ -10,12 +10,12 @@
 namespace tgc::ptx {
 namespace {
 
-constexpr size_t kMostLiveBits = size_t(1) << 31;   // a larger kernel gets a place of its own for each register
+constexpr size_t kMostLiveBits = size_t(1) << 31;   // a kernel with larger live sets shares no register slots
 constexpr uint64_t kMostFileBytes = 64 << 20;
 
 uint32_t lane_bytes(unsigned bits) { return bits == 1 ? 4 : bits / 8 * kLanes; }
 
-// Calls read(r) and write(r) for the registers of an op, reads first. `outs` is the number of further operands written.
+// Calls read(r), then write(r), for an op's registers. `outs`: how many of the operands in Op::more the op writes.
 template <class Read, class Write>
 void visit(const Code& code, const Op& op, uint8_t outs, Read read, Write write) {
   for (uint32_t r : {op.a, op.b, op.c, op.guard})
@@ -23,7 +23,7 @@ void visit(const Code& code, const Op& op, uint8_t outs, Read read, Write write)
   if (op.more_is_registers())
     for (uint32_t n = outs; n < op.count; n++) read(code.operands[op.more + n]);
   auto written = [&](uint32_t r) {
-    if (op.guard != kNone) read(r);  // lanes without the guard keep the old value
+    if (op.guard != kNone) read(r);  // lanes where the guard is false keep r's old value, so the op also reads r
     write(r);
   };
   if (op.d != kNone) written(op.d);
@@ -50,7 +50,7 @@ class Liveness {
       each(live_in_[b], [&](size_t r) { out[r].include(2 * uint64_t(block.begin)); });
       each(live_out(b), [&](size_t r) { out[r].include(2 * uint64_t(block.end)); });
       for (uint32_t i = block.begin; i < block.end; i++) {
-        // an op with further operands may write one before it has read all, so they must not share a place
+        // an op with operands in Op::more may write one before it has read all, so these must not share a slot
         uint64_t read = 2 * uint64_t(i) + (code_.ops[i].more_is_registers() ? 2 : 0);
         visit(
             code_, code_.ops[i], outs_[i], [&](uint32_t r) { out[r].include(2 * uint64_t(i)), out[r].include(read); },

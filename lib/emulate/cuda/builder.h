@@ -12,7 +12,7 @@
 
 namespace tgc::ptx {
 
-// Width of a register compared with the instruction's type. Wider: may be wider, as in ld, st and cvt.
+// The required width of a register operand: Exact: the width of its type; Wider: that or more (ld, st, cvt).
 enum class Width : uint8_t { Exact, Wider };
 
 class Builder {
@@ -33,7 +33,7 @@ class Builder {
 
   // ---- modifiers of the current instruction, taken from left to right: .global, .v4 and .f32 of ld.global.v4.f32
   bool take(std::string_view word);
-  // Takes the first of `words` that is the next modifier and returns its index, or `otherwise`.
+  // If the next modifier is one of `words`, takes it and returns its index in `words`; else returns `otherwise`.
   int take_one_of(std::initializer_list<std::string_view> words, int otherwise = -1);
   std::optional<Type> take_type();
   Type type();           // throws Failure if the next modifier is not a type
@@ -58,7 +58,7 @@ class Builder {
   void emit_value(Op op, Type result, std::initializer_list<Type> sources);
   // Emits an operation with more operands than d, a, b and c: it writes `outs` and reads `ins`.
   void emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);
-  void jump(Op op, std::string_view label);           // sets op.value to the label's op
+  void jump(Op op, std::string_view label);           // sets op.value to the index of the label's op
   void jump_by_table(Op op, std::string_view table);  // sets op.value and op.count: the table's range in Code::targets
 
   Code& code() { return code_; }
@@ -75,7 +75,7 @@ class Builder {
   void translate(const Instruction& i);
   uint32_t name_value(const Operand& o, Type type);
   const Register& check(int32_t reg, Type type, Width width) const;
-  // Returns the elements of a list operand. Throws Failure, which calls the operand `what`, unless it is a list of `n`.
+  // Returns the elements of a list operand. Unless it is a list of `n`, throws Failure, which names it `what`.
   const std::vector<Operand>& parts(const Operand& list, size_t n, const std::string& what) const;
   uint32_t new_register(unsigned bits);
 
@@ -89,10 +89,10 @@ class Builder {
   std::map<ptx::Special, uint32_t> specials_;
   std::map<std::pair<uint32_t, unsigned>, uint32_t> parameters_;
   std::map<std::string_view, Place> variables_;
-  std::vector<Op> after_;  // ops to emit after the instruction: they widen its results to their destinations
+  std::vector<Op> after_;  // ops that widen the instruction's results to its destinations; emitted after it
   std::vector<uint32_t> first_op_;  // by instruction: index of its first op
   std::vector<std::pair<size_t, std::string_view>> jumps_;  // (jump op, its label)
-  std::vector<uint8_t> outs_;  // by op: number of its further operands that it writes
+  std::vector<uint8_t> outs_;  // by op: how many of the operands in Op::more the op writes
 };
 
 // ---- the instruction families; `opcode` is the part before the first dot

@@ -1,4 +1,4 @@
-// A translated kernel (Code): a list of operations on the 32 lanes of a warp, each a function and the places of its
+// A translated kernel (Code): a list of operations on the 32 lanes of a warp, each a function and the offsets of its
 // registers; and the state of a warp (Warp) that operations change. Code is built once per module and then shared,
 // read-only, by all host threads.
 #pragma once
@@ -34,11 +34,11 @@ struct Op {
   uint32_t d = kNone, a = kNone, b = kNone, c = kNone;
   uint32_t guard = kNone;    // predicate; the operation runs in the lanes where (guard ^ flip) is set
   uint32_t flip = 0;         // all bits set for a negated guard
-  uint32_t more = kNone;     // index in Code::operands of further operands; kNone: there are none
-  uint32_t count = 0;        // number of further operands; if there are none, the operation may use it
+  uint32_t more = kNone;     // index in Code::operands of operands besides d, a, b, c; kNone: none
+  uint32_t count = 0;        // number of operands at `more`; if `more` is kNone, the operation may use it
   int64_t value = 0;         // address offset or jump target
   uint32_t instruction = 0;  // index in Function::body
-  uint32_t join = kNone;     // of a jump: the op at which lanes that it divides reconverge
+  uint32_t join = kNone;     // of a jump: the op at which lanes that the jump divides reconverge
 
   bool more_is_registers() const { return more != kNone; }
 };
@@ -81,7 +81,7 @@ struct Code {
   uint32_t file_bytes = 0;     // size of a warp's register file
   uint64_t shared_bytes = 0, local_bytes = 0;
   bool has_barrier = false;
-  bool is_lane_free = true;    // true if no op depends on other lanes or lane numbers: blocks may share warps
+  bool is_lane_free = true;    // true if no op depends on other lanes or lane numbers: a warp may hold several blocks
 
   // Returns "kernel 'r_4', line 12 of the PTX, line 5 of the source ('ld.global.f32 %f1, [%rd1]')".
   std::string describe(uint32_t instruction) const;
@@ -92,7 +92,7 @@ struct Block;
 // The state of a warp. The masks have one bit per lane. Threads are numbered along x first.
 struct Warp {
   std::byte* file = nullptr;  // register file
-  uint32_t active = 0;  // lanes in which the current operation runs
+  uint32_t active = 0;  // lanes in which the current operation runs (its guard is true)
   uint32_t path = 0;    // lanes that are at `pc`
   uint32_t exists = 0;  // lanes that have a thread
   uint32_t alive = 0;   // lanes whose thread has not returned yet
@@ -103,7 +103,7 @@ struct Warp {
   uint32_t first_thread = 0;  // number of lane 0's thread in the block; in the grid if the warp holds several blocks
   uint64_t executed = 0;      // executed instructions, counted per lane
   uint64_t jumps_left = UINT64_MAX;
-  uint32_t syncs = 0;         // number of bar.warp.sync passed
+  uint32_t syncs = 0;         // number of bar.warp.sync instructions that the warp has passed
 
   // The divergence stack, entries 1 to `depth`. When the lanes above an entry have ended or reached their join, the
   // entry's lanes continue at `pc` up to `join`. waiting[0].join is the join of the running lanes.

@@ -124,7 +124,7 @@ TEST_CASE("PTX emulator: cvt rounds in its rounding mode and saturates") {
 }
 
 TEST_CASE("PTX emulator: small floats round to the nearest value, ties to even") {
-  // for each pair of neighbours: both keep their bits when decoded and encoded, and values between them round correctly
+  // for each pair of adjacent values: both survive decode and encode unchanged, and values between them round correctly
   for (const FloatLayout& f : {kHalf, kBfloat, kE4m3, kE5m2}) {
     uint32_t count = 1u << (f.exponent_bits + f.mantissa_bits), wrong = 0;
     for (uint32_t n = 0; n + 1 < count; n++) {
@@ -289,7 +289,7 @@ TEST_CASE("PTX emulator: shfl, vote, redux and ldmatrix exchange data between la
       "add.u32 %r1, %r1, 1; add.u32 %r2, %r2, 1;\n"
       "setp.lt.u32 %p1, %r2, 8;\n@%p1 bra LOOP;\nadd.s64 %rd3, %rd1, %rd2;\n"
       "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r5, %r9, %r6, %r7}, [%rd3];");
-  // row `row` of matrix 1 begins with 64 + 8 * row; transposed, lane 4g + t gets rows 2t and 2t + 1 of column g
+  // element (row, column) of matrix 1 is 64 + 8 * row + column; .trans gives lane 4g + t rows 2t, 2t + 1 of column g
   for (uint32_t i = 0; i < 32; i++) {
     uint32_t g = i / 4, t = i % 4;
     CHECK(out[i] == ((64 + 16 * t + g) | (64 + 16 * t + 8 + g) << 16));
@@ -297,7 +297,7 @@ TEST_CASE("PTX emulator: shfl, vote, redux and ldmatrix exchange data between la
 }
 
 TEST_CASE("PTX emulator: mma multiplies a matrix by the identity matrix") {
-  // A[row][column] is row * 16 + column in halves; B's first 8 rows are the identity; C is 1: D is A[..][0..7] + 1
+  // A[i][k] is the half i * 16 + k; B's first 8 rows are the identity, the rest is 0; C is 1: D[i][j] is A[i][j] + 1
   std::vector<float> out(128);
   std::string half = "mov.u32 %r1, %laneid;\nshr.u32 %r2, %r1, 2;\nand.b32 %r3, %r1, 3;\nshl.b32 %r3, %r3, 1;\n";
   auto element = [](const std::string& reg, int row, int column) {

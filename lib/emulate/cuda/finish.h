@@ -7,7 +7,7 @@
 
 namespace tgc::ptx {
 
-// Return the run functions of the control operations (ops_control.cpp), by which flow analysis recognizes them.
+// Each returns a control operation's run function (ops_control.cpp), by which flow analysis recognizes the operation.
 Run jump_run();
 Run table_jump_run();
 Run join_run();
@@ -30,9 +30,9 @@ struct Flow {
 // Inserts a join op before every block where diverged lanes reconverge, and sets Op::join of every jump.
 void add_joins(Code& code, std::vector<uint8_t>& outs);
 
-// Replaces register numbers in the code by places in the warp's register file. Registers that are never live at the
-// same time share a place, which keeps the file small enough for the cache. `bits`: width by register. `outs`: by op,
-// the number of its further operands that are written. Throws Failure if the file would exceed 64 MiB.
+// Replaces register numbers by byte offsets in the warp's register file. Registers that are never live at the same time
+// share a slot, which keeps the file small enough for the cache. `bits[r]` is the width of register r, `outs[i]` is how
+// many of op i's operands in Op::more it writes. Throws Failure if the file would exceed 64 MiB.
 void allocate_registers(Code& code, const std::vector<uint8_t>& outs, const std::vector<unsigned>& bits);
 
 inline void finish_code(Code& code, std::vector<uint8_t>& outs, const std::vector<unsigned>& bits) {

@@ -9,7 +9,7 @@ namespace tgc::ptx {
 
 template <class T>
 using UnsignedOf = std::make_unsigned_t<T>;
-// The integer with twice T's bits, and T's signedness.
+// The integer type with twice T's bits and T's signedness.
 template <class T>
 using WiderOf = std::conditional_t<
     std::is_signed_v<T>,

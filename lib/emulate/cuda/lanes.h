@@ -25,7 +25,7 @@ template <class D, class F>
   TGC_LANES d[i] = (active >> i & 1) ? t[i] : d[i];
 }
 
-// Sets bit i of predicate `place` to test(i) in the active lanes.
+// Sets bit i of the predicate at byte offset `place` to test(i) in the active lanes.
 template <class F>
 [[gnu::always_inline]] inline void write_pred(Warp& w, uint32_t place, F test) {
   uint32_t mask = 0;
@@ -50,8 +50,8 @@ void ternary(Warp& w, const Op& o) {
   write<D>(w, o.d, [&](int i) { return D(F()(a[i], b[i], c[i])); });
 }
 
-// Call f with a 0 of a register's C++ type: the unsigned type of `bits` bits, or that of an integer type. f returns a
-// Run. Return null if there is no such type.
+// with_unsigned returns f(0), where 0 has the unsigned C++ type of `bits` bits, or null if there is no such type.
+// with_register returns f(0), where 0 has the C++ type of a register of integer type `t`.
 template <class F>
 Run with_unsigned(unsigned bits, F f) {
   switch (bits) {
@@ -87,7 +87,7 @@ struct BfloatIn {
   static float decode(uint16_t x) { return bf16_to_float(x); }
 };
 
-// .ftz: a subnormal number becomes a zero of its sign.
+// Implements .ftz: replaces a subnormal number by a zero of the same sign.
 inline float flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
 
 // Runs kInner in the host's rounding mode kMode.

@@ -27,14 +27,14 @@ bool compare(T a, T b) {
   return false;
 }
 
-// A float whose subnormals are flushed.
+// Reads a float; a subnormal one is flushed to zero.
 struct Flushed {
   using Bits = float;
   static float decode(float x) { return flush(x); }
 };
 
-// The result type D: ToPred for a predicate, or a register that gets all bits set (integers) or 1.0 (floats) for true.
-// Op::count 1, 2, 3: and, or, xor the result with predicate c, which is negated if Op::value is set.
+// D is the result's type: ToPred for a predicate, else a register's, which gets all bits set or (floats) 1.0 for true.
+// Op::count 1, 2, 3 combines the result by and, or, xor with predicate c, negated if Op::value is set.
 struct ToPred {};
 template <class As, int kCompare, class D>
 void compare_run(Warp& w, const Op& o) {
@@ -328,7 +328,7 @@ void mov(Builder& b) {
   Run run = bits(t) == 128 ? copy<unsigned __int128>
                            : with_unsigned(bits(t), [](auto x) -> Run { return copy<decltype(x)>; });
   if (!run) b.fail_type(t);
-  // a float type with an integer constant means the float with these bits
+  // an integer constant of a float type gives the bits of the float, so read it as an integer of that width
   Type as = b.operand(1).kind == Operand::Integer ? (bits(t) == 16   ? Type::B16
                                                      : bits(t) == 32 ? Type::B32
                                                                      : Type::B64)

@@ -192,8 +192,8 @@ void pair_to_pair(Warp& w, const Op& o) {
 
 // ---- selection of the conversion
 struct Modifiers {
-  int whole = -1;     // rounding to an integer: index of rni, rzi, rmi, rpi
-  int rounding = -1;  // index of rn, rz, rm, rp, rna
+  int whole = -1;     // index of the rounding to an integer in rni, rzi, rmi, rpi; -1: none
+  int rounding = -1;  // index of the rounding in rn, rz, rm, rp, rna; -1: none
   bool ftz = false, sat = false, finite = false, relu = false;
 };
 Modifiers take_modifiers(Builder& b) {

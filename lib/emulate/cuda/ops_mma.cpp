@@ -112,7 +112,7 @@ template <bool kTransposed>
 void ldmatrix(Warp& w, const Op& o) {
   if (w.active != UINT32_MAX)
     raise(w, o, std::countr_zero(~w.active), kLaunchFailed, "does not take part in loading a matrix of its warp");
-  uint32_t matrices = o.count - 1;  // the last of the further operands is the address
+  uint32_t matrices = o.count - 1;  // the last of the operands in Op::more is the address
   Addresses at;
   find_addresses<Space::Shared>(w, o, 16, Access::Load, at, ldmatrix<kTransposed>);
   for (uint32_t m = 0; m < matrices; m++) {

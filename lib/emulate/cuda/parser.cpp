@@ -345,8 +345,8 @@ class Parser {
     return r;
   }
 
-  // Parses ".loc 1 12 3", optionally followed by ", function_name $L, inlined_at 1 5 7". The last line number given is
-  // the line in the kernel.
+  // Parses ".loc 1 12 3", optionally followed by ", function_name $L, inlined_at 1 5 7". The last line number, that of
+  // inlined_at if present, is the line in the kernel.
   void location() {
     uint64_t numbers[3];
     for (uint64_t& n : numbers) n = integer("a number of .loc");

@@ -24,7 +24,7 @@ struct Operand {
   enum Kind : uint8_t {
     Reg,      // uses `reg`
     Integer,  // uses `bits`
-    Real,     // bits: of a double if is_double, else of a float
+    Real,     // bits: those of a double if is_double, else those of a float
     Name,     // name: a variable, label or special register; bits: the offset added to it
     Address,  // [reg + bits], [name + bits] or [bits]
     List,     // parts: {a, b} or (a, b)

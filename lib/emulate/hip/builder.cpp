@@ -44,8 +44,8 @@ bool has_bit(const Instruction& i, std::string_view modifier, size_t n, bool oth
   return m && n < m->values.size() ? m->values[n] != 0 : otherwise;
 }
 
-// Copies the low bits of register a into the part o.to_part of the destination. Its other bits keep their value if
-// kKeeps, else become 0.
+// Copies the low bits of register a into the part o.to_part of the destination register. The register's other bits keep
+// their value if kKeeps, else become 0.
 template <bool kKeeps>
 void place_part(Wave& w, const Op& o) {
   static constexpr uint32_t kShift[] = {0, 0, 8, 16, 24, 0, 16};
@@ -235,15 +235,15 @@ void Builder::build_one() {
   else build_by_types();
 }
 
-// Builds a dual-issue pair, whose instructions both read their operands before either writes. Emits last the one whose
-// result the other reads. If each reads the other's result, the first one writes a scratch register, moved at the end.
+// Builds a dual-issue pair, whose instructions both read before either writes: the one whose result the other reads is
+// emitted last. If each reads the other's result, the first writes a scratch register, which is copied at the end.
 void Builder::build_pair(uint32_t first) {
   auto build_at = [&](uint32_t n) { go_to(n), build_one(); };
   auto reads = [&](uint32_t reader, uint32_t writer) {
     const Instruction &r = code.instructions[reader], &w = code.instructions[writer];
     if (w.operands.empty()) return false;
     const Operand& to = w.operands[0];
-    // start with operand 0, the destination, for fmac, which reads it too
+    // fmac also reads operand 0, its destination; other instructions only write operand 0
     for (size_t n = r.opcode.find("fmac") != r.opcode.npos ? 0 : 1; n < r.operands.size(); n++) {
       const Operand& o = r.operands[n];
       if (o.kind == to.kind && o.place < to.place + to.count && to.place < o.place + o.count) return true;
@@ -276,7 +276,7 @@ void Builder::build() {
   std::map<uint64_t, uint32_t> op_at;
   for (uint32_t n = 0; n < code.instructions.size(); n++) op_at.emplace(code.instructions[n].address, first_op[n]);
   for (Op& op : code.ops) {
-    if (op.target == 0) continue;  // 0: op is no jump; else target is still an address
+    if (op.target == 0) continue;  // 0: not a jump; the target of a jump is still an address
     auto found = op_at.find(op.target);
     go_to(op.instruction);
     if (found == op_at.end()) refuse("jumps to " + hex(op.target) + ", where no instruction begins");

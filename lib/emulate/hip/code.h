@@ -1,5 +1,5 @@
-// A translated kernel (Code): a list of operations, each a function and the places of its registers; and the state of a
-// wave (Wave) that operations change. Code is built once per module and then shared, read-only, by all host threads.
+// A translated kernel (Code): a list of operations, each a function and the indices of its registers; and the state of
+// a wave (Wave) that operations change. Code is built once per module and then shared, read-only, by all host threads.
 #pragma once
 #include <bit>
 #include <cstddef>

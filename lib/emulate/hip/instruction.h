@@ -9,7 +9,7 @@
 
 namespace tgc::hip {
 
-// Indices in a wave's scalar register file of special registers. Up to kExec, they are roughly those of the hardware.
+// Indices of special registers in a wave's scalar register file. Up to kExec, they are gfx11's register numbers.
 inline constexpr uint32_t kVcc = 106, kTtmp = 108, kM0 = 125, kExec = 126, kScc = 128, kTrash = 132, kConstants = 164;
 // Indices in the vector register file: matrix accumulators (AGPRs), then scratch registers for translations; kVectors
 // is the file's size.
@@ -17,7 +17,7 @@ inline constexpr uint32_t kAccumulators = 256, kScratch = 512, kVectors = 516;
 
 struct Operand {
   enum Kind : uint8_t { Vector, Scalar, Integer, Float, Null, Off, Word } kind = Word;
-  uint32_t place = 0, count = 1;  // of registers: index of the first one, number of registers
+  uint32_t place = 0, count = 1;  // for registers: index of the first register, number of registers
   int64_t integer = 0;
   bool is_literal = false;  // of an Integer: a literal (printed in hexadecimal), not an inline constant
   double number = 0;  // value of a Float

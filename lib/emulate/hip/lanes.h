@@ -150,7 +150,7 @@ struct Signature<R (L::*)(A...) const> {
 template <auto F>
 using SignatureOf = Signature<decltype(&decltype(F)::operator())>;
 
-// Computes F, a function of one lane with results R and parameters A, from the operands a, b and c.
+// Computes F, a function of one lane with result R and parameters A, on the operands a, b and c.
 template <auto F, class R, class... A>
 void vector_run(Wave& w, const Op& o) {
   const Source* from[] = {&o.a, &o.b, &o.c};

@@ -56,7 +56,7 @@ void build_atomic(Builder& b) {
   b.emit(op);
 }
 
-// Adds an operation for all spaces. `names` are its names without the space's prefix: since gfx11, and on gfx9.
+// Adds an operation for all spaces. `names`: its name since gfx11 and its name on gfx9, without the space's prefix.
 template <AtomicOp kOp, class T>
 void add(Table& t, std::initializer_list<const char*> names) {
   Row row{.to = Type::U32, .count = sizeof(T), .is_vector = true, .build = build_atomic};

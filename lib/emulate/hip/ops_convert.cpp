@@ -26,7 +26,7 @@ template <const FloatLayout& kLayout>
 u16 two_fp8(float a, float b) {
   return u16(encode(a, kLayout) | encode(b, kLayout) << 8);
 }
-// Builds a conversion to two fp8, which keeps the other half of the register.
+// Builds a conversion to two fp8 values in one half of a register. The register's other half keeps its value.
 void build_two_fp8(Builder& b) {
   b.build_by_types();
   Op& op = b.code.ops.back();

@@ -21,7 +21,7 @@ int row_mirror(u32 lane, u32, u32) { return within_row(lane, int(15 - lane % kRo
 int row_half_mirror(u32 lane, u32, u32) { return int(lane / 8 * 8 + 7 - lane % 8); }
 int row_share(u32 lane, u32, u32 v) { return within_row(lane, int(v % kRow)); }
 int row_xmask(u32 lane, u32, u32 v) { return within_row(lane, int((lane ^ v) % kRow)); }
-// v 15 broadcasts the last lane of each row to the next row; v 31 broadcasts lane 31 to the lanes from 32 on.
+// If v is 15, broadcasts the last lane of each row to the next row; if v is 31, lane 31 to the lanes from 32 on.
 int row_bcast(u32 lane, u32, u32 v) {
   u32 size = v == 31 ? 32 : kRow;
   return lane < size ? kNoLane : int(lane / size * size - 1);

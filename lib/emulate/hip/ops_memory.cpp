@@ -116,7 +116,7 @@ void build_two(Builder& b) {
     op.counter = Counter::Lds, op.loads = !stores;
     b.emit(op);
   }
-  // load second first if the first load would overwrite the address register of the second
+  // swap the two loads if the first one would overwrite the address register of the second one
   Op &one = b.code.ops[first], &two = b.code.ops[first + 1];
   if (!stores && one.a.place >= one.to && one.a.place < one.to + words) std::swap(one, two);
 }
