@@ -38,7 +38,7 @@ using RuleSetFunction = const RuleSet& (*)();
 enum class StageKind : uint8_t {
   Plain,
   Optimizer,   // applies the optimizer's opts; stages before it still see the loops of the AST
-  FinalRules,  // applies the renderer's own rules; the graph has the renderer's form afterwards
+  FinalRules,  // applies the rules of the renderer, which replace what the renderer cannot print
 };
 
 // One row of the table. `Job` is the state that the stages of a level share: KernelJob or TensorJob.

@@ -118,7 +118,7 @@ class TextRenderer {
   const Target& target_;
   std::span<const UOp> list_;
   ListMap<Entry> entries_;
-  std::unique_ptr<Entry*[]> sources_;  // the sources of all nodes, in list order; null if not in the list
+  std::unique_ptr<Entry*[]> sources_;  // the sources of all nodes, in list order; sources outside the list are null
   UOp node_;                           // the node being printed
   Entry* node_entry_ = nullptr;
   Entry *const *node_sources_ = nullptr, *const *next_sources_ = nullptr;

@@ -69,7 +69,7 @@ Diag needs_all_stages(const InputGraph& in, const StageRow& begun_at) {
           .expected = "the tensor graph before its first stage"};
 }
 
-// Attaches the faults that TGC_FAULT requests to the graph: its faults in rules of this kind, and those in shortcuts.
+// Attaches to the graph the faults that TGC_FAULT requests in rules of this kind (kernel or tensor) and in shortcuts.
 template <class State>
 Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
   std::optional<FaultSpec> faults;
@@ -88,7 +88,7 @@ Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
   return Unit{};
 }
 
-// Registers the faults that TGC_FAULT requests in renderers and LLVM, so that take_fault_warnings reports missing ones.
+// Registers the faults that TGC_FAULT requests in renderers and LLVM; take_fault_warnings reports those without effect.
 Status expect_behind_graphs() {
   for (FaultSpec::In in : {FaultSpec::In::Renderer, FaultSpec::In::Llvm}) {
     auto faults = fault_of_environment(in);
@@ -100,7 +100,7 @@ Status expect_behind_graphs() {
   return Unit{};
 }
 
-// Detaches the faults from the graph, which may be used longer than the compilation.
+// Detaches the faults from the graph, because the graph may outlive the compilation.
 template <class State>
 void disarm(State& s) {
   if (s.fault) set_rewrite_override(*s.in.graph, nullptr);
@@ -172,7 +172,7 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   if (!s->spec.opts.empty()) {
     auto opts = read_opts(*s->in.graph, s->spec.opts, "--opts");
     if (!opts) return opts.diag();
-    // store them in the graph, as tinygrad does, so that dumps of stages before the optimizer contain them
+    // store the opts in the graph, as tinygrad does, so that dumps of stages before the optimizer contain the opts
     bool is_optimized = s->begun_at && s->begun_at >= &row_of(StageKind::Optimizer);
     if (!is_optimized) s->in.root = s->current = with_opts(s->current, *opts);
   }
@@ -231,7 +231,7 @@ Result<Compilation::Step> Compilation::step() {
     note(*s_->schedule);
   } else {
     if (!s_->outputs) s_->outputs.emplace(*s_->kernel, s_->current, s_->spec.compile);
-    // an error of the renderer does not end the compilation: the launch facts can still be made
+    // an error of the renderer does not end the compilation, because the launch facts can still be made
     if (row->is(OutputKind::List)) note(s_->outputs->list());
   }
   s_->at = row;
@@ -254,7 +254,7 @@ const Result<std::vector<UOp>>& Compilation::list() {
   TGC_CHECK(!s_->tensor, "a tensor graph has no linear list");
   static const StageRow& linear = row_of(OutputKind::List);
   if (!s_->outputs) (void)run_through(linear);
-  // a stage failed: its error is the list's
+  // a stage failed, so list() returns the error of that stage
   if (!s_->outputs) return (s_->outputs.emplace(KernelOutputs::failed(s_->target, *s_->failure))).list();
   return s_->outputs->list();
 }

@@ -23,14 +23,14 @@ namespace tgc {
 
 // The parameters of one compilation.
 struct JobSpec {
-  // DEVICE[:RENDERER[:ARCH]]; empty: CPU, but for a kernel of a tensor graph, the device of the kernel's buffers
+  // DEVICE[:RENDERER[:ARCH]]. If empty: CPU; but for a kernel of a tensor graph, the device of the kernel's buffers
   std::string target = {};
   std::string opts = {};              // list of optimizer options as text, "[Opt(...)]"; empty: tinygrad's heuristic
-  // whether the optimizer runs after the stage of the input; default: yes (for an AST, its tag decides: begin_kernel)
+  // whether the optimizer runs after the input's stage; unset: yes, but the tag of an AST decides (begin_kernel)
   std::optional<bool> optimize = {};
-  // by kernel name: how often it was used so far in the schedule; the second "E_4" is named "E_4n1"
+  // how often each kernel name was used so far in the schedule: the second kernel "E_4" is named "E_4n1"
   std::map<std::string, int> name_counts = {};
-  CompileOptions compile = {};  // for the outputs of compilers
+  CompileOptions compile = {};  // options for the outputs that compilers make
 };
 
 class Compilation;
@@ -87,7 +87,7 @@ class Compilation {
   const Result<std::string>& source();     // the text that the target's renderer prints
   Result<KernelOutputs*> outputs();        // all outputs; this object owns them
   Result<CompileJob> compile_job();        // the job for the target's compiler
-  const std::map<std::string, int>& name_counts() const;  // JobSpec's, and the kernel's own name; not for linear lists
+  const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts and this kernel's name; not for lists
   // of a tensor graph:
   const Result<Schedule>& schedule();      // fails if the input was a stage's result
   Result<std::string> schedule_as_json();

@@ -23,13 +23,13 @@ struct CompileOptions {
 // The outputs of one kernel. The list and the source are made once and shared by the outputs that need them.
 class KernelOutputs {
  public:
-  // For the kernel whose graph after the last stage is `sink`. `job` must outlive this object.
+  // Makes the outputs of the kernel whose graph after the last stage is `sink`. `job` must outlive this object.
   KernelOutputs(KernelJob& job, UOp sink, CompileOptions compile = {})
       : job_(&job), sink_(sink), target_(job.target), compile_(std::move(compile)) {}
-  // For an input that is a linear list already.
+  // Makes the outputs of an input that is already a linear list.
   KernelOutputs(const Target& target, std::vector<UOp> list, CompileOptions compile = {})
       : target_(target), compile_(std::move(compile)), list_(std::move(list)) {}
-  // For a kernel in which a stage failed: every output fails with the stage's error `why`.
+  // Makes the outputs of a kernel in which a stage failed: every output fails with the stage's error `why`.
   static KernelOutputs failed(const Target& target, const Diag& why) {
     KernelOutputs out(target, std::vector<UOp>());
     out.list_ = why;
@@ -54,7 +54,7 @@ enum class OutputKind : uint8_t {
   List,         // the linear list
   Source,       // the renderer's text
   LaunchFacts,  // launch sizes, buffers, variables, estimates
-  Compiled,     // made by a compiler; as it may be missing, `--stage=all` leaves these out
+  Compiled,     // made by a compiler, which may be missing; so `--stage=all` leaves these outputs out
 };
 
 // One row of the table of outputs.

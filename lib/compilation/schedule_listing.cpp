@@ -48,7 +48,7 @@ std::string_view name_of_item(const ScheduleItem& item) {
   return item.ast.is(Op::SINK) ? "kernel" : item.ast.is(Op::COPY) ? "copy" : name_of(item.ast.op());
 }
 
-// Returns the numbers of the buffers that `item` reads or writes; `how` selects which.
+// Returns the numbers of the buffers that `item` accesses; the member `how` selects those read or those written.
 std::vector<size_t> touched(const ScheduleItem& item, bool BufferAccess::*how) {
   auto accesses = accesses_of(item);
   std::vector<size_t> out;

@@ -1,5 +1,5 @@
-// Checks on the golden records of testdata/ that both ways of every shortcut (lib/rewrite/shortcut.h), quick and
-// faithful, have the same result, and that the comparison finds a fault in either way.
+// Checks on the golden records of testdata/ that the two ways of every shortcut (lib/rewrite/shortcut.h), the quick one
+// and the faithful one (rule by rule), have the same result, and that the comparison finds a fault in either way.
 #include "lib/rewrite/shortcut.h"
 
 #include <map>

@@ -33,8 +33,8 @@ struct GraphTime {
 };
 
 // The purpose of a run. Timed runs do not count nodes, because walking the graph warms the caches for the next stage.
-// The total has runs of its own, because reading the clock after each stage takes a tenth of the time of a small
-// kernel.
+// The total is measured in separate runs, because reading the clock after each stage takes a tenth of the time of a
+// small kernel.
 enum class RunFor { Nodes, Total, Stages };
 
 // Measures the steps of one run.

@@ -60,7 +60,7 @@ const RuleSet& shared_codegen_spec() {
       require("define-global", node(Op::DEFINE_GLOBAL), [](UOp u) { return points_to(u, AddrSpace::GLOBAL); }),
       require("define-local", node(Op::DEFINE_LOCAL), [](UOp u) { return points_to(u, AddrSpace::LOCAL); }),
       require("define-reg", leaf(Op::DEFINE_REG), [](UOp u) { return u.arg().is_integral(); }),
-      // order
+      // the order of execution: AFTER
       allow("after-define", any_len(Op::AFTER, node(ops::Defines | Op::AFTER))),
       allow("group", node(Op::GROUP).of(kVoid)),
       // tensor cores and vectors

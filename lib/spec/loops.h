@@ -9,9 +9,9 @@
 namespace tgc {
 
 // Returns the first of `nodes` (sources before users) that is one of:
-//   - a STORE in a loop (an END closes both) whose address and gate (condition) do not depend on the loop's range but
-//     whose value does. A value that reads the stored buffer is an intended accumulation and is not reported.
-//   - a RANGE of negative constant size.
+// - a STORE inside a loop (below an END of the loop's RANGE) whose address and gate (condition) do not depend on that
+// RANGE but whose value does. A value that reads the stored buffer is an intended accumulation and is not reported.
+// - a RANGE of negative constant size.
 std::optional<SpecViolation> verify_loops(std::span<const UOp> nodes);
 
 // Returns true if a generated or reduced graph is worth running: it is well formed, satisfies `spec` and verify_loops,

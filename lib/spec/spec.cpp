@@ -41,8 +41,8 @@ struct Verdicts {
 };
 }  // namespace
 
-// Verdicts are REWRITE_ERROR nodes: no verified graph contains such nodes, and returning the verified node itself would
-// decline.
+// A verdict is a REWRITE_ERROR node, because no verified graph contains one. A rule cannot return the verified node
+// itself as its verdict, because that would decline.
 UOp verdict(UOp node, Answer answer) {
   if (answer == Answer::Decline) return {};
   Graph& g = node.graph();

@@ -52,7 +52,7 @@ std::span<const std::string_view> archs_of(const Row& row) {
   return row.default_arch.empty() ? std::span<const std::string_view>() : kAmdArchs;
 }
 
-// True if tinygrad's renderer accepts the arch, which it uses only to choose tensor cores.
+// Returns true if tinygrad's renderer accepts the arch. The renderer uses the arch only to choose tensor cores.
 bool takes_arch(const Row& row, std::string_view arch) {
   return is_cuda(row) ? cuda_arch(arch) >= 0 : arch.starts_with("gfx");
 }

@@ -26,7 +26,7 @@ std::span<const TensorCore> cores_of(const std::string& renderer, const std::str
 std::vector<Expected> expected_cores() {
   std::vector<Expected> out;
   for (const std::string& line : test_lines("expect/tensor_cores.txt")) {
-    std::vector<std::string> f(1);  // the fields
+    std::vector<std::string> f(1);  // the fields of the line
     for (size_t i = 0; i < line.size(); i++) {
       if (line.compare(i, 3, " | ") == 0) f.emplace_back(), i += 2;
       else f.back() += line[i];

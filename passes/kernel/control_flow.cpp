@@ -176,7 +176,7 @@ std::optional<UOp> tied(UOp sink, const CfgContext& ctx) {
     uint32_t next;
   };
   Graph& graph = sink.graph();
-  const size_t num_below = sink.id() + 1;  // more than the number of nodes below: a source's id is less than its user's
+  const size_t num_below = sink.id() + 1;  // upper bound of the number of nodes below, because sources have smaller ids
   const size_t limit = std::min(num_below, size_t(graph.settings().REWRITE_STACK_LIMIT));
   std::vector<UOp> result(num_below), order, sources;  // result: the new nodes, by old node's id
   std::vector<Frame> stack;

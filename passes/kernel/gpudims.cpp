@@ -132,7 +132,7 @@ std::vector<UOp> unsplit(const std::vector<UOp>& raw, size_t num_dims, const Dim
   return {times(raw[0], limited[1]) + raw[1], raw[2]};
 }
 
-// Makes one flat index of the SPECIALs and splits it by the dims, for as many SPECIALs as dims but of other sizes.
+// Makes one flat index of the SPECIALs and splits it by the dims, if the SPECIALs are as many as the dims.
 std::vector<UOp> reshaped(const std::vector<UOp>& raw, const Dims& dims, const Dims& limited) {
   if (dims.size() == 2) {
     UOp flat = times(raw[0], limited[1]) + raw[1];

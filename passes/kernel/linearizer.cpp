@@ -123,8 +123,8 @@ class Kinds {
   bool has_nan_ = false;
 };
 
-// Compares nodes of a list by tuplize, like compare_tuplize(). Sorting compares the same pairs of sources repeatedly,
-// so recent results are kept in a direct-mapped cache.
+// Compares nodes of a list by tinygrad's sort key tuplize, like compare_tuplize(). Sorting compares the same pairs of
+// sources repeatedly, so recent results are kept in a direct-mapped cache.
 class TuplizeOrder {
  public:
   TuplizeOrder(const NodeList& list, const Kinds& kinds)

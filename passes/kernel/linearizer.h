@@ -10,7 +10,7 @@
 namespace tgc {
 
 // Returns every node under `sink` once, sources before users. Within that constraint, nodes are ordered by how often
-// they run, the priority of their op, and tuplize.
+// they run, then by the priority of their op, then by tinygrad's sort key tuplize (op, arg, dtype, sources).
 std::vector<UOp> linearize(UOp sink);
 
 // Formats a list with its sort keys as tinygrad does under DEBUG_LINEARIZE=1. Each line holds number, op, ranges and

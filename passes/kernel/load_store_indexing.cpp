@@ -29,7 +29,7 @@ bool simplex_is_outside(const BoundClause& clause, UOp idx) {
   return is_negative(test.gep(0).vmax()) || is_negative(test.gep(1).vmax());
 }
 
-// Returns true if the excluded value next to the clause's bound puts a coordinate outside the image.
+// Returns true if the first value that the clause excludes puts a coordinate outside the image.
 bool neighbour_is_outside(const BoundClause& clause, UOp idx, std::span<const int64_t> image_shape) {
   Int excluded = clause.upper ? clause.bound + 1 : clause.bound - 1;
   const int64_t sizes[] = {image_shape[1], image_shape[0]};

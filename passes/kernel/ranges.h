@@ -16,7 +16,7 @@ struct SplitRangesContext {
   std::vector<std::pair<UOp, UOp>> marks;
 };
 
-// The stages "split ranges" and "initial symbolic".
+// Return the rules of the stages "split ranges" and "initial symbolic".
 const RuleSet& split_ranges();
 const RuleSet& initial_symbolic();
 

@@ -26,7 +26,7 @@ class Summand {
   explicit Summand(UOp u) : u_(u), factor_(const_factor(u)) {
     bool plain =
         u.is(Op::MUL) && u.src(1).is_const() && factor_ != 1 && !u.src(0).in({Op::MUL, Op::ADD, Op::CONST, Op::VCONST});
-    like_term_ = plain ? u.src(0) : term();  // for x * c, x has term()'s bounds: do not build it
+    like_term_ = plain ? u.src(0) : term();  // the x of x * c has the bounds of term(), which costs more to build
   }
   Int factor() const { return factor_; }
   UOp term() const { return divides(u_, factor_); }
@@ -228,7 +228,7 @@ Taken fold_divmod_general(UOp d) {
   return memoize<DivModOnce>(d.graph(), d.id(), [&] { return DivMod(d).fold(); });
 }
 
-// ---- guards of the rules below
+// ---- guards (conditions) of the rules below
 
 bool same_sign(UOp x, UOp a) {
   return (never_negative(x) && never_negative(a)) || (never_positive(x) && never_positive(a));

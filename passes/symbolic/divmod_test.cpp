@@ -13,7 +13,7 @@ TEST_CASE("each division and remainder rule applies and declines") {
   t.check("div-of-div-plus-const", (x / 3 + 2) / 4,
           (x + t.constant(dtypes::index, 2) * t.constant(dtypes::index, 3)) /
               (t.constant(dtypes::index, 3) * t.constant(dtypes::index, 4)));
-  t.declines("div-of-div-plus-const", (n / 3 + 2) / 4);  // the constant is positive, n is negative
+  t.declines("div-of-div-plus-const", (n / 3 + 2) / 4);  // n is negative but 2 is positive: truncation would differ
   t.check("div-negative-denominator", x / below, -(x / -below));
   t.declines("div-negative-denominator", x / n);
   t.check("div-negative-numerator", neg / y, -(-neg / y));
@@ -53,11 +53,11 @@ TEST_CASE("symbolic() folds division and remainder of sums") {
   t.rewrites((x % 6 + z) % 3, (x + z) % 3);                      // a nested remainder
   t.rewrites((neg % 6 + z) % 3, (z + neg % 6) % 3);              // the nested remainder may be negative, so it stays
   t.rewrites((two * 5 + 1) % 7, two * -2 + 8);                   // a single term that takes two values
-  t.rewrites((x * 5 + z) / 5, x);                                // the factor 5 is congruent to 0
+  t.rewrites((x * 5 + z) / 5, x);                                // the factor 5 is congruent to 0 modulo 5
   t.rewrites((x * 7 + z) % 5, (z + x * 2) % 5);
   t.rewrites((x * 4 + y * 6 + 1) % 8, (x * 2 + y * 3) % 4 * 2 + 1);  // a common factor of all terms but the constant
-  t.rewrites((x * 6 + y) / 12, (x + y / 6) / 2);                 // a factor of the denominator
-  t.rewrites((x * n + y * n) / (n * 2), (x + y) / 2);            // a common divisor that is not a constant
+  t.rewrites((x * 6 + y) / 12, (x + y / 6) / 2);                 // 6 is a factor of the denominator 12
+  t.rewrites((x * n + y * n) / (n * 2), (x + y) / 2);            // n is a common divisor that is not a constant
   t.rewrites((x * n + y) / n, x + y / n);                        // one summand is a multiple of the denominator
   t.rewrites((x * n + y) % n, y % n);
 }

@@ -72,7 +72,7 @@ UOp fold_bitcast(UOp root, UOp c) {
   return root.const_like(values);
 }
 
-// ---- guards of the rules below
+// ---- guards (conditions) of the rules below
 
 bool products_match(UOp a, UOp b, UOp product) { return py_equal(py_mul(value(a), value(b)), value(product)); }
 bool not_finite(UOp x) { return x.is_const() && x.arg().is_float() && !std::isfinite(value(x).as_float()); }

@@ -36,7 +36,7 @@ TEST_CASE("each rule of symbolic_simple applies and declines") {
   }
   t.check("compare-drops-invalid", gated.alu(Op::CMPEQ, y), x.alu(Op::CMPEQ, y));
 
-  // ---- self folding
+  // ---- neutral elements, and ops whose operands are the same
   t.check("add-zero", x + 0, x);
   t.declines("add-zero", x + 1);
   t.check("mul-one", x * 1, x);
@@ -72,7 +72,7 @@ TEST_CASE("each rule of symbolic_simple applies and declines") {
   t.check("trunc-int", i.trunc(), i);
   t.declines("trunc-int", f.trunc());
 
-  // ---- zero folding
+  // ---- results that are 0 or false
   t.check("lt-self", x.lt(x), num(dtypes::index, 0).cast(dtypes::bool_));
   t.check("mod-self", x % x, num(dtypes::index, 0));
   t.check("xor-self", i ^ i, num(dtypes::int32, 0));

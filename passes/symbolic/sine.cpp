@@ -59,7 +59,7 @@ Reduced payne_hanek(UOp d) {
 
 // ---- Cody-Waite, for arguments below 39800: subtracts pi in parts with so few bits that each product is exact
 
-// Returns x - q * pi; for float64, x - (qdh + q) * pi.
+// Returns x - q * pi. For float64, `q` is only the low part of the quotient and `qdh` is the high part.
 UOp subtract_pi(UOp x, UOp q, UOp qdh) {
   switch (x.dtype().scalar_kind()) {
     case Scalar::Float64: {

@@ -13,7 +13,7 @@ using namespace pat;
 namespace {
 
 // store(buf[i], gate ? alt : load(buf[i])) -> store(buf[gate ? i : invalid], alt):
-// without the gate, the store would write back the old value
+// if the gate is false, the store would only write back the old value
 UOp gate_store(UOp index, UOp gate, UOp alt, UOp store) {
   if (store.num_src() > 2) throw Failure("cannot gate a store that ends ranges");
   return index.src(0).index(gate.where(index.src(1), index.graph().invalid())).store(alt);

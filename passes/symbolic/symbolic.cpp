@@ -18,7 +18,7 @@ constexpr DTypeSet kIndexLike = dtypes::index_like, kBool{Scalar::Bool};
 
 Const value(UOp c) { return value_of_const(c); }
 
-// ---- guards of the rules below
+// ---- guards (conditions) of the rules below
 
 bool differ(UOp x, UOp y) { return !(x == y); }
 bool is_invalid(UOp x) { return x.is_invalid(); }
@@ -68,7 +68,7 @@ UOp canonicalize_simplex(UOp x) {
   return changed ? sum(terms).lt(1).ne(true) : UOp();
 }
 
-// Replaces each dependency of an AFTER that has no side effect by its sources.
+// For an AFTER, replaces each dependency that has no side effect by the sources of that dependency.
 UOp after_effects(UOp x) {
   constexpr OpSet kEffects{Op::RANGE, Op::STORE, Op::KERNEL, Op::BARRIER, Op::END, Op::UNROLL};
   std::vector<UOp> src{x.src(0)};
@@ -146,7 +146,7 @@ std::vector<Rule> rules_of_constants() {
            // c0 * x < c1 -> -x < -floor(-c1 / -c0), when c0 < -1 and c1 <= 0
            rule("lt-scaled-negative", (c0.scalar() * x.of(dtypes::index)) < c1.scalar(),
                 -x < fold(-floor(true_div(-c1, -c0))), when<below_minus_one>(c0), when<is_not_positive>(c1)),
-           // x / d < c -> x < c * d, or x < c * d - (d - 1) when c <= 0: the division truncates
+           // x / d < c -> x < c * d, or x < c * d - (d - 1) when c <= 0, because the division truncates
            rule("lt-div", (x.of(dtypes::index) / cd.scalar()) < c.scalar(),
                 branch("positive", x < fold(c * cd), when<is_positive>(cd), when<is_positive>(c)),
                 branch("not-positive", x < fold(c * cd - (cd - 1)), when<is_positive>(cd))),

@@ -1,5 +1,5 @@
 // The symbolic rule sets (tinygrad uop/symbolic.py, uop/divandmod.py). symbolic_simple() includes propagate_invalid(),
-// symbolic() includes all sets above it, sym() includes symbolic().
+// symbolic() includes all sets declared before it, and sym() includes symbolic().
 #pragma once
 #include "lib/rewrite/rules.h"
 

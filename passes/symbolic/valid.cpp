@@ -161,7 +161,7 @@ Taken simplify_valid(UOp valid) {
 bool has_index_division(UOp u) { return op_in_backward_slice_with_self(u, {Op::IDIV, Op::MOD}); }
 
 UOp gated_given_valid(UOp cond, UOp x, UOp inv) {
-  if (x.graph().settings().IMAGE > 0 && has_index_division(x)) return {};  // x may be the index of an image
+  if (x.graph().settings().IMAGE > 0 && has_index_division(x)) return {};  // tinygrad keeps divisions of image indices
   return cond.where(uop_given_valid(cond, x, false), inv);
 }
 

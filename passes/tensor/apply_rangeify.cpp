@@ -20,7 +20,7 @@ Ranges ranges_or_throw(const Ctx& ctx, UOp x) {
   throw Failure("Ops." + std::string(name_of(x.op())) + " has no ranges");
 }
 
-// Returns those of `ranges` whose axes the value is realized on. If these are not all ranges, stores them in `some`.
+// Returns the `ranges` of the axes that are stored in a buffer; if these are not all axes, copies them to `some`.
 std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& realized, std::vector<UOp>& some) {
   size_t first_out = 0;
   while (first_out < ranges.size() && realized.has(first_out)) first_out++;

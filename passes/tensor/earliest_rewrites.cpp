@@ -250,7 +250,7 @@ const RuleSet& earliest_rewrites() {
   static const RuleSet own("earliest_rewrites", {
       // detach(x) -> x
       rule("drop-detach", node({Op::DETACH, Op::CONTIGUOUS_BACKWARD}).as(x), with(x, [](UOp x) { return x.src(0); })),
-      // throws Failure: the kernel of a CUSTOM_KERNEL is a Python function
+      // throws Failure, because the kernel of a CUSTOM_KERNEL is a Python function
       rule("custom-kernel", node(Op::CUSTOM_KERNEL).as(x),
            with(x, [](UOp) -> UOp {
              throw Failure("a CUSTOM_KERNEL is made by a Python function, which only tinygrad can call");

@@ -29,8 +29,8 @@ const RuleSet& mop_cleanup();
 const RuleSet& earliest_rewrites();
 const RuleSet& replace_contiguous();
 
-// The context of replace_contiguous() and of the stage: for each value of which a permuted view also has a contiguous
-// copy, this copy with the permutation undone.
+// The context of replace_contiguous() and of the stage. If a permuted view of a value has a contiguous copy, maps the
+// value to this copy with the permutation undone.
 struct ContiguousViews {
   std::unordered_map<UOp, UOp> view_of;
 };

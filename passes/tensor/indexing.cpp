@@ -315,7 +315,7 @@ class RangeAssigner {
 const RuleSet& pm_generate_realize_map() {
   using Ctx = IndexingContext;
   static const RuleSet set("pm_generate_realize_map", {
-      // realizes the outputs: the bases of the sink's sources
+      // realizes (stores in buffers) the outputs, which are the bases of the sink's sources
       rule("realize-outputs", node(Op::SINK).as(s), with<realize_bases>(s)),
       // realizes ops that are a kernel of their own
       rule("realize", node({Op::COPY, Op::BUFFER_VIEW, Op::CONTIGUOUS, Op::STORE, Op::ENCDEC}).as(t), with<realize>(t)),

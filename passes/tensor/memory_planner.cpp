@@ -29,7 +29,7 @@ class Planner {
 
   MemoryPlan run() {
     find_lives();
-    for (size_t b : planned_) total_ += 2 * round_up(s_.buffers[b].nbytes());  // factor 2 for fragmentation (about 15%)
+    for (size_t b : planned_) total_ += 2 * round_up(s_.buffers[b].nbytes());  // factor 2 leaves room for fragmentation
     for (auto [time, is_begin, b] : events()) place(b, is_begin);
     for (auto& [device, planner] : devices_) plan_.shared[planner.number].size = round_up(planner.peak);
     place_views();
@@ -122,7 +122,7 @@ class Planner {
   const Schedule& s_;
   MemoryPlan plan_;
   std::vector<int64_t> first_, last_;  // index of the item with the first and last use; -1 if not planned
-  std::vector<size_t> planned_;        // in order of first use
+  std::vector<size_t> planned_;        // numbers of the planned buffers, in order of first use
   int64_t total_ = 0;                  // bytes of address space of each device's allocator
   std::map<std::string, Device> devices_;
   std::map<std::tuple<std::string, std::string, int64_t>, std::vector<size_t>> unused_;

@@ -129,8 +129,8 @@ UOp without_constant(UOp sum) { return sum.is(Op::ADD) && sum.src(1).is_const() 
 
 bool is_loop(UOp u) { return u.is(Op::RANGE) && py_less(0, u.vmax()); }
 
-// For a sum of loops times positive constants, returns the greatest common divisor of the factors, ignoring a constant
-// term; 0 for any other expression.
+// For a sum of loop ranges times positive constants, returns the greatest common divisor of the factors, ignoring a
+// constant term; 0 for any other expression.
 int64_t common_factor(UOp u) {
   constexpr int64_t kMost = int64_t(1) << 40;
   switch (u.op()) {
@@ -159,8 +159,8 @@ std::vector<UOp> placeholders_for(std::span<const UOp> ranges) {
   return out;
 }
 
-// Returns true if the rules leave `u`, a sum of loops that lies within its axis, unchanged. The rules change a sum
-// whose terms have a common factor.
+// Returns true if the rules of the reshape leave `u`, a sum of loop ranges that lies within its axis, unchanged. They
+// change a sum whose terms have a common factor.
 bool is_settled(UOp u) {
   UOp terms = without_constant(u);
   int64_t factor = common_factor(terms);
@@ -170,8 +170,8 @@ bool is_settled(UOp u) {
   return general && general.simplify() == general;
 }
 
-// Returns true if the rules leave the gated index of a padded axis unchanged: x or x - before, where x is a sum of
-// loops and the clauses of the gate bound x to the axis.
+// Returns true if the rules leave the gated index of a padded axis unchanged: x or x - before, where x is a sum of loop
+// ranges and the clauses of the gate bound x to the axis.
 bool passes_gated(UOp index, Int size) {
   UOp value = index.src(1), x = without_constant(value);
   if (!std::ranges::all_of(split_uop(x, Op::ADD), is_loop) || !is_settled(value)) return false;

@@ -18,8 +18,8 @@ std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<con
 
 UOp with_first(UOp u, UOp first);  // returns `u` with another first source
 
-// Merges a movement op into the INDEX that reads it, moves it from the source of an AFTER to its result, and drops it
-// from an END.
+// Rules for movement ops: merge one into the INDEX that reads it, move one from the source of an AFTER to the result of
+// the AFTER, and drop one from an END.
 const RuleSet& pm_mops();
 
 // The nested rewrites of apply_movement_op: of the indices of a RESHAPE, and of the gate of a PAD.

@@ -80,7 +80,7 @@ TEST_CASE("reshape shortcuts give the same indices as a reshape of the whole sha
     auto range = [&](int64_t n) {
       return g.range(Const(n), std::exchange(next, next + step), below(2) ? AxisType::LOOP : AxisType::REDUCE);
     };
-    // returns a random sum of ranges times constants whose values are less than `n`
+    // returns a random sum of terms range * constant; every value of the sum is less than `n`
     auto sum = [&](int64_t n) {
       int64_t left = n - 1;
       UOp out = g.constant(dtypes::index, 0);
@@ -92,7 +92,7 @@ TEST_CASE("reshape shortcuts give the same indices as a reshape of the whole sha
       }
       return out.simplify();
     };
-    // returns the index into a padded axis of `n` elements for a random sum or loops over the padded axis
+    // pads an axis of `n` elements; returns the index into it for a random sum or random ranges over the padded axis
     auto padded = [&](int64_t n) {
       int64_t before = below(int(n) + 2), after = below(int(n) + 2) + (before == 0), m = before + n + after;
       UOp x = below(2) ? sum(m) : below(2) ? range(m) : range(m - m / 3) + range(m / 3 + 1);

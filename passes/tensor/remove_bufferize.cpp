@@ -21,7 +21,7 @@ namespace {
 // Ops whose value must be stored in memory. A NOOP is a copy to the device that already holds the value.
 constexpr OpSet kAlwaysRun{Op::CONTIGUOUS, Op::COPY, Op::ASSIGN, Op::ENCDEC, Op::NOOP};
 
-// Removes the axes over which the value does not vary from the buffer, and expands the smaller buffer to the old shape.
+// Removes from the buffer the axes over which the value does not vary, and expands the smaller buffer to the old shape.
 UOp cleanup_dead_axes(UOp b) {
   UOp value = b.src(0);
   if (value.in(kAlwaysRun)) return {};

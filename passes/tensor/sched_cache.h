@@ -1,4 +1,4 @@
-// The stage "rewrite for sched cache": normalizes a tensor graph so that graphs that schedule alike have equal cache
+// The stage "rewrite for sched cache": normalizes a tensor graph so that graphs with the same schedule have equal cache
 // keys. Renumbers buffers in rewrite order and removes the values of bound variables.
 // Mirrors tinygrad engine/schedule.py:pm_pre_sched_cache.
 #pragma once

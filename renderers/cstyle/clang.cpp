@@ -10,8 +10,8 @@ constexpr TypeName kTypes[] = {{Scalar::Bool, "_Bool"}, {Scalar::Float16, "__fp1
 
 bool is_double(UOp u) { return u.dtype() == dtypes::float64; }
 
-// Fails for ops that ClangRenderer removes from C's table. For floats they were decomposed before, but an EXP2 of ints
-// (2 ** n) reaches the renderer.
+// Fails for ops that ClangRenderer removes from C's table. For floats, decompositions have replaced these ops, but an
+// EXP2 of ints (2 ** n) reaches the renderer.
 bool refuse(CStyle& c, UOp u) { c.cannot(u); }
 
 std::span<const CRow> clang_rows() {

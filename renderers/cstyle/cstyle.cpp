@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-// ---- rows that need more than a template
+// ---- functions of the rows for which a template is not enough
 
 namespace {
 

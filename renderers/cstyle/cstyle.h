@@ -25,7 +25,7 @@ struct TypeName {
   std::string_view name;
 };
 
-// The differences of a language from plain C. Texts are printed as they are, except for the holes (placeholders) named.
+// The differences of a language from plain C. Texts are printed as they are, except for holes (named placeholders).
 struct Dialect {
   std::string_view kernel = "void";         // printed before the function's name; {} stands for the launch bounds
   // printed before and after the type of a pointer to global memory; the suffix only in parameter lists
@@ -79,7 +79,7 @@ class CStyle : public TextRenderer {
   std::string type(DType d) {
     return apart([&] { append_type(d); });
   }
-  // Call this for each name and format of the input that is printed; own_parens_ records whether one has parentheses.
+  // Call this for each printed name and format of the input; own_parens_ records whether any of them has parentheses.
   void note_own_text(std::string_view text) { own_parens_ |= text.find_first_of("()") != text.npos; }
   // Returns the name of the scalar `d` in `Dialect::types`; throws Failure if it has none.
   std::string_view own_type(DType d);

@@ -40,7 +40,7 @@ class Ptx : public TextRenderer {
   std::string head(std::string_view function_name);
 
   // ---- registers.cpp
-  // Handles a node without a value, or whose value is in existing registers; prints code only for a STORE to a buffer
+  // Handles a node that has no value or whose value is in existing registers. Prints code only for a STORE to a buffer
   // in registers. Returns false for other nodes.
   bool stands_for_registers(UOp u);
   void name_node(UOp u);                    // gives the node new registers

@@ -182,7 +182,7 @@ void show_choices(std::vector<UpcastChoice> choices) {
   debug_line("more upcast axis : [" + line + "]");
 }
 
-// Returns true if some access depends on all upcast and unrolled axes, but not on this axis.
+// Returns true if some access depends on all upcast and unrolled axes but not on `axis`, so that its value is reused.
 bool is_reused_along(const Scheduler& k, size_t axis, const std::vector<size_t>& upcasts) {
   return std::any_of(k.bufs().begin(), k.bufs().end(), [&](UOp b) {
     UOp idx = index_of(b);

@@ -81,8 +81,8 @@ std::vector<UOp> Scheduler::apply_tc(const Opt& opt) {
   throw KernelOptError("no tensor core available");
 }
 
-// Returns axes N, M and K: combination number `choice` of N from the ranges of only B, M from those of only A, and K
-// from the reduced ranges. Returns nullopt if there are not so many combinations.
+// Returns axes N, M and K: combination number `choice` of a range of B only (N), a range of A only (M) and a reduced
+// range (K). Returns nullopt if there are fewer combinations.
 std::optional<std::array<UOp, 3>> Scheduler::choose_tc_axes(UOp reduceop, UOp a, UOp b, int64_t choice) const {
   auto m = own_ranges(a, b), n = own_ranges(b, a),
        k = by_id_descending({reduceop.src().begin() + 1, reduceop.src().end()});
@@ -146,7 +146,7 @@ void Scheduler::emit_wmma(const TensorCore& tc, const std::vector<UOp>& split) {
     throw Failure("the kernel has " + std::to_string(tagged.size()) + " reduces for the tensor core, expected 1");
   UOp reduceop = tagged[0];
 
-  // Permute the split axes in the operands. The tags prevent an axis that a replacement has made from being replaced.
+  // Permute the split axes in the operands. Tags mark the new axes, so that no axis is replaced twice.
   Substitution to_tagged;
   for (UOp u : split) to_tagged.emplace_back(u, u.rtag(Arg(1)));
   UOp mul = without_cast(substitute(reduceop, to_tagged).src(0));
