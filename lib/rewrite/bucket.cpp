@@ -135,7 +135,7 @@ void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {
     TGC_CHECK(k < kMaxNodes && n.children.size() < kLengths - 1, "pattern too large");
     MatchStep step{.parent = parent, .child = child, .reg = uint8_t(k), .checks = 0, .capture = n.capture,
                    .length = uint8_t(n.children.size()), .dtypes = n.dtypes.bits(), .ops = n.ops, .pattern = &n};
-    // the masks have checked the root, and the ops and dtypes of the first sources
+    // the steps leave out what the masks check: the root, and the ops and dtypes of the first sources
     bool first_source = depth == 1 && child < kPositions,
          named_literal = n.has_arg && n.ops == OpSet(Op::CONST) && kind_of_const(n.arg) >= kNumOps;
     if (depth > 0 && !n.ops.empty() && !first_source) step.checks |= MatchStep::kOps;

@@ -53,12 +53,12 @@ inline size_t dtype_class(UOp u) { return u.dtype().value_class(); }
 
 constexpr size_t kPositions = 3;           // number of leading sources that have a mask for their op
 constexpr size_t kDTypePositions = 2;      // number of leading sources that have a mask for their dtype
-constexpr size_t kNearPositions = 4;       // number of sources of the first two sources; from NearNodes::kA0 on
+constexpr size_t kNearPositions = 4;       // number of sources of the first two sources (kA0, kA1, kB0, kB1)
 constexpr size_t kLengths = 9;             // classes of source counts: 0 to 7, and 8 or more
 constexpr size_t kAbsentKind = kNumKinds;  // kind of a missing source
 
 // Masks of 64 programs for one kind of node (a constant 0, an ADD, ...): one mask for each position of the node in the
-// pattern. They share a cache line, because a common kind occurs at several positions.
+// pattern. The masks share a cache line, because a common kind occurs at several positions.
 struct alignas(64) KindMasks {
   uint64_t source[kPositions] = {};
   uint64_t near[kNearPositions] = {};
@@ -100,7 +100,7 @@ struct Code {
   std::vector<MatchProgram> programs;
   std::vector<MatchStep> steps;
   size_t words;                        // mask length in 64-bit words
-  std::vector<uint64_t> length_masks;  // [length * words + word]; the tables below are indexed in the same way
+  std::vector<uint64_t> length_masks;  // [number of sources * words + word]; below: [value of the fact * words + word]
   std::vector<DTypeMasks> dtype_masks;
   std::vector<KindMasks> kind_masks;
   std::vector<uint64_t> looks_near;    // mask of the programs that use the masks in KindMasks::near

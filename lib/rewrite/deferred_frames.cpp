@@ -33,7 +33,7 @@ void DeferredFrames::add(const RewriteFrame& frame, UOp waits_for) {
     return room = (next ? ring_[next].place : kEnd) - ring_[turn_].place;
   };
   if (look() < 2) make_room_after(turn_), look();
-  // use little of the gap, because more frames are likely to be added right behind this one
+  // take little of the gap between the two places, because more frames are likely to be added right behind this one
   uint64_t place = ring_[turn_].place + std::clamp<uint64_t>(room >> 10, 1, kFar);
 
   if (waits_for.id() >= waits_for_.size()) waits_for_.resize(waits_for.id() + 1 + waits_for.id() / 2);
@@ -44,7 +44,7 @@ void DeferredFrames::add(const RewriteFrame& frame, UOp waits_for) {
   size_++;
 }
 
-// `first` is the head of the list of entries that wait for one node; they are unblocked.
+// Unblocks the entries of a list, all of which wait for one node. `first` is the head of the list.
 void DeferredFrames::wake(uint32_t& first) {
   const uint64_t now = ring_[turn_].place;
   for (uint32_t i = std::exchange(first, 0); i; i = ring_[i].also) {
@@ -56,7 +56,7 @@ void DeferredFrames::wake(uint32_t& first) {
 }
 
 void DeferredFrames::put_ahead(const Ready& ready) {
-  constexpr size_t kNear = 16;  // an entry farther from the front is cheaper to put in the heap
+  constexpr size_t kNear = 16;  // scan at most this many entries; an entry farther from the front goes into the heap
   size_t end = near_.size(), at = end;
   while (at > 0 && end - at < kNear && ready > near_[at - 1]) at--;
   if (at == 0 || !(ready > near_[at - 1])) {
@@ -89,9 +89,9 @@ bool DeferredFrames::take(RewriteFrame& next) {
   return true;
 }
 
-// Renumbers the places of the smallest aligned interval around `at` that is sparse enough for its length. The allowed
-// density falls with the length, so long intervals are renumbered rarely (Bender et al., "Two simplified algorithms for
-// maintaining order in a list").
+// Renumbers the places (position numbers) of the smallest aligned interval around `at` that is sparse enough for its
+// length. The allowed density falls with the length, so long intervals are renumbered rarely (Bender et al., "Two
+// simplified algorithms for maintaining order in a list").
 void DeferredFrames::make_room_after(uint32_t at) {
   constexpr double kMostDense = 2.0 / 3;  // maximum density, relative to an interval half as long
   uint32_t first = at, last = at;

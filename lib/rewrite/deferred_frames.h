@@ -70,7 +70,7 @@ class DeferredFrames {
   size_t size_ = 0;
   std::vector<Ready> near_, far_;       // unblocked, ahead of turn_; near_: sorted, next frame last; far_: a heap
   std::vector<Ready> next_round_;       // unblocked frames behind turn_; unsorted
-  std::vector<uint32_t> waits_for_;     // by node id: the last added of the entries that wait for it, or 0
+  std::vector<uint32_t> waits_for_;     // by node id: the newest entry that waits for the node; 0: none
 };
 
 }  // namespace tgc

@@ -97,7 +97,7 @@ TEST_CASE("deferred frames: many can be added at one place, round after round") 
   std::vector<uint32_t> order;
   while (waiting.take(next)) order.push_back(next.stage);
   REQUIRE(order.size() == 2002);
-  CHECK(order[1998] == 3);  // frames ahead of the current position come first; the first added is last
+  CHECK(order[1998] == 3);  // places ahead of the current one come first, the newest first, so the oldest is last
   CHECK(order[1999] == 2);
   CHECK(order[2000] == 0);  // then the frames from the beginning of the ring, from frame 0 on
   CHECK(order[2001] == 3);

@@ -23,7 +23,7 @@ namespace tgc {
 struct FaultSpec {
   enum class In : uint8_t { Kernel, Tensor, Renderer, Llvm, Endless, Shortcut };
 
-  std::string rule;          // rule name; Shortcut, Llvm: that fault's NAME; Renderer: OP or NAME.OP
+  std::string rule;          // a rule's name; Shortcut: a shortcut's; Llvm: a fault's in LLVM; Renderer: OP or NAME.OP
   uint64_t application = 1;  // 1-based, per kernel, in trace order, including rewrites inside rules
   In in = In::Kernel;
   std::vector<FaultSpec> others = {};  // the other faults of a list A,B,...; their own `others` are empty

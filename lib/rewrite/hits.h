@@ -24,7 +24,7 @@ inline void note_if_wanted(const Rule& rule, RuleEvent event) {
 // Records `rules` as the rules of a new matcher; rules_tried() returns them.
 void note_rules(const std::vector<const Rule*>& rules);
 
-// Records that the rule applied: it replaced a node, returned a gate, or matched with a context that it may change.
+// Records that the rule applied: it replaced a node, returned bottom_up_gate(), or matched and may change its context.
 inline void note_hit(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Hit); }
 
 // Records that the rule declined: its pattern matched, but its right side returned nothing or the node itself; or a
@@ -34,7 +34,7 @@ inline void note_declined(const Rule& rule) { detail::note_if_wanted(rule, detai
 // Records that a RuleTest check of this rule passed (lib/rewrite/testing.h).
 inline void note_checked(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Checked); }
 
-// Each returns true if this event was recorded for the rule.
+// was_hit, has_declined and was_checked return true if the event of that name was recorded for the rule.
 bool was_hit(const Rule& rule);
 bool has_declined(const Rule& rule);
 bool was_checked(const Rule& rule);

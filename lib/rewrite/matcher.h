@@ -28,7 +28,7 @@ class Matcher {
   UOp rewrite_watched(UOp u, void* ctx, const char* ctx_type, Hit& hit, RuleStats* stats,
                       RewriteOverride* rewrite_override) const;
 
-  // True if a rule reads the rewrite's context. Without one, the result for a node is the same in every rewrite.
+  // True if a rule reads the rewrite's context. If no rule does, the result for a node is the same in every rewrite.
   bool uses_context() const { return uses_context_; }
   // True if a rule may change the rewrite's context. Then the order of the rewrites can change the result.
   bool changes_context() const { return changes_context_; }
@@ -56,7 +56,7 @@ class Matcher {
 
   std::vector<const Rule*> rules_;
   const uint32_t number_;
-  std::vector<Wanted> wanted_;  // distinct values over all rules
+  std::vector<Wanted> wanted_;  // the distinct requirements of all rules, for may_apply
   RemainingRulesTable after_tried_;
   std::array<std::unique_ptr<const Bucket>, kNumOps> buckets_;  // null: no rule for this root op
   bool uses_context_ = false, changes_context_ = false;

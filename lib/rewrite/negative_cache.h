@@ -1,7 +1,7 @@
 // Negative cache: avoids trying rules again on a node to which they did not apply. A node never changes, so a rule that
 // reads no context and declined a node once declines it always. A later rewrite with a larger rule set tries only the
 // rules that were not tried on the node before. The same holds for all nodes below this node: a rewrite works from the
-// sources up, so the rules had declined those first.
+// sources up, so the rules have declined the nodes below first.
 //
 // Each node stores one small number that identifies a set of rules (NodeNotes in workspace.h); 0 is the empty set. The
 // sets are numbered per process. There are few sets, because the set of a node is the union of the rule sets tried on

@@ -14,7 +14,7 @@
 //
 // Each pattern is an expression with its own C++ type, so the compiler knows which names it binds and how to build a
 // node from it. A right side therefore costs as much as the same calls in a hand-written function. A right side that
-// uses an unbound name, or an expression that can only match, does not compile.
+// uses an unbound name, or an expression that can match but not build a node, does not compile.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Match {
   const UOp* captured;  // indexed by capture id
   void* ctx;
   const char* ctx_type;                 // type_key of ctx's C++ type
-  mutable const char* branch = nullptr;  // name of the folding that applied, set by the right side
+  mutable const char* branch = nullptr;  // name of the folding (rules.h) that applied, set by the right side
 };
 
 }  // namespace tgc
@@ -69,11 +69,11 @@ struct PatNode {
 };
 
 const PatNode* make(const PatNode& node, std::initializer_list<const PatNode*> children = {});
-// Make nodes that listings print and that match nothing: name(operands...). make_function sets is_function.
+// make_form makes a node that matches nothing and is listed as name(operands...); make_function also sets is_function.
 const PatNode* make_form(std::string_view name, std::initializer_list<const PatNode*> operands);
 const PatNode* make_function(std::string_view name, std::initializer_list<const PatNode*> operands);
 const PatNode* make_word(std::string_view word);
-// Return memory that is never freed, for the data that rule tables refer to.
+// Return memory that is never freed, for the data that rule tables refer to. keep_all copies `names` into such memory.
 void* keep(size_t size, size_t align);
 std::span<const char* const> keep_all(std::initializer_list<const char*> names);
 const PatNode* make_alu(Op op, std::initializer_list<const PatNode*> operands);
@@ -87,7 +87,7 @@ const PatNode* make_const(Const value, DTypeSet dtypes);
 //   node()     its pattern node, for matching and listings
 // and, if it may be part of a right side, one of
 //   build(m)   makes the expression's node
-//   value(m)   returns the expression's number (kNumber is true); it becomes a constant like the operand next to it
+// value(m)   returns the expression's number (kNumber is true); next to an operand, it becomes a constant like it
 template <uint64_t Bound>
 class Pat;
 
@@ -150,7 +150,7 @@ class Pat : public Expr<Pat<Bound>> {
   const PatNode* n_;
 };
 
-// A capture name. With `Constant`, it matches CONST and VCONST only.
+// A name that a pattern binds to the node that it matches. With `Constant`, it matches CONST and VCONST only.
 template <int Id, bool Constant = false>
 struct Capture : Expr<Capture<Id, Constant>> {
   static constexpr int kId = Id;
@@ -234,7 +234,7 @@ struct Fixed {
   static constexpr Op op(const Match&) { return kOp; }
   template <class... Operands>
   static const PatNode* node(Operands... operands) {
-    // UOps have no NEG or SUB, so this is a form for listings
+    // the operator makes x * -1 or x + -y, never a NEG or SUB, so listings show "-", and no node matches it
     if constexpr (kOp == Op::NEG || kOp == Op::SUB) return make_form("-", {operands...});
     else return make_alu(kOp, {operands...});
   }
@@ -286,7 +286,7 @@ auto with_built(const A& a, const B& b, const Match& m, Use use) {
 template <class... Es>
 constexpr bool kAllMatch = ((Es::kMatches || std::same_as<Es, Written>) && ...);
 
-// Compute `op` on numbers as Python does, except that IDIV and MOD truncate, as they do in graphs.
+// fold_unary and fold_binary compute `op` on numbers as Python does, except that IDIV and MOD truncate, as in graphs.
 Const fold_unary(Op op, Const a);
 Const fold_binary(Op op, Const a, Const b);
 

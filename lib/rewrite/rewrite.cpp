@@ -214,7 +214,7 @@ class Rewriter {
     }
     check_limit(w_.stack.size());
     if (w_.stack.size() > before + 1) return;
-    w_.stack.pop_back();  // no source to wait for
+    w_.stack.pop_back();  // no source needs a visit, so rebuild the node now
     rebuild(n, new_n);
   }
 
@@ -276,7 +276,7 @@ class Rewriter {
     mark_begun(n);
     UOp now = n;
     if (!bottom_up(now)) return set_result(n, now);
-    if (bpm_ && now == n && is_left_alone(n)) return set_result(n, n);  // without bpm_ the callers check this before
+    if (bpm_ && now == n && is_left_alone(n)) return set_result(n, n);  // without bpm_ the callers checked this before
     visit(n, now, 0);
   }
 
@@ -412,7 +412,7 @@ Ways choose_ways(RewriteState& state, const RuleSet& rules, const RewriteOptions
   bool one_set = !options.bottom_up && !options.bpm;
   bool shows_order = rules.matcher().changes_context() || (options.bpm && options.bpm->matcher().changes_context());
   bool only_counted = state.observer && state.observer->counts_only && !state.rewrite_override &&
-                      !state.trial;  // the counts are the same in every order
+                      !state.trial;  // counts do not depend on the order
   return {quick(kKnownResults) ? kept_results(state, rules, options) : nullptr,
           one_set && rules.rules().size() >= kWorthRemembering && quick(kTriedRules),
           !shows_order && (only_counted || quick(kDepthFirst))};

@@ -68,7 +68,7 @@ class SubstituteContext {
 };
 
 // A bottom-up rule returns bottom_up_gate() to keep a node as it is, with everything below it (ops.py:BottomUpGate).
-// The gate is a marker; it is not a node of any graph.
+// kBottomUpGate, which bottom_up_gate() points to, is only a marker; it is not a node of any graph.
 inline const Node kBottomUpGate{};
 inline UOp bottom_up_gate() { return UOp(&kBottomUpGate); }
 

@@ -15,8 +15,8 @@
 //   cast(x, dtypes::int32)      a cast; its dtype may also be dtype_of(u), the dtype of u, element_dtype_of(u), its
 //                               scalar dtype, or dtype_by<f>(u, x), the dtype that a function returns
 //   alu(op_of(u), x, y)         u's op applied to x and y; alu(Op::SUB, x, y) applies any fixed op
-//   uop(op, dtype, x, y)        any node without arg, op an Op or op_of(u); noop() a NOOP
-//   with_src(u, x, y)           u with other sources; with_dtype(u, dtype); replace(u, dtype, x, y) both
+// uop(op, dtype, x, y)        a node without arg, where op is an Op or op_of(u); noop() makes a NOOP
+// with_src(u, x, y)           u with other sources; with_dtype: with another dtype; replace(u, dtype, x, y): with both
 //   with_first_src(u, x)        u with another first source; with_first_src(u, x, dtype) also changes its dtype
 //   broadcast(x, count(u))      a vector of that many elements, each of them x
 //   with<f>(x, y)               the node that a function returns, for what algebra cannot express. As a whole right
@@ -38,7 +38,7 @@
 
 namespace tgc {
 
-// The result of a function with several foldings: the node, and the name of the folding that made it.
+// The result of a function with several foldings (rules.h): the node, and the name of the folding that made it.
 struct Taken {
   UOp node;
   const char* branch = nullptr;
@@ -55,7 +55,7 @@ inline constexpr std::string_view kLambda = "{...}";  // how listings show a lam
 template <auto F>
 constexpr std::string_view function_name() {
   if (!std::is_pointer_v<decltype(F)>) return kLambda;
-  // GCC: "... [with auto F = tgc::{anonymous}::name; ...]"; Clang: "... [F = &tgc::(anonymous namespace)::name]"
+  // __PRETTY_FUNCTION__ ends in "[with auto F = tgc::{anonymous}::name; ...]" in GCC, in "[F = &tgc::name]" in Clang.
   std::string_view text = __PRETTY_FUNCTION__;
   text.remove_prefix(text.find("F = ") + 4);
   text = text.substr(0, text.find_first_of(";]<"));
@@ -389,7 +389,7 @@ struct With : Expr<With<F, Es...>> {
       }, std::tuple{es.build(m)...});
     }, operands);
   }
-  // Names the foldings of a function that returns Taken; the function says with Taken which of them it made.
+  // Names all foldings of a function that returns a Taken, in which the function names the folding that it made.
   With branches(std::initializer_list<const char*> all) const {
     With out = *this;
     out.names = keep_all(all);
@@ -414,7 +414,7 @@ auto with(Args... args) {
   }(std::make_index_sequence<sizeof...(Args) - 1>());
 }
 // Like with. Also says in the rule that the lambda's first parameter is a Ctx&, the rewrite's context. If every rule of
-// a set takes its context as const, the rewriter may choose its own order.
+// a set takes its context as const, the rewriter may choose the order in which it rewrites the nodes.
 template <class Ctx, class... Args>
 auto with_ctx(Args... args) { return with(args...); }
 

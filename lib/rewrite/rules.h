@@ -44,7 +44,7 @@ using AnyFunction = void (*)();
 // One of a rule's possible results, for listings. A rule with a single result has one unnamed folding.
 struct Folding {
   std::string_view name;
-  const pat::PatNode* right;  // null: unknown (a spec rule's test)
+  const pat::PatNode* right;  // null: unknown, because the rule is a test of lib/spec
   std::vector<const pat::PatNode*> guards = {};
   std::span<const char* const> cases = {};  // names of the foldings between which the function itself chooses
 };
@@ -147,7 +147,7 @@ Rule with_branches(RuleName name, const pat::PatNode* left, std::tuple<Branches.
 
 }  // namespace detail
 
-// Makes the rule left -> right, which applies if all guards hold; or left with several branches.
+// Makes the rule left -> right, which applies if all guards hold; or the rule with several branches as right sides.
 template <pat::PatLike L, class Right, class... More>
 Rule rule(RuleName name, L left, Right right, More... more) {
   auto branches = detail::branches_of(right, more...);

@@ -49,7 +49,7 @@ class ShortcutTrial {
   // Receives the result of the way that was taken. May change the result, to inject a fault.
   virtual void made(const Shortcut& /*what*/, Way /*way*/, std::span<UOp> /*result*/) {}
 };
-// Sets the trial of the graph, of which there is at most one; null removes it. The trial must outlive the rewrites.
+// Sets the graph's ShortcutTrial, of which there is at most one; null removes it. It must outlive the rewrites.
 void set_trial(Graph& graph, ShortcutTrial* trial);
 ShortcutTrial* trial_of(Graph& graph);
 
@@ -85,8 +85,8 @@ auto go(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful faith
 
 }  // namespace detail
 
-// Returns quick(); with an observer or RewriteOverride, faithful(). A ShortcutTrial may choose otherwise. Both return a
-// UOp or a vector of UOps. quick() may return nullopt if it does not apply; then it must have changed nothing.
+// Returns quick(), or faithful() if the graph has an observer or RewriteOverride; a ShortcutTrial may choose otherwise.
+// If quick() does not apply, it changes nothing and returns nullopt; then faithful() runs. Results: a UOp or a vector.
 template <class Quick, class Faithful>
 auto shortcut(const Shortcut& what, Graph& graph, Quick quick, Faithful faithful) {
   return detail::go(detail::choose(graph, what), what, quick, faithful);

@@ -227,7 +227,7 @@ class LentWorkspace {
   std::unique_ptr<Workspace> w_;
 };
 
-// Borrows the slots in the nodes, with a new epoch, while this object lives. False if another rewrite uses them.
+// Borrows the slots in the nodes, with a new epoch, while this object lives. False if another rewrite uses the slots.
 class LentNodes {
  public:
   explicit LentNodes(RewriteState& state) : state_(state), mine_(!state.in_nodes_lent) {
@@ -247,7 +247,7 @@ class LentNodes {
   bool mine_;
 };
 
-// Returns use(results) with a new epoch. `results`: the nodes' slots if they are free, else the workspace's table.
+// Returns use(results): the slots in the nodes if they are free, else the workspace's table, with a new epoch.
 template <class Use>
 auto with_new_results(RewriteState& state, Workspace& workspace, Use use) {
   if (LentNodes nodes(state); nodes) return use(*nodes);
