@@ -34,8 +34,8 @@ bool wants_nvidia(const CompileJob& job, Artifact what);
 // Compiles OpenCL with this computer's OpenCL platform and returns the platform's binary.
 std::string compile_opencl(const CompileJob& job);
 
-// Return the names and versions of the compilers that a job uses, which are part of the cache key. These functions load
-// no compiler.
+// llvm_identity and cuda_identity return the names and versions of the compilers that a job uses. These texts are part
+// of the cache key. Neither function loads a compiler.
 std::string llvm_identity(const CompileJob& job);
 std::string cuda_identity(const CompileJob& job, Artifact what);
 
@@ -52,7 +52,7 @@ T take(Made<T> made) {
   throw Rejected(Diag{.message = made.complaint.message, .line = made.complaint.line, .column = made.complaint.column});
 }
 
-// Each function appends the descriptions of its compilers to `to`; compilers() calls them all.
+// Each of these functions appends descriptions of its compilers to `to`; compilers() calls all three.
 void add_llvm_compilers(std::vector<CompilerInfo>& to);
 void add_cuda_compilers(std::vector<CompilerInfo>& to);
 void add_opencl_compilers(std::vector<CompilerInfo>& to);

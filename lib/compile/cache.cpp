@@ -131,7 +131,7 @@ std::optional<std::string> CompileCache::get(const Sha256& key) {
   bool sound = all.size() >= kHeader && all.starts_with(kMagic) &&
                all.substr(kHashed, sizeof(Sha256)) == bytes_of(key) &&
                all.substr(kMagic.size(), sizeof(Sha256)) == bytes_of(sha256(all.substr(kHashed)));
-  if (!sound) {  // truncated by a full disk, another key's entry, or not an entry
+  if (!sound) {  // the file is truncated, holds another key's entry, or is not an entry
     std::error_code ignored;
     fs::remove(path, ignored);
     return std::nullopt;

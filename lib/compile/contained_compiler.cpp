@@ -24,7 +24,7 @@ namespace {
 using Compiler = std::string (*)(const CompileJob& job, Artifact what);
 constexpr uint64_t kMemory = uint64_t(8) << 30;
 const pid_t kFirstProcess = getpid();
-constexpr int kMostSources = 256;  // most sources per worker; its end returns memory that a compiler leaked
+constexpr int kMostSources = 256;  // most sources per worker; the worker's end frees what compilers leaked
 
 // ---- messages to and from a worker
 struct Task {
@@ -196,7 +196,7 @@ class Workers {
   std::string compile(const CompileJob& job, Artifact what, Compiler compiler) {
     auto worker = take(wanted(job, what, compiler));
     std::string made = worker->compile(job, what);
-    keep(std::move(worker));  // if compile() throws, the worker may be in any state: it ends here
+    keep(std::move(worker));  // not reached if compile() throws: the worker, whose state is unknown, then ends
     return made;
   }
   void end() {
@@ -212,7 +212,7 @@ class Workers {
   std::unique_ptr<CompileWorker> take(const Wants& wants) {
     std::unique_lock lock(mutex_);
     engines_ |= wants.engines;
-    // the most recently returned worker comes first: its data is most likely still in the processor's caches
+    // take the most recently returned worker, because its data is most likely still in the processor's caches
     auto it = std::ranges::find_if(idle_, [&](auto& worker) { return worker->meets(wants); });
     if (it == idle_.end()) {
       Wants has = wants;
@@ -225,7 +225,7 @@ class Workers {
     return out;
   }
   void keep(std::unique_ptr<CompileWorker> worker) {
-    // a forked process ends without running destructors, so the folder of a worker's DriverRoom would never be removed
+    // a forked process runs no destructors at its end, so it keeps no DriverRoom, whose folder would never be removed
     if (worker->is_used_up() || (worker->has_room() && process != kFirstProcess)) return;
     std::lock_guard lock(mutex_);
     idle_.push_front(std::move(worker));

@@ -79,7 +79,7 @@ std::string find_nvrtc() {
   for (const char* path : {"/usr/lib/x86_64-linux-gnu/libnvrtc.so", "/usr/lib/x86_64-linux-gnu/libnvrtc.so.11.2",
                            "/usr/lib/aarch64-linux-gnu/libnvrtc.so"})
     if (exists(path)) return path;
-  return "libnvrtc.so";  // the loader searches its folders for this name
+  return "libnvrtc.so";  // dlopen searches the system's folders for this name
 }
 
 const Nvrtc& nvrtc() {

@@ -55,8 +55,8 @@ const Libraries& libraries() {
 // Functions that compilers call to copy structures and for loops that set or copy memory.
 constexpr std::string_view kMemoryFunctions[] = {"memcpy", "memset", "memmove", "memcmp", "bzero", "bcmp"};
 
-// Finds `name` in `library` itself, not in the libraries it depends on: the C library's functions could start programs.
-// `own` is a symbol known to be in `library`.
+// Finds `name` in `library` itself, not in libraries it depends on, because the C library's functions could start
+// programs. `own` is a symbol known to be in `library`.
 void* symbol_of(void* library, const char* own, const std::string& name) {
   void *found = library ? ::dlsym(library, name.c_str()) : nullptr, *known = found ? ::dlsym(library, own) : nullptr;
   Dl_info of_found{}, of_known{};
@@ -200,8 +200,8 @@ class Loader {
     std::memcpy(slot, &address, sizeof address);
     return reinterpret_cast<uint64_t>(slot);
   }
-  // The target for calls to a symbol: the symbol itself if it is in the object; else a stub that jumps through its
-  // address, because it may be out of a call's range.
+  // The target for calls to a symbol: the symbol itself if it is in the object; else a stub that jumps to the symbol,
+  // because the symbol may be out of a call instruction's range.
   uint64_t callable(size_t i) {
     if (symbol_at(i).st_shndx != SHN_UNDEF) return address_of(i);
     uint64_t address = address_of(i);
@@ -216,7 +216,7 @@ class Loader {
 
   void relocate(const Elf64_Shdr& relocations) {
     size_t target = relocations.sh_info;
-    if (target >= sections_.size() || !is_loaded(target)) return;  // relocation of debug information or unwind tables
+    if (target >= sections_.size() || !is_loaded(target)) return;  // debug information or unwind tables, not loaded
     for (const auto& r : table<Elf64_Rela>(relocations)) {
       if (r.r_offset + 8 > sections_[target].sh_size + 4 || sections_[target].sh_type == SHT_NOBITS)
         throw Failure("a relocation lies outside its section");

@@ -124,7 +124,7 @@ TEST_CASE("contain: the timeout restarts whenever progress changes") {
     auto answer = worker->receive(allowed, [&] { return uint64_t(*steps); });
     return answer ? *answer : answer.diag().message;
   };
-  // The worker takes twice the timeout in total. On a busy machine it may wake too late, so try longer times.
+  // The worker takes twice the timeout, with progress in between. A busy machine may wake it late: try longer times.
   std::string said = run(0.25, 0.5);
   for (double longer : {2.0, 8.0})
     if (said != "done") said = run(longer / 2, longer);
@@ -171,7 +171,7 @@ TEST_CASE("contain: a worker that exhausts its memory returns an error") {
   };
   CHECK(message(use_up) == "out of memory");
   CHECK(message([](Worker&) -> Result<std::string> { return std::to_string(std::string(1u << 30, 'x').size()); }) ==
-        "answered");  // only the first worker had the limit
+        "answered");  // use_up limited its own worker, not this one
 }
 
 // Runs `work` confined to Rights::Compute, as REF and CPU kernels are. Returns "answered" or the error.

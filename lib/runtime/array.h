@@ -78,7 +78,7 @@ Arrays copy_of(const Arrays& arrays);
 std::string shape_text(std::span<const int64_t> shape);  // such as "(3, 4)", "(3,)", "()"
 std::string_view dtype_text(DType scalar);               // numpy's name where it has one: "float32", "bfloat16"
 
-// Return the value of element `i` (a flat index), and its text in messages and file formats.
+// element_as_double returns the value of element `i` (a flat index); element_text its text for messages and files.
 double element_as_double(const Array& array, int64_t i);
 std::string element_text(const Array& array, int64_t i);
 // Returns the indices of the element with flat index `flat`: "[2, 1]" for 9 in an array of shape (3, 4).

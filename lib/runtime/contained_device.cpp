@@ -122,7 +122,7 @@ class ContainedDevice::Server {
   void settle(size_t threads) {
     settled_ = true;
     device_.settle(threads);
-    // an interpreter (REF) allocates while it runs
+    // an adopted kernel is one of REF, which allocates memory while it runs; other kernels need little but their stack
     uint64_t memory = of_.adopted_anything_ ? available_memory() : kKernelMemory;
     if (!device_.has_driver()) worker_.confine({.rights = Rights::Compute, .memory = memory});
   }

@@ -33,8 +33,8 @@ std::string_view emulated_as(std::string_view device);
 Status check_emulated(std::string_view device);
 
 // The error for a failed launch. `code` is a CUDA or HIP error code (the codes used are the same in both). If the code
-// shows a fault of the kernel itself, such as an illegal address, the Diag is marked so. Source lines that an
-// emulator's message names (two for a race) are added as context.
+// shows a fault of the kernel itself, such as an illegal address, the Diag is marked as the kernel's fault. Source
+// lines that an emulator's message names (two for a race) are added as context.
 Diag launch_error(int code, std::string message, const KernelSource& source);
 // Returns the lines of `text` with the given numbers (from 1), without duplicates; skips unknown numbers. Example: "
 // line 4: x = y;\n  line 2: z = x;"

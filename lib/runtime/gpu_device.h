@@ -56,7 +56,7 @@ class GpuDevice : public Device {
  protected:
   explicit GpuDevice(const GpuFunctions& functions) : functions_(functions) {}
 
-  // Binds the functions that the drivers share and `own`, those of one driver.
+  // Binds the functions that CUDA and HIP have in common, and `own`, the functions that only this driver has.
   template <class... Own>
   Status bind(const DynamicLibrary& library, Own&... own) {
     auto bind_each = [&](auto&... functions) {
@@ -73,7 +73,7 @@ class GpuDevice : public Device {
   Status init(const std::string& maker);
   Diag call_error(std::string_view function, int code) const;
   int launch(void* function, const LaunchSize& size, void** parameters, void** extra) const;
-  // Returns the kernel of a loaded module, which it unloads in the end.
+  // Returns the kernel of a loaded module. The kernel's destructor unloads the module.
   Result<std::unique_ptr<Kernel>> kernel_of(const KernelSource& source, void* module);
 
   static void* address(const DeviceBuffer& b) { return reinterpret_cast<void*>(b.handle + b.offset); }

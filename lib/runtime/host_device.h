@@ -20,7 +20,7 @@ class HostDevice : public Device {
   // Returns an error ("wrote 12 bytes after the end") if the pattern around the buffer was changed. A buffer that this
   // device did not allocate always passes.
   Status check_around(const DeviceBuffer& buffer) const;
-  // Checks the pattern around every buffer: "a kernel wrote 12 bytes after the end of a buffer of 32 bytes".
+  // Checks every buffer's pattern. An error is "a kernel wrote 12 bytes after the end of a buffer of 32 bytes".
   Status check_around_all() const;
 
   static uint8_t* address(const DeviceBuffer& buffer) {

@@ -13,7 +13,7 @@ namespace tgc {
 // become uint8 and uint16. Returns an error for objects, strings, structures, and malformed files.
 Result<Array> read_npy(std::span<const uint8_t> bytes, std::string_view name);
 
-// Return the header of the npy file of `array`, and the whole file.
+// npy_header returns the header of the npy file of `array`; write_npy returns the whole file as bytes.
 std::string npy_header(const Array& array);
 std::string write_npy(const Array& array);
 

@@ -16,7 +16,7 @@ class PassGate : public llvm::OptPassGate {
   bool isEnabled() const override { return true; }
   // LLVM calls this function before each optional pass of code generation.
   bool shouldRunPass(const llvm::StringRef pass, llvm::StringRef unit) override;
-  // Called for optimization passes. `pass` is the short name, or empty; then `of_class` is used.
+  // Called before each optimization pass. `pass` is its short name; if empty, its class name `of_class` is used.
   bool should_run(llvm::StringRef pass, llvm::StringRef of_class, const llvm::Any& unit);
 
   const std::string& list() const { return list_; }  // a line per optional pass: "instcombine\tfunction (E_4)\n"

@@ -287,7 +287,7 @@ class Parser {
     }
     lex_.take();
     if (t.is(".reg")) registers(need_type());
-    else if (t.text.starts_with(".reg.")) registers(need_type(t, t.text.substr(4)));  // as in ".reg.b16 h;"
+    else if (t.text.starts_with(".reg.")) registers(need_type(t, t.text.substr(4)));  // without a blank: ".reg.b16 h;"
     else if (t.is(".loc")) location();
     else if (t.is(".pragma")) lex_.take(), need(';');
     else if (auto space = space_of(t.text)) f_->locals.push_back(variable(*space)), need(';');

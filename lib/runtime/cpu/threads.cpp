@@ -100,7 +100,7 @@ void Threads::work(size_t number) {
     if (number >= round.count) continue;
     (*task_)(number);
     if (running_.fetch_sub(1) > 1) continue;
-    { std::lock_guard lock(mutex_); }  // the caller has seen running_ == 0, or sleeps and can be woken
+    { std::lock_guard lock(mutex_); }  // now the caller has seen running_ == 0, or sleeps and can be woken
     end_.notify_one();
   }
 }

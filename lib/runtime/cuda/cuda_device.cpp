@@ -45,7 +45,7 @@ class CudaDevice : public GpuDevice {
   int launch(void* function, const LaunchArguments& a) override {
     values_.clear();
     for (const DeviceBuffer& b : a.buffers) values_.push_back(b.handle + b.offset);
-    for (int64_t v : a.variables) values_.push_back(uint64_t(uint32_t(v)));  // the low four bytes are read
+    for (int64_t v : a.variables) values_.push_back(uint64_t(uint32_t(v)));  // kernels read the low four bytes
     pointers_.clear();
     for (uint64_t& v : values_) pointers_.push_back(&v);
     return GpuDevice::launch(function, a.size, pointers_.data(), nullptr);

@@ -140,7 +140,7 @@ Reg Builder::evaluated(Virtual v, Type result) {
 
 Reg Builder::splat(Reg r) {
   if (varying(r)) return r;
-  // put the splat where the register is defined, so that it is executed only once, but not outside the lanes
+  // a splat copies a value to all lanes: run it once, in the scope that defines the register, but not outside the lanes
   size_t depth = std::max<size_t>(registers_[size_t(r)].depth, lanes_depth_);
   Scope& scope = scopes_[depth];
   auto [it, added] = scope.splats.emplace(r, kNone);
@@ -158,7 +158,7 @@ Reg Builder::binary(Opc op, Reg a, Reg b) {
   Virtual v{.op = op, .type = uint8_t(type(a)), .a = a, .b = b};
   bool division = op == Opc::IDiv || op == Opc::Mod;
   if (constant_operands(v) && !(division && constant_bits(b) == 0)) return evaluated(v, result);
-  if (!is_float(type(a)) && type(a) != Type::Bool) {  // as in index arithmetic: x + 0 and x * 1 are x
+  if (!is_float(type(a)) && type(a) != Type::Bool) {  // index arithmetic often has x + 0 and x * 1: fold them
     if (is_constant(a) && is_commutative(op)) std::swap(a, b);
     if (op == Opc::Add && is_constant(b) && constant_bits(b) == 0) return a;
     if (op == Opc::Mul && is_constant(b) && constant_bits(b) == 1) return a;
@@ -282,7 +282,7 @@ Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, R
   return v;
 }
 
-// Combines a gate with the enclosing masks. Returns kNone if the result is always true, a false constant if never.
+// Combines a gate (an access's condition) with the enclosing masks. Returns kNone if the result is always true.
 Reg Builder::effective_gate(Reg gate) {
   gate = both(gate, lane_mask());
   return gate != kNone && is_true(gate) ? kNone : gate;

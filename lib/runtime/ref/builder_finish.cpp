@@ -30,7 +30,7 @@ void Builder::for_each_register(const Virtual& v, Visit visit) const {
     for (auto* list : {&w.a, &w.b, &w.c, &w.d})
       for (Reg r : *list) visit(r);
   }
-  if (v.op == Opc::LanesEnd)  // errors about accesses in the lanes read the axes' registers, so LanesEnd uses them
+  if (v.op == Opc::LanesEnd)  // errors of accesses before LanesEnd read the axes' registers: keep these live
     for (const Access::LaneAxis& axis : lanes_[size_t(v.imm)]) visit(axis.stride), visit(axis.extent);
 }
 

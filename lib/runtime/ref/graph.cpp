@@ -241,7 +241,7 @@ class GraphLowering {
     values_.set(u, {{.memory = memory}});
   }
 
-  // Concatenates a value's elements over all choices of the named axes; the last axis varies fastest.
+  // Concatenates a value's elements over all combinations of positions on the named axes; the last axis varies fastest.
   void contract(UOp u) {
     std::span<const Arg> axes = u.arg().items();
     std::vector<UOp> ranges = ranges_.expanded(u.arg());
@@ -267,7 +267,7 @@ class GraphLowering {
     if (!(u.dtype() == dtypes::void_)) values_.set(u, std::move(out));
   }
 
-  // Gives the expanded ranges the positions of choice number `choice` of the axes.
+  // Sets each expanded range to its position in combination number `choice` of positions on the axes.
   void choose(std::span<const Arg> axes, std::span<const UOp> ranges, int64_t choice) {
     for (size_t i = axes.size(); i-- > 0; choice /= axes[i][1].small_int())
       for (UOp r : ranges)

@@ -148,7 +148,7 @@ Reg Values::cast(Reg r, DType from, DType to) {
   Type a = type_of(from), b = type_of(to);
   if (to.scalar() == from.scalar()) return r;
   if (to.is(Scalar::Float16) && (a == Type::F64 || size_of(a) >= 4) && a != Type::F32)
-    return builder_.unary(Opc::F64ToF16, builder_.cast(r, Type::F64));  // round only once
+    return builder_.unary(Opc::F64ToF16, builder_.cast(r, Type::F64));  // one step, because float would round once more
   return rounded(builder_.cast(r, b), to);
 }
 
@@ -367,7 +367,7 @@ Value Values::lower_where(UOp u) {
     Element c = element_of(u, cond, i), y = element_of(u, yes, i), x = element_of(u, no, i);
     if (c.is_pointer() || y.is_pointer() || x.is_pointer()) cannot_run(u, "it chooses between pointers");
     auto invalid = [&](const Element& e) { return e.valid != kNone && builder_.is_false(e.valid); };
-    // if one side is Invalid, the result has the number of the side that is valid
+    // if one side is an Invalid node, the result takes the other side's number
     if (invalid(x)) out[i].reg = y.reg;
     else if (invalid(y)) out[i].reg = x.reg;
     else out[i].reg = builder_.where(c.reg, y.reg, x.reg);

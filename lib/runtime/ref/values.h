@@ -36,7 +36,7 @@ class Values {
   void scan(std::span<const UOp> nodes);
 
   const Value& get(UOp u) const;    // throws Failure if `u` has not been lowered
-  // Returns the destination of a store: the pointer, even for an INDEX that is also used as a number (get: the number).
+  // Returns a store's destination, a pointer, even if `u` is an INDEX for which get() returns the number.
   const Value& place(UOp u) const;
   bool known(UOp u) const { return current_[u.id()] != nullptr; }
   void set(UOp u, Value value) { set_slot(u.id(), std::move(value)); }
@@ -50,8 +50,8 @@ class Values {
   // outside.
   void enter_lanes(std::span<const UOp> own);
   void leave_lanes();  // restores the registers from outside; forgets those first set inside the lanes
-  // The same for threads that run as the iterations of a loop. begun() saves the registers' values before the loop
-  // opens; restore_registers() restores them at the start of each iteration.
+  // The same as enter_lanes for threads that run as iterations of a loop: begun() saves the registers' values before
+  // the loop opens; restore_registers() restores them at the start of each iteration.
   struct Begun {
     Reg own, value;
   };

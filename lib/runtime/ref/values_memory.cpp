@@ -52,13 +52,13 @@ Value Values::lower_index(UOp u) {
     size_t n = std::max(pointers.size(), at.size());
     if ((pointers.size() != n && pointers.size() != 1) || (at.size() != n && at.size() != 1))
       cannot_run(u, "its operands have different sizes");
-    // an index counts elements of base(), which may be vectors; offsets count scalars
+    // an index counts elements of base(), which may be vectors, but offsets count scalars: so multiply by the length
     int64_t scale = buffer.dtype().is_image() ? 1 : buffer.dtype().base().count();
     for (size_t i = 0; i < n; i++) {
       Element p = pointers[pointers.size() == 1 ? 0 : i];
       const Element& index = at[at.size() == 1 ? 0 : i];
       if (!p.is_pointer()) cannot_run(u, "its first source is not a pointer");
-      if (index.is_pointer()) {  // this index is already an address
+      if (index.is_pointer()) {  // the source is already an address, not an index
         out.push_back(index);
         continue;
       }
@@ -160,7 +160,7 @@ Value Values::lower_load(UOp u) {
   const Value& pointers = place(u.src(0));
   const Value* alt =
       u.num_src() > 1 && !(u.src(1).dtype() == dtypes::void_) && known(u.src(1)) ? &get(u.src(1)) : nullptr;
-  // load one element per pointer of a vector, four per pixel, even if the dtype says fewer: pyrender's .load() loses it
+  // load one element per pointer, four per pixel; the dtype may say fewer, because pyrender's .load() drops the count
   size_t n = std::max(size_t(u.dtype().count()), pointers.size() * (pointers[0].pixel ? 4 : 1)),
          each = n / pointers.size();
   if (each * pointers.size() != n) cannot_run(u, "its operands have different sizes");
@@ -184,7 +184,7 @@ void Values::lower_store(UOp u) {
     store_element(viewed_as(pointers[i / each], dtype), int64_t(i % each), values[values.size() == 1 ? 0 : i].reg);
 }
 
-// The register that a pointer into a file refers to. A register that is read before it is written is 0.
+// The register that a pointer into a DEFINE_REG's registers refers to; 0 if it is read before it is written.
 Reg& Values::file_element(const Element& pointer, int64_t plus, bool for_load) {
   File& file = files_[size_t(pointer.file)];
   int64_t at = plus;
