@@ -1,4 +1,4 @@
-// Strategies for what lies behind the rewrites: the renderer, the compiler and the device.
+// Strategies for culprits that are no rewrites: the renderer, the compiler and the device.
 #include <algorithm>
 #include <unordered_set>
 
@@ -18,13 +18,13 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-// Returns this computer's CPU with its other renderer; empty for a target that is another device.
+// Returns the target of this computer's CPU with the other renderer (LLVM or clang); empty for any other device.
 std::string other_renderer(const Target& target) {
   if (target.device != "CPU") return "";
   return target.renderer == RendererKind::Clang ? "CPU:LLVM" : "CPU:CLANG";
 }
 
-// Whether the other compiler of this computer's CPU accepts the source.
+// Returns whether a second compiler for this computer's CPU accepts the source.
 bool other_compiler_accepts(const Target& target, const std::string& source) {
   if (target.device != "CPU") return false;
   auto job = job_for({"refused", "", target.name(), source});
@@ -86,7 +86,7 @@ class BackendBisection {
   }
 
  private:
-  static constexpr int64_t kAllPasses = INT64_MAX;  // for C: compile to LLVM IR, then run the passes one by one
+  static constexpr int64_t kAllPasses = INT64_MAX;  // makes clang compile C to LLVM IR, then run passes one by one
 
   Verdict verdict(Kind kind, const std::string& detail) {
     out_.kind = kind, out_.detail = detail;
@@ -126,8 +126,8 @@ class BackendBisection {
 
   // ---- the renderer
 
-  // Whether the kernel passes when its vectors are stored, loaded, or both element by element. Names the first such
-  // access that `is_culprit`.
+  // Returns whether the kernel passes if its vectors are stored, loaded, or both, element by element. Then names the
+  // first vector access for which is_culprit() is true.
   bool find_vector_access(bool (*is_culprit)(UOp) = is_vector_access) {
     std::vector<UOp> tried;
     for (OpSet ops : {OpSet{Op::STORE}, OpSet{Op::LOAD}, OpSet{Op::STORE, Op::LOAD}}) {
@@ -135,7 +135,7 @@ class BackendBisection {
       auto first = std::ranges::find_if(list_, is_wanted);
       if (first == list_.end()) continue;
       std::vector<UOp> list = scalarize(list_, ops);
-      if (list == tried) continue;  // the kernel has only one of the two
+      if (list == tried) continue;  // this list was run already, because the kernel has no loads, or no stores
       tried = list;
       auto kernel = executor_.executable(list);
       if (!kernel || !executor_.run(*kernel, *repro_.place.device).passes()) continue;
@@ -146,7 +146,7 @@ class BackendBisection {
     return false;
   }
 
-  // Names the misprinted node and the source lines that print it.
+  // Sets the verdict's node, which is printed wrongly, and the source lines that print the node.
   void name_node(UOp node) {
     out_.before = tree_text(node, 1);
     auto map = source_map(target_, list_);
@@ -155,7 +155,7 @@ class BackendBisection {
     if (where.count) out_.location = "line " + std::to_string(where.first) + " of the source";
   }
 
-  // The lines of the node itself, or the first ones that contain its expression.
+  // Returns the source lines of the node, or, if it has none, of the first user whose lines contain its expression.
   SourceLines lines_with(const SourceMap& map, UOp node) const {
     std::unordered_set<UOp> within = {node};
     for (size_t i = 0; i < list_.size(); i++) {
@@ -193,7 +193,7 @@ std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executo
   check_custom(watched.list).value_or_throw();
   const Target& target = *repro.place.target;
   const std::string& message = watched.outcome.diag.message;
-  const bool compiler_fails = message.starts_with("the compiler of ");  // it crashes or times out
+  const bool compiler_fails = message.starts_with("the compiler of ");  // the compiler crashes or times out
   const bool is_invalid_source = message.find(" source does not compile: ") != message.npos;
   auto source = render_source(target, watched.list);
   if (auto facts = program_info(watched.list); !facts) source = facts.diag();  // tinygrad's renderer needs these, too

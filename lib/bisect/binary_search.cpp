@@ -1,4 +1,4 @@
-// Strategy: binary search for the first wrong stage, then for the first rewrite of it after which the graph is wrong.
+// Strategy: binary search for the first stage after which the graph is wrong, then for the first such rewrite in it.
 
 #include "lib/bisect/veto.h"
 #include "lib/bisect/strategies.h"
@@ -6,7 +6,7 @@
 namespace tgc {
 namespace {
 
-// Returns the first of `n` indices, of which the last is wrong, where is_right(index) no longer holds.
+// Binary search: returns the least index below `n` for which is_right() is false. It must be false for n - 1.
 template <class IsRight>
 size_t first_wrong(size_t n, IsRight is_right) {
   size_t right = 0, wrong = n - 1;  // everything before `right` is assumed to be right
@@ -18,8 +18,8 @@ size_t first_wrong(size_t n, IsRight is_right) {
   return wrong;
 }
 
-// Returns a rewrite whose sides differ by rounding or the sign of a zero only, and without whose rule the kernel
-// passes: an infinity gets that sign later.
+// Returns a rewrite whose two sides differ only by rounding or the sign of a zero, if the kernel passes without its
+// rule. Such a difference can grow: later stages may divide by the zero, and get an infinity of the wrong sign.
 const Application* nearly_same_culprit(RewriteProver& prover, const WatchedRun& watched) {
   auto is_near = [&](const Application& a) {
     const EquivalenceResult s = watched.sides_of(a);
@@ -36,7 +36,7 @@ const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor)
   for (const StageRun& s : executor.watched().log.stages())
     if (s.row->is_graph_stage() && (!s.result || !(s.result == s.input))) stages.push_back(&s);
   auto is_right = [&](size_t i) { return stages[i]->result && executor.run_watched_graph(stages[i]->result).passes(); };
-  if (repro.options.compare.each_stage) {  // a wrong stage may be followed by right ones: search one by one
+  if (repro.options.compare.each_stage) {  // right stages may follow a wrong one, so search one by one
     for (size_t i = 0; i < stages.size(); i++)
       if (!is_right(i)) return stages[i];
     return nullptr;
@@ -61,7 +61,7 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& exec
     const bool is_refused = prover.run_after(r, i + 1).is_refused();
     if (is_refused && !prover.run_after(r, n).is_refused()) continue;  // a graph that cannot run yet is inconclusive
     const Application& culprit = watched.log.list()[r.applications[i]];
-    if (!is_refused && watched.is_exactly_same(culprit))  // it only exposes the error of an earlier rewrite
+    if (!is_refused && watched.is_exactly_same(culprit))  // `culprit` only exposes an error of an earlier rewrite
       if (const Application* earlier = nearly_same_culprit(prover, watched))
         return prover.verdict(*earlier, Proof::ByRule);
     Verdict out = prover.narrowed_verdict(culprit, Proof::ByGraph);

@@ -17,7 +17,7 @@ namespace {
 using Kind = Verdict::Kind;
 using Strategy = std::optional<Verdict>(const FailureRepro& repro, Executor& executor);
 
-// Strategies of the driver itself, which name no culprit.
+// Strategies that give a verdict without a culprit.
 std::optional<Verdict> check_linear_list(const FailureRepro& repro, Executor& executor) {
   if (repro.list.empty()) return std::nullopt;
   if (executor.first().passes()) return Verdict{Kind::Same};
@@ -48,7 +48,7 @@ std::optional<Verdict> give_up(const FailureRepro& repro, Executor& executor) {
   return out;
 }
 
-// In the order in which they are tried; the first verdict counts.
+// The strategies in the order in which they are tried. The first verdict is the result.
 constexpr Strategy* kStrategies[] = {
     find_kernel_fault,  check_linear_list,     check_passes, check_graph,     find_endless_rewrite, find_shortcut,
     evaluate_rewrites,  veto_rewrites,         name_unproven_rewrite,         check_flaky,          search_rewrites,
@@ -75,7 +75,7 @@ void bisect_kernel(const FailureRepro& repro, bool may_crash, BisectReport& repo
       "tgc bisect " + shell_word(write_bundle(repro, executor.failure(), report.failure, report.verdict));
 }
 
-// Returns the record of that id from the golden records of the INPUT `against`, or its only record.
+// Returns the golden record for the kernel from the INPUT `against`: the one with its id, or the only record.
 Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& session, const std::string& against,
                                                            const std::string& id) {
   auto source = Source::open(session, against);
@@ -94,7 +94,7 @@ Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& sessio
   return Diag{.message = "no record '" + id + "' to be against", .file = against, .expected = "FILE#ID"};
 }
 
-// Whether the record's stages are expected of its graph: no option and no fault asks for another compilation.
+// Whether tgc must reproduce the record's stages, because no option and no fault asks for another compilation.
 bool is_as_recorded(const Session& session, const InputGraph& in) {
   const Overrides& over = session.over;
   const char* fault = std::getenv("TGC_FAULT");
@@ -125,7 +125,7 @@ void bisect_divergence(const Session& session, InputGraph& in, const RunOptions&
   report.repro_command = bisect_command(options, more_options);
 }
 
-// Runs `work` and reports its time and errors.
+// Runs `work` and writes its time and its errors into the report.
 template <class Work>
 BisectReport reported(const Session& session, const std::string& name, Work work) {
   BisectReport report{.kernel = name};
@@ -139,7 +139,7 @@ BisectReport reported(const Session& session, const std::string& name, Work work
 }
 
 // Finds the failing kernel of a model or tensor graph and bisects it; if there is none, bisects the schedule.
-// `whole` is the tensor graph, for the command that repeats the bisection.
+// `whole` is the tensor graph; the command that repeats the bisection names it.
 void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& report) {
   const Session& session = repro.session;
   RunOptions options = repro.options;
@@ -191,8 +191,8 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
     report.variables = repro.variables;
     bisect_kernel(repro, plan.crash, report);
     if (report.verdict.kind != Kind::Same) return;
-    // A kernel that is right at a sample of elements may be wrong at others; one that is right may still differ from
-    // its record.
+    // The kernel is right at a sample of its elements, so bisect it again with all elements. If it is right at all of
+    // them, compare its stages with its golden record.
     if (auto complete = with_all_elements(std::move(repro))) bisect_kernel(*complete, false, report);
     if (report.verdict.kind == Kind::Same && is_as_recorded(session, in))
       if (auto verdict = find_divergence(session, in, *in.record)) report.verdict = std::move(*verdict);

@@ -14,24 +14,24 @@ struct BisectReport {
   Verdict verdict = {};
   BisectCounts counts = {};
   double seconds = 0;
-  std::string failure = {};              // what the failing run reported, in one line
-  std::string repro_command = {};        // repeats this bisection
-  std::set<std::string> variables = {};  // those of --var that the kernel has
-  std::string error = {};                // the bisection failed; the other members may be empty
+  std::string failure = {};              // the message of the failing run, in one line
+  std::string repro_command = {};        // the shell command that repeats this bisection
+  std::set<std::string> variables = {};  // names given with --var that are variables of the kernel
+  std::string error = {};                // why the bisection failed; if set, the other members may be empty
 
   int exit_code() const;
   std::string text() const;
   std::string json() const;  // one line
 };
 
-// Options of a bisection.
+// The options of `tgc bisect` besides those of a run.
 struct BisectPlan {
   std::string against;   // an INPUT of golden records: find the first rewrite that differs from tinygrad's
-  std::string tinygrad;  // the same for a live tinygrad: a Python or a command (lib/live/tinygrad_process.h)
-  // replaces running and comparing: a shell command, where {} stands for a file with a graph; it exits with 0 if that
-  // graph shows the failure
+  std::string tinygrad;  // a Python or a command that runs tinygrad, to compare with instead of `against`
+  // a shell command that decides, in place of a run, whether a graph fails: {} stands for the graph's file, and the
+  // command exits with 0 if the graph fails
   std::string command;
-  bool crash = false;    // tgc itself crashes: compile in a worker first
+  bool crash = false;    // tgc itself may crash, so compile in a worker first
   double seconds = 0;    // time limit, after which the verdict is `unresolved`; 0: none
 };
 
@@ -39,8 +39,8 @@ struct BisectPlan {
 // are compared with the native pipeline's, unless options ask for another compilation than was recorded.
 BisectReport bisect(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan = {});
 
-// The same for a model (an ONNX file) or a tensor graph: bisects the first kernel that computes something else than its
-// AST does in REF. If every kernel is right but the results are not, finds the culprit in the schedule.
+// Bisects a model (an ONNX file), or a tensor graph: the first kernel whose results differ from those of its AST in
+// REF. If every kernel is right but the final results are wrong, finds the rewrite that makes the schedule wrong.
 BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& options);
 BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options);
 

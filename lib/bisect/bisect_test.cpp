@@ -1,4 +1,4 @@
-// Bisections of seeded faults (lib/rewrite/fault.h).
+// Tests that bisect finds errors that were seeded into rewrites (lib/rewrite/fault.h).
 #include "lib/bisect/bisect.h"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-// data0[i * 4 + k] = a sum of products of two arrays, 12 x 8 and 8 x 16
+// a kernel whose elements data0[i * 4 + k] are sums of products of two arrays, of shapes 12 x 8 and 8 x 16
 constexpr const char* kMatmul =
     "i = UOp.range(12, 0, AxisType.LOOP)\n"
     "j = UOp.range(16, 1, AxisType.LOOP)\n"
@@ -26,7 +26,7 @@ constexpr const char* kMatmul =
     "s = (a*b).reduce(k, arg=Ops.ADD)\n"
     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(192), (), 0).index(i*16+j, ptr=True).store(s).end(i, j).sink()\n";
 
-// Uses many ops: data0[i] = max(a < b ? a*b + 1.5 : a*a + b*3, a*2 + b) + (n ^ 5)
+// A kernel with many ops: data0[i] = max(a < b ? a*b + 1.5 : a*a + b*3, a*2 + b) + (n ^ 5)
 constexpr const char* kElementwise =
     "i = UOp.range(24, 0, AxisType.LOOP)\n"
     "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 1).index(i)\n"
@@ -36,7 +36,7 @@ constexpr const char* kElementwise =
     "z = y.maximum(a*UOp.const(dtypes.float, 2.0)+b)+(n^UOp.const(dtypes.int, 5)).cast(dtypes.float)\n"
     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 0).index(i, ptr=True).store(z).end(i).sink()\n";
 
-// data0[i] = sqrt(a*a + 1)
+// a kernel that computes data0[i] = sqrt(a*a + 1)
 constexpr const char* kSqrt =
     "i = UOp.range(24, 0, AxisType.LOOP)\n"
     "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 1).index(i)\n"
@@ -139,7 +139,7 @@ TEST_CASE("bisect: names LLVM's wrong pass, its number and the function") {
     }
   BisectReport report = bisected("CPU:CLANG", "llvm:intrinsic", kSqrt);
   INFO(report.text());
-  CHECK(report.verdict.kind == Kind::Compiler);  // wrong with any passes
+  CHECK(report.verdict.kind == Kind::Compiler);  // the result is wrong with any set of LLVM's passes
   CHECK(report.verdict.pass.empty());
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("bisect: names stage, rule and application of a divergence from a reco
     CHECK(report.verdict.kind == Kind::Divergence);
     CHECK(report.exit_code() == 1);
     CHECK(report.verdict.stage == "postopt symbolic");
-    CHECK(report.verdict.rule == "fold-binary");  // 3*4 -> 12; the record has 16
+    CHECK(report.verdict.rule == "fold-binary");  // the rule folds 3*4 to 12, where the record has 16
     CHECK(report.verdict.rewrite == 1);
   }
   BisectReport same = bisect_record(right, {.against = right});

@@ -20,7 +20,7 @@
 namespace tgc {
 namespace {
 
-// The graph after a stage; empty if the stage failed.
+// Returns the graph after a stage as text; empty if the stage failed.
 std::string text_after(const StageRun& run) {
   return run.result ? pyrender(run.result).value_or_throw() : "";
 }
@@ -37,7 +37,7 @@ class Divergence {
 
   bool is_refused() const { return is_refused_; }
 
-  // The graphs after each stage, by its name.
+  // Returns the text of the graph after each stage, with the stage's name.
   std::vector<std::pair<std::string, std::string>> texts() const {
     std::vector<std::pair<std::string, std::string>> out;
     for (const StageRun& run : log_.stages()) out.emplace_back(run.row->name, text_after(run));
@@ -68,7 +68,7 @@ class Divergence {
 
   Compilation begin() const { return compile_copy(session_, in_, target_, in_.graph->settings()); }
 
-  // Compares the linear list and the source.
+  // Compares the linear list and the source code with tinygrad's.
   std::optional<Verdict> find_after_stages() {
     for (auto& [stage, theirs] : {std::pair("linear", &record_->linear), std::pair("source", &record_->source)}) {
       if (!*theirs) continue;
@@ -78,8 +78,8 @@ class Divergence {
     return std::nullopt;
   }
 
-  // Names the first rewrite that tinygrad does not make: by its own rewrites if they are recorded, else the first one
-  // whose result remains and is not in tinygrad's graph.
+  // Names the first rewrite that tinygrad does not make. If tinygrad's rewrites are not recorded, names the first one
+  // whose result is in tgc's graph after the stage (`ours`), but not in tinygrad's (`theirs`).
   void name_culprit(const StageRun& run, const std::string& ours, const std::string& theirs) {
     const Application* culprit = nullptr;
     if (!record_->rewrites.empty()) culprit = first_not_in_tinygrad(run);
@@ -105,7 +105,7 @@ class Divergence {
     for (const Application& a : log_.list())
       if (a.stage == run.row) list.push_back(&a), nodes.push_back(a.before), nodes.push_back(a.after);
     const UOp ours = copy_into(theirs_, run.input.graph().sink(nodes));
-    const Application* inner = nullptr;  // nested in the next one of depth 0
+    const Application* inner = nullptr;  // the found nested rewrite; the next rewrite of depth 0 contains it
     for (size_t i = 0; i < list.size(); i++) {
       auto of_node = made.find(ours.src(2 * i + 2).id());
       const bool is_rewritten = of_node != made.end();
@@ -119,8 +119,8 @@ class Divergence {
     return inner;
   }
 
-  // Whether tinygrad rewrites a node that tgc has, too, and does not rewrite; the verdict then describes that rewrite.
-  // The sources of `ours` are a stage's input and result, and both sides of each of its rewrites.
+  // Returns whether tinygrad rewrites a node that tgc has but does not rewrite; then describes that rewrite in the
+  // verdict. The sources of `ours` are the stage's input and result, and both sides of each rewrite of the stage.
   bool describe_missing(std::span<const RecordedMatch> theirs, UOp ours) {
     UOpSet met(theirs_), rewritten(theirs_);
     for (UOp u : toposort(ours)) met.insert(u);
@@ -144,7 +144,7 @@ class Divergence {
     return matches;
   }
 
-  // Returns the first rewrite whose result remains after the stage and is not in tinygrad's graph.
+  // Returns the first rewrite whose result is still in tgc's graph after the stage, but not in tinygrad's.
   const Application* first_remaining(const StageRun& run, const std::string& ours, const std::string& theirs) const {
     Graph graph(in_.graph->settings());
     auto pair = read_alike(graph, ours, "tgc", theirs, in_.file);
@@ -164,7 +164,7 @@ class Divergence {
     c.watch(&veto);
     bool same = c.run_through(row) && pyrender(c.current()).value_or_throw() == theirs;
     c.watch(nullptr);
-    (void)take_fault_warnings();  // a suppressed fault is no news
+    (void)take_fault_warnings();  // drops the warning that a fault had no effect: `veto` may have suppressed it
     return same;
   }
 

@@ -1,4 +1,4 @@
-// Strategy: find the wrong rewrite, or the cycle of rules, because of which a rewrite does not end.
+// Strategy: find the wrong rewrite, or the cycle of rules, because of which a stage's rewriting does not end.
 #include <algorithm>
 #include <unordered_map>
 
@@ -13,7 +13,7 @@ constexpr int64_t kHigherLimit = 64;  // factor of REWRITE_STACK_LIMIT
 
 // "its graph has 120000 nodes, 119990 of them one above the other, mostly Ops.ADD"
 std::string depth_text(UOp root) {
-  std::unordered_map<UOp, std::pair<size_t, UOp>> depths;  // and the source with the greatest depth
+  std::unordered_map<UOp, std::pair<size_t, UOp>> depths;  // a node's depth, and its source with the greatest depth
   std::vector<UOp> nodes = toposort(root);
   for (UOp u : nodes) {
     auto& [depth, deepest] = depths[u];
@@ -27,7 +27,7 @@ std::string depth_text(UOp root) {
          " of them one above the other, mostly Ops." + std::string(most->first);
 }
 
-// Records what nodes become in a rewrite whose nodes wait for each other's results, so that none gets one.
+// Records what nodes become, to find nodes that wait for each other's results in a cycle, so that none gets one.
 class WaitCycleLog : public ApplicationLog {
  public:
   using ApplicationLog::begin, ApplicationLog::end;
@@ -84,14 +84,14 @@ class WaitCycleLog : public ApplicationLog {
  private:
   struct Became {
     UOp node;
-    size_t position;  // of the application in the list, from 1; 0 if only the node's sources changed
+    size_t position;  // position of the application in the log, from 1; 0 if only the node's sources changed
   };
   using Changes = std::unordered_map<UOp, Became>;
-  std::vector<Changes> open_;  // of the rewrites in progress
-  Changes unfinished_;         // of the innermost rewrite without a result
+  std::vector<Changes> open_;  // the changes of each rewrite call that is in progress, the innermost last
+  Changes unfinished_;         // the changes of the innermost rewrite call that ended without a result
 };
 
-// Whether the node that was rewritten last had been rewritten before the cycle.
+// Returns whether the application before the cycle rewrote the same node as the cycle's last application.
 bool repeats_node(std::span<const Application> cycle, std::span<const Application> all) {
   return cycle.size() < all.size() && all[all.size() - 1 - cycle.size()].before == cycle.back().before;
 }
@@ -101,9 +101,9 @@ const Application& first_like(const Application& a, std::span<const Application>
   return *std::ranges::find_if(all, [&](const Application& b) { return b.before == a.before && b.rule == a.rule; });
 }
 
-// A rewrite with differing sides that is proven to be the cause.
+// Returns the verdict on a rewrite whose sides differ, if it is proven to be the cause.
 std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, Executor& executor) {
-  constexpr size_t kMostCompared = 4000, kMostProven = 16;  // the cause comes long before the end of the log
+  constexpr size_t kMostCompared = 4000, kMostProven = 16;  // few, because the cause is early in the log
   executor.compare_sides(kMostCompared);
   const WatchedRun& watched = executor.watched();
   std::vector<const Application*> suspects = watched.suspects();
@@ -146,11 +146,11 @@ std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor&
   if (!stage) return std::nullopt;
   const std::string& message = watched.outcome.diag.message;
   Verdict out{.kind = Verdict::Kind::Endless,
-              .detail = message.substr(std::min(message.rfind("stage '"), message.size())),  // the innermost rewrite
+              .detail = message.substr(std::min(message.rfind("stage '"), message.size())),  // the innermost stage
               .stage = std::string(stage->row->name)};
   std::span<const Application> all = watched.log.list();
   WaitCycleLog log;
-  Compilation c = executor.begin();  // must outlive `waiting`, which has its nodes
+  Compilation c = executor.begin();  // must outlive `waiting`, which refers to nodes of this compilation
   c.watch(&log);
   (void)c.list();
   c.watch(nullptr);

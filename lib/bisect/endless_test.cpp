@@ -8,7 +8,7 @@ namespace {
 
 using namespace pat;
 
-// The rules of one cycle of a rewrite that does not end.
+// Rewrites a graph endlessly with `rules`, and returns the names of the rules in one cycle.
 std::vector<std::string> cycle_of(const RuleSet& rules) {
   Graph g;
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9);

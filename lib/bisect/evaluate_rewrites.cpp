@@ -6,7 +6,7 @@
 namespace tgc {
 namespace {
 
-// The culprit is one of two if the kernel still fails without it and passes without both.
+// Returns a second culprit: a rewrite such that the kernel passes without both, but fails without `culprit` alone.
 const Application* second_culprit(RewriteProver& prover, const WatchedRun& watched, const Application& culprit) {
   constexpr size_t kMostPartners = 4;
   if (prover.run_without(culprit).kind != Outcome::Kind::Fails) return nullptr;

@@ -38,7 +38,7 @@ class CancelWatcher : public Watcher, public RewriteObserver {
 
 }  // namespace
 
-// ---- the kernel as it is
+// ---- the unchanged kernel
 
 EquivalenceResult WatchedRun::sides_of(const Application& a) const {
   const size_t i = index_of(a);
@@ -148,7 +148,7 @@ Outcome Executor::attempt(Compilation& c, Watcher* watcher) {
   return repro_.command.empty() ? run_list(*list) : run_command(c.current());
 }
 
-// Runs the graph after each stage; returns the first outcome that does not pass.
+// Runs the graph after each stage, and returns the first outcome that is no pass; a pass if there is none.
 Outcome Executor::run_stages(Compilation& c) {
   while (c.next() && c.next()->is_graph_stage()) {
     auto step = c.step();
@@ -206,8 +206,8 @@ Outcome Executor::run_command(UOp root) {
 }
 
 Outcome Executor::run_truncated(UOp root) {
-  constexpr double kWork = 1.6e7;       // evaluations of UOps, in the graph and for the expected values
-  constexpr size_t kMostElements = 512;  // of each array
+  constexpr double kWork = 1.6e7;       // limit for the evaluations of UOps in the graph with shortened loops
+  constexpr size_t kMostElements = 512;  // limit for the compared elements of each array
   const Arrays& inputs = repro_.arrays.inputs;
   const VariableValues& variables = repro_.options.input.variables;
   auto done = catch_failures([&]() -> Outcome {
@@ -244,7 +244,7 @@ Outcome Executor::run_list(std::span<const UOp> list) {
 
 Outcome Executor::run(Executable& kernel, Device& device) {
   const RunOptions& o = repro_.options;
-  // A variable without a value is a placeholder that the graph still has because its substitution was suppressed.
+  // If a variable has no value, it is a placeholder that stayed in the graph because its substitution was suppressed.
   if (auto arguments = kernel.arguments(o.input.variables); !arguments) return refused(arguments.diag());
   counts_.runs++;
   const Arrays inputs = repro_.inputs_for(kernel);
@@ -258,7 +258,7 @@ Outcome Executor::compare(const Result<Execution>& done) {
   const Arrays& expected = repro_.arrays.expected;
   const KnownElements& known = repro_.arrays.known;
   auto sample = catch_failures([&] { return selected(done->outputs, known); });
-  if (!sample) return {Outcome::Kind::Fails, sample.diag()};  // a wrong rewrite made the buffer smaller
+  if (!sample) return {Outcome::Kind::Fails, sample.diag()};  // the array is too small because of a wrong rewrite
   const Arrays& actual = known.empty() ? done->outputs : *sample;
   auto arrays = compare_outputs(repro_.in.root, actual, expected, o.compare);
   if (!arrays) return {Outcome::Kind::Fails, arrays.diag()};

@@ -1,5 +1,5 @@
-// Runs a failing kernel again: unchanged, watched, without some of its rewrites, a graph between two stages in REF, or
-// a linear list that is compiled in another way. Throws Failure when the session is cancelled.
+// Runs a failing kernel again: unchanged, with its rewrites recorded ("watched"), or without some rewrites. Also runs
+// graphs between two stages in REF, and changed linear lists. Throws Failure when the session is cancelled.
 #pragma once
 #include <memory>
 
@@ -18,7 +18,7 @@ struct WatchedRun {
   Compilation compilation;
   std::vector<UOp> list = {};  // the linear list; empty if the compilation was refused
   Outcome outcome = {};
-  // How the sides of each application of the log compare, as far as compare_sides() came.
+  // The comparison of both sides of each application of the log; shorter than the log if compare_sides() had a limit.
   std::vector<EquivalenceResult> sides = {};
   std::string comparison_error = {};
   std::map<uint32_t, Outcome> graph_outcomes = {};  // of Executor::run_watched_graph, by id of the sink
@@ -27,34 +27,34 @@ struct WatchedRun {
   EquivalenceResult sides_of(const Application& a) const;  // Open if they were not compared
   // Whether the sides are equal to the last bit, the sign of a zero included.
   bool is_exactly_same(const Application& a) const;
-  // The applications whose sides differ: those beyond rounding first, then in the order of the log, so the inner one of
-  // two nested rewrites comes first.
+  // Returns the applications whose sides differ. Those that differ by more than rounding come first; otherwise the
+  // order is that of the log, where a nested rewrite comes before the rewrite around it.
   std::vector<const Application*> suspects() const;
 };
 
 class Executor {
  public:
-  // Both must outlive the executor. Every run is counted.
+  // `repro` and `counts` must outlive the executor. Every run is counted in `counts`.
   Executor(const FailureRepro& repro, BisectCounts& counts)
       : repro_(repro), counts_(counts), settings_(repro.in.graph->settings()) {}
 
-  // ---- the kernel as it is
-  // Two plain runs, made at the first call. Afterwards REWRITE_STACK_LIMIT is at least its default unless a rewrite
-  // does not end: a case may set just the limit that it needs, and watched compilations need more. Throws Failure if
-  // the kernel dies or is refused, and so is a kernel that stores a number: then the environment is at fault.
+  // ---- the unchanged kernel
+  // first() and second(): outcomes of two runs, made at the first call. Afterwards REWRITE_STACK_LIMIT is at least its
+  // default, because watched compilations need more than unwatched ones, unless a rewrite does not end. Throws Failure
+  // if not even a kernel that stores one number runs on the device: then the environment is at fault.
   const Outcome& first();
   const Outcome& second() { return first(), second_; }
   bool is_flaky() { return first().passes() != second().passes(); }
-  // Made at the first call. With --cmd the kernel is only compiled.
+  // The kernel compiled with its rewrites recorded, and run; made at the first call. With --cmd it is not run.
   WatchedRun& watched();
-  // Fills watched().sides for the first `most` applications.
+  // Compares both sides of the first `most` applications, and stores the results in watched().sides.
   void compare_sides(size_t most = SIZE_MAX);
-  // The first of these runs that did not pass.
+  // Returns the outcome of the first run that did not pass: of first(), second() and watched().
   Outcome failure();
 
   // ---- the kernel compiled again
   Compilation begin() const { return begin(repro_.place.target->name(), settings_); }
-  // Compiled for `target`, and run there. Any trouble counts as a failure.
+  // Returns whether the kernel passes if it is compiled for `target` and runs there; false if anything goes wrong.
   bool passes_on(const std::string& target);
   Outcome attempt(Watcher* watcher = nullptr);
   Outcome attempt(Compilation& c, Watcher* watcher = nullptr);
@@ -65,7 +65,7 @@ class Executor {
   // Runs a graph after any stage in REF. If the kernel is not small, its outer loops are truncated, and the elements
   // that it then stores are compared. With --cmd the command decides.
   Outcome run_graph(UOp root);
-  // The same for a graph of watched(), at most once each.
+  // Does run_graph() for a graph of watched(), and caches the outcome.
   Outcome run_watched_graph(UOp root);
 
   // ---- a linear list
@@ -73,7 +73,7 @@ class Executor {
   // Returns the executable of a list for the place where the kernel fails.
   Result<Executable> executable(std::span<const UOp> list) const;
   Outcome run(Executable& kernel, Device& device);
-  // Run a list that takes `more` arrays than the kernel.
+  // Run a list on the device, or in REF. `more` holds the arrays that the list takes besides the kernel's own.
   Result<Execution> run_on_device(std::span<const UOp> list, const Arrays& more = {});
   Result<Execution> run_in_ref(std::span<const UOp> list, const Arrays& more = {});
   // Whether the device and REF store the same, up to the tolerance between two devices.
@@ -101,7 +101,7 @@ class Executor {
     Outcome outcome;
     int repeats = 0;
   };
-  std::map<std::string, Known> outcomes_;  // by source: each is compiled and run twice at most
+  std::map<std::string, Known> outcomes_;  // by source code: each source is compiled and run twice at most
 };
 
 }  // namespace tgc

@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// Evaluations of UOps in REF for one kernel, and for a kernel whose AST was right before: layers repeat.
+// Limits for the UOps that REF evaluates: for one kernel, and less for one whose AST was right in an earlier kernel.
 constexpr double kWork = 2e7, kRepeatedWork = 1e6;
 
 }  // namespace
@@ -26,7 +26,7 @@ void FailingKernelFinder::begin_kernel(const KernelStep& step) {
   is_running_ = true;
 }
 
-// Computes what the kernel should store. Returns false if its AST itself is wrong.
+// Computes what the kernel should store. Returns false if REF finds an error in the AST itself.
 bool FailingKernelFinder::expect(const KernelStep& step, Sample& out) {
   double work = right_.contains(step.ast) ? kRepeatedWork : kWork;
   auto sample = reference_sample(step.ast, step.before, step.variables, work);

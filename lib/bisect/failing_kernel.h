@@ -15,8 +15,8 @@ struct FailingKernel {
   size_t number;  // in the schedule
 };
 
-// Observes a run of many kernels and keeps the first one that computes something else from its arrays than its AST does
-// in REF. Large kernels are compared at a sample of elements (lib/validate/reference_sample.h).
+// Observes a run of many kernels and keeps the first kernel that stores other values than its AST does in REF. Large
+// kernels are compared at a sample of their elements (lib/validate/reference_sample.h).
 class FailingKernelFinder {
  public:
   explicit FailingKernelFinder(const Session& session) : session_(session) {}
@@ -24,11 +24,11 @@ class FailingKernelFinder {
   void begin_kernel(const KernelStep& step);
   // Throws Failure once a failing kernel is found, to end the run.
   void end_kernel(const KernelStep& step);
-  // After a run that ended early: takes the kernel that had begun as the failing one, if REF can run its AST.
+  // Call after a run that ended early: the kernel that was running then is the failing one, if REF can run its AST.
   void take_unfinished();
 
   FailingKernel* found() { return found_ ? &*kernel_ : nullptr; }
-  // How a kernel's own AST is wrong, if REF finds that it accesses memory out of bounds; else "".
+  // Returns the error of a kernel whose AST accesses memory out of bounds in REF, before any rewrite; else "".
   const std::string& kernel_fault() const { return kernel_fault_; }
   size_t compared() const { return compared_; }
 
@@ -37,9 +37,9 @@ class FailingKernelFinder {
   bool expect(const KernelStep& step, Sample& sample);
 
   const Session& session_;
-  std::unordered_set<UOp> right_;  // ASTs that were compared and right
+  std::unordered_set<UOp> right_;  // ASTs of kernels that stored the right values
   bool found_ = false, is_running_ = false;
-  std::optional<FailingKernel> kernel_;  // running, or failing
+  std::optional<FailingKernel> kernel_;  // the kernel that is running; the failing kernel if found_
   std::string kernel_fault_;
   size_t compared_ = 0;
 };

@@ -10,10 +10,10 @@
 namespace tgc {
 namespace {
 
-// Whether the kernel itself is at fault, and not the environment.
+// Returns whether the error is a fault of the kernel itself, not of the environment.
 bool dies(const Diag& d) { return d.kernel_fault || d.message.starts_with("killed by "); }
 
-// Sets the expected results to what REF computes, or `kernel_fault`.
+// Sets the expected results to what REF computes, or sets `kernel_fault` if the kernel dies in REF.
 void expect_by_ref(FailureRepro& repro, Executable& kernel) {
   auto done = repro.run_in_ref(kernel, repro.arrays.inputs);
   if (!done && dies(done.diag())) return void(repro.kernel_fault = done.diag().text());
@@ -79,7 +79,7 @@ FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOption
 }
 
 FailureRepro with_expected(FailureRepro repro) {
-  constexpr double kSmall = 1e8, kSample = 2e7;  // evaluations of UOps: a second or two
+  constexpr double kSmall = 1e8, kSample = 2e7;  // UOps that REF evaluates in about two seconds; limit for a sample
   const RunOptions& o = repro.options;
   const InputGraph& in = repro.in;
   Executable kernel = executable_for_ref(in);

@@ -1,5 +1,5 @@
-// A failing kernel: the graph, the options, the place where it runs, its inputs and the expected results. Immutable
-// once made; an Executor (executor.h) runs it again.
+// A failing kernel: the graph, the options, the device and target ("place"), the inputs and the expected results.
+// Immutable once made; an Executor (executor.h) runs the kernel again.
 #pragma once
 #include <map>
 #include <optional>
@@ -31,7 +31,7 @@ struct Outcome {
 inline Outcome refused(Diag diag) { return {Outcome::Kind::Refused, std::move(diag)}; }
 inline bool is_endless(const Outcome& o) { return is_endless(o.diag); }
 
-// Indices of the elements whose expected values are known, by array name. Empty: all elements of all arrays.
+// Flat indices of the elements whose expected values were computed, by array name. Empty: all elements of all arrays.
 using KnownElements = std::map<std::string, std::vector<int64_t>>;
 
 // The arrays of a kernel that ran as part of a model: what it read, and what it should have stored.
@@ -44,18 +44,18 @@ struct KernelArrays {
 Arrays selected(const Arrays& arrays, const KnownElements& elements);
 
 struct FailureRepro {
-  // Both must outlive the repro.
+  // `session` and `in` must outlive the repro.
   const Session& session;
   InputGraph& in;
   RunOptions options;
   Placement place;
-  std::string command = {};     // --cmd, which decides in place of a run
-  std::vector<UOp> list = {};   // a linear list that runs as it stands; empty: the graph is compiled
+  std::string command = {};     // --cmd: a shell command that decides in place of a run whether the kernel fails
+  std::vector<UOp> list = {};   // a linear list that runs without further stages; empty: the graph is compiled
   KernelArrays arrays = {};
-  bool is_expected_by_ref = false;  // the expected values are what REF computes from the graph as it came in
+  bool is_expected_by_ref = false;  // the expected values are what REF computes from the input graph
   bool is_small = true;             // REF runs the whole kernel in a second or two
-  std::string kernel_fault = {};    // how the kernel as it came in dies in REF; then nothing is expected of it
-  std::set<std::string> variables = {};  // those of --var that the kernel has
+  std::string kernel_fault = {};    // the error if the input graph dies in REF; then there are no expected values
+  std::set<std::string> variables = {};  // names given with --var that are variables of the kernel
 
   // "CPU:LLVM", or "REF, lowered for CUDA:CUDA:sm_80"
   std::string device() const;
@@ -67,13 +67,13 @@ struct FailureRepro {
   Arrays expected_at(const KnownElements& elements) const;
 };
 
-// These throw Failure if no verdict is possible: the inputs do not fit, or REF cannot run the graph.
-// Chooses where the kernel runs; the target is set even where REF runs graphs as they stand.
+// begin_repro and with_expected throw Failure if the inputs do not fit or REF cannot run the graph.
+// Chooses where the kernel runs. The target is set even for --device=REF, because bisection compiles the kernel.
 FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOptions& options);
-// Completes it: makes the inputs and computes the expected results. For a kernel that is too large for REF only a
-// sample of the elements is computed.
+// Returns `repro` with inputs and expected results. If the kernel is too large for REF, the expected results are
+// computed for a sample of the elements only.
 FailureRepro with_expected(FailureRepro repro);
-// Returns the same repro with every element expected; nullopt if they were already, or the kernel dies in REF.
+// Returns `repro` with expected values of all elements; nullopt if it had them already, or the kernel dies in REF.
 std::optional<FailureRepro> with_all_elements(FailureRepro repro);
 
 // Returns the command that repeats a bisection; it begins with TGC_FAULT=... if that is set.

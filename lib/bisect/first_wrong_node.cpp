@@ -1,4 +1,4 @@
-// Finds the first misprinted node of a linear list.
+// Finds the first node of a linear list for which the renderer prints wrong source code.
 #include <algorithm>
 
 #include "lib/bisect/list_variants.h"
@@ -17,8 +17,8 @@ class FirstWrongNode {
     constexpr size_t kMostAlone = 60;
     std::vector<size_t> values = observed_.values();
     compare_all(values, kMostArrays);
-    // A stored value is printed on a line of its own, so a node that is wrong within another one's line only shows if
-    // it is stored alone. And if the kernel dies, nothing is known of the values stored with it.
+    // Storing a value can hide an error, because the value then gets its own source line. So if no value differs, or
+    // the kernel died before the stored values could be read, store one value in each run.
     if (suspects_.empty() || has_died_) {
       suspects_.clear();
       if (values.size() > kMostAlone) return {};
@@ -27,7 +27,7 @@ class FirstWrongNode {
     if (has_died_) return find_among_sources();
     std::ranges::sort(suspects_, {}, &Suspect::moment);
     for (const Suspect& s : std::span(suspects_).first(std::min(suspects_.size(), kMostSuspects))) {
-      if (list_[s.node].in({Op::RANGE, Op::SPECIAL})) return {};  // a wrong loop makes everything in it wrong
+      if (list_[s.node].in({Op::RANGE, Op::SPECIAL})) return {};  // everything in a wrong loop is wrong: no proof
       if (is_culprit(s.node)) return list_[wrong_source_of(s.node)];
     }
     return {};
@@ -38,10 +38,10 @@ class FirstWrongNode {
 
   struct Suspect {
     size_t node;
-    std::vector<int64_t> moment;  // when it was wrong first
+    std::vector<int64_t> moment;  // when the node's value is wrong for the first time in a run
   };
 
-  // If the kernel dies, the order in time is unknown. Tries the suspects that are no loads and use no other suspect.
+  // If the kernel dies, nothing tells which value was wrong first: tries suspects (no loads) that use no other suspect.
   UOp find_among_sources() {
     for (const Suspect& s : suspects_) {
       UOp node = list_[s.node];
@@ -53,8 +53,8 @@ class FirstWrongNode {
     return {};
   }
 
-  // Returns the first source of the node that is a culprit, too, else the node. A misprinted source may divide by zero,
-  // and then the compiler may change users of it that come before the wrong value is stored.
+  // Returns the first node below `node` that is a culprit, too; else `node`. If, for instance, a source is printed as a
+  // division by zero, the compiler may change its users so that they are wrong before the source's value is stored.
   size_t wrong_source_of(size_t node) {
     auto sources = toposort(list_[node]);
     std::vector<size_t> places;
@@ -67,7 +67,7 @@ class FirstWrongNode {
     return cause == places.end() ? node : *cause;
   }
 
-  // Stores these values, with at most `arrays` arrays in one run, and adds those that differ to the suspects.
+  // Stores the values of `nodes`, at most `arrays` arrays in one run, and adds nodes whose values differ to suspects_.
   void compare_all(const std::vector<size_t>& nodes, size_t arrays) {
     for (size_t i = 0; i < nodes.size();) {
       std::vector<size_t> some;
@@ -101,7 +101,7 @@ class FirstWrongNode {
     }
   }
 
-  // Whether everything is right, the values of `others` included, once all users read the node's right value.
+  // Returns whether the kernel's results and the values of `others` are right if all users read the node's right value.
   bool is_culprit(size_t node, const std::vector<size_t>& others = {}) {
     auto right = executor_.run_in_ref(observed_.variant({.watched = {node}}));
     if (!right) return false;
@@ -117,8 +117,8 @@ class FirstWrongNode {
   std::span<const UOp> list_;
   ObservedList observed_;
   std::vector<Suspect> suspects_;
-  bool needs_first_element_ = false;  // the kernel dies otherwise
-  bool has_died_ = false;             // even with that
+  bool needs_first_element_ = false;  // the kernel died, so run variants with first_element_only
+  bool has_died_ = false;             // the kernel also died with first_element_only
 };
 
 }  // namespace

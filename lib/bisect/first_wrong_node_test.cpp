@@ -1,5 +1,5 @@
-// Misprinted nodes are named with their source line, which is found by comparing the sources with and without the
-// fault.
+// Tests that bisect names nodes that a renderer prints wrongly, and their source lines. A fault seeded in the renderer
+// makes them wrong; the lines in which the sources with and without the fault differ are the expected ones.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -70,8 +70,8 @@ struct Tally {
   size_t wrong = 0, named = 0;
 };
 
-// Seeds a fault in nodes of that op: the first three and every twelfth. Each failure must be attributed to the node, in
-// a line that the fault changed, or to no node.
+// Seeds a fault in nodes of that op: the first three and every twelfth. Checks that bisect attributes each failure to
+// the changed node, with a line that the fault changed, or to no node.
 Tally bisect_all(const char* text, const std::string& renderer, const std::string& op) {
   Tally out;
   Linear right = linear(text, "CPU:" + renderer);
@@ -86,7 +86,7 @@ Tally bisect_all(const char* text, const std::string& renderer, const std::strin
     InputGraph in = loaded(text);
     BisectReport report = bisect(Session(), in, {.device = {.name = "CPU:" + renderer}});
     INFO(renderer, " ", op, "@", n, "\n", report.text(), report.error);
-    if (report.verdict.kind == Kind::Same) continue;  // the fault has no effect
+    if (report.verdict.kind == Kind::Same) continue;  // the fault does not change the results
     out.wrong++;
     CHECK(report.verdict.kind == Kind::Renderer);
     if (report.verdict.before.empty()) continue;

@@ -1,4 +1,4 @@
-// Variants of a linear list, which show what the renderer misprints.
+// Makes variants of a linear list that show for which node the renderer prints wrong source code.
 #pragma once
 #include <span>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tgc {
 
-// Makes variants of a linear list that also store what its nodes compute, each to an array of its own with one element
-// per iteration of the enclosing loops. So addresses and conditions, which are never in memory, can be compared, too.
+// Makes variants of a linear list that also store what its nodes compute. Each node gets its own array, with one
+// element for each iteration of the enclosing loops. So addresses and conditions can be compared, too.
 class ObservedList {
  public:
   static constexpr int64_t kMostIterations = 4096;  // of the loops around a node; longer loops are shortened
@@ -17,22 +17,22 @@ class ObservedList {
   // The list must outlive this.
   explicit ObservedList(std::span<const UOp> list);
 
-  // Whether all loops are short, or were shortened; a loop with a variable bound cannot be.
+  // Whether all loops are short, or were shortened. A loop with a variable bound cannot be shortened.
   bool is_short() const { return is_short_; }
-  // Returns the indices of the nodes with a value: no pointers, memory or parameters.
+  // Returns the indices of the nodes that have a value, that is, all but pointers, memory and parameters.
   std::vector<size_t> values() const;
-  // The number of a node's arrays: one for each element of a vector.
+  // Returns the number of arrays that a node is stored to: one, or for a vector one for each element.
   size_t arrays_of(size_t node) const { return size_t(list_[node].dtype().count()); }
   std::string array_name(size_t node, size_t element) const;
 
   struct Variant {
     std::vector<size_t> watched = {};  // indices of the nodes whose values are stored
-    size_t replaced = SIZE_MAX;        // index of a node whose users read its value from its arrays
+    size_t replaced = SIZE_MAX;        // index of a node whose users read its right value from added input arrays
     bool first_element_only = false;   // access only the first element of the kernel's own arrays: never out of bounds
   };
   std::vector<UOp> variant(const Variant& variant) const;
 
-  // When the node computes that element of its arrays; the lesser of two moments is the earlier one.
+  // Returns when, during a run, the node computes that element of its arrays. A lesser moment is earlier.
   std::vector<int64_t> moment(size_t node, int64_t iteration) const;
 
  private:
@@ -53,16 +53,16 @@ class ObservedList {
   bool is_short_ = true;
 };
 
-// ---- scalar accesses: if they make a wrong kernel right, the renderer misprints a vector access
+// ---- scalar accesses: if they make a wrong kernel right, the renderer prints a vector access wrongly
 
-// Whether a node loads or stores a vector at a plain INDEX.
+// Returns whether a node loads or stores a vector at an INDEX of a buffer.
 bool is_vector_access(UOp u);
 
 // Whether the access breaks an assumption of C or LLVM IR: that a vector is aligned to its size, or that a vector of
 // three elements has the size of four.
 bool is_misaligned_vector(UOp access);
 
-// Returns the list with each vector access of these ops as scalar loads or stores of its elements.
+// Returns the list with each vector LOAD or STORE (those of `ops`) split into accesses of single elements.
 std::vector<UOp> scalarize(std::span<const UOp> list, OpSet ops);
 
 }  // namespace tgc

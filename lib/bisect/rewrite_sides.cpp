@@ -27,14 +27,14 @@ class SidesBuilder {
       if (u.is(Op::DEFINE_VAR)) own_variables_.insert(u);
   }
 
-  // Call once for each application, in order.
+  // Call advance() once for each application, in order; it tracks which placeholders are in the graph.
   void advance(size_t i) {
     if (list_[i].substitution_target) track_placeholder(list_[i]);
   }
-  // Sides of the application that was passed to advance() last.
+  // Returns the two sides of application `i`, which must be the one that advance() was called for last.
   Sides sides(size_t i) const {
     const Application& a = list_[i];
-    // Whether the substitution itself is right is seen by the sides of the rule that requested it.
+    // Compare the result with the requested replacement; the rule that requested it is compared by its own sides.
     UOp before = a.substitution_target ? a.substitution_target : a.before;
     return a.depth ? without_placeholders(before, a.after) : Sides{before, a.after};
   }
@@ -44,13 +44,13 @@ class SidesBuilder {
     if (is_placeholder(a.before)) return (void)inserted_.erase(a.before);
     for (UOp u : toposort(a.substitution_target)) {
       if (!is_placeholder(u)) continue;
-      // A placeholder inside a larger replacement already stands for something else.
+      // If the replacement is larger than a placeholder that was inserted before, that placeholder keeps its meaning.
       if (u == a.substitution_target || !inserted_.contains(u)) meanings_[u] = a.before, inserted_.insert(u);
       return;
     }
   }
   bool is_placeholder(UOp u) const { return u.is(Op::DEFINE_VAR) && !own_variables_.contains(u); }
-  // Returns empty sides if the replaced shapes do not fit.
+  // Replaces placeholders by their meanings in both sides. Returns empty sides if the shapes then do not fit.
   Sides without_placeholders(UOp before, UOp after) const {
     if (before == after || meanings_.empty()) return {before, after};
     auto out = catch_failures([&] {
@@ -59,7 +59,7 @@ class SidesBuilder {
     });
     return out ? *out : Sides();
   }
-  // A placeholder has bounds, which the rules rely on: its meaning is clamped to them.
+  // Clamps each placeholder's meaning to the placeholder's bounds, because rules rely on these bounds.
   Substitution clamped_meanings() const {
     Substitution all;
     for (auto& [variable, meaning] : meanings_) {
@@ -72,26 +72,26 @@ class SidesBuilder {
   }
 
   std::span<const Application> list_;
-  std::unordered_set<UOp> own_variables_;  // of the kernel
+  std::unordered_set<UOp> own_variables_;  // variables of the kernel, which are no placeholders
   std::unordered_set<UOp> inserted_;       // placeholders that were not removed yet
   std::unordered_map<UOp, UOp> meanings_;  // what each placeholder stands for
 };
 
-// Whether the rewrite gives tensors their loops: then a node depends on loops that the graph does not have yet.
+// Whether the rewrite gives tensors their loops: its result may depend on loops that are not in the graph yet.
 bool adds_loops(const Application& a) { return a.depth == 0 && a.within == "apply rangeify"; }
 
-// TensorElementExpr::same_but_places; nullopt if `before` has no element expression, false if only `after` has none.
+// Calls TensorElementExpr::same_but_places; nullopt if `before` has no expression, false if only `after` has none.
 std::optional<bool> same_but_places(TensorElementExpr& elements, const Sides& s) {
   if (auto same = catch_failures([&] { return elements.same_but_places(s.before, s.after); })) return *same;
   auto has_meaning = catch_failures([&] { return elements.same_but_places(s.before, s.before); });
   return has_meaning ? std::optional(false) : std::nullopt;
 }
 
-// How often a batch of sides that REF cannot run is halved: enough to isolate a few among thousands.
+// How often a batch of pairs of sides that REF cannot run is halved, to isolate a few bad pairs among thousands.
 constexpr int kMostHalvings = 40;
 
-// Runs compare_sides; a batch that REF cannot run is halved, so that one application does not hide the others.
-// `halvings`: how many more are allowed.
+// Runs compare_sides(). A batch that REF cannot run is halved, so that one bad pair does not prevent the comparison of
+// all others. `halvings` is the number of halvings that are still allowed.
 Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Sides> sides, const Arrays& arrays,
                                                           const VariableValues& variables, uint64_t seed,
                                                           int& halvings) {
@@ -105,7 +105,7 @@ Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Sides>
   return first;
 }
 
-// Side of a rewrite: index and integer algebra in one line, anything larger as a tree.
+// Returns one side of a rewrite as text: index and integer algebra on one line, anything else as a tree.
 std::string side_text(UOp u) {
   constexpr size_t kMostInLine = 400;  // characters
   const bool is_algebra = u.dtype().is(Scalar::Index) || dtypes::is_int(u.dtype()) || dtypes::is_bool(u.dtype());
@@ -114,7 +114,7 @@ std::string side_text(UOp u) {
   return tree_text(u, 3);
 }
 
-// Looks at the node and its sources.
+// Returns the first such constant among the node and its sources; else "".
 std::string unrepresentable_constant(UOp u) {
   std::vector<UOp> nodes{u};
   nodes.insert(nodes.end(), u.src().begin(), u.src().end());
@@ -144,7 +144,7 @@ Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<
   SidesBuilder builder(c.ast(), list);
   TensorElementExpr elements(c.graph());
   std::vector<Sides> sides;
-  std::vector<size_t> wrong;  // indices of sides that differ without an evaluation
+  std::vector<size_t> wrong;  // indices of pairs that are known to differ without an evaluation in REF
   for (size_t i = 0; i < list.size(); i++) {
     builder.advance(i);
     if (wanted && !wanted(list[i])) continue;
@@ -184,7 +184,7 @@ std::string tree_text(UOp u, int depth) {
 }
 
 void name_rewrite(const Application& a, Verdict& verdict) {
-  // A substitution is shown with the requested replacement if it made something else.
+  // For a wrong substitution, the side `before` shows the requested replacement.
   const bool is_wrong_target = a.substitution_target && !(a.substitution_target == a.after);
   verdict.stage = a.stage ? a.stage->name : "";
   verdict.rule = a.rule->name;

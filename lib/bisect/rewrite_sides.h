@@ -11,18 +11,18 @@
 
 namespace tgc {
 
-// Compares the sides of the applications of `c`, all in the list or those that `wanted` selects, in their order. The
-// arrays and variables are those of the failing run. `seed` chooses the points. Rewrites made for the comparison are
-// not observed, and no seeded fault applies to them.
+// Compares both sides of the applications in `list`, made by `c`, or of those for which `wanted` is true. The arrays
+// and variables are those of the failing run. `seed` selects the sample points. Rewrites made for the comparison are
+// not recorded, and no seeded fault applies to them.
 Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const Application> list,
                                                       const Arrays& arrays, const VariableValues& variables,
                                                       const std::function<bool(const Application&)>& wanted = {},
                                                       uint64_t seed = 1);
 
-// Returns a node as a tree of that depth: repeated lines are folded, long trees truncated.
+// Returns a node and the nodes below it as a tree of that depth. Repeated lines are folded, long trees truncated.
 std::string tree_text(UOp u, int depth);
 
-// Sets stage, rule, branch, location, position and both sides of the rewrite.
+// Sets the fields of `verdict` that identify the rewrite `a`: stage, rule, branch, location, number and both sides.
 void name_rewrite(const Application& a, Verdict& verdict);
 
 // "number 2 of substitute in 'cut store ranges', lib/rewrite/substitute.cpp:37"
@@ -31,7 +31,7 @@ std::string rewrite_text(const Application& a);
 // Returns the first whole number in either side that its dtype cannot represent, "8193.0 of dtypes.half"; else "".
 std::string unrepresentable_constant(const Application& a);
 
-// How dtypes or numbers of elements of the sides differ (EquivalenceResult::Kind::Unlike).
+// Returns how the dtypes or numbers of elements of the two sides differ (EquivalenceResult::Kind::Unlike), as text.
 std::string shape_difference(const Application& a);
 
 }  // namespace tgc

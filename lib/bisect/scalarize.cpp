@@ -20,7 +20,7 @@ bool is_multiple(UOp index, int64_t n) {
   return is_divisible(index, Int(n));
 }
 
-// Added nodes have a tag, so that a renderer's fault does not count them (renderers/misprint.h).
+// Splits vector accesses. Added nodes get a tag, so that a fault seeded in a renderer does not count them (misprint.h).
 class Scalarizer {
  public:
   Scalarizer(std::span<const UOp> list, OpSet ops) : list_(list), ops_(ops) {}

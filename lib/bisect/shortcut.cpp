@@ -1,11 +1,11 @@
-// Strategy: find the shortcut that computes something else than its faithful way.
+// Strategy: find the shortcut that gives another result than the slow ("faithful") function that it replaces.
 #include "lib/bisect/strategies.h"
 #include "lib/rewrite/shortcut.h"
 
 namespace tgc {
 namespace {
 
-// Makes one shortcut take its faithful way. A ShortcutTrial that was set before (a fault) decides about the others.
+// Makes one shortcut call its faithful function. For other shortcuts, the previous ShortcutTrial (a fault) decides.
 class FaithfulShortcut : public ShortcutTrial {
  public:
   FaithfulShortcut(const Shortcut& shortcut, Graph& graph)

@@ -18,35 +18,35 @@ std::optional<Verdict> find_kernel_fault(const FailureRepro& repro, Executor& ex
 // the crash; confirmed if the worker survives without that rewrite.
 std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, Executor& executor);
 
-// endless.cpp: a rewrite does not end. The culprit is a wrong rewrite before, else the cycle of rules that repeat
-// (Endless); if the rewrite ends with a higher REWRITE_STACK_LIMIT, the graph is only deep (Deep).
+// endless.cpp: a stage's rewriting does not end. The culprit is an earlier wrong rewrite, else the rules that repeat in
+// a cycle (Endless). If rewriting ends with a higher REWRITE_STACK_LIMIT, the graph is only deep (Deep).
 std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor& executor);
-// endless.cpp: returns the last cycle of a log: the applications since the last node was rewritten before. If nodes
-// only grow, returns the shortest sequence of rules that the end of the log repeats three times.
+// endless.cpp: returns the last cycle of a log: the applications since the log's last node was rewritten previously.
+// If no node occurs twice, returns the shortest sequence of rules that the end of the log repeats three times.
 std::span<const Application> last_cycle(std::span<const Application> all);
 
-// shortcut.cpp: the kernel fails when it is observed and passes otherwise, or the reverse; names the shortcut
-// (lib/rewrite/shortcut.h) whose faithful way makes the difference.
+// shortcut.cpp: the kernel fails only if its rewrites are observed, or only if they are not. Names the shortcut: quick
+// code that replaces a slow ("faithful") function of the same result if nothing observes (lib/rewrite/shortcut.h).
 std::optional<Verdict> find_shortcut(const FailureRepro& repro, Executor& executor);
 
 // evaluate_rewrites.cpp: evaluates both sides of every rewrite in REF at a few points and proves that one whose sides
 // differ is the culprit (veto.h).
 std::optional<Verdict> evaluate_rewrites(const FailureRepro& repro, Executor& executor);
-// evaluate_rewrites.cpp: names a rewrite whose sides clearly differ without a proof: the only such rule in a kernel too
-// large for REF, or a rewrite in the first stage that is wrong.
+// evaluate_rewrites.cpp: names a rewrite whose sides clearly differ, although there is no proof that it is the culprit:
+// the only such rule in a kernel that is too large for REF, or a rewrite in the first wrong stage.
 std::optional<Verdict> name_unproven_rewrite(const FailureRepro& repro, Executor& executor);
 
-// veto.cpp: suppresses several rewrites at once, of which none alone is the culprit: all that make values of another
-// dtype or number of elements, and pairs of rewrites whose sides differ.
+// veto.cpp: suppresses several rewrites at once, for failures that no single rewrite causes: all rewrites that change
+// the dtype or the number of elements of a value, and pairs of rewrites whose sides differ.
 std::optional<Verdict> veto_rewrites(const FailureRepro& repro, Executor& executor);
 
-// binary_search.cpp: binary search for the first stage whose graph is wrong in REF, then for the first rewrite of that
-// stage after which it is.
+// binary_search.cpp: binary search for the first stage after which the graph is wrong in REF, then for the first
+// rewrite of that stage after which the graph is wrong.
 std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& executor);
-// binary_search.cpp: the same where a command decides which graphs fail (--cmd); always returns a verdict.
+// binary_search.cpp: the same search if a shell command decides which graphs fail (--cmd); always returns a verdict.
 std::optional<Verdict> search_by_command(const FailureRepro& repro, Executor& executor);
-// binary_search.cpp: returns the first stage whose graph is wrong in REF, for a kernel too large for REF as far as REF
-// can tell. Null if the graph is right after every stage.
+// binary_search.cpp: returns the first stage whose graph is wrong in REF; null if there is none. If the kernel is too
+// large for REF, its loops are shortened, so an error may be missed.
 const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor);
 
 // backend.cpp: the kernel is refused, and no rewrite is the culprit: the renderer rejects it or prints a source that
@@ -58,16 +58,16 @@ std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executo
 //   compiler  right without LLVM's optional passes: a binary search names the first pass with which it fails; or right
 //             if the other compiler compiles the same source
 //   renderer  wrong with every compiler, and right with the other renderer, or if vectors are loaded and stored element
-//             by element (list_variants.h); the misprinted node is named if it is found
-//   device    neither
+//             by element (list_variants.h); the node that is printed wrongly is named if it is found
+//   device    neither the compiler nor the renderer is found to be wrong
 std::optional<Verdict> bisect_backend(const FailureRepro& repro, Executor& executor);
-// first_wrong_node.cpp: finds the first misprinted node of a list that is right in REF and wrong on the device.
-// Runs the list with every value stored to an array of its own (list_variants.h), on the device and in REF. The first
-// value in time that differs is the suspect. It is the culprit if the device computes what REF does once all users of
-// the node read its right value from an array. Returns the empty UOp if no node is proven to be the culprit.
+// first_wrong_node.cpp: finds the first node that is printed wrongly, in a list that is right in REF and wrong on the
+// device. Runs the list on the device and in REF, with every node's value stored to its own array (list_variants.h).
+// The node whose value differs first is the suspect. It is the culprit if the device computes what REF does as soon as
+// users of that node read its right value from an array. Returns the empty UOp if no node is proven to be the culprit.
 UOp first_wrong_node(Executor& executor, std::span<const UOp> list);
 
-// ---- strategies with inputs of their own
+// ---- strategies that take other inputs than a FailureRepro
 
 // divergence.cpp: compares the compilation of `in` with a golden record. The culprit is the first rewrite of the first
 // differing stage that tinygrad does not make; if the record has no rewrites of that stage, the first one whose result
@@ -76,31 +76,31 @@ UOp first_wrong_node(Executor& executor, std::span<const UOp> list);
 // one.
 std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, const GoldenRecord& record);
 
-// The same for what a live tinygrad makes of the kernel, with its rewrites, up to `stage` (empty: all stages). `in`
-// names its target. Throws Failure if tinygrad does not answer, or refuses a kernel that tgc accepts.
+// divergence.cpp: compares instead with what a running tinygrad makes of the kernel, up to `stage` (empty: all stages).
+// `in` must name a target. Throws Failure if tinygrad does not answer, or refuses a kernel that tgc accepts.
 std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, TinygradProcess& tinygrad,
                                        const std::string& stage);
 
-// A failing model or tensor graph. Runs all of it with other options.
+// A failing model or tensor graph. `run` runs the whole of it with the options that it gets.
 struct ModelRepro {
   const Session& session;
   RunOptions options;
   std::function<ModelReport(const RunOptions&)> run;
 };
 
-// Result of a run of all kernels, of which none is miscompiled.
+// Result of a run of all kernels in which no kernel was found to be miscompiled.
 struct ModelOutcome {
   ModelReport report;
-  size_t kernels = 0;        // that were compared with REF
+  size_t kernels = 0;        // number of kernels that were compared with REF
   std::string kernel_fault;  // an out-of-bounds access of a kernel's own AST; empty: none
 };
 
-// schedule.cpp: compares the results with the expected ones, and with those of a schedule without fusion, where every
-// operation has a kernel of its own: if that one is right, the schedule is at fault. Each rewrite's sides are compared
-// in REF, one tensor element as an expression (lib/validate/tensor_element.h). The culprit is a rewrite without which
-// the results are right, or the only one whose sides differ. If there is none, rules are suppressed one by one for half
-// a minute; a rule without which the results are right is mentioned, but is no culprit: it changes all that follows.
-// Returns nullopt if the run ended with an error that is not the schedule's.
+// schedule.cpp: compares the results with the expected ones, and with those of a schedule without fusion, which has one
+// kernel for each operation. If only the unfused results are right, the fused schedule is wrong. Both sides of each of
+// its rewrites are compared in REF, for one tensor element (lib/validate/tensor_element.h). The culprit is a rewrite
+// without which the results are right, or the only one whose sides differ. If there is none, rules are suppressed one
+// by one for half a minute; a rule without which the results are right is mentioned, but not as the culprit, because
+// its absence changes all later rewrites. Returns nullopt if the run ended with an error that is not the schedule's.
 std::optional<Verdict> check_schedule(const ModelRepro& repro, const ModelOutcome& outcome, BisectCounts& counts);
 
 }  // namespace tgc

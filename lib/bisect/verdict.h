@@ -1,4 +1,4 @@
-// Result of a bisection strategy: what makes a kernel or model fail, and how that is known.
+// The result of a bisection strategy: what makes a kernel or model fail (the culprit), and how that was confirmed.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -21,28 +21,28 @@ struct Verdict {
   // rewrite, divergence, schedule, endless: the culprit rewrite; shortcut: `rule` and `location` are the shortcut's
   std::string stage = {}, rule = {}, branch = {}, location = {};
   uint64_t rewrite = 0;  // position among the applications of that rule in that stage, from 1
-  // both sides of the rewrite as text; renderer: the misprinted node, and the source lines that print it
+  // both sides of the rewrite as text; kind Renderer: the node that is printed wrongly, and its source lines
   std::string before = {}, after = {};
   std::string node = {};                 // the rewritten node as a tree, deeper than `before`
-  std::vector<CycleStep> cycle = {};     // endless: one round of the rules that repeat
-  // ranges and variables, by name, of a point where the sides differ; "before" and "after" are the values there
+  std::vector<CycleStep> cycle = {};     // kind Endless: one round of the rules that repeat
+  // a point where both sides differ: the values of ranges and variables by name; keys "before", "after": of the sides
   std::map<std::string, std::string> witness = {};
-  std::string pass = {}, function = {};  // compiler: LLVM's pass and the function that it ran on
-  uint64_t pass_number = 0;              // its position, from 1
+  std::string pass = {}, function = {};  // kind Compiler: LLVM's pass and the function that it ran on
+  uint64_t pass_number = 0;              // the position of `pass` among the passes, from 1
   bool confirmed = false;  // the kernel fails with the culprit and passes without it
-  std::string proof = {};  // how that was confirmed, or why not; empty if confirmed by a run without the culprit
+  std::string proof = {};  // how `confirmed` was found, or why it is false; empty: by a run without the culprit
 
   bool can_be_confirmed() const;
 };
 std::string_view name_of(Verdict::Kind kind);  // "rewrite"
 
-// Start of Verdict::detail where a side of the culprit has a constant that its dtype cannot represent.
+// The beginning of Verdict::detail if a side of the culprit has a constant that its dtype cannot represent.
 inline constexpr std::string_view kWildConstant = "a constant that its dtype does not hold";
 
 // The work that a bisection did.
 struct BisectCounts {
-  size_t runs = 0;                    // of kernels or graphs
-  size_t rewrites = 0, compared = 0;  // of the compilation; those of them whose sides were compared
+  size_t runs = 0;                    // runs of kernels or graphs
+  size_t rewrites = 0, compared = 0;  // rewrites of the compilation; rewrites whose two sides were compared
 };
 
 }  // namespace tgc
