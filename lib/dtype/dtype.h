@@ -48,7 +48,7 @@ struct DTypeInfo {
   Kind kind = Kind::Value;
   // the scalar of the value or pointee; for an image the storage type (Float16 or Float32)
   Scalar scalar = Scalar::Void;
-  // bit number in a DTypeSet: the scalar of a value. Pointers, images and Other are in no set and have kNumScalars
+  // bit number in a DTypeSet: that of the scalar for values; kNumScalars for pointers, images and Other (in no set)
   uint8_t value_class = uint8_t(Scalar::Void);
   AddrSpace addrspace = AddrSpace::GLOBAL;
   int8_t priority = -1;      // promotion priority, the first key of operator<

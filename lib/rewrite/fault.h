@@ -4,8 +4,8 @@
 //   tensor:RULE[@N]       the same in each tensor graph
 //   endless:RULE[@N]      from its N-th application on, RULE toggles the node's tag, so the rewrite never ends
 //   shortcut:NAME[@N]     the N-th quick result of shortcut NAME is changed
-//   renderer:NAME.OP[@N]  see renderers/misprint.h
-//   llvm:NAME             see lib/compile/llvm_engine
+//   renderer:NAME.OP[@N]  renderer NAME prints the N-th OP of a kernel wrongly (renderers/misprint.h)
+//   llvm:NAME             LLVM gets the fault NAME (kLlvmFaults in lib/compile/compile.h)
 //
 // Several faults are separated by commas: A,B. The code that creates a Graph installs its faults, as Compilation does.
 #pragma once
@@ -23,8 +23,8 @@ namespace tgc {
 struct FaultSpec {
   enum class In : uint8_t { Kernel, Tensor, Renderer, Llvm, Endless, Shortcut };
 
-  std::string rule;          // a rule's name; Shortcut: a shortcut's; Llvm: a fault's in LLVM; Renderer: OP or NAME.OP
-  uint64_t application = 1;  // 1-based, per kernel, in trace order, including rewrites inside rules
+  std::string rule;          // a rule's name; Shortcut: a shortcut's; Llvm: one of kLlvmFaults; Renderer: OP or NAME.OP
+  uint64_t application = 1;  // counted from 1 in each graph, in order, with those of rewrites that a rule starts
   In in = In::Kernel;
   std::vector<FaultSpec> others = {};  // the other faults of a list A,B,...; their own `others` are empty
 
@@ -78,7 +78,7 @@ class ShortcutFault : public ShortcutTrial {
 void expect_fault(const FaultSpec& spec);
 void fault_came_about(const FaultSpec& spec);
 // Returns the fault warnings of this process that no earlier call returned. There is a warning if a fault was never
-// injected, or if the faulted application made a node without a value.
+// injected, or if the faulted application made a node without a value, which was left unchanged.
 std::vector<std::string> take_fault_warnings();
 
 }  // namespace tgc

@@ -87,7 +87,7 @@ const PatNode* make_const(Const value, DTypeSet dtypes);
 //   node()     its pattern node, for matching and listings
 // and, if it may be part of a right side, one of
 //   build(m)   makes the expression's node
-// value(m)   returns the expression's number (kNumber is true); next to an operand, it becomes a constant like it
+//   value(m)   returns the expression's number (kNumber is true); next to an operand, it becomes a constant like it
 template <uint64_t Bound>
 class Pat;
 
@@ -184,7 +184,7 @@ struct Capture : Expr<Capture<Id, Constant>> {
 struct Written : Expr<Written> {
   explicit Written(Const v) : number(v) {}
   static constexpr uint64_t kBound = 0;
-  static constexpr bool kMatches = false;  // alone not a pattern; beside a pattern it matches a constant (kAllMatch)
+  static constexpr bool kMatches = false;  // alone it is no pattern; beside a pattern it matches a constant (kAllMatch)
   static constexpr bool kNumber = true;
   const PatNode* node() const { return make_const(number, {}); }
   Const value(const Match&) const { return number; }

@@ -264,8 +264,8 @@ class Rewriter {
     set_result(n, r);
   }
 
-  // ---- depth-first order: each node is finished when it is first needed. Rules that change nothing but the graph give
-  // the same result in every order.
+  // ---- depth-first order: each node is finished when it is first needed. It is used for rules that change nothing but
+  // the graph, because they give the same result in every order.
   void run_depth_first(UOp root) {
     if (!bpm_ && is_left_alone(root)) return set_result(root, root);
     begin(root);

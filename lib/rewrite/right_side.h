@@ -15,8 +15,8 @@
 //   cast(x, dtypes::int32)      a cast; its dtype may also be dtype_of(u), the dtype of u, element_dtype_of(u), its
 //                               scalar dtype, or dtype_by<f>(u, x), the dtype that a function returns
 //   alu(op_of(u), x, y)         u's op applied to x and y; alu(Op::SUB, x, y) applies any fixed op
-// uop(op, dtype, x, y)        a node without arg, where op is an Op or op_of(u); noop() makes a NOOP
-// with_src(u, x, y)           u with other sources; with_dtype: with another dtype; replace(u, dtype, x, y): with both
+//   uop(op, dtype, x, y)        a node without arg, where op is an Op or op_of(u); noop() makes a NOOP
+//   with_src(u, x, y)           u with other sources; with_dtype: with another dtype; replace(u, dtype, x, y): both
 //   with_first_src(u, x)        u with another first source; with_first_src(u, x, dtype) also changes its dtype
 //   broadcast(x, count(u))      a vector of that many elements, each of them x
 //   with<f>(x, y)               the node that a function returns, for what algebra cannot express. As a whole right

@@ -202,7 +202,7 @@ std::string_view name_of(RightKind kind);
 // Returns the rule's foldings: several named ones, or a single unnamed one.
 std::vector<Folding> foldings_of(const Rule& rule);
 std::vector<std::string_view> branch_names(const Rule& rule);  // names of the foldings; empty if it has only one
-// Return a folding's right side ("{...}" for a lambda), or its guards ("products_match(c1, c2, c3)"; "" if none).
+// right_text: a folding's right side ("{...}" for a lambda). guard_text: its guards, "products_match(c1, c2)", or "".
 std::string right_text(const Folding& folding);
 std::string guard_text(const Folding& folding);
 // Returns all foldings of the rule in one line, such as "x", "x / ca when products_match(ca, c, cb)", "true: c when

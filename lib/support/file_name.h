@@ -7,8 +7,8 @@
 namespace tgc {
 
 // Returns `name` as a file name: 1 to 170 bytes of valid UTF-8 without path separators, blanks, control or
-// bidirectional characters, and without a leading "." or "-". A name that already fits is returned unchanged. In any
-// other, each unfit character becomes "_" and eight digits of the name's hash are appended to keep names distinct.
+// bidirectional characters, and without a leading "." or "-". A name that already fits is returned unchanged. In other
+// names, each unfit character becomes "_" and eight digits of the name's hash are appended, so that they stay distinct.
 std::string file_name_of(std::string_view name);
 
 // The paths that this run has written to. Used so that one result never silently overwrites another.

@@ -12,7 +12,7 @@
 
 namespace tgc {
 
-struct BigInt;  // sign and absolute value of a large Int; interned
+struct BigInt;  // sign and absolute value of an Int that does not fit int64; interned
 
 class Int {
  public:

@@ -56,7 +56,7 @@ class JsonWriter {
   JsonWriter& number(double number, const char* format);
   JsonWriter& raw(std::string_view json);  // writes a value that is JSON text already
 
-  // Writes a pair of braces or brackets around what the function writes.
+  // object() writes braces around what `members` writes; array() writes brackets around what `items` writes.
   template <class Members>
   JsonWriter& object(Members&& members) {
     open('{'), members();

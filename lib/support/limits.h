@@ -65,8 +65,8 @@ inline int64_t product_within(Limit which, int64_t a, int64_t b) {
   return out;
 }
 
-// Whether kernels with CUSTOM and CUSTOMI nodes, which hold source code, may be compiled and run (--allow-custom).
-// Without it they are only displayed.
+// allow_custom sets, and custom_is_allowed returns, whether kernels with CUSTOM or CUSTOMI nodes, which hold source
+// code, may be compiled and run (--allow-custom). By default, such kernels are only displayed.
 void allow_custom(bool allowed);
 bool custom_is_allowed();
 

@@ -46,7 +46,7 @@ void OrderedPool::run_next(std::unique_lock<std::mutex>& lock) {
   task.run();
   lock.lock();
   task.done = true;
-  if (!delivering_) deliver_what_is_next(lock);  // a thread that is delivering now also delivers this task
+  if (!delivering_) deliver_what_is_next(lock);  // a thread that is delivering also delivers this task
 }
 
 void OrderedPool::deliver_what_is_next(std::unique_lock<std::mutex>& lock) {

@@ -124,7 +124,7 @@ class OrderedPool {
 };
 
 // Calls fn(i) for every i < n on at most `jobs` threads. Calls done(i) in the order of i, one at a time, once fn(0) to
-// fn(i) have returned. Both return nothing or a Status. Returns the error with the lowest i, and skips the rest.
+// fn(i) have returned. Each returns nothing or a Status. Returns the error with the lowest i; later calls are left out.
 template <class Fn, class Done>
 Status parallel_for(size_t n, unsigned jobs, Fn&& fn, Done&& done) {
   OrderedPool pool(jobs);

@@ -30,7 +30,7 @@ std::string colored(std::string_view text, std::string_view color);
 std::string ansistrip(std::string_view text);  // returns `text` without escape sequences
 size_t ansilen(std::string_view text);         // returns its number of code points without escape sequences
 
-// Keeps letters, digits and underscores; replaces every other character by its hex code (helpers.py:to_function_name).
+// Replaces every character except letters, digits and underscores by its hex code (helpers.py:to_function_name).
 std::string to_function_name(std::string_view name);
 
 // Returns the number of code points; each invalid byte counts as one.

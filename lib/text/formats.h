@@ -59,7 +59,7 @@ std::string_view name_of(InputKind kind);
 InputKind detect_kind(std::string_view head);
 
 // Reads only what is written before the graph: the header of a text, or the first members of a JSON. A field that is
-// missing there stays empty; if the header or JSON is malformed, so do the fields after the error.
+// missing there stays empty, and so does every field after an error in a malformed header or JSON.
 GraphInfo info_before(InputKind kind, std::string_view text);
 
 struct ReadReport {

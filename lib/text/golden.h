@@ -86,7 +86,7 @@ struct GoldenLine {
   uint32_t line = 0;
 };
 
-// Parse the text of one record, or of the header line. `file` is the name of the input in messages.
+// parse_golden_record parses a record, parse_golden_header the header line. `file` is the input's name in messages.
 Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_view file);
 Result<GoldenHeader> parse_golden_header(const GoldenLine& line, std::string_view file);
 

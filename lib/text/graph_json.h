@@ -21,7 +21,7 @@ struct GraphFile {
   std::vector<UOp> list;  // nodes of a linear list in order; empty for a graph
 };
 
-// Return the JSON text, one node per line, with a final newline.
+// graph_to_json and list_to_json return the JSON text, one node per line, with a final newline.
 std::string graph_to_json(UOp root, const GraphInfo& info = {});
 std::string list_to_json(std::span<const UOp> list, const GraphInfo& info = {});
 

@@ -66,7 +66,7 @@ Result<GraphMap> GraphMap::read(std::string_view text, std::string_view file) {
   return out;
 }
 
-// Translates one graph of the port.
+// Translates one graph from the JSON of another program (the "port") into tgc's JSON.
 class MappedGraph {
  public:
   MappedGraph(const GraphMap& map, const json& in) : map_(map), in_(in) {

@@ -10,8 +10,8 @@
 //   lower op               op names equal tgc's except for case
 //   release 0.14           the tinygrad release of the graphs; without it they belong to a release of their own
 //
-// Sources refer to nodes by position or by id. A dtype may be an object: its "name", or else its first text, is used,
-// and "count" and "size". An arg may be any JSON: if its kind has no `arg` line, it becomes a record of its members.
+// Sources refer to nodes by position or id. A dtype may be an object: its "name" (or else its first text), "count" and
+// "size" are used. An arg may be any JSON: if its kind has no `arg` line, it becomes a record of its members.
 //
 // In the JSON of an `arg` line:
 //

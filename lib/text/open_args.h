@@ -17,7 +17,7 @@ bool is_const_float(Arg a);
 Arg const_float(Graph& graph, Arg a);
 inline constexpr std::string_view kNegativeZero = "-0.0";
 
-// The dtypes of 0.13 and 0.14 for integers and floats whose width is not fixed yet.
+// weakint and weakfloat return the dtypes of 0.13 and 0.14 for integers and floats whose width is not fixed yet.
 DType weakint();
 DType weakfloat();
 // True if the elements of `d` are floats, including the float dtypes that 0.12.0 does not have.

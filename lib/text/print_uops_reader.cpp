@@ -198,7 +198,7 @@ class ListingReader : public PyValues {
       try {
         pos_ = begin;
         Arg a = as_arg(value());
-        // in other releases any arg may be a string; here it may be one that begins with digits
+        // any arg of another release may be a string; if it goes on in the next line, `a` is not the whole arg
         if (skip(), pos_ == end && (!is_open() || is_over(end))) return a;
       } catch (const Failure&) {
       }

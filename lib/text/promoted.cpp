@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// tinygrad 0.14's dtypes; each promotes only to later ones. `to`: bit set of the dtypes it promotes to in one step.
+// The dtypes of tinygrad 0.14; each promotes only to later ones. `to`: the bit set of those it promotes to in one step.
 struct Promotion {
   std::string_view attribute;
   uint32_t to;

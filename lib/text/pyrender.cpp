@@ -190,7 +190,7 @@ inline bool PyrenderWriter::is_number(UOp u) const { return on_device(u) && !inf
 inline void PyrenderWriter::operand(UOp u, bool strip) {
   const Info& info = info_of(u);
   bool bracketed = strip && info.inlined && !info.plain;
-  if (bracketed && odd_text_) {  // parentheses inside strings count too
+  if (bracketed && odd_text_) {  // tinygrad also counts parentheses in strings
     size_t begin = to_->size();
     inlined(u, false);
     if (strip_parens(to_->view().substr(begin)).size() + begin < to_->size()) to_->drop_ends(begin);

@@ -24,7 +24,7 @@ Result<CompleteText> pyrender_complete(UOp root);
 // Reads the graph that the text builds: the node assigned to `ast`, or else the node that is assigned last. Nodes are
 // made as written (a cast to the same dtype stays). `file` is the input's name in messages, which have line and column.
 // `places` receives the positions of the nodes. In a text without a header, omitted facts are inferred, such as the
-// dtypes of REDUCEs and LOADs from their uses. `warnings` receives those that cannot be inferred.
+// dtypes of REDUCEs and LOADs from their uses; `warnings` receives one warning per fact that cannot be inferred.
 Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr,
                           std::vector<std::string>* warnings = nullptr);
 

@@ -45,7 +45,7 @@ class CompleteWriter : public PyrenderWriter {
     return kernel.text;
   }
 
-  // Returns the node that the line at byte `begin` is read as; the empty UOp if it cannot be read.
+  // Returns the node that the line at byte `begin` stands for when it is read; the empty UOp if it cannot be read.
   static UOp value_of(PyrenderReader& reader, size_t begin) {
     try {
       return reader.value_of_line(begin);

@@ -137,7 +137,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size()) lines_.drop_ends(begin);
   }
 
-  // Writes the piece of `u` again as UOp(...), and so the pieces of its sources that have no line of their own.
+  // Writes the piece of `u` again as UOp(...), and likewise the pieces of its sources that have no line of their own.
   void make_plain(UOp u) {
     for (UOp s : u.src())
       if (!info_[s.id()].named) make_plain(s);

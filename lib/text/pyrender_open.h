@@ -5,8 +5,8 @@
 
 namespace tgc {
 
-// The text of a graph in the form of the graph's release, without a final newline. If `generic` is true, that release's
-// own pyrender fails on the graph.
+// The text of a graph as the graph's release prints it, without a final newline. If `generic` is true, that release's
+// own pyrender fails on the graph, and every node is written as UOp(...).
 struct OpenText {
   std::string text;
   bool generic = false;

@@ -16,7 +16,7 @@ constexpr OpSet kVoid{Op::SINK, Op::STORE, Op::END, Op::BARRIER, Op::UNIQUE};
 constexpr OpSet kDivisions{Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD};
 constexpr OpSet kFloatFunctions{Op::SQRT, Op::RECIPROCAL, Op::EXP2, Op::LOG2, Op::SIN};
 
-// Returns the dtype of an operator in 0.14, given its operands' dtypes; the first one if they cannot be promoted.
+// Returns the dtype of a 0.14 operator whose operands have the dtypes `a` and `b`; `a` if they do not promote.
 DType promoted(DType a, DType b) { return promoted_0_14(a, b).value_or(a); }
 
 class OpenReader : public PyrenderReader {
@@ -302,8 +302,8 @@ class OpenReader : public PyrenderReader {
     return {graph_.node(o, dtype_of_op(o), sources_)};
   }
 
-  // Returns the constant for a bare number that is an operand next to `u`. 0.13 prints constants on a device so. The
-  // device is that of `u`, or else the first device in the text, on which the text's kernels run.
+  // Returns the constant for a bare number that is an operand next to `u`. 0.13 prints an operand that is a constant on
+  // a device as a bare number. The device is that of `u`, or else the first device in the text.
   UOp literal_beside(UOp u, Arg number) {
     DType dtype = u.dtype().base();
     UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));
@@ -353,7 +353,7 @@ class OpenReader : public PyrenderReader {
       define(name, as_uop(v, at));
       return v;
     }
-    return {graph_.raw(text_.substr(at, to_the_bracket(at) - at))};  // target=CPU:CLANG:x86_64,native)
+    return {graph_.raw(text_.substr(at, to_the_bracket(at) - at))};  // such as target=CPU:CLANG:x86_64,native)
   }
   // Moves to the parenthesis that closes the one around byte `at`.
   size_t to_the_bracket(size_t at) {

@@ -306,7 +306,7 @@ PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Valu
   return out;
 }
 
-// Returns the constant for a bare number that is an operand next to `u`: tinygrad prints constants on a device so.
+// Returns the constant for a bare number that is an operand next to `u`, on u's device; a stand-in if that is unknown.
 UOp PyrenderReader::literal_beside(UOp u, Const value) {
   bool known = !device_of(u).is_none() && !is_stand_in(u);
   if (known || !infers()) return u.const_like(value);

@@ -125,7 +125,7 @@ class PyrenderForms {
     if (!u.arg().is_none()) put(u.num_src() > 1 ? ", arg=" : "arg="), self().repr(u.arg());
     put(')');
   }
-  // `usual`: the dtype that is not written.
+  // `usual` is the dtype that the text leaves out.
   void range(UOp u, DType usual) {
     put("UOp.range("), str(u.src(0).arg());
     for (Arg a : u.arg().items()) put(", "), self().repr(a);

@@ -136,7 +136,7 @@ class ReprReader : public PyValues {
 
   UOp read() {
     lost_ = lost_facts();
-    brackets_++;  // in a repr, line ends are blanks
+    brackets_++;  // a repr may span lines, so skip line ends as blanks
     UOp root = graph();
     skip();
     if (!at_end()) fail(pos_, "unexpected " + found(pos_), "the end of the input");

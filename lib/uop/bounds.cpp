@@ -50,7 +50,7 @@ std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
   }
 }
 
-// Returns the bounds of a binary op whose dtype is no float, from its operands' bounds; nullopt if they are unknown.
+// Returns the bounds of a binary op whose dtype is no float, computed from its operands' bounds; nullopt if unknown.
 std::optional<Bounds> binary_bounds(UOp u, const Bounds& a, const Bounds& b) {
   if (auto small = small_bounds(u.op(), a, b)) return small;
   switch (u.op()) {

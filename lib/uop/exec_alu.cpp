@@ -49,8 +49,8 @@ Const pow_of(Const x, Const y) {
     return std::pow(b.to_double(), e.to_double());
   }
   double b = x.to_double(), e = y.to_double();
-  if (b == 0 && e < 0) return kInf;                                                      // as for integers
-  if (b < 0 && std::isfinite(b) && std::isfinite(e) && e != std::floor(e)) return kNan;  // Python's is complex
+  if (b == 0 && e < 0) return kInf;                                                      // inf, as for integers
+  if (b < 0 && std::isfinite(b) && std::isfinite(e) && e != std::floor(e)) return kNan;  // Python's result is complex
   double r = std::pow(b, e);
   if (std::isinf(r) && std::isfinite(b) && std::isfinite(e))
     throw Failure("the result of a power is too large for a float");

@@ -6,8 +6,8 @@
 
 namespace tgc {
 
-// Returns the value of `op` on `operands`. Each operand is a number, or a Tuple of numbers if `dtype` is a vector; so
-// is the result. Vector elements are truncated to `dtype`'s scalar; a scalar result is truncated only if `truncated` is
+// Returns the value of `op` on `operands`. The operands and the result are numbers, or Tuples of numbers if `dtype` is
+// a vector. Vector elements are truncated to `dtype`'s scalar; a scalar result is truncated only if `truncated` is
 // true. Throws Failure where Python raises.
 Arg exec_alu(Graph& graph, Op op, DType dtype, std::span<const Arg> operands, bool truncated = true);
 

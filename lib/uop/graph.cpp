@@ -57,7 +57,7 @@ void Graph::reserve(size_t nodes) {
   if (size_t slots = std::bit_ceil(2 * nodes); slots > table_size_) resize_table(slots);
 }
 
-// A table of this size or more doubles instead of quadrupling: unused memory would cost more than refilling the table.
+// A table of this size or more doubles instead of quadrupling, because unused slots would cost more than rehashing.
 static constexpr size_t kLargeTable = size_t(1) << 16;
 
 // Returns the slot of the node with this key for which same(node) is true. If there is none, returns the empty slot for

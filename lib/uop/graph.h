@@ -149,7 +149,7 @@ class Graph {
     uint32_t hash;
     uint32_t number;  // the node's id + 1; 0: empty slot
   };
-  // Selects the slots of a node. Stored apart from the nodes, so that growing the table need not read the nodes.
+  // Selects the table slots to search for a node. Kept apart from the nodes, so that growing the table reads no nodes.
   struct NodeKey {
     uint32_t hash;
     uint32_t newest;  // the greatest source id + 1; 0: no sources

@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// The bounds of an integer expression. Both throw Failure if the bounds are not integers.
+// int_vmin and int_vmax return the bounds of an integer expression. They throw Failure if a bound is not an integer.
 Int int_vmin(UOp u);
 Int int_vmax(UOp u);
 bool overflows(UOp u, DType dtype);  // true if the bounds of `u` exceed those of `dtype`
@@ -23,10 +23,10 @@ UOp gcd(UOpSpan uops);          // a common divisor: the product of common facto
 // Splits `u` into (rest, constant) if it is `rest op constant`; otherwise returns (u, identity element of op).
 std::pair<UOp, Const> pop_const(UOp u, Op op = Op::ADD);
 
-// Sum and product of one or more operands, from left to right. For bools they use OR and AND.
+// sum and prod combine one or more operands from left to right: with ADD and MUL, for bools with OR and AND.
 UOp sum(UOpSpan terms);
 UOp prod(UOpSpan factors);
-// Python's sum(terms) and math.prod(factors) of one or more UOps, which start from a constant: 0 + a + b and 1 * a * b.
+// Python's sum(terms) and math.prod(factors) of UOps, which begin with a constant: 0 + a + b and 1 * a * b.
 UOp sum_from_zero(UOpSpan terms);
 UOp prod_from_one(UOpSpan factors);
 

@@ -10,7 +10,7 @@ namespace tgc {
 
 using Pairs = std::span<const std::pair<Sint, Sint>>;
 
-// Each of these throws Failure if the argument does not fit the shape of `u`.
+// Each function throws Failure if its argument does not fit the shape of `u`.
 UOp reshape(UOp u, Shape shape);         // does not infer a size of -1
 UOp forced_reshape(UOp u, Shape shape);  // makes a RESHAPE even if the shape does not change
 UOp expand(UOp u, Shape shape);          // adds missing leading axes; a size of -1 keeps the axis
@@ -19,7 +19,7 @@ UOp pad(UOp u, Pairs amounts);
 UOp shrink(UOp u, Pairs bounds);
 UOp flip(UOp u, std::span<const bool> axes);
 
-// Make the movement op `op` with these sizes, even if it does not change the shape (UOp._mop).
+// movement_shape and movement_pairs make the movement op `op` even if it does not change the shape (UOp._mop).
 UOp movement_shape(UOp u, Op op, Shape sizes);      // for RESHAPE, EXPAND
 UOp movement_pairs(UOp u, Op op, Pairs pairs);      // for PAD, SHRINK
 

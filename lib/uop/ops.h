@@ -75,7 +75,7 @@ inline constexpr OpSet Commutative{Op::ADD, Op::MUL, Op::MAX, Op::CMPNE, Op::CMP
 inline constexpr OpSet Associative{Op::ADD, Op::MUL, Op::AND, Op::OR, Op::MAX};
 inline constexpr OpSet Idempotent{Op::OR, Op::AND, Op::MAX};
 inline constexpr OpSet Comparison{Op::CMPLT, Op::CMPNE, Op::CMPEQ};
-inline constexpr OpSet UnsafePad{Op::RECIPROCAL, Op::LOG2, Op::EXP2, Op::IDIV, Op::POW};  // f(0) = 0 need not hold
+inline constexpr OpSet UnsafePad{Op::RECIPROCAL, Op::LOG2, Op::EXP2, Op::IDIV, Op::POW};  // f(0) may differ from 0
 }  // namespace ops
 
 // Returns the index of the first source that is a range which `op` ends (ops.py:range_start), or -1 if there is none.

@@ -47,7 +47,7 @@ std::string_view strip_parens(std::string_view text) {
   constexpr size_t kBlock = 32;
   int64_t depth = 0;
   for (size_t i = 0; i < inner.size();) {
-    if (i + kBlock <= inner.size()) {  // fast path: skip a block that has too few ')' for a negative depth
+    if (i + kBlock <= inner.size()) {  // fast path: skip a block with too few ')' to make `depth` negative
       uint8_t opening = 0, closing = 0;
       for (size_t k = 0; k < kBlock; k++) opening += inner[i + k] == '(', closing += inner[i + k] == ')';
       if (depth >= closing) {

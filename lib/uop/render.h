@@ -27,7 +27,7 @@ std::string multirange_str(std::span<const UOp> ranges, bool color, size_t pad);
 // Returns "a+b" for "(a+b)". Returns `text` unchanged if its outer parentheses do not match (helpers.py:strip_parens).
 std::string_view strip_parens(std::string_view text);
 
-// The infix operator of `op` (empty if it has none) and its precedence (1 binds tightest; 99 if it has none).
+// infix_symbol returns the operator of `op`, or ""; infix_precedence its precedence, from 1 (binds tightest), or 99.
 std::string_view infix_symbol(Op op);
 int infix_precedence(Op op);
 // Appends "(left OP right)", without the operands' parentheses if precedence allows (ops.py:strip_binary_parens).

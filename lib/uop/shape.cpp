@@ -295,7 +295,7 @@ void inherit_facts(UOp from, UOp to) {
   const Node *a = from.node(), *b = to.node();
   auto is_number = [](const Node* s) { return s->op == Op::UNIQUE; };  // a UNIQUE only numbers a buffer
   auto same_shape = [&](const Node* s, const Node* t) {
-    // if the sources have no shape, their values may determine the shape (size arguments), so nothing is known
+    // if the sources have no shape, they may be the sizes of the result, so equal facts of the sources prove nothing
     return is_number(s) || (s->shape && s->shape == t->shape && s->shape != &kNoShape);
   };
   if (a->shape && !b->shape && a->op != Op::MULTI && all_sources(a, b, same_shape)) b->shape = a->shape;

@@ -168,7 +168,7 @@ struct DeviceFact;
 // A node's kind, for fast rule selection: its op, except that the CONSTs 0, 1, -1 and Invalid have kinds of their own.
 enum NodeKind : uint8_t { kZero = kNumOps, kOne, kMinusOne, kInvalid };
 inline constexpr size_t kNumKinds = kInvalid + 1;
-uint8_t kind_of_const(Arg arg);  // returns the kind of such a CONST; equal numbers of different types share a kind
+uint8_t kind_of_const(Arg arg);  // returns the kind of a CONST with this arg; the same for 1 and 1.0
 
 // The node that a rewrite made from this node (lib/rewrite/workspace.h).
 struct RewriteSlot {

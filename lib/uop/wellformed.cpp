@@ -216,8 +216,8 @@ Wanted whole_vector(const Fields& f) {
                     f.each(0, [&](UOp s) { return s.dtype() == f.dtype.scalar(); }),
                 "as many sources as its dtype has elements, each of the element's dtype");
 }
-// Returns true if an INDEX of memory, which has one dimension, has one index and optionally a gate. An INDEX of a view
-// or a tensor may have more indices.
+// Returns true if an INDEX of memory, which has one dimension, has one index and optionally a gate (the condition of
+// the access). An INDEX of a view or a tensor may have more indices.
 bool is_place(const Fields& f) {
   bool gate = f.src.size() == 3 && is_bool(f.of(2)) && (f.of(2).count() == 1 || f.of(2).count() == f.of(1).count());
   return f.src.size() == 2 || gate;
