@@ -10,7 +10,6 @@
 #include "lib/compile/job_bytes.h"
 #include "lib/compile/listing.h"
 #include "lib/compile/llvm_fault.h"
-#include "lib/compile/load.h"
 #include "lib/compile/own_folder.h"
 #include "lib/compile/self_contained.h"
 
@@ -186,12 +185,6 @@ std::vector<CompilerInfo> compilers() {
   add_opencl_compilers(out);
   add_cuda_compilers(out);
   return out;
-}
-
-Result<std::shared_ptr<const LoadedCode>> load_code(const CompileJob& job) {
-  auto object = compile(job, Artifact::Binary);
-  if (!object) return object.diag();
-  return load_object(*object);
 }
 
 }  // namespace tgc

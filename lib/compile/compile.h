@@ -6,7 +6,6 @@
 // the cache load none of them.
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +13,6 @@
 #include "lib/support/result.h"
 
 namespace tgc {
-
-class LoadedCode;  // load.h
 
 // The language of a source. Metal is compiled for its CPU emulator only (metal/).
 enum class Language : uint8_t { C, LlvmIr, Cuda, Hip, OpenCl, Ptx, Metal };
@@ -48,7 +45,7 @@ struct CompileJob {
   // Run only this many of LLVM's optional passes, including those of code generation, counted as -opt-bisect-limit
   // counts them; -1: all. With a limit, clang compiles C to unoptimized LLVM IR, and LLVM compiles that.
   int64_t passes = -1;
-  bool by_other = false;  // use the other compiler path: LLVM IR by clang's own LLVM, C by clang to IR and then LLVM
+  bool by_other = false;  // compile by the other compiler: LLVM IR by clang; C by clang to IR, then by LLVM
   std::string fault;      // one of kLlvmFaults, or empty
 };
 
@@ -67,10 +64,6 @@ Result<CompileJob> compile_job(std::string_view device, std::string_view rendere
 Result<std::string> compile(const CompileJob& job, Artifact what);
 // Compiles a job without the cache.
 Result<std::string> compile_uncached(const CompileJob& job, Artifact what);
-
-// Compiles a C or LLVM IR job for this computer and loads it into this process. The code stays loaded for as long as
-// the result lives.
-Result<std::shared_ptr<const LoadedCode>> load_code(const CompileJob& job);
 
 // A compiler or tool that lib/compile can use.
 struct CompilerInfo {
