@@ -47,19 +47,19 @@ Result<Engine*> load_engine(const char* file, const char* symbol, const char* pa
 }  // namespace
 
 Result<LlvmEngine*> llvm_engine() {
-  static Result<LlvmEngine*> engine = load_engine<LlvmEngine>("libtgc_llvm.so", kLlvmEngineSymbol, "llvm-19-dev");
+  static Result<LlvmEngine*> engine = load_engine<LlvmEngine>("libtgc_llvm.so", "tgc_llvm_engine", "llvm-19-dev");
   return engine;
 }
 
 Result<LldEngine*> lld_engine() {
   static Result<LldEngine*> engine =
-      load_engine<LldEngine>("libtgc_lld.so", kLldEngineSymbol, "llvm-19-dev and liblld-19-dev");
+      load_engine<LldEngine>("libtgc_lld.so", "tgc_lld_engine", "llvm-19-dev and liblld-19-dev");
   return engine;
 }
 
 Result<ClangEngine*> clang_engine() {
   static Result<ClangEngine*> engine =
-      load_engine<ClangEngine>("libtgc_clang.so", kClangEngineSymbol, "libclang-19-dev");
+      load_engine<ClangEngine>("libtgc_clang.so", "tgc_clang_engine", "libclang-19-dev");
   return engine;
 }
 

@@ -82,9 +82,4 @@ Result<LlvmEngine*> llvm_engine();
 Result<LldEngine*> lld_engine();
 Result<ClangEngine*> clang_engine();
 
-// Symbols that the shared objects export.
-inline constexpr const char* kLlvmEngineSymbol = "tgc_llvm_engine";
-inline constexpr const char* kLldEngineSymbol = "tgc_lld_engine";
-inline constexpr const char* kClangEngineSymbol = "tgc_clang_engine";
-
 }  // namespace tgc
