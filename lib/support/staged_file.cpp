@@ -8,9 +8,10 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
-#include <cstdio>
 #include <cstring>
 #include <utility>
+
+#include "lib/support/hex.h"
 
 namespace tgc {
 namespace {
@@ -58,12 +59,9 @@ int forget(int slot) {
 }
 
 int random_name(std::string& out) {
-  unsigned char bytes[12];
+  char bytes[12];
   if (getrandom(bytes, sizeof bytes, 0) != ssize_t(sizeof bytes)) return errno;
-  out = ".tgc-";
-  char digits[3];
-  for (unsigned char b : bytes) std::snprintf(digits, sizeof digits, "%02x", b), out += digits;
-  out += ".tmp";
+  out = ".tgc-" + to_hex({bytes, sizeof bytes}) + ".tmp";
   return 0;
 }
 
