@@ -196,18 +196,21 @@ void divide(const Digits& a, const Digits& b, Digits& quotient, Digits& rest) {
   trim(quotient);
 }
 
+// Replaces a two's complement number by its negative.
+void negate(Digits& d) {
+  uint64_t carry = 1;
+  for (uint32_t& digit : d) {
+    carry += uint32_t(~digit);
+    digit = uint32_t(carry);
+    carry >>= 32;
+  }
+}
+
 // Returns `v` in two's complement as `n` digits. `n` must be large enough for the bits and the sign of `v`.
 Digits twos_complement(Int v, size_t n) {
   Digits d = magnitude(v);
   d.resize(n, 0);
-  if (v.sign() < 0) {
-    uint64_t carry = 1;
-    for (uint32_t& digit : d) {
-      carry += uint32_t(~digit);
-      digit = uint32_t(carry);
-      carry >>= 32;
-    }
-  }
+  if (v.sign() < 0) negate(d);
   return d;
 }
 
@@ -218,14 +221,7 @@ Int bitwise(Int a, Int b, Op op) {
   Digits x = twos_complement(a, n), y = twos_complement(b, n);
   for (size_t i = 0; i < n; i++) x[i] = uint32_t(op(int64_t(x[i]), int64_t(y[i])));
   bool negative = x.back() >> 31;
-  if (negative) {
-    uint64_t carry = 1;
-    for (uint32_t& digit : x) {
-      carry += uint32_t(~digit);
-      digit = uint32_t(carry);
-      carry >>= 32;
-    }
-  }
+  if (negative) negate(x);
   return normalize(negative, std::move(x));
 }
 
