@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-// The loader's functions that tgc calls.
+// The functions of the OpenCL ICD loader that tgc calls.
 #define TGC_CL_FUNCTIONS(X)                                                                                \
   X(clGetPlatformIDs)                                                                                      \
   X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clCreateCommandQueue) X(clCreateBuffer)        \
@@ -44,19 +44,14 @@ Status load_api(Api& api) {
 
 std::string error_text(cl_int code) {
   switch (code) {
-    case CL_DEVICE_NOT_FOUND: return "CL_DEVICE_NOT_FOUND";
-    case CL_COMPILER_NOT_AVAILABLE: return "CL_COMPILER_NOT_AVAILABLE";
-    case CL_MEM_OBJECT_ALLOCATION_FAILURE: return "CL_MEM_OBJECT_ALLOCATION_FAILURE";
-    case CL_OUT_OF_RESOURCES: return "CL_OUT_OF_RESOURCES";
-    case CL_OUT_OF_HOST_MEMORY: return "CL_OUT_OF_HOST_MEMORY";
-    case CL_BUILD_PROGRAM_FAILURE: return "CL_BUILD_PROGRAM_FAILURE";
-    case CL_MISALIGNED_SUB_BUFFER_OFFSET: return "CL_MISALIGNED_SUB_BUFFER_OFFSET";
-    case CL_INVALID_BUFFER_SIZE: return "CL_INVALID_BUFFER_SIZE";
-    case CL_INVALID_KERNEL_NAME: return "CL_INVALID_KERNEL_NAME";
-    case CL_INVALID_KERNEL_ARGS: return "CL_INVALID_KERNEL_ARGS";
-    case CL_INVALID_ARG_SIZE: return "CL_INVALID_ARG_SIZE";
-    case CL_INVALID_WORK_GROUP_SIZE: return "CL_INVALID_WORK_GROUP_SIZE";
-    case CL_INVALID_WORK_ITEM_SIZE: return "CL_INVALID_WORK_ITEM_SIZE";
+#define X(name) \
+  case name: return #name;
+    X(CL_DEVICE_NOT_FOUND) X(CL_COMPILER_NOT_AVAILABLE) X(CL_MEM_OBJECT_ALLOCATION_FAILURE)
+    X(CL_OUT_OF_RESOURCES) X(CL_OUT_OF_HOST_MEMORY) X(CL_BUILD_PROGRAM_FAILURE)
+    X(CL_MISALIGNED_SUB_BUFFER_OFFSET) X(CL_INVALID_BUFFER_SIZE) X(CL_INVALID_KERNEL_NAME)
+    X(CL_INVALID_KERNEL_ARGS) X(CL_INVALID_ARG_SIZE) X(CL_INVALID_WORK_GROUP_SIZE)
+    X(CL_INVALID_WORK_ITEM_SIZE)
+#undef X
     case -1001: return "no platform: no driver is installed";  // CL_PLATFORM_NOT_FOUND_KHR
     default: return "error " + std::to_string(code);
   }
