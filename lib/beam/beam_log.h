@@ -1,18 +1,8 @@
 // The log of the search of one kernel, round by round, and its reports.
 #pragma once
-#include <cstdio>
-
 #include "lib/beam/candidate.h"
 
 namespace tgc {
-
-// Formats `values` like printf; cuts the text off after 511 bytes.
-template <class... Values>
-std::string formatted(const char* format, Values... values) {
-  char line[512];
-  std::snprintf(line, sizeof line, format, values...);
-  return line;
-}
 
 struct CandidateLog {
   OptTexts opts;

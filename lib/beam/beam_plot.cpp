@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/support/counted.h"
+
 namespace tgc {
 namespace {
 

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
+
+#include "lib/support/counted.h"
 
 namespace tgc {
 namespace {
@@ -42,9 +43,7 @@ std::string beam_variables_text() {
       "tinygrad's variables of the kernel search (`tgc beam`); --set NAME=VALUE overrides the environment. With\n"
       "BEAM=N `tgc run`, `dump` and `bench` use the stored results, from TGC_BEAM_DB or the cache folder's beam.db:\n";
   for (const BeamSettingInfo& s : kSettings) {
-    char line[160];
-    std::snprintf(line, sizeof line, "  %s=%g", std::string(s.name).c_str(), s.default_value);
-    std::string row = line;
+    std::string row = formatted("  %s=%g", std::string(s.name).c_str(), s.default_value);
     row.resize(std::max<size_t>(row.size() + 2, 28), ' ');
     out += row + std::string(s.help) + "\n";
   }

@@ -1,5 +1,6 @@
 // Text and JSON of a bisection.
 #include "lib/bisect/bisect.h"
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/lines.h"
 
@@ -56,10 +57,8 @@ std::string BisectReport::text() const {
                       : v.kind == Verdict::Kind::Divergence      ? "no: the stage also differs without it"
                       : v.proof.empty()                          ? "no: no run without it passes"
                                                                  : "no: " + v.proof);
-  char work[64];
-  std::snprintf(work, sizeof work, "%zu in %.2f s; %zu of %zu rewrites compared", counts.runs, seconds, counts.compared,
-                counts.rewrites);
-  line("runs", work);
+  line("runs", formatted("%zu in %.2f s; %zu of %zu rewrites compared", counts.runs, seconds, counts.compared,
+                         counts.rewrites));
   line("again", repro_command);
   return out;
 }

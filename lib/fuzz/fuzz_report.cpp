@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include "lib/fuzz/fuzz.h"
@@ -41,15 +40,12 @@ std::string FuzzFinding::line() const {
 }
 
 std::string FuzzReport::text() const {
-  char line[512];
-  std::snprintf(
-      line, sizeof line,
+  std::string out = formatted(
       "%zu graphs from seed %llu in %.1f s, %.0f a second: of their kernels %zu compared, %zu compiled alone, %zu "
       "refused, %zu left out\n%zu runs in REF, %zu on devices; %zu of %zu rewrite rules applied (%.1f %%)\n",
       made, static_cast<unsigned long long>(seed), seconds, double(made) / std::max(seconds, 1e-9), graphs, compiled,
       refused, left_out, runs, device_runs, rules_hit, rules,
       100.0 * double(rules_hit) / double(std::max<size_t>(1, rules)));
-  std::string out = line;
   if (2 * rules_hit < rules) out += "those that never applied are named by --json\n";
   else if (!never_hit.empty()) out += "those that never applied:\n" + never_hit_text(never_hit);
   if (with_tinygrad || schedules_with_tinygrad)

@@ -10,10 +10,10 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
+#include "lib/support/counted.h"
 #include "lib/support/limits.h"
 
 extern char** environ;
@@ -85,10 +85,7 @@ struct Answerer::Patience {
       if (is_ready(fd, events, int(std::clamp<int64_t>(left, 0, kPoll)))) return Unit{};
       if (stop && stop()) return Diag{"cancelled"};
       if (left > 0) continue;
-      char text[32];
-      std::snprintf(text, sizeof text, "%g", seconds);
-      return Diag{.message = "the command did not answer within " + std::string(text) + " s",
-                  .expected = "--timeout=S"};
+      return Diag{.message = formatted("the command did not answer within %g s", seconds), .expected = "--timeout=S"};
     }
   }
 };

@@ -1,19 +1,17 @@
 // The report of a reduction.
 #include "lib/reduce/reduce.h"
 
-#include <cstdio>
-
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {
 
 std::string ReduceReport::text() const {
-  char took[160];
   std::string looked = prefiltered ? " (" + std::to_string(prefiltered) + " candidates prefiltered)" : "";
-  std::snprintf(took, sizeof took, "%zu nodes of %zu, after %zu %s%s in %.2f s%s\n", after, before, calls,
-                calls == 1 ? "try" : "tries", looked.c_str(), seconds,
-                interrupted ? "; interrupted, the best so far" : "");
-  return took + ("  still " + verdict) + "\n";
+  return formatted("%zu nodes of %zu, after %zu %s%s in %.2f s%s\n", after, before, calls,
+                   calls == 1 ? "try" : "tries", looked.c_str(), seconds,
+                   interrupted ? "; interrupted, the best so far" : "") +
+         "  still " + verdict + "\n";
 }
 
 std::string ReduceReport::json() const {

@@ -97,10 +97,7 @@ std::string ReplaySummary::text() const {
   for (auto& [name, c] : counts_.items()) width = std::max(width, name.size());
   auto row = [&](const std::string& name, const std::string& a, const std::string& b, const std::string& c,
                  const std::string& d) {
-    char buffer[256];
-    std::snprintf(buffer, sizeof buffer, "  %-*s %9s %9s %9s %9s\n", int(width), name.c_str(), a.c_str(), b.c_str(),
-                  c.c_str(), d.c_str());
-    out += buffer;
+    out += formatted("  %-*s %9s %9s %9s %9s\n", int(width), name.c_str(), a.c_str(), b.c_str(), c.c_str(), d.c_str());
   };
   auto number = [](size_t n) { return n ? std::to_string(n) : std::string("-"); };
   if (!counts_.items().empty()) row("stage", "same", "different", "error", "skipped");

@@ -1,9 +1,9 @@
 #include "lib/rules/match_stats.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "lib/rules/rule_sources.h"
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {
@@ -28,17 +28,13 @@ std::vector<std::pair<const Rule*, RuleCounters>> tried_rules(const std::vector<
 }
 
 std::string row(const RuleCounters& c) {
-  char text[96];
-  std::snprintf(text, sizeof text, "%6llu / %7llu -- %9.2f / %9.2f ms -- ", static_cast<unsigned long long>(c.hits),
-                static_cast<unsigned long long>(c.attempts), double(c.hit_ns) / 1e6, double(c.total_ns) / 1e6);
-  return text;
+  return formatted("%6llu / %7llu -- %9.2f / %9.2f ms -- ", static_cast<unsigned long long>(c.hits),
+                   static_cast<unsigned long long>(c.attempts), double(c.hit_ns) / 1e6, double(c.total_ns) / 1e6);
 }
 
 // Formats the hits of one folding.
 std::string branch_row(std::string_view name, uint64_t hits) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%6llu ", static_cast<unsigned long long>(hits));
-  return text + std::string("  of them by ") + std::string(name) + "\n";
+  return formatted("%6llu   of them by ", static_cast<unsigned long long>(hits)) + std::string(name) + "\n";
 }
 
 std::string source_note(const Rule& rule) {

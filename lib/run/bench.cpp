@@ -80,13 +80,6 @@ double peak_mb() {
   return 0;
 }
 
-template <class... Values>
-std::string formatted(const char* format, Values... values) {
-  char line[256];
-  std::snprintf(line, sizeof line, format, values...);
-  return line;
-}
-
 }  // namespace
 
 Result<GraphTime> time_whole(const Session& session, const std::string& spec, int repeats) {

@@ -6,6 +6,7 @@
 #include "lib/compile/load.h"
 #include "lib/driver/source.h"
 #include "lib/support/clocks.h"
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
 #include "renderers/renderer.h"
@@ -121,18 +122,12 @@ bool CompileAll::any_failed() const {
 }
 
 std::string CompileAll::text() const {
-  char line[256];
-  std::snprintf(line, sizeof line, "%-22s %8s %8s %9s %7s %11s\n", "target", "kernels", "sources", "compiled", "failed",
-                "median ms");
-  std::string out = line;
+  std::string out = formatted("%-22s %8s %8s %9s %7s %11s\n", "target", "kernels", "sources", "compiled", "failed",
+                              "median ms");
   for (const auto& [name, g] : groups_) {
-    if (g.why_none.empty())
-      std::snprintf(line, sizeof line, "%-22s %8zu %8zu %9zu %7zu %11.2f\n", name.c_str(), g.kernels, g.sources,
-                    g.compiled, g.sources - g.compiled, median(g.times));
-    else
-      std::snprintf(line, sizeof line, "%-22s %8zu %8zu %9s %7s %11s  %s\n", name.c_str(), g.kernels, g.sources, "-",
-                    "-", "-", g.why_none.c_str());
-    out += line;
+    out += formatted("%-22s %8zu %8zu ", name.c_str(), g.kernels, g.sources);
+    if (g.why_none.empty()) out += formatted("%9zu %7zu %11.2f\n", g.compiled, g.sources - g.compiled, median(g.times));
+    else out += formatted("%9s %7s %11s  %s\n", "-", "-", "-", g.why_none.c_str());
   }
   for (const CompiledSource& c : sources_)
     if (!c.failure.empty()) out += "\n" + c.target + " " + c.kernel + ": " + c.failure + "\n";

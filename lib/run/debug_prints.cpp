@@ -1,9 +1,9 @@
 #include "lib/run/debug_prints.h"
 
 #include <atomic>
-#include <cstdio>
 
 #include "lib/run/bounds_proof.h"
+#include "lib/support/counted.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 #include "passes/kernel/linearizer.h"
@@ -84,10 +84,8 @@ void DebugPrints::show(std::string text) const {
 
 void DebugPrints::show_schedule(size_t kernels, double seconds, const std::string& key, size_t nodes) const {
   if (!(settings_.DEBUG >= 1 && kernels > 1) && settings_.DEBUG < 3) return;
-  char text[128];
-  std::snprintf(text, sizeof text, "scheduled %4zu kernels in %8.2f ms | CACHE MISS %.8s | %zu uops in cache", kernels,
-                seconds * 1e3, key.c_str(), nodes);
-  show(text);
+  show(formatted("scheduled %4zu kernels in %8.2f ms | CACHE MISS %.8s | %zu uops in cache", kernels, seconds * 1e3,
+                 key.c_str(), nodes));
 }
 
 void DebugPrints::show_kernel(const ProgramInfo& info, const std::string& device, double mem_used,

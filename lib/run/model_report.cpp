@@ -9,12 +9,8 @@ namespace tgc {
 namespace {
 
 std::string ms(double seconds) {
-  char text[32];
-  const char* format = seconds < 1e-5 ? "%.3g ms" : seconds < 0.01 ? "%.3f ms" : "%.1f ms";
-  std::snprintf(text, sizeof text, format, seconds * 1e3);
-  return text;
+  return formatted(seconds < 1e-5 ? "%.3g ms" : seconds < 0.01 ? "%.3f ms" : "%.1f ms", seconds * 1e3);
 }
-
 
 // "float32 (2, 5) = 0.1, 0.2, 0.3, 0.4, ..."
 std::string beginning_of(const Array& a) {

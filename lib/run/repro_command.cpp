@@ -5,6 +5,7 @@
 
 #include "lib/driver/source.h"
 #include "lib/runtime/npz.h"
+#include "lib/support/counted.h"
 #include "lib/support/write_file.h"
 
 namespace tgc {
@@ -40,9 +41,7 @@ std::string options_again(const Session& session, const RunOptions& options, con
     if (!value.empty()) out += " --" + name + "=" + shell_word(value);
   };
   auto number = [&](const char* name, const std::optional<double>& v) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.17g", v.value_or(0));
-    if (v) add(name, text);
+    if (v) add(name, formatted("%.17g", *v));
   };
   const Overrides& over = session.over;
   InputName input = InputName::parse(options.input.name);

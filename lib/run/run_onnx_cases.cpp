@@ -2,6 +2,7 @@
 
 #include "lib/contain/contain.h"
 #include "lib/model/conformance.h"
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {
@@ -61,9 +62,7 @@ Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vect
 std::string ConformanceReport::text() const {
   std::string out = failures + "suite                  cases  passed   wrong   error\n";
   auto line = [&](const std::string& name, const Row& r) {
-    char text[160];
-    std::snprintf(text, sizeof text, "%-20s %7d %7d %7d %7d\n", name.c_str(), r.all(), r.passed, r.wrong, r.error);
-    out += text;
+    out += formatted("%-20s %7d %7d %7d %7d\n", name.c_str(), r.all(), r.passed, r.wrong, r.error);
   };
   for (auto& [name, row] : suites) line(name, row);
   if (suites.size() > 1) line("all", all);

@@ -14,7 +14,6 @@ size_t differing(const std::vector<Comparison>& arrays) {
   return size_t(std::count_if(arrays.begin(), arrays.end(), [](const Comparison& c) { return !c.passed(); }));
 }
 
-
 std::string indented(const std::string& text) {
   std::string out = "  ";
   for (char c : text) {
@@ -73,10 +72,9 @@ std::string TimedRuns::text(size_t number, bool color) const {
   auto at = [&](double q) { return time_text(quantile(q), 0); };
   std::string out = line.text(color) + "\n  " + counted(seconds.size(), "run") + ": median " + at(0.5) + ", fastest " +
                     at(0) + ", 10% to 90% from " + at(0.1) + " to " + at(0.9) + ", slowest " + at(1) + "\n";
-  char rate[96];
-  std::snprintf(rate, sizeof rate, "  %.3g million UOp evaluations a second\n",
-                double(evaluations) / std::max(median(), 1e-20) * 1e-6);
-  return evaluations ? out + rate : out;
+  if (!evaluations) return out;
+  return out + formatted("  %.3g million UOp evaluations a second\n",
+                         double(evaluations) / std::max(median(), 1e-20) * 1e-6);
 }
 
 void TimedRuns::write(JsonWriter& json) const {

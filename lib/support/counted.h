@@ -1,14 +1,23 @@
-// Formats a count with its noun: "1 kernel", "3 kernels".
+// Formats numbers in texts.
 #pragma once
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
 namespace tgc {
 
-// Returns "N NOUN", with an "s" appended to the noun unless n is 1.
+// Returns "N NOUN" ("1 kernel", "3 kernels"), with an "s" appended to the noun unless n is 1.
 inline std::string counted(uint64_t n, std::string_view noun) {
   return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
+}
+
+// Returns the text that printf would print, of at most 511 bytes.
+template <class... Values>
+std::string formatted(const char* format, Values... values) {
+  char text[512];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
 }
 
 }  // namespace tgc

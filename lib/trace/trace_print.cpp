@@ -1,7 +1,6 @@
 #include "lib/trace/trace_print.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "lib/rules/rule_catalog.h"
 #include "lib/support/counted.h"
@@ -27,11 +26,7 @@ bool glob(std::string_view pattern, std::string_view text) {
 
 std::string place_of(const TraceRule& rule) { return std::string(rule.file) + ":" + std::to_string(rule.line); }
 
-std::string micros(uint64_t ns) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f us", double(ns) / 1e3);
-  return text;
-}
+std::string micros(uint64_t ns) { return formatted("%.2f us", double(ns) / 1e3); }
 
 bool is_leaf_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}) && u.num_src() == 0; }
 
