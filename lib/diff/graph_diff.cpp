@@ -11,19 +11,19 @@ constexpr size_t kMaxExpression = 160;  // longer index expressions are not prin
 
 std::string op_name(UOp u) { return std::string(name_of(u.op())); }
 
-// Returns a value, or the %N of a node, as it is printed among the sources of another node.
+// Returns the text of a source in another node's line: what a constant or a device holds, or %N for any other node.
 std::string source_text(const DiffSide& side, UOp s) {
   if (side.is_value(side.at(s))) return s.is(Op::DEVICE) ? s.arg().repr() : s.arg().str();
   return "%" + std::to_string(side.at(s));
 }
 
-// Returns "%3 RANGE", a node in a sentence.
+// Returns a node's text for a sentence: "%3 RANGE"; what it holds for a constant or a device.
 std::string mention(const DiffSide& side, UOp s) {
   std::string text = source_text(side, s);
   return side.is_value(side.at(s)) ? text : text + " " + op_name(s);
 }
 
-// Returns texts that distinguish two nodes: with their dtypes if they read the same, or else marked as two nodes.
+// Returns two different texts for two nodes: if the given texts are equal, adds the dtypes or the word "another".
 std::pair<std::string, std::string> told_apart(std::string before, UOp s, std::string after, UOp t) {
   if (before != after) return {before, after};
   if (s.dtype() == t.dtype()) return {before, "another " + after};
@@ -92,7 +92,7 @@ class Changes {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     NodeChange c{.kind = NodeChange::Kind::Changed, .a = int32_t(x), .b = int32_t(y)};
     auto add = [&](std::string what, std::string before, std::string after) {
-      if (before == after) after = "another " + after;  // the texts of the two nodes are equal
+      if (before == after) after = "another " + after;  // two different nodes may have the same text
       c.differences.push_back({std::move(what), std::move(before), std::move(after)});
     };
     if (u.op() != v.op()) add("op", op_name(u), op_name(v));
@@ -145,7 +145,7 @@ class Changes {
       if (wrong.size() > 1 && is_reordered(su, sv, wrong))
         return add("order of sources", list_text(a_, su), list_text(b_, sv));
       for (size_t i : wrong)
-        // otherwise the added or removed node is reported
+        // a source that is new or gone is reported as an added or removed node
         if (!is_new(sv[i]) && !is_gone(su[i])) {
           auto [before, after] = told_apart(mention(a_, su[i]), su[i], mention(b_, sv[i]), sv[i]);
           add(role(v, i), before, after);
@@ -200,7 +200,7 @@ class Changes {
   }
 
   // ---- added and removed nodes
-  // Returns whether an added or removed node is the root of its part: a matched node uses it, or none does.
+  // Returns whether an added or removed node is reported itself: a matched node uses it, or no node does.
   static bool heads(const DiffSide& side, uint32_t i) {
     return side.users[i].empty() ||
            std::any_of(side.users[i].begin(), side.users[i].end(), [&](uint32_t u) { return side.match[u] >= 0; });
@@ -238,7 +238,7 @@ class Changes {
     out_.changes.push_back(std::move(c));
   }
 
-  // Returns the source at the same position of the user's match.
+  // Appends which source of the user's match is at the position where `user` has the added or removed node `top`.
   void place_taken(const DiffSide& side, uint32_t top, uint32_t user, bool added, std::string& text) const {
     const DiffSide& other = added ? a_ : b_;
     UOp here = side.nodes[user], there = other.nodes[size_t(side.match[user])];
@@ -263,7 +263,7 @@ class Changes {
            (users.size() > 1 ? " and " + std::to_string(users.size() - 1) + " more" : "");
   }
 
-  // Compares graphs whose roots are values.
+  // Compares two graphs whose roots are constants or devices, which are never matched.
   void compare_root_values() {
     uint32_t x = uint32_t(a_.nodes.size() - 1), y = uint32_t(b_.nodes.size() - 1);
     if (!a_.is_value(x) && !b_.is_value(y)) return;

@@ -9,8 +9,8 @@
 
 namespace tgc {
 
-// One property of a node that changed. `what` is "op", "dtype", "arg", "axis type", "size", "tag", "source 1", "order
-// of sources", "ranges", "validity" or "kernel".
+// One property of a node that changed. `what` names the property: "op", "dtype", "arg", "axis type", "size", "tag",
+// "source 1", "order of sources", "ranges", "validity" or "kernel".
 struct Difference {
   std::string what;
   std::string before, after;
@@ -43,7 +43,7 @@ std::string node_line(const DiffSide& side, uint32_t i);
 
 struct DiffStyle {
   bool color = false;
-  size_t max_changes = 40;  // the text says how many more there are
+  size_t max_changes = 40;  // maximum number of changes in the text, which says how many more there are
 };
 // Formats a diff for people: one line per change, followed by "-" and "+" lines. Empty if the graphs are the same.
 std::string to_text(const GraphDiff& diff, const DiffStyle& style = {});

@@ -29,7 +29,7 @@ GraphDiff diff(std::string_view a, std::string_view b, const DiffOptions& option
   return diff_graphs(read(graph, a), read(graph, b), options);
 }
 
-// The text of a sum over rows, parts of which tests replace.
+// Returns the pyrender text of a sum over the rows of a matrix; tests replace parts of the text.
 std::string kernel(std::string_view axis = "AxisType.LOOP", std::string_view index = "c2*UOp.const(dtypes.index, 8)+c5",
                    std::string_view reduce = "Ops.ADD", std::string_view c2 = "UOp.range(4, 0, ") {
   return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nc2 = " + std::string(c2) + std::string(axis) +
@@ -57,7 +57,7 @@ TEST_CASE("diff: constants of two dtypes are printed with their dtypes") {
   GraphDiff d = diff(text("dtypes.index"), text("dtypes.int"));
   CHECK(has(d, kChanged, "source 1", "8 dtypes.index", "8 dtypes.int"));
   const std::string report = to_text(d);
-  CHECK(report.find("\n  - ") == std::string::npos);  // the two lines would be equal
+  CHECK(report.find("\n  - ") == std::string::npos);  // the "-" and "+" lines would be equal
   CHECK(report.find("\n    %") != std::string::npos);
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("diff: a removed store is reported with the nodes that only it used") 
   REQUIRE(d.changes.size() == 1);
   CHECK(d.changes[0].kind == NodeChange::Kind::Removed);
   CHECK(d.changes[0].before.find("END") != std::string::npos);
-  CHECK(d.changes[0].with.size() == 3);  // STORE, its INDEX, EXP2
+  CHECK(d.changes[0].with.size() == 3);  // the removed STORE, its INDEX and EXP2
   d = diff(b, a);
   REQUIRE(d.changes.size() == 1);
   CHECK(d.changes[0].kind == NodeChange::Kind::Added);
@@ -177,7 +177,7 @@ TEST_CASE("diff: two unrelated graphs, as text and JSON") {
 }
 
 TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
-  auto big = [](int changed) {  // stores of sums of loads; 10 nodes differ
+  auto big = [](int changed) {  // stores of sums of loads; `changed` varies 10 of the nodes
     std::string text =
         "r = UOp.range(100000, 0, AxisType.GLOBAL)\na = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(100000), (), 0)\n"
         "b = UOp(Ops.DEFINE_GLOBAL, "
@@ -236,7 +236,7 @@ std::vector<std::string> golden_texts(size_t wanted) {
 }
 
 TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is reported") {
-  const char* count = std::getenv("TGC_DIFF_RECORDS");  // scripts/diff-mutations asks for more
+  const char* count = std::getenv("TGC_DIFF_RECORDS");  // scripts/diff-mutations sets it to compare more records
   std::mt19937 random(7);
   size_t graphs = 0, same = 0;
   std::map<std::string_view, std::pair<size_t, size_t>> tally;  // kind -> shown, seeded
@@ -251,7 +251,7 @@ TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is r
     graphs++;
     if (diff_graphs(*root, *again).same) same++;
     else MESSAGE("not the same as itself scrambled:\n", text.substr(0, 2000));
-    for (int tries = 0; tries < testing::kNumMutations; tries++) {  // the next kind of mutation that fits
+    for (int tries = 0; tries < testing::kNumMutations; tries++) {  // until a kind of mutation fits this graph
       auto kind = testing::Mutation((graphs + size_t(tries)) % testing::kNumMutations);
       auto mutated = testing::mutate(*root, kind, random);
       if (!mutated) continue;

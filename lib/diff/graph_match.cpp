@@ -9,7 +9,7 @@ namespace {
 
 constexpr OpSet kNumbered{Op::RANGE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_LOCAL, Op::DEFINE_REG};
 constexpr OpSet kGathers{Op::SINK, Op::GROUP, Op::BARRIER, Op::AFTER, Op::END};
-// the limit of candidates to follow per node; bounds the work on very regular graphs
+// how many candidates per node have their sources paired, too; bounds the work on very regular graphs
 constexpr size_t kPartners = 4;
 
 uint64_t mix(uint64_t h, uint64_t v) {
@@ -17,7 +17,7 @@ uint64_t mix(uint64_t h, uint64_t v) {
   return h ^ h >> 29;
 }
 
-// Replaces each axis number of an arg by the order of its first occurrence: ((5, 4), (2, 8)) -> ((0, 4), (1, 8)).
+// Numbers the axes of an arg by the order of their first occurrence in `seen`: ((5, 4), (2, 8)) -> ((0, 4), (1, 8)).
 Arg renumber_axes(Graph& graph, Arg arg, std::vector<Arg>& seen) {
   if (!arg.is_tuple()) return arg;
   auto items = arg.items();
@@ -181,7 +181,7 @@ class GraphMatcher {
  private:
   struct Candidate {
     uint32_t x, y;
-    uint32_t votes = 0;  // the pairs of users that propose this candidate
+    uint32_t votes = 0;  // number of matched users that propose this pair
     uint32_t order;
   };
 
@@ -213,7 +213,7 @@ class GraphMatcher {
     if (sx.size() == sy.size()) {
       for (size_t i = 0; i < common; i++)
         if (alike(sx[i], sy[i])) take(i, i);
-    } else {  // the numbers of sources differ: pair equal ones at both ends, then those between
+    } else {  // different numbers of sources: pair equal ones at both ends, then those between
       size_t front = 0;
       while (front < common && alike(sx[front], sy[front])) take(front, front), front++;
       for (size_t k = 1; front + k <= common && alike(sx[sx.size() - k], sy[sy.size() - k]); k++)
@@ -232,10 +232,10 @@ class GraphMatcher {
     pair_rest(sx, sy, used_x, used_y);
   }
 
-  // Pairs the sources without an equal one: first those with the same label, at the same position if possible.
+  // Pairs sources without an equal partner: first those with the same label, at the same position if possible.
   void pair_rest(const std::vector<uint32_t>& sx, const std::vector<uint32_t>& sy, std::vector<uint8_t>& used_x,
                  std::vector<uint8_t>& used_y) {
-    constexpr size_t kWindow = 64;  // the distance to search
+    constexpr size_t kWindow = 64;  // sources at most this far from position i are tried
     for (bool same_label : {true, false})
       for (size_t i = 0; i < sx.size(); i++) {
         if (used_x[i]) continue;
@@ -260,7 +260,7 @@ class GraphMatcher {
     return sum + (n ? 2.0 * double(alikes) / double(std::max(u.num_src(), v.num_src())) : 0);
   }
 
-  // Handles two different sources at the same position: one may be the other one below an inserted node.
+  // Pairs two sources that differ, or one of them with a source of the other if a node was inserted or removed above.
   void pair_unlike(uint32_t x, uint32_t y) {
     bool same_label = labels_equal(x, y);
     double best = likeness(x, y);
@@ -282,7 +282,7 @@ class GraphMatcher {
     b_.match[y] = int32_t(x);
   }
 
-  // Returns whether two nodes can be matched as a changed node. Nodes of two ops must share sources.
+  // Returns whether two nodes can be matched as one changed node. Nodes of different ops must share half their sources.
   bool related(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     if (u.op() == v.op()) return true;
@@ -297,7 +297,7 @@ class GraphMatcher {
     return shared * 2 >= std::max(u.num_src(), v.num_src()) && shared > 0;
   }
 
-  // Matches the candidates, the most certain ones first.
+  // Matches the proposed pairs, the most certain ones first.
   void settle() {
     auto rank = [&](const Candidate& c) {
       return alike(c.x, c.y) ? 0 : labels_equal(c.x, c.y) ? 1 : a_.nodes[c.x].op() == b_.nodes[c.y].op() ? 2 : 3;

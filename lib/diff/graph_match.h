@@ -11,7 +11,7 @@
 
 namespace tgc {
 
-// Which properties count as differences, besides structure.
+// Which properties count as differences; the structure of the graphs always does.
 struct DiffOptions {
   bool names = true;     // the names of kernels and variables
   bool tags = true;

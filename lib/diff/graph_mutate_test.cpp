@@ -102,7 +102,7 @@ class Mutator {
     return found.empty() ? UOp() : found[random_() % found.size()];
   }
   size_t at(UOp u) { return index_[u]; }
-  // Makes the change. If the new node is already in the graph, this is no single change, because two nodes become one.
+  // Makes the change; nullopt if the new node is already in the graph, because then two nodes become one.
   std::optional<Mutated> done(UOp target, const std::function<UOp(UOp)>& make, Shown shown, bool may_be_known = false) {
     UOp replacement = make(target);
     if (!may_be_known && index_.contains(replacement)) return {};
@@ -247,7 +247,7 @@ class Mutator {
   std::optional<Mutated> removed() {
     UOp u = pick([](UOp u) { return u.in(ops::Unary | ops::Binary | OpSet{Op::CAST}) && !is_value(u.src(0)); });
     if (!u || u == root_) return {};
-    // it is removed, or reported as a changed source of its users if an equal node exists
+    // works even if the graph has src(0), which takes the node's place
     return done(u, [](UOp r) { return r.src(0); }, [gone = at(u)](const GraphDiff& d) {
       return !d.changes.empty() && std::any_of(d.changes.begin(), d.changes.end(), [&](const NodeChange& c) {
         return c.kind == NodeChange::Kind::Removed && c.a == int32_t(gone);

@@ -58,7 +58,7 @@ bool is_form(std::string_view name) {
   return std::find(std::begin(kForms), std::end(kForms), name) != std::end(kForms);
 }
 
-// Reduces a ParamArg to its name or slot, and a tuple that begins with a name (DEFINE_VAR) to the name.
+// Reduces a ParamArg to its name or slot, and the (name, min, max) of a DEFINE_VAR to the name.
 Arg slot_of(Arg a) {
   if (a.is_tuple() && !a.items().empty() && a[0].is_str()) return a[0];
   if (!a.is(RecordClass::Open)) return a;
@@ -68,7 +68,7 @@ Arg slot_of(Arg a) {
   return record.size() && record.field(0).empty() ? record.values()[0] : a;
 }
 
-// Returns whether all fields of a KernelInfo have their defaults.
+// Returns whether an arg is a KernelInfo with default fields only, which newer releases omit.
 bool says_nothing(Arg a) {
   RecordView record(a);
   if (record.name() != "KernelInfo") return false;
@@ -241,7 +241,7 @@ Result<std::optional<Renames>> asked_renames(const std::string& option) {
   return std::optional(std::move(*read));
 }
 
-// Follows chains: 0.14 may rename again what 0.13 renamed.
+// Adds a rename. Replaces the targets of earlier ones, because 0.14 may rename again what 0.13 renamed.
 bool Renames::add(std::string_view kind, std::string_view from, std::string_view to) {
   auto* table = kind == "op"      ? &ops_
                 : kind == "dtype" ? &dtypes_

@@ -43,8 +43,8 @@ class Renames {
   std::map<std::string, std::string, std::less<>> ops_, dtypes_, values_, stages_, new_fields_, forms_;
 };
 
-// Reads the table that --renames names: "none" is an empty table, and an empty option is nullopt, which means the table
-// between the two releases. Errors: the file cannot be read.
+// Reads the table of the option --renames: "none" is an empty table, otherwise a file. An empty option gives nullopt,
+// which means the table between the two releases. Errors: the file cannot be read.
 Result<std::optional<Renames>> asked_renames(const std::string& option);
 
 // Returns a kernel's name without colors and without the number that distinguishes kernels of the same name: "E_4".

@@ -32,7 +32,7 @@ class Makers : public RewriteObserver {
  public:
   struct Maker {
     const Rule* rule = nullptr;  // null: the stage's own code
-    std::string rewrite;         // the enclosing rewrite: "apply rangeify > reshape"
+    std::string rewrite;         // the rewrites that the rule was applied in: "apply rangeify > reshape"
   };
   explicit Makers(Graph& graph) : graph_(graph), makers_(graph) { set_observer(graph, this); }
   ~Makers() override { set_observer(graph_, nullptr); }
@@ -48,16 +48,16 @@ class Makers : public RewriteObserver {
   void begin(std::string_view name, UOp sink, const RuleSet&, bool) override {
     if (!on_) return;
     where_.push_back(where_.size() == 1 && name == where_[0] ? where_[0] : where_.back() + " > " + std::string(name));
-    if (where_.size() == 2) note_new(sink, nullptr);  // created by the stage's own code
+    if (where_.size() == 2) note_new(sink, nullptr);  // no rule made these nodes, but the stage's own code
   }
   void end(std::string_view, UOp) override {
     if (on_) where_.pop_back();
   }
   void rewritten(const Hit& hit, UOp before, UOp after, Cost cost) override {
     if (!on_ || before == after) return;
-    // nodes of inner rules already have a maker and keep it
+    // a node that a rule of an inner rewrite created keeps that rule as its maker
     for (auto id = cost.made_from; id < graph_.size(); id++) note(graph_.at(id), hit.rule);
-    note_new(after, hit.rule);  // created before, such as the result of a substitution
+    note_new(after, hit.rule);  // `after` may be older, such as the result of a substitution
   }
   void rebuilt(UOp before, UOp after) override {
     if (const Maker* maker = on_ ? makers_.find(before) : nullptr) {
@@ -82,7 +82,7 @@ class Makers : public RewriteObserver {
   Graph& graph_;
   UOpTable<Maker> makers_;
   std::vector<std::string> where_;
-  uint32_t first_ = 0;  // the first node that is watched
+  uint32_t first_ = 0;  // nodes from this number on are watched
   bool on_ = false;
 };
 
@@ -101,7 +101,7 @@ UOp run_to(Compilation& c, const StageRow& stage, Makers& makers) {
 // Returns whether the text lacks facts of its graph, as tinygrad's own pyrender does.
 bool loses_facts(std::string_view text) { return detect_kind(text) == InputKind::Pyrender && !has_header(text); }
 
-// Returns the graph as it is read from its pyrender text; the graph itself if it cannot be printed.
+// Returns the graph without the facts that pyrender omits; the graph itself if it cannot be printed as pyrender.
 UOp reduce_to_pyrender(UOp root) {
   auto text = pyrender(root);
   auto read = text ? read_pyrender(root.graph(), *text) : Result<UOp>(text.diag());
@@ -128,7 +128,7 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   const Run* known = &a;
   if (a.texts.empty() || a.texts[0].stage != kAst) known = &b;
   if (known->texts.empty() || known->texts[0].stage != kAst) return;
-  Graph graph(settings);  // a new Graph, in which the stage's nodes are new
+  Graph graph(settings);  // makers are known only for nodes that a stage creates in a new Graph
   auto ast = read_graph(graph, detect_kind(known->texts[0].text), known->texts[0].text);
   if (!ast) return;
   Makers makers(graph);
@@ -198,7 +198,7 @@ Result<Sides> read_both(Graph& graph, std::string_view text_a, const std::string
   auto a = read_graph(graph, detect_kind(text_a), text_a, file_a, &of_a),
        b = read_graph(graph, detect_kind(text_b), text_b, file_b, &of_b);
   if (!a || !b) return !a ? a.diag() : b.diag();
-  // both graphs share the Graph, so facts that either release lacks are not used
+  // use the rules of a release that is not 0.12.0 for both, because they share the Graph
   if (auto release = release_of(a->info.producer); release != Release::v0_12) graph.set_release(release);
   bool letters_a = loses_facts(text_a), letters_b = loses_facts(text_b);
   return Sides{letters_b && !letters_a ? reduce_to_pyrender(a->root) : a->root,
@@ -275,7 +275,7 @@ Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options
   RunDiff out;
   const Release of_a = release_of(a.producer), of_b = release_of(b.producer);
   const Renames renames = asked ? *asked : Renames::between(of_a, of_b);
-  std::map<std::string, size_t> occurrences;  // the second stage of a name is compared with the other second one
+  std::map<std::string, size_t> occurrences;  // the n-th stage of a name in A is compared with the n-th one in B
   for (const RunText& in_a : a.texts) {
     const std::string stage = renames.stage(in_a.stage);
     const RunText* in_b = find_text(b, stage, occurrences[stage]++, renames);

@@ -29,7 +29,7 @@ void replace(std::string& text, std::string_view from, std::string_view to) {
   text.replace(at, from.size(), to);
 }
 
-// Compiles the record's kernel with tgc; each stage is JSON with all facts.
+// Returns a run of tgc on the record's kernel; each stage is JSON with all facts.
 Run complete_run(const GoldenRecord& record, const GoldenHeader& header) {
   Run run{record.id, record.target, "ours", settings_of(header, record), {}};
   Settings settings;
@@ -111,7 +111,7 @@ TEST_CASE("diff of runs: the rule of an inner rewrite is named with that rewrite
     REQUIRE(*record);
     if ((*record)->id != "convT") continue;
     Run a = run_of(**record, reader->header(), "a"), b = a;
-    for (RunText& t : b.texts)  // changes a constant that the rules of a reshape created
+    for (RunText& t : b.texts)  // change a constant that the rules of a reshape created
       if (t.stage == "apply rangeify") replace(t.text, "UOp.const(dtypes.index, -10)", "UOp.const(dtypes.index, -11)");
     auto diff = diff_runs(a, b);
     REQUIRE(diff.ok());

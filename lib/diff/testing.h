@@ -23,7 +23,7 @@ struct Mutated {
   std::function<bool(const GraphDiff&)> is_shown;
 };
 
-// Makes one change of that kind at a random place; nullopt if no place in the graph fits.
+// Makes one change of that kind at a random node; nullopt if no node of the graph fits.
 std::optional<Mutated> mutate(UOp root, Mutation kind, std::mt19937& random);
 
 // Returns the pyrender text with other names, other range numbers, and its lines in another valid order.

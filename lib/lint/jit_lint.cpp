@@ -35,7 +35,7 @@ constexpr JitFindingKind kNotes[] = {
     {"shared-output", "all calls return the same buffer: use or copy a result before the next call", true},
 };
 
-// The meaning of a TinyJit error, found by a word of its message, and its fix.
+// What a TinyJit error means and how to fix it. `word` occurs in the error's message.
 struct Remedy {
   std::string_view word, means, mend;
 };
@@ -67,14 +67,14 @@ bool is_list(const std::string& value) { return value.starts_with("list of "); }
 bool is_tensor(const std::string& value) { return value.starts_with("buffer ") || value.starts_with("unrealized "); }
 int64_t number_of(const std::string& value) { return std::strtoll(value.c_str() + value.find(' '), nullptr, 10); }
 
-// Returns the beginning of an error's first line, without tinygrad's internals.
+// Returns the beginning of an error's first line, cut off before tinygrad's internals.
 std::string shortened(std::string text) {
   constexpr size_t kMost = 100;
   for (std::string_view end : {"\n", ": self.", " len("}) text = text.substr(0, text.find(end));
   return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
 }
 
-// Returns "(20, 20)".
+// Returns the shape of a recorded argument: "(20, 20)".
 std::string shape_of(const Json& fact) {
   std::string out;
   for (const Json& d : fact.value("shape", Json::array()))
@@ -82,7 +82,7 @@ std::string shape_of(const Json& fact) {
   return "(" + out + ")";
 }
 
-// Returns whether `name`, such as "self.scale", is a member of an argument that is another object than in the capture.
+// Returns whether `name` ("self.scale") is a member of an argument that is another object now than in the capture.
 bool of_another_object(const std::string& name, const std::map<std::string, Json>& now,
                        const std::map<std::string, Json>& then) {
   size_t dot = name.find('.');
@@ -92,7 +92,7 @@ bool of_another_object(const std::string& name, const std::map<std::string, Json
          passed->second.value("object", 0) != captured->second.value("object", 0);
 }
 
-// Returns whether the tensors in nested containers differ. Tensors of the outer container are inputs and may differ.
+// Returns whether tensors in inner containers differ. Tensors in the outer container are inputs and may differ.
 bool differs_inside(const Json& a, const Json& b, int depth) {
   if (depth > 1 && text_of(a, "kind") == "tensor") return a.value("buffer", 0) != b.value("buffer", 0);
   if (text_of(a, "kind") != "several" || text_of(b, "kind") != "several") return false;
@@ -111,7 +111,7 @@ static bool is_usual(const JitFinding& note) {
   return std::ranges::any_of(kNotes, [&](const JitFindingKind& k) { return k.is_usual && k.what == note.what; });
 }
 
-// A recorded call.
+// One call of a jitted function.
 struct JitLint::Call {
   size_t jit = 0, number = 0;
   std::string function, place, from, phase, error;
@@ -127,14 +127,14 @@ struct JitLint::Call {
   std::vector<Kernel> kernels;  // the captured kernels
   struct Rebind {  // a variable that holds another tensor after the capture than before
     std::string name;
-    int64_t was = -1, is = -1;  // buffers
+    int64_t was = -1, is = -1;  // numbers of the old and the new tensor's buffers
     bool is_computed = false;  // the new tensor is computed, not constant
   };
   std::vector<Rebind> rebinds;
   std::vector<std::string> unread;
 
   const std::string& where() const { return from.empty() ? place : from; }
-  // Returns the name of the first kernel that reads (or writes) the buffer.
+  // Returns the name of the first kernel that has the buffer in the list `which` (its reads or its writes); or "".
   std::string kernel_of(int64_t buffer, std::vector<int64_t> Kernel::*which) const {
     for (const Kernel& k : kernels)
       if (std::find((k.*which).begin(), (k.*which).end(), buffer) != (k.*which).end()) return k.name;
@@ -145,8 +145,8 @@ struct JitLint::Call {
 struct JitLint::Jit {
   std::string function, place;
   std::optional<Call> captured;
-  std::map<size_t, std::vector<int64_t>> outputs;  // the buffers that each call returned
-  std::set<std::string> aliased;  // arguments that were the captured output in the first replay
+  std::map<size_t, std::vector<int64_t>> outputs;  // by call: the buffers that it returned
+  std::set<std::string> aliased;  // arguments of the first replay that were the capture's output
   size_t replays = 0;
 };
 
@@ -259,8 +259,8 @@ void JitLint::add_error(const Jit& jit, const Call& now) {
               remedy ? std::string(remedy->mend) : "see the message");
 }
 
-// Checks the variables that the function binds to another tensor. This works if each replay computes the new tensor and
-// none reads the old one: the variable then always holds the last result.
+// Reports variables that the function binds to another tensor. Such a variable is right only if each replay computes
+// the new tensor and no kernel reads the old one, because it then always holds the last result.
 void JitLint::check_rebinds(const Jit& jit, const Call& now) {
   for (const Call::Rebind& r : now.rebinds) {
     const std::string reader = now.kernel_of(r.was, &Call::Kernel::reads);
@@ -297,7 +297,7 @@ void JitLint::check_capture(Jit& jit, const Call& now) {
             "use it in the function as a tensor (not by .item() or a Python branch), or do not pass it", name))
       if (auto arg = now.args.find(name); arg != now.args.end() && arg->second.contains("buffer"))
         f->buffer = arg->second["buffer"].get<int64_t>();
-  // Consecutive kernels on devices of one kind are launched as one batch.
+  // A kernel on another kind of device ends a batch of kernels that are launched together.
   auto kinds = [](const Call::Kernel& k) {
     std::set<std::string> out;
     for (const std::string& d : k.devices) out.insert(d.substr(0, d.find(':')));
@@ -331,7 +331,7 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
     if (before == then.sees.end() || before->second == value) continue;
     const bool is_side_effect =
         std::ranges::count(then.changes, name) || std::ranges::count(then.rebinds, name, &Call::Rebind::name);
-    if (is_side_effect || of_another_object(name, now.args, then.args)) continue;  // reported separately
+    if (is_side_effect || of_another_object(name, now.args, then.args)) continue;  // another check reports these
     JitFinding* found = nullptr;
     if (value.starts_with("unrealized "))
       found = add_finding(
@@ -404,7 +404,7 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
   }
 }
 
-// Checks which buffers a call wrote and thereby overwrote results of earlier calls.
+// Notes the buffers that a call returns, and reports it if an earlier call returned the same buffer.
 void JitLint::check_outputs(Jit& jit, const Call& now) {
   auto& written = jit.outputs[now.number];
   for (int64_t buffer : now.outputs) {

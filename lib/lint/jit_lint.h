@@ -17,9 +17,9 @@ namespace tgc {
 
 struct JitFinding {
   std::string what;         // the kind: "frozen-value" (jit_finding_kinds)
-  std::string function;     // the jitted function
+  std::string function;     // the function that the TinyJit captured
   std::string where;        // the line of Python
-  std::string happens;      // the consequence
+  std::string happens;      // what goes wrong
   std::string mend;         // how to fix it
   std::string kernel = {};  // the first captured kernel that is affected; empty: none, or not recorded
   std::optional<int64_t> buffer = {};  // the affected buffer, by its number in the recording
@@ -38,7 +38,7 @@ class JitLint {
   Status add(std::string_view line, std::string_view file, uint32_t number);
 
   const std::vector<JitFinding>& findings() const { return findings_; }
-  // Code that works only because of a precaution that must stay. `what` is one of jit_note_kinds.
+  // Notes are about code that is right only because of a precaution that must stay. `what` is one of jit_note_kinds.
   const std::vector<JitFinding>& notes() const { return notes_; }
   size_t calls() const { return calls_; }
   // Formats the findings, then the notes. Unless `all_notes`, usual notes are only counted.
@@ -57,13 +57,13 @@ class JitLint {
   void add_lost_gradient(size_t number, const std::string& place, const std::string& from);
   void add_error(const Jit& jit, const Call& now);
   void add_note(const Jit& jit, std::string_view what, const std::string& where, std::string happens, std::string mend);
-  // Adds a finding, at most one per jit, kind and `once` (if empty: per place). Null: it was added before.
+  // Adds a finding unless this jit has one with the same `what` and `once` (empty: `where`); then returns null.
   JitFinding* add_finding(const Jit& jit, std::string_view what, const std::string& where, std::string happens,
                           std::string mend, const std::string& once = {});
 
   std::map<size_t, std::shared_ptr<Jit>> jits_;
   std::vector<JitFinding> findings_, notes_;
-  std::map<int64_t, std::string> assigned_;  // buffers assigned outside of every jit, and the place
+  std::map<int64_t, std::string> assigned_;  // buffers assigned outside of every jit, and the lines that do so
   std::set<std::string> reported_;
   size_t calls_ = 0;
 };

@@ -23,7 +23,7 @@ JitLint lint_of(std::initializer_list<std::string> events) {
   return lint;
 }
 
-// Returns the only finding of the events.
+// Returns the finding of a recording with these events, which must be the only one.
 JitFinding only(std::initializer_list<std::string> events) {
   JitLint lint = lint_of(events);
   REQUIRE(lint.findings().size() == 1);
@@ -142,7 +142,7 @@ TEST_CASE("JitLint: unread inputs and broken batches are reported") {
   CHECK(broken.what == "broken-batch");
   CHECK(broken.where == "f.py:5");
   CHECK(broken.kernel == "copy");
-  // A copy at the end, or between devices of one kind, breaks no batch.
+  // A copy after the last kernel, or between devices of one kind, breaks no batch.
   CHECK(
       lint_of({call(1, "capture", kernels({kernel("a", cpu, 1, 2), kernel("copy", both, 2, 3)}))}).findings().empty());
   CHECK(lint_of(
@@ -194,7 +194,7 @@ TEST_CASE("JitLint: a rebound variable is reported unless each replay computes i
   CHECK(mean.buffer == 3);
   CHECK(only({capture(3, 6, false, 1, 2)}).happens.ends_with("no captured kernel computes its new value"));
   CHECK(only({capture(3, 6, true, 1, 2)}).happens.ends_with("no captured kernel writes it"));
-  CHECK(lint_of({capture(3, 6, true, 1, 6)}).findings().empty());  // the last hidden state, which only the caller reads
+  CHECK(lint_of({capture(3, 6, true, 1, 6)}).findings().empty());  // only the caller reads the rebound tensor
   // A lazy value that is computed outside of the function is one finding, not two.
   CHECK(only({capture(3, 6, false, 1, 2), call(2, "replay", R"(,"sees":{"m":"buffer 9"})")}).what == "side-effect");
 }

@@ -18,7 +18,7 @@ std::string algebra(const Rule& rule) {
   return std::string(rule.name) + ": " + pat::to_text(*rule.left) + " -> " + right_text(rule);
 }
 
-// Returns the rules that were tried, sorted by total time.
+// Returns the rules that were tried with their counters, sorted by total time.
 std::vector<std::pair<const Rule*, RuleCounters>> tried_rules(const std::vector<RuleCounters>& stats) {
   std::vector<std::pair<const Rule*, RuleCounters>> out;
   for (uint32_t id = 0; id < stats.size(); id++)
@@ -32,7 +32,7 @@ std::string row(const RuleCounters& c) {
                    static_cast<unsigned long long>(c.attempts), double(c.hit_ns) / 1e6, double(c.total_ns) / 1e6);
 }
 
-// Formats the hits of one folding.
+// Formats the hits of one folding, which is one of the branches of a rule.
 std::string branch_row(std::string_view name, uint64_t hits) {
   return formatted("%6llu   of them by ", static_cast<unsigned long long>(hits)) + std::string(name) + "\n";
 }

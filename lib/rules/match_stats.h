@@ -24,10 +24,10 @@ class StatsWatch : public RewriteObserver {
   Graph& graph_;
 };
 
-// Formats statistics, which RuleStats::by_rule() returns. One line per rule that was tried, the slowest last, then the
-// total, then the number of rules and of rules that hit:
+// Formats the statistics that RuleStats::by_rule() returns: one line per rule that was tried, the slowest last, then
+// the total, then the number of rules and of rules that hit. A rule's line:
 //   hits / attempts -- ms in hits / ms in all attempts -- file:line  name: left -> right  (place in tinygrad)
-// A rule with several foldings is followed by the hits of each folding.
+// The line of a rule with several branches (foldings) is followed by the hits of each branch.
 std::string stats_text(const std::vector<RuleCounters>& stats);
 // Lists the rules of `sets` that never hit, one per line.
 std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets);

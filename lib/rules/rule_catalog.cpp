@@ -35,7 +35,7 @@
 namespace tgc {
 namespace {
 
-// X(NAME): tinygrad's name of a rule set, which is also the name of its accessor. In the order of the pipeline.
+// X(NAME), in the order of the pipeline: tinygrad's name of a rule set, which is also the name of tgc's accessor.
 #define TGC_RULE_SETS(X)                                                                                             \
   X(propagate_invalid)                                                                                               \
   X(symbolic_simple) X(commutative) X(div_and_mod_symbolic) X(gep_pushing) X(symbolic) X(pm_simplify_valid) X(sym)   \
@@ -71,7 +71,7 @@ void add_renderer_sets(std::vector<CatalogSet>& out) {
   }
 }
 
-// Settings that change the rules of a stage.
+// Settings that change which rules a stage has.
 constexpr std::string_view kVariants[] = {"", "DEVECTORIZE=0", "DEVECTORIZE=2", "TRANSCENDENTAL=2",
                                           "DISABLE_FAST_IDIV=1"};
 
@@ -99,7 +99,7 @@ void for_each_stage(const Settings& settings, Visit visit) {
   }
 }
 
-// Like the function above, for the rule sets of inner rewrites and of the rewrites after the last stage.
+// Calls visit(stage, rules) for the rule sets of rewrites inside rules and of the rewrites after the last stage.
 template <class Visit>
 void for_each_inside(Visit visit) {
   for (const TensorStage& stage : tensor_stages())
@@ -124,7 +124,7 @@ bool wanted(const CatalogRule& r, const PatternListing& listing) {
   return listing.ops.empty() || r.rule->left->ops.intersects(listing.ops);
 }
 
-// Returns the stages that use each rule, by rule id.
+// Returns the names of the stages that use each rule, indexed by the rule's id.
 const std::vector<std::vector<std::string_view>>& stages_by_rule() {
   static const auto table = [] {
     std::vector<std::vector<std::string_view>> out;
@@ -224,7 +224,7 @@ std::vector<StageCount> stage_rule_counts() {
   return out;
 }
 
-constexpr size_t kMostStages = 8;  // the text names up to this many stages, or else their number; JSON names all
+constexpr size_t kMostStages = 8;  // the text names at most 8 stages of a rule, else only their number
 
 std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListing& listing) {
   std::string out;

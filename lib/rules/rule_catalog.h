@@ -24,14 +24,14 @@ struct CatalogRule {
   const Rule* rule;
   // the stages that apply it, on any target and under any settings, directly or in a rewrite inside a rule
   std::vector<std::string_view> stages;
-  // in the list of one stage: the set of the inner rewrite that applies it; empty: the stage itself applies it
+  // in the list of a stage: the set of the inner rewrite that applies the rule; empty: the stage applies it
   std::string_view inside = {};
 };
 
 // Returns every rule once, in the order of the catalog.
 std::vector<CatalogRule> catalog_rules();
-// Returns the rules of one set (may be null) in the order in which they are tried, then those of inner rewrites, each
-// once.
+// Returns the rules of a stage: those of `set` (may be null) in the order in which they are tried, then those of the
+// rewrites inside rules, each rule once.
 std::vector<CatalogRule> catalog_rules(const RuleSet* set, std::span<const RuleSetFunction> inside = {});
 
 // The number of rules of a stage on a target with default settings. Stages of tensor graphs have no target.

@@ -33,9 +33,9 @@ struct Application {
   uint32_t made_from;       // number of nodes in the graph when the rule was tried
 };
 
-// Returns the index of the first application inside the rule of list[whole]; the applications from there up to `whole`
-// are nested in it. Returns `whole` if there is none. Nested rewrites from before its rule was tried do not count: they
-// belong to another rule, which then declined.
+// Returns the index of the first application that belongs to the rule of list[whole]: the applications from there up to
+// `whole` are those of rewrites inside the rule. Returns `whole` if there are none. Inner applications from before the
+// rule was tried do not count, because they belong to another rule, which then declined.
 inline size_t first_part_of(std::span<const Application> list, size_t whole) {
   auto is_part = [&](const Application& a) {
     return a.depth > list[whole].depth && a.made_from >= list[whole].made_from;
@@ -50,8 +50,8 @@ struct TopRewrite {
   const StageRow* stage;
   UOp input;
   bool bottom_up;
-  std::vector<size_t> applications;  // indices into ApplicationLog::list(), of depth 0 only
-  std::vector<UOp> gates;            // nodes that the rewrite kept, with everything below them
+  std::vector<size_t> applications;  // indices into ApplicationLog::list(); only those of depth 0
+  std::vector<UOp> gates;            // nodes (BottomUpGate) that the rewrite left as they are, with all nodes below
 };
 
 // A stage that has run.
@@ -60,7 +60,7 @@ struct StageRun {
   UOp input, result;  // `result` is empty if the stage failed
 };
 
-// Counts the applications of one compilation. A RewriteOverride that was set before (a fault) still applies, first.
+// Counts the applications of one compilation. An earlier RewriteOverride, such as a fault, still applies before it.
 class ApplicationWatcher : public Watcher, public RewriteOverride {
  public:
   void begin(Compilation& c) override {
@@ -129,10 +129,10 @@ class ApplicationLog : public ApplicationWatcher, public RewriteObserver {
   std::vector<TopRewrite> rewrites_;
   std::vector<StageRun> stages_;
   std::map<std::string_view, uint64_t> in_stage_;
-  std::vector<std::string_view> names_;  // of the rewrites in progress, outermost first
+  std::vector<std::string_view> names_;  // names of the rewrites in progress, outermost first
 };
 
-// Suppresses applications: the rule declines where `leaves_out` returns true.
+// Suppresses applications for which `leaves_out` returns true: the rule then declines.
 class Veto : public ApplicationWatcher {
  public:
   using Test = std::function<bool(uint64_t number, const Hit& hit, UOp before)>;

@@ -48,11 +48,11 @@ Status Explainer::outcome() const {
   return Unit{};
 }
 
-// Returns the node's place in the linear list and in the source.
+// Returns text that says where the node is in the linear list and in the source; empty if that is not known.
 std::string Explainer::final_places(UOp last) {
-  if (stages().empty()) return "";  // a trace file without stages
+  if (stages().empty()) return "";  // the trace file has no stages
   auto target = recorded_target(target_, last.graph().settings());
-  // tensor graphs and partial traces have no list
+  // tensor graphs, and traces without the last stage, have no linear list
   UOp end = result_of(last_graph());
   if (target_.empty() || !target || last_graph() != kernel_stages().back().name) return "";
   if (!end.is(Op::SINK) || first_malformed_below(end)) return "";  // trace files may hold invalid graphs

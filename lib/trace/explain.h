@@ -1,5 +1,5 @@
-// `tgc trace --explain`: prints the history of one node: where it comes from, back to the AST, what becomes of it, and
-// its places in the linear list and in the source.
+// `tgc trace --explain`: prints the history of one node: the rewrites from the AST to the node, the rewrites of the
+// node until the last graph, and its positions in the linear list and in the source.
 #pragma once
 #include <functional>
 #include <string>
@@ -29,7 +29,7 @@ class Explainer : public Provenance {
   std::string stage_, target_;
   bool color_, found_ = false;
   Print print_;
-  std::string valid_nodes_;  // the range of nodes, if there is no such node
+  std::string valid_nodes_;  // for an error: the numbers that a node may have
 };
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
-// Finds where a node of a stage comes from and what becomes of it: the rewrites that lead from the kernel's AST to the
-// node, and from the node to the last graph. Consumes trace events and keeps those of one kernel.
+// Finds the history of a node of a stage: the rewrites that lead from the kernel's AST to the node, and from the node
+// to the last graph. Provenance is a consumer of trace events and keeps those of one kernel.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,10 +12,10 @@ namespace tgc {
 struct Step {
   enum class Kind : uint8_t {
     Rewrite,  // a rule replaced `before` by `after`
-    Part,     // a rule that rewrote `before` created `after` as a part of the result
+    Part,     // a rule that replaced `before` created `after` somewhere in its result
     Rebuilt,  // `after` is `before` with rewritten sources
     Stage,    // the stage's own code created the node; `rewrite` is the first rewrite that had it in its input, if any
-    Gone,     // nothing uses the node any more; `rule`, if any, is the last one that replaced a user
+    Gone,     // no node uses the node any more; `rule`, if set, is the last rule that replaced a user
   };
   Kind kind;
   std::string_view stage;
@@ -38,8 +38,8 @@ class Provenance : public TraceConsumer {
   // Returns the names of the traced stages, in order.
   std::vector<std::string_view> stages() const;
 
-  // Returns the steps from the AST to `node`, a node of `stage`'s result, in order. Sets `from_ast` if the first step's
-  // `before` is a node of the AST.
+  // Returns the steps from the AST to `node`, a node of `stage`'s result, in order. Sets `from_ast` to whether the
+  // steps begin with a node of the AST.
   std::vector<Step> back(UOp node, std::string_view stage, bool& from_ast) const;
   // Returns the steps from `node`, a node of `stage`'s result, to the last graph. Sets `last` to what the node became
   // there, or to the empty UOp if it was removed; the last step is then its removal.
@@ -61,7 +61,7 @@ class Provenance : public TraceConsumer {
   struct StageEvents {
     std::string_view name;
     UOp input, result;
-    size_t first, last = 0;  // into events_
+    size_t first, last = 0;  // indices into events_
     std::vector<Begun> begun = {};
   };
 
@@ -75,8 +75,8 @@ class Provenance : public TraceConsumer {
   std::vector<std::unique_ptr<std::string>> names_;
 };
 
-// Formats the history of a node: its nodes in the AST, each rule with the node before and after, and what becomes of
-// it.
+// Formats the history of a node as text: its nodes in the AST, each rule with the node before and after it, and what
+// the node is in the last graph.
 std::string to_text(const Provenance& provenance, UOp node, std::string_view stage, bool color);
 
 }  // namespace tgc

@@ -37,7 +37,7 @@ struct TraceRewrite {
   bool bottom_up = false;
 };
 
-// The cost of a rewrite: the rule created the nodes with numbers in [made_from, made_to) and took `ns` nanoseconds.
+// What a rule did for one rewrite: it created the nodes with numbers in [made_from, made_to) and took `ns` nanoseconds.
 struct TraceCost {
   uint32_t made_from = 0, made_to = 0;
   uint64_t ns = 0;
@@ -50,14 +50,14 @@ class TraceConsumer {
   // A kernel, or a tensor graph (empty target), begins. All its nodes are in one Graph, which is freed after
   // kernel_end.
   virtual void kernel(std::string_view /*id*/, std::string_view /*target*/, UOp /*ast*/) {}
-  virtual void made_for(std::string_view /*what*/) {}  // what the kernel was made for, if known
+  virtual void made_for(std::string_view /*what*/) {}  // the operation and its line in the program, if known
   virtual void kernel_end() {}
   virtual void kernel_given_up() {}  // instead of kernel_end, if a stage failed; the Graph is freed after it
   virtual void stage(std::string_view /*name*/, UOp /*input*/) {}
   virtual void stage_end(UOp /*result*/) {}
   // A rewrite begins. `depth` is 0 if the stage starts it, and larger if a rule of another rewrite starts it.
   virtual void begin(const TraceRewrite& /*rewrite*/, int /*depth*/, UOp /*input*/) {}
-  virtual void end(int /*depth*/, UOp /*result*/) {}  // an empty result: it failed
+  virtual void end(int /*depth*/, UOp /*result*/) {}  // an empty result: the rewrite failed
   virtual void rewrite(int /*depth*/, const TraceRule& /*rule*/, UOp /*before*/, UOp /*after*/, TraceCost /*cost*/) {}
   virtual void rebuilt(int /*depth*/, UOp /*before*/, UOp /*after*/) {}
   virtual void gated(int /*depth*/, UOp /*node*/) {}
@@ -131,8 +131,8 @@ class StageFilter : public TraceTee {
   bool on_ = false;
 };
 
-// While this object lives, sends the rewrites of a Graph to a consumer. Set `on` to false to drop them, for instance
-// outside of the wanted stages.
+// While this object lives, sends the rewrites of a Graph to a consumer. While `on` is false, rewrites are dropped, for
+// instance those outside of the stages to trace.
 class LiveTrace : public RewriteObserver {
  public:
   LiveTrace(Graph& graph, TraceConsumer& to) : graph_(graph), to_(to) { set_observer(graph, this); }
@@ -169,8 +169,8 @@ class LiveTrace : public RewriteObserver {
   int depth_ = 0;
 };
 
-// Applies the given rewrites (pairs of a node before and after) to the graph under `input`. Nothing is rewritten below
-// the nodes of `gates`. Observers are not called.
+// Applies `rewrites`, pairs of a node and its replacement, to the graph under `input` without calling observers. Nodes
+// below those in `gates` are left as they are.
 UOp apply_rewrites(UOp input, bool bottom_up, std::span<const std::pair<UOp, UOp>> rewrites,
                    std::span<const UOp> gates);
 
@@ -193,7 +193,7 @@ class TraceReplay : public TraceConsumer {
     std::vector<std::pair<UOp, UOp>> rewrites;
     std::vector<UOp> gates;
   };
-  std::vector<Pending> pending_;  // by depth
+  std::vector<Pending> pending_;  // one for each open rewrite, by depth
   size_t same_ = 0, different_ = 0;
 };
 

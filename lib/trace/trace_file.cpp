@@ -84,7 +84,7 @@ std::string TraceWriter::node(UOp u) { return std::to_string(nodes_->add(u, buff
 
 void TraceWriter::kernel(std::string_view id, std::string_view target, UOp ast) {
   nodes_ = std::make_unique<JsonNodeWriter>(ast.graph());
-  line(event("graph"));  // node numbers restart
+  line(event("graph"));  // node numbers restart at 0 with each kernel
   std::string root = node(ast);
   line(event("kernel", quoted(id), quoted(target), root));
 }
@@ -124,7 +124,7 @@ void TraceWriter::gated(int depth, UOp u) {
 // ---- reading
 
 bool is_trace_file(const std::string& path) {
-  if (path == "-") return false;  // it can be read only once
+  if (path == "-") return false;  // standard input can be read only once, and not be tested first
   auto lines = LineReader::open(path);
   std::string first;
   if (!lines) return false;
@@ -181,8 +181,8 @@ class Reader {
     return nodes_->at(size_t(n));
   }
 
-  // Parses the next field of an event. Kinds: n number, s text, u node, o node or null, b flag. `fields_` counts from
-  // 2.
+  // Returns the kinds of the fields after an event's name: n number, s text, u node, o node or null, b flag. `fields_`
+  // counts the fields that were read, the name included.
   static std::string_view kinds(std::string_view name) {
     if (name == "kernel") return "ssu";
     if (name == "stage") return "su";
@@ -231,7 +231,7 @@ class Reader {
     else in_.fail(0, "unknown event '" + name + "'");
   }
 
-  // Reads the depth of an event, which must be that of an open rewrite.
+  // Reads the depth of an event, which must be less than the number of open rewrites.
   int depth() {
     int64_t n = v_.number[0];
     if (n < 0 || n >= open_)

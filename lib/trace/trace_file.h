@@ -27,7 +27,7 @@ class TraceWriter : public TraceConsumer {
  public:
   static Result<std::unique_ptr<TraceWriter>> create(const std::string& path);
   ~TraceWriter() override;
-  // Completes the file; call it once, at the end. Without it, no file is written. Errors: writing failed.
+  // Completes the file. Call it once, at the end; without this call, no file is written. Errors: writing failed.
   Status close();
 
   void kernel(std::string_view id, std::string_view target, UOp ast) override;

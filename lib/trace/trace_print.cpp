@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxWidth = 200;
 constexpr size_t kMaxInfix = 90;
-constexpr size_t kMostLookedAt = 100'000'000;  // nodes and sources per kernel; takes a few seconds
+constexpr size_t kMostLookedAt = 100'000'000;  // limit of visited nodes and sources per kernel, a few seconds
 
 // Returns whether `text` matches `pattern`, in which `*` matches any text.
 bool glob(std::string_view pattern, std::string_view text) {
@@ -131,12 +131,12 @@ void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp aft
   if (!style_.quiet) change(before, after, indent);
 }
 
-// Prints the nodes that only one side has, the two roots in any case, and the direct sources of the changed nodes.
+// Prints the two roots, the nodes that are below only one of them, and the direct sources of these nodes.
 void TracePrinter::change(UOp before, UOp after, const std::string& indent) {
   Graph& graph = before.graph();
   std::vector<UOp> gone{before}, come{after};
   std::vector<UOp> context;  // the direct sources of the changed nodes
-  // comparing the sides visits the whole subgraphs; after the limit, as in an endless stage, only the roots are shown
+  // finding the changes visits whole subgraphs; beyond the limit (an endless stage) only the roots are printed
   if (looked_at_ <= kMostLookedAt) {
     auto old_nodes = toposort(before), new_nodes = toposort(after);
     UOpSet in_old(graph), in_new(graph), printed(graph);

@@ -15,7 +15,7 @@ struct TraceFilter {
   OpSet ops;            // the ops of the rewritten node
   int64_t node = -1;    // the number (#N) of the node before, after, or created by the rewrite
   bool nested = false;  // include rewrites inside rules
-  std::string stage;    // set by the caller that selects stages
+  std::string stage;    // the stage to select, set by the caller
 
   bool wants(const TraceRule& rule, UOp before) const;
   bool names(const TraceRule& rule) const;  // returns whether the field `rule` matches

@@ -17,7 +17,7 @@
 namespace tgc {
 namespace {
 
-// Returns different kernels of testdata.
+// Returns `wanted` different kernels of the golden records in testdata.
 std::vector<GoldenRecord> records(size_t wanted) {
   auto reader = GoldenReader::open(test_path("golden/kernels.jsonl.gz"));
   REQUIRE(reader.ok());
@@ -76,7 +76,7 @@ TEST_CASE("trace: the listed rewrites, applied to a stage's input, give its outp
     TraceTee both({&replay, &outline});
     size_t stages = 0;
     trace_record(record, both, [&](UOp result, const Stage& stage) {
-      if (stage.run) return;  // several rewrites by its rules
+      if (stage.run) return;  // rules of such a stage start several rewrites
       stages++;
       CHECK(outline.first == outline.input);
       CHECK(outline.last == result);
@@ -138,7 +138,7 @@ TEST_CASE("trace: after a failed stage, the file's events before it can be read"
   std::string path =
       (std::filesystem::temp_directory_path() / ("tgc_test." + std::to_string(getpid()) + ".trace")).string();
   Settings settings;
-  settings.REWRITE_STACK_LIMIT = 3;  // any rewrite exceeds the limit
+  settings.REWRITE_STACK_LIMIT = 3;  // every rewrite exceeds this limit, so the stage fails
   auto loaded = load_text(settings, InputKind::Pyrender, records(1)[0].ast, "bad");
   REQUIRE(loaded.ok());
   auto writer = TraceWriter::create(path);
@@ -160,7 +160,7 @@ TEST_CASE("stats: a failed stage ends the counting of its graph, and the next gr
     settings.REWRITE_STACK_LIMIT = stack_limit;
     auto loaded = load_text(settings, InputKind::Pyrender, records(1)[0].ast, "k");
     REQUIRE(loaded.ok());
-    std::shared_ptr<Graph> graph = loaded->graph;  // outlives its compilation
+    std::shared_ptr<Graph> graph = loaded->graph;  // keeps the graph after its compilation ends
     auto compilation = Compilation::begin(std::move(*loaded), {.target = "CPU"});
     REQUIRE(compilation.ok());
     bool done = run_watched(std::move(*compilation), counter).ok();
@@ -172,7 +172,7 @@ TEST_CASE("stats: a failed stage ends the counting of its graph, and the next gr
     for (const RuleCounters& r : counter.stats.by_rule()) sum += r.hits;
     return sum;
   };
-  CHECK_FALSE(run(3));  // any rewrite exceeds the limit
+  CHECK_FALSE(run(3));  // every rewrite exceeds this limit, so the stage fails
   uint64_t before = hits();
   CHECK(run(250000));
   CHECK(hits() > before);
@@ -184,7 +184,7 @@ TEST_CASE("trace: a damaged file is an error with its place") {
   for (const char* body : {"[\"rewrite\",0,0,0,0,0,0,0]\n", "{\"id\":1,\"op\":\"SINK\",\"dtype\":\"dtypes.void\"}\n",
                            "[\"graph\"]\n[\"stage\",\"x\",5]\n", "[\"graph\"]\n[\"what\"]\n",
                            "[\"graph\"]\n[\"end\",-1,null]\n", "[\"stage\"]\n",
-                           // TraceReplay and Provenance rely on an open kernel, stage and rewrite
+                           // TraceReplay and Provenance need a kernel, a stage and a rewrite that are open
                            KERNEL "[\"end\",0,null]\n", STAGE "[\"end\",9000,0]\n", STAGE "[\"end\",4294967296,0]\n",
                            STAGE "[\"begin\",1,\"x\",0,0,true,\"x\"]\n", STAGE "[\"gated\",0,0]\n",
                            STAGE "[\"begin\",0,\"x\",0,0,true,\"x\"]\n[\"rebuilt\",0,0,null]\n",

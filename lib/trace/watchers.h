@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// Returns whether a stage has rewrites to trace: all stages but the one that creates the schedule.
+// Returns whether a stage has rewrites to trace: true for all stages except the one that creates the schedule.
 inline bool has_rewrites(const StageRow& row) { return row.kind != StageRow::Kind::Schedule; }
 
 // Sends each rewrite of a compilation's stages to a trace consumer. A failed stage ends the kernel with

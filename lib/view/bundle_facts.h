@@ -7,8 +7,8 @@
 namespace tgc {
 
 // JSON: {"symptom","said","device","fault","script","oracle","blamed":{},"variables":{},"tolerance":{},"made_by":{},
-// "inputs":[{"name","dtype","shape","count","values"}],"expected":[...]}; `values` are the first values as text.
-// `oracle` describes where the expected result comes from. `strip_paths` omits the command, which names files.
+// "inputs":[{"name","dtype","shape","count","values"}],"expected":[...]}; `values` are the first values as text;
+// `oracle` says where expected results come from. `strip_paths` empties "script", a command that names files.
 std::string bundle_facts(const Repro& bundle, bool strip_paths);
 
 }  // namespace tgc

@@ -31,7 +31,7 @@ class TraceGraphs : public Recorder {
   std::vector<RecordedGraph>& to_;
 };
 
-// The names with which recordings of two releases are shown: the later release's, so that renames are no differences.
+// Recordings of two releases are both shown with the names of the later release, so that a rename is no change.
 struct LaterNames {
   Renames renames;
   std::string producer = {};  // the later of the two releases; empty: both recordings are of one release

@@ -122,7 +122,7 @@ class Layout {
     }
   }
 
-  // Returns the item through which an edge from `source` passes in the row before `row`.
+  // Returns the item that stands for an edge from `source` in the row before `row`: a chain element, or `source`.
   int32_t last_before(int32_t source, int32_t row) const {
     int32_t span = row - out_.row[source];
     return span == 1 ? source : in_.nodes + out_.chain_first[source] + span - 2;
@@ -352,7 +352,7 @@ class Layout {
       float there = mean(side, at_, i), other = both_sides ? mean(&side == &above_ ? below_ : above_, at_, i) : there;
       if (!is_known(there)) there = is_known(other) ? other : at_[i];
       else if (is_known(other)) there = (there + other) / 2;
-      float weight = stays_[i] ? kStays : i < in_.nodes ? 1 : 6;  // keeps long edges straight
+      float weight = stays_[i] ? kStays : i < in_.nodes ? 1 : 6;  // heavy items in chains keep long edges straight
       float target = (stays_[i] ? in_.want[i] : there) - offset;
       Block block{target * weight, weight, 1};
       while (blocks && blocks_[blocks - 1].sum * block.weight > block.sum * blocks_[blocks - 1].weight) {

@@ -32,8 +32,8 @@ struct LayoutOutput {
   float* at = nullptr;                  // centre of each node in its row
   int32_t* row = nullptr;               // row of each node
   uint8_t* stub = nullptr;              // 1 for each edge that is a stub
-  // The chain of node i: its edges that are no stubs pass chain_at[chain_first[i]] in the next row, the next element in
-  // the row after it, and so on; an edge to a node c rows below passes c - 1 elements. chain_first has nodes + 1 items.
+  // The chain of node i has its edges' positions in the rows that edges other than stubs pass: chain_at[chain_first[i]]
+  // in the next row, and so on. An edge to a node c rows below passes c - 1 elements. chain_first has nodes + 1 items.
   int32_t* chain_first = nullptr;
   float* chain_at = nullptr;            // at most nodes * (longest - 1) items
 };

@@ -15,11 +15,11 @@ namespace tgc {
 // One graph of a page.
 struct RecordedGraph {
   std::string name, target, made_for;
-  std::string begins;    // the stage whose result the first graph is; empty: the AST or the tensor graph
+  std::string begins;    // the stage whose result the recording starts with; empty: it starts with the AST or tensors
   std::string producer;  // the release of tinygrad that recorded the graph; empty: tgc compiled it
   bool is_tensor_graph = false;
   size_t nodes = 0, rewrites = 0, stages = 0;  // nodes: number of nodes of the AST
-  double ms = 0;                               // of all stages, with the observer attached
+  double ms = 0;                               // milliseconds of all stages, slowed down by the attached observer
   std::string error;                           // the error of the pipeline; empty: none
   std::string ops, mem;                        // for a kernel: its operations and bytes as text
   std::vector<int64_t> numbers;                // for a kernel of a schedule: its indices in the schedule
@@ -28,7 +28,7 @@ struct RecordedGraph {
   std::string bundle;                          // for a repro bundle: bundle_facts (bundle_facts.h), else empty
   int side = 0;                                // 1: from the second input
   std::string events;                          // the rewrites as JSON, which the page reads after drawing `data`
-  std::string data;                            // the JSON; empty: `later` makes both when the page asks
+  std::string data;                            // the graph as JSON; empty: `later` makes it and the events on request
   std::function<Result<RecordedGraph>()> later = {};
 };
 

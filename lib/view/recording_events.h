@@ -1,6 +1,6 @@
-// Writes the events of a recording as columns of numbers. Derivable values are omitted: the node that results from new
-// sources, and its row in the table. README.md describes the columns. The reader, apps/tgc/view/events.js, repeats the
-// steps of this file: each event is encoded relative to the state that both sides have.
+// Writes the events of a recording as columns of numbers. Values that the reader can derive are omitted: the node that
+// results from new sources, and its row in the table. README.md describes the columns. The reader,
+// apps/tgc/view/events.js, keeps the same state as this writer, because an event is encoded relative to that state.
 #pragma once
 #include <map>
 #include <unordered_map>
@@ -48,7 +48,7 @@ class EventWriter {
   const std::vector<Texts>& texts_;
   std::vector<State> state_;
   std::vector<bool> ambiguous_;                    // true if another node has the same columns
-  std::vector<Run> open_{{-1, {}}};                // innermost last; the first stands for no run
+  std::vector<Run> open_{{-1, {}}};                // open rewrites, innermost last; the first one stands for none
   std::unordered_map<int64_t, int64_t> last_made_;  // by node: the result of its last rewrite
   int64_t last_before_ = 0, made_end_ = 0, last_derived_ = -1;
   std::map<std::vector<int64_t>, int64_t> run_kinds_;

@@ -118,7 +118,7 @@ std::string RecordingWriter::text_of_arg(UOp u) {
   return out.size() > kMaxText ? out.substr(0, kMaxText) + "..." : out;
 }
 
-// A derivable row has only the column `sources`, with the value ~number.
+// Writes the columns of the nodes. A derivable node has only one column: `sources`, with ~(number of its sources).
 void RecordingWriter::write_nodes() {
   auto column = [&](std::string_view name, auto value) {
     json_.key(name).array([&] {
@@ -157,7 +157,7 @@ void RecordingWriter::write_nodes() {
   json_.member("ops", ops.texts());
 }
 
-// Writes groups of a node and `values` numbers, in the order of the nodes, as differences from the group before.
+// Writes `told`, groups of a node and `values` numbers, ordered by node, as differences from the previous group.
 void RecordingWriter::write_deltas(std::string_view key, const std::vector<int64_t>& told, size_t values) {
   const size_t row = values + 1;
   std::vector<size_t> order(told.size() / row);
@@ -202,7 +202,7 @@ void RecordingWriter::write_facts() {
   });
 }
 
-// Writes a model's nodes, for each node of the table the model's node that it was made for, and the graphs of kernels.
+// Writes a model's nodes, which of them each node of the table was made for, and the ASTs of the schedule's kernels.
 void RecordingWriter::write_model() {
   if (!of_ || !r_.graph_.is_tensor_graph) return;
   std::vector<int64_t> told;
