@@ -45,8 +45,8 @@ struct DumpText {
 // golden record, or if the record has none of the requested texts.
 Result<std::vector<DumpText>> recorded_texts(const InputGraph& in, const DumpPlan& plan);
 
-// Returns the requested texts in order, possibly none. Errors: those of stages and compilers; a linear list as input if
-// only graph stages, which come before it, are requested.
+// Returns the requested texts in order, possibly none. Fails if a stage or compiler fails, or if the input is a linear
+// list and only graph stages are requested, because these come before the list.
 Result<std::vector<DumpText>> dump_texts(Compilation compilation, const DumpPlan& plan);
 
 // Returns the texts as one JSON document: a graph or a schedule as JSON, any other text as a string.

@@ -119,7 +119,7 @@ class Kinds {
 
   std::vector<UOp> first_of_;   // a representative node of each kind
   std::vector<uint32_t> rank_;  // by kind: the sort order; different kinds of equal rank are unordered
-  bool ranked_ = true;          // false if no ranks could be computed: all are 0, and compare() compares the nodes
+  bool ranked_ = true;          // false if no ranks could be computed: all ranks are 0, and compare() compares nodes
   bool has_nan_ = false;
 };
 

@@ -216,8 +216,8 @@ class DivMod {
   UOp peeled_;             // x without its constant summand
   Int constant_;
   Int c_;                  // the denominator, if it is a positive constant
-  std::vector<UOp> uops_;  // the summands of peeled_, unsplit
-  std::vector<Summand> summands_;  // the same summands, split; empty unless the denominator is a positive constant
+  std::vector<UOp> uops_;  // the summands of peeled_; after the foldings by c_, also constant_
+  std::vector<Summand> summands_;  // the summands of peeled_, split; empty if the denominator is no positive constant
 };
 
 struct DivModOnce {

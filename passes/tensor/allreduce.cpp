@@ -158,7 +158,7 @@ UOp shrink_for_device(UOp u, UOp shrink_op, int64_t device) {
   return shrink(u, bounds);
 }
 
-// Shrinks each part of a stack. A part that is a copy from a computing device is shrunk before the copy, else after it.
+// Shrinks each part of a stack. A part that is a copy is shrunk before the copy, but after a copy from DISK or NPY.
 UOp mstack_early_shrink(UOp ms, UOp shrink_op) {
   std::vector<UOp> src;
   for (size_t i = 0; i < ms.num_src(); i++) {

@@ -25,7 +25,7 @@ namespace {
 
 using Numbered = std::vector<UOp>;
 
-// Ops that get no number: names, views, constants and ops that the scheduler makes.
+// Ops that get no number: buffers, constants, variables, views, and ops that the scheduler makes.
 constexpr OpSet kUntagged = OpSet{Op::BUFFER, Op::CONST,  Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_VAR,
                                   Op::BIND,   Op::KERNEL, Op::END,    Op::MSTACK, Op::MSELECT, Op::RANGE} |
                             ops::Movement;
@@ -225,7 +225,7 @@ UOp read_contiguous_views(ContiguousViews& views, UOp alu) {
 
 const RuleSet& add_tags() {
   static const RuleSet set("add_tags", {
-      // x -> x tagged with the next number, unless x is a name, view or constant
+      // x -> x tagged with the next number, unless the op of x is in kUntagged
       rule("number", node(OpSet::all() - kUntagged).as(x), with<tag_uop>(x)),
       rule("number-choice", node({Op::MSTACK, Op::MSELECT}).as(x),
            with_ctx<Numbered>(x, [](Numbered& numbered, UOp x) {

@@ -108,7 +108,7 @@ class CStyle : public TextRenderer {
   std::array<std::string_view, kNumScalars> scalar_names_;
   std::vector<Parameter> parameters_;
   std::array<uint32_t, 16> counters_{};  // by prefix (prefix_index_): the next number of a name
-  std::string_view prefix_;              // prefix of the current node's name; empty: it gets no number
+  std::string_view prefix_;              // prefix of the current node's name; empty: the name has no number
   size_t prefix_index_ = 0;
   int depth_ = 1;                        // number of open loops and ifs, for the indentation
   bool own_parens_ = false;              // a name or format of the input has parentheses, which need not match

@@ -1,5 +1,5 @@
-// The renderer of PTX, NVIDIA's assembly language (tinygrad renderer/ptx.py). It leaves out PTX's version and target;
-// the compiler inserts them.
+// The renderer of PTX, NVIDIA's assembly language (tinygrad renderer/ptx.py). The printed text lacks PTX's version and
+// target, which the compiler inserts.
 #pragma once
 #include "renderers/text_renderer.h"
 #include "renderers/text_table.h"
@@ -21,8 +21,8 @@ class Ptx : public TextRenderer {
 
   // ---- called by rows
   void hole(char letter, int number, UOp u);
-  // Return the type of a register ("f32") and of memory ("b16") for a scalar `d`. They throw Failure, which names the
-  // node `u`, if there is none. type() also rejects vectors, because a vector needs several registers.
+  // type() returns the register type ("f32") of a scalar `d`, memory() the memory type ("b16"). Both throw Failure,
+  // which names the node `u`, if there is none. type() also rejects vectors, because a vector needs several registers.
   std::string_view type(UOp u, DType d) const;
   std::string_view memory(UOp u, DType d) const;
   std::string value(UOp u, Const v, DType d) const;  // returns `v` as an immediate operand

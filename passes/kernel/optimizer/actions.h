@@ -12,7 +12,7 @@ struct ActionLimits {
   bool padto = false;        // BEAM_PADTO: include PADTO actions
   bool nolocals = false;     // NOLOCALS: include the NOLOCALS action
   int64_t tc = 1;            // TC: whether and how tensor cores are used
-  int64_t tc_opt = 2;        // TC_OPT: how far tensor cores may be fitted, 0 to 2
+  int64_t tc_opt = 2;        // TC_OPT, 0 to 2: how much a kernel may change to fit tensor cores (2: axes are padded)
 };
 
 // Returns all actions in tinygrad's order: 193, plus 7 with `padto`, plus 1 with `nolocals`.

@@ -131,7 +131,7 @@ bool optimize_matvec(Scheduler& k) {
 
 // ---- groups
 
-// Small outputs leave threads idle, so lets 16 threads share a reduce.
+// Lets 16 threads share a reduce if the kernel has few outputs, because most threads would be idle otherwise.
 bool group_reduce(Scheduler& k) {
   if (k.target().has_local && upcastable_outputs(k) <= Int(k.graph().settings().NOLOCALS ? 240 : 2048))
     for (int64_t axis : {0, 1, 2})
@@ -216,7 +216,7 @@ void upcast_reused(Scheduler& k) {
       if (std::find(done.begin(), done.end(), axis) != done.end()) continue;
       bool by3 = divisible(k.full_shape()[axis], 3), by4 = divisible(k.full_shape()[axis], 4);
       if ((!by3 && !by4) || !is_reused_along(k, axis, upcasts)) continue;
-      UpcastChoice choice{0, 0, axis, by3 ? 3 : 4};  // upcast by 3 before 4, if both divide the axis
+      UpcastChoice choice{0, 0, axis, by3 ? 3 : 4};  // if both 3 and 4 divide the axis, upcast by 3, as tinygrad does
       add_strides(k, choice);
       if (!best || choice < *best) best = choice;
       if (!debugs(k.graph(), 4)) continue;
@@ -230,7 +230,7 @@ void upcast_reused(Scheduler& k) {
   }
 }
 
-// Unrolls the last reduce axis: whole if its size is at most 32, then the next one if both are at most 3; else by 4.
+// Unrolls the last reduce axis, completely if its size is at most 32, else by 4. Unrolls two axes of size at most 3.
 void unroll_reduce(Scheduler& k) {
   auto last_size = [&] { return k.full_shape()[k.unrollable_dims().back()].as_int(); };
   auto unroll_last = [&](int64_t amount) {
@@ -282,7 +282,7 @@ void make_local(Scheduler& k) {
   }
   if (chosen.size() > 3) chosen.resize(3);
   std::sort(chosen.begin(), chosen.end());
-  size_t gone = 0;  // number of axes that became local as a whole; axis numbers after them are lower by it
+  size_t gone = 0;  // number of axes that became local as a whole, which lowers the numbers of later axes
   for (auto [axis, size] : chosen) {
     bool whole = k.full_shape()[axis - gone] == Sint(size);
     k.apply_opt({OptOps::LOCAL, int64_t(axis - gone), size});

@@ -38,7 +38,7 @@ class Scheduler {
     std::vector<UOp> rngs;
     std::vector<Sint> shape;       // the simplified size of each range
     std::vector<AxisType> types;
-    std::vector<UOp> bufs;         // the INDEX nodes, in reverse order
+    std::vector<UOp> bufs;         // the INDEX nodes, in reverse toposort order
     std::vector<UOp> reduceops, wheres, bufferizes;
   };
 
