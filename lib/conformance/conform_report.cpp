@@ -4,6 +4,7 @@
 #include "lib/conformance/conform.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/lines.h"
+#include "lib/support/table.h"
 #include "lib/support/write_file.h"
 #include "lib/text/input_file.h"
 
@@ -33,37 +34,6 @@ std::string with_commas(size_t n) {
   for (size_t at = out.size(); at > 3;) out.insert(at -= 3, ",");
   return out;
 }
-
-// A text table. The first and the last column are left-aligned, the others right-aligned.
-class Table {
- public:
-  struct Cell {
-    std::string text;
-    std::string_view paint = {};
-  };
-  void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
-  std::string text(bool paint) const {
-    std::vector<size_t> width(rows_[0].size());
-    for (auto& row : rows_)
-      for (size_t i = 0; i < row.size(); i++) width[i] = std::max(width[i], row[i].text.size());
-    std::string out;
-    for (auto& row : rows_) {
-      std::string line;
-      for (size_t i = 0; i < row.size(); i++) {
-        std::string space(width[i] - row[i].text.size(), ' ');
-        std::string cell =
-            paint && !row[i].paint.empty() ? std::string(row[i].paint) + row[i].text + "\x1b[0m" : row[i].text;
-        line += i == 0 ? "  " + cell + space : i + 1 == row.size() ? "  " + cell : "  " + space + cell;
-      }
-      while (line.ends_with(' ')) line.pop_back();
-      out += line + "\n";
-    }
-    return out;
-  }
-
- private:
-  std::vector<std::vector<Cell>> rows_;
-};
 
 }  // namespace
 
@@ -134,23 +104,17 @@ std::string ConformReport::text(bool paint) const {
   constexpr std::string_view kRed = "\x1b[31m", kGreen = "\x1b[32m", kBold = "\x1b[1m";
   std::string out, unsupported;
   for (const std::string& s : shown) out += s;
-  Table table;
-  table.add({{"stage", kBold},
-             {"same", kBold},
-             {"different", kBold},
-             {"error", kBold},
-             {"not supported", kBold},
-             {"first that does not conform", kBold}});
-  auto number = [](size_t n, std::string_view paint) {
-    return n ? Table::Cell{with_commas(n), paint} : Table::Cell{"-"};
+  auto painted = [&](const std::string& text, std::string_view color) {
+    return paint && !color.empty() ? std::string(color) + text + "\x1b[0m" : text;
   };
+  auto number = [&](size_t n, std::string_view color) { return n ? painted(with_commas(n), color) : "-"; };
+  std::vector<std::string> head{"stage", "same", "different", "error", "not supported", "first that does not conform"};
+  for (std::string& cell : head) cell = painted(cell, kBold);
+  head[0].insert(0, "  ");
+  std::vector<std::vector<std::string>> rows{head};
   auto row = [&](const std::string& name, const ConformCounts& c) {
-    table.add({{name},
-               number(c.same, c.same == c.compared() ? kGreen : ""),
-               number(c.different, kRed),
-               number(c.errors, kRed),
-               number(c.not_supported, ""),
-               {c.first}});
+    rows.push_back({"  " + name, number(c.same, c.same == c.compared() ? kGreen : ""), number(c.different, kRed),
+                    number(c.errors, kRed), number(c.not_supported, ""), c.first});
   };
   for (auto& [stage, c] : stages)
     if (c.compared()) row(stage, c);
@@ -158,7 +122,7 @@ std::string ConformReport::text(bool paint) const {
   ConformCounts all = total();
   if (all.compared()) {
     row("all", all);
-    out += table.text(paint);
+    out += table(rows, "lrrrr");
   }
   if (!unsupported.empty()) out += "not supported at all: " + unsupported + "\n";
   if (all.compared()) out += with_commas(all.same) + " of " + with_commas(all.compared()) + " conform\n";

@@ -1,10 +1,8 @@
 #include "lib/replay/record_list.h"
 
-#include <algorithm>
-#include <array>
-
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
+#include "lib/support/table.h"
 #include "lib/text/golden.h"
 
 namespace tgc {
@@ -39,24 +37,9 @@ Result<RecordList> list_records(const Session& session, const std::string& file)
 }
 
 std::string RecordList::text() const {
-  using Row = std::array<std::string, 5>;
-  std::vector<Row> rows{{"id", "target", "nodes", level == "tensor" ? "schedule" : "kernel", "made for"}};
+  std::vector<std::vector<std::string>> rows{{"id", "target", "nodes", level == "tensor" ? "schedule" : "kernel", "made for"}};
   for (const ListedRecord& r : records) rows.push_back({r.id, r.target, std::to_string(r.nodes), r.what, r.made_for});
-  std::array<size_t, 5> width{};
-  for (const Row& row : rows)
-    for (size_t i = 0; i < row.size(); i++) width[i] = std::max(width[i], row[i].size());
-  std::string out;
-  for (const Row& row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); i++) {
-      if (!width[i]) continue;  // no record has a value
-      const std::string space(width[i] - row[i].size(), ' ');
-      line += (i ? "  " : "") + (i == 2 ? space + row[i] : row[i] + space);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  }
-  return out;
+  return table(rows, "llr");
 }
 
 std::string RecordList::json(const std::string& file) const {
