@@ -126,7 +126,7 @@ std::string ptx_by_nvrtc(const CompileJob& job) {
     if (size_of(program, &size) == 0 && size > 0) {
       out.resize(size);
       get(program, out.data());
-      out.resize(size - 1);  // without the final zero byte
+      out.resize(size - 1);  // removes the final zero byte
     }
     return out;
   };

@@ -155,7 +155,7 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 void remove_leftovers(const std::string& temporary_folder) {
-  constexpr time_t kAge = 3600;  // seconds; a process id that looks unused may belong to another container
+  constexpr time_t kAge = 3600;  // seconds; a newer folder may belong to a process of another container
   std::error_code error, ignored;
   for (fs::directory_iterator it(temporary_folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();

@@ -67,7 +67,7 @@ void set_limits(const Confinement& what) {
 #if defined(__linux__) && defined(SYS_landlock_create_ruleset)
 constexpr uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
 constexpr uint64_t kFirst = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // all rights of ABI version 1
-constexpr uint64_t kRefer = 1u << 13, kTruncate = 1u << 14;          // added by versions 2 and 3
+constexpr uint64_t kRefer = 1u << 13, kTruncate = 1u << 14;          // rights added by ABI versions 2 and 3
 constexpr uint64_t kOfFiles =
     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
 constexpr uint64_t kNetwork = 3, kScopes = 3;  // TCP; abstract sockets and signals to processes outside the sandbox

@@ -229,7 +229,7 @@ class Reader {
     }
     return Read::Done;
   }
-  // Reads piece by piece, so that memory is allocated only for bytes that arrive.
+  // Reads at most 16 MiB at a time, so that memory is allocated only for bytes that arrive.
   Read read(std::string& to, uint64_t bytes) {
     constexpr uint64_t kPiece = 16 << 20;
     while (to.size() < bytes) {

@@ -149,7 +149,7 @@ TEST_CASE("compare: the tolerance of sums accepts another order of the terms and
                        Mutation::Transposed, Mutation::Shifted, Mutation::Unscaled}) {
       Comparison c = compare(product(a, b, 0, m), expected, tolerance);
       CAPTURE(int(m));
-      CHECK(c.different > 500);  // 576 elements in all
+      CHECK(c.different > 500);  // of the 576 elements of the array
     }
   }
   Array small = floats({1e-3f, -2e-3f});

@@ -49,7 +49,7 @@ class ContainedDevice : public Device {
   class ProxyKernel;
   enum class Call : uint64_t;
   Status tell(std::string message);
-  void give_back(const std::function<std::string()>& message) noexcept;  // tell() that ignores errors, for destructors
+  void give_back(const std::function<std::string()>& message) noexcept;  // tell() without errors, for destructors
   Result<std::string> ask(std::string message);
   std::string about(uint64_t kernel) const;  // returns "kernel 'E_4' on CPU:LLVM: "
   bool reaches(const void* begin, size_t bytes) const;

@@ -40,7 +40,7 @@ struct DeviceBuffer {
 // A rendered kernel.
 struct KernelSource {
   std::string name;           // the kernel's name in messages
-  std::string function_name;  // its name in `text`
+  std::string function_name;  // the name of the kernel's function in `text`
   std::string target;         // the target it was rendered for: "CUDA:PTX:sm_80"
   std::string text;
   double compile_seconds = 0;  // time limit for its compiler; 0: the default

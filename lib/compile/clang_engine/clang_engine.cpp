@@ -67,7 +67,7 @@ std::vector<std::string> compiler_arguments(const std::vector<std::string>& comm
     for (const clang::driver::Command& job : plan->getJobs())
       if (std::string_view(job.getCreator().getName()) == "clang") {
         auto& list = job.getArguments();
-        return {list.begin() + 1, list.end()};  // without the first argument, -cc1
+        return {list.begin() + 1, list.end()};  // drops the first argument, -cc1
       }
   if (complaint.message.empty()) complaint.message = "clang's driver planned no compilation";
   refuse(complaint);

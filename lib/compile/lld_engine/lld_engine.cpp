@@ -43,7 +43,7 @@ struct Folder {
 
 // Throws std::runtime_error with lld's message.
 std::string link(std::string_view object) {
-  static std::mutex one_at_a_time;  // lld has global state
+  static std::mutex one_at_a_time;  // because lld has global state, one link runs at a time
   std::lock_guard lock(one_at_a_time);
   Folder folder;
   std::string in = folder.path + "/kernel.o", out = folder.path + "/kernel.hsaco";

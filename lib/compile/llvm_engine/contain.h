@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// Thrown inside an engine: the compiler rejects its input.
+// Thrown inside an engine when the compiler rejects its input.
 struct Refused {
   Complaint complaint;
 };

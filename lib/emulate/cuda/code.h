@@ -14,7 +14,7 @@
 
 namespace tgc::ptx {
 
-using namespace emulate;  // the parts shared by all emulators
+using namespace emulate;  // lib/emulate's parts that all emulators share
 
 inline constexpr int kLanes = 32;
 inline constexpr uint32_t kNone = UINT32_MAX;

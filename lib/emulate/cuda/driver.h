@@ -27,7 +27,7 @@ class Gpu : public Driver {
   std::string name() const;
   LoadedModules& modules() { return modules_; }
 
-  // Loads PTX. Sets `log` to the error message, in the form of NVIDIA's compiler log.
+  // Loads PTX. Sets `log` to the error message, in the format of NVIDIA's compiler log.
   int load(std::string_view text, LoadedModule*& module, std::string& log);
   // Copies the kernel's arguments into `to`, from cuLaunchKernel's `parameters` or, if that is null, its `extra`.
   int parameters_of(const Kernel& kernel, void** parameters, void** extra, std::vector<std::byte>& to);

@@ -28,7 +28,7 @@ uint64_t float_bits(double value, Type type) {
 }
 
 uint64_t integer_bits(const Operand& o, Type type) {
-  if (type == Type::F64 && o.is_literal) return uint64_t(o.integer) << 32;  // a literal is the upper half of a double
+  if (type == Type::F64 && o.is_literal) return uint64_t(o.integer) << 32;  // a literal gives a double's upper 32 bits
   if (type == Type::I64 && o.is_literal) return uint64_t(int64_t(int32_t(o.integer)));
   return uint64_t(o.integer);
 }

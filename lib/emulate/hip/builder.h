@@ -86,7 +86,7 @@ class Builder {
   [[noreturn]] void refuse(const std::string& why) const;
   size_t operands() const { return instruction->operands.size(); }
   const Operand& operand(size_t n) const;
-  // Return the register file index of an operand of `words` registers (`null`: kTrash) or refuse another operand.
+  // Each returns the register file index of an operand of `words` registers (`null`: kTrash) or refuses the operand.
   uint16_t vector_place(const Operand& o, uint32_t words) const;
   uint16_t scalar_place(const Operand& o, uint32_t words) const;
   uint16_t mask_place(const Operand& o) const { return scalar_place(o, code.halves); }
@@ -99,7 +99,7 @@ class Builder {
   void emit(const Op& op) { code.ops.push_back(op); }
   // Builds the operation from the row's types: result and operands in text order.
   void build_by_types();
-  // Refuses the instruction if it has a modifier that is not in `modifiers`: ignoring it would change the result.
+  // Refuses a modifier that is not in `modifiers`, because ignoring it would change the instruction's result.
   void allow(std::initializer_list<std::string_view> modifiers) const;
 
  private:

@@ -13,7 +13,7 @@
 
 namespace tgc::hip {
 
-using namespace emulate;  // the parts shared by all emulators
+using namespace emulate;  // lib/emulate's parts that all emulators share
 
 // A wave has 32 or 64 lanes. Operations process 32 lanes at a time, called a half of the wave.
 inline constexpr int kLanes = 32;

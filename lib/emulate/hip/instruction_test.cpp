@@ -197,7 +197,7 @@ TEST_CASE("HIP emulator: LDS and private memory, lane instructions and loops wor
 
 TEST_CASE("HIP emulator: DPP and permutations read from other lanes") {
   struct Case {
-    const char* text;       // an instruction; before, v1 holds the lane's number and v0 holds 100
+    const char* text;       // an instruction; it starts with the lane's number in v1 and 100 in v0
     Family family;
     int from_5, from_0, from_20;  // expected v0 of lanes 5, 0 and 20
   };

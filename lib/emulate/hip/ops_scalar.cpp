@@ -79,7 +79,7 @@ void add_logic(Table& t, const std::string& name, const std::string& other, cons
   add_row(t, names(save, "_saveexec_b64") + names(other_save, "_saveexec_b64"), scalar_row<save_exec<u64, F>>());
 }
 
-// Builds s_...k_...: the second operand is a 16-bit immediate, printed unsigned; the first is also a source.
+// Builds s_addk_i32 and the like: operand 0 is destination and source, operand 1 a 16-bit immediate, printed unsigned.
 void build_k(Builder& b) {
   b.allow({});
   Op op = b.begin(b.row->run, false);

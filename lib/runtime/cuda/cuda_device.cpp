@@ -74,7 +74,7 @@ class CudaDevice : public GpuDevice {
   int device_ = 0;
   void* context_ = nullptr;
   int major_ = 0, minor_ = 0;
-  std::vector<uint64_t> values_;  // a launch's arguments
+  std::vector<uint64_t> values_;  // the arguments of the current launch
   std::vector<void*> pointers_;
 };
 

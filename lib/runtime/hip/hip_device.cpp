@@ -75,7 +75,7 @@ class HipDevice : public GpuDevice {
   DriverFunction<void**> create_event_{"hipEventCreate"};
 
   std::string arch_;
-  std::string block_;  // a launch's arguments
+  std::string block_;  // the arguments of the current launch
   bool is_open_ = false;
 };
 

@@ -88,7 +88,7 @@ struct Memory {
   uint8_t* data = nullptr;
   int64_t size = 0;       // number of elements, over all copies
   int64_t copy_size = 0;  // number of elements of one copy
-  uint8_t* stored = nullptr;  // a buffer with stores: a flag per element, 1 if stored to; else null
+  uint8_t* stored = nullptr;  // for a buffer with stores: a flag per element, 1 once it is stored to; else null
 };
 
 // Describes one load or store, for error messages. finish() replaces its registers by byte offsets.
@@ -118,8 +118,8 @@ struct Code {
   std::vector<Wmma> wmmas;
   std::vector<Access> accesses;
   std::vector<MemoryInfo> memories;
-  std::vector<std::pair<int32_t, uint64_t>> constants;    // byte offset of a register, its bits
-  std::vector<std::pair<int32_t, std::string>> variables;  // byte offset of an I64 register, name
+  std::vector<std::pair<int32_t, uint64_t>> constants;    // byte offset of a register, bits of its value
+  std::vector<std::pair<int32_t, std::string>> variables;  // byte offset of an I64 register, name of its variable
   int64_t chunk = 1;           // number of lanes in a varying register
   size_t register_bytes = 0;
 };

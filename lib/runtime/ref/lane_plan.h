@@ -16,7 +16,7 @@ struct Level {
 class LanePlan {
  public:
   explicit LanePlan(const Ranges& ranges) : ranges_(ranges) {}
-  // Records the loads and stores of each DEFINE_REG. Call it first. `values` must have scanned the nodes.
+  // Records the loads and stores of each DEFINE_REG. Call it before the other functions, after values.scan(nodes).
   void find_register_uses(std::span<const UOp> nodes, const Values& values);
 
   // Nests `ranges` around `body`, outermost first, when no lanes are open. Thread ranges (LOCAL, WARP, GROUP_REDUCE)

@@ -35,7 +35,7 @@ class Values {
   // means the element it points to; scan() finds these INDEX nodes, and lower() loads them where they stand.
   void scan(std::span<const UOp> nodes);
 
-  const Value& get(UOp u) const;    // throws Failure if `u` has not been lowered
+  const Value& get(UOp u) const;    // u's value; throws Failure if `u` has not been lowered
   // Returns a store's destination, a pointer, even if `u` is an INDEX for which get() returns the number.
   const Value& place(UOp u) const;
   bool known(UOp u) const { return current_[u.id()] != nullptr; }
@@ -115,7 +115,7 @@ class Values {
   // undo log of set(): slot and previous value
   std::vector<std::pair<size_t, const Value*>> undo_;
   std::vector<size_t> marks_;                           // the length of undo_ at each enter() without leave()
-  UOpSet value_uses_;                                   // the INDEX nodes used as numbers
+  UOpSet value_uses_;                                   // the INDEX nodes used as numbers, not as addresses
   std::vector<UOp> dynamic_registers_;  // DEFINE_REGs with variable indices, which need memory
   std::vector<File> files_;
   struct LaneRegister {
