@@ -93,7 +93,7 @@ uint16_t pair_bit(size_t a, size_t b) {
 }  // namespace
 
 Code::Code(std::vector<const Rule*> of_op) : rules(std::move(of_op)) {
-  std::vector<Chosen> all;  // by program
+  std::vector<Chosen> all;  // the chosen pattern of each program
   for (size_t i = 0; i < rules.size(); i++)
     for (Chosen& chosen : choices(*rules[i]->left)) {
       add(*rules[i], chosen, i);

@@ -49,7 +49,7 @@ class DeferredFrames {
     UOp node;                 // the node that the frame waits for; empty if the frame is unblocked
     uint64_t place;
     uint32_t prev, next;      // neighbours in the ring; `next` also links free entries
-    uint32_t also;            // the next entry that waits for the same node; 0 if none
+    uint32_t also;            // the next entry that waits for the same node; 0: none
   };
 
   // An unblocked frame: its position number and the index of its entry.

@@ -81,7 +81,7 @@ TEST_CASE("deferred frames: many can be added at one place, round after round") 
   UOp first = g.constant(dtypes::int32, 1);
   waiting.add({first, first, 1}, first);
   waiting.add({never, never, 2}, never);
-  // for each frame taken, two frames are added: the first is taken next, so its place is between two existing places
+  // for each frame taken, two frames are added; the first is taken next, so its place lies between two existing places
   for (uint32_t i = 0; i < 2000; i++) {
     UOp before = g.constant(dtypes::int32, int64_t(i) + 1), after = g.constant(dtypes::int32, int64_t(i) + 2);
     waiting.done(before);

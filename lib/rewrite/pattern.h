@@ -226,7 +226,7 @@ const PatNode* node_of(T p) { return p.node(); }
 
 // ---- algebra. A literal takes the dtypes of the operand next to it, as tinygrad's ufix does.
 
-// How an operator gets its op: Fixed at compile time, AnyOp at run time.
+// Classes that give an Alu1 or Alu2 expression its op: Fixed has it as a template argument, AnyOp as a member.
 template <Op kOp>
 struct Fixed {
   static constexpr uint64_t kBound = 0;

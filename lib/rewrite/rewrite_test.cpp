@@ -33,7 +33,7 @@ TEST_CASE("graph_rewrite: rewrites sources first, until nothing changes") {
       });
   Graph g;
   UOp v = g.variable("v", 0, 9), one = g.constant(dtypes::index, 1), minus = g.constant(dtypes::index, -1);
-  CHECK(graph_rewrite(v * (one + minus) + one, set) == one);   // 1 + -1 -> 0, v * 0 -> 0, 0 + 1 -> 1
+  CHECK(graph_rewrite(v * (one + minus) + one, set) == one);   // by 1 + -1 -> 0, v * 0 -> 0, 0 + 1 -> 1
   CHECK(graph_rewrite(v + one, set) == v + one);
 }
 

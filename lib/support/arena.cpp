@@ -41,7 +41,7 @@ class HugePages {
       }
     }
     void* page = aligned(kHugePage, kHugePage);
-    (void)madvise(page, kHugePage, MADV_HUGEPAGE);  // best effort
+    (void)madvise(page, kHugePage, MADV_HUGEPAGE);  // only for speed, so ignore errors
     return page;
   }
   void give_back(const std::vector<void*>& pages) {

@@ -62,7 +62,7 @@ class Int {
   friend Int operator|(Int a, Int b);
   friend Int operator^(Int a, Int b);
   friend Int operator<<(Int a, uint32_t bits);
-  friend Int operator>>(Int a, uint32_t bits);  // floors
+  friend Int operator>>(Int a, uint32_t bits);  // rounds toward minus infinity, as in Python
   Int& operator+=(Int b) { return *this = *this + b; }
   Int& operator-=(Int b) { return *this = *this - b; }
   Int& operator*=(Int b) { return *this = *this * b; }

@@ -9,7 +9,7 @@ namespace tgc {
 
 struct LineDiffOptions {
   size_t context = 2;      // number of equal lines shown around a change
-  size_t max_lines = 40;   // maximum number of lines shown; if there are others, "... and more" follows
+  size_t max_lines = 40;   // maximum number of lines shown; "... and more" stands for the others
   size_t max_width = 400;  // maximum number of bytes shown of a line
   bool color = false;
   // One key per line of each text, as lines_of() splits it; the keys are compared instead of the lines. If the number

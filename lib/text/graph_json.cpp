@@ -222,7 +222,7 @@ class JsonReader {
         graph_.set_release(release_of(out.info.producer));
       } else if (key == "nodes") in_.array([&] { nodes_.push_back(node()); });
       else if (key == "list") in_.array([&] { out.list.push_back(known()); });
-      else if (key == "texts" && format.empty())  // `tgc dump --format=json` of several graphs
+      else if (key == "texts" && format.empty())  // written by `tgc dump --format=json` for several graphs
         in_.fail(begin_, "several graphs in one text", "one graph; golden records hold several");
       else in_.skip();
     });

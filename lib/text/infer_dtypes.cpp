@@ -93,8 +93,8 @@ class Lengths {
 
   std::vector<UOp> order_;
   UOpMap<size_t> number_;
-  std::vector<size_t> class_;    // union-find: nodes of equal length
-  std::vector<int64_t> length_;  // length of the nodes in a class
+  std::vector<size_t> class_;    // union-find over node numbers; nodes of equal length are in one class
+  std::vector<int64_t> length_;  // by class: the length of its nodes
   std::vector<char> open_;       // by node: true if the text omits its length
   std::map<size_t, int64_t> taken_;  // by node: 1 + the highest element that a GEP reads
 };

@@ -83,7 +83,7 @@ class JsonScanner {
     while (pos_ < text_.size() && uint8_t(text_[pos_]) <= ' ' && is_blank(text_[pos_])) pos_++;
   }
   static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-  bool open(char bracket, const char* what);     // returns false if the list is empty; then it was read
+  bool open(char bracket, const char* what);     // reads `bracket`; returns false for an empty list, whose end it reads
   bool next(char close) {                        // called after an item; false if the list ends here
     blanks();
     if (here() == ',') return pos_++, true;

@@ -20,7 +20,7 @@ class ListingReader : public PyValues {
     lost_ = lost_facts();
     while (skip_lines(), !at_end()) line();
     if (out_.list.empty()) fail(pos_, "the input holds no listing", "lines such as '   0 Ops.CONST : ...'");
-    bool complete = has_header(text_);  // below a header, comments state all lost facts
+    bool complete = has_header(text_);  // comments below a header state all lost facts
     if (ambiguous_ && !complete)
       out_.notes.push_back(std::to_string(ambiguous_) +
                            " constants are given by value and exist with several dtypes; the likeliest was taken");

@@ -326,7 +326,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   UOp root_;
   Graph& graph_;
   std::vector<UOp> order_;  // the named node c12 is order_[12]
-  std::vector<Info> info_;  // by node id; everything below the root has a smaller id
+  std::vector<Info> info_;  // by node id, up to the root's, which is the greatest
   TextBuffer pieces_, lines_;
   std::vector<size_t> begins_;  // start of each line
   const bool is_0_13_, is_known_;

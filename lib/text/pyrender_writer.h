@@ -54,7 +54,7 @@ struct NodeUses {
   bool named = false;      // true if the node has its own line
 };
 struct Naming {
-  OpSet reductions, never, always;  // reductions: their sources get a line; never: no line; always: always a line
+  OpSet reductions, never, always;  // reductions: the first source gets a line; never: no line; always: a line
 };
 // Sets NodeUses::named in `info`, which is indexed by node id. Info derives from NodeUses.
 template <class Info>
@@ -187,9 +187,9 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
 
   UOp root_;
   std::vector<UOp> order_;            // the named node c12 is order_[12]
-  std::vector<Info> info_;            // by node id; everything below the root has a smaller id
+  std::vector<Info> info_;            // by node id, up to the root's, which is the greatest
   TextBuffer lines_, pieces_;
-  bool keeps_lines_ = false;  // record line_begins_
+  bool keeps_lines_ = false;  // true if line_begins_ is filled
   std::vector<std::pair<UOp, size_t>> line_begins_;  // named nodes, and where their lines begin in lines_
   std::vector<UOp> kernels_;          // k0, k1, ...: graphs contained in args and tags
   std::unordered_map<uint32_t, size_t> kernel_numbers_;  // index in kernels_ by node id

@@ -170,7 +170,7 @@ std::string Arg::str() const { return is_str() ? std::string(text()) : repr(); }
 
 Order py_compare(Arg a, Arg b) {
   if (Arg::identical(a, b)) return Order::Equal;
-  auto number = [](Arg x) { return x.is_op() ? Const(int(x.op())) : x.to_const(); };  // Ops is an IntEnum
+  auto number = [](Arg x) { return x.is_op() ? Const(int(x.op())) : x.to_const(); };  // Ops is an IntEnum in Python
   if ((a.is_const() || a.is_op()) && (b.is_const() || b.is_op())) return compare_const(number(a), number(b));
   if (a.kind() == b.kind()) switch (a.kind()) {
       case Arg::Kind::Str: return order_of(a.text().compare(b.text()) <=> 0);  // UTF-8 bytes sort like code points

@@ -131,7 +131,7 @@ std::optional<Bounds> known_bounds(UOp u) {
       for (Arg a : items) out = {py_min(out.min, a.to_const()), py_max(out.max, a.to_const())};
       return out;
     }
-    case Op::CAST:  // a cast to bool or unsigned is not monotone
+    case Op::CAST:  // casts to bool or unsigned are not monotone: use the dtype's bounds
       if (u.dtype().count() == 1 && (dtypes::floats | dtypes::sints | DTypeSet{Scalar::Index}).contains(u.dtype()))
         return Bounds{py_max(dtypes::min(u.dtype()), src(0).min), py_min(src(0).max, dtypes::max(u.dtype()))};
       return std::nullopt;

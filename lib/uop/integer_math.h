@@ -1,6 +1,6 @@
 // Algebra of integer expressions: factors, exact division, sums and products (uop/ops.py: is_increasing, const_factor,
-// divides, pop_const, gcd, divide_exact, sum, prod, overflows). If a constant is not an integer, they throw Failure
-// where Python raises. An empty UOp as a result stands for Python's None: not known to be divisible.
+// divides, pop_const, gcd, divide_exact, sum, prod, overflows). The functions throw Failure if a constant is not an
+// integer and Python raises. An empty UOp as a result stands for Python's None: not known to be divisible.
 #pragma once
 #include <utility>
 
