@@ -108,8 +108,8 @@ void disarm(State& s) {
   s.fault.reset(), s.in_shortcut.reset();
 }
 
-// Returns true if the input was assumed to be a kernel AST but fails the kernel spec. Then the error of a stage about
-// the graph would mislead.
+// Returns true if the input was assumed to be a kernel AST but fails the kernel spec, so that the error of a stage
+// about the graph would be misleading.
 template <class State>
 bool looks_like_no_ast(const State& s) {
   return s.kernel && !s.begun_at && verify(toposort(s.in.root), Spec::Kernel);
@@ -380,7 +380,7 @@ Result<Compilation> Compilation::fork() const {
   auto out = begin(std::move(copy), std::move(spec));
   if (!out) return out;
   out->s_->kernel->image_buffers = s_->kernel->image_buffers;
-  if (s_->fault && out->s_->fault) *out->s_->fault = *s_->fault;  // copies the number of applications so far, too
+  if (s_->fault && out->s_->fault) *out->s_->fault = *s_->fault;  // the fork's fault continues the application count
   return out;
 }
 
@@ -404,7 +404,7 @@ Status run_watched(Compilation compilation, Watcher& watcher) {
     return status;
   }
   auto& schedule = compilation.schedule();
-  compilation.watch(nullptr);  // ends the watcher's tensor graph before its kernels begin
+  compilation.watch(nullptr);  // calls Watcher::end for the tensor graph before its kernels begin
   if (!schedule) return schedule.diag();
   for (size_t number : compilation.kernel_numbers()) {
     auto kernel = compilation.kernel(number);

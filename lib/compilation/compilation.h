@@ -62,7 +62,7 @@ class Compilation {
   const JobSpec& spec() const;
   Graph& graph() const;
   bool is_tensor_graph() const;
-  const Target& target() const;      // of a kernel: its target
+  const Target& target() const;      // the target; only for a kernel
   UOp ast() const;                   // the graph before the first step
   UOp current() const;               // the current graph; for an input that is a linear list, its last node
   const StageRow* begun_at() const;  // the stage whose result the input is; null: the input is an AST or tensor graph
@@ -82,16 +82,16 @@ class Compilation {
 
   // ---- outputs; each call first runs the stages that are missing
   Result<std::string> output(const StageRow& row);  // the text or bytes of an output row
-  // of a kernel:
+  // only for a kernel:
   const Result<std::vector<UOp>>& list();  // the linear list
   const Result<std::string>& source();     // the text that the target's renderer prints
   Result<KernelOutputs*> outputs();        // all outputs; this object owns them
   Result<CompileJob> compile_job();        // the job for the target's compiler
   const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts and this kernel's name; not for lists
-  // of a tensor graph:
+  // only for a tensor graph:
   const Result<Schedule>& schedule();      // fails if the input was a stage's result
   Result<std::string> schedule_as_json();
-  Sha256 schedule_key();                   // tinygrad's cache key of the tensor graph; call schedule() before
+  Sha256 schedule_key();                   // tinygrad's cache key of the tensor graph; valid after schedule()
   double schedule_seconds() const;         // wall time of the tensor graph's steps so far
   const TensorJob& tensor_job() const;     // the state that the tensor graph's stages share
   // ---- kernels of a tensor graph. Kernel 3 of the schedule of NAME is named NAME.3. Schedule items that only copy or

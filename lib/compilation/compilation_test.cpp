@@ -108,7 +108,7 @@ TEST_CASE("launch facts print variables as JSON, including bool variables") {
 }
 
 TEST_CASE("launch facts print a size without an infix form as its repr, as tinygrad does") {
-  const char* text =  // 8 * i work groups; WEBGPU computes this with a shift of a uint
+  const char* text =  // the launch has 8 * i work groups; WEBGPU computes this product with a shift of a uint
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(128), (), 0)\n"
       "r = UOp(Ops.RANGE, dtypes.index, (UOp.variable('i', 1, 16),), (0, AxisType.LOOP))\n"
       "s = UOp.range(8, 1, AxisType.LOOP)\n"

@@ -32,8 +32,8 @@ std::vector<MutationStep> steps_of(std::span<const uint8_t> bytes);
 // UOp if there is none.
 using Donor = std::function<UOp(Graph& into, size_t number)>;
 
-// Applies the steps to `nodes`: a toposort, or, if `is_list`, a linear list. Returns the changed nodes in this form;
-// the last node of a toposort is the root. A step that does not apply changes nothing. Throws Failure for a bad dtype.
+// Applies the steps to `nodes`: a toposort, or a linear list if `is_list`. Returns the changed nodes in the same order;
+// the last of a toposort is the root. A step that does not apply changes nothing. Throws Failure for a bad dtype.
 std::vector<UOp> mutated(std::vector<UOp> nodes, bool is_list, std::span<const MutationStep> steps, const Donor& donor);
 
 }  // namespace tgc

@@ -34,7 +34,7 @@ Settings fixed_settings() {
 struct Ran {
   std::string problem;              // what went wrong; empty: nothing
   bool refused = false;
-  // the graph after each stage, as JSON: pyrender cannot express all graphs between expander and devectorize
+  // the graph after each stage, as JSON, because pyrender cannot express all graphs between expander and devectorize
   std::vector<std::string> stages;
   std::string list;                 // the linear list, as print_uops prints it; if `refused`, the error
 };

@@ -47,7 +47,7 @@ class RandomKernel {
   UOp index_const(int64_t value) { return g_.constant(dtypes::index, value); }
 
   // Returns the row-major index over the ranges (the last range varies fastest). Stores in `size` the number of
-  // elements that it can reach.
+  // elements that the index can reach.
   UOp position(const std::vector<UOp>& ranges, int64_t& size) {
     UOp out;
     size = 1;
@@ -75,7 +75,7 @@ class RandomKernel {
     switch (draw(8)) {
       case 0: at = at / one_of<int64_t>({2, 3, 4, 7}); break;
       case 1: size = one_of<int64_t>({3, 4, 5, 8}), at = at % size; break;
-      case 2: {  // padding in front
+      case 2: {  // padding in front: the first `pad` positions are invalid
         int64_t pad = int64_t(1 + draw(5));
         valid = at.lt(pad).logical_not(), at = at - pad;
         break;

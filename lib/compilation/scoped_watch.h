@@ -1,4 +1,4 @@
-// ScopedWatch: a watcher for one scope.
+// ScopedWatch: sets the watcher of a Compilation for one scope.
 #pragma once
 #include "lib/compilation/compilation.h"
 
@@ -25,7 +25,7 @@ class ScopedWatch {
   void end() noexcept {
     try {
       compilation_.watch(nullptr);
-    } catch (...) {  // dropped, as in ~Compilation
+    } catch (...) {  // the exception is dropped, as in ~Compilation
     }
   }
 

@@ -13,7 +13,7 @@ double elapsed_ms() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Returns this thread's processor time in milliseconds. Reading it takes as long as one stage of a small kernel.
+// Returns this thread's processor time in milliseconds. A call takes as long as one stage of a small kernel.
 double thread_ms() { return thread_seconds() * 1e3; }
 
 size_t nodes_of(UOp root) { return toposort(root).size(); }

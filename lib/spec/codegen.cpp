@@ -56,7 +56,7 @@ bool vconst_is_whole(UOp u) {
 
 const RuleSet& shared_codegen_spec() {
   static const RuleSet set("shared_codegen_spec", {
-      // memory
+      // definitions of memory
       require("define-global", node(Op::DEFINE_GLOBAL), [](UOp u) { return points_to(u, AddrSpace::GLOBAL); }),
       require("define-local", node(Op::DEFINE_LOCAL), [](UOp u) { return points_to(u, AddrSpace::LOCAL); }),
       require("define-reg", leaf(Op::DEFINE_REG), [](UOp u) { return u.arg().is_integral(); }),
@@ -67,7 +67,7 @@ const RuleSet& shared_codegen_spec() {
       require("wmma", node(Op::WMMA, anything(), anything(), anything()), [](UOp u) { return u.arg().is_tuple() && u.arg().items().size() == 8; }),
       require("vectorize", node(Op::VECTORIZE), vectorize_is_whole),
       require("gep", node(Op::GEP, anything()), [](UOp u) { return u.dtype() == u.src(0).dtype().scalar(); }),
-      // accesses
+      // accesses to memory
       allow("load", node(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything())))),
       allow("store-to-index", node(Op::STORE, or_casted(node(Op::INDEX)), anything())),
       allow("custom", node({Op::CUSTOMI, Op::CUSTOM})),

@@ -202,7 +202,7 @@ TEST_CASE("spec: each rule of tensor graphs accepts one node and does not accept
   t.check("const-on-device", t.node(Op::CONST, f, t.device, 1.0), t.node(Op::CONST, f, t.unique, 1.0), "none");
   t.check("unique-const", t.node(Op::CONST, f, {t.device, t.unique}, 1.0), t.node(Op::CONST, f, {t.device, t.x}, 1.0),
           "none");
-  // the same value, and reductions
+  // ops that keep the value of their source, and reductions
   t.check("contiguous", t.node(Op::DETACH, f, t.buffer), t.node(Op::DETACH, dtypes::int32, t.buffer));
   t.check("contiguous-over-ranges", t.node(Op::CONTIGUOUS, f, {t.buffer, t.range}),
           t.node(Op::CONTIGUOUS, f, {t.buffer, t.i}));

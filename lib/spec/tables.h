@@ -17,7 +17,7 @@ bool index_sources(UOp u);
 UOp call_allow(const Rule& rule, const Match& match);
 // require: accepts the node if its test returns true, else rejects the node
 UOp call_require(const Rule& rule, const Match& match);
-// verdict_of: answers what its test returns
+// verdict_of: gives the answer that its test returns
 UOp call_verdict(const Rule& rule, const Match& match);
 
 template <pat::PatLike P>

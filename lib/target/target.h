@@ -31,7 +31,7 @@ struct Target {
   bool has_local = true;
   bool has_shared = true;
   bool has_threads = false;
-  // maximum launch dimensions (x, y, z): number of work groups; threads per work group. nullopt: no limit
+  // maximum launch size in x, y, z: work groups (global_max), threads per work group (local_max); nullopt: no limit
   std::optional<std::array<int64_t, 3>> global_max = {{0x8FFFFFFF, 0x8FFFFFFF, 0x8FFFFFFF}};
   std::optional<std::array<int64_t, 3>> local_max = {{0x8FFFFFFF, 0x8FFFFFFF, 0x8FFFFFFF}};
   int64_t shared_max = 32768;  // bytes of local memory

@@ -92,7 +92,7 @@ UOp simplify_merge_adjacent(UOp u) {
   UOp out = u;
   size_t best = count_divmod(u);
   auto has_steps = [](UOp r) { return r.src(0).is_const() && r.vmax().to_int() > Int(0); };
-  // skip a merge that adds a division or remainder to a graph that has none: it would be rejected
+  // skip a merge that adds a division or remainder to a graph that has none, because such a merge is rejected
   auto in_vain = [&](UOp r0, UOp r1) {
     return best == 0 && out == u && has_steps(r0) && has_steps(r1) &&
            std::ranges::any_of(indexes, [&](UOp x) { return tells_apart(x, r0, r1); });

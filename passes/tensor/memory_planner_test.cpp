@@ -76,7 +76,7 @@ TEST_CASE("memory planner: inputs, outputs and copied buffers keep their own mem
   MemoryPlan made = plan.made();
   CHECK_FALSE(made.places[0].shared);
   CHECK(made.places[1].shared == 0);
-  CHECK_FALSE(made.places[2].shared);  // the copy, item 2, reads buffer 2
+  CHECK_FALSE(made.places[2].shared);  // not planned, because the copy (item 2) reads buffer 2
   CHECK_FALSE(made.places[3].shared);
 }
 

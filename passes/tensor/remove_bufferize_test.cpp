@@ -71,7 +71,7 @@ TEST_CASE("a BUFFERIZE is removed if recomputing its value is cheap") {
   t.declines("remove-bufferize", read(value, false));
   t.declines("remove-bufferize", read(t.contiguous_of(value), true));
   UOp sum = x.index(i).reduce(i, Op::ADD);
-  t.declines("remove-bufferize", read(value + sum, true));  // without it, each element would compute the sum
+  t.declines("remove-bufferize", read(value + sum, true));  // without the buffer, each element would recompute the sum
 }
 
 TEST_CASE("limit-buffers buffers operands of a kernel that binds too many buffers") {

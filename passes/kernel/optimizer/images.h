@@ -5,7 +5,7 @@
 
 namespace tgc {
 
-bool makes_images(const KernelJob& job);  // true if the two stages apply
+bool makes_images(const KernelJob& job);  // true if the two image stages run for this kernel
 
 const RuleSet& pm_create_image_buffers();           // context: ImageBuffers
 const RuleSet& pm_remove_unfoldable_image_stores();  // context: ImageBuffers
