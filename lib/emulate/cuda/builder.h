@@ -91,7 +91,7 @@ class Builder {
   std::map<std::string_view, Place> variables_;
   std::vector<Op> after_;  // ops that widen the instruction's results to its destinations; emitted after it
   std::vector<uint32_t> first_op_;  // by instruction: index of its first op
-  std::vector<std::pair<size_t, std::string_view>> jumps_;  // (jump op, its label)
+  std::vector<std::pair<size_t, std::string_view>> jumps_;  // index of a jump's op, the jump's label
   std::vector<uint8_t> outs_;  // by op: how many of the operands in Op::more the op writes
 };
 

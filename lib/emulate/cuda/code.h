@@ -33,7 +33,7 @@ struct Op {
   Run run = nullptr;
   uint32_t d = kNone, a = kNone, b = kNone, c = kNone;
   uint32_t guard = kNone;    // predicate; the operation runs in the lanes where (guard ^ flip) is set
-  uint32_t flip = 0;         // all bits set for a negated guard
+  uint32_t flip = 0;         // all bits set if the guard is negated, else 0
   uint32_t more = kNone;     // index in Code::operands of operands besides d, a, b, c; kNone: none
   uint32_t count = 0;        // number of operands at `more`; if `more` is kNone, the operation may use it
   int64_t value = 0;         // address offset or jump target

@@ -107,7 +107,7 @@ void translate_mma(Builder& b) {
 }
 
 // Loads 8x8 matrices of halves. Lane 8 * m + i holds the address of row i of matrix m. Each lane gets two adjacent
-// elements of row lane / 4, or of that column if transposed.
+// elements of row lane / 4, or, if transposed, of column lane / 4.
 template <bool kTransposed>
 void ldmatrix(Warp& w, const Op& o) {
   if (w.active != UINT32_MAX)

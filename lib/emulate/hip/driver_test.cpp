@@ -156,7 +156,7 @@ TEST_CASE("HIP emulator: loads of unstored shared memory, races and barriers tha
   CHECK(ran.error == "");
   for (uint32_t i = 0; i < 64; i++) CHECK(ran.out[i] == (i ^ 63));
   Ran racing = run_object(made(head + tail), 64, 64, true);
-  CHECK(racing.error.find("nothing was stored before") != std::string::npos);  // wave 0 reads before wave 1 stores
+  CHECK(racing.error.find("nothing was stored before") != std::string::npos);  // as wave 0 reads before wave 1 stores
   Ran unstored = run_object(made(head + barrier + tail), 32, 32);
   CHECK(
       unstored.error.find("thread (0,0,0) of block (0,0,0) reads 4 bytes at 252 of shared memory, where nothing was") !=

@@ -22,7 +22,7 @@ void atomic_run(Wave& w, const Op& o) {
     if (at.host[lane] % sizeof(T))
       raise(w, o, lane, kIllegalAddress,
             "changes " + hex(at.host[lane]) + ", which is no multiple of " + std::to_string(sizeof(T)));
-    // of compare-and-swap, register to2 holds the expected value and b the new one
+    // for compare-and-swap, register to2 holds the expected value and register b the new value
     BitsOf<T> b = value(kOp == CompareAndSwap ? o.to2 : o.b.place, lane);
     BitsOf<T> old = exchange<kOp, T>(at.host[lane], b, value(o.b.place, lane));
     if (!o.loads) return;

@@ -53,7 +53,7 @@ constexpr Control kControls[] = {
     {"wave_rol", wave_rol},
     {"wave_ror", wave_ror},
 };
-constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // bits of Op::words for bound_ctrl:1, fi:1
+constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // flags in Op::words for the modifiers bound_ctrl:1, fi:1
 
 // Permutes register a into `to`, and restricts EXEC to the lanes in which the DPP instruction runs: active lanes that
 // are selected by the row and bank masks and have a source lane (or bound_ctrl). restore_run resets EXEC. Fields of the

@@ -179,7 +179,7 @@ constexpr auto div_fixup = [](T quotient, T denominator, T numerator) -> T {
   if (zero || std::isinf(numerator)) return with_sign(kInfinity);
   if (infinite || numerator == 0) return with_sign(T(0));
   if (S::exponent(numerator) - S::exponent(denominator) < -(S::kBias + S::kMantissa)) return with_sign(T(0));
-  // a NaN quotient of finite operands comes from an infinite intermediate result
+  // if operands are finite, a NaN quotient comes from an infinite intermediate result, so return infinity
   return with_sign(quotient != quotient ? kInfinity : quotient);
 };
 

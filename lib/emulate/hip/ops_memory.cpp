@@ -189,7 +189,7 @@ void scalar_load_run(Wave& w, const Op& o) {
   from &= ~uint64_t(3);
   const Range* range = find_range(w, o, from, from + 4);
   if (!range) refuse_scalar_load(w, o, from);
-  // a compiler may widen a load beyond the end of an allocation; the words beyond the end read as 0
+  // a compiler may widen a load beyond the end of an allocation, so the words beyond the end read as 0 and do not fail
   uint64_t there = std::min<uint64_t>(4u * o.words, range->end - from);
   std::memset(w.s + o.to, 0, 4u * o.words);
   std::memcpy(w.s + o.to, reinterpret_cast<void*>(from), there);
