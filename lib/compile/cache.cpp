@@ -20,8 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Entry format: the magic, the hash of all that follows, the key, the payload. The key detects an entry that was copied
-// to another entry's path.
+// Entry format: magic, hash of all that follows, key, payload. The key detects an entry copied to another entry's path.
 constexpr std::string_view kMagic = "tgc-cache-2\n";
 constexpr size_t kHashed = kMagic.size() + sizeof(Sha256), kHeader = kHashed + sizeof(Sha256);
 
@@ -155,8 +154,7 @@ void CompileCache::put(const Sha256& key, std::string_view bytes) {
   if (is_shrink_due(key)) shrink();
 }
 
-// If the cache exceeds its limit, evicts the least recently used entries down to 3/4 of the limit. Also removes files
-// that crashed writers left.
+// Evicts the least recently used entries of a too large cache, down to 3/4 of the limit. Also removes left-over files.
 void CompileCache::shrink() {
   FolderLock lock(folder_);
   if (!lock.held()) return;

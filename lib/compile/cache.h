@@ -16,8 +16,7 @@ namespace tgc {
 
 class CompileCache {
  public:
-  // A cache in `folder`, which is created on the first write. `limit` is the maximum size in bytes; 0 disables the
-  // cache.
+  // A cache in `folder`, created on the first write. `limit` is the maximum size in bytes; 0 disables the cache.
   CompileCache(std::filesystem::path folder, uint64_t limit) : folder_(std::move(folder)), limit_(limit) {}
 
   // The cache of this process. Folder: TGC_CACHE_DIR, else XDG_CACHE_HOME/tgc, else ~/.cache/tgc. Limit: TGC_CACHE_MB

@@ -33,8 +33,7 @@ std::string_view name_of(Artifact artifact);  // returns "asm" for Assembly
 struct CompileJob {
   Language language = Language::C;
   std::string machine;   // for C, OpenCL and LLVM IR: "x86_64", "aarch64", "amdgcn"; empty: this computer's machine
-  // GPU: "sm_80", "gfx1100"; CPU: LLVM's name for it ("skylake-avx512"); empty: this computer's CPU with all its
-  // features
+  // GPU: "sm_80", "gfx1100"; CPU: LLVM's name ("skylake-avx512"); empty: this computer's CPU with all its features
   std::string arch;
   std::string source;
   std::string name;      // the kernel's name, for listings and for the file in which a rejected source is kept

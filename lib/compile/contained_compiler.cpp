@@ -119,8 +119,7 @@ Wants wants_of(const CompileJob& job, Artifact what, Compiler compiler) {
 // Starts workers from one permanent thread, because the system kills a worker when the thread that started it ends.
 class Starter {
  public:
-  // `loading` is locked while a worker starts: a fork while another thread is loading an engine would leave the engine
-  // half loaded in the child.
+  // `loading` is locked while a worker starts: forking while another thread loads an engine would leave it half loaded.
   explicit Starter(std::mutex& loading) : loading_(loading) {}
 
   Result<WorkerProcess> start(const std::function<Status(Worker&)>& body) {
@@ -170,8 +169,7 @@ class CompileWorker {
 
   bool meets(const Wants& wants) const { return wants.are_met_by(has_); }
   bool has_room() const { return has_.room; }
-  // A worker with a driver compiles one source only: PoCL crashes on the second source if two of its processes compile
-  // at once.
+  // A worker with a driver compiles one source: PoCL crashes on the second if two of its processes compile at once.
   bool is_used_up() const { return has_.driver || sources_ >= kMostSources; }
 
   std::string compile(const CompileJob& job, Artifact what) {

@@ -48,8 +48,7 @@ struct PassPlan {
 class LlvmEngine {
  public:
   virtual ~LlvmEngine() = default;
-  // Compiles LLVM IR text, optimized as by `opt -O2`, to `form`. With `lines`, debug information maps each instruction
-  // to its line of `text`.
+  // Compiles LLVM IR text as `opt -O2` to `form`. With `lines`, debug information maps instructions to lines of `text`.
   virtual Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines,
                                     const PassPlan& plan = {}) = 0;
   // Disassembles an object or code object of `machine`: address, bytes and text of each instruction.
@@ -68,8 +67,7 @@ class LldEngine {
 class ClangEngine {
  public:
   virtual ~ClangEngine() = default;
-  // Compiles `source` with clang's command-line `arguments`, without input and output. `file` is the source's name in
-  // messages.
+  // Compiles `source` with clang's `arguments`, without input and output. `file` is the source's name in messages.
   virtual Made<std::string> compile(std::string_view source, const std::string& file,
                                     const std::vector<std::string>& arguments, Form form) = 0;
   // Reads the line table of an object's .text from its debug information, ordered by address.

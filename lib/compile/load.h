@@ -36,8 +36,7 @@ class LoadedCode {
   Functions symbols_;
 };
 
-// Opens the libraries that objects may call into, so that a later load_object opens no file. Call it before the process
-// gives up the right to open files.
+// Opens the libraries that objects may call. Call it before the process gives up the right to open files.
 void load_libraries();
 
 // Loads `object`, an ELF64 relocatable for this computer (x86-64 or AArch64). Besides libm, libgcc and memory functions

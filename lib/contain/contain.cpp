@@ -115,8 +115,7 @@ uint64_t stack_pointer([[maybe_unused]] void* context) {
 #endif
 }
 
-// Stores the watched range nearest to the fault address in `h`, if it is within 1 GiB. Runs in a signal handler, so it
-// must not allocate.
+// Stores the watched range nearest to the fault address in `h`, if within 1 GiB. A signal handler: must not allocate.
 void name_memory(Header& h) {
   constexpr uint64_t kNear = uint64_t(1) << 30;
   uint64_t best = kNear;
@@ -156,8 +155,7 @@ void catch_faults(int fd) {
     sigaction(signal, &action, nullptr);
 }
 
-// Makes the worker the first victim of the out-of-memory killer, kills it when its parent dies, and disables core
-// files.
+// Makes the worker the out-of-memory killer's first victim, kills it when its parent dies, and disables core files.
 void be_expendable() {
   setpgid(0, 0);  // makes a process group, so that end() also kills all descendants
 #ifdef __linux__
@@ -262,8 +260,7 @@ class Reader {
   Clock::time_point deadline_;
 };
 
-// Returns the watched range nearest to the fault address, such as ": 4 bytes after the end of data1, 32 bytes". Returns
-// "" if there is none.
+// Returns the watched range nearest to the fault address, ": 4 bytes after the end of data1, 32 bytes", or "".
 std::string place_of(const Header& h) {
   std::string name;
   for (const char* c = h.memory; c < std::end(h.memory) && *c; c++) name += *c < ' ' || *c == 127 ? '?' : *c;

@@ -92,8 +92,7 @@ struct ContainOptions {
 // Starts a worker that runs `body` and sends its result as the only answer; call receive() to get it.
 Result<WorkerProcess> begin_contained(const std::function<Result<std::string>(Worker&)>& body);
 
-// Runs `body` in a worker and waits for its result. Returns what `body` returns. If the worker died, returns a Diag
-// that says how, and sets `death`.
+// Runs `body` in a worker and returns its result. If the worker died, returns a Diag that says how, and sets `death`.
 Result<std::string> contain(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options = {},
                             Death* death = nullptr);
 

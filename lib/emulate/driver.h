@@ -42,12 +42,10 @@ class Driver {
 
   // Records `code` and its detailed text as the last error, for text_of. Returns the code.
   int fail(int code, std::string text);
-  // Returns the description of an error code: for the code of the last error, the detailed text that fail() recorded.
-  // Returns null for an unknown code.
+  // Returns the text of an error code (for the last error's code, fail()'s detailed text); null for an unknown code.
   const char* text_of(int code);
   const char* name_of(int code) const;
-  // Fails with kInvalidValue if [at, at + bytes) is not inside one device allocation. `function` names the driver
-  // function in the message.
+  // Fails with kInvalidValue, in the name of `function`, if [at, at + bytes) is not inside one device allocation.
   int check_range(const char* function, uint64_t at, size_t bytes);
   // Fails with kNotSupported if the host's x86-64 processor lacks AVX2 or FMA.
   int check_processor();

@@ -26,8 +26,7 @@ enum Error : int {
   kNotSupported = 801,
 };
 
-// An error of a running kernel, such as an access out of bounds. Thrown by the operation; the driver reports it as the
-// launch's error.
+// An error of a running kernel, such as an access out of bounds. The operation throws it; the driver reports it.
 struct Fault {
   int code;
   std::string text;

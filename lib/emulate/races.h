@@ -36,8 +36,7 @@ class Races {
   // `team`: the number of consecutive threads in a team; 1 if threads do not run in lockstep.
   explicit Races(uint32_t team = 1) : team_(team) {}
 
-  // Records an access to [address, address + bytes) in host memory. Returns the race with an earlier access, if any, at
-  // the first racing cell.
+  // Records an access to [address, address + bytes) in host memory. Returns its first race with an earlier access.
   std::optional<Race> note(uint64_t address, uint32_t bytes, const Party& now) {
     for (uint64_t end = address + bytes; address < end;) {
       Page& page = page_of(address);
@@ -64,7 +63,7 @@ class Races {
   static constexpr uint64_t kPageBytes = 4096;
 
   struct Cell {
-    uint32_t epoch = 0;              // the cell is valid only if this is epoch_
+    uint32_t epoch = 0;              // the cell is valid only if its epoch equals epoch_
     Party store, load, other_load;   // last store; last loads by two teams or, if only one team loads, by two threads
   };
   struct Page {

@@ -37,8 +37,7 @@ class HostMemory {
 class Array {
  public:
   Array() = default;
-  // Creates an array of zeros. Throws Failure if a dimension is negative, memory does not suffice, or the dtype has no
-  // size.
+  // Creates an array of zeros. Throws Failure for a negative dimension, a dtype without size or too little memory.
   Array(DType dtype, std::vector<int64_t> shape) : Array(dtype, std::move(shape), false) {}
   // Creates an array of zeros in memory that is shared with forked child processes.
   static Array shared(DType dtype, std::vector<int64_t> shape) { return {dtype, std::move(shape), true}; }

@@ -19,8 +19,7 @@ struct Tolerance {
 // The tolerance for comparing two correct computations in `dtype`, which may differ in summation order or a few ulp.
 Tolerance default_tolerance(DType dtype);
 
-// The user's tolerance options. If only `ulp` is set, rtol and atol are 0. Otherwise, rtol and atol that are not set
-// are the dtype's defaults.
+// The user's tolerances. rtol and atol that are not set are the dtype's defaults, or 0 if only `ulp` is set.
 struct ToleranceOptions {
   std::optional<double> rtol, atol;
   std::optional<uint64_t> ulp;
@@ -66,8 +65,7 @@ Result<Comparison> compare_arrays(const std::string& name, const Array& actual, 
 Result<std::vector<bool>> differing_elements(const Array& actual, const Array& expected,
                                              const ToleranceOptions& options);
 
-// The number of representable values between two floats of `dtype`, given as bits: 0 for equal values and for +0 and
-// -0.
+// The number of representable values between two floats of `dtype`, given as bits: 0 if equal, and for +0 and -0.
 uint64_t ulp_distance(DType dtype, uint64_t a, uint64_t b);
 
 }  // namespace tgc

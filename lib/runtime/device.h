@@ -71,8 +71,7 @@ class Kernel {
 
   // Enqueues one run of the kernel.
   virtual Status launch(const LaunchArguments& arguments) = 0;
-  // Runs the kernel, waits, and returns its time in seconds, measured by the device's clock if it has one. This default
-  // uses the host's clock.
+  // Runs the kernel, waits, and returns its seconds by the device's clock. This default uses the host's clock.
   virtual Result<double> time(const LaunchArguments& arguments);
 
  protected:
@@ -99,8 +98,7 @@ class Device {
   // may lose the right to do so afterwards. Only for devices without a driver.
   virtual void settle(size_t /*threads*/) {}
 
-  // For an open device: the target that kernels are lowered for by default ("CUDA:CUDA:sm_90"), and a description of
-  // the hardware.
+  // For an open device: the default target of kernels ("CUDA:CUDA:sm_90"), and a description of the hardware.
   virtual std::string target() const = 0;
   virtual std::string description() const = 0;
 

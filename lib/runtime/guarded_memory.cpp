@@ -40,8 +40,7 @@ uint8_t* mapped_between_guards(size_t bytes) {
   return nullptr;
 }
 
-// One-page mappings that this thread keeps for reuse, because mapping, guarding and unmapping a page takes longer than
-// most kernels take in REF.
+// One-page mappings that this thread reuses: mapping, guarding and unmapping one takes longer than most kernels in REF.
 struct Spare {
   static constexpr size_t kMost = kSanitized ? 0 : 16;  // no reuse: a sanitizer must see accesses to freed memory
   uint8_t* mappings[std::max<size_t>(kMost, 1)];

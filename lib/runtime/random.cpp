@@ -26,8 +26,7 @@ class Generator {
   }
 
  private:
-  // The sum of four uniform variables, scaled to mean 0 and variance 1. Uses no libm, so the values are the same
-  // everywhere.
+  // The sum of four uniform variables, scaled to mean 0 and variance 1; without libm, so the same everywhere.
   double normal() {
     uint64_t bits = next();
     int64_t sum = 0;

@@ -11,8 +11,7 @@ inline constexpr int kStackCheck = 32;  // recursion levels between checks; each
 
 // Returns true if the rest of this thread's stack may not hold kStackCheck more levels and their callees.
 bool stack_is_short();
-// Runs `work` on a new thread with a 16 MiB stack and waits for it. Rethrows what `work` throws. Throws Failure if the
-// thread cannot be created.
+// Runs `work` on a new thread with a 16 MiB stack and waits. Rethrows what it throws; Failure if there is no thread.
 void run_on_new_stack(const std::function<void()>& work);
 
 // Returns work(). Runs it on a new stack if this thread's stack is short.

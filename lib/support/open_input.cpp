@@ -18,8 +18,7 @@ namespace {
 
 constexpr int64_t kMostTexts = 16;  // maximum size of a copy of a pipe, in multiples of Limit::InputBytes
 
-// Copies the rest of `from` to an unnamed temporary file that lives as long as the process. Returns null and errno on
-// failure.
+// Copies the rest of `from` to an unnamed temporary file that the process keeps. Returns null and errno on failure.
 FILE* copy_of(int from) {
   FILE* copy = std::tmpfile();
   if (!copy) return nullptr;

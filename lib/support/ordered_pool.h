@@ -69,8 +69,7 @@ class OrderedPool {
     return hold(std::make_unique<TaskOf<Run, Deliver>>(std::move(run), std::move(deliver)));
   }
 
-  // Drops tasks that have not started and stops deliveries. finish() then returns "cancelled", or an earlier error. May
-  // be called from any thread.
+  // Drops tasks not yet started and stops deliveries; finish() returns "cancelled" or an earlier error. Thread-safe.
   void cancel();
 
   // Waits for all tasks. Returns the first error in submission order, if any. No task may be submitted afterwards.

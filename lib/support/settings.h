@@ -56,8 +56,7 @@ struct Settings {
   TGC_SETTINGS(X)
 #undef X
 
-  // Returns the defaults overridden by environment variables. Returns an error if a variable's value is not an integer
-  // or out of range.
+  // Returns the defaults overridden by environment variables, or an error for a value that set() rejects.
   static Result<Settings> from_environment();
 
   // Sets one setting. Returns an error for an unknown name (with the nearest names), or for a value that is not an

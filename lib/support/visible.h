@@ -10,8 +10,7 @@ namespace tgc {
 // replaced by Python's escapes (\x1b, \u202e). Other characters stay, line ends and tabs included.
 std::string visible(std::string_view text);
 
-// Like visible(), but keeps the colors of tinygrad's names (\x1b[30m to \x1b[37m, \x1b[90m to \x1b[97m, \x1b[0m). For
-// output to a terminal.
+// Like visible(), for a terminal: keeps the colors of tinygrad's names (\x1b[30m to 37m, \x1b[90m to 97m, \x1b[0m).
 std::string visible_in_color(std::string_view text);
 
 }  // namespace tgc

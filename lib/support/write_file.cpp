@@ -123,8 +123,7 @@ Status FileWriter::commit() {
   return Unit{};
 }
 
-// Copies the new content into the existing file. Allocates the disk space first, because a failure during the copy
-// loses the old content.
+// Copies the new content into the existing file. Allocates disk space first: a failed copy would lose the old content.
 int FileWriter::copy_over(int old) {
   int from = staged_.descriptor();
   struct stat info, before;

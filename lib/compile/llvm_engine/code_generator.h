@@ -38,8 +38,7 @@ class CodeGenerator {
   std::unique_ptr<Emitter> kept_[2];  // [0] emits assembly, [1] objects
 };
 
-// A pool of code generators for one machine, one per concurrent compilation. A generator whose compilation failed is
-// not returned to the pool.
+// Code generators for one machine, one per concurrent compilation. The pool drops a generator whose compilation failed.
 class CodeGenerators {
  public:
   explicit CodeGenerators(Machine machine);

@@ -13,16 +13,14 @@ thread_local std::string fatal_message;
 
 void remember(void*, const char* message, bool) { fatal_message = message; }
 
-// Throws bad_alloc when LLVM's own tables run out of memory, which would otherwise abort the process. Installed before
-// the first table is allocated.
+// Throws bad_alloc where LLVM's tables would abort without memory. Installed before the first table is allocated.
 [[noreturn]] void no_memory(void*, const char*, bool) { throw std::bad_alloc(); }
 __attribute__((constructor(101))) void throw_without_memory() {
   llvm::remove_bad_alloc_error_handler();  // removes the handler of another engine that shares this LLVM
   llvm::install_bad_alloc_error_handler(no_memory);
 }
 
-// Installs LLVM's signal handlers only while a compilation runs, because kernels that run in this process have their
-// own.
+// Installs LLVM's signal handlers only while a compilation runs, because kernels in this process have their own.
 class Handlers {
  public:
   Handlers() {

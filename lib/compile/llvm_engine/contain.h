@@ -14,8 +14,7 @@ struct Refused {
   Complaint complaint;
 };
 
-// Runs `work` and returns the message of the fatal error or crash that ended it, or "". After an error, whatever `work`
-// held is leaked.
+// Runs `work`; returns the message of the fatal error or crash that ended it, or "". An error leaks what `work` held.
 std::string run_contained(const std::function<void()>& work);
 
 // Returns the result of `work`, or a complaint: from a thrown Refused or std::exception, or from a fatal error.

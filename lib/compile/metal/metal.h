@@ -13,8 +13,7 @@ struct MetalCode {
   std::vector<CodeLine> lines;  // ordered by address
 };
 
-// Compiles a Metal source with clang for this computer, through the cache. `name` is the kernel's name in messages.
-// Errors are those of compile().
+// Compiles a Metal source with clang for this computer, as compile() does. `name` is the kernel's name in messages.
 Result<std::string> compile_metal(const std::string& name, const std::string& source);
 // Splits the result of compile_metal into its parts.
 Result<MetalCode> read_metal_code(std::string_view made);

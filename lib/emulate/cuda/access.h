@@ -21,8 +21,7 @@ struct Addresses {
   bool is_row = false;                // true if lane i's address is lane 0's plus i times the access's size
 };
 
-// Checks each lane after the quick check of all lanes failed. Throws the Fault of the first lane whose access is out of
-// bounds or misaligned.
+// Checks each lane after the quick check failed. Throws the Fault of the first out-of-bounds or misaligned access.
 void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at,
                  uint32_t inside);
 // Returns the allocation that contains all addresses from `from` up to, but not including, `to`; null if none does.

@@ -71,8 +71,7 @@ Run with_register(Type t, F f) {
   }
 }
 
-// How a float is read from a register: Bits is the register's type, decode() returns the value. Native also serves for
-// integers.
+// How a float is read from a register: Bits is its type, decode() returns the value. Native also serves for integers.
 template <class T>
 struct Native {
   using Bits = T;

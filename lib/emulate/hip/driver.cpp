@@ -24,8 +24,7 @@ constexpr ErrorText kErrors[] = {
     {kNotSupported, "hipErrorNotSupported", "operation not supported"},
 };
 
-// Writes the hidden arguments (grid size, group size, dimensions) after the `own` bytes of explicit arguments, in the
-// layout of code object version 5.
+// Writes code object version 5's hidden arguments (grid size, group size, dimensions) after `own` explicit bytes.
 void add_hidden_arguments(Launch& launch, uint64_t own) {
   uint64_t at = (own + 7) / 8 * 8;
   if (at + kHiddenArguments > launch.arguments.size()) return;

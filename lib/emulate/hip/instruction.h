@@ -11,8 +11,7 @@ namespace tgc::hip {
 
 // Indices of special registers in a wave's scalar register file. Up to kExec, they are gfx11's register numbers.
 inline constexpr uint32_t kVcc = 106, kTtmp = 108, kM0 = 125, kExec = 126, kScc = 128, kTrash = 132, kConstants = 164;
-// Indices in the vector register file: matrix accumulators (AGPRs), then scratch registers for translations; kVectors
-// is the file's size.
+// Indices in the vector register file: matrix accumulators (AGPRs), scratch registers of translations; the file's size.
 inline constexpr uint32_t kAccumulators = 256, kScratch = 512, kVectors = 516;
 
 struct Operand {

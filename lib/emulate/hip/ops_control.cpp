@@ -20,8 +20,7 @@ void branch_run(Wave& w, const Op& o) {
 }
 uint64_t vcc(const Wave& w) { return w.s[kVcc] | (w.halves == 2 ? uint64_t(w.s[kVcc + 1]) << 32 : 0); }
 
-// Builds a jump. The operand is the distance in 4-byte words from the next instruction, a signed 16-bit number that is
-// printed unsigned.
+// Builds a jump. Its operand is a signed 16-bit distance, printed unsigned, in 4-byte words from the next instruction.
 void build_branch(Builder& b) {
   b.allow({});
   const Operand& o = b.operand(0);
@@ -121,7 +120,7 @@ void add_control_rows(Table& t) {
   add_row(t, "s_wait_loadcnt", {.build = build_wait_for<Counter::Load>});
   add_row(t, "s_wait_dscnt", {.build = build_wait_for<Counter::Lds>});
   add_row(t, "s_wait_kmcnt", {.build = build_wait_for<Counter::Scalar>});
-  add_row(t, "s_wait_loadcnt_dscnt", {.build = [](Builder& b) {  // loads: the upper byte; LDS: the lower byte
+  add_row(t, "s_wait_loadcnt_dscnt", {.build = [](Builder& b) {  // upper byte: loads to wait for; lower byte: LDS
             add_wait(b, Counter::Load, b.operand(0).integer >> 8),
                 add_wait(b, Counter::Lds, b.operand(0).integer & 0xff);
           }});

@@ -7,8 +7,7 @@ namespace tgc::metal {
 
 class Fiber {
  public:
-  // Allocates a stack with an inaccessible guard area below it. The first enter() calls `body`, which must not return.
-  // Throws std::bad_alloc.
+  // Allocates a stack with a guard area or throws bad_alloc. The first enter() calls `body`, which must not return.
   explicit Fiber(void (*body)());
   ~Fiber();
   Fiber(const Fiber&) = delete;
