@@ -150,7 +150,7 @@ class Searches {
     double shares = 0;
     for (const Item& item : *items) shares += item.share();
     for (size_t i = 0; i < items->size() && !session_.cancelled() && left() > 0; i++) {
-      double part = shares > 0 ? std::min(1.0, (*items)[i].share() / shares) : 1;  // of the remaining time, for it
+      double part = shares > 0 ? std::min(1.0, (*items)[i].share() / shares) : 1;  // this kernel's part of the time
       shares -= (*items)[i].share();
       auto status = catch_failures([&] { return search((*items)[i], i, items->size(), left() * part); });
       if (!status) return status.diag();

@@ -31,7 +31,7 @@ std::string without_trailing_newlines(std::string_view text) {
   return std::string(text);
 }
 
-// Returns the pyrender text of a graph: `text` itself if it is one, else the graph written as pyrender.
+// Returns the pyrender text of a graph: `text` itself if it is pyrender, else the graph written as pyrender.
 Result<std::string> pyrender_text(std::string_view text, const std::string& file) {
   if (detect_kind(text) == InputKind::Pyrender && !has_header(text)) return without_trailing_newlines(text);
   Graph graph;
@@ -42,8 +42,8 @@ Result<std::string> pyrender_text(std::string_view text, const std::string& file
   return written;
 }
 
-// Returns the print_uops listing of a linear list: `text` itself if it is one and `keep_listing`, else the list written
-// again.
+// Returns the print_uops listing of a linear list. This is `text` itself if `text` is a listing and `keep_listing` is
+// set, else the list is read and written again.
 Result<std::string> listing(std::string_view text, const std::string& file, bool keep_listing) {
   if (keep_listing && detect_kind(text) == InputKind::Uops && !has_header(text)) return without_trailing_newlines(text);
   Graph graph;
@@ -53,12 +53,12 @@ Result<std::string> listing(std::string_view text, const std::string& file, bool
   return without_trailing_newlines(print_uops(read_list->list));
 }
 
-// The port: the process that answers, and its failures.
+// The compiler under test: its process, which answers questions, and its failures so far.
 class Port {
  public:
   Port(const Session& session, const ConformPlan& plan) : program_(plan.command, plan.seconds, session.stop()) {}
 
-  // Returns the answer as a line. Errors: those of Answerer.
+  // Returns the compiler's answer, one line. Errors: those of Answerer::ask.
   Result<std::string> ask(const std::string& question) {
     auto line = program_.ask(question);
     if (!line) count(line.diag());
@@ -69,7 +69,7 @@ class Port {
   // Records an invalid answer. The process is restarted, because its next line may not belong to the next question.
   void note_invalid_answer(const Diag& diag) { program_.fail(), count(diag); }
 
-  // Returns why the run should end: too many failures in a row, or no valid answer at all. Empty: it should continue.
+  // Returns the reason to end the run: too many failures in a row, or no valid answer so far. Empty: continue.
   std::string why_stopped(bool at_end = false) const {
     if (failures_in_a_row_ < (has_answered_ ? kFailuresInARow : at_end ? 1 : kFailuresAtFirst)) return {};
     if (!has_answered_) return "the command answers nothing: " + last_failure_;
@@ -122,7 +122,7 @@ class ConformRun {
     return Unit{};
   }
 
-  // Returns an error that lists the recorded stages if plan.stage is none of them.
+  // Returns an error that lists the recorded stages if none of them is plan.stage.
   Status check_stage() const {
     if (!out_.answers.empty() || plan_.stage.empty() || recorded_stages_.empty()) return Unit{};
     std::vector<std::string_view> names(recorded_stages_.begin(), recorded_stages_.end());
@@ -173,7 +173,7 @@ class ConformRun {
     return Unit{};
   }
 
-  // Asks the port. Sets `difference` to a description of the difference or error.
+  // Asks a question and judges the answer. Sets `difference` to the text of the difference or of the error.
   AnswerVerdict verdict_on(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
                            std::string& difference) {
     auto error = [&](const std::string& what) { return difference = what + "\n", AnswerVerdict::Error; };
@@ -191,7 +191,7 @@ class ConformRun {
   }
 
   struct Answer {
-    std::string made, error;  // `made`: the graph, list or source. Both empty: not supported
+    std::string made, error;  // `made`: the answer's graph, list or source. Both empty: the port says "not supported"
   };
   Answer read_answer(const std::string& line, bool of_source) const {
     const std::string_view wanted = of_source ? "source" : "graph";
@@ -221,7 +221,7 @@ class ConformRun {
     return out;
   }
 
-  // Describes how the answer differs; empty: it conforms.
+  // Returns how the answer differs from the expected one; empty: the answer conforms.
   Result<std::string> compare(const GoldenRecord& r, const Question& q, const std::string& answer,
                               const std::string& file) {
     const bool to_the_letter = plan_.as == ConformAs::Text;
@@ -237,7 +237,7 @@ class ConformRun {
       return texts([&](std::string_view text, const std::string& of) { return listing(text, of, to_the_letter); });
     auto difference = to_the_letter ? texts(pyrender_text) : Result(std::string());
     if (!difference || !difference->empty() || (to_the_letter && q.after_json.empty())) return difference;
-    // pyrender omits dtypes, so equal texts may be of different graphs
+    // compare the graphs, too: pyrender omits dtypes, so equal texts may be of different graphs
     return catch_failures([&]() -> std::string {
       Graph graph;
       const std::string_view expected = q.after_json.empty() ? q.after : q.after_json;
@@ -273,7 +273,7 @@ class ConformRun {
                                    .device = {.name = "REF"},
                                    .compare = {.reference = file + "#" + r.id},
                                    .output = {.keep_failures = false}});
-    if (report.kernel_fault) return report.error + "\n";  // the answer is at fault: the reference runs
+    if (report.kernel_fault) return report.error + "\n";  // the answer's kernel is at fault, because the reference runs
     if (!report.error.empty()) return Diag{report.error};
     return report.passed() ? std::string() : report.text(1, plan_.style.color);
   }
@@ -282,7 +282,7 @@ class ConformRun {
   const ConformPlan& plan_;
   Port& port_;
   ConformReport& out_;
-  const StageRow* row_;  // the row of plan.stage, if it is a stage of 0.12.0
+  const StageRow* row_;  // the row of plan.stage in tgc's table; null if 0.12.0 has no such stage
   std::set<std::string> recorded_stages_;
   size_t failures_ = 0;
 };

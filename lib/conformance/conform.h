@@ -16,8 +16,8 @@
 namespace tgc {
 
 // How answers are compared: as text, as graphs, or by the values that they compute in REF. Sources are compared as text
-// only. If an answer has facts that pyrender omits, such as the dtype of a LOAD, Text compares them too where tgc knows
-// the reference's.
+// only. If an answer has facts that pyrender omits, such as the dtype of a LOAD, Text compares these facts, too, if tgc
+// knows them for the reference's graph.
 enum class ConformAs : uint8_t { Text, Structure, Values };
 enum class AnswerVerdict : uint8_t { Same, Different, NotSupported, Error };
 std::string_view name_of(AnswerVerdict verdict);  // "not supported"
@@ -26,7 +26,7 @@ struct ConformPlan {
   std::string command;
   ConformAs as = ConformAs::Text;
   std::string stage;    // the only stage to ask about, by any of its names; empty: all stages
-  GraphMap map;         // how to read the answers' JSON
+  GraphMap map;         // how to translate the JSON of answers
   DiffStyle style = {};
   size_t show = 3;      // how many differences to report in detail
   double seconds = 60;  // the time limit for an answer
@@ -34,7 +34,7 @@ struct ConformPlan {
 
 struct ConformCounts {
   size_t same = 0, different = 0, not_supported = 0, errors = 0;
-  std::string first;  // the first record that does not conform: "add.0 (CPU:CLANG)"
+  std::string first;  // the first record whose answer does not conform: "add.0 (CPU:CLANG)"
   size_t compared() const { return same + different + errors; }
   size_t asked() const { return compared() + not_supported; }
   size_t& of(AnswerVerdict verdict);
@@ -50,10 +50,10 @@ struct ConformReport {
   std::vector<std::pair<std::string, ConformCounts>> stages;  // in the order of their first question
   std::vector<Answered> answers;                              // in the order of the questions
   std::vector<std::string> shown;                             // the first differences, in detail
-  std::string ended;                                          // why the run ended early; empty: it did not
+  std::string ended;                                          // the reason if the run ended early; empty: it did not
 
-  // A comparison with a baseline: what it contains and no longer conforms, how many conform and are not in it, and how
-  // many of its entries were not asked.
+  // The comparison of a run with a baseline: the baseline's entries that no longer conform, the number of conforming
+  // answers that it lacks, and the number of its entries that the run did not ask about.
   struct BaselineDiff {
     std::vector<std::string> worse;  // "add.0 (CPU:CLANG): expander is different now"
     size_t better = 0, not_asked = 0;
@@ -63,7 +63,7 @@ struct ConformReport {
   ConformCounts total() const;
   // Sets baseline_diff from a file that write_baseline wrote. Errors: the file does not exist or cannot be read.
   Status compare_to_baseline(const std::string& file);
-  // Writes what conforms. Keeps the entries of an existing file that were not asked now.
+  // Writes the conforming answers to a file. Keeps the entries of an existing file that this run did not ask about.
   Status write_baseline(const std::string& file) const;
   // `paint`: use terminal colors.
   std::string text(bool paint = false) const;

@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// Compiles a record's AST with the native pipeline, as long as its graphs print like the recorded ones.
+// Compiles a record's AST with tgc's own pipeline, as long as its graphs print like the recorded ones.
 class NativeGraphs {
  public:
   NativeGraphs(const GoldenRecord& r, const GoldenHeader& header) {
@@ -46,12 +46,12 @@ std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& he
   NativeGraphs native(r, header);
   std::vector<Question> out;
   std::string before = r.ast;
-  std::optional<std::string_view> recorded = r.ast;  // absent if tinygrad could not print the graph
+  std::optional<std::string_view> recorded = r.ast;  // nullopt if tinygrad could not print the graph
   for (const RecordedStage& s : RecordedStages(r)) {
     if (s.kind != RecordedStage::Kind::Stage) continue;
     std::string all = s.text ? native.after(s.name, *s.text) : "";
     if (recorded && s.text) out.push_back({s.name, before, *s.text});
-    // the numbers of a tensor graph's unique constants, which pyrender leaves out, are each compiler's own
+    // only for kernels: each compiler numbers a tensor graph's unique constants itself, and pyrender omits these
     if (recorded && s.text && !r.target.empty()) out.back().after_json = all;
     if (s.text) before = all.empty() ? std::string(*s.text) : std::move(all);
     recorded = s.text;

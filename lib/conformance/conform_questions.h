@@ -7,13 +7,13 @@
 
 namespace tgc {
 
-// The last two stages of a kernel are no rewrites: `linear` makes a list from a graph, `source` a source from the list.
+// A question. `linear` and `source` are no rewrites: they make a list from a graph, and a source from the list.
 struct Question {
   enum class After : uint8_t { Graph, List, Source };
 
   std::string stage;
-  std::string before;      // a graph or a list, in any format
-  std::string_view after;  // the expected answer; part of the record
+  std::string before;      // the graph or list to start from, in any format
+  std::string_view after;  // the expected result, a view of the record
   After kind = After::Graph;
   std::string after_json = {};  // `after` with the facts that pyrender omits; empty: unknown
 };

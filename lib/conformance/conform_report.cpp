@@ -149,7 +149,7 @@ std::string ConformReport::json() const {
     json.key("stages").object([&] {
       for (auto& [stage, c] : stages) json.key(stage).object([&] { counts(c); });
     });
-    json.key("list").array([&] {  // the answers that do not conform
+    json.key("list").array([&] {  // only the answers that do not conform
       for (const Answered& a : answers)
         if (a.verdict == AnswerVerdict::Different || a.verdict == AnswerVerdict::Error)
           json.line().object([&] {

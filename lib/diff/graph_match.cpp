@@ -251,7 +251,7 @@ class GraphMatcher {
       }
   }
 
-  // Returns the similarity of two nodes: their labels, and their sources by position.
+  // Returns how similar two nodes are, from 0 to 3: 0.5 each for op and label, up to 2 for equal sources by position.
   double likeness(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     double sum = (u.op() == v.op() ? 0.5 : 0) + (labels_equal(x, y) ? 0.5 : 0);

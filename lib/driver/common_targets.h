@@ -18,7 +18,7 @@ inline std::string_view device_and_renderer(std::string_view target) {
 
 class CommonTargets {
  public:
-  // `a`, `b`: all targets of each recording. Tensor graphs have an empty target.
+  // `a`, `b`: the targets of all records of each recording; a tensor graph has an empty target.
   CommonTargets(const std::set<std::string>& a, const std::set<std::string>& b) {
     for (const auto* side : {&a, &b}) {
       std::map<std::string_view, size_t> in_side;
@@ -26,7 +26,7 @@ class CommonTargets {
       for (auto& [kind, count] : in_side) most_[std::string(kind)] = std::max(most_[std::string(kind)], count);
     }
   }
-  // Returns a key that equal targets of both recordings share.
+  // Returns a key for `target`: targets of the two recordings that count as the same have the same key.
   std::string of(const std::string& target) const {
     std::string kind(device_and_renderer(target));
     auto known = most_.find(kind);

@@ -83,7 +83,7 @@ Status check_renderer(std::string_view name) {
   return std::ranges::find(names, name) != names.end() ? Status(Unit{}) : no_such("renderer", name, names);
 }
 
-// Returns whether a fault of that name exists.
+// Returns an error if no rule, shortcut or other target of this fault exists.
 Status check_fault(const FaultSpec& fault) {
   using In = FaultSpec::In;
   std::vector<std::string_view> names;

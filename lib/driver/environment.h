@@ -14,7 +14,7 @@ namespace tgc {
 // and CPU_LLVM, CUDA_PTX, NV_PTX and AMD_LLVM its renderer. Empty: it selects none.
 std::string target_of_environment();
 
-// Returns a warning for each variable that is set, affects tinygrad, and has no effect here.
+// Returns a warning for each environment variable that is set and affects tinygrad, but not tgc.
 std::vector<std::string> ignored_variables();
 
 // Checks that the rule of TGC_FAULT (lib/rewrite/fault.h), if it is set, exists. The error suggests the nearest names.
@@ -22,7 +22,7 @@ Status check_fault_of_environment();
 // Returns a warning for each fault of this process, in rules or in LLVM, that changed nothing (take_fault_warnings).
 std::vector<std::string> fault_warnings();
 
-// Returns whether TRACK_MATCH_STATS asks to print the match statistics of the rules at the end.
+// Returns whether the variable TRACK_MATCH_STATS asks to print the rules' match statistics when the command ends.
 bool tracks_match_stats();
 
 }  // namespace tgc

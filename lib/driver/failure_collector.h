@@ -1,5 +1,5 @@
-// Runs an operation on many graphs and continues after a stage fails on one of them: the failure is reported and
-// counted. A failure that the record expects, because tinygrad refused the graph too, is not counted as one.
+// Runs an operation on many graphs and continues after it fails on one of them: the failure is reported and counted. A
+// failure is not counted if the graph's record says that tinygrad refused the graph, too.
 #pragma once
 #include <functional>
 #include <optional>
@@ -13,10 +13,10 @@ class FailureCollector {
  public:
   explicit FailureCollector(const Session& session) : session_(session) {}
 
-  // Calls `each` with every graph of an INPUT (see for_each_graph). If it fails on some of several graphs, notes how
-  // many. Errors: the input cannot be read; `each` failed on all graphs; the session is cancelled.
+  // Calls `each` with every graph of an INPUT (see for_each_graph). If `each` fails on some of several graphs, prints a
+  // note with their number. Errors: the input cannot be read; `each` failed on all graphs; the session is cancelled.
   Status for_each(const std::string& spec, const std::string& kernel, const std::function<Status(InputGraph)>& each);
-  // Returns whether `each` failed on a graph that tinygrad did not refuse.
+  // Returns whether `each` failed on a graph that its record does not mark as refused by tinygrad.
   bool failed() const { return refused_ > 0; }
 
  private:

@@ -15,11 +15,11 @@
 
 namespace tgc {
 
-// The user's choices that override what an input says of itself. Empty: the input decides.
+// The user's choices, which replace what an input says about itself. If a field is empty, the input decides.
 struct Overrides {
   std::string target;              // DEVICE[:RENDERER[:ARCH]]
   std::vector<std::string> sets;   // KEY=VALUE each, by tinygrad's names
-  std::string opts;                // the optimizer's list, "[Opt(...), ...]"
+  std::string opts;                // the opts for the optimizer to apply: "[Opt(...), ...]"
   // the stage that the input is the result of; from a golden record, the graph after that stage is read
   std::string from;
   std::vector<std::string> sizes;  // NAME=SIZE each: a model's symbolic dimensions
@@ -35,7 +35,7 @@ class Events {
   virtual void warning(const Diag& /*what*/) {}            // a problem that is not an error
   virtual void note(const std::string& /*what*/) {}        // information
   virtual void debug(const std::string& /*text*/) {}       // DEBUG output, ends with a newline
-  virtual bool color() const { return false; }             // the messages may be colored
+  virtual bool color() const { return false; }             // true if messages may have colors
 };
 
 // A request to stop, made by any thread or a signal handler. Operations on many graphs check it between graphs; bisect
@@ -43,9 +43,9 @@ class Events {
 class Cancel {
  public:
   Cancel() = default;
-  // Stops a part of an operation after `seconds`, or when `whole` (may be null) stops. By::Wall counts wall-clock time.
-  // By::Thread counts the CPU time of the constructing thread, which alone may call requested(), and stops after ten
-  // times as much wall-clock time at the latest, because other processes may work for that thread.
+  // Stops a part of an operation `seconds` after its start, or when `whole` (may be null) stops. By::Wall counts
+  // wall-clock time. By::Thread counts the CPU time of the constructing thread, which alone may call requested().
+  // Because other processes may work for that thread, it also stops after ten times as much wall-clock time.
   enum class By : uint8_t { Wall, Thread };
   Cancel(const Cancel* whole, double seconds, By by = By::Wall)
       : whole_(whole),
@@ -67,7 +67,7 @@ class Cancel {
 
 struct Session {
   Overrides over = {};
-  unsigned jobs = 1;           // threads
+  unsigned jobs = 1;           // maximum number of threads
   CompileOptions compile = {};
   Events* events = nullptr;    // null: messages are dropped
   Cancel* cancel = nullptr;
@@ -78,7 +78,7 @@ struct Session {
   // Returns the target of a graph that names none: the override, else the environment's (DEV=NAME, NAME=1, ...), else
   // CPU.
   std::string default_target() const;
-  // Returns the target of `in`: the override, else its own, else the default. A tensor graph has no default.
+  // Returns the target of `in`: the override, else the one that `in` names, else the default; none for a tensor graph.
   std::string target_for(const InputGraph& in) const;
   // Returns the parameters of a Compilation of `in`. Errors: an unknown target.
   Result<JobSpec> job_for(const InputGraph& in) const;
@@ -89,7 +89,7 @@ struct Session {
   void warn(const Diag& what) const { if (events) events->warning(what); }
   void note(const std::string& what) const { if (events) events->note(what); }
   bool cancelled() const { return cancel && cancel->requested(); }
-  // Returns cancelled() as a callback. The session must outlive it.
+  // Returns a callback that returns cancelled(). The session must outlive the callback.
   std::function<bool()> stop() const { return [this] { return cancelled(); }; }
 };
 

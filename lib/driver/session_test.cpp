@@ -62,7 +62,7 @@ TEST_CASE("Session: settings and target are computed for each graph, and overrid
   Session plain;
   InputGraph one = first_of(plain, a.path()), other = first_of(plain, b.path());
   CHECK(one.graph->settings().NOOPT == 1);
-  CHECK(other.graph->settings().NOOPT == 0);  // not those of the graph before
+  CHECK(other.graph->settings().NOOPT == 0);  // the settings of the first graph do not apply to this one
   CHECK(plain.job_for(one)->target == "CUDA:PTX:sm_80");
   CHECK(plain.job_for(other)->target == "CPU");
   Session asks{.over = {.target = "METAL", .sets = {"NOOPT=0"}}};
@@ -77,7 +77,7 @@ TEST_CASE("Source: FILE#ID selects a record, --kernel one of many graphs, --from
   Session session;
   CHECK(InputName::parse("a/b.c.gz#x").file == "a/b.c.gz");
   CHECK(InputName::parse("a/b.c.gz#x").id == "x");
-  CHECK(InputName::parse("a/b.c.gz#").file == "a/b.c.gz#");  // an empty id is a part of the file name
+  CHECK(InputName::parse("a/b.c.gz#").file == "a/b.c.gz#");  // "#" without an id belongs to the file name
   CHECK(InputName::parse("a/b.c.gz").stem() == "b");
   CHECK(InputName::parse("-").stem() == "kernel");
   CHECK(InputName::parse("a/b.uop").without_extension("k", false) == "a/b");

@@ -47,7 +47,7 @@ std::map<std::string, int64_t> parse_sizes(const std::vector<std::string>& texts
   return out;
 }
 
-// The graph that the record holds after `stage`; if `stage` is empty, its AST. The text is part of `record`.
+// Returns the graph that the record holds after `stage`; its AST if `stage` is empty. The text is a part of `record`.
 Result<std::string_view> text_after(const GoldenRecord& record, std::string_view stage, const std::string& file) {
   const RecordedStages stages(record);
   const RecordedStage* found = stages.find(stage.empty() ? "ast" : stage);
@@ -58,8 +58,8 @@ Result<std::string_view> text_after(const GoldenRecord& record, std::string_view
   return Diag{.message = "tinygrad could not print the graph after '" + found->name + "'", .file = file};
 }
 
-// Returns the settings to write with a graph: the current values of those it was recorded with and of those that are
-// not at their defaults. DEBUG is left out because it does not affect graphs.
+// Returns the settings to write with a graph: the current values of the settings that the graph was recorded with and
+// of those that differ from their defaults. DEBUG is left out because it does not affect graphs.
 std::map<std::string, std::string> settings_in_force(std::map<std::string, std::string> recorded,
                                                      const Settings& now) {
   for (const SettingInfo& s : all_settings())
@@ -86,7 +86,7 @@ bool may_have_id(std::string_view line, std::string_view id) {
 
 namespace {
 
-// Sets the fault that a repro bundle was made under, unless the environment asks for another one.
+// Sets the fault that was set when a repro bundle was made, unless the environment sets another fault.
 Status take_fault(const std::string& text) {
   set_fault_of_thread(std::nullopt), set_llvm_fault_of_thread(std::nullopt);
   auto asked = fault_of_environment();
@@ -207,7 +207,7 @@ Result<std::optional<InputGraph>> Source::next() {
   return std::optional(std::move(*graph));
 }
 
-// Replaces the input's only graph by the kernel of it that --kernel selects.
+// Replaces a tensor graph, the input's only graph, by that kernel of its schedule which --kernel selects.
 Status Source::pick_kernel(InputGraph& in) {
   if (!in.is_tensor_graph) {
     if (kernel_ == "0" || kernel_ == in.info.name) return Unit{};
@@ -217,7 +217,7 @@ Status Source::pick_kernel(InputGraph& in) {
   }
   auto job = session_->job_for(in);
   if (!job) return job.diag();
-  if (take_malformed_)  // a malformed graph cannot be scheduled
+  if (take_malformed_)  // a malformed graph has no schedule
     if (auto malformed = first_malformed_below(in.root)) return in.diag_at(malformed->node, malformed->trouble);
   auto whole = Compilation::begin(std::move(in), std::move(*job));
   if (!whole) return whole.diag();
@@ -266,7 +266,7 @@ Result<InputGraph> Source::read_text(InputKind kind, std::string_view text, cons
   return out;
 }
 
-// Builds the tensor graph of the model; its inputs become buffers.
+// Builds the model's tensor graph, in which the model's inputs are buffers.
 Result<InputGraph> Source::build_model() {
   return catch_failures([&] {
     InputGraph out;
@@ -302,7 +302,7 @@ Result<InputGraph> Source::build_model() {
   });
 }
 
-// Returns the id of a record if its line begins with it, as recorders write it; else an empty text.
+// Returns the id of a record if `line` begins with it, as recorders write lines; else an empty text.
 static std::string_view id_at_begin(std::string_view line) {
   for (std::string_view part : {"{", "\"id\"", ":", "\""}) {
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
@@ -326,7 +326,7 @@ Result<std::optional<InputGraph>> Source::next_record() {
     size_t number = number_++;
     bool skipped = by_number ? number != *number_of(kernel_)
                              : !wanted_id.empty() && !may_have_id(line.text, wanted_id);
-    if (skipped) {  // without parsing it
+    if (skipped) {  // the line was not parsed
       if (auto id = id_at_begin(line.text); !id.empty() && !found_) other_ids_.emplace_back(id);
       continue;
     }
@@ -351,7 +351,7 @@ Result<std::optional<InputGraph>> Source::next_record() {
               .expected = by_number ? "a number below " + std::to_string(number_) : suggest_ids(wanted_id)};
 }
 
-// Suggests ids to use in place of `wanted`, which no record has.
+// Returns a suggestion for an error: ids that are similar to `wanted`, which no record has.
 std::string Source::suggest_ids(const std::string& wanted) const {
   if (other_ids_.empty()) return "the id of a record";
   std::vector<std::string_view> ids(other_ids_.begin(), other_ids_.end());

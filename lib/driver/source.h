@@ -18,13 +18,13 @@ class Model;
 struct InputName {
   std::string file = "-";
   std::string id;      // of a golden record; empty: all records
-  // If a file whose name contains "#" exists, the "#" is a part of the name.
+  // Splits FILE#ID. A "#" inside the name of an existing file is no separator.
   static InputName parse(const std::string& spec);
 
   std::string shown() const;  // the file's name in messages: "<stdin>" for "-"
   std::string stem() const;   // the file's name without its folder and all extensions
-  // Returns the replacement of {} in file names: the file's path without its last extension; for one record of many
-  // (`is_record`) and for standard input, a file name made of the graph's name.
+  // Returns the text that replaces {} in output file names: the input's path without its last extension. For one record
+  // of many (`is_record`) and for standard input, it is a file name made from `graph`, the graph's name.
   std::string without_extension(const std::string& graph, bool is_record) const;
 };
 
@@ -65,17 +65,17 @@ class Source {
   InputName name_;
   std::string kernel_;
   InputKind kind_ = InputKind::Pyrender;
-  std::string text_;                       // the input, if it is the text of one graph
+  std::string text_;                       // the input, if it is the text of a single graph
   std::shared_ptr<const Model> model_;     // set if the input is an ONNX model
   std::optional<GoldenReader> records_;    // set if the input is golden records
-  size_t number_ = 0;                      // the count of records read
-  std::vector<std::string> other_ids_;     // the ids of the records before the first match, for a message
-  std::optional<size_t> found_;            // the number of the first matching record
+  size_t number_ = 0;                      // number of records read so far
+  std::vector<std::string> other_ids_;     // ids of the records before the first match, for the error if there is none
+  std::optional<size_t> found_;            // position of the first matching record in the file
   bool done_ = false, several_ = false, take_malformed_ = false;
 };
 
 // Calls `each` with every graph of an INPUT, in order. Stops at the first error of the input or of `each`, and when the
-// session is cancelled. An INPUT without graphs is an error. `take_malformed`: see Source.
+// session is cancelled. An INPUT without graphs is an error. `take_malformed`: see Source::take_malformed.
 Status for_each_graph(const Session& session, const std::string& spec, const std::string& kernel,
                       const std::function<Status(InputGraph)>& each, bool take_malformed = false);
 

@@ -50,7 +50,7 @@ class WithoutSigpipe {
   sigset_t pipe_, before_;
 };
 
-// A pipe. The destructor closes the ends that were not taken.
+// A pipe whose destructor closes the ends that the owner has not taken over.
 struct Pipe {
   int ends[2] = {-1, -1};
   Pipe() {

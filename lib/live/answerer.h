@@ -9,15 +9,15 @@
 
 namespace tgc {
 
-// Starts with the first question. After a failure, the process is killed and restarts with the next question, so that a
-// late answer is never taken for the answer to the next question.
+// The process starts with the first question. After a failure it is killed, and a new one starts with the next
+// question, so that a late answer is never taken for the answer to the next question.
 class Answerer {
  public:
   // `seconds`: the time limit of each answer. `stop`: called ten times a second while waiting; true ends the wait.
   Answerer(std::string command, double seconds, std::function<bool()> stop)
       : command_(std::move(command)), seconds_(seconds), stop_(std::move(stop)) {}
   Answerer(const Answerer&) = delete;
-  ~Answerer();  // closes its input, and kills the process if it does not exit within 2 s
+  ~Answerer();  // closes the process's input, and kills the process if it does not exit within 2 s
 
   // Sends a question and returns the answer without its newline. Errors: the process cannot be started or ended; the
   // time limit passed; `stop` returned true; the answer is longer than `--limit input-bytes`; there was output that no
@@ -40,9 +40,9 @@ class Answerer {
   std::string command_;
   double seconds_;
   std::function<bool()> stop_;
-  int pid_ = -1, to_ = -1, from_ = -1;  // -1: not running
+  int pid_ = -1, to_ = -1, from_ = -1;  // the process and the pipes to and from it; -1: not running
   int alive_ = -1;                      // the write end of a pipe that closes when this process ends
-  std::string rest_;                    // output that was read and not yet returned
+  std::string rest_;                    // output of the process that was read, but not yet returned
 };
 
 }  // namespace tgc

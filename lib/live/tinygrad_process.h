@@ -13,15 +13,15 @@ namespace tgc {
 // One graph that a compiler is asked about: tinygrad, or a port (`tgc conform`). README.md describes the protocol.
 struct CompileQuestion {
   std::string id, target;
-  std::string nodes;               // the graph, as tgc's JSON
+  std::string nodes;               // the graph before the stages, as tgc's JSON
   std::string stage = {};          // the only stage to run; empty: all stages run
-  bool is_tensor_graph = false;    // the answer is the record of its schedule
-  std::string ast = {};            // the graph, as pyrender; not sent
-  std::vector<std::pair<std::string, std::string>> settings = {};  // by name, with their values
+  bool is_tensor_graph = false;    // the graph is a tensor graph: its schedule is recorded
+  std::string ast = {};            // the same graph as pyrender, which is not sent
+  std::vector<std::pair<std::string, std::string>> settings = {};  // tinygrad's variables and their values
   // The following are sent to tinygrad only.
-  std::vector<std::string> after = {};  // the stages that the graph has been through; they do not run
-  // The graph after each stage, as pyrender, as tgc makes it. tinygrad stops after the first stage where its own text
-  // is another one, and records every rewrite of that stage.
+  std::vector<std::string> after = {};  // the stages that made the graph; tinygrad does not run them
+  // For each stage, its name and the graph that tgc has after it, as pyrender. tinygrad stops after the first stage
+  // whose graph prints differently, and records every rewrite of that stage.
   std::vector<std::pair<std::string, std::string>> texts = {};
   std::string until = {};  // the last stage to run; empty: all stages run
 

@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// Sorts by count, the largest first, and then by name.
+// Returns the counts as pairs of name and count, the largest count first, equal counts by name.
 inline std::vector<std::pair<std::string, size_t>> by_count(const std::map<std::string, size_t>& counts) {
   std::vector<std::pair<std::string, size_t>> out(counts.begin(), counts.end());
   std::ranges::stable_sort(out, std::greater(), &std::pair<std::string, size_t>::second);

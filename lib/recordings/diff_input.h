@@ -14,11 +14,11 @@ struct DiffInput {
   std::vector<Run> runs;
 };
 
-// Opens a graph of any kind, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote. Warns about a
-// truncated file. Errors: the file cannot be read; no record matches.
+// Opens one side: a graph of any format, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote. Warns
+// about a truncated file. Errors: the file cannot be read; no record matches.
 Result<DiffInput> open_diff_input(const Session& session, const std::string& spec);
 
-// Returns one stage of a run as a graph, to compare it with a graph. `target` selects one of several runs.
+// Returns the graph of one stage of a run, to compare it with a graph. `target` selects one of several runs.
 Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::string& target);
 
 // Compiles the AST of each run with tgc, under the run's settings and for its target, and returns the results at the
@@ -29,13 +29,13 @@ Result<DiffInput> made_by_tgc(const DiffInput& side);
 struct CommonStage {
   std::string name;    // "expander"
   std::string target;  // the graph's target, if it names one
-  bool is_text = false;  // the stage is no graph: compare line by line
+  bool is_text = false;  // the stage's result is no graph: compare it line by line
 };
 // Returns `asked` (--stage), else the stage that the graph names, else the AST. Errors: an unknown stage, with the file
 // that names it; --stage if neither side is a run.
 Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const std::string& asked);
 
-// Removes all other stages from the runs.
+// Returns `side` with only this stage in each run.
 DiffInput only_stage(DiffInput side, const std::string& stage);
 
 // Pairs of runs to compare. Runs with the same id and target are paired in order; if each side has only one run, the

@@ -17,7 +17,7 @@
 namespace tgc {
 namespace {
 
-// Returns the name of a stage in files and messages: "postopt-symbolic".
+// Returns a stage's name in the form that file names and messages use: "postopt-symbolic".
 std::string slug_of(std::string_view name) {
   std::string out;
   for (char c : name) {
@@ -58,7 +58,7 @@ RecordedStages stages_in(const InputGraph& in) {
   return in.record ? RecordedStages(*in.record) : RecordedStages(in.text);
 }
 
-// Returns the names of the recorded stages that a list selects, and the words "all" and "changed".
+// Returns the names of the recorded stages that `list` selects by name or by the words "all" and "changed".
 Result<std::vector<std::string_view>> wanted_stages(std::string_view list, const RecordedStages& recorded) {
   std::vector<Choice> choices{{"all", "", "", false}, {"changed", "", "", false}};
   for (const RecordedStage& s : recorded)

@@ -19,21 +19,21 @@
 namespace tgc {
 namespace {
 
-// ---- the first pass: the identity of each record, without its graphs
+// ---- the first pass reads what identifies each record, without its graphs
 
 struct Entry {
   std::string id, target, name;
-  std::string asked_by;  // the program lines that the kernel was made for; empty: not recorded
-  std::string nodes;  // the number of nodes of the AST
-  size_t source = 0;  // hash of the source without the kernel's name; 0: no source
+  std::string asked_by;  // program lines that the kernel was made for; empty: not recorded
+  std::string nodes;  // number of nodes of the AST, as text
+  size_t source = 0;  // hash of the source without the kernel's name; 0: the record has no source
   size_t ast = 0;  // hash of the AST's text
-  size_t whole = 0;  // hash of everything that is compared
+  size_t whole = 0;  // hash of all texts that are compared
 };
 
 struct Index {
   GoldenHeader header;
   std::vector<Entry> entries;
-  std::optional<Diag> cut;  // the file ends within a record
+  std::optional<Diag> cut;  // the error, if the file ends within a record
 };
 
 size_t mix(size_t h, std::string_view text) {
@@ -50,7 +50,7 @@ std::string without_name(std::string source, const std::string& name) {
 
 Entry entry_of(const GoldenLine& line, const std::string& file, bool sources_only) {
   Entry e;
-  std::string_view source;  // with its JSON quotes
+  std::string_view source;  // the source as a JSON string, with its quotes
   std::string function;
   JsonScanner in(line.text, file, line.line);
   in.object([&](std::string_view key) {
@@ -87,7 +87,7 @@ Result<Index> index_of(const std::string& path, bool sources_only) {
   });
 }
 
-// ---- alignment of the records
+// ---- alignment: which record of B belongs to which record of A
 
 constexpr size_t kNone = SIZE_MAX;
 
@@ -129,7 +129,7 @@ std::vector<size_t> partners(const Index& a, const Index& b) {
   return of_a;
 }
 
-// ---- comparison of two records whose texts differ
+// ---- comparison of two aligned records whose texts differ
 
 class PairDiff {
  public:
@@ -170,7 +170,7 @@ class PairDiff {
   Status compare_stages(ReplayPair& out, const GoldenRecord& a, const GoldenRecord& b, const std::string& file_a,
                         const std::string& file_b) const {
     Run run_a = run_of(a, a_, file_a + "#" + a.id), run_b = run_of(b, b_, file_b + "#" + b.id);
-    std::map<std::string, size_t> occurrences;  // the second stage of a name is compared with the other second one
+    std::map<std::string, size_t> occurrences;  // the n-th stage of a name in A is compared with the n-th one in B
     for (const RunText& text : run_a.texts) {
       if (!text.is_graph) continue;
       const RunText* other = find_text(run_b, renames_.stage(text.stage), occurrences[text.stage]++, renames_);
@@ -204,7 +204,7 @@ class PairDiff {
     if (c.kind != NodeChange::Kind::Changed) return {op + (c.kind == NodeChange::Kind::Added ? " added" : " removed")};
     std::vector<std::string> out;
     for (const Difference& d : c.differences) {
-      constexpr std::string_view kInside = "kernel: ";  // the change of a node inside a KERNEL's graph
+      constexpr std::string_view kInside = "kernel: ";  // prefix for a change inside a KERNEL's graph
       if (d.what.starts_with(kInside)) {
         const std::string what = d.what.substr(kInside.size());
         const bool is_one_sided = what == "added" || what == "removed";
@@ -234,8 +234,8 @@ class PairDiff {
     return x.before == y.before && x.after == y.after;
   }
 
-  // Returns the place of the first match that differs: the rule that rewrote the same node differently. If the matches
-  // are of different nodes, returns the one that the other recording lacks.
+  // Returns the place of the rule at the first match that differs: the rules that rewrote the same node differently,
+  // or, if the matches are of different nodes, the rule whose match the other recording lacks.
   std::string first_other_match(const GoldenRecord& a, const GoldenRecord& b) const {
     Graph graph;
     auto of_a = read_rewrites(graph, a.rewrites, a_.producer, ""),
@@ -257,7 +257,7 @@ class PairDiff {
     return of_a->size() < of_b->size() ? (*of_b)[common].place : (*of_a)[common].place;
   }
 
-  // For two recordings of 0.12.0, names the rule of tgc that makes the difference.
+  // For two recordings of 0.12.0, sets out.rule to the rule of tgc that makes the difference.
   void blame_ours(ReplayPair& out, const Run& a, const Run& b) const {
     auto diff = diff_runs(a, b, plan_.options);
     if (!diff || diff->same || diff->blame.empty()) return;
@@ -271,7 +271,7 @@ class PairDiff {
   const bool foreign_;
 };
 
-// ---- the second pass: the records that differ, side by side
+// ---- the second pass compares the aligned records that differ
 
 class SecondPass {
  public:
@@ -287,7 +287,7 @@ class SecondPass {
     auto differs = [&](size_t i) { return partner[i] != kNone && a.entries[i].whole != b.entries[partner[i]].whole; };
     for (size_t i = 0; i < partner.size(); i++)
       if (differs(i)) wanted[partner[i]] = true;
-    std::map<size_t, GoldenLine> waiting;  // records of B whose partners come later in A
+    std::map<size_t, GoldenLine> waiting;  // records of B that were read before their partners in A
     size_t read_b = 0;
     OrderedPool pool(session.jobs);
     GoldenLine line;

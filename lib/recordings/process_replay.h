@@ -1,7 +1,7 @@
-// Process replay: compares two recordings of the same program, made before and after a change of tinygrad. Counts the
-// kernels and schedules that are the same, and finds for each other one the first stage that differs, what differs
-// there, and the responsible rule. Records are aligned by content first, so an additional kernel does not shift the
-// others. The recordings may be of different releases. Each file is read twice and is never in memory as a whole.
+// Process replay: compares two recordings of one program, made before and after a change of tinygrad. Counts the
+// kernels and schedules that are the same. For each pair that differs, finds the first stage that differs, what differs
+// there, and the responsible rule. Pairs are found by content first, so an additional kernel does not shift the others.
+// The recordings may be of different releases. Each file is read twice and is never in memory as a whole.
 #pragma once
 #include <map>
 #include <string>
@@ -24,11 +24,11 @@ struct ReplayDiffPlan {
 struct ReplayPair {
   std::string id_a, id_b, target, name;
   bool same = false;
-  std::string stage;         // the first stage that differs
-  bool same_source = false;  // the sources are the same although a stage differs
+  std::string stage;         // the first stage whose results differ
+  bool same_source = false;  // the kernels' sources are the same although a stage differs
   // the rule that makes the difference, if known: "uop/symbolic.py:217"; "A -> B" if rule B matched instead of A
   std::string rule;
-  std::map<std::string, size_t> ops;     // the nodes that differ, counted by op
+  std::map<std::string, size_t> ops;     // counts of the nodes that differ, by op
   std::map<std::string, size_t> causes;  // the kinds of difference: "EXPAND removed", "STACK: dtype A -> B"
   std::string detail;                    // the difference as text or JSON
 };
@@ -36,9 +36,9 @@ struct ReplayPair {
 struct ReplayDiff {
   std::string producer_a, producer_b;
   size_t same = 0, different = 0, only_a = 0, only_b = 0;
-  size_t same_source() const;  // how many of the pairs that differ have the same source
+  size_t same_source() const;  // number of differing pairs whose sources are the same
   std::vector<std::string> names_only_a, names_only_b;
-  std::vector<ReplayPair> pairs;  // the pairs that differ, in A's order
+  std::vector<ReplayPair> pairs;  // the pairs that differ, in the order of recording A
 
   bool is_same() const { return !different && !only_a && !only_b; }
   std::string text(size_t show) const;

@@ -20,7 +20,7 @@ Counts count_of(const ReplayDiff& d, auto add) {
 Counts by_stage(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.stage]++; });
 }
-// by_stage with an explanation, for the text report.
+// Counts the pairs by first differing stage, like by_stage, with an explanation of the stage for the text report.
 Counts by_place(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
     out[p.stage == "ast" ? "ast: they are other graphs before any rewrite" : p.stage]++;
@@ -92,9 +92,9 @@ std::string indented_beginning(const std::string& detail) {
   return out;
 }
 
-// Groups causes that occur together (each in at least 90 % of the other's records), the most common first. Each line
-// names the group, its number of records, how many of these have no other cause, and the record with the fewest
-// changes.
+// Lists groups of causes that occur together (each occurs in at least 90 % of the records of each other one), the most
+// common group first. A line has the group, the number of its records, how many of these have no other cause, and the
+// record with the fewest changes.
 std::string causes_table(const ReplayDiff& d) {
   constexpr size_t kMost = 12;
   Counts left = by_cause(d);
@@ -103,7 +103,7 @@ std::string causes_table(const ReplayDiff& d) {
   for (size_t line = 0; line < kMost && !left.empty(); line++) {
     auto common = std::ranges::max_element(left, {}, [](auto& row) { return row.second; });
     auto [cause, count] = *common;
-    Counts beside;  // other causes in the records that have `cause`
+    Counts beside;  // how often other causes occur in the records that have `cause`
     for (const ReplayPair& p : d.pairs)
       if (p.causes.contains(cause))
         for (auto& [other, n] : p.causes) beside[other]++;

@@ -1,5 +1,5 @@
-// `tgc verify --structure`: checks what holds for graphs of every release. A linear list is in order, ranges end where
-// they may, and the graph has only ops, dtypes and enum values of the release that it names.
+// `tgc verify --structure`: checks what graphs of every release satisfy. A linear list is in order, ranges end only
+// where they may, and all ops, dtypes and enum values exist in the release that the graph names.
 #pragma once
 #include <map>
 #include <span>
@@ -12,8 +12,8 @@ namespace tgc {
 
 struct StructureReport {
   size_t nodes = 0;
-  std::vector<std::string> wrong;           // errors: "node 4: Ops.ADD stands before one of its sources"
-  std::map<std::string, size_t> not_known;  // names that the release lacks as far as tgc knows, with their counts
+  std::vector<std::string> wrong;           // errors, such as "node 4: Ops.ADD stands before one of its sources"
+  std::map<std::string, size_t> not_known;  // names that tgc does not know in this release, with their counts
 
   bool ok() const { return wrong.empty(); }
   std::string text(const std::string& name) const;

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Adds counts of the same name and merges objects of the same name.
+// Adds the counts of `from` to those of `to`, member by member; members that are objects are added in the same way.
 void add(Json& to, const Json& from) {
   for (auto& [name, value] : from.items()) {
     if (value.is_object()) {

@@ -1,4 +1,4 @@
-// Merges several reports of `tgc check --json`, of shards or of files.
+// Merges reports of `tgc check --json`, for instance those of all shards, into one report.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 namespace tgc {
 
 struct MergedCheck {
-  std::string json;  // a report like theirs, with the sum of each count
+  std::string json;  // a report of the same form, with the sum of each count
   bool all_identical = false;
 };
 

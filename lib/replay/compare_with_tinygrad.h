@@ -9,7 +9,7 @@ namespace tgc {
 
 // A kernel or a tensor graph as text.
 struct KernelText {
-  std::string ast;          // pyrender
+  std::string ast;          // the graph's nodes in pyrender form
   GoldenSettings settings;
   std::string target;       // empty: a tensor graph
 };

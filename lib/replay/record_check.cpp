@@ -25,7 +25,7 @@
 namespace tgc {
 namespace {
 
-// The outputs that kernel records hold after the graph stages.
+// The outputs of a kernel that a record holds besides the graphs after the stages.
 constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};
 constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms", kSpec = "spec", kGraphs = "graphs",
                            kResume = "resume";
@@ -47,7 +47,7 @@ class RecordCheck {
   }
 
  private:
-  // ---- verdicts
+  // Returns whether the plan compares the stage or output `name`.
   bool wanted(std::string_view name) const {
     return plan_.wanted.contains(name) || (plan_.wanted.contains(kGraphs) && !is_output(name));
   }
@@ -57,7 +57,7 @@ class RecordCheck {
   }
 
   void settle(std::string_view name, CheckVerdict verdict) { report_.items.push_back({std::string(name), verdict}); }
-  // Records the first difference.
+  // Records that `name` differs; only the first difference of the record keeps its explanation.
   void diverge(std::string_view name, const std::string& explanation = {}) {
     if (!report_.first.empty()) return;
     report_.first = name;
@@ -81,11 +81,11 @@ class RecordCheck {
     LineDiffOptions options{.color = plan_.color};
     if (graph) options.old_keys = graph_line_keys(theirs), options.new_keys = graph_line_keys(ours);
     std::string diff = line_diff(theirs, ours, options);
-    if (diff.empty()) diff = line_diff(theirs, ours, {.color = plan_.color});  // the same graph with other names
+    if (diff.empty()) diff = line_diff(theirs, ours, {.color = plan_.color});  // equal graphs, whose names differ
     return "  - tinygrad  + tgc\n" + diff;
   }
 
-  // ---- text, forms: read each recorded text and write it again
+  // ---- the pseudo-stages text and forms: read each recorded text and write it again
   void check_texts() {
     for (const RecordedStage& s : stages_) {
       if (!s.is_graph() || !s.text || s.same) continue;
@@ -152,7 +152,7 @@ class RecordCheck {
     if (placed->text == reread->text) out += "\n    tinygrad prints both graphs alike";
     return out;
   }
-  // Converts a graph to JSON, the result to repr, and that to pyrender.
+  // Converts a graph to JSON, the JSON's graph to repr, and the repr's graph to pyrender; returns the pyrender text.
   Result<std::string> through_all_forms(UOp root) const {
     Graph second(settings_), third(settings_);
     auto from_json = graph_from_json(second, graph_to_json(root), r_.id + " (JSON)");
@@ -184,7 +184,7 @@ class RecordCheck {
     if (plan_.wanted.contains(kSpec)) check_spec(what, toposort(root), spec);
   }
 
-  // ---- resume: the dump of any stage can be read, and compiles to the same result
+  // ---- the pseudo-stage resume: the dump of any stage can be read, and compiles to the same result
   void check_that_it_resumes() {
     ResumeReport resumed = check_resume([&]() -> Result<Compilation> {
       auto in = load_text(settings_, InputKind::Pyrender, r_.ast, r_.id + " (ast)");
@@ -228,7 +228,7 @@ class RecordCheck {
     why_stopped_ = std::move(why);
   }
 
-  // Returns why tgc cannot replay the record; empty: it can.
+  // Returns the reason why tgc cannot replay the record; empty: it can.
   std::string why_not_to_replay() const {
     if (detect_kind(r_.ast) == InputKind::Json)
       return "its graphs are recorded as nodes (--walk, --rewrites, --letters, --viz): compare it with tgc diff, or "
@@ -262,7 +262,7 @@ class RecordCheck {
       if (name != kText && name != kForms && name != kResume) return true;
     return false;
   }
-  // Returns whether `name`, or anything after it in the record, is wanted.
+  // Returns whether the plan compares `name` or a text after it in the record.
   bool more_wanted(std::string_view name) const {
     if (plan_.wanted.contains(kSpec) || (!is_kernel() && wanted(kKernels))) return true;
     bool reached = false;
@@ -288,7 +288,7 @@ class RecordCheck {
     if (!c_) return skipped(s.name, why_stopped_);
     UOp before = c_->current();
     if (!wanted(s.name)) as_expected_ = false;
-    // also runs the stages between: a record omits some stages that change nothing
+    // this also runs the stages before *row whose texts the record omits, because they change nothing
     if (auto status = c_->run_through(*row); !status) {
       failed(s.name, status.diag());
       return stop("the stage '" + s.name + "' failed");
@@ -306,12 +306,12 @@ class RecordCheck {
     compare(s.name, *ours, *s.text, true);
   }
 
-  // tinygrad refused this graph after the last recorded stage. tgc must fail too, in any later stage.
+  // For a record that says that tinygrad refused the graph: checks that tgc fails, too, after the last recorded stage.
   void check_refusal() {
     if (plan_.isolated && is_kernel()) restart("before the refusal");
-    else if (plan_.isolated)  // the schedule needs the state of all stages
+    else if (plan_.isolated)  // the schedule needs the state of all stages, not only a graph
       if (auto status = begin(r_.ast, nullptr, "before the refusal"); !status) stop(status.diag().text());
-    if (!c_) return;  // already reported
+    if (!c_) return;  // begin() failed and has reported it
     while (const StageRow* row = c_->next()) {
       std::string_view name = row->kind == StageRow::Kind::Schedule ? kKernels : row->name;
       if (!c_->step()) return settle(name, CheckVerdict::Same);
@@ -330,7 +330,7 @@ class RecordCheck {
       if (!wanted(name)) continue;
       const RecordedStage* recorded = stages_.find(name);
       auto expected = recorded ? recorded->text : std::nullopt;
-      if (!expected && !(name == "source" && r_.source_error)) continue;  // not recorded
+      if (!expected && !(name == "source" && r_.source_error)) continue;  // the record does not have it
       if (!c_) skipped(name, why_stopped_);
       else check_output(name, expected);
     }
@@ -365,14 +365,14 @@ class RecordCheck {
   const Settings& settings_;
   const CheckPlan& plan_;
   RecordReport report_;
-  RewriteObserver observer_;  // for --traced; does nothing, outlives c_
-  std::optional<Compilation> c_;  // absent after a stop; why_stopped_ is the reason
+  RewriteObserver observer_;  // attached for --traced; does nothing; must outlive c_
+  std::optional<Compilation> c_;  // absent after a failure; why_stopped_ is the reason
   std::string why_stopped_;
-  const StageRow* after_ = nullptr;  // the last recorded stage that was passed and has a text
-  std::string_view text_;  // tinygrad's graph after that stage
+  const StageRow* after_ = nullptr;  // the last stage that was compared and has a recorded text
+  std::string_view text_;  // tinygrad's graph after the stage after_, as text
   std::optional<bool> optimize_;  // whether the optimizer runs on the AST
-  bool as_expected_ = false;  // tgc's graph prints as text_
-  bool is_foreign_ = false;  // the record is of another release: its listings are not read
+  bool as_expected_ = false;  // tgc's graph after that stage prints as text_
+  bool is_foreign_ = false;  // the record is of another release, so its listings of linear lists are not read
 };
 
 }  // namespace

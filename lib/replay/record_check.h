@@ -10,12 +10,12 @@
 
 namespace tgc {
 
-// The comparisons to make. The names are those of stages, outputs and pseudo-stages (make_check_plan).
+// The comparisons to make, by the names of stages, outputs and pseudo-stages (see make_check_plan).
 struct CheckPlan {
   std::set<std::string, std::less<>> wanted;
-  bool isolated = false;  // start each stage from tinygrad's graph of the stage before
-  bool traced = false;    // attach an observer, so that no shortcut replaces single rewrites
-  bool explain = false;   // fill RecordReport::explanation
+  bool isolated = false;  // run each stage on tinygrad's graph of the stage before it
+  bool traced = false;    // attach an observer, so that no shortcut replaces the rules
+  bool explain = false;   // fill RecordReport::explanation for the first difference
   bool color = false;     // color the explanation
 };
 
@@ -31,13 +31,13 @@ struct CheckItem {
 
 struct RecordReport {
   std::string id, target;
-  std::vector<CheckItem> items;  // in the order of the record; `text` has one item per text
+  std::vector<CheckItem> items;  // stages and outputs in the order of the record; the item `text` exists once per text
   std::string first;             // the first stage that differs from tinygrad's; empty: none differs
   std::string explanation;       // how that stage differs, if the plan asks for it
   std::string skipped;           // why tgc cannot replay the record; empty: it can
 
   bool identical() const { return first.empty() && skipped.empty(); }
-  // Returns whether anything was compared: the record may lack all that was asked for.
+  // Returns whether anything was compared: a record may hold none of the texts that the plan asks for.
   bool compared() const;
 };
 

@@ -13,9 +13,9 @@ namespace tgc {
 
 struct ReplayPlan {
   CheckPlan check;
-  std::string id;      // only the record with that id; the #ID of an INPUT wins
-  std::string filter;  // only records whose id, target or device contains this text
-  Shard shard = {};    // only the records of that shard, by line number
+  std::string id;      // check only the record with this id; an #ID in the INPUT takes precedence
+  std::string filter;  // check only records whose id, target or device contains this text
+  Shard shard = {};    // check only the records of this shard, by line number
 };
 
 // Calls `on_report` with the report of each record of `spec` (FILE or FILE#ID) that the plan selects, in file order and
@@ -26,7 +26,7 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
 // Returns the settings of a record: tinygrad's defaults with the recorded values. The environment is not read. Errors:
 // an invalid value.
 Result<Settings> settings_from(const GoldenSettings& recorded);
-// Reads one graph under such settings. `name` stands for its file in messages. Errors: an invalid value or text.
+// Reads a graph under recorded settings. `name` names its file in messages. Errors: an invalid value or text.
 Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,
                                  const std::string& name);
 
@@ -53,10 +53,10 @@ class ReplaySummary {
 
   size_t records() const { return records_; }
   size_t identical() const { return identical_; }
-  size_t skipped() const { return skipped_; }  // records that tgc cannot replay
-  // Returns whether anything was compared. If not, the other counts mean nothing.
+  size_t skipped() const { return skipped_; }  // number of records that tgc cannot replay
+  // Returns whether anything was compared. If nothing was, identical() and the like mean nothing.
   bool compared() const { return compared_ > 0; }
-  std::string text() const;  // a table for people
+  std::string text() const;  // the counts as a table for people
   std::string json() const;  // {"records":N,"identical":M,"errors":E,"stages":{...},"first_divergence":{...}}
 
  private:

@@ -8,16 +8,16 @@
 namespace tgc {
 
 struct ResumeReport {
-  size_t same = 0;         // successful round trips; each graph makes three (pyrender, repr, JSON)
-  std::string stage;       // the stage after which a round trip first failed; empty: none failed
+  size_t same = 0;         // number of round trips that succeeded; each graph makes three (pyrender, repr, JSON)
+  std::string stage;       // the first stage after which a round trip failed; empty: none failed
   std::string difference;  // the format, and what went wrong
   bool passed() const { return stage.empty(); }
 };
 
-// Compiles the graph that `begin` returns (called twice). After each stage that changes the graph, writes it in each
-// format, reads it into a new Graph, and compares the nodes. A kernel is then compiled from there and must give the
-// same list and source. A tensor graph is only compiled from its AST, because later stages need state of the earlier
-// ones.
+// Compiles the graph that `begin` returns (called twice). After each stage that changes the graph, writes the graph in
+// each format, reads it into a new Graph, and compares the nodes. A kernel is then compiled from the graph that was
+// read, and must give the same list and source. A tensor graph is only compiled from its AST, because later stages need
+// state of the earlier ones.
 ResumeReport check_resume(const std::function<Result<Compilation>()>& begin);
 
 }  // namespace tgc

@@ -19,8 +19,8 @@ constexpr size_t kMaxText = 4000;  // characters of an arg that are kept
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Replaces a name of pyrender by its distance from the name that its line defines, because this compresses better: "c12
-// = c11+c3" becomes "c0 = c1+c9". Names that later lines define, and other words, stay as they are.
+// Replaces each name by its distance from the name that its line defines, because this compresses better: pyrender's
+// "c12 = c11+c3" becomes "c0 = c1+c9". Names that later lines define, and other words, stay as they are.
 std::string with_near_names(std::string_view text) {
   std::string out;
   size_t own = 0, next = 0;  // numbers of the names that this line and the next one define
