@@ -5,24 +5,8 @@
 namespace tgc::ptx {
 
 enum class FloatOp : uint8_t {
-  Add,
-  Sub,
-  Mul,
-  Fma,
-  Div,
-  Min,
-  Max,
-  Abs,
-  Neg,
-  Sqrt,
-  Rcp,
-  Rsqrt,
-  Ex2,
-  Lg2,
-  Sin,
-  Cos,
-  Tanh,
-  Copysign
+  Add, Sub, Mul, Fma, Div, Min, Max, Abs, Neg,
+  Sqrt, Rcp, Rsqrt, Ex2, Lg2, Sin, Cos, Tanh, Copysign,
 };
 
 // The modifiers of floating-point instructions.

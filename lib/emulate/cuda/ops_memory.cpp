@@ -108,31 +108,11 @@ void load_parameter(Builder& b, Type t, int n) {
 
 // Takes the modifiers of memory ordering and caching, which have no effect: caches are not emulated.
 void take_hints(Builder& b) {
-  while (b.take_one_of({"weak",
-                        "relaxed",
-                        "acquire",
-                        "release",
-                        "volatile",
-                        "cta",
-                        "cluster",
-                        "gpu",
-                        "sys",
-                        "nc",
-                        "ca",
-                        "cg",
-                        "cs",
-                        "lu",
-                        "cv",
-                        "wb",
-                        "wt",
-                        "L1::evict_normal",
-                        "L1::evict_unchanged",
-                        "L1::evict_first",
-                        "L1::evict_last",
-                        "L1::no_allocate",
-                        "L2::64B",
-                        "L2::128B",
-                        "L2::256B"}) >= 0) {}
+  while (b.take_one_of({"weak", "relaxed", "acquire", "release", "volatile", "cta", "cluster", "gpu", "sys",
+                        "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt",
+                        "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last",
+                        "L1::no_allocate", "L2::64B", "L2::128B", "L2::256B"}) >= 0) {
+  }
 }
 
 void access(Builder& b, bool stores) {
