@@ -114,10 +114,8 @@ std::string ReplaySummary::json() const {
     json.key("stages").object([&] {
       for (auto& [name, c] : counts_.items())
         json.key(name).object([&] {
-          json.member("same", c.same)
-              .member("different", c.different)
-              .member("error", c.error)
-              .member("skipped", c.skipped);
+          json.member("same", c.same).member("different", c.different);
+          json.member("error", c.error).member("skipped", c.skipped);
         });
     });
     json.member("first_divergence", first_.items());

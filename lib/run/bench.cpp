@@ -186,11 +186,8 @@ std::string BenchReport::json(bool list) const {
       for (auto& [name, times] : stages_) json.key(name), object(times);
     });
     json.member("threads", threads_).member("repeats", plan_.repeats);
-    json.key("runs_per_s")
-        .number(runs_per_second(), "%.1f")
-        .key("peak_mb")
-        .number(peak_mb(), "%.1f")
-        .member("refused", refused_);
+    json.key("runs_per_s").number(runs_per_second(), "%.1f").key("peak_mb").number(peak_mb(), "%.1f");
+    json.member("refused", refused_);
     if (plan_.count_rules) json.key("counting_slower").number(slower(), "%.4f");
     if (!list) return;
     json.key("kernels").array([&] {

@@ -149,11 +149,8 @@ std::string CompileAll::json(bool times) const {
         if (times || !c.failure.empty())
           json.line().object([&] {
             json.member("target", c.target).member("kernel", c.kernel).member("message", c.failure);
-            json.key("ms")
-                .number(c.milliseconds, "%f")
-                .key("cpu_ms")
-                .number(c.cpu_milliseconds, "%f")
-                .member("bytes", c.bytes);
+            json.key("ms").number(c.milliseconds, "%f").key("cpu_ms").number(c.cpu_milliseconds, "%f");
+            json.member("bytes", c.bytes);
           });
     });
     json.key("refused").array([&] {

@@ -83,9 +83,8 @@ std::string ModelReport::json() const {
     milliseconds("load_ms", load_seconds), milliseconds("build_ms", build_seconds),
         milliseconds("total_ms", total_seconds);
     milliseconds("run_ms", ran.seconds);
-    json.member("bytes_before", ran.bytes_before)
-        .member("bytes_after", ran.bytes_after)
-        .member("passed", result() == RunReport::Result::Passed);
+    json.member("bytes_before", ran.bytes_before).member("bytes_after", ran.bytes_after);
+    json.member("passed", result() == RunReport::Result::Passed);
     json.key("outputs").array([&] {
       for (size_t i = 0; i < ran.values.size(); i++)
         json.object([&] {

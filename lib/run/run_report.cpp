@@ -31,18 +31,11 @@ void write_element(JsonWriter& json, std::string_view name, const std::optional<
 
 void write_comparison(JsonWriter& json, const Comparison& c) {
   json.object([&] {
-    json.member("name", c.name)
-        .member("dtype", dtype_text(c.dtype))
-        .member("shape", c.shape)
-        .member("elements", c.size);
-    json.member("different", c.different)
-        .member("max_abs", c.max_abs)
-        .member("max_rel", c.max_rel)
-        .member("max_ulp", c.max_ulp);
-    json.member("nan", c.nan_actual)
-        .member("nan_expected", c.nan_expected)
-        .member("inf", c.inf_actual)
-        .member("inf_expected", c.inf_expected);
+    json.member("name", c.name).member("dtype", dtype_text(c.dtype)).member("shape", c.shape);
+    json.member("elements", c.size).member("different", c.different);
+    json.member("max_abs", c.max_abs).member("max_rel", c.max_rel).member("max_ulp", c.max_ulp);
+    json.member("nan", c.nan_actual).member("nan_expected", c.nan_expected);
+    json.member("inf", c.inf_actual).member("inf_expected", c.inf_expected);
     if (c.left_out) json.member("left_out", c.left_out);
     write_element(json, "first", c.first);
     write_element(json, "worst", c.worst);
@@ -80,11 +73,9 @@ std::string TimedRuns::text(size_t number, bool color) const {
 void TimedRuns::write(JsonWriter& json) const {
   double t = std::max(median(), 1e-20);
   json.object([&] {
-    json.member("runs", seconds.size())
-        .member("median_s", median())
-        .member("min_s", quantile(0))
-        .member("p10_s", quantile(0.1));
-    json.member("p90_s", quantile(0.9)).member("max_s", quantile(1)).member("gflops", cost.ops / t * 1e-9);
+    json.member("runs", seconds.size()).member("median_s", median()).member("min_s", quantile(0));
+    json.member("p10_s", quantile(0.1)).member("p90_s", quantile(0.9)).member("max_s", quantile(1));
+    json.member("gflops", cost.ops / t * 1e-9);
     if (evaluations) json.member("evaluations", evaluations);
     json.member("gb_per_s", std::min(cost.mem, cost.lds) / t * 1e-9);
   });
