@@ -56,30 +56,26 @@ CampaignState state_of(const Json& from, const std::string& path, const Campaign
 
 std::string state_to_json(const CampaignState& state, const CampaignName& of) {
   return json_object([&](JsonWriter& json) {
-    auto object = [&](const char* name, const auto& map, auto write) {
-      json.key(name).object([&] {
-        for (auto& [key, value] : map) json.key(key), write(value);
-      });
-    };
     json.key("campaign").object([&] { json.member("seed", of.seed).member("goldens", of.goldens); });
     json.member("next", state.next).member("unfinished", state.unfinished);
     json.key("so_far").object([&] {
       for (auto& [name, count] : kCounts) json.member(name, state.so_far.*count);
       json.member("seconds", state.so_far.seconds);
     });
-    json.line(), object("counts", state.counts, [&](uint64_t n) { json.value(n); });
+    json.line().member("counts", state.counts);
     json.member("noted", state.applied_rules);
-    json.line(), object("findings", state.findings, [&](const FuzzFinding& f) {
-      json.object([&] {
-        for (auto& [name, text] : kTexts) json.member(name, f.*text);
-        json.member("graph", f.graph).member("times", f.times).member("nodes", f.nodes);
-      });
+    json.line().key("findings").object([&] {
+      for (auto& [key, f] : state.findings)
+        json.key(key).object([&] {
+          for (auto& [name, text] : kTexts) json.member(name, f.*text);
+          json.member("graph", f.graph).member("times", f.times).member("nodes", f.nodes);
+        });
     });
     json.line().key("rare").array([&] {
       for (const Ancestor& a : state.rare)
         json.line().object([&] {
           json.member("name", a.recipe.text()).member("target", a.text.target).member("ast", a.text.ast);
-          object("settings", a.text.settings, [&](const std::string& value) { json.value(value); });
+          json.member("settings", a.text.settings);
         });
     });
   }) + "\n";
