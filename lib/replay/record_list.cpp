@@ -37,7 +37,8 @@ Result<RecordList> list_records(const Session& session, const std::string& file)
 }
 
 std::string RecordList::text() const {
-  std::vector<std::vector<std::string>> rows{{"id", "target", "nodes", level == "tensor" ? "schedule" : "kernel", "made for"}};
+  const std::string what = level == "tensor" ? "schedule" : "kernel";
+  std::vector<std::vector<std::string>> rows{{"id", "target", "nodes", what, "made for"}};
   for (const ListedRecord& r : records) rows.push_back({r.id, r.target, std::to_string(r.nodes), r.what, r.made_for});
   return table(rows, "llr");
 }
