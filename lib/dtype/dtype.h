@@ -67,7 +67,7 @@ struct DTypeInfo {
 
 class DType {
  public:
-  constexpr DType();  // dtypes::void_
+  constexpr DType();  // makes dtypes::void_
   constexpr explicit DType(const DTypeInfo* info) : p_(info) {}
 
   bool is_ptr() const { return p_->kind != DTypeInfo::Kind::Value; }  // isinstance(x, PtrDType); also true for images

@@ -131,7 +131,7 @@ bool match_eaches(const MatchStep* step, const MatchStep* end, const UOp* regs, 
     if (!(step->checks & MatchStep::kEach)) continue;
     const PatNode& source = *step->pattern->children[0];
     UOp u = regs[step->reg];
-    // a node without sources binds no captures, so a pattern with captures must not match it
+    // if `u` has no sources, captures in `source` would stay unbound, so fail if `source` may have captures
     if (u.num_src() == 0 && (source.capture >= 0 || !source.children.empty())) return false;
     for (UOp s : u.src())
       if (!match_each(source, s, captured, bound)) return false;

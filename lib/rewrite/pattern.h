@@ -260,8 +260,8 @@ UOp build_beside(const E& e, UOp other, const Match& m) {
   if constexpr (Number<E>) return other.const_like(e.value(m));
   else return e.build(m);
 }
-// Call use(a, b) with the pattern nodes (with_nodes) or the built nodes (with_built) of both operands. At most one of
-// the operands may be a number.
+// with_nodes calls use(a, b) with the pattern nodes of both operands, with_built with the nodes that they build. At
+// most one of the operands may be a number.
 template <Expression A, Expression B, class Use>
 auto with_nodes(const A& a, const B& b, Use use) {
   static_assert(!Number<A> || !Number<B>, "an operand must be a node: a number alone has no dtype");

@@ -33,7 +33,7 @@ struct Ways {
 template <class Where>
 class Rewriter {
  public:
-  // `results` has a new epoch, or it holds kept results of the same rules.
+  // In `results`, the epoch must be new (then no result is valid), or all results must be kept ones of the same rules.
   Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, Ways ways, RewriteState& state,
            Workspace& workspace, Where& results)
       : graph_(of_our_release(graph)),
@@ -116,7 +116,7 @@ class Rewriter {
     RewriteFrame next;
     if (!w_.waiting.size()) return false;
     if (!w_.waiting.take(next)) {
-      w_.waiting.look_again([&](UOp u) { return is_done(u); });  // a nested rewrite may have set results
+      w_.waiting.look_again([&](UOp u) { return is_done(u); });  // a nested rewrite may have set results of nodes
       if (!w_.waiting.take(next)) endless("nodes wait for each other");
     }
     w_.stack.push_back(next);
@@ -125,7 +125,7 @@ class Rewriter {
 
   // ---- applying rules
 
-  // Returns the matcher of those top-down rules that are not known to decline `u`.
+  // Returns the matcher of the top-down rules to try on `u`: those that are not known to decline it.
   const Matcher& rules_for(UOp u) const {
     return uses_negative_cache_ ? *pm_->after(NodeNotes::negative_set(u)).rest : *pm_;
   }
@@ -234,8 +234,8 @@ class Rewriter {
     push(next, next, kEnter);
   }
 
-  // Handles a rebuilt node. If its new sources are their own results, only the rules for the node itself are left, so
-  // they are applied at once. The results of bottom-up rules are cached, so a later visit of the node gets the same
+  // Handles a rebuilt node. If each of its new sources is its own result, only the rules for the node itself are left,
+  // so they are applied at once. The results of bottom-up rules are cached, so a later visit of the node gets the same
   // result.
   void rebuilt(UOp n, UOp new_n) {
     UOp next = with_results(new_n);

@@ -6,7 +6,7 @@
 //   t.declines("mul-bool", x * x);               // rule "mul-bool" does not match x * x, or declines it
 //   t.notes("realize", copy, ctx);               // the rule matches `copy` and declines; the test then inspects ctx
 //   t.takes("divmod-general", "cancel", x, y);   // folding "cancel" rewrites x; the result simplifies to what y does
-//   t.all_rules_fired();                         // last: every rule of the set, and each of its branches, had a check
+//   t.all_rules_fired();                         // at the end: checks that every rule and every branch had a check
 //
 // Only the named rule is tried, on that node only. Other rules of the set have no effect.
 #pragma once

@@ -101,7 +101,7 @@ struct Workspace {
   };
   // An entry of the work stack in depth-first order.
   struct Visit {
-    UOp n;          // the node whose result is computed
+    UOp n;          // the node whose result the visit computes
     UOp now;        // the current replacement of `n`
     uint32_t next;  // index of the next source to visit; UINT32_MAX if `n` waits for the result of `now`
     bool changed;   // true if the result of some source differs from the source

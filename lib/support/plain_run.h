@@ -22,7 +22,7 @@ size_t plain_end(std::string_view text, size_t at) {
     const uint64_t stop = (stops | below_blank | v) & kHigh;
     if (stop) return at + size_t(std::countr_zero(stop)) / 8;
   }
-  auto is_plain = [](char c) { return c >= ' ' && ((c != kStops) && ...); };  // a byte that is not ASCII is negative
+  auto is_plain = [](char c) { return c >= ' ' && ((c != kStops) && ...); };  // a non-ASCII byte is negative
   while (at < text.size() && is_plain(text[at])) at++;
   return at;
 }

@@ -191,7 +191,7 @@ class PySorter {
     auto end_of_right = [&] {
       for (; n1 > 0; n1--) *out++ = *p1++;
     };
-    auto last_of_left = [&] {  // n1 == 1: the element that is left is the greatest
+    auto last_of_left = [&] {  // if n1 == 1, the element that is left is the greatest
       for (; n2 > 0; n2--) *out++ = *p2++;
       *out = *p1;
     };
@@ -208,7 +208,7 @@ class PySorter {
       for (ptrdiff_t j = 0; j < k1; j++) *out++ = *p1++;
       n1 -= k1;
       if (k1 && n1 == 1) return last_of_left(), Leapt::All;
-      if (n1 == 0) return end_of_right(), Leapt::All;  // possible only with an inconsistent order
+      if (n1 == 0) return end_of_right(), Leapt::All;  // happens only if `less` is inconsistent
       *out++ = *p2++;
       if (--n2 == 0) return end_of_right(), Leapt::All;
       ptrdiff_t k2 = ptrdiff_t(gallop_left(*p1, p2, n2, 0));
@@ -236,7 +236,7 @@ class PySorter {
     auto end_of_left = [&] {
       for (ptrdiff_t j = n2; j-- > 0;) *out-- = b2[j];
     };
-    auto first_of_right = [&] {  // n2 == 1: the element that is left is the least
+    auto first_of_right = [&] {  // if n2 == 1, the element that is left is the least
       for (; n1 > 0; n1--) *out-- = *p1--;
       *out = *p2;
     };
@@ -259,7 +259,7 @@ class PySorter {
       for (ptrdiff_t j = 0; j < k2; j++) *out-- = *p2--;
       n2 -= k2;
       if (k2 && n2 == 1) return first_of_right(), Leapt::All;
-      if (n2 == 0) return end_of_left(), Leapt::All;  // possible only with an inconsistent order
+      if (n2 == 0) return end_of_left(), Leapt::All;  // happens only if `less` is inconsistent
       *out-- = *p1--;
       if (--n1 == 0) return end_of_left(), Leapt::All;
       return k1 >= kMinGallop || k2 >= kMinGallop ? Leapt::Far : Leapt::Near;

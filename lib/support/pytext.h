@@ -28,7 +28,7 @@ std::optional<double> parse_py_float(std::string_view text);
 // upper-case one the bright color.
 std::string colored(std::string_view text, std::string_view color);
 std::string ansistrip(std::string_view text);  // returns `text` without escape sequences
-size_t ansilen(std::string_view text);         // returns its number of code points without escape sequences
+size_t ansilen(std::string_view text);         // returns the number of code points outside escape sequences
 
 // Replaces every character except letters, digits and underscores by its hex code (helpers.py:to_function_name).
 std::string to_function_name(std::string_view name);

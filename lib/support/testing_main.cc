@@ -1,4 +1,4 @@
-// The entry point of tgc_tests, which contains every foo_test.cpp of the tree.
+// The entry point of tgc_tests, which contains every *_test.cpp of the source tree.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "lib/support/testing.h"
 

@@ -77,7 +77,7 @@ struct GoldenHeader {
   GoldenSettings settings;
 };
 
-// Returns the settings that the record was made with: those of the header, overridden by those of the record.
+// Returns the settings that the record was made with: the header's settings, overridden by the record's.
 GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& record);
 
 // The text of one record, and its line in the file.

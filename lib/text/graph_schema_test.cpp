@@ -1,5 +1,5 @@
-// Checks testdata/graph.schema.json, which scripts/graph_schema writes: all JSON that tgc writes is valid, and JSON
-// that is not a graph is not. The validator here implements only the JSON Schema keywords that the file uses.
+// Checks testdata/graph.schema.json, which scripts/graph_schema writes: the schema accepts all JSON that tgc writes and
+// rejects JSON that is not a graph. The validator here implements only the JSON Schema keywords that the file uses.
 #include <doctest/doctest.h>
 
 #include <fstream>

@@ -134,8 +134,8 @@ class ListingReader : public PyValues {
     for (auto& [i, text] : constants) sources_[i] = constant(op, dtype, i, text);
   }
 
-  // If a node is listed twice, sources refer to its last position, which may be below the current line. Then this
-  // returns the position of a line above that has the same text as line `position`.
+  // If a node is listed twice, sources refer to its last position, which may be below the current line. For such a
+  // position, this function returns the position of a line above that has the same text.
   std::optional<size_t> same_above(const std::string& position) {
     if (below_.empty()) index_lines();
     auto below = below_.find(position);

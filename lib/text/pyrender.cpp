@@ -83,8 +83,8 @@ inline void PyrenderWriter::piece(UOp u) {
   tag(u);
 }
 
-// Returns the number of the function that builds the kernel `ast`. If the function is new, writes it; functions stand
-// above the lines.
+// Returns the number of the function that builds the kernel `ast`. If there is no such function yet, writes it to
+// kernels_text_, which comes before the lines in the output.
 size_t PyrenderWriter::kernel_number(UOp ast) {
   auto [known, is_new] = kernel_numbers_.try_emplace(ast.id(), kernels_.size());
   size_t number = known->second;

@@ -176,7 +176,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   }
   // Returns the expression of `u` (not its name), written again after some nodes were marked `plain`.
   std::string expression_of(UOp u);
-  // Returns the text of a kernel's AST as a function body; its names c0, c1, ... are its own.
+  // Returns the text of a kernel's AST as a function body. Names c0, c1, ... in it mean other nodes than those outside.
   virtual std::string text_of_kernel(UOp ast) {
     PyrenderWriter kernel(ast);
     kernel.level_ = level_ + 1;

@@ -101,7 +101,7 @@ class Graph {
   // ---- constructors of tinygrad's UOp class
   UOp constant(DType dtype, Const value);                             // UOp.const(dtype, value)
   UOp constant(DType dtype, std::span<const Const> values);           // a VCONST, or a CONST if all values are equal
-  UOp constant(DType dtype, Const value, Arg device);                 // device: Str or Tuple
+  UOp constant(DType dtype, Const value, Arg device);                 // `device`: a Str or a Tuple of Str
   UOp invalid(int64_t count = 1);                                     // UOp.invalid(count)
   UOp sink(UOpSpan src, Arg arg = {});
   UOp group(UOpSpan src);                                             // a GROUP; a single source is returned itself

@@ -52,11 +52,11 @@ std::string str(Shape shape);       // "(2, 3)", for messages
 
 // Returns the value of a boolean UOp if its simplified bounds determine it, else `otherwise` (ops.py:resolve).
 bool resolve(UOp cond, bool otherwise = true);
-// Return a < b, a <= b, a != b: compare integers directly, and UOps through resolve().
+// Return a < b, a <= b and a != b. Two integers are compared directly, UOps with resolve(), where the bounds decide.
 bool resolve_lt(Sint a, Sint b, bool otherwise = true);
 bool resolve_le(Sint a, Sint b, bool otherwise = true);
 bool resolve_ne(Sint a, Sint b, bool otherwise = true);
-// Returns a != b. Throws Failure if simplification cannot decide it; Python's `if a != b` raises then.
+// Returns a != b. Throws Failure if simplification cannot decide it, because Python's `if a != b` raises then.
 bool py_ne(Sint a, Sint b);
 
 Sint ssimplify(Sint s);  // simplifies a UOp; returns an integer if the result is constant

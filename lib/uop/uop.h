@@ -69,7 +69,7 @@ class UOp {
   UOp const_like(std::span<const Const> values) const;  // one value per element of the dtype
 
   // ---- math
-  UOp alu(Op op, UOpSpan rest) const;  // dtype: that of the last operand; bool for comparisons
+  UOp alu(Op op, UOpSpan rest) const;  // the dtype is that of the last operand; bool for comparisons
   UOp alu(Op op) const;
   UOp alu(Op op, UOp b) const;
   UOp alu(Op op, UOp b, UOp c) const;
@@ -114,10 +114,10 @@ class UOp {
 
   // ---- memory, order, control
   UOp index(UOpSpan indices, DType dtype) const;
-  UOp index(UOp i) const;                          // element dtype
-  UOp index_ptr(UOp i) const;                      // pointer dtype (ptr=True)
+  UOp index(UOp i) const;                          // its dtype is that of an element
+  UOp index_ptr(UOp i) const;                      // its dtype is the pointer's (ptr=True)
   UOp index_ptr(UOp i, UOp valid) const;
-  UOp load() const;                                // element dtype
+  UOp load() const;                                // its dtype is that of an element
   UOp load(UOpSpan rest, DType dtype) const;
   UOp store(UOp value) const;
   UOp store(UOp value, std::span<const UOp> ranges) const;
@@ -126,7 +126,7 @@ class UOp {
   UOp barrier(UOpSpan deps) const;
   UOp reduce(UOpSpan ranges, Op op) const;
   UOp assign(UOp value) const;
-  UOp valid(UOp cond) const;                       // cond ? this : Invalid
+  UOp valid(UOp cond) const;                       // where(cond, this, Invalid)
   UOp get_idx() const;                             // the index without its validity
   UOp get_valid() const;                           // the validity of the index, a bool
 

@@ -244,7 +244,7 @@ Wanted loaded(const Fields& f) {
   if (f.of(0).is_ptr() && !may_hold(f.of(0), f.dtype)) return "the dtype that its address points to";
   return unless(f.src.size() < 2 || f.of(1) == f.dtype || !is_value(f.of(1)), "an alternative value of its dtype");
 }
-// Ops whose value is a number and never an address.
+// Ops of nodes whose value is a number and never an address.
 constexpr OpSet kNumbers = ops::Irreducible | OpSet{Op::VCONST};
 Wanted stored(const Fields& f) {
   if (is_memory(f.src[0])) return kIndexed;
