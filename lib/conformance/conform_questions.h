@@ -15,7 +15,7 @@ struct Question {
   std::string before;      // the graph or list to start from, in any format
   std::string_view after;  // the expected result, a view of the record
   After kind = After::Graph;
-  std::string after_json = {};  // `after` with the facts that pyrender omits; empty: unknown
+  std::string after_json = {};  // the expected graph as JSON with what pyrender omits; empty: tgc does not know it
 };
 
 // Returns the questions about a record, which must outlive them. Recorded pyrender texts lack facts such as the dtype

@@ -94,7 +94,7 @@ UOp run_to(Compilation& c, const StageRow& stage, Makers& makers) {
     makers.stop();
     if (!step) return {};
   }
-  if (c.at() != &stage) makers.watch(stage.name), makers.stop();  // the stage does not apply: all nodes are older
+  if (c.at() != &stage) makers.watch(stage.name), makers.stop();  // the stage does not run here: it made no node
   return c.current();
 }
 

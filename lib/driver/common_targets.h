@@ -34,7 +34,7 @@ class CommonTargets {
   }
 
  private:
-  std::map<std::string, size_t> most_;  // by device and renderer: the larger count of distinct targets
+  std::map<std::string, size_t> most_;  // by device and renderer: the number of its targets in the recording with more
 };
 
 }  // namespace tgc

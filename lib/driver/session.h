@@ -62,7 +62,7 @@ class Cancel {
   std::atomic<bool> requested_{false};
   const Cancel* whole_ = nullptr;
   Clock::time_point end_ = Clock::time_point::max();
-  double thread_end_ = INFINITY;  // the thread_seconds() to stop at; infinite: wall-clock only
+  double thread_end_ = INFINITY;  // thread_seconds() at which to stop; infinite: By::Wall
 };
 
 struct Session {

@@ -110,7 +110,7 @@ InputName InputName::parse(const std::string& spec) {
   auto is_input = [&](const std::string& file) { return file == "-" || fs::exists(file, error); };
   while (hash != spec.npos && !is_input(spec.substr(0, hash))) hash = spec.find('#', hash + 1);
   if (hash == spec.npos) hash = first;
-  if (hash + 1 == spec.size()) return {spec, ""};  // an empty id is not valid: let opening the file fail
+  if (hash + 1 == spec.size()) return {spec, ""};  // leave "#" without an id in the name: opening the file then fails
   return {spec.substr(0, hash), spec.substr(hash + 1)};
 }
 
@@ -366,7 +366,7 @@ std::string Source::suggest_ids(const std::string& wanted) const {
 Result<InputGraph> Source::read_record(std::shared_ptr<const GoldenRecord> record) {
   std::string file = records_->path() + "#" + record->id;
   const bool one_of_schedule = !name_.id.empty() && !kernel_.empty();
-  const bool foreign = release_of(records_->header().producer) != Release::v0_12;  // its stages are not tgc's
+  const bool foreign = release_of(records_->header().producer) != Release::v0_12;  // it has its own stages
   std::string from = session_->over.from;
   if (const StageRow* row = find_row(from); row && !foreign) from = row->name;
   else if (!from.empty() && !foreign) return unknown_stage(from);

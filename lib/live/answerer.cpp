@@ -127,7 +127,7 @@ Answerer::~Answerer() {
 }
 
 void Answerer::close_pipes() {
-  for (int* end : {&to_, &from_, &alive_})  // closing alive_ makes the guard kill what the command left behind
+  for (int* end : {&to_, &from_, &alive_})  // after alive_ is closed, the guard kills what the command left behind
     if (*end >= 0) close(std::exchange(*end, -1));
   rest_.clear();
 }
@@ -150,7 +150,7 @@ std::string Answerer::unsolicited_output() {
   return rest_.empty() ? "" : "'" + line + "'";
 }
 
-// Describes how the child ended.
+// Returns text that says how the child ended: its exit code or its signal.
 std::string Answerer::end_of_child() {
   int status = 0;
   pid_t ended = 0;

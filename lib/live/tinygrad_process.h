@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-// One graph that a compiler is asked about: tinygrad, or a port (`tgc conform`). README.md describes the protocol.
+// One question: a graph for tinygrad, or a port under test (`tgc conform`), to compile. README.md has the protocol.
 struct CompileQuestion {
   std::string id, target;
   std::string nodes;               // the graph before the stages, as tgc's JSON

@@ -224,7 +224,7 @@ class PairDiff {
       Graph graph;
       auto sides = read_renamed(graph, in_a.text, file_a, in_b.text, file_b, &renames_).value_or_throw();
       GraphDiff diff = diff_graphs(sides.first, sides.second, plan_.options);
-      const bool made = in_a.stage != "ast" && a_.producer == b_.producer;  // so that their rules can be compared
+      const bool made = in_a.stage != "ast" && a_.producer == b_.producer;  // a stage, in two comparable recordings
       if (!diff.same && made && !a.rewrites.empty() && !b.rewrites.empty()) out.rule = first_other_match(a, b);
       return diff;
     });

@@ -119,7 +119,7 @@ class RecordCheck {
     is_foreign_ |= graph.is_foreign();
     compare(kText, graph_to_json(read->root, read->info), json, false);
   }
-  // Compares pyrender's recorded text of such a graph with tgc's, and checks that it is read as the same graph.
+  // Compares `letters`, tinygrad's pyrender text of a graph, with tgc's; checks that it is read as the graph `json`.
   void check_letters(const std::string& what, std::string_view json, std::string_view letters) {
     if (!plan_.wanted.contains(kText)) return;
     Graph graph(settings_), second(settings_);
@@ -136,7 +136,7 @@ class RecordCheck {
     settle("letters read", trouble.empty() ? CheckVerdict::Same : CheckVerdict::Different);
     if (!trouble.empty()) diverge("letters read", "  " + what + ": " + trouble + "\n");
   }
-  // Describes the first difference between a graph and the one that was read from its pyrender text; empty: none.
+  // Describes the first difference between a graph and the graph read from its pyrender text; empty: they are equal.
   static std::string lost_by_letters(UOp graph, UOp read) {
     auto difference = first_difference(graph, read);
     if (!difference) return {};
@@ -144,7 +144,7 @@ class RecordCheck {
     auto placed = pyrender_with_places(graph), reread = pyrender_with_places(read);
     if (!placed || !reread) return out;
     auto holds = [&](auto& line) {
-      return std::ranges::count(toposort(line.first), difference->node) > 0;  // its own line, or that of a user
+      return std::ranges::count(toposort(line.first), difference->node) > 0;  // the line of the node or of a user
     };
     if (auto line = std::ranges::find_if(placed->lines, holds); line != placed->lines.end())
       out += "\n    line " + std::to_string(line->second + 1) + ": " +

@@ -14,7 +14,7 @@ struct Step {
     Rewrite,  // a rule replaced `before` by `after`
     Part,     // a rule that replaced `before` created `after` somewhere in its result
     Rebuilt,  // `after` is `before` with rewritten sources
-    Stage,    // the stage's own code created the node; `rewrite` is the first rewrite that had it in its input, if any
+    Stage,    // no rule, but the stage's code, created the node; `rewrite`: the first rewrite with it in its input
     Gone,     // no node uses the node any more; `rule`, if set, is the last rule that replaced a user
   };
   Kind kind;
