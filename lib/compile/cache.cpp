@@ -154,7 +154,7 @@ void CompileCache::put(const Sha256& key, std::string_view bytes) {
   if (is_shrink_due(key)) shrink();
 }
 
-// Evicts the least recently used entries of a too large cache, down to 3/4 of the limit. Also removes left-over files.
+// If the cache exceeds its limit, evicts the least recently used entries down to 3/4 of it. Removes left-over files.
 void CompileCache::shrink() {
   FolderLock lock(folder_);
   if (!lock.held()) return;

@@ -134,7 +134,7 @@ std::string host_cpu() {
   return flags;
 }
 
-// True if LLVM's engine optimizes the job, not clang. C does so if passes are limited or listed, or a fault is seeded.
+// True if LLVM's engine, not clang, optimizes the job: LLVM IR, and C with passes limited or listed or a seeded fault.
 bool goes_by_llvm(const CompileJob& job, Artifact what) {
   if (job.language == Language::LlvmIr) return !job.by_other;
   bool by_passes = job.passes >= 0 || !job.fault.empty() || what == Artifact::Passes;

@@ -115,7 +115,7 @@ uint64_t stack_pointer([[maybe_unused]] void* context) {
 #endif
 }
 
-// Stores the watched range nearest to the fault address in `h`, if within 1 GiB. A signal handler: must not allocate.
+// Stores the watched range nearest to the fault address in `h`, if within 1 GiB. Runs in a signal handler: no malloc.
 void name_memory(Header& h) {
   constexpr uint64_t kNear = uint64_t(1) << 30;
   uint64_t best = kNear;

@@ -25,7 +25,7 @@ inline uint64_t volume(const Triple& size) { return uint64_t(size[0]) * size[1] 
 inline Triple place_of(uint64_t number, const Triple& size) {
   return {uint32_t(number % size[0]), uint32_t(number / size[0] % size[1]), uint32_t(number / size[0] / size[1])};
 }
-// Returns "thread (3,0,0) of block (1,0,0)": `thread` is the linear number in a block of `size`; `block` its position.
+// Returns "thread (3,0,0) of block (1,0,0)": linear number `thread` in a block of `size` at position `block`.
 inline std::string name_thread(uint32_t thread, const Triple& size, const Triple& block) {
   auto text = [](const Triple& t) {
     return "(" + std::to_string(t[0]) + "," + std::to_string(t[1]) + "," + std::to_string(t[2]) + ")";

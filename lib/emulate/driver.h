@@ -45,7 +45,7 @@ class Driver {
   // Returns the text of an error code (for the last error's code, fail()'s detailed text); null for an unknown code.
   const char* text_of(int code);
   const char* name_of(int code) const;
-  // Fails with kInvalidValue, in the name of `function`, if [at, at + bytes) is not inside one device allocation.
+  // Fails with kInvalidValue and a message naming `function` if [at, at + bytes) is not inside one allocation.
   int check_range(const char* function, uint64_t at, size_t bytes);
   // Fails with kNotSupported if the host's x86-64 processor lacks AVX2 or FMA.
   int check_processor();

@@ -73,7 +73,7 @@ inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Round
   return bits == 0 && f.is_fnuz ? 0 : sign | uint32_t(bits);
 }
 
-// a + b with an inexact sum's last bit set (round to odd): rounding again to at most half the bits is then correct.
+// a + b rounded to odd: an inexact sum gets its last bit set, so that rounding it again to half the bits is correct.
 inline double add_to_odd(double a, double b) {
   double s = a + b;
   if (!std::isfinite(s)) return s;

@@ -36,7 +36,7 @@ Status check_emulated(std::string_view device);
 // shows a fault of the kernel itself, such as an illegal address, the Diag is marked as the kernel's fault. Source
 // lines that an emulator's message names (two for a race) are added as context.
 Diag launch_error(int code, std::string message, const KernelSource& source);
-// Returns the known lines of `text` among `numbers` (from 1), each once: "  line 4: x = y;\n  line 2: z = x;"
+// Returns the lines of `text` with these numbers (from 1), each once: "  line 4: x = y;\n  line 2: z = x;"
 std::string shown_lines(std::string_view text, const std::vector<size_t>& numbers);
 
 }  // namespace tgc

@@ -34,7 +34,7 @@ struct Block {
   RecentRanges recent;
 };
 
-// Runs all blocks. Returns the lowest numbered failing block's fault. Sets `executed` to the threads' instructions.
+// Runs all blocks. Returns the lowest numbered failing block's fault. `executed`: number of thread instructions.
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 
 // Runs a warp until it ends or reaches a barrier. Throws Fault.

@@ -24,7 +24,7 @@ constexpr ErrorText kErrors[] = {
     {kNotSupported, "hipErrorNotSupported", "operation not supported"},
 };
 
-// Writes code object version 5's hidden arguments (grid size, group size, dimensions) after `own` explicit bytes.
+// Writes code object version 5's hidden arguments (grid and group size, dimensions) after `own` bytes of explicit ones.
 void add_hidden_arguments(Launch& launch, uint64_t own) {
   uint64_t at = (own + 7) / 8 * 8;
   if (at + kHiddenArguments > launch.arguments.size()) return;
