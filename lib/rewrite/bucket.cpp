@@ -187,8 +187,8 @@ void kinds_allowed(const PatNode& n, Accept accept) {
   for (size_t kind = kNumOps; kind < kNumKinds; kind++) accept(kind);
 }
 
-// Return the pattern node for the root, for source `i` of the root, and for source `j` of that source. Return null if
-// the pattern has no such node, or if the masks cannot express it, so that the steps check it.
+// at_root, at_source and at_near return the pattern node for the root, for source `i` of the root, or for source `j` of
+// that source. They return null if there is none, or if the masks cannot express it, so that the steps check it.
 const PatNode* at_root(const Chosen& root) { return root.pattern; }
 const PatNode* at_source(const Chosen& root, size_t i) {
   if (root.pattern->sources == PatNode::Sources::Each) {

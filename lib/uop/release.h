@@ -15,7 +15,7 @@ class Graph;
 
 // Other: a branch or port of tinygrad, or a release that is newer than this table.
 enum class Release : uint8_t { v0_11, v0_12, v0_13, v0_14, Other };
-std::string_view name_of(Release release);  // "0.14"; "other"
+std::string_view name_of(Release release);  // such as "0.14"; "other" for Other
 
 // Returns the release of a recording's producer: v0_14 for "tinygrad 0.14.0", v0_12 for "", Other for anything else.
 Release release_of(std::string_view producer);
