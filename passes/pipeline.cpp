@@ -194,7 +194,7 @@ Result<UOp> run_stage(const StageOf<Job>& stage, Job& job, UOp sink) {
       throw Failure("leaves a graph that is not well formed: " + violation->text());
     return out;
   });
-  // the error of an endless rewrite already begins with the name of the stage
+  // the error of an endless rewrite already begins with the name of the stage, so do not add the name again
   if (const std::string prefix = "stage '" + std::string(stage.name) + "'";
       !result && !result.diag().message.starts_with(prefix))
     result.diag().message = prefix + ": " + result.diag().message;

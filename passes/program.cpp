@@ -33,7 +33,7 @@ class Indexing {
     for (UOp u : list) {
       if (u.in({Op::LOAD, Op::STORE})) {
         UOp address = u.src(0);
-        // skip the buffer of an INDEX: it may be an AFTER, and what it waits for is not address arithmetic
+        // skip the buffer of an INDEX, because it may be an AFTER, whose other sources are not address arithmetic
         if (!address.is(Op::INDEX)) mark(address, in_addresses_, no_range);
         else for (UOp s : address.src().subspan(1)) mark(s, in_addresses_, no_range);
         if (u.num_src() > 2) mark(u.src(2), in_gates_, any);

@@ -118,7 +118,7 @@ UOp swizzled(UOp unroll, const Axes& axes, std::span<const int64_t> zeroed) {
   Axes own = axes_of(unroll.arg());
   if (own == axes) return unroll.src(0);
   auto order = swizzle(axes, own, zeroed);
-  if (int64_t n = unroll.dtype().count(); n > 1) {  // each element is a vector of n: move its parts together
+  if (int64_t n = unroll.dtype().count(); n > 1) {  // each element is a vector of n, whose parts must move together
     std::vector<int64_t> wide;
     for (int64_t i : order)
       for (int64_t j = 0; j < n; j++) wide.push_back(i * n + j);
@@ -159,7 +159,7 @@ UOp do_expand(UOp root) {
 Taken do_contract(UOp con) {
   Graph& graph = con.graph();
   UOp ex = con.src(0);
-  if (!ex.is(Op::UNROLL)) {  // the value has no expanded axis: repeat it
+  if (!ex.is(Op::UNROLL)) {  // the value has no expanded axis, so repeat the value
     std::vector<UOp> copies(size_t(con.dtype().count()), ex);
     return {graph.node(Op::VECTORIZE, con.dtype(), copies), "repeat"};
   }

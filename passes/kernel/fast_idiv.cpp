@@ -45,7 +45,7 @@ Taken fast_idiv(const Target& target, UOp x, Int d, bool dont_cast) {
   bool never_negative = !py_less(x.vmin(), 0) || (dtype.count() == 1 && dtypes::is_unsigned(dtype));
   Range range = range_of(x);
   auto [m, s] = magicgu(py_abs_max(range.min, range.max), d);
-  auto sign = [&] { return x.lt(0).where(x.const_like(1), 0); };  // the shift rounds down, the division towards zero
+  auto sign = [&] { return x.lt(0).where(x.const_like(1), 0); };  // add 1 if x < 0, because the shift rounds down
 
   if (fits(range, m, dtype)) {
     UOp quotient = (x * m) >> Const(s);

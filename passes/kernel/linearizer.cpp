@@ -42,7 +42,7 @@ struct NodeList {
   std::vector<uint32_t> first_src;
 
   explicit NodeList(UOp sink) : nodes(last_toposort(sink)) {
-    auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);  // by node id; the sink has the largest
+    auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);  // by node id; the sink's id is largest
     first_src.reserve(nodes.size() + 1);
     src.reserve(nodes.size() * 2);
     for (uint32_t i = 0; i < nodes.size(); i++) {
@@ -107,8 +107,8 @@ class Kinds {
       return compare_alone(x, y) == Order::Less;
     };
     try {
-      // use stable_sort: dtypes are not totally ordered, so `less` may be inconsistent, and std::sort could then read
-      // out of bounds
+      // use stable_sort, because dtypes are not totally ordered: `less` may be inconsistent, and std::sort could then
+      // read out of bounds
       std::stable_sort(order.begin(), order.end(), less);
     } catch (const Failure&) {  // Python cannot compare some args; compare() fails only if it meets such args
       ranked_ = false;
@@ -163,7 +163,7 @@ class TuplizeOrder {
         path[length++] = &memo;
       }
       if (!first_difference(x, y)) {
-        if (heads[x].num_src == heads[y].num_src) {  // only tags differ: compare in full, clear the cache entries
+        if (heads[x].num_src == heads[y].num_src) {  // only tags differ, so compare in full and clear the cache entries
           for (size_t i = 0; i < length; i++) *path[i] = 0;
           return compare_tuplize(list_.nodes[a], list_.nodes[b]);
         }
@@ -178,7 +178,7 @@ class TuplizeOrder {
  private:
   static constexpr size_t kLongestPath = 16;
   struct Head {
-    uint32_t kind, num_src, src0, src1;  // the first two sources, or kNone
+    uint32_t kind, num_src, src0, src1;  // src0, src1: the first two sources, or kNone
   };
 
   // A cache entry is a pair of positions, with the comparison result in its low two bits. 0 is an empty entry, because

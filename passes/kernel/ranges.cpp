@@ -21,7 +21,7 @@ UOp flatten_range(UOp r) {
   auto ended = r.src().subspan(start);
   auto is_plain = [](UOp x) { return x.is(Op::RANGE) && std::ranges::all_of(x.src(), &UOp::is_const); };
   auto is_first = [&](const UOp& x) { return &*std::ranges::find(ended, x) == &x; };
-  if (std::ranges::all_of(ended, is_plain) && std::ranges::all_of(ended, is_first)) return {};  // the common case
+  if (std::ranges::all_of(ended, is_plain) && std::ranges::all_of(ended, is_first)) return {};  // nothing to flatten
   std::vector<UOp> src(r.src().begin(), r.src().begin() + ptrdiff_t(start));
   for (UOp x : toposort(r.graph().sink(ended)))
     if (x.is(Op::RANGE)) src.push_back(x);

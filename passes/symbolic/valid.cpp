@@ -130,7 +130,7 @@ namespace {
 
 // Simplifies each clause of an AND under the assumption that the clauses before it hold.
 Taken simplify_valid(UOp valid) {
-  if (op_in_backward_slice_with_self(valid, Op::INDEX)) return {};  // the condition reads memory
+  if (op_in_backward_slice_with_self(valid, Op::INDEX)) return {};  // leave the condition, because it reads memory
   std::vector<UOp> clauses = split_uop(valid, Op::AND);
   // sort first the clauses whose expression occurs in other clauses, because they may simplify those
   std::vector<std::pair<int, UOp>> sorted;

@@ -61,7 +61,7 @@ class Numbering {
   }
 
  private:
-  // Numbers the nodes in the order of graph_rewrite's visits: sources are pushed last first, no node twice.
+  // Numbers the nodes in the order of graph_rewrite's visits: pushes sources in reverse order, visits no node twice.
   void number(UOp sink) {
     std::vector<UOp> stack{sink};
     tags_[sink] = sink.tag();

@@ -159,8 +159,8 @@ std::vector<UOp> placeholders_for(std::span<const UOp> ranges) {
   return out;
 }
 
-// Returns true if the rules of the reshape leave `u`, a sum of loop ranges that lies within its axis, unchanged. They
-// change a sum whose terms have a common factor.
+// Returns true if the rules of the reshape leave `u`, a sum of loop ranges that lies within its axis, unchanged. The
+// rules change a sum whose terms have a common factor.
 bool is_settled(UOp u) {
   UOp terms = without_constant(u);
   int64_t factor = common_factor(terms);

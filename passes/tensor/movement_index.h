@@ -13,7 +13,7 @@ namespace tgc {
 // a PAD adds is Invalid. Throws Failure if `movement` is not a movement op.
 std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices);
 
-// Maps `indices` into the shape `to`, one per axis, to indices into the shape `from` with as many elements.
+// Maps `indices` into the shape `to`, one per axis, to indices into the shape `from`, which has as many elements.
 std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<const UOp> indices);
 
 UOp with_first(UOp u, UOp first);  // returns `u` with another first source

@@ -169,7 +169,7 @@ Taken remove_bufferize(UOp src, UOp buf, UOp idx) {
     if (!r.in({Op::RANGE, Op::CONST}))
       throw Failure("a BUFFERIZE over Ops." + std::string(name_of(r.op())) + ", expected ranges");
   if (src.in(kAlwaysRun) || !BufferizeOpts::of(buf).removable) return {};
-  if (!src.is(Op::THREEFRY)) {  // THREEFRY is always recomputed: not every device supports 64-bit integers in memory
+  if (!src.is(Op::THREEFRY)) {  // THREEFRY is always recomputed, as some devices cannot store 64-bit integers
     int64_t pcontig = src.graph().settings().PCONTIG;
     Needs needs = needs_of(src);
     if (needs.buffers.size() > 3 && pcontig <= 2) return {};
@@ -283,7 +283,7 @@ UOp through_buffer(IndexingContext& ctx, UOp s) {
 
 UOp limit_bufs(IndexingContext& ctx, UOp root) {
   int64_t limit = max_buffers(root);
-  if (!limit || int64_t(buffers_read(root)) <= limit - 1) return {};  // one of the buffers is the output
+  if (!limit || int64_t(buffers_read(root)) <= limit - 1) return {};  // limit - 1, because one buffer is the output
   std::vector<UOp> src;
   for (UOp s : root.src()) src.push_back(s.in(ops::Elementwise) ? through_buffer(ctx, s) : s);
   return root.with_src(src);
@@ -304,7 +304,7 @@ const Shortcut kNoLimit("no-limit", "looking for kernels with too many buffers w
 
 UOp limit_buffers(UOp sink, IndexingContext& ctx) {
   auto is_limited = [&](UOp u) {
-    // use the device in the node's own arg: device_of() would throw Failure if a node below has no device
+    // use the device in the node's own arg, because device_of() would throw Failure if a node below has no device
     bool is_buffer = u.is(Op::BUFFERIZE) && u.arg().is(RecordClass::BufferizeOpts);
     Arg device = u.is(Op::DEVICE) ? u.arg() : is_buffer ? u.arg()[0] : Arg();
     return !device.is_none() && max_buffers(device, ctx.graph.settings());

@@ -13,7 +13,7 @@ UOp apply_opts(KernelJob& job, UOp sink);
 // (codegen/__init__.py:get_program).
 UOp with_opts(UOp sink, std::span<const Arg> opts);
 
-// A nested rewrite of SWAP: removes the tags that mark the ranges it has replaced.
+// A nested rewrite of SWAP: removes the tags that mark the ranges that SWAP has replaced.
 const RuleSet& swap_remove_tags();
 
 }  // namespace tgc

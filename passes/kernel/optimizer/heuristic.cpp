@@ -27,7 +27,7 @@ bool divisible(Sint size, int64_t by) { return size.is_int() && floor_mod(size.a
 
 UOp index_of(UOp buf) { return buf.src(1).get_idx(); }
 
-// Returns the number of output elements over the upcastable axes.
+// Returns the product of the sizes of the upcastable axes that are not reduced.
 Int upcastable_outputs(const Scheduler& k) {
   Int out = 1;
   for (size_t i : k.upcastable_dims())
@@ -39,8 +39,8 @@ bool has_term(const std::vector<UOp>& terms, UOp u) { return std::find(terms.beg
 
 // ---- tensor cores
 
-// Returns the kernel with a tensor core, then upcasts of M and N and a LOCAL of N if they divide; nullopt if no tensor
-// core fits.
+// Returns the kernel with a tensor core, then upcasts of M and N and a LOCAL of N where the sizes are divisible;
+// nullopt if no tensor core fits.
 std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
   const Settings& s = original.graph().settings();
   if (s.TC <= 0 || original.target().tensor_cores.empty()) return std::nullopt;

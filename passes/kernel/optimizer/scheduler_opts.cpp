@@ -66,7 +66,7 @@ int64_t Scheduler::real_axis(const Opt& opt) const {
   return *opt.axis;
 }
 
-// Throws KernelOptError if a grouped reduce, with one value per thread and upcast, exceeds the shared memory limit.
+// Throws KernelOptError if the local buffer of a grouped reduce exceeds the limit of shared memory.
 void Scheduler::check_shared_memory(const Opt& opt, int64_t amount) const {
   UOp reduce = reduceop();
   if (!reduce || !(is_group(opt.op) || has({AxisType::GROUP_REDUCE}))) return;
