@@ -1,7 +1,7 @@
 // Reads golden records: what tinygrad did with one kernel or one tensor graph, as JSON lines, uncompressed or gzip
-// (format: see README.md). If the writer of a gzip file was interrupted, the file may end within a record; the records
-// before are read. Records are read one at a time, so memory is linear in the largest record. Reading a line and
-// parsing it are separate calls, so that one thread can read while others parse.
+// (format: see README.md). If the writer of a gzip file was interrupted, the file may end within a record; then the
+// complete records are read. Records are read one at a time, so memory is linear in the largest record. Reading a line
+// and parsing it are separate calls, so that one thread can read while others parse.
 #pragma once
 #include <map>
 #include <memory>
