@@ -12,8 +12,7 @@ class Rejected : public Failure {
   using Failure::Failure;
 };
 
-// clang option for debug line tables: records "." as the compilation directory, so that output does not depend on the
-// working directory.
+// clang option: debug line tables record "." as the folder, so that output does not depend on the working directory.
 inline constexpr const char* kNoFolder = "-fdebug-compilation-dir=.";
 
 // The target machine of a job for a CPU or an AMD GPU.

@@ -1,5 +1,4 @@
-// Compiles CUDA with NVRTC (loaded on first use) or clang, and PTX with ptxas; disassembles with nvdisasm or cuobjdump.
-// Mirrors tinygrad's compiler_cuda.py.
+// tinygrad's compiler_cuda.py: compiles CUDA (NVRTC or clang) and PTX (ptxas); disassembles (nvdisasm or cuobjdump).
 #include <dlfcn.h>
 #include <sys/stat.h>
 

@@ -1,5 +1,4 @@
-// Serializes a CompileJob. One list of its members serves both the messages to workers and the cache key, so that
-// neither can omit a member.
+// Serializes a CompileJob. The messages to workers and the cache key use one list of its members, so neither omits one.
 #pragma once
 #include <tuple>
 

@@ -1,5 +1,4 @@
-// Compiles LLVM IR with LLVM, and C, HIP and OpenCL with clang, using the flags of tinygrad's compiler_cpu.py and
-// compiler_amd.py.
+// Compiles LLVM IR with LLVM; C, HIP and OpenCL with clang. Flags are those of tinygrad's compiler_{cpu,amd}.py.
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -50,8 +49,7 @@ fs::path device_libraries() {
                      .expected = "the package rocm-device-libs"});
 }
 
-// Returns the library that tells AMD's other libraries which GPU they run on: the library of `arch`, or of the closest
-// earlier architecture in its family.
+// Returns the library that tells AMD's others the GPU: that of `arch`, or of the closest earlier one in its family.
 fs::path isa_library(const fs::path& folder, std::string_view arch) {
   std::string_view number = arch.substr(std::min<size_t>(3, arch.size()));
   fs::path best;

@@ -136,8 +136,7 @@ class Loader {
     }
   }
 
-  // Three regions, each on its own pages: code and stubs; read-only data; writable data and the addresses of outside
-  // symbols.
+  // Three regions on pages of their own: code and stubs; read-only data; writable data and outside symbols' addresses.
   enum Region { Code, Constant, Writable, kRegions };
   bool is_loaded(size_t i) const { return (sections_[i].sh_flags & SHF_ALLOC) && names_[i] != ".eh_frame"; }
   static Region region_of(const Elf64_Shdr& s) {

@@ -1,5 +1,4 @@
-// Numbers the blocks and threads of a launch and distributes blocks over the host's threads. Shared by the CUDA and the
-// HIP emulator.
+// Numbers a launch's blocks and threads and distributes blocks over host threads, for the CUDA and HIP emulators.
 #pragma once
 #include <algorithm>
 #include <array>

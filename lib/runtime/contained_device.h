@@ -23,8 +23,7 @@ class ContainedDevice : public Device {
   // The memory must exist before open(). It must be shared (Array::shared) if the worker writes to it, and otherwise
   // stay unchanged until the worker has read it.
   void can_reach(const void* begin, size_t bytes);
-  // Moves a kernel of `device` that has no code to send (REF's) into the worker, which open() forks. Call it before
-  // open(). Returns a proxy.
+  // Moves a kernel without code to send (REF's) into the worker; returns a proxy. Call it before open(), which forks.
   std::unique_ptr<Kernel> adopt(std::unique_ptr<Kernel> kernel, std::string name);
 
   Result<std::string> compile(const KernelSource& source) override { return device_.compile(source); }

@@ -1,5 +1,4 @@
-// Records what each thread is working on, so that a crash handler can name it. `tgc fuzz` uses it to name the random
-// graph on which tgc itself crashed.
+// Records what each thread works on, for crash handlers: `tgc fuzz` names the random graph on which tgc crashed.
 #pragma once
 #include <string_view>
 

@@ -1,5 +1,4 @@
-// InlineStack: a stack of trivially copyable values that stores the first N inline, so that walks of small graphs do
-// not allocate.
+// InlineStack: a stack of trivially copyable values, the first N inline, so that walks of small graphs do not allocate.
 #pragma once
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,4 @@
-// Text as Python prints and parses it: repr of floats and strings, string literals, and the ANSI colors of tinygrad's
-// helpers.py.
+// Text as Python prints and parses it: repr of floats and strings, literals, and ANSI colors of tinygrad's helpers.py.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -117,8 +117,7 @@ int StagedFile::sync() {
 }
 
 int StagedFile::move_to(const std::string& path) {
-  // Quotas and network file systems may report errors only on close(). Closing a duplicate of the descriptor reports
-  // these errors too.
+  // Quotas and network file systems may report errors only on close(); closing a duplicate descriptor reports them too.
   if (int same = ::dup(fd_); same < 0 || (::close(same) != 0 && errno != EINTR)) return errno;
   if (::rename(path_.c_str(), path.c_str()) != 0) return errno;
   ::close(std::exchange(fd_, -1));

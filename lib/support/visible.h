@@ -1,5 +1,4 @@
-// Escapes untrusted text for display, so that names in an input cannot move the cursor, hide text or reverse the text
-// direction.
+// Escapes untrusted text for display, so that names in an input cannot move the cursor, or hide or reverse text.
 #pragma once
 #include <string>
 #include <string_view>

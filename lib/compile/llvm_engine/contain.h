@@ -1,5 +1,4 @@
-// Runs LLVM so that its fatal errors ("Cannot select", failed assertions) and crashes become messages instead of ending
-// the process.
+// Turns LLVM's fatal errors ("Cannot select", failed assertions) and crashes into messages.
 #pragma once
 #include <exception>
 #include <functional>

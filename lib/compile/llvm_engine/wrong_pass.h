@@ -1,5 +1,4 @@
-// Seeded faults (TGC_FAULT=llvm:NAME, kLlvmFaults): deliberately wrong passes, for testing the bisection of compiler
-// bugs.
+// Seeded faults (TGC_FAULT=llvm:NAME, kLlvmFaults): deliberately wrong passes, to test bisection of compiler bugs.
 #pragma once
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>

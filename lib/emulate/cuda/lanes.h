@@ -1,5 +1,4 @@
-// Loops over a warp's lanes, written for auto-vectorization. On x86, files that include this are compiled for AVX2 and
-// FMA.
+// Loops over a warp's lanes, for auto-vectorization. On x86, files that include this are compiled for AVX2 and FMA.
 #pragma once
 #include <bit>
 #include <cfenv>

@@ -1,5 +1,4 @@
-// Integer arithmetic: sums, products, quotients, minima and maxima. Opcodes that integers and floats share (add, mul,
-// ...) are dispatched here by type.
+// Integer arithmetic, and the dispatch by type of opcodes that integers and floats share (add, mul, min, ...).
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/float_ops.h"
 #include "lib/emulate/cuda/integer_ops.h"

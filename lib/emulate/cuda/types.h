@@ -1,5 +1,4 @@
-// PTX's fundamental types. Registers hold 16, 32, 64 or 128 bits. An 8-bit type uses a 16-bit register, a predicate one
-// bit per lane.
+// PTX's fundamental types. Registers have 16 to 128 bits. An 8-bit type uses 16 bits, a predicate one bit per lane.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,4 @@
-// Translates the addresses that lanes compute into checked host addresses. Unaligned accesses are allowed, as AMD's
-// driver configures its GPUs.
+// Translates the lanes' addresses into checked host addresses. Unaligned ones are allowed, as AMD's driver sets it up.
 #pragma once
 #include "lib/emulate/hip/builder.h"
 #include "lib/emulate/hip/lanes.h"

@@ -1,5 +1,4 @@
-// Atomic instructions on global memory and LDS. The lanes execute in turn; each operation is atomic with respect to
-// other host threads.
+// Atomic instructions on global memory and LDS. Lanes execute in turn; each operation is atomic for other host threads.
 #include "lib/emulate/atomics.h"
 #include "lib/emulate/hip/access.h"
 

@@ -110,8 +110,7 @@ struct Scale {  // constants of the type T
   static bool is_subnormal(T x) { return std::fpclassify(x) == FP_SUBNORMAL; }
 };
 
-// v_div_scale: returns the scaled form of `value`, which is the numerator or the denominator. Sets `scales` if the
-// quotient must be scaled back.
+// v_div_scale: returns `value`, numerator or denominator, scaled. Sets `scales` if the quotient must be scaled back.
 template <class T>
 T scaled(T value, T denominator, T numerator, bool& scales) {
   using S = Scale<T>;

@@ -2,8 +2,7 @@
 #pragma once
 #include "lib/runtime/ref/code.h"
 
-// dst may be the same register as an operand, element for element; the pragma tells the compiler that this is no
-// loop-carried dependence.
+// dst may be an operand's register, element for element, which is no loop-carried dependence: the pragma says so.
 #if defined(__clang__)
 #define TGC_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else

@@ -87,8 +87,7 @@ class GraphLowering {
     }
   }
 
-  // Opens loops or lanes over `ranges`, computes in each the nodes that `roots` need there, calls `inside` in the
-  // innermost one, and closes them.
+  // Opens loops or lanes over `ranges`, computes in each what `roots` need there, calls `inside`, and closes them.
   template <class Inside>
   void close(const std::vector<UOp>& ranges, UOpSpan roots, Inside inside) {
     RangeSet set = ranges_.set_of(ranges);
@@ -154,8 +153,7 @@ class GraphLowering {
 
   // ---- workgroups
 
-  // Returns the SPECIALs. Also finds the nodes that have the same value in all lanes: nodes that depend on neither a
-  // SPECIAL nor memory.
+  // Returns the SPECIALs. Also finds the nodes equal in all lanes, which depend on neither a SPECIAL nor memory.
   std::vector<UOp> find_specials() {
     static constexpr OpSet kPure = ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST,    Op::DEFINE_VAR, Op::BIND,
                                                                    Op::CAST,  Op::VECTORIZE, Op::GEP};

@@ -129,8 +129,7 @@ Element Values::pointer_arithmetic(UOp u, size_t i) {
   return p;
 }
 
-// Returns the pointer as one to elements of `scalar`. If the memory's own elements have another type, the memory gets a
-// view with elements of `scalar`.
+// Returns the pointer as one to elements of `scalar`. Memory with elements of another type gets a view with these.
 Element Values::viewed_as(Element p, DType scalar) {
   if (!p.is_pointer()) throw Failure("REF can load from and store to pointers only");
   if (p.file >= 0 || p.pixel) return p;
