@@ -31,6 +31,7 @@ struct Entry {
 };
 
 struct Index {
+  std::string file;  // FILE or FILE#ID
   GoldenHeader header;
   std::vector<Entry> entries;
   std::optional<Diag> cut;  // the error, if the file ends within a record
@@ -79,7 +80,7 @@ Entry entry_of(const GoldenLine& line, const std::string& file, bool sources_onl
 Result<Index> index_of(const std::string& path, bool sources_only) {
   return catch_failures([&] {
     auto records = std::move(NamedRecords::open(InputName::parse(path)).value_or_throw());
-    Index out{records.file().header(), {}, {}};
+    Index out{path, records.file().header(), {}, {}};
     for (GoldenLine line; records.next_line(line).value_or_throw();)
       out.entries.push_back(entry_of(line, path, sources_only));
     out.cut = records.file().cut();
@@ -273,55 +274,47 @@ class PairDiff {
 
 // ---- the second pass compares the aligned records that differ
 
-class SecondPass {
- public:
-  SecondPass(const std::string& a, const std::string& b) : file_a_(a), file_b_(b) {}
-
-  Status run(const Index& a, const Index& b, const std::vector<size_t>& partner, const ReplayDiffPlan& plan,
-             const Renames& renames, const Session& session, ReplayDiff& out) {
-    PairDiff diff(plan, renames, a.header, b.header);
-    auto reader_a = NamedRecords::open(InputName::parse(file_a_)),
-         reader_b = NamedRecords::open(InputName::parse(file_b_));
-    if (!reader_a || !reader_b) return !reader_a ? reader_a.diag() : reader_b.diag();
-    std::vector<bool> wanted(b.entries.size());
-    auto differs = [&](size_t i) { return partner[i] != kNone && a.entries[i].whole != b.entries[partner[i]].whole; };
-    for (size_t i = 0; i < partner.size(); i++)
-      if (differs(i)) wanted[partner[i]] = true;
-    std::map<size_t, GoldenLine> waiting;  // records of B that were read before their partners in A
-    size_t read_b = 0;
-    OrderedPool pool(session.jobs);
-    GoldenLine line;
-    for (size_t i = 0; i < partner.size(); i++) {
-      if (auto more = reader_a->next_line(line); !more) return more.diag();
-      if (session.cancelled()) return Diag{"cancelled"};
-      if (partner[i] == kNone) continue;
-      if (!differs(i)) {
-        out.same++;
-        continue;
-      }
-      for (GoldenLine other; read_b <= partner[i]; read_b++) {
-        if (auto more = reader_b->next_line(other); !more) return more.diag();
-        if (wanted[read_b]) waiting[read_b] = std::move(other), other = {};
-      }
-      auto task = [&diff, this, mine = std::move(line), theirs = std::move(waiting.extract(partner[i]).mapped())] {
-        return diff.run(mine, file_a_, theirs, file_b_);
-      };
-      line = {};
-      auto tell = [&](ReplayPair&& pair) { pair.same ? void(out.same++) : out.pairs.push_back(std::move(pair)); };
-      if (!pool.submit(std::move(task), tell)) break;
+Status compare_records(const Index& a, const Index& b, const std::vector<size_t>& partner, const ReplayDiffPlan& plan,
+                       const Renames& renames, const Session& session, ReplayDiff& out) {
+  PairDiff diff(plan, renames, a.header, b.header);
+  auto reader_a = NamedRecords::open(InputName::parse(a.file)), reader_b = NamedRecords::open(InputName::parse(b.file));
+  if (!reader_a || !reader_b) return !reader_a ? reader_a.diag() : reader_b.diag();
+  std::vector<bool> wanted(b.entries.size());
+  auto differs = [&](size_t i) { return partner[i] != kNone && a.entries[i].whole != b.entries[partner[i]].whole; };
+  for (size_t i = 0; i < partner.size(); i++)
+    if (differs(i)) wanted[partner[i]] = true;
+  std::map<size_t, GoldenLine> waiting;  // records of B that were read before their partners in A
+  size_t read_b = 0;
+  OrderedPool pool(session.jobs);
+  GoldenLine line;
+  for (size_t i = 0; i < partner.size(); i++) {
+    if (auto more = reader_a->next_line(line); !more) return more.diag();
+    if (session.cancelled()) return Diag{"cancelled"};
+    if (partner[i] == kNone) continue;
+    if (!differs(i)) {
+      out.same++;
+      continue;
     }
-    return pool.finish();
+    for (GoldenLine other; read_b <= partner[i]; read_b++) {
+      if (auto more = reader_b->next_line(other); !more) return more.diag();
+      if (wanted[read_b]) waiting[read_b] = std::move(other), other = {};
+    }
+    auto task = [&diff, &a, &b, mine = std::move(line),
+                 theirs = std::move(waiting.extract(partner[i]).mapped())] {
+      return diff.run(mine, a.file, theirs, b.file);
+    };
+    line = {};
+    auto tell = [&](ReplayPair&& pair) { pair.same ? void(out.same++) : out.pairs.push_back(std::move(pair)); };
+    if (!pool.submit(std::move(task), tell)) break;
   }
-
- private:
-  const std::string &file_a_, &file_b_;
-};
+  return pool.finish();
+}
 
 // Summarizes a recording: "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ..."
-std::string contents(const std::string& file, const Index& index) {
-  if (index.entries.empty()) return file + ": no records";
+std::string contents(const Index& index) {
+  if (index.entries.empty()) return index.file + ": no records";
   constexpr size_t kMost = 3, kLongest = 60;
-  std::string out = file + ": " + counted(index.entries.size(), "record");
+  std::string out = index.file + ": " + counted(index.entries.size(), "record");
   size_t n = 0;
   for (const std::string& target : targets_of(index)) {
     if (target.empty()) continue;
@@ -372,12 +365,11 @@ Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a,
   const bool are_two_records = !InputName::parse(a).id.empty() && !InputName::parse(b).id.empty() &&
                                of_a->entries.size() == 1 && of_b->entries.size() == 1;
   auto partner = are_two_records ? std::vector<size_t>{0} : partners(*of_a, *of_b);
-  if (auto status = SecondPass(a, b).run(*of_a, *of_b, partner, plan, renames, session, out); !status)
-    return status.diag();
+  if (auto status = compare_records(*of_a, *of_b, partner, plan, renames, session, out); !status) return status.diag();
   out.different = out.pairs.size();
   if (!out.same && !out.different)
     return Diag{.message = "nothing was compared: the two recordings have no record in common\n  " +
-                           contents(a, *of_a) + "\n  " + contents(b, *of_b)};
+                           contents(*of_a) + "\n  " + contents(*of_b)};
   std::vector<bool> taken(of_b->entries.size());
   for (size_t i = 0; i < partner.size(); i++)
     partner[i] == kNone ? out.names_only_a.push_back(label(of_a->entries[i])) : void(taken[partner[i]] = true);
