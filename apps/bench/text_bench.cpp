@@ -20,14 +20,14 @@
 
 namespace {
 
-// Returns the CPU time of this process, which other load does not change.
+// Returns the CPU time of this process in seconds, because other processes do not change it.
 double now() {
   timespec t{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
 }
 
-// The time of two clock calls, which are system calls and take as long as some nodes of a text.
+// Returns the seconds that two clock calls take, as long as parsing some nodes. since() subtracts them.
 double cost_of_now() {
   double least = 1;
   for (int i = 0; i < 1000; i++) {
@@ -58,8 +58,8 @@ struct Totals {
   }
 };
 
-// Parses a text with `read(graph)` and prints it with `write(root)`. Returns false if parsing fails or the text
-// changes.
+// Parses a text with `read(graph)` and prints the graph with `write(root)`. Returns false if parsing fails or if the
+// printed text differs.
 bool measure(const std::string& text, Totals& totals, auto read, auto write) {
   double begin = now();
   tgc::Graph graph;
@@ -119,7 +119,7 @@ class Bench {
         },
         [&](tgc::UOp root) { return tgc::graph_to_json(root, info); });
   }
-  // Parses the pyrender text of another release, which may omit facts and then give a different graph.
+  // Measures a pyrender text of another release, which may omit facts, so that only parsing and printing must succeed.
   bool letters(const std::string& text) {
     if (tgc::release_of(producer_) == tgc::Release::v0_12)
       return measure(
@@ -142,7 +142,7 @@ class Bench {
 }  // namespace
 
 int main(int argc, char** argv) {
-  (void)tgc::symbolic();  // links the rules with which shapes are simplified
+  (void)tgc::symbolic();  // links the rules that simplify shapes
   size_t every = 1;
   std::vector<std::string> files;
   for (int i = 1; i < argc; i++) {

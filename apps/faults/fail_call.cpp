@@ -45,7 +45,7 @@ struct Call {
   long number;
   std::string_view kind;
   int error;
-  bool (*applies)(pid_t, const Registers&);  // null: always
+  bool (*applies)(pid_t, const Registers&);  // whether this call counts; null: it always does
 };
 
 uint64_t clone_flags(pid_t pid, const Registers& r) {
@@ -61,7 +61,7 @@ bool is_leader(pid_t pid) {
     if (word == "Tgid:") return status >> word && word == std::to_string(pid);
   return false;
 }
-// Returns true in the main thread only: jemalloc crashes if the first allocation of another thread finds no memory.
+// Returns true for mmap without a file in the main thread; jemalloc crashes if a new thread's first one fails.
 bool is_anonymous(pid_t pid, const Registers& r) {
   return (r.r10 & MAP_ANONYMOUS) && is_leader(pid);
 }
@@ -96,7 +96,7 @@ const Call kCalls[] = {{SYS_write, "write", ENOSPC, not_to_stderr},
   std::_Exit(125);
 }
 
-// Installs the filter that reports calls of that kind to the tracer; all kinds if empty.
+// Installs the seccomp filter that stops the command at calls of `kind`; empty: at calls of all kinds.
 void filter_calls(std::string_view kind) {
   std::vector<sock_filter> program{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
   auto tell_of = [&](long number) {
@@ -112,7 +112,7 @@ void filter_calls(std::string_view kind) {
     trouble("seccomp");
 }
 
-// Returns the call at which `pid` is stopped, if it is one of the listed kinds.
+// Returns the table's entry for the system call at which `pid` is stopped; null if the table does not have the call.
 const Call* call_of(pid_t pid, Registers& r) {
   if (ptrace(PTRACE_GETREGS, pid, nullptr, &r) != 0) return nullptr;
   for (const Call& c : kCalls)

@@ -20,9 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 using Input = std::vector<uint8_t>;
 
-constexpr uint64_t kBatch = 250;  // inputs per process: bounds leaks and amortizes the fork
+constexpr uint64_t kBatch = 250;  // inputs per child process; bounds leaks and amortizes the fork
 
-uint64_t mixed(uint64_t z) {  // splitmix64
+uint64_t mixed(uint64_t z) {  // the random number generator splitmix64
   z += 0x9E3779B97F4A7C15ull;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ z >> 27) * 0x94D049BB133111EBull;
@@ -44,7 +44,7 @@ std::vector<Input> corpus_of(const Target& target) {
   return out;
 }
 
-// Findings by cause: prints and saves the first of each.
+// The findings of a campaign, counted by cause. Only the first finding of each cause is printed and saved.
 class Findings {
  public:
   explicit Findings(std::string folder) : folder_(std::move(folder)) {}
@@ -76,7 +76,7 @@ class Findings {
 int run_target(const Target& target, const CampaignOptions& o) {
   const std::vector<Input> corpus = corpus_of(target);
   auto input = [&](uint64_t i) {
-    if (i < corpus.size()) return corpus[i];  // the corpus runs unchanged first
+    if (i < corpus.size()) return corpus[i];  // first, each input of the corpus runs unchanged
     uint64_t random = mixed(o.seed * 1000003 + i);
     Input bytes = corpus[random % corpus.size()];
     damage(bytes, corpus[random / 7 % corpus.size()], mixed(random), target);
@@ -108,13 +108,13 @@ int run_target(const Target& target, const CampaignOptions& o) {
 
 namespace {
 
-GraphKind kind_of(uint64_t i) {  // kernels are half of the graphs
+GraphKind kind_of(uint64_t i) {  // every second graph is a kernel
   static constexpr GraphKind kKinds[] = {GraphKind::kernel, GraphKind::stage, GraphKind::kernel, GraphKind::tensor,
                                          GraphKind::kernel, GraphKind::list,  GraphKind::kernel, GraphKind::stage};
   return kKinds[i % std::size(kKinds)];
 }
 
-// Returns a header and one to six steps: few, so that the graph stays meaningful.
+// Returns the bytes of a mutant: a header and one to six mutation steps, few so that the graph stays meaningful.
 Input mutant_bytes(uint64_t seed, uint64_t i) {
   uint64_t random = mixed(seed * 7919 + i);
   Input out((2 + std::min(random % 4, random / 4 % 6)) * kStepBytes);
@@ -154,7 +154,7 @@ void print_table(const MutantLog& log) {
 
 int run_mutants(const CampaignOptions& o) {
   const MutantRunOptions run{.processes = true};
-  // files that failing runs leave are removed with this folder
+  // failing runs may leave files; they go into this folder, which is removed at the end
   std::string folder = (fs::temp_directory_path() / "tgc-mutants-XXXXXX").string();
   if (!mkdtemp(folder.data())) return std::perror("fuzz: a temporary folder"), 1;
   Findings findings(o.findings.empty() ? "" : fs::absolute(o.findings).string());

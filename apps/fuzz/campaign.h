@@ -1,4 +1,4 @@
-// Fuzzing campaigns without libFuzzer: targets for some time, or mutants through all commands.
+// Fuzzing campaigns without libFuzzer: run one target on mutated inputs, or mutated graphs through all commands.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,14 +8,14 @@
 namespace tgc::fuzz {
 
 struct CampaignOptions {
-  double seconds = 0;        // limit; 0: none. A target without both limits runs for ten seconds
+  double seconds = 0;        // time limit; 0: none. A target without both limits runs for ten seconds
   uint64_t runs = 0;         // maximum number of inputs; 0: no limit
   uint64_t seed = 1;
   int limit_seconds = 20;    // time limit per input
-  std::string findings;      // folder for inputs that are findings; empty: findings are only printed
+  std::string findings;      // folder in which inputs with findings are saved; empty: findings are only printed
 };
 
-// Print the findings and return the number of distinct causes.
+// Both functions print the findings and return the number of distinct causes.
 int run_target(const Target& target, const CampaignOptions& options);
 int run_mutants(const CampaignOptions& options);
 

@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // libFuzzer inserts values that comparisons look for; must_say would find its own marker in quoting error messages.
+  // skip inputs with the words that must_say() looks for: error messages quote them, which would be a false finding
   if (text_of({data, size}).find("internal error") != std::string_view::npos) return -1;
   target->run({data, size});
   return 0;
@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
-// Mutates whole records if the target has records, half of the time.
+// For a target whose inputs consist of records, mutates whole records half of the time.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   max_size = std::min(max_size, target->longest);
   size = std::min(size, max_size);

@@ -1,9 +1,9 @@
 // tgc_fuzz TARGET|list|all|mutants [-seconds=N] [-runs=N] [-seed=N] [-limit=SECONDS] [-findings=FOLDER]
-//   TARGET: runs its corpus unchanged, then mutated, for that many seconds or inputs
+// TARGET: runs the target on its corpus, unchanged and then mutated, for that many seconds or inputs
 //   list: prints the names of the targets; all: runs each of them
 //   mutants: runs mutated golden graphs through every command and prints a table of the outcomes
 // tgc_fuzz TARGET FILE...    runs only these inputs, in this process, to repeat a finding
-// Exit codes: 0 no finding, 1 findings, 2 trouble.
+// Exit codes: 0 no finding, 1 findings, 2 the arguments are wrong or the campaign cannot run.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -48,7 +48,7 @@ int run_files(const Target& target, const std::vector<std::string>& files) {
 
 int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // prints findings at once
-  setenv("TGC_CACHE", "0", 0);  // always compile, and keep mutants out of the user's cache
+  setenv("TGC_CACHE", "0", 0);  // compile every mutant, and keep mutants out of the user's cache
   std::string name = argc > 1 ? argv[1] : "";
   CampaignOptions options;
   std::vector<std::string> files;

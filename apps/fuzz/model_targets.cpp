@@ -10,7 +10,7 @@ namespace {
 
 std::shared_ptr<const onnx::Bytes> owned(Bytes bytes) { return onnx::Bytes::own(std::string(text_of(bytes))); }
 
-// Reads the bytes of every tensor, which must be inside the file.
+// Reads all bytes of every tensor, so that a sanitizer reports bytes outside of the file.
 void touch(const std::vector<onnx::TensorProto>& tensors) {
   for (const onnx::TensorProto& t : tensors) {
     if (t.external || t.type == onnx::Type::String) continue;
@@ -23,7 +23,7 @@ void touch(const std::vector<onnx::TensorProto>& tensors) {
   }
 }
 
-// Checks that arrays survive writing and reading bit for bit.
+// Checks that an array is the same bit for bit after it is written and read.
 void come_back(const Array& array) {
   std::string written = write_npy(array);
   auto again = read_npy({reinterpret_cast<const uint8_t*>(written.data()), written.size()}, "again");

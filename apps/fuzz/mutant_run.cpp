@@ -46,7 +46,7 @@ struct Header {
 static_assert(sizeof(Header) == kStepBytes);
 
 struct Mutant {
-  std::string json, original;  // the mutant and the graph it was made from
+  std::string json, original;  // `json`: the mutant; `original`: the graph that was mutated
   std::string other_target;
   Settings settings;
 };
@@ -76,7 +76,7 @@ std::optional<Mutant> make(GraphKind kind, Bytes bytes) {
   return out;
 }
 
-// Runs a graph, given as JSON text, through the phases.
+// Runs one graph, which is given as JSON, through the phases (TGC_FUZZ_PHASES).
 class Run {
  public:
   Run(const Mutant& mutant, const MutantRunOptions& options, MutantLog& log) : m_(mutant), o_(options), log_(log) {}
@@ -124,12 +124,12 @@ class Run {
     classify_error(d.text());
     return false;
   }
-  // Classifies an error message: an internal error is a finding, others are outcomes.
+  // Classifies an error message: an internal error is a finding, other errors are acceptable outcomes of the phase.
   void classify_error(const std::string& text) {
     auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
     if (has("internal error")) wrong(text);
     bool died = has("killed by") || has("did not end within") || has("forbidden");
-    if (died && log_.phase == Phase::ref && has("killed by SIG")) wrong(text);  // the reference interpreter died
+    if (died && log_.phase == Phase::ref && has("killed by SIG")) wrong(text);  // a signal in REF is tgc's own crash
     log_.ended(died ? Outcome::contained : Outcome::refused);
   }
   template <class Body>
@@ -163,7 +163,7 @@ class Run {
     return session.begin(loaded());
   }
 
-  // Compiles to sources; of a tensor graph, the first kernels.
+  // Compiles a kernel to its source and other outputs, or the first kernels of a tensor graph.
   bool compiled(const std::string& target) {
     auto c = begin(target);
     if (!said(c)) return false;
@@ -203,7 +203,7 @@ class Run {
     if (!said((*writer)->close())) return false;
     Explainer explainer(1, "", false, print);
     TraceTee readers({&replayed, &explainer});
-    // the reader may report a trace that ends at a refusing stage as truncated
+    // if a stage refused the graph, the trace ends there, and the reader may report it as truncated
     auto read = read_trace(file.path(), readers);
     if (ok && !said(read)) return false;
     if (!ok && !read && read.diag().message.find("internal error") != std::string::npos) wrong(read.diag().text());
@@ -225,7 +225,7 @@ class Run {
             .compare = {.reference = reference},
             .output = {.keep_failures = false}};
   }
-  // Returns true if the report has no failure.
+  // Returns true if the report has no failure; otherwise counts the outcome.
   template <class Report>
   bool is_fine(const Report& report) {
     if (!report.error.empty()) return classify_error(report.error), false;
@@ -233,7 +233,7 @@ class Run {
     return log_.ended(Outcome::different), false;
   }
 
-  // Runs the graph as `tgc run` does.
+  // Runs the graph on `device`, as `tgc run` does, and compares the results with those of `reference`.
   bool run_device(const std::string& device, const std::string& reference) {
     Session session;
     InputGraph in = loaded();
@@ -249,7 +249,7 @@ class Run {
     return tensor_ ? is_fine(bisect_tensor_graph(session, in, spec)) : is_fine(bisect(session, in, spec));
   }
 
-  // Returns true if there was something to reduce.
+  // Returns true if the reduction found a failure of this kind to reduce.
   bool reduced(FailureSignature::Kind kind) {
     Cancel limit(nullptr, o_.seconds);
     Session session{.jobs = 1, .cancel = &limit};
@@ -265,7 +265,7 @@ class Run {
     return true;
   }
 
-  // Runs small kernels in this process, where sanitizers observe it.
+  // Runs a small kernel on REF in this process, so that sanitizers observe REF.
   bool ref_in_here() {
     if (tensor_) return true;
     InputGraph in = loaded();

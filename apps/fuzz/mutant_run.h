@@ -9,7 +9,7 @@
 
 namespace tgc::fuzz {
 
-// X(phase), in order
+// X(phase), in the order in which a mutant goes through the phases
 #define TGC_FUZZ_PHASES(X) \
   X(load) X(verify) X(texts) X(source) X(other) X(stats) X(trace) X(diff) X(ref) X(cpu) X(bisect) X(reduce) X(view)
 enum class Phase : uint8_t {
@@ -26,11 +26,11 @@ enum class Outcome : uint8_t { fine, refused, different, contained };
 inline constexpr int kNumOutcomes = 4;
 std::string_view name_of(Outcome outcome);
 
-// The log of a run of mutants. Plain memory, so that it can be shared with the watched process.
+// The log of a run of mutants. It has no pointers, so that the watched process and its parent can share its memory.
 struct MutantLog {
   Phase phase = Phase::load;  // the current phase
   std::array<std::array<uint64_t, kNumOutcomes>, kNumPhases> count = {};
-  char message[400] = {};     // of the finding
+  char message[400] = {};     // message of the last finding
 
   void enter(Phase p) { phase = p; }
   void ended(Outcome how) { count[size_t(phase)][size_t(how)]++; }
@@ -40,7 +40,7 @@ struct MutantLog {
 enum class GraphKind : uint8_t { kernel, stage, list, tensor };
 
 struct MutantRunOptions {
-  // run kernels in workers, on REF and the CPU, and all later phases; else run small kernels in REF in this process
+  // true: run kernels in workers on REF and the CPU, then the later phases; false: only small kernels on REF in here
   bool processes = false;
   double seconds = 2;  // time limit of a kernel, of bisect and of reduce
 };

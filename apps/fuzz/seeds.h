@@ -14,10 +14,10 @@ struct Seed {
   GoldenSettings settings;
 };
 
-// Returns the seeds of a kind, which are read at the first call.
+// Returns the seeds of a kind. The first call reads the seeds from testdata.
 std::span<const Seed> seeds_of(GraphKind kind);
 
-// Loads a seed, which always succeeds.
+// Loads a seed, which never fails because seeds are golden graphs.
 InputGraph load_seed(const Seed& seed);
 // Copies a seed into `into` and returns its root.
 UOp copy_seed(const Seed& seed, Graph& into);

@@ -72,7 +72,7 @@ MemoryFile::~MemoryFile() { ::close(fd_); }
 
 namespace {
 
-// Tokens that parsers look for: brackets, extreme numbers, words of the formats.
+// Texts that parsers look for, which mutations insert: brackets, extreme numbers, words of the formats.
 constexpr std::string_view kTokens[] = {
     "UOp(Ops.", "dtypes.", ".ptr(", "AxisType.", "(", ")", "[", "]", "{", "}", "\"", "'", ",", ":", "\n", "\\", "#",
     "-1", "0", "9223372036854775807", "9223372036854775808", "18446744073709551616", "1e999", "nan", "inf", "None",
@@ -89,7 +89,7 @@ std::pair<size_t, size_t> word_at(Bytes text, size_t at, bool is_line) {
   while (at < text.size() && belongs(at)) at++;
   return {first, at};
 }
-// Replaces a word or line of the text by one of `other`, or inserts that after it.
+// Replaces a word or line of the text by one of `other`, or inserts the word or line of `other` after it.
 void exchange_words(std::vector<uint8_t>& text, Bytes other, uint64_t random) {
   bool is_line = random % 4 == 0, stays = random % 8 == 0;
   auto [from, to] = word_at(other, random / 8 % (other.size() + 1), is_line);
@@ -138,20 +138,20 @@ void damage(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, const Tar
           bytes.insert(place, token.begin(), token.end());
         }
         break;
-      case 5:  // duplicates a part
+      case 5:  // duplicates a part of the input
         if (at < end) {
           std::vector<uint8_t> part(place, bytes.begin() + int64_t(end));
           bytes.insert(bytes.begin() + int64_t(std::min(record(bytes.size() + step), bytes.size())), part.begin(),
                        part.end());
         }
         break;
-      case 6:  // takes the tail of `other`
+      case 6:  // replaces the tail of the input by that of `other`
         if (size_t from = record(other.size() + step); from < other.size()) {
           bytes.resize(std::min(at, bytes.size()));
           bytes.insert(bytes.end(), other.begin() + int64_t(from), other.end());
         }
         break;
-      default:  // an extreme number
+      default:  // overwrites bytes with an extreme number
         if (bytes.size() >= 4) {
           static constexpr uint32_t kEdges[] = {0, 1, 0x7F, 0x80, 0xFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF};
           uint32_t value = kEdges[below(std::size(kEdges))];

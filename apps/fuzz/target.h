@@ -19,13 +19,13 @@ struct Target {
   std::string_view name;  // also the name of its corpus in testdata/fuzz
   void (*run)(Bytes);
   size_t longest = 4096;  // maximum bytes of an input
-  size_t step = 1;        // length of a record, which mutations keep whole
+  size_t step = 1;        // bytes of a record; mutations keep records whole
   bool has_words = false; // the input is a language: mutations also replace words and lines
 };
 std::span<const Target> all_targets();
 const Target* find_target(std::string_view name);
 
-// The targets, a line per file.
+// The functions of the targets; a line lists those that one file defines.
 void read_pyrender(Bytes), read_repr(Bytes), read_uops(Bytes), read_json(Bytes), read_repro(Bytes), read_records(Bytes);
 void read_onnx(Bytes), read_weights(Bytes), read_npy_bytes(Bytes), read_npz_bytes(Bytes);
 void read_gzip(Bytes), read_trace_bytes(Bytes), read_cache_entry(Bytes), read_words(Bytes);
@@ -33,7 +33,7 @@ void read_request(Bytes);
 void run_code_object(Bytes), run_ptx(Bytes);
 void run_kernel(Bytes), run_stage_graph(Bytes), run_list(Bytes), run_tensor(Bytes);
 
-// Counts inputs that were run and not refused, for targets that call it; shared by the processes of a campaign.
+// Counts the inputs that a target has run and not refused; only some targets call it. A campaign's processes share it.
 void count_as_run();
 extern std::atomic<uint64_t>* run_inputs;
 
@@ -43,7 +43,7 @@ inline void must(bool holds, const std::string& what) {
   if (!holds) finding(what);
 }
 
-// Requires that an error has a message, and not that of a broken invariant.
+// Requires that the error has a message and that it is no internal error, the message of a broken invariant.
 void must_say(const Diag& diag);
 template <class T>
 const Result<T>& must_say(const Result<T>& result) {
@@ -53,7 +53,7 @@ const Result<T>& must_say(const Result<T>& result) {
 
 inline std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-// A file in memory, for functions that take a path. The destructor removes it.
+// A file in memory that has a path, for functions that take a path. The destructor removes the file.
 class MemoryFile {
  public:
   explicit MemoryFile(std::string_view bytes = {});
@@ -67,7 +67,7 @@ class MemoryFile {
   std::string path_;
 };
 
-// Mutates `bytes` or splices them with `other`, controlled by the number `random`. Keeps records of `step` bytes whole.
+// Mutates `bytes` or joins them with a part of `other`; `random` chooses how. Keeps records of target.step bytes whole.
 void damage(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, const Target& target);
 
 }  // namespace tgc::fuzz

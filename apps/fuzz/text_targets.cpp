@@ -1,5 +1,5 @@
-// Targets of the text parsers. A parsed text must survive printing and parsing; an error must have a message and a
-// place.
+// Targets of the text parsers. A text that is parsed must still parse after it is printed. An error must have a message
+// and a position in the text.
 #include <algorithm>
 
 #include "apps/fuzz/target.h"
@@ -26,7 +26,7 @@ void read_and_write(std::string_view text, InputKind kind, Format format) {
     return f.list.empty() ? write_graph(format, f.root, f.info) : write_list(format, f.list, f.info);
   };
   auto written = write(*read);
-  if (!must_say(written)) return;  // well formed, but without a text form, for example because of an inconsistent shape
+  if (!must_say(written)) return;  // a valid graph may have no text, for example because a shape is inconsistent
   Graph second;
   auto again = read_graph(second, kind, *written, "written", nullptr);
   must(again.ok(), "what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + *written);

@@ -25,7 +25,7 @@ namespace {
 
 constexpr rlim_t kMostMemory = rlim_t(4) << 30;
 
-// Prints the stack, then dies of the signal.
+// Handles a signal: prints the stack, then lets the signal end the process.
 void show_stack(int signal) {
   void* frames[40];
   int n = backtrace(frames, 40);
@@ -88,7 +88,7 @@ void* shared_bytes(size_t size) {
 
 std::string Died::cause() const {
   std::string line, best;
-  int rank = 0;  // preference: a sanitizer's summary, then tgc's message, then the first frame of tgc
+  int rank = 0;  // by how well the line tells the cause: a sanitizer's summary, tgc's message, a frame of tgc
   for (std::istringstream in(report); std::getline(in, line);) {
     int r = line.starts_with("SUMMARY:") ? 4 : line.find("runtime error:") != std::string::npos ? 3
             : line.starts_with("fuzz:")  ? 3
@@ -96,7 +96,7 @@ std::string Died::cause() const {
             : line.starts_with("  in tgc::") ? 1 : 0;
     if (r > rank) best = line, rank = r;
   }
-  // of a broken invariant only the place, because the rest of the message depends on the graph
+  // keep only the source position of a broken invariant, because the rest of the message depends on the graph
   if (size_t end = best.rfind(')'), open = best.rfind(".cpp:", end);
       best.find("internal error") != std::string::npos && open != std::string::npos)
     best = "internal error" + best.substr(best.rfind('(', open), end - best.rfind('(', open) + 1);
@@ -106,7 +106,7 @@ std::string Died::cause() const {
   return out;
 }
 
-constexpr int kWaiting = 10;  // wall time limit as a multiple of the processor time limit
+constexpr int kWaiting = 10;  // the wall time limit is this many times the processor time limit
 static std::string hang_of(int seconds) { return "a hang of over " + std::to_string(seconds) + " s"; }
 
 Watched run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds, const std::function<void(uint64_t)>& body,
@@ -121,7 +121,7 @@ Watched run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds, con
     prepare_child(report);
     for (uint64_t i = first; i < last && more(); i++) {
       *at = i;
-      // processor time does not depend on other load; the wall time limit ends inputs that wait
+      // limit processor time, because it does not depend on other load, and wall time, to end inputs that wait
       const itimerval limit{.it_interval = {}, .it_value = {limit_seconds, 0}};
       setitimer(ITIMER_PROF, &limit, nullptr);
       alarm(unsigned(kWaiting * limit_seconds));

@@ -22,7 +22,7 @@ class SampleKernel : public Kernel {
       : Kernel(device), library_(library), function_(function) {}
   ~SampleKernel() override { dlclose(library_); }
 
-  // tinygrad's C kernels take the buffers, the variables and the number of the core.
+  // calls the kernel with the buffers, the variables and a core number, as tinygrad's C kernels expect
   Status launch(const LaunchArguments& a) override {
     constexpr size_t kMost = 16;
     uint64_t v[kMost] = {};
@@ -87,7 +87,7 @@ class SampleDevice : public Device {
   Status copy_out(void* to, const DeviceBuffer& from) override {
     return std::memcpy(to, address(from), from.bytes), Unit{};
   }
-  Status synchronize() override { return Unit{}; }  // launches are synchronous
+  Status synchronize() override { return Unit{}; }  // nothing to wait for, because launch() is synchronous
 
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override {
     std::string file = temporary_file();

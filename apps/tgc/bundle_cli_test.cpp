@@ -8,7 +8,7 @@ using namespace std::string_literals;
 
 namespace {
 
-// Checks the commands on a bundle in a folder that has no other file, with an environment of only PATH and HOME.
+// Checks that every command gives the same result for a bundle alone in a folder, with only PATH and HOME set.
 void says_the_same(const std::string& bundle, const std::string& rule) {
   namespace fs = std::filesystem;
   fs::path elsewhere = scratch() / ("elsewhere." + bundle);
@@ -57,7 +57,7 @@ TEST_CASE("cli: a bundle that was made with a fault in LLVM runs with that fault
 
 TEST_CASE("cli: a missing compiler engine is trouble, not a failure of the kernel") {
   namespace fs = std::filesystem;
-  fs::path bare = scratch() / "bare";  // tgc without its compiler engines
+  fs::path bare = scratch() / "bare";  // a copy of tgc without its compiler engines
   fs::create_directories(bare);
   fs::copy_file(TGC_BINARY, bare / "tgc", fs::copy_options::overwrite_existing);
   const std::string kernel = "'" + test_path("golden/kernels.jsonl.gz#bin_add_half.0") + "'";
@@ -76,7 +76,7 @@ TEST_CASE("cli: a missing compiler engine is trouble, not a failure of the kerne
 
 TEST_CASE("cli: a bundle that cannot be written is trouble, whether or not the kernel failed") {
   std::string kernel = test_path("golden/kernels.jsonl.gz#bin_add_half.0");
-  for (const char* fault : {"TGC_FAULT=fold-binary@1", "TGC_FAULT=load-index"}) {  // out of bounds; wrong
+  for (const char* fault : {"TGC_FAULT=fold-binary@1", "TGC_FAULT=load-index"}) {  // one is out of bounds, one wrong
     Ran r = run_tgc("run '" + kernel + "' --target=CPU:LLVM --device=CPU:LLVM --repro=none/kernel.repro", "/dev/null",
                     fault);
     INFO(r.out << r.err);

@@ -68,7 +68,7 @@ TEST_CASE("cli: dump converts between all formats of a graph") {
   }
   CHECK(tgc::read_text(text) == kKernel);
   CHECK(run_tgc("dump " + file + " --format=nodes").out.starts_with("DEFINE_GLOBAL dtypes.float.ptr(8) 0\n"));
-  CHECK(run_tgc("dump", file).out == kKernel);  // standard input is the default
+  CHECK(run_tgc("dump", file).out == kKernel);  // tgc reads standard input if there is no INPUT
   CHECK(run_tgc("dump -", file).out == kKernel);
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("cli: dump resumes after the stage that a dumped file is the result of
     Ran r = run_tgc("dump " + entry.path().string() + " --from=" + stage + " --stage=linear");
     INFO(name << r.err);
     CHECK(r.out == last);
-    CHECK(run_tgc("dump " + entry.path().string() + " --stage=linear").out == last);  // by its header
+    CHECK(run_tgc("dump " + entry.path().string() + " --stage=linear").out == last);  // its header names the stage
     resumed++;
   }
   CHECK(resumed >= 10);
@@ -122,7 +122,7 @@ TEST_CASE("cli: --opts are kept in a graph that is written before the optimizer 
   CHECK(has(run_tgc("dump " + file + " --opts='[]'").out, "opts_to_apply=()"));
   Ran refused = run_tgc("dump " + file + " --stage=source --opts='[Opt(OptOps.UPCAST, 0, 3)]'");
   CHECK(refused.code == 2);
-  CHECK(has(refused.err, "3 can't divide 8 in    8\n"));  // tinygrad's message, without its colours
+  CHECK(has(refused.err, "3 can't divide 8 in    8\n"));  // the colours of tinygrad's message are removed
 }
 
 TEST_CASE("cli: a dumped file keeps the stage, the target and what pyrender text omits") {
@@ -135,7 +135,7 @@ TEST_CASE("cli: a dumped file keeps the stage, the target and what pyrender text
     for (auto& entry : fs::directory_iterator(folder + format)) {
       std::string name = entry.path().filename().string();
       if (name.find("source") != name.npos || name.find("program") != name.npos) continue;
-      // a list as a graph loses its order
+      // these texts are lists; read as a graph, they lose their order
       if (name.ends_with("linear.uop") || name.ends_with("linear.repr")) continue;
       INFO(name);
       CHECK(run_tgc("dump " + entry.path().string() + " --stage=source").out == source);
@@ -146,7 +146,7 @@ TEST_CASE("cli: a dumped file keeps the stage, the target and what pyrender text
 }
 
 TEST_CASE("cli: the text of a stage names its target and settings, including overrides") {
-  const std::string record = "'" + kKernels + "#bin_add_half.0'";  // for CUDA
+  const std::string record = "'" + kKernels + "#bin_add_half.0'";  // a record for CUDA
   for (const char* asked : {"", " --set NOOPT=1", " --target=METAL --set DEVECTORIZE=0"})
     for (const char* stage : {" --stage=ast", " --stage=expander"}) {
       const std::string options = record + asked + stage, file = (scratch() / "in.file").string();
@@ -156,7 +156,7 @@ TEST_CASE("cli: the text of a stage names its target and settings, including ove
       CHECK(tgc::read_text(file) == out.out);
       CHECK(run_tgc("dump --stage=source " + file).out == run_tgc("dump --stage=source " + record + asked).out);
     }
-  CHECK_FALSE(has(run_tgc("dump " + record).out, "# tgc: "));  // exactly tinygrad's text
+  CHECK_FALSE(has(run_tgc("dump " + record).out, "# tgc: "));  // only tinygrad's text, no header
 }
 
 TEST_CASE("cli: an id of several records selects all of them, with a note") {
@@ -250,7 +250,7 @@ TEST_CASE("cli: check replays the whole records of a truncated golden file, and 
               another = put("another.gz", gzip);
   Ran alone = run_tgc("check --json --stages=text " + cut),
       both = run_tgc("check --json --stages=text " + cut + " " + another);
-  CHECK(alone.code == 2);  // a part of the input is missing
+  CHECK(alone.code == 2);  // the model lacks its weights file
   CHECK(both.code == 2);
   auto records = [](const Ran& r) { return std::stoul(r.out.substr(r.out.find(':') + 1)); };
   CHECK(records(alone) > 10);
@@ -267,7 +267,7 @@ TEST_CASE("cli: check replays the whole records of a truncated golden file, and 
 }
 
 TEST_CASE("cli: check applies a record's own settings and counts records that it cannot replay as skipped") {
-  // two records of one kernel with different settings
+  // two records of one kernel that were recorded with different settings
   std::string head = R"({"format":"tgc-golden","version":1,"level":"kernel","settings":{"CPU_COUNT":"4"}})" "\n";
   std::string ast =
       R"x("ast":"c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 0)\nc2 = UOp.range(UOp.const(dtypes.index, 64), 0, AxisType.LOOP)\nast = c0.index(c2, ptr=True).store(UOp.const(dtypes.float, 1.0)).end(c2).sink(arg=None)")x";
@@ -340,7 +340,7 @@ TEST_CASE("cli: bad input gives one message and exit code 2") {
   for (const char* command : {"dump ", "verify ", "check --stages=text "})
     trouble(command + put("second.jsonl", golden_header + good_record + "{\"id\":\"b\",\"ast\":7}\n"),
             "second.jsonl:3:17: found '7', expected a string");
-  std::string many = golden_header;  // more than is kept in memory
+  std::string many = golden_header;  // more output than HeldOutput keeps in memory
   for (int i = 0; i < 60000; i++) many += good_record;
   std::string many_file = put("many.jsonl", many);
   CHECK(run_tgc("dump " + many_file).out.size() == 60000 * std::string("ast = UOp.sink()\n").size());
@@ -355,7 +355,7 @@ TEST_CASE("cli: bad input gives one message and exit code 2") {
 
 TEST_CASE("cli: a small dump takes less than 200 ms of processor time") {
   std::string file = put("k.uop", kKernel);
-  auto milliseconds = [] {  // processor time of child processes, which other load does not change
+  auto milliseconds = [] {  // processor time of child processes, because other processes do not change it
     rusage used;
     getrusage(RUSAGE_CHILDREN, &used);
     auto of = [](const timeval& t) { return 1e3 * double(t.tv_sec) + 1e-3 * double(t.tv_usec); };
@@ -370,7 +370,7 @@ TEST_CASE("cli: a small dump takes less than 200 ms of processor time") {
   CHECK(best < 200);  // about 15 ms on an idle machine; scripts/bench measures it
 }
 
-// (a + b).contiguous() and the sums of its rows: two kernels with an intermediate buffer.
+// Stores (a + b).contiguous() and the sums of its rows: two kernels, with a buffer between them.
 const std::string kTensors =
     "c2 = UOp.new_buffer('CPU', 16, dtypes.float, 1)\nc4 = UOp.new_buffer('CPU', 16, dtypes.float, 2)\n"
     "c6 = (c2+c4).contiguous()\nc8 = c6.reshape((4,4))\nc9 = c8.r(Ops.ADD, (1,))\nast = c9.sink()\n";
@@ -388,7 +388,7 @@ TEST_CASE("cli: dump of a tensor graph prints its stages, its schedule and the s
       std::string::npos);
   std::string json = run_tgc("dump " + file + " --stage=schedule --json").out;
   CHECK(json.find("\"buffers\":[3,0],\"writes\":[3],\"reads\":[0]") != std::string::npos);
-  // the schedule key does not distinguish buffers of one shape and dtype
+  // renumbered buffers of the same shape and dtype: the schedule's key stays the same
   std::string renumbered = kTensors;
   renumbered.replace(renumbered.find("float, 1)"), 9, "float, 7)");
   CHECK(run_tgc("dump " + put("t7.uop", renumbered) + " --stage=schedule --json").out == json);

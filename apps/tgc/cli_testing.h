@@ -38,7 +38,7 @@ inline std::string put(const std::string& name, const std::string& text) {
   return (scratch() / name).string();
 }
 
-// Runs `command` with a shell in scratch(). `tgc` means the binary that was built. Standard input is the file `input`.
+// Runs `command` with a shell in scratch(), where `tgc` is the binary that was built and `input` is standard input.
 inline Ran shell(const std::string& command, const std::string& input = "/dev/null") {
   std::string out = (scratch() / "out").string(), err = (scratch() / "err").string();
   std::string home = std::filesystem::path(TGC_BINARY).parent_path().string();
@@ -48,7 +48,7 @@ inline Ran shell(const std::string& command, const std::string& input = "/dev/nu
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(out), read_text(err)};
 }
 
-// Runs tgc with these arguments. `environment` precedes the command: "A=1 B=2".
+// Runs tgc with these arguments. `environment` has variables to set for the command: "A=1 B=2".
 inline Ran run_tgc(const std::string& arguments, const std::string& input = "/dev/null",
                    const std::string& environment = "") {
   return shell(environment + " tgc " + arguments, input);

@@ -39,7 +39,7 @@ int search(BeamOptions& o) {
   o.plan.search.settings = settings;
   o.plan.search.width = o.width ? o.width : size_t(settings.BEAM >= 1 ? settings.BEAM : 2);
   bool measures = o.plan.replay.empty() && !o.plan.enumerate;
-  o.plan.results = measures ? o.file() : o.results;  // results of --replay-times are kept only with --results
+  o.plan.results = measures ? o.file() : o.results;  // without --results, --replay-times stores no results
   heed_termination();
   Session session = terminal_session(o.over, o.jobs);
   bool any = false;
@@ -59,7 +59,7 @@ void print_transfer(const CacheTransfer& moved, const char* what) {
 // Lists, removes, imports or exports results, without a search.
 int manage(const BeamOptions& o) {
   bool writes = !o.remove.empty() || !o.import_from.empty();
-  if (!writes && !std::filesystem::exists(o.file())) {  // nothing was searched yet
+  if (!writes && !std::filesystem::exists(o.file())) {  // no search has stored a result yet
     if (!o.results.empty()) return trouble({.message = "there is no such file", .file = o.results});
     if (!o.export_to.empty()) throw Failure("there are no results to export: `tgc beam INPUT` finds some");
     return print(o.json ? results_json({}) : results_text({})), 0;

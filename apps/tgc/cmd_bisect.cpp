@@ -33,7 +33,7 @@ int run_bisect(BisectOptions& o) {
   auto graph = source.next();
   if (graph && !*graph) return trouble({.message = "the input has no graph", .file = source.name().shown()});
   int worst = 0;
-  std::set<std::string> bound;  // variables that at least one kernel has
+  std::set<std::string> bound;  // variables of --var that at least one kernel has
   for (o.trial.input.is_only_kernel = true; graph && *graph;) {
     if (session.cancelled()) return trouble({.message = "cancelled"});
     auto following = source.next();

@@ -37,8 +37,8 @@ Words words_of(std::string_view option) {
 
 std::string first_sentence(const std::string& text) { return text.substr(0, text.find_first_of(".;:\n")); }
 
-// The candidates for the last word: one line each, with a tab and a help text if there is one. `before` is the part of
-// the word that stays: "--stage=expand,".
+// The answer for the last word of the line: one candidate per line, with a tab and a help text if there is one.
+// `before` is the part of the word that stays, such as "--stage=expand,".
 class Candidates {
  public:
   Candidates(std::string before, std::string_view typed) : before_(std::move(before)), typed_(typed) {}
@@ -55,7 +55,7 @@ class Candidates {
 // Adds the options of a command.
 void add_options(Candidates& to, const CLI::App& command) {
   for (const CLI::Option* o : command.get_options()) {
-    if (o->get_group().empty()) continue;  // hidden
+    if (o->get_group().empty()) continue;  // hidden options
     for (const std::string& name : o->get_lnames()) to.add("--" + name, first_sentence(o->get_description()));
     for (const std::string& name : o->get_snames()) to.add("-" + name, first_sentence(o->get_description()));
   }
@@ -69,11 +69,11 @@ std::string complete(const CLI::App& app, const Words& words) {
   std::string_view typed = words.back();
   const CLI::App* command = words.size() > 1 ? find_command(app, words[0]) : nullptr;
   size_t equals = typed.starts_with("--") ? typed.find('=') : std::string_view::npos;
-  bool is_joined = equals != std::string_view::npos;  // --stage=expand, not --stage expand
+  bool is_joined = equals != std::string_view::npos;  // true for --stage=expand, false for --stage expand
   Words values;
   if (command) values = words_of(is_joined ? typed.substr(0, equals) : std::string_view(words[words.size() - 2]));
   if (!values.empty()) {
-    size_t from = typed.find_last_of(is_joined ? "=," : ",") + 1;  // completes the last item of a list a,b
+    size_t from = typed.find_last_of(is_joined ? "=," : ",") + 1;  // complete only the last item of a list a,b
     Candidates out(std::string(typed.substr(0, from)), typed.substr(from));
     for (const std::string& value : values) out.add(value);
     return out.text();

@@ -1,4 +1,4 @@
-// tgc devices: lists what works on this machine, and what the rest lacks.
+// tgc devices: lists the renderers, compilers and runtimes that work on this machine, and what the others lack.
 #include "apps/tgc/command.h"
 #include "lib/compile/compile.h"
 #include "lib/runtime/devices.h"

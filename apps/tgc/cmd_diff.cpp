@@ -62,7 +62,7 @@ class Comparison {
       return trouble({.message = "nothing was compared: the two sides have no record in common"});
     size_t different = 0;
     std::map<std::string, size_t> first;
-    std::vector<std::string> diffs;  // as JSON
+    std::vector<std::string> diffs;  // JSON texts of the diffs
     for (auto [a, b] : paired.pairs) {
       RunDiff diff = require(diff_runs(*a, *b, options_, renames()));
       if (!diff.same) different++, first[diff.stage]++;
@@ -96,9 +96,9 @@ class Comparison {
 
   const CompareOptions& o_;
   DiffOptions options_;
-  std::optional<Renames> renames_;  // of --renames
+  std::optional<Renames> renames_;  // the renames that --renames names
   DiffStyle style_;
-  std::string stage_;  // the stage of a record that is compared with a graph
+  std::string stage_;  // when a record is compared with a graph: the stage of the record
 };
 
 }  // namespace

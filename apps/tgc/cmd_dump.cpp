@@ -21,7 +21,7 @@ struct DumpOptions {
 int dump(const DumpOptions& o) {
   const std::string format = o.json ? "json" : o.format;
   auto made = make_dump_plan(o.stage, format);
-  // a recording of another release has stages of its own; the input is opened to find that out only for unknown names
+  // another release has stages of its own: if a stage is unknown, open the input to find out whether it is of one
   if (!made && !foreign_producer(o.input).empty()) made = make_dump_plan("", format);
   DumpPlan plan = require(std::move(made));
   Session session = terminal_session(with_found_opts(o.over), o.jobs);
@@ -34,7 +34,7 @@ int dump(const DumpOptions& o) {
   DumpOutput out(o.output, plan.format == Format::Json);
   StatsWatcher counter([](const StageRow& row) { return has_rewrites(row); });
   if (tracks_match_stats()) plan.watcher = &counter;
-  std::string_view begun_at;  // the stage whose result the last graph is, by its own header
+  std::string_view begun_at;  // the stage that the last graph's header names as its origin
   require(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
     if (graph.graph->is_foreign()) {
       auto texts = foreign_texts(graph, o.stage, plan.format.value_or(Format::Pyrender));
@@ -60,7 +60,7 @@ int dump(const DumpOptions& o) {
                                                  : "stages after '" + std::string(begun_at) +
                                                        "', where the input begins"});
   require(out.release());
-  if (plan.input_only) (void)fault_warnings();  // no stage ran, so an unused TGC_FAULT is expected
+  if (plan.input_only) (void)fault_warnings();  // no stage ran, so drop warnings that TGC_FAULT changed nothing
   if (plan.watcher) session.events->debug(stats_text(counter.stats.by_rule()));
   return 0;
 }

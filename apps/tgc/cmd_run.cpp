@@ -59,7 +59,7 @@ class Runner {
     return report.exit_code();
   }
 
-  // Runs one kernel of a model. --var sets the model's symbolic sizes.
+  // Runs one kernel of a model, which --kernel selects. --var sets the model's symbolic sizes.
   int run_kernel_of_model() {
     VariableValues sizes = std::exchange(spec_.input.variables, {});
     for (auto& [name, value] : sizes) {
@@ -107,8 +107,8 @@ class Runner {
   RunOptions spec_;
   Session session_;
   RunCounts counts_;
-  std::set<std::string> bound_;  // variables that at least one kernel has
-  TakenPaths taken_;             // files with results of earlier kernels
+  std::set<std::string> bound_;  // variables of --var that at least one kernel has
+  TakenPaths taken_;             // paths of results that earlier kernels wrote
 };
 
 }  // namespace

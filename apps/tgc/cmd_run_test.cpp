@@ -32,7 +32,7 @@ void holds(const std::string& text, const std::string& words) {
   CHECK(has(text, words));
 }
 
-// data0[i] = f(data1[i], data2[i]) for 8 elements; `f` is an expression of a and b.
+// Returns a kernel with data0[i] = f(data1[i], data2[i]) for 8 elements; `f` is an expression of a and b.
 std::string elementwise(const std::string& dtype, const std::string& f, const std::string& before = "") {
   std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes." + dtype + ".ptr(8), (), ";
   return "i = UOp.range(8, 0, AxisType.LOOP)\n" + before + "a = " + global + "1).index(i)\nb = " + global +
@@ -45,7 +45,7 @@ void prepare() {
   if (std::exchange(done, true)) return;
   put("add.uop", elementwise("float", "a+b"));
   put("div.uop", elementwise("int", "a//b"));
-  std::string some = elementwise("int", "a+b");  // of the first n elements
+  std::string some = elementwise("int", "a+b");  // sums only the first n elements
   put("var.uop", "n = UOp.variable('n', 1, 8)\n" + some.replace(some.find("range(8"), 7, "range(n"));
   auto a = named<float>("data1", dtypes::float32, {0, 1, 2, 3, 4, 5, 6, 7}),
        b = named<float>("data2", dtypes::float32, {8, 7, 6, 5, 4, 3, 2, 1});
@@ -72,7 +72,7 @@ TEST_CASE("run: --inputs and --expect take arrays from files, on each device") {
   }
   for (std::string target : {"CPU:CLANG", "CUDA:CUDA:sm_80", "METAL", "AMD:HIP:gfx1100"})
     CHECK(shell("tgc run add.uop --device=REF --target=" + target + " --inputs={}b.npz --expect=sum.npz").code ==
-          2);  // addb.npz does not exist
+          2);  // the file addb.npz does not exist
   for (std::string target : {"CPU:CLANG", "CUDA:CUDA:sm_80", "METAL", "AMD:HIP:gfx1100"}) {
     Ran r = shell("tgc run add.uop --device=REF --target=" + target + " --inputs=ab.npz --expect=sum.npz");
     CHECK(r.code == 0);
@@ -97,7 +97,7 @@ TEST_CASE("run: a mismatch is located and measured, its arrays are kept, and a c
   auto actual = read_arrays((scratch() / "failed-add-actual.npz").string());
   REQUIRE(actual.ok());
   CHECK(find_array(*actual, "data0")->as<float>()[3] == 8.f);
-  // within larger tolerances it passes
+  // larger tolerances accept the same difference
   CHECK(shell("tgc run add.uop --inputs=ab.npz --expect=wrong.npz --atol=1").code == 0);
   CHECK(shell("tgc run add.uop --inputs=ab.npz --expect=wrong.npz --rtol=0.06").code == 1);
   CHECK(shell("tgc run add.uop --inputs=ab.npz --expect=wrong.npz --rtol=0.12").code == 0);
@@ -162,14 +162,14 @@ TEST_CASE("run: a kernel that dies is reported, and the next kernel runs") {
   trouble("run far.uop --inputs=far.npz --device=CPU --reference=none",
           "killed by SIGSEGV (access to unmapped memory at 0x");
   Ran outside = run_tgc("run far.uop --inputs=far.npz --device=REF --json");
-  CHECK(outside.code == 1);  // a failure of the kernel
+  CHECK(outside.code == 1);  // the kernel is at fault, so the exit code is 1
   CHECK(has(outside.out, R"("result":"failed","error":"out of bounds: )"));
   std::string slow;  // the limit also bounds compilation, which takes longer on a slow machine
   for (const char* seconds : {"0.2", "2", "20"})
     if (slow.empty() || has(slow, "compiler"))
       slow = run_tgc(std::string("run slow.uop --device=CPU --reference=none --timeout=") + seconds).err;
   holds(slow, "tgc: kernel 'slow' on CPU:LLVM: did not end within ");
-  // REF survives a division by zero and reports it
+  // REF reports a division by zero and does not crash
   Ran ref = shell("tgc run div.uop --inputs=zero.npz --device=REF");
   CHECK(ref.code == 0);
   holds(ref.out, "1 integer division by zero");
@@ -185,7 +185,7 @@ TEST_CASE("run: --each-stage runs every stage in REF and names the first wrong o
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 1).index(i*6+j).reduce(j, arg=Ops.ADD)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0).index(i, ptr=True).store(a).end(i).sink()\n");
   CHECK(shell("tgc run sum.uop --device=REF --target=CUDA --each-stage").code == 0);
-  // the expected arrays are wrong, so the AST already differs
+  // the expected arrays are wrong, so that the first graph, the AST, already differs from them
   Ran wrong = shell("tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz --each-stage");
   CHECK(wrong.code == 1);
   holds(wrong.out, "the first stage that computes something else: ast");
@@ -252,7 +252,7 @@ ast = c5.sink()
 
 TEST_CASE("run: --save files pass as --expect, and a run without comparison does not count as passed") {
   put("roots.uop", kRoots);
-  for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {  // the two compare NaNs differently
+  for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {  // their comparisons of NaNs differ
     Ran ran = shell("tgc run roots.uop --save=roots.npz --device=" + device);
     CHECK(ran.code == 0);
     holds(ran.out, "(inputs from seed 0, floats between 0 and 1: others make NaNs)");
@@ -264,7 +264,7 @@ TEST_CASE("run: --save files pass as --expect, and a run without comparison does
   CHECK(alone.code == 0);
   holds(alone.out, "roots: run, not compared, on REF");
   holds(alone.out, "2 of 2 kernels run, none compared");
-  // an input without records
+  // an input with no records
   Ran none = shell("head -c 0 /dev/null > empty.uop; tgc run empty.uop --expect=roots.npz");
   CHECK(none.code == 2);
 }
@@ -293,7 +293,7 @@ ast = c2.sink()
   Ran ran = shell("(ulimit -v 2000000; tgc run large.uop --device=CPU --reference=none)");
   CHECK(ran.code == 2);
   CHECK(ran.err.find("not enough memory: the kernel's arrays take 1.6 GB") != std::string::npos);
-  // the system kills the worker at its limit of processor time, as it does when memory runs out
+  // the system kills the worker at its limit of processor time with SIGKILL, as it does when memory runs out
   put("endless.uop", R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0)
 c1 = UOp.range(1000000000000, 0, AxisType.REDUCE)
 c2 = c0.index(UOp.const(dtypes.index, 0), ptr=True).store((c1.cast(dtypes.float).sin()).reduce(c1, arg=Ops.ADD))

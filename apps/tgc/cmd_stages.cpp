@@ -10,7 +10,7 @@ namespace {
 struct Row {
   const StageRow* stage;
   std::string about;
-  std::optional<size_t> rules;  // nullopt: the stage does not rewrite by rules
+  std::optional<size_t> rules;  // number of rules; nullopt: the stage has no rewrite rules
 };
 
 std::vector<Row> rows() {

@@ -43,7 +43,7 @@ class Tracer {
     auto choices =
         choices_of_rows([](const StageRow& s) { return has_rewrites(s) && (!s.output || s.is(OutputKind::List)); });
     choices.push_back({"all", "", "", false});
-    // a recording of another release has stages and rules of its own
+    // in a recording of another release, stages and rules have names that tgc does not know
     const bool elsewhere = !(o_.stage + o_.rule).empty() && !foreign_producer(o_.input).empty();
     if (elsewhere && !o_.stage.empty()) stages_.insert(o_.stage);
     if (!elsewhere && !o_.stage.empty()) {
@@ -56,7 +56,7 @@ class Tracer {
     if (!o_.node.empty()) filter_.node = node_number(o_.node, '#', "#N, as the trace shows it");
   }
 
-  // Returns N of "#N"; `expected` describes the form of such a text.
+  // Returns N of a text such as "#N", where `mark` is '#'. `expected` says in the error how such a text looks.
   static uint32_t node_number(const std::string& text, char mark, const char* expected) {
     auto n = number_after(text, mark);
     if (!n) throw Failure(Diag{.message = "'" + text + "' is no node", .expected = expected});

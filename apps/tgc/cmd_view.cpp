@@ -8,7 +8,7 @@
 #include "lib/view/gather.h"
 #include "lib/view/server.h"
 
-// The page without its data, which scripts/embed_view makes from view/: the assembler embeds the file TGC_VIEW_PAGE.
+// The page without its data. scripts/embed_view makes it from view/, and the assembler embeds the file TGC_VIEW_PAGE.
 asm(".section .rodata\n"
     ".global tgc_view_page_begin\n.global tgc_view_page_end\n"
     "tgc_view_page_begin:\n.incbin \"" TGC_VIEW_PAGE "\"\ntgc_view_page_end:\n"
@@ -31,7 +31,7 @@ struct ViewOptions {
 int serve(const ViewOptions& o, Session& session, ViewContent content) {
   auto server = require(ViewServer::start(o.port, view_page_code(), std::move(content)));
   print(server->address() + "\n");
-  flush_output();  // before serving: the user needs the address
+  flush_output();  // print the address before serving starts
   session.note("serving until Ctrl-C");
   if (o.open) {
     const char* words[] = {"xdg-open", server->address().c_str(), nullptr};

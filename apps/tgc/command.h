@@ -31,9 +31,9 @@ class Command {
       : app_(app.add_subcommand(name)), exit_code_(&exit_code) {}
   CLI::App* operator->() const { return app_; }
 
-  // Sets what opens --help: a sentence that says what the command does, and one call of it. `notes` end --help.
+  // Sets the texts that open --help, what the command does and an example call, and the notes that end it.
   void describe(const std::string& sentence, const std::string& example, const std::string& notes = "");
-  // Puts the options that are added after this call into `group`.
+  // Puts all options that are added from now on into `group`.
   void group(Group group);
 
   template <class T>
@@ -44,12 +44,12 @@ class Command {
   CLI::Option* option(const char* names, T& value, const char* type, const std::string& help) {
     return app_->add_option(names, value, help)->type_name(type);
   }
-  // An option that may be repeated and takes one value each time.
+  // Adds an option that may be repeated and takes one value each time.
   template <class T>
   CLI::Option* repeated(const char* names, T& values, const char* type, const std::string& help) {
     return option(names, values, type, help)->allow_extra_args(false)->take_all();
   }
-  // An option whose value is a decimal number from `least` to `most`: a whole number if both are.
+  // Adds an option whose value is a decimal number from `least` to `most`; a whole number if both of these are.
   template <class T, class Least, class Most>
   CLI::Option* number(const char* names, T& value, const char* type, Least least, Most most, const std::string& help) {
     constexpr bool is_whole = std::is_integral_v<Least> && std::is_integral_v<Most>;

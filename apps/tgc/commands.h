@@ -22,12 +22,12 @@ class Command;
 TGC_COMMANDS(TGC_DECLARE_COMMAND)
 #undef TGC_DECLARE_COMMAND
 
-std::vector<const CLI::App*> commands_of(const CLI::App& app);  // those that help and completion show
-const CLI::App* find_command(const CLI::App& app, std::string_view name);  // null: there is none of that name
-std::string man_page(const CLI::App& app);                                 // tgc(1), for man
+std::vector<const CLI::App*> commands_of(const CLI::App& app);  // the commands that help and completion show
+const CLI::App* find_command(const CLI::App& app, std::string_view name);  // null: no such command
+std::string man_page(const CLI::App& app);                                 // text of the manual page tgc(1)
 
 std::vector<std::string_view> help_topics();
-std::string help_on(std::string_view topic);  // what `tgc help TOPIC` prints
+std::string help_on(std::string_view topic);  // text of `tgc help TOPIC`
 std::string debug_text(), exit_codes_text(), faults_text(), inputs_text(), recording_text();
 
 }  // namespace tgc

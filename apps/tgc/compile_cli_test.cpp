@@ -1,4 +1,4 @@
-// Tests that run the outputs of compilers: llvm-ir, asm, binary, sass, and `tgc compile`.
+// Tests of the outputs that compilers make (llvm-ir, asm, binary, sass) and of `tgc compile`, by running tgc.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -19,7 +19,7 @@ std::string kernel() { return put("kernel.txt", kKernel); }
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
-// Checks that the output of `arguments` contains every word.
+// Checks that the output of `tgc` with these arguments contains every word.
 void prints(const std::string& arguments, std::initializer_list<std::string_view> words,
             const std::string& environment = "") {
   Ran r = run_tgc("dump " + kernel() + " " + arguments, "/dev/null", environment);
@@ -64,8 +64,8 @@ TEST_CASE("cli: dump writes binaries unchanged") {
   std::string code_object = read_text(file);
   REQUIRE(code_object.size() > 20);
   CHECK(code_object.starts_with("\x7F" "ELF"));
-  CHECK(int(code_object[18]) == char(224));  // EM_AMDGPU
-  CHECK(int(code_object[16]) == 3);          // a shared object
+  CHECK(int(code_object[18]) == char(224));  // machine EM_AMDGPU
+  CHECK(int(code_object[16]) == 3);          // ELF type: shared object
 }
 
 TEST_CASE("cli: dump disassembles machine code of CPUs and AMD code objects") {
@@ -74,7 +74,7 @@ TEST_CASE("cli: dump disassembles machine code of CPUs and AMD code objects") {
     CAPTURE(target);
     Ran ran = run_tgc("dump " + kernel() + " --stage=disasm --target=" + target);
     CHECK(ran.code == 0);
-    CHECK(ran.out.find(":\n") != std::string::npos);  // the function's name
+    CHECK(ran.out.find(":\n") != std::string::npos);  // the function's label
     CHECK(ran.out.find(last) != std::string::npos);
     CHECK(ran.out.find(".byte") == std::string::npos);
   }
@@ -181,7 +181,7 @@ TEST_CASE("cli: a sample of the golden kernels compiles for every target that ha
     return n;
   };
   CHECK(table.code <= 1);
-  // only the kernels of testdata/known_gaps.md fail
+  // the only failures are the kernels that testdata/known_gaps.md lists
   CHECK(count("\"message\":") == count("unknown type name 'float8_"));
   CHECK(count("\"compiled\":0") <= 3);                                  // Metal, WebGPU, and a CPU kernel of fp8
   CHECK(contains(table.out, "\"CPU:CLANG\":{"));

@@ -5,7 +5,7 @@
 
 namespace tgc {
 
-// Readline ends words at = and :, so the script cuts the candidates off up to these.
+// Readline starts a new word after = and :, so the script removes everything up to these from the candidates.
 inline constexpr std::string_view kBash = R"sh(# bash completion of tgc: source <(tgc completion bash)
 _tgc() {
   local line=${COMP_LINE:0:COMP_POINT} words typed IFS=$' \t\n'

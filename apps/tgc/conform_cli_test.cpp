@@ -10,12 +10,12 @@ namespace {
 
 const std::string kOne = test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0";
 
-// Writes the port as a script, which needs no quoting.
+// Writes `text`, a port's shell code, to a script and returns the option that runs it, so that nothing needs quoting.
 std::string port(const std::string& name, const std::string& text) {
   return "--with='exec sh " + put(name, text) + "'";
 }
 
-// Returns a port that answers each question with the record, after `sed` has edited the file of answers.
+// Returns a port that gives the recorded answers, after the shell filter `sed` has changed the file of answers.
 std::string true_port(const std::string& name, const std::string& sed = "") {
   std::string answers = (scratch() / (name + ".answers")).string();
   const std::string as_json = "sed 's/\\\\/\\\\\\\\/g; s/\"/\\\\\"/g' $f | awk '{printf \"%s\\\\n\", $0}'";
@@ -53,7 +53,7 @@ TEST_CASE("conform: a port that dies, answers nonsense or answers too much fails
 }
 
 TEST_CASE("conform: a port that hangs is restarted, and a late answer is not taken for the next question's") {
-  // It answers every second question late; the first one of each start at once.
+  // The port answers the first question after each start at once, and the second one too late.
   Ran r = run_tgc("conform '" + kOne + "' --timeout=0.2 " +
                   port("late", "while read -r q; do echo '{\"error\":\"in time\"}'; read -r q; sleep 5; done"));
   CHECK(r.code == 1);
@@ -85,7 +85,7 @@ TEST_CASE("conform: the linear list is compared in order and the source to the l
     CHECK(r.code == (has(r.out, "\"verdict\"") ? 1 : 0));
     return r.out;
   };
-  const std::string plus = "| sed '$s/+/-/'";  // edits the last answer
+  const std::string plus = "| sed '$s/+/-/'";  // changes the last answer: - instead of +
   CHECK(has(asked("text", "other_source", plus), "\"stage\":\"source\",\"verdict\":\"different\""));
   CHECK_FALSE(has(asked("structure", "other_source_2", plus), "\"source\""));
   Ran r = run_tgc("conform '" + kOne + "' --stage=linear " +
@@ -94,13 +94,13 @@ TEST_CASE("conform: the linear list is compared in order and the source to the l
 }
 
 TEST_CASE("conform: a defect is found at its stage, and by values only if it changes a result") {
-  auto kept = [] {  // includes files of other tests
+  auto kept = [] {  // counts files of other tests, too
     return std::ranges::count_if(std::filesystem::directory_iterator(scratch()), [](const auto& file) {
       return file.path().filename().string().starts_with("failed-");
     });
   };
   const auto before = kept();
-  // The answer of the stage 'expander' has another stride.
+  // `sed` changes a stride in the answer to the stage 'expander'.
   for (const char* as : {"text", "structure", "values"}) {
     Ran r = run_tgc("conform '" + kOne + "' --json --as=" + as + " " +
                     true_port(std::string("defect_") + as, "| sed '9s/ 12)/ 11)/'"));
@@ -145,7 +145,7 @@ TEST_CASE("conform: a baseline is written on request, fails regressions, and ign
   CHECK(has(worse.out, "worse than the baseline: bin_add_half.0 (CUDA:CUDA:sm_90): expander is an error now"));
   CHECK(has(worse.out, " of the baseline were not asked"));
 
-  // The baseline lacks that stage: failing there is no regression, conforming there is an improvement.
+  // Without the stage in the baseline, a failure there is no regression, and a conforming answer is an improvement.
   std::string lines = read_text(file);
   size_t at = lines.find("\texpander\n"), begin = lines.rfind('\n', at) + 1;
   put("base.txt", lines.substr(0, begin) + lines.substr(at + 10));

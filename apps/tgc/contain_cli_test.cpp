@@ -1,4 +1,4 @@
-// Kernels run contained, and their failures are reported: tests that run the tgc binary.
+// Tests that tgc runs kernels in workers that cannot harm it, and that it reports how a kernel failed.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"
 #include "lib/support/testing.h"
@@ -7,7 +7,7 @@ using namespace tgc;
 
 namespace {
 
-// data0[store] = data1[load] for r from 0 to 15, of arrays of 16 ints.
+// Returns a kernel with data0[store] = data1[load] for r from 0 to 15; the arrays have 16 ints.
 std::string kernel(const std::string& store, const std::string& load) {
   std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), ";
   return put("beside.uop", "r = UOp.range(16, 0, AxisType.LOOP)\nast = " + global + "0).index(" + store +
@@ -82,7 +82,7 @@ TEST_CASE("cli: options that do not apply to the input are errors") {
     if (has(run_tgc(std::string(command) + "--help").out, "--var"))
       trouble(std::string(command) + "--var n=3 " + kernel_file, "--var n=3 binds a size of a model, and this is");
   trouble("run --device=NV " + kernel_file, "expected CUDA, which runs the same kernels by NVIDIA's driver");
-  Ran one = run_tgc("run --kernel=1 " + model);  // one kernel of a model takes the options of kernels
+  Ran one = run_tgc("run --kernel=1 " + model);  // a model's single kernel accepts kernel options
   INFO(one.out << one.err);
   CHECK(one.code == 0);
   CHECK(has(one.out, "passed on CPU:LLVM"));

@@ -8,7 +8,7 @@ using namespace tgc;
 
 namespace {
 
-// Returns a kernel that stores the value of the code.
+// Returns a kernel that stores the value of `code`, an expression in the target's language.
 std::string storing(const std::string& name, const std::string& code) {
   return put(name, "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
                    "c1 = UOp(Ops.CUSTOMI, dtypes.int, (), '" + code + "')\n"
@@ -16,9 +16,9 @@ std::string storing(const std::string& name, const std::string& code) {
 }
 
 struct Attack {
-  const char *name, *code;  // braces are doubled: CUSTOM formats its text
-  const char* words;        // one of the words between | is in the message
-  int seconds = 60;         // time limit
+  const char *name, *code;  // the code with braces doubled, because CUSTOM formats its text
+  const char* words;        // words separated by |; the message has one of them
+  int seconds = 60;         // time limit for the kernel
 };
 
 void attacked(const std::string& device, const Attack& a) {
@@ -40,7 +40,7 @@ void attacked(const std::string& device, const Attack& a) {
   CHECK(!std::filesystem::exists(scratch() / "made-by-a-kernel"));
 }
 
-// Declares a function of the C library.
+// Calls a function of the C library after declaring it.
 #define CALL(declaration, call) "({{ " declaration "; (int)" call "; }})"
 
 constexpr const char* kNoSuch = "kernels may not call|does not compile|undefined|unresolved";
@@ -60,7 +60,7 @@ TEST_CASE("cli: hostile CUSTOMI code in C is contained") {
       {"stack", "({{ volatile char a[1 << 27]; for (int i = (1 << 27) - 1; i > 0; i -= 4096) a[i] = 1; a[5]; }})",
        "killed by SIGSEGV"},
       {"outside", "(data0_4[1 << 10] = 1)", "killed by SIGSEGV|does not compile"},
-      // machine code as a number: fork()
+      // machine code in an array of numbers, which calls fork()
       {"numbers",
        "({{ static const unsigned char code[] = {{0xb8, 57, 0, 0, 0, 15, 5, 0xc3}}; ((int (*)(void))code)(); }})",
        "killed by SIG"},

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Returns the lines that tinygrad prints, without tgc's comments.
+// Returns the lines of a dump that tinygrad prints, without those that tgc adds as comments.
 std::string letters(const std::string& text) {
   std::string out;
   std::istringstream lines(text);
@@ -54,7 +54,7 @@ std::map<std::string, std::string> dumped(const std::string& model, const std::s
   std::map<std::string, std::string> out;
   for (auto& entry : fs::directory_iterator(folder)) {
     std::string name = entry.path().filename().string().substr(model.size() + 1);
-    // in a kernel's file, the number after the kernel's
+    // position of the stage's number, which follows the kernel's number in the names of kernels' files
     size_t number = std::isdigit(name[0]) && name.find('.') != 2 ? name.find('.') + 1 : 0;
     if (!number && std::isdigit(name[3])) number = 3;
     out[name.substr(0, number) + name.substr(number + 3)] = read_text(entry.path());
@@ -67,7 +67,7 @@ std::map<std::string, std::string> dumped(const std::string& model, const std::s
 TEST_CASE("cli: dump prints each kind of model at every stage") {
   struct Model {
     const char *name, *options;
-    size_t kernels;  // at least
+    size_t kernels;  // minimum number of kernels
   };
   for (const Model& m : {Model{"resnet50", "", 10}, {"mobilenetv2", "", 10}, {"unet", "", 10},
                          {"bert", "--var batch=2", 10}, {"gpt2", "--var pos=3", 10}}) {

@@ -13,13 +13,13 @@ namespace tgc {
 
 class DumpOutput {
  public:
-  // `to` is a file or a folder; empty or "-" means standard output. With `json`, several texts there become one JSON
-  // document.
+  // `to` is a file or a folder; empty or "-" means standard output. With `json`, several texts on standard output
+  // become one JSON document.
   DumpOutput(const std::string& to, bool json) : to_(to == "-" ? "" : to), json_(json) {}
 
   // Adds the texts of one graph. Errors: an unwritable file, several texts for one file, bytes for a terminal.
   Status write(const std::vector<DumpText>& texts);
-  size_t written() const { return written_; }  // number of texts
+  size_t written() const { return written_; }  // number of texts so far
   // Prints the output, or writes the single file. Call this once, after the last graph.
   Status release();
 
@@ -29,9 +29,9 @@ class DumpOutput {
 
   std::string to_;
   bool json_;
-  std::vector<DumpText> list_;  // of JSON on standard output: one text is printed alone, several as a document
+  std::vector<DumpText> list_;  // JSON texts for standard output: a single one is printed alone, several as a document
   bool first_ = true, into_folder_ = false;
-  std::optional<std::string> alone_;  // the text of a single file
+  std::optional<std::string> alone_;  // the text for the output file, if `to` is a file
   TakenPaths stems_;                  // the stems of files in the folder
   size_t written_ = 0;
   HeldOutput out_;

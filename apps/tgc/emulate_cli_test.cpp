@@ -13,7 +13,7 @@ TEST_CASE("cli: run --emulate runs PTX and CUDA C on the emulator and reports th
     CHECK(r.code == 0);
     CHECK(has(r.out, std::string(name) + ": passed on CUDA:PTX:sm_80, emulated, 1 array as REF has it"));
   }
-  Ran own = run_tgc("run --emulate --race '" + records + "#cast_long_to_float.0'");  // for CUDA C on sm_75
+  Ran own = run_tgc("run --emulate --race '" + records + "#cast_long_to_float.0'");  // a record for sm_75 in CUDA C
   CHECK(has(own.out, ": passed on CUDA:CUDA:sm_75, emulated"));
   Ran metal = run_tgc("run --emulate --race --device=METAL '" + records + "#bcast_pow.0'");
   INFO(metal.out, metal.err);
@@ -36,7 +36,7 @@ TEST_CASE("cli: run --emulate reports an out-of-bounds access as a failure of th
   CHECK(has(r.err, "CUDA_ERROR_ILLEGAL_ADDRESS"));
   CHECK(has(r.err, " bytes of argument 0)"));
   CHECK(has(r.err, " of the source ("));
-  CHECK(has(r.err, "\n  "));  // the source line
+  CHECK(has(r.err, "\n  "));  // the message shows the line of the source
   Ran lacks = run_tgc("run --emulate --device=AMD:LLVM:gfx950 '" + records + "#bcast_pow.0'");
   CHECK(lacks.code == 2);
   CHECK(has(lacks.err, "there is no emulator for gfx950"));

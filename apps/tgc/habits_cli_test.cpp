@@ -1,4 +1,4 @@
-// Habits that must work or be answered: options before INPUT, tinygrad's variables, common mistakes.
+// Habits of users that must work or get a helpful error: options before INPUT, tinygrad's variables, common mistakes.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 
@@ -42,7 +42,7 @@ TEST_CASE("cli: dump prints several stages as one JSON document") {
   Ran r = run_tgc("dump --json --stage=expander,source " + kRecord);
   CHECK(r.out.starts_with("{\"texts\":["));
   CHECK(has(r.out, "{\"kernel\":\"bin_add_half.0\",\"stage\":\"source\",\"text\":\""));
-  // a single stage is printed alone
+  // the JSON of a single stage is no list
   CHECK(run_tgc("dump --json --stage=expander " + kRecord).out.starts_with("{\"format\":"));
 }
 

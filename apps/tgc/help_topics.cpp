@@ -1,4 +1,4 @@
-// The topics of `tgc help`, most of them made from the program's tables.
+// The topics of `tgc help` that are made from the program's tables, and the list of all topics.
 #include <set>
 
 #include "apps/tgc/commands.h"

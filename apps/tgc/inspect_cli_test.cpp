@@ -33,7 +33,7 @@ TEST_CASE("diff: the exit code is the result, and --quiet prints nothing") {
   CHECK(run_tgc("diff " + a + " no-such-file").code == 2);
   CHECK(run_tgc("diff --ignore=nothing " + a + " " + b).code == 2);
   CHECK(has(run_tgc("diff --stage=expander " + a + " " + b), "picks a stage of a run, and both sides are one graph"));
-  CHECK(run_tgc("diff " + kFile + " " + kKernel).code == 1);  // one side has more records
+  CHECK(run_tgc("diff " + kFile + " " + kKernel).code == 1);  // the record and the files have no pair
   CHECK(run_tgc("diff " + kFile + " " + kFile).code == 0);
   std::filesystem::remove(a), std::filesystem::remove(b);
 }
@@ -87,7 +87,7 @@ TEST_CASE("trace: rewrites are printed, written to a file and read, explained an
   CHECK(run_tgc("trace " + kKernel + " --stage=lower-index --explain=c5").out == story.out);
   CHECK(story.code == 0);
   CHECK(has(story, "where it comes from"));
-  // a trace file may hold a kernel without stages
+  // a trace file may hold a kernel in which no stage was traced
   const std::string no_stages = put("no_stages.trace",
                                     "{\"format\":\"tgc-trace\",\"version\":2}\n[\"graph\"]\n"
                                     "{\"id\":0,\"op\":\"CONST\",\"dtype\":\"dtypes.index\",\"arg\":24}\n"
@@ -113,7 +113,7 @@ TEST_CASE("trace: rewrites are printed, written to a file and read, explained an
 TEST_CASE("stats and trace: a record that a stage refuses is counted, and the following records are processed") {
   auto lines = LineReader::open(kFile);
   REQUIRE(lines.ok());
-  std::string header, good, refused;  // tinygrad refused the second, too, as its record says
+  std::string header, good, refused;  // tinygrad refused `refused`, as its record says
   for (std::string line; (*lines)->next(line).value_or_throw();)
     if (header.empty()) header = line + "\n";
     else if (tgc::has(line, "\"id\": \"bin_add_half.0\"")) good = line + "\n";
@@ -144,9 +144,9 @@ TEST_CASE("completion: the bash script is accepted and completes") {
                  "\"; COMP_POINT=${#COMP_LINE}; _tgc; echo ${COMPREPLY[@]}'");
   };
   CHECK(has(complete("tgc du"), "dump\n"));
-  CHECK(has(complete("tgc dump --stage=devec"), "devec\n"));          // readline's word starts after the =
+  CHECK(has(complete("tgc dump --stage=devec"), "devec\n"));          // readline's word starts after =
   CHECK(has(complete("tgc dump --stage=expand,devec"), "expand,devec\n"));
-  CHECK(has(complete("tgc run --target CUDA:CUDA:sm_9"), "sm_90\n"));  // and after a colon
+  CHECK(has(complete("tgc run --target CUDA:CUDA:sm_9"), "sm_90\n"));  // readline's word starts after :
   CHECK(complete("tgc dump some").out == "\n");                        // the shell completes file names
   std::filesystem::remove(script);
   CHECK(run_tgc("completion tcsh").code == 2);
@@ -159,7 +159,7 @@ TEST_CASE("completion: `tgc complete` answers with candidates") {
   CHECK(run_tgc("complete -- dump --set NOOP").out == "NOOPT=\n");
   CHECK(run_tgc("complete -- help exit").out == "exit-codes\n");
   CHECK(run_tgc("complete -- nosuch --st").out == "");
-  CHECK_FALSE(has(run_tgc("complete -- ''"), "complete\t"));  // the hidden command is not a candidate
+  CHECK_FALSE(has(run_tgc("complete -- ''"), "complete\t"));  // `complete` is a hidden command
 }
 
 bool is_installed(const std::string& program) {
@@ -175,7 +175,7 @@ TEST_CASE("completion: the zsh script completes in a terminal") {
   std::filesystem::create_directory(folder);
   REQUIRE(shell("tgc completion zsh >" + folder + "/_tgc").code == 0);
   CHECK(shell("zsh -n " + folder + "/_tgc").out == "");
-  // returns the line after a TAB
+  // returns the line that bash has after the user types `line` and TAB
   auto after_tab = [&](const std::string& line) {
     std::ofstream(folder + "/run")
         << "zmodload zsh/zpty\nzpty -b z 'PS1= zsh -f -i'\n"
@@ -242,19 +242,19 @@ TEST_CASE("tinygrad's variables: DEBUG, NOOPT, SPEC and IGNORE_OOB work") {
   CHECK(!has(shell("NOOPT=1 DEBUG=3 tgc dump " + kKernel), "UPCAST"));
   CHECK(shell("SPEC=2 tgc dump --stage=source " + kKernel).code == 0);
   CHECK(shell("SPEC=1 tgc dump --stage=source " + kKernel).code == 0);
-  // an END without a loop
+  // adds an END without a loop, which the specification forbids
   const std::string end = R"( | sed -E 's/(c[0-9]+).sink/UOp(Ops.END, dtypes.void, (\1,)).sink/' | SPEC=)";
   std::string gone_wrong = "tgc dump " + kKernel + end;
   CHECK(has(shell(gone_wrong + "1 tgc dump --stage=movement"), "the AST is not well formed: node "));
   CHECK(shell(gone_wrong + "0 tgc dump --stage=movement").code == 0);
-  // an error after the first stage: SPEC=1 verifies only the input and the result, SPEC=2 every stage
+  // the END is added after the first stage: SPEC=1 verifies only the input and the result, SPEC=2 every stage
   std::string later = "tgc dump " + kKernel + " --stage=movement" + end;
   CHECK(shell(later + "1 tgc dump --from=movement --stage=load-collapse").code == 0);
   CHECK(
       has(shell(later + "2 tgc dump --from=movement --stage=load-collapse"), "leaves a graph that is not well formed"));
   CHECK(has(shell("DEBUG_LINEARIZE=1 tgc dump " + kKernel), "(1, -20, 0)"));
   CHECK(shell("IGNORE_OOB=0 tgc dump --stage=source " + kKernel).code == 0);
-  // addresses, in bytes
+  // PTX has addresses in bytes instead of indices
   CHECK(shell("IGNORE_OOB=0 tgc dump --stage=source --target=CUDA:PTX:sm_80 " + kKernel).code == 0);
   Ran outside = shell("tgc dump " + kKernel +
                       " | sed 's/ptr(264), (), 2/ptr(263), (), 2/' | IGNORE_OOB=0 tgc dump --stage=source");

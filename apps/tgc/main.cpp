@@ -1,4 +1,4 @@
-// tgc: the command line. commands.h lists the commands; cmd_NAME.cpp defines each.
+// tgc: the command line. commands.h lists the commands, and cmd_NAME.cpp defines the command NAME.
 #include <algorithm>
 #include <sstream>
 
@@ -16,7 +16,7 @@
 
 namespace {
 
-// "tgc 0.1.0, tinygrad 0.12.0, LLVM 19.1.7"
+// Returns the text of --version: "tgc 0.1.0, tinygrad 0.12.0, LLVM 19.1.7".
 std::string version_line() {
   std::string llvm(tgc::llvm_version());
   return "tgc " + std::string(tgc::tgc_version()) + ", tinygrad " + std::string(tgc::tinygrad_version()) + ", " +
@@ -39,7 +39,7 @@ tgc::Diag unknown_option(const CLI::App& app, const std::string& command, const 
           .expected = near.empty() ? "one that `" + caller + " --help` lists" : near};
 }
 
-// Prints CLI11's message, or for an unknown command or option the nearest names, and returns 2.
+// Prints the error of the command line and returns 2: the nearest names for an unknown word, else CLI11's message.
 int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   std::vector<std::string_view> names;
   for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
@@ -49,7 +49,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
                          .expected = near.empty() ? "one that `tgc --help` lists" : near});
   }
   const std::string command = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
-  // An unknown option is reported first: it may be why CLI11 misses an INPUT.
+  // Report an unknown option first, because its value may be what CLI11 takes for a missing or extra INPUT.
   if (dynamic_cast<const CLI::RequiredError*>(&error) || dynamic_cast<const CLI::ExtrasError*>(&error))
     for (const std::string& extra : app.remaining(true))
       if (extra.starts_with('-') && extra.size() > 1) return tgc::trouble(unknown_option(app, command, extra));
@@ -65,8 +65,8 @@ struct CommandRow {
 constexpr CommandRow kCommands[] = {TGC_COMMANDS(TGC_COMMAND_ROW)};
 #undef TGC_COMMAND_ROW
 
-// Adds the command `first` alone if there is one of that name, because to describe the options of all commands takes
-// longer than to start the program. `help` and `completion` describe all commands, so these add them all.
+// Adds only the command `first` if there is one of that name, because describing the options of all commands takes
+// longer than starting the program. Adds all commands for `help` and `completion`, which describe all of them.
 void add_commands(CLI::App& app, int& exit_code, std::string_view first) {
   bool one = first != "help" && first != "completion" &&
              std::ranges::find(kCommands, first, &CommandRow::name) != std::end(kCommands);
@@ -84,17 +84,17 @@ int run_command(int argc, char** argv) {
   app.formatter(std::make_shared<tgc::HelpFormatter>());
   app.set_help_flag("-h,--help", "print this help and exit");
   app.require_subcommand(1);
-  app.fallthrough();  // accepts --color behind a command, too; commands that are added below inherit this
+  app.fallthrough();  // accept --color after a command, too; commands that are added below inherit this setting
   app.set_version_flag("--version", version_line, "print the versions of tgc, tinygrad and LLVM and exit");
   tgc::add_global_options(app);
-  app.parse_complete_callback(tgc::keep_process_limits);  // runs before the command
+  app.parse_complete_callback(tgc::keep_process_limits);  // called before the command runs
   if (auto status = tgc::set_limits_of_environment(); !status) return tgc::trouble(status.diag());
   int exit_code = 0;
   if (auto fault = tgc::check_fault_of_environment(); !fault) return tgc::trouble(fault.diag());
   try {
     add_commands(app, exit_code, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);
-  } catch (const CLI::Success& e) {  // help and version
+  } catch (const CLI::Success& e) {  // --help or --version was printed
     std::ostringstream text;
     exit_code = app.exit(e, text, text);
     tgc::print(text.str());
@@ -106,7 +106,7 @@ int run_command(int argc, char** argv) {
   if (exit_code != 2 && tgc::memory_ran_out())
     exit_code = tgc::trouble({.message = "out of memory: the work is incomplete"});
   if (exit_code == 2) return 2;
-  return tgc::finish_output(tgc::input_was_cut() ? 2 : exit_code);  // a warning has said so
+  return tgc::finish_output(tgc::input_was_cut() ? 2 : exit_code);  // the reader has printed a warning
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fputs("tgc: out of memory\n", stderr);
     return 2;
-  } catch (const std::exception& e) {  // of the standard library, such as std::system_error
+  } catch (const std::exception& e) {  // an exception of the standard library, such as std::system_error
     return tgc::trouble({.message = e.what()});
   }
 }

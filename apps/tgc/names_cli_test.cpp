@@ -1,4 +1,4 @@
-// Hostile names, hostile code and limits: tests that run the tgc binary.
+// Tests that hostile names, hostile code and limits do no harm, by running tgc.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"
 
@@ -6,14 +6,14 @@ using namespace tgc;
 
 namespace {
 
-// Returns a kernel that stores a variable of that name.
+// Returns a kernel that stores the value of a variable with the name `name`.
 std::string with_variable(const std::string& name) {
   return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
          "c1 = UOp(Ops.DEFINE_VAR, dtypes.int, (), (" + name + ", 0, 3))\n"
          "c2 = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(c1)\nast = c2.sink()\n";
 }
 
-// Runs every command that compiles on the kernel; checks that no file is created and that the name is printed.
+// Runs every command that compiles; checks that none creates a file and that the error contains `words`.
 void harmless(const std::string& file, const std::string& target, const std::string& words) {
   std::filesystem::path made = scratch() / "made-by-a-kernel";
   for (const char* command : {"run --in-process --var x=1 --device=", "run --device=", "compile --target=",

@@ -10,10 +10,10 @@ namespace tgc {
 struct ToleranceOptions;
 struct RunOptions;
 
-void add_global_options(CLI::App& app);  // of every command: --color, --limit, --allow-custom
+void add_global_options(CLI::App& app);  // --color, --limit, --allow-custom, which every command has
 
-// Group Input.
-// INPUT (a string or a vector of strings; `also` adds to its help) and --kernel.
+// Adds INPUT (a string or a vector of strings; `also` adds to its help) and --kernel, both in the group
+// Input.
 template <class Input>
 void add_input_options(Command& cmd, Input& input, std::string& kernel, const std::string& also = "") {
   cmd.group(Group::Input);
@@ -21,18 +21,18 @@ void add_input_options(Command& cmd, Input& input, std::string& kernel, const st
   cmd.option("--kernel", kernel, "N|NAME", "take one record, or one kernel of a tensor graph; N counts from 0");
 }
 void add_weights_option(Command& cmd, Overrides& over);
-void add_size_option(Command& cmd, Overrides& over);  // --var
-// Group Pipeline: --target, --set, --opts; and --device, which means --target, unless the command has its own.
+void add_size_option(Command& cmd, Overrides& over);  // --var for sizes of a model
+// Adds --target, --set and --opts in the group Pipeline, and, if `device_is_target`, --device as a name for --target.
 void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target = true);
-// The options that `run`, `bisect` and `reduce` share, in the groups Input, Device and Comparison: --inputs, --seed,
-// --var, --weights, --device, --timeout, --emulate, --race, --expect, --reference, --rtol,
-// --atol, --ulp.
+// Adds the options that `run`, `bisect` and `reduce` share, in the groups Input, Device and Comparison: --inputs,
+// --seed, --var, --weights, --device, --timeout, --emulate, --race, --expect, --reference, --rtol, --atol, --ulp.
+// `device_help` is the help text of --device.
 void add_run_options(Command& cmd, RunOptions& options, Overrides& over, const std::string& device_help);
-void add_repro_option(Command& cmd, std::string& file);  // group Output
+void add_repro_option(Command& cmd, std::string& file);  // --repro, in the group Output
 
 // Returns a session that prints progress, warnings and DEBUG output to standard error. `jobs` 0: one per processor.
 Session terminal_session(unsigned jobs);
-// Returns such a session for a command that compiles. Notes each set variable of tinygrad that has no effect in tgc.
+// Returns a session for a command that compiles. Notes each variable of tinygrad that is set and has no effect in tgc.
 Session terminal_session(Overrides over, unsigned jobs = 1);
 
 // With BEAM=N, from --set or the environment: gives kernels the opts that `tgc beam` found (lib/beam/found_opts.h).

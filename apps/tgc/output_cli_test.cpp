@@ -24,7 +24,7 @@ std::vector<std::string> printing_commands() {
           "diff " + kKernel, "compile --target=CPU:LLVM " + kKernel, "run --device=REF " + kKernel};
 }
 
-// Returns two records of that id; the second stores twice the value.
+// Returns two records, both with that id, of which the second stores twice the value of the first.
 std::string two_records(const std::string& id) {
   std::string out = R"({"format":"tgc-golden","version":1,"level":"kernel","settings":{"CPU_COUNT":"2"}})" "\n";
   for (const char* value : {"1.0", "2.0"})
@@ -177,7 +177,7 @@ TEST_CASE("output: low process limits and missing folders give a message or no e
                             "ulimit -f 0", "unset HOME XDG_CACHE_HOME TGC_CACHE_DIR", "export HOME=/dev/null/none",
                             "export TGC_CACHE_DIR=/proc/none", "export TMPDIR=/dev/null/none",
                             "mkdir -p gone && cd gone && rmdir ../gone"}) {
-    // the sanitizers themselves exceed these limits of memory and files
+    // the sanitizers need more memory and more files than these limits allow
     if (tgc::kSanitized && (limit.starts_with("ulimit -v") || limit.starts_with("ulimit -n"))) continue;
     if (tgc::kThreadSanitized && limit.starts_with("ulimit")) continue;
     for (std::string command : {"dump --stage=asm --target=CPU:LLVM ", "check -j2 ", "run --device=CPU:LLVM ",
@@ -206,7 +206,7 @@ TEST_CASE("output: a source that does not compile is kept in a private folder") 
   CHECK((fs::status(scratch() / "kept-cache/kept").permissions() & fs::perms::all) == fs::perms::owner_all);
   REQUIRE(names_in(scratch() / "kept-cache/kept").size() == 1);
 
-  // a symbolic link in its place: the source is not written
+  // with a symbolic link instead of the folder, tgc refuses to write the source there
   fs::create_directories(scratch() / "trap-cache");
   fs::create_directories(scratch() / "elsewhere");
   fs::create_symlink(scratch() / "elsewhere", scratch() / "trap-cache/kept");
@@ -227,7 +227,7 @@ TEST_CASE("output: an interrupt stops between two graphs and prints the results 
   CHECK(has(once.err, "tgc: cancelled"));
 
   if (tgc::kThreadSanitized) return;
-  // tgc waits for its input, which never comes
+  // tgc waits for input that never comes, until it is interrupted twice
   Ran twice = shell("sleep 3 | env --default-signal=INT tgc dump -o held.uop & p=$!; sleep 0.5; kill -INT $p; "
                     "sleep 0.2; kill -INT $p; wait $p; echo $? >code");
   CHECK(read_text(scratch() / "code") == "130\n");
@@ -237,7 +237,7 @@ TEST_CASE("output: an interrupt stops between two graphs and prints the results 
 
 namespace {
 
-// Runs a campaign that receives the signal after its first finding.
+// Starts a campaign, sends it `signal` after its first finding, and returns how it ended.
 Ran campaign_that_gets(const std::string& signal) {
   return shell("ulimit -c 0; rm -rf found state.json; "
                "tgc fuzz --minutes=5 -j1 --findings=found --state=state.json & p=$!; "
@@ -248,14 +248,14 @@ Ran campaign_that_gets(const std::string& signal) {
 
 TEST_CASE("output: a campaign that receives SIGTERM prints its findings so far") {
   Ran r = campaign_that_gets("TERM");
-  CHECK(r.code == 1);  // there is a finding
+  CHECK(r.code == 1);  // exit code 1, because there is a finding
   CHECK(has(r.err, "tgc: stopping soon"));
   CHECK(has(r.out, " graphs from seed 0"));
   CHECK(has(read_text(scratch() / "state.json"), "\"found/"));
 }
 
 TEST_CASE("output: a campaign that crashes names the graph and the command that makes it again") {
-  if (tgc::kSanitized) return;  // the sanitizer handles the signal
+  if (tgc::kSanitized) return;  // the sanitizer handles SIGSEGV itself
   Ran r = campaign_that_gets("SEGV");
   CHECK(r.code == 139);
   CHECK(has(r.err, "tgc: internal error: SIGSEGV in "));

@@ -20,7 +20,7 @@
 namespace tgc {
 namespace {
 
-// Prints without allocating memory.
+// Prints to standard error without allocating memory, so that signal handlers can call it.
 void say(std::string_view text) { (void)write_all(STDERR_FILENO, text); }
 
 [[noreturn]] void end_with_trouble() {
@@ -63,7 +63,7 @@ uintptr_t stack_pointer(const void* context) {
 #endif
 }
 
-// Returns true for a fault near the stack pointer, which means stack overflow.
+// Returns true if the faulting address is near the stack pointer, which means that the stack overflowed.
 bool is_full_stack(const siginfo_t& info, const void* context) {
   constexpr intptr_t kNear = 1 << 16;
   auto distance = intptr_t(reinterpret_cast<uintptr_t>(info.si_addr) - stack_pointer(context));
@@ -75,7 +75,7 @@ constexpr std::pair<int, std::string_view> kFaults[] = {
 
 // Handles stack overflow. Any other fault stays a crash, with a line that names the thread's work.
 void on_fault(int number, siginfo_t* info, void* context) {
-  const bool is_sent = info->si_code <= 0;  // by a process, with kill
+  const bool is_sent = info->si_code <= 0;  // another process sent it with kill
   if (number == SIGSEGV && !is_sent && is_full_stack(*info, context)) {
     say("tgc: the stack is too small (ulimit -s)\n");
     end_with_trouble();
@@ -83,7 +83,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
   if (auto work = work_of_thread(); !work.empty())
     for (auto [fault, name] : kFaults)
       if (fault == number) say("tgc: internal error: "), say(name), say(" in "), say(work), say("\n");
-  signal(number, SIG_DFL);  // on return the instruction faults again
+  signal(number, SIG_DFL);  // when this handler returns, the instruction faults again and ends the process
   if (is_sent) raise(number);
 }
 
@@ -116,7 +116,7 @@ void on_interrupt(int number) {
   say("tgc: stopping soon; interrupt again to stop at once\n");
 }
 
-// Installs on_interrupt for a signal that has the default action. Returns false if it does not, or on failure.
+// Installs on_interrupt for a signal. Returns false on failure, or if the signal does not have its default action.
 bool watch_for(int number) {
   struct sigaction old, action{};
   if (sigaction(number, nullptr, &old) != 0 || old.sa_handler != SIG_DFL) return false;
@@ -128,7 +128,7 @@ bool watch_for(int number) {
 }  // namespace
 
 void prepare_process() {
-  // otherwise a file opened later could get the number of a closed standard stream and be written to by accident
+  // otherwise a file opened later gets the number of a closed standard stream, and output would go into that file
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   std::set_new_handler(on_no_memory);

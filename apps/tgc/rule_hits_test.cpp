@@ -1,7 +1,7 @@
-// Every rule is hit by a golden or by a test, every guarded one declines in one, and every one has a test of its own
-// (RuleTest). The goldens of testdata/ pass all stages here, in this process; when all tests are done, a listener
-// prints the rules of which that is not so, but for those that testdata/rules_never_{hit,declined,checked}.txt allow.
-// scripts/test looks for its three lines.
+// Checks that every rule is hit by a golden or a test, that every guarded rule also declines in one, and that every
+// rule has a test of its own (RuleTest). The goldens of testdata/ pass all stages here, in this process. When all tests
+// are done, a listener prints the rules for which this is not so, except those that
+// testdata/rules_never_{hit,declined,checked}.txt lists. scripts/test reads the listener's three summary lines.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::optional<std::string> refusal(const GoldenRecord& record, const Settings& s
   return record.source_error ? std::nullopt : error_of(c->source());
 }
 
-// The stage after the last one that tinygrad got through.
+// Returns the stage that refused the record's graph in tinygrad: the one after its last recorded stage.
 std::string_view refusing_stage(const GoldenRecord& record) {
   auto stages = kernel_stages();
   auto last = std::ranges::find(stages, std::string_view(record.stages.back().name), &Stage::name);
@@ -44,8 +44,8 @@ std::string_view refusing_stage(const GoldenRecord& record) {
 
 bool is_of_a_test(const Rule& rule) { return rule.file.ends_with("_test.cpp"); }
 
-// One of each that is written: some are in several sets, for other dtypes or ops each,
-// and what happened to one happened to the rule.
+// A rule as it is written in the source. Several rule sets may have copies of it for other dtypes or ops; what happened
+// to one copy counts for all of them.
 struct Written {
   Rule rule;
   bool hit = false, declined = false, checked = false;
@@ -64,8 +64,8 @@ std::vector<Written> rules_as_written() {
   return rules;
 }
 
-// Prints the rules to which it never happened and that no line of the file allows,
-// and the lines that nothing needs; then one line of numbers.
+// Prints the rules for which `happened` is false and that `file` does not list, then the lines of `file` that are not
+// needed, then one line with the numbers.
 void print_left_out(const std::vector<Written>& rules, const char* what, const std::string& file,
                     bool Written::* happened) {
   std::set<std::string> allowed;

@@ -1,5 +1,5 @@
-// tgc run MODEL for a model whose weights are in separate files.
-// testdata/models/mlp.onnx has zeros instead (scripts/make-models --apart).
+// Runs a model whose weights are in a separate file. testdata/models/mlp.onnx itself has zeros in place of its weights
+// (scripts/make-models --apart).
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 

@@ -29,7 +29,7 @@ bool use_color(int fd) {
 
 int trouble(const Diag& diag) {
   std::string text = "tgc: " + diag.text() + "\n";
-  tell(use_color(2) ? text : ansistrip(text));  // tinygrad's kernel names have colours
+  tell(use_color(2) ? text : ansistrip(text));  // remove the colours of tinygrad's kernel names
   return 2;
 }
 
@@ -80,7 +80,7 @@ Status HeldOutput::release() {
 
 namespace {
 
-// Ends the program. Prints a message unless the reader has closed the pipe.
+// Ends the program because output failed. Prints a message unless the reader has closed the pipe.
 [[noreturn]] void output_failed(int error) {
   if (error != EPIPE) trouble({.message = std::string("cannot write: ") + std::strerror(error), .file = "<stdout>"});
   remove_staged_files();

@@ -9,8 +9,8 @@
 namespace tgc {
 
 enum class ColorChoice { Auto, Always, Never };
-ColorChoice& color_choice();  // set by --color
-// Returns true if output to this descriptor may have colours: --color, else NO_COLOR, else whether it is a terminal.
+ColorChoice& color_choice();  // the value of --color
+// Returns true if output to `fd` may have colours: --color decides, else NO_COLOR, else whether `fd` is a terminal.
 bool use_color(int fd);
 
 // Prints `text` to standard error, with control characters made visible (lib/support/visible.h).
@@ -20,14 +20,14 @@ int trouble(const Diag& diag);
 // Prints "tgc: warning: MESSAGE" to standard error.
 void warn(Diag diag);
 
-// Prints `text` to standard output; on a terminal with control characters made visible. If that fails, ends the program
-// with exit code 2 and, unless the reader has closed the pipe, a message.
+// Prints `text` to standard output. If that is a terminal, control characters are made visible. If printing fails, ends
+// the program with exit code 2 and, unless the reader has closed the pipe, a message.
 void print(std::string_view text);
 // Prints a report for people: control characters are always made visible.
 void print_report(std::string_view text);
-// Flushes standard output; ends the program in the same way if that fails.
+// Flushes standard output. A failure ends the program as in print().
 void flush_output();
-// Flushes and closes standard output and returns `exit_code`; ends the program in the same way if that fails.
+// Flushes and closes standard output and returns `exit_code`. A failure ends the program as in print().
 int finish_output(int exit_code);
 
 // Output that is printed as a whole by release(), or not at all. Large output is kept in a temporary file.
@@ -41,16 +41,16 @@ class HeldOutput {
 
  private:
   std::string memory_;
-  std::FILE* file_ = nullptr;  // the `in_file_` bytes before memory_
+  std::FILE* file_ = nullptr;  // temporary file with the first `in_file_` bytes, before those in memory_
   size_t in_file_ = 0;
 };
 
-// A line of progress on standard error, rewritten in place. Prints nothing if that is not a terminal.
+// The progress line on standard error, which is rewritten in place. Prints nothing if standard error is no terminal.
 class Progress {
  public:
   Progress();
   ~Progress();
-  void show(std::string_view text);  // at most ten times a second
+  void show(std::string_view text);  // prints at most ten times a second
   void clear();
 
  private:
@@ -59,7 +59,7 @@ class Progress {
   double last_ = 0;
 };
 
-// The one progress line; print() and tell() clear it first.
+// Returns the program's progress line, which print() and tell() clear before they print.
 Progress& progress_line();
 
 }  // namespace tgc

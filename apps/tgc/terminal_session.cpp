@@ -29,7 +29,7 @@ class TerminalEvents : public Events {
   bool color() const override { return use_color(2); }
 
  private:
-  std::mutex mutex_;  // bench --whole notes from several threads
+  std::mutex mutex_;  // several threads of bench --whole print notes
 };
 
 }  // namespace

@@ -250,7 +250,7 @@ Result<InputGraph> Source::read_text(InputKind kind, std::string_view text, cons
     diag.expected = "what was recorded, without --target, --set or --opts";
     return diag;
   }
-  if (recorded.empty() && !out->info.settings.empty())  // the settings follow the graph in the text: read it again
+  if (recorded.empty() && !out->info.settings.empty())  // the settings follow the graph: read it again with them
     return read_text(kind, text, file, out->info.settings);
   out->info.settings = settings_in_force(recorded, *settings);
   if (!out->info.stage.empty() && !find_row(out->info.stage)) {
