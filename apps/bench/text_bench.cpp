@@ -119,7 +119,7 @@ class Bench {
         },
         [&](tgc::UOp root) { return tgc::graph_to_json(root, info); });
   }
-  // Measures a pyrender text of another release, which may omit facts, so that only parsing and printing must succeed.
+  // Measures a pyrender text. A text of another release may omit facts, so malformed nodes are accepted in its graph.
   bool letters(const std::string& text) {
     if (tgc::release_of(producer_) == tgc::Release::v0_12)
       return measure(

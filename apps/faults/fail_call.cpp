@@ -145,7 +145,7 @@ int follow(pid_t main, std::string_view kind, uint64_t wanted, std::map<std::str
         ptrace(PTRACE_SETREGS, pid, nullptr, &r);
       }
     }
-    bool is_ours = event != 0 || signal == SIGSTOP || signal == SIGTRAP;  // includes the stop of a new child
+    bool is_ours = event != 0 || signal == SIGSTOP || signal == SIGTRAP;  // includes the first stop of a new child
     ptrace(PTRACE_CONT, pid, nullptr, long(is_ours ? 0 : signal));
   }
   return end;

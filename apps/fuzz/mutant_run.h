@@ -1,4 +1,4 @@
-// Runs one mutant of a golden graph through all of tgc: writes and loads it as a user would; if it loads, verifies it,
+// Runs a mutant of a golden graph through all of tgc: writes and loads it as a user would. If it loads, verifies it,
 // writes it in every format, compiles, counts, traces, compares and runs it, bisects and reduces it, and makes a page.
 #pragma once
 #include <array>

@@ -250,7 +250,7 @@ TEST_CASE("cli: check replays the whole records of a truncated golden file, and 
               another = put("another.gz", gzip);
   Ran alone = run_tgc("check --json --stages=text " + cut),
       both = run_tgc("check --json --stages=text " + cut + " " + another);
-  CHECK(alone.code == 2);  // the model lacks its weights file
+  CHECK(alone.code == 2);  // the file is truncated
   CHECK(both.code == 2);
   auto records = [](const Ran& r) { return std::stoul(r.out.substr(r.out.find(':') + 1)); };
   CHECK(records(alone) > 10);

@@ -45,7 +45,7 @@ void prepare() {
   if (std::exchange(done, true)) return;
   put("add.uop", elementwise("float", "a+b"));
   put("div.uop", elementwise("int", "a//b"));
-  std::string some = elementwise("int", "a+b");  // sums only the first n elements
+  std::string some = elementwise("int", "a+b");  // adds only the first n elements
   put("var.uop", "n = UOp.variable('n', 1, 8)\n" + some.replace(some.find("range(8"), 7, "range(n"));
   auto a = named<float>("data1", dtypes::float32, {0, 1, 2, 3, 4, 5, 6, 7}),
        b = named<float>("data2", dtypes::float32, {8, 7, 6, 5, 4, 3, 2, 1});
@@ -189,7 +189,7 @@ TEST_CASE("run: --each-stage runs every stage in REF and names the first wrong o
   Ran wrong = shell("tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz --each-stage");
   CHECK(wrong.code == 1);
   holds(wrong.out, "the first stage that computes something else: ast");
-  // the result of 1e8 + 1 - 1e8 depends on the order of the sum, which the optimizer changes by splitting the reduction
+  // 1e8 + 1 - 1e8 depends on the order of the sum, which the optimizer changes because it splits the reduction
   auto a = named<float>("data1", dtypes::float32, std::vector<float>(256, 1.f));
   a.array.as<float>()[0] = 1e8f, a.array.as<float>()[255] = -1e8f;
   put_arrays("order.npz", {&a});

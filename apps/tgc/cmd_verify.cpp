@@ -23,7 +23,7 @@ Spec fitting_spec(const InputGraph& in) {
   return spec_after(in.info.stage);
 }
 
-// The first violation of the specification; if there is none, the first node that passes cannot handle.
+// What verify reports: the first violation of the specification, or else the first node that passes cannot handle.
 struct Finding {
   UOp node;
   size_t position = 0;

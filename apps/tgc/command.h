@@ -71,12 +71,12 @@ class Command {
     owned_.push_back(made);
     return *made;
   }
-  // Sets what runs once the command line is parsed. `body` returns the exit code or throws Failure. Call this last.
+  // Sets the function to run after parsing. `body` returns the exit code or throws Failure. Call this function last.
   void runs(std::function<int()> body);
 
  private:
-  // Return a function that returns the error for a text that is no such number. CLI11 alone reads -1 as a large
-  // unsigned number and 010 as 8, accepts NaN in every range, and clamps numbers that overflow.
+  // Return a function that gives the error for a text that is no number from `least` to `most`. CLI11 alone reads -1 as
+  // a large unsigned number and 010 as 8, accepts NaN in every range, and clamps numbers that overflow.
   using NumberCheck = std::function<std::string(const std::string& text)>;
   static NumberCheck number_check(int64_t least, int64_t most);
   static NumberCheck number_check(double least, double most);

@@ -85,7 +85,7 @@ TEST_CASE("conform: the linear list is compared in order and the source to the l
     CHECK(r.code == (has(r.out, "\"verdict\"") ? 1 : 0));
     return r.out;
   };
-  const std::string plus = "| sed '$s/+/-/'";  // changes the last answer: - instead of +
+  const std::string plus = "| sed '$s/+/-/'";  // replaces + by - in the last answer
   CHECK(has(asked("text", "other_source", plus), "\"stage\":\"source\",\"verdict\":\"different\""));
   CHECK_FALSE(has(asked("structure", "other_source_2", plus), "\"source\""));
   Ran r = run_tgc("conform '" + kOne + "' --stage=linear " +

@@ -1,4 +1,4 @@
-// The topics of `tgc help` that are made from the program's tables, and the list of all topics.
+// The topics of `tgc help` and their texts, most of which are made from the program's tables.
 #include <set>
 
 #include "apps/tgc/commands.h"

@@ -33,7 +33,7 @@ TEST_CASE("diff: the exit code is the result, and --quiet prints nothing") {
   CHECK(run_tgc("diff " + a + " no-such-file").code == 2);
   CHECK(run_tgc("diff --ignore=nothing " + a + " " + b).code == 2);
   CHECK(has(run_tgc("diff --stage=expander " + a + " " + b), "picks a stage of a run, and both sides are one graph"));
-  CHECK(run_tgc("diff " + kFile + " " + kKernel).code == 1);  // the record and the files have no pair
+  CHECK(run_tgc("diff " + kFile + " " + kKernel).code == 1);  // kFile has more records than kKernel
   CHECK(run_tgc("diff " + kFile + " " + kFile).code == 0);
   std::filesystem::remove(a), std::filesystem::remove(b);
 }

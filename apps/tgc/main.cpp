@@ -49,7 +49,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
                          .expected = near.empty() ? "one that `tgc --help` lists" : near});
   }
   const std::string command = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
-  // Report an unknown option first, because its value may be what CLI11 takes for a missing or extra INPUT.
+  // Report an unknown option first, because it may be the reason why CLI11 finds no INPUT or too many.
   if (dynamic_cast<const CLI::RequiredError*>(&error) || dynamic_cast<const CLI::ExtrasError*>(&error))
     for (const std::string& extra : app.remaining(true))
       if (extra.starts_with('-') && extra.size() > 1) return tgc::trouble(unknown_option(app, command, extra));

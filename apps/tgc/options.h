@@ -35,8 +35,8 @@ Session terminal_session(unsigned jobs);
 // Returns a session for a command that compiles. Notes each variable of tinygrad that is set and has no effect in tgc.
 Session terminal_session(Overrides over, unsigned jobs = 1);
 
-// With BEAM=N, from --set or the environment: gives kernels the opts that `tgc beam` found (lib/beam/found_opts.h).
-// Returns the overrides without the variables of the search, which are no settings of the pipeline.
+// If BEAM=N is set (by --set or the environment), installs the opts that `tgc beam` found for all later compilations.
+// Returns `over` without BEAM and the other variables of the search, because the pipeline has no such settings.
 Overrides with_found_opts(Overrides over);
 
 }  // namespace tgc

@@ -30,7 +30,7 @@ void flush_output();
 // Flushes and closes standard output and returns `exit_code`. A failure ends the program as in print().
 int finish_output(int exit_code);
 
-// Output that is printed as a whole by release(), or not at all. Large output is kept in a temporary file.
+// Collects output until release() prints all of it; otherwise nothing is printed. Keeps large output in a file.
 class HeldOutput {
  public:
   HeldOutput() = default;
