@@ -174,11 +174,6 @@ Tensor Tensor::cast(DType to) const {
   return Tensor(uop_.cast(to));
 }
 
-Tensor Tensor::bitcast(DType to) const {
-  if (to.itemsize() != dtype().itemsize()) throw Failure("a bitcast between dtypes of different size");
-  return to == dtype() ? *this : Tensor(uop_.bitcast(to));
-}
-
 Tensor Tensor::contiguous() const {
   UOp u = uop_;
   if (u.is(Op::CONTIGUOUS)) return *this;

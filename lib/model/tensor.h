@@ -70,7 +70,6 @@ class Tensor {
 
   // ---- dtype
   Tensor cast(DType dtype) const;
-  Tensor bitcast(DType dtype) const;  // `dtype` must have the same element size
   Tensor contiguous() const;
 
   // ---- movement
@@ -123,7 +122,6 @@ class Tensor {
   Tensor max(Axes axes = kAll, bool keepdim = false) const;
   Tensor min(Axes axes = kAll, bool keepdim = false) const;
   Tensor any(Axes axes = kAll, bool keepdim = false) const;
-  Tensor all(Axes axes = kAll, bool keepdim = false) const;
   Tensor mean(Axes axes = kAll, bool keepdim = false) const;
   Tensor var(Axes axes = kAll, bool keepdim = false, int64_t correction = 1) const;
   Tensor std(Axes axes = kAll, bool keepdim = false, int64_t correction = 1) const;

@@ -47,7 +47,6 @@ Tensor Tensor::prod(Axes axes, bool keepdim) const { return reduce(Op::MUL, axes
 Tensor Tensor::max(Axes axes, bool keepdim) const { return reduce(Op::MAX, axes, keepdim); }
 Tensor Tensor::min(Axes axes, bool keepdim) const { return inverse().max(axes, keepdim).inverse(); }
 Tensor Tensor::any(Axes axes, bool keepdim) const { return cast(dtypes::bool_).max(axes, keepdim); }
-Tensor Tensor::all(Axes axes, bool keepdim) const { return logical_not().any(axes, keepdim).logical_not(); }
 
 Tensor Tensor::mean(Axes axes, bool keepdim) const {
   DType out = is_floating_point() ? dtype() : dtypes::float32;
