@@ -122,7 +122,6 @@ const RuleSet& late_fast_idiv() {
       // x / c -> (x * m) >> s
       rule("fast-idiv", x.of(dtypes::ints) / c.scalar(),
            with<fast_idiv_by_const>(x, c).branches({"multiply", "twos-first", "wider"})),
-      // x % d -> x - d * (x / d)
       rule("mod-to-idiv", x.of(dtypes::ints) % d, x - d * (x / d)),
   });
   return set;

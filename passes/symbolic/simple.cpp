@@ -116,21 +116,14 @@ const RuleSet& symbolic_simple() {
   auto half_power = pow(x, const_like(c, fold(floor_div(c, 2))));
   static const RuleSet own("symbolic_simple", {
       // ---- an operand is a neutral element, or both operands are the same
-      // x + 0 -> x
       rule("add-zero", x + 0, x),
-      // x * 1 -> x
       rule("mul-one", x * 1, x),
-      // x ^ 0 -> x
       rule("xor-zero", x.of(kDiscrete) ^ 0, x),
-      // x / x -> 1
       rule("div-self", x / x, const_like(x, 1)),
-      // x / 1 -> x
       rule("div-one", x / 1, x),
-      // x / -1 -> -x
       rule("div-minus-one", x / -1, -x),
       // (x % y) % y -> x % y
       rule("mod-mod", (anything() % y).as(base) % y, base),
-      // (x % c) + (x / c) * c -> x
       rule("mod-plus-div", x % c + (x / c) * c, x),
       // ((x / a) % c) + (x / b) * c -> x / a, when a * c = b
       rule("mod-of-div-plus-div", (x / ca) % c + (x / cb) * c,
@@ -138,9 +131,7 @@ const RuleSet& symbolic_simple() {
       // (x / c1) * c3 + (x % c1) * c2 -> x * c2, when c1 * c2 = c3
       rule("scaled-div-plus-mod", (x / c1) * c3 + x % c1 * c2,
            x * c2, when<products_match>(c1, c2, c3)),
-      // (y + (x / c) * c) + x % c -> y + x
       rule("sum-div-then-mod", (y + (x / c) * c) + x % c, y + x),
-      // (y + x % c) + (x / c) * c -> y + x
       rule("sum-mod-then-div", (y + x % c) + (x / c) * c, y + x),
       // (y + (x / c1) * c3) + (x % c1) * c2 -> y + x * c2, when c1 * c2 = c3
       rule("sum-scaled-div-then-mod", (y + (x / c1) * c3) + x % c1 * c2,
@@ -165,9 +156,7 @@ const RuleSet& symbolic_simple() {
       // ---- the result is 0 or false
       // x < x -> false
       rule("lt-self", x < x, cast(const_like(x, false), dtypes::bool_)),
-      // x % x -> 0
       rule("mod-self", x % x, const_like(x, 0)),
-      // x ^ x -> 0
       rule("xor-self", x ^ x, const_like(x, 0)),
       // x != x -> false, for integers: a float may be NaN
       rule("ne-self", x.of(kDiscrete) != x, cast(const_like(x, false), dtypes::bool_)),
@@ -194,7 +183,6 @@ const RuleSet& symbolic_simple() {
       // x * 0 -> 0, or nan when x is a constant infinity or NaN
       rule("mul-zero", x * 0, branch("nan", const_like(x, kNan), when<not_finite>(x)), branch("zero", const_like(x, 0))),
       // ---- casts
-      // cast(c) -> c
       rule("cast-const", cast(c).as(root), const_like(root, c)),
       // cast(x) to its own dtype -> x
       rule("cast-noop", node({Op::CAST, Op::BITCAST}, x).as(root), x, when<same_dtype>(root, x)),

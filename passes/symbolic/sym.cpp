@@ -98,7 +98,6 @@ const RuleSet& sym() {
       // end(noop, ranges...) -> noop
       rule("end-of-nothing", any_len(Op::END, leaf(Op::NOOP).as(x)), x),
       // ---- combine terms (tinygrad calls these rules opinionated)
-      // -1 * (x + y) -> -x + -y
       rule("neg-of-sum", -1 * (x + y), (-x) + (-y)),
       // (x + y) * c -> x * c + y * c, for indices only: wrong for floats that overflow to infinity
       rule("mul-distribute", (x.of(dtypes::index) + y) * c, x * c + y * c),

@@ -91,25 +91,16 @@ std::vector<Rule> rules_of_terms() {
       // x | !x -> true
       rule("or-not-self", x.of(kBool) | logical_not(x), const_like(x, true)),
       // ---- combine terms
-      // x * c0 + x * c1 -> x * (c0 + c1)
       rule("add-same-term", x * c0 + x * c1, x * (c0 + c1)),
-      // (y + x * c0) + x * c1 -> y + x * (c0 + c1)
       rule("add-same-term-in-sum", (y + x * c0) + x * c1, y + x * (c0 + c1)),
-      // x + x * c -> x * (c + 1)
       rule("add-scaled-self", x + x * c, x * (c + 1)),
-      // (y + x) + x * c -> y + x * (c + 1)
       rule("add-scaled-self-in-sum", (y + x) + x * c, y + x * (c + 1)),
-      // (y + x * c) + x -> y + x * (c + 1)
       rule("add-self-to-scaled-in-sum", (y + x * c) + x, y + x * (c + 1)),
-      // x + x -> x * 2
       rule("add-self", x + x, x * 2),
-      // (y + x) + x -> y + x * 2
       rule("add-self-in-sum", (y + x) + x, y + x * 2),
       // (x / x2) / x3 -> x / (x2 * x3), for floats
       rule("fdiv-fdiv", fdiv(fdiv(x, x2), x3), fdiv(x, x2 * x3), when<differ>(x2, x3)),
-      // -1 * (x + c) -> -x + -c
       rule("neg-sum", -1 * (x + c), (-x) + (-c)),
-      // c0 * (x + c) -> c0 * x + c0 * c
       rule("mul-distribute-const", c0 * (x.of(dtypes::index) + c), (c0 * x) + (c0 * c)),
       // ---- where
       // !cond ? t : f -> cond ? f : t
@@ -136,9 +127,7 @@ std::vector<Rule> rules_of_constants() {
     rules.push_back(rule("gather-consts", alu(op, alu(op, x, c1), c2), alu(op, x, alu(op, c1, c2))));
   });
   for (Rule r : {
-           // c0 + x < c1 -> x < c1 - c0
            rule("lt-move-const", (c0 + x) < c1, x < (c1 - c0)),
-           // (x / c1) / c2 -> x / (c1 * c2)
            rule("div-div", (x / c1) / c2, x / (c1 * c2)),
            // ---- less than
            // c0 * x < c1 -> x < ceil(c1 / c0), when both are positive
@@ -151,9 +140,7 @@ std::vector<Rule> rules_of_constants() {
                 branch("positive", x < fold(c * cd), when<is_positive>(cd), when<is_positive>(c)),
                 branch("not-positive", x < fold(c * cd - (cd - 1)), when<is_positive>(cd))),
            // ---- moving constants to the end
-           // (x + c1) + y -> (x + y) + c1
            rule("add-const-last", (x + c1) + y, (x + y) + c1),
-           // (x * c1) * y -> (x * y) * c1
            rule("mul-const-last", (x * c1) * y, (x * y) * c1),
            // a0 * x0 + ... + y < c -> (a0 / d) * x0 + ... < c / d, when d divides all ai and 0 <= y < d
            rule("lt-fold-terms", x.of(dtypes::index) < c.scalar(), with<lt_folding>(x, c), when<is_positive>(c)),
