@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMostStored = 1 << 16;  // limit for the elements of a cut part
 
-// Returns the loops around a node: RANGEs and SPECIALs.
+// Returns the loops (RANGEs and SPECIALs) that a node depends on.
 std::vector<UOp> loops_of(UOp u) {
   auto ranges = ranges_of(u);
   std::vector<UOp> out(ranges.begin(), ranges.end());
@@ -20,8 +20,8 @@ std::vector<UOp> loops_of(UOp u) {
   return out;
 }
 
-// Returns the flat position of an iteration of `loops`, the last loop fastest; `size` receives the number of
-// iterations. The empty UOp if they are too many, or not constant.
+// Returns the row-major number of an iteration of `loops`, the last loop fastest. `size` receives the number of
+// iterations. Returns the empty UOp if that number is too large or not constant.
 UOp position(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size) {
   UOp out;
   size = 1;
@@ -43,7 +43,7 @@ DType stored_dtype(UOp u) {
   return scalar.is(Scalar::Index) ? dtypes::int32 : scalar;
 }
 
-// Returns the axis type of a loop outside of a reduction.
+// Returns the axis type that a loop gets when it moves out of a reduction.
 AxisType outer(AxisType type) {
   bool reduces = type == AxisType::REDUCE || type == AxisType::GROUP_REDUCE;
   return reduces ? AxisType::LOOP : type == AxisType::UNROLL ? AxisType::UPCAST : type;

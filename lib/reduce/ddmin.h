@@ -1,4 +1,4 @@
-// ddmin over the nodes of a case, with a test that is cheap (the prefilter).
+// Delta debugging (Zeller's ddmin) over the nodes of a test case. The interestingness test is usually the prefilter.
 #pragma once
 #include <functional>
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace tgc {
 
-// Removes parts of the nodes of `given` until no node and no tested part can be removed. Returns the case and every
-// smaller case on the way, each made from the one before; `may_fail` holds for all but the first. `replacement` gives
-// what a removed node becomes (steps.h).
+// Removes sets of nodes from `given` until no single node can be removed. Returns `given` and every smaller case that
+// was accepted, each made from the previous one; may_fail() is true for all but the first. replacement(u) returns the
+// node that replaces a removed node `u` (steps.h).
 std::vector<TestCase> ddmin(const TestCase& given, UOp (*replacement)(UOp),
                             const std::function<bool(const TestCase&)>& may_fail);
 

@@ -1,4 +1,4 @@
-// Makes the case that a reduction begins with.
+// Makes the test case that a reduction begins with.
 #pragma once
 #include "lib/compilation/input_graph.h"
 #include "lib/driver/session.h"
@@ -7,9 +7,9 @@
 
 namespace tgc {
 
-// Returns the graph of `in` in its own Graph, with its target, opts, fault and every array that it reads: from the
-// options or a bundle, else random. With `runs_nowhere`, only its texts matter. Throws Failure for a linear list, an
-// unknown device or target, and arrays that do not fit.
+// Returns a copy of the graph of `in` in its own Graph, with its target, opts, fault and every array that it reads
+// (from the options or a bundle, else random). With `runs_nowhere` the case is only compiled, so its device does not matter.
+// Throws Failure for a linear list, an unknown device or target, and arrays that do not fit.
 TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere);
 
 }  // namespace tgc

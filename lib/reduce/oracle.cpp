@@ -18,10 +18,10 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// Least time limit for tinygrad: it does not end for one candidate in a few.
+// The least time limit for tinygrad, in seconds. A limit is needed, because tinygrad does not end for some candidates.
 constexpr double kLeastSeconds = 2;
 
-// Everything that the answer may depend on.
+// Returns a text of everything that the oracle's answer may depend on, the key of its cache.
 std::string identity(const TestCase& c) {
   std::string out = to_hex(key_of(c.root)) + c.info.stage + c.info.target + c.device;
   for (const SettingInfo& s : all_settings()) out += "," + std::to_string(c.graph->settings().*s.value);
@@ -69,7 +69,7 @@ Result<Shown> Oracle::first(const TestCase& c) {
   tinygrad_.set_seconds(std::max(kLeastSeconds, 3 * seconds_since(begin)));
   if (!shown) return shown;
   auto verdict = shown->blamed.find("verdict");
-  // a wrong index is either: REF stops at an access out of bounds where a device computes something else
+  // A wrong index can show as either failure: REF stops at an out-of-bounds access, a device stores wrong values.
   is_either_ = wanted_.kind == Kind::Wrong && verdict != shown->blamed.end() && verdict->second == "rewrite";
   if (shown->symptom.kind == Kind::None && wanted_.kind == Kind::Script)
     return Diag{"the command does not say so of it: there is nothing to reduce"};
@@ -128,7 +128,7 @@ FailureSignature::Kind Oracle::symptom_in(const TestCase& c) const {
   return it == known_.end() || it->second.answer != Answer::Yes ? shown_.symptom.kind : it->second.symptom;
 }
 
-// `same` is the failure to compare with; the examination ends once the case is known to differ from it.
+// `same` is the failure to compare with, or null. The examination ends as soon as the case shows another failure.
 Result<Shown> Oracle::examine(const TestCase& c, const Shown* same) {
   FaultHere fault(c.fault);
   Shown out;
@@ -151,9 +151,9 @@ Result<Shown> Oracle::examine(const TestCase& c, const Shown* same) {
   return out;
 }
 
-// Finds the first stage whose text is not tinygrad's, and the rewrite that causes it.
+// Finds the first stage whose text differs from tinygrad's, and the rewrite that causes the difference.
 Shown Oracle::difference(const TestCase& c) {
-  Session here{.jobs = 1, .cancel = session_.cancel};  // on this thread, because the fault is set per thread
+  Session here{.jobs = 1, .cancel = session_.cancel};  // one job, because the fault is set for this thread only
   auto verdict = find_divergence(here, c.loaded(), tinygrad_, shown_.symptom.cause);
   if (!verdict || verdict->kind == Verdict::Kind::Same) return {};
   Shown out{.symptom = {Kind::Differs, "the first stage that differs is '" + verdict->stage + "'", verdict->stage}};

@@ -1,5 +1,5 @@
-// The oracle decides whether a candidate shows the same failure: the same failure signature and, if bisect names a
-// rewrite, the same rule in the same stage. Besides, a candidate must pass the validity checks (validity_checks.h).
+// The oracle decides whether a candidate (a smaller test case) shows the same failure: the same failure signature and,
+// if bisect names a rewrite, the same rule in the same stage. A candidate must also pass validity_checks.h.
 #pragma once
 #include <atomic>
 #include <map>
@@ -15,17 +15,17 @@
 
 namespace tgc {
 
-// The failure to keep. `script` is, for Kind::Script, a command with {} for the candidate's file; for Kind::Differs,
-// the Python or the command that compiles with tinygrad (lib/live/tinygrad_process.h).
+// The failure that a reduction must keep (--while). `script` is, for Kind::Script, a shell command with {} for the
+// candidate's file; for Kind::Differs, the Python or the command that runs tinygrad (lib/live/tinygrad_process.h).
 struct Wanted {
   FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
   std::string script;
 };
 
-// The failure of a case; a candidate must show an equal one.
+// The failure that a case shows. A candidate must show one that is equal to that of the given case.
 struct Shown {
   FailureSignature symptom;
-  std::map<std::string, std::string> blamed;  // bisect's verdict, stage, rule and branch; empty if bisect was not asked
+  std::map<std::string, std::string> blamed;  // bisect's verdict, stage, rule and branch; empty if bisect was not run
   uint64_t rewrite = 0;  // the number of the blamed application of the rule in its stage, from 1
   void set_blamed(const Verdict& verdict);
   bool names_rewrite() const;
@@ -34,24 +34,24 @@ struct Shown {
 
 class Oracle {
  public:
-  // `options` say how cases run; the device and the arrays are each case's own.
+  // `options` say how cases run, except for the device and the arrays, which each case holds.
   Oracle(const Session& session, RunOptions options, Wanted wanted)
       : session_(session),
         options_(std::move(options)),
         wanted_(std::move(wanted)),
         tinygrad_(wanted_.script, session.stop()) {}
 
-  // Returns the failure of the given case. An error: it does not show the wanted failure.
+  // Returns the failure of the given case `c`. Call it first. An error: `c` does not fail as `wanted` says.
   Result<Shown> first(const TestCase& c);
   // Returns whether the case is valid and shows the same failure. Answers are cached. Thread-safe, if each thread's
   // case has its own Graph (in_own_graph): even reading a Graph allocates in it.
   bool fails(const TestCase& c);
-  // Returns the answer if it is known without a try: it is cached, the case is invalid, or the prefilter rejects it.
+  // Returns the answer of fails() if it needs no run: it is cached, the case is invalid, or the prefilter rejects it.
   std::optional<bool> known(const TestCase& c);
-  // Returns whether the prefilter knows anything about this failure.
+  // Returns whether the prefilter can reject candidates for this failure.
   bool has_prefilter() const { return prefilter_ && prefilter_->is_useful(); }
 
-  // Returns the kind of failure of a case that failed; for any other case, that of the given case.
+  // Returns the kind of failure that `c` showed in fails(); if it did not fail there, the kind of the given case.
   FailureSignature::Kind symptom_in(const TestCase& c) const;
 
   const Shown& shown() const { return shown_; }
@@ -72,7 +72,7 @@ class Oracle {
   Wanted wanted_;
   TinygradProcess tinygrad_;  // for Kind::Differs only
   Shown shown_;
-  bool is_either_ = false;  // for Kind::Wrong, a crash in REF counts, too
+  bool is_either_ = false;  // if Kind::Wrong is wanted, a crash in REF counts, too
   // set once the failure of the given case is known
   std::optional<Prefilter> prefilter_;
   std::optional<ValidityChecks> validity_;
@@ -80,9 +80,9 @@ class Oracle {
   mutable std::mutex lock_;
   struct Known {
     Answer answer;
-    FailureSignature::Kind symptom = FailureSignature::Kind::None;  // of Yes
+    FailureSignature::Kind symptom = FailureSignature::Kind::None;  // the failure, if the answer is Yes
   };
-  std::map<std::string, Known> known_;  // by the case's identity
+  std::map<std::string, Known> known_;  // by a text of everything that the answer depends on
 };
 
 // Returns whether the case would pass `tgc verify`.

@@ -18,7 +18,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// An ApplicationLog that also notes which applications a seeded fault changed.
+// An ApplicationLog that also records which applications a seeded fault changed.
 class FaultLog : public ApplicationLog {
  public:
   UOp replace(const Hit& hit, UOp before, UOp after) override {
@@ -40,8 +40,8 @@ std::string without_digits(std::string_view text) {
   return out;
 }
 
-// Returns the quoted parts of a compiler's message that the source contains; without digits, because names are
-// numbered.
+// Returns the texts quoted in a compiler's message that occur in the source. Digits are removed, because the numbers
+// in names change when a kernel is reduced.
 std::vector<std::string> quoted_of(const std::string& said, const std::string& source) {
   std::vector<std::string> out;
   for (size_t at = 0; (at = said.find_first_of("'\"", at)) != said.npos; at++) {
@@ -54,7 +54,7 @@ std::vector<std::string> quoted_of(const std::string& said, const std::string& s
   return out;
 }
 
-// Returns whether the fault is in one application, and not in every application of its rule.
+// Returns whether the seeded fault changes one application, and not every application of its rule.
 bool is_seeded(const TestCase& c) {
   return c.fault && c.fault->in == FaultSpec::In::Kernel && c.fault->others.empty();
 }
@@ -113,8 +113,8 @@ bool Prefilter::is_refused(const TestCase& c) const {
   return found && *found == symptom_ && (symptom_.kind != Kind::Endless || is_endless_when_watched(c));
 }
 
-// Returns whether the stage that bisect named does not end when the compilation is watched, as bisect does: a watched
-// rewrite may reach the stack limit with other nodes.
+// Returns whether the stage that bisect named is also the one that does not end if the compilation is watched. Bisect
+// watches compilations, and a watched one may exceed the stack limit at other nodes.
 bool Prefilter::is_endless_when_watched(const TestCase& c) const {
   auto compilation = session_.begin(c.loaded());
   if (!compilation) return false;
@@ -125,7 +125,7 @@ bool Prefilter::is_endless_when_watched(const TestCase& c) const {
   return stage == blamed_.end() || (!log.stages().empty() && log.stages().back().row->name == stage->second);
 }
 
-// Returns whether bounds leave open that such an access of the graph, and of the lowered list, is out of bounds.
+// Returns whether a load (or store, as in the failure) may be out of bounds, in the graph and in the lowered list.
 bool Prefilter::may_go_out_of_bounds(const TestCase& c) const {
   OpSet which = symptom_.cause.ends_with("store") ? OpSet{Op::STORE} : OpSet{Op::LOAD};
   if (!may_leave_buffers(toposort(c.root), which)) return false;
@@ -137,7 +137,7 @@ bool Prefilter::may_go_out_of_bounds(const TestCase& c) const {
   return list && may_leave_buffers(*list, which);
 }
 
-// Returns the source without digits; empty if there is none.
+// Returns the source code with digits removed; empty if the compilation is refused.
 std::string Prefilter::source_of(const TestCase& c) const {
   FaultHere fault(c.fault);
   auto compilation = session_.begin(c.loaded());
@@ -146,9 +146,9 @@ std::string Prefilter::source_of(const TestCase& c) const {
   return source ? without_digits(*source) : std::string();
 }
 
-// Returns whether the sides of an application of the blamed rule in its stage differ, or cannot be evaluated; for a
-// seeded fault, of an application that it changed. For another text than tinygrad's: whether there is such an
-// application.
+// Returns whether the two sides of some application of the blamed rule in its stage differ, or cannot be compared. With
+// a seeded fault, only applications that the fault changed count. If bisect's verdict is a divergence from tinygrad,
+// returns whether there is such an application.
 bool Prefilter::rule_errs(const TestCase& c) const {
   FaultHere fault(c.fault);
   auto compilation = session_.begin(c.loaded());
@@ -168,15 +168,15 @@ bool Prefilter::rule_errs(const TestCase& c) const {
   return std::ranges::any_of(*seen, [](const auto& s) { return s.kind != EquivalenceResult::Kind::Same; });
 }
 
-// Returns whether the linear list is another one without the rule (for a seeded fault: without the fault). A stage may
-// discard what the rule made, for instance when loops are not merged after all; a refusal without it is another
-// failure.
+// Returns whether the linear list changes if the rule (with a seeded fault: the fault) is left out. If it does not
+// change, a later rewrite discarded what the rule made. Returns true if the compilation without the rule or fault is
+// refused.
 bool Prefilter::rule_matters(const TestCase& c) const {
   if (c.info.target.empty()) return true;
   FaultHere fault(c.fault);
   auto with = session_.begin(c.loaded());
   if (!with || !with->list() || with->list()->empty()) return false;
-  if (c.device == "REF" && !Executable::for_ref(*with->list())) return false;  // a loop may lack its END
+  if (c.device == "REF" && !Executable::for_ref(*with->list())) return false;  // for instance, a loop lacks its END
   auto without = session_.begin(c.loaded());
   if (!without) return true;
   if (is_seeded(c)) set_rewrite_override(without->graph(), nullptr);

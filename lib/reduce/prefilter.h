@@ -1,11 +1,11 @@
-// Examines a candidate before the oracle is asked: whether it can show the failure at all.
-//   a blamed rule               it applies in its stage, its sides differ, and the list is another one without it
+// Cheaply rejects candidates that cannot show the failure, before the oracle runs them. It tests, for each failure:
+//   a rule that bisect names    the rule applies in its stage, its two sides differ, and it changes the linear list
 //   another text than tinygrad  the rule that bisect names applies in its stage
-//   refused, endless            it is refused, or does not end, with the same message
-//   a compiler's message        the source contains what the message quotes
-//   an access out of bounds     bounds do not exclude such a load, or store
-// The prefilter compiles as far as needed; it calls no compiler, runs no kernel and bisects nothing. If it rejects a
-// candidate, the oracle would, too.
+//   refused, endless            the candidate is refused, or its rewriting does not end, with the same message
+//   a compiler's message        the source code contains the words that the message quotes
+//   an access out of bounds     the bounds of an index do not exclude such a load, or store
+// The prefilter runs only the stages that it needs. It calls no compiler, runs no kernel and does not bisect. If it
+// rejects a candidate, the oracle would reject it, too.
 #pragma once
 #include <map>
 #include <string>
@@ -19,8 +19,8 @@ namespace tgc {
 
 class Prefilter {
  public:
-  // A candidate must show what `first` shows: the failure `symptom` and, if bisect was asked, its verdict, stage, rule
-  // and branch (`blamed`). `variables` are those of the runs.
+  // A candidate must show the failure of the given case `first`: `symptom` and, if bisect was run, its verdict, stage,
+  // rule and branch (`blamed`). `variables` are the values of the kernel's variables.
   Prefilter(const Session& session, const TestCase& first, FailureSignature symptom,
             std::map<std::string, std::string> blamed, VariableValues variables);
 
@@ -45,7 +45,7 @@ class Prefilter {
   FailureSignature symptom_;
   std::map<std::string, std::string> blamed_;
   VariableValues variables_;
-  std::vector<std::string> quoted_;  // parts of the source that the compiler's message quotes, without digits
+  std::vector<std::string> quoted_;  // texts of the source that the compiler's message quotes, digits removed
   What what_ = What::Nothing;
 };
 

@@ -1,5 +1,5 @@
-// Reduces a failing kernel to the smallest kernel that still fails, for `tgc reduce`. Starts where bisect says that the
-// failure arises, makes large cuts first, and ends when no single step leads to a smaller failing case.
+// Reduces a failing kernel to a small kernel that still fails, for `tgc reduce`. Starts at the rewrite that bisect
+// names, makes large cuts first, and ends when no single step leads to a smaller failing case.
 #pragma once
 #include <functional>
 #include <string>
@@ -9,12 +9,12 @@
 namespace tgc {
 
 struct ReduceReport {
-  size_t before = 0, after = 0;  // nodes
-  size_t calls = 0;  // tries: cases that the oracle compiled and ran
+  size_t before = 0, after = 0;  // number of nodes of the given and of the reduced kernel
+  size_t calls = 0;  // cases that the oracle compiled and ran ("tries")
   size_t prefiltered = 0;  // cases that the prefilter examined
   double seconds = 0;
   std::string verdict;  // the failure that the reduced case shows
-  bool interrupted = false;  // the result is the best case so far
+  bool interrupted = false;  // the reduction was cancelled: the result is the smallest case so far
   std::string bundle;  // the reduced case as a repro bundle
   std::string error = {};  // why nothing was reduced
 
@@ -26,10 +26,10 @@ struct ReduceReport {
 // Reduces the kernel `in`, which must fail as `wanted` says when it runs as `options` say.
 ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted);
 
-// Reduces any graph. For a tensor graph: Kind::Wrong reduces the first kernel that stores something else than REF does
-// with the arrays that it gets in a run; other kinds the first kernel that fails so with random arrays.
+// Reduces a kernel, or a kernel of a tensor graph: for Kind::Wrong, the first that stores other values than REF does
+// from the arrays that it gets in a run; for other kinds, the first that fails that way with random arrays.
 ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted);
-// The same for the ONNX model of that file.
+// Reduces a kernel of the ONNX model in that file, chosen in the same way as for a tensor graph.
 ReduceReport reduce_model(const Session& session, const std::string& path, const RunOptions& options,
                           const Wanted& wanted);
 

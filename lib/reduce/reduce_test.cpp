@@ -1,4 +1,4 @@
-// Reductions of seeded faults (lib/rewrite/fault.h) in a matmul to a few nodes that fail in the same way, as a bundle.
+// Tests that failures with seeded faults (lib/rewrite/fault.h) are reduced to a few nodes that fail in the same way.
 #include "lib/reduce/reduce.h"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// data0 = a sum of products of two arrays, 12 x 8 and 8 x 16
+// a kernel whose elements of data0 are sums of products of two arrays, of shapes 12 x 8 and 8 x 16
 constexpr const char* kMatmul =
     "i = UOp.range(12, 0, AxisType.LOOP)\n"
     "j = UOp.range(16, 1, AxisType.LOOP)\n"
@@ -75,7 +75,7 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
     REQUIRE(report.error == "");
     CHECK(report.after <= report.before);
     CHECK(report.after <= 12);
-    CHECK(report.calls <= 12);  // the prefilter rejects the others
+    CHECK(report.calls <= 12);  // few, because the prefilter rejects most candidates
     CHECK(report.prefiltered > 0);
     InputGraph reduced = loaded(InputKind::Repro, report.bundle);
     REQUIRE(reduced.report.repro->fault.starts_with(rule));
@@ -117,7 +117,7 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   CHECK(!none.is_useful());
   CHECK(none.may_fail(c));
 
-  // a seeded fault, where the rule applies, and where it does not
+  // a seeded fault, in a case where its rule applies, and in one where it does not
   c.fault = FaultSpec{"lower-binary", 1};
   Prefilter rule(session, c, {Kind::Wrong, "", ""},
               {{"verdict", "rewrite"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
@@ -220,7 +220,7 @@ TEST_CASE("reduce: the case is as small as ddmin's if the prefilter is wrong, as
 
 TEST_CASE("reduce: the reference in REF has the time limit of a kernel") {
   Session session;
-  InputGraph in = loaded(InputKind::Pyrender,  // a compiler removes the loop, REF counts to 2^40
+  InputGraph in = loaded(InputKind::Pyrender,  // a compiler removes the loop, but REF runs its 2^40 iterations
                      "ast = UOp(Ops.NOOP, dtypes.void, ()).end(UOp.range(1099511627776, 0, AxisType.LOOP)).sink()\n");
   const RunOptions options{.device = {.name = "CPU:LLVM", .timeout_seconds = 0.3}};
   ReduceReport report = reduce(session, in, options, {Kind::Wrong, ""});
@@ -255,7 +255,7 @@ TEST_CASE("Prefilter decides refusals, messages of compilers, and differences fr
     return with_root(of, of.graph->sink(memory.index_ptr(at).store(of.graph->constant(dtypes::float32, 1.0))));
   };
 
-  // the stack limit is too low for the matmul, and enough for a constant
+  // this stack limit is too low for the matmul, but high enough for a kernel that stores a constant
   Settings few = c.graph->settings();
   few.REWRITE_STACK_LIMIT = 12;
   TestCase narrow = with_settings(c, few);
@@ -266,13 +266,13 @@ TEST_CASE("Prefilter decides refusals, messages of compilers, and differences fr
   REQUIRE(endless.is_useful());
   CHECK(endless.may_fail(narrow));
   CHECK(!endless.may_fail(without_loops(narrow)));
-  CHECK(!endless.may_fail(with_root(narrow, narrow.graph->sink({the(Op::REDUCE, narrow.root)}))));  // stores nothing
+  CHECK(!endless.may_fail(with_root(narrow, narrow.graph->sink({the(Op::REDUCE, narrow.root)}))));  // it has no store
 
   TestCase in_c = c;
   in_c.info.target = in_c.device = "CPU:CLANG";
   Prefilter compiler(session, in_c, {Kind::Compile, "C source does not compile: no 'for' and no 'nonsense'", ""},
                   {}, {});
-  REQUIRE(compiler.is_useful());  // a word of the source
+  REQUIRE(compiler.is_useful());  // because the source contains the quoted word 'for'
   CHECK(compiler.may_fail(in_c));
   CHECK(!compiler.may_fail(without_loops(in_c)));
   FailureSignature elsewhere{Kind::Compile, "C source does not compile: no 'nonsense'", ""};
@@ -284,7 +284,7 @@ TEST_CASE("Prefilter decides refusals, messages of compilers, and differences fr
   CHECK(other.may_fail(c));
   CHECK(!other.may_fail(without_loops(c)));
   c.fault = FaultSpec{"lower-binary", 1000};
-  CHECK(!other.may_fail(c));  // the rule applies and the fault changes nothing
+  CHECK(!other.may_fail(c));  // because the rule applies, but the fault changes nothing
 }
 
 TEST_CASE("reduce: a rewrite that does not end takes a few tries") {
@@ -361,7 +361,7 @@ TEST_CASE("reduce: a script decides; an interrupted reduction keeps the best cas
   ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, mul);
   CHECK(report.error == "");
   CHECK(report.after <= 7);
-  CHECK(report.calls <= 17);  // that a MUL is needed is learned, and not tried at every node
+  CHECK(report.calls <= 17);  // few, because reduce learns from one failed try that a MUL is needed
   CHECK(report.bundle.find("\"MUL\"") != std::string::npos);
   cancel.request();
   report = reduce(session, in, {.device = {.name = "REF"}}, mul);
@@ -386,7 +386,7 @@ TEST_CASE("with_buffers and stored_alone make sound kernels that compute the cut
   CHECK(first_free_buffer(cut.root) == 6);
   UOp k = reduction.src(1);
   UOp once = replaced(c.root, {{k, c.graph->constant(dtypes::index, int64_t(0))}});
-  CHECK(!the(Op::REDUCE, once));  // it had no other range
+  CHECK(!the(Op::REDUCE, once));  // removed, because its only range became a constant
   CHECK(size_of(with_root(c, once)) < size_of(c));
 }
 
@@ -396,7 +396,7 @@ TEST_CASE("by_dominated lists the node with the largest dominated part first") {
   CHECK(sizes[0].first == c.root);
   CHECK(sizes[0].second == c.nodes());
   for (size_t i = 1; i < sizes.size(); i++) CHECK(sizes[i - 1].second >= sizes[i].second);
-  UOp k = the(Op::REDUCE, c.root).src(1);  // used in both products: dominated by the reduction, not by an INDEX
+  UOp k = the(Op::REDUCE, c.root).src(1);  // both INDEXes use k, so neither of them dominates it
   for (auto& [u, size] : sizes)
     if (u.is(Op::MUL) && u.dtype() == dtypes::float32) CHECK(size < c.nodes() - 2);
   CHECK(std::ranges::any_of(sizes, [&](auto& s) { return s.first == k && s.second == 1; }));

@@ -22,7 +22,7 @@ size_t levels_of(const pat::PatNode* p) {
   return below + (p->alternatives ? 0 : 1);
 }
 
-// Returns whether a node is index algebra, which stays whole because rules look at its bounds.
+// Returns whether a node is index algebra, which is not cut, because rules depend on the bounds of its nodes.
 bool is_algebra(UOp u) {
   DType scalar = u.dtype().scalar();
   bool counts = scalar.is(Scalar::Index) || dtypes::is_int(scalar) || dtypes::is_bool(scalar);
@@ -30,8 +30,8 @@ bool is_algebra(UOp u) {
 }
 
 struct Region {
-  std::vector<UOp> loops;  // inside of the region
-  std::vector<UOp> parts;  // at its lower end; may become arrays
+  std::vector<UOp> loops;  // the loops inside of the region
+  std::vector<UOp> parts;  // the nodes at the lower end of the region, which may become arrays
 };
 
 // Returns the nodes at most `depth` levels below `root`, and all index algebra.
@@ -44,7 +44,7 @@ Region region_below(UOp root, size_t depth) {
     next.pop_front();
     if (!seen.insert(u)) continue;
     if (u.in({Op::RANGE, Op::SPECIAL})) out.loops.push_back(u);
-    bool may_go = is_storable(u) && u.dtype().count() == 1 && u.num_src() > 0;  // vectors are not cut
+    bool may_go = is_storable(u) && u.dtype().count() == 1 && u.num_src() > 0;  // a vector stays in the region
     if (at >= depth && may_go && !is_algebra(u)) {
       out.parts.push_back(u);
       continue;
@@ -54,7 +54,7 @@ Region region_below(UOp root, size_t depth) {
   return out;
 }
 
-// Returns a SINK that only stores `u`, in the buffer of that number; the empty UOp if that is no kernel.
+// Returns a SINK that stores only `u`, in the buffer numbered `buffer`; the empty UOp if no kernel can store `u`.
 UOp kernel_of(UOp u, int64_t buffer, DType index) {
   Graph& g = u.graph();
   if (u.is(Op::SINK)) return u;
@@ -67,14 +67,14 @@ UOp kernel_of(UOp u, int64_t buffer, DType index) {
   return g.sink(ends.empty() ? u : u.end(ends));
 }
 
-// Returns whether a stage with the input `input` may also take `u`: in the middle of the stage there may be vectors
-// whose ranges are gone already.
+// Returns whether `u`, from the middle of a stage whose input was `input`, can be an input of that stage: not if the
+// stage itself made the UNROLLs, CONTRACTs or CATs in `u`.
 bool is_taken_in(UOp u, UOp input) {
   constexpr OpSet kHalfWay = {Op::UNROLL, Op::CONTRACT, Op::CAT, Op::PTRCAT};
   return op_in_backward_slice_with_self(input, kHalfWay) || !op_in_backward_slice_with_self(u, kHalfWay);
 }
 
-// Compiles the case up to the stage, which is next.
+// Compiles the case up to `stage`, which is then the next stage to run; nullopt if it is not reached.
 std::optional<Compilation> compiled_before(const Session& session, const TestCase& c, const std::string& stage) {
   const StageRow* row = find_row(stage);
   if (!row || !row->kernel) return std::nullopt;
@@ -86,7 +86,7 @@ std::optional<Compilation> compiled_before(const Session& session, const TestCas
   return std::move(*compilation);
 }
 
-// Returns the case at this point of the compilation; a seeded fault counts from the first application there.
+// Returns the case with the compilation's current graph. A seeded fault then changes its rule's next application.
 TestCase current(Compilation& compilation, const TestCase& c) {
   TestCase out = c;
   out.graph = std::make_shared<Graph>(c.graph->settings());
@@ -163,7 +163,7 @@ size_t RewriteSlice::depth() const {
 TestCase RewriteSlice::around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const {
   DType index = index_dtype_of(input_.root);
   std::vector<UOp> kept = region_below(before_, depth).loops;
-  Replacements fixed;  // loops outside of the region are fixed at their first iteration
+  Replacements fixed;  // replaces loops outside of the region by their first iteration
   for (UOp u : toposort(before_))
     if (u.in({Op::RANGE, Op::SPECIAL}) && std::ranges::find(kept, u) == kept.end())
       fixed.emplace_back(u, u.graph().constant(u.dtype(), int64_t(0)));

@@ -1,5 +1,5 @@
-// Slices a kernel to the few nodes around the blamed rewrite. The compilation is watched until that rewrite; the
-// rewritten node is stored alone, and nodes that the rule does not look at become elements of arrays.
+// Slices a kernel to the few nodes around the rewrite that bisect names: makes a kernel that stores only the rewritten
+// node, and replaces the nodes below the rule's pattern by elements of arrays.
 #pragma once
 #include <optional>
 
@@ -9,26 +9,26 @@
 
 namespace tgc {
 
-// Returns the case with the graph that the stage takes in; a seeded fault counts from the first application there.
-// Nothing if the compilation does not reach the stage, or it is no stage of kernels.
+// Returns the case with the input graph of the stage; a seeded fault then changes its rule's first application there.
+// nullopt if the compilation does not reach the stage, or the stage is not one of kernels.
 std::optional<TestCase> at_stage(const Session& session, const TestCase& c, const std::string& stage);
 
 class RewriteSlice {
  public:
-  // Finds an application of a rule in a stage, counted from 1. Nothing if it does not occur, or the rewritten node has
-  // ops that only the stage itself makes.
+  // Returns the slice for an application of a rule in a stage, counted from 1. nullopt if there is no such application,
+  // or the rewritten node has ops that only the stage itself makes, so that it cannot be the stage's input.
   static std::optional<RewriteSlice> find(const Session& session, const TestCase& c, const std::string& stage,
                                   const std::string& rule, uint64_t application);
-  // Finds the last rewrite before `stage` fails.
+  // Returns the slice for the last rewrite that was made before `stage` failed.
   static std::optional<RewriteSlice> find_last(const Session& session, const TestCase& c, const std::string& stage);
 
-  // For a rewrite inside a rule, returns the slice of the outer rewrite.
+  // For a rewrite that is nested in another one, returns the slice of the outer rewrite; else nullopt.
   std::optional<RewriteSlice> outer() const;
-  // How many levels of nodes the rule's pattern has, and how many levels the rewritten node has.
+  // looked_at(): the number of levels of the rule's pattern; depth(): of the graph from the rewritten node down.
   size_t looked_at() const { return looked_at_; }
   size_t depth() const;
-  // Returns the case that stores the rewritten node alone; nodes `depth` levels below it that are no index become
-  // elements of arrays. A case without a root if it cannot be stored. Throws Failure.
+  // Returns the case that stores only the rewritten node. Nodes `depth` levels below it, except index algebra, become
+  // elements of arrays. Returns a case without a root if the node cannot be stored. Throws Failure.
   TestCase around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const;
 
  private:
@@ -37,7 +37,7 @@ class RewriteSlice {
                                                 Find find);
 
   TestCase input_;
-  UOp before_, outer_;  // in its graph; outer_ is null for a rewrite of the stage itself
+  UOp before_, outer_;  // the rewritten node; the node of the outer rewrite, null if there is none
   size_t looked_at_ = 1;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 bool is_number(UOp u) { return u.is(Op::CONST) && !u.is_invalid(); }
 
-// A simple constant: 1, or true.
+// Returns a constant of the dtype of `u` with that value.
 UOp plain(UOp u, int value) {
   DType d = u.dtype();
   Const c = dtypes::is_float(d) ? Const(double(value)) : dtypes::is_bool(d) ? Const(value != 0) : Const(value);
@@ -21,7 +21,7 @@ UOp plain(UOp u, int value) {
 
 // ---- steps at one node
 
-// Returns an existing constant of the dtype among the nodes before `u`: the first or the last.
+// Returns the first and the last constant of the dtype of `u` among the nodes before `u`.
 std::vector<UOp> constants_there(const TestCase& c, UOp u) {
   std::vector<UOp> out;
   for (UOp other : toposort(c.root)) {
@@ -32,7 +32,7 @@ std::vector<UOp> constants_there(const TestCase& c, UOp u) {
   return out;
 }
 
-// Returns the sources that may replace `u`: on each path down, the first node of its dtype.
+// Returns at most four nodes that may replace `u`: on each path down from `u`, the first node of its dtype.
 std::vector<UOp> nearest_of_its_dtype(UOp u) {
   constexpr OpSet kSources = {Op::CONST, Op::VCONST, Op::RANGE, Op::SPECIAL, Op::STORE, Op::END};
   std::vector<UOp> out, stack(u.src().rbegin(), u.src().rend());
@@ -51,7 +51,7 @@ std::vector<UOp> nearest_of_its_dtype(UOp u) {
 void smaller_constants(Candidates& out, const TestCase& c, UOp u) {
   size_t there = 0;
   UOpSet above(u.graph());  // u and its users
-  for (UOp other : toposort(c.root)) {  // an existing constant or value
+  for (UOp other : toposort(c.root)) {  // offer existing constants and values as replacements
     if (other == u || std::ranges::any_of(other.src(), [&](UOp s) { return above.contains(s); })) above.insert(other);
     bool fits = other.dtype() == u.dtype() && !above.contains(other) && (is_number(other) || is_storable(other));
     if (fits && there < 4)
@@ -66,7 +66,7 @@ void smaller_constants(Candidates& out, const TestCase& c, UOp u) {
     if (!py_equal(now, 0) && !py_equal(now, 1)) offer(1.0);
   } else if (!dtypes::is_bool(u.dtype()) && (py_less(2, now) || py_less(now, -2))) {
     offer(2);
-    const bool is_finite = !now.is_float() || std::isfinite(now.as_float());  // a wrong rewrite may leave any number
+    const bool is_finite = !now.is_float() || std::isfinite(now.as_float());  // false after some wrong rewrites
     if (is_finite && py_less(8, now)) offer(floor_div(now.to_int(), 2));
   }
 }
@@ -75,7 +75,7 @@ void smaller_loop(Candidates& out, const TestCase& c, UOp range) {
   Graph& g = range.graph();
   out.push_back(
       [&c, range, &g] { return with_root(c, replaced(c.root, {{range, g.constant(range.dtype(), int64_t(0))}})); });
-  UOp last = range.const_like(range.vmax());  // the iteration in which an access is out of bounds
+  UOp last = range.const_like(range.vmax());  // offered because accesses often leave a buffer in the last iteration
   out.push_back([&c, range, last] { return with_root(c, replaced(c.root, {{range, last}})); });
   if (!is_number(range.src(0))) return;
   int64_t size = range.src(0).arg().to_const().to_int().low64();
@@ -100,7 +100,7 @@ TestCase no_opts(const TestCase& c) {
   return c.root.arg().kind() == Arg::Kind::Record ? with_root(c, c.root.with_arg(plain_info(c))) : TestCase();
 }
 
-// Makes constants 2 or 1.0, and loops of two iterations.
+// Replaces constants by 2 or 1.0, and shortens loops to two iterations.
 TestCase small_numbers(const TestCase& c) {
   Replacements pairs;
   for (UOp u : toposort(c.root)) {
@@ -113,7 +113,7 @@ TestCase small_numbers(const TestCase& c) {
   return pairs.empty() ? TestCase() : with_root(c, replaced(c.root, pairs));
 }
 
-// Makes floats float32 and integers int32, in arrays, too.
+// Changes float dtypes to float32 and integer dtypes to int32, also those of arrays.
 TestCase plain_dtypes(const TestCase& c) {
   auto plainer = [](DType d) {
     DType scalar = d.base().scalar();
@@ -132,13 +132,13 @@ TestCase plain_dtypes(const TestCase& c) {
   }
   if (now[c.root] == c.root) return {};
   TestCase out = with_root(c, now[c.root]);
-  std::erase_if(out.inputs, [&](const ReproArray& a) { return !(plainer(a.dtype) == a.dtype); });  // random instead
+  std::erase_if(out.inputs, [&](const ReproArray& a) { return !(plainer(a.dtype) == a.dtype); });  // become random
   return out;
 }
 
 // Makes buffers as large as their largest index needs.
 TestCase small_buffers(const TestCase& c) {
-  std::map<uint32_t, int64_t> reached;  // elements by id of the buffer
+  std::map<uint32_t, int64_t> reached;  // number of elements that the indices need, by the buffer's node id
   for (UOp u : toposort(c.root)) {
     if (!u.is(Op::INDEX) || u.num_src() < 2 || !u.src(0).is(Op::DEFINE_GLOBAL)) continue;
     Const most = u.src(1).get_idx().vmax();
@@ -184,7 +184,7 @@ void fewer_settings(Candidates& out, const TestCase& c) {
 void fewer_opts(Candidates& out, const TestCase& c) {
   if (c.root.arg().kind() != Arg::Kind::Record) return;
   auto info = c.root.arg().items();
-  if (!is_ast(c)) {  // its opts were applied already
+  if (!is_ast(c)) {  // opts were applied already, so they can only be dropped all together
     out.push_back([&c] { return no_opts(c); });
     return;
   }
@@ -204,12 +204,12 @@ void fewer_opts(Candidates& out, const TestCase& c) {
   }
 }
 
-// Stores a source of the stored value in its place, if it has another dtype.
+// Adds steps that store a source of the stored value instead of that value, if their dtypes differ.
 void sources_alone(Candidates& out, const TestCase& c) {
   UOp value = stored_value(c.root);
   if (!value) return;
   std::vector<UOp> below(value.src().begin(), value.src().end());
-  if (value.is(Op::GEP))  // an element of a vector: take the sources of the vector
+  if (value.is(Op::GEP))  // the stored value is an element of a vector, so take the sources of the vector
     for (UOp s : value.src(0).src()) below.push_back(s);
   for (UOp s : below)
     if (is_storable(s) && s.num_src() > 0 && !(s.dtype() == value.dtype()))
@@ -293,18 +293,18 @@ Candidates simpler_nodes(const TestCase& c, UOp u) {
   else if (!u.in({Op::SINK, Op::INDEX}))
     for (UOp s : nearest_of_its_dtype(u)) become(s);
   if (!is_storable(u)) return out;
-  if (u.num_src() > 0) {  // an existing load of that dtype
+  if (u.num_src() > 0) {  // offer an existing load of the same dtype as the replacement
     for (UOp other : toposort(c.root))
       if (other.in({Op::LOAD, Op::INDEX}) && other.dtype() == u.dtype() && !(other == u) && other.id() < u.id()) {
         become(other);
         break;
       }
     bool is_bool = dtypes::is_bool(u.dtype());
-    if (!is_bool) become(plain(u, 2));  // rules remove 1 and 0
+    if (!is_bool) become(plain(u, 2));  // try 2 first, because rewrite rules fold the constants 1 and 0 away
     become(plain(u, 1));
     if (is_bool || u.dtype().is(Scalar::Index)) become(plain(u, 0));
   }
-  if (u.is(Op::REDUCE) && u.num_src() > 1) become(u.with_src(std::vector<UOp>{u.src(0)}));  // without a loop
+  if (u.is(Op::REDUCE) && u.num_src() > 1) become(u.with_src(std::vector<UOp>{u.src(0)}));  // drop its loops
   return out;
 }
 

@@ -1,5 +1,5 @@
-// Single reduction steps: each makes a case smaller in one place. A case from which no step leads to another failing
-// case is the smallest.
+// Single reduction steps. Each makes a case smaller in one place. The reduction ends at a case from which no step leads
+// to another failing case.
 #pragma once
 #include <functional>
 #include <span>
@@ -8,30 +8,30 @@
 
 namespace tgc {
 
-// Returns the case in a Graph with other settings.
+// Returns a copy of the case in a new Graph with these settings.
 TestCase with_settings(const TestCase& c, const Settings& settings);
 
 using Candidates = std::vector<std::function<TestCase()>>;  // a case without a root if the step is impossible
 
-// Returns the argument of a SINK without opts and names.
+// Returns a KernelInfo argument for a SINK, without opts and with a plain name.
 Arg plain_info(const TestCase& c);
-// A step that removes one kind of irregularity that does not change the structure: changed settings, opts, unusual
-// dtypes, large numbers, buffers larger than needed. A case without a root if there is none. The steps that change
-// least are first.
+// A step that simplifies one property of a case and keeps the graph's structure: settings, opts, unusual dtypes, large
+// numbers, or buffers larger than needed. It returns a case without a root if there is nothing to simplify. In
+// plainer_steps(), the steps that change least come first.
 using Plainer = TestCase (*)(const TestCase& c);
 std::span<const Plainer> plainer_steps();
 
 // Returns the case with constants in place of `values`.
 TestCase with_constants(const TestCase& c, std::span<const UOp> values);
-// Keep one store of many; none for a graph with one store.
+// Returns steps that keep one of several stores; no step for a graph with one store.
 Candidates single_stores(const TestCase& c);
-// Returns what replaces a removed node in a case that does not run: its first source of the same dtype (for a RANGE its
-// size), or 1; the empty UOp if nothing can.
+// Returns the node that replaces a removed node in a case that is only compiled: its first source of the same dtype
+// (for a RANGE its size), or the constant 1; the empty UOp if neither fits.
 UOp replacement_of(UOp u);
-UOp runnable_replacement_of(UOp u);  // for a case that runs: a RANGE becomes one of its iterations
-// Replace the node `u` by a source of its dtype, an existing load, or a constant.
+UOp runnable_replacement_of(UOp u);  // the same for a case that runs, where a RANGE becomes one of its iterations
+// Returns steps that replace the node `u` by a source of its dtype, by an existing load, or by a constant.
 Candidates simpler_nodes(const TestCase& c, UOp u);
-// All steps, the largest cuts first.
+// Returns all steps, the largest cuts first.
 Candidates all_steps(const TestCase& c);
 
 }  // namespace tgc

@@ -102,7 +102,7 @@ UOp replaced(UOp root, const Replacements& pairs, bool ends_loops) {
       bool is_loop = i >= (u.is(Op::STORE) ? 2u : 1u) && u.src(i).in({Op::RANGE, Op::UNROLL});
       if (!ends || !is_loop || !s.is(Op::CONST)) src.push_back(s);
     }
-    bool is_empty = ends && src.size() == 1 && u.num_src() > 1 && !u.is(Op::STORE);  // all its ranges became constants
+    bool is_empty = ends && src.size() == 1 && u.num_src() > 1 && !u.is(Op::STORE);  // all ranges became constants
     now[u] = is_empty ? src[0] : u.with_src(src);
     bool is_place = u.is(Op::INDEX) && u.dtype().is_ptr() && u.dtype() == u.src(0).dtype();
     if (is_place) now[u] = now[u].with_dtype(src[0].dtype());
@@ -120,8 +120,8 @@ std::vector<std::pair<UOp, size_t>> by_dominated(UOp root) {
   std::vector<UOp> order = toposort(root);
   UOpMap<size_t> place(root.graph());
   for (size_t i = 0; i < order.size(); i++) place[order[i]] = i;
-  // Users come after their sources, so one walk from the root finds each node's immediate dominator: the nearest common
-  // dominator of all its users.
+  // A node's immediate dominator is the nearest common dominator of all its users. Users come after their sources in
+  // `order`, so one walk from the root finds all dominators.
   std::vector<size_t> dominator(order.size(), SIZE_MAX), size(order.size(), 1);
   size_t last = order.size() - 1;
   dominator[last] = last;

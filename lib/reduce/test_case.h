@@ -1,5 +1,5 @@
-// A test case: a kernel's graph with all that its failure needs. The oracle decides whether a smaller case fails in the
-// same way (oracle.h).
+// A test case: a kernel's graph with its settings, target, device, arrays and seeded fault. The oracle (oracle.h)
+// decides whether a smaller case fails in the same way.
 #pragma once
 #include <memory>
 #include <optional>
@@ -19,37 +19,37 @@ struct TestCase {
   UOp root;                       // the SINK
   GraphInfo info;                 // name, stage, target
   std::string device;             // as --device takes it
-  std::vector<ReproArray> inputs; // given arrays; the others are random
+  std::vector<ReproArray> inputs; // arrays with fixed values; all other inputs are random
   std::optional<FaultSpec> fault;
 
-  InputGraph loaded() const;          // a copy in its own Graph, like a bundle that was read
+  InputGraph loaded() const;          // returns a copy in its own Graph, as if read from a bundle
   size_t nodes() const;
 };
 
-// Sets TGC_FAULT for this thread during its lifetime.
+// During its lifetime, compilations on this thread have this seeded fault, as if TGC_FAULT were set.
 struct FaultHere {
   explicit FaultHere(const std::optional<FaultSpec>& fault) { set_fault_of_thread(fault); }
   ~FaultHere() { set_fault_of_thread(std::nullopt); }
 };
 
 bool is_ast(const TestCase& c);  // no stage has run yet
-// Returns the case in a new Graph: each thread needs its own. A case without a root is returned unchanged.
+// Returns a copy of the case in a new Graph, because threads cannot share one; unchanged if it has no root.
 TestCase in_own_graph(const TestCase& c);
-// Returns the case with another root and without arrays that it does not use.
+// Returns the case with the root `root`, and without the arrays that the new graph does not use.
 TestCase with_root(const TestCase& c, UOp root);
 
-// Returns the size of a case, to be compared lexicographically: nodes; loops; opts, changed settings and the fault's
-// number; unusual dtypes; magnitudes of constants and buffers; bytes of arrays.
+// Returns the size of a case, to be compared lexicographically: number of nodes; of loops; of opts and changed
+// settings, plus the fault's application number; unusual dtypes; magnitudes of constants and buffers; bytes of arrays.
 std::vector<double> size_of(const TestCase& c);
 
 using Replacements = std::vector<std::pair<UOp, UOp>>;
-// Returns the graph with nodes replaced, each by a new node or by the replacement of a node below it. With
-// `ends_loops`, ENDs, REDUCEs and STOREs drop ranges that became constants.
+// Returns the graph with the first node of each pair replaced by the second. If the second node is below the first and
+// has a replacement, too, that is used. With `ends_loops`, ENDs, REDUCEs and STOREs drop ranges that became constants.
 UOp replaced(UOp root, const Replacements& pairs, bool ends_loops = true);
 
-// The ops of the nodes below `root`.
+// Returns the ops of `root` and of the nodes below it.
 OpSet ops_of(UOp root);
-// The nodes below `root`, each with the number of nodes that it dominates (itself included), the largest first.
+// Returns the nodes below `root`, each with the number of nodes that it dominates (itself included), largest first.
 std::vector<std::pair<UOp, size_t>> by_dominated(UOp root);
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
-// Checks that a candidate does nothing wrong besides the failure: otherwise it would fail for a reason of its own,
-// which would be taken for the failure.
+// Checks that a candidate does nothing wrong that the given case does not do, because such an error would be taken for
+// the failure.
 #pragma once
 #include <mutex>
 #include <optional>
@@ -10,22 +10,22 @@
 
 namespace tgc {
 
-// Returns whether bounds leave open that one of the nodes' `accesses` (LOAD, STORE or both) is out of bounds. A read of
-// an AST, a bare INDEX, counts as a LOAD.
+// Returns whether a node of these ops (`accesses`: LOAD, STORE or both) may be out of bounds, as far as the bounds of
+// its index tell. In an AST, an INDEX that is read without a LOAD counts as a LOAD.
 bool may_leave_buffers(std::span<const UOp> nodes, OpSet accesses);
 
 class ValidityChecks {
  public:
-  // `variables` and `in_ref` are those of its runs.
+  // `given` is the case that the reduction began with. `variables` and `in_ref` are for runs in REF.
   ValidityChecks(const TestCase& given, VariableValues variables, const ExecuteOptions& in_ref);
 
-  // Returns whether the case stores something, if the given case did.
+  // Returns whether the case stores something; always true if the given case stores nothing.
   bool has_effect(const TestCase& c) const;
-  // Returns whether bounds prove that an AST stays within its buffers, if they prove it for the given case. For graphs
-  // of later stages bounds prove too little: always true.
+  // Returns whether the bounds of indices prove that an AST stays within its buffers. Always true if they do not prove
+  // it for the given case, and for graphs of later stages, where bounds prove too little.
   bool is_within_bounds(const TestCase& c) const;
-  // Returns whether the case stays within its buffers when REF runs it, if the given case did. Thread-safe, if each
-  // thread's case has its own Graph.
+  // Returns whether the case stays within its buffers when REF runs it; always true if the given case does not.
+  // Thread-safe, if each thread's case has its own Graph.
   bool stays_within(const TestCase& c) const;
 
  private:
