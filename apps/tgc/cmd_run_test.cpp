@@ -147,7 +147,7 @@ TEST_CASE("run: a kernel that dies is reported, and the next kernel runs") {
                  "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 1).index(x.cast(dtypes.index))\n"
                  "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 0).index(i, ptr=True).store(a).end(i).sink()\n");
   auto n = named<int32_t>("data1", dtypes::int32, {9, 9, 9, 9, 9, 9, 9, 9}),
-       d = named<int32_t>("data2", dtypes::int32, std::vector<int32_t>(8, -2000000000));  // unmapped
+       d = named<int32_t>("data2", dtypes::int32, std::vector<int32_t>(8, -2000000000));  // far outside mapped memory
   put_arrays("far.npz", {&n, &d});
   put("slow.uop",
       "r = UOp.range(4000000000000, 0, AxisType.REDUCE)\n"

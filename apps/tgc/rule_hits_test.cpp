@@ -91,7 +91,7 @@ void print_left_out(const std::vector<Written>& rules, const char* what, const s
 struct HitsListener : doctest::IReporter {
   explicit HitsListener(const doctest::ContextOptions&) {}
   void test_run_end(const doctest::TestRunStats& stats) override {
-    if (stats.numTestCasesPassingFilters < stats.numTestCases) return;  // some were left out, and what they hit
+    if (stats.numTestCasesPassingFilters < stats.numTestCases) return;  // a filter left out tests, and so their hits
     std::vector<Written> rules = rules_as_written();
     print_left_out(rules, "hit", "rules_never_hit.txt", &Written::hit);
     print_left_out(rules, "checked", "rules_never_checked.txt", &Written::checked);

@@ -1,4 +1,4 @@
-// The page: shows the one state, which the address contains.
+// The page: shows one state. The address of the page contains the state.
 import {Recorded, pause} from "./data.js";
 import {Story} from "./story.js";
 import {Drawings} from "./drawings.js";
@@ -19,7 +19,7 @@ export class App {
   constructor(index, fetchGraph) {
     this.index = index, this.fetchGraph = fetchGraph;
     this.opened = new Map();
-    this.pinned = -1;  // the place that others are compared with; -1: none
+    this.pinned = -1;  // the place (point between stages) that other places are compared with; -1: none
     this.state = stateOf(location.hash);
     this.query = queryOf("");
     this.canvas = new GraphCanvas(byId("graph"), (key, again) => this.#picked(key, again));
@@ -89,7 +89,7 @@ export class App {
     for (let p = 0; p <= far; p++)
       while (opened.drawings.prepare(p)) {
         await pause();
-        if (turn !== this.turn) return;  // the user has asked for another state
+        if (turn !== this.turn) return;  // the user has asked for another state meanwhile
       }
     if (turn !== this.turn) return;
     Object.assign(this, {graph: opened.graph, story: opened.story, drawings: opened.drawings});
@@ -111,12 +111,12 @@ export class App {
     showDetails(byId("details"), this);
     showHeader(this), showLegend(this);
     if (this.whenShown) this.whenShown(this);
-    // read by measurements
+    // the time at which the first graph was drawn, for measurements of the page
     if (!this.openedAt) requestAnimationFrame(() => setTimeout(() => { this.openedAt = performance.now(); }, 0));
     document.body.dataset.ready = "1";
     this.#prepareNext();
   }
-  // Returns true if the state shows only the first graph, which needs no rewrite events.
+  // Returns true if the state shows only the first graph of the recording, for which no rewrites need to be read.
   #isFirst({s, r, n, d, q, m, f}, g) {
     return s <= 0 && r < 0 && n < 0 && d < 0 && !q && !m && !f.length && !this.index.graphs[g].accused
       && !this.index.graphs[g].bundle;
@@ -128,7 +128,7 @@ export class App {
       for (let p = 0; p <= story.last; p++)
         if (drawings.prepare(p) || this.textPanel.prepare(p)) return requestIdleCallback(next);
       const {s, r} = this.state, isNext = s > 0 && r + 1 < this.graph.stages[s - 1].count;
-      if (isNext) drawings.scene({...this.state, r: r + 1, d: -1, o: false});  // the most likely next step
+      if (isNext) drawings.scene({...this.state, r: r + 1, d: -1, o: false});  // the user's most likely next step
     };
     requestIdleCallback(async () => {
       await graph.readEvents();
@@ -146,12 +146,12 @@ export class App {
       .filter((i) => graph.rules[stage.rewrites[i].rule].name === accused.rule);
     return accused.rewrite <= ofRule.length ? {s: stage.index + 1, r: ofRule[accused.rewrite - 1]} : null;
   }
-  // Returns the first place where two inputs differ.
+  // Returns the first place at which the graphs of the two inputs differ.
   #firstPlace() {
     for (let p = 0; this.graph.other && p <= this.story.last; p++) if (this.differs(p)) return p;
     return 0;
   }
-  // Returns the first graph with a bisection result.
+  // Returns the first graph of the page that has a bisection result.
   #firstGraph() { return Math.max(0, this.index.graphs.findIndex((g) => g.accused && g.accused.verdict !== "same")); }
   /** Whether the other input has another graph there. */
   differs(place) {
@@ -167,7 +167,7 @@ export class App {
       if (home) marks.selected = home.key;
       for (const n of this.litAt(state.s)) if (scene.drawing.home.has(n)) marks.lit.add(scene.drawing.home.get(n).key);
     }
-    if (state.r >= 0) {  // selects the replacement, an existing or a new node
+    if (state.r >= 0) {  // mark the node that replaced another one, even if it existed before
       const after = scene.drawing.home.get(this.graph.stages[state.s - 1].rewrites[state.r].after);
       if (after && !scene.came.has(after.key)) marks.lit.add(after.key);
     }
@@ -178,7 +178,7 @@ export class App {
         if (nodes.some((n) => this.query.node(this.graph, n))) marks.found.add(box.key), this.found.push(box);
       }
     this.canvas.show(this.graph, scene.drawing, marks);
-    const isUnseen = isNew || this.isUnseen;  // the model view hides the graph
+    const isUnseen = isNew || this.isUnseen;  // the model view hides the graph, so its position is unknown
     this.isUnseen = isUnseen && state.m;
     if (state.v) [this.canvas.view.x, this.canvas.view.y, this.canvas.view.scale] = state.v;
     else if (isUnseen && !state.m) {

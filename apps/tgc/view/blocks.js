@@ -7,9 +7,9 @@ import {Table} from "./table.js";
 /** `kind` is equal for blocks that are alike.
  * @typedef {{head: number, floor: number, kind: string, size: number}} Block */
 
-const kLeast = 3;           // minimum nodes of a block
-const kShortest = 4;        // minimum nodes of a searched chain
-const kMostWork = 150000;   // maximum comparisons per chain
+const kLeast = 3;           // minimum number of nodes of a block
+const kShortest = 4;        // minimum number of nodes of a chain in which repetitions are searched
+const kMostWork = 150000;   // maximum number of comparisons for each chain
 
 export class Blocks {
   /** @param {import("./data.js").Recorded} g @param {number} root */
@@ -135,12 +135,12 @@ export function repeatsIn(row, size) {
   return out.sort((a, b) => a[0] - b[0]);
 }
 
-// Returns the free part that hides the most nodes; among equals the shortest, then the first.
+// Returns the part that hides the most nodes and overlaps no taken part; if several do, the shortest, then the first.
 function bestPart(row, sums, taken, budget) {
   let best = null, most = 0, places = row.map((_, at) => at).filter((at) => !taken[at]), named = places.map(() => 0);
   for (let length = 1; places.length > 1 && budget.left > 0; length++) {
     budget.left -= places.length;
-    const numbers = new Map(), groups = [];  // parts of this length, by their names
+    const numbers = new Map(), groups = [];  // the parts of this length, grouped by their names
     named = places.map((at, i) => {
       const says = named[i] + "," + row[at + length - 1];
       if (!numbers.has(says)) numbers.set(says, groups.length), groups.push({places: [], free: 0, count: 0, size: 0});

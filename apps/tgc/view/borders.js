@@ -1,4 +1,4 @@
-// The borders between panes, which the pointer moves, or the arrow keys while a border has the focus.
+// The borders between panes. The pointer moves them, or the arrow keys move the border that has the focus.
 import {byId, element} from "./list.js";
 
 const kNarrowest = 120, kStep = 24;  // minimum width of a pane, and step of a key, in pixels

@@ -1,4 +1,4 @@
-// A drawn node: the text and the height of its box.
+// A box: a drawn node with its text, its position and its height.
 import {isValue, valueText} from "./values.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
@@ -11,8 +11,8 @@ export class Box {
   constructor(g, key, list, byKey, fold) {
     this.g = g, this.key = key, this.n = key % g.count, this.list = list, this.fold = fold;
     this.title = (fold && fold.title) || g.opName(this.n);
-    this.x = 0, this.y = 0, this.row = 0;  // its left edge and vertical centre
-    this.ghost = false;                    // a removed node, drawn behind its replacement
+    this.x = 0, this.y = 0, this.row = 0;  // left edge, vertical centre and number of the row
+    this.ghost = false;                    // true for a removed node, which is drawn behind its replacement
     /** The sources that are boxes, and where in the list they stand. */
     /** @type {number[]} */ this.sources = [];
     /** @type {number[]} */ this.slots = [];
@@ -40,7 +40,7 @@ export class Box {
     return fold ? [...out, ...fold.lines] : out;
   }
   #isValue(key) { return isValue(this.g, key % this.g.count); }
-  // A folded box has the text of its first node.
+  // Returns the sources whose values are text in the box; a folded box has the text of its first node.
   #told() { return this.fold ? this.g.sourceList(this.n) : this.list; }
 }
 

@@ -1,4 +1,4 @@
-// The table of commands. Each has a key, and the list of commands can be clicked.
+// The table of commands. Each command has a key, and can be clicked in the list of commands.
 import {element} from "./list.js";
 import {addressOf} from "./state.js";
 import {nodesOfKernels} from "./made.js";
@@ -78,7 +78,7 @@ export const kCommands = [
 
 /** @param {App} app */
 export function installCommands(app) {
-  // for tests and debuggers
+  // tests and debuggers use these names
   Object.assign(window, {theApp: app, kCommands, svgOf, dotOf, nodesOfKernels});
   let kept = null;
   try { kept = localStorage.getItem("tgc-view-theme"); } catch { /* a page from the disk may not keep anything */ }
@@ -98,7 +98,7 @@ export function installCommands(app) {
   document.getElementById("graph-button").addEventListener("click", () => showGraphs(app));
 }
 
-// Runs keys one after the other, because the effect of a key depends on the state after the one before.
+// Runs keys one after the other, because the effect of a key depends on the state that the previous key made.
 let obeyed = Promise.resolve();
 /** @param {App} app @param {Command} command */
 function obey(app, command) {

@@ -1,4 +1,4 @@
-// The recording (format: lib/view/README.md) as arrays for fast access.
+// A recording (format: lib/view/README.md) as arrays, for fast access.
 import {EventReader, Kind} from "./events.js";
 
 /** @typedef {{name: string, branch: string, file: string, line: number, source: string}} Rule */
@@ -15,7 +15,7 @@ import {EventReader, Kind} from "./events.js";
  * @typedef {{index: number, name: string, alias: string, from: number, to: number, ms: number, nodes: number,
  *   count: number, told: number, changed: boolean, events: Int32Array, runs: Run[], rewrites: Rewrite[]}} Stage */
 
-const kSlice = 8000;  // events read per slice
+const kSlice = 8000;  // number of events that are read before the page may handle input
 
 /** One graph on its way through the pipeline. Nodes are numbers; sources have smaller ones than their users. */
 export class Recorded {
@@ -62,7 +62,7 @@ export class Recorded {
     this.inner = pairs(raw.inner);
     this.ranges = pairs(summed(raw.ranges, 2));
     /** @type {number[][]} */ this.rangeLists = raw.range_lists;
-    this.facts = {shapes: raw.shapes, bounds: raw.bounds};  // decoded on demand
+    this.facts = {shapes: raw.shapes, bounds: raw.bounds};  // columns, decoded on demand
     /** @type {Rule[]} */
     this.rules = raw.rules.map((r) => ({name: this.strings[r[0]], branch: this.strings[r[1]], file: this.strings[r[2]],
       line: r[3], source: this.strings[r[4]]}));
@@ -222,7 +222,7 @@ export async function unpacked(text) {
 
 /** Lets the page answer to whoever uses it, and goes on. */
 export function pause() {
-  return new Promise((go) => {  // timers have a minimum of 4 ms
+  return new Promise((go) => {  // setTimeout waits at least 4 ms, a message does not
     const {port1, port2} = new MessageChannel();
     port1.onmessage = () => { port1.close(), go(undefined); };
     port2.postMessage(0);

@@ -6,7 +6,7 @@ import {plain} from "./data.js";
 import {isValue, valueText} from "./values.js";
 import {nodeOf} from "./made.js";
 
-const kMostListed = 40;  // maximum nodes of a list
+const kMostListed = 40;  // maximum number of nodes in a list
 
 /** One line for a node: "#12 ADD index". */
 export function nodeTitle(graph, n) {
@@ -51,7 +51,7 @@ export function showDetails(home, app) {
   home.replaceChildren(...out);
 }
 
-// Returns "12 nodes: 5 MUL, 3 ADD", the most frequent ops first.
+// Returns the ops of nodes as text, the most frequent first: "12 nodes: 5 MUL, 3 ADD".
 function opsOf(graph, nodes) {
   const counts = new Map(), boxes = nodes.filter((n) => !isValue(graph, n));
   for (const n of boxes) counts.set(graph.opName(n), (counts.get(graph.opName(n)) || 0) + 1);
@@ -77,7 +77,7 @@ function nodeList(out, app, title, nodes) {
 const kKinds = {rule: "", part: "a part of the nodes made by ", sources: "its sources were replaced",
   stage: "made by the stage itself"};
 
-// Shows a KERNEL's graph and links to its own compilation.
+// Shows the graph of a KERNEL node, and a link to the kernel's own compilation if the page has it.
 function kernelOf(out, app, n) {
   const ast = app.graph.inner.get(n), item = app.graph.kernels.indexOf(ast);
   const g = app.index.graphs.findIndex((x) => x.numbers.includes(item));
@@ -85,7 +85,7 @@ function kernelOf(out, app, n) {
   if (g >= 0) out.push(link("open " + plain(app.index.graphs[g].name) + " in its pipeline", () => app.openGraph(g)));
 }
 
-// Lists the nodes that are not in both of two graphs.
+// Lists the nodes that differ between the two graphs that are compared.
 function allDifferences(out, app) {
   const {diff} = app.scene, {graph} = app, list = element("ul");
   if (!diff) return;
@@ -103,7 +103,7 @@ function allDifferences(out, app) {
   if (all.length) out.push(element("h3", "", "differences"), list);
 }
 
-// Lists the differences of a node between the two graphs.
+// Lists how a node differs between the two graphs that are compared.
 function whatDiffers(out, app, n) {
   const {diff} = app.scene;
   if (!diff) return;
@@ -155,7 +155,7 @@ function whatBecomes(out, app) {
   out.push(element("h3", "", "final replacement" + (lit.size > 12 ? " (" + lit.size + ")" : "")), list);
 }
 
-// Shows the result of a bisection.
+// Shows the result of a bisection: the rewrite that makes the kernel wrong.
 function accusation(out, app) {
   const {accused} = app.index.graphs[app.state.g];
   if (!accused) return;
@@ -173,7 +173,7 @@ function accusation(out, app) {
   if (place) out.push(link("go to that rewrite", () => app.go({...place, d: -1, n: -1})));
 }
 
-// Shows both sides of a rewrite.
+// Shows a rewrite: its rule, and the nodes before and after it.
 function rewriteOverview(app) {
   const {graph, state} = app, stage = graph.stages[state.s - 1], r = stage.rewrites[state.r];
   const rule = graph.rules[r.rule];

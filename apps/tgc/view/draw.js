@@ -8,8 +8,8 @@ import {plain} from "./data.js";
 /** What is said of boxes, by key: each a set. @typedef {{came: Set<number>, went: Set<number>, lit: Set<number>,
  *  found: Set<number>, selected: number}} Marks */
 
-const kStraight = 22;  // length of the vertical part of an edge beside a row
-// Scales: boxes have text from kNames on, and are coloured dots below kDots.
+const kStraight = 22;  // length of the vertical part of an edge next to a row of boxes
+// Scales of the view: from kNames on, boxes have text; below kDots, they are drawn as coloured dots.
 const kFewest = 0.004, kMost = 3, kNames = 0.34, kDots = 0.12, kRead = 0.7;
 
 export class GraphCanvas {
@@ -123,14 +123,14 @@ export class GraphCanvas {
     return null;
   }
 
-  // Cached, because asking the browser forces a layout of the whole page.
+  // The size is cached, because asking the browser for it forces a layout of the whole page.
   #size() { return this.size; }
   #resize() {
     this.size = {width: this.canvas.clientWidth, height: this.canvas.clientHeight};
     const ratio = devicePixelRatio || 1, {width, height} = this.size;
     this.canvas.width = Math.round(width * ratio), this.canvas.height = Math.round(height * ratio);
     if (this.whenSized && width) this.whenSized(), this.whenSized = null;
-    if (this.drawing) this.#draw();  // at once, because the canvas is empty now
+    if (this.drawing) this.#draw();  // draw now, because resizing has cleared the canvas
   }
 
   #listen() {
@@ -176,7 +176,7 @@ export class GraphCanvas {
     if (!this.drawing) return;
     c.setTransform(ratio * v.scale, 0, 0, ratio * v.scale, -v.x * v.scale * ratio, -v.y * v.scale * ratio);
     const seen = this.seen();
-    // Colours are light behind text and strong at scales without text.
+    // The colours of boxes are light, so that text on them can be read, and strong at scales without text.
     const [near, far, dots] = this.paint.dark ? [0.1, 0.26, 0.6] : [0.18, 0.45, 0.85];
     const small = Math.min(1, Math.max(0, (1.05 - v.scale) / (1.05 - kNames)));
     this.strength = v.scale < kNames ? dots : near + small * (far - near);
@@ -300,7 +300,7 @@ export class GraphCanvas {
     return this.fills.get(op);
   }
 
-  // Draws dots of a visible minimum size; marked ones last and larger.
+  // Draws boxes as dots that are large enough to see. Marked boxes are drawn last, so that they are on top, and larger.
   #drawDots(c, boxes) {
     const m = this.marks, p = this.paint, least = 1.5 / this.view.scale;
     const marked = ({key}) => {

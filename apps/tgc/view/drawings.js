@@ -68,9 +68,9 @@ export class Drawings {
     return true;
   }
 
-  // Returns the positions that nodes keep from a drawing: their own, or that of the node they replace if it is free.
+  // Returns the positions to keep from a drawing: a node's own, or, if it is free, that of the node that it replaces.
   #where(drawing, {order, sources}, origin, rows) {
-    const moved = new Map(), taken = new Set();  // keys whose positions other nodes took
+    const moved = new Map(), taken = new Set();  // keys whose positions other nodes have taken
     for (const key of order) {
       if (drawing.byKey.has(key)) continue;
       const from = origin(key);
@@ -84,7 +84,7 @@ export class Drawings {
     const drawing = this.at(state.s), root = this.story.root(state.s), came = new Set();
     if (state.s) {
       const before = new Set(this.graph.nodesOf(this.story.root(state.s - 1))), was = this.story.originsAt(state.s);
-      // a node with only other sources is not new
+      // a node whose sources alone have changed does not count as new
       for (const box of drawing.boxes) {
         const origin = was.get(box.n);
         const isRebuilt = origin !== undefined && origin >= 0 && this.#alike(origin, box.n);
@@ -94,7 +94,7 @@ export class Drawings {
     if (!state.f.length) return {drawing, came, went: new Set(), root};
     const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
     const folded = drawingOf(this.graph, [shown], this.#where(drawing, shown, () => undefined, false), wish);
-    // in a mostly folded drawing the positions of nodes do not matter
+    // if most nodes are folded, lay the graph out again instead of keeping positions
     const isSmall = 2 * folded.boxes.length < drawing.boxes.length;
     return {drawing: isSmall ? drawingOf(this.graph, [shown], null, wish) : folded, came, went: new Set(), root};
   }
@@ -123,7 +123,7 @@ export class Drawings {
     }
     return out;
   }
-  // Returns the node at this place that a node of another place has become; -1: none.
+  // Returns the node of graph `place` that node `n` of another graph has become; -1 if there is none.
   #descendant(n, place) {
     const key = n + "," + place;
     if (!this.homes.has(key)) {
@@ -154,14 +154,14 @@ export class Drawings {
     const wish = this.#wish(state, state.s - 1, is, origin);
     return {drawing: this.#both(was, is, base, origin, came, went, wish), came, went, root: is.root};
   }
-  // Returns the graph before a rewrite: usually the result of the rewrite before, which was drawn already.
+  // Returns the graph before a rewrite. This is usually the graph after the previous rewrite, which was drawn before.
   #before(state, run, stage, rewrite) {
     const l = this.latest, last = run.events[run.events.indexOf(rewrite.at) - 1];
     if (l && l.run === run && l.stage === stage && l.at === last) return l.shown;
     return new Replacements(this.graph, run, stage.events, rewrite.at - 1).shown(run.input);
   }
 
-  // Merges two graphs. New nodes take the positions of the nodes they replace, which are drawn behind them.
+  // Draws the graphs before and after a rewrite as one. A new node takes the position of the node that it replaces.
   #both(was, is, base, origin, came, went, wish) {
     const places = this.#where(base, is, origin, true), ghosts = new Map(), own = new Map();
     for (const key of went) {
@@ -172,7 +172,7 @@ export class Drawings {
     }
     const before = {...places, place: (key) => places.place(key) || own.get(key), ghosts};
     const drawing = drawingOf(this.graph, [was, is], before, wish);
-    const hiding = new Set();  // folds that contain a change, which are opened
+    const hiding = new Set();  // words of folds that contain a change, and are therefore opened
     for (const key of wish ? [...went, ...came] : []) {
       const box = drawing.byKey.has(key) ? null : drawing.home.get(key % this.graph.count);
       if (box && box.fold) hiding.add(box.fold.word);
@@ -180,7 +180,7 @@ export class Drawings {
     return hiding.size ? drawingOf(this.graph, [was, is], before, without(wish, hiding)) : drawing;
   }
 
-  // Draws a rewrite of a part of the graph alone, with its nodes at their positions in the whole.
+  // Draws the part of a graph below `root` alone, with its nodes at their positions in the whole graph.
   #ofPart(place, root) {
     const shown = asItIs(this.graph, root);
     return drawingOf(this.graph, [shown], this.#where(this.at(place), shown, () => undefined, false));
@@ -198,7 +198,7 @@ export class Drawings {
     return at < 0 ? -1 : other.roots[at];
   }
 
-  // A: removed, B: added
+  // Draws the differences from input A to input B: nodes only in A are removed, nodes only in B added.
   #ofOther(state) {
     const theirs = this.otherRoot(state.s), ours = this.story.root(state.s);
     if (theirs < 0) return this.#ofPlace({...state, o: false});
@@ -206,8 +206,8 @@ export class Drawings {
     return this.#ofTwo(state, a, b, this.at(state.s));
   }
 
-  // Merges two graphs by their differences; a node that differs only through its sources is drawn once, from the
-  // second.
+  // Draws two graphs as one, with their differences. A node that differs only in its sources is drawn once, as it is in
+  // the second graph.
   #ofTwo(state, from, to, base) {
     const g = this.graph, was = asItIs(g, from), is = asItIs(g, to), diff = diffOf(g, from, to), back = new Map();
     for (const [old, now] of diff.like) back.set(now, old);

@@ -1,5 +1,5 @@
-// Reads the events of a recording, whose columns lib/view/recording_events.cpp writes. Computes the derivable values by
-// the same steps as the writer.
+// Reads the events of a recording from the columns that lib/view/recording_events.cpp writes. The writer omits values
+// that can be derived; this reader derives them in the same steps.
 
 export const Kind = {Begin: 0, End: 1, Rewrite: 2, Rebuilt: 3, Gated: 4};
 const kEndTold = 5, kRebuiltTold = 6;
@@ -103,7 +103,7 @@ export class EventReader {
     out.push(Kind.Rewrite, rule, before, after, made, count, time ? 4 ** time : 0);
   }
 
-  // Returns the node with its sources replaced: an existing row, or the next derivable one.
+  // Returns `before` with its sources replaced: a row that exists, or the next of the derived rows.
   #rebuilt(before) {
     const g = this.g, {to} = this.open[this.open.length - 1];
     const sources = Array.from(g.sourcesOf(before), (s) => resolved(to, s));

@@ -1,4 +1,4 @@
-// Exports the view as SVG and the drawn graph as dot.
+// Exports the view as an SVG file and the drawn graph as a dot file.
 import {Size} from "./box.js";
 import {colorOfOp, mixed} from "./colors.js";
 import {plain} from "./data.js";

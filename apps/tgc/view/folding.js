@@ -1,6 +1,6 @@
-// Folding: boxes that stand for several nodes. Each fold is a word of the address: "20" folds the nodes that only
-// node 20 uses, "20-12" the block from node 20 down to node 12 (exclusive), "m" all nodes of a model, and "m5" one of
-// them, or with "m" all but that one.
+// Folding: boxes that stand for several nodes. Each fold is a word in the address: "20" folds node 20 with the nodes
+// that only it uses, "20-12" folds the block from node 20 down to node 12, which is not included, "m" folds each node
+// of the model, and "m5" folds only node 5 of the model, or with "m" all except node 5.
 import {isValue} from "./values.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
@@ -83,7 +83,7 @@ function groupsOf(g, graph, of) {
     label.set(key, own);
     groups.has(own) ? groups.get(own).push(key) : groups.set(own, [key]);
   }
-  // Removes the nodes before and behind cycles, from both ends; the remaining groups are on a cycle.
+  // Removes groups that no cycle passes, starting at both ends of the graph; the groups that remain are on a cycle.
   const unit = (key) => (label.has(key) ? -1 - label.get(key) : key), uses = new Map(), usedBy = new Map();
   const link = (map, from, to) => { map.has(from) ? map.get(from).add(to) : map.set(from, new Set([to])); };
   for (const key of drawn) {

@@ -1,5 +1,5 @@
-// Determines which nodes of a graph are drawn, their sizes, and their positions by the program's layout
-// (lib/view/layout_core.cpp), compiled to WebAssembly.
+// Determines which nodes of a graph are drawn and how large they are. The program's layout (lib/view/layout_core.cpp),
+// compiled to WebAssembly, determines their positions.
 import {foldedGraph} from "./folding.js";
 import {Box, Size} from "./box.js";
 import {isValue} from "./values.js";
@@ -11,8 +11,8 @@ import {isValue} from "./values.js";
 /** @typedef {{boxes: Box[], lines: Line[], byKey: Map<number, Box>, home: Homes, left: number, top: number,
  *   right: number, bottom: number}} Drawing */
 
-const kDirect = [];  // an edge that passes no row
-const kBehind = 21;  // visible offset of a ghost behind its replacement
+const kDirect = [];  // the points of an edge that passes no row
+const kBehind = 21;  // how far a removed node can be seen behind its replacement
 
 let wasm = null;
 
@@ -42,7 +42,7 @@ export function boxesOf(g, graphs, before, wish = null) {
   for (const key of order) {
     if (isValue(g, key % g.count) && key !== graphs[0].root || ghosts.has(key)) continue;
     const list = sources.get(key), was = base ? base.byKey.get(key) : undefined;
-    // not if one of its sources is a ghost or is not drawn
+    // a box whose sources have all kept their boxes stays, too
     const stays = was !== undefined && was.list === list && was.sources.every(isBox);
     const box = stays ? was : new Box(g, key, list, byKey, (hidden && hidden.folds.get(key)) || null);
     if (!stays) fresh.push(boxes.length);

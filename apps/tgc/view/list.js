@@ -1,4 +1,4 @@
-// A list of any length that creates only its visible rows.
+// A list of any length. It creates elements only for the rows that are visible.
 
 /** @template T */
 export class RowList {
@@ -8,7 +8,7 @@ export class RowList {
     this.how = how;
     /** @type {T[]} */ this.items = [];
     this.selected = -1;
-    this.top = 0, this.room = 0;  // the visible part; cached, because asking the browser forces a layout
+    this.top = 0, this.room = 0;  // the visible part, cached because asking the browser forces a layout
     this.box = element("div", "list");
     this.box.tabIndex = 0;
     this.box.setAttribute("role", how.role);

@@ -24,7 +24,7 @@ function nodesOfTags(g, story) {
 /** For each item of the schedule the model's nodes that it came of, as numbers in order.
  * @param {Recorded} g @param {Story} story @returns {number[][]} */
 export function nodesOfKernels(g, story) {
-  const ofTag = nodesOfTags(g, story), madeOf = new Map();  // by kernel graph: the model's nodes
+  const ofTag = nodesOfTags(g, story), madeOf = new Map();  // by kernel graph: the model's nodes that it was made from
   for (const stage of g.stages)
     for (const r of stage.rewrites)
       for (const n of [r.after, ...g.sourcesOf(r.after)])

@@ -14,7 +14,7 @@ async function begin() {
   const app = new App(await unpacked(packedData("index")), async (g) => {
     const here = document.getElementById("graph" + g);
     if (here) return here.textContent;
-    const answer = await fetch("graph/" + g);  // from the page's server
+    const answer = await fetch("graph/" + g);  // ask the server of the page
     if (!answer.ok) throw new Error(await answer.text());
     return answer.text();
   });

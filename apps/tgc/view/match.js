@@ -5,7 +5,7 @@ import {Table} from "./table.js";
 
 const kNameless = new Set(["UNIQUE", "LUNIQUE", "DEFINE_LOCAL", "DEFINE_REG"]);
 const kConstants = new Set(["CONST", "VCONST", "DEVICE"]);
-const kPartners = 4, kWindow = 64, kMostUsers = 64;  // bound the work on very regular graphs
+const kPartners = 4, kWindow = 64, kMostUsers = 64;  // limits of the work on very regular graphs
 
 /** A node's arg without what is only a name. @param {Recorded} g */
 function labelOfArg(g, n) {
@@ -82,7 +82,7 @@ class Matcher {
     this.candidates[this.known.get(key)].votes++;
   }
 
-  // Pairs the sources of two nodes: equal ones in the same position, then in others; the rest in order.
+  // Pairs the sources of two nodes: first equal sources at the same position, then other equal ones, then the rest.
   #pairSources(x, y) {
     const sx = this.a.sources[x], sy = this.b.sources[y], usedX = sx.map(() => false), usedY = sy.map(() => false);
     const take = (i, j) => { usedX[i] = usedY[j] = true, this.#propose(sx[i], sy[j]); };
@@ -111,7 +111,7 @@ class Matcher {
       });
   }
 
-  // Returns the similarity of two nodes: op, dtype and arg, and sources by position.
+  // Returns how similar two nodes are, from 0 to 3: 0.5 each for op and label, up to 2 for equal sources by position.
   #likeness(x, y) {
     const sx = this.a.sources[x], sy = this.b.sources[y], n = Math.min(sx.length, sy.length);
     let alike = 0;
@@ -119,7 +119,7 @@ class Matcher {
     return (this.a.op[x] === this.b.op[y] ? 0.5 : 0) + (this.#sameLabel(x, y) ? 0.5 : 0)
       + (n ? 2 * alike / Math.max(sx.length, sy.length) : 0);
   }
-  // Handles two different sources in one position: one may be the other with a node inserted.
+  // Pairs two sources that differ, or one of them with a source of the other, if a node may have been inserted above.
   #pairUnlike(x, y) {
     const same = this.#sameLabel(x, y);
     let best = this.#likeness(x, y), pair = [x, y];
@@ -134,7 +134,7 @@ class Matcher {
     this.#propose(...pair);
   }
 
-  // Nodes with different ops match only in the same position among the same sources.
+  // Returns true if two nodes may match as one changed node. Nodes of different ops must share half of their sources.
   #related(x, y) {
     const {a, b} = this, sx = a.sources[x], sy = b.sources[y];
     if (a.op[x] === b.op[y]) return true;
@@ -142,7 +142,7 @@ class Matcher {
     const shared = sx.filter((s) => sy.some((t) => this.#alike(s, t) || a.match[s] === t)).length;
     return shared * 2 >= Math.max(sx.length, sy.length) && shared > 0;
   }
-  // Turns candidates into matches, the best first.
+  // Matches the proposed pairs of nodes, the most certain pairs first.
   #settle() {
     const sameOp = (x, y) => this.a.op[x] === this.b.op[y];
     const rank = ({x, y}) => (this.#alike(x, y) ? 0 : this.#sameLabel(x, y) ? 1 : sameOp(x, y) ? 2 : 3);
@@ -150,7 +150,7 @@ class Matcher {
       .sort((c, d) => c.rank - d.rank || d.votes - c.votes);
     for (const {x, y, rank: r} of ranked) if ((r < 3 || this.#related(x, y)) && this.#isFree(x, y)) this.#accept(x, y);
   }
-  // Matches equal subgraphs that moved and were not candidates, the largest first.
+  // Matches equal subgraphs that no pair proposes, because they moved; the largest first.
   #matchMoved() {
     const {a, b} = this, left = new Map();
     b.nodes.forEach((_, y) => {
@@ -169,7 +169,7 @@ class Matcher {
       }
     }
   }
-  // Matches each remaining node with the one of the same op that shares most of its neighbours.
+  // Matches each remaining node with the node of the same op that shares the most neighbours with it.
   #matchByNeighbours() {
     const {a, b} = this;
     a.nodes.forEach((_, x) => {

@@ -1,5 +1,5 @@
-// Merges two recordings into one table in which equal nodes have one number. Nodes of only one side are the
-// differences.
+// Merges two recordings into one table, in which equal nodes have the same number. So a node differs if only one of the
+// recordings has its number.
 /** @typedef {import("./data.js").Recorded} Recorded */
 
 /** Adds the nodes of `b` that `a` lacks to it. Its places are then roots in `a`.

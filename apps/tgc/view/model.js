@@ -1,11 +1,11 @@
-// The model view: the schedule as a timeline and as a list, and memory over time.
+// The model view: the schedule as a timeline and as a list, and the use of memory over time.
 import {amount, counted, inTime} from "./amounts.js";
 import {memoryPlan, timeline} from "./charts.js";
 import {element} from "./list.js";
 import {plain} from "./data.js";
 import {nodesOfKernels} from "./made.js";
 
-// The estimate assumes the memory bandwidth and arithmetic of a common desktop.
+// The estimate of a kernel's time assumes the memory bandwidth and arithmetic speed of a common desktop.
 const kBytesPerSecond = 40e9, kOpsPerSecond = 200e9;
 
 /** An item of the schedule. `graph`: its kernel's, -1: none; `estimate` and `measured` in seconds, 0: not measured.

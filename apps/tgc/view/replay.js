@@ -1,4 +1,4 @@
-// Reconstructs intermediate graphs: the input of a rewrite with the replacements so far.
+// Reconstructs the graph within a rewrite: the input with the replacements that were made up to an event.
 import {Kind, resolved} from "./events.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./data.js").Run} Run */
@@ -46,10 +46,10 @@ export class Replacements {
   shown(root) {
     if (!this.to.size && !this.gates.size) return asItIs(this.graph, root);
     const g = this.graph, count = g.count, order = [], lists = new Map(), untouched = new Map();
-    const state = new Uint8Array(2 * count), kOpen = 1, kDone = 2;  // by key
+    const state = new Uint8Array(2 * count), kOpen = 1, kDone = 2;  // state of each key: not seen, open, or done
     const sources = new DrawnSources(g, state, lists), isReplaced = new Uint8Array(count);
     for (const n of this.to.keys()) isReplaced[n] = 1;
-    // returns the drawn sources of a drawn node
+    // Returns the keys of the sources that are drawn for the node of `key`.
     const drawnSources = (key) => {
       const n = key % count, own = g.sourceList(n), isRaw = key >= count || this.gates.has(n);
       if (isRaw) return own.map((s) => (this.#isTouched(s, untouched) ? s + count : s));
@@ -122,7 +122,7 @@ export function isGraph(graph, shown, root) {
 export function origins(graph, s) {
   const stage = graph.stages[s], out = new Map();
   for (const n of graph.nodesOf(stage.from)) out.set(n, n);
-  const give = (root, origin, from, to) => {  // for nodes added with `root` that have no origin yet
+  const give = (root, origin, from, to) => {  // sets the origin of the new nodes below `root` that have none yet
     const stack = [root];
     while (stack.length) {
       const n = stack.pop();

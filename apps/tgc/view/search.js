@@ -1,5 +1,5 @@
-// The search field: words, op:NAME, dtype:NAME, arg:TEXT, rule:NAME, stage:NAME, device:NAME, #number and
-// /regular expression/, all of which must match. The values may be regular expressions, too: rule:/^mul/.
+// The search field. Words, op:NAME, dtype:NAME, arg:TEXT, rule:NAME, stage:NAME, device:NAME, #number and /regular
+// expression/ must all match. The values may be regular expressions, too: rule:/^mul/.
 /** @typedef {import("./data.js").Recorded} Recorded */
 
 /** `rule`: of a rewrite, the name of its rule and of its stage.

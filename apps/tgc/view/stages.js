@@ -1,4 +1,4 @@
-// The list of stages, with the rewrites of the current stage.
+// The list of stages, with the rewrites of the selected stage.
 import {RowList, element} from "./list.js";
 import {counted} from "./amounts.js";
 import {plain} from "./data.js";

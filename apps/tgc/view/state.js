@@ -1,4 +1,4 @@
-// The state of the page, which the address contains, so that every state has a link.
+// The state of the page. The address contains it, so that every state has a link.
 
 /** g: which graph; s: the place between stages; r: the rewrite of the stage before it, -1: none; n: the selected node;
  * d: the place it is compared with, -1: none; o: with the other input; t: the text; q: the search; m: the model;

@@ -1,5 +1,5 @@
-// Traces nodes through the stages: the nodes that one node came from or became, and the rewrites between. A place is a
-// point between stages: 0 is the AST, n is after the n-th stage.
+// Follows nodes through the stages: what a node came from, what it became, and the rewrites in between. A place is a
+// point between stages: place 0 is the AST, place n is after the n-th stage.
 import {Kind} from "./events.js";
 import {origins} from "./replay.js";
 /** @typedef {import("./data.js").Recorded} Recorded */

@@ -1,4 +1,4 @@
-// Numbers distinct texts.
+// Gives each distinct text a number, from 0 in the order of first use.
 export class Table {
   constructor() { /** @type {Map<string, number>} */ this.numbers = new Map(); }
   /** @param {string} text */

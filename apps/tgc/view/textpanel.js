@@ -1,4 +1,4 @@
-// The texts at the right, one tab each. The selected node is marked in all of them.
+// The panel of texts, at the right, with one tab for each text. The selected node is marked in all texts.
 import {RowList, element} from "./list.js";
 import {linesOfNodes, textsAt} from "./texts.js";
 import {plain} from "./data.js";
@@ -51,7 +51,7 @@ export class TextPanel {
     if (text.kind === "pyrender" && text.place === state.s) {
       for (const kind of ["came", "went"]) {
         const {own, near} = linesOfNodes(text, story, this.app.scene[kind]);
-        // of a rewrite, the nodes that remain at the end
+        // for a rewrite, mark only the lines of its own nodes
         this.marks[kind] = state.r < 0 ? new Set([...own, ...near]) : own;
       }
     }

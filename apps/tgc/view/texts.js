@@ -1,4 +1,4 @@
-// The texts of a graph, and the nodes of their lines.
+// The texts of a graph, and which lines show which nodes.
 import {summed} from "./data.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./story.js").Story} Story */
@@ -9,7 +9,7 @@ import {summed} from "./data.js";
 const kTitles = {pyrender: "pyrender", linear: "linear", source: "source", "llvm-ir": "LLVM IR", asm: "assembly",
   program: "program"};
 
-const kColours = /\u001b\[\d+m/g;  // terminal colours in kernels' names
+const kColours = /\u001b\[\d+m/g;  // terminal colours, which kernels' names contain
 
 /** @param {Map<number, number[]>} map */
 function push(map, key, value) { map.has(key) ? map.get(key).push(value) : map.set(key, [value]); }

@@ -1,4 +1,4 @@
-// Decides which nodes are values: constants and similar nodes, which are text in the boxes of their users.
+// Decides which nodes are values. A value, such as a constant, has no box: it is text in the boxes of its users.
 /** @typedef {import("./data.js").Recorded} Recorded */
 
 const kValues = new Set(["CONST", "VCONST", "DEVICE", "UNIQUE", "LUNIQUE"]);
