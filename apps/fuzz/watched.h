@@ -30,8 +30,8 @@ class SharedMemory {
   T* p_;  // never unmapped
 };
 
-// Calls body(first) to body(last - 1) in a child process while more() is true. Returns the index of the next input
-// and, if the child died, how. An input may take `limit_seconds` of processor time and ten times that of wall time.
+// What run_watched_inputs returns: the next input and, if the child died, how. It calls body(first) to body(last - 1)
+// in a child while more() is true. An input may take `limit_seconds` of processor time, ten times that of wall time.
 struct Watched {
   uint64_t next = 0;
   std::optional<Died> died = {};

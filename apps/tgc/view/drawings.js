@@ -1,4 +1,4 @@
-// The drawings of all places: each is laid out after the place before it, so that remaining nodes keep their order.
+// The drawings of all places (points between stages), each laid out after the one before, so that nodes stay put.
 import {Replacements, asItIs} from "./replay.js";
 import {boxesOf, drawingOf, placed} from "./layout.js";
 import {isValue} from "./values.js";
