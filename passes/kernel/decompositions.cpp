@@ -56,56 +56,50 @@ const RuleSet& transcendental(Op op, std::string_view own, std::string_view othe
 
 // ---- groups of rules; each group is for targets that have or lack certain ops
 
-const RuleSet& late_threefry() {
-  static const RuleSet set("late threefry", {
+std::vector<Rule> late_threefry() {
+  return {
       rule("threefry", node(Op::THREEFRY, x, y).of(kUInt64), with<threefry2x32>(x, y)),
-  });
-  return set;
+  };
 }
 
-const RuleSet& late_max() {
-  static const RuleSet set("late max", {
+std::vector<Rule> late_max() {
+  return {
       // max(x, y) -> x < y ? y : x
       rule("max-to-where", node(Op::MAX, x, y), where(x < y, y, x)),
-  });
-  return set;
+  };
 }
 
-const RuleSet& late_sqrt() {
-  static const RuleSet set("late sqrt", {
+std::vector<Rule> late_sqrt() {
+  return {
       // sqrt(x) -> x ** 0.5
       rule("sqrt-to-pow", each(Op::SQRT, d), with<xpow>(d, const_like(d, 0.5))),
-  });
-  return set;
+  };
 }
 
-const RuleSet& late_and() {
-  static const RuleSet set("late and", {
+std::vector<Rule> late_and() {
+  return {
       // x % 2**k -> x & (2**k - 1)
       rule("mod-to-and", x.of(dtypes::ints) % c, x & fold(c - 1), when<is_power_of_two>(c)),
-  });
-  return set;
+  };
 }
 
-const RuleSet& late_or() {
-  static const RuleSet set("late or", {
+std::vector<Rule> late_or() {
+  return {
       // !x & !y -> !(x | y)
       rule("not-and-not", logical_not(x.of(kBool)) & logical_not(y.of(kBool)), logical_not(x | y)),
-  });
-  return set;
+  };
 }
 
-const RuleSet& late_shl() {
-  static const RuleSet set("late shl", {
+std::vector<Rule> late_shl() {
+  return {
       // x * 2**k -> x << k
       rule("mul-to-shl", x.of(dtypes::ints) * c, x << fold<log2_exact>(c), when<is_power_of_two_above_one>(c)),
-  });
-  return set;
+  };
 }
 
-const RuleSet& late_shr() {
+std::vector<Rule> late_shr() {
   auto shift = fold<log2_exact>(c);
-  static const RuleSet set("late shr", {
+  return {
       // x / 2**k -> x >> k, for unsigned x
       rule("unsigned-idiv-to-shr", x.of(dtypes::uints) / c, x >> fold<log2_exact>(c), when<is_power_of_two_above_one>(c)),
       // x / 2**k -> (x + (x < 0 ? 2**k - 1 : 0)) >> k: the shift rounds down, the division towards zero
@@ -113,38 +107,34 @@ const RuleSet& late_shr() {
            branch("known-sign", (x + where(const_like(x < 0, fold<is_less_than_zero>(x)), c - 1, 0)) >> shift,
                   when<is_power_of_two_above_one>(c), when<sign_is_known>(x)),
            branch("any-sign", (x + where(x < 0, c - 1, 0)) >> shift, when<is_power_of_two_above_one>(c))),
-  });
-  return set;
+  };
 }
 
-const RuleSet& late_fast_idiv() {
-  static const RuleSet set("late fast idiv", {
+std::vector<Rule> late_fast_idiv() {
+  return {
       // x / c -> (x * m) >> s
       rule("fast-idiv", x.of(dtypes::ints) / c.scalar(),
            with<fast_idiv_by_const>(x, c).branches({"multiply", "twos-first", "wider"})),
       rule("mod-to-idiv", x.of(dtypes::ints) % d, x - d * (x / d)),
-  });
-  return set;
+  };
 }
 
-const RuleSet& late_neg() {
-  static const RuleSet set("late neg", {
+std::vector<Rule> late_neg() {
+  return {
       // x * -1 -> -x
       rule("mul-to-neg", x * -1, alu(Op::NEG, x)),
-  });
-  return set;
+  };
 }
 
-const RuleSet& late_sub() {
-  static const RuleSet set("late sub", {
+std::vector<Rule> late_sub() {
+  return {
       // x + -y -> x - y
       rule("add-neg-to-sub", x + node(Op::NEG, y), alu(Op::SUB, x, y)),
-  });
-  return set;
+  };
 }
 
-const RuleSet& late_cmplt() {
-  static const RuleSet set("late cmplt", {
+std::vector<Rule> late_cmplt() {
+  return {
       // !(x < c) -> c - 1 < x
       rule("not-lt-const", logical_not(x.of(dtypes::sints) < c.of(dtypes::sints)), c - 1 < x),
       // !(c < x) -> x < c + 1
@@ -156,33 +146,36 @@ const RuleSet& late_cmplt() {
       // c - 1 < x & x < c + 1 -> x == c
       rule("between-to-eq", (c1.scalar() < x.of(dtypes::sints)) & (x.of(dtypes::sints) < c2.scalar()),
            logical_not(x != c1 + 1), when<one_value_between>(c1, c2)),
-  });
-  return set;
+  };
 }
 
-const RuleSet& late_cmpeq() {
-  static const RuleSet set("late cmpeq", {
+std::vector<Rule> late_cmpeq() {
+  return {
       // !(x != y) -> x == y
       rule("not-ne-to-eq", logical_not(x != y), alu(Op::CMPEQ, x, y)),
-  });
-  return set;
+  };
 }
 
-const RuleSet& late_mulacc() {
-  static const RuleSet set("late mulacc", {
+std::vector<Rule> late_mulacc() {
+  return {
       // a * b + d -> mulacc(a, b, d)
       rule("mul-add-to-mulacc", a * b + d, alu(Op::MULACC, a, b, d)),
-  });
-  return set;
+  };
 }
 
-const RuleSet& late_fdiv() {
-  static const RuleSet set("late fdiv", {
+std::vector<Rule> late_fdiv() {
+  return {
       // reciprocal(x) -> 1 / x
       rule("reciprocal-to-fdiv", reciprocal(x), alu(Op::FDIV, 1, x)),
       // a * (1 / b) -> a / b
       rule("mul-fdiv-one", a.of(dtypes::floats) * alu(Op::FDIV, constant(1).of(dtypes::floats), b), alu(Op::FDIV, a, b)),
-  });
+  };
+}
+
+// The rule set of a group.
+template <std::vector<Rule> (*rules)()>
+const RuleSet& late(std::string_view name) {
+  static const RuleSet set(name, rules());
   return set;
 }
 
@@ -190,28 +183,26 @@ std::vector<const RuleSet*> late_parts(const LateRules& choice) {
   auto has = [&](Op op) { return choice.ops.contains(op); };
   auto expand = [&](Op op) { return choice.force_transcendental || !has(op); };
   std::vector<const RuleSet*> parts;
-  auto add = [&](bool applies, const RuleSet& (*set)()) {
-    if (applies) parts.push_back(&set());
+  auto add = [&](bool applies, std::string_view name, const RuleSet& (*set)(std::string_view)) {
+    if (applies) parts.push_back(&set(name));
   };
-  add(expand(Op::EXP2),
-      []() -> const RuleSet& { return transcendental<xexp2>(Op::EXP2, "exp2", "exp2-through-float"); });
-  add(expand(Op::LOG2),
-      []() -> const RuleSet& { return transcendental<xlog2>(Op::LOG2, "log2", "log2-through-float"); });
-  add(expand(Op::SIN), []() -> const RuleSet& { return transcendental<xsin>(Op::SIN, "sin", "sin-through-float"); });
-  add(!has(Op::THREEFRY), late_threefry);
-  add(!has(Op::MAX) && has(Op::CMPLT), late_max);
-  add(!has(Op::SQRT), late_sqrt);
-  add(has(Op::AND), late_and);
-  add(has(Op::OR), late_or);
-  add(has(Op::SHL), late_shl);
-  add(has(Op::SHR), late_shr);
-  add(has(Op::SHR) && choice.fast_idiv, late_fast_idiv);
-  add(has(Op::NEG), late_neg);
-  add(has(Op::NEG) && has(Op::SUB), late_sub);
-  add(has(Op::CMPLT), late_cmplt);
-  add(has(Op::CMPEQ), late_cmpeq);
-  add(has(Op::MULACC), late_mulacc);
-  add(has(Op::FDIV), late_fdiv);
+  if (expand(Op::EXP2)) parts.push_back(&transcendental<xexp2>(Op::EXP2, "exp2", "exp2-through-float"));
+  if (expand(Op::LOG2)) parts.push_back(&transcendental<xlog2>(Op::LOG2, "log2", "log2-through-float"));
+  if (expand(Op::SIN)) parts.push_back(&transcendental<xsin>(Op::SIN, "sin", "sin-through-float"));
+  add(!has(Op::THREEFRY), "late threefry", late<late_threefry>);
+  add(!has(Op::MAX) && has(Op::CMPLT), "late max", late<late_max>);
+  add(!has(Op::SQRT), "late sqrt", late<late_sqrt>);
+  add(has(Op::AND), "late and", late<late_and>);
+  add(has(Op::OR), "late or", late<late_or>);
+  add(has(Op::SHL), "late shl", late<late_shl>);
+  add(has(Op::SHR), "late shr", late<late_shr>);
+  add(has(Op::SHR) && choice.fast_idiv, "late fast idiv", late<late_fast_idiv>);
+  add(has(Op::NEG), "late neg", late<late_neg>);
+  add(has(Op::NEG) && has(Op::SUB), "late sub", late<late_sub>);
+  add(has(Op::CMPLT), "late cmplt", late<late_cmplt>);
+  add(has(Op::CMPEQ), "late cmpeq", late<late_cmpeq>);
+  add(has(Op::MULACC), "late mulacc", late<late_mulacc>);
+  add(has(Op::FDIV), "late fdiv", late<late_fdiv>);
   return parts;
 }
 
