@@ -56,7 +56,7 @@ TEST_CASE("right sides: numbers are computed and become constants like the opera
   t.check(on_sum(t.sum, {}, fold(c - 5) + x), t.v.const_like(-2) + t.v, "(fold((c - 5)) + x)");
   t.check(on_sum(t.sum, {}, x - fold(c)), t.v + Const(-3), "(x - fold(c))");  // node - number adds the negated number
   t.check(on_sum(t.sum, {}, x + fold(floor_div(-c, 2))), t.v + Const(-2), "(x + fold(floor_div(-c, 2)))");
-  t.check(on_sum(t.sum, {}, x + fold(-c / 2)), t.v + Const(-1), "(x + fold((-c // truncates, as in graphs
+  t.check(on_sum(t.sum, {}, x + fold(-c / 2)), t.v + Const(-1), "(x + fold((-c // 2)))");  // as in graphs: to zero
   t.check(on_sum(t.sum, {}, x + fold(floor_mod(-c, 2))), t.v + Const(1), "(x + fold(floor_mod(-c, 2)))");
   t.check(on_sum(t.sum, {}, x + fold(ceil(true_div(c, 2)))), t.v + Const(2), "(x + fold(ceil(true_div(c, 2))))");
   t.check(on_sum(t.sum, {}, x * fold<twice>(c)), t.v * 6, "(x * twice(c))");
