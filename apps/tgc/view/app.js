@@ -15,7 +15,8 @@ import {showModel} from "./model.js";
 import {nodeOf} from "./made.js";
 
 export class App {
-  /** @param {any} index @param {(g: number) => Promise<string>} fetchGraph packed */
+  /** `index` lists the graphs of the page; `fetchGraph` returns a graph as packed text.
+   * @param {any} index @param {(g: number) => Promise<string>} fetchGraph packed */
   constructor(index, fetchGraph) {
     this.index = index, this.fetchGraph = fetchGraph;
     this.opened = new Map();
@@ -36,7 +37,8 @@ export class App {
     });
   }
 
-  /** Goes to another state. @param {Partial<import("./state.js").State>} changes
+  /** Changes the page to another state. `noted`: the browser's history records the change.
+   * @param {Partial<import("./state.js").State>} changes
    *  @param {boolean} noted in the history */
   go(changes, noted = true) {
     const next = {...this.state, v: null, ...changes};
@@ -45,13 +47,14 @@ export class App {
     return this.show(next);
   }
 
-  /** Shows another graph of the page, from its beginning. @param {number} g */
+  /** Shows the first place of another graph of the page. @param {number} g */
   openGraph(g) {
     this.pinned = -1;
     return this.go({g, s: -1, r: -1, n: -1, d: -1, f: [], m: false});
   }
 
-  /** A graph of the page with all that is kept of it. @param {number} g
+  /** Returns a graph of the page with its story and drawings, which are kept. `whole`: reads its rewrites, too; without
+   * them only the first graph of its stages can be shown. @param {number} g
    *  @param {boolean} whole with its rewrites, without which only its first graph can be shown */
   async open(g, whole = true) {
     if (!this.opened.has(g)) {
@@ -70,7 +73,7 @@ export class App {
     return opened;
   }
 
-  /** The graph of the other input that belongs to this one; -1: none. */
+  /** The number of the other input's graph that is compared with this one; -1: none. */
   pairOf(g) {
     const {graphs} = this.index, own = graphs[g];
     const others = graphs.map((_, i) => i).filter((i) => graphs[i].side !== own.side);
@@ -136,7 +139,8 @@ export class App {
       requestIdleCallback(next);
     }, {timeout: 200});
   }
-  /** The rewrite that a bisection accuses of a graph; null: none. @returns {{s: number, r: number} | null} */
+  /** Finds the rewrite that a bisection holds responsible for a wrong result; null: there is none.
+   * @returns {{s: number, r: number} | null} */
   accusedPlace(g) {
     const {accused} = this.index.graphs[g], {graph} = this.opened.get(g);
     if (!accused || !accused.rewrite) return null;
@@ -153,7 +157,7 @@ export class App {
   }
   // Returns the first graph of the page that has a bisection result.
   #firstGraph() { return Math.max(0, this.index.graphs.findIndex((g) => g.accused && g.accused.verdict !== "same")); }
-  /** Whether the other input has another graph there. */
+  /** Whether the other input has a different graph at this place. */
   differs(place) {
     const other = this.graph.other ? this.drawings.otherRoot(place) : -1;
     return other >= 0 && other !== this.story.root(place);
@@ -212,7 +216,8 @@ export class App {
   placeName(place) { return place ? this.graph.stages[place - 1].name : this.graph.firstName(); }
   nodeCount(place) { return place ? this.graph.stages[place - 1].nodes : this.index.graphs[this.state.g].nodes; }
 
-  /** The nodes of a place that are what is selected, or came of it, or it of them. @returns {Set<number>} */
+  /** Returns the nodes of a place that are the selected node, that it came from, or that came from it.
+   * @returns {Set<number>} */
   litAt(place) { return (this.relatives && this.relatives[Math.min(place, this.story.last)]) || new Set(); }
 
   usersOf(n) {
@@ -221,7 +226,9 @@ export class App {
     return out;
   }
 
-  /** Selects, at the place that is shown, what a node of another place is there. @param {boolean} [goThere] */
+  /** Selects the node of the graph that is shown which a node of another place was or has become. `goThere`: shows that
+   * place instead.
+   * @param {boolean} [goThere] */
   selectAt(place, node, goThere = false) {
     const there = this.story.relatives(place, [node])[this.state.s];
     if (goThere && !(there && there.size && place === this.state.s)) return this.go({s: place, r: -1, d: -1, n: node});
@@ -231,15 +238,16 @@ export class App {
     return this.go({s: place, r: -1, d: -1, n: node});
   }
 
-  /** @param {number} key @param {boolean} again a second click */
+  /** Handles a click on a box. `again`: it is a second click on the same box.
+   * @param {number} key @param {boolean} again a second click */
   #picked(key, again) {
     const box = key >= 0 ? this.scene.drawing.byKey.get(key) : null;
     if (box && again) return this.fold(box);
     this.go({n: box ? box.n : -1});
   }
 
-  /** Folds the block that begins with a box, else what only it uses; or unfolds it.
-   *  @param {import("./box.js").Box} box */
+  /** Unfolds a folded box. Otherwise folds the repeated block that begins with the box, or else what only it uses.
+   * @param {import("./box.js").Box} box */
   fold(box) {
     const {f} = this.state, without = (word) => f.filter((w) => w !== word);
     if (box.fold) {
@@ -251,7 +259,7 @@ export class App {
     const word = this.wordOf(box.key);
     return this.go({f: f.includes(word) ? without(word) : [...f, word]});
   }
-  /** The word by which the block that begins with a node is folded. @param {number} key */
+  /** Returns the word of the address that folds the block that begins with a node. @param {number} key */
   wordOf(key) {
     const block = this.drawings.blocksOf(this.scene.root).from(key);
     return block && block.floor >= 0 ? key + "-" + block.floor : String(key);
@@ -278,6 +286,6 @@ export class App {
     return this.go({...list[(at + by + list.length) % list.length], d: -1, m: false});
   }
 
-  /** For those who do not see the graph. */
+  /** Announces a text to screen readers. */
   say(text) { byId("said").textContent = text; }
 }

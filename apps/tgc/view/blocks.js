@@ -4,8 +4,8 @@ import {isValue} from "./values.js";
 import {labelOf} from "./match.js";
 import {Table} from "./table.js";
 
-/** `kind` is equal for blocks that are alike.
- * @typedef {{head: number, floor: number, kind: string, size: number}} Block */
+/** A block: the nodes from `head` down to `floor`, which is not included. Blocks of the same structure have the same
+ * `kind`; `size` is the number of nodes. @typedef {{head: number, floor: number, kind: string, size: number}} Block */
 
 const kLeast = 3;           // minimum number of nodes of a block
 const kShortest = 4;        // minimum number of nodes of a chain in which repetitions are searched
@@ -27,10 +27,10 @@ export class Blocks {
     this.headed = new Map(this.chained.map((b) => [b.head, b]));
   }
 
-  /** The repeated block that begins with a node. @param {number} n @returns {Block | undefined} */
+  /** Returns the repeated block that begins with a node. @param {number} n @returns {Block | undefined} */
   from(n) { return this.headed.get(n); }
 
-  /** The blocks like that of a node. @param {number} n @returns {Block[]} */
+  /** Returns the blocks with the same structure as the block of a node. @param {number} n @returns {Block[]} */
   alike(n) {
     const block = this.headed.get(n);
     if (block) return this.chained.filter((b) => b.kind === block.kind);
@@ -40,7 +40,7 @@ export class Blocks {
     return this.nodes.filter((_, k) => exact[k] === exact[i]).map((m) => this.#below(m));
   }
 
-  /** Blocks that are there more than once, each in no other such. @returns {Block[]} */
+  /** Returns the blocks that occur more than once and are inside no other repeated block. @returns {Block[]} */
   repeats() {
     const {exact} = this, count = new Map(), out = [...this.chained], taken = this.nodes.map(() => false);
     for (const {head, floor} of this.chained) this.#take(taken, this.at.get(head), floor < 0 ? -1 : this.at.get(floor));
@@ -60,7 +60,8 @@ export class Blocks {
     }
   }
 
-  /** For each node a number of what it says with all that only it uses, to the letter. */
+  /** For each node, a number that is the same for nodes that are equal with all nodes that only they use, args
+   * included. */
   get exact() {
     if (this.shapes) return this.shapes;
     const {g} = this, shape = this.shapes = [], shapes = new Table();
@@ -73,9 +74,9 @@ export class Blocks {
     return shape;
   }
 
-  /** How a node of a chain is computed of the next one, `floor`: by which ops. Sizes do not count, for layers of
-   * different width are alike, nor whatever does not depend on the floor: weights, constants, and who else uses them.
-   * @returns {string} */
+  /** Returns a number for the ops by which `head`, a node of a chain, is computed from the next node, `floor`. Layers
+   * of different widths must be alike, so sizes are ignored, and so is what does not depend on `floor`: weights,
+   * constants, and other users. @returns {string} */
   #way(head, floor, shapes) {
     const part = [], stack = [head], says = new Map([[floor, "^"]]);
     while (stack.length) {
@@ -91,7 +92,7 @@ export class Blocks {
     }
     return says.get(head);
   }
-  /** The largest of the nodes that only this one uses: where a chain goes on; -1: none. */
+  /** Returns the largest of the nodes that only node `i` uses, where a chain continues; -1: none. */
   #next(i) {
     let best = -1;
     for (const k of this.within[i]) if (best < 0 || this.size[k] > this.size[best]) best = k;
@@ -121,8 +122,8 @@ export class Blocks {
   }
 }
 
-/** What is repeated in a row of things: parts [begin, end) with the name of their kind, not overlapping. What spares
- * most is taken first: the size of the part, but for one, as often as it is there.
+/** Finds the repeated parts of a row of names: ranges [begin, end) with their name, which do not overlap. Takes the
+ * part first that hides the most nodes: its size times the number of its occurrences but one.
  * @param {string[]} row @param {number[]} size @returns {[number, number, string][]} */
 export function repeatsIn(row, size) {
   const sums = [0], taken = row.map(() => false), out = [], budget = {left: kMostWork};
@@ -161,8 +162,8 @@ function bestPart(row, sums, taken, budget) {
   return best;
 }
 
-/** For each node the one that alone uses it, be it through others: its immediate dominator, seen from the root;
- * -1: none.  @param {number[][]} sources by place, sources first */
+/** For each node, returns the only node that uses it directly or through others: its immediate dominator as seen from
+ * the root; -1: none. @param {number[][]} sources by place, sources first */
 function owners(sources) {
   const last = sources.length - 1, owner = sources.map(() => -2), depth = sources.map(() => 0);
   owner[last] = -1;

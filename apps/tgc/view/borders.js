@@ -3,7 +3,8 @@ import {byId, element} from "./list.js";
 
 const kNarrowest = 120, kStep = 24;  // minimum width of a pane, and step of a key, in pixels
 
-/** `variable`: of the style sheet, the size of that pane; `grows`: 1 to the right or downwards, -1 to the left. */
+/** The borders. `variable`: the CSS variable with the size of the pane; `grows`: 1 if the pane grows to the right or
+ * downwards, -1 if it grows to the left. */
 const kBorders = [
   {variable: "--left", pane: "stages", says: "width of the stages", axis: "x", grows: 1, size: 292},
   {variable: "--right", pane: "side", says: "width of the texts", axis: "x", grows: -1, size: 500},
@@ -11,7 +12,7 @@ const kBorders = [
 
 export function installBorders() { kBorders.forEach(install); }
 
-/** The next border, or the first, gets the focus. */
+/** Moves the focus to the next border, or to the first one. */
 export function focusOnBorder() {
   const all = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".border")]);
   all[(all.indexOf(/** @type {HTMLElement} */ (document.activeElement)) + 1) % all.length].focus();

@@ -5,7 +5,8 @@ import {isValue, valueText} from "./values.js";
 export const Size = {width: 176, row: 94, line: 14, pad: 6, gap: 18, longest: 4};
 
 export class Box {
-  /** @param {Recorded} g @param {number} key @param {number[]} list its sources, by key
+  /** `list` has the keys of the node's sources; `byKey` tells which of these have boxes. The other sources are values,
+   * which are text in this box. @param {Recorded} g @param {number} key @param {number[]} list its sources, by key
    *  @param {Map<number, Box>} byKey which of these are boxes; values are text in it
    *  @param {import("./folding.js").Fold | null} fold */
   constructor(g, key, list, byKey, fold) {
@@ -13,7 +14,7 @@ export class Box {
     this.title = (fold && fold.title) || g.opName(this.n);
     this.x = 0, this.y = 0, this.row = 0;  // left edge, vertical centre and number of the row
     this.ghost = false;                    // true for a removed node, which is drawn behind its replacement
-    /** The sources that are boxes, and where in the list they stand. */
+    /** The sources that have boxes, and their positions in `list`. */
     /** @type {number[]} */ this.sources = [];
     /** @type {number[]} */ this.slots = [];
     for (let slot = 0; slot < list.length; slot++)
@@ -27,7 +28,7 @@ export class Box {
     this.height = Size.pad * 2 + Size.line * count;
   }
 
-  /** What it says below its title, one line each: the arg, and the values among its sources; made when it is seen. */
+  /** The lines below the title: the arg, and the values among the sources. Made when the box is first drawn. */
   get lines() { return this.said || (this.said = this.#says()); }
   #says() {
     const {g, n, fold} = this, out = [], told = this.#told(), values = [];
@@ -44,7 +45,7 @@ export class Box {
   #told() { return this.fold ? this.g.sourceList(this.n) : this.list; }
 }
 
-/** Short text of an arg, for a box. */
+/** Returns the text of a node's arg, shortened for a box. */
 function shortArg(/** @type {Recorded} */ g, n) {
   const arg = g.argText(n);
   if (g.opName(n) === "RANGE") return arg.replace(/AxisType\./g, "").replace(/[()]/g, "");

@@ -45,7 +45,7 @@ function listOf(arrays) {
   return list;
 }
 
-/** The first rewrite by the rule that is blamed; null: there is none. @param {App} app @param {any} blamed
+/** Finds the first rewrite by the rule that a bundle blames; null: there is none. @param {App} app @param {any} blamed
  *  @returns {{s: number, r: number} | null} */
 function firstOf(app, {stage: name, rule}) {
   const {graph} = app, stage = rule && graph.stages.find((s) => s.name === name);

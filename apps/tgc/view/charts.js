@@ -18,7 +18,7 @@ function svg(tag, attributes, text = "") {
   return out;
 }
 
-/** A bar per item, as long as it takes.
+/** Draws a timeline: a bar for each item of the schedule, as wide as its time.
  * @param {Item[]} items @param {number} total seconds @param {(item: Item) => void} opened */
 export function timeline(items, total, opened) {
   const label = "timeline; the table below has the same data";
@@ -42,7 +42,7 @@ export function timeline(items, total, opened) {
   return root;
 }
 
-/** The buffers that share memory: a box each, as wide as it is in use and as high as it is large.
+/** Draws buffers that share memory: a box for each buffer, as wide as the time of its use and as high as its size.
  * @param {any} schedule @param {Item[]} items */
 export function memoryPlan(schedule, items) {
   const height = 220, label = "memory plan over the items of the schedule";

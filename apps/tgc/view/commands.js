@@ -224,7 +224,7 @@ export function theme(dark, keep = true) {
   try { if (keep) localStorage.setItem("tgc-view-theme", dark ? "dark" : "light"); } catch { /* see above */ }
 }
 
-/** A dialog with a heading and a table. */
+/** Shows a dialog with a heading and a table. */
 export function showTable(title, heads, rows) {
   const box = dialog(), heading = element("h2", "", title), body = element("div", "body"), table = element("table");
   heading.id = "dialog-title";

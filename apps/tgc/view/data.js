@@ -2,24 +2,25 @@
 import {EventReader, Kind} from "./events.js";
 
 /** @typedef {{name: string, branch: string, file: string, line: number, source: string}} Rule */
-/** `lines`: of pyrender, numbers of lines of all of its texts, each by how far it is from the one before.
+/** `lines`: for pyrender, the numbers of its lines in the table of all lines, as differences from the previous number.
  * @typedef {{kind: string, stage?: number, text?: string, lines?: number[], error?: string,
  *   nodes?: number[]}} RawText */
 
-/** A rewrite of the whole graph or of a part of it, with all that it did, as numbers of events.
+/** A graph_rewrite of a whole graph or of a part of it, with the indices of its events.
  * @typedef {{name: string, set: string, rules: number, bottomUp: boolean, input: number, result: number, depth: number,
  *   events: number[], begin: number, rewrites: number}} Run */
 /** @typedef {{at: number, run: Run, rule: number, before: number, after: number, madeFrom: number, madeCount: number,
  *   ns: number}} Rewrite */
-/** `nodes`: how many its result has; `count`: how many rewrites, `told`: how many events, which readEvents() reads.
+/** `nodes`: number of nodes of the stage's result; `count`: its number of rewrites; `told`: its number of events, which
+ * readEvents() reads.
  * @typedef {{index: number, name: string, alias: string, from: number, to: number, ms: number, nodes: number,
  *   count: number, told: number, changed: boolean, events: Int32Array, runs: Run[], rewrites: Rewrite[]}} Stage */
 
 const kSlice = 8000;  // number of events that are read before the page may handle input
 
-/** One graph on its way through the pipeline. Nodes are numbers; sources have smaller ones than their users. */
+/** One graph with its stages. Nodes are numbers; a source has a smaller number than its users. */
 export class Recorded {
-  /** All but the events and what follows from them, which readEvents() reads: the first graph is whole.
+  /** Decodes everything except the events, which readEvents() reads. So only the first graph can be shown so far.
    * @param {any} raw */
   constructor(raw) {
     /** @type {string} */ this.name = raw.name;
@@ -27,14 +28,15 @@ export class Recorded {
     /** @type {string} */ this.madeFor = raw.made_for;
     /** @type {string} */ this.error = raw.error;
     this.isTensor = raw.kind === "tensor";
-    /** Another release of tinygrad that recorded it; empty: none. @type {string} */ this.producer = raw.producer || "";
-    /** The stage that the first graph is the result of; empty: of none. @type {string} */
+    /** The release of tinygrad that recorded the graph; empty: tgc compiled it.
+     * @type {string} */ this.producer = raw.producer || "";
+    /** The stage that results in the first graph; empty: the first graph is no stage's result. @type {string} */
     this.begins = raw.begins || "";
     /** @type {number} */ this.ast = raw.ast;
     /** @type {string[]} */ this.strings = raw.strings;
     /** @type {string[]} */ this.ops = raw.ops;
     this.count = raw.sources.length;
-    /** Rows that follow from events; how many sources they have is told as ~number. @type {number[]} */
+    /** Rows that the reader derives from events; their column `sources` is ~(number of sources). @type {number[]} */
     const derived = [], told = [];
     raw.sources.forEach((count, n) => (count < 0 ? derived : told).push(n));
     const column = (values, array) => {
@@ -54,8 +56,8 @@ export class Recorded {
     let next = 0;
     for (const n of told)
       for (let e = this.first[n]; e < this.first[n + 1]; e++) this.source[e] = n - raw.source[next++];
-    /** Of a model: its nodes, and by node of the table the one that it was made for; the graphs of the schedule's
-     * items. */
+    /** For a tensor graph: the model's nodes; for each node of the table, the model's node that it was made for; and
+     * the graphs of the schedule's items. */
     /** @type {string[]} */ this.madeOf = raw.made_of || [];
     this.madeForNode = pairs(summed(raw.made_for_node || [], 2));
     /** @type {number[]} */ this.kernels = raw.kernels || [];
@@ -69,12 +71,12 @@ export class Recorded {
     /** @type {Stage[]} */
     this.stages = raw.stages.map(({events, rewrites, ...stage}, index) => ({...stage, index, count: rewrites,
       told: events, changed: stage.from !== stage.to, events: new Int32Array(0), runs: [], rewrites: []}));
-    /** What readEvents() is to read. */ this.unread = {packed: "", derived};
+    /** What readEvents() has to read. */ this.unread = {packed: "", derived};
     /** @type {RawText[]} */ this.texts = raw.texts;
     /** @type {string[]} */ this.lines = raw.lines;
   }
 
-  /** Reads what was packed, but for the events. @param {string} text @returns {Promise<Recorded>} */
+  /** Unpacks and reads a recording without its events. @param {string} text @returns {Promise<Recorded>} */
   static async begin(text) {
     const [first, second] = text.split(" "), raw = await unpacked(first);
     await pause();
@@ -84,7 +86,8 @@ export class Recorded {
     return out;
   }
 
-  /** Reads the events, with pauses in which the page answers. Whoever asks meanwhile waits for the same. */
+  /** Reads the events, with pauses in which the page can handle input. Calls that come meanwhile wait for the same
+   * reading. */
   readEvents() { return this.reading || (this.reading = this.#readEvents()); }
   async #readEvents() {
     const told = await unpacked(this.unread.packed);
@@ -103,18 +106,18 @@ export class Recorded {
     this.unread = {packed: "", derived: []};
   }
 
-  /** Reads all of it. @param {string} text @returns {Promise<Recorded>} */
+  /** Unpacks and reads a recording with its events. @param {string} text @returns {Promise<Recorded>} */
   static async read(text) {
     const out = await Recorded.begin(text);
     await out.readEvents();
     return out;
   }
 
-  /** By node the number of its shape's text. @returns {Map<number, number>} */
+  /** For each node, the number of its shape's text. @returns {Map<number, number>} */
   get shapes() {
     return this.shapeOf || (this.shapeOf = pairs(summed(this.facts.shapes, 2)));
   }
-  /** By node the numbers of the texts of its least and greatest value. @returns {Map<number, [number, number]>} */
+  /** For each node, the numbers of the texts of its minimum and maximum. @returns {Map<number, [number, number]>} */
   get bounds() {
     if (this.boundsOf) return this.boundsOf;
     const told = summed(this.facts.bounds, 3);
@@ -123,17 +126,17 @@ export class Recorded {
     return this.boundsOf;
   }
 
-  /** What the first graph is called. */
+  /** The name of the first graph. */
   firstName() { return this.begins || (this.isTensor ? "tensor graph" : "AST"); }
 
   opName(n) { return this.ops[this.op[n]]; }
   dtypeName(n) { return this.strings[this.dtype[n]].replace(/^dtypes\./, ""); }
   argText(n) { return this.strings[this.arg[n]]; }
   sourcesOf(n) { return this.source.subarray(this.first[n], this.first[n + 1]); }
-  /** The same as an array, of which there is one for each node: who has it need not compare what is in it. */
+  /** Returns the sources as an array. A node always gets the same array, so that arrays can be compared by identity. */
   sourceList(n) { return this.lists[n] || (this.lists[n] = Array.from(this.sourcesOf(n))); }
 
-  /** The nodes of a graph, sources first. @param {number} root @returns {number[]} */
+  /** Returns the nodes of a graph, sources first. @param {number} root @returns {number[]} */
   nodesOf(root) {
     const out = [];
     if (root < 0) return out;
@@ -152,7 +155,7 @@ export class Recorded {
     return out;
   }
 
-  /** The place of a stage's result: the text and graph "after stage s", s from 0 for the AST. */
+  /** Returns the root of the graph after stage `s`, counted from 1; 0: the AST. */
   rootAfter(s) {
     for (let i = s; i > 0; i--)
       if (this.stages[i - 1].name !== "linear" && this.stages[i - 1].to >= 0) return this.stages[i - 1].to;
@@ -188,7 +191,7 @@ export class Recorded {
   }
 }
 
-/** Rows of numbers of which each was told by how far it is from the one above. */
+/** Decodes rows of `row` numbers that are differences from the previous row. */
 export function summed(list, row) {
   for (let i = row; i < list.length; i++) list[i] += list[i - row];
   return list;
@@ -201,11 +204,11 @@ function pairs(list) {
   return out;
 }
 
-/** The digits that letters are: those from "!" to "~" but for "&", "<" and "\\". */
+/** The values of the characters that encode data: "!" to "~" except "&", "<" and "\\". */
 const kDigits = Uint8Array.from({length: 127}, (_, c) => c - 33 - [38, 60, 92].filter((left) => c > left).length);
 
-/** JSON that was packed by zlib and written as letters (as_letters of lib/view/page.cpp): two of 91 are 13 bits, one
- * at the end is 6. @param {string} text */
+/** Unpacks JSON that was compressed by zlib and encoded as text (as_letters in lib/view/page.cpp): two of 91 characters
+ * are 13 bits, a single one at the end is 6 bits. @param {string} text */
 export async function unpacked(text) {
   const digit = (i) => kDigits[text.charCodeAt(i)];
   const out = new Uint8Array(((text.length >> 1) * 13 + (text.length & 1) * 6) >> 3);
@@ -220,7 +223,7 @@ export async function unpacked(text) {
   return JSON.parse(json);
 }
 
-/** Lets the page answer to whoever uses it, and goes on. */
+/** Waits until the browser has handled pending input, so that long work does not block the page. */
 export function pause() {
   return new Promise((go) => {  // setTimeout waits at least 4 ms, a message does not
     const {port1, port2} = new MessageChannel();
@@ -232,8 +235,8 @@ export function pause() {
 const kHidden = new RegExp("[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f"
   + "\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]", "g");
 
-/** Text in which nothing is hidden: control characters and those that turn the direction of what follows are shown by
- * their number. @param {string} text */
+/** Returns the text with everything visible: control characters, and characters that change the writing direction, are
+ * replaced by their numbers. @param {string} text */
 export function plain(text) {
   const number = (c) => c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
   return text.replace(kHidden, (c) => "\u27e8U+" + number(c) + "\u27e9");

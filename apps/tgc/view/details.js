@@ -8,7 +8,7 @@ import {nodeOf} from "./made.js";
 
 const kMostListed = 40;  // maximum number of nodes in a list
 
-/** One line for a node: "#12 ADD index". */
+/** Returns the title of a node: "#12 ADD index". */
 export function nodeTitle(graph, n) {
   const dtype = graph.dtypeName(n), arg = graph.argText(n).replace(/AxisType\.|Ops\./g, "");
   return plain("#" + graph.number[n] + " " + graph.opName(n) + (dtype ? " " + dtype : "")
@@ -192,7 +192,7 @@ function rewriteOverview(app) {
   return out;
 }
 
-/** What is said when nothing is selected. */
+/** Shows details of the graph if no node is selected. */
 function overview(app) {
   if (app.state.r >= 0) return rewriteOverview(app);
   const {graph, state} = app, out = [element("h2", "", plain(graph.name))], list = element("dl");

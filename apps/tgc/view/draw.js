@@ -5,7 +5,8 @@ import {plain} from "./data.js";
 /** @typedef {import("./layout.js").Drawing} Drawing */
 /** @typedef {import("./box.js").Box} Box */
 
-/** What is said of boxes, by key: each a set. @typedef {{came: Set<number>, went: Set<number>, lit: Set<number>,
+/** Which boxes are marked, as sets of keys: new, removed, related to the selection, found by the search.
+ * @typedef {{came: Set<number>, went: Set<number>, lit: Set<number>,
  *  found: Set<number>, selected: number}} Marks */
 
 const kStraight = 22;  // length of the vertical part of an edge next to a row of boxes
@@ -13,7 +14,8 @@ const kStraight = 22;  // length of the vertical part of an edge next to a row o
 const kFewest = 0.004, kMost = 3, kNames = 0.34, kDots = 0.12, kRead = 0.7;
 
 export class GraphCanvas {
-  /** @param {HTMLCanvasElement} canvas @param {(key: number, again: boolean) => void} picked -1: nothing */
+  /** `picked` is called with the key of the box that was clicked; -1: no box.
+   * @param {HTMLCanvasElement} canvas @param {(key: number, again: boolean) => void} picked -1: nothing */
   constructor(canvas, picked) {
     this.canvas = canvas;
     this.view = {x: 0, y: 0, scale: 1};
@@ -56,7 +58,7 @@ export class GraphCanvas {
     });
   }
 
-  /** For a start: all of it, or, of what is high and narrow, as much from the top as can be read. */
+  /** Sets the initial view: the whole graph, or, if the graph is high and narrow, its top at a readable scale. */
   begin() {
     const d = this.drawing, {width} = this.#size();
     this.fit();
@@ -65,7 +67,7 @@ export class GraphCanvas {
     this.view.x = (d.left + d.right) / 2 - width / 2 / kRead, this.view.y = d.top - 70 / kRead;
     this.redraw();
   }
-  /** All of it into view, below the caption's two lines and above the legend. */
+  /** Shows the whole graph below the caption's two lines and above the legend. */
   fit() {
     const d = this.drawing, {width, height} = this.#size();
     if (!d || !width) return;
@@ -85,7 +87,7 @@ export class GraphCanvas {
     this.view.x += dx / this.view.scale, this.view.y += dy / this.view.scale;
     this.redraw();
   }
-  /** Moves the view so that the box is seen, and not at all when it is. @param {Box} box */
+  /** Moves the view so that the box is visible; does not move it if the box is visible already. @param {Box} box */
   reveal(box) {
     const {width, height} = this.#size(), v = this.view, margin = 40 / v.scale;
     if (!width) return;
@@ -97,7 +99,7 @@ export class GraphCanvas {
     this.redraw();
   }
 
-  /** The same with several, or with the first when they are too far from each other. @param {Box[]} boxes */
+  /** Moves the view so that all boxes are visible, or only the first if they are too far apart. @param {Box[]} boxes */
   revealAll(boxes) {
     const {width, height} = this.#size(), v = this.view;
     if (!width || !boxes.length) return;
@@ -114,7 +116,7 @@ export class GraphCanvas {
     this.redraw();
   }
 
-  /** The box at a point of the canvas. @returns {Box | null} */
+  /** Returns the box at a point of the canvas. @returns {Box | null} */
   at(x, y) {
     const gx = this.view.x + x / this.view.scale, gy = this.view.y + y / this.view.scale;
     const row = Math.round(gy / Size.row);
@@ -189,7 +191,7 @@ export class GraphCanvas {
     for (const box of boxes) if (!box.ghost) this.#drawBox(c, box);
   }
 
-  /** What of the graph is in the view. */
+  /** Returns the part of the graph that is in the view. */
   seen() {
     const v = this.view, {width, height} = this.#size();
     return {left: v.x, right: v.x + width / v.scale, top: v.y, bottom: v.y + height / v.scale};
@@ -274,7 +276,7 @@ export class GraphCanvas {
     c.textAlign = "left";
   }
 
-  /** The name of a far source: short enough for the space above a box. */
+  /** Returns the name of a far source, short enough for the space above a box. */
   stubName(box) {
     const g = this.graph, op = g.opName(box.n), arg = g.argText(box.n);
     const name = op === "RANGE" ? "r" + (/\(?(-?\d+)/.exec(arg) || ["", "?"])[1] : op === "DEFINE_GLOBAL" ? "data" + arg
@@ -283,7 +285,7 @@ export class GraphCanvas {
     return plain(name).slice(0, 8);
   }
 
-  /** Where a line reaches its box. */
+  /** Returns the point where an edge reaches its box. */
   entry(line) {
     const box = line.to, count = Math.max(box.list.length, line.slot + 1);
     return {x: box.x + (line.slot + 1) * Size.width / (count + 1), y: box.y - box.height / 2};
@@ -294,7 +296,7 @@ export class GraphCanvas {
     return this.paint.dark || this.view.scale > 0.6 ? color : mixed(color, deep(color), (0.6 - this.view.scale) / 0.6);
   }
 
-  /** The ground of an op's boxes in this drawing. @param {string} op */
+  /** Returns the background colour of an op's boxes in this drawing. @param {string} op */
   #fillOf(op) {
     if (!this.fills.has(op)) this.fills.set(op, mixed(this.paint.card, this.#colorOf(op), this.strength));
     return this.fills.get(op);

@@ -9,7 +9,7 @@ import {nodeOf} from "./made.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./layout.js").Drawing} Drawing */
 
-/** `diff`, of two graphs beside each other.
+/** `diff`: the difference, if two graphs are compared.
  * @typedef {{drawing: Drawing, came: Set<number>, went: Set<number>, root: number,
  *   diff?: import("./match.js").Diff}} Scene */
 
@@ -23,7 +23,7 @@ export class Drawings {
     /** @type {Map<string, number>} */ this.homes = new Map();
   }
 
-  /** The repeated blocks of the graph below a root. */
+  /** Returns the repeated blocks of the graph below a root. */
   blocksOf(root) {
     if (!this.blocks.has(root)) this.blocks.set(root, new Blocks(this.graph, root));
     return this.blocks.get(root);
@@ -45,13 +45,14 @@ export class Drawings {
     return state.d >= 0 ? this.#ofDifference(state) : this.#ofPlace(state);
   }
 
-  /** The whole graph at a place. @returns {Drawing} */
+  /** Returns the drawing of the whole graph at a place. @returns {Drawing} */
   at(place) {
     for (let p = 0; p <= place; p++) while (this.prepare(p));
     return this.places[place];
   }
 
-  /** Goes on to draw a place whose predecessor is drawn, one of its steps. @returns {boolean} whether that took time */
+  /** Does one step of drawing a place; the place before it must be drawn already. Returns whether the step took time.
+   * @returns {boolean} whether that took time */
   prepare(p) {
     if (this.places[p]) return false;
     if (p && !this.graph.stages[p - 1].changed) {
@@ -99,8 +100,9 @@ export class Drawings {
     return {drawing: isSmall ? drawingOf(this.graph, [shown], null, wish) : folded, came, went: new Set(), root};
   }
 
-  /** What is to be folded in a graph. Words of the address name nodes of the place where they were folded first; what
-   * has become of them is folded here. @param {import("./state.js").State} state
+  /** Returns what to fold in a graph. A word of the address names nodes of the place where they were folded first; the
+   * nodes that these have become are folded here. `origin` returns the node of that place for a key.
+   * @param {import("./state.js").State} state
    * @param {import("./replay.js").Shown} shown @param {number} place
    * @param {(key: number) => number} origin of a key, the node of that place
    * @returns {import("./folding.js").Wish | null} */
@@ -191,7 +193,7 @@ export class Drawings {
     return this.#ofTwo(state, this.story.root(state.d), this.story.root(state.s), this.at(low));
   }
 
-  /** The root of the other input's graph at that stage; -1: it has none. */
+  /** Returns the root of the other input's graph at a place; -1: it has none. */
   otherRoot(place) {
     const {other} = this.graph;
     const at = other ? other.names.indexOf(place ? this.graph.stages[place - 1].name : this.graph.begins) : -1;
@@ -221,14 +223,14 @@ export class Drawings {
   }
 }
 
-/** The wish but for some words: what would hide what changed.
+/** Returns the folds without those that have these words, because they would hide a change.
  * @param {import("./folding.js").Wish} wish @param {Set<string>} words */
 function without(wish, words) {
   const {model} = wish, of = (key) => (words.has("m" + model.of(key)) ? -1 : model.of(key));
   return {heads: new Map([...wish.heads].filter(([, how]) => !words.has(how.word))), model: model && {...model, of}};
 }
 
-/** What only one of them has; values apart, which are text in boxes. @param {Recorded} g */
+/** Returns the nodes that only one of two graphs has, without values, which are text in boxes. @param {Recorded} g */
 function changes(g, was, is) {
   const boxes = (a, b) => new Set(a.order.filter((k) => !b.sources.has(k) && !isValue(g, k % g.count)));
   return {came: boxes(is, was), went: boxes(was, is)};

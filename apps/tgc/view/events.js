@@ -4,7 +4,8 @@
 export const Kind = {Begin: 0, End: 1, Rewrite: 2, Rebuilt: 3, Gated: 4};
 const kEndTold = 5, kRebuiltTold = 6;
 
-/** What a node has become by the replacements of a run. @param {Map<number, number>} to @param {number} n */
+/** Returns what a node has become by the replacements `to` of an open rewrite.
+ * @param {Map<number, number>} to @param {number} n */
 export function resolved(to, n) {
   const begun = n;
   let steps = 0;
@@ -15,7 +16,7 @@ export function resolved(to, n) {
   return n;
 }
 
-/** The rows of the table, to be found by what they say. */
+/** Finds rows of the table by their content. */
 class RowsByContent {
   /** @param {import("./data.js").Recorded} g */
   constructor(g) {
@@ -30,7 +31,7 @@ class RowsByContent {
     for (const s of sources) hash = Math.imul((hash << 5 | hash >>> 27) ^ s, 0x9e3779b1);
     return hash ^ hash >>> 15;
   }
-  /** Where the row that is `like` one, with these sources, stands or would stand. */
+  /** Returns the slot of the row that has the columns of row `like` and these sources, whether it exists or not. */
   slot(like, sources) {
     const g = this.g;
     for (let i = this.#hash(like, sources) & this.mask; ; i = (i + 1) & this.mask) {
@@ -45,7 +46,8 @@ class RowsByContent {
 }
 
 export class EventReader {
-  /** @param {import("./data.js").Recorded} g its table, in which the rows of `derived` are yet to be made
+  /** `g`: the table, in which the rows of `derived` are still empty; `told`: the columns of the events.
+   * @param {import("./data.js").Recorded} g its table, in which the rows of `derived` are yet to be made
    *  @param {any} told the columns @param {number[]} derived */
   constructor(g, told, derived) {
     this.g = g, this.told = told, this.derived = derived;
@@ -65,9 +67,9 @@ export class EventReader {
   #before(column) { return this.lastBefore += this.#next(column); }
   #replace(before, after) { if (before !== after) this.open[this.open.length - 1].to.set(before, after); }
 
-  /** The next events as numbers, one after the other: 0 begin (input, name, set, number of rules, bottom-up), 1 end
-   * (result), 2 rewrite (rule, before, after, the first node that it made, how many, ns), 3 rebuilt (before, after),
-   * 4 gated (node). @param {number} count @param {number[]} out they are added to it */
+  /** Reads the next events and appends them to `out` as numbers: 0 begin (input, name, set, number of rules,
+   * bottom-up), 1 end (result), 2 rewrite (rule, before, after, first node that it made, number of nodes that it made,
+   * ns), 3 rebuilt (before, after), 4 gated (node). @param {number} count @param {number[]} out they are added to it */
   next(count, out) {
     for (let i = 0; i < count; i++) {
       const kind = this.#next("kind");

@@ -58,7 +58,7 @@ export function dotOf(app) {
   return out.join("\n") + "\n}\n";
 }
 
-/** Hands a file to who looks at the page. */
+/** Offers a file for download. */
 export function save(name, type, text) {
   const a = document.createElement("a");
   a.href = URL.createObjectURL(new Blob([text], {type}));

@@ -4,16 +4,16 @@
 import {isValue} from "./values.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
-/** A graph that is drawn: keys of nodes, sources first.
+/** A graph to draw: the keys of its nodes, sources first.
  * @typedef {{order: number[], sources: Map<number, number[]>}} Keys */
-/** A box that stands for several nodes: what it says, and the word by which it was asked for.
+/** A box that stands for several nodes: its text, and the word of the address that folds them.
  * @typedef {{word: string, title: string, lines: string[], count: number, members: number[]}} Fold */
-/** What is asked for. `heads`, by key, down to which node (-1: everything), and what the box is to say; `model` by key
- * the number of the model's node that is folded, -1: none.
+/** What to fold. `heads`: by key, the node down to which to fold (-1: everything), and the lines of the box; `model`:
+ * by key, the number of the model's node that is folded; -1: none.
  * @typedef {{heads: Map<number, {floor: number, word: string, lines: string[]}>,
  *   model: {of: (key: number) => number, labels: string[], says: (key: number) => string} | null}} Wish */
 
-/** The words of an address. @param {string[]} words
+/** Parses the words of an address that fold nodes. @param {string[]} words
  *  @returns {{heads: {head: number, floor: number, word: string}[], all: boolean, flipped: Set<number>}} */
 export function wordsOf(words) {
   const out = {heads: [], all: words.includes("m"), flipped: new Set()};
@@ -25,8 +25,8 @@ export function wordsOf(words) {
   return out;
 }
 
-/** The graph with what is folded as one node each; nothing it leads to is lost.
- * @param {Recorded} g @param {Keys} graph @param {number} root @param {Wish} wish
+/** Returns the graph with a single node for each fold. Edges from a fold to other nodes stay. `owner`: for a hidden
+ * node, its box. @param {Recorded} g @param {Keys} graph @param {number} root @param {Wish} wish
  * @returns {{graph: Keys, owner: Map<number, number>, folds: Map<number, Fold>}} owner: of what is hidden, its box */
 export function foldedGraph(g, graph, root, wish) {
   const folds = new Map(), owner = new Map();
@@ -54,8 +54,8 @@ export function foldedGraph(g, graph, root, wish) {
   return {graph: below.size ? contracted(graph, below) : graph, owner, folds};
 }
 
-/** What a fold hides: a node is hidden when every way from it to the root leads through a folded one; by key, its box.
- * @param {Keys} graph @param {Map<number, {floor: number}>} heads */
+/** Returns for each hidden key the key of its box. A node is hidden if every path from it to the root leads through a
+ * folded node. @param {Keys} graph @param {Map<number, {floor: number}>} heads */
 function hiddenBelow({order, sources}, heads, root) {
   const seen = new Set([root]), stack = [root], owner = new Map();
   const see = (key) => { if (!seen.has(key)) seen.add(key), stack.push(key); };
@@ -73,8 +73,8 @@ function hiddenBelow({order, sources}, heads, root) {
   return owner;
 }
 
-/** The nodes of each of the model's nodes that is folded, in order; none where as one node it would be its own source.
- * @param {Recorded} g @param {Keys} graph @param {(key: number) => number} of @returns {Map<number, number[]>} */
+/** Returns the nodes of each folded node of the model, in order. Leaves out those that would be their own source as one
+ * node. @param {Recorded} g @param {Keys} graph @param {(key: number) => number} of @returns {Map<number, number[]>} */
 function groupsOf(g, graph, of) {
   const groups = new Map(), drawn = graph.order.filter((key) => !isValue(g, key % g.count)), label = new Map();
   for (const key of drawn) {
@@ -110,7 +110,8 @@ function groupsOf(g, graph, of) {
   return groups;
 }
 
-/** The graph in which hidden nodes are part of their boxes. @param {Keys} graph @param {Map<number, number>} owner */
+/** Returns the graph in which hidden nodes are a part of their boxes.
+ * @param {Keys} graph @param {Map<number, number>} owner */
 function contracted(graph, owner) {
   const boxOf = (key) => owner.get(key) ?? key, isBox = new Set(owner.values()), merged = new Map();
   const sources = new Map();

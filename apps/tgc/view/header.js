@@ -54,7 +54,7 @@ function captionOfOther(app) {
   return [element("b", "", app.placeName(state.s)), element("span", "", plain(says))];
 }
 
-/** The ranges of the graph, each a button that selects it. @param {App} app */
+/** Shows the ranges of the graph, each as a button that selects it. @param {App} app */
 export function showLegend(app) {
   const {graph, scene} = app, ranges = new Set();
   for (const box of scene.drawing.boxes) for (const r of graph.rangeLists[graph.ranges.get(box.n) || 0]) ranges.add(r);

@@ -6,7 +6,7 @@ import {isValue} from "./values.js";
 /** @typedef {import("./replay.js").Shown} Shown */
 /** @typedef {import("./data.js").Recorded} Recorded */
 
-/** A line from a box to a box that uses it; a stub is drawn as two ends with a name.
+/** An edge from a box to a box that uses it. A stub is drawn as two ends with a name.
  * @typedef {{from: Box, to: Box, slot: number, stub: boolean, through: {x: number, y: number}[]}} Line */
 /** @typedef {{boxes: Box[], lines: Line[], byKey: Map<number, Box>, home: Homes, left: number, top: number,
  *   right: number, bottom: number}} Drawing */
@@ -21,17 +21,18 @@ export async function loadLayout(code) {
   wasm = (await WebAssembly.instantiate(code)).instance.exports;
 }
 
-/** What may be kept of an earlier drawing: where a key stood, by key. rows: nothing moves at all, and what is in `base`
- * with the same sources stays the same box; ghosts: what is drawn only behind what took its place.
- * @typedef {{place: (key: number) => {x: number, row: number} | undefined, rows: boolean, base: Drawing,
+/** What to keep of an earlier drawing. `place`: the earlier position of a key; `rows`: nothing moves, and a node of
+ * `base` with the same sources keeps its box; `ghosts`: removed nodes, which are drawn behind the nodes that replace
+ * them. @typedef {{place: (key: number) => {x: number, row: number} | undefined, rows: boolean, base: Drawing,
  *   ghosts?: Map<number, Box>}} Before */
 
-/** @param {Recorded} g @param {Shown[]} graphs drawn as one: what went and what came
+/** Lays out one graph, or two as one: before and after a change. `wish`: what to fold.
+ * @param {Recorded} g @param {Shown[]} graphs drawn as one: what went and what came
  *  @param {Before | null} before @param {import("./folding.js").Wish | null} wish what is folded
  *  @returns {Drawing} */
 export function drawingOf(g, graphs, before, wish = null) { return placed(boxesOf(g, graphs, before, wish)); }
 
-/** Its first half: the boxes, which placed() gives places and lines; both take a while.
+/** The first step of drawingOf(): makes the boxes. placed() then gives them positions and edges. Both take a while.
  * @param {Recorded} g @param {Shown[]} graphs @param {Before | null} before
  * @param {import("./folding.js").Wish | null} wish */
 export function boxesOf(g, graphs, before, wish = null) {
@@ -51,7 +52,7 @@ export function boxesOf(g, graphs, before, wish = null) {
   return {g, before, base, boxes, byKey, fresh, ghosts, whole, hidden};
 }
 
-/** The second half. @param {ReturnType<typeof boxesOf>} begun @returns {Drawing} */
+/** The second step of drawingOf(): positions and edges. @param {ReturnType<typeof boxesOf>} begun @returns {Drawing} */
 export function placed({g, before, base, boxes, byKey, fresh, ghosts, whole, hidden}) {
   const lines = base ? linesThatStay(base, byKey) : [];
   place(g, boxes, fresh, lines, before);
@@ -64,8 +65,8 @@ export function placed({g, before, base, boxes, byKey, fresh, ghosts, whole, hid
   return withBounds({boxes, lines, byKey, home, left: 0, top: 0, right: 0, bottom: 0});
 }
 
-/** Two graphs as one, sources first. A node that both have is as the last one has it; what only the first one has comes
- * behind, for its sources are there by then. @param {Shown[]} graphs one or two */
+/** Merges two graphs, sources first. A node of both graphs is as the last graph has it. Nodes of the first graph alone
+ * come last, because their sources precede them then. @param {Shown[]} graphs one or two */
 function union([was, is]) {
   if (!is) return was;
   const order = [...is.order, ...was.order.filter((key) => !is.sources.has(key))];
@@ -73,9 +74,10 @@ function union([was, is]) {
   return {order, sources: {has: (key) => of(key).has(key), get: (key) => of(key).get(key)}};
 }
 
-/** Which box shows a node, as a Map has it: its own, the one that it is text in, or that it is hidden inside of. */
+/** Finds the box that shows a node, with the interface of a Map: its own box, the box in which it is text, or the fold
+ * that hides it. */
 class Homes {
-  /** @param {Recorded} g @param {Box[]} boxes @param {Map<number, Box>} byKey
+  /** `owner`: for a hidden node, its box. @param {Recorded} g @param {Box[]} boxes @param {Map<number, Box>} byKey
    *  @param {Map<number, number>} owner of what is hidden, its box */
   constructor(g, boxes, byKey, owner) { this.g = g, this.boxes = boxes, this.byKey = byKey, this.owner = owner; }
   has(n) { return this.get(n) !== undefined; }
@@ -93,7 +95,7 @@ class Homes {
   }
 }
 
-/** The lines to boxes that stay. @param {Drawing} base @param {Map<number, Box>} byKey */
+/** Returns the edges of `base` to boxes that stay. @param {Drawing} base @param {Map<number, Box>} byKey */
 function linesThatStay(base, byKey) {
   const out = [];
   for (const line of base.lines) {
@@ -104,7 +106,8 @@ function linesThatStay(base, byKey) {
   return out;
 }
 
-/** Gives boxes their places, and adds the lines to them. @param {Recorded} g @param {Box[]} boxes
+/** Gives boxes positions and adds their edges to `lines`. `fresh`: the boxes without a position; the others stay.
+ * @param {Recorded} g @param {Box[]} boxes
  *  @param {number[]} fresh which of them have none yet; the others stay @param {Line[]} lines
  *  @param {Before | null} before */
 function place(g, boxes, fresh, lines, before) {

@@ -25,18 +25,19 @@ export class RowList {
     new ResizeObserver(() => { this.room = this.box.clientHeight, this.#fill(); }).observe(this.box);
   }
 
-  /** @param {T[]} items @param {boolean} revealed whether the selected one is to be seen */
+  /** `revealed`: scroll so that the selected item is visible.
+   * @param {T[]} items @param {boolean} revealed whether the selected one is to be seen */
   show(items, selected = -1, revealed = false) {
     if (items.length !== this.items.length) this.all.style.height = items.length * this.how.height + "px";
     this.items = items, this.selected = selected;
     if (!revealed || !this.reveal(selected)) this.#fill();
   }
-  /** Shows the rows anew; what they say has changed. */
+  /** Draws the rows again, because their content has changed. */
   refresh(selected = this.selected) {
     this.selected = selected;
     this.#fill();
   }
-  /** @returns {boolean} whether it had to move */
+  /** Returns whether the list had to scroll. @returns {boolean} whether it had to move */
   reveal(index) {
     const at = index * this.how.height;
     if (index < 0 || at >= this.top && at + this.how.height <= this.top + this.room) return false;
@@ -87,7 +88,7 @@ export function element(tag, kind = "", text = "") {
   return out;
 }
 
-/** A button that looks like a link. */
+/** Makes a button that looks like a link. */
 export function link(text, action) {
   const out = element("button", "link", text);
   /** @type {HTMLButtonElement} */ (out).type = "button";

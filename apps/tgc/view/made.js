@@ -7,7 +7,7 @@ const kOthers = new Set(["AFTER", "BUFFER", "KERNEL"]);  // boundaries: results 
 
 const numbersIn = (/** @type {string} */ tag) => (tag.match(/\d+/g) || []).map(Number);
 
-/** By number of a tag, the node of the model.
+/** For each number of a tag, the node of the model.
  * @param {Recorded} g @param {Story} story @returns {Map<number, number>} */
 function nodesOfTags(g, story) {
   const out = new Map();
@@ -21,7 +21,7 @@ function nodesOfTags(g, story) {
   return out;
 }
 
-/** For each item of the schedule the model's nodes that it came of, as numbers in order.
+/** For each item of the schedule, the sorted numbers of the model's nodes that it was made from.
  * @param {Recorded} g @param {Story} story @returns {number[][]} */
 export function nodesOfKernels(g, story) {
   const ofTag = nodesOfTags(g, story), madeOf = new Map();  // by kernel graph: the model's nodes that it was made from
@@ -42,7 +42,8 @@ export function nodesOfKernels(g, story) {
   });
 }
 
-/** The model's node that a node of a place came of; -1: nobody knows. @param {Recorded} g @param {Story} story */
+/** Returns the model's node that a node of a place was made for; -1: unknown.
+ * @param {Recorded} g @param {Story} story */
 export function nodeOf(g, story, place, n) {
   const first = story.atFirst(place, n);
   return g.madeForNode.has(first) ? g.madeForNode.get(first) : -1;

@@ -7,7 +7,7 @@ const kNameless = new Set(["UNIQUE", "LUNIQUE", "DEFINE_LOCAL", "DEFINE_REG"]);
 const kConstants = new Set(["CONST", "VCONST", "DEVICE"]);
 const kPartners = 4, kWindow = 64, kMostUsers = 64;  // limits of the work on very regular graphs
 
-/** A node's arg without what is only a name. @param {Recorded} g */
+/** Returns a node's arg without the parts that are only names. @param {Recorded} g */
 function labelOfArg(g, n) {
   const op = g.opName(n);
   let arg = g.argText(n);
@@ -22,12 +22,13 @@ function labelOfArg(g, n) {
   }
   return arg;
 }
-/** A node's own part, without what is only a name. @param {Recorded} g */
+/** Returns a node's label: op, dtype, arg and tag without names, and without its sources. @param {Recorded} g */
 export function labelOf(g, n) { return g.op[n] + "|" + g.dtype[n] + "|" + g.tag[n] + "|" + labelOfArg(g, n); }
 
-/** One of the graphs; nodes by their place in it. */
+/** One of the two graphs to match; its nodes are numbered in order. */
 class Side {
-  /** @param {Recorded} g @param {number} root @param {Table} shapes of nodes with everything below, names left out
+  /** `shapes` numbers nodes by everything below them, without names; `labels` numbers their labels.
+   * @param {Recorded} g @param {number} root @param {Table} shapes of nodes with everything below, names left out
    *  @param {Table} labels */
   constructor(g, root, shapes, labels) {
     this.nodes = g.nodesOf(root);
@@ -192,9 +193,9 @@ class Matcher {
 }
 
 /** @typedef {{what: string, before: string, after: string}} Difference */
-/** What differs: `like` has for each node of the first graph the one of the other that it is; `changed`, by the node of
- * the other graph, what is not as it was; `came` and `went`: what only one has.
- * @typedef {{like: Map<number, number>, changed: Map<number, {of: number, differences: Difference[]}>,
+/** The difference of two graphs. `like`: for each node of the first graph, the matching node of the second; `changed`:
+ * by node of the second graph, its changes; `came` and `went`: the nodes that only the second or only the first graph
+ * has. @typedef {{like: Map<number, number>, changed: Map<number, {of: number, differences: Difference[]}>,
  *   came: Set<number>, went: Set<number>}} Diff */
 
 /** @param {Recorded} g @param {number} from @param {number} to roots @returns {Diff} */

@@ -2,7 +2,7 @@
 // recordings has its number.
 /** @typedef {import("./data.js").Recorded} Recorded */
 
-/** Adds the nodes of `b` that `a` lacks to it. Its places are then roots in `a`.
+/** Adds the nodes of `b` that `a` lacks to `a`. Returns b's places and their roots in the merged table.
  * @param {Recorded} a @param {Recorded} b @returns {{names: string[], roots: number[], graph: Recorded}} */
 export function mergeInto(a, b) {
   const text = (g, number) => g.strings[number];

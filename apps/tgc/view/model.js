@@ -8,11 +8,13 @@ import {nodesOfKernels} from "./made.js";
 // The estimate of a kernel's time assumes the memory bandwidth and arithmetic speed of a common desktop.
 const kBytesPerSecond = 40e9, kOpsPerSecond = 200e9;
 
-/** An item of the schedule. `graph`: its kernel's, -1: none; `estimate` and `measured` in seconds, 0: not measured.
+/** An item of the schedule. `graph`: number of its kernel's graph, -1: none; `estimate` and `measured` are in seconds,
+ * 0: not measured.
  * @typedef {{number: number, graph: number, name: string, op: string, nodes: number, madeFor: string, ops: number,
  *   bytes: number, estimate: number, measured: number, seconds: number, reads: number[], writes: number[]}} Item */
 
-/** @param {any} index @param {boolean} estimated whether `seconds` are those though others were measured
+/** `estimated`: use estimated times even if there are measured ones.
+ * @param {any} index @param {boolean} estimated whether `seconds` are those though others were measured
  *  @returns {Item[]} */
 export function itemsOf(index, estimated) {
   const graphOf = new Map(), isMeasured = Boolean(index.measured) && !estimated;

@@ -3,13 +3,14 @@ import {Kind, resolved} from "./events.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./data.js").Run} Run */
 
-/** A graph as it is drawn. A node is a number of the recording, or, for one whose sources are kept as they were while
- * they are replaced elsewhere, that number and `count`; that is its key.
+/** A graph to draw. A node's key is its number in the recording. If a node appears twice, because its sources are
+ * replaced in one place and kept in another, the key of the one with kept sources is its number plus `count`.
  * @typedef {{order: number[], sources: DrawnSources, root: number, count: number}} Shown */
 
-/** The sources of what is drawn, by key, as a Map has them: a node's own, but where something was replaced. */
+/** The sources of drawn nodes by key, with the interface of a Map: a node's own sources unless some were replaced. */
 export class DrawnSources {
-  /** @param {Recorded} graph @param {Uint8Array} seen by key, 0: it is not drawn
+  /** `seen`: by key; 0: the node is not drawn.
+   * @param {Recorded} graph @param {Uint8Array} seen by key, 0: it is not drawn
    *  @param {Map<number, number[]>} replaced */
   constructor(graph, seen, replaced) { this.graph = graph, this.seen = seen, this.replaced = replaced; }
   has(key) { return Boolean(this.seen[key]); }
@@ -17,15 +18,15 @@ export class DrawnSources {
   get(key) { return this.replaced.get(key) || this.graph.sourceList(key % this.graph.count); }
 }
 
-/** The replacements that a run has done up to an event. */
+/** The replacements that a run of a rewrite has made up to an event. */
 export class Replacements {
-  /** @param {Recorded} graph @param {Run} run @param {Int32Array} events
+  /** `until`: the last event to apply. @param {Recorded} graph @param {Run} run @param {Int32Array} events
    *  @param {number} until the event to stop behind */
   constructor(graph, run, events, until = Infinity) {
     this.graph = graph;
     /** @type {Map<number, number>} */ this.to = new Map();
     /** @type {Set<number>} */ this.gates = new Set();
-    /** Where a node that came stands for one that went. @type {Map<number, number>} */ this.from = new Map();
+    /** For each new node, the node that it replaces. @type {Map<number, number>} */ this.from = new Map();
     for (const at of run.events) {
       if (at > until) break;
       if (events[at] === Kind.Gated) this.gates.add(events[at + 1]);
@@ -39,10 +40,10 @@ export class Replacements {
     if (!this.from.has(after)) this.from.set(after, before);
   }
 
-  /** What the node has become so far. @param {number} n */
+  /** Returns what the node has become so far. @param {number} n */
   resolve(n) { return resolved(this.to, n); }
 
-  /** The graph below `root`. @param {number} root @returns {Shown} */
+  /** Returns the graph below `root` with the replacements. @param {number} root @returns {Shown} */
   shown(root) {
     if (!this.to.size && !this.gates.size) return asItIs(this.graph, root);
     const g = this.graph, count = g.count, order = [], lists = new Map(), untouched = new Map();
@@ -77,7 +78,7 @@ export class Replacements {
     return {order, sources, root: start, count};
   }
 
-  /** Whether anything below the node is replaced. */
+  /** Whether a node below this node is replaced. */
   #isTouched(n, known) {
     if (!this.to.size) return false;
     const stack = [n];
@@ -101,14 +102,15 @@ export class Replacements {
   }
 }
 
-/** A graph as it stands, nothing replaced. @param {Recorded} graph @param {number} root @returns {Shown} */
+/** Returns the graph below `root` without replacements.
+ * @param {Recorded} graph @param {number} root @returns {Shown} */
 export function asItIs(graph, root) {
   const order = graph.nodesOf(root), seen = new Uint8Array(2 * graph.count);
   for (const n of order) seen[n] = 1;
   return {order, sources: new DrawnSources(graph, seen, new Map()), root, count: graph.count};
 }
 
-/** Whether what is shown is the graph below `root`, node for node. @param {Recorded} graph @param {Shown} shown */
+/** Whether `shown` is the graph below `root`, node for node. @param {Recorded} graph @param {Shown} shown */
 export function isGraph(graph, shown, root) {
   if (shown.root !== root) return false;
   return shown.order.every((key) => {
@@ -117,8 +119,8 @@ export function isGraph(graph, shown, root) {
   });
 }
 
-/** For each node of a stage's result the node of its input that it is, or was made of; -1: the stage itself made it.
- * @param {Recorded} graph @param {number} s the stage, from 0 @returns {Map<number, number>} */
+/** For each node of a stage's result, the node of the stage's input that it is or was made from; -1: the stage's own
+ * code made it. @param {Recorded} graph @param {number} s the stage, from 0 @returns {Map<number, number>} */
 export function origins(graph, s) {
   const stage = graph.stages[s], out = new Map();
   for (const n of graph.nodesOf(stage.from)) out.set(n, n);

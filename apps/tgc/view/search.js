@@ -2,7 +2,7 @@
 // expression/ must all match. The values may be regular expressions, too: rule:/^mul/.
 /** @typedef {import("./data.js").Recorded} Recorded */
 
-/** `rule`: of a rewrite, the name of its rule and of its stage.
+/** `rule` tests a rewrite by the names of its rule and its stage.
  * @typedef {{empty: boolean, error: string, node: (g: Recorded, n: number) => boolean,
  *   rule: (name: string, stage: string) => boolean, line: (text: string) => boolean}} Query */
 

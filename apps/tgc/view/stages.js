@@ -75,13 +75,13 @@ export class StageList {
     else if (row.kind === "rewrite") return this.app.go({s: row.place, r: row.index, d: -1, m: false});
   }
 
-  /** To a place; compared with the one that was chosen for that, if one was. */
+  /** Goes to a place. If the user has pinned another place, the two are compared. */
   goTo(s) {
     const {app} = this;
     return app.go({s, r: -1, d: app.pinned === s ? -1 : app.pinned, m: false});
   }
 
-  /** The next or previous row that shows something. @param {number} by */
+  /** Chooses the next or previous row that shows a graph or a rewrite. @param {number} by */
   step(by) {
     let i = this.rows.findIndex((r) => this.#isShown(r));
     for (i += by; i >= 0 && i < this.rows.length; i += by)

@@ -1,8 +1,8 @@
 // The state of the page. The address contains it, so that every state has a link.
 
-/** g: which graph; s: the place between stages; r: the rewrite of the stage before it, -1: none; n: the selected node;
- * d: the place it is compared with, -1: none; o: with the other input; t: the text; q: the search; m: the model;
- * e: estimated times though there are measured ones; f: what is folded (folding.js); v: the view
+/** g: number of the graph; s: place (point between stages); r: rewrite of the stage before it, -1: none; n: selected
+ * node; d: place to compare with, -1: none; o: compare with the other input; t: text; q: search; m: model view; e:
+ * estimated times even if there are measured ones; f: folds (folding.js); v: the view's position and scale
  * @typedef {{g: number, s: number, r: number, n: number, d: number, t: string, q: string, m: boolean, o: boolean,
  *   e: boolean, f: string[], v: number[] | null}} State */
 

@@ -4,7 +4,7 @@ import {Kind} from "./events.js";
 import {origins} from "./replay.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
-/** The users of each node of a graph, as one array. */
+/** The users of each node of a graph, in one array. */
 class Users {
   /** @param {Recorded} graph @param {number} root */
   constructor(graph, root) {
@@ -15,7 +15,7 @@ class Users {
     this.user = new Int32Array(this.first[graph.count + 1]);
     for (const n of nodes) for (let e = first[n]; e < first[n + 1]; e++) this.user[this.first[source[e] + 1]++] = n;
   }
-  /** Whether it is used. @param {number} n */
+  /** Whether any node of the graph uses the node. @param {number} n */
   has(n) { return this.first[n] < this.first[n + 1]; }
   get(n) { return this.user.subarray(this.first[n], this.first[n + 1]); }
 }
@@ -34,27 +34,28 @@ export class Story {
 
   root(place) { return place ? this.graph.stages[place - 1].to : this.graph.ast; }
 
-  /** For the nodes at a place, what they were at the one before. @param {number} place from 1 */
+  /** For the nodes at a place, returns the nodes that they were at the previous place. @param {number} place from 1 */
   originsAt(place) {
     if (!this.known.has(place)) this.known.set(place, origins(this.graph, place - 1));
     return this.known.get(place);
   }
 
-  /** The node of the first graph that a node of a place came of; -1: none. @param {number} place */
+  /** Returns the node of the first graph that a node of a place came from; -1: none. @param {number} place */
   atFirst(place, node) {
     for (let p = place; p > 0 && node >= 0; p--)
       if (this.graph.stages[p - 1].changed && this.originsAt(p).has(node)) node = this.originsAt(p).get(node);
     return node;
   }
 
-  /** The users of each node of the graph at a place. @param {number} place @returns {Users} */
+  /** Returns the users of each node of the graph at a place. @param {number} place @returns {Users} */
   usersAt(place) {
     const root = this.root(place);
     if (!this.users.has(root)) this.users.set(root, new Users(this.graph, root));
     return this.users.get(root);
   }
 
-  /** By place: what the nodes were and have become. @param {number} place @param {number[]} nodes
+  /** For each place, returns the nodes that these nodes were or have become.
+   * @param {number} place @param {number[]} nodes
    *  @returns {Set<number>[]} */
   relatives(place, nodes) {
     const out = [];
@@ -75,7 +76,7 @@ export class Story {
   }
   #changes(place) { return this.graph.stages[place - 1].changed; }
 
-  /** Which rewrites made a node of a place, the newest first. @returns {Step[]} */
+  /** Returns the rewrites that made a node of a place, the newest first. @returns {Step[]} */
   history(place, node) {
     const out = [], g = this.graph;
     for (let p = place; p > 0 && node >= 0; p--) {

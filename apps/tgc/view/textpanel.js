@@ -35,7 +35,7 @@ export class TextPanel {
     this.mark();
   }
 
-  /** Makes the texts of a place. @returns {boolean} whether that took time */
+  /** Makes the texts of a place. Returns whether that took time. @returns {boolean} whether that took time */
   prepare(place) {
     const {graph, story} = this.app, had = this.cache.size;
     textsAt(graph, story, place, this.cache);
@@ -65,7 +65,7 @@ export class TextPanel {
     if (![...this.marks.own].some((l) => this.list.isSeen(l))) this.list.reveal(selected);
   }
 
-  /** Selects what a line is of. @param {number} i */
+  /** Selects the node of a line. @param {number} i */
   choose(i) {
     const {app, text} = this, nodes = text.nodesOf.get(i);
     this.chosen = i;

@@ -14,7 +14,8 @@ const kColours = /\u001b\[\d+m/g;  // terminal colours, which kernels' names con
 /** @param {Map<number, number[]>} map */
 function push(map, key, value) { map.has(key) ? map.get(key).push(value) : map.set(key, [value]); }
 
-/** The texts to be shown at a place, pyrender's of that place among them. @param {Recorded} graph @param {Story} story
+/** Returns the texts to show at a place, which include pyrender's text of the graph.
+ * @param {Recorded} graph @param {Story} story
  *  @param {Map<any, Text>} cache @returns {Text[]} */
 export function textsAt(graph, story, place, cache) {
   let pyrender = null;
@@ -50,7 +51,7 @@ function made(graph, story, raw, cache) {
     lines: raw.error ? ["(" + raw.error + ")"] : lines, error: raw.error || "", linesOf, nodesOf};
 }
 
-/** pyrender's names, which were told by how far they are from the line's own (lib/view/recording_writer.cpp). */
+/** Decodes the names in pyrender's text, which are distances from their line's name (lib/view/recording_writer.cpp). */
 function withNames(lines) {
   const from = (own, told) => (told <= own ? own - told : told), name = /\bc(0|[1-9]\d{0,7})\b/g;
   let own = 0, next = 0;
@@ -62,7 +63,8 @@ function withNames(lines) {
   });
 }
 
-/** The lines of nodes: their own, and where a node has none those of what uses it. @param {Text} text
+/** Returns the lines of nodes. `own`: their own lines; `near`: for nodes without a line, the lines of their users.
+ * @param {Text} text
  *  @param {Story} story @param {Iterable<number>} nodes @returns {{own: Set<number>, near: Set<number>}} */
 export function linesOfNodes(text, story, nodes) {
   const own = new Set(), near = new Set();

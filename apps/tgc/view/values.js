@@ -3,12 +3,12 @@
 
 const kValues = new Set(["CONST", "VCONST", "DEVICE", "UNIQUE", "LUNIQUE"]);
 
-/** By recording, for each node: 0 not known, 1 no value, 2 a value. @type {WeakMap<Recorded, Uint8Array>} */
+/** For each recording and node: 0 unknown, 1 no value, 2 a value. @type {WeakMap<Recorded, Uint8Array>} */
 const kIsValue = new WeakMap();
-/** That of the recording that was asked for last. @type {{g: Recorded | null, known: Uint8Array}} */
+/** The entry of the recording that was asked for last. @type {{g: Recorded | null, known: Uint8Array}} */
 const kLatest = {g: null, known: new Uint8Array(0)};
 
-/** Whether a node is shown inside of its users: constants, devices, and lists of constants that are an argument. */
+/** Whether a node is shown inside its users: constants, devices, and lists of constants that are an argument. */
 export function isValue(/** @type {Recorded} */ g, n) {
   if (kLatest.g !== g || kLatest.known.length < g.count) {
     let known = kIsValue.get(g);
@@ -29,7 +29,7 @@ function isNewValue(/** @type {Recorded} */ g, n) {
   return false;
 }
 
-/** The text of a value. */
+/** Returns the text of a value. */
 export function valueText(/** @type {Recorded} */ g, n) {
   const op = g.opName(n), arg = g.argText(n);
   if (op === "VECTORIZE") return "(" + Array.from(g.sourcesOf(n), (s) => g.argText(s)).join(", ") + ")";
