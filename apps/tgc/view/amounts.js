@@ -8,7 +8,7 @@ export function amount(n, unit) {
   return (n >= 1e3 ? (n / 1e3).toFixed(1) + " k" : Math.round(n) + " ") + unit;
 }
 
-/** Formats seconds with the unit s, ms, µs or ns and `digits` significant digits.
+/** Formats seconds in s, ms, microseconds or ns with `digits` significant digits.
  * @param {number} s seconds @param {number} digits that count */
 export function inTime(s, digits = 3) {
   const [unit, of] = s >= 1 ? ["s", 1] : s >= 1e-3 ? ["ms", 1e3] : s >= 1e-6 ? ["\u00b5s", 1e6] : ["ns", 1e9];
