@@ -1,5 +1,7 @@
 #include "lib/emulate/metal/runner.h"
 
+#include <utility>
+
 namespace tgc::metal {
 namespace {
 
