@@ -19,7 +19,7 @@ using Report = std::function<Status(const BeamLog&)>;
 class NoTimes : public TimeSource {
  public:
   std::optional<double> time(const OptTexts&, Candidate&, double, CandidateLog& log) override {
-    log.outcome = Outcome::Unknown;
+    log.outcome = CandidateOutcome::Unknown;
     return std::nullopt;
   }
 };

@@ -39,7 +39,7 @@ std::string seconds_text(double s) {
   return s < 1 ? formatted("%.3f ms", s * 1e3) : formatted("%.3f s", s);
 }
 
-size_t BeamLog::count(Outcome outcome) const {
+size_t BeamLog::count(CandidateOutcome outcome) const {
   size_t out = 0;
   for (const RoundLog& r : rounds) out += size_t(std::ranges::count(r.candidates, outcome, &CandidateLog::outcome));
   return out;
@@ -75,7 +75,7 @@ std::string result_json(const BeamLog& log) {
     json.member("kernel", log.kernel).member("target", log.target).member("device", log.device);
     json.member("key", to_hex(log.key)).member("width", log.width).member("opts", log.opts);
     json.member("seconds", log.seconds).member("before", log.before).member("before_opts", log.before_opts);
-    json.member("candidates", log.candidates()).member("timed", log.count(Outcome::Timed));
+    json.member("candidates", log.candidates()).member("timed", log.count(CandidateOutcome::Timed));
     json.member("wall", log.wall).member("interrupted", log.interrupted).member("resumed", log.resumed);
     json.member("found_before", !log.found.empty());
     json.member("reference", log.reference);
@@ -106,8 +106,8 @@ std::string rounds_table(const BeamLog& log) {
                               "refuse", "other", "best", "wall", "best so far");
   size_t number = 0;
   for (const RoundLog& round : log.rounds) {
-    auto count = [&](Outcome v) { return size_t(std::ranges::count(round.candidates, v, &CandidateLog::outcome)); };
-    size_t timed = count(Outcome::Timed), seen = count(Outcome::Duplicate), refused = count(Outcome::Refused);
+    auto count = [&](CandidateOutcome v) { return size_t(std::ranges::count(round.candidates, v, &CandidateLog::outcome)); };
+    size_t timed = count(CandidateOutcome::Timed), seen = count(CandidateOutcome::Duplicate), refused = count(CandidateOutcome::Refused);
     const OptTexts& next = number + 1 < log.rounds.size() ? log.rounds[number + 1].beam.front() : log.opts;
     out += formatted("%5zu %10zu %6zu %6zu %6zu %6zu %12s %7.2f s  ", ++number, round.candidates.size(), timed, seen,
                      refused, round.candidates.size() - timed - seen - refused, seconds_text(round.best).c_str(),
@@ -125,10 +125,10 @@ std::string explanation(const BeamLog& log) {
     OptTexts prefix(log.opts.begin(), log.opts.begin() + long(n));
     for (const RoundLog& round : log.rounds) {
       auto it = std::ranges::find(round.candidates, prefix, &CandidateLog::opts);
-      if (it == round.candidates.end() || it->outcome != Outcome::Timed) continue;
+      if (it == round.candidates.end() || it->outcome != CandidateOutcome::Timed) continue;
       std::vector<const CandidateLog*> others;
       for (const CandidateLog& c : round.candidates)
-        if (c.outcome == Outcome::Timed && &c != &*it) others.push_back(&c);
+        if (c.outcome == CandidateOutcome::Timed && &c != &*it) others.push_back(&c);
       std::ranges::stable_sort(others, {}, &CandidateLog::seconds);
       size_t rank = 1 + size_t(std::ranges::count_if(others, [&](auto* c) { return c->seconds < it->seconds; }));
       out += formatted("  %zu. %-24s %12s", n, short_opt(prefix.back()).c_str(), seconds_text(it->seconds).c_str());

@@ -6,7 +6,7 @@ namespace tgc {
 
 struct CandidateLog {
   OptTexts opts;
-  Outcome outcome = Outcome::Timed;
+  CandidateOutcome outcome = CandidateOutcome::Timed;
   double seconds = 0;  // seconds of the candidate's fastest run; 0 if it was not timed
   std::string why;     // the reason, if the candidate was refused or failed
   double ops = 0;      // floating-point operations
@@ -34,7 +34,7 @@ struct BeamLog {
   size_t resumed = 0;                  // number of candidates whose times an interrupted search had measured
   std::string reference;               // device whose results the result was compared with; empty: not compared
 
-  size_t count(Outcome outcome) const;
+  size_t count(CandidateOutcome outcome) const;
   size_t candidates() const;
 };
 

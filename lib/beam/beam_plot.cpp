@@ -31,7 +31,7 @@ class Scale {
     auto take = [&](double s) { if (s > 0 && std::isfinite(s)) low_ = std::min(low_, s), high_ = std::max(high_, s); };
     for (const RoundLog& round : log.rounds)
       for (const CandidateLog& c : round.candidates)
-        if (c.outcome == Outcome::Timed) take(c.seconds);
+        if (c.outcome == CandidateOutcome::Timed) take(c.seconds);
     take(log.seconds);
     take(log.before.value_or(0));
     if (low_ > high_) low_ = 1e-6, high_ = 1;
@@ -73,7 +73,7 @@ std::string beam_plot(const BeamLog& log) {
     const RoundLog& round = log.rounds[r];
     double begin = kLeft + double(r) * step, count = double(std::max<size_t>(1, round.candidates.size()));
     for (size_t i = 0; i < round.candidates.size(); i++)
-      if (const CandidateLog& c = round.candidates[i]; c.outcome == Outcome::Timed)
+      if (const CandidateLog& c = round.candidates[i]; c.outcome == CandidateOutcome::Timed)
         out += formatted("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2\" fill=\"#69c\"><title>%s</title></circle>\n",
                          begin + (double(i) + 0.5) / count * step, scale.y(c.seconds), seconds_text(c.seconds).c_str());
     path += formatted("%s%.1f %.1f L%.1f %.1f", r ? " L" : "M", begin, scale.y(round.best), begin + step,

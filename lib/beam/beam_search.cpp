@@ -57,7 +57,7 @@ class Search {
     log.candidates.resize(kernels.size());
     for (size_t i = 0; i < kernels.size(); i++) {
       log.candidates[i].opts = texts(*kernels[i]);
-      log.candidates[i].outcome = Outcome::Unknown;  // until it is classified
+      log.candidates[i].outcome = CandidateOutcome::Unknown;  // until it is classified
     }
     filter_.begin_round();
     fastest_.clear();
@@ -102,7 +102,7 @@ class Search {
     for (int turn = 1; turn < kTurns; turn++)
       for (size_t i = 0; i < ready.size() && !stopped(); i++) {
         CandidateLog& log = logs[i];
-        if (!ready[i] || log.outcome != Outcome::Timed || log.seconds > kClose * keep_limit()) continue;
+        if (!ready[i] || log.outcome != CandidateOutcome::Timed || log.seconds > kClose * keep_limit()) continue;
         CandidateLog unused;
         double seconds = times_.time(log.opts, *ready[i], keep_limit(), unused).value_or(log.seconds);
         if (seconds >= log.seconds) continue;
@@ -116,14 +116,14 @@ class Search {
   void resume(CandidateLog& log) {
     log = plan_.measured.at(joined(log.opts));
     filter_.record(log.outcome, log.ops, log.code);
-    if (log.outcome == Outcome::Timed) fastest_.insert(log.seconds);
+    if (log.outcome == CandidateOutcome::Timed) fastest_.insert(log.seconds);
     log_.resumed++;
   }
 
   void classify(Candidate& candidate, CandidateLog& log, const RoundLog& round) {
     log.outcome = filter_.classify(candidate);
     log.why = candidate.why, log.ops = candidate.ops, log.code = candidate.identity;
-    if (log.outcome == Outcome::Timed) {
+    if (log.outcome == CandidateOutcome::Timed) {
       if (auto seconds = times_.time(log.opts, candidate, keep_limit(), log)) {
         log.seconds = *seconds;
         fastest_.insert(*seconds);
@@ -147,7 +147,7 @@ class Search {
   void check_best(const Kernels& kernels, RoundLog& log) {
     std::vector<size_t> order;
     for (size_t i = 0; i < kernels.size(); i++)
-      if (log.candidates[i].outcome == Outcome::Timed) order.push_back(i);
+      if (log.candidates[i].outcome == CandidateOutcome::Timed) order.push_back(i);
     std::ranges::stable_sort(order, {}, [&](size_t i) { return log.candidates[i].seconds; });
     size_t right = 0;
     for (size_t i : order) {
@@ -162,7 +162,7 @@ class Search {
   void end_round(const Kernels& kernels, RoundLog& log) {
     std::vector<std::optional<double>> seconds;
     for (const CandidateLog& c : log.candidates)
-      seconds.push_back(c.outcome == Outcome::Timed ? std::optional(c.seconds) : std::nullopt);
+      seconds.push_back(c.outcome == CandidateOutcome::Timed ? std::optional(c.seconds) : std::nullopt);
     rounds_.end_round(kernels, seconds);
     log.best = rounds_.best().seconds;
     log.wall = wall();

@@ -87,7 +87,7 @@ TEST_CASE("beam: with tinygrad's times, the candidates of each round, their orde
         CHECK(log.rounds[r].beam == t["rounds"][r]["beam"].get<std::vector<OptTexts>>());
         CHECK(candidates_of(log.rounds[r]) == t["rounds"][r]["candidates"].get<std::vector<OptTexts>>());
       }
-      CHECK(log.count(Outcome::Timed) == t["times"].size());
+      CHECK(log.count(CandidateOutcome::Timed) == t["times"].size());
       CHECK(log.opts == t["opts"].get<OptTexts>());
       kernels++;
     }
@@ -134,8 +134,8 @@ TEST_CASE("beam: a search on the CPU finds a right kernel, stores it, and is not
   CHECK(first[0].reference == "REF");
   CHECK(first[0].seconds > 0);
   CHECK(first[0].before.value_or(0) >= first[0].seconds);
-  CHECK(first[0].count(Outcome::Timed) > 10);
-  CHECK(first[0].count(Outcome::Wrong) == 0);
+  CHECK(first[0].count(CandidateOutcome::Timed) > 10);
+  CHECK(first[0].count(CandidateOutcome::Wrong) == 0);
   CHECK(beam_plot(first[0]).find("</svg>") != std::string::npos);
   auto again = run(plan);
   REQUIRE(again.size() == 1);
@@ -168,9 +168,9 @@ TEST_CASE("beam: an interrupted search resumes without repeating its measurement
   REQUIRE(run_beam(session, plan, keep));
   REQUIRE(logs.size() == 1);
   REQUIRE(logs[0].interrupted);
-  size_t judged = logs[0].candidates() - logs[0].count(Outcome::Unknown);
+  size_t judged = logs[0].candidates() - logs[0].count(CandidateOutcome::Unknown);
   CHECK(judged >= 5);
-  CHECK(logs[0].count(Outcome::Unknown) > 0);
+  CHECK(logs[0].count(CandidateOutcome::Unknown) > 0);
   auto list = BeamResults(plan.results, Database::Mode::Read).list();
   REQUIRE(list.size() == 1);
   CHECK(list[0].measured);  // the search is unfinished, but BEAM=1 uses its result
@@ -179,7 +179,7 @@ TEST_CASE("beam: an interrupted search resumes without repeating its measurement
   REQUIRE(resumed.size() == 1);
   CHECK_FALSE(resumed[0].interrupted);
   CHECK(resumed[0].resumed == judged);
-  CHECK(resumed[0].count(Outcome::Unknown) == 0);
+  CHECK(resumed[0].count(CandidateOutcome::Unknown) == 0);
   REQUIRE(resumed[0].rounds.size() > 0);
   CHECK(resumed[0].rounds[0].candidates[0].seconds == logs[0].rounds[0].candidates[0].seconds);
   auto again = run(plan);  // reports the stored result without a search

@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-std::string_view name_of(Outcome outcome) {
+std::string_view name_of(CandidateOutcome outcome) {
   constexpr std::string_view kNames[kNumOutcomes] = {"timed",    "refused",  "too large", "seen before",    "too much",
                                                   "too slow", "failed",   "wrong",     "not in the file"};
   return kNames[size_t(outcome)];
@@ -33,7 +33,7 @@ void make(Candidate& out, UOp ast, const CandidateSpec& spec) {
   auto list = std::move(lower_kernel({.root = root}, spec.target).value_or_throw());
   out.uops = list.size();
   if (spec.uops_max > 0 && int64_t(list.size()) >= spec.uops_max) {
-    out.outcome = Outcome::TooLarge;
+    out.outcome = CandidateOutcome::TooLarge;
     return;
   }
   out.ops = ops_of(list, spec.variables);
@@ -51,23 +51,23 @@ Candidate make_candidate(UOp ast, const CandidateSpec& spec) {
   Candidate out;
   if (spec.identity == Identity::None) return out;
   auto made = catch_failures([&] { return make(out, ast, spec), Unit{}; });
-  if (!made) out.outcome = Outcome::Refused, out.why = made.diag().message;
+  if (!made) out.outcome = CandidateOutcome::Refused, out.why = made.diag().message;
   return out;
 }
 
-Outcome CandidateFilter::classify(const Candidate& candidate) {
-  if (candidate.outcome != Outcome::Timed || candidate.identity.empty()) return candidate.outcome;
-  if (seen_.contains(candidate.identity)) return Outcome::Duplicate;
+CandidateOutcome CandidateFilter::classify(const Candidate& candidate) {
+  if (candidate.outcome != CandidateOutcome::Timed || candidate.identity.empty()) return candidate.outcome;
+  if (seen_.contains(candidate.identity)) return CandidateOutcome::Duplicate;
   least_ops_ = std::min(least_ops_, candidate.ops);
-  if (least_ops_ * 1000 < candidate.ops) return Outcome::TooMuch;
+  if (least_ops_ * 1000 < candidate.ops) return CandidateOutcome::TooMuch;
   seen_.insert(candidate.identity);
-  return Outcome::Timed;
+  return CandidateOutcome::Timed;
 }
 
-void CandidateFilter::record(Outcome outcome, double ops, const std::string& identity) {
-  if (identity.empty() || outcome == Outcome::Duplicate) return;
+void CandidateFilter::record(CandidateOutcome outcome, double ops, const std::string& identity) {
+  if (identity.empty() || outcome == CandidateOutcome::Duplicate) return;
   least_ops_ = std::min(least_ops_, ops);
-  if (outcome != Outcome::TooMuch) seen_.insert(identity);
+  if (outcome != CandidateOutcome::TooMuch) seen_.insert(identity);
 }
 
 }  // namespace tgc

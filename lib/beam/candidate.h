@@ -9,7 +9,7 @@
 namespace tgc {
 
 // Whether a candidate was timed, or the reason why not.
-enum class Outcome : uint8_t {
+enum class CandidateOutcome : uint8_t {
   Timed,
   Refused,    // by a stage, the renderer or the compiler
   TooLarge,   // has BEAM_UOPS_MAX or more UOps
@@ -20,8 +20,8 @@ enum class Outcome : uint8_t {
   Wrong,      // computes a wrong result
   Unknown,    // the file of recorded times (--replay) does not have it
 };
-inline constexpr size_t kNumOutcomes = size_t(Outcome::Unknown) + 1;
-std::string_view name_of(Outcome outcome);
+inline constexpr size_t kNumOutcomes = size_t(CandidateOutcome::Unknown) + 1;
+std::string_view name_of(CandidateOutcome outcome);
 
 struct Candidate {
   std::shared_ptr<Graph> graph;            // owned by the candidate; the executable refers to it
@@ -29,7 +29,7 @@ struct Candidate {
   double ops = 0;                          // floating-point operations
   std::string identity;                    // digest of the code; candidates with equal digests are run once
   std::optional<Executable> executable;    // set if a device compiled the candidate
-  Outcome outcome = Outcome::Timed;        // if Refused or TooLarge, the fields above are not set
+  CandidateOutcome outcome = CandidateOutcome::Timed;        // if Refused or TooLarge, the fields above are not set
   std::string why;                         // the error, if Refused
 };
 
@@ -53,9 +53,9 @@ class CandidateFilter {
  public:
   void begin_round() { least_ops_ = std::numeric_limits<double>::infinity(); }
   // Returns Timed if the candidate shall be run, otherwise the reason to skip it.
-  Outcome classify(const Candidate& candidate);
+  CandidateOutcome classify(const Candidate& candidate);
   // Records a candidate that an interrupted search classified, so that later candidates are compared with it.
-  void record(Outcome outcome, double ops, const std::string& identity);
+  void record(CandidateOutcome outcome, double ops, const std::string& identity);
 
  private:
   std::set<std::string> seen_;

@@ -105,7 +105,7 @@ DeviceTimes::~DeviceTimes() = default;
 std::optional<double> DeviceTimes::time(const OptTexts&, Candidate& candidate, double kept, CandidateLog& log) {
   auto seconds = fastest_run(candidate, {.kept = kept, .runs = times_while_compiling() ? kRuns : 1});
   if (seconds) return *seconds;
-  log.outcome = is_too_slow_ ? Outcome::TooSlow : Outcome::Failed, log.why = seconds.diag().message;
+  log.outcome = is_too_slow_ ? CandidateOutcome::TooSlow : CandidateOutcome::Failed, log.why = seconds.diag().message;
   return std::nullopt;
 }
 
@@ -241,7 +241,7 @@ const Arrays& DeviceTimes::expected() {
   CandidateSpec plain{.target = kernel_.target(), .settings = settings, .variables = variables_, .uops_max = 0,
                       .device = place_.device.get()};
   Candidate without_opts = candidate_of(kernel_, {}, plain);
-  bool much = without_opts.outcome != Outcome::Timed || without_opts.ops > kMostForRef;
+  bool much = without_opts.outcome != CandidateOutcome::Timed || without_opts.ops > kMostForRef;
   ExecuteOptions execution{.timeout_seconds = 600};
   if (options_.reference.empty() && much && without_opts.executable) {
     reference_label_ = place_.label + " without opts";
@@ -274,7 +274,7 @@ bool DeviceTimes::check(Candidate& candidate, CandidateLog& log) {
     return Unit{};
   });
   if (status) return true;
-  log.outcome = Outcome::Wrong;
+  log.outcome = CandidateOutcome::Wrong;
   log.why = status.diag().message;
   return false;
 }

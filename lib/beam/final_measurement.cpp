@@ -29,7 +29,7 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
   std::vector<const CandidateLog*> timed;
   for (const RoundLog& round : log.rounds)
     for (const CandidateLog& c : round.candidates)
-      if (c.outcome == Outcome::Timed) timed.push_back(&c);
+      if (c.outcome == CandidateOutcome::Timed) timed.push_back(&c);
   std::ranges::stable_sort(timed, {}, [](const CandidateLog* c) { return c->seconds; });
   timed.resize(std::min(timed.size(), kFromRounds));
 

@@ -8,9 +8,9 @@ namespace {
 
 using nlohmann::json;
 
-Outcome outcome_of(const std::string& name) {
+CandidateOutcome outcome_of(const std::string& name) {
   for (size_t i = 0; i < kNumOutcomes; i++)
-    if (name_of(Outcome(i)) == name) return Outcome(i);
+    if (name_of(CandidateOutcome(i)) == name) return CandidateOutcome(i);
   throw Failure("unknown outcome of a candidate: '" + name + "'");
 }
 
@@ -20,7 +20,7 @@ std::string measured_text(const BeamLog& log) {
   json out = json::array();
   for (const RoundLog& round : log.rounds)
     for (const CandidateLog& c : round.candidates)
-      if (c.outcome != Outcome::Unknown)
+      if (c.outcome != CandidateOutcome::Unknown)
         out.push_back({{"opts", c.opts}, {"fate", name_of(c.outcome)}, {"seconds", c.seconds}, {"why", c.why},
                        {"ops", c.ops}, {"code", c.code}});
   return out.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -52,7 +52,7 @@ Result<ReplayTimes> ReplayTimes::open(const std::string& path) {
 std::optional<double> ReplayTimes::time(const OptTexts& opts, Candidate&, double, CandidateLog& log) {
   auto it = now_->find(joined(opts));
   if (it != now_->end()) return it->second;
-  log.outcome = Outcome::Unknown;
+  log.outcome = CandidateOutcome::Unknown;
   return std::nullopt;
 }
 
