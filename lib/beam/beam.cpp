@@ -179,7 +179,7 @@ class Searches {
 
   Status time_by_hand(Item& item) {
     auto place = place_of(item);
-    if (!place) return plan_.device.empty() ? Status(Unit{}) : place.diag();  // search() reports it
+    if (!place) return plan_.device.empty() ? Status(Unit{}) : place.diag();  // search() reports this error
     auto timed = catch_failures([&] {
       DeviceTimes times(*place, item.kernel, options());
       Candidate by_hand = candidate_of(item.kernel, hand_coded_opts(item.kernel),

@@ -14,7 +14,7 @@ struct BeamPlan {
   SearchPlan search = {};
   Shard shard = {};            // part of the kernels to search, by their keys
   int confirm = 5;             // runs of each kernel in the final measurement
-  double budget = 0;           // seconds for all kernels, in descending order of their run time; 0: unlimited
+  double budget = 0;           // seconds for all searches, those of the slowest kernels first; 0: unlimited
   std::string results = {};    // file of results; empty: results are not stored
   bool anew = false;           // also search kernels that have a stored result
   bool enumerate = false;      // list the candidates of the first round without timing them

@@ -106,8 +106,11 @@ std::string rounds_table(const BeamLog& log) {
                               "refuse", "other", "best", "wall", "best so far");
   size_t number = 0;
   for (const RoundLog& round : log.rounds) {
-    auto count = [&](CandidateOutcome v) { return size_t(std::ranges::count(round.candidates, v, &CandidateLog::outcome)); };
-    size_t timed = count(CandidateOutcome::Timed), seen = count(CandidateOutcome::Duplicate), refused = count(CandidateOutcome::Refused);
+    auto count = [&](CandidateOutcome v) {
+      return size_t(std::ranges::count(round.candidates, v, &CandidateLog::outcome));
+    };
+    size_t timed = count(CandidateOutcome::Timed), seen = count(CandidateOutcome::Duplicate);
+    size_t refused = count(CandidateOutcome::Refused);
     const OptTexts& next = number + 1 < log.rounds.size() ? log.rounds[number + 1].beam.front() : log.opts;
     out += formatted("%5zu %10zu %6zu %6zu %6zu %6zu %12s %7.2f s  ", ++number, round.candidates.size(), timed, seen,
                      refused, round.candidates.size() - timed - seen - refused, seconds_text(round.best).c_str(),

@@ -45,6 +45,6 @@ std::string result_json(const BeamLog& log);
 std::string result_line(const BeamLog& log);
 std::string rounds_table(const BeamLog& log);
 std::string explanation(const BeamLog& log);
-std::string seconds_text(double seconds);  // "12.34 us"
+std::string seconds_text(double seconds);  // returns "12.34 us"
 
 }  // namespace tgc

@@ -11,10 +11,10 @@ namespace tgc {
 // Whether a candidate was timed, or the reason why not.
 enum class CandidateOutcome : uint8_t {
   Timed,
-  Refused,    // by a stage, the renderer or the compiler
+  Refused,    // a stage, the renderer or the compiler refused it
   TooLarge,   // has BEAM_UOPS_MAX or more UOps
-  Duplicate,  // same code as an earlier candidate
-  TooMuch,    // more than 1000 times the operations of the candidate with the fewest
+  Duplicate,  // has the same code as an earlier candidate
+  TooMuch,    // has more than 1000 times the operations of the candidate with the fewest
   TooSlow,    // stopped, because it took too long to be kept
   Failed,     // crashed or exceeded the time limit
   Wrong,      // computes a wrong result
@@ -42,7 +42,7 @@ struct CandidateSpec {
   VariableValues variables;
   int64_t uops_max = 3000;
   Identity identity = Identity::Binary;
-  Device* device = nullptr;  // compiles the candidate; null: it is not compiled, and Binary means Source
+  Device* device = nullptr;  // device that compiles the candidate; null: it is not compiled, and Binary means Source
 };
 
 // Makes the candidate for `ast`, the result of Scheduler::optimized_ast. Thread-safe: only reads the graph of `ast`.

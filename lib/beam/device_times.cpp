@@ -232,7 +232,7 @@ std::vector<double> DeviceTimes::compare(std::span<Candidate* const> candidates,
   return fastest;
 }
 
-// ---- expected results
+// ---- expected results, with which the results of candidates are compared
 
 const Arrays& DeviceTimes::expected() {
   if (expected_) return *expected_;

@@ -15,8 +15,8 @@ namespace tgc {
 class DeviceTimes : public TimeSource {
  public:
   struct Options {
-    double timeout_seconds = 10;   // of one candidate
-    bool shrink_grids = true;      // BEAM_ESTIMATE
+    double timeout_seconds = 10;   // time limit of one candidate
+    bool shrink_grids = true;      // time only a part of a large grid (BEAM_ESTIMATE)
     std::string reference = {};    // a device for expected results; empty: REF, or this one without opts if large
   };
   // Draws the arrays from seed 0. `place` and `kernel` must outlive this object. Throws Failure.
@@ -51,7 +51,7 @@ class DeviceTimes : public TimeSource {
   Options options_;
   VariableValues variables_;
   std::vector<BufferSpec> buffers_;
-  Arrays inputs_;                        // on the CPU shared with the workers
+  Arrays inputs_;                        // input arrays; on the CPU in memory shared with the workers
   std::optional<Arrays> expected_;
   std::string reference_label_;
   std::vector<Candidate*> prepared_;     // the candidates that the next worker loads

@@ -115,7 +115,7 @@ struct Value {
   enum Kind : uint8_t { None, Number, Text, Global, Tuple, List, Dict, Op, Object, Mark } kind = None;
   int64_t number = 0;
   std::string text = {};
-  std::shared_ptr<std::vector<Value>> items = {};  // of a dict or an object: name, value, name, value, ...
+  std::shared_ptr<std::vector<Value>> items = {};  // elements of a dict or an object: name, value, name, value, ...
 
   static Value with_items(Kind kind, std::vector<Value> items = {}) {
     return {.kind = kind, .items = std::make_shared<std::vector<Value>>(std::move(items))};

@@ -24,7 +24,7 @@ class BeamResults {
  public:
   // Returns TGC_BEAM_DB, else beam.db in the folder of the compile cache.
   static std::string default_path();
-  // Throws Failure if the file is no database or another program's.
+  // Opens the file. Throws Failure if the file is no database or another program's.
   BeamResults(const std::string& path, Database::Mode mode);
 
   // Stores the result unless the file has one of the same kernel, target, device and width that is as fast. Drops the

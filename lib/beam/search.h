@@ -32,8 +32,8 @@ class SearchKernel {
   const std::string& name() const { return compilation_.name(); }
   const Compilation& compilation() const { return compilation_; }
   const Scheduler& base() const { return *base_; }
-  Sha256 key() const;                  // tinygrad's key of the graph (uop/ops.py: key)
-  VariableValues variables() const;    // each at the middle of its range, as in tinygrad's search
+  Sha256 key() const;                  // tinygrad's key of the graph (uop/ops.py:key)
+  VariableValues variables() const;    // each variable at the middle of its range, as in tinygrad's search
 
  private:
   SearchKernel(Compilation compilation, std::unique_ptr<Scheduler> base)
@@ -53,9 +53,9 @@ class Rounds {
   Rounds(const SearchKernel& kernel, const BeamSettings& settings, size_t width);
 
   bool done() const { return done_; }
-  const std::vector<Entry>& beam() const { return beam_; }      // the best first
+  const std::vector<Entry>& beam() const { return beam_; }      // the kernels of the beam, best first
   const Entry& best() const { return beam_.front(); }
-  std::vector<std::shared_ptr<const Scheduler>> candidates() const;  // of the next round
+  std::vector<std::shared_ptr<const Scheduler>> candidates() const;  // the candidates of the next round
   // Ends a round. `seconds` has the time of each candidate, nullopt if it was skipped.
   void end_round(const std::vector<std::shared_ptr<const Scheduler>>& candidates,
                  const std::vector<std::optional<double>>& seconds);
