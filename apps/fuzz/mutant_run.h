@@ -30,7 +30,7 @@ std::string_view name_of(Outcome outcome);
 struct MutantLog {
   Phase phase = Phase::load;  // the current phase
   std::array<std::array<uint64_t, kNumOutcomes>, kNumPhases> count = {};
-  char message[400] = {};     // message of the last finding
+  char message[400] = {};     // message of the finding that ended the process
 
   void enter(Phase p) { phase = p; }
   void ended(Outcome how) { count[size_t(phase)][size_t(how)]++; }

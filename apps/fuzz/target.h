@@ -16,7 +16,7 @@ namespace tgc::fuzz {
 using Bytes = std::span<const uint8_t>;
 
 struct Target {
-  std::string_view name;  // also the name of its corpus in testdata/fuzz
+  std::string_view name;  // the target's name, and that of the folder with its corpus in testdata/fuzz
   void (*run)(Bytes);
   size_t longest = 4096;  // maximum bytes of an input
   size_t step = 1;        // bytes of a record; mutations keep records whole

@@ -45,7 +45,7 @@ void prepare() {
   if (std::exchange(done, true)) return;
   put("add.uop", elementwise("float", "a+b"));
   put("div.uop", elementwise("int", "a//b"));
-  std::string some = elementwise("int", "a+b");  // adds only the first n elements
+  std::string some = elementwise("int", "a+b");  // becomes a kernel for the first n elements
   put("var.uop", "n = UOp.variable('n', 1, 8)\n" + some.replace(some.find("range(8"), 7, "range(n"));
   auto a = named<float>("data1", dtypes::float32, {0, 1, 2, 3, 4, 5, 6, 7}),
        b = named<float>("data2", dtypes::float32, {8, 7, 6, 5, 4, 3, 2, 1});
@@ -164,7 +164,7 @@ TEST_CASE("run: a kernel that dies is reported, and the next kernel runs") {
   Ran outside = run_tgc("run far.uop --inputs=far.npz --device=REF --json");
   CHECK(outside.code == 1);  // the kernel is at fault, so the exit code is 1
   CHECK(has(outside.out, R"("result":"failed","error":"out of bounds: )"));
-  std::string slow;  // the limit also bounds compilation, which takes longer on a slow machine
+  std::string slow;  // raise the time limit until it suffices to compile the kernel
   for (const char* seconds : {"0.2", "2", "20"})
     if (slow.empty() || has(slow, "compiler"))
       slow = run_tgc(std::string("run slow.uop --device=CPU --reference=none --timeout=") + seconds).err;
@@ -252,7 +252,7 @@ ast = c5.sink()
 
 TEST_CASE("run: --save files pass as --expect, and a run without comparison does not count as passed") {
   put("roots.uop", kRoots);
-  for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {  // their comparisons of NaNs differ
+  for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {  // the two compare NaNs differently
     Ran ran = shell("tgc run roots.uop --save=roots.npz --device=" + device);
     CHECK(ran.code == 0);
     holds(ran.out, "(inputs from seed 0, floats between 0 and 1: others make NaNs)");

@@ -114,5 +114,5 @@ TEST_CASE("cli: a run that compared nothing does not pass") {
   }
   Ran both = run_tgc("check --json '" + kRecords + "#bin_add_half.0' " + kRecords);
   CHECK(both.code == 0);
-  CHECK(has(both.out, "{\"records\":117,"));  // only the first file has that id
+  CHECK(has(both.out, "{\"records\":117,"));  // all records are from the first file, the only one with that id
 }

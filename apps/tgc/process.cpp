@@ -52,7 +52,7 @@ void on_no_memory() {
   throw std::bad_alloc();
 }
 
-// ---- faults
+// ---- faults: signals such as SIGSEGV
 
 uintptr_t stack_pointer(const void* context) {
   auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext;
@@ -101,7 +101,7 @@ void watch_faults() {
   }
 }
 
-// ---- interrupts
+// ---- interrupts: SIGINT and SIGTERM request a stop
 
 Cancel interrupted;
 

@@ -47,7 +47,7 @@ struct ConformReport {
     std::string key() const { return id + "\t" + target + "\t" + stage; }
   };
 
-  std::vector<std::pair<std::string, ConformCounts>> stages;  // in the order of their first question
+  std::vector<std::pair<std::string, ConformCounts>> stages;  // counts of each stage, in the order of the questions
   std::vector<Answered> answers;                              // in the order of the questions
   std::vector<std::string> shown;                             // the first differences, in detail
   std::string ended;                                          // the reason if the run ended early; empty: it did not
@@ -65,7 +65,7 @@ struct ConformReport {
   Status compare_to_baseline(const std::string& file);
   // Writes the conforming answers to a file. Keeps the entries of an existing file that this run did not ask about.
   Status write_baseline(const std::string& file) const;
-  // `paint`: use terminal colors.
+  // Returns the report as text for people. `paint`: use terminal colors.
   std::string text(bool paint = false) const;
   std::string json() const;
 };

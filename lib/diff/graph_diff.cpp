@@ -17,7 +17,7 @@ std::string source_text(const DiffSide& side, UOp s) {
   return "%" + std::to_string(side.at(s));
 }
 
-// Returns a node's text for a sentence: "%3 RANGE"; what it holds for a constant or a device.
+// Returns a node's text for a sentence: "%3 RANGE"; for a constant or a device, what it holds.
 std::string mention(const DiffSide& side, UOp s) {
   std::string text = source_text(side, s);
   return side.is_value(side.at(s)) ? text : text + " " + op_name(s);
@@ -87,7 +87,7 @@ class Changes {
   bool is_new(UOp t) const { return !b_.is_value(b_.at(t)) && b_.match[b_.at(t)] < 0; }
   bool is_gone(UOp s) const { return !a_.is_value(a_.at(s)) && a_.match[a_.at(s)] < 0; }
 
-  // ---- matched nodes
+  // ---- matched nodes: what differs between two nodes that match
   void compare(uint32_t x, uint32_t y) {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     NodeChange c{.kind = NodeChange::Kind::Changed, .a = int32_t(x), .b = int32_t(y)};
@@ -248,7 +248,7 @@ class Changes {
         text += (added ? ", in place of " : ", where now stands ") + mention(other, there.src(i));
   }
 
-  // ---- the place of a change
+  // ---- the place of a change: an index expression that contains the changed node, or a user of it
   std::string place(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x].is(Op::INDEX) ? a_.nodes[x] : a_.nodes[x].in(kIndexMath) ? index_above(a_, x) : UOp();
     UOp v = b_.nodes[y].is(Op::INDEX) ? b_.nodes[y] : b_.nodes[y].in(kIndexMath) ? index_above(b_, y) : UOp();

@@ -228,7 +228,7 @@ std::vector<std::string> golden_texts(size_t wanted) {
       std::vector<std::string> texts{(*record)->ast};
       for (GoldenStage& s : (*record)->stages)
         if (s.ir) texts.push_back(std::move(*s.ir));
-      out.push_back(std::move(texts[n % texts.size()]));  // another stage of each record
+      out.push_back(std::move(texts[n % texts.size()]));  // take another stage from each record
     }
   }
   if (out.size() > wanted) out.resize(wanted);
@@ -239,7 +239,7 @@ TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is r
   const char* count = std::getenv("TGC_DIFF_RECORDS");  // scripts/diff-mutations sets it to compare more records
   std::mt19937 random(7);
   size_t graphs = 0, same = 0;
-  std::map<std::string_view, std::pair<size_t, size_t>> tally;  // by kind of mutation: diffs that showed it, all diffs
+  std::map<std::string_view, std::pair<size_t, size_t>> tally;  // by mutation: diffs that showed it, and all diffs
   double seconds = 0;
   for (const std::string& text : golden_texts(count ? size_t(std::atol(count)) : 60)) {
     Graph graph;

@@ -60,7 +60,7 @@ Result<DiffOptions> DiffOptions::ignoring(std::string_view list) {
   return o;
 }
 
-// ---- labels
+// ---- labels: the properties of nodes that count as differences
 
 Arg Labels::arg(UOp u) const {
   const Arg& arg = u.arg();
@@ -129,7 +129,7 @@ bool same_graph(UOp a, UOp b, const Labels& labels) {
   return true;
 }
 
-// ---- a side
+// ---- the nodes of one of the two graphs
 
 DiffSide::DiffSide(UOp root, const Labels& labels) : root(root), nodes(toposort(root)), index(root.graph()) {
   shape.resize(nodes.size());

@@ -36,7 +36,7 @@ bool is_number(UOp u) {
 }
 bool is_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}); }
 
-// ---- the expected diff
+// ---- the diff that a mutation should give
 using Shown = std::function<bool(const GraphDiff&)>;
 
 // Expects a changed node with number `a` and a difference `what`, and few other changes.

@@ -48,7 +48,7 @@ class Makers : public RewriteObserver {
   void begin(std::string_view name, UOp sink, const RuleSet&, bool) override {
     if (!on_) return;
     where_.push_back(where_.size() == 1 && name == where_[0] ? where_[0] : where_.back() + " > " + std::string(name));
-    if (where_.size() == 2) note_new(sink, nullptr);  // no rule made these nodes, but the stage's own code
+    if (where_.size() == 2) note_new(sink, nullptr);  // made by the stage's own code, by no rule
   }
   void end(std::string_view, UOp) override {
     if (on_) where_.pop_back();
@@ -163,7 +163,7 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   }
 }
 
-// ---- one stage
+// ---- the comparison of one stage of both runs
 
 Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b,
                   const DiffOptions& options, const Renames* asked) {

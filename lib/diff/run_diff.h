@@ -23,7 +23,7 @@ struct Run {
   std::string id, target;  // an empty target: a tensor graph
   std::string file;        // the source of the run, for messages
   std::map<std::string, std::string> settings;
-  std::vector<RunText> texts;  // in the order of the stages
+  std::vector<RunText> texts;  // the results of the stages, in order
   std::string producer = {};   // "tinygrad 0.14.0"; empty: 0.12.0, or tgc
 };
 

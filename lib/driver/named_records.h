@@ -6,7 +6,7 @@ namespace tgc {
 
 class NamedRecords {
  public:
-  // `id`: the id to select; empty: all records.
+  // Reads records with `reader`. `id`: the id of the records to select; empty: all records.
   NamedRecords(GoldenReader reader, std::string id) : reader_(std::move(reader)), id_(std::move(id)) {}
   static Result<NamedRecords> open(const InputName& name);
 

@@ -17,7 +17,7 @@ class Model;
 // The parts of FILE#ID. Only this class parses the spelling of an INPUT.
 struct InputName {
   std::string file = "-";
-  std::string id;      // of a golden record; empty: all records
+  std::string id;      // id of a golden record; empty: all records
   // Splits FILE#ID. A "#" inside the name of an existing file is no separator.
   static InputName parse(const std::string& spec);
 

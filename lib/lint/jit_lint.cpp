@@ -145,7 +145,7 @@ struct JitLint::Call {
 struct JitLint::Jit {
   std::string function, place;
   std::optional<Call> captured;
-  std::map<size_t, std::vector<int64_t>> outputs;  // by call: the buffers that it returned
+  std::map<size_t, std::vector<int64_t>> outputs;  // for each call, the buffers that it returned
   std::set<std::string> aliased;  // arguments of the first replay that were the capture's output
   size_t replays = 0;
 };

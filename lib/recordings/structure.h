@@ -20,7 +20,7 @@ struct StructureReport {
   std::string json(const std::string& name) const;
 };
 
-// `is_list`: `nodes` is a linear list in its order; otherwise all nodes of a graph, sources first.
+// Checks `nodes`. `is_list`: they are a linear list in its order; otherwise all nodes of a graph, sources first.
 StructureReport check_structure(std::span<const UOp> nodes, bool is_list);
 
 }  // namespace tgc

@@ -168,8 +168,8 @@ class RecordCheck {
     compare(kText, print_uops(listing->list), text, false);
   }
 
-  // ---- spec: check each graph by tinygrad's spec for its kind. The graphs are tgc's own, because recorded texts lack
-  // the dtypes of REDUCE and LOAD.
+  // ---- the pseudo-stage spec: check each graph by tinygrad's spec for its kind. The graphs are tgc's own, because
+  // recorded texts lack the dtypes of REDUCE and LOAD.
   void check_spec(std::string_view what, std::span<const UOp> nodes, Spec spec) {
     if (!plan_.wanted.contains(kSpec)) return;
     auto violation = verify(nodes, spec);
@@ -322,7 +322,7 @@ class RecordCheck {
             std::string("  tinygrad refuses this ") + (is_kernel() ? "kernel" : "graph") + ": " + *r_.error + "\n");
   }
 
-  // ---- kernels: the outputs
+  // ---- the outputs of a kernel: linear list, source, program
   void check_outputs() {
     if (plan_.isolated) restart("the outputs");
     if (c_ && plan_.wanted.contains(kSpec) && c_->list()) check_spec("linear", *c_->list(), Spec::Program);
@@ -343,7 +343,7 @@ class RecordCheck {
     if (ours) diverge(name, "  tinygrad refuses to render it: " + *r_.source_error + "\n");
   }
 
-  // ---- tensor graphs: the kernels in execution order
+  // ---- the schedule of a tensor graph: its kernels in execution order
   void check_schedule() {
     if (plan_.isolated)
       if (auto status = begin(r_.ast, nullptr, "kernels"); !status) stop(status.diag().text());

@@ -21,7 +21,7 @@ struct RecordList {
   std::vector<ListedRecord> records;
 
   std::string text() const;                         // a table with one line per record
-  std::string json(const std::string& file) const;  // one object, with one line per record
+  std::string json(const std::string& file) const;  // one JSON object, with a line for each record
 };
 
 // Lists the records of `file` ("-": standard input) in order. Warns about a truncated file. Errors: the file holds no

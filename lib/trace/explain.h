@@ -12,7 +12,7 @@ namespace tgc {
 class Explainer : public Provenance {
  public:
   using Print = std::function<void(std::string_view)>;
-  // `node`: a position in the toposort of the graph after `stage`, or of the last graph if `stage` is empty.
+  // `node`: number in the toposort of the graph after `stage`, whose history is printed; empty `stage`: the last graph.
   Explainer(uint32_t node, std::string stage, bool color, Print print)
       : node_(node), stage_(std::move(stage)), color_(color), print_(std::move(print)) {}
   void kernel(std::string_view id, std::string_view target, UOp ast) override;

@@ -184,7 +184,7 @@ class TraceReplay : public TraceConsumer {
 
   size_t same() const { return same_; }
   size_t different() const { return different_; }
-  std::string text() const;  // one line with the counts
+  std::string text() const;  // returns one line with the counts
 
  private:
   struct Pending {

@@ -42,7 +42,7 @@ std::string event(std::string_view name, const Fields&... fields) {
 
 }  // namespace
 
-// ---- writing
+// ---- writing a trace file
 
 Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path) {
   auto whole = FileWriter::create(path);
@@ -121,7 +121,7 @@ void TraceWriter::gated(int depth, UOp u) {
   line(event("gated", depth, n));
 }
 
-// ---- reading
+// ---- reading a trace file
 
 bool is_trace_file(const std::string& path) {
   if (path == "-") return false;  // standard input can be read only once, and not be tested first
@@ -275,7 +275,7 @@ class Reader {
   bool in_kernel_ = false, in_stage_ = false;
   int open_ = 0;  // the number of open rewrites
   std::deque<RuleText> rules_;  // consumers keep views of them
-  std::set<std::string> names_;  // of rewrites and rule sets; consumers keep views of them
+  std::set<std::string> names_;  // names of rewrites and rule sets; consumers keep views of them
   std::string id_, target_, stage_;
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<JsonNodeReader> nodes_;

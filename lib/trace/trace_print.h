@@ -30,7 +30,7 @@ class TracePrinter : public TraceConsumer {
   struct Style {
     bool color = false;
     size_t max_lines = 12;  // the limit of removed nodes, and of added nodes, per rewrite
-    bool quiet = false;     // one line per rewrite, without nodes
+    bool quiet = false;     // print one line per rewrite, without nodes
   };
 
   TracePrinter(TraceFilter filter, Style style, Write write)

@@ -118,7 +118,7 @@ class Gatherer {
     return slash == std::string::npos ? name : name.substr(slash + 1);
   }
 
-  // `as_recorded`: shows golden records without compiling them. Records of other releases are always shown so.
+  // Adds the graphs of an input. `as_recorded`: golden records are not compiled; those of other releases never are.
   Status add_input(const std::string& name, bool as_recorded) {
     std::error_code error;
     if (std::filesystem::is_directory(name, error)) return add_runs(name);

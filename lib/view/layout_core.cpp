@@ -65,7 +65,7 @@ class Layout {
   }
 
  private:
-  // ---- rows
+  // ---- rows: each node's distance from the sources
   void find_rows() {
     int32_t* nearest_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
     int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);  // the row of the topmost user that keeps its row
@@ -171,7 +171,7 @@ class Layout {
     }
   }
 
-  // ---- order
+  // ---- order: of the items within each row
   // Returns the mean of `value` over the item's neighbours in `side`; NaN if it is NaN (unknown) for all of them.
   float mean(const Lists& side, const float* value, int32_t item) const {
     float sum = 0;
@@ -236,7 +236,7 @@ class Layout {
       position[in_row_[k]] = (float(k - rows_first_[c]) + 0.5f) / count;
   }
 
-  // ---- positions
+  // ---- positions: the coordinates of the items within each row
   void place() {
     if (in_.strict) {
       gaps_ = work_.array<Gap>(items_ + 1, {});

@@ -49,7 +49,7 @@ class EventWriter {
   std::vector<State> state_;
   std::vector<bool> ambiguous_;                    // true if another node has the same columns
   std::vector<Run> open_{{-1, {}}};                // open rewrites, innermost last; the first one stands for none
-  std::unordered_map<int64_t, int64_t> last_made_;  // by node: the result of its last rewrite
+  std::unordered_map<int64_t, int64_t> last_made_;  // for each node, the result of its last rewrite
   int64_t last_before_ = 0, made_end_ = 0, last_derived_ = -1;
   std::map<std::vector<int64_t>, int64_t> run_kinds_;
   // the columns of the events; README.md describes each

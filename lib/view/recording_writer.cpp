@@ -75,7 +75,7 @@ std::string RecordingWriter::events() const {
   return json_object([&](JsonWriter& json) { events_->write(json); });
 }
 
-// ---- nodes
+// ---- nodes: the table and the facts of nodes
 
 void RecordingWriter::add_root(UOp u) {
   if (u) numbers_[u.id()] = 0;
@@ -145,7 +145,7 @@ void RecordingWriter::write_nodes() {
       if (!events_->is_derived(n))
         for (UOp s : nodes_[n].src()) json_.value(int64_t(n) - number(s));
   });
-  std::vector<int64_t> tags;  // of nodes that have a tag
+  std::vector<int64_t> tags;  // tags of those nodes that have one
   for (size_t n = 0; n < nodes_.size(); n++)
     if (rows_[n].tag && !events_->is_derived(n)) tags.insert(tags.end(), {int64_t(n), rows_[n].tag});
   write_deltas("tags", tags, 1);
@@ -224,7 +224,7 @@ void RecordingWriter::write_model() {
   });
 }
 
-// ---- stages
+// ---- stages: their names, times and events
 
 void RecordingWriter::write_stages() {
   size_t nodes = r_.graph_.nodes;  // number of nodes of the current graph
@@ -245,7 +245,7 @@ void RecordingWriter::write_stages() {
   });
 }
 
-// ---- texts
+// ---- texts: pyrender of each stage, source, outputs of compilers
 
 void RecordingWriter::write_texts() {
   json_.key("texts").array([&] {

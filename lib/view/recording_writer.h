@@ -12,7 +12,7 @@ class RecordingWriter {
  public:
   RecordingWriter(Recorder& from, Compilation* of, const TextChoice& texts) : r_(from), of_(of), choice_(texts) {}
   std::string write();
-  std::string events() const;  // after write()
+  std::string events() const;  // valid after write()
 
  private:
   void choose_nodes();
@@ -36,13 +36,13 @@ class RecordingWriter {
   Recorder& r_;
   Compilation* of_;
   TextChoice choice_;
-  std::vector<UOp> list_;              // of a kernel: the linear list
+  std::vector<UOp> list_;              // the linear list, if the graph is a kernel
   std::vector<UOp> nodes_;             // the nodes of the table, sources first
-  std::vector<int32_t> numbers_;       // by id: the row; -1: not in the table
+  std::vector<int32_t> numbers_;       // for each node id, the row; -1: not in the table
   std::vector<UOp> results_;           // the nodes of the graphs between stages, whose facts are written
   std::vector<EventWriter::Texts> rows_;  // columns of nodes_
   std::optional<EventWriter> events_;
-  NumberedTexts lines_;                    // of pyrender texts
+  NumberedTexts lines_;                    // the lines of all pyrender texts
   std::string out_;
   JsonWriter json_{out_};
 };

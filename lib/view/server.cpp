@@ -156,7 +156,7 @@ void ViewServer::serve(const Session& session) {
       close(connection);
       continue;
     }
-    std::thread([this, connection] {  // one thread each, because browsers keep idle connections open
+    std::thread([this, connection] {  // each connection has a thread, because browsers keep idle ones open
       talk(connection);
       s_->connections--;
     }).detach();
