@@ -1,5 +1,5 @@
-// Runs programs of REF in a worker (lib/contain), for callers that have a RefProgram and its arrays: a program that
-// dies is an error.
+// Runs programs of the reference interpreter (REF) in a worker process (lib/contain), so that a program that crashes
+// only gives an error.
 #pragma once
 #include <span>
 
@@ -14,7 +14,7 @@ namespace tgc {
 Status run_in_worker(const RefProgram& program, std::span<const RefBuffer> buffers,
                      const VariableValues& variables = {});
 
-// Returns a copy that a worker can write to.
+// Returns a copy of the array in memory that is shared with workers, so that a worker can write to it.
 Array shared_copy(const Array& array);
 
 }  // namespace tgc

@@ -42,7 +42,7 @@ std::string kernel_name(UOp sink) {
                                                                      : std::string();
 }
 
-// The parameters in the order of a list, and so of its source: buffers by number, variables by name.
+// The kernel's parameters, in the order of the linear list and of its source: buffers (numbers) and variables (names).
 struct Parameters {
   std::map<int64_t, size_t> buffers;
   std::map<std::string, size_t> variables;
@@ -89,7 +89,7 @@ std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes) {
     if (u.is(Op::STORE)) {
       if (auto* spec = spec_of(u.src(0))) spec->written = true;
     } else if (u.is(Op::LOAD) || (u.is(Op::INDEX) && u.dtype().is_value() && !stored_to.contains(u))) {
-      // before "add loads" an INDEX is the value
+      // before stage "add loads", an INDEX itself stands for the loaded value
       if (auto* spec = spec_of(u.src(0))) spec->read = true;
     }
   }

@@ -1,5 +1,5 @@
-// Executable: a kernel made ready to run on a device. It holds what lib/runtime takes: the code, the launch size, the
-// arrays and variables. `tgc run` runs one at a time, a model many with shared buffers.
+// Executable: a kernel that is ready to run on a device. It holds what lib/runtime needs: the code, and descriptions of
+// the launch size, the buffers and the variables.
 #pragma once
 #include <map>
 #include <memory>
@@ -19,14 +19,14 @@ namespace tgc {
 struct BufferSpec {
   int64_t number = 0;
   DType dtype;            // a scalar
-  int64_t size = -1;      // elements; -1: any number
+  int64_t size = -1;      // number of elements; -1: any number
   bool read = false, written = false;
 
   std::string name() const { return "data" + std::to_string(number); }
   std::string describe() const;  // "float32, 100 elements"
 };
 
-// A DEFINE_VAR.
+// A variable of the kernel (a DEFINE_VAR).
 struct VariableSpec {
   std::string name;
   int64_t min = 0, max = 0;
@@ -69,7 +69,7 @@ class Executable {
   Result<std::vector<int64_t>> arguments(const VariableValues& values) const;  // in the order of the parameters
 
   struct Cost {
-    double ops = 0;  // operations
+    double ops = 0;  // number of operations
     double lds = 0;  // bytes loaded and stored
     double mem = 0;  // bytes of the buffers that are touched
   };

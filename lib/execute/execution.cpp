@@ -66,8 +66,8 @@ void copy_outputs(Device& device, const std::vector<BufferSpec>& specs, std::spa
     if (specs[i].written) device.copy_out(outputs[n++].array.data(), buffers[i]).value_or_throw();
 }
 
-// Memory cap, beyond what it starts with, for a worker that runs a compiled kernel, which needs only its stack. REF
-// allocates while it interprets, so it gets `memory` instead.
+// Limit for the memory, in bytes, that a worker may allocate after its start if it runs a compiled kernel, which needs
+// only its stack. REF allocates memory while it interprets, so its limit is `memory` instead.
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
 
 // Returns the buffers with the names that reports use.
@@ -88,7 +88,7 @@ void check_around(Device& device, const std::vector<BufferSpec>& specs, std::spa
                          .kernel_fault = true});
 }
 
-// Runs in the process that opens the device; a `worker` may allocate `memory` bytes more.
+// Opens the device in this process and runs the kernel. If this is a `worker`, it may allocate `memory` bytes more.
 void run_on(Executable& executable, Device& device, const Arrays& inputs, const LaunchArguments& facts,
             const ExecuteOptions& options, Worker* worker, uint64_t memory, Execution& out) {
   device.open().value_or_throw();
@@ -110,7 +110,7 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   kernel->launch(arguments).value_or_throw();
   device.synchronize().value_or_throw();
   check_around(device, executable.buffers(), buffers.list());
-  // the outputs of the first run: timed runs work on their own outputs
+  // keep the outputs of the first run, because the timed runs then work on the results of earlier runs
   copy_outputs(device, executable.buffers(), buffers.list(), out.outputs);
   constexpr int kWarmUps = 2;
   for (int i = -kWarmUps; i < options.repeats; i++) {
@@ -126,7 +126,7 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   }
 }
 
-constexpr int kCopies = 3;  // copies of each array: here, on the device, on the way back
+constexpr int kCopies = 3;  // copies of each array: in this process, on the device, and for the way back
 
 Diag misfit(const BufferSpec& spec, const std::string& what, const std::string& source) {
   return {.message = spec.name() + " " + what, .file = source, .expected = spec.describe()};

@@ -12,23 +12,23 @@
 namespace tgc {
 
 struct ExecuteOptions {
-  bool in_process = false;      // run in this process instead of a worker
+  bool in_process = false;      // run in this process, not in a worker
   double timeout_seconds = 0;   // time limit of the worker; 0: none, but REF stops after Limit::RefSeconds
-  int repeats = 0;              // timed runs after the first
+  int repeats = 0;              // number of timed runs after the first run
 };
 
 struct Execution {
   Arrays outputs;               // the arrays that the kernel stores to, in the order of its parameters
-  std::vector<double> seconds;  // of each timed run
-  // in REF only:
+  std::vector<double> seconds;  // duration of each timed run
+  // the following members are set by REF only
   std::string notes;         // operations whose result C leaves undefined
   bool makes_nans = false;   // square roots or logarithms of negative numbers
-  uint64_t evaluations = 0;  // evaluated UOps, if RefOptions ask for their number
+  uint64_t evaluations = 0;  // number of evaluated UOps, if RefOptions enable counting
 };
 
-// Returns an array for each of `buffers`: that of `given` by name; else zeros if the kernel only writes it, and random
-// numbers of `draw` if it reads it. Errors: an array is missing or has another dtype or size, or memory does not
-// suffice. `source` says where `given` comes from.
+// Returns an array for each of `buffers`: the array of that name in `given`; else zeros if the kernel only writes the
+// buffer, and random numbers from the distribution `draw` if it reads the buffer. Errors: an array is missing, has
+// another dtype or size, or there is not enough memory. Errors name `source`, the file that `given` is from.
 Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
                             std::optional<InputDistribution> draw);
 

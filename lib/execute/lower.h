@@ -1,5 +1,5 @@
-// Makes a kernel's graph an Executable: lowers it for the placement's target, if there is one, and compiles it for the
-// device.
+// Makes an Executable of a kernel's graph: lowers the graph for the placement's target, if it has one, and compiles the
+// result for the device.
 #pragma once
 #include <map>
 #include <span>
@@ -21,9 +21,9 @@ struct KernelGraph {
 };
 
 struct LowerOptions {
-  ExecuteObserver* observer = nullptr;             // is called if it watches kernels
+  ExecuteObserver* observer = nullptr;             // called for the kernel if its watches_kernels() is true
   std::map<std::string, int>* names = nullptr;     // kernel names so far, to which this one's is added
-  double compile_seconds = 0;                      // time limit of the compiler; 0: its own
+  double compile_seconds = 0;                      // time limit of the compiler; 0: the compiler's default limit
 };
 
 // Returns the linear list for `target`: runs the stages that have not run yet, then the linearizer. The error names the
@@ -31,8 +31,8 @@ struct LowerOptions {
 Result<std::vector<UOp>> lower_kernel(const KernelGraph& kernel, const Target& target,
                                       const LowerOptions& options = {});
 
-// Makes the kernel ready for `place`. REF without a target runs the graph as it stands, every other place the linear
-// list.
+// Makes the kernel ready to run at `place`. REF without a target runs the graph itself; every other place runs the
+// linear list.
 Result<Executable> make_executable(const KernelGraph& kernel, Placement& place, const LowerOptions& options = {});
 
 }  // namespace tgc

@@ -21,17 +21,17 @@ class ExecuteObserver {
   // A tensor graph was scheduled in that many seconds.
   virtual void scheduled(const TensorJob& /*job*/, const Schedule& /*schedule*/, double /*seconds*/) {}
 
-  // Whether the observer watches kernels. If so, they are lowered one after another, each just before it first runs (as
-  // tinygrad does), and the three functions below are called; else they are lowered in parallel before the first runs.
+  // Returns whether the three functions below are to be called. Kernels are then lowered one after another, each just
+  // before it first runs, as in tinygrad; otherwise all kernels are lowered in parallel before the first one runs.
   virtual bool watches_kernels() const { return false; }
   virtual void kernel_begins(UOp /*ast*/) {}
-  // The kernel is fully rewritten to `sink`; `outputs` can be made of it. An error refuses the kernel.
+  // The kernel is lowered to `sink`; `outputs` makes its list, source and code on demand. An error refuses the kernel.
   virtual Status kernel_lowered(UOp /*sink*/, KernelOutputs& /*outputs*/) { return Unit{}; }
   // The kernel ran. `bytes` is the size of all buffers used so far, `seconds` the times of its timed runs.
   virtual void kernel_ran(const ProgramInfo& /*info*/, const Target& /*target*/, double /*bytes*/,
                           std::span<const double> /*seconds*/) {}
 
-  // Whether each run of a kernel in a schedule is timed for kernel_ran().
+  // Returns whether each run of a kernel in a schedule is timed, for the argument `seconds` of kernel_ran().
   virtual bool times_kernels() const { return false; }
 };
 

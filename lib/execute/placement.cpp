@@ -55,7 +55,7 @@ Result<std::string> target_of(const std::string& device, const Device& made) {
       return Diag{.message = "the device '" + device + "' does not work here: " + found.detail,
                   .expected = "one that `tgc devices` says yes to; `tgc run --emulate` emulates CUDA, AMD and METAL"};
     own = Parts(found.target);
-    // without the GPU, --target without an arch means the default arch
+    // if the GPU is missing or emulated, a --target without an arch gets the default arch
     if (auto usual = parse_target(own.device, {}); usual && emulates_any_arch(device)) own.arch = usual->arch;
   }
   if (is_plugin) return own.text();

@@ -11,7 +11,7 @@ namespace tgc {
 
 struct Placement {
   std::unique_ptr<Device> device;
-  std::optional<Target> target;  // none: REF runs the graph as it stands
+  std::optional<Target> target;  // the target to lower for; none: REF runs the graph itself
   bool is_ref = false;
   std::string label;             // "CPU:LLVM", "REF, lowered for METAL", "plugin:./mine.so, lowered for CPU:CLANG";
                                  // "CUDA:PTX:sm_80, emulated"
@@ -26,8 +26,8 @@ struct Placement {
 //   --device=D, or --target=D           D[:RENDERER[:ARCH]]; the CPU's default renderer is LLVM; the hardware is asked
 //                                       for a missing arch
 //   --device=plugin:PATH [--target=T]   lowered for T, by default for the target that the plugin names
-// Neither: CPU:LLVM. The hardware is asked once per process, since asking takes a process. An emulated GPU has the
-// target's default arch, unless a variable names the GPU. `parse` is recorded_target for a target of a record.
+// Neither option: CPU:LLVM. The hardware is asked once per tgc process, because asking starts a worker. An emulated GPU
+// has the target's default arch, unless a variable names the GPU. For a record's target, `parse` is recorded_target.
 Result<Placement> choose_placement(const std::string& device, const std::string& target, const Settings& settings,
                                    Result<Target> (*parse)(std::string_view, const Settings&) = parse_target);
 

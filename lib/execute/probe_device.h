@@ -1,5 +1,5 @@
-// Probes whether any kernel runs at a place. If none does (a compiler, a driver or one of tgc's engines is missing), a
-// failure there says nothing about the kernel that failed.
+// Probes whether any kernel runs at a place (a device and target). If none does, because a compiler, a driver or one of
+// tgc's engines is missing, a failure there says nothing about the kernel that failed.
 #pragma once
 #include "lib/execute/execution.h"
 #include "lib/execute/placement.h"

@@ -17,9 +17,9 @@ namespace {
 
 constexpr const char* kClangFolder = "/usr/lib/llvm-19/bin";
 
-// The rest of the program: reads buffers and variables from standard input, calls the kernel for each thread in turn,
-// and writes the buffers to standard output. The buffers' addresses go to standard error, before AddressSanitizer's
-// report.
+// The main program around the kernel, in C: reads buffers and variables from standard input, calls the kernel for each
+// thread in turn, and writes the buffers to standard output. Before that, it writes the buffers' addresses to standard
+// error, which are needed to read AddressSanitizer's report.
 constexpr std::string_view kHarness = R"(#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@ namespace {
 // Vector loads of compiled kernels rely on aligned buffers, REF's loads on aligned elements.
 constexpr uintptr_t kCompiledAlignment = 64, kRefAlignment = 8;
 
-// Values of fewer bytes are copied: copies have guards on both sides and cost little.
+// Known values of fewer bytes are copied, because copies get guards on both sides and cost little.
 constexpr uint64_t kCopiedBelow = 1 << 20;
 
 // Returns the pages of mapped data to the system after the data was copied.

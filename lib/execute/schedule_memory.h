@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// Values of buffers that are known before anything runs, by BUFFER node.
+// The initial values of buffers, such as inputs and weights, by BUFFER node.
 using BufferValues = std::unordered_map<UOp, HostData>;
 
 // Allocates the buffers. Buffers between kernels share memory as the memory planner says. Known values that lie in the
@@ -17,8 +17,8 @@ using BufferValues = std::unordered_map<UOp, HostData>;
 // copied. The destructor frees all.
 class ScheduleMemory {
  public:
-  // `device` must be open and outlive this; `is_ref` says whether it is REF. Throws Failure if an input has no value in
-  // `known`, or the device has no memory left.
+  // `device` must be open and outlive this object. `is_ref` says whether it is REF. Throws Failure if `known` has no
+  // value for an input buffer, or the device has too little memory.
   ScheduleMemory(Device& device, bool is_ref, const Schedule& schedule, const BufferValues& known,
                  const Settings& settings);
   ~ScheduleMemory();

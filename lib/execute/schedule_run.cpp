@@ -32,7 +32,7 @@ Arrays arrays_in(Device& device, const std::vector<BufferSpec>& specs, std::span
 
 }  // namespace
 
-// A kernel in its own Graph, so that several can be lowered at once; compiled, and loaded once the device is open.
+// A compiled kernel. It has its own Graph, so that several kernels can be lowered at once.
 struct ScheduleRunner::Prepared {
   std::unique_ptr<Graph> graph;
   std::optional<Executable> executable;
@@ -102,7 +102,7 @@ ScheduleRunner::Prepared& ScheduleRunner::prepare(UOp ast, Device& device) {
   return out;
 }
 
-// Prepares REF's kernels before the worker starts: they are no code that could be sent to it.
+// Prepares REF's kernels before the worker is forked, because they cannot be sent to it as code later.
 void ScheduleRunner::take_along(ContainedDevice& worker, const Schedule& schedule, double timeout_seconds) {
   size_t number = 0;
   for (const ScheduleItem& item : schedule.items) {
@@ -133,7 +133,7 @@ class ScheduleRunner::Run {
 
   const ScheduleMemory& memory() const { return memory_; }
 
-  // Returns the seconds, if the item is timed.
+  // Runs one item of the schedule; returns its seconds if it is timed.
   double item(const ScheduleItem& item, bool timed) {
     if (item.ast.is(Op::COPY)) return copy(item), 0;
     if (!item.ast.is(Op::SINK)) return 0;  // a view
@@ -181,7 +181,7 @@ class ScheduleRunner::Run {
     o_.observer_.kernel_ran(*p.executable->info(), *o_.place_.target, used_bytes_, {&seconds, 1});
   }
 
-  // tinygrad allocates a buffer when a kernel first uses it.
+  // Counts a buffer's bytes when a kernel first uses it, because tinygrad allocates buffers then.
   void use(size_t buffer) {
     if (schedule_.buffers[buffer].view_of || used_[buffer]) return;
     used_[buffer] = true;

@@ -21,7 +21,7 @@ namespace tgc {
 class ContainedDevice;
 class Watcher;
 
-// A buffer of a schedule, by its number, and the array that is wanted from it.
+// A buffer of a schedule, by its number, and the dtype and shape of the array to return with its content.
 struct WantedArray {
   size_t buffer;
   DType dtype;
@@ -44,21 +44,21 @@ struct TimedKernel {
 };
 
 struct ScheduleOptions {
-  bool in_process = false;     // without a worker
-  double timeout_seconds = 0;  // for each kernel; 0: none, except REF's own
-  double compile_seconds = 0;  // for the compiler of each kernel; 0: its own limit
-  int timed_runs = 0;          // of the whole schedule after the first run; each kernel is timed
-  // called before and after each kernel; before_kernel also for a kernel that cannot be lowered or compiled, whose name
-  // is then empty; may throw Failure
+  bool in_process = false;     // run in this process, not in a worker
+  double timeout_seconds = 0;  // time limit for each kernel; 0: none, but REF has its own limit
+  double compile_seconds = 0;  // time limit for compiling each kernel; 0: the compiler's default limit
+  int timed_runs = 0;          // number of runs of the schedule after the first, in which each kernel is timed
+  // before_kernel is called before each kernel, and for a kernel that cannot be lowered or compiled, with an empty
+  // name; on_kernel is called after each kernel; both may throw Failure
   std::function<void(const KernelStep&)> before_kernel = {}, on_kernel = {};
 };
 
 struct ScheduleResult {
   std::vector<Array> values;         // the wanted arrays, in order
   size_t kernels = 0;                // runs of kernels
-  double seconds = 0;                // of the first run of the schedule
+  double seconds = 0;                // duration of the first run of the schedule
   std::vector<TimedKernel> timed;    // in the order of the schedule, if runs were timed
-  uint64_t bytes_before = 0, bytes_after = 0;  // of the buffers between kernels, before and after memory planning
+  uint64_t bytes_before = 0, bytes_after = 0;  // size of the buffers between kernels, without and with memory planning
 };
 
 // Compiled kernels are kept by their AST, so the graphs must live as long as the runner.
@@ -70,7 +70,7 @@ class ScheduleRunner {
 
   Placement& place() { return place_; }
 
-  // Gives every operation a kernel of its own from now on (unfused.h).
+  // From now on, makes one kernel for each operation of the graph (unfused.h).
   void do_not_fuse() { fuses_ = false; }
 
   // Sets the watcher of scheduling, which sees rewrites and may veto them; null for none.

@@ -15,7 +15,7 @@
 namespace tgc {
 namespace {
 
-// data: 0 1 2 3 4 5. Its square, kept, and the sum of that: two kernels.
+// A schedule of two kernels: the squares of 0 1 2 3 4 5 (kept in a buffer), and their sum.
 struct SumOfSquares {
   Graph graph;
   BufferValues known;
@@ -109,8 +109,8 @@ TEST_CASE("ScheduleRunner: no more memory is read from a worker than was asked f
 TEST_CASE("ScheduleRunner: REF's kernels run in a worker, each with the whole time limit") {
   if (kSanitized) return;
   auto ref = make_ref_device();
-  // four kernels that each take half of the limit: if they shared one limit, they would exceed it. A busy machine may
-  // wake a sleeper late: then longer limits are tried
+  // Four kernels that each take half of the time limit must pass, because the limit is for each kernel. Longer limits
+  // are tried, too, because a busy machine may wake a sleeping process late.
   auto run = [&](double each) -> std::string {
     ContainedDevice worker(*ref, "REF", each);
     auto dying = worker.adopt(std::make_unique<DyingKernel>(*ref), "bad"),

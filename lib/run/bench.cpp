@@ -72,7 +72,7 @@ Result<std::vector<TimedInput>> read_inputs(const Session& session, const BenchP
   return out;
 }
 
-// Memory of this program: getrusage includes what the process held before exec.
+// Returns the peak memory of this program. (getrusage would include the memory of the process before exec.)
 double peak_mb() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
@@ -143,7 +143,7 @@ Times& BenchReport::times_of(std::string_view name) {
   return stages_.emplace_back(name, Times()).second;
 }
 
-// One run counts the nodes; each repeat runs once for the total and once for the stages: see fastest().
+// Each graph runs through the pipeline once to count nodes, and per repeat once for the total, once for the stages.
 double BenchReport::runs_per_second() const {
   return result_.seconds > 0 ? double(total_.count()) * (2 * plan_.repeats + 1) / result_.seconds : 0;
 }

@@ -14,7 +14,7 @@ struct BenchPlan {
   std::vector<std::string> inputs;
   std::string kernel;
   bool whole = false;        // time models and tensor graphs from the file to the sources of their kernels
-  bool count_rules = false;  // also time as many runs that count rules
+  bool count_rules = false;  // also time `repeats` runs that count how often each rule is tried and applies
   int repeats = 3;
 };
 
@@ -25,16 +25,16 @@ struct TimedGraph {
 
 struct BenchResult {
   std::vector<TimedGraph> graphs;
-  double seconds = 0;  // of the whole run
+  double seconds = 0;  // duration of the whole run
 };
-// Times every graph of the inputs, session.jobs at a time, after all are read. A graph that the pipeline refuses has
-// its Diag.
+// Reads all graphs of the inputs, then times each of them, session.jobs at a time. TimedGraph::time is an error for a
+// graph that the pipeline refuses.
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan);
 
-// Times everything before the compiler for a file with one tensor graph, usually a model: "read" the file, "schedule"
-// the graph, "render" the distinct sources of its kernels. `nodes` counts the tensor graph's nodes; the nodes of
-// "schedule" are runs of kernels and copies, those of "render" distinct kernels. Stages are in processor time. Returns
-// the fastest of `repeats` runs for the total, and of as many for the stages, after one run that warms up.
+// Times everything before the compiler for a file with one tensor graph, usually a model, in three stages: "read" the
+// file, "schedule" the graph, "render" the distinct sources of its kernels. The result's `nodes` are those of the
+// tensor graph; the count of "schedule" is that of runs of kernels and copies, that of "render" of distinct kernels.
+// After a run that warms up, returns the least total of `repeats` runs, and the least processor times of the stages.
 Result<GraphTime> time_whole(const Session& session, const std::string& spec, int repeats);
 
 // The times of one stage, or of the whole, over all graphs, in milliseconds.
@@ -51,7 +51,7 @@ class Times {
   double max() const { return ms_.empty() ? 0 : ms_.back(); }
 
  private:
-  double quantile(double part) const;  // the smallest time that this part of all times does not exceed
+  double quantile(double part) const;  // the least time that at least this fraction of all times does not exceed
   std::vector<double> ms_;
   double sum_ = 0;
   size_t nodes_ = 0;
@@ -60,7 +60,7 @@ class Times {
 class BenchReport {
  public:
   BenchReport(const BenchPlan& plan, unsigned threads, const BenchResult& result);
-  // `list` adds each graph.
+  // Return the report; with `list`, also a line or object for each graph.
   std::string text(bool list) const;
   std::string json(bool list) const;
 

@@ -23,7 +23,7 @@ class Z3 {
     return z3;
   }
 
-  // One context: declarations last until its end.
+  // One Z3 context. Declarations are valid until the context is destroyed.
   class Session {
    public:
     Session() : z3_(instance()) {
@@ -68,7 +68,7 @@ class Z3 {
 
 std::string literal(const Int& value) { return value < 0 ? "(- " + (-value).str() + ")" : value.str(); }
 
-// UOp division truncates; SMT-LIB division does not.
+// Defines a truncating division and its remainder, as UOps have them; SMT-LIB's division rounds differently.
 constexpr std::string_view kPrelude =
     "(set-option :timeout 20000)\n"
     "(define-fun cdiv ((a Int) (b Int)) Int (ite (< a 0) (ite (< 0 b) (div (+ a (- b 1)) b) "
@@ -79,7 +79,7 @@ class Translator {
  public:
   explicit Translator(Graph& graph) : names_(graph) {}
 
-  // Returns the name of the node's value; declarations are appended to text().
+  // Returns the SMT-LIB name of the node's value. Appends the declarations that it needs to text().
   std::string name_of(UOp root) {
     for (UOp u : toposort(root, [&](UOp u) { return !names_.contains(u) && (is_number(u) || is_bool(u)); })) add(u);
     const std::string* name = names_.find(root);
@@ -88,7 +88,7 @@ class Translator {
   std::string take_text() { return std::exchange(text_, {}); }
   bool exact() const { return exact_; }
   void begin() { exact_ = true; }
-  // Variables, with the names that a reader knows.
+  // The declared variables, each with the name to show to users.
   const std::map<std::string, std::string>& variables() const { return variables_; }
 
  private:
@@ -117,7 +117,7 @@ class Translator {
     return out + ")";
   }
 
-  // Declares a value of which only the bounds are known.
+  // Declares a value about which Z3 is told only its bounds, because its op cannot be expressed exactly.
   void unknown(UOp u, const std::string& name) {
     text_ += "(declare-const " + name + (is_bool(u) ? " Bool" : " Int") + ")\n";
     if (!is_bool(u) && is_number(u)) bounds(name, literal(u.vmin().to_int()), literal(u.vmax().to_int()));
@@ -128,7 +128,7 @@ class Translator {
   void bounds(const std::string& name, const std::string& least, const std::string& greatest) {
     text_ += "(assert (and (<= " + least + " " + name + ") (<= " + name + " " + greatest + ")))\n";
   }
-  // Declares a variable from 0 to below source 0.
+  // Declares a variable that is at least 0 and less than source 0 of `u`.
   std::string variable(UOp u, const std::string& called) {
     std::string name = "v" + std::to_string(u.id());
     text_ += "(declare-const " + name + " Int)\n";
@@ -146,7 +146,7 @@ class Translator {
       variables_[called] = name;
       return name;
     }
-    if (u.is(Op::CAST) && u.src(0).dtype().is_ptr()) return "0";  // addresses are relative to the buffer's
+    if (u.is(Op::CAST) && u.src(0).dtype().is_ptr()) return "0";  // the buffer's address; others are relative to it
     if (!known(u)) return "";
     switch (u.op()) {
       case Op::RANGE: return variable(u, "r" + range_str(u));
@@ -175,7 +175,7 @@ class Translator {
     std::string power = Int::pow2(uint32_t(n.small())).str();
     return u.is(Op::SHL) ? "(* " + at(u, 0) + " " + power + ")" : "(div " + at(u, 0) + " " + power + ")";
   }
-  // A mask of low bits is a remainder.
+  // Expresses an AND with a mask of low bits as a remainder.
   std::string mask(UOp u) {
     UOp by = u.src(1);
     if (!by.is_const() || !by.arg().is_int()) return "";
@@ -215,7 +215,7 @@ struct Access {
   int64_t width = 1;
 };
 
-// Matches an INDEX of PTX, which is an address in bytes.
+// Returns whether an INDEX is an address in bytes, as the stages for PTX make them.
 bool is_address(UOp u) {
   return u.is(Op::INDEX) && u.num_src() > 1 && u.dtype() == dtypes::int64 && u.src(1).dtype() == dtypes::int64;
 }
@@ -225,7 +225,7 @@ UOp behind_after(UOp u) {
   return u;
 }
 
-// "(get-value (a b))" answers "((a 1)\n (b (- 2)))".
+// Returns the numbers in Z3's answer: to "(get-value (a b))" it answers "((a 1)\n (b (- 2)))", for instance.
 std::vector<std::string> values_in(const std::string& answer) {
   std::vector<std::string> out;
   int depth = 0;
@@ -247,7 +247,7 @@ std::vector<std::string> values_in(const std::string& answer) {
 class Prover {
  public:
   explicit Prover(std::span<const UOp> nodes) : nodes_(nodes), width_(nodes[0].graph()), translator_(nodes[0].graph()) {
-    for (UOp u : nodes)  // a pointer that is cast to a pointer of vectors accesses vectors
+    for (UOp u : nodes)  // an INDEX that is cast to a pointer to vectors accesses whole vectors
       if (is_access_by_address(u)) width_[u.src(0)] = u.is(Op::LOAD) ? u.dtype().count() : u.src(1).dtype().count();
       else if (u.is(Op::CAST) && u.dtype().is_ptr() && u.src(0).is(Op::INDEX))
         width_[u.src(0)] = std::max(width_[u.src(0)], int64_t(u.dtype().count()));
@@ -299,7 +299,7 @@ class Prover {
     (void)session_->ask("(pop)\n");
   }
 
-  // Returns the values of the variables that the access depends on, and its index.
+  // Sets failure.values to the values of the variables that the access depends on, and of its index.
   void counterexample(OutOfBounds& failure, const Access& a, const std::string& index) {
     std::vector<std::pair<std::string, std::string>> asked;
     for (auto& [called, name] : translator_.variables()) {

@@ -10,10 +10,10 @@
 namespace tgc {
 namespace {
 
-// Proves a kernel that stores to a buffer of `size` elements at `index`, under `gate` if there is one. r0 is 0..15, r1
-// is 0..7, x is a variable of 1..9.
+// Calls prove_bounds() for a kernel that stores to a buffer of `size` elements at `index`, if `gate` (a condition; "":
+// none) is true. r0 is in 0..15, r1 in 0..7, and the variable x in 1..9.
 BoundsProof prove(const std::string& size, const std::string& index, const std::string& gate = "") {
-  static std::deque<Graph> graphs;  // the proof refers to nodes of its graph
+  static std::deque<Graph> graphs;  // keeps all graphs alive, because the returned proof refers to their nodes
   Graph& graph = graphs.emplace_back();
   std::string text =
       "r0 = UOp.range(16, 0, AxisType.LOOP)\nr1 = UOp.range(8, 1, AxisType.REDUCE)\n"
@@ -46,7 +46,7 @@ TEST_CASE("prove_bounds needs no Z3 if bounds suffice") {
 TEST_CASE("prove_bounds uses Z3 if bounds do not suffice") {
   if (!has_z3()) return;
   CHECK(prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(16)).by_z3 == 1);        // because of its gate
-  // correlated parts
+  // the terms of this index are correlated, so the bounds of each term prove nothing, but Z3 does
   CHECK(prove("16", "(r0-r0%" + n(4) + ")+r0%" + n(4)).by_z3 == 1);
   CHECK(prove("8", "(r0<" + n(8) + ").where(r0, r0-" + n(8) + ")").by_z3 == 1);
 }
@@ -63,7 +63,7 @@ TEST_CASE("prove_bounds returns a counterexample for an access out of bounds") {
   CHECK(r0 * 8 + r1 == index);
   CHECK((index >= 100 && r0 < 16 && r1 < 8));
   CHECK(f.text().find("of 100 elements at [r0*8+r1]") != std::string::npos);
-  p = prove("128", "r0-r1");  // negative
+  p = prove("128", "r0-r1");  // fails, because the index can be negative
   REQUIRE(p.failures.size() == 1);
   CHECK(std::stoi(p.failures[0].values.back().second) < 0);
   p = prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(17));  // the gate is off by one

@@ -24,7 +24,7 @@ bool works(std::string_view compiler) {
   return all.contains(compiler);
 }
 
-// Compiles to machine code if a compiler for it is installed, else as far as the installed compilers go.
+// Returns the output to compile to: machine code, or an earlier form if no compiler for machine code is installed.
 Artifact artifact_of(const CompileJob& job) {
   bool nvidia = job.language == Language::Cuda || job.language == Language::Ptx;
   if (nvidia) return works("ptxas") ? Artifact::Cubin : Artifact::Binary;
@@ -88,7 +88,7 @@ Status CompileAll::add(InputGraph graph) {
   return Unit{};
 }
 
-// A kernel without a source for that target (tinygrad refuses some, too) is no failure of a compiler.
+// Lists a kernel that has no source for its target. That is no compiler failure; tinygrad refuses some kernels, too.
 void CompileAll::refuse(const Compilation& kernel, const Diag& diag) {
   std::string expected = diag.expected.empty() ? "" : ", expected " + diag.expected;
   refused_.push_back({kernel.target().name(), kernel.name(), diag.message + expected});

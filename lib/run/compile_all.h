@@ -13,8 +13,8 @@ namespace tgc {
 struct CompilePlan {
   std::vector<std::string> inputs;
   bool use_cache = true;
-  size_t every = 1;  // compile only every Nth kernel
-  double timeout_seconds = 600;  // for one source
+  size_t every = 1;  // compile only every `every`-th kernel
+  double timeout_seconds = 600;  // time limit for compiling one source
 };
 
 // One source and its result.
@@ -30,14 +30,14 @@ class CompileAll {
  public:
   CompileAll(const Session& session, const CompilePlan& plan) : session_(session), plan_(plan) {}
 
-  // Lowers every kernel, then compiles the sources, session.jobs at a time. An error: an input cannot be read. Kernels
-  // that the pipeline or a renderer refuses are listed; sources that do not compile are failures.
+  // Lowers every kernel, then compiles the sources, session.jobs at a time. An error: an input cannot be read. A kernel
+  // that the pipeline or a renderer refuses is only listed; a source that does not compile is a failure.
   Status run();
 
   bool any_failed() const;
   Status any_source() const;           // an error if every kernel was refused, so that nothing was compiled
   std::string text() const;            // a table by target, then the failures
-  // {"targets":{...},"sources":[...],"refused":[...]}. Sources that failed; with `times` all. Kernels without a source.
+  // {"targets":{...},"sources":[...],"refused":[...]}; "sources" has only failures, or all sources with `times`.
   std::string json(bool times) const;
 
  private:

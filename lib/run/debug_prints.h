@@ -1,6 +1,6 @@
-// Prints and checks kernels as tinygrad's environment variables ask (DEBUG=1 to 7, DEBUG_LINEARIZE=1, IGNORE_OOB=0),
-// for the commands that compile (dump, run). The texts go to the session's events, which a terminal shows on standard
-// error.
+// Prints and checks kernels according to tinygrad's environment variables (DEBUG=1 to 7, DEBUG_LINEARIZE=1,
+// IGNORE_OOB=0), for `tgc dump` and `tgc run`. The texts go to the session's events, which the command line prints on
+// standard error.
 //
 //   DEBUG=1  a tensor graph's schedule
 //   DEBUG=2  the kernel's line (run: with its time)     DEBUG=5  the AST, as pyrender text
@@ -22,7 +22,7 @@ class DebugPrints : public ExecuteObserver {
  public:
   DebugPrints(const Session& session, const Settings& settings) : session_(session), settings_(settings) {}
 
-  // Returns whether a variable that prints kernels is set: kernels are then compiled whole, one after another.
+  // Returns whether a variable that prints kernels is set. Kernels are then fully compiled one after another.
   bool watches_kernels() const override;
 
   // Runs the remaining stages of a compilation and prints the kernel, for commands that do not run it. An error: an

@@ -1,5 +1,5 @@
-// Failure signatures: what goes wrong with a kernel, in a form in which two failures can be compared. Reduction asks
-// whether a smaller kernel fails the same way, a bundle whether its failure still happens.
+// Failure signatures: a kind and a cause, by which two failures can be compared. Reduction tests whether a smaller
+// kernel has the same signature; repeating a repro bundle tests whether its failure still happens.
 #pragma once
 #include <string>
 #include <string_view>
@@ -26,23 +26,23 @@ struct FailureSignature {
 #undef X
   };
   Kind kind = Kind::None;
-  std::string said = {};   // one line for people
+  std::string said = {};   // the message in one line, for people
   std::string cause = {};  // the message without numbers, names and sizes: equal for failures of the same cause
   bool operator==(const FailureSignature& o) const { return kind == o.kind && cause == o.cause; }
 };
 std::string_view name_of(FailureSignature::Kind kind);
 
-// Returns whether a stage was refused because one of its rewrites does not end.
+// Returns whether the error `refused` of a stage says that rewriting does not end.
 bool is_endless(const Diag& refused);
 
-// Returns the failures that show before a compiler is called or a kernel runs: a stage that does not end or refuses the
-// graph, a renderer or REF that refuses it. Kind::None if there is no such failure. An error: there is no such device.
+// Returns the failure that shows before a compiler is called or a kernel runs: a stage does not end or refuses the
+// graph, or a renderer or REF refuses it. Kind::None if there is no such failure. An error: `device` does not exist.
 Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, const std::string& device);
 
-// Compiles the kernel, runs it as `options` (of with_bundle()) say and compares what it stores with the arrays that are
-// given, else with what REF makes of the graph as it stands. `arrays` receives the inputs, if the run came that far.
-// An error: the failure cannot be told, because arrays, variables or a device are missing, or no kernel runs there
-// (probe_device).
+// Compiles the kernel, runs it with `options` (as with_bundle() returns them), and compares what it stores with the
+// expected arrays of the options or bundle, else with what REF computes from the input graph. `arrays` receives the
+// inputs if they were made. An error: the failure cannot be determined, because arrays, variables or a device are
+// missing, or no kernel runs on the device (probe_device).
 Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, const RunOptions& options,
                                     Arrays* arrays = nullptr);
 

@@ -1,4 +1,4 @@
-// Formats tinygrad's line about a kernel that ran (DEBUG=2).
+// Formats the line that tinygrad prints about a kernel that ran (DEBUG=2).
 #pragma once
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ struct KernelTime {
 struct KernelLine {
   std::string name;          // with colors
   std::string device;        // "CPU"
-  size_t number = 0;         // of the kernel, from 1
+  size_t number = 0;         // number of the kernel in the process, from 1
   size_t arguments = 0;
   double bytes = 0;          // memory in use
   Executable::Cost cost = {};
@@ -25,7 +25,7 @@ struct KernelLine {
   std::string text(bool color) const;
 };
 
-// Returns `text` in tinygrad's color of that name, if `wanted`.
+// Returns `text` with the terminal codes of tinygrad's color `color`; unchanged if `wanted` is false.
 std::string painted(std::string text, std::string_view color, bool wanted);
 // Formats seconds as "3.76us", `width` columns wide (helpers.py:time_to_str).
 std::string time_text(double seconds, int width = 9);

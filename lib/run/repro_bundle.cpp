@@ -19,7 +19,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// Returns the processor's name ("AMD EPYC 7B13"); empty if the system does not say.
+// Returns the processor's name ("AMD EPYC 7B13"); empty if it is unknown.
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
@@ -28,7 +28,7 @@ std::string processor() {
   return "";
 }
 
-// Returns the settings that differ from tinygrad's defaults, and those that this machine decides.
+// Returns the settings that differ from tinygrad's defaults, and settings whose default depends on this machine.
 std::map<std::string, std::string> settings_of(const Settings& settings, const Placement& place) {
   std::map<std::string, std::string> out;
   for (const SettingInfo& s : all_settings())
@@ -99,7 +99,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   if (repro.fault.empty() && fault) repro.fault = fault;
   const std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
   const VariableValues& given = options.input.variables;
-  for (const VariableSpec& v : variables_of(nodes))  // a reduced graph may lack some of the variables given
+  for (const VariableSpec& v : variables_of(nodes))  // only the graph's own: a reduced graph may lack some of --var
     if (auto it = given.find(v.name); it != given.end()) repro.variables.insert(*it);
   const ToleranceOptions& t = options.compare.tolerance;
   if (t.rtol) repro.tolerance["rtol"] = *t.rtol;

@@ -1,5 +1,5 @@
-// Writes repro bundles (lib/text/repro.h), which hold a failure as one file that every command takes as its INPUT, and
-// repeats their failures.
+// Writes repro bundles (lib/text/repro.h): files that hold a failing kernel with its arrays and options, and that every
+// command takes as INPUT. Also runs a bundle again to see whether its failure still happens.
 #pragma once
 #include <string>
 
@@ -9,40 +9,40 @@
 
 namespace tgc {
 
-// Returns the options with the bundle's device, variables and tolerance wherever the user gave none; for any other
-// input the options unchanged.
+// If `in` is a bundle, returns the options with the bundle's device, variables and tolerance where the user gave none;
+// else returns the options unchanged.
 RunOptions with_bundle(RunOptions options, const InputGraph& in);
 
-// Return the arrays of --inputs (--expect), else those of a bundle, else none; `source` receives where they come from.
-// Throw Failure if the file cannot be read.
+// given_inputs: returns the arrays of --inputs, else those of the bundle, else none. given_expected: the same for
+// --expect. `source` receives the name of the file that they come from. Throw Failure if it cannot be read.
 Arrays given_inputs(const RunOptions& options, const InputGraph& in, std::string& source);
 Arrays given_expected(const RunOptions& options, const InputGraph& in, std::string& source);
 
 std::vector<ReproArray> bundled(const Arrays& arrays);
 Arrays unbundled(const std::vector<ReproArray>& arrays);
 
-// Returns a bundle of the graph. `repro` says what went wrong, with which arrays; its device, variables, tolerance,
-// fault and versions are filled in.
+// Returns the text of a bundle of the graph. `repro` describes the failure and its arrays; this function adds device,
+// variables, tolerance, fault and versions.
 std::string bundle_text(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                         Repro repro);
-// Writes that bundle to the file that --repro names, and returns the file's path. Only the first line of
-// `repro.said` is kept. `name` replaces {} if the input has no file name; empty: the graph's name. Throws Failure.
+// Writes bundle_text() to the file that --repro names, and returns the file's path. Keeps only the first line of
+// `repro.said`. `name` replaces {} if the input has no file name; empty: the graph's name. Throws Failure.
 std::string write_bundle(const Session& session, const RunOptions& options, const InputGraph& in,
                          const Placement& place, Repro repro, const std::string& name = "");
 
-// Whether a bundle's failure still happens.
+// The result of running a bundle again: whether its failure still happens.
 struct RepeatReport {
   std::string kernel, device;
   std::string was;       // the failure that the bundle names
   FailureSignature now;
-  std::string error;     // why the failure cannot be told
+  std::string error;     // why it is unknown whether the failure happens; empty if it is known
 
   bool happens() const { return error.empty() && name_of(now.kind) == was; }
   int exit_code() const { return !error.empty() ? 2 : happens() ? 1 : 0; }
   std::string text() const;
   std::string json() const;    // one line
 };
-// Returns whether a run of `in` repeats its failure: `in` is a bundle that names one, and the options ask for no more.
+// Returns whether a run of `in` only repeats a failure: `in` is a bundle with one, and no option asks for more.
 bool is_to_repeat(const InputGraph& in, const RunOptions& options);
 RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& options);
 

@@ -1,4 +1,4 @@
-// How a failure is repeated: the files that keep its arrays, and the command.
+// Makes a failure repeatable: writes files with its arrays, and builds the command that runs it again.
 #pragma once
 #include <string>
 
@@ -14,30 +14,30 @@ inline std::string expanded(const std::string& pattern, const InputOptions& inpu
   return expanded(pattern, input, in.info.name, in.record != nullptr);
 }
 
-// Returns the expanded pattern of --save or --repro as a path that is taken from now on. Throws Failure if results of
-// another kernel are there already.
+// Returns the path that the pattern of --save or --repro gives, and reserves it. Throws Failure if another kernel has
+// reserved this path.
 std::string take_path(const std::string& pattern, const RunOptions& options, const std::string& name, bool is_record);
 
 // Returns the command with `file` in place of each {}, for --cmd and --while='cmd ...'.
 std::string with_file(std::string command, const std::string& file);
 
-// Returns an error if the command has no {}: it would say the same of every graph. `option` is shown as the user gave
-// it.
+// Returns an error if the command has no {}, because it would then give the same result for every graph. `option` is
+// the option's text, for the message.
 Status check_takes_file(const std::string& option, const std::string& command);
 
-// Returns `text` as one word of a shell.
+// Returns `text` quoted so that a shell reads it as one word.
 std::string shell_word(const std::string& text);
 
-// Returns "TGC_FAULT=... " if the environment asks for a fault, else nothing: the begin of a command that repeats a
-// run.
+// Returns "TGC_FAULT=... " if that environment variable is set, else "". A command that repeats a run begins with this
+// text.
 std::string fault_again();
 
-// Returns the options that lead to the same run of that graph, each as " --name=value", except for arrays, seed and
-// reference.
+// Returns the options that repeat this run of the graph, each as " --name=value". Options for arrays, seed and
+// reference are not included.
 std::string options_again(const Session& session, const RunOptions& options, const InputGraph& in,
                           const Placement& place);
 
-// Returns " --device=..." and " --target=...", which lead to that place again.
+// Returns the options " --device=..." and " --target=..." that choose this device and target.
 std::string place_options(const Placement& place);
 
 // Writes the arrays of a failed run to files, and the input if it came from standard input. The report receives their

@@ -28,7 +28,7 @@ bool has_drawn(const std::vector<BufferSpec>& buffers, const Arrays& given) {
   return std::ranges::any_of(buffers, [&](const BufferSpec& b) { return b.read && !find_array(given, b.name()); });
 }
 
-// Throws Failure unless the file has exactly the arrays that the kernel stores. Gives them the kernel's dtypes.
+// Throws Failure unless the file has exactly the arrays that the kernel stores. Gives these arrays the kernel's dtypes.
 void check_expected(Arrays& expected, const Executable& kernel, const std::string& file) {
   if (expected.empty()) throw Failure(Diag{.message = "the file has no arrays to compare with", .file = file});
   for (NamedArray& e : expected) {
@@ -68,10 +68,10 @@ class KernelRun {
     choose_inputs(kernel);
     inputs_ = inputs_of(kernel);
     Expected reference = expected_arrays(kernel, place);
-    // a kernel that is timed runs alone
+    // the reference runs beside the kernel, unless the kernel is timed, because that would disturb the times
     const bool runs_beside = !o_.compare.each_stage && !options_for(place).repeats;
     if (!runs_beside) expected_ = reference();
-    if (o_.compare.each_stage) {  // before the device runs: if the kernel dies there, the report names the stage
+    if (o_.compare.each_stage) {  // before the device runs, so that the report has the stage if the kernel dies
       const Arrays none;
       report_.stages = run_stages(session_, in_, lowering_target(place, settings()), o_, inputs_,
                                   o_.compare.expect.empty() ? none : expected_);
@@ -160,7 +160,7 @@ class KernelRun {
     return done ? std::move(done) : with_time_option(done.diag());
   }
 
-  // For the only kernel, a value for a variable that it lacks is an error.
+  // Notes which --var values are variables of the kernel. If it is the only kernel, any other --var is an error.
   void note_variables(const Executable& kernel) {
     report_.variables = bound_variables(kernel, o_.input.variables);
     if (o_.input.is_only_kernel) check_variables(kernel, o_.input.variables).value_or_throw();
@@ -181,14 +181,14 @@ class KernelRun {
 
   // ---- expected arrays
 
-  // Waits for the expected arrays; called once. Throws Failure.
+  // A function that waits for the expected arrays and returns them. Call it at most once. Throws Failure.
   using Expected = std::function<Arrays()>;
   static Expected at_once(Arrays arrays) {
     auto shared = std::make_shared<Arrays>(std::move(arrays));
     return [shared] { return std::move(*shared); };
   }
 
-  // A reference that is computed starts here, in a worker beside the kernel's own.
+  // Returns the function for the expected arrays. If a reference must be computed, starts it here in its own worker.
   Expected expected_arrays(const Executable& kernel, const Placement& place) {
     std::string source;
     if (Arrays out = given_expected(o_, in_, source); !o_.compare.expect.empty() || !out.empty()) {
@@ -289,8 +289,8 @@ class KernelRun {
   std::optional<Placement> place_;
   Arrays inputs_, expected_;
   std::string arrays_file_;
-  Arrays given_;                           // the arrays of that file
-  std::optional<InputDistribution> draw_;  // of the inputs that the file lacks
+  Arrays given_;                           // the arrays of --inputs, or of the bundle
+  std::optional<InputDistribution> draw_;  // distribution of the inputs that given_ lacks
   std::vector<UOp> recorded_;              // the record's linear list
 };
 

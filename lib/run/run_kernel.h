@@ -1,13 +1,13 @@
-// Runs one kernel as `tgc run` does: lowers it for its device, gives it arrays, runs it in a worker and compares the
-// results with the expected arrays (of a file, of another device, or of REF).
+// Runs one kernel as `tgc run` does: lowers it for its device, makes its input arrays, runs it in a worker and compares
+// the results with the expected arrays (from a file, from another device, or from REF).
 #pragma once
 #include "lib/run/run_options.h"
 #include "lib/run/run_report.h"
 
 namespace tgc {
 
-// Every error (an input that does not fit, a kernel that dies) is the report's error. A kernel that fails leaves its
-// arrays in files and the command that repeats it, or a repro bundle (OutputOptions).
+// Stores errors (an input that does not fit, a kernel that dies) in the report. If the kernel fails, writes its arrays
+// to files, with the command that repeats it, or writes a repro bundle (OutputOptions).
 RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& options);
 
 }  // namespace tgc

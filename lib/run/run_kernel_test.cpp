@@ -1,4 +1,4 @@
-// Runs of kernels and models: random inputs, the choice of the device, what counts as compared.
+// Tests runs of kernels and models: their random inputs, the choice of the device, and which results are compared.
 #include "lib/run/run_kernel.h"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// data0[i] = f(a, b) for 64 floats a = data1[i], b = data2[i]; `f` is an expression of a and b.
+// Returns a kernel that computes data0[i] = f(a, b) for 64 floats a = data1[i], b = data2[i]; `f` is an expression.
 std::string elementwise(const std::string& f) {
   std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), ";
   return "i = UOp.range(64, 0, AxisType.LOOP)\na = " + global + "1).index(i)\nb = " + global +
@@ -47,7 +47,7 @@ void passes(const RunReport& report) {
 }  // namespace
 
 TEST_CASE("run_kernel draws the same inputs for a seed, whatever they are compared with") {
-  // the square root of a negative number is a NaN, so other floats are drawn
+  // these kernels but the first take square roots, so their inputs must not be negative
   for (std::string f : {"a+b", "(a.sqrt()+b)", "(a*a+b*b).sqrt()"}) {
     CAPTURE(f);
     TemporaryFile file;
@@ -76,7 +76,7 @@ TEST_CASE("run_kernel runs on the target that the input names") {
   CHECK(run(elementwise("a+b"), {}, "CPU:CLANG").device == "CPU:CLANG");
   CHECK(run(elementwise("a+b"), {.device = {.name = "CPU:LLVM"}}, "CPU:CLANG").device == "CPU:LLVM");
   CHECK(run(elementwise("a+b"), {.device = {.name = "REF"}}, "CPU:CLANG").device == "REF");
-  // without that device, REF runs the lowered list
+  // this machine has no Metal device, so REF runs the list that is lowered for it
   RunReport metal = run(elementwise("a+b"), {}, "METAL");
   passes(metal);
   CHECK(metal.device == "REF, lowered for METAL:METAL");
@@ -96,7 +96,7 @@ TEST_CASE("run_kernel does not pass if nothing was compared") {
 }
 
 TEST_CASE("run_kernel uses each graph's own settings and target") {
-  // in the same session: with NOOPT=1 the second graph gets another list
+  // both graphs run in one session; the second has NOOPT=1 and must get another list
   Session session;
   Settings noopt;
   noopt.NOOPT = 1;

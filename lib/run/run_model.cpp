@@ -28,7 +28,7 @@
 namespace tgc {
 namespace {
 
-// Collects the tensors of a model's outputs by name; those of a sequence as NAME[i].
+// Appends the tensors of a model's output and their names; the items of a sequence are named NAME[i].
 void collect(const std::string& name, const Value& v, std::vector<std::string>& names, Tensors& tensors) {
   if (v.is_tensor()) {
     names.push_back(name);
@@ -106,7 +106,7 @@ class ModelRun {
   }
 
  private:
-  // Options that only kernels have are errors instead of being ignored.
+  // Throws Failure if an option is given that applies to kernels only, instead of ignoring the option.
   void refuse_what_kernels_alone_have() const {
     const char* asked = o_.compare.each_stage ? "--each-stage" : o_.input.recorded ? "--recorded" : nullptr;
     if (asked)
@@ -176,17 +176,17 @@ class ModelRun {
       if (!used.contains(a.name)) throw Failure(Diag{.message = whose + " '" + a.name + "'", .file = file_});
   }
 
-  // Arrays are named by the buffers' numbers in the schedule of a plain run, so that runs with another schedule get the
-  // same arrays.
+  // Number of each buffer in the schedule of a run with default options. Arrays are named by these numbers, so that
+  // runs with another schedule get the same arrays.
   using Numbers = std::unordered_map<UOp, size_t>;
   bool is_another_schedule() const { return o_.model.unfused || o_.model.watcher; }
-  // Schedules a copy: facts are cached per graph and can change later rewrites.
+  // Schedules a copy of the graph, because scheduling caches facts in a graph, which can change later rewrites.
   Numbers numbers_of_plain_schedule(const InputGraph& in) {
     Graph graph(in.graph->settings());
     UOp same = copy_into(graph, in.root);
     ScheduleRunner runner(*place_);
     Schedule plain = std::move(runner.schedule(same).value_or_throw());
-    std::unordered_map<UOp, UOp> own;  // nodes of `in`
+    std::unordered_map<UOp, UOp> own;  // by node of the copy: the node of `in`
     std::vector<UOp> copies = toposort(same), nodes = toposort(in.root);
     for (size_t i = 0; i < nodes.size(); i++) own.emplace(copies[i], nodes[i]);
     Numbers out;
@@ -315,7 +315,7 @@ class ModelRun {
     if (!kept) report_.different += "\n  it could not be kept: " + kept.diag().text();
   }
 
-  // Both return the command that repeats the failure. They throw Failure.
+  // Writes the failing kernel's arrays to files and returns the command that repeats the failure. Throws Failure.
   std::string kept_as_files(const KernelStep& step) {
     std::string stem = "failed-" + file_name_of(name_) + ".kernel" + std::to_string(step.number);
     if (o_.output.taken) stem = o_.output.taken->distinct(stem);

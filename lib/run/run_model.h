@@ -14,16 +14,16 @@ struct ModelReport {
   std::string model, device;      // "CPU:LLVM"
   std::string device_option;      // as --device takes it
   std::string recorded_on;        // the device of a tensor graph's buffers; empty for the CPU
-  std::optional<uint64_t> seed;   // of random inputs
-  std::string floats;             // their distribution, if it is not the usual one
+  std::optional<uint64_t> seed;   // seed of the random inputs, if there are any
+  std::string floats;             // distribution of random inputs, if it is not the usual one
   double load_seconds = 0;        // reading the file
   double build_seconds = 0;       // building the graph, or scheduling it
   double total_seconds = 0;       // scheduling, compiling and running
   ScheduleResult ran;
   int timed_runs = 0;
-  std::vector<std::string> names;   // of ran.values: the model's outputs, or data0, ... by the schedule's buffers
+  std::vector<std::string> names;   // names of ran.values: the model's outputs, or data0, ... for schedule buffers
   std::vector<Comparison> outputs;  // outputs compared with the expected file
-  std::string reference;            // what was compared with: a file, or REF; empty: nothing
+  std::string reference;            // what the results were compared with: a file, or REF; empty: nothing
   size_t kernels_compared = 0;      // kernels that store what REF stores
   size_t kernels_sanitized = 0;     // kernels in which AddressSanitizer found nothing
   std::string not_kept;             // why the results of a failed run could not be saved
@@ -37,10 +37,10 @@ struct ModelReport {
   std::string json() const;  // one line
 };
 
-// Runs the ONNX model of that file. A reference of REF is compared kernel by kernel.
+// Runs the ONNX model of that file. If the reference is REF, the results of each kernel are compared.
 ModelReport run_model(const Session& session, const std::string& path, const RunOptions& options);
 
-// Runs a tensor graph. A copy is scheduled: a graph that was scheduled before would be rewritten differently.
+// Runs a copy of a tensor graph, because scheduling a graph changes how it is rewritten the next time.
 ModelReport run_tensor_graph(const Session& session, const InputGraph& in, const RunOptions& options);
 
 }  // namespace tgc

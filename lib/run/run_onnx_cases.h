@@ -15,15 +15,15 @@ struct ConformanceReport {
   };
   std::map<std::string, Row> suites;
   Row all;
-  std::string failures;  // one line for each
+  std::string failures;  // one line for each case that did not pass
 
   int exit_code() const { return all.wrong + all.error ? 1 : 0; }
   std::string text() const;  // the failures, then a table of the suites
   std::string json() const;
 };
 
-// Runs the cases in the folders, each in a worker of its own, because a kernel can crash. An error: there is no case in
-// the folders.
+// Runs the cases in the folders. Each case has its own worker, because a kernel can crash. An error: the folders have
+// no cases.
 Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vector<std::string>& folders,
                                          const RunOptions& options);
 

@@ -19,26 +19,26 @@ class Watcher;
 
 // The graph and its arrays. A {} in the name of a file stands for the input without its extension.
 struct InputOptions {
-  std::string name = "-";   // INPUT as given, for names of files and for the command that repeats the run
+  std::string name = "-";   // INPUT as the user gave it, for names of files and for the command that repeats the run
   std::string kernel = {};  // --kernel
   std::string arrays = {};  // --inputs: a file of arrays; empty: they are random
-  std::optional<uint64_t> seed = {};  // --seed, for arrays that no file gives; without a file its default is 0
-  VariableValues variables = {};      // --var: of a model, its symbolic sizes
+  std::optional<uint64_t> seed = {};  // --seed, for arrays that the file lacks; the default is 0 if there is no file
+  VariableValues variables = {};      // --var: values of variables; for a model, its symbolic sizes
   bool recorded = false;  // --recorded: run a golden record's own linear list and stages, not tgc's
-  bool is_only_kernel = false;     // of the run: a value for a variable that the kernel lacks is an error
-  bool is_one_of_several = false;  // INPUTs: reports name theirs
+  bool is_only_kernel = false;     // the run has one kernel, so --var for a variable that it lacks is an error
+  bool is_one_of_several = false;  // the command has several INPUTs, so each report names its own
 };
 
 // Where and how kernels run.
 struct DeviceOptions {
   std::string name = {};  // --device; empty: the session's target, else the graph's own, else CPU
-  std::optional<double> timeout_seconds = {};  // --timeout, of one kernel; 0: none
+  std::optional<double> timeout_seconds = {};  // --timeout: limit for one kernel; 0: no limit
   bool in_process = false;  // --in-process: without a worker
   bool sanitize = false;    // --sanitize: kernels on the CPU run under AddressSanitizer
-  int timed_runs = 0;       // --bench
+  int timed_runs = 0;       // --bench: number of timed runs after the first run
 
-  // Returns the time limit at that place in seconds, as ExecuteOptions takes it. Defaults: a minute, ten on emulated
-  // devices, Limit::RefSeconds in REF.
+  // Returns the time limit in seconds for a kernel at that place, as ExecuteOptions takes it. Defaults: 60, on emulated
+  // devices 600, in REF Limit::RefSeconds.
   double timeout_for(const Placement& place) const;
   // Options for one run at that place.
   ExecuteOptions execute_options(const Placement& place) const;
@@ -50,11 +50,11 @@ struct DeviceOptions {
 struct OutputOptions {
   std::string save = {};        // --save: an npz file of the results
   std::string repro = {};       // --repro: a bundle of the failure; empty: npz files and a command that repeats it
-  bool keep_failures = true;    // write those npz files (to the working folder)
+  bool keep_failures = true;    // write npz files of failed runs (to the working folder)
   TakenPaths* taken = nullptr;  // files of earlier runs, which this run must not overwrite
 };
 
-// For runs of many kernels: see ScheduleOptions.
+// Options for models and tensor graphs, that is, for runs of many kernels; see ScheduleOptions.
 struct ModelOptions {
   bool unfused = false;  // each operation becomes a kernel of its own
   std::function<void(const KernelStep&)> before_kernel = {}, on_kernel = {};
@@ -69,16 +69,16 @@ struct RunOptions {
   ModelOptions model = {};
 };
 
-// Returns `error`; if a time limit was exceeded, `who` ("REF ") is put in front and the expected part names --timeout.
+// Returns `error`. If a time limit was exceeded, the message then begins with `who` ("REF ") and suggests --timeout.
 Diag with_time_option(Diag error, std::string_view who = "");
 
 // Chooses where a graph runs: on `device` or the session's target if one is given, else on the target that the graph
 // names. If that device does not work on this machine, REF runs the list that is lowered for it.
 Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in);
-// The same for an ONNX model, which names no target.
+// Chooses where an ONNX model runs: as above, but without a target that the graph names.
 Result<Placement> placement_for_model(const Session& session, const std::string& device, const Settings& settings);
 
-// Returns the target that kernels at that place are lowered for; CPU:LLVM where REF runs graphs as they stand.
+// Returns the target that kernels at that place are lowered for; CPU:LLVM if the place is REF without a target.
 Target lowering_target(const Placement& place, const Settings& settings);
 
 // Throws Failure if --emulate was given and this place is not emulated.

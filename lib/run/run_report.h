@@ -13,13 +13,13 @@ namespace tgc {
 class JsonWriter;
 
 struct TimedRuns {
-  std::vector<double> seconds;  // of each run, in order
+  std::vector<double> seconds;  // the time of each run, in order
   Executable::Cost cost;
   std::string device;           // "CPU"
-  std::string name;             // of the kernel, with colors
+  std::string name;             // name of the kernel, with colors
   size_t arguments = 0;
   uint64_t bytes = 0;           // size of its buffers
-  uint64_t evaluations = 0;     // in REF: evaluated UOps of one run
+  uint64_t evaluations = 0;     // number of UOps that REF evaluates in one run; 0 for other devices
 
   double median() const { return quantile(0.5); }
   double quantile(double q) const;
@@ -28,30 +28,30 @@ struct TimedRuns {
   void write(JsonWriter& json) const;
 };
 
-// The first stage whose graph computes something else than expected.
+// The first stage after which the graph computes wrong results.
 struct StageDifference {
-  std::string stage;            // empty if there is none
+  std::string stage;            // name of that stage; empty if every graph is right
   size_t stages_run = 0;
-  std::vector<Comparison> arrays;  // of this stage; if there is none, of the last stage that left elements out
+  std::vector<Comparison> arrays;  // comparisons of `stage`; if it is empty, of the last stage with left-out elements
 };
 
 struct RunReport {
   enum class Result : uint8_t { Passed, Failed, NotCompared, Trouble };
 
-  std::string input = {};            // its INPUT, if there are several
+  std::string input = {};            // the INPUT that the kernel is from, if the command has several
   std::string made_for = {};         // the Tensor ops and Python lines that the kernel was made for, if recorded
   std::string kernel = {};
   std::string device;                // "CPU:LLVM", "REF, lowered for CUDA:CUDA:sm_80"
-  std::string reference;             // what was compared with; empty: nothing
+  std::string reference;             // what the results were compared with; empty: nothing
   std::vector<Comparison> arrays;
   std::string notes;                 // undefined operations that the reference met; known reasons for a difference
   std::optional<StageDifference> stages;
   std::optional<TimedRuns> bench;
-  std::vector<std::string> written;  // files
+  std::vector<std::string> written;  // paths of the files that the run wrote
   std::string not_kept;              // why the arrays of a failed run could not be kept
   std::string again;                 // the command that repeats a failure
-  std::optional<uint64_t> seed;      // of random inputs
-  std::string floats;                // their distribution, if it is not the usual one
+  std::optional<uint64_t> seed;      // seed of the random inputs, if there are any
+  std::string floats;                // distribution of random inputs, if it is not the usual one
   std::set<std::string> variables;   // variables of the kernel that were given
   std::string error;                 // what ended the run; other fields may be missing then
   bool kernel_fault = false;         // the error is the kernel's own: see Diag::kernel_fault
@@ -59,7 +59,7 @@ struct RunReport {
   Result result() const;
   bool passed() const { return result() == Result::Passed; }
   int exit_code() const;
-  // For a run without an error; `number` counts the kernels from 1.
+  // Returns the text for a run without an error. `number` is the kernel's number in the command, from 1.
   std::string text(size_t number, bool color) const;
   std::string json() const;                           // one line
 };

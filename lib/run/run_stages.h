@@ -1,13 +1,13 @@
-// Finds the stage after which a kernel computes something else.
+// Finds the first stage after which a kernel computes wrong results (--each-stage).
 #pragma once
 #include "lib/run/run_options.h"
 #include "lib/run/run_report.h"
 
 namespace tgc {
 
-// Runs the kernel's graph as it came in, and after each stage, in REF on `inputs`, and compares what it stores with
-// `expected`; if that is empty, with what the first graph stores. Stops at the first stage that differs. `target` is
-// the target that the kernel is lowered for. Throws Failure if a stage fails or REF cannot run a graph.
+// Runs the input graph and the graph after each stage in REF on `inputs`. Compares what each graph stores with
+// `expected`, or with what the input graph stores if `expected` is empty. Stops at the first stage that differs. The
+// kernel is lowered for `target`. Throws Failure if a stage fails or REF cannot run a graph.
 StageDifference run_stages(const Session& session, const InputGraph& in, const Target& target,
                            const RunOptions& options, const Arrays& inputs, const Arrays& expected);
 
