@@ -45,7 +45,7 @@ Status DumpOutput::write_files(const std::vector<DumpText>& texts) {
   if (!into_folder_) return alone_ = texts[0].text, Unit{};
   fs::create_directories(to_, error);
   if (error) return Diag{.message = "cannot make the folder: " + error.message(), .file = to_};
-  std::map<std::string, std::string> stems;  // by graph; a second graph of the same name gets a stem of its own
+  std::map<std::string, std::string> stems;  // stems of file names by graph; graphs of one name get different stems
   for (const DumpText& t : texts) {
     auto [stem, is_new] = stems.try_emplace(t.graph);
     if (is_new) stem->second = stems_.distinct(file_name_of(t.graph));

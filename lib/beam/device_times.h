@@ -19,7 +19,7 @@ class DeviceTimes : public TimeSource {
     bool shrink_grids = true;      // time only a part of a large grid (BEAM_ESTIMATE)
     std::string reference = {};    // a device for expected results; empty: REF, or this one without opts if large
   };
-  // Draws the arrays from seed 0. `place` and `kernel` must outlive this object. Throws Failure.
+  // Fills the inputs with random values from seed 0. `place` and `kernel` must outlive this object. Throws Failure.
   DeviceTimes(Placement& place, const SearchKernel& kernel, Options options);
   ~DeviceTimes() override;
 

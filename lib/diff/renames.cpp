@@ -35,24 +35,24 @@ std::optional<std::string> take_word(std::string_view& line) {
   return word;
 }
 
-// ---- forms: representations that differ between releases, by op
+// ---- forms: ops (and "pointer") whose representation differs between releases, and what the conversion does to them
 
 constexpr std::string_view kForms[] = {
-    "PARAM",    // keeps only the slot or name of its ParamArg; drops an empty tag
-    "BUFFER",   // like PARAM, with buffers renumbered in order
-    "COPY",     // drops the device
-    "CAST",     // drops the dtype from the arg
-    "BITCAST",  // like CAST
-    "REDUCE",   // keeps the number of axes only
-    "CONST",    // keeps the value only: a weak dtype, no device, no shape; so is what is computed from constants only
-    "VCONST",   // becomes a STACK of its elements
-    "STACK",    // has the dtype of its elements, as has a constant of several elements
-    "SHRINK",   // begin and length; the earlier release has begin and end
-    "PAD",      // keeps the padding before: the earlier release has the padding behind, the later one the length
-    "SINK",     // drops a KernelInfo with default fields
-    "CALL",     // drops the metadata of the earlier release's CallInfo
-    "INDEX",    // has its element's dtype, also as the target of a store
-    "pointer",  // replaces pointer dtypes by their element dtypes
+    "PARAM",    // a PARAM keeps only the slot or name of its ParamArg; an empty tag is dropped
+    "BUFFER",   // a BUFFER is converted like PARAM; buffers are renumbered in order
+    "COPY",     // a COPY loses its device
+    "CAST",     // a CAST loses the dtype in its arg
+    "BITCAST",  // a BITCAST loses the dtype in its arg
+    "REDUCE",   // a REDUCE keeps only the number of its axes
+    "CONST",    // a CONST, or what is computed from CONSTs only, keeps only its value: weak dtype, no device, no shape
+    "VCONST",   // a VCONST becomes a STACK of its elements
+    "STACK",    // a STACK, or a constant of several elements, has the dtype of its elements
+    "SHRINK",   // a SHRINK has begin and length; in the earlier release, begin and end
+    "PAD",      // a PAD keeps the padding before; after it, the earlier release has padding, the later one the length
+    "SINK",     // a SINK loses a KernelInfo with default fields
+    "CALL",     // a CALL loses the metadata in the earlier release's CallInfo
+    "INDEX",    // an INDEX has its element's dtype, also if it is the target of a store
+    "pointer",  // a pointer dtype is replaced by its element dtype
 };
 bool is_form(std::string_view name) {
   return std::find(std::begin(kForms), std::end(kForms), name) != std::end(kForms);

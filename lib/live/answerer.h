@@ -13,7 +13,7 @@ namespace tgc {
 // question, so that a late answer is never taken for the answer to the next question.
 class Answerer {
  public:
-  // `seconds`: the time limit of each answer. `stop`: called ten times a second while waiting; true ends the wait.
+  // /bin/sh runs `command`. `seconds` limits each answer. `stop` is called ten times a second; true ends the wait.
   Answerer(std::string command, double seconds, std::function<bool()> stop)
       : command_(std::move(command)), seconds_(seconds), stop_(std::move(stop)) {}
   Answerer(const Answerer&) = delete;

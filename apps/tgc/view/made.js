@@ -24,7 +24,7 @@ function nodesOfTags(g, story) {
 /** For each item of the schedule, the sorted numbers of the model's nodes that it was made from.
  * @param {Recorded} g @param {Story} story @returns {number[][]} */
 export function nodesOfKernels(g, story) {
-  const ofTag = nodesOfTags(g, story), madeOf = new Map();  // by kernel graph: the model's nodes that it was made from
+  const ofTag = nodesOfTags(g, story), madeOf = new Map();  // by kernel graph: the model's nodes that it is made from
   for (const stage of g.stages)
     for (const r of stage.rewrites)
       for (const n of [r.after, ...g.sourcesOf(r.after)])
