@@ -1,4 +1,4 @@
-// Runs inputs one after the other in a child process. If it dies, the caller learns at which input and can continue.
+// Runs inputs one after the other in a child process. If the child dies, the caller learns at which input.
 #pragma once
 #include <cstdint>
 #include <functional>

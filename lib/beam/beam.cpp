@@ -195,7 +195,7 @@ class Searches {
   // Searches for at most `deadline` seconds. Returns an error of this kernel; throws Failure for a device's error.
   Status search(Item& item, size_t number, size_t of, double deadline) {
     auto found_place = place_of(item);
-    if (!found_place && plan_.device.empty()) return found_place.diag();  // other kernels may have another target
+    if (!found_place && plan_.device.empty()) return found_place.diag();  // this error concerns only this kernel
     Placement place = std::move(std::move(found_place).value_or_throw());
     std::string target = item.kernel.target().name(), device = name_of_device(target);
     Measured measured;

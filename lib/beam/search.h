@@ -24,7 +24,7 @@ std::vector<Opt> read_opt_list(Graph& graph, const std::string& text);  // parse
 // where possible.
 class SearchKernel {
  public:
-  // Errors: not the AST of a kernel, an AST that is optimized or has opts of its own, a stage that refuses it.
+  // Rewrites the graph up to the optimizer. Errors: no kernel AST; it is optimized or has opts; a stage refuses it.
   static Result<SearchKernel> begin(Compilation compilation);
 
   Graph& graph() const { return compilation_.graph(); }

@@ -43,7 +43,7 @@ std::string node_line(const DiffSide& side, uint32_t i);
 
 struct DiffStyle {
   bool color = false;
-  size_t max_changes = 40;  // maximum number of changes in the text, which says how many more there are
+  size_t max_changes = 40;  // maximum number of changes in the text, which also tells how many it leaves out
 };
 // Formats a diff for people: one line per change, followed by "-" and "+" lines. Empty if the graphs are the same.
 std::string to_text(const GraphDiff& diff, const DiffStyle& style = {});

@@ -260,7 +260,7 @@ class GraphMatcher {
     return sum + (n ? 2.0 * double(alikes) / double(std::max(u.num_src(), v.num_src())) : 0);
   }
 
-  // Pairs two sources that differ, or one of them with a source of the other if a node was inserted or removed above.
+  // Pairs the sources `x` and `y`, or `x` with a source of `y` or a source of `x` with `y` if a node was put between.
   void pair_unlike(uint32_t x, uint32_t y) {
     bool same_label = labels_equal(x, y);
     double best = likeness(x, y);

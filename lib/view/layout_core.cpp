@@ -99,7 +99,7 @@ class Layout {
       if (out_.row[i] >= rows_) rows_ = out_.row[i] + 1;
   }
 
-  // Numbers below in_.nodes are nodes; the other items are elements of chains, one for each row that a chain passes.
+  // Numbers items: below in_.nodes the nodes, above the elements of chains, one for each row that a chain passes.
   void make_chains() {
     int32_t* far = work_.array<int32_t>(in_.nodes, 0);
     for (int32_t i = 0; i < in_.nodes; i++)

@@ -120,7 +120,7 @@ class Matcher {
     return (this.a.op[x] === this.b.op[y] ? 0.5 : 0) + (this.#sameLabel(x, y) ? 0.5 : 0)
       + (n ? 2 * alike / Math.max(sx.length, sy.length) : 0);
   }
-  // Pairs two sources that differ, or one of them with a source of the other, if a node may have been inserted above.
+  // Pairs the sources x and y, or x with a source of y, or a source of x with y, if a node was put between.
   #pairUnlike(x, y) {
     const same = this.#sameLabel(x, y);
     let best = this.#likeness(x, y), pair = [x, y];
