@@ -30,7 +30,7 @@ class SharedMemory {
   T* p_;  // never unmapped
 };
 
-// What run_watched_inputs returns: the next input and, if the child died, how. It calls body(first) to body(last - 1)
+// The result of run_watched_inputs: the next input and, if the child died, how. It calls body(first) to body(last - 1)
 // in a child while more() is true. An input may take `limit_seconds` of processor time, ten times that of wall time.
 struct Watched {
   uint64_t next = 0;

@@ -23,7 +23,7 @@ Spec fitting_spec(const InputGraph& in) {
   return spec_after(in.info.stage);
 }
 
-// What verify reports: the first violation of the specification, or else the first node that passes cannot handle.
+// The reported problem: the first violation of the specification, or else the first node that passes cannot handle.
 struct Finding {
   UOp node;
   size_t position = 0;

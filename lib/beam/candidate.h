@@ -33,7 +33,7 @@ struct Candidate {
   std::string why;                         // the error, if Refused
 };
 
-// What identifies equal candidates: a digest of the binary or of the source; with None, duplicates are not looked for.
+// How duplicates are found: by a digest of the binary or of the source; with None, they are not looked for.
 enum class Identity : uint8_t { Binary, Source, None };
 
 struct CandidateSpec {

@@ -35,7 +35,7 @@ constexpr JitFindingKind kNotes[] = {
     {"shared-output", "all calls return the same buffer: use or copy a result before the next call", true},
 };
 
-// What a TinyJit error means and how to fix it. `word` occurs in the error's message.
+// The meaning of a TinyJit error and its fix. `word` occurs in the error's message.
 struct Remedy {
   std::string_view word, means, mend;
 };
@@ -259,8 +259,8 @@ void JitLint::add_error(const Jit& jit, const Call& now) {
               remedy ? std::string(remedy->mend) : "see the message");
 }
 
-// Reports variables that the function binds to another tensor. Such a variable is right only if each replay computes
-// the new tensor and no kernel reads the old one, because it then always holds the last result.
+// Reports variables that the function binds to another tensor. A rebound variable is right only if each replay computes
+// the new tensor and no kernel reads the old one, because the variable then always holds the last result.
 void JitLint::check_rebinds(const Jit& jit, const Call& now) {
   for (const Call::Rebind& r : now.rebinds) {
     const std::string reader = now.kernel_of(r.was, &Call::Kernel::reads);

@@ -37,7 +37,7 @@ struct TraceRewrite {
   bool bottom_up = false;
 };
 
-// What a rule did for one rewrite: it created the nodes with numbers in [made_from, made_to) and took `ns` nanoseconds.
+// The cost of one rewrite: its rule created the nodes with numbers in [made_from, made_to) and took `ns` nanoseconds.
 struct TraceCost {
   uint32_t made_from = 0, made_to = 0;
   uint64_t ns = 0;
