@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-// Measures candidates. Called from one thread.
+// Measures candidates. All functions are called from a single thread.
 class TimeSource {
  public:
   virtual ~TimeSource() = default;

@@ -124,7 +124,7 @@ class Changes {
     add(u.in({Op::REDUCE, Op::REDUCE_AXIS}) ? "reduce op" : "arg", u.arg().repr(), v.arg().repr());
   }
 
-  // Describes the role of source `i` of its node.
+  // Returns the role of source `i` of `u`: "size", "buffer", "index", "validity", "value" or "source 1".
   static std::string role(UOp u, size_t i) {
     if (u.is(Op::RANGE) && i == 0) return "size";
     if (u.is(Op::INDEX))

@@ -94,7 +94,7 @@ DType weak_dtype_of(Arg value, DType d) {
 
 bool is_weak(DType d) { return d.repr() == "dtypes.weakint" || d.repr() == "dtypes.weakfloat"; }
 
-// The dimensions of a shape or position.
+// Returns the dimensions of a shape or position.
 std::span<const UOp> dimensions(const UOp& u) { return u.is(Op::STACK) ? u.src() : std::span(&u, 1); }
 
 // Returns end - begin by dimension; the empty UOp if not all are constants.

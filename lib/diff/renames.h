@@ -20,7 +20,7 @@ class Renames {
   Renames() = default;
   // Returns the renames between two releases, in either order.
   static Renames between(Release a, Release b);
-  // Parses a table as above. `file` names it in messages.
+  // Parses a table in the format that the head of this file shows. `file` names the table in messages.
   static Result<Renames> read(std::string_view text, std::string_view file);
 
   bool empty() const {

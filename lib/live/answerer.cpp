@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The time for a process to exit by itself: 2 s.
+// How often to check, every 10 ms (kPause), whether the process has exited by itself: for 2 s.
 constexpr int kTries = 200;
 constexpr useconds_t kPause = 10000;
 
@@ -71,13 +71,13 @@ constexpr const char* kGuard = "(read -r never <&3; kill -9 -$$) >/dev/null 2>&1
 
 }  // namespace
 
-// The time limit and the stop callback of one question.
+// How long to wait for the answer to one question: its time limit and its stop callback.
 struct Answerer::Patience {
   double seconds;
   const std::function<bool()>& stop;
   Clock::time_point until = Clock::now() + std::chrono::milliseconds(int64_t(seconds * 1000));
 
-  // Waits until `fd` is ready. Errors: timeout or stop.
+  // Waits until `fd` is ready for `events`. Errors: the time limit passed; the stop callback returned true.
   Status wait_for(int fd, short events) const {
     constexpr int kPoll = 100;  // milliseconds
     for (;;) {

@@ -13,7 +13,7 @@ std::string command_of(const std::string& tinygrad) {
   return tinygrad + (is_python ? " -m tgc.export" : "") + " --answer";
 }
 
-// Reads {"record":{...}} or {"error":"..."}.
+// Returns the record in an answer {"record":{...}}; an answer {"error":"..."} becomes a record with that error.
 GoldenRecord record_in(const std::string& answer, const CompileQuestion& question) {
   constexpr const char* kFile = "tinygrad's answer";
   std::optional<GoldenRecord> out;

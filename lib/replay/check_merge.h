@@ -12,7 +12,7 @@ struct MergedCheck {
   bool all_identical = false;
 };
 
-// Errors: a file cannot be read or is not a report.
+// Merges the reports in `files`. Errors: a file cannot be read or is not a report.
 Result<MergedCheck> merge_checks(const std::vector<std::string>& files);
 
 }  // namespace tgc

@@ -30,7 +30,7 @@ Result<Settings> settings_from(const GoldenSettings& recorded);
 Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,
                                  const std::string& name);
 
-// A map that keeps the order of insertion.
+// A map that iterates in the order of insertion.
 template <class T>
 class Tally {
  public:

@@ -18,7 +18,7 @@ class Explainer : public Provenance {
   void kernel(std::string_view id, std::string_view target, UOp ast) override;
   void kernel_end() override;
 
-  // Errors: the stage never ran, or no graph after it has such a node.
+  // Returns an error if the stage never ran or if no graph after the stage has such a node.
   Status outcome() const;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// One step in the history of a node.
+// One step in the history of a node: how `before` became `after`.
 struct Step {
   enum class Kind : uint8_t {
     Rewrite,  // a rule replaced `before` by `after`

@@ -30,7 +30,7 @@ std::string as_letters(std::string_view bytes);
 // Returns a graph as text for the page: its data, a space, and its events, each compressed and encoded separately.
 std::string graph_letters(const RecordedGraph& graph);
 
-// Returns `page_code` with kDataMark replaced by the content.
+// view_page() returns `page_code`, the page without data, with kDataMark replaced by the content.
 constexpr std::string_view kDataMark = "<!--data-->";
 std::string view_page(std::string_view page_code, const ViewContent& content);
 
