@@ -12,8 +12,8 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kLoops[] = {2, 3, 4, 5, 8, 16, 17, 33};
-constexpr int64_t kMostThreads = 120'000;  // of a grid, so that REF takes a moment
-constexpr int kMostBits = 62;              // of the largest index
+constexpr int64_t kMostThreads = 120'000;  // limit for the threads of a grid, so that REF is fast
+constexpr int kMostBits = 62;              // limit for the number of bits of the largest index
 
 // Returns n plus or minus at most 3.
 int64_t about(int64_t n, Chance& c) { return n + int64_t(c.uniform(7)) - 3; }
@@ -46,7 +46,7 @@ class Edges {
     return std::max<int64_t>(1, about(int64_t(1) << std::min(bits, most_bits), c_));
   }
 
-  // scale * index < about a multiple of scale
+  // Returns a comparison scale * index < n, where n is about a multiple of `scale`.
   UOp multiples_compared() {
     UOp at = index();
     int64_t most = at.vmax().as_int().small() + 3;
@@ -67,7 +67,7 @@ class Edges {
     DType d = dtypes::of(scalar);
     int64_t end = int64_t(1) << (digits + int(c_.uniform(3)));
     UOp number = (index() + g_.constant(dtypes::index, about(end, c_))).cast(d);
-    double bound = std::ldexp(std::nearbyint(std::ldexp(double(about(end, c_)), -2)), 2);  // rounded to a multiple of 4
+    double bound = std::ldexp(std::nearbyint(std::ldexp(double(about(end, c_)), -2)), 2);  // a multiple of 4
     return compared(number, g_.constant(d, bound));
   }
 
@@ -82,7 +82,7 @@ class Edges {
     return condition.where(g_.constant(dtypes::int32, int64_t(1)), g_.constant(dtypes::int32, int64_t(0)));
   }
 
-  // One constant in four does not fit the dtype.
+  // Returns an expression of small integers. One in four of its constants does not fit the dtype.
   UOp small_integers() {
     static constexpr Scalar kSmall[] = {Scalar::UInt8,  Scalar::UInt8, Scalar::Int8,  Scalar::UInt16,
                                         Scalar::UInt16, Scalar::Int16, Scalar::UInt32, Scalar::Int32};

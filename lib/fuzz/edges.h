@@ -1,5 +1,5 @@
-// Random kernels at limits: the last digit of floats, the ends of dtypes, the launch limits of devices. They find rules
-// that compute with unbounded numbers what a kernel computes with bounded ones, or the other way round.
+// Generates random kernels at limits: the precision of floats, the ends of dtypes, the launch limits of devices. They
+// find rules that compute with unbounded numbers what the kernel computes with bounded ones, or vice versa.
 #pragma once
 #include "lib/fuzz/generator.h"
 #include "lib/target/target.h"
@@ -12,8 +12,8 @@ namespace tgc {
 //   - small integers divided, compared and shifted by constants near the ends of their dtype
 UOp edge_kernel(Graph& graph, Chance& chance);
 
-// Returns an AST whose loops are threads: a dimension of the grid, or the product of two, is about the target's launch
-// limit, or above. The empty UOp if the target has no limit or a larger one than the generator can use.
+// Returns an AST whose loops become threads, where a dimension of the grid, or the product of two, is about the
+// target's launch limit, or above. The empty UOp if the target has no limit, or too large a limit.
 UOp grid_kernel(Graph& graph, Chance& chance, const Target& target);
 
 }  // namespace tgc

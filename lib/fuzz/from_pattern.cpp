@@ -20,7 +20,7 @@ constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Int32, 
                                Scalar::UInt16,  Scalar::FP8E4M3, Scalar::FP8E5M2};
 constexpr int64_t kLoops[] = {1, 2, 3, 4, 7, 8, 16, 17, 32};
 constexpr int64_t kNumbers[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 100, 127, 128, -1, -2, -3, -8};
-// limits of bounds, floats and dtypes
+// numbers at which dtypes, exact floats or rules' conditions end
 constexpr int64_t kEdges[] = {255,
                               300,
                               65537,
@@ -56,7 +56,7 @@ class FromPattern {
 
   // ---- dtypes
 
-  // Returns the dtype for a node of this pattern: `wanted` if it is given; nothing if the pattern does not allow it.
+  // Returns a dtype for a node of this pattern: `wanted` if it is set; nullopt if the pattern does not allow `wanted`.
   std::optional<DType> dtype_of(const PatNode* p, std::optional<DType> wanted) {
     if (!p->dtypes.empty()) {
       if (wanted) return p->dtypes.contains(*wanted) ? wanted : std::nullopt;
@@ -154,7 +154,7 @@ class FromPattern {
     if (p->children.empty()) return {};
     UOp r = range(AxisType::REDUCE);
     loops_.push_back(r);
-    for (const PatNode* child : p->children.subspan(1))  // a loop may be captured in the value, too
+    for (const PatNode* child : p->children.subspan(1))  // the value may refer to a captured loop, so bind loops first
       if (child->capture >= 0) bound_.try_emplace(child->capture, r);
     auto of = dtype_of(p->children[0], d);
     UOp value = of ? make(p->children[0], *of) : UOp();
@@ -168,7 +168,7 @@ class FromPattern {
     return at ? element(at, d) : UOp();
   }
 
-  // ---- nodes where a pattern takes any
+  // ---- random nodes, for places where a pattern allows any node
 
   UOp variable(DType d = dtypes::index) {
     std::string name = "n" + std::to_string(variables_++);
@@ -202,7 +202,7 @@ class FromPattern {
     return element(at ? at : loops_[0], d);
   }
 
-  // Returns a load from a new buffer that is as large as the index needs. Negative indices are gated.
+  // Returns a load from a new buffer that is as large as the index needs. Iterations with a negative index do not load.
   UOp element(UOp at, DType d) {
     UOp place = at.get_idx();
     Const low = place.vmin(), high = place.vmax();

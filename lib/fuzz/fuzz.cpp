@@ -28,16 +28,16 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMostKept = 4000;     // limit for graphs that hit rare rules
+constexpr size_t kMostKept = 4000;     // limit for the number of kept graphs that hit rare rules
 constexpr uint64_t kRare = 3;
-// Processor seconds for one finding, so that results do not depend on the machine's load.
+// Time limits for one finding; in processor seconds, so that results do not depend on the machine's load.
 constexpr double kBisectSeconds = 20, kReduceSeconds = 40;
 constexpr double kSecondsBetweenStates = 60;
-constexpr const char* kFixedSetting = "ALLOW_HALF8";  // tinygrad reads it once, at start
+constexpr const char* kFixedSetting = "ALLOW_HALF8";  // cannot be set per graph: tinygrad reads it once, at its start
 
 std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file(rule)); }
 
-// A constant that does not fit its dtype: its bounds are those of the Python number.
+// Returns whether the graph has a constant that does not fit its dtype; tinygrad takes its bounds from Python's number.
 bool has_wild_constant(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) {
     if (!u.is(Op::CONST) || u.is_invalid() || !dtypes::is_int(u.dtype()) || u.dtype().is(Scalar::Index)) return false;
@@ -46,14 +46,14 @@ bool has_wild_constant(UOp root) {
   });
 }
 
-// Returns the kernel as a file that every command takes. Throws Failure.
+// Returns the text of a file with the kernel, which every command accepts as its INPUT. Throws Failure.
 std::string json_of(const KernelText& kernel, const std::string& name) {
   InputGraph in = std::move(load_recorded(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
   return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
 }
 
-// Returns whether the sides of the blamed rewrite differ only in NaNs or infinities: the witness is a finite number if
-// finite numbers differ.
+// Returns whether the sides of the blamed rewrite differ only in NaNs or infinities. (If finite numbers differ, the
+// verdict's witness is such a point.)
 bool differs_at_the_ends(const Verdict& verdict) {
   auto is_end = [&w = verdict.witness](const char* side) {
     return w.contains(side) && (w.at(side).ends_with("inf") || w.at(side) == "nan");
@@ -129,7 +129,7 @@ class Campaign {
     }
   }
 
-  // Returns the number of the next graph; nothing at the end.
+  // Returns the number of the next graph; nullopt at the end of the campaign.
   std::optional<uint64_t> next() {
     std::lock_guard guard(lock_);
     const uint64_t number = unfinished_.empty() ? next_ : unfinished_.back();
@@ -201,7 +201,7 @@ class Campaign {
     return rare_.empty() ? std::nullopt : std::optional(chance.one_of(rare_));
   }
 
-  // Adds a kernel that hits a rare rule to the parents.
+  // Counts the rules that a graph hit. If one of them is rare, keeps the graph for mutations.
   void note(const std::map<std::string, uint64_t>& hits, const MadeGraph& made = {}) {
     bool is_rare = false;
     std::lock_guard guard(lock_);
@@ -214,7 +214,7 @@ class Campaign {
     if (auto text = text_of(*made.kernel)) rare_.push_back({made.recipe, std::move(*text)});
   }
 
-  // Rules that only gate or note something make no node.
+  // Records which rules applied, including rules that make no node.
   void note_rules() {
     for (const Rule* rule : maker_.rules())
       if (was_hit(*rule)) applied_rules_.insert(key_of(*rule));
@@ -286,7 +286,7 @@ class Campaign {
     return KernelText{*text, changed_settings(tensors.graph->settings()), ""};
   }
 
-  // Throws Failure if there is no such tinygrad.
+  // Throws Failure if the tinygrad process does not answer.
   static void expect_answers(TinygradProcess& tinygrad) {
     const char* one = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(1), (), 0)\n"
                       "ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(UOp.const(dtypes.int, 1)).sink()\n";
@@ -321,13 +321,13 @@ class Campaign {
     return out;
   }
 
-  // A finding as bisect names it, and the key that it is counted under.
+  // A finding with bisect's verdict, and its key: findings with equal keys count as one.
   struct Named {
     FuzzFinding finding;
     std::string key;
   };
 
-  // Bisects a failing graph and names the finding. Uses --each-stage if a later stage repairs the failure.
+  // Bisects a failing graph, and makes the finding. Uses --each-stage if the failure shows only between stages.
   Named named(const MadeGraph& made, const FuzzFailure& failure, const Session& quiet, RunOptions trial,
               const std::function<InputGraph()>& load) const {
     InputGraph in;
@@ -370,7 +370,7 @@ class Campaign {
                                      .settings = changed_settings(in.graph->settings())});
     std::string key = finding.rule.empty() ? finding.verdict + " " + failure.symptom + " " + finding.known
                                            : finding.rule + " " + finding.branch;
-    if (!finding.known.empty()) key += " (known)";  // the same symptom may have an unknown cause, too
+    if (!finding.known.empty()) key += " (known)";  // kept apart from unknown findings with the same symptom
     if (is_wild) key += " (constant)";
     return {std::move(finding), std::move(key)};
   }
@@ -413,7 +413,7 @@ class Campaign {
     quiet.cancel = &limit;
     InputGraph in = load();
     ReduceReport reduced = reduce(quiet, in, trial, wanted_of(failure.symptom));
-    if (!reduced.error.empty() && failure.symptom == "refused") {  // REF may run the list that the renderer refuses
+    if (!reduced.error.empty() && failure.symptom == "refused") {  // maybe reduced for REF, which runs the list
       in = load();
       reduced = reduce(quiet, in, trial, wanted_of("wrong"));
     }
@@ -424,7 +424,7 @@ class Campaign {
                                         .target = kernel.target,
                                         .settings = changed_settings(kernel.graph->settings())});
     } else if (n.finding.known.empty() || n.finding.rule.empty()) {
-      // a small kernel has fewer rewrites that may be to blame
+      // bisect the small kernel again, because its verdict is more exact: it has fewer rewrites
       auto load_small = [&] { return bundled_graph(text, name); };
       auto small = catch_failures([&] { return named(made, failure, Session{.jobs = 1}, plain, load_small); });
       const bool says_more = small && !(small->finding.rule.empty() && small->finding.known.empty());
@@ -437,13 +437,13 @@ class Campaign {
     keep(n.finding, text);
     std::lock_guard guard(lock_);
     FuzzFinding& kept = findings_[n.key];
-    n.finding.times = kept.times;  // others may have been counted meanwhile
+    n.finding.times = kept.times;  // other threads may have counted the same finding meanwhile
     kept = n.finding;
     if (kept.known.empty()) session_.note(kept.line() + "; again: " + kept.again);
   }
 
-  // Moves the count of a finding to a new key; returns whether it is the first with that key. Later findings of a known
-  // symptom are counted under the new key without another reduction.
+  // Moves a finding to a new key; returns whether it is the first with that key. Later findings with the old key are
+  // counted under the new key, without another reduction, if their symptom is known.
   bool renamed(const Named& before, const Named& n) {
     std::lock_guard guard(lock_);
     const size_t times = findings_.extract(before.key).mapped().times;
@@ -470,20 +470,20 @@ class Campaign {
   KnownRules known_;
   std::vector<std::string> devices_;
   std::vector<std::unique_ptr<TinygradProcess>> tinygrads_;  // one for each thread; empty without --tinygrad
-  CampaignName name_;  // for the state file
+  CampaignName name_;  // seed and golden files, to check that a state file is of this campaign
   Clock::time_point begin_;
-  double seconds_before_ = 0;  // of earlier runs of this campaign
+  double seconds_before_ = 0;  // duration of earlier runs of this campaign
   std::mutex saving_;  // guards the state file; locked before lock_
   std::mutex lock_;  // guards the report and the members below
   Clock::time_point saved_;
   uint64_t next_ = 0;
-  std::vector<uint64_t> unfinished_;  // left by an earlier run; they come first
+  std::vector<uint64_t> unfinished_;  // numbers of graphs that an earlier run did not finish; they are made first
   std::set<uint64_t> in_work_;
   std::set<std::string> applied_rules_;  // also rules that make no node
-  std::map<std::string, uint64_t> counts_;  // by rule: graphs that it applied in
+  std::map<std::string, uint64_t> counts_;  // by rule: number of graphs that the rule applied in
   std::vector<Ancestor> rare_;
   std::map<std::string, FuzzFinding> findings_;
-  std::map<std::string, std::string> renamed_;  // keys of known symptoms, and the keys that they are counted under
+  std::map<std::string, std::string> renamed_;  // by old key of a finding: the key that it is counted under
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Campaigns and generators: generated graphs are well formed and meaningful, equivalent kernels compute the same, and a
-// seeded fault is found, reduced and reported once.
+// Tests campaigns and generators: generated graphs are well formed, equivalent kernels compute the same, and a campaign
+// finds, reduces and reports a seeded fault once.
 #include "lib/fuzz/fuzz.h"
 
 #include <doctest/doctest.h>
@@ -223,7 +223,7 @@ TEST_CASE("fuzz finds a seeded fault, reduces it and reports it once") {
 }
 
 TEST_CASE("edge_kernel hits rules that go wrong at the limits of dtypes and floats") {
-  std::map<std::string_view, size_t> wrong;  // by applied rule: kernels that compute something else
+  std::map<std::string_view, size_t> wrong;  // by applied rule: number of kernels with wrong results
   for (uint64_t seed = 0; seed < 250; seed++) {
     Chance chance(seed), trial(seed);
     FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "CPU:CLANG"};
@@ -302,7 +302,7 @@ TEST_CASE("fuzz continues a stopped campaign as if it had not been stopped") {
   CHECK(fuzz(session, parts).made == 25);
   parts.count = 60;
   CHECK(told(fuzz(session, parts)) == told(fuzz(session, whole)));
-  CHECK(told(fuzz(session, parts)) == told(fuzz(session, whole)));  // nothing is left to do
+  CHECK(told(fuzz(session, parts)) == told(fuzz(session, whole)));  // a complete campaign changes no more
 
   parts.seed = 6;
   CHECK(fuzz(session, parts).error == parts.state + ": it is of a campaign of seed 5");
@@ -337,7 +337,7 @@ TEST_CASE("parse_recipe reads what Recipe::text writes, and nothing else") {
   }
 }
 
-#ifndef __clang__  // of one seed compilers make unlike graphs: they draw arguments in an order of their own
+#ifndef __clang__  // with clang, a seed gives other graphs, because clang evaluates arguments in another order
 TEST_CASE("fuzz names a finding by its reduced kernel, and separates differences in NaNs") {
   // Graphs from a campaign: LLVM refuses several of bfloat16's rewrites at once; a bool of a NaN; rewrites inside a
   // rule, apart from those of a rule that declined before it.
@@ -394,7 +394,7 @@ TEST_CASE("KnownRules matches rule, branch, message and condition") {
   CHECK(known->entry_of({.rule = "index-given-valid", .node = gate + "      Ops.RANGE dtypes.index 0\n"}) == "");
   CHECK(known->entry_of({.rule = "index-given-valid", .node = "Ops.INDEX dtypes.float\n  Ops.CMPLT dtypes.bool\n"
                                                               "    Ops.CONST dtypes.index 0\n"}) == "");
-  const std::string load = "\n  Ops.LOAD dtypes.bfloat16";  // vectors only
+  const std::string load = "\n  Ops.LOAD dtypes.bfloat16";  // begins the line of a load of bfloat16
   CHECK(known->entry_of({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float.vec(3)" + load + ".vec(3)"}) != "");
   CHECK(known->entry_of({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float" + load}) == "");
   const std::string said = "on CPU:CLANG: after the end of data0";

@@ -1,6 +1,6 @@
-// Generates well-formed random kernels, the same for the same seed: index algebra with constants at which rules decide
-// differently (around divisors and sizes, at the ends of dtypes, negative numerators, divisors larger than the
-// dividend), and mutations of other kernels. Arithmetic in many dtypes is in lib/compilation/random_kernel.h.
+// Generates well-formed random kernels, the same for the same seed: index algebra with constants near the limits at
+// which rules apply (divisors, sizes, ends of dtypes, negative numerators, divisors larger than the dividend), and
+// mutations of other kernels. lib/compilation/random_kernel.h generates arithmetic in many dtypes.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -27,8 +27,8 @@ class Chance {
   uint64_t state_;
 };
 
-// The flat index of the element that `loops` are at, the last loop fastest, and the number of elements. Without loops:
-// the empty UOp and 1.
+// The row-major number of the current iteration of `loops`, the last loop fastest, and the number of iterations.
+// Without loops: the empty UOp and 1.
 struct RowMajor {
   UOp at = {};
   int64_t size = 1;
@@ -46,8 +46,8 @@ UOp algebra_kernel(Graph& graph, Chance& chance);
 // Returns the AST of a matrix product, often of dtypes that tensor cores take.
 UOp matmul_kernel(Graph& graph, Chance& chance);
 
-// Returns the kernel with a few mutations: other constants, loop sizes and operations, an index wrapped in operations
-// that keep or fold it. Buffers are as large as their largest index needs. The empty UOp if no mutation gave a kernel.
+// Returns the kernel with a few mutations: other constants, loop sizes and operations, or an index wrapped in ops that
+// keep its value or fold its range. Buffers fit their largest index. The empty UOp if no mutation gave a kernel.
 UOp grown_kernel(UOp ast, Chance& chance);
 
 // Returns the tensor graph with inserted copies, CONTIGUOUS, casts and operations. The empty UOp if none fits.

@@ -20,7 +20,7 @@ using Kind = FuzzOutcome::Kind;
 
 constexpr int64_t kMostWork = 2'000'000;  // limit for iterations times nodes in REF
 constexpr double kMargin = 8;
-constexpr double kMostSeconds = 20;  // for one run; a correct kernel takes a moment
+constexpr double kMostSeconds = 20;  // time limit for one run; a correct kernel takes far less
 
 int64_t work_of(UOp root) {
   int64_t iterations = 1, nodes = 0;
@@ -36,17 +36,17 @@ int64_t work_of(UOp root) {
 
 bool is_float(UOp u) { return u.dtype().is_value() && u.dtype().count() == 1 && dtypes::is_float(u.dtype()); }
 
-// Returns the float plus the last bit of its magnitude, in precision `dtype`.
+// Returns the float plus one unit in the last place of its magnitude, in the precision of `dtype`.
 UOp grown(UOp exact, DType dtype) {
   UOp size = exact.maximum(exact.neg());
   return exact + size * Const(epsilon(dtype));
 }
 
-// Returns the kernel with all float arithmetic in double precision: results of other orders, or of tensor cores, lie
-// around its results. With `sums_grow`, the terms of sums are off by their last bit, all to the same side, so that a
-// small sum of large terms is as inexact as the terms.
+// Returns the kernel with all float arithmetic in double precision. Results of other orders of operations, or of tensor
+// cores, lie around its results. With `sums_grow`, each term of a sum grows by one unit in the last place, so that a
+// small sum of large terms shows how inexact the terms are.
 UOp with_exact_floats(UOp root, bool sums_grow) {
-  UOpMap<UOp> same(root.graph()), exact(root.graph());  // nodes with their own dtype; floats as doubles
+  UOpMap<UOp> same(root.graph()), exact(root.graph());  // by node: the new node in its dtype; floats as doubles
   for (UOp u : toposort(root)) {
     bool computes = u.in(ops::ALU | OpSet{Op::CAST, Op::REDUCE}) && (is_float(u) || u.in(ops::Comparison));
     std::vector<UOp> src;
@@ -63,7 +63,7 @@ UOp with_exact_floats(UOp root, bool sums_grow) {
   return same[root];
 }
 
-// Returns whether an index may exceed 64 bits although its operands do not: Python's integers are unbounded.
+// Returns whether an index may exceed 64 bits although its operands do not. In tinygrad, Python's integers cannot.
 bool may_overflow(UOp root) {
   auto fits = [](UOp u) {
     auto is_within = [](Const c) { return c.is_integral() && c.as_int().is_small(); };
@@ -75,7 +75,7 @@ bool may_overflow(UOp root) {
   });
 }
 
-// Returns the known problem with the list's vectors of bools, or of three elements, in memory; empty if there is none.
+// Returns the known problem that the list has with vectors of bools, or of three elements, in memory; else "".
 std::string vector_cause(std::span<const UOp> list, RendererKind renderer) {
   for (UOp u : list) {
     if (!u.in({Op::LOAD, Op::STORE})) continue;
@@ -101,7 +101,7 @@ class KernelCheck {
     for (const VariableSpec& v : kernel->variables()) variables_[v.name] = v.max;
     inputs_ = std::move(*inputs);
     auto done = in_ref(std::move(kernel));
-    if (!done) return;  // for instance out of bounds: meaningless
+    if (!done) return;  // the kernel itself fails, for instance out of bounds, so it is meaningless
     if (has_undefined_) return compile_alone(on_rule);
     expected_ = std::move(*done);
     out_.kind = Kind::Compared;
@@ -153,8 +153,8 @@ class KernelCheck {
     out_.failure = {device, symptom, said, off_ == Off::NonFinite};
   }
 
-  // Returns whether the arrays are as expected; else records the failure. `root` is the graph that computed them, or
-  // that the list was made of.
+  // Returns whether the arrays are as expected; else records the failure. `root` is the graph that computed the arrays,
+  // or from which the list that computed them was made.
   bool as_expected(const Result<Arrays>& actual, UOp root, const std::string& device, const std::string& what) {
     auto says = [&](const char* text) { return actual.diag().message.find(text) != std::string::npos; };
     if (!actual && (says("REF has no instruction") || says("there is no tensor core"))) return true;
@@ -176,7 +176,7 @@ class KernelCheck {
     return true;
   }
 
-  // Adds the arrays that the graph does not store to any more, unchanged.
+  // Returns `actual` with the unchanged arrays of buffers that the graph does not store to, in contrast to the AST.
   Arrays with_untouched(const Arrays& actual) const {
     Arrays out = copy_of(actual);
     for (const NamedArray& e : expected_)
@@ -185,8 +185,8 @@ class KernelCheck {
     return out;
   }
 
-  // How far rounding moves each element of each array: with perturbed roundings (lib/validate/perturb_rounding.h), in
-  // double precision, or with the terms of sums off.
+  // How much rounding changes each element of each array: the largest difference to runs with perturbed roundings
+  // (lib/validate/perturb_rounding.h), in double precision, and with perturbed terms of sums.
   using Moves = std::vector<std::vector<double>>;
 
   // Returns whether each differing element is off by at most kMargin times what rounding moves it in the AST, or in the
@@ -214,7 +214,7 @@ class KernelCheck {
       for (int64_t k = 0; k < e.size(); k++) {
         if (!(*differs)[size_t(k)]) continue;
         double was = element_as_double(*a, k), is = element_as_double(e, k);
-        double steps = 0;  // two steps of an fp8: an element that is off by one may round back
+        double steps = 0;  // for fp8: two units in the last place, because a perturbation by one may be rounded away
         if (e.dtype() == dtypes::fp8e4m3) steps = std::fabs(is) / 4;
         if (e.dtype() == dtypes::fp8e5m2) steps = std::fabs(is) / 2;
         const double far = kMargin * moves[i][size_t(k)] + steps;
@@ -229,20 +229,20 @@ class KernelCheck {
   static double largest(DType d) {
     return d == dtypes::fp8e4m3 ? 448 : d == dtypes::fp8e5m2 ? 57344 : d == dtypes::float16 ? 65504 : INFINITY;
   }
-  // Returns whether the value is a NaN or an infinity, or the largest fp8, which stands for infinity.
+  // Returns whether the value is a NaN, an infinity, or the largest fp8, to which larger numbers are clamped.
   static bool is_at_the_end(double v, DType d) {
     return !std::isfinite(v) || (dtypes::fp8s.contains(d) && std::fabs(v) >= largest(d));
   }
-  // Returns whether rounding may move one value beyond the end of the dtype, where the other is: infinity, or NaN in
-  // fp8e4m3.
+  // Returns whether one value is beyond the largest number of the dtype (infinity, or NaN in fp8e4m3) and rounding may
+  // move the other value there, too.
   static bool are_about_the_end(double a, double b, double far, DType d) {
     const bool is_nan = std::isnan(a) || std::isnan(b);
     if (is_nan ? !(d == dtypes::fp8e4m3) : std::signbit(a) != std::signbit(b)) return false;
     return std::fmin(std::fabs(a), std::fabs(b)) + far >= largest(d);
   }
 
-  // Double precision may move one element little by chance, so each element moves at least by the root mean square of
-  // its array. `plain` holds the unperturbed results of the graph.
+  // Returns the changes by rounding. In double precision, an element may change little by chance, so the change of each
+  // element is at least the root mean square of its array. `plain` holds the unperturbed results of the graph.
   Moves moves_of(UOp graph, const Arrays& plain) {
     Moves out;
     for (const NamedArray& e : expected_) out.emplace_back(size_t(e.array.size()));
@@ -270,7 +270,7 @@ class KernelCheck {
       for (double& far : moved) far = std::max(far, std::sqrt(squares / double(moved.size())));
   }
 
-  // Records a refusal; a rewrite that does not end, or an internal error, is a failure.
+  // Records that the kernel was refused. Endless rewriting and internal errors are recorded as failures instead.
   bool refused(const Diag& diag) {
     if (is_endless(diag)) fail("REF", "endless", diag.message);
     else if (diag.message.find("internal error") != std::string::npos) fail("REF", "refused", diag.message);
@@ -348,7 +348,7 @@ class KernelCheck {
     const UOp last = last_graph(c);
     auto& list = c.list();
     if (!list || std::ranges::any_of(*list, [](UOp u) { return u.dtype().is_image(); })) return;
-    if (!c.source()) return;  // the renderer refuses it
+    if (!c.source()) return;  // the renderer refuses the list
     auto kernel = Executable::for_device(*list, *place->target, *place->device);
     if (!kernel) return fail(device, "compile", "on " + device + ": " + kernel.diag().text());
     auto own = ref_.inputs_for(*kernel);
@@ -364,8 +364,8 @@ class KernelCheck {
   Chance& c_;
   FuzzOutcome& out_;
   Arrays inputs_, expected_;
-  Moves ast_moved_;  // of the AST; empty until needed
-  Moves moved_;      // of the AST, plus those of the last graph that needed its own
+  Moves ast_moved_;  // changes of the AST's results by rounding; empty until needed
+  Moves moved_;      // ast_moved_, plus the changes of the last graph that needed its own
   VariableValues variables_;
   const ReferenceRunner ref_{inputs_, variables_, {.in_process = true, .timeout_seconds = kMostSeconds}};
   enum class Off : uint8_t { None, NonFinite, Finite };

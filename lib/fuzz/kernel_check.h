@@ -19,18 +19,18 @@ struct FuzzKernel {
   std::string target;
 };
 
-// A failure and the device that shows it ("REF" for the graph of a stage, or the list).
+// A failure, and the device that shows it ("REF" if the graph after a stage, or the list, fails in REF).
 struct FuzzFailure {
   std::string device;
-  std::string symptom;  // as in `tgc reduce --while`
+  std::string symptom;  // the kind of failure, as in `tgc reduce --while`
   std::string said;
   bool is_non_finite = false;  // every differing element is, or should be, a NaN or an infinity
   std::optional<FuzzKernel> other = {};  // the equivalent kernel, under its own settings, that failed instead
 };
 
 struct FuzzOutcome {
-  // Compiled: too large for REF, or undefined; only the lists with and without a watcher were compared. LeftOut:
-  // meaningless
+  // Compiled: too large for REF, or with undefined results, so only the lists with and without a watcher were compared.
+  // LeftOut: meaningless, because the kernel reads outside of its buffers
   enum class Kind : uint8_t { Compared, Compiled, Refused, LeftOut, Failed };
   Kind kind = Kind::LeftOut;
   std::optional<FuzzFailure> failure = {};
@@ -38,10 +38,10 @@ struct FuzzOutcome {
   size_t rounding = 0;  // runs whose differences rounding explains
 };
 
-// Returns whether REF would take long for it.
+// Returns whether the kernel is too large for REF.
 bool is_too_large(UOp ast);
 
-// Applies the oracles (README.md). `devices` are those to run on besides; `on_rule` is called for each rewrite.
+// Applies the oracles (README.md) to the kernel. Also runs it on `devices`. Calls `on_rule` for each rewrite.
 FuzzOutcome check_kernel(const FuzzKernel& kernel, Chance& chance, const std::vector<std::string>& devices,
                        const std::function<void(const Application&)>& on_rule);
 

@@ -24,7 +24,7 @@ std::string in_a_line(const std::string& tree) {
   return out;
 }
 
-// Evaluates a condition before an entry: "DEVECTORIZE=2", "non-finite".
+// Evaluates the condition of an entry, such as "DEVECTORIZE=2" or "non-finite".
 bool holds(const std::string& condition, const FindingTraits& finding) {
   if (condition == "non-finite") return finding.is_non_finite;
   size_t equals = condition.find('=');

@@ -17,7 +17,7 @@ struct FindingTraits {
   std::string node = {};  // the rewritten node, as a tree
   bool is_non_finite = false;      // every differing element is, or should be, a NaN or an infinity
   bool has_wild_constant = false;  // the kernel has a constant that does not fit its dtype
-  std::map<std::string, std::string> settings;  // those that are not tinygrad's defaults
+  std::map<std::string, std::string> settings;  // settings that differ from tinygrad's defaults
 };
 
 class KnownRules {

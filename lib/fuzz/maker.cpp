@@ -18,14 +18,14 @@ constexpr const char* kTargets[] = {
     "CPU:LLVM", "CPU:CLANG",        "CPU:LLVM",         "CPU:CLANG",        "CUDA:CUDA:sm_80",  "CUDA:PTX:sm_80",
     "CUDA:CUDA:sm_89", "AMD:HIP:gfx1100", "AMD:HIP:gfx942", "AMD:LLVM:gfx1100", "AMD:LLVM:gfx942", "AMD:LLVM:gfx1201",
     "METAL",    "CL",               "CL:INTEL",         "WEBGPU",           "QCOM"};
-// Targets with launch limits so low that a small kernel exceeds them.
+// Targets (with multiplicity) whose launch limits are so low that a small kernel can exceed them.
 constexpr const char* kTargetsWithLimits[] = {"WEBGPU", "WEBGPU", "WEBGPU", "CUDA:PTX:sm_80"};
-// Settings that enable other rules; a quarter of the graphs has one of them.
+// Settings that enable other rules. One in four graphs gets one of these settings.
 constexpr std::pair<const char*, const char*> kSettings[] = {
     {"NOOPT", "1"},    {"DEVECTORIZE", "0"}, {"DEVECTORIZE", "2"},       {"TRANSCENDENTAL", "2"},
     {"NOLOCALS", "1"}, {"TC_OPT", "2"},      {"DISABLE_FAST_IDIV", "1"}, {"IMAGE", "1"},
     {"IMAGE", "2"},    {"TC", "2"},          {"ALLOW_HALF8", "1"}};
-// The same for tensor graphs; half of them have one.
+// Settings for tensor graphs that enable other rules. Half of the tensor graphs get one of these settings.
 constexpr std::pair<const char*, const char*> kTensorSettings[] = {
     {"RING", "2"}, {"ALL2ALL", "2"}, {"PCONTIG", "2"}, {"PCONTIG", "3"}, {"IMAGE", "2"}, {"SPLIT_REDUCEOP", "0"}};
 constexpr int64_t kMostNodes = 220;  // limit for a golden kernel that is mutated; ten times as many for a tensor graph
@@ -58,7 +58,7 @@ Result<KernelText> text_of(const FuzzKernel& kernel) {
 Maker::Maker(uint64_t seed, const std::vector<std::string>& grow) : seed_(seed) {
   for (const std::string& file : grow) read(file);
   for (const CatalogRule& r : catalog_rules())
-    if (!short_file(*r.rule).starts_with("lib/spec/")) rules_.push_back(r.rule);  // rules that test nodes rewrite none
+    if (!short_file(*r.rule).starts_with("lib/spec/")) rules_.push_back(r.rule);  // lib/spec only tests nodes
   find_targets();
 }
 
@@ -69,7 +69,7 @@ void Maker::read(const std::string& file) {
     if (record->nodes < (tensors ? 10 : 1) * kMostNodes)
       (tensors ? tensors_ : kernels_)
           .push_back({record->ast, tgc::settings_of(reader.header(), *record), record->target});
-  if (reader.cut()) throw Failure(*reader.cut());  // a graph's name depends on the whole file
+  if (reader.cut()) throw Failure(*reader.cut());  // truncated: graphs and their names depend on the whole file
 }
 
 std::string Maker::goldens() const {
@@ -174,7 +174,7 @@ MadeGraph Maker::scheduled(Compilation& whole, uint64_t number, size_t n) const 
 
 std::optional<FuzzKernel> Maker::kernel(uint64_t number, Chance& chance, const Steering& steering,
                                         Recipe& recipe) const {
-  if (number < kernels_.size()) return grown(kernels_[number], chance, true);  // each golden kernel once, unchanged
+  if (number < kernels_.size()) return grown(kernels_[number], chance, true);  // first, each golden kernel unchanged
   std::optional<FuzzKernel> out;
   size_t kind = chance.uniform(12);
   if (kind >= 8) {

@@ -1,5 +1,5 @@
-// Makes the graphs of a campaign. Each is determined by the seed and its number, and by what the campaign had seen,
-// which its recipe records.
+// Makes the graphs of a campaign. A graph depends on the campaign's seed, its own number, and earlier graphs of the
+// campaign; its recipe (recipe.h) records all of these but the seed.
 #pragma once
 #include <functional>
 #include <map>
@@ -19,19 +19,19 @@ namespace tgc {
 // Returns the kernel as text, with its settings and target. An error: the kernel has no text.
 Result<KernelText> text_of(const FuzzKernel& kernel);
 
-// A graph that other graphs are grown from.
+// A graph that other graphs are made from by mutation.
 struct Ancestor {
   Recipe recipe;
   KernelText text;
 };
 
-// Choices that depend on what the campaign has seen.
+// Choices that depend on earlier graphs of the campaign.
 struct Steering {
-  std::function<const Rule*(Chance&)> rule;  // a rarely hit rule
-  std::function<std::optional<Ancestor>(Chance&)> parent;  // a graph that hit such a rule; none yet: nothing
+  std::function<const Rule*(Chance&)> rule;  // returns a rule that few graphs hit
+  std::function<std::optional<Ancestor>(Chance&)> parent;  // returns a graph that hit such a rule; nullopt: none yet
 };
 
-// A kernel or a tensor graph, or neither, if its random parts did not fit together.
+// A kernel or a tensor graph; neither if the random parts of the graph did not fit together.
 struct MadeGraph {
   Recipe recipe;
   std::optional<FuzzKernel> kernel = {};
@@ -73,8 +73,8 @@ class Maker {
 
   uint64_t seed_;
   std::vector<const Rule*> rules_;
-  std::map<const Rule*, std::vector<const char*>> targets_;  // targets with the rule in one of their stages
-  std::vector<KernelText> kernels_, tensors_;  // from the golden files
+  std::map<const Rule*, std::vector<const char*>> targets_;  // by rule: the targets whose stages have the rule
+  std::vector<KernelText> kernels_, tensors_;  // kernels and tensor graphs of the golden files
 };
 
 }  // namespace tgc

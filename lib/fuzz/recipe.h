@@ -1,6 +1,6 @@
-// The name of a graph of a campaign, which holds all that is needed to make the graph again without those before it.
-// Most graphs depend on the seed and their number alone; others on what the campaign had seen: those made from the left
-// side of a rarely hit rule, and those grown from an earlier graph.
+// The name ("recipe") of a graph of a campaign. It holds all that is needed, besides the seed, to make the graph
+// without the graphs before it: its number, and, if it was made from the left side of a rarely hit rule or by mutation
+// of an earlier graph, that rule or graph.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,14 +12,14 @@
 
 namespace tgc {
 
-// "9411", "9411.2", "9411:lt-scaled"; after a slash the graph that it was grown from: "9411/2077/31.0".
+// "9411", "9411.2", "9411:lt-scaled"; after a slash, the graph that it was mutated from: "9411/2077/31.0".
 struct Recipe {
   struct Step {
     uint64_t number = 0;            // index of the graph in the campaign
-    std::optional<size_t> kernel = {};  // of a tensor graph: index in its schedule
-    std::string rule = {};          // the rule whose left side it was made from
+    std::optional<size_t> kernel = {};  // for a kernel of a tensor graph: its index in the schedule
+    std::string rule = {};          // the rule from whose left side the graph was made; empty: none
   };
-  std::vector<Step> steps;  // the graph, its parent, the parent of that, ...
+  std::vector<Step> steps;  // the graph, the graph that it was mutated from (its parent), the parent's parent, ...
 
   std::string text() const;
   // The recipe of the parent. Requires more than one step.

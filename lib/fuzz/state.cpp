@@ -36,7 +36,7 @@ Ancestor ancestor_of(const Json& from) {
           {from.at("ast"), from.at("settings").get<GoldenSettings>(), from.at("target")}};
 }
 
-// Throws Failure, and the parser's exceptions for other JSON.
+// Reads a state from JSON. Throws Failure, and the JSON parser's exceptions if a member is missing or has another type.
 CampaignState state_of(const Json& from, const std::string& path, const CampaignName& of) {
   const Json& campaign = from.at("campaign");
   if (CampaignName its{campaign.at("seed"), campaign.at("goldens")}; its != of)

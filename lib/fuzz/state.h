@@ -1,5 +1,5 @@
-// The state of a campaign as a file, so that a campaign that was stopped or has died continues: what it has seen, which
-// determines the graphs that follow, and what it has found.
+// Saves the state of a campaign in a file, so that a campaign that was stopped or crashed can continue: its findings,
+// and the rules and graphs so far, because later graphs depend on them.
 #pragma once
 #include <map>
 #include <set>
@@ -12,13 +12,13 @@
 namespace tgc {
 
 struct CampaignState {
-  uint64_t next = 0;                             // the first graph that was not begun
-  std::vector<uint64_t> unfinished;              // graphs before it that were begun and not finished
-  std::map<std::string, uint64_t> counts;        // by rule: graphs that it applied in
-  std::set<std::string> applied_rules;           // also those that make no node
+  uint64_t next = 0;                             // number of the first graph that was not begun
+  std::vector<uint64_t> unfinished;              // numbers of earlier graphs that were begun but not finished
+  std::map<std::string, uint64_t> counts;        // by rule: number of graphs that the rule applied in
+  std::set<std::string> applied_rules;           // rules that applied, also those that make no node
   std::vector<Ancestor> rare;                    // graphs that hit rare rules, in order
-  std::map<std::string, FuzzFinding> findings;   // by the key that they are counted under
-  FuzzReport so_far;                             // counts and seconds
+  std::map<std::string, FuzzFinding> findings;   // by key: findings with equal keys count as one
+  FuzzReport so_far;                             // the counts and seconds of the campaign so far
 };
 
 // Identifies a campaign: its seed and the golden files that it grows from.

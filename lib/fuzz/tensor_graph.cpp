@@ -53,7 +53,7 @@ class Tensors {
       if (size * next > kMostElements) next = 1;
       out.push_back(next), size *= next;
     }
-    if (!several_.empty() && c_.one_in(2)) {  // with more axes than the one that may be sharded
+    if (!several_.empty() && c_.one_in(2)) {  // a tensor of several devices, with more axes than the sharded one
       if (out.size() == 1) out.push_back(3);
       out[c_.uniform(out.size())] = int64_t(2 * several_.size());
     }
@@ -85,7 +85,7 @@ class Tensors {
     return is_on_many(out) && c_.one_in(2) ? divided(out) : out;
   }
 
-  // Part of a file, as another dtype, moved; copied to the device that computes with it.
+  // Returns a part of a file, bitcast to another dtype and moved, and copied to the device that computes with it.
   UOp from_file(DType d) {
     UOp u = buffer(dtypes::uint8, ShapeVec{int64_t(64 * d.itemsize())}, g_.str(file_));
     int64_t begin = int64_t(c_.uniform(3)) * 8 * int64_t(d.itemsize());
@@ -148,7 +148,7 @@ class Tensors {
     return d == u.dtype() ? u.neg() : as_bits ? u.bitcast(d) : u.cast(d);
   }
 
-  // Combines a tensor with another of its shape, a constant, or itself moved.
+  // Combines a tensor with another tensor of its shape, with a constant, or with a moved copy of itself.
   UOp binary(UOp u) {
     static constexpr Op kOps[] = {Op::ADD, Op::MUL, Op::MAX, Op::ADD};
     auto goes_with = [&](UOp v) {
@@ -194,7 +194,7 @@ class Tensors {
           int64_t n = shape[axis].as_int().low64(), begin = int64_t(c_.uniform(size_t(n) + 1));
           pairs[axis] = {c_.one_in(2) ? 0 : begin, c_.one_in(12) ? begin : n};
           if (c_.one_in(12)) pairs[axis] = {begin, begin};
-          if (own && size_t(*own) == axis) {  // the whole part of one device
+          if (own && size_t(*own) == axis) {  // the sharded axis: shrink to the part that one device holds
             int64_t part = n / int64_t(several_.size()), which = int64_t(c_.uniform(several_.size()));
             pairs[axis] = {part * which, part * (which + 1)};
           }
@@ -239,7 +239,7 @@ class Tensors {
   }
   UOp copied(UOp u, Arg device) { return copy_to_device(u, device); }
 
-  // Assigns to a buffer, which the value may read, moved or not; sometimes to a tensor that is no buffer.
+  // Returns an assignment to a buffer, or sometimes to another tensor. The value may read the same buffer, also moved.
   UOp assigned(UOp u) {
     ShapeVec shape(shape_of(u).begin(), shape_of(u).end());
     bool is_fixed = std::ranges::all_of(shape, [](Sint s) { return s.is_int() && s.as_int() > Int(0); });
@@ -258,7 +258,7 @@ class Tensors {
     return target.assign(u);
   }
 
-  // Takes the first elements of an axis, as many as a variable says.
+  // Shrinks an axis to its first elements; a variable holds their number.
   UOp cut(UOp u) {
     size_t axis = any_axis(u);
     std::vector<std::pair<Sint, Sint>> pairs;
@@ -268,7 +268,7 @@ class Tensors {
     return shrink(u, pairs);
   }
 
-  // Stores a tensor as tinygrad stores operands of convolutions with IMAGE=2; sometimes with a wrong shape.
+  // Stores a tensor in an image, as tinygrad does for convolutions with IMAGE=2; sometimes with a wrong image shape.
   UOp as_image(UOp u) {
     Sint size = prod(shape_of(u));
     if (!u.dtype().is(Scalar::Float32) || !size.is_int()) return {};
@@ -280,7 +280,7 @@ class Tensors {
     return {};
   }
 
-  // Sums over a loop outside of all kernels; each iteration takes another part.
+  // Sums parts of a tensor in a loop outside of all kernels; each iteration takes another part.
   UOp turn_by_turn(UOp u) {
     Sint size = shape_of(u)[0];
     bool can = size.is_int() && size.as_int() > Int(1) && !axis_of(u) && dtypes::is_float(u.dtype());
@@ -317,9 +317,9 @@ class Tensors {
 
   Graph& g_;
   Chance& c_;
-  std::vector<const char*> several_;  // devices; empty if all is on one
+  std::vector<const char*> several_;  // names of the devices; empty if all tensors are on one device
   std::string file_;
-  UOp size_;  // a variable, bound
+  UOp size_;  // a bound variable, used in shapes
   std::vector<UOp> made_, outputs_;
   int64_t number_ = 1;
 };
