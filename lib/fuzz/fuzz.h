@@ -20,8 +20,8 @@ struct FuzzSpec {
   // an export command, or a Python with tinygrad 0.12.0 and tgc.export: tinygrad also compiles each graph
   std::string tinygrad;
   std::string folder;  // folder for the bundles of findings; empty: none are written
-  // A file for the campaign's state (state.h); empty: none. If the file exists, the campaign continues: then `count` and
-  // the report are about the whole campaign, and `minutes` is about this run.
+  // A file for the campaign's state (state.h); empty: none. If the file exists, the campaign continues: then `count`
+  // and the report are about the whole campaign, and `minutes` is about this run.
   std::string state;
 };
 

@@ -14,7 +14,7 @@ struct CaseResult {
   enum class Outcome : uint8_t { Passed, Wrong, Error } outcome = Outcome::Passed;
   std::string name;     // the folder's name
   std::string suite;    // the parent folder's name
-  std::string message;  // the first difference, or the error; empty if passed
+  std::string message;  // the first difference, or the error; empty if the case passed
   bool passed() const { return outcome == Outcome::Passed; }
 };
 
@@ -24,15 +24,15 @@ struct CaseOptions {
   Placement* place = nullptr;  // the device that computes the outputs; null: REF
 };
 
-// Runs the case's data sets up to the first that fails. Outputs must have the expected dtype, shape and values.
+// Runs the case's data sets until one fails. Outputs must have the expected dtypes, shapes and values.
 CaseResult run_case(const std::string& folder, const CaseOptions& options);
 
-// Makes a graph input with known values from a value read from a file. If `type` is bfloat16, a uint16 tensor is read
-// as the bits of a bfloat16 tensor, as the onnx package stores it.
+// Makes a graph input from a value that was read from a file (first overload) or from an array. If `type` is bfloat16,
+// reads a uint16 tensor as the bits of a bfloat16 tensor, because the onnx package stores bfloat16 in this way.
 Value input_value(Graph& graph, onnx::ValueProto value, const onnx::TypeProto& type);
 Value input_value(Graph& graph, const Array& array);
 
-// Returns the case folders: each of `folders` that has a model.onnx, else the folders below it that have one, sorted.
+// Returns the case folders: each of `folders` that has a model.onnx; else, sorted, the folders below it with one.
 std::vector<std::string> find_cases(const std::vector<std::string>& folders);
 
 }  // namespace tgc

@@ -38,10 +38,10 @@ class Model {
   static Result<Model> from_proto(onnx::ModelProto proto);
 
   const onnx::ModelProto& proto() const { return *proto_; }
-  std::string folder() const;  // folder of the model's file; paths of external data are relative to it
+  std::string folder() const;  // folder of the model's file; paths of external data are relative to this folder
 
-  // Returns the inputs that a run must supply, with symbolic sizes replaced from `vars`. Fails, listing all names, if a
-  // size is not in `vars`; fails if no input has a size that `vars` names.
+  // Returns the inputs that a run must supply, with symbolic sizes replaced by their values in `vars`. An error: `vars`
+  // lacks symbolic sizes (the error lists all), or names a size that no input has.
   Result<std::vector<ModelInput>> inputs(const std::map<std::string, int64_t>& vars) const;
   // The inputs without an initializer. Their sizes may be symbolic.
   std::vector<const onnx::ValueInfo*> declared_inputs() const;
@@ -67,7 +67,7 @@ class ModelBuilder {
   Values run(const onnx::GraphProto& graph, const Values& inputs);
   Values run(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs);
 
-  // Computes the values of a tensor on REF. Throws Failure if they depend on a buffer whose values are not known.
+  // Computes the values of a tensor in REF. Throws Failure if they depend on a buffer whose values are not known yet.
   Array evaluate(const Tensor& tensor);
   // True if evaluate can compute the tensor: it depends on no buffer with unknown values.
   bool is_known(const Tensor& tensor);

@@ -36,7 +36,7 @@ enum class Type : int32_t {
   Undefined, Float, UInt8, Int8, UInt16, Int16, Int32, Int64, String, Bool, Float16, Double, UInt32, UInt64, Complex64,
   Complex128, BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4
 };
-std::string name_of(Type type);              // returns "FLOAT16"; "type 99" for unknown types
+std::string name_of(Type type);              // returns ONNX's name ("FLOAT16"); "type 99" for unknown types
 std::optional<DType> dtype_of(Type type);    // nullopt if the type is not supported
 Type type_of(DType dtype);                   // Undefined if ONNX has no such type
 
@@ -136,7 +136,7 @@ struct ModelProto {
   std::string path;                       // path of the model's file; "" if it was not read from a file
 };
 
-// Parse a file or bytes. An error has the byte position of malformed data.
+// Parse a model or a value from a file or from bytes. The error for malformed data names the byte position.
 Result<ModelProto> read_model(const std::string& path);
 Result<ModelProto> read_model_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path = "");
 Result<ValueProto> read_value(const std::string& path, const TypeProto& type);
@@ -144,7 +144,7 @@ Result<ValueProto> read_value(const std::string& path, const TypeProto& type);
 // True if the bytes look like the start of a ModelProto.
 bool looks_like_model(std::string_view bytes);
 
-// The elements of a tensor in row-major order. Unaligned: usually a view of the file.
+// The elements of a tensor in row-major order. The bytes may be unaligned, because they are usually a view of the file.
 struct TensorBytes {
   const uint8_t* data = nullptr;
   size_t size = 0;  // number of bytes

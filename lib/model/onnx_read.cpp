@@ -291,7 +291,7 @@ Result<ValueProto> read_value(const std::string& path, const TypeProto& type) {
 }
 
 bool looks_like_model(std::string_view bytes) {
-  // a model begins with field ir_version, a small number, and one of the fields that may follow
+  // A model begins with the field ir_version, a small number, and then one of the fields that may follow it.
   return bytes.size() > 4 && bytes[0] == 8 && uint8_t(bytes[1]) < 64 &&
          (bytes[2] == 0x12 || bytes[2] == 0x3A || bytes[2] == 0x42 || bytes[2] == 0x1A || bytes[2] == 0x22);
 }

@@ -22,7 +22,7 @@ Values branch(OpCall& c) {
   auto &yes = c.attr_graph("then_branch"), &no = c.attr_graph("else_branch");
   if (c.builder().is_known(condition)) return c.builder().run(c.integer(0) ? yes : no, Values{});
   Values a = c.builder().run(yes, Values{}), b = c.builder().run(no, Values{});
-  // `where` cannot select between these branches; if the condition is unknown, integer() names what it depends on
+  // `where` cannot select between these branches, so the condition must be known: integer() throws Failure if it is not
   if (a.size() != b.size() || !same_kind(a, b)) return c.integer(0) ? a : b;
   Values out;
   for (size_t i = 0; i < a.size(); i++) out.push_back(condition.reshape({}).where(a[i].tensor(), b[i].tensor()));

@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-// Returns the indices with n, the size of the axis, added to negative indices, which count from the end of the axis.
+// Adds `n`, the size of the axis, to negative indices, because these count from the end of the axis.
 Tensor wrapped(const Tensor& indices, int64_t n) {
   return indices.lt(Const(0)).where(Const(n), Const(0)).cast(indices.dtype()) + indices;
 }
@@ -13,7 +13,7 @@ Tensor wrapped(const Tensor& indices, int64_t n) {
 Values gather(OpCall& c) {
   Tensor x = c.tensor(0), indices = c.tensor(1);
   int64_t axis = x.resolve_dim(c.attr_int("axis", 0)), n = x.size(axis);
-  // few indices with known values become slices of x that are concatenated
+  // If the indices are few and their values are known, concatenate slices of x.
   if (indices.numel() > 0 && indices.numel() < 9 && c.builder().is_known(indices)) {
     Ints own = x.shape();
     Ints to = concat({Ints(own.begin(), own.begin() + axis), indices.shape(), Ints(own.begin() + axis + 1, own.end())});

@@ -37,7 +37,7 @@ Tensor legacy_operand(OpCall& c) {
 
 Tensor pow_of(Tensor x, Tensor y) {
   if (x.is_floating_point()) return x.pow(y.cast(x.dtype()));
-  // integer powers are computed in double, which is exact up to 53 bits
+  // Compute integer powers in double precision, which is exact up to 53 bits.
   Tensor p = x.cast(dtypes::float64).pow(y.cast(dtypes::float64));
   return p.round().cast(x.dtype());
 }
@@ -50,7 +50,7 @@ Tensor mod_of(OpCall& c) {
 Tensor shift(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
   if (!dtypes::is_unsigned(x.dtype())) throw Failure("a shift of " + std::string(x.dtype().repr()));
-  // power is 2 ** y, multiplied up from the bits of y: it is exact, and 0 if it overflows the dtype
+  // Compute `power` = 2 ** y as a product over the bits of y, so that it is exact, and 0 if it overflows the dtype.
   Tensor power = x.ones_like();
   for (int64_t bit = 0, n = 8 * x.dtype().itemsize(); bit < 7; bit++) {
     int64_t by = int64_t(1) << bit;
@@ -110,7 +110,7 @@ Tensor prelu_slope(const Tensor& x, Tensor slope) {
   if (slope.ndim() != 1 || x.ndim() < 2 || slope.size(0) != x.size(1) || slope.size(0) == 1) return slope;
   Ints shape(size_t(x.ndim() - 1), 1);
   shape[0] = slope.size(0);
-  return slope.size(0) == x.size(-1) ? slope : slope.reshape(shape);  // before opset 7, a slope per channel
+  return slope.size(0) == x.size(-1) ? slope : slope.reshape(shape);  // before opset 7, each channel has a slope
 }
 
 }  // namespace

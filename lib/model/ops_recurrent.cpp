@@ -160,7 +160,7 @@ Values rnn(OpCall& c) {
   });
 }
 
-// the weights' blocks are the gates update, reset and hidden
+// GRU. The weights have one block of rows for each of the gates update, reset and hidden, in that order.
 Values gru(OpCall& c) {
   bool reset_after = c.attr_int("linear_before_reset", 0) != 0;
   return Recurrent(c, 3, {"sigmoid", "tanh"}).run(1, [&](const Step& s, const Tensors& state) -> Tensors {
@@ -172,7 +172,7 @@ Values gru(OpCall& c) {
   });
 }
 
-// the weights' blocks are the gates input, output, forget and cell
+// LSTM. The weights have one block of rows for each of the gates input, output, forget and cell, in that order.
 Values lstm(OpCall& c) {
   bool coupled = c.attr_int("input_forget", 0) != 0, peepholes = c.has(7);
   return Recurrent(c, 4, {"sigmoid", "tanh", "tanh"}).run(2, [&](const Step& s, const Tensors& state) -> Tensors {

@@ -14,7 +14,7 @@ namespace tgc {
 // if a tensor depends on a buffer without known values, or a kernel fails.
 ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, const ScheduleOptions& options = {});
 
-// Computes the tensors on REF. Used during graph building, where the tensors are small.
+// Computes the tensors in the reference interpreter (REF). For use during graph building, where tensors are small.
 std::vector<Array> realize(std::span<const Tensor> tensors);
 
 // Returns the values of a tensor that needs no kernel: an empty tensor, a constant, or a buffer with known values, seen

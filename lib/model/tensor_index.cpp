@@ -140,7 +140,7 @@ Gathered gathered(const Moved& from) {
   }
   out.x = out.mask.where(from.x.reshape(opened), Const(0)).sum(out.summed, false, from.x.dtype());
 
-  // as in numpy, the result's axes of index tensors that are not adjacent come first
+  // As in numpy, the axes that index tensors make come first in the result if the indexed axes are not adjacent.
   bool to_front = d0 != 0 && from.indexed.size() != 1 && !adjacent;
   out.brought = to_front ? int_range(0, lead) : int_range(d0, d0 + lead);
   if (!to_front) return out;

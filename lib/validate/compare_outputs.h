@@ -1,4 +1,4 @@
-// Compares what a kernel stored with what is expected.
+// Compares the arrays that a kernel stored with the expected arrays.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace tgc {
 
-// Selects what outputs are compared with, and how exactly.
+// Options: what the outputs are compared with, and with which tolerance.
 struct CompareOptions {
   std::string expect = {};  // --expect: a file of the expected arrays; {} stands for the input without its extension
   // --reference, used without `expect`: a device that computes the expected arrays, an INPUT whose graph REF runs on
-  // the same arrays, or "none" to compare nothing; empty: REF, on the graph as it stands
+  // the same arrays, or "none" to compare nothing; empty: REF runs the input graph
   std::string reference = {};
   ToleranceOptions tolerance = {};  // --rtol, --atol, --ulp
   bool each_stage = false;          // --each-stage: also run the graph after every stage in REF

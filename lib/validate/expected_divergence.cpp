@@ -9,7 +9,7 @@ namespace {
 
 bool is_maximum(UOp u) { return u.is(Op::MAX) || (u.is(Op::REDUCE) && u.arg().op() == Op::MAX); }
 
-// Returns whether the op's result may exceed its dtype before it is truncated.
+// Returns whether the op's exact result may not fit its dtype, and is then truncated.
 bool computes(UOp u) {
   return u.in({Op::ADD, Op::SUB, Op::MUL, Op::NEG, Op::SHL}) || (u.is(Op::REDUCE) && u.arg().op() != Op::MAX);
 }
@@ -19,9 +19,9 @@ bool sees_all_digits(UOp u) {
   return u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ, Op::IDIV, Op::MOD, Op::SHR}) || is_maximum(u);
 }
 
-// C computes 8- and 16-bit integers as int, and clang computes half as float if the processor has no half arithmetic.
-// So a result is not truncated to its type when it is cast to a wider one at once, nor an integer that is compared,
-// divided or cast to a float.
+// Returns whether C does not truncate a source of `u` to its dtype. C computes 8- and 16-bit integers as int, and clang
+// computes half as float if the processor has no half arithmetic. So a source that is cast to a wider type is not
+// truncated, nor an integer that is compared, divided or cast to a float.
 bool is_promoted(UOp u) {
   return std::ranges::any_of(u.src(), [&](UOp s) {
     const DType own = s.dtype().scalar(), to = u.dtype().scalar();
@@ -44,8 +44,8 @@ std::string expected_divergence(UOp root, const std::vector<Comparison>& arrays,
   auto differ = [&](auto what) {
     return std::any_of(arrays.begin(), arrays.end(), [&](const Comparison& c) { return !c.passed() && what(c); });
   };
-  // a MAX is (a < b) ? b : a: its result for a NaN depends on the order of operands, and the optimizer reorders
-  // reductions
+  // A MAX is (a < b) ? b : a, so for a NaN its result depends on the order of its operands, and the optimizer reorders
+  // the operands of reductions.
   if (differ([](const Comparison& c) { return c.nan_actual != c.nan_expected; }) && any_node(root, is_maximum))
     return "maxima of NaNs, which depend on the order";
   if (renderer != "LLVM" && differ([](const Comparison&) { return true; }) && any_node(root, is_promoted))

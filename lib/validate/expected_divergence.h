@@ -1,5 +1,5 @@
-// Known reasons why a device computes something else than REF although the kernel's text is tinygrad's. Reports name
-// them beside a difference.
+// Knows reasons why a device stores other values than REF although the kernel is the same as tinygrad's. Reports name
+// the reason next to the difference.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace tgc {
 
-// Returns the reason in the kernel `root` that explains the differences in `arrays`; empty if none is known. `renderer`
-// is that of the device ("CLANG").
+// Returns the known reason why the kernel `root` has the differences in `arrays`; empty if there is none. `renderer` is
+// the name of the device's renderer ("CLANG").
 std::string expected_divergence(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer);
 
 }  // namespace tgc

@@ -7,12 +7,12 @@
 namespace tgc {
 namespace {
 
-// Ops whose elements are elements of their first source.
+// Ops whose result consists of elements of their first source.
 constexpr OpSet kSame = ops::Movement | OpSet{Op::CONTIGUOUS, Op::COPY, Op::DETACH, Op::NOOP, Op::GEP};
 // Ops whose result is not negative if no source is.
 constexpr OpSet kKeeps = {Op::ADD, Op::MUL, Op::FDIV, Op::RECIPROCAL, Op::CAST, Op::VECTORIZE, Op::MULACC};
 
-// The nodes that are known to hold no negative number; a NaN counts as not negative if it comes from NaNs alone.
+// Finds the nodes that hold no negative number. A NaN that is computed from NaNs only does not count as negative.
 class Signs {
  public:
   explicit Signs(Graph& graph) : at_least_zero_(graph) {}

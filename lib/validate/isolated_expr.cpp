@@ -9,11 +9,11 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostIterations = 4096, kMostWork = 60'000'000;  // of one reduction; evaluations of all
+constexpr int64_t kMostIterations = 4096, kMostWork = 60'000'000;  // limits: for one reduction; evaluations for all
 constexpr int64_t kPointAxis = 1 << 20;
 constexpr int64_t kMostPositions = 256;  // limit for the axes of an UNROLL
 
-// Returns the ranges that a reduction ends: those in its sources.
+// Returns the ranges that a reduction ends, which are the ranges in its sources.
 std::vector<UOp> reduced_ranges(UOp reduce) {
   std::vector<UOp> out;
   for (UOp s : reduce.src().subspan(1))
@@ -24,7 +24,7 @@ std::vector<UOp> reduced_ranges(UOp reduce) {
 
 UOp element(UOp vector, int64_t i) { return vector.dtype().count() > 1 ? vector.gep(i) : vector; }
 
-// Returns the number of positions of a RANGE that will be expanded; 0 for any other.
+// Returns the size of a RANGE that the expander will expand into vector elements; 0 for any other node.
 int64_t expanded_size(UOp range) {
   AxisType type = range.arg().items().back().axis_type();
   bool expands = type == AxisType::UPCAST || type == AxisType::UNROLL;
@@ -36,8 +36,8 @@ int64_t size_in_scalars(UOp define) {
   return d.is_image() || d.size() < 0 ? -1 : d.size() * d.base().count();
 }
 
-// Returns whether two nodes are the same RANGE, SPECIAL or variable, before and after a rewrite lowered its dtype or
-// added the ranges around it.
+// Returns whether two nodes are the same RANGE, SPECIAL or variable, where a rewrite may have lowered the dtype of one
+// of them or added the enclosing ranges to its sources.
 bool counts_alike(UOp u, UOp other) {
   if (u.op() != other.op() || !(u.arg() == other.arg()) || u.vmax().to_int() != other.vmax().to_int()) return false;
   bool has_constant_size = u.num_src() == 0 || u.src(0).vmin().to_int() == u.src(0).vmax().to_int();
@@ -82,7 +82,7 @@ uint32_t ExprIsolator::joined_of(UOp u, const Bound& bound) {
   return out;
 }
 
-// ---- the walk: sources first, each once for each set of reductions around it
+// ---- the walk: visits sources first, and each node once for each set of reductions around it
 
 ExprIsolator::Bound ExprIsolator::bound_at(UOp u, const Bound& bound) const {
   if (bound.empty()) return {};
@@ -107,7 +107,7 @@ const IsolatedExpr& ExprIsolator::isolate(UOp root, const Bound& bound) {
     UOp u = stack.back();
     size_t before = stack.size();
     if (!known(u, bound)) {
-      if (u.is(Op::REDUCE)) {  // its ranges are bound only inside
+      if (u.is(Op::REDUCE)) {  // the ranges of the reduction are bound in its sources only
         for (UOp r : reduced_ranges(u))
           for (UOp s : r.src())
             if (!known(s, bound)) stack.push_back(s);
@@ -190,7 +190,7 @@ IsolatedExpr ExprIsolator::elementwise(UOp u, const Bound& bound) {
     src.push_back(value_of(u.src(i), bound));
     if (!src.back()) return leaf(u, bound);
     if (u.in(ops::Binary) && u.dtype().is(Scalar::Index) && dtypes::is_int(src.back().dtype()))
-      src.back() = src.back().cast(u.dtype());  // tinygrad allows an int beside an index
+      src.back() = src.back().cast(u.dtype());  // cast, because tinygrad allows an int next to an index
     const IsolatedExpr& c = source(u, i, bound);
     valids.push_back(c.is_place() ? UOp() : c.valid);
     has_valid |= bool(valids.back());
@@ -276,13 +276,13 @@ IsolatedExpr ExprIsolator::constant(UOp u) {
   return {.value = made(u.dtype(), numbers), .valid = all ? UOp() : made(bools, valid)};
 }
 
-// ---- expanded axes: the position on an axis is the same leaf as the RANGE that it was
+// ---- expanded axes: the position on an expanded axis is the same leaf as the RANGE that the axis was made of
 
 IsolatedExpr ExprIsolator::axis_leaf(int64_t axis, int64_t size) {
   return leaf(graph_.range(Const(size), axis, AxisType::PLACEHOLDER), {});
 }
 
-// Returns the elements of a vector over the positions of `axes` at the position that the leaves give.
+// `vector` has `each` elements for every position on `axes`. Returns those at the position that the leaves give.
 UOp ExprIsolator::at_position(UOp vector, std::span<const Arg> axes, int64_t each) {
   UOp position;
   int64_t positions = 1;
@@ -358,9 +358,9 @@ IsolatedExpr ExprIsolator::contract(UOp u, const Bound& bound) {
           .leaves = without(from.leaves, u.arg().items())};
 }
 
-// A leaf's numbers lie in one of two arrays (of doubles, of longs), kPoints for each element.
+// Makes a node a leaf. Its numbers are in one of two arrays (of doubles, of longs), kPoints for each element.
 IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
-  if (!bound.empty()) return {};  // it may differ in each iteration
+  if (!bound.empty()) return {};  // the node may have another value in each iteration of the reduction
   if (auto it = leaf_of_.find(u.id()); it != leaf_of_.end()) return it->second;
   for (const Leaf& l : leaves_)
     if (u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}) && counts_alike(u, l.node)) {
@@ -431,7 +431,7 @@ IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {
           .leaves = joined_of(u, bound)};
 }
 
-// Returns the elements that a place points to. Offsets are taken modulo the memory's size: a wrong one is no error.
+// Returns the elements that a place points to. Takes offsets modulo the memory's size, so wrong ones are no error.
 UOp ExprIsolator::load_from(const IsolatedExpr& place, DType dtype, UOp alt) {
   int64_t places = place.value.dtype().count();
   int64_t n = std::max<int64_t>(dtype.count(), places), each = n / places;  // several places: one element each
@@ -465,7 +465,7 @@ IsolatedExpr ExprIsolator::load(UOp u, const Bound& bound) {
   return value ? IsolatedExpr{.value = value, .leaves = joined_of(u, bound)} : leaf(u, bound);
 }
 
-// A reduction is run if it is short enough; nodes inside of its ranges are isolated once more for it.
+// Makes a reduction a loop if it is short enough. Nodes in its ranges are isolated again, with these ranges bound.
 IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
   Bound inside = bound;
   std::vector<UOp> src(1);

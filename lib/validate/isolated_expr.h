@@ -1,8 +1,8 @@
-// Makes single nodes of a kernel into expressions that stand alone, so that REF can evaluate them at sample points.
-// Ranges, specials, variables and nodes that cannot be computed alone (registers after a loop, a reduction that is too
-// long, a tensor core) become leaves, which get a number for each point. Loads read the run's arrays; local memory and
-// registers hold random numbers. Each node is isolated once, however many rewrites it is part of, so a kernel's whole
-// trace costs little more than its graph.
+// Makes single nodes of a kernel into expressions that REF can evaluate at sample points, without the rest of the
+// kernel. Ranges, specials, variables and nodes that cannot be computed that way (registers after a loop, too long
+// reductions, tensor cores) become leaves, to which the caller gives a number for each point. Loads read the run's
+// arrays; local memory and registers hold random numbers. Each node is isolated only once, so evaluating all rewrites
+// of a kernel costs little more than evaluating its graph.
 #pragma once
 #include <map>
 #include <span>
@@ -13,34 +13,34 @@
 
 namespace tgc {
 
-// A node whose numbers the caller gives: as many as it has elements, for each point. Local memory and registers are
-// leaves without numbers: two expressions that read them are comparable only if they read the same ones.
+// A node for which the caller gives numbers: one for each element and point. Local memory and registers are leaves
+// without numbers; two expressions can be compared only if they read the same local memory and registers.
 struct Leaf {
   UOp node;
-  int64_t slot = 0;  // number of its first element among all leaves; -1 for memory
+  int64_t slot = 0;  // index of the node's first element among the elements of all leaves; -1 for memory
 };
 
 // Memory that loads read: a DEFINE_GLOBAL of the isolated graph.
 struct IsolatedMemory {
   UOp define, of;      // `of`: the kernel's own definition
   int64_t number = 0;
-  int64_t size = 0;    // in scalars
+  int64_t size = 0;    // number of scalars
 };
 
 struct IsolatedExpr {
-  UOp value;           // the value; for a place in memory its offset in scalars; null if the node has no value
-  UOp valid;           // a bool for each element; null if always valid
-  UOp memory;          // of a place: a DEFINE_GLOBAL of the isolated graph
-  uint32_t leaves = 0; // the set of leaves that it depends on: ExprIsolator::leaves()
+  UOp value;           // the value; for an address ("place"), its offset in scalars; null if the node has no value
+  UOp valid;           // a bool for each element: whether `value` is valid; null if it always is
+  UOp memory;          // for a place: its memory, a DEFINE_GLOBAL of the isolated graph
+  uint32_t leaves = 0; // number of the set of leaves that the value depends on; see ExprIsolator::leaves()
   bool is_place() const { return bool(memory); }
 };
 
 class ExprIsolator {
  public:
-  static constexpr int64_t kPoints = 32;       // evaluated in one run
+  static constexpr int64_t kPoints = 32;       // number of sample points that one run evaluates
   static constexpr int64_t kLeaves = 1000000;  // number of the DEFINE_GLOBAL with the leaves, of doubles; + 1: of longs
   struct MemoryOf {
-    int64_t elements = -1;  // of the run's array; -1 if there is none
+    int64_t elements = -1;  // number of elements of the run's array; -1 if there is none
   };
 
   // `arrays` maps the number of each DEFINE_GLOBAL to the number of elements of the run's array. New nodes are added to
@@ -48,9 +48,9 @@ class ExprIsolator {
   ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays);
 
   const IsolatedExpr& of(UOp u) { return isolate(u, {}); }
-  // Returns whether a node is a leaf because it cannot be computed alone; its sources then do not matter.
+  // Returns whether a node is a leaf because it cannot be computed without the rest of the kernel.
   bool is_opaque(UOp u) const { return leaf_of_.contains(u.id()) && !u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}); }
-  // Returns the node's value; for a place that stands for its element, the element. Null if it has no value.
+  // Returns the node's value; for an INDEX that stands for the loaded element, that element. Null if there is no value.
   UOp loaded(UOp u);
 
   UOp point() const { return point_; }                   // the RANGE over the points
@@ -61,7 +61,7 @@ class ExprIsolator {
   int64_t leaf_slots() const { return slots_; }
 
  private:
-  using Bound = std::vector<UOp>;  // the ranges of the reductions around a node, by id
+  using Bound = std::vector<UOp>;  // the ranges of the reductions around a node, sorted by node id
   using Memo = std::unordered_map<uint32_t, IsolatedExpr>;
 
   const IsolatedExpr& isolate(UOp u, const Bound& bound);
@@ -101,7 +101,7 @@ class ExprIsolator {
   std::map<std::vector<uint32_t>, uint32_t> set_numbers_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> joins_;
   int64_t slots_ = 0;
-  int64_t work_ = 0;  // evaluations of reductions so far
+  int64_t work_ = 0;  // number of evaluations that the reductions so far need
 };
 
 }  // namespace tgc

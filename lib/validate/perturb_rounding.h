@@ -1,12 +1,12 @@
-// Perturbs the roundings of a kernel. Two correct devices may round differently and give other results where C leaves
-// them undefined. Where a result jumps when an operation is off by its last bit (x == maximum, a cast of 2.9999998 to
-// an integer), they differ by more than any tolerance. Running the perturbed kernel in REF finds these elements.
+// Perturbs the roundings of a kernel, to find elements that two correct devices may store differently. Devices round
+// differently, and may give any result where C leaves it undefined. If an element jumps when an operation is off by
+// its last bit (x == maximum, a cast of 2.9999998 to an integer), no tolerance covers the difference.
 #pragma once
 #include "lib/uop/uop.h"
 
 namespace tgc {
 
-// Returns the distance from 1 to the next float of a dtype (of its elements, if it is a vector); 0 if it is no float.
+// Returns the distance from 1 to the next number of a float dtype, or of a vector's element dtype; 0 for other dtypes.
 double epsilon(DType dtype);
 
 inline constexpr int kPerturbations = 4;

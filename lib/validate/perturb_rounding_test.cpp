@@ -10,8 +10,8 @@
 namespace tgc {
 namespace {
 
-// The results of an expression of floats a = data1[0], b = data2[0] (and ints i, j: the same as int32), exact and
-// perturbed in each way.
+// The results of an expression of the floats a = data1[0] and b = data2[0], and of the ints i and j (a and b cast to
+// int32): the exact result, and the result perturbed in each way.
 struct Results {
   float plain;
   int jumps = 0;  // ways in which the result differs by more than a millionth
@@ -49,7 +49,7 @@ TEST_CASE("perturb_rounding: results that are defined and do not jump do not cha
     CAPTURE(e);
     CHECK(results(e, 2.5f, 3.f).jumps == 0);
   }
-  CHECK(results("(a!=b)", 3.f, 3.f).jumps == 0);  // exact: nothing was rounded
+  CHECK(results("(a!=b)", 3.f, 3.f).jumps == 0);  // no jump, because both operands are exact
 }
 
 TEST_CASE("perturb_rounding: a comparison of floats that are equal up to rounding jumps") {
@@ -104,7 +104,7 @@ TEST_CASE("perturb_rounding: a maximum with a NaN is either operand") {
   int jumps = results("(a.sqrt()).maximum(b)", -1.f, 2.f).jumps;
   CHECK((jumps > 0 && jumps < kPerturbations));
   CHECK(results("a.sqrt().reduce(UOp.range(2, 1, AxisType.REDUCE), arg=Ops.MAX)", -1.f, 0.f).jumps > 0);
-  // for a NaN and an infinity the first of them may stay, too
+  // for a NaN and an infinity, the result may also be the first of them
   const std::string either = "UOp.range(2, 1, AxisType.REDUCE).ne(UOp.const(dtypes.index, 0)).where(a.sqrt(), b)";
   CHECK(results("(" + either + ").reduce(UOp.range(2, 1, AxisType.REDUCE), arg=Ops.MAX)", -1.f, INFINITY).jumps > 0);
   CHECK(results("(" + either + ").reduce(UOp.range(2, 1, AxisType.REDUCE), arg=Ops.MAX)", 1.f, INFINITY).jumps == 0);

@@ -1,6 +1,6 @@
-// Runs kernels in the reference interpreter (REF) and compares what they store with what is expected. Two correct
-// devices may round differently, so elements that differ are rechecked: if REF itself stores something else there when
-// every rounding is perturbed (lib/validate/perturb_rounding.h), rounding decides them and they are left out.
+// Runs kernels in the reference interpreter (REF) and compares what they store with the expected arrays. Two correct
+// devices may round differently, so differing elements are rechecked: if an element also changes in REF when every
+// rounding is perturbed (lib/validate/perturb_rounding.h), it depends on rounding and is left out of the comparison.
 #pragma once
 #include <optional>
 #include <span>
@@ -13,11 +13,11 @@ namespace tgc {
 // When elements that differ are rechecked. A recheck runs REF 1 + kPerturbations times.
 enum class Recheck : uint8_t {
   Never,    // for linear lists, which cannot be perturbed
-  IfCheap,  // if one run is at most 1e6 evaluations of UOps, or at most a tenth of each array differs
+  IfCheap,  // if one run needs at most 1e6 evaluations of UOps, or at most a tenth of each array differs
   Always,
 };
 
-// Returns whether Recheck::IfCheap rechecks a kernel with these comparisons.
+// Returns whether Recheck::IfCheap rechecks the kernel `root`, whose first comparison gave `compared`.
 bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared);
 
 class ReferenceRunner {
@@ -30,18 +30,18 @@ class ReferenceRunner {
                   std::optional<InputDistribution> missing = {})
       : inputs_(inputs), variables_(variables), options_(options), missing_(missing) {}
 
-  // Run a graph at any stage, or a linear list as it stands. Errors: REF cannot run it, an input is missing or has
-  // another dtype or size, a variable has no value, the kernel accesses memory outside of its buffers, or the time is
-  // over.
+  // Run a graph at any stage, a linear list, or an Executable in REF. Errors: REF cannot run the kernel, an input is
+  // missing or has another dtype or size, a variable has no value, the kernel accesses memory outside of its buffers,
+  // or it exceeds the time limit.
   Result<Execution> run(UOp root) const { return run(Executable::for_ref(root)); }
   Result<Execution> run(std::span<const UOp> list) const { return run(Executable::for_ref(list)); }
   Result<Execution> run(Result<Executable> kernel) const;
   // Returns copies of the inputs that `kernel` (for any device) takes, in the order of its buffers.
   Result<Arrays> inputs_for(const Executable& kernel) const;
 
-  // compare_outputs(), then the recheck of the graph `root`. An array without differences after the recheck passes;
-  // Comparison::left_out counts the elements that were left out. `settled` receives the actual arrays, where elements
-  // that were left out have their expected values.
+  // Calls compare_outputs(), then rechecks the differing elements by running the graph `root`. An array without other
+  // differences passes; Comparison::left_out counts the elements that were left out. `settled` receives `actual` with
+  // the left-out elements replaced by their expected values.
   Result<std::vector<Comparison>> compare(UOp root, const Arrays& actual, const Arrays& expected,
                                           const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
                                           Arrays* settled = nullptr) const;

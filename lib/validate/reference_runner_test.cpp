@@ -1,4 +1,4 @@
-// Which differences count, and which are explained by rounding or by a known divergence.
+// Tests which differences count as failures, and which are explained by rounding or by a known divergence.
 #include "lib/validate/reference_runner.h"
 
 #include <doctest/doctest.h>
@@ -12,8 +12,8 @@
 namespace tgc {
 namespace {
 
-// A kernel data0[i] = f(a, b) of 8 floats a = data1[i], b = data2[i], its inputs, what it stored and what it should
-// store.
+// A kernel that computes data0[i] = f(a, b) of 8 floats a = data1[i], b = data2[i], with its inputs, the values that it
+// stored, and the expected values.
 struct StoredKernel {
   InputGraph loaded;
   Arrays inputs, actual, expected;
@@ -45,7 +45,7 @@ const std::vector<float> kThirds(8, 1.f / 3);
 }  // namespace
 
 TEST_CASE("ReferenceRunner leaves out an element that rounding decides and compares the others") {
-  // a * 3 is 1 or nearly 1, so `== 1` may differ between devices. For a = 0.5 it may not
+  // a * 3 is 1 or nearly 1, so `== 1` may differ between devices; for a = 0.5 the result must be equal everywhere
   std::vector<float> a = kThirds;
   a[5] = 0.5f;
   std::vector<float> wanted(8, 1.f), stored(8, 1.f);
@@ -84,7 +84,7 @@ TEST_CASE("ReferenceRunner leaves out casts of floats that do not fit the intege
 
 TEST_CASE("expected_divergence names C's integer promotion where it changes a result") {
   Comparison differs{.different = 1};
-  // of data1[0], data1[1] of uchar
+  // returns whether expected_divergence() knows a reason for the expression `f` of two uchars a and b
   auto is_known = [&](const std::string& f, const char* renderer) {
     std::string text = "data = UOp(Ops.DEFINE_GLOBAL, dtypes.uchar.ptr(4), (), 1)\n"
                        "r = UOp.range(4, 0, AxisType.REDUCE)\n"
@@ -98,7 +98,7 @@ TEST_CASE("expected_divergence names C's integer promotion where it changes a re
     CHECK_MESSAGE(is_known(f, "CLANG"), f);
     CHECK_MESSAGE(!is_known(f, "LLVM"), f);
   }
-  // values that were cut to their dtype, or cannot exceed it
+  // in these expressions, C truncates the result to its dtype, or the result always fits
   for (const char* f : {"(a+b)", "((a+b)+a).cast(dtypes.char)", "a.cast(dtypes.half)", "(a<b)",
                         "(a.cast(dtypes.int)+b.cast(dtypes.int)).cast(dtypes.long)"})
     CHECK_MESSAGE(!is_known(f, "CLANG"), f);

@@ -17,9 +17,9 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kFewest = 64, kMost = 2048;  // sampled places of each store
-constexpr double kMostTimes = 200;             // more than this multiple of the requested work is refused
-constexpr int64_t kOwn = 1000000;              // number of the first DEFINE_GLOBAL that is added to the kernel's
+constexpr int64_t kFewest = 64, kMost = 2048;  // limits for the number of sampled elements of each store
+constexpr double kMostTimes = 200;             // kernels that need more than 200 times the allowed work are refused
+constexpr int64_t kOwn = 1000000;              // number of the first added DEFINE_GLOBAL, above the kernel's own
 constexpr int64_t kPointAxis = 1 << 20;
 
 int64_t number_of(const std::string& array) {
@@ -41,7 +41,7 @@ RefBuffer buffer_of(const NamedArray& a) {
 
 std::string array_of(const PlainStore& s) { return "data" + std::to_string(s.memory.arg().small_int()); }
 
-// Returns the stores of a plain AST; nothing for any other graph.
+// Returns the stores of a plain AST; nullopt for any other graph.
 std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
   std::vector<PlainStore> out;
   for (UOp end : ast.src()) {
@@ -57,7 +57,7 @@ std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
     if (end.is(Op::END)) s.ranges.assign(end.src().begin() + 1, end.src().end());
     for (UOp r : s.ranges)
       if (!r.is(Op::RANGE) || !r.src(0).is_const()) return std::nullopt;
-    for (UOp r : ranges_of(store))  // a loop that no END ends would store every element repeatedly
+    for (UOp r : ranges_of(store))  // every loop needs an END: otherwise it would store each element repeatedly
       if (std::ranges::find(s.ranges, r) == s.ranges.end()) return std::nullopt;
     if (std::ranges::find(out, s.memory, &PlainStore::memory) != out.end()) return std::nullopt;
     out.push_back(std::move(s));
@@ -69,11 +69,11 @@ std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
 
 double extent_of(UOp range) { return constant_size_of(range) ? std::max(1.0, range.vmax().to_double() + 1) : 1; }
 
-// The same as an integer: a loop may have 2^63 iterations.
+// Returns extent_of() as an integer, clamped to 2^62, because a loop may have 2^63 iterations.
 int64_t rounds_of(UOp range) { return int64_t(std::min(extent_of(range), 0x1p62)); }
 
-// Estimates the evaluations below `root`: for each node the sizes of its ranges that are not in `without`, times its
-// vector size.
+// Estimates how many evaluations the nodes below `root` need: for each node, the product of its vector size and of the
+// sizes of its ranges that are not in `without`.
 double work_below(UOp root, const std::unordered_set<UOp>& without) {
   double out = 0;
   for (UOp u : toposort(root)) {
@@ -92,7 +92,7 @@ class Sampling {
     point_ = graph_.range(Const(points), kPointAxis, AxisType::GLOBAL);
   }
 
-  // `given` holds the places, as many for each array as there are points; null: random places.
+  // `given` holds the indices to sample, as many for each array as there are points; null: random indices.
   Sample run(const Arrays& inputs, const VariableValues& variables, const Places* given = nullptr) {
     auto plain = plain_stores(ast_);
     UninstrumentedScope own(graph_);
@@ -119,7 +119,7 @@ class Sampling {
     return graph_.node(Op::DEFINE_GLOBAL, dtype.ptr(points_), {}, Arg(kOwn + int64_t(number)));
   }
 
-  // Replaces a RANGE by random numbers in an array, the first and last iteration first.
+  // Replaces a RANGE by loads from an array of iterations: the first, the last, then random ones.
   UOp drawn(UOp range) {
     size_t number;
     UOp table = array(dtypes::int64, number);
@@ -130,7 +130,7 @@ class Sampling {
     return table.index_ptr(point_).load().cast(range.dtype());
   }
 
-  // Replaces a RANGE by its value at each place. Offsets are sums of ranges times strides, the last range fastest.
+  // Replaces a RANGE by its value at each given index. An index is the sum of the ranges times their strides.
   UOp turned_back(const PlainStore& s, UOp range, const std::vector<int64_t>& places) {
     size_t number;
     UOp table = array(dtypes::int64, number);
@@ -148,7 +148,7 @@ class Sampling {
     return table.index_ptr(point_).load().cast(range.dtype());
   }
 
-  // Returns the stride of each range, the largest first.
+  // Returns each range with its stride, the largest stride first.
   std::vector<std::pair<int64_t, UOp>> strides_of(const PlainStore& s) {
     std::vector<std::pair<int64_t, UOp>> out;
     for (UOp r : s.ranges) out.emplace_back(extent_of(r) > 1 ? offset_at(s, r) - offset_at(s, UOp()) : 0, r);
@@ -246,7 +246,7 @@ Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& va
         throw Failure("no places of " + array_of(s));
     size_t most = 0;
     for (auto& [name, list] : places) most = std::max(most, list.size());
-    Places all = places;  // all of the same length
+    Places all = places;  // padded so that all arrays have the same number of indices
     for (auto& [name, list] : all) list.resize(most, list.at(0));
     Sample sample = Sampling(ast, int64_t(most)).run(inputs, variables, &all);
     if (sample.places != all) throw Failure("the offsets of the kernel's stores are no sums of its loops");

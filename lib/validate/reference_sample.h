@@ -1,5 +1,5 @@
-// Computes what a kernel stores at some of its places in REF: kernels of models are too large to run in REF whole, and
-// a wrong kernel is rarely wrong at few places.
+// Computes a sample of the elements that a kernel stores, in REF. REF cannot run large kernels of models whole, and a
+// wrong kernel is mostly wrong at many elements.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,25 +12,25 @@
 namespace tgc {
 
 struct Sample {
-  std::map<std::string, std::vector<int64_t>> places;  // flat indices in each array that is stored to; empty: all
-  Arrays values;                                       // the elements at these places, in that order
+  std::map<std::string, std::vector<int64_t>> places;  // flat indices in each stored array; empty: all elements
+  Arrays values;                                       // the elements at these indices, in the same order
 };
 
-// Returns the elements at these flat indices. Throws Failure if the array has no such element.
+// Returns the elements at the flat indices `places`. Throws Failure if the array has no such element.
 Array elements_of(const Array& array, const std::vector<int64_t>& places);
 
 // Estimates how many UOps REF evaluates in one run of a kernel's graph. Ranges without a constant size count once.
 double work_of(UOp ast);
 
-// Returns the constant size of a RANGE, through casts (while indices are lowered); null if the size is no constant.
+// Returns the constant size of a RANGE, also if casts surround it; null if the size is not constant.
 UOp constant_size_of(UOp range);
 
-// Runs the kernel `ast` on `inputs`, one array for each of its buffers, in REF. All elements are computed if that takes
-// at most `work` evaluations or if `ast` is no plain AST (one store for each element of its ranges); else as many as
-// `work` allows. Errors: REF cannot run the kernel, or even a few places take far more than `work`.
+// Runs the kernel `ast` on `inputs`, one array for each of its buffers, in REF. Computes all elements if that takes at
+// most `work` evaluations of UOps, or if `ast` is no plain AST (each iteration of its ranges stores one element); else
+// as many elements as `work` allows. Errors: REF cannot run the kernel, or a few elements need far more than `work`.
 Result<Sample> reference_sample(UOp ast, const Arrays& inputs, const VariableValues& variables, double work);
 
-// Returns what the kernel stores at these places, by array. Errors: `ast` is no plain AST, or does not store there.
+// Returns the elements that the kernel stores at `places`. Errors: `ast` is no plain AST, or does not store them.
 Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& variables,
                          const std::map<std::string, std::vector<int64_t>>& places);
 

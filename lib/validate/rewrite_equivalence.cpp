@@ -16,10 +16,10 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kPoints = ExprIsolator::kPoints;
-// Number of the DEFINE_GLOBAL for results that are doubles; + 1: for longs.
+// Number of the DEFINE_GLOBAL for results that are doubles; the next number is that for longs.
 constexpr int64_t kOutputs = ExprIsolator::kLeaves - 2;
 
-// The largest relative difference between two correct computations of a float.
+// Returns the largest relative difference that rounding explains between two computations of a float.
 double tolerance(DType dtype) {
   switch (dtype.scalar_kind()) {
     case Scalar::Float64: return 1e-7;
@@ -36,17 +36,17 @@ std::map<int64_t, int64_t> sizes_of(const Arrays& arrays) {
   return out;
 }
 
-// A pair of numbers to compare, one of each side, and where they count.
+// A pair of numbers to compare, one from each side, and at which points they are valid.
 struct Part {
-  int64_t before, after;                 // slots of the results
+  int64_t before, after;                 // where the two results are stored: slots of the output array
   int64_t before_valid = -1, after_valid = -1;
   bool is_float = false;
   DType dtype;
-  bool ends_alone = false;  // they must be equal only where all leaves are least, or greatest
+  bool ends_alone = false;  // compare only at points 0 and 1, where all leaves are least, or greatest
   uint32_t memory = 0;      // for stores: the memory's node id
 };
 
-// The pairs that decide whether two sides are the same. A store has two pairs for each element: its place, its value.
+// The pairs that decide whether two sides are the same. A store has two pairs per element: address and value.
 struct Common {
   std::vector<Part> parts = {};
   bool are_stores = false;
@@ -74,7 +74,7 @@ class Evaluation {
   }
 
  private:
-  // Returns whether both sides are one node, or differ only in the order or form of the loops that they end.
+  // Returns whether both sides are the same node, or differ only in the order or form of the loops that they end.
   static bool are_alike(const Sides& s) {
     if (!s.before || !s.after || s.before == s.after) return s.before && s.after;
     int64_t start = range_start(s.before.op());
@@ -92,13 +92,13 @@ class Evaluation {
     return out;
   }
 
-  // Returns whether both sides are computed from values and their dtypes differ, or `after` has sources with another
-  // number of elements than itself. Memory is exempt: a BUFFERIZE may become a pointer, an address an integer, and a
-  // load from several places has as many elements as places, whatever its dtype.
+  // Returns whether the dtypes of both sides differ, or only in `after` a node has a source with another number of
+  // elements than the node. Only sides that are computed from values count: for memory, a BUFFERIZE may become a
+  // pointer, an address an integer, and a load from several addresses has one element for each, whatever its dtype.
   static bool are_unlike(const Sides& s) {
     if (!is_computed(s.before) || !is_computed(s.after)) return false;
     if (s.before.dtype() != s.after.dtype()) return true;
-    constexpr int kDepth = 4;  // rules make new nodes at most this deep
+    constexpr int kDepth = 4;  // levels of `after` to check: rules mostly make no more levels of new nodes
     return is_torn(s.after, kDepth) && !is_torn(s.before, kDepth);
   }
   static bool is_computed(UOp u) {
@@ -118,13 +118,13 @@ class Evaluation {
 
   // ---- the values to compute
 
-  // One stored element.
+  // One element that a store stores.
   struct Effect {
     UOp memory, offset, valid, value;
     uint32_t leaves;
   };
 
-  // Without parts, the result is Open.
+  // Returns the pairs to compare; none if the sides cannot be compared (the result is then Open).
   Common common_of(const Sides& s) {
     if (!s.before || !s.after) return {};
     std::vector<Effect> before, after;
@@ -144,7 +144,7 @@ class Evaluation {
     return same ? out : std::vector<Part>();
   }
 
-  // The parts of two values, or of two places.
+  // Returns the pairs for two values, or for two addresses.
   std::vector<Part> parts_of(const Sides& s) {
     std::vector<Part> out;
     const IsolatedExpr a = isolator_.of(s.before), b = isolator_.of(s.after);
@@ -154,7 +154,7 @@ class Evaluation {
     }
     UOp x = isolator_.loaded(s.before), y = isolator_.loaded(s.after);
     if (!x || !y || isolator_.is_opaque(s.before)) return {};
-    bool ends_alone = s.before.is(Op::RANGE) && !within(b.leaves, a.leaves);  // its size has other ranges
+    bool ends_alone = s.before.is(Op::RANGE) && !within(b.leaves, a.leaves);  // the new size depends on other ranges
     if (ends_alone ? adds_variable(b.leaves, a.leaves) : !within(b.leaves, a.leaves)) return {};
     auto valid = [](const IsolatedExpr& c) { return c.is_place() ? UOp() : c.valid; };
     if (!add(out, x, valid(a), y, valid(b))) return {};
@@ -166,7 +166,7 @@ class Evaluation {
     return std::ranges::includes(isolator_.leaves(before), isolator_.leaves(after));
   }
 
-  // Returns whether `after` depends on a variable that `before` does not have: a placeholder of a substitution.
+  // Returns whether the set `after` has a variable that `before` lacks, which is then a substitution's placeholder.
   bool adds_variable(uint32_t after, uint32_t before) const {
     const auto& had = isolator_.leaves(before);
     return std::ranges::any_of(isolator_.leaves(after), [&](uint32_t leaf) {
@@ -280,7 +280,7 @@ class Evaluation {
     }
   }
 
-  // The bounds of an integer leaf, limited to 62 bits.
+  // Returns the bounds of an integer leaf, limited to 62 bits; a variable has its value of the run as both bounds.
   std::pair<int64_t, int64_t> bounds_of(UOp u) const {
     if (dtypes::is_float(u.dtype())) return {0, 1};
     if (u.is(Op::DEFINE_VAR))
@@ -305,7 +305,7 @@ class Evaluation {
 
   bool holds(int64_t slot, int64_t point) const { return slot < 0 || long_at(slot, point); }
 
-  // Sorts the parts of stores at a point by their place: the order of stores does not matter.
+  // Sorts the pairs of stores at a point by address, because the order of stores does not matter.
   std::vector<Part> by_place(const std::vector<Part>& parts, int64_t point) const {
     auto sorted = [&](int64_t Part::*place, int64_t Part::*valid) {
       std::vector<size_t> out(parts.size() / 2);
@@ -339,7 +339,7 @@ class Evaluation {
         if (p.ends_alone && point > 1) continue;
         bool a = holds(p.before_valid, point), b = holds(p.after_valid, point);
         if (!a && !b) continue;
-        if (!a && !p.dtype.is(Scalar::Index)) continue;  // `before` is not valid here: its value is not used
+        if (!a && !p.dtype.is(Scalar::Index)) continue;  // `before` is invalid at this point, so any value is right
         std::string before = a ? text(p, p.before, point) : "Invalid", after = b ? text(p, p.after, point) : "Invalid";
         double apart = a != b ? INFINITY : distance(p, point);
         if (before != after) out.exactly = false;
@@ -355,7 +355,7 @@ class Evaluation {
     return out;
   }
 
-  // Returns the relative distance of two numbers; 0 if rounding explains it; 1 for different integers.
+  // Returns the relative distance of the two numbers: 0 if rounding explains the difference, 1 for different integers.
   double distance(const Part& p, int64_t point) const {
     if (!p.is_float) return long_at(p.before, point) != long_at(p.after, point);
     double a = double_at(p.before, point), b = double_at(p.after, point);

@@ -1,7 +1,7 @@
-// Tests whether the two sides of a rewrite compute the same, by evaluating both in REF at sample points with the arrays
-// of a run. Ranges, variables and nodes that cannot be computed alone (isolated_expr.h) get numbers within their
-// bounds, the edges among them. This proves nothing, but a rewrite that changes what its node computes differs at
-// nearly every point.
+// Tests whether the two sides of a rewrite compute the same, by evaluating both in REF at sample points, with the
+// arrays of a run. Ranges, variables and other leaves (isolated_expr.h) get numbers within their bounds, including the
+// bounds themselves. Equal results are no proof that the sides are equal, but the sides of most wrong rewrites differ
+// at nearly every point.
 #pragma once
 #include <map>
 #include <optional>
@@ -14,7 +14,7 @@
 namespace tgc {
 
 struct Sides {
-  UOp before, after;  // null: the result is Open
+  UOp before, after;  // if one is null, the result is Open
 };
 
 struct EquivalenceResult {
@@ -26,12 +26,12 @@ struct EquivalenceResult {
   };
   Kind kind = Kind::Open;
   bool beyond_rounding = false;  // the sides differ by more than rounding can explain
-  int points = 0;                // of ExprIsolator::kPoints, where they differ
-  bool exactly = true;           // sides that are the same are so bit by bit, not within rounding
+  int points = 0;                // number of sample points, of ExprIsolator::kPoints, where the sides differ
+  bool exactly = true;           // for Same: the sides are equal bit by bit, not only within rounding
   std::map<std::string, std::string> point;  // ranges and variables by name, at a point where the sides differ
   std::string before, after;                 // the values of the sides at this point
 
-  // Returns whether the sides differ beyond rounding at one point in `n` or more, so hardly by chance.
+  // Returns whether the sides differ by more than rounding, and at least at one in `n` of the sample points.
   bool differs_at_one_in(int n) const;
 };
 

@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// Parts of a small kernel: a range, a variable, an array of 100 ints.
+// Nodes for small kernels: a range, a variable, an array of 100 ints.
 struct Parts {
   Graph g;
   UOp r = g.range(Const(int64_t(100)), 0, AxisType::LOOP), n = g.variable("n", 1, 8);
@@ -76,7 +76,7 @@ TEST_CASE("compare_sides: a range stays the same with another dtype, a cast size
     CHECK(p.see(half_lowered, same.cast(dtypes::index)).kind == Kind::Same);
     EquivalenceResult off = p.see(half_lowered, same.cast(dtypes::index) + Const(int64_t(1)));
     CHECK(off.beyond_rounding);
-    CHECK(off.points == 32);  // not only at its ends
+    CHECK(off.points == 32);  // the sides differ at all points, not only at the bounds of the range
   }
   UOp fewer = p.g.node(Op::RANGE, dtypes::int32, {p.g.constant(dtypes::int32, Const(int64_t(99)))}, p.r.arg());
   CHECK(p.see(half_lowered, fewer.cast(dtypes::index)).kind == Kind::Differ);
@@ -86,7 +86,7 @@ TEST_CASE("compare_sides: a difference at an edge alone is found; variables have
   Parts p;
   UOp last = p.r.lt(Const(int64_t(99)));
   CHECK(p.see(last, p.g.constant(dtypes::bool_, Const(true))).kind == Kind::Differ);
-  CHECK(p.see(p.n * p.r, p.r * Const(int64_t(4))).kind == Kind::Same);  // n is 4
+  CHECK(p.see(p.n * p.r, p.r * Const(int64_t(4))).kind == Kind::Same);  // because the variable n has the value 4
   CHECK(p.see(p.n * p.r, p.r * Const(int64_t(5))).kind == Kind::Differ);
 }
 

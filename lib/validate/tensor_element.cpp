@@ -9,16 +9,16 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kFirstAxis = 1 << 22;         // of the loops that are added
-constexpr int64_t kFirstMemory = 2'000'000;     // numbers of added DEFINE_GLOBALs
+constexpr int64_t kFirstAxis = 1 << 22;         // axis number of the first added loop
+constexpr int64_t kFirstMemory = 2'000'000;     // number of the first added DEFINE_GLOBAL
 constexpr int64_t kMostElements = 1 << 16;      // limit for the elements of a memory
-constexpr int kMostDepth = 200;                 // limit for an expression
+constexpr int kMostDepth = 200;                 // limit for the depth of an expression
 constexpr int kMostWork = 4000;                 // limit for the nodes of both sides
 constexpr OpSet kSame = {Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, Op::COPY};
 
 UOp zero(UOp u) { return u.graph().constant(u.dtype(), Const(int64_t(0))); }
 
-// Nodes that are in loops already have no shape.
+// Returns the shape of a node; an empty shape for nodes that are in loops already.
 Shape shape_in_loops(UOp u) {
   auto shape = shape_or_none(u);
   return shape ? *shape : Shape();
@@ -36,7 +36,7 @@ Sides TensorElementExpr::sides(UOp before, UOp after) {
     Place place = place_of(shape);
     work_ = 0, is_cut_ = false;
     Sides out{at(before, place), at(after, place)};
-    if (is_cut_) {  // too large: `before` may be memory if `after` is made of it
+    if (is_cut_) {  // the expression is too large, so try again with `before` as memory that `after` reads
       auto all = std::exchange(known_, {});
       whole_ = bare(before), work_ = 0, is_cut_ = false;
       out = {at(before, place), at(after, place)};
@@ -61,7 +61,7 @@ UOp TensorElementExpr::range(UOp size, int64_t number) {
   return graph_.range(size, arg);
 }
 
-// All tensors of a shape share their loops, so that equal parts become one expression.
+// Returns an element's position in new loops. Tensors of equal shape share loops, so that equal parts become equal.
 TensorElementExpr::Place TensorElementExpr::place_of(Shape shape) {
   Place out;
   for (Sint size : shape)
@@ -92,7 +92,7 @@ UOp TensorElementExpr::at(UOp u, const Place& place) {
   return is_cut_ ? UOp() : known_[std::move(key)] = out;
 }
 
-// Returns the node with its sources at that place; sources without a shape are the same everywhere.
+// Returns the node with its sources at that place. A source without a shape is the same at every place.
 UOp TensorElementExpr::in_loops(UOp u, const Place& place) {
   std::vector<UOp> src;
   for (UOp s : u.src()) {
@@ -114,7 +114,7 @@ UOp TensorElementExpr::made(UOp u, const Place& place) {
       if (u.dtype().itemsize() == u.src(0).dtype().itemsize()) return in_loops(u, place);
       break;
     case Op::REDUCE_AXIS: return reduced(u, place);
-    case Op::BUFFERIZE: {  // its loops have the place's values
+    case Op::BUFFERIZE: {  // replace the loops of the BUFFERIZE by the indices of the place
       UOp value = at(u.src(0), {});
       if (!value || place.size() + 1 != u.num_src()) return {};
       Substitution loops;
@@ -140,14 +140,14 @@ UOp TensorElementExpr::made(UOp u, const Place& place) {
   return memory(u, place);
 }
 
-// Solves for the loops of an index that has the value `value`: the index is one loop, or the row-major position of
-// nested loops. Returns false for any other index.
+// Solves index == value for the loops in `index`, which must be a loop, or the row-major number of nested loops; adds
+// each loop and its value to `to`. Returns false for any other index.
 bool TensorElementExpr::add_loops(Substitution& to, UOp index, UOp value) {
   if (index.is(Op::RANGE)) {
     to.emplace_back(at(index, {}), value);
     return !is_cut_;
   }
-  std::vector<std::pair<Int, UOp>> loops;  // with their strides
+  std::vector<std::pair<Int, UOp>> loops;  // (stride, loop)
   for (UOp loop : ranges_of(index)) {
     Substitution at_one;
     for (UOp other : ranges_of(index)) at_one.emplace_back(other, other.const_like(Const(int64_t(other == loop))));
@@ -198,7 +198,7 @@ UOp TensorElementExpr::reshaped(UOp u, const Place& place) {
   Shape to = shape_of(u), from = shape_of(u.src(0));
   UOp rest = flat(to, place);
   Place inner(from.size());
-  size_t first = 0;  // first axis whose index needs no remainder
+  size_t first = 0;  // the first axis of a size other than 1; its index needs no remainder
   while (first < from.size() && is_one(from[first])) first++;
   for (size_t i = from.size(); i-- > 0;) {
     UOp size = to_uop(from[i], graph_);
@@ -255,7 +255,7 @@ UOp TensorElementExpr::memory(UOp u, const Place& place) {
   return define.index(flat(*shape, place));
 }
 
-// Returns the node without the places at which its sources are read, and without tags.
+// Returns the node without the indices at which it reads its sources, and without tags.
 UOp TensorElementExpr::without_places(UOp root) {
   constexpr OpSet kPlaced = ops::Movement | kSame | OpSet{Op::INDEX, Op::BUFFERIZE, Op::END};
   for (UOp u : toposort(root)) {
@@ -265,14 +265,14 @@ UOp TensorElementExpr::without_places(UOp root) {
     bool is_reduction = u.in({Op::REDUCE_AXIS, Op::REDUCE});
     if (u.in({Op::CONST, Op::DEFINE_VAR})) src.clear();
     if (is_reduction) src.resize(1);
-    if (u.is(Op::ASSIGN)) src.resize(2);  // the third source is a place
+    if (u.is(Op::ASSIGN)) src.resize(2);  // drop the third source, which is an index
     Arg arg = u.is(Op::REDUCE_AXIS) ? u.arg()[0] : u.arg();
     placeless_[u] = u.in(kPlaced) ? src[0] : graph_.node(is_reduction ? Op::REDUCE : u.op(), u.dtype(), src, arg);
   }
   return placeless_.at(root);
 }
 
-// Returns the memories of an expression, by id.
+// Returns the node ids of the memories that an expression reads.
 std::vector<uint32_t> TensorElementExpr::memories(UOp expression) {
   std::vector<uint32_t> out;
   for (UOp u : toposort(expression))
@@ -281,7 +281,7 @@ std::vector<uint32_t> TensorElementExpr::memories(UOp expression) {
   return out;
 }
 
-// Returns the node without tags, which do not affect its value.
+// Returns the node with all tags removed, because they do not affect its value.
 UOp TensorElementExpr::bare(UOp root) {
   if (auto it = bare_.find(root); it != bare_.end()) return it->second;
   for (UOp u : toposort(root)) {

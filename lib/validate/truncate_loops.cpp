@@ -18,7 +18,7 @@ bool is_outer(UOp range) {
   return constant_size_of(range) && (type == AxisType::GLOBAL || type == AxisType::LOOP || type == AxisType::THREAD);
 }
 
-// Returns the loops that may be shortened: loops that end around stores, loops that nothing ends yet, and workgroups.
+// Returns the loops that may be shortened: loops that an END around a store ends, loops without an END, workgroups.
 std::vector<UOp> loops_of(UOp root) {
   std::vector<UOp> out;
   auto add = [&](UOp u) {
@@ -91,7 +91,7 @@ Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValue
     RefProgram program = std::move(RefProgram::from_graph(root).value_or_throw());
     Stored out;
     Arrays other;
-    // run twice, over arrays of zero bits and of one bits: elements that come out the same were stored
+    // Run twice, with output arrays that begin as all 0 bits and all 1 bits. Elements that are then equal were stored.
     for (uint8_t fill : {0x00, 0xff}) {
       std::vector<RefBuffer> buffers;
       Arrays& made = fill ? other : out.values;

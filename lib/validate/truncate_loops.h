@@ -1,5 +1,5 @@
-// Shortens the outermost loops of a kernel that is too large for REF. The kernel, at any stage, then stores only some
-// of its elements, each as the whole kernel does.
+// Shortens the outermost loops of a kernel, at any stage, that is too large for REF. The shortened kernel stores only
+// some of the elements, but with the same values as the whole kernel.
 #pragma once
 #include <map>
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace tgc {
 
-// Returns a copy of the graph in `into`, with the loops and workgroups around its stores so short that REF needs about
-// `work` evaluations of UOps. Throws Failure if one iteration of these loops is too large itself.
+// Returns a copy of the graph in `into`. In the copy, the loops and workgroups around the stores are so short that REF
+// needs about `work` evaluations of UOps. Throws Failure if a single iteration of these loops needs too many.
 UOp truncate_loops(Graph& into, UOp root, double work);
 
-// Elements that a kernel stored, with their places.
+// Elements that a kernel stored, with their indices.
 struct Stored {
-  std::map<std::string, std::vector<int64_t>> places;  // flat indices in each array that is stored to, ascending
-  Arrays values;                                       // the elements at these places
+  std::map<std::string, std::vector<int64_t>> places;  // flat indices in each stored array, ascending
+  Arrays values;                                       // the elements at these indices
 };
 
-// Runs the graph in a worker in REF on `inputs`, one array for each of its buffers, and returns at most `most` elements
-// of each array. Errors: REF cannot run it, it reads an array that it stores to, or it stores nothing.
+// Runs the graph in REF, in a worker, on `inputs`, one array for each buffer; returns at most `most` stored elements of
+// each array. Errors: REF cannot run the graph, it reads an array that it also stores to, or it stores nothing.
 Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most);
 
 }  // namespace tgc
