@@ -11,7 +11,7 @@
 
 namespace tgc {
 
-// crash.cpp: the kernel as it came in dies in REF, before any rewrite.
+// crash.cpp: the input kernel itself dies in REF, before any rewrite.
 std::optional<Verdict> find_kernel_fault(const FailureRepro& repro, Executor& executor);
 
 // crash.cpp: tgc itself crashes while it compiles the kernel. Compiles in a worker and names the last rewrite before

@@ -42,11 +42,11 @@ std::vector<VariableSpec> variables_of(std::span<const UOp> nodes);
 // An Executable must not outlive the graph that it was made from.
 class Executable {
  public:
-  // For REF: runs the graph under `sink` (at any stage of the pipeline), or a linear list, as it stands.
+  // Makes an executable for the reference interpreter (REF) of the graph under `sink`, at any stage, or of a list.
   static Result<Executable> for_ref(UOp sink, const RefOptions& options = {});
   static Result<Executable> for_ref(std::span<const UOp> list, const RefOptions& options = {});
-  // For any other device: renders a linear list for `target` and compiles it for `device`, which need not be open,
-  // within `compile_seconds` (0: the compilers' own limit).
+  // Makes an executable for any other device: renders a linear list for `target` and compiles it for `device`, which
+  // need not be open, within `compile_seconds` (0: the compiler's default limit).
   static Result<Executable> for_device(std::span<const UOp> list, const Target& target, Device& device,
                                        double compile_seconds = 0);
 
@@ -57,10 +57,10 @@ class Executable {
   const KernelSource& source() const { return source_; }                   // empty for REF
   const std::string& code() const { return code_; }                        // compiled; empty for REF
 
-  // Loads the kernel on an open device: the one that it was made for; for REF, one of make_ref_device().
+  // Loads the kernel on `device`, which must be open: the device that it was made for; for REF, a make_ref_device().
   Result<std::unique_ptr<Kernel>> load(Device& device);
 
-  // Replaces the code by `code`, which another compilation made of the same source.
+  // Replaces the compiled code by `code`, for experiments with other compilations of the same source.
   void set_code(std::string code) { code_ = std::move(code); }
 
   // Returns the launch size with these values of the variables. An error names a variable without a value, or a value

@@ -1,5 +1,5 @@
-// Malicious kernels, compiled from C and LLVM IR, and as OpenCL C: each is an error with the kernel's name, nothing
-// escapes the worker, and the next kernel runs. The attacks are bounded: few processes, loopback, short times.
+// Tests that malicious kernels, compiled from C, LLVM IR and OpenCL C, do no harm: each gives an error that names the
+// kernel, and the next kernel runs. The attacks are limited: few processes, only the loopback network, short times.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <sys/syscall.h>
@@ -25,7 +25,7 @@ static long call(long n, long a, long b, long c) {
 
 std::string file_name() { return "/tmp/tgc-hostile-" + std::to_string(getpid()); }
 
-// Statements that may use call(), and `out`, the kernel's array of 8 longs.
+// The functions and strings below are C statements of a kernel. They use call(), a system call, and `out`, 8 longs.
 std::string file_write() {
   return "static const char name[] = \"" + file_name() + "\"; out[0] = call(2, (long)name, 0101, 0600);";
 }
@@ -34,7 +34,7 @@ const std::string kForkBomb = "for (int i = 0; i < 100; i++) if (call(57, 0, 0, 
                               "for (;;) call(34, 0, 0, 0);";                     // fork, pause
 const std::string kExec = "static const char name[] = \"/bin/true\"; out[0] = call(59, (long)name, 0, 0);";
 const std::string kEndless = "for (volatile int i = 0;; i++) {}";
-// mmap in pieces of 1 GB, each touched; at most 100
+// maps at most 100 pieces of 1 GB of memory, and writes to each
 const std::string kMemory = R"(
   long n = 0;
   for (; n < 100; n++) {
@@ -76,7 +76,7 @@ std::string object_of(const std::string& body, bool through_ir) {
 
 struct Outcome {
   std::string error;
-  int64_t value = 0;  // of out[0], if there is no error
+  int64_t value = 0;  // the value of out[0], if there is no error
 };
 
 // Runs code on a device in a worker.
@@ -129,7 +129,7 @@ TEST_CASE("execute contains malicious kernels of C and LLVM IR on the CPU") {
 }
 
 TEST_CASE("execute contains malicious OpenCL kernels, which a driver compiles and runs") {
-  // if an earlier test loaded the driver in this process, it has no threads in a worker
+  // If an earlier test loaded the driver in this process, a forked worker lacks the driver's threads, so skip the test.
   if (dlopen("libpocl.so.2", RTLD_NOW | RTLD_NOLOAD)) {
     MESSAGE("skipped: another test has opened PoCL in this process");
     return;

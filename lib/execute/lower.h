@@ -16,7 +16,7 @@ namespace tgc {
 struct KernelGraph {
   UOp root;                                   // the AST, or the graph after `stage`
   std::string stage = {};                     // the last stage that has run; empty for an AST
-  std::span<const UOp> list = {};             // a linear list, which replaces `root` and runs as it stands
+  std::span<const UOp> list = {};             // a linear list, which runs in place of `root`, unchanged
   std::string opts = {};                      // the optimizer's list as text, as JobSpec::opts
 };
 

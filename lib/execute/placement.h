@@ -21,7 +21,7 @@ struct Placement {
 };
 
 // Returns the placement for the options --device and --target, which are empty if not given:
-//   --device=REF                        REF runs the graph as it stands, at any stage, or a linear list
+//   --device=REF                        REF runs the input graph itself, at any stage, or a linear list
 //   --device=REF --target=T             REF runs the linear list that is lowered for T
 //   --device=D, or --target=D           D[:RENDERER[:ARCH]]; the CPU's default renderer is LLVM; the hardware is asked
 //                                       for a missing arch
@@ -31,7 +31,7 @@ struct Placement {
 Result<Placement> choose_placement(const std::string& device, const std::string& target, const Settings& settings,
                                    Result<Target> (*parse)(std::string_view, const Settings&) = parse_target);
 
-// Returns REF, which runs any graph as it stands.
+// Returns the placement for the reference interpreter (REF) without a target: it runs graphs without lowering them.
 Placement place_in_ref();
 
 // Returns whether kernels for the target can run on this computer: its device is found, or it is the CPU.

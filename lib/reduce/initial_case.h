@@ -8,7 +8,7 @@
 namespace tgc {
 
 // Returns a copy of the graph of `in` in its own Graph, with its target, opts, fault and every array that it reads
-// (from the options or a bundle, else random). With `runs_nowhere` the case is only compiled, so its device does not matter.
+// (from the options or a bundle, else random). With `runs_nowhere` the case is only compiled, and needs no device.
 // Throws Failure for a linear list, an unknown device or target, and arrays that do not fit.
 TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere);
 

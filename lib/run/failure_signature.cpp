@@ -56,7 +56,7 @@ namespace {
 struct Lowered {
   Placement place;
   std::optional<Compilation> compilation;  // of a copy; owns `list`
-  std::span<const UOp> list;               // empty: REF runs the graph as it stands
+  std::span<const UOp> list;               // the linear list; empty: REF runs the input graph
   std::optional<Executable> kernel;        // for REF only
   FailureSignature refusal;
 };

@@ -41,7 +41,7 @@ RefBuffer buffer_of(const NamedArray& a) {
 
 std::string array_of(const PlainStore& s) { return "data" + std::to_string(s.memory.arg().small_int()); }
 
-// Returns the stores of a plain AST; nullopt for any other graph.
+// Returns the stores of a plain AST, where each iteration stores one element; nullopt for any other graph.
 std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
   std::vector<PlainStore> out;
   for (UOp end : ast.src()) {
