@@ -176,7 +176,7 @@ class Divergence {
   Compilation ours_;
   bool is_refused_ = false;
   const GoldenRecord* record_ = nullptr;  // tinygrad's compilation
-  Graph theirs_;  // with the nodes of the record's rewrites
+  Graph theirs_;  // holds the nodes of the record's rewrites
 };
 
 }  // namespace

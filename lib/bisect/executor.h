@@ -21,7 +21,7 @@ struct WatchedRun {
   // The comparison of both sides of each application of the log; shorter than the log if compare_sides() had a limit.
   std::vector<EquivalenceResult> sides = {};
   std::string comparison_error = {};
-  std::map<uint32_t, Outcome> graph_outcomes = {};  // of Executor::run_watched_graph, by id of the sink
+  std::map<uint32_t, Outcome> graph_outcomes = {};  // cache of Executor::run_watched_graph, by node id of the SINK
 
   size_t index_of(const Application& a) const { return size_t(&a - log.list().data()); }
   EquivalenceResult sides_of(const Application& a) const;  // Open if they were not compared

@@ -12,7 +12,7 @@ struct FailingKernel {
   InputGraph graph;
   KernelArrays arrays;
   VariableValues variables;
-  size_t number;  // in the schedule
+  size_t number;  // index of the kernel in the schedule
 };
 
 // Observes a run of many kernels and keeps the first kernel that stores other values than its AST does in REF. Large

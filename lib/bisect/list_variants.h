@@ -12,7 +12,7 @@ namespace tgc {
 // element for each iteration of the enclosing loops. So addresses and conditions can be compared, too.
 class ObservedList {
  public:
-  static constexpr int64_t kMostIterations = 4096;  // of the loops around a node; longer loops are shortened
+  static constexpr int64_t kMostIterations = 4096;  // limit for the loops around a node; longer ones are shortened
 
   // The list must outlive this.
   explicit ObservedList(std::span<const UOp> list);

@@ -178,7 +178,7 @@ class ObservedList::Builder {
   std::vector<UOp> out_;
   UOp zero_;
   std::unordered_map<size_t, std::vector<UOp>> arrays_;
-  std::unordered_map<UOp, UOp> copies_, values_;  // of a node of the list: its copy; what users read
+  std::unordered_map<UOp, UOp> copies_, values_;  // by node of the list: its copy; the value that users read
   std::map<std::vector<size_t>, UOp> iteration_;  // number of the current iteration, by the enclosing loops
   int64_t tags_ = 0;
 };

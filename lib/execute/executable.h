@@ -53,7 +53,7 @@ class Executable {
   const std::string& name() const { return name_; }  // with tinygrad's colors; empty if the kernel has none
   const std::vector<BufferSpec>& buffers() const { return buffers_; }      // in the order of the parameters
   const std::vector<VariableSpec>& variables() const { return variables_; }
-  const std::optional<ProgramInfo>& info() const { return info_; }         // for a linear list
+  const std::optional<ProgramInfo>& info() const { return info_; }         // set if made from a linear list
   const KernelSource& source() const { return source_; }                   // empty for REF
   const std::string& code() const { return code_; }                        // compiled; empty for REF
 
@@ -73,7 +73,7 @@ class Executable {
     double lds = 0;  // bytes loaded and stored
     double mem = 0;  // bytes of the buffers that are touched
   };
-  std::optional<Cost> cost(const VariableValues& values) const;  // for a linear list
+  std::optional<Cost> cost(const VariableValues& values) const;  // nullopt if not made from a linear list
 
  private:
   std::string name_;

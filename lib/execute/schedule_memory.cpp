@@ -61,7 +61,7 @@ DeviceBuffer ScheduleMemory::hold(const HostData& data) {
   if (worth_it && takes_host_addresses(device_) && address % (is_ref_ ? kRefAlignment : kCompiledAlignment) == 0)
     return {address, 0, data.bytes};
   DeviceBuffer out = allocate(data.bytes);
-  constexpr uint64_t kPiece = 16 << 20;  // at most this much mapped data is in memory twice
+  constexpr uint64_t kPiece = 16 << 20;  // bytes copied at a time, so that little mapped data is in memory twice
   for (uint64_t at = 0, size; at < data.bytes; at += size) {
     size = data.mapped ? std::min(kPiece, data.bytes - at) : data.bytes;
     device_.copy_in(out.view(at, size), data.data + at).value_or_throw();

@@ -101,8 +101,8 @@ class ScheduleRunner {
   Watcher* watcher_ = nullptr;
   ExecuteObserver& observer_;
   std::unordered_map<UOp, std::unique_ptr<Prepared>> prepared_;
-  std::map<std::string, int> names_;  // of kernels, if they are watched
-  double compile_seconds_ = 0;        // of the run's ScheduleOptions
+  std::map<std::string, int> names_;  // names of kernels so far, with counts, if kernels are watched
+  double compile_seconds_ = 0;        // ScheduleOptions::compile_seconds of the current run
 };
 
 }  // namespace tgc

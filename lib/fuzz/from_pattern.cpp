@@ -249,7 +249,7 @@ class FromPattern {
   Graph& g_;
   Chance& c_;
   std::vector<UOp> loops_;
-  std::map<int, UOp> bound_;  // by capture
+  std::map<int, UOp> bound_;  // by number of a capture in the pattern: the node
   int64_t axis_ = 0, buffer_ = 1, edge_ = 0;
   int variables_ = 0;
 };

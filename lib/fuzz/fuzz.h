@@ -26,7 +26,7 @@ struct FuzzSpec {
 };
 
 struct FuzzFinding {
-  std::string verdict, stage, rule, branch;  // as bisect names them
+  std::string verdict, stage, rule, branch;  // members of bisect's verdict on the finding
   std::string said;
   uint64_t graph = 0;  // number (from 0) of the first graph that shows the finding
   std::string name;  // the name of that graph

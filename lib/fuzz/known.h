@@ -11,8 +11,8 @@ namespace tgc {
 
 // The properties of a finding that decide whether it is known.
 struct FindingTraits {
-  std::string rule;     // with its branch, as in a heading, or "LLVM's PASS"; empty if no rule is to blame
-  std::string symptom;  // as in `tgc reduce --while`
+  std::string rule;     // the blamed rule with its branch ("RULE [BRANCH]"), or "LLVM's PASS"; empty if none is
+  std::string symptom;  // the kind of failure, as in `tgc reduce --while`
   std::string said;     // the message
   std::string node = {};  // the rewritten node, as a tree
   bool is_non_finite = false;      // every differing element is, or should be, a NaN or an infinity

@@ -15,7 +15,7 @@
 namespace tgc {
 
 struct TestCase {
-  std::shared_ptr<Graph> graph;   // with the case's settings
+  std::shared_ptr<Graph> graph;   // the graph, which also holds the case's settings
   UOp root;                       // the SINK
   GraphInfo info;                 // name, stage, target
   std::string device;             // as --device takes it

@@ -16,7 +16,7 @@ std::atomic<size_t> kernels_shown{0};  // one counter per process, as tinygrad n
 
 double value_of(const Sint& s) {
   if (auto n = s.str(); n.find_first_not_of("0123456789") == n.npos) return std::stod(n);
-  return 0;  // for a symbolic size
+  return 0;  // the size is symbolic
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ namespace {
 // A kernel lowered for its device.
 struct Lowered {
   Placement place;
-  std::optional<Compilation> compilation;  // of a copy; owns `list`
+  std::optional<Compilation> compilation;  // compilation of a copy of the graph; owns `list`
   std::span<const UOp> list;               // the linear list; empty: REF runs the input graph
   std::optional<Executable> kernel;        // for REF only
   FailureSignature refusal;

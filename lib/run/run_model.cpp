@@ -338,10 +338,10 @@ class ModelRun {
   const RunOptions& o_;
   ModelReport& report_;
   std::optional<Placement> place_;
-  std::string name_;               // of the model or graph
+  std::string name_;               // name of the model or graph
   std::string file_;               // the file of inputs
   Arrays given_;                   // the arrays of that file
-  std::optional<uint64_t> seed_;   // of the other arrays
+  std::optional<uint64_t> seed_;   // seed of the random arrays, that is, those that are not in given_
   Floats floats_ = Floats::Normal;
 };
 

@@ -33,8 +33,8 @@ struct ModelReport {
 
   RunReport::Result result() const;
   int exit_code() const;
-  std::string text() const;  // of a run without an error
-  std::string json() const;  // one line
+  std::string text() const;  // the report of a run without an error
+  std::string json() const;  // the report as one line of JSON
 };
 
 // Runs the ONNX model of that file. If the reference is REF, the results of each kernel are compared.

@@ -377,7 +377,7 @@ IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
   std::vector<UOp> elements;
   for (int64_t i = 0; i < n; i++) {
     UOp one = array.index_ptr(point_ + Const(slots_++ * kPoints)).load();
-    if (u.in({Op::RANGE, Op::SPECIAL}) && !u.src(0).is_const()) {  // its size depends on variables
+    if (u.in({Op::RANGE, Op::SPECIAL}) && !u.src(0).is_const()) {  // the loop's size depends on variables
       UOp size = value_of(u.src(0), {});
       if (size) one = one.alu(Op::MOD, size.cast(as).maximum(Const(int64_t(1))));
     }

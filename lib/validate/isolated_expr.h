@@ -93,9 +93,9 @@ class ExprIsolator {
   Graph& graph_;
   std::map<int64_t, int64_t> arrays_;
   UOp point_;
-  std::map<std::vector<uint32_t>, Memo> memos_;  // by the ids of the bound ranges
+  std::map<std::vector<uint32_t>, Memo> memos_;  // by node ids of the bound ranges: the expressions so far
   std::vector<Leaf> leaves_;
-  std::map<uint32_t, IsolatedExpr> leaf_of_;  // by node id
+  std::map<uint32_t, IsolatedExpr> leaf_of_;  // by node id: the expression of the leaf
   std::vector<IsolatedMemory> memories_;
   std::vector<std::vector<uint32_t>> sets_;
   std::map<std::vector<uint32_t>, uint32_t> set_numbers_;

@@ -397,7 +397,7 @@ class Evaluation {
   const uint64_t seed_;
   ExprIsolator isolator_;
   UOp doubles_, longs_;
-  std::unordered_map<uint32_t, int64_t> slots_;  // by id of an isolated value
+  std::unordered_map<uint32_t, int64_t> slots_;  // by node id of a value: the first slot of its results
   std::vector<UOp> stores_;
   int64_t num_doubles_ = 0, num_longs_ = 0;
   Array doubles_out_, longs_out_;

@@ -144,7 +144,7 @@ TEST_CASE("compare_sides: a store of a vector equals scalar stores of its elemen
     return p.g.group({out.index_ptr(p.r + Const(int64_t(1))).store(x + Const(int64_t(1))),
                       out.index_ptr(p.r + Const(first)).store(x)});
   };
-  CHECK(p.see(wide, backwards(0)).kind == Kind::Same);  // in another order
+  CHECK(p.see(wide, backwards(0)).kind == Kind::Same);  // the same elements, stored in another order
   CHECK(p.see(wide, backwards(2)).kind == Kind::Differ);
 }
 
