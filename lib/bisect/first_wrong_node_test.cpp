@@ -18,7 +18,7 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-// data0[i, j] = a[i, 3 - j // 3] and 0 beside it, plus the sum over k of a[i, k] * b[j, (k + i) % 4]
+// data0[i, j] = (j < 7 ? a[i, 3 - j // 3] : 0) + the sum over k of a[i, k] * b[j, (k + i) % 4]
 constexpr const char* kPlaces =
     "i = UOp.range(6, 0, AxisType.LOOP)\n"
     "j = UOp.range(10, 1, AxisType.LOOP)\n"

@@ -101,7 +101,7 @@ Status take_fault(const std::string& text) {
 
 }  // namespace
 
-// Ids and file names may contain '#': the file is the shortest prefix that names an existing file.
+// Splits FILE#ID. Both may contain '#': the file is spec itself or its shortest prefix that is an existing file or "-".
 InputName InputName::parse(const std::string& spec) {
   std::error_code error;
   size_t first = spec.find('#');

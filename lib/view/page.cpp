@@ -45,7 +45,7 @@ std::string packed(std::string_view text, bool of_numbers) {
 }
 
 std::string as_letters(std::string_view bytes) {
-  std::string letters;  // printable characters that need no escape in HTML or in quoted strings
+  std::string letters;  // printable characters but space, &, < and \: needs no escape inside a <script> element
   for (char c = '!'; c <= '~'; c++)
     if (c != '&' && c != '<' && c != '\\') letters += c;
   std::string out;

@@ -94,7 +94,7 @@ class Builder {
   struct Register {
     Type type;
     bool varying = false, constant = false;
-    uint32_t depth = 0;             // depth of the scope that defines it
+    uint32_t depth = 0;             // depth of the scope in which the register is defined
     uint64_t bits = 0;              // value of a constant
     int32_t first = -1, last = -1;  // first and last position in list_ that needs the register
     int32_t slot = -1;
@@ -121,7 +121,7 @@ class Builder {
   Reg new_register(Type type, bool varying);
   Reg emit(Virtual v, Type result, bool varying);
   Reg splat(Reg r);
-  Reg evaluated(Virtual v, Type result);  // the result of an instruction on constants
+  Reg evaluated(Virtual v, Type result);  // executes a constant instruction now; its result as a constant
   bool constant_operands(const Virtual& v) const;
   Virtual access(Opc op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what);
   Reg effective_gate(Reg gate);

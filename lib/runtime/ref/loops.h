@@ -1,4 +1,4 @@
-// Opens loops and lanes over ranges, for lower_graph and lower_list. Internal to ref/.
+// Emits loops over RANGEs, and turns RANGEs and SPECIALs into lanes that run side by side. Internal to ref/.
 #pragma once
 #include <span>
 #include <vector>
