@@ -27,7 +27,7 @@ TEST_CASE("cli: a fault in an unknown renderer or op is an error with the neares
     CHECK(has(r.err, "TGC_FAULT: " + std::string(said)));
   }
   std::string help = run_tgc("help faults").out;
-  for (const char* word : {"CLANG", "LLVM", "PTX", "WGSL", "a + a", "b - a", "CMPLT", "WHERE", "CONST"})
+  for (const char* word : {"CLANG", "LLVM", "PTX", "WGSL", "a + a", "op(b, a)", "CMPLT", "WHERE", "CONST"})
     CHECK(has(help, word));
 }
 

@@ -196,7 +196,7 @@ TEST_CASE("output: a source that does not compile is kept in a private folder") 
       "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n"
       "c1 = UOp.range(4, 0, AxisType.LOOP)\n"
       "c2 = c0.index(c1, ptr=True).store(UOp(Ops.CUSTOM, dtypes.float, (), 'no_such_function()')).end(c1)\n"
-      "ast = c2.sink(arg=KernelInfo(name='../k', axis_types=(), dont_use_locals=False, applied_opts=(), "
+      "ast = c2.sink(arg=KernelInfo(name='a/../k', axis_types=(), dont_use_locals=False, applied_opts=(), "
       "opts_to_apply=None))\n");
   std::string compile = "tgc dump " + kKernelC + " --stage=asm --target=CPU:CLANG --allow-custom";
   Ran kept = shell("export TGC_CACHE_DIR=$PWD/kept-cache; " + compile);

@@ -36,8 +36,7 @@ TEST_CASE("patterns: every rule has a name, a place and a stage that uses it, or
 
 TEST_CASE("patterns: the catalog has every rule that a stage applies, nested rewrites included") {
   std::set<uint32_t> listed;
-  for (const CatalogSet& s : rule_catalog())
-    for (const Rule* r : s.set->rules()) listed.insert(r->id);
+  for (const CatalogRule& r : catalog_rules()) listed.insert(r.rule->id);
   size_t checked = 0;
   auto check_set = [&](std::string_view stage, const RuleSet& set) {
     for (const Rule* r : set.rules()) {
