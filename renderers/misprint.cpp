@@ -42,7 +42,7 @@ std::pair<UOp, UOp> misprint(const FaultSpec& fault, const Target& target, std::
     UOp made = another(u);
     if (!made || made == u) return {};
     fault_came_about(fault);
-    return {u, made.rtag()};  // the tag makes it differ from an equal node of the list
+    return {u, made.rtag()};  // the tag distinguishes the new node from an equal node of the list
   }
   return {};
 }

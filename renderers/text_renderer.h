@@ -123,7 +123,7 @@ class TextRenderer {
   Entry* node_entry_ = nullptr;
   Entry *const *node_sources_ = nullptr, *const *next_sources_ = nullptr;
   std::vector<std::string>* added_;
-  size_t noted_ = 0;  // length of the body that was appended to `added_`
+  size_t noted_ = 0;  // length of the part of the body that was copied to `added_`
 };
 
 // ---- facts of a list and its nodes that several renderers print

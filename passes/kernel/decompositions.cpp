@@ -206,7 +206,7 @@ std::vector<const RuleSet*> late_parts(const LateRules& choice) {
   return parts;
 }
 
-// A thread-safe cache of rule sets by Key. Each rule set is built when it is first asked for.
+// A thread-safe cache of rule sets by Key. Each rule set is built when it is first needed.
 template <class Key>
 class RuleSetCache {
  public:

@@ -127,10 +127,10 @@ const RuleSet& devectorize_buf_and_index() {
       rule("scalar-buffer", node(kOnChip).as(buf), with<no_vectorized_buf>(buf)),
       // cast(buf)[i] -> {buf, buf, ...}[{i * n, i * n + 1, ...}]
       rule("index-scalar-buffer", node(Op::INDEX, cast(or_after(node(kOnChip), buf)).as(vec), idx), with<no_vectorized_index>(buf, vec, idx)),
-      // {cast(buf), cast(buf), ...}[i]
+      // {cast(buf), cast(buf), ...}[i] -> {buf, buf, ...}[{i.0 * n, i.1 * n, ..., i.0 * n + 1, i.1 * n + 1, ...}]
       rule("index-broadcast-buffer", node(Op::INDEX, each(Op::VECTORIZE, cast(or_after(node(kOnChip), buf)).as(vec)).as(b), idx),
            with<no_vectorized_index_broadcast>(buf, vec, b, idx)),
-      // cast(buf).gep[i]
+      // the same for a GEP of cast(buf), whose args are added to the new indices
       rule("index-gep-buffer", node(Op::INDEX, node(Op::GEP, cast(or_after(node(kOnChip), buf)).as(vec)).as(b), idx),
            with<no_vectorized_index_broadcast>(buf, vec, b, idx)),
   });
@@ -144,7 +144,7 @@ const RuleSet& devectorize() {
            with(x, a, [](UOp x, UOp a) { return x.src(0).after(a.src().subspan(1)).cast(x.dtype()); })),
       // op(x, y) on vectors -> {op(x.0, y.0), op(x.1, y.1), ...}
       rule("scalar-alu", node(ops::Elementwise).as(alu_node), with<no_vectorized_alu>(alu_node)),
-      // wmma on long vectors -> several
+      // wmma on long vectors -> several WMMAs, one per tensor core operation
       rule("short-wmma", node(Op::WMMA).as(wmma), with<no_vectorized_wmma>(wmma)),
   });
   static const RuleSet set("devectorize", {&own, &devectorize_buf_and_index()});

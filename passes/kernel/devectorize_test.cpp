@@ -57,7 +57,7 @@ TEST_CASE("buffers of vectors become buffers of scalars") {
           two(after).index_ptr(two(r) * 2 + t.vconst(dtypes::index.vec(2), {0, 1})));
   t.declines("index-scalar-buffer", flat.index(r));
 
-  // indexing two pointers to vectors of 2 gives the elements of the first vector, then those of the second
+  // indexing two pointers to vectors of 2 gives element 0 of both vectors, then element 1 of both
   UOp many = two(flat.cast(vectors)), i = t.load(9, dtypes::index.vec(2)), all = gep(i, {0, 1, 0, 1}) * 2;
   t.check("index-broadcast-buffer", many.index(i),
           flat.broadcast(4).index_ptr(all + t.vconst(dtypes::index.vec(4), {0, 0, 1, 1})));

@@ -51,7 +51,7 @@ Taken fast_idiv(const Target& target, UOp x, Int d, bool dont_cast) {
     UOp quotient = (x * m) >> Const(s);
     return {never_negative ? quotient : quotient + sign(), "multiply"};
   }
-  // try to divide by the power of two in d first, which makes x smaller, before using a wider dtype, which is slow
+  // first try to divide by the power of two in d, which makes x smaller, because a wider dtype would be slow
   if (Int factor = d & -d; factor > 1)
     if (UOp quotient = fast_idiv(target, x / Const(factor), floor_div(d, factor), true).node)
       return {quotient, "twos-first"};

@@ -82,7 +82,7 @@ Dims split_dims(const Dims& original, const Limits& limits) {
   return dims;
 }
 
-// Returns for each dim of `to` the dims [begin, end) of `from` that it is the product of (helpers.py:get_contraction).
+// For each dim of `to`, returns the dims [begin, end) of `from` whose product is that dim (helpers.py:get_contraction).
 std::vector<std::pair<size_t, size_t>> contraction(const Dims& from, const Dims& to) {
   std::vector<Sint> products;
   for (Sint d : from) products.push_back(products.empty() ? d : products.back() * d);
@@ -132,7 +132,7 @@ std::vector<UOp> unsplit(const std::vector<UOp>& raw, size_t num_dims, const Dim
   return {times(raw[0], limited[1]) + raw[1], raw[2]};
 }
 
-// Makes one flat index of the SPECIALs and splits it by the dims, if the SPECIALs are as many as the dims.
+// If there are as many SPECIALs as dims, combines the SPECIALs into one flat index and splits that index by the dims.
 std::vector<UOp> reshaped(const std::vector<UOp>& raw, const Dims& dims, const Dims& limited) {
   if (dims.size() == 2) {
     UOp flat = times(raw[0], limited[1]) + raw[1];

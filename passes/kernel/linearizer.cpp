@@ -110,7 +110,7 @@ class Kinds {
       // use stable_sort, because dtypes are not totally ordered: `less` may be inconsistent, and std::sort could then
       // read out of bounds
       std::stable_sort(order.begin(), order.end(), less);
-    } catch (const Failure&) {  // Python cannot compare some args; compare() fails only if it meets such args
+    } catch (const Failure&) {  // Python cannot compare some args; compare() fails only if it compares two of these
       ranked_ = false;
       return;
     }

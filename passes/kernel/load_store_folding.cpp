@@ -49,8 +49,8 @@ struct Lane {
   size_t number;
 };
 
-// Groups the lanes of a vector index that share gate and base. The groups are in the order of their first lanes, each
-// sorted by offset.
+// Groups the lanes (elements) of a vector index that share gate and base. Groups are in the order of their first lanes,
+// and the lanes of each group are sorted by offset.
 std::vector<std::vector<Lane>> group_lanes(UOp midx) {
   std::vector<std::vector<Lane>> groups;
   std::unordered_map<uint64_t, size_t> group_of;
@@ -78,7 +78,7 @@ UOp fold_expanded_index(UOp midx) {
     if (!(s.src(0) == buf) || !s.dtype().is_ptr()) return {};
 
   std::vector<UOp> pointers;
-  std::vector<int64_t> position(midx.num_src());  // by lane: its index among all elements of `pointers`
+  std::vector<int64_t> position(midx.num_src());  // for each lane, its index in `pointers`, counted in elements
   int64_t total = 0;
   for (const auto& lanes : group_lanes(midx)) {
     // each run of lanes with consecutive offsets becomes one pointer; several lanes of a run may have the same offset

@@ -102,7 +102,7 @@ TEST_CASE("each rule of load_store_folding applies and declines") {
   t.check("fold-expanded-index", t.vectorize({at(0), other, at(1)}), gep(cat({t.wide(at(0), 2), other}, 3), {0, 2, 1}));
   UOp gated = buf.index_ptr((r + 1).valid(gate));
   t.check("fold-expanded-index", t.vectorize({at(0), gated}), gep(cat({at(0), gated}, 2), {0, 1}));
-  // an offset may be on either side of an addition, or be the whole index; an invalid index stays alone
+  // c + r is the same index as r + c, and a constant index is an offset without a base; an invalid index is not merged
   UOp c0 = buf.index_ptr(t.index(7)), c1 = buf.index_ptr(t.index(8));
   t.check("fold-expanded-index", t.vectorize({c1, c0}), gep(cat({t.wide(c0, 2)}, 2), {1, 0}));
   UOp flipped = buf.index_ptr(t.index(1) + r);

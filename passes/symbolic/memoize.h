@@ -14,7 +14,7 @@ struct Remembered {
 };
 
 // Returns compute(), from the graph's cache if `key` was computed before. The result must depend only on the nodes that
-// `key` identifies. The type What separates the caches of different callers and names the shortcut, What::kShortcut.
+// `key` identifies. The type What selects a cache, one for each caller; What::kShortcut describes this caching.
 template <class What, class Compute>
 auto memoize(Graph& graph, uint64_t key, Compute compute) {
   auto once = [&] {

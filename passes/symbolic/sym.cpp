@@ -37,7 +37,7 @@ UOp reduce_mul_chain(UOp r) {
   return r.with_src(prepend(rest, ranges)) * prod_from_one(outside);
 }
 
-// Replaces each source of a SINK or GROUP that only groups other nodes by those nodes.
+// Replaces each source of a SINK or GROUP that is an UNROLL, NOOP, VECTORIZE or SINK by the sources of that node.
 UOp flatten_sink(UOp root) {
   constexpr OpSet kTransparent{Op::UNROLL, Op::NOOP, Op::VECTORIZE, Op::SINK};
   std::vector<UOp> src;

@@ -132,7 +132,7 @@ namespace {
 Taken simplify_valid(UOp valid) {
   if (op_in_backward_slice_with_self(valid, Op::INDEX)) return {};  // leave the condition, because it reads memory
   std::vector<UOp> clauses = split_uop(valid, Op::AND);
-  // sort first the clauses whose expression occurs in other clauses, because they may simplify those
+  // put the clauses first whose expression occurs in other clauses, because they may simplify those other clauses
   std::vector<std::pair<int, UOp>> sorted;
   for (UOp v : clauses) {
     auto parsed = parse_valid(v);
@@ -188,8 +188,8 @@ UOp drop_and_clauses(UOp cond, UOp x, UOp inv) {
 
 bool contains(const std::vector<UOp>& list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
 
-// Decides which clauses of a condition may move into the gate of the load at index x: those that depend on no other
-// range and no other load. The constructor walks all clauses at once, because they may share most nodes.
+// Decides which clauses of a condition may move into the gate of the load at index x: those that depend only on ranges
+// and loads that x depends on too. The constructor walks all clauses at once, because they may share most nodes.
 class Movable {
  public:
   Movable(UOp cond, UOp x) : x_(x), other_loads_(x.graph()) {

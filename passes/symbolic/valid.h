@@ -21,7 +21,7 @@ std::optional<BoundClause> parse_valid(UOp clause);
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex = true);
 
 const RuleSet& pm_simplify_valid();       // simplifies conditions, and indices under their condition
-const RuleSet& pm_drop_and_clauses();     // drops clauses of a gated index that share no range with it
+const RuleSet& pm_drop_and_clauses();     // drops the clauses of a gate that share no range with the gated index
 const RuleSet& pm_move_where_on_load();   // cond ? buf[x] : 0 -> buf[cond ? x : invalid]
 
 }  // namespace tgc

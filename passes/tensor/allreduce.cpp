@@ -35,7 +35,7 @@ UOp combine(const std::vector<UOp>& values, Op op) {
   return out;
 }
 
-// A chunked allreduce over n devices: reduces chunk i of n on one device, then copies it to all devices.
+// Expands an ALLREDUCE over n devices: divides it into n chunks, reduces each on one device and copies it to all.
 class ChunkedAllreduce {
  public:
   ChunkedAllreduce(UOp buf, Op op, bool all_to_all)
@@ -158,7 +158,7 @@ UOp shrink_for_device(UOp u, UOp shrink_op, int64_t device) {
   return shrink(u, bounds);
 }
 
-// Shrinks each part of a stack. A part that is a copy is shrunk before the copy, but after a copy from DISK or NPY.
+// Shrinks each part of an MSTACK. For a part that is a COPY, shrinks its source instead, unless it copies DISK or NPY.
 UOp mstack_early_shrink(UOp ms, UOp shrink_op) {
   std::vector<UOp> src;
   for (size_t i = 0; i < ms.num_src(); i++) {

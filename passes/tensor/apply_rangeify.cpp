@@ -20,7 +20,7 @@ Ranges ranges_or_throw(const Ctx& ctx, UOp x) {
   throw Failure("Ops." + std::string(name_of(x.op())) + " has no ranges");
 }
 
-// Returns the `ranges` of the axes that are stored in a buffer; if these are not all axes, copies them to `some`.
+// Returns those of `ranges` whose axes are stored in a buffer: `ranges` itself if all are, else a subset in `some`.
 std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& realized, std::vector<UOp>& some) {
   size_t first_out = 0;
   while (first_out < ranges.size() && realized.has(first_out)) first_out++;
@@ -31,7 +31,7 @@ std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& real
   return some;
 }
 
-// Returns source `s` in the form that `x` reads: indexed if `s` is a buffer, bufferized and indexed if `s` is realized.
+// Returns what `x` reads in place of `s`: an INDEX of `s` if it is a buffer, of a new BUFFERIZE if it is realized.
 UOp read_source(Ctx& ctx, UOp x, UOp s) {
   bool stored = s.in({Op::BUFFER, Op::BUFFER_VIEW, Op::MSTACK, Op::MSELECT, Op::AFTER});
   const Ctx::Realized* realized = stored ? nullptr : ctx.realize_map.find(s);

@@ -72,7 +72,7 @@ TEST_CASE("rangeify_codegen removes ops of the tensor level from a kernel") {
   t.declines("store-drops-arg", at.store(x));
 
   UOp both = done.broadcast(2), typed = both.with_dtype(dtypes::float32.vec(2));
-  t.check("broadcast-of-after", typed, both);  // the result has the AFTER's dtype
+  t.check("broadcast-of-after", typed, both);  // the VECTORIZE takes the AFTER's dtype
   t.declines("broadcast-of-after", both);
   t.check("load-broadcast-local", both.index(i, dtypes::float32.vec(2)),
           both.index(i, both.dtype()).load({}, dtypes::float32.vec(2)));

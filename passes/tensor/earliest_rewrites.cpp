@@ -194,7 +194,7 @@ UOp assign_to_no_buffer(UOp x, UOp target, UOp assign) {
 }
 
 // If `src` is a permuted or reshaped view of its base and `contig` the contiguous copy of `src`, undoes these movements
-// on `contig` and records the result as the view to read the base from.
+// on `contig` and records the result, so that elementwise ops can read the result instead of the base.
 UOp found_contiguous(ContiguousViews& views, UOp contig, UOp src) {
   UOp base = base_of(src);
   for (UOp x = src; !(x == base); x = x.src(0)) {

@@ -154,7 +154,7 @@ class RangeAssigner {
                  (apart ? text(in, nullptr) + " -> " + text(out, nullptr) : text(in, &out)).c_str());
   }
 
-  // Returns the ranges that end between the node with these users and any of the users.
+  // Returns the union of `ending_` over the `users` of a node, which are indices into `nodes_`.
   std::span<const UOp> ending_of(std::span<const uint32_t> users) {
     std::span<const UOp> all;
     for (uint32_t user : users) all = joined(all, ending_[user]);

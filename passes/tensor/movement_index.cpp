@@ -275,7 +275,7 @@ UOp in_bounds(UOp r, Sint begin, Sint end) {
 // Returns the index into the source for one padded axis of the source's `size`; Invalid in the padding.
 UOp pad_index(UOp r, Sint size, Sint before, Sint after) {
   if (before == Sint(0) && after == Sint(0)) return r;
-  // simplify the gate alone, so that it remains a condition of its own, added by this padding
+  // simplify only the condition, so that pad-to-where can wrap the value in the condition that this PAD adds
   return in_bounds(r, before, size + before).where(minus(r, before), r.graph().invalid());
 }
 

@@ -22,7 +22,7 @@ UOp with_first(UOp u, UOp first);  // returns `u` with another first source
 // the AFTER, and drop one from an END.
 const RuleSet& pm_mops();
 
-// The nested rewrites of apply_movement_op: of the indices of a RESHAPE, and of the gate of a PAD.
+// The nested rewrites of apply_movement_op: reshape_rules() for a RESHAPE's indices, pad_rules() for a PAD's condition.
 const RuleSet& reshape_rules();
 const RuleSet& pad_rules();
 

@@ -97,7 +97,7 @@ bool any_reads_buffer(const std::vector<UOp>& reduces) {
 UOp gate_substitute(const SubstituteContext& ctx, UOp b) {
   for (auto& [range, index] : ctx.pairs())
     if (lies_in(b, range)) return {};
-  // below a node without sources, a RANGE or a BUFFER, the rewrite has nothing to skip
+  // do not stop at a node without sources, a RANGE or a BUFFER, because stopping there would skip nothing
   if (b.num_src() == 0 || b.in({Op::RANGE, Op::BUFFER})) return {};
   return bottom_up_gate();
 }

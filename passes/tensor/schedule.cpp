@@ -252,7 +252,7 @@ void add_items(const Run& run, Buffers& buffers, std::vector<ScheduleItem>& item
   }
 }
 
-// Returns true if a value is in memory. Constants are not, even on several devices.
+// Returns true if a value is in memory. A constant is not in memory, even if it is on several devices.
 bool in_memory(UOp s) {
   UOp base = base_of(s);
   if (base.in({Op::MSELECT, Op::MSTACK})) return std::ranges::all_of(base.src(), in_memory);

@@ -37,7 +37,7 @@ struct Schedule {
   std::vector<std::pair<std::string, int64_t>> var_vals;      // values of the bound variables
   // for each source of the sink, its buffers, one per device; empty for a constant
   std::vector<std::vector<size_t>> outputs;
-  UOp sink;                                                   // the original sink; AFTERs of kernels replace its values
+  UOp sink;                                                   // the original sink, with AFTERs of kernels as values
 };
 
 // Returns the schedule of `kernels`, the result of the last tensor stage of `job`.

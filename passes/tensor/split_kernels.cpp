@@ -23,7 +23,7 @@ bool is_empty_tuple(Arg a) { return a.is_tuple() && a.items().empty(); }
 UOp find_bufs(UOp store) {
   std::vector<std::pair<UOp, Op>> read_from;  // a vector, because a kernel binds few buffers
   auto may_be_read = [](UOp u) { return !u.is(Op::AFTER); };
-  UOp buffer;  // the buffer of the INDEX that was visited last
+  UOp buffer;  // the buffer of the INDEX that the walk visited last
   auto reads_another_state = [&](UOp u) {
     if (!u.is(Op::INDEX)) return false;
     buffer = as_buf(u);

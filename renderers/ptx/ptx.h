@@ -48,7 +48,7 @@ class Ptx : public TextRenderer {
   void share_element(UOp u, const Int& i);  // gives `u` element `i` of its source 0
   void share_accessed(UOp u);
 
-  // Numbers the registers that have one prefix and type.
+  // Counts the registers with one prefix and type; the count is the number in the next register's name.
   struct Counter {
     std::string_view prefix, type;  // "val", "f32"
     std::string name;               // "%val_f32_"
