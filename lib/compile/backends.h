@@ -22,8 +22,8 @@ std::string_view host_machine();
 
 // Compiles LLVM IR with LLVM; C, HIP and OpenCL with clang.
 std::string compile_by_llvm(const CompileJob& job, Artifact what);
-// Loads the engines that the job needs, so that a worker forked from this process has them. Returns a bit mask: 1 LLVM,
-// 2 clang, 4 lld. Throws Failure if an engine cannot be loaded.
+// Loads the engines (shared objects with LLVM, clang or lld) that the job needs, so that a worker forked from this
+// process has them. Returns a bit mask of them (1: LLVM, 2: clang, 4: lld). Throws Failure if one cannot be loaded.
 unsigned load_engines(const CompileJob& job, Artifact what);
 // Compiles CUDA to PTX with NVRTC if it is installed, else with clang; ptxas makes cubins and SASS.
 std::string compile_cuda(const CompileJob& job, Artifact what);
@@ -44,7 +44,7 @@ std::string cuda_by_clang(const CompileJob& job, Form form);
 // Compiles Metal for this computer's CPU; read_metal_code (metal/metal.h) reads the result.
 std::string metal_by_clang(const CompileJob& job, Artifact what);
 
-// Returns the value of a successful compilation, or throws Rejected with its complaint.
+// Returns the value of a successful compilation; throws Rejected with the compiler's message if the compilation failed.
 template <class T>
 T take(Made<T> made) {
   if (made.ok) return std::move(made.value);

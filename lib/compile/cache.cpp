@@ -31,9 +31,9 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-// Returns TGC_CACHE_MB in bytes.
+// Returns the size limit of the cache in bytes: TGC_CACHE_MB, or kUsual megabytes if the variable is not set.
 Result<uint64_t> limit_of_environment() {
-  constexpr uint64_t kUsual = 512, kMost = uint64_t(1) << 40;  // in MB; kMost, so that the shift below cannot overflow
+  constexpr uint64_t kUsual = 512, kMost = uint64_t(1) << 40;  // in MB; kMost keeps the shift below from overflowing
   std::string text = environment("TGC_CACHE_MB");
   uint64_t value = text.empty() ? kUsual : 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -75,7 +75,7 @@ TEST_CASE("cache: an entry of another key or user, or that is not a regular file
   for (const fs::path& file : entries_of(folder.path))
     if (file != one) fs::copy_file(one, file, fs::copy_options::overwrite_existing);
   CHECK(cache.get(key(1)) == value(1));
-  CHECK_FALSE(cache.get(key(2)));  // the file of key 2 holds key 1's entry
+  CHECK_FALSE(cache.get(key(2)));  // a miss, because the file of key 2 holds key 1's entry
 
   auto ignores = [&](auto&& spoil) {
     cache.put(key(1), value(1));
@@ -100,7 +100,7 @@ TEST_CASE("cache: the size stays within the limit, and the least recently used e
   for (int i = 0; i < 1000; i++) {
     cache.put(key(i), value(i));
     CHECK(cache.get(key(0)) == value(0));  // key 0 is read in every round, so its entry is kept
-    if (key(i)[0] != 0) continue;          // the size is checked only for some keys
+    if (key(i)[0] != 0) continue;          // because put() checks the cache's size only for such keys
     CHECK(cache.usage().bytes <= 100'000);
     looks++;
   }

@@ -44,7 +44,7 @@ struct CompileJob {
   // Run only this many of LLVM's optional passes, including those of code generation, counted as -opt-bisect-limit
   // counts them; -1: all. With a limit, clang compiles C to unoptimized LLVM IR, and LLVM compiles that.
   int64_t passes = -1;
-  bool by_other = false;  // compile by the other compiler: LLVM IR by clang; C by clang to IR, then by LLVM
+  bool by_other = false;  // swap the compilers: compile LLVM IR by clang, and C by clang to IR, then by LLVM
   std::string fault;      // one of kLlvmFaults, or empty
 };
 

@@ -70,7 +70,7 @@ TEST_CASE("loaded code calls outside functions, reads its constants and writes i
   CHECK(work(out.data(), 5) == 2);
   CHECK(out == std::vector<float>{1, 2, 3, 4, 1});
   auto* narrow = reinterpret_cast<void (*)(double*, uint16_t*)>((*code)->symbol("narrow"));
-  // x is halfway between two bfloat16s, then a little above, then a little below: by less than a float can represent
+  // the first x is halfway between two bfloat16s; the next two differ from it by less than a float can represent
   for (auto [x, expected] : {std::pair(1.00390625, 0x3F80), std::pair(1.00390625 + 0x1p-40, 0x3F81),
                              std::pair(1.00390625 - 0x1p-40, 0x3F80), std::pair(-1e300, 0xFF80)}) {
     double in = x;

@@ -183,7 +183,7 @@ class CompileWorker {
   Wants has_;
   int sources_ = 0;
   std::optional<DriverRoom> room_;
-  std::optional<WorkerProcess> process_;  // declared after room_, so that it ends before room_'s folder is removed
+  std::optional<WorkerProcess> process_;  // declared after room_, so that the worker ends before its folder is removed
 };
 
 // The idle workers of a process. Never destroyed, because the starter's thread runs until the process ends.
@@ -194,7 +194,7 @@ class Workers {
   std::string compile(const CompileJob& job, Artifact what, Compiler compiler) {
     auto worker = take(wanted(job, what, compiler));
     std::string made = worker->compile(job, what);
-    keep(std::move(worker));  // not reached if compile() throws: the worker, whose state is unknown, then ends
+    keep(std::move(worker));  // not reached if compile() throws, because the worker's state is then unknown
     return made;
   }
   void end() {

@@ -49,7 +49,7 @@ TEST_CASE("compile worker: reused for the next source, but not after a crash, a 
   std::thread([&] { other_thread = compiled("a"); }).join();
   CHECK(other_thread == first);  // the worker outlives the thread that it was started for
   CHECK(compiled("a") == first);
-  bool apart = false;  // set when two concurrent sources use two workers; the second source may start too late
+  bool apart = false;  // true if two concurrent sources used two workers; tried often, as the second may start late
   for (int tries = 0; tries < 50 && !apart; tries++) {
     std::string one, two;
     std::thread with_one([&] { one = compiled("slow"); });

@@ -7,10 +7,10 @@
 namespace tgc {
 namespace {
 
-// Returns the path of an engine's shared object. The shared object is beside the shared object that contains this code
-// (an emulator), after resolving links, or in ../lib/tgc relative to the executable's folder, in builds and
-// installations alike; otherwise dlopen searches LD_LIBRARY_PATH. (A run path would not work with AddressSanitizer,
-// whose library is then the caller of dlopen.)
+// Returns the path of an engine's shared object `file`. Looks first in the folder of the binary that contains this code
+// (an emulator's library, links resolved), then in ../lib/tgc relative to the executable's folder. Otherwise returns
+// `file`, for which dlopen searches LD_LIBRARY_PATH. A run path in the executable would not work with AddressSanitizer,
+// because AddressSanitizer's library is then the caller of dlopen.
 std::string place_of(const char* file) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -22,9 +22,9 @@ std::string place_of(const char* file) {
   return fs::exists(path, error) ? path.string() : file;
 }
 
-// noexcept, because neither the loader nor LLVM handles exceptions: running out of memory in a table's or engine's
-// constructor would leave their locks held, and the next user, even exit(), would wait forever. So std::terminate ends
-// the process there.
+// noexcept, because neither the dynamic loader nor LLVM handles exceptions: if memory runs out in a constructor, an
+// exception would leave the loader's or LLVM's locks held, and the next function that needs a lock, even exit(), would
+// wait forever. With noexcept, std::terminate ends the process instead.
 void* open(const std::string& path) noexcept { return ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL); }
 template <class Engine>
 Engine* begin(Engine* (*make)()) noexcept {

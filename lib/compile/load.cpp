@@ -250,7 +250,7 @@ class Loader {
     }
   }
 
-  // Sets bits of an instruction: `bits`, shifted left by `at`.
+  // ORs `bits`, shifted left by `at`, into the instruction at `where`.
   static void insert(char* where, uint64_t bits, int at) {
     uint32_t instruction;
     std::memcpy(&instruction, where, sizeof instruction);

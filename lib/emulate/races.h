@@ -26,7 +26,7 @@ class Races {
   struct Race {
     uint64_t address;
     Party now, other;
-    // Returns "stores an address that THREAD read with no barrier between: INSTRUCTION", both the earlier access's.
+    // Returns "stores an address that THREAD read with no barrier between: INSTRUCTION"; both are the earlier access's.
     std::string text(const std::string& thread, const std::string& instruction) const {
       return std::string(now.stores() ? "stores" : "reads") + " an address that " + thread +
              (other.stores() ? " stored" : " read") + " with no barrier between: " + instruction;

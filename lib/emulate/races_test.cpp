@@ -30,7 +30,7 @@ TEST_CASE("races: a store races with another thread's access in either order unt
   CHECK((p.store(1, 0x2000) && p.store(1, 0x2000) && p.load(1, 0x2000)));
   CHECK_FALSE(p.load(2, 0x2000));
   CHECK_FALSE(p.store(2, 0x2000));
-  for (uint16_t thread : {1, 2, 3}) CHECK_FALSE(p.store(thread, 0x1000));  // a race: two other threads have read it
+  for (uint16_t thread : {1, 2, 3}) CHECK_FALSE(p.store(thread, 0x1000));  // a race: two other threads have read 0x1000
   p.races.forget();
   CHECK((p.store(2, 0x2000) && p.store(3, 0x1000)));
 }

@@ -73,8 +73,8 @@ std::vector<std::string> compiler_arguments(const std::vector<std::string>& comm
   refuse(complaint);
 }
 
-// The file system that clang sees: its own headers in its resource folder, and the libraries on its command line
-// (AMD's). The source is in memory; no other file exists.
+// The file system that clang sees: clang's headers in its resource folder, and the AMD libraries that the command line
+// names. The source is in memory; no other file exists.
 class OwnFiles : public llvm::vfs::ProxyFileSystem {
  public:
   OwnFiles(std::string folder, std::vector<std::string> libraries)
@@ -128,7 +128,7 @@ std::unique_ptr<clang::CodeGenAction> action_of(Form form) {
 
 std::string compile_text(std::string_view source, const std::string& file, const std::vector<std::string>& arguments,
                          Form form) {
-  // clang locates its resource folder (its own headers) relative to this path
+  // the first argument is clang's path, because clang finds the folder of its headers relative to it
   std::vector<std::string> command{TGC_CLANG_PATH};
   command.insert(command.end(), arguments.begin(), arguments.end());
   // With -c for a device, clang's driver would plan two steps, an object and a link, and create temporary files for

@@ -28,8 +28,8 @@ bool find_avx512(const Machine& m) {
   return machine && machine->checkFeatures("+avx512vl");
 }
 
-// True if the passes that emit code can be reused for the next module. The passes of CPUs start each module afresh, as
-// LLVM's tests require (llc -compile-twice); those of GPUs accumulate what functions use.
+// True if the passes that emit code can be reused for the next module. The passes for CPUs keep no state of an earlier
+// module, as LLVM's tests require (llc -compile-twice); the passes for GPUs accumulate what functions use.
 bool passes_can_be_kept(const llvm::Triple& triple) { return triple.isX86() || triple.isAArch64(); }
 
 }  // namespace

@@ -13,14 +13,14 @@ thread_local std::string fatal_message;
 
 void remember(void*, const char* message, bool) { fatal_message = message; }
 
-// Throws bad_alloc where LLVM's tables would abort without memory. Installed before the first table is allocated.
+// Throws bad_alloc if memory runs out in LLVM, which would otherwise abort. Installed before LLVM's first allocation.
 [[noreturn]] void no_memory(void*, const char*, bool) { throw std::bad_alloc(); }
 __attribute__((constructor(101))) void throw_without_memory() {
   llvm::remove_bad_alloc_error_handler();  // removes the handler of another engine that shares this LLVM
   llvm::install_bad_alloc_error_handler(no_memory);
 }
 
-// Installs LLVM's signal handlers only while a compilation runs, because kernels in this process have their own.
+// Installs LLVM's signal handlers only while a compilation runs, because kernels in this process use other handlers.
 class Handlers {
  public:
   Handlers() {

@@ -37,7 +37,7 @@ class Disassembler {
       throw std::runtime_error("LLVM has no disassembler for " + machine.getTargetTriple().str());
   }
 
-  // From now on, prints known source lines before their instructions. Ignores damaged debug information.
+  // Makes section() print source lines before their instructions. Ignores damaged debug information.
   void show_lines(const llvm::object::ObjectFile& file) {
     auto ignore = [](llvm::Error error) { llvm::consumeError(std::move(error)); };
     lines_ = llvm::DWARFContext::create(file, llvm::DWARFContext::ProcessDebugRelocations::Process, nullptr, "", ignore,

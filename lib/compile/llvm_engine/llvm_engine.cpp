@@ -174,7 +174,7 @@ std::string compile_with(CodeGenerator& generator, std::string_view text, const 
   return plan.is_list ? gate->list() : out;
 }
 
-// Returns the generator after the module is destroyed, because its passes may refer to the module's functions.
+// Compiles `text`. Gives the generator back after the module is destroyed, because its passes may refer to functions.
 std::string compile_text(std::string_view text, CodeGenerators& generators, Form form, bool lines,
                          const PassPlan& plan) {
   auto generator = generators.take();

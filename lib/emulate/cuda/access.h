@@ -21,7 +21,7 @@ struct Addresses {
   bool is_row = false;                // true if lane i's address is lane 0's plus i times the access's size
 };
 
-// Checks each lane after the quick check failed. Throws the Fault of the first out-of-bounds or misaligned access.
+// Checks each lane separately, after a check of all lanes at once failed. Throws the Fault of the first failing lane.
 void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at,
                  uint32_t inside);
 // Returns the allocation that contains all addresses from `from` up to, but not including, `to`; null if none does.

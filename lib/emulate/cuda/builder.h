@@ -12,7 +12,7 @@
 
 namespace tgc::ptx {
 
-// The required width of a register operand: Exact: the width of its type; Wider: that or more (ld, st, cvt).
+// The required width of a register operand. Exact: the width of its type; Wider: at least that width (ld, st, cvt).
 enum class Width : uint8_t { Exact, Wider };
 
 class Builder {
@@ -29,7 +29,7 @@ class Builder {
   void need_operands(size_t least, size_t most);
   void need_operands(size_t n) { need_operands(n, n); }
   [[noreturn]] void fail(const std::string& why, const std::string& expected = "") const;
-  [[noreturn]] void fail_type(Type t, const std::string& expected = "") const;  // t does not go with the opcode
+  [[noreturn]] void fail_type(Type t, const std::string& expected = "") const;  // says that the opcode has no type t
 
   // ---- modifiers of the current instruction, taken from left to right: .global, .v4 and .f32 of ld.global.v4.f32
   bool take(std::string_view word);

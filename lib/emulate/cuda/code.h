@@ -35,7 +35,7 @@ struct Op {
   uint32_t guard = kNone;    // predicate; the operation runs in the lanes where (guard ^ flip) is set
   uint32_t flip = 0;         // all bits set if the guard is negated, else 0
   uint32_t more = kNone;     // index in Code::operands of operands besides d, a, b, c; kNone: none
-  uint32_t count = 0;        // number of operands at `more`; if `more` is kNone, the operation may use it
+  uint32_t count = 0;        // number of operands at `more`; if `more` is kNone, a parameter of the operation
   int64_t value = 0;         // address offset or jump target
   uint32_t instruction = 0;  // index in Function::body
   uint32_t join = kNone;     // of a jump: the op at which lanes that the jump divides reconverge
@@ -81,7 +81,7 @@ struct Code {
   uint32_t file_bytes = 0;     // size of a warp's register file
   uint64_t shared_bytes = 0, local_bytes = 0;
   bool has_barrier = false;
-  bool is_lane_free = true;    // true if no op depends on other lanes or lane numbers: a warp may hold several blocks
+  bool is_lane_free = true;    // true if no op depends on other lanes or on the lane number, so a warp may hold blocks
 
   // Returns "kernel 'r_4', line 12 of the PTX, line 5 of the source ('ld.global.f32 %f1, [%rd1]')".
   std::string describe(uint32_t instruction) const;

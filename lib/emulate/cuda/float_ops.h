@@ -17,7 +17,7 @@ struct FloatFlags {
 };
 FloatFlags take_float_flags(Builder& b);  // takes the modifiers in any order
 
-// Emits the current instruction. Its modifiers and type must have been taken.
+// Emits the current instruction. The caller must already have consumed its modifiers and its type.
 void emit_float(Builder& b, FloatOp op, Type type, FloatFlags flags);
 
 }  // namespace tgc::ptx

@@ -33,8 +33,8 @@ struct Flushed {
   static float decode(float x) { return flush(x); }
 };
 
-// D is the result's type: ToPred for a predicate, else a register's, which gets all bits set or (floats) 1.0 for true.
-// Op::count 1, 2, 3 combines the result by and, or, xor with predicate c, negated if Op::value is set.
+// D is ToPred if the result is a predicate, else the type of the result register, in which true is 1.0 or all bits set.
+// If Op::count is 1, 2 or 3, the result is combined by and, or or xor with predicate c, negated if Op::value is set.
 struct ToPred {};
 template <class As, int kCompare, class D>
 void compare_run(Warp& w, const Op& o) {

@@ -13,7 +13,7 @@ namespace {
 
 struct Shape {
   int m, n, k;
-  Type a, b, c;      // element types; D's is C's
+  Type a, b, c;      // element types of A, B and C; D has C's
   int per_register;  // number of elements of A and of B in a register
 };
 constexpr Shape kShapes[] = {

@@ -1,4 +1,4 @@
-// Translates the lanes' addresses into checked host addresses. Unaligned ones are allowed, as AMD's driver sets it up.
+// Translates the lanes' addresses into checked host addresses. Allows unaligned addresses, as AMD's driver does.
 #pragma once
 #include "lib/emulate/hip/builder.h"
 #include "lib/emulate/hip/lanes.h"

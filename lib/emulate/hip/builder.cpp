@@ -227,7 +227,7 @@ void Builder::build_one() {
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
   std::string whole(name);
   if (name.starts_with("v_dual_")) whole = "v_" + whole.substr(7);
-  auto found = opcodes().find("gfx12:" + whole);  // on gfx12, some names have another meaning
+  auto found = opcodes().find("gfx12:" + whole);  // because on gfx12 some names have another meaning
   if (code.family != Family::Gfx12 || found == opcodes().end()) found = opcodes().find(whole);
   if (found == opcodes().end()) refuse("unknown instruction '" + std::string(instruction->opcode) + "'");
   row = &found->second, name = found->first;
@@ -235,8 +235,8 @@ void Builder::build_one() {
   else build_by_types();
 }
 
-// Builds a dual-issue pair, whose instructions both read before either writes: the one whose result the other reads is
-// emitted last. If each reads the other's result, the first writes a scratch register, which is copied at the end.
+// Builds a dual-issue pair. Both instructions read before either writes, so an instruction that reads the result of the
+// other one is emitted first. If each reads the other's result, the first writes a scratch register, copied at the end.
 void Builder::build_pair(uint32_t first) {
   auto build_at = [&](uint32_t n) { go_to(n), build_one(); };
   auto reads = [&](uint32_t reader, uint32_t writer) {

@@ -105,7 +105,7 @@ uint64_t elf_bytes(const void* image) {
   if (!is_elf64(header)) return 0;
   uint64_t end = std::max(header.e_phoff + uint64_t(header.e_phnum) * sizeof(Elf64_Phdr),
                           header.e_shoff + uint64_t(header.e_shnum) * sizeof(Elf64_Shdr));
-  return std::min(std::max<uint64_t>(end, sizeof header), kMostImage);  // lld puts the section headers last in the file
+  return std::min(std::max<uint64_t>(end, sizeof header), kMostImage);  // lld ends the file with the section headers
 }
 
 Result<CodeObject> CodeObject::read(std::string_view bytes) {

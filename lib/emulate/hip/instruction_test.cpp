@@ -113,7 +113,7 @@ TEST_CASE("HIP emulator: lane masks, carries and EXEC work in waves of 32 and of
     Family family = wide ? Family::Gfx9 : Family::Gfx11;
     std::string vcc = wide ? "vcc" : "vcc_lo", pair = wide ? "s[2:3]" : "s2", exec = wide ? "exec" : "exec_lo";
     std::string b = wide ? "b64" : "b32";
-    TestWave t("v_cmp_gt_u32_e32 " + vcc + ", 20, v1\n" +               // sets the bits of lanes 0 to 19
+    TestWave t("v_cmp_gt_u32_e32 " + vcc + ", 20, v1\n" +               // sets the mask bits of lanes 0 to 19
                    "s_and_saveexec_" + b + " " + pair + ", " + vcc + "\n" + "v_mov_b32_e32 v0, 7\n" + "s_or_" + b +
                    " " + exec + ", " + exec + ", " + pair + "\n" + "v_cndmask_b32_e64 v2, 0, 1, " + vcc + "\n" +
                    (wide ? "v_add_co_u32_e32 v3, vcc, -1, v1\nv_addc_co_u32_e32 v4, vcc, 0, v5, vcc"
@@ -197,7 +197,7 @@ TEST_CASE("HIP emulator: LDS and private memory, lane instructions and loops wor
 
 TEST_CASE("HIP emulator: DPP and permutations read from other lanes") {
   struct Case {
-    const char* text;       // an instruction; it starts with the lane's number in v1 and 100 in v0
+    const char* text;       // an instruction that runs with the lane's number in v1 and 100 in v0
     Family family;
     int from_5, from_0, from_20;  // expected v0 of lanes 5, 0 and 20
   };

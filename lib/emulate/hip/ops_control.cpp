@@ -120,7 +120,7 @@ void add_control_rows(Table& t) {
   add_row(t, "s_wait_loadcnt", {.build = build_wait_for<Counter::Load>});
   add_row(t, "s_wait_dscnt", {.build = build_wait_for<Counter::Lds>});
   add_row(t, "s_wait_kmcnt", {.build = build_wait_for<Counter::Scalar>});
-  add_row(t, "s_wait_loadcnt_dscnt", {.build = [](Builder& b) {  // upper byte: loads to wait for; lower byte: LDS
+  add_row(t, "s_wait_loadcnt_dscnt", {.build = [](Builder& b) {  // most open loads (upper byte), LDS ops (lower)
             add_wait(b, Counter::Load, b.operand(0).integer >> 8),
                 add_wait(b, Counter::Lds, b.operand(0).integer & 0xff);
           }});

@@ -134,7 +134,7 @@ void build_within_rows(Builder& b) {
 
 }  // namespace
 
-// Builds a DPP instruction as three operations: permute the first source, run the plain instruction, restore EXEC.
+// Builds a DPP instruction as three operations: permute the first source, run the instruction, restore EXEC.
 void Builder::build_dpp() {
   const Instruction& whole = *instruction;
   Op permute = begin(permute_run, false), restore = begin(restore_run, false);
