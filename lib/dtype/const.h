@@ -58,8 +58,8 @@ class Const {
   };
 };
 
-// Python's == and < of two numbers. As in tinygrad's InvalidType (dtype.py), Invalid equals only itself, and a < b is
-// true if exactly one of the two is Invalid.
+// py_equal and py_less return Python's a == b and a < b. As in tinygrad's InvalidType (dtype.py), Invalid equals only
+// itself, and a < b is true if exactly one of `a` and `b` is Invalid.
 inline bool are_small_ints(Const a, Const b) { return a.kind() == Const::Kind::Int && b.kind() == Const::Kind::Int; }
 bool py_equal_of_any(Const a, Const b);  // the general case; py_equal and py_less compare small ints inline
 bool py_less_of_any(Const a, Const b);

@@ -20,7 +20,7 @@ namespace {
 class Table {
  public:
   static Table& get() {
-    static Table* table = new Table;  // never destroyed, because static tables hold handles
+    static Table* table = new Table;  // never destroyed, because static tables hold handles to its entries
     return *table;
   }
 
@@ -78,7 +78,7 @@ class Table {
   std::deque<std::vector<int64_t>> shapes_;
 };
 
-constexpr int kFastVec = 33;  // vectors shorter than this are looked up without a lock
+constexpr int kFastVec = 33;  // vectors with fewer elements are looked up without a lock
 std::array<std::array<std::atomic<const DTypeInfo*>, kFastVec>, kNumScalars> fast_vec;
 
 DType image(Scalar storage, std::string_view name, std::span<const int64_t> shape, int64_t pitch) {

@@ -142,7 +142,7 @@ Result<std::string> write_list(Format format, std::span<const UOp> list, const G
 }
 
 InputKind detect_kind(std::string_view head) {
-  // an ONNX file is a protobuf whose first field is ir_version; its first byte is 8
+  // the first byte of an ONNX file is 8, the protobuf tag of its first field, ir_version
   if (!head.empty() && head[0] == '\x08' && head.find('\n') != 0) return InputKind::Onnx;
   size_t at = head.find_first_not_of(" \t\r\n");
   head = at == head.npos ? std::string_view() : head.substr(at);
@@ -196,7 +196,7 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
   if (!header) return header.diag();
   GraphInfo info = header->value_or(GraphInfo());
   if (!*header) info.producer = producer_of_text(kind, text, report);
-  // with take_malformed, the graph is one of two that are compared; they may be of different releases in one Graph
+  // with take_malformed, two graphs are read into one Graph to be compared, and their releases may differ
   const Release release = release_of(kind == InputKind::Json ? info_before(kind, text).producer : info.producer);
   if (graph.size() > 0 && graph.release() != release && !report.take_malformed)
     return Diag{.message = nodes_of(release), .file = std::string(file),

@@ -41,7 +41,7 @@ struct GoldenBuffer {
 // The Tensor method that a kernel implements.
 struct GoldenMetadata {
   std::string name;       // the Tensor method: "conv2d"
-  std::string caller;     // place of the call, "module:line::function"; empty: not recorded
+  std::string caller;     // where it was called, "module:line::function"; empty: not recorded
   std::string node;       // name of the node in the ONNX model; empty: no ONNX model
   bool backward = false;  // true if the kernel computes the method's gradient
   // Returns the metadata as text: "conv2d bw (model:12::forward, node /layer1/Conv)".
@@ -107,7 +107,7 @@ class GoldenReader {
   // Reads the text of the next record into `line`, reusing its memory; skips blank lines. Returns false at the end of
   // the file, also if the file ends within a record (see cut()).
   Result<bool> next_line(GoldenLine& line);
-  // Once next_line or next has reached the end: a warning if the file ended within a record, else nullopt.
+  // Call after next_line or next has reached the end: a warning if the file ended within a record, else nullopt.
   const std::optional<Diag>& cut() const { return cut_; }
   // Reads and parses the next record. Returns nullopt at the end of the file.
   Result<std::optional<GoldenRecord>> next();

@@ -181,7 +181,7 @@ class MappedGraph {
     return out;
   }
 
-  // Returns the JSON `form` of an `arg` line with its references replaced by members of `of`.
+  // Returns `form`, the JSON of an `arg` line, with its references ($NAME) replaced by the members of `of`.
   json filled(const json& form, const json& of) const {
     if (form.is_string()) return filled_text(form.get<std::string>(), of);
     if (form.is_array()) {
@@ -249,8 +249,8 @@ class MappedGraph {
   const GraphMap& map_;
   const json& in_;
   size_t count_ = 0;  // number of nodes
-  std::map<std::string, size_t> number_;  // by id: position of the node
-  std::map<std::string, json, std::less<>> forms_;  // by kind of arg: its JSON form
+  std::map<std::string, size_t> number_;  // a node's position, by the port's id of the node
+  std::map<std::string, json, std::less<>> forms_;  // by kind of arg: the JSON of its `arg` line
   std::string out_;
 };
 

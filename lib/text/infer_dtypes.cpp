@@ -23,7 +23,7 @@ class Lengths {
     for (UOp u : open)
       if (const size_t* i = number_.find(u)) open_[*i] = true;
     for (size_t i = 0; i < order_.size(); i++) constrain(i);
-    for (auto [i, elements] : taken_)  // assume that the GEPs of a vector read every element
+    for (auto [i, elements] : taken_)  // the text only bounds this length, so assume the shortest vector
       if (length_[find(i)] == kUnknown) learn(i, elements);
   }
 
@@ -88,7 +88,7 @@ class Lengths {
       if (u.is(Op::STORE) && s == u.src(1)) learn(k, length_of_place(u.src(0).dtype()));
     }
   }
-  // Returns the length of a value that is stored at a destination of dtype `d`; for a vector of pointers, their number.
+  // Returns the length of a value that is stored at dtype `d`: the number of pointers in a vector, or elements of one.
   static int64_t length_of_place(DType d) { return d.is_ptr() && d.vcount() > 1 ? d.vcount() : d.base().count(); }
 
   std::vector<UOp> order_;

@@ -162,7 +162,7 @@ TEST_CASE("other releases: pyrender is read with each release's own meaning") {
 }
 
 TEST_CASE("other releases: facts that 0.13's pyrender leaves out are inferred") {
-  // inferred: a bare number has the text's device, a LOAD its pointers' length, a REDUCE the length that its use needs
+  // a bare number gets the text's device, a LOAD as many elements as pointers, a REDUCE the length that its use needs
   std::string text = read_as("tinygrad 0.13.0",
                              "c0 = UOp(Ops.PARAM, dtypes.float.ptr(8), (UOp(Ops.DEVICE, dtypes.void, (), 'CPU'),), 0)\n"
                              "c1 = UOp.range(8, 0, AxisType.LOOP)\nc2 = c1.cast(dtypes.uint)+17\n"

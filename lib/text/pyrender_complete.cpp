@@ -61,7 +61,7 @@ class CompleteWriter : public PyrenderWriter {
     auto parts = toposort(u, [&](UOp s) { return s == u || !info_[s.id()].named; });
     info_[u.id()].plain = true;
     for (int round = 0;; round++) {
-      if (round == kRounds)  // after kRounds rounds, mark all parts at once
+      if (round == kRounds)  // after kRounds rounds, mark all nodes at once, to limit the time
         for (UOp part : parts) info_[part.id()].plain = true;
       std::string line = name + " = " + expression_of(u);
       PyrenderReader reader(u.graph(), line, {}, nullptr);
@@ -72,13 +72,13 @@ class CompleteWriter : public PyrenderWriter {
     }
   }
 
-  // Compares u's expression with `read`, and marks as `plain` (written as UOp(...)) each part that is read as another
-  // node although its sources are read right. Returns false if all such parts were marked already.
+  // Compares u's expression with `read`, the node that its text was read back as. Marks as `plain` (to be written as
+  // UOp(...)) the deepest nodes that came back different, or all if none was read. Returns false if none was marked.
   bool make_plain(UOp u, UOp read) {
     struct Pair {
       UOp part, read;
       uint32_t next = 0;
-      bool found = false;  // a part below this part was marked
+      bool found = false;  // a node of the expression below this node was marked
     };
     bool any = false;
     std::vector<Pair> stack{{u, read}};
@@ -97,7 +97,7 @@ class CompleteWriter : public PyrenderWriter {
       if (!stack.empty()) stack.back().found |= found;
     }
     if (any || read) return any;
-    // the expression cannot be read at all, so mark every part
+    // the text cannot be read at all, so mark every node of the expression
     for (UOp part : toposort(u, [&](UOp s) { return s == u || !info_[s.id()].named; }))
       if (Info& info = info_[part.id()]; !info.plain) info.plain = any = true;
     return any;

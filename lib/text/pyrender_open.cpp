@@ -26,7 +26,7 @@ UOp base_of_open(UOp u) {
   return u;
 }
 
-// Returns a field of a ParamArg by name or, for the first two fields, by position `place`; None: its default.
+// Returns the field `name` of a ParamArg, or the positional value at index `place`; None if the text has neither.
 Arg param_field(Arg param, std::string_view name, size_t place = SIZE_MAX) {
   if (!param.is(RecordClass::Open)) return {};
   RecordView view(param);
@@ -35,7 +35,7 @@ Arg param_field(Arg param, std::string_view name, size_t place = SIZE_MAX) {
   return {};
 }
 
-// Writes the text. Each node has a piece of text (its name or its expression), which is copied into its users' text.
+// Writes the text. Each node's name or expression is stored once, as its piece, and copied into its users' texts.
 class OpenWriter : PyrenderForms<OpenWriter> {
  public:
   explicit OpenWriter(UOp root)
@@ -73,7 +73,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     return out;
   }
 
-  // Reads each line back in its own Graph, where equal nodes are the same node; adds a comment if another node is read.
+  // Like write, but reads each line back in the same Graph, and adds a comment below a line that gives another node.
   CompleteText write_complete() {
     const OpenText letters = write();
     const std::string_view text = letters.text;
@@ -96,8 +96,8 @@ class OpenWriter : PyrenderForms<OpenWriter> {
 
  private:
   struct Info : NodeUses {
-    size_t begin = 0, size = 0;   // range of its piece in pieces_; a named node's piece is its name
-    uint32_t depth = 0;           // nesting depth of its expression
+    size_t begin = 0, size = 0;   // range of the node's text in pieces_: its name, or else its expression
+    uint32_t depth = 0;           // nesting depth of the node's expression
     bool is_bracketed = false;    // the piece is an expression within one pair of parentheses
   };
 
@@ -137,7 +137,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size()) lines_.drop_ends(begin);
   }
 
-  // Writes the piece of `u` again as UOp(...), and likewise the pieces of its sources that have no line of their own.
+  // Writes the expression of `u` again as UOp(...), and likewise the expressions of its sources without their own line.
   void make_plain(UOp u) {
     for (UOp s : u.src())
       if (!info_[s.id()].named) make_plain(s);
@@ -243,7 +243,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     return true;
   }
 
-  // True if 0.14 would not cast the operands of `u` to another dtype.
+  // True if 0.14 would keep the operands of `u` as they are, without a cast to a common dtype.
   static bool stays(UOp u) {
     const DType a = u.src(0).dtype(), b = u.src(1).dtype();
     const auto is_weak = [](DType d) { return d == weakint() || d == weakfloat(); };

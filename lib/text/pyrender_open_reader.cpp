@@ -169,7 +169,7 @@ class OpenReader : public PyrenderReader {
     static const NameTable kTable(kNames);
     int method = kTable.find(name);
     auto op = method < 0 ? op_named(name) : std::nullopt;
-    if (method < 0 && !op) return PyrenderReader::method_call(self, name, at);  // only in handwritten text
+    if (method < 0 && !op) return PyrenderReader::method_call(self, name, at);  // happens only in handwritten text
     Arguments args = arguments();
     UOp out;
     guarded(at, [&] { out = call(self, method < 0 ? Method::Op : Method(method), op.value_or(Op::NOOP), args, at); });
@@ -215,8 +215,8 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::COPY, self.dtype(), self, device_argument(args[0]));
   }
 
-  // Reads the arguments of x._rop(Ops.ADD, (0, 1)). 0.13 stores the axes. 0.14 stores the number of axes, because they
-  // are always the first ones.
+  // Reads the arguments of x._rop(Ops.ADD, (0, 1)). 0.13 stores the axes in the arg. 0.14 stores only their number,
+  // because 0.14 always reduces the first axes.
   UOp reduction(UOp self, const Arguments& args, size_t at) {
     count(args, 2, 2, "_rop", at);
     Arg op = as_arg(args[0].value), axes = as_arg(args[1].value);
@@ -237,7 +237,7 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::INDEX, d ? as_dtype(d->value, d->at) : usual, sources_, arg ? as_arg(arg->value) : Arg());
   }
 
-  // Makes a node with op `op` from sources_, the positional arguments, and arg=.
+  // Makes a node with op `op`; its sources are sources_ and the positional arguments, its arg is the argument arg=.
   UOp generic(Op op, const Arguments& args, size_t at) {
     Arg arg;
     const Argument* dtype = nullptr;
@@ -343,7 +343,7 @@ class OpenReader : public PyrenderReader {
     return {};
   }
 
-  // ---- values in args that are no Python values: the repr of a UOp, a Target
+  // ---- args with text that is not a Python value: the repr of a UOp or of a Target
 
   Value other_name(std::string_view name, size_t at) override {
     if (peek() != ':') return PyrenderReader::other_name(name, at);
@@ -366,7 +366,7 @@ class OpenReader : public PyrenderReader {
   }
 
   const bool is_0_13_;
-  UOpMap<Arg> device_;  // cache of the results of device_of
+  UOpMap<Arg> device_;  // the results of device_of by node, because texts ask for the same nodes again
   Arg first_device_;    // the first device in the text; None: no device yet
 };
 

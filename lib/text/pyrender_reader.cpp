@@ -89,7 +89,7 @@ UOp PyrenderReader::assignment(std::string_view name, size_t at) {
   size_t value_at = (skip(), pos_);
   note_place(at);
   UOp u;
-  guarded(value_at, [&] { u = as_uop(expression(), value_at); });  // if a failure has no position, it gets value_at
+  guarded(value_at, [&] { u = as_uop(expression(), value_at); });  // gives a failure without position value_at
   if (is_reserved(name)) fail(at, "'" + std::string(name) + "' cannot be assigned to");
   define(name, u);
   return u;
@@ -124,7 +124,7 @@ UOp PyrenderReader::correction(std::string_view name, UOp u) {
 void PyrenderReader::assume(std::span<const UOp> numbered, std::span<const UOp> kernels) {
   literal_ = true;
   numbered_.assign(numbered.begin(), numbered.end());
-  kernel_names_.reserve(kernels.size());  // must not reallocate later, because kernels_ refers to these strings
+  kernel_names_.reserve(kernels.size());  // kernels_ refers to these strings, so they must not be moved later
   for (UOp kernel : kernels) {
     std::string number = std::to_string(kernel_names_.size());
     kernels_[kernel_names_.emplace_back("k").append(number)] = kernel;
@@ -195,7 +195,7 @@ void PyrenderReader::function() {
   kernels_[name] = result;
 }
 
-// Reads a defined name such as c12, the most frequent operand. Returns false and reads nothing before anything else.
+// Fast path for the name of a node, such as c12, the most frequent operand. Otherwise returns false and reads nothing.
 bool PyrenderReader::numbered(Value& out) {
   if (peek() != 'c') return false;
   size_t at = pos_ + 1, n = 0;
@@ -209,7 +209,7 @@ bool PyrenderReader::numbered(Value& out) {
 
 // ---- operators, by Python's precedence
 
-// Reads a name like c12, a number or True, if that is the whole argument or list item.
+// Fast path for a name like c12, a number or True, if it is the whole argument or list item.
 bool PyrenderReader::quick_item(Value& out) {
   size_t begin = pos_;
   if (!numbered(out)) {
@@ -298,7 +298,7 @@ PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Valu
   Value out;
   guarded(left_at, [&] {
     if (uop_is_left && op.op == Op::SUB) return void(out = {u + u.const_like(py_neg(number))});
-    // tinygrad would have folded two constants without unique numbers, so this constant has a unique number
+    // tinygrad folds an op of two constants unless one has a unique number, so the constant `u` has such a number
     if (u.is_const() && u.num_src() == 0 && infers()) u = local_unique_constant(u, unique_constants_++);
     UOp c = literal_beside(u, number);
     out = {combine(op.op, op.swap, op.negate, uop_is_left ? u : c, uop_is_left ? c : u)};
@@ -306,7 +306,7 @@ PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Valu
   return out;
 }
 
-// Returns the constant for a bare number that is an operand next to `u`, on u's device; a stand-in if that is unknown.
+// Returns the constant for a bare number that is an operand next to `u`, on u's device; a stand-in if u's is unknown.
 UOp PyrenderReader::literal_beside(UOp u, Const value) {
   bool known = !device_of(u).is_none() && !is_stand_in(u);
   if (known || !infers()) return u.const_like(value);

@@ -18,7 +18,7 @@ namespace tgc {
 // Returns the name of the method that makes nodes with op `op`: "sink" for Op::SINK.
 std::string_view method_name(Op op);
 
-// Features of args that the writer must handle: a string with a parenthesis (parentheses are counted), and a graph.
+// Rare features of args that slow the writer: a string with a parenthesis (the writer counts parentheses), a graph.
 struct Oddities {
   bool text = false, graph = false;
 
@@ -46,7 +46,7 @@ struct Oddities {
   }
 };
 
-// Decides which nodes get their own line, from their uses and ops.
+// The uses of a node, from which mark_named decides whether the node gets its own line.
 struct NodeUses {
   uint32_t users = 0;      // number of distinct users
   uint32_t last_user = 0;  // id + 1 of the last user
@@ -163,10 +163,10 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
 
  protected:
   struct Info : NodeUses {
-    size_t begin = 0;            // start of its name or constant in pieces_
-    uint32_t size = 0;           // length of this piece; 0: no piece, or the node is not below the root
+    size_t begin = 0;            // start of the node's name or constant in pieces_
+    uint32_t size = 0;           // length of this text; 0: no text, or the node is not below the root
     bool inlined = false;        // the node is written within its user's expression
-    bool plain = false;          // must be written as UOp(...), the form that loses nothing
+    bool plain = false;          // must be written as UOp(...), which states every field
   };
 
   void write_lines();
@@ -176,7 +176,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   }
   // Returns the expression of `u` (not its name), written again after some nodes were marked `plain`.
   std::string expression_of(UOp u);
-  // Returns the text of a kernel's AST as a function body. Names c0, c1, ... in it mean other nodes than those outside.
+  // Returns the text of a kernel's AST as a function body. The body has its own names c0, c1, ..., for its own nodes.
   virtual std::string text_of_kernel(UOp ast) {
     PyrenderWriter kernel(ast);
     kernel.level_ = level_ + 1;
@@ -189,7 +189,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   std::vector<UOp> order_;            // the named node c12 is order_[12]
   std::vector<Info> info_;            // by node id, up to the root's, which is the greatest
   TextBuffer lines_, pieces_;
-  bool keeps_lines_ = false;  // true if line_begins_ is filled
+  bool keeps_lines_ = false;  // true if write() must fill line_begins_
   std::vector<std::pair<UOp, size_t>> line_begins_;  // named nodes, and where their lines begin in lines_
   std::vector<UOp> kernels_;          // k0, k1, ...: graphs contained in args and tags
   std::unordered_map<uint32_t, size_t> kernel_numbers_;  // index in kernels_ by node id

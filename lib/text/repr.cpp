@@ -136,7 +136,7 @@ class ReprReader : public PyValues {
 
   UOp read() {
     lost_ = lost_facts();
-    brackets_++;  // a repr may span lines, so skip line ends as blanks
+    brackets_++;  // a repr may span several lines, so skip line ends like blanks
     UOp root = graph();
     skip();
     if (!at_end()) fail(pos_, "unexpected " + found(pos_), "the end of the input");
@@ -151,7 +151,7 @@ class ReprReader : public PyValues {
     Arg arg, tag;
     std::string_view name;
     size_t at;     // start in the text
-    size_t first;  // index of its first source
+    size_t first;  // index in `sources` of its first source
   };
   using Names = std::unordered_map<std::string_view, UOp>;
 
@@ -191,7 +191,7 @@ class ReprReader : public PyValues {
         if (!take(')')) continue;
         done = close(stack, sources, names);
       }
-      // `done` is a source of the innermost open node; that node may end here too
+      // `done` is a source of the innermost unfinished node; a ')' next ends that node too
       for (;;) {
         if (stack.empty()) return done;
         sources.push_back(done);

@@ -36,7 +36,7 @@ class NearbyDevices {
       for (UOp s : u.src()) users_[s].push_back(u);
   }
 
-  // Returns the device of the nearest user that has another source on a device; None if a COPY or the root comes first.
+  // Returns the device of the nearest direct or indirect user that has a source on a known device. Stops at COPY users.
   Arg of(UOp stand_in) {
     UOpSet seen(stand_in.graph());
     std::vector<UOp> level{stand_in};
@@ -87,7 +87,7 @@ UOp restore_constants(UOp root) {
   Graph& g = root.graph();
   std::set<Int> taken;
   std::vector<UOp> unique;
-  Arg device;  // the graph's device; the first device if there are several
+  Arg device;  // the graph's device; if it has several devices, the first
   bool in_kernel = false, several = false;
   auto nodes = toposort(root);
   for (UOp u : nodes) {

@@ -30,7 +30,7 @@ bool record_fits(RecordClass c, std::span<const Arg> fields);
 class Arg {
  public:
   enum class Kind : uint8_t {
-    Bool, Int, BigInt, Float, Invalid,  // the same as in Const::Kind
+    Bool, Int, BigInt, Float, Invalid,  // the same values as in Const::Kind, so that to_const() can cast
     None, Str, Bytes, Tuple, Record, Op, AxisType, AddrSpace, OptOps, DType, UOp,
     Raw,  // text of a Python object of an unknown type, printed as it was read
   };
@@ -63,7 +63,7 @@ class Arg {
   bool is(tgc::Op op) const { return kind_ == Kind::Op && i_ == int64_t(op); }
   bool is(RecordClass c) const { return kind_ == Kind::Record && sub_ == uint8_t(c); }
 
-  // Accessors. Each requires an Arg of the kind that it names, without checking the kind.
+  // Accessors. Call each only on an Arg of the kind that the accessor's name says, because the kind is not checked.
   Const to_const() const {
     Const c;
     c.kind_ = Const::Kind(kind_);

@@ -50,7 +50,7 @@ std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
   }
 }
 
-// Returns the bounds of a binary op whose dtype is no float, computed from its operands' bounds; nullopt if unknown.
+// Returns the bounds of a binary op whose dtype is not a float, computed from its operands' bounds; nullopt if unknown.
 std::optional<Bounds> binary_bounds(UOp u, const Bounds& a, const Bounds& b) {
   if (auto small = small_bounds(u.op(), a, b)) return small;
   switch (u.op()) {
@@ -131,7 +131,7 @@ std::optional<Bounds> known_bounds(UOp u) {
       for (Arg a : items) out = {py_min(out.min, a.to_const()), py_max(out.max, a.to_const())};
       return out;
     }
-    case Op::CAST:  // casts to bool or unsigned are not monotone: use the dtype's bounds
+    case Op::CAST:  // excludes casts to bool or unsigned, because they are not monotone
       if (u.dtype().count() == 1 && (dtypes::floats | dtypes::sints | DTypeSet{Scalar::Index}).contains(u.dtype()))
         return Bounds{py_max(dtypes::min(u.dtype()), src(0).min), py_min(src(0).max, dtypes::max(u.dtype()))};
       return std::nullopt;

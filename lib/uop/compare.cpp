@@ -67,14 +67,14 @@ Order compare_sources(UOp a, UOp b) {
 }  // namespace
 
 Order compare_tuplize(UOp a, UOp b) {
-  // Different nodes have different tuples unless only tags differ, so descend into the first source that differs.
+  // Descend into the first differing sources, because they decide the order unless they differ only in tags.
   UOp x = a, y = b;
   while (!(x == y)) {
     if (Order o = compare_alone(x, y); o != Order::Equal) return o;
     size_t i = first_difference(x, y, 0);
     if (i == std::min(x.num_src(), y.num_src())) {
       if (x.num_src() != y.num_src()) return x.num_src() < y.num_src() ? Order::Less : Order::Greater;
-      return compare_sources(a, b);  // only tags differ between x and y: compare everything
+      return compare_sources(a, b);  // x and y differ only in tags, so compare all sources
     }
     UOp s = x.src(i), t = y.src(i);
     x = s, y = t;

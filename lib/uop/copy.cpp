@@ -15,7 +15,7 @@ class Copier {
       UOp u = stack.back();
       size_t waiting = stack.size();
       if (!made_.contains(u)) {
-        for (size_t i = u.num_src(); i-- > 0;)  // reversed, so that the first source is copied first, as in toposort
+        for (size_t i = u.num_src(); i-- > 0;)  // pushed in reverse, so that the first source is copied first
           if (!made_.contains(u.src(i))) stack.push_back(u.src(i));
         if (stack.size() > waiting) continue;
         std::vector<UOp> src;

@@ -21,7 +21,7 @@ Arg device_of(UOp u);
 Arg device_or_throw(UOp u);  // throws Failure if the device is None (UOp.device)
 
 // Copies the cached shape and device of `from` to `to`, a copy of `from` with another tag or other sources. Copies a
-// fact only if the facts of the sources show that it is the same. Saves computing the fact again.
+// fact only if the sources' facts show that `to` has the same fact. This saves computing the fact again for `to`.
 void inherit_facts(UOp from, UOp to);
 
 // Returns the ranges that end at this node (UOp.ended_ranges).
@@ -33,7 +33,7 @@ bool lies_in(UOp u, UOp range);  // true if `range` is in ranges_of(u)
 // Returns the axis over which a tensor is sharded, nullopt if it is not sharded (UOp.axis).
 std::optional<int64_t> axis_of(UOp u);
 
-// The argument of a movement op (UOp.marg).
+// marg_shape and marg_pairs return the argument of a movement op (UOp.marg).
 ShapeVec marg_shape(UOp u);                              // for RESHAPE, EXPAND: the sizes
 std::vector<std::pair<Sint, Sint>> marg_pairs(UOp u);    // for PAD: (before, after) per axis; for SHRINK: (begin, end)
 // Returns element `i` of a size argument as an integer or a UOp (UOp.sgep).

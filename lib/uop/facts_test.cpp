@@ -13,7 +13,7 @@ using namespace tgc;
 
 namespace {
 
-// The facts that tinygrad computes for a node. A node is given by its index in tinygrad's toposort.
+// The facts that tinygrad computes for a node. Facts refer to other nodes by their index in tinygrad's toposort.
 struct ExpectedNode {
   std::string op, min, max, device, key, render;
   std::vector<int64_t> ranges, ended;
@@ -184,7 +184,7 @@ TEST_CASE("inherit_facts: copies the shape and device only if those of the sourc
   CHECK(inherits(moved, moved.with_src({numbered, moved.src(1)})) == std::pair(true, true));
   CHECK(inherits(sum, sum.rtag(g.tuple({1}))) == std::pair(true, true));
   UOp wider = buffer(Op::LUNIQUE, gpu, 12), other = reshape(wider, ShapeVec{4, 3});
-  // other + other has another shape and device than sum
+  // nothing is inherited, because other + other has another shape and device than sum
   CHECK(inherits(sum, other + other) == std::pair(false, false));
   // another size argument
   CHECK(

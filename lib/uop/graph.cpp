@@ -60,14 +60,14 @@ void Graph::reserve(size_t nodes) {
 // A table of this size or more doubles instead of quadrupling, because unused slots would cost more than rehashing.
 static constexpr size_t kLargeTable = size_t(1) << 16;
 
-// Returns the slot of the node with this key for which same(node) is true. If there is none, returns the empty slot for
-// it. The table uses open addressing and is at most half full. A node is first searched in a few slots selected by the
-// id of its newest source. Nodes are mostly created and looked up right after their sources, so these slots are likely
-// in the cache. If they are full, the slots from the hash on are searched. Both follow from the key alone, and no slot
-// is ever emptied, so the first empty slot on the way proves that the node does not exist.
+// Returns the slot of the node with this key for which same(node) is true; if no such node exists, the empty slot where
+// it belongs. The table uses open addressing and is at most half full. The search first tries a few slots selected by
+// the greatest source id. Nodes are mostly looked up right after their sources are made, so these slots are likely in
+// the cache. If other nodes occupy all of them, the search goes on at the slot that the hash selects. The key alone
+// determines this order, and no slot is ever emptied, so the first empty slot proves that the node does not exist.
 template <class Same>
 Graph::NodeSlot& Graph::slot_of(NodeKey key, Same same) {
-  constexpr uint32_t kSpread = 8, kNear = 8;  // start slots per newest source; slots to search from there
+  constexpr uint32_t kSpread = 8, kNear = 8;  // start slots per greatest source id; slots searched from a start
   NodeSlot* const slots = table_.get();
   const size_t mask = table_size_ - 1;
   auto is_it = [&](const NodeSlot& slot) {
@@ -257,7 +257,7 @@ std::vector<UOp> toposort(UOp root) {
   auto stamps = graph.take_stamps();
   if (root.id() >= stamps->stamps.size()) stamps->stamps.resize(graph.size() + graph.size() / 2 + 64, 0);
   uint32_t* stamp_of = stamps->stamps.data();  // has room for all stamps, because sources have smaller ids than root
-  // A node is marked when it is pushed, before its sources are done; that suffices, because graphs have no cycles.
+  // A node is marked as visited when it is pushed, before its sources are; no cycle can lead back to it meanwhile.
   const uint32_t begun = stamps->epoch;
   stamp_of[root.id()] = begun;
   stack.push_back({root.node(), root.node()->src()});

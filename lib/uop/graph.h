@@ -113,7 +113,7 @@ class Graph {
 
   // ---- all nodes, by id
   size_t size() const { return nodes_.size(); }
-  OpSet ops() const { return ops_; }  // the ops of all nodes of this graph, also of unused ones
+  OpSet ops() const { return ops_; }  // the ops of all nodes of this graph, including unused nodes
   UOp at(uint32_t id) const { return UOp(nodes_[id]); }
 
   Arena& arena() { return arena_; }
@@ -171,7 +171,7 @@ class Graph {
   OpSet ops_;
   std::unique_ptr<NodeSlot[]> table_;  // see graph.cpp
   size_t table_size_ = 0;
-  size_t most_nodes_ = 0;              // with more nodes, the table grows or Limit::Nodes is exceeded
+  size_t most_nodes_ = 0;              // if more nodes are added, the table must grow or Limit::Nodes is exceeded
   InternTable<const ItemsRep*> items_{256};
   InternTable<const TextRep*> texts_{256};
   std::vector<std::unique_ptr<StampArray>> stamp_pool_;

@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-struct alignas(UOp) RangeList {  // the ranges follow in memory
+struct alignas(UOp) RangeList {  // a header; its `size` ranges follow it in memory
   uint32_t size;
 };
 
@@ -27,7 +27,7 @@ std::span<const UOp> view(const RangeList* list) { return {reinterpret_cast<cons
 
 bool contains(std::span<const UOp> list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
 
-// range_start (ops.h) for releases other than 0.12.0.
+// Returns range_start (ops.h) for the ops of releases other than 0.12.0.
 int foreign_range_start(Op op) {
   switch (op) {
     case Op::LINEAR: return 0;

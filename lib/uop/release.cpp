@@ -56,7 +56,7 @@ constexpr Known kOps[] = {
                           O(MSELECT) O(MSTACK) O(CUSTOM_FUNCTION) O(RESHAPE) O(PERMUTE) O(EXPAND) O(PAD) O(FLIP)      \
                               O(UNSHARD) O(REDUCE) O(ALLREDUCE) O(PYLITERAL)
 
-using Order = std::array<uint8_t, kNumAllOps>;  // indexed by op: sort key; ops that the release lacks come last
+using Order = std::array<uint8_t, kNumAllOps>;  // sort keys indexed by op; ops that the release lacks sort last
 
 template <size_t N>
 constexpr Order order(const Op (&ops)[N]) {
@@ -76,7 +76,7 @@ constexpr Op k0_11[] = {TGC_ORDER_0_11(O)}, k0_13[] = {TGC_ORDER_0_13(O)}, k0_14
 #undef O
 constexpr Order kOrders[] = {order(k0_11), plain_order(), order(k0_13), order(k0_14), order(k0_14)};
 
-constexpr bool agrees(int release, const Order& order) {  // ops.def has the same ops for this release
+constexpr bool agrees(int release, const Order& order) {  // returns true if ops.def lists these ops for this release
   for (int i = 0; i < kNumAllOps; i++)
     if ((order[size_t(i)] < kNumAllOps) != (kOps[i].first <= release && release <= kOps[i].last)) return false;
   return true;

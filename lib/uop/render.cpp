@@ -124,7 +124,7 @@ std::string render(UOp root, bool simplified, const std::function<std::string(UO
   if (root.graph().is_foreign()) return render_open(root);
   if (simplified) root = root.simplify();
   if (root.is(Op::CONST)) return root.arg().str();  // fast path: most sizes are constants
-  std::unordered_map<uint32_t, std::string> text;  // by id; a UOpMap would cover the whole graph
+  std::unordered_map<uint32_t, std::string> text;  // by node id; a UOpMap would need room for all nodes of the graph
   size_t bytes = 0;
   for (UOp u : toposort(root)) {
     auto src = [&](size_t i) -> const std::string& { return text.find(u.src(i).id())->second; };

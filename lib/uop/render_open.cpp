@@ -101,7 +101,7 @@ std::string text_of(UOp u, Src src) {
 }  // namespace
 
 std::string render_open(UOp root) {
-  // Each use of a node repeats its text, which may grow exponentially, so of a long text only the op's name is printed.
+  // Each use of a node repeats its text, which may grow exponentially, so an op's name replaces a text of over kMost.
   constexpr size_t kMost = 4000;
   std::unordered_map<uint32_t, std::string> text;  // by id
   for (UOp u : toposort(root)) {

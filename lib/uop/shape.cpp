@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-struct alignas(Sint) ShapeFact {  // the sizes follow in memory
+struct alignas(Sint) ShapeFact {  // a header; its `size` sizes follow it in memory
   uint32_t size;
 };
 struct DeviceFact {
@@ -233,7 +233,7 @@ const DeviceFact* compute_device(UOp u) {
   }
 }
 
-// The ops that give values a shape. In a graph without them, only pointers have shapes.
+// The ops that introduce shapes of values. In a graph without these ops, only pointers have shapes.
 constexpr OpSet kGiveShapes = ops::Movement | OpSet{Op::DEVICE, Op::BUFFER, Op::BUFFER_VIEW, Op::BUFFERIZE,
                                                     Op::ENCDEC, Op::KERNEL, Op::MULTI,       Op::REDUCE_AXIS};
 // The ops that give nodes a device.
@@ -293,9 +293,9 @@ bool all_sources(const Node* a, const Node* b, auto same) {
 
 void inherit_facts(UOp from, UOp to) {
   const Node *a = from.node(), *b = to.node();
-  auto is_number = [](const Node* s) { return s->op == Op::UNIQUE; };  // a UNIQUE only numbers a buffer
+  auto is_number = [](const Node* s) { return s->op == Op::UNIQUE; };  // a UNIQUE has no effect on facts
   auto same_shape = [&](const Node* s, const Node* t) {
-    // if the sources have no shape, they may be the sizes of the result, so equal facts of the sources prove nothing
+    // sources without a shape prove nothing, because they may be numbers that determine the sizes of the result
     return is_number(s) || (s->shape && s->shape == t->shape && s->shape != &kNoShape);
   };
   if (a->shape && !b->shape && a->op != Op::MULTI && all_sources(a, b, same_shape)) b->shape = a->shape;
@@ -324,7 +324,7 @@ int32_t compute_axis(UOp u) {
   auto src_axis = [&](size_t i) { return u.src(i).node()->axis; };
   if (u.is(Op::MULTI)) return int32_t(u.arg().small_int());
   if (u.in(ops::ALU)) {
-    std::vector<int32_t> axes;  // distinct axes in order of occurrence; tinygrad takes the last one
+    std::vector<int32_t> axes;  // the sources' distinct axes in order; as in tinygrad, the last one wins
     for (size_t i = 0; i < u.num_src(); i++)
       if (src_axis(i) != kNone && std::find(axes.begin(), axes.end(), src_axis(i)) == axes.end())
         axes.push_back(src_axis(i));

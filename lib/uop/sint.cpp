@@ -98,7 +98,7 @@ UOp to_uop(Sint s, Graph& graph, DType dtype) {
 }
 
 namespace {
-// tinygrad's _suop: combines all UOps from left to right, then the least or greatest integer; simplifies the result.
+// Returns the least or greatest value (tinygrad's _suop): combines the UOps, then the extreme integer, and simplifies.
 Sint extreme(std::span<const Sint> values, UOp (UOp::*combine)(UOp) const, bool largest) {
   std::vector<Sint> all;
   std::optional<Int> best;

@@ -52,7 +52,7 @@ std::string str(Shape shape);       // "(2, 3)", for messages
 
 // Returns the value of a boolean UOp if its simplified bounds determine it, else `otherwise` (ops.py:resolve).
 bool resolve(UOp cond, bool otherwise = true);
-// Return a < b, a <= b and a != b. Two integers are compared directly, UOps with resolve(), where the bounds decide.
+// Return a < b, a <= b and a != b. Two integers are compared directly; if `a` or `b` is a UOp, by resolve().
 bool resolve_lt(Sint a, Sint b, bool otherwise = true);
 bool resolve_le(Sint a, Sint b, bool otherwise = true);
 bool resolve_ne(Sint a, Sint b, bool otherwise = true);

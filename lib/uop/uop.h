@@ -22,8 +22,8 @@ class Graph;
 struct Node;
 struct Bounds;
 
-// A borrowed list of UOps, for parameters: converts from braces, a vector, a span or one UOp. It must not be used after
-// the full expression that creates it.
+// A borrowed list of UOps, for parameters: converts from braces, a vector, a span or one UOp. A UOpSpan must not be
+// used after the full expression that creates it.
 class UOpSpan;
 
 class UOp {
@@ -42,7 +42,7 @@ class UOp {
   inline size_t num_src() const;
   inline const Arg& arg() const;
   inline Arg tag() const;
-  inline uint32_t id() const;  // dense within the graph; greater than the ids of the sources
+  inline uint32_t id() const;  // dense within the graph; a node's id is greater than its sources' ids
   Graph& graph() const { return *static_cast<Graph*>(Arena::owner_of(n_)); }
   const Node* node() const { return n_; }
   inline bool is(Op op) const;
@@ -69,7 +69,7 @@ class UOp {
   UOp const_like(std::span<const Const> values) const;  // one value per element of the dtype
 
   // ---- math
-  UOp alu(Op op, UOpSpan rest) const;  // the dtype is that of the last operand; bool for comparisons
+  UOp alu(Op op, UOpSpan rest) const;  // the result has the last operand's dtype; bool for comparisons
   UOp alu(Op op) const;
   UOp alu(Op op, UOp b) const;
   UOp alu(Op op, UOp b, UOp c) const;
@@ -114,10 +114,10 @@ class UOp {
 
   // ---- memory, order, control
   UOp index(UOpSpan indices, DType dtype) const;
-  UOp index(UOp i) const;                          // its dtype is that of an element
-  UOp index_ptr(UOp i) const;                      // its dtype is the pointer's (ptr=True)
+  UOp index(UOp i) const;                          // makes an INDEX whose dtype is that of a buffer element
+  UOp index_ptr(UOp i) const;                      // makes an INDEX with the buffer's pointer dtype (ptr=True)
   UOp index_ptr(UOp i, UOp valid) const;
-  UOp load() const;                                // its dtype is that of an element
+  UOp load() const;                                // makes a LOAD whose dtype is that of a buffer element
   UOp load(UOpSpan rest, DType dtype) const;
   UOp store(UOp value) const;
   UOp store(UOp value, std::span<const UOp> ranges) const;
@@ -168,7 +168,7 @@ struct DeviceFact;
 // A node's kind, for fast rule selection: its op, except that the CONSTs 0, 1, -1 and Invalid have kinds of their own.
 enum NodeKind : uint8_t { kZero = kNumOps, kOne, kMinusOne, kInvalid };
 inline constexpr size_t kNumKinds = kInvalid + 1;
-uint8_t kind_of_const(Arg arg);  // returns the kind of a CONST with this arg; the same for 1 and 1.0
+uint8_t kind_of_const(Arg arg);  // returns the kind of a CONST with this arg; 1 and 1.0 have the same kind
 
 // The node that a rewrite made from this node (lib/rewrite/workspace.h).
 struct RewriteSlot {
@@ -176,7 +176,7 @@ struct RewriteSlot {
   uint32_t mark = 0;
 
   void set(const Node* new_result, uint32_t new_mark) { result = new_result, mark = new_mark; }
-  RewriteSlot& operator=(const RewriteSlot&) = delete;  // would overwrite the tail padding, which holds other fields
+  RewriteSlot& operator=(const RewriteSlot&) = delete;  // it would overwrite fields that share the tail padding
 };
 
 // The rewriter's scratch data on a node. Only lib/rewrite may access it; it is not part of the node's identity.
@@ -186,8 +186,8 @@ class RewriterNote {
   uint16_t tried_ = 0;
 };
 
-// A node, followed in memory by its sources. Rarely used fields come first, so that the others are adjacent to the
-// sources.
+// A node, followed in memory by its sources. Rarely used fields come first, so that the frequently used
+// fields are adjacent to the sources in memory.
 struct Node {
   mutable const ShapeFact* shape = nullptr;  // this and the other fact pointers are null until computed
   mutable const DeviceFact* device = nullptr;

@@ -10,9 +10,9 @@ namespace {
 
 constexpr size_t kMany = SIZE_MAX;
 constexpr int kMaxElements = 1 << 16;            // maximum number of elements of a vector
-constexpr int64_t kMaxNumber = INT32_MAX;        // maximum number of a buffer, an axis or a device
+constexpr int64_t kMaxNumber = INT32_MAX;        // greatest number that may identify a buffer, an axis or a device
 
-// The requirement that a node does not meet, for the message "..., needs REQUIREMENT"; nullptr if the node is right.
+// The requirement that a node violates, for the message "..., needs REQUIREMENT"; nullptr if the node is well formed.
 using Wanted = const char*;
 constexpr Wanted unless(bool fits, Wanted wanted) { return fits ? nullptr : wanted; }
 
@@ -75,7 +75,7 @@ Wanted axis_sizes(Arg a) {
                     product(a) <= Int(kMaxElements),
                 "a tuple of pairs: an axis and its size");
 }
-// checks (name, (N, M, K), dtype in, dtype out, device, threads, (axes of a, of b, of c), axes to reduce)
+// Checks the arg of a WMMA: (name, (N, M, K), dtype in, dtype out, device, threads, (axes of a, b, c), reduced axes).
 Wanted tensor_core(Arg a) {
   return unless(a.is_tuple() && a.items().size() >= 8 && a[0].is_str() && integers(a[1]) == nullptr &&
                     a[1].items().size() == 3 && a[2].kind() == Arg::Kind::DType && a[3].kind() == Arg::Kind::DType &&
@@ -173,7 +173,7 @@ Wanted math(const Fields& f) {
 }
 Wanted integer_math(const Fields& f) { return is_int(f.dtype) ? math(f) : "integers"; }
 Wanted bit_math(const Fields& f) { return kBits.contains(f.dtype) ? math(f) : "integers or bools"; }
-// WGSL's rules mask and shift a uint32 that holds several small numbers; the node has the dtype of one of them.
+// Checks an AND. WGSL's rules mask a uint32 that packs small numbers; then the first operand may have another dtype.
 Wanted mask(const Fields& f) {
   bool packed = f.dtype == dtypes::uint32 && f.of(1) == f.dtype && is_value(f.of(0)) && f.of(0).count() == 1;
   return packed ? nullptr : bit_math(f);
