@@ -88,7 +88,7 @@ void check_around(Device& device, const std::vector<BufferSpec>& specs, std::spa
                          .kernel_fault = true});
 }
 
-// Opens the device in this process and runs the kernel. If this is a `worker`, it may allocate `memory` bytes more.
+// Opens the device and runs the kernel. Without a driver, confines `worker` (if not null); REF may allocate `memory`.
 void run_on(Executable& executable, Device& device, const Arrays& inputs, const LaunchArguments& facts,
             const ExecuteOptions& options, Worker* worker, uint64_t memory, Execution& out) {
   device.open().value_or_throw();

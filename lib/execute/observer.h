@@ -21,13 +21,13 @@ class ExecuteObserver {
   // A tensor graph was scheduled in that many seconds.
   virtual void scheduled(const TensorJob& /*job*/, const Schedule& /*schedule*/, double /*seconds*/) {}
 
-  // Returns whether the three functions below are to be called. Kernels are then lowered one after another, each just
-  // before it first runs, as in tinygrad; otherwise all kernels are lowered in parallel before the first one runs.
+  // Returns whether to call kernel_begins, kernel_lowered and kernel_ran. If so, each kernel is lowered just before it
+  // first runs, as in tinygrad; otherwise all kernels are lowered in parallel before the first kernel runs.
   virtual bool watches_kernels() const { return false; }
   virtual void kernel_begins(UOp /*ast*/) {}
   // The kernel is lowered to `sink`; `outputs` makes its list, source and code on demand. An error refuses the kernel.
   virtual Status kernel_lowered(UOp /*sink*/, KernelOutputs& /*outputs*/) { return Unit{}; }
-  // The kernel ran. `bytes` is the size of all buffers used so far, `seconds` the times of its timed runs.
+  // The kernel has run. `bytes` is the size of all buffers used so far, `seconds` the times of its timed runs.
   virtual void kernel_ran(const ProgramInfo& /*info*/, const Target& /*target*/, double /*bytes*/,
                           std::span<const double> /*seconds*/) {}
 

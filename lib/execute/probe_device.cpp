@@ -14,7 +14,7 @@ Status run_a_kernel(const Placement& place, const Settings& settings, const Exec
   return catch_failures([&] {
     Graph graph(settings);
     UOp out = graph.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(1), {}, Arg(int64_t(0)));
-    // a new number, because the compile cache would hide a missing compiler
+    // store a random number, because the compile cache would hide a missing compiler if the source were the same
     UOp number = graph.constant(dtypes::int32, Const(int64_t(std::random_device{}() >> 1)));
     UOp zero = graph.constant(dtypes::int32, Const(int64_t(0)));
     UOp at = out.index_ptr(zero), store = at.store(number), sink = with_opts(graph.sink({store}), {});

@@ -9,7 +9,7 @@
 namespace tgc {
 
 // Compiles and runs a kernel that stores one number, without rewrites and so without seeded faults. Always succeeds for
-// REF. A success is remembered for the process. Thread-safe. An error: "CPU:CLANG runs no kernel at all: ...".
+// REF. After a success, this process probes no more. Thread-safe. An error: "CPU:CLANG runs no kernel at all: ...".
 Status probe_device(const Placement& place, const Settings& settings, const ExecuteOptions& options = {});
 
 }  // namespace tgc

@@ -18,8 +18,8 @@ namespace {
 constexpr const char* kClangFolder = "/usr/lib/llvm-19/bin";
 
 // The main program around the kernel, in C: reads buffers and variables from standard input, calls the kernel for each
-// thread in turn, and writes the buffers to standard output. Before that, it writes the buffers' addresses to standard
-// error, which are needed to read AddressSanitizer's report.
+// thread in turn, and writes the buffers to standard output. First it writes the buffers' addresses to standard error,
+// because AddressSanitizer's report names addresses, not buffers.
 constexpr std::string_view kHarness = R"(#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,7 +110,7 @@ Ran run_there(const DriverRoom& room, const std::string& text, const std::string
   call(compiler);
   call({clang, "-w", "-O1", "-fsanitize=address", rest, folder.file("kernel.o"), "-lm", "-o", folder.file("linked")});
   make_runnable(folder.file("linked"), program);
-  rlimit data;  // the sanitizer's shadow exceeds any limit on address space; limit the data instead
+  rlimit data;  // the sanitizer reserves more address space than any limit allows, so limit the data size
   if (getrlimit(RLIMIT_DATA, &data) == 0) data.rlim_cur = data.rlim_max, setrlimit(RLIMIT_DATA, &data);
   setenv("ASAN_OPTIONS", "detect_leaks=0:hard_rss_limit_mb=8192:allocator_may_return_null=0:color=never", 1);
   setenv("ASAN_SYMBOLIZER_PATH", (std::string(kClangFolder) + "/llvm-symbolizer").c_str(), 1);
@@ -118,7 +118,7 @@ Ran run_there(const DriverRoom& room, const std::string& text, const std::string
   return {ran.exit_code, std::move(ran.out), std::move(ran.err)};
 }
 
-// Returns the text between two texts, after `from`; empty if they do not occur.
+// Returns the text between `begin` and `end`, searched from position `from`; empty if `begin` does not occur.
 std::string between(const std::string& text, std::string_view begin, std::string_view end, size_t from = 0) {
   size_t a = text.find(begin, from);
   if (a == text.npos) return {};
@@ -126,7 +126,7 @@ std::string between(const std::string& text, std::string_view begin, std::string
   return text.substr(a, text.find(end, a) - a);
 }
 
-// "heap-buffer-overflow, WRITE of size 4, 0 bytes after the end of data0, 32 bytes, at line 5 of the kernel"
+// Returns an error such as "heap-buffer-overflow, WRITE of size 4, 0 bytes after the end of data0, 32 bytes, at line 5"
 Diag found(const std::string& err, const Executable& kernel, const Arrays& inputs) {
   size_t report = err.find("ERROR: AddressSanitizer: ");
   if (report == err.npos)
@@ -135,7 +135,7 @@ Diag found(const std::string& err, const Executable& kernel, const Arrays& input
   for (std::string_view access : {"READ of size ", "WRITE of size "})
     if (std::string size = between(err, access, " ", report); !size.empty())
       out.message += ", " + std::string(access) + size;
-  // "is located 4 bytes after 64-byte region [0x50a0000000c0,0x50a000000100)"
+  // parse text such as "is located 4 bytes after 64-byte region [0x50a0000000c0,0x50a000000100)"
   if (std::string where = between(err, " is located ", "-byte region", report); !where.empty()) {
     where.resize(std::min(where.size(), where.rfind(' ')));
     std::string region = between(err, "-byte region [", ",", report);
@@ -148,7 +148,7 @@ Diag found(const std::string& err, const Executable& kernel, const Arrays& input
                      std::to_string(inputs[i].array.nbytes()) + " bytes";
     }
   }
-  // "SUMMARY: AddressSanitizer: heap-buffer-overflow FILE:11:17 in k"
+  // parse the line number 11 in "SUMMARY: AddressSanitizer: heap-buffer-overflow FILE:11:17 in k"
   std::string summary = between(err, "SUMMARY: AddressSanitizer: ", " in ", report);
   size_t colon = summary.find(':', summary.rfind('/') == summary.npos ? 0 : summary.rfind('/'));
   int line = colon == summary.npos ? 0 : std::atoi(summary.c_str() + colon + 1);

@@ -13,7 +13,7 @@ namespace {
 // Vector loads of compiled kernels rely on aligned buffers, REF's loads on aligned elements.
 constexpr uintptr_t kCompiledAlignment = 64, kRefAlignment = 8;
 
-// Known values of fewer bytes are copied, because copies get guards on both sides and cost little.
+// Known values of fewer bytes, unless mapped from a file, are copied: copies get guards on both sides and cost little.
 constexpr uint64_t kCopiedBelow = 1 << 20;
 
 // Returns the pages of mapped data to the system after the data was copied.
@@ -61,7 +61,7 @@ DeviceBuffer ScheduleMemory::hold(const HostData& data) {
   if (worth_it && takes_host_addresses(device_) && address % (is_ref_ ? kRefAlignment : kCompiledAlignment) == 0)
     return {address, 0, data.bytes};
   DeviceBuffer out = allocate(data.bytes);
-  constexpr uint64_t kPiece = 16 << 20;  // bytes copied at a time, so that little mapped data is in memory twice
+  constexpr uint64_t kPiece = 16 << 20;  // bytes to copy before mapped pages are dropped, which limits memory use
   for (uint64_t at = 0, size; at < data.bytes; at += size) {
     size = data.mapped ? std::min(kPiece, data.bytes - at) : data.bytes;
     device_.copy_in(out.view(at, size), data.data + at).value_or_throw();

@@ -12,9 +12,9 @@ namespace tgc {
 // The initial values of buffers, such as inputs and weights, by BUFFER node.
 using BufferValues = std::unordered_map<UOp, HostData>;
 
-// Allocates the buffers. Buffers between kernels share memory as the memory planner says. Known values that lie in the
-// host's memory as the device needs them, such as mapped weights, are used in place; small values and others are
-// copied. The destructor frees all.
+// Allocates the buffers. Buffers between kernels share memory as the memory planner says. If the device
+// takes host addresses, known values are used in place if they are aligned and are mapped weights or at least 1 MB
+// large. Other known values are copied. The destructor frees all.
 class ScheduleMemory {
  public:
   // `device` must be open and outlive this object. `is_ref` says whether it is REF. Throws Failure if `known` has no

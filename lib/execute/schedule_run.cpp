@@ -86,7 +86,7 @@ void ScheduleRunner::prepare_all(const Schedule& schedule) {
   parallel_for(work.size(), jobs_, compile, tell).value_or_throw();
 }
 
-// Watched kernels are prepared when they are first needed.
+// Returns the kernel of `ast`. Lowers it now if prepare_all() did not, as when an observer watches the kernels.
 ScheduleRunner::Prepared& ScheduleRunner::lowered(UOp ast) {
   auto& slot = prepared_[ast];
   if (!slot) {
@@ -102,7 +102,7 @@ ScheduleRunner::Prepared& ScheduleRunner::prepare(UOp ast, Device& device) {
   return out;
 }
 
-// Prepares REF's kernels before the worker is forked, because they cannot be sent to it as code later.
+// Prepares REF's kernels before the worker is forked, because REF's kernels are not code that could be sent later.
 void ScheduleRunner::take_along(ContainedDevice& worker, const Schedule& schedule, double timeout_seconds) {
   size_t number = 0;
   for (const ScheduleItem& item : schedule.items) {

@@ -48,8 +48,8 @@ struct ScheduleOptions {
   double timeout_seconds = 0;  // time limit for each kernel; 0: none, but REF has its own limit
   double compile_seconds = 0;  // time limit for compiling each kernel; 0: the compiler's default limit
   int timed_runs = 0;          // number of runs of the schedule after the first, in which each kernel is timed
-  // before_kernel is called before each kernel, and for a kernel that cannot be lowered or compiled, with an empty
-  // name; on_kernel is called after each kernel; both may throw Failure
+  // before_kernel is called before each kernel; if the kernel cannot be lowered or compiled, its name is then empty.
+  // on_kernel is called after each kernel. Both functions may throw Failure.
   std::function<void(const KernelStep&)> before_kernel = {}, on_kernel = {};
 };
 

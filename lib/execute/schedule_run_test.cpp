@@ -109,8 +109,8 @@ TEST_CASE("ScheduleRunner: no more memory is read from a worker than was asked f
 TEST_CASE("ScheduleRunner: REF's kernels run in a worker, each with the whole time limit") {
   if (kSanitized) return;
   auto ref = make_ref_device();
-  // Four kernels that each take half of the time limit must pass, because the limit is for each kernel. Longer limits
-  // are tried, too, because a busy machine may wake a sleeping process late.
+  // Four kernels that each take half of the time limit must pass, because the limit is for each kernel. If they
+  // exceed it, repeat with longer limits, because a busy machine may wake a sleeping process late.
   auto run = [&](double each) -> std::string {
     ContainedDevice worker(*ref, "REF", each);
     auto dying = worker.adopt(std::make_unique<DyingKernel>(*ref), "bad"),

@@ -1,5 +1,5 @@
-// Makes a kernel of each operation of a tensor graph. Its results tell whether a schedule is right whose kernels are
-// all right.
+// Makes a kernel of each operation of a tensor graph. If every kernel of a fused schedule is right, but its results
+// differ from those of the unfused kernels, then the schedule itself is wrong.
 #pragma once
 #include "lib/uop/uop.h"
 

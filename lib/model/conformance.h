@@ -32,7 +32,7 @@ CaseResult run_case(const std::string& folder, const CaseOptions& options);
 Value input_value(Graph& graph, onnx::ValueProto value, const onnx::TypeProto& type);
 Value input_value(Graph& graph, const Array& array);
 
-// Returns the case folders: each of `folders` that has a model.onnx; else, sorted, the folders below it with one.
+// Returns the case folders: each of `folders` that has a model.onnx, or else all folders below it that have one.
 std::vector<std::string> find_cases(const std::vector<std::string>& folders);
 
 }  // namespace tgc

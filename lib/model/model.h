@@ -40,7 +40,7 @@ class Model {
   const onnx::ModelProto& proto() const { return *proto_; }
   std::string folder() const;  // folder of the model's file; paths of external data are relative to this folder
 
-  // Returns the inputs that a run must supply, with symbolic sizes replaced by their values in `vars`. An error: `vars`
+  // Returns the inputs that a run must supply, with symbolic sizes replaced by their values in `vars`. Errors: `vars`
   // lacks symbolic sizes (the error lists all), or names a size that no input has.
   Result<std::vector<ModelInput>> inputs(const std::map<std::string, int64_t>& vars) const;
   // The inputs without an initializer. Their sizes may be symbolic.

@@ -40,8 +40,8 @@ Values embed_layer_normalization(OpCall& c) {
   return {y, Value(), sum};
 }
 
-// Returns a mask with four axes that is true for the keys in use. `mask` either has one axis, with the lengths of the
-// batch or with the ends and then the begins of the used keys, or is itself a mask with more axes.
+// Returns a mask with four axes that is true for the keys that attention may use. `mask` is such a mask with 2 to 4
+// axes, or a vector: the number of keys of each batch entry, or the ends of their key ranges and then the begins.
 Tensor key_mask(OpCall& c, const Tensor& mask, int64_t batch, int64_t keys) {
   Tensor out;
   if (mask.ndim() > 1) {

@@ -157,7 +157,7 @@ Values max_unpool(OpCall& c) {
   Tensor in_plane = indices % Const(product(plane));
   Tensor y = x.max_unpool2d(in_plane, plane);
   if (out_plane == plane) return {y};
-  // the output's planes are larger than inferred: convert the indices to the output's row lengths
+  // the given output shape differs from the inferred one, so convert the indices to the output's row lengths
   Tensor moved = in_plane.zeros_like();
   int64_t from = product(plane), at = product(out_plane);
   Tensor rest = in_plane;

@@ -217,7 +217,7 @@ class Sampler {
     align_ = c.attr_int("align_corners", 0) != 0;
   }
 
-  // Converts coordinates in [-1, 1] to element coordinates of an axis, moved inside according to the padding mode.
+  // Converts coordinates in [-1, 1] to element coordinates; clamps or reflects these at the edges per padding mode.
   Tensor place(const Tensor& at, int64_t size) const {
     Tensor i = align_ ? (at + 1) / 2 * double(size - 1) : ((at + 1) * double(size) - 1) / 2;
     return inside(i, size);

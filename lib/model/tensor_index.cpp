@@ -118,7 +118,7 @@ Moved move(const Tensor& of, const std::vector<Tensor::Index>& indices) {
 // `mask` selects.
 struct Gathered {
   Tensor x, mask;
-  Ints summed, brought;  // axes of the mask: the indexed axes; the axes of the index tensors
+  Ints summed, brought;  // axes of the mask: `summed` are the indexed axes, `brought` those of the index tensors
 };
 Gathered gathered(const Moved& from) {
   std::vector<Ints> shapes;

@@ -18,7 +18,7 @@ class HostMemory {
  public:
   HostMemory() = default;
   explicit HostMemory(size_t bytes);
-  // Memory that is shared with forked child processes: this process sees what they write.
+  // Returns memory that is shared with forked child processes: this process sees the writes of its children.
   static HostMemory shared(size_t bytes);
   uint8_t* data() const { return data_.get(); }
   size_t size() const { return size_; }

@@ -122,7 +122,7 @@ class ContainedDevice::Server {
   void settle(size_t threads) {
     settled_ = true;
     device_.settle(threads);
-    // an adopted kernel is one of REF, which allocates memory while it runs; other kernels need little but their stack
+    // adopted kernels are REF's, which allocate memory while they run; other kernels need little more than their stack
     uint64_t memory = of_.adopted_anything_ ? available_memory() : kKernelMemory;
     if (!device_.has_driver()) worker_.confine({.rights = Rights::Compute, .memory = memory});
   }
@@ -137,7 +137,7 @@ class ContainedDevice::Server {
     in.raw(variables.data(), variables.size() * sizeof(int64_t));
     LaunchSize size;
     in.raw(&size, sizeof size);
-    // an asynchronous launch may still run, so its buffers stay watched until the next launch
+    // a fault names a buffer of the last launch, which may still run, so keep these buffers watched until the next one
     if (is_host_) {
       watched_.clear();
       for (size_t i = 0; i < buffers.size(); i++)
@@ -155,7 +155,7 @@ class ContainedDevice::Server {
     }
   }
 
-  ContainedDevice& of_;  // this process's forked copy, which also records the kernels that were loaded after the fork
+  ContainedDevice& of_;  // the worker's copy (by fork); the worker records in it the kernels that it loads
   Device& device_;
   Shared& shared_;
   Worker& worker_;
@@ -243,11 +243,11 @@ std::unique_ptr<Kernel> ContainedDevice::adopt(std::unique_ptr<Kernel> kernel, s
 Status ContainedDevice::tell(std::string message) {
   auto sent = worker_->send(message);
   if (sent) return sent;
-  return ask("").diag();  // the worker is dead: returns the cause
+  return ask("").diag();  // the send failed because the worker died: return why it died
 }
 
 Result<std::string> ContainedDevice::ask(std::string message) {
-  if (!message.empty()) (void)worker_->send(message);  // if the worker is dead, receive() reports it
+  if (!message.empty()) (void)worker_->send(message);  // ignore a failed send: receive() returns why the worker died
   auto answer = worker_->receive(timeout_, [this] { return uint64_t(shared_->launches); });
   uint64_t running = shared_->running;
   if (answer || !worker_->death() || running == 0 || running > kernels_.size()) return answer;

@@ -48,7 +48,7 @@ class ContainedDevice : public Device {
   class ProxyKernel;
   enum class Call : uint64_t;
   Status tell(std::string message);
-  void give_back(const std::function<std::string()>& message) noexcept;  // tell() without errors, for destructors
+  void give_back(const std::function<std::string()>& message) noexcept;  // tell() that ignores errors; for destructors
   Result<std::string> ask(std::string message);
   std::string about(uint64_t kernel) const;  // returns "kernel 'E_4' on CPU:LLVM: "
   bool reaches(const void* begin, size_t bytes) const;
@@ -63,7 +63,7 @@ class ContainedDevice : public Device {
   std::vector<std::unique_ptr<Kernel>> adopted_;
   bool adopted_anything_ = false;
   struct Shared;
-  std::unique_ptr<Shared, void (*)(Shared*)> shared_;  // memory shared with the worker: which kernel runs
+  std::unique_ptr<Shared, void (*)(Shared*)> shared_;  // shared with the worker: running kernel, number of launches
 };
 
 // Functions that lib/execute calls for any device, contained or not.

@@ -46,7 +46,7 @@ class GpuDevice : public Device {
   // Passes the arguments and calls the launch function. Returns the driver's error code.
   virtual int launch(void* function, const LaunchArguments& arguments) = 0;
 
-  // Calls a bound function. The error is "cuInit: " and the driver's text.
+  // Calls a bound driver function. An error consists of the function's name and the driver's text: "cuInit: ...".
   template <class... Parameters, class... Arguments>
   Status call(const DriverFunction<Parameters...>& function, Arguments... arguments) const {
     if (int code = function.call(arguments...)) return call_error(function.name, code);

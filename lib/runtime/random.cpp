@@ -26,7 +26,7 @@ class Generator {
   }
 
  private:
-  // The sum of four uniform variables, scaled to mean 0 and variance 1; without libm, so the same everywhere.
+  // Sums four uniform variables; scales to mean 0, variance 1. Uses no libm, whose results vary between machines.
   double normal() {
     uint64_t bits = next();
     int64_t sum = 0;

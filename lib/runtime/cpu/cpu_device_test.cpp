@@ -60,7 +60,7 @@ TEST_CASE("CPU: a launch adds less than 5 microseconds") {
   TestBuffer a(*device, out);
   std::vector<DeviceBuffer> buffers{a.buffer};
   constexpr int kLaunches = 10000;
-  auto begin = std::clock();  // std::clock is processor time, so other processes do not count
+  auto begin = std::clock();  // std::clock is this process's processor time, so other processes do not add to it
   for (int i = 0; i < kLaunches; i++) REQUIRE(k.kernel->launch({buffers, {}, {}}).ok());
   double each = 1e6 * double(std::clock() - begin) / CLOCKS_PER_SEC / kLaunches;
   CHECK(a.read(*device, out)[0] == kLaunches);

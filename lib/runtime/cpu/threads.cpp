@@ -76,7 +76,7 @@ void Threads::run_round(size_t count, const std::function<void(size_t)>& task) {
   task_ = &task;
   running_ = count - 1;
   {
-    std::lock_guard lock(mutex_);  // under the lock, so that a worker sees the new round before it sleeps, or is woken
+    std::lock_guard lock(mutex_);  // so that a thread either sees the new round before it sleeps or is woken
     round_ = Round{round_.load().number + 1, uint32_t(count)};
   }
   begin_.notify_all();
@@ -100,7 +100,7 @@ void Threads::work(size_t number) {
     if (number >= round.count) continue;
     (*task_)(number);
     if (running_.fetch_sub(1) > 1) continue;
-    { std::lock_guard lock(mutex_); }  // now the caller has seen running_ == 0, or sleeps and can be woken
+    { std::lock_guard lock(mutex_); }  // after the lock, the caller has seen running_ == 0, or it waits for end_
     end_.notify_one();
   }
 }

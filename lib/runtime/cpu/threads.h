@@ -22,8 +22,8 @@ class Threads {
   void run(size_t count, const std::function<void(size_t)>& task);
 
  private:
-  // The number of a launch and its thread count, packed into one atomic word. A thread that comes late and does not
-  // belong to the launch thus reads both consistently.
+  // The number of a launch and its thread count, packed into one atomic word so that a thread that wakes late reads a
+  // number and a count of the same launch, and can tell that it has no task in that launch.
   struct Round {
     uint32_t number = 0, count = 0;
   };

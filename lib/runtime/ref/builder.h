@@ -78,7 +78,7 @@ class Builder {
     masks_.pop_back();
   }
 
-  void count_evaluation(bool varying);  // counts one evaluation of a UOp
+  void count_evaluation(bool varying);  // adds code that counts one evaluation of a UOp
 
   // ---- properties of registers. These functions throw Unsupported for kNone.
   Type type(Reg r) const { return at(r).type; }
@@ -108,7 +108,7 @@ class Builder {
     uint8_t type = 0, type2 = 0;
     Reg dst = kNone, a = kNone, b = kNone, c = kNone;
     int64_t imm = 0;
-    int32_t raw = 0;  // a number that is stored in place of a register
+    int32_t raw = 0;  // a number that an instruction stores in the field of an operand register
     Opc rounding = Opc::Mov;
   };
   struct Scope {
@@ -121,7 +121,7 @@ class Builder {
   Reg new_register(Type type, bool varying);
   Reg emit(Virtual v, Type result, bool varying);
   Reg splat(Reg r);
-  Reg evaluated(Virtual v, Type result);  // executes a constant instruction now; its result as a constant
+  Reg evaluated(Virtual v, Type result);  // executes an instruction on constants now; returns a constant register
   bool constant_operands(const Virtual& v) const;
   Virtual access(Opc op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what);
   Reg effective_gate(Reg gate);
@@ -137,7 +137,7 @@ class Builder {
     };
     std::vector<uint32_t> uses;  // by register: number of instructions that use it
     std::vector<bool> dead;      // by position in list_: true if removed
-    std::vector<CopyUse> seen;      // by register: its uses in the stretch that is being scanned
+    std::vector<CopyUse> seen;      // by register: its uses in the straight-line code being scanned
     std::vector<Reg> replaced;   // by register: the register to use instead, or kNone
   };
   void drop_copies();

@@ -45,13 +45,13 @@ enum class Opc : uint8_t {
   MulAcc,   // dst = a * b + c
   MaxLane,  // dst = the maximum over the lanes of a; dst is uniform
   Fold,     // dst = dst op a[0] op a[1] ...; type2: the op; Selector::rounding: the rounding of each step
-  // accesses; imm: memory index, in the upper half the access index; a: offset [type2: I32 or I64]; b: gate, or -1
+  // accesses: imm = memory index | access index << 32; a: offset [type2: I32 or I64]; b: condition, or -1 for none
   Check,    // fails if an offset is outside one copy of the memory
-  Load,     // [scalar in memory] c: the value if the gate is false; without c, 0
+  Load,     // [scalar in memory] c: the value if condition b is false; without c, 0
   Store,    // [scalar in memory] c: the value to store
   // lanes and loops
   Axis,       // dst = (lane / a) % b; `lane` is the number among all lanes, not in the chunk
-  GroupBase,  // dst = (lane within the chunk / group) * imm; group is stored in a
+  GroupBase,  // dst = (lane within the chunk / a) * imm; a: lanes per group (a number, not a register)
   Loop,       // dst counts from 0 to a - 1; imm: jump target if a is 0
   LoopEnd,    // imm: the first instruction of the loop's body
   // runs the code up to LanesEnd for each chunk of the lanes 0..a-1; a chunk holds whole groups; b: lanes per group;

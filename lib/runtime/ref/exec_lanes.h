@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/runtime/ref/code.h"
 
-// dst may be an operand's register, element for element, which is no loop-carried dependence: the pragma says so.
+// Tells the compiler that loop iterations are independent, although dst and an operand may be the same register.
 #if defined(__clang__)
 #define TGC_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else

@@ -26,8 +26,8 @@ class Loops {
   std::vector<bool> masked_;  // per loop: true if its bound differs between lanes
 };
 
-// Opens lanes over RANGEs and SPECIALs, the last one varying fastest, and sets the values of these nodes. `group` is
-// the group size for Builder::open_lanes.
+// Turns RANGEs and SPECIALs into lanes, where the last node varies fastest, and sets the values of these nodes. `group`
+// is the group size for Builder::open_lanes.
 void open_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int64_t group);
 
 }  // namespace tgc::ref

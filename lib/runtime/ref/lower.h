@@ -7,7 +7,7 @@
 
 namespace tgc::ref {
 
-// Both functions throw Failure with the node that REF cannot run.
+// lower_graph and lower_list throw Failure, which names the node, if REF cannot run a node.
 Code lower_graph(UOp sink, bool count_evaluations);                // graph.cpp
 Code lower_list(std::span<const UOp> list, bool count_evaluations);  // list.cpp
 

@@ -367,7 +367,7 @@ Value Values::lower_where(UOp u) {
     Element c = element_of(u, cond, i), y = element_of(u, yes, i), x = element_of(u, no, i);
     if (c.is_pointer() || y.is_pointer() || x.is_pointer()) cannot_run(u, "it chooses between pointers");
     auto invalid = [&](const Element& e) { return e.valid != kNone && builder_.is_false(e.valid); };
-    // if one side is an Invalid node, the result takes the other side's number
+    // if `yes` or `no` is an Invalid node, the result takes the other operand's number
     if (invalid(x)) out[i].reg = y.reg;
     else if (invalid(y)) out[i].reg = x.reg;
     else out[i].reg = builder_.where(c.reg, y.reg, x.reg);

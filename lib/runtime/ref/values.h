@@ -74,7 +74,7 @@ class Values {
   void store_buffer(UOp bufferize, int32_t memory);  // stores the BUFFERIZE's value at its index
   // Lets `group` lanes share a copy of a DEFINE_LOCAL; by default all lanes share one.
   void share_local(UOp define, int64_t group) { builder_.memory(lower_define(define)[0].memory).group = group; }
-  // True if the INDEX is used as a number and therefore loaded where it stands.
+  // True if the INDEX is used as a number, so that lower() loads its element when it lowers the INDEX.
   bool is_loaded(UOp index) const { return value_uses_.contains(index); }
 
  private:
@@ -124,7 +124,7 @@ class Values {
   };
   std::vector<LaneRegister> lane_registers_;
   std::vector<std::pair<UOp, Value>> defines_;
-  std::vector<std::array<int32_t, 3>> views_;  // memory, scalar, index of the view of that memory as that scalar
+  std::vector<std::array<int32_t, 3>> views_;  // each: memory index, scalar, index of the view as that scalar
 };
 
 // The DEFINE that a pointer or INDEX is based on, or the empty UOp.

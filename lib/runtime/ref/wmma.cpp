@@ -11,7 +11,7 @@ namespace tgc::ref {
 namespace {
 
 using Place = WmmaLayout::Place;
-using Make = Place (*)(const WmmaKey& key, int row_or_column, int k);  // returns the place of A[row][k] or B[k][column]
+using Make = Place (*)(const WmmaKey& key, int row_or_column, int k);  // returns where A[row][k] or B[k][column] is
 using MakeC = Place (*)(const WmmaKey& key, int row, int column);
 
 Place place(int element, int lane) { return {int16_t(element), int16_t(lane)}; }
@@ -21,7 +21,7 @@ struct Architecture {
   MakeC c;
 };
 
-// ---- NVIDIA: C is the same for all shapes with M = 16, N = 8
+// ---- NVIDIA: all shapes have M = 16 and N = 8, and the same layout of C
 Place cuda_c(const WmmaKey&, int row, int col) { return place(col % 2 + row / 8 * 2, col / 2 + row % 8 * 4); }
 // A for K = 16 (16-bit) and K = 32 (8-bit): `Pack` neighbors along K share a register
 template <int Pack>
