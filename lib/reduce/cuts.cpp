@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostStored = 1 << 16;  // limit for the elements of a cut part
+constexpr int64_t kMostStored = 1 << 16;  // limit for the elements of the buffer that replaces a part of the kernel
 
 // Returns the loops (RANGEs and SPECIALs) that a node depends on.
 std::vector<UOp> loops_of(UOp u) {
@@ -20,8 +20,8 @@ std::vector<UOp> loops_of(UOp u) {
   return out;
 }
 
-// Returns the row-major number of an iteration of `loops`, the last loop fastest. `size` receives the number of
-// iterations. Returns the empty UOp if that number is too large or not constant.
+// Returns a UOp for the row-major number of an iteration of `loops`, where the last loop runs fastest. `size`
+// receives the number of iterations. Returns the empty UOp if `size` would be too large or not constant.
 UOp position(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size) {
   UOp out;
   size = 1;
@@ -37,13 +37,13 @@ UOp position(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size
   return out ? out : g.constant(index, int64_t(0));
 }
 
-// Returns the dtype of an array that holds a node's values.
+// Returns the dtype of an array that stores the values of the node `u`.
 DType stored_dtype(UOp u) {
   DType scalar = u.dtype().scalar();
   return scalar.is(Scalar::Index) ? dtypes::int32 : scalar;
 }
 
-// Returns the axis type that a loop gets when it moves out of a reduction.
+// Returns the axis type that a loop of type `type` gets when it moves out of a reduction.
 AxisType outer(AxisType type) {
   bool reduces = type == AxisType::REDUCE || type == AxisType::GROUP_REDUCE;
   return reduces ? AxisType::LOOP : type == AxisType::UNROLL ? AxisType::UPCAST : type;
@@ -136,7 +136,7 @@ TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const Varia
     pairs.emplace_back(u, back);
     number++;
   };
-  for (UOp u : parts) (void)catch_failures([&] { return cut(u), Unit{}; });  // parts that REF cannot run stay
+  for (UOp u : parts) (void)catch_failures([&] { return cut(u), Unit{}; });  // keep parts that REF cannot run
   if (pairs.empty() && !parts.empty()) return {};
   TestCase out = c;
   out.inputs.insert(out.inputs.end(), made.begin(), made.end());

@@ -18,10 +18,10 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// The least time limit for tinygrad, in seconds. A limit is needed, because tinygrad does not end for some candidates.
+// The least time limit for tinygrad, in seconds. There is a limit, because tinygrad never ends for some candidates.
 constexpr double kLeastSeconds = 2;
 
-// Returns a text of everything that the oracle's answer may depend on, the key of its cache.
+// Returns the cache key of a case: a text of everything that the oracle's answer may depend on.
 std::string identity(const TestCase& c) {
   std::string out = to_hex(key_of(c.root)) + c.info.stage + c.info.target + c.device;
   for (const SettingInfo& s : all_settings()) out += "," + std::to_string(c.graph->settings().*s.value);
@@ -69,7 +69,7 @@ Result<Shown> Oracle::first(const TestCase& c) {
   tinygrad_.set_seconds(std::max(kLeastSeconds, 3 * seconds_since(begin)));
   if (!shown) return shown;
   auto verdict = shown->blamed.find("verdict");
-  // A wrong index can show as either failure: REF stops at an out-of-bounds access, a device stores wrong values.
+  // REF stops at a wrong index and a device stores wrong values, so a crash in REF counts as the wanted failure, too.
   is_either_ = wanted_.kind == Kind::Wrong && verdict != shown->blamed.end() && verdict->second == "rewrite";
   if (shown->symptom.kind == Kind::None && wanted_.kind == Kind::Script)
     return Diag{"the command does not say so of it: there is nothing to reduce"};
@@ -128,7 +128,7 @@ FailureSignature::Kind Oracle::symptom_in(const TestCase& c) const {
   return it == known_.end() || it->second.answer != Answer::Yes ? shown_.symptom.kind : it->second.symptom;
 }
 
-// `same` is the failure to compare with, or null. The examination ends as soon as the case shows another failure.
+// `same` is the failure that `c` should show, or null. Ends as soon as it is clear that `c` shows another failure.
 Result<Shown> Oracle::examine(const TestCase& c, const Shown* same) {
   FaultHere fault(c.fault);
   Shown out;

@@ -15,14 +15,14 @@
 
 namespace tgc {
 
-// The failure that a reduction must keep (--while). `script` is, for Kind::Script, a shell command with {} for the
-// candidate's file; for Kind::Differs, the Python or the command that runs tinygrad (lib/live/tinygrad_process.h).
+// The failure that a reduction must keep (--while). For Kind::Script, `script` is a shell command in which {} stands
+// for the candidate's file; for Kind::Differs, the Python or command that runs tinygrad (lib/live/tinygrad_process.h).
 struct Wanted {
   FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
   std::string script;
 };
 
-// The failure that a case shows. A candidate must show one that is equal to that of the given case.
+// The failure that a case shows. A candidate must show the same failure as the case that is being reduced.
 struct Shown {
   FailureSignature symptom;
   std::map<std::string, std::string> blamed;  // bisect's verdict, stage, rule and branch; empty if bisect was not run
@@ -34,24 +34,24 @@ struct Shown {
 
 class Oracle {
  public:
-  // `options` say how cases run, except for the device and the arrays, which each case holds.
+  // `options` says how cases run, except for the device and the arrays, which each case has itself.
   Oracle(const Session& session, RunOptions options, Wanted wanted)
       : session_(session),
         options_(std::move(options)),
         wanted_(std::move(wanted)),
         tinygrad_(wanted_.script, session.stop()) {}
 
-  // Returns the failure of the given case `c`. Call it first. An error: `c` does not fail as `wanted` says.
+  // Returns the failure that the initial case `c` shows; must be called first. An error: `c` does not fail as wanted.
   Result<Shown> first(const TestCase& c);
-  // Returns whether the case is valid and shows the same failure. Answers are cached. Thread-safe, if each thread's
-  // case has its own Graph (in_own_graph): even reading a Graph allocates in it.
+  // Returns whether the case is valid and shows the same failure. Answers are cached. Threads may call fails() at once
+  // if each of them passes a case with its own Graph (in_own_graph), because even reading a Graph allocates in it.
   bool fails(const TestCase& c);
-  // Returns the answer of fails() if it needs no run: it is cached, the case is invalid, or the prefilter rejects it.
+  // Returns what fails() would, if no run is needed: the answer is cached, or the case is invalid, or prefiltered out.
   std::optional<bool> known(const TestCase& c);
   // Returns whether the prefilter can reject candidates for this failure.
   bool has_prefilter() const { return prefilter_ && prefilter_->is_useful(); }
 
-  // Returns the kind of failure that `c` showed in fails(); if it did not fail there, the kind of the given case.
+  // Returns the kind of failure that `c` showed in fails(); if `c` did not fail there, that of the initial case.
   FailureSignature::Kind symptom_in(const TestCase& c) const;
 
   const Shown& shown() const { return shown_; }
@@ -62,7 +62,7 @@ class Oracle {
   bool is_wanted(const FailureSignature& symptom) const;
   bool is_the_same(const Shown& other) const;
   Result<Shown> examine(const TestCase& c, const Shown* same);
-  enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: valid, and not rejected by the prefilter
+  enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: the case is valid and passed the prefilter, but was not run
   Answer answer(const TestCase& c, const std::string& key);
   bool script_says_so(const TestCase& c) const;
   Shown difference(const TestCase& c);
@@ -72,15 +72,15 @@ class Oracle {
   Wanted wanted_;
   TinygradProcess tinygrad_;  // for Kind::Differs only
   Shown shown_;
-  bool is_either_ = false;  // if Kind::Wrong is wanted, a crash in REF counts, too
-  // set once the failure of the given case is known
+  bool is_either_ = false;  // if wrong values are wanted (Kind::Wrong), a crash in REF counts as the same failure
+  // set by first(), which determines the failure of the initial case
   std::optional<Prefilter> prefilter_;
   std::optional<ValidityChecks> validity_;
   std::atomic<size_t> calls_ = 0, prefiltered_ = 0;
   mutable std::mutex lock_;
   struct Known {
     Answer answer;
-    FailureSignature::Kind symptom = FailureSignature::Kind::None;  // the failure, if the answer is Yes
+    FailureSignature::Kind symptom = FailureSignature::Kind::None;  // the shown failure, if `answer` is Yes
   };
   std::map<std::string, Known> known_;  // by a text of everything that the answer depends on
 };

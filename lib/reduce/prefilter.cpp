@@ -18,7 +18,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// An ApplicationLog that also records which applications a seeded fault changed.
+// An ApplicationLog that also records which applications the seeded fault changed.
 class FaultLog : public ApplicationLog {
  public:
   UOp replace(const Hit& hit, UOp before, UOp after) override {
@@ -40,8 +40,8 @@ std::string without_digits(std::string_view text) {
   return out;
 }
 
-// Returns the texts quoted in a compiler's message that occur in the source. Digits are removed, because the numbers
-// in names change when a kernel is reduced.
+// Returns the texts that a compiler's message quotes and that occur in the source. Digits are removed from these
+// texts, because the numbers in names change when a kernel is reduced.
 std::vector<std::string> quoted_of(const std::string& said, const std::string& source) {
   std::vector<std::string> out;
   for (size_t at = 0; (at = said.find_first_of("'\"", at)) != said.npos; at++) {
@@ -54,7 +54,7 @@ std::vector<std::string> quoted_of(const std::string& said, const std::string& s
   return out;
 }
 
-// Returns whether the seeded fault changes one application, and not every application of its rule.
+// Returns whether a fault is seeded that changes one application of its rule, rather than all of them.
 bool is_seeded(const TestCase& c) {
   return c.fault && c.fault->in == FaultSpec::In::Kernel && c.fault->others.empty();
 }
@@ -100,7 +100,7 @@ bool Prefilter::may_fail(const TestCase& c) const {
   return true;
 }
 
-// Returns whether REF can run the case and the case stores something.
+// Returns whether bisect can work on the case: REF can run it, and it stores something.
 bool Prefilter::can_be_bisected(const TestCase& c) const {
   auto kernel = Executable::for_ref(c.root);
   return kernel && std::ranges::any_of(kernel->buffers(), &BufferSpec::written);
@@ -113,8 +113,8 @@ bool Prefilter::is_refused(const TestCase& c) const {
   return found && *found == symptom_ && (symptom_.kind != Kind::Endless || is_endless_when_watched(c));
 }
 
-// Returns whether the stage that bisect named is also the one that does not end if the compilation is watched. Bisect
-// watches compilations, and a watched one may exceed the stack limit at other nodes.
+// Returns whether the stage that bisect named also fails to end if the compilation is watched. This is tested
+// because bisect watches compilations, and a watched compilation may exceed the stack limit at other nodes.
 bool Prefilter::is_endless_when_watched(const TestCase& c) const {
   auto compilation = session_.begin(c.loaded());
   if (!compilation) return false;
@@ -125,7 +125,7 @@ bool Prefilter::is_endless_when_watched(const TestCase& c) const {
   return stage == blamed_.end() || (!log.stages().empty() && log.stages().back().row->name == stage->second);
 }
 
-// Returns whether a load (or store, as in the failure) may be out of bounds, in the graph and in the lowered list.
+// Returns whether a load (or a store, if the failure is one) may be out of bounds, in the graph and the lowered list.
 bool Prefilter::may_go_out_of_bounds(const TestCase& c) const {
   OpSet which = symptom_.cause.ends_with("store") ? OpSet{Op::STORE} : OpSet{Op::LOAD};
   if (!may_leave_buffers(toposort(c.root), which)) return false;
@@ -146,9 +146,9 @@ std::string Prefilter::source_of(const TestCase& c) const {
   return source ? without_digits(*source) : std::string();
 }
 
-// Returns whether the two sides of some application of the blamed rule in its stage differ, or cannot be compared. With
-// a seeded fault, only applications that the fault changed count. If bisect's verdict is a divergence from tinygrad,
-// returns whether there is such an application.
+// Returns whether the two sides of some application of the blamed rule in its stage differ, or cannot be
+// compared. If a fault was seeded, only applications that the fault changed count. If bisect's verdict is a
+// divergence from tinygrad, such an application counts whether or not its sides differ.
 bool Prefilter::rule_errs(const TestCase& c) const {
   FaultHere fault(c.fault);
   auto compilation = session_.begin(c.loaded());
@@ -168,9 +168,9 @@ bool Prefilter::rule_errs(const TestCase& c) const {
   return std::ranges::any_of(*seen, [](const auto& s) { return s.kind != EquivalenceResult::Kind::Same; });
 }
 
-// Returns whether the linear list changes if the rule (with a seeded fault: the fault) is left out. If it does not
-// change, a later rewrite discarded what the rule made. Returns true if the compilation without the rule or fault is
-// refused.
+// Returns whether the linear list changes if the blamed rule is disabled (or, if a fault was seeded, the fault).
+// If the list does not change, a later rewrite discarded what the rule made. Also returns true if the kernel
+// does not compile without the rule or fault.
 bool Prefilter::rule_matters(const TestCase& c) const {
   if (c.info.target.empty()) return true;
   FaultHere fault(c.fault);

@@ -3,9 +3,9 @@
 //   another text than tinygrad  the rule that bisect names applies in its stage
 //   refused, endless            the candidate is refused, or its rewriting does not end, with the same message
 //   a compiler's message        the source code contains the words that the message quotes
-//   an access out of bounds     the bounds of an index do not exclude such a load, or store
-// The prefilter runs only the stages that it needs. It calls no compiler, runs no kernel and does not bisect. If it
-// rejects a candidate, the oracle would reject it, too.
+//   an access out of bounds     the bounds of an index do not rule out such a load or store
+// The prefilter runs only the stages that it needs; it calls no compiler, runs no kernel and does not bisect. It
+// rejects only candidates that the oracle would reject, too.
 #pragma once
 #include <map>
 #include <string>
@@ -19,14 +19,14 @@ namespace tgc {
 
 class Prefilter {
  public:
-  // A candidate must show the failure of the given case `first`: `symptom` and, if bisect was run, its verdict, stage,
-  // rule and branch (`blamed`). `variables` are the values of the kernel's variables.
+  // A candidate must show the same failure as the initial case `first`: `symptom` and, if bisect was run, its
+  // verdict, stage, rule and branch (`blamed`). `variables` are the values of the kernel's variables.
   Prefilter(const Session& session, const TestCase& first, FailureSignature symptom,
             std::map<std::string, std::string> blamed, VariableValues variables);
 
   // Returns whether the prefilter can reject any candidate.
   bool is_useful() const { return what_ != What::Nothing; }
-  // Returns whether the case may fail in the same way. Adds nothing to `c`'s Graph.
+  // Returns whether the case may show the failure. Adds no nodes to the Graph of `c`.
   bool may_fail(const TestCase& c) const;
 
  private:

@@ -18,16 +18,16 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-constexpr size_t kFew = 6;        // a case of at most this many nodes is small enough
-constexpr size_t kSmall = 400;    // a case of fewer nodes is reduced by single steps alone
+constexpr size_t kFew = 6;        // a case of at most this many nodes is small enough, so the reduction stops
+constexpr size_t kSmall = 400;    // a case of fewer nodes is reduced by single steps only, without large cuts
 constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not worth replacing by an array
 
-// Returns the session without overrides, because each case holds its own opts, settings and target.
+// Returns the session without overrides, because each test case has its own opts, settings and target.
 Session without_overrides(const Session& session) {
   return {.jobs = session.jobs, .compile = session.compile, .cancel = session.cancel};
 }
 
-// One reduction. Its functions throw Failure.
+// One reduction of one kernel. Its functions throw Failure.
 class Reduction {
  public:
   Reduction(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted,
@@ -53,11 +53,11 @@ class Reduction {
     if (oracle_.has_prefilter()) try_other_ways(given);
     report_.interrupted = session_.cancelled();
     end();
-    (void)take_fault_warnings();  // drops the warnings about smaller cases; the given case's were reported already
+    (void)take_fault_warnings();  // drops warnings about candidates; those about the given case were reported already
   }
 
  private:
-  // Returns options without device, arrays and reference: a case holds its device and arrays; REF is the reference.
+  // Returns options without device, arrays and reference: each case has its device and arrays; REF is the reference.
   RunOptions options_of_cases() const {
     RunOptions out{.device = options_.device, .compare = {.tolerance = options_.compare.tolerance}};
     out.input.seed = options_.input.seed, out.input.variables = options_.input.variables, out.device.name = "";
@@ -73,24 +73,24 @@ class Reduction {
     const Shown& shown = oracle_.shown();
     if (auto it = shown.blamed.find("stage"); it != shown.blamed.end()) return it->second;
     const std::string& said = shown.symptom.said;  // "stage 'expander': ..."
-    if (shown.symptom.kind == Kind::Differs) return "";  // tinygrad starts from the AST
+    if (shown.symptom.kind == Kind::Differs) return "";  // no stage: tinygrad starts from the AST
     size_t at = said.find("stage '"), end = at == said.npos ? at : said.find('\'', at + 7);
     return end == said.npos ? "" : said.substr(at + 7, end - at - 7);
   }
   bool is_rewrite() const { return oracle_.shown().names_rewrite(); }
 
-  // ---- chains of smaller cases ("ways") that the prefilter accepts
+  // ---- ways: chains of smaller and smaller cases that the prefilter accepts; the oracle tests only some of them
 
-  // A chain of test cases, each made from the previous one.
+  // A chain of test cases. Each case is a reduced form of the case before it.
   using Way = std::vector<TestCase>;
-  // The first cases of a way. ddmin (if there is a `replacement`) and then single steps make the further cases.
+  // The first cases of a way. The further cases are made by ddmin (if there is a `replacement`), then by single steps.
   struct Start {
     Way way;
     UOp (*replacement)(UOp) = nullptr;  // for ddmin: returns the node that replaces a removed node
   };
 
-  // Returns alternatives to starting at the slice, whose way ends at `left` nodes: the whole graph of the stage, if it
-  // is not much larger, and ddmin, which may end at other cases than single steps do.
+  // Returns other first cases, to try if the way from the slice ends at `left` nodes: the whole graph of the
+  // stage, if that is not much larger, and a start for ddmin, which may end at other cases than single steps do.
   std::vector<Start> other_starts(const TestCase& given, size_t left) {
     std::vector<Start> out;
     if (is_rewrite()) {
@@ -99,7 +99,7 @@ class Reduction {
       later->device = "REF";
       if (later->nodes() < 2 * left) out.push_back({{*later}});
       out.push_back({{*later}, runnable_replacement_of});
-      if (later->fault) later->fault = given.fault;  // undoes the change of the fault's number by at_stage()
+      if (later->fault) later->fault = given.fault;  // undo the change of the fault's number by at_stage()
       if (later->fault) out.push_back({{*later}, runnable_replacement_of});
       out.push_back({{given}, runnable_replacement_of});
       return out;
@@ -110,7 +110,7 @@ class Reduction {
     return out;
   }
 
-  // Returns the slice of the case that the prefilter accepts; nullopt if there is none.
+  // Returns the slice (slice_to_rewrite.h) of the case if the prefilter accepts it; else nullopt.
   std::optional<TestCase> slice_of(const TestCase& given) {
     TestCase reduced = std::exchange(best_, given);
     trusts_prefilter_ = true;
@@ -119,7 +119,7 @@ class Reduction {
     return std::exchange(ahead_, std::nullopt);
   }
 
-  // Extends the way by smaller cases that the prefilter accepts, until there is none.
+  // Extends the way that begins with `start` by smaller cases that the prefilter accepts, until there is no such case.
   Way filtered_way(const Start& start) {
     auto may = [&](const TestCase& c) { return !stopped() && may_fail(c); };
     Way way = start.replacement ? ddmin(start.way[0], start.replacement, may) : start.way;
@@ -128,7 +128,7 @@ class Reduction {
     return way;
   }
 
-  // Runs the oracle on the smallest case that any way ends at. Mostly that case fails, so that one try is enough.
+  // Runs the oracle on the smallest case at the end of any way. That case mostly fails, so one run is mostly enough.
   void try_smallest_end(const TestCase& given) {
     Way smallest = filtered_way({ahead_ ? Way{best_, *ahead_} : Way{best_}});
     const size_t left = smallest.back().nodes();
@@ -144,8 +144,8 @@ class Reduction {
     try_way(smallest);
   }
 
-  // Tries the other ways that lead to a smaller case. If the prefilter accepted a case that does not fail, runs ddmin
-  // with the oracle as its test instead, at most once.
+  // Tries the other ways that end at a smaller case than the best one. If the prefilter accepted a case that
+  // does not fail, runs ddmin with the oracle instead of the prefilter as its test, but at most once.
   void try_other_ways(const TestCase& given) {
     if (is_few()) return;
     for (const Start& start : other_starts(given, best_.nodes())) {
@@ -159,7 +159,7 @@ class Reduction {
   }
   bool is_few() const { return best_.nodes() <= kFew || stopped(); }
 
-  // Replaces best_ by the result of a way if that is smaller. The first case of the way must fail.
+  // Replaces best_ by the last failing case of the way if that case is smaller. The way's first case must fail.
   void try_way(const Way& way) {
     if (!is_smaller(way.back())) return;
     const size_t last = last_that_fails(way);
@@ -170,7 +170,7 @@ class Reduction {
     if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
   }
 
-  // Returns the index of the last case of a way that fails, by binary search. The first case is assumed to fail.
+  // Binary-searches the way for the last case that fails, and returns its index. Assumes that the first case fails.
   size_t last_that_fails(const Way& way) {
     size_t fails = 0, passes = way.size();
     for (size_t at = way.size() - 1; passes - fails > 1 && !stopped(); at = (fails + passes) / 2)
@@ -178,13 +178,13 @@ class Reduction {
     return fails;
   }
 
-  // Reduces the whole kernel to the part where the failure arises: to the rewrite, else to its stage. If bisect names
-  // no rewrite, reduces it to parts of the AST.
+  // Cuts the kernel down to the part where the failure arises: the nodes around the rewrite that bisect names, else
+  // the graph before the failing stage. If bisect names no rewrite, cuts the AST down to parts that still fail.
   void approach() {
     if (is_rewrite() && (slice_to_rewrite() || stopped())) return;
     if (is_rewrite()) begin_at_stage();
     else if (!oracle_.has_prefilter()) try_first_application();
-    if (oracle_.has_prefilter() && (ahead_ || best_.nodes() < kSmall)) return;  // single steps are cheap
+    if (oracle_.has_prefilter() && (ahead_ || best_.nodes() < kSmall)) return;  // single steps are fast then
     accept_first(single_stores(best_));
     while (descend()) {}
     cut_parts();
@@ -202,7 +202,7 @@ class Reduction {
   }
 
   void begin_at_stage() {
-    TestCase in_ref = best_;  // to run in REF, which needs no compiler: a wrong rewrite is wrong on every device
+    TestCase in_ref = best_;  // runs in REF without a compiler, because a wrong rewrite is wrong on every device
     in_ref.device = "REF";
     auto later = at_stage(own_, in_ref, stage());
     bool is_likely = later && later->nodes() < kSmall && oracle_.has_prefilter() && may_fail(*later);
@@ -217,7 +217,7 @@ class Reduction {
     if (later->fault) later->fault = best_.fault, (void)accept(*later);
   }
 
-  // Slices to the nodes around the blamed rewrite: those that the rule's pattern matches, or as few more as needed.
+  // Cuts the kernel down to the blamed rewrite: the nodes that the rule's pattern matches, or as few more as needed.
   bool slice_to_rewrite() {
     const Shown& shown = oracle_.shown();
     std::optional<RewriteSlice> slice;
@@ -250,13 +250,13 @@ class Reduction {
     return found.has_value() || ahead_.has_value();
   }
 
-  // Slices again with the oracle as the test, because the prefilter accepted a slice that does not fail.
+  // Makes the slice again, now tested by the oracle, because the prefilter accepted a slice that does not fail.
   void slice_with_oracle() {
     trusts_prefilter_ = false;
     if (!slice_to_rewrite()) begin_at_stage();
   }
 
-  // ---- taking smaller cases
+  // ---- accepting smaller cases
   void take(TestCase c) {
     best_ = std::move(c);
     show();
@@ -271,8 +271,8 @@ class Reduction {
     return take(std::move(own)), true;
   }
 
-  // Takes the first candidate that is smaller and fails, starting at index `from` and wrapping around, and returns its
-  // index. Tries session_.jobs candidates at once.
+  // Accepts the first candidate that is smaller and fails, and returns its index. Begins at index `from` and
+  // wraps around to the candidates before it. Tests session_.jobs candidates in parallel.
   std::optional<size_t> accept_first(const Candidates& candidates, size_t from = 0) {
     const size_t n = candidates.size(), width = std::max(1u, session_.jobs);
     for (size_t i = 0; i < n && !stopped();) {
@@ -298,8 +298,8 @@ class Reduction {
 
   // ---- down: replace the stored value by one of its sources
 
-  // Follows the path down through the sources with the most nodes. Binary-searches it for the last node that fails if
-  // only that node is stored; if there is none, tries the other sources. Returns whether a case was taken.
+  // Walks down from the stored value, each time to the source with most nodes below. Binary-searches this path for the
+  // deepest node that still fails if it alone is stored; else tries the other sources. Returns whether it took a case.
   bool descend() {
     UOp value = stored_value(best_.root);
     if (!value || stopped()) return false;
@@ -333,9 +333,9 @@ class Reduction {
     return accept_first(others).has_value();
   }
 
-  // ---- replace large parts by buffers with their values: all parts at once, else half of them, down to one
+  // ---- replace large parts by buffers with their values: all parts at once, else half of the parts, down to one part
   void cut_parts() {
-    std::set<std::string> needed;  // keys of parts that the failure needs
+    std::set<std::string> needed;  // keys of parts that cannot be replaced, because the kernel then passes
     while (!stopped()) {
       std::vector<UOp> parts = large_parts(needed);
       bool cut = false;
@@ -349,7 +349,7 @@ class Reduction {
     }
   }
 
-  // Returns the nodes that dominate the most nodes, except needed ones. No returned node is below another.
+  // Returns the nodes that dominate the most nodes, except those in `needed`. No returned node is below another one.
   std::vector<UOp> large_parts(const std::set<std::string>& needed) const {
     std::vector<UOp> out;
     UOp value = stored_value(best_.root);
@@ -363,8 +363,8 @@ class Reduction {
     return out;
   }
 
-  // Replaces the nodes `depth` levels below the SINK's sources by constants: all of them, else half of them, down to
-  // two. Returns whether there are nodes at this level.
+  // Replaces the nodes that are `depth` levels below the SINK's sources by constants: all of them, else half of
+  // them, down to two. Returns whether there are any nodes at this depth.
   bool cut_level(size_t depth) {
     std::vector<UOp> level{best_.root}, values;
     UOpSet seen(*best_.graph);
@@ -382,7 +382,7 @@ class Reduction {
         auto some = std::span(values).subspan(from, std::min(width, values.size() - from));
         auto c = catch_failures([&] { return with_constants(best_, some); });
         if (!c || !is_smaller(*c) || !oracle_.fails(*c)) continue;
-        take(std::move(*c));  // `c` has the same Graph, so the nodes in `values` stay valid
+        take(std::move(*c));  // the new case has the same Graph, so the nodes in `values` stay valid
         values.erase(values.begin() + ptrdiff_t(from), values.begin() + ptrdiff_t(from + some.size()));
         from -= width;
       }
@@ -390,7 +390,7 @@ class Reduction {
   }
 
   // ---- the last steps
-  // Simplifies settings, dtypes, numbers and sizes by all steps at once; if that does not fail, by each half of them.
+  // Applies all steps that simplify settings, dtypes, numbers and sizes; if that does not fail, each half of the steps.
   void make_plain(std::span<const Plainer> steps) {
     if (steps.empty() || stopped()) return;
     TestCase c = best_;
@@ -403,9 +403,9 @@ class Reduction {
     make_plain(steps.first(steps.size() / 2)), make_plain(steps.subspan(steps.size() / 2));
   }
 
-  // Takes single steps until none is possible. Likely steps are chained, and the oracle runs the last case of a chain.
-  // If that passes, the chain is binary-searched, and the next chains are shorter. Other steps are tried one by one. A
-  // step is likely if the prefilter accepts its case; without a prefilter, if it keeps one op of each set in needed_.
+  // Applies single steps until no step gives a failing case. Likely steps are chained, and the oracle tests the
+  // chain's last case; if that passes, binary-searches the chain and shortens the next ones. Tests other steps one by
+  // one. A step is likely if the prefilter accepts it; without a prefilter, if an op of each set in needed_ remains.
   void sweep() {
     const bool has_prefilter = oracle_.has_prefilter();
     for (size_t most = SIZE_MAX, from = 0; !stopped();) {
@@ -429,7 +429,7 @@ class Reduction {
     }
   }
 
-  // Records that the failure needs one of the ops that a step removed, because that step removed the failure.
+  // Records that the failure needs one of the ops that `passes` lacks, because the step that removed them ended it.
   void learn(const TestCase& fails, const TestCase& passes) {
     if (OpSet gone = ops_of(fails.root) - ops_of(passes.root); !gone.empty()) needed_.push_back(gone);
   }
@@ -438,7 +438,7 @@ class Reduction {
     return std::ranges::all_of(needed_, [&](OpSet ops) { return there.intersects(ops); });
   }
 
-  // Returns the case of the first likely step from index `from` on, wrapping around; `from` receives the step's index.
+  // Returns the case of the first likely step at or after index `from`, wrapping around; `from` receives its index.
   std::optional<TestCase> next_that_may_fail(const TestCase& c, size_t& from) {
     Candidates steps = all_steps(c);
     for (size_t i = 0; i < steps.size() && !stopped(); i++) {
@@ -475,11 +475,11 @@ class Reduction {
   Oracle oracle_;
   ReduceReport& report_;
   TestCase best_;
-  bool trusts_prefilter_ = true;   // a slice is tested by the prefilter only; the oracle tests the end of its way
-  std::optional<TestCase> ahead_;  // a slice that the prefilter accepted and the oracle did not test yet
-  std::vector<OpSet> needed_;      // the failure seems to need one op of each set
+  bool trusts_prefilter_ = true;   // slices are tested by the prefilter only; the oracle tests the last case of a way
+  std::optional<TestCase> ahead_;  // a slice that the prefilter accepted, and that the oracle has yet to test
+  std::vector<OpSet> needed_;      // it seems that the failure needs one op of each of these sets
   bool misled_ = false;            // the prefilter accepted a case that does not fail
-  bool asked_by_ddmin_ = false;    // ddmin was run with the oracle as its test
+  bool asked_by_ddmin_ = false;    // ddmin was already run with the oracle as its test
 };
 
 }  // namespace

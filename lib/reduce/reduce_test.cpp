@@ -75,7 +75,7 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
     REQUIRE(report.error == "");
     CHECK(report.after <= report.before);
     CHECK(report.after <= 12);
-    CHECK(report.calls <= 12);  // few, because the prefilter rejects most candidates
+    CHECK(report.calls <= 12);  // only a few runs, because the prefilter rejects most candidates
     CHECK(report.prefiltered > 0);
     InputGraph reduced = loaded(InputKind::Repro, report.bundle);
     REQUIRE(reduced.report.repro->fault.starts_with(rule));
@@ -117,20 +117,20 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   CHECK(!none.is_useful());
   CHECK(none.may_fail(c));
 
-  // a seeded fault, in a case where its rule applies, and in one where it does not
+  // the fault changes application 1 of the rule; no failure if it is for application 1000, or if the rule never applies
   c.fault = FaultSpec{"lower-binary", 1};
   Prefilter rule(session, c, {Kind::Wrong, "", ""},
               {{"verdict", "rewrite"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
   REQUIRE(rule.is_useful());
   CHECK(rule.may_fail(c));
   c.fault->application = 1000;
-  CHECK(!rule.may_fail(c));  // the rule applies and changes nothing
+  CHECK(!rule.may_fail(c));  // the rule applies, but less than 1000 times, so the fault changes nothing
   c.fault->application = 1;
   UOp constant = c.graph->constant(dtypes::float32, 1.0), memory = the(Op::DEFINE_GLOBAL, c.root);
   UOp at = c.graph->constant(dtypes::index, int64_t(0));
   CHECK(!rule.may_fail(with_root(c, c.graph->sink(memory.index_ptr(at).store(constant)))));
 
-  // two loops become one with a wrong end; discarded if only one is needed; and an open loop
+  // the faulty rule gives two merged loops a wrong end; no failure if one loop is not used, or a loop lacks its END
   auto loops = [&](const std::string& index, const std::string& end) {
     InputGraph in = loaded(InputKind::Pyrender,
                        "i = UOp.range(8, 0, AxisType.LOOP)\nj = UOp.range(33, 1, AxisType.LOOP)\n"
@@ -146,7 +146,7 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   CHECK(!merged.may_fail(loops("j", ".end(i, j)")));
   CHECK(!merged.may_fail(loops("i*33+j", "")));
 
-  // an access that may be out of bounds, and a kernel without one
+  // an access that may be out of bounds is accepted, and a kernel without such an access is rejected
   Prefilter bounds(session, c, {Kind::Crash, "", "out of bounds: store"}, {{"verdict", "crash"}}, {});
   REQUIRE(bounds.is_useful());
   CHECK(!bounds.may_fail(c));
@@ -158,7 +158,7 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   Prefilter reads(session, c, {Kind::Crash, "", "out of bounds: load"}, {{"verdict", "crash"}}, {});
   CHECK(reads.may_fail(load));
   CHECK(!reads.may_fail(store));
-  // the stages remove that load
+  // multiplied by 0, so the stages remove this load
   UOp nothing = c.graph->constant(dtypes::float32, 0.0), same = memory.index(behind) * nothing;
   CHECK(!reads.may_fail(with_root(c, c.graph->sink(memory.index_ptr(at).store(same)))));
 }
@@ -172,7 +172,7 @@ TEST_CASE("Oracle rejects cases that fail for another reason than the given one"
     return with_root(c, c.graph->sink(memory.index_ptr(index).store(one)));
   };
   TestCase within = storing_at(-1), outside = storing_at(0), later = outside;
-  later.info.stage = "expander";  // bounds only prove ASTs: REF has to run it
+  later.info.stage = "expander";  // bounds prove nothing after the AST, so REF has to run the kernel
   const Wanted anything{Kind::Script, "true"};
   Oracle oracle(session, {}, anything);
   REQUIRE(oracle.first(c));
@@ -220,7 +220,7 @@ TEST_CASE("reduce: the case is as small as ddmin's if the prefilter is wrong, as
 
 TEST_CASE("reduce: the reference in REF has the time limit of a kernel") {
   Session session;
-  InputGraph in = loaded(InputKind::Pyrender,  // a compiler removes the loop, but REF runs its 2^40 iterations
+  InputGraph in = loaded(InputKind::Pyrender,  // compiled code has no loop, but REF runs 2^40 iterations
                      "ast = UOp(Ops.NOOP, dtypes.void, ()).end(UOp.range(1099511627776, 0, AxisType.LOOP)).sink()\n");
   const RunOptions options{.device = {.name = "CPU:LLVM", .timeout_seconds = 0.3}};
   ReduceReport report = reduce(session, in, options, {Kind::Wrong, ""});
@@ -361,7 +361,7 @@ TEST_CASE("reduce: a script decides; an interrupted reduction keeps the best cas
   ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, mul);
   CHECK(report.error == "");
   CHECK(report.after <= 7);
-  CHECK(report.calls <= 17);  // few, because reduce learns from one failed try that a MUL is needed
+  CHECK(report.calls <= 17);  // few, because reduce learns from one failed try that the failure needs a MUL
   CHECK(report.bundle.find("\"MUL\"") != std::string::npos);
   cancel.request();
   report = reduce(session, in, {.device = {.name = "REF"}}, mul);
@@ -386,7 +386,7 @@ TEST_CASE("with_buffers and stored_alone make sound kernels that compute the cut
   CHECK(first_free_buffer(cut.root) == 6);
   UOp k = reduction.src(1);
   UOp once = replaced(c.root, {{k, c.graph->constant(dtypes::index, int64_t(0))}});
-  CHECK(!the(Op::REDUCE, once));  // removed, because its only range became a constant
+  CHECK(!the(Op::REDUCE, once));  // the REDUCE was removed, because its only range became a constant
   CHECK(size_of(with_root(c, once)) < size_of(c));
 }
 

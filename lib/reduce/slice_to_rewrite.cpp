@@ -22,7 +22,7 @@ size_t levels_of(const pat::PatNode* p) {
   return below + (p->alternatives ? 0 : 1);
 }
 
-// Returns whether a node is index algebra, which is not cut, because rules depend on the bounds of its nodes.
+// Returns whether a node is index algebra. Such nodes are not cut off, because rules depend on the bounds of its nodes.
 bool is_algebra(UOp u) {
   DType scalar = u.dtype().scalar();
   bool counts = scalar.is(Scalar::Index) || dtypes::is_int(scalar) || dtypes::is_bool(scalar);
@@ -31,10 +31,10 @@ bool is_algebra(UOp u) {
 
 struct Region {
   std::vector<UOp> loops;  // the loops inside of the region
-  std::vector<UOp> parts;  // the nodes at the lower end of the region, which may become arrays
+  std::vector<UOp> parts;  // the nodes at the lower end of the region, which loads from arrays may replace
 };
 
-// Returns the nodes at most `depth` levels below `root`, and all index algebra.
+// Returns the nodes at most `depth` levels below `root`, and all index algebra that these nodes use.
 Region region_below(UOp root, size_t depth) {
   Region out;
   UOpSet seen(root.graph());
@@ -44,7 +44,7 @@ Region region_below(UOp root, size_t depth) {
     next.pop_front();
     if (!seen.insert(u)) continue;
     if (u.in({Op::RANGE, Op::SPECIAL})) out.loops.push_back(u);
-    bool may_go = is_storable(u) && u.dtype().count() == 1 && u.num_src() > 0;  // a vector stays in the region
+    bool may_go = is_storable(u) && u.dtype().count() == 1 && u.num_src() > 0;  // vectors stay in the region
     if (at >= depth && may_go && !is_algebra(u)) {
       out.parts.push_back(u);
       continue;
@@ -67,14 +67,14 @@ UOp kernel_of(UOp u, int64_t buffer, DType index) {
   return g.sink(ends.empty() ? u : u.end(ends));
 }
 
-// Returns whether `u`, from the middle of a stage whose input was `input`, can be an input of that stage: not if the
-// stage itself made the UNROLLs, CONTRACTs or CATs in `u`.
+// Returns whether `u`, a node from the middle of a stage, may be in the stage's input graph. It may not if the
+// stage, whose input was `input`, itself made UNROLLs, CONTRACTs or CATs that `u` contains.
 bool is_taken_in(UOp u, UOp input) {
   constexpr OpSet kHalfWay = {Op::UNROLL, Op::CONTRACT, Op::CAT, Op::PTRCAT};
   return op_in_backward_slice_with_self(input, kHalfWay) || !op_in_backward_slice_with_self(u, kHalfWay);
 }
 
-// Compiles the case up to `stage`, which is then the next stage to run; nullopt if it is not reached.
+// Compiles the case up to `stage`, which is then the next stage to run; nullopt if the compilation never gets there.
 std::optional<Compilation> compiled_before(const Session& session, const TestCase& c, const std::string& stage) {
   const StageRow* row = find_row(stage);
   if (!row || !row->kernel) return std::nullopt;
@@ -86,7 +86,7 @@ std::optional<Compilation> compiled_before(const Session& session, const TestCas
   return std::move(*compilation);
 }
 
-// Returns the case with the compilation's current graph. A seeded fault then changes its rule's next application.
+// Returns the case with the compilation's current graph. A seeded fault then changes the next application of its rule.
 TestCase current(Compilation& compilation, const TestCase& c) {
   TestCase out = c;
   out.graph = std::make_shared<Graph>(c.graph->settings());

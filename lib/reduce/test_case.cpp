@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// Returns 0 for common dtypes, 1 for others.
+// Returns 0 for common dtypes and 1 for all others, so that a case with common dtypes counts as smaller.
 double oddness(DType d) {
   if (!d.is_value() && !d.is_ptr()) return 0;
   DType scalar = d.base().scalar();
@@ -28,7 +28,7 @@ double magnitude(const Arg& a) {
   return std::log2(1 + v) + (c.is_float() && v != std::floor(v) ? 1 : 0);
 }
 
-// Drops the arrays of buffers that the graph lacks.
+// Drops the arrays of buffers that the graph does not use.
 void drop_unused_inputs(TestCase& c) {
   std::vector<std::string> names;
   for (UOp u : toposort(c.root))
@@ -76,7 +76,7 @@ std::vector<double> size_of(const TestCase& c) {
   for (const SettingInfo& s : all_settings())
     settings += c.graph->settings().*s.value != s.default_value && s.name != "CPU_COUNT";
   if (c.root.arg().kind() == Arg::Kind::Record) {
-    auto info = c.root.arg().items();  // name, axis types, ..., applied opts, opts to apply
+    auto info = c.root.arg().items();  // items: name, axis types, ..., applied opts, opts to apply
     if (is_ast(c)) settings += info[4].is_tuple() ? double(info[4].items().size()) : 100;  // the optimizer decides
     else settings += double(info[0].text().size() + info[1].items().size() + info[3].items().size());
   }
@@ -102,7 +102,7 @@ UOp replaced(UOp root, const Replacements& pairs, bool ends_loops) {
       bool is_loop = i >= (u.is(Op::STORE) ? 2u : 1u) && u.src(i).in({Op::RANGE, Op::UNROLL});
       if (!ends || !is_loop || !s.is(Op::CONST)) src.push_back(s);
     }
-    bool is_empty = ends && src.size() == 1 && u.num_src() > 1 && !u.is(Op::STORE);  // all ranges became constants
+    bool is_empty = ends && src.size() == 1 && u.num_src() > 1 && !u.is(Op::STORE);  // all its ranges became constants
     now[u] = is_empty ? src[0] : u.with_src(src);
     bool is_place = u.is(Op::INDEX) && u.dtype().is_ptr() && u.dtype() == u.src(0).dtype();
     if (is_place) now[u] = now[u].with_dtype(src[0].dtype());

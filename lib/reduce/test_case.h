@@ -19,32 +19,32 @@ struct TestCase {
   UOp root;                       // the SINK
   GraphInfo info;                 // name, stage, target
   std::string device;             // as --device takes it
-  std::vector<ReproArray> inputs; // arrays with fixed values; all other inputs are random
+  std::vector<ReproArray> inputs; // arrays with fixed values; all other inputs get random values
   std::optional<FaultSpec> fault;
 
-  InputGraph loaded() const;          // returns a copy in its own Graph, as if read from a bundle
+  InputGraph loaded() const;          // returns a copy in a new Graph, as if read from a bundle
   size_t nodes() const;
 };
 
-// During its lifetime, compilations on this thread have this seeded fault, as if TGC_FAULT were set.
+// While an object exists, compilations on this thread have the seeded fault, as if TGC_FAULT were set.
 struct FaultHere {
   explicit FaultHere(const std::optional<FaultSpec>& fault) { set_fault_of_thread(fault); }
   ~FaultHere() { set_fault_of_thread(std::nullopt); }
 };
 
 bool is_ast(const TestCase& c);  // no stage has run yet
-// Returns a copy of the case in a new Graph, because threads cannot share one; unchanged if it has no root.
+// Returns a copy of the case in a new Graph, because threads cannot share one. Returns a case without a root unchanged.
 TestCase in_own_graph(const TestCase& c);
-// Returns the case with the root `root`, and without the arrays that the new graph does not use.
+// Returns the case with the root `root`, without arrays that the new graph does not use.
 TestCase with_root(const TestCase& c, UOp root);
 
-// Returns the size of a case, to be compared lexicographically: number of nodes; of loops; of opts and changed
-// settings, plus the fault's application number; unusual dtypes; magnitudes of constants and buffers; bytes of arrays.
+// Returns the size of a case, a list to compare lexicographically: number of nodes; of loops; of opts and changed
+// settings, plus the fault's application number; unusual dtypes; magnitudes of constants and buffers; array bytes.
 std::vector<double> size_of(const TestCase& c);
 
 using Replacements = std::vector<std::pair<UOp, UOp>>;
-// Returns the graph with the first node of each pair replaced by the second. If the second node is below the first and
-// has a replacement, too, that is used. With `ends_loops`, ENDs, REDUCEs and STOREs drop ranges that became constants.
+// Returns the graph with the first node of each pair replaced by the second; if that is below the first and has
+// a replacement, too, by this one. If `ends_loops`, ENDs, REDUCEs and STOREs drop ranges that became constants.
 UOp replaced(UOp root, const Replacements& pairs, bool ends_loops = true);
 
 // Returns the ops of `root` and of the nodes below it.
