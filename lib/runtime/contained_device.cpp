@@ -137,7 +137,7 @@ class ContainedDevice::Server {
     in.raw(variables.data(), variables.size() * sizeof(int64_t));
     LaunchSize size;
     in.raw(&size, sizeof size);
-    // a fault names a buffer of the last launch, which may still run, so keep these buffers watched until the next one
+    // fault reports name watched buffers; watch these until the next launch, since an asynchronous launch may still run
     if (is_host_) {
       watched_.clear();
       for (size_t i = 0; i < buffers.size(); i++)

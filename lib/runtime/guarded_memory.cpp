@@ -40,9 +40,9 @@ uint8_t* mapped_between_guards(size_t bytes) {
   return nullptr;
 }
 
-// One-page mappings that this thread reuses: mapping, guarding and unmapping one takes longer than most kernels in REF.
+// One-page mappings that the thread reuses, because mapping and unmapping a page takes longer than most REF kernels.
 struct Spare {
-  static constexpr size_t kMost = kSanitized ? 0 : 16;  // no reuse: a sanitizer must see accesses to freed memory
+  static constexpr size_t kMost = kSanitized ? 0 : 16;  // 0, so that a sanitizer sees accesses to freed memory
   uint8_t* mappings[std::max<size_t>(kMost, 1)];
   size_t count = 0;
   bool is_over = false;  // true when the thread is ending

@@ -82,7 +82,7 @@ Directory find_directory(Bytes zip) {
   throw Failure("the archive has no directory; it is truncated or no zip file");
 }
 
-// Reads 64-bit values from an entry's extra field for those fields that are all ones.
+// Replaces the fields size, packed and offset that are all ones by the 64-bit values of the entry's zip64 field.
 void read_zip64(Bytes extra, Entry& e) {
   for (uint64_t at = 0; at + 4 <= extra.size();) {
     uint64_t id = little(extra, at, 2), size = little(extra, at + 2, 2);
@@ -120,7 +120,7 @@ std::vector<Entry> read_directory(Bytes zip) {
 }
 
 std::vector<uint8_t> inflate_entry(Bytes packed, uint64_t size) {
-  // deflate compresses to no less than 1/1032 of the size: an entry that claims more is damaged or malicious
+  // deflate compresses to at least 1/1032 of the size, so an entry that claims a larger size is damaged or malicious
   if (size / 1032 > packed.size() + 1) throw Failure("its size cannot be right");
   std::vector<uint8_t> out(size);
   z_stream z{};

@@ -98,7 +98,7 @@ TEST_CASE("npz: reading a damaged file is an error") {
     scratch.write("bad.npz", bad);
     errors += !read_arrays(scratch("bad.npz")).ok();
   }
-  CHECK(errors > good.size() / 2);  // the other bits are in fields that do not matter, such as the time
+  CHECK(errors > good.size() / 2);  // other changed bytes are in fields that are not read, such as the time
   CHECK(read_arrays(scratch("none.npz")).diag().text().find("none.npz") != std::string::npos);
   CHECK_FALSE(read_arrays(scratch.dir.string()).ok());
   scratch.write("text.npz", "hello");

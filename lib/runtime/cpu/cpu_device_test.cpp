@@ -110,9 +110,9 @@ TEST_CASE("CPU: a launch on two threads adds less than 10 microseconds") {
   CHECK(values[0] == int(each.size()));
   CHECK(values[16] == int(each.size()));
   std::sort(each.begin(), each.end());
-  double fast = each[each.size() / 1000];  // the fastest 0.1 %: most launches wait for other work of this computer
+  double fast = each[each.size() / 1000];  // the fastest 0.1 %, because other programs delay most launches
   // `fast` is 0.3 microseconds if nothing else runs on the machine, and 5 to 6 if the other core must be woken. On a
-  // slow machine, or if both threads share a core, it is a few times what handing_over() measures.
+  // slow machine, or if both threads share a core, `fast` is a few times what handing_over() measures.
   double bound = fast < 10 ? 10 : 5 * handing_over();
   MESSAGE("microseconds of a launch on two threads: " << fast << ", median " << each[each.size() / 2] << ", bound "
                                                       << bound);

@@ -66,7 +66,7 @@ TEST_CASE("Metal emulator: buffers, values and positions reach the kernel; vecto
   CHECK(ran.out[15] == 2064);
   CHECK(ran.out[7] == 2056);
   CHECK(ran.out[3] == 2052);
-  // data1[4] + 2048 is 2053, which is not a half: the sum is rounded
+  // data1[4] + 2048 is 2053, which half precision cannot represent, so the sum is rounded
   ran = run(kernel_text(kTwo, "  data0[0] = (float)((half)(data1[4])+(half)(2048.0f));\n"
                               "  data0[1] = (float)((bfloat)(data1[0])+(bfloat)(256.0f));\n"
                               "  data0[2] = precise::sin(data1[0]); data0[3] = exp2(data1[1]);\n"),

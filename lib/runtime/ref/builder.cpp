@@ -140,7 +140,7 @@ Reg Builder::evaluated(Virtual v, Type result) {
 
 Reg Builder::splat(Reg r) {
   if (varying(r)) return r;
-  // a splat copies a value to all lanes: run it once, in the scope that defines the register, but not outside the lanes
+  // put the Splat (copy to all lanes) into the scope that defines the register, so that it runs once, but inside Lanes
   size_t depth = std::max<size_t>(registers_[size_t(r)].depth, lanes_depth_);
   Scope& scope = scopes_[depth];
   auto [it, added] = scope.splats.emplace(r, kNone);
@@ -158,7 +158,7 @@ Reg Builder::binary(Opc op, Reg a, Reg b) {
   Virtual v{.op = op, .type = uint8_t(type(a)), .a = a, .b = b};
   bool division = op == Opc::IDiv || op == Opc::Mod;
   if (constant_operands(v) && !(division && constant_bits(b) == 0)) return evaluated(v, result);
-  if (!is_float(type(a)) && type(a) != Type::Bool) {  // index arithmetic often has x + 0 and x * 1: fold them
+  if (!is_float(type(a)) && type(a) != Type::Bool) {  // fold x + 0 and x * 1, which are frequent in index arithmetic
     if (is_constant(a) && is_commutative(op)) std::swap(a, b);
     if (op == Opc::Add && is_constant(b) && constant_bits(b) == 0) return a;
     if (op == Opc::Mul && is_constant(b) && constant_bits(b) == 1) return a;

@@ -15,7 +15,7 @@ constexpr int64_t kMostLanes = 2048;
 
 bool begins(Opc op) { return op == Opc::Loop || op == Opc::Lanes; }
 bool ends(Opc op) { return op == Opc::LoopEnd || op == Opc::LanesEnd; }
-// True for ops that end a stretch: straight-line code in which registers may be replaced.
+// True for ops that end a stretch, which is straight-line code in which registers may be replaced.
 bool ends_stretch(Opc op) { return begins(op) || ends(op) || op == Opc::Wmma || op == Opc::Fold; }
 
 }  // namespace
@@ -30,7 +30,7 @@ void Builder::for_each_register(const Virtual& v, Visit visit) const {
     for (auto* list : {&w.a, &w.b, &w.c, &w.d})
       for (Reg r : *list) visit(r);
   }
-  if (v.op == Opc::LanesEnd)  // errors of accesses before LanesEnd read the axes' registers: keep these live
+  if (v.op == Opc::LanesEnd)  // keep the axes' registers live, because errors of accesses in the lanes read them
     for (const Access::LaneAxis& axis : lanes_[size_t(v.imm)]) visit(axis.stride), visit(axis.extent);
 }
 
@@ -58,7 +58,7 @@ bool Builder::is_plain_copy(const Virtual& v) const {
   return v.op == Opc::Mov && varying(v.dst) == varying(v.a) && type(v.dst) == type(v.a);
 }
 
-// Replaces copies by their accumulators in one stretch.
+// Replaces uses of copies by the copied accumulators in the stretch [from, to).
 void Builder::use_accumulators(Copies& copies, size_t from, size_t to) {
   auto& seen = copies.seen;
   // scan backwards to find each copy's last use and the next write to the accumulator that it copies

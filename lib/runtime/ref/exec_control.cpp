@@ -76,7 +76,7 @@ const Ins* max_lane(Frame& f, const Ins* i) {
   return i + 1;
 }
 
-// ---- reductions: combine one element after another and round each time, exactly like a loop
+// ---- reductions combine one element after another and round after each step, exactly like a loop
 
 template <class T, Opc O>
 T combine(T a, T b) {

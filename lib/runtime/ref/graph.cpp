@@ -37,7 +37,7 @@ class GraphLowering {
     for (UOp u : nodes_)
       if (is_outside(u) && (specials.empty() || rooted_.contains(u))) process(u);
     if (!specials.empty()) run_workgroups(specials);
-    if (!open.empty()) close(open, {sink_}, [] {});  // the loops of ranges that no node ends enclose the whole kernel
+    if (!open.empty()) close(open, {sink_}, [] {});  // ranges that no node ends become loops around the kernel
     return builder_.finish();
   }
 
@@ -56,7 +56,7 @@ class GraphLowering {
         if (u.is(Op::STORE) && define_below(u.src(0)) == define) contents.add(ranges_.around(end_around(u, ends)));
   }
 
-  // The outermost END in the chain of ENDs around a store; the store itself if there is none.
+  // Returns the outermost END in the chain of ENDs around a store, or the store itself if no END contains it.
   static UOp end_around(UOp store, std::span<const UOp> ends) {
     UOp out = store;
     for (UOp e : ends)

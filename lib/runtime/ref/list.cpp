@@ -46,8 +46,8 @@ class ListLowering {
     return std::find(lane_ranges_.begin(), lane_ranges_.end(), range) != lane_ranges_.end();
   }
 
-  // Finds the lanes: the SPECIALs and, if there are no local ones, ranges from the outermost inwards, as long as each
-  // is parallel, is the only range at its level, and shares no registers between iterations.
+  // Finds the lanes: the SPECIALs and, for a list without threads or local memory, ranges from the outermost inwards,
+  // as long as each is parallel, the only range at its level, and shares no registers between iterations.
   void find_lanes() {
     for (UOp u : list_)
       if (u.is(Op::SPECIAL)) specials_.push_back(u);

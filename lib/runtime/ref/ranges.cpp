@@ -66,7 +66,7 @@ std::vector<UOp> Ranges::ended_by(UOp u) const {
           std::find(left.begin(), left.end(), r) == left.end())
         left.push_back(r);
   std::sort(left.begin(), left.end(), args_less);
-  while (!left.empty()) {  // order the ranges: one whose size depends on another comes after it
+  while (!left.empty()) {  // put a range whose size depends on another range after that range
     auto ready = std::find_if(left.begin(), left.end(), [&](UOp r) {
       return std::none_of(left.begin(), left.end(), [&](UOp other) { return other != r && lies_in(r.src(0), other); });
     });

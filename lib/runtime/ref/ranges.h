@@ -51,7 +51,7 @@ class Ranges {
   Ranges(Graph& graph, std::span<const UOp> nodes);
 
   const std::vector<UOp>& all() const { return all_; }
-  // The ranges that node u depends on, except those that a node below u already ended.
+  // The ranges that node u depends on, except those that a node among u's direct or indirect sources ended.
   const RangeSet& around(UOp u) const { return *around_.find(u); }
   bool lies_in(UOp u, UOp range) const { return around(u).contains(number_of(range)); }
   size_t number_of(UOp range) const { return size_t(std::find(all_.begin(), all_.end(), range) - all_.begin()); }
