@@ -21,7 +21,7 @@ struct Compilation::State {
   InputGraph in;
   JobSpec spec;
   Target target;
-  std::optional<KernelJob> kernel;        // the state that a kernel's stages share; empty for a linear list
+  std::optional<KernelJob> kernel;        // the state that the stages of a kernel share; empty for a linear list
   std::optional<TensorJob> tensor;        // the state that a tensor graph's stages share
   UOp ast, current;
   const StageRow* begun_at = nullptr;     // see Compilation::begun_at()
@@ -88,7 +88,7 @@ Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
   return Unit{};
 }
 
-// Registers the faults that TGC_FAULT requests in renderers and LLVM; take_fault_warnings reports those without effect.
+// Registers TGC_FAULT's faults in renderers and LLVM, so that take_fault_warnings reports those that had no effect.
 Status expect_behind_graphs() {
   for (FaultSpec::In in : {FaultSpec::In::Renderer, FaultSpec::In::Llvm}) {
     auto faults = fault_of_environment(in);
@@ -380,7 +380,7 @@ Result<Compilation> Compilation::fork() const {
   auto out = begin(std::move(copy), std::move(spec));
   if (!out) return out;
   out->s_->kernel->image_buffers = s_->kernel->image_buffers;
-  if (s_->fault && out->s_->fault) *out->s_->fault = *s_->fault;  // the fork's fault continues the application count
+  if (s_->fault && out->s_->fault) *out->s_->fault = *s_->fault;  // the fork continues to count applications
   return out;
 }
 

@@ -26,7 +26,7 @@ struct JobSpec {
   // DEVICE[:RENDERER[:ARCH]]. If empty: CPU; but for a kernel of a tensor graph, the device of the kernel's buffers
   std::string target = {};
   std::string opts = {};              // list of optimizer options as text, "[Opt(...)]"; empty: tinygrad's heuristic
-  // whether the optimizer runs after the input's stage; unset: yes, but the tag of an AST decides (begin_kernel)
+  // whether the optimizer runs, if the input is from before it; unset: the tag of an AST decides (begin_kernel)
   std::optional<bool> optimize = {};
   // how often each kernel name was used so far in the schedule: the second kernel "E_4" is named "E_4n1"
   std::map<std::string, int> name_counts = {};
@@ -49,7 +49,7 @@ class Watcher {
 
 class Compilation {
  public:
-  // Starts before the first stage, or after the stage that `graph.info.stage` names. Errors: an unknown target, list of
+  // Begins before the first stage, or after the stage that `graph.info.stage` names. Errors: an unknown target, list of
   // opts or stage; a graph of another tinygrad release; a kernel without a SINK.
   static Result<Compilation> begin(InputGraph graph, JobSpec spec);
   Compilation(Compilation&&) noexcept;
@@ -66,7 +66,7 @@ class Compilation {
   UOp ast() const;                   // the graph before the first step
   UOp current() const;               // the current graph; for an input that is a linear list, its last node
   const StageRow* begun_at() const;  // the stage whose result the input is; null: the input is an AST or tensor graph
-  const StageRow* at() const;        // the row that ran last; if none ran, begun_at()
+  const StageRow* at() const;        // the row that ran last; if no row has run, begun_at()
   const StageRow* next() const;      // the row that step() will run; null: all have run, or one failed
 
   // ---- running
@@ -80,14 +80,14 @@ class Compilation {
   // Runs all rows up to `row` and `row` itself. Skips stages that do not apply to this graph.
   Status run_through(const StageRow& row);
 
-  // ---- outputs; each call first runs the stages that are missing
+  // ---- outputs; each call first runs the stages that have not run yet
   Result<std::string> output(const StageRow& row);  // the text or bytes of an output row
   // only for a kernel:
   const Result<std::vector<UOp>>& list();  // the linear list
   const Result<std::string>& source();     // the text that the target's renderer prints
   Result<KernelOutputs*> outputs();        // all outputs; this object owns them
   Result<CompileJob> compile_job();        // the job for the target's compiler
-  const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts and this kernel's name; not for lists
+  const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts plus this kernel's name; not for lists
   // only for a tensor graph:
   const Result<Schedule>& schedule();      // fails if the input was a stage's result
   Result<std::string> schedule_as_json();

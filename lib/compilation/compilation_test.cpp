@@ -108,7 +108,7 @@ TEST_CASE("launch facts print variables as JSON, including bool variables") {
 }
 
 TEST_CASE("launch facts print a size without an infix form as its repr, as tinygrad does") {
-  const char* text =  // the launch has 8 * i work groups; WEBGPU computes this product with a shift of a uint
+  const char* text =  // the launch has 8 * i work groups; WEBGPU computes 8 * i by shifting a uint
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(128), (), 0)\n"
       "r = UOp(Ops.RANGE, dtypes.index, (UOp.variable('i', 1, 16),), (0, AxisType.LOOP))\n"
       "s = UOp.range(8, 1, AxisType.LOOP)\n"
@@ -196,7 +196,7 @@ TEST_CASE("a tensor graph resumes after any stage, and runs the following stages
     later.info.stage = whole.at()->name;
     Compilation resumed = begin(std::move(later), {});
     while (resumed.next() && resumed.next()->tensor)
-      if (!resumed.step()) break;  // stages that need data of earlier stages may fail
+      if (!resumed.step()) break;  // a stage may fail if it needs data of earlier stages
     CHECK_FALSE(resumed.schedule().ok());
   }
 }

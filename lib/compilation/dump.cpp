@@ -50,7 +50,7 @@ class Dump {
     return plan_.afterwards ? plan_.afterwards(c_) : Unit{};
   }
 
-  // Returns true if the row is an output of this graph itself, not of its kernels.
+  // Returns true if the row is an output of this graph itself: for a tensor graph the schedule, not kernels' outputs.
   bool is_ours(const StageRow& row) const {
     return c_.is_tensor_graph() ? row.kind == Kind::Schedule : row.kind == Kind::Output;
   }
@@ -102,7 +102,7 @@ class Dump {
   }
 
   // ---- outputs
-  // Adds an input that is already a linear list; it is printed unchanged.
+  // Adds the text of an input that is already a linear list; the list is printed unchanged.
   Status add_listing() {
     const StageRow& linear = row_of(OutputKind::List);
     if (!plan_.wants(linear) && !plan_.input_only) return Unit{};

@@ -52,7 +52,7 @@ inline Compilation begin(const Case& c, const std::function<void(Graph&)>& prepa
 }
 
 // The graph after each stage; for a tensor graph, also the kernels of its schedule. All are copied into one graph, so
-// that the results of two compilations can be compared. The last node is empty if a stage failed.
+// that the results of two compilations can be compared. The last element is empty if a stage failed.
 using StageGraphs = std::vector<UOp>;
 
 inline StageGraphs run(const Case& c, Graph& common, const std::function<void(Graph&)>& prepare = {}) {

@@ -1,4 +1,4 @@
-// InputGraph: a graph that was read from a file or passed by a caller, with all that its input says about it.
+// InputGraph: a graph that was read from a file or passed by a caller, with the metadata that the input has for it.
 #pragma once
 #include <memory>
 #include <string>

@@ -64,7 +64,7 @@ DType with_scalar(DType d, Scalar s) {
   return d.is_ptr() ? value.ptr(d.size(), d.addrspace()) : value;
 }
 
-// Returns op `i` of the ops that are used like `op`.
+// Returns op `i` (modulo their number) of the group of similar ops (unary, movement, ...) that contains `op`.
 Op similar_op(Op op, size_t i) {
   for (OpSet set : {ops::Unary, ops::Binary, ops::Ternary, ops::Movement, ops::Defines, OpSet{Op::CAST, Op::BITCAST},
                     OpSet{Op::LOAD, Op::INDEX, Op::STORE, Op::AFTER}, OpSet{Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR},
@@ -98,7 +98,7 @@ class Mutator {
 
  private:
   UOp other() const { return nodes_[s_.other % nodes_.size()]; }
-  // Returns node `i` (modulo their number) of the nodes with one of `ops`; the empty UOp if there is none.
+  // Returns the `i`-th node (modulo the number) with one of the ops `ops`; the empty UOp if no node has one.
   UOp pick(OpSet ops, size_t i) const {
     std::vector<UOp> found;
     for (UOp u : nodes_)

@@ -29,7 +29,7 @@ class KernelOutputs {
   // Makes the outputs of an input that is already a linear list.
   KernelOutputs(const Target& target, std::vector<UOp> list, CompileOptions compile = {})
       : target_(target), compile_(std::move(compile)), list_(std::move(list)) {}
-  // Makes the outputs of a kernel in which a stage failed: every output fails with the stage's error `why`.
+  // Returns outputs for a kernel in which a stage failed: every output fails with the stage's error `why`.
   static KernelOutputs failed(const Target& target, const Diag& why) {
     KernelOutputs out(target, std::vector<UOp>());
     out.list_ = why;
@@ -54,7 +54,7 @@ enum class OutputKind : uint8_t {
   List,         // the linear list
   Source,       // the renderer's text
   LaunchFacts,  // launch sizes, buffers, variables, estimates
-  Compiled,     // made by a compiler, which may be missing; so `--stage=all` leaves these outputs out
+  Compiled,     // made by a compiler, which may not be installed; so `--stage=all` omits it
 };
 
 // One row of the table of outputs.

@@ -32,7 +32,7 @@ Settings fixed_settings() {
 }
 
 struct Ran {
-  std::string problem;              // what went wrong; empty: nothing
+  std::string problem;              // description of the failed check; empty if none failed
   bool refused = false;
   // the graph after each stage, as JSON, because pyrender cannot express all graphs between expander and devectorize
   std::vector<std::string> stages;

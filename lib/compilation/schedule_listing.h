@@ -1,5 +1,5 @@
 // Formats the schedule of a tensor graph, as a listing for people and as JSON: the cache key; the kernels in order,
-// with the buffers that they read and write; the buffers, with their place in planned memory; bytes before and after
+// with the buffers that they read and write; the buffers, with their offsets in planned memory; bytes before and after
 // planning.
 #pragma once
 #include <span>

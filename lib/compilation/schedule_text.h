@@ -1,4 +1,4 @@
-// Converts a schedule to the form of golden records, and that form to text, so that schedules can be compared.
+// Converts a schedule to the GoldenKernels of golden records, and these to text, so that schedules can be compared.
 #pragma once
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
-// Checks on the golden records of testdata/ that the two ways of every shortcut (lib/rewrite/shortcut.h), the quick one
-// and the faithful one (rule by rule), have the same result, and that the comparison finds a fault in either way.
+// Checks on the golden records of testdata/ that the fast path ("quick") of every shortcut (lib/rewrite/shortcut.h) has
+// the same result as applying the rules ("faithful"), and that the comparison finds a fault in either of the two.
 #include "lib/rewrite/shortcut.h"
 
 #include <map>
@@ -12,13 +12,13 @@ namespace {
 
 // ---- trials
 
-// Takes the quick way of every shortcut except `goes_faithful`. Corrupts the results of one way of shortcut `faulty`.
+// Every shortcut takes its fast path; only `goes_faithful` applies the rules. Corrupts one way of shortcut `faulty`.
 struct Trial : ShortcutTrial {
   const Shortcut* goes_faithful = nullptr;
   const Shortcut* faulty = nullptr;
   Way faulty_way = Way::Quick;
   std::map<const Shortcut*, size_t> quick, faithful;  // number of times that each way was taken
-  static constexpr size_t kMostFaults = 16;           // maximum number of faults in one run, so that the run ends
+  static constexpr size_t kMostFaults = 16;           // maximum number of corrupted results in one run, so that it ends
 
   Way choose(const Shortcut& what, Way) override { return &what == goes_faithful ? Way::Faithful : Way::Quick; }
   void made(const Shortcut& what, Way way, std::span<UOp> result) override {

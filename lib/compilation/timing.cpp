@@ -18,7 +18,7 @@ double thread_ms() { return thread_seconds() * 1e3; }
 
 size_t nodes_of(UOp root) { return toposort(root).size(); }
 
-// Runs the whole pipeline once and times its steps.
+// Runs the whole pipeline once and returns the times of its steps.
 Result<GraphTime> run_once(const TimedInput& in, RunFor what, RewriteObserver* observer = nullptr) {
   auto loaded = load_text(in.settings, InputKind::Pyrender, in.text, in.file);
   if (!loaded) return loaded.diag();

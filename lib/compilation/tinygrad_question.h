@@ -1,11 +1,11 @@
-// Makes the question (CompileQuestion) to a running tinygrad about how it compiles a graph.
+// Makes a CompileQuestion: a request to a running tinygrad process to compile a graph.
 #pragma once
 #include "lib/compilation/input_graph.h"
 #include "lib/live/tinygrad_process.h"
 
 namespace tgc {
 
-// Returns the question what tinygrad's stages after graph.info.stage make of `graph`, for its target and settings.
+// Returns the request to run tinygrad's stages after graph.info.stage on `graph`, with the graph's target and settings.
 CompileQuestion question_about(const InputGraph& graph);
 
 }  // namespace tgc

@@ -81,7 +81,7 @@ int landlock_version() { return int(syscall(SYS_landlock_create_ruleset, nullptr
 
 void allow(int rules, const std::string& path, uint64_t access) {
   int fd = open(path.c_str(), O_PATH | O_CLOEXEC);
-  if (fd < 0) return;  // a path that does not exist needs no rule
+  if (fd < 0) return;  // skip a path that does not exist: it needs no rule
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) access &= kOfFiles;
   landlock_path_beneath_attr rule{access, fd};
@@ -208,7 +208,7 @@ Program program_of(Rights rights) {
   if (rights == Rights::Compute) {
     filter.add(SCMP_ACT_ALLOW, "read", SCMP_A0(SCMP_CMP_EQ, kChannel));
     filter.add(SCMP_ACT_ALLOW, "mmap", SCMP_A3(SCMP_CMP_MASKED_EQ, kNoFile, kNoFile));
-    // the C library calls fstat on its output when it flushes; let it fail instead of raising SIGSYS
+    // the C library calls fstat on its output when it flushes; make fstat fail, because SIGSYS would kill the worker
     for (const char* name : {"fstat", "newfstatat"}) filter.add(SCMP_ACT_ERRNO(EACCES), name);
   } else {
     filter.add(SCMP_ACT_ALLOW, kCompile);

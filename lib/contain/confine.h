@@ -11,11 +11,11 @@
 
 namespace tgc {
 
-// The system calls that stay allowed. Each value allows all that the values above it allow.
+// The system calls that stay allowed. Each value also allows what the values before it allow.
 enum class Rights : uint8_t {
   Compute,  // memory, clocks, waiting for existing threads, messages to and from the parent process
   Compile,  // also reading system files, such as a compiler's headers and libraries
-  Driver,   // all that a device driver needs: no network, other processes or system settings; see `writable`
+  Driver,   // what device drivers need, but no network, other processes or system settings; see `writable`
 };
 
 struct Confinement {

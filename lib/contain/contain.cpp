@@ -38,9 +38,9 @@ struct Header {
   uint64_t address = 0, stack = 0;  // fault: the fault address and the stack pointer
   uint64_t bytes = 0;            // size of the text that follows the header
   char memory[48] = "";          // name of the watched range nearest to the address; empty if none is near
-  int32_t side = 0;              // position of the address: -1 before, 1 after, 0 inside the range
-  uint64_t away = 0;             // bytes between the address and the range
-  uint64_t size = 0;             // size of the range in bytes
+  int32_t side = 0;              // where the address is: -1 before, 1 after, 0 inside that range
+  uint64_t away = 0;             // bytes between the address and that range
+  uint64_t size = 0;             // size of that range in bytes
 };
 
 std::string signal_name(int signal) {
@@ -260,7 +260,7 @@ class Reader {
   Clock::time_point deadline_;
 };
 
-// Returns the watched range nearest to the fault address, ": 4 bytes after the end of data1, 32 bytes", or "".
+// Returns where the fault address is, such as ": 4 bytes after the end of data1, 32 bytes"; "" if no range is near.
 std::string place_of(const Header& h) {
   std::string name;
   for (const char* c = h.memory; c < std::end(h.memory) && *c; c++) name += *c < ' ' || *c == 127 ? '?' : *c;
@@ -330,7 +330,7 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return Diag{std::string("cannot create a channel to a worker process: ") + std::strerror(errno)};
-  std::fflush(nullptr);  // otherwise both processes would write what is buffered now
+  std::fflush(nullptr);  // otherwise parent and child would both write the buffered output
   std::unique_lock lock(channels().mutex);
   pid_t child = fork();
   if (child > 0) channels().opened(ends[0]);

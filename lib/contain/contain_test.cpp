@@ -83,7 +83,7 @@ TEST_CASE("contain: the error names how the worker died") {
   CHECK(message([&](Worker&) -> Result<std::string> { return std::to_string(*nowhere); }) ==
         "killed by SIGSEGV (access to unmapped memory at 0x40)");
 #ifdef __x86_64__
-  auto* volatile odd = reinterpret_cast<int*>(0x8000000000000000);  // not a canonical 48-bit address
+  auto* volatile odd = reinterpret_cast<int*>(0x8000000000000000);  // not canonical: the CPU reports no address
   CHECK(message([&](Worker&) -> Result<std::string> {
           return std::to_string(*odd);
         }).starts_with("killed by SIGSEGV (misaligned vector access, or"));
@@ -124,7 +124,7 @@ TEST_CASE("contain: the timeout restarts whenever progress changes") {
     auto answer = worker->receive(allowed, [&] { return uint64_t(*steps); });
     return answer ? *answer : answer.diag().message;
   };
-  // The worker takes twice the timeout, with progress in between. A busy machine may wake it late: try longer times.
+  // The worker takes twice the timeout, but reports progress. Retry with longer times, as a busy machine may be late.
   std::string said = run(0.25, 0.5);
   for (double longer : {2.0, 8.0})
     if (said != "done") said = run(longer / 2, longer);
@@ -171,7 +171,7 @@ TEST_CASE("contain: a worker that exhausts its memory returns an error") {
   };
   CHECK(message(use_up) == "out of memory");
   CHECK(message([](Worker&) -> Result<std::string> { return std::to_string(std::string(1u << 30, 'x').size()); }) ==
-        "answered");  // use_up limited its own worker, not this one
+        "answered");  // use_up limited the memory of its own worker only; this is a new one
 }
 
 // Runs `work` confined to Rights::Compute, as REF and CPU kernels are. Returns "answered" or the error.

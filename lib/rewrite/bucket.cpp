@@ -29,7 +29,7 @@ namespace {
 
 std::vector<Chosen> choices(const PatNode& n);
 
-// Appends to `out` the patterns for all choices of n's sources in this order; the first source's choice varies slowest.
+// Appends to `out` one pattern for each combination of choices of n's sources; the first source's varies slowest.
 void combine(const PatNode& n, std::span<const PatNode* const> order, std::vector<Chosen>& out) {
   std::vector<Chosen> partial{{&n, {}}};
   for (const PatNode* child : order) {
@@ -228,7 +228,7 @@ void Code::index_masks(const std::vector<Chosen>& all) {
   auto lengths = [](const PatNode& n, auto accept) { lengths_allowed(n, accept); };
   auto dtypes = [](const PatNode& n, auto accept) { dtypes_allowed(n, accept); };
   auto kinds = [](const PatNode& n, auto accept) { kinds_allowed(n, accept); };
-  // `each` allows a missing source. For other patterns the length masks reject it, so it is accepted here.
+  // Accept a missing source in these masks: an `each` pattern allows it, and the length masks reject it for others.
   auto or_absent = [](auto allowed, size_t absent) {
     return [=](const PatNode& n, auto accept) { allowed(n, accept), accept(absent); };
   };

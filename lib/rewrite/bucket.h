@@ -76,7 +76,7 @@ struct NearNodes {
   UOp at[kNumPositions] = {};  // the nodes by Position; the empty UOp if the source is missing
   size_t kind(size_t position) const { return at[position] ? at[position].node()->kind : kAbsentKind; }
   bool same(size_t pair) const { return at[kPairs[pair].first] == at[kPairs[pair].second]; }
-  // pairs of positions that a repeated capture may require to be the same node; MatchProgram::same has one bit per pair
+  // pairs of positions whose nodes a repeated capture may require to be equal; MatchProgram::same has one bit per pair
   static constexpr std::array<std::pair<Position, Position>, 11> kPairs{{
       {kA, kB}, {kA, kB0}, {kA, kB1}, {kB, kA0}, {kB, kA1}, {kA0, kB0}, {kA0, kB1}, {kA1, kB0}, {kA1, kB1}, {kA0, kA1},
       {kB0, kB1}}};
@@ -94,13 +94,13 @@ OpSet early_reject(const pat::PatNode& n);
 
 struct Chosen;
 
-// The compiled form of all rules for one root op.
+// The match programs and masks of all rules for one root op.
 struct Code {
   std::vector<const Rule*> rules;
   std::vector<MatchProgram> programs;
   std::vector<MatchStep> steps;
   size_t words;                        // mask length in 64-bit words
-  std::vector<uint64_t> length_masks;  // [number of sources * words + word]; below: [value of the fact * words + word]
+  std::vector<uint64_t> length_masks;  // [number of sources * words + word]; next two: [fact value * words + word]
   std::vector<DTypeMasks> dtype_masks;
   std::vector<KindMasks> kind_masks;
   std::vector<uint64_t> looks_near;    // mask of the programs that use the masks in KindMasks::near

@@ -33,7 +33,7 @@ void DeferredFrames::add(const RewriteFrame& frame, UOp waits_for) {
     return room = (next ? ring_[next].place : kEnd) - ring_[turn_].place;
   };
   if (look() < 2) make_room_after(turn_), look();
-  // take little of the gap between the two places, because more frames are likely to be added right behind this one
+  // use little of the gap between the two position numbers, because more frames are probably added behind this one
   uint64_t place = ring_[turn_].place + std::clamp<uint64_t>(room >> 10, 1, kFar);
 
   if (waits_for.id() >= waits_for_.size()) waits_for_.resize(waits_for.id() + 1 + waits_for.id() / 2);

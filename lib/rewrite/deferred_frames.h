@@ -48,7 +48,7 @@ class DeferredFrames {
     RewriteFrame frame;
     UOp node;                 // the node that the frame waits for; empty if the frame is unblocked
     uint64_t place;
-    uint32_t prev, next;      // neighbours in the ring; `next` also links free entries
+    uint32_t prev, next;      // neighbours in the ring; `next` also links unused entries
     uint32_t also;            // the next entry that waits for the same node; 0: none
   };
 
@@ -66,9 +66,9 @@ class DeferredFrames {
 
   std::vector<Entry> ring_;             // entry 0 is a sentinel where each round begins and ends
   uint32_t turn_ = 0;                   // the entry at the current position; new frames are inserted behind it
-  uint32_t free_ = 0;                   // head of the free list, or 0
+  uint32_t free_ = 0;                   // head of the list of unused entries, or 0
   size_t size_ = 0;
-  std::vector<Ready> near_, far_;       // unblocked, ahead of turn_; near_: sorted, next frame last; far_: a heap
+  std::vector<Ready> near_, far_;       // unblocked frames ahead of turn_: near_ is sorted descending, far_ a heap
   std::vector<Ready> next_round_;       // unblocked frames behind turn_; unsorted
   std::vector<uint32_t> waits_for_;     // by node id: the newest entry that waits for the node; 0: none
 };

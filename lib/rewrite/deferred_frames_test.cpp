@@ -12,7 +12,7 @@ using namespace tgc;
 
 namespace {
 
-// tinygrad's algorithm: takes frames from the front of a queue and puts blocked frames back at the end of the queue.
+// The reference, tinygrad's algorithm: takes frames from the front of a queue and puts blocked ones back at its end.
 struct Plain {
   std::deque<std::pair<uint32_t, UOp>> queue;  // a frame's number and the node it waits for; the front is next
   bool take(uint32_t& next, const std::set<uint32_t>& done) {
@@ -81,7 +81,7 @@ TEST_CASE("deferred frames: many can be added at one place, round after round") 
   UOp first = g.constant(dtypes::int32, 1);
   waiting.add({first, first, 1}, first);
   waiting.add({never, never, 2}, never);
-  // for each frame taken, two frames are added; the first is taken next, so its place lies between two existing places
+  // Each round takes one frame and adds two between existing frames, so their position numbers get ever closer.
   for (uint32_t i = 0; i < 2000; i++) {
     UOp before = g.constant(dtypes::int32, int64_t(i) + 1), after = g.constant(dtypes::int32, int64_t(i) + 2);
     waiting.done(before);
@@ -97,9 +97,9 @@ TEST_CASE("deferred frames: many can be added at one place, round after round") 
   std::vector<uint32_t> order;
   while (waiting.take(next)) order.push_back(next.stage);
   REQUIRE(order.size() == 2002);
-  CHECK(order[1998] == 3);  // places ahead of the current one come first, the newest first, so the oldest is last
+  CHECK(order[1998] == 3);  // the frames ahead of the current position come first, the newest of them first
   CHECK(order[1999] == 2);
-  CHECK(order[2000] == 0);  // then the frames from the beginning of the ring, from frame 0 on
+  CHECK(order[2000] == 0);  // then the ring is taken from its beginning, where the frame with stage 0 is
   CHECK(order[2001] == 3);
   CHECK(waiting.size() == 1);  // the frame that waits for node 2001 is still deferred
   waiting.clear();

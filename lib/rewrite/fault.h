@@ -3,9 +3,9 @@
 //   RULE[@N]              the N-th application of RULE in each kernel computes something else
 //   tensor:RULE[@N]       the same in each tensor graph
 //   endless:RULE[@N]      from its N-th application on, RULE toggles the node's tag, so the rewrite never ends
-//   shortcut:NAME[@N]     the N-th quick result of shortcut NAME is changed
+//   shortcut:NAME[@N]     the N-th result of the fast path of shortcut NAME (shortcut.h) is changed
 //   renderer:NAME.OP[@N]  renderer NAME prints the N-th OP of a kernel wrongly (renderers/misprint.h)
-//   llvm:NAME             LLVM gets the fault NAME (kLlvmFaults in lib/compile/compile.h)
+//   llvm:NAME             LLVM compiles kernels with the fault NAME (kLlvmFaults in lib/compile/compile.h)
 //
 // Several faults are separated by commas: A,B. The code that creates a Graph installs its faults, as Compilation does.
 #pragma once
@@ -24,7 +24,7 @@ struct FaultSpec {
   enum class In : uint8_t { Kernel, Tensor, Renderer, Llvm, Endless, Shortcut };
 
   std::string rule;          // a rule's name; Shortcut: a shortcut's; Llvm: one of kLlvmFaults; Renderer: OP or NAME.OP
-  uint64_t application = 1;  // counted from 1 in each graph, in order, with those of rewrites that a rule starts
+  uint64_t application = 1;  // number of the application in the graph, from 1; nested rewrites count too
   In in = In::Kernel;
   std::vector<FaultSpec> others = {};  // the other faults of a list A,B,...; their own `others` are empty
 
@@ -44,7 +44,7 @@ Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::In in);
 // Returns a node whose value differs from that of `u`: integer + 1, float * 2, negated bool. For a STORE, returns a
 // STORE of such a value. Returns the empty UOp for nodes without a value (addresses, ranges, END).
 UOp something_else(UOp u);
-// Like something_else, but if `u` has no value, changes its last source that contains one. Returns `u` if none does.
+// Like something_else, but if `u` has no value, changes its last source with a value; if there is none, returns `u`.
 UOp something_else_within(UOp u);
 
 // RewriteOverride that injects `spec` and its `others` into one kernel or tensor graph.
@@ -63,7 +63,7 @@ class Fault : public RewriteOverride {
   std::vector<One> all_;
 };
 
-// Changes the N-th quick result of one shortcut (shortcut.h), for a FaultSpec of kind Shortcut.
+// Changes the N-th result of one shortcut's fast path (shortcut.h), for a FaultSpec of kind Shortcut.
 class ShortcutFault : public ShortcutTrial {
  public:
   explicit ShortcutFault(FaultSpec spec) : spec_(std::move(spec)) {}

@@ -43,7 +43,7 @@ bool was_checked(const Rule& rule);
 // unguarded algebraic right side never declines.
 inline bool is_guarded(const Rule& rule) { return rule.may_decline; }
 
-// Returns the rules of all matchers made while recording, by id; as copies, because a set may have been destroyed.
+// Returns copies of the rules of all matchers made while recording, by id; a rule's set may have been destroyed.
 std::vector<Rule> rules_tried();
 
 }  // namespace tgc

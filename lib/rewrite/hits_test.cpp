@@ -15,7 +15,7 @@ using namespace pat;
 TEST_CASE("hits: hits and declines of a rule are recorded separately") {
   note_from_now_on();
   const RuleSet set("hits of rules", {  // not static: each subcase needs rules that have no recorded events
-      // NEG of a constant becomes the constant; for NEG of a variable the rule returns the NEG itself, else nothing
+      // for NEG of a constant, the rule returns the constant; of a variable, the NEG itself; otherwise it declines
       rule("drop-neg", node(Op::NEG, x).as(y), with(x, y, [](UOp x, UOp y) {
              return x.is_const() ? x : x.is(Op::DEFINE_VAR) ? y : UOp();
            })),

@@ -39,7 +39,7 @@ class Matcher {
     return std::ranges::any_of(wanted_,
                                [&](const Wanted& w) { return w.roots.intersects(ops) && ops.contains_all(w.below); });
   }
-  // Returns the rules left to try on a node whose negative-cache set has the number `tried` (negative_cache.h).
+  // Returns the rules to try on a node for which the negative cache (negative_cache.h) stores the set number `tried`.
   const RemainingRules& after(uint16_t tried) const { return after_tried_.get(*this, tried); }
   bool has_rules_for(Op op) const { return buckets_[size_t(op)] != nullptr; }
   size_t num_programs() const;

@@ -19,7 +19,7 @@ class Matcher;
 // The rules of one matcher that are left for nodes with one particular set of inapplicable rules.
 struct RemainingRules {
   const Matcher* rest;                   // matches the rules that may still apply
-  uint16_t then;                         // number of the node's new set once all rules of `rest` have declined the node
+  uint16_t then;                         // number of the node's set after all rules of `rest` have declined the node
   std::unique_ptr<const Matcher> owned;  // owns `rest`, unless `rest` is the matcher itself
 };
 

@@ -51,7 +51,7 @@ TEST_CASE("negative cache: a rule that declined a node is not tried on it again,
   CHECK(of_mul == 1);
   CHECK(graph_rewrite(a + sum, more_set()) == a + sum);  // the root is a new node, so the rule is tried on it
   CHECK(of_add == 2);
-  Graph other;  // nodes of another graph have a cache of their own
+  Graph other;  // each graph's nodes have a separate cache
   UOp v = other.variable("v", 0, 9);
   graph_rewrite(v + v, more_set());
   CHECK(of_add == 3);

@@ -184,7 +184,7 @@ struct Capture : Expr<Capture<Id, Constant>> {
 struct Written : Expr<Written> {
   explicit Written(Const v) : number(v) {}
   static constexpr uint64_t kBound = 0;
-  static constexpr bool kMatches = false;  // alone it is no pattern; beside a pattern it matches a constant (kAllMatch)
+  static constexpr bool kMatches = false;  // a number is a pattern only as an operand beside a pattern (kAllMatch)
   static constexpr bool kNumber = true;
   const PatNode* node() const { return make_const(number, {}); }
   Const value(const Match&) const { return number; }

@@ -33,7 +33,7 @@ struct Ways {
 template <class Where>
 class Rewriter {
  public:
-  // In `results`, the epoch must be new (then no result is valid), or all results must be kept ones of the same rules.
+  // `results` must have a new epoch, so that no result is valid yet, or hold results of earlier runs of these rules.
   Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, Ways ways, RewriteState& state,
            Workspace& workspace, Where& results)
       : graph_(of_our_release(graph)),
@@ -79,8 +79,8 @@ class Rewriter {
     w_.waiting.done(u);
   }
 
-  // ---- tinygrad's order, which contexts and observers can see. A node that is already on the stack is not queued
-  // again, even if another node needs it sooner; that other node's frame is deferred to the far end of the stack.
+  // ---- tinygrad's order, used if a context or an observer can see the order. A node that is already on the stack is
+  // not queued again, even if another node needs its result sooner; the frame of the needing node is deferred instead.
   void run_in_order(UOp root) {
     w_.waiting.clear();
     queue(root, results_.at(root));
@@ -116,7 +116,7 @@ class Rewriter {
     RewriteFrame next;
     if (!w_.waiting.size()) return false;
     if (!w_.waiting.take(next)) {
-      w_.waiting.look_again([&](UOp u) { return is_done(u); });  // a nested rewrite may have set results of nodes
+      w_.waiting.look_again([&](UOp u) { return is_done(u); });  // because a nested rewrite may set results
       if (!w_.waiting.take(next)) endless("nodes wait for each other");
     }
     w_.stack.push_back(next);
@@ -234,9 +234,9 @@ class Rewriter {
     push(next, next, kEnter);
   }
 
-  // Handles a rebuilt node. If each of its new sources is its own result, only the rules for the node itself are left,
-  // so they are applied at once. The results of bottom-up rules are cached, so a later visit of the node gets the same
-  // result.
+  // Handles a rebuilt node. If rewriting its new sources again would not change them, only the rules for the node
+  // itself are left, so they are applied at once. The results of bottom-up rules are cached, so a later visit of the
+  // node gets the same result.
   void rebuilt(UOp n, UOp new_n) {
     UOp next = with_results(new_n);
     inherit_facts(new_n, next);
@@ -307,8 +307,8 @@ class Rewriter {
     begin(next);
   }
 
-  // Continues the visit `v` with `next`, which is `v.now` rebuilt. The sources of `next` are their own results, so only
-  // the rules for `next` itself are left to apply.
+  // Continues the visit `v` with `next`, which is `v.now` with its rewritten sources. Rewriting these sources again
+  // would not change them, so only the rules for `next` itself are left to apply.
   void go_on_with(Workspace::Visit& v, UOp next) {
     if (UOp r = result_of(next)) return finish(v, r);
     mark_begun(next);
@@ -405,14 +405,14 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
   return known.results.get();
 }
 
-// Chooses the fast paths of one rewrite. With an observer or RewriteOverride there are none, unless a trial says so.
+// Chooses the fast paths of one rewrite: none with an observer or RewriteOverride, unless a ShortcutTrial allows them.
 Ways choose_ways(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
-  constexpr size_t kWorthRemembering = 32;  // with fewer rules, trying them all is as fast
+  constexpr size_t kWorthRemembering = 32;  // with fewer rules, the negative cache saves no time
   auto quick = [&](const Shortcut& what) { return state.choose(what).way == Way::Quick; };
   bool one_set = !options.bottom_up && !options.bpm;
   bool shows_order = rules.matcher().changes_context() || (options.bpm && options.bpm->matcher().changes_context());
   bool only_counted = state.observer && state.observer->counts_only && !state.rewrite_override &&
-                      !state.trial;  // counts do not depend on the order
+                      !state.trial;  // any order will do, because it does not change the counts
   return {quick(kKnownResults) ? kept_results(state, rules, options) : nullptr,
           one_set && rules.rules().size() >= kWorthRemembering && quick(kTriedRules),
           !shows_order && (only_counted || quick(kDepthFirst))};

@@ -318,7 +318,7 @@ struct OpIs {
 template <Expression A, Expression B, Expression C>
 auto alu(Op op, A a, B b, C c) { return Form<AluOfThree, OpIs, A, B, C>(OpIs{op}, a, b, c); }
 
-// uop(op, dtype, sources...) and noop(): the only forms that need no existing node as a template.
+// uop(op, dtype, sources...) and noop() make a node without an existing node as its template, unlike other builders.
 template <class OpOf, class D, Expression... Es>
 struct Uop : Expr<Uop<OpOf, D, Es...>> {
   [[no_unique_address]] OpOf op_of;

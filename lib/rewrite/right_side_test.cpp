@@ -24,7 +24,7 @@ Taken by_sign(UOp x, UOp c) {
   return {};
 }
 
-// The node that a rule with the tested right side makes from v + c, and the listing of the right side.
+// Result of a test: the node that a rule with the tested right side makes from v + c, and the right side's text.
 struct Tried {
   UOp made;
   std::string text, kind;

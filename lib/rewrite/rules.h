@@ -15,11 +15,11 @@
 //   a lambda, for code too small to deserve a name; listings show {...}:
 //     rule("max", maximum(x, y), with(x, y, [](UOp x, UOp y) { ... }))
 //
-// Order is meaning: the rules of a set are tried in order, and the alternatives of a rule in tinygrad's permutation
+// Order matters: the rules of a set are tried in order, and the alternatives of a rule in tinygrad's permutation
 // order. A rule declines if a guard fails or its function returns the empty UOp; then its next alternative is tried. If
 // it returns the matched node itself, its other alternatives are skipped and the next rule is tried.
 //
-// Choosing a form: use algebra wherever a right side makes a fixed number of nodes, because listings show it, tests
+// How to write a rule: use algebra wherever a right side makes a fixed number of nodes, because listings show it, tests
 // read it and a prover can use it. Name a guard after the condition that holds when the rule applies. Use a function
 // for right sides that loop over sources or read a context. Contexts are passed at rewrite time and never captured in a
 // table.
@@ -192,7 +192,7 @@ const Rule* rule_of(uint32_t id);
 // Returns `file` relative to the project's root: "passes/symbolic/simple.cpp".
 std::string_view short_file(std::string_view file);
 inline std::string_view short_file(const Rule& rule) { return short_file(rule.file); }
-// Returns the rule's name and place: "add-zero (passes/symbolic/simple.cpp:12)".
+// Returns the rule's name and source location: "add-zero (passes/symbolic/simple.cpp:12)".
 std::string describe(const Rule& rule);
 
 // Kind of a rule's right side: algebra only, a named function (or algebra that contains one), or a lambda.

@@ -23,7 +23,7 @@ struct RewriteState;
 // Names a shortcut. Define it at namespace scope; the constructor adds it to the list of all shortcuts.
 class Shortcut {
  public:
-  // `saves`: the work that the quick way avoids, for listings. `name` and `saves` must be string literals.
+  // `saves`: the work that the fast path avoids, for listings. `name` and `saves` must be string literals.
   Shortcut(std::string_view name, std::string_view saves, const char* file = __builtin_FILE(),
            uint32_t line = __builtin_LINE());
   Shortcut(const Shortcut&) = delete;
@@ -38,15 +38,15 @@ std::vector<const Shortcut*> shortcuts();
 
 enum class Way : uint8_t { Quick, Faithful };
 
-// Decides for each shortcut of one graph which way is taken, and receives the results. Used by tests and by the search
-// for a faulty shortcut.
+// Decides for each shortcut in one graph whether it takes its fast path or applies the rules, and receives the results.
+// Used by tests and by the search for a faulty shortcut.
 class ShortcutTrial {
  public:
   virtual ~ShortcutTrial() = default;
-  // Returns the way to take; `usual` is the way that is taken without a trial. If the quick way does not apply, the
-  // faithful way is taken in any case.
+  // Returns Quick (the fast path) or Faithful (rule by rule); `usual` is the choice without a trial. If the fast path
+  // does not apply to a graph, the rules are applied even if this function returns Quick.
   virtual Way choose(const Shortcut& /*what*/, Way usual) { return usual; }
-  // Receives the result of the way that was taken. May change the result, to inject a fault.
+  // Receives the result of a shortcut and the `way` that it took. May change the result, to inject a fault.
   virtual void made(const Shortcut& /*what*/, Way /*way*/, std::span<UOp> /*result*/) {}
 };
 // Sets the graph's ShortcutTrial, of which there is at most one; null removes it. It must outlive the rewrites.

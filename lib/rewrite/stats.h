@@ -12,7 +12,7 @@ namespace tgc {
 struct RuleCounters {
   uint64_t hits = 0, attempts = 0;
   uint64_t hit_ns = 0, total_ns = 0;
-  // hits per folding, for rules with several foldings
+  // (name, hits) of each folding (rules.h), for rules with several foldings
   std::vector<std::pair<std::string_view, uint64_t>> branches = {};
 
   void count_branch(std::string_view name) {
@@ -28,7 +28,7 @@ class RuleStats {
   RuleStats();
   std::vector<RuleCounters> by_rule();  // indexed by Rule::id
 
-  // Adds the counts of code that applies the rule without a Matcher.
+  // Adds hits and attempts that were counted by code that applies `rule` without a Matcher.
   void add(const Rule& rule, uint64_t hits, uint64_t attempts);
 
   using Bucket = Matcher::Bucket;
@@ -38,7 +38,7 @@ class RuleStats {
   struct Counters : RuleCounters {  // `attempts` has only those passed to add(); times are in ticks
     uint32_t calls = 0;             // number of calls of the rule's right side
   };
-  struct Stop {  // counts tries of a bucket that ended at its rule number `reached`; later rules were not tried
+  struct Stop {  // counts tries of a bucket that ended at its rule number `reached`
     const Bucket* bucket;
     uint32_t have, reached;  // `have`: the node's class (Code::class_of)
     uint64_t count;

@@ -5,7 +5,7 @@
 //   t.check("add-zero", x + 0, x);               // rule "add-zero" rewrites x + 0 to x
 //   t.declines("mul-bool", x * x);               // rule "mul-bool" does not match x * x, or declines it
 //   t.notes("realize", copy, ctx);               // the rule matches `copy` and declines; the test then inspects ctx
-//   t.takes("divmod-general", "cancel", x, y);   // folding "cancel" rewrites x; the result simplifies to what y does
+//   t.takes("divmod-general", "cancel", x, y);   // folding "cancel" rewrites x; the result and y simplify equally
 //   t.all_rules_fired();                         // at the end: checks that every rule and every branch had a check
 //
 // Only the named rule is tried, on that node only. Other rules of the set have no effect.
@@ -39,7 +39,7 @@ class RuleTest {
   UOp buffer(int64_t number, DType dtype, int64_t size = 1024) {
     return graph.node(Op::DEFINE_GLOBAL, dtype.ptr(size), {}, number);
   }
-  // returns a value without known bounds
+  // returns a loaded value, whose bounds are only those of its dtype
   UOp load(int64_t number, DType dtype) { return buffer(number, dtype).index(constant(dtypes::index, 0)).load(); }
   UOp vectorize(UOpSpan src) { return graph.node(Op::VECTORIZE, src[0].dtype().vec(int64_t(src.size())), src); }
 

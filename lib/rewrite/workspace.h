@@ -53,7 +53,7 @@ class Pages {
 // The rewriter's fields in a node; all access to them goes through this class.
 struct NodeNotes {
   static RewriteSlot& result(UOp u) { return u.node()->note.slot_; }
-  // number of the set of rules known not to apply to the node (negative_cache.h)
+  // number of the set of rules that already declined the node (negative_cache.h)
   static uint16_t& negative_set(UOp u) { return u.node()->note.tried_; }
 };
 
@@ -108,7 +108,7 @@ struct Workspace {
   };
   static constexpr size_t kRecent = 32;
 
-  TableResults results;          // the result slots, if another rewrite uses the slots in the nodes
+  TableResults results;          // the result slots, used while another rewrite uses those in the nodes
   Pages<RewriteSlot> bottom_up;  // results of the bottom-up rules; valid if mark == num_rewrites
   uint32_t num_rewrites = 0;     // number of rewrites done in this workspace
 
@@ -227,7 +227,7 @@ class LentWorkspace {
   std::unique_ptr<Workspace> w_;
 };
 
-// Borrows the slots in the nodes, with a new epoch, while this object lives. False if another rewrite uses the slots.
+// Borrows the result slots in the nodes, with a new epoch, during its lifetime. Is false if another rewrite uses them.
 class LentNodes {
  public:
   explicit LentNodes(RewriteState& state) : state_(state), mine_(!state.in_nodes_lent) {
@@ -247,7 +247,7 @@ class LentNodes {
   bool mine_;
 };
 
-// Returns use(results): the slots in the nodes if they are free, else the workspace's table, with a new epoch.
+// Returns use(results), where `results` are the slots in the nodes if unused, else the workspace's, with a new epoch.
 template <class Use>
 auto with_new_results(RewriteState& state, Workspace& workspace, Use use) {
   if (LentNodes nodes(state); nodes) return use(*nodes);

@@ -47,7 +47,7 @@ const RuleSet& shared_spec() {
       // constants and variables
       require("const", leaf(Op::CONST), const_has_the_type_of_its_dtype),
       require("define-var", node(Op::DEFINE_VAR), variable_has_integer_bounds),
-      // math: all dtypes are equal, except those of conditions, comparisons and shifts
+      // math: result and operands have the same dtype, except conditions, comparisons and shift amounts
       require("where", node(Op::WHERE, anything().of(kBool), anything(), anything()),
               [](UOp u) { return u.dtype() == u.src(1).dtype() && u.src(1).dtype() == u.src(2).dtype(); }),
       require("compare", node(ops::Comparison, anything(), anything()).of(kBool), [](UOp u) { return u.src(0).dtype().base() == u.src(1).dtype().base(); }),
@@ -139,7 +139,7 @@ const RuleSet& untagged_tensor_spec() {
                        (a[0].is(Op::ADD) || a[0].is(Op::MUL) || a[0].is(Op::MAX));
               }),
       require("reduce-outer", any_len(Op::REDUCE, anything()), index_sources),
-      // AFTERs, once kernels are created
+      // AFTERs of buffers, which exist once kernels have been created
       allow("after-buffer", any_len(Op::AFTER, node({Op::BUFFER, Op::AFTER}))),
       // ranges in tensor graphs
       allow("bind-range", node(Op::BIND, node(Op::DEFINE_VAR), node(Op::RANGE)).of(kIntOrIndex)),

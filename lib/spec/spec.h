@@ -1,5 +1,5 @@
-// tinygrad's graph specifications as rule tables (uop/spec.py). A node is valid if the first rule of the table that
-// matches it and does not decline accepts it.
+// tinygrad's graph specifications as rule tables (uop/spec.py). The first rule that matches a node and does not
+// decline decides: the node is valid if this rule accepts it.
 #pragma once
 #include <optional>
 #include <span>

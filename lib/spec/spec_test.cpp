@@ -98,7 +98,7 @@ TEST_CASE("spec: names the rule that rejects an invalid node") {
 
 namespace {
 
-// Applies a specification to a single node, and reports which rule decided and what it answered.
+// Applies a specification to a single node, and reports which rule decided and what that rule answered.
 struct Judge {
   explicit Judge(Spec spec, const Settings& settings = {}) : graph(settings), spec(spec) {}
 
@@ -121,7 +121,7 @@ struct Judge {
   Arg ints(std::initializer_list<int64_t> values) { return graph.ints(std::span(values.begin(), values.size())); }
   Arg axes(int64_t size) { return graph.tuple({ints({0, size})}); }  // the arg of an UNROLL or CONTRACT
 
-  Hit hit;  // the rule that decided last
+  Hit hit;  // the rule that decided in the last check
   std::string of(UOp u) {
     hit = {};
     UOp answer = rules_of(spec).matcher().rewrite(u, nullptr, nullptr, hit);

@@ -7,7 +7,7 @@ namespace tgc {
 
 enum class Answer : uint8_t { Yes, No, Decline };
 
-// Returns the result of a spec rule: the empty UOp for Decline, else a marker node that stands for yes or no.
+// Returns what a spec rule must return for `answer`: the empty UOp for Decline, else a marker node for Yes or No.
 UOp verdict(UOp node, Answer answer);
 
 // Returns true if all sources but the first are of dtype index.
@@ -17,7 +17,7 @@ bool index_sources(UOp u);
 UOp call_allow(const Rule& rule, const Match& match);
 // require: accepts the node if its test returns true, else rejects the node
 UOp call_require(const Rule& rule, const Match& match);
-// verdict_of: gives the answer that its test returns
+// verdict_of: answers what its test returns (Yes, No or Decline)
 UOp call_verdict(const Rule& rule, const Match& match);
 
 template <pat::PatLike P>

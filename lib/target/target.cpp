@@ -25,7 +25,7 @@ constexpr OpSet kLlvmOps{FDIV, CMPLT};
 
 constexpr OpSet kAmdLlvmOps = kLlvmOps | OpSet{SQRT, LOG2, EXP2};
 
-// A device with a renderer that it can use; the first row of a device is its default.
+// A device with a renderer that it can use. The first row of a device has its default renderer.
 struct Row {
   std::string_view device;
   RendererKind renderer;

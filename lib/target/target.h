@@ -36,7 +36,7 @@ struct Target {
   std::optional<std::array<int64_t, 3>> local_max = {{0x8FFFFFFF, 0x8FFFFFFF, 0x8FFFFFFF}};
   int64_t shared_max = 32768;  // bytes of local memory
   std::span<const TensorCore> tensor_cores;
-  OpSet code_for_op;           // the ops that the renderer can emit; the late rewrites replace all others
+  OpSet code_for_op;           // the ops that the renderer can emit; late rewrite rules replace other ops
 
   std::string name() const;    // returns "CUDA:CUDA:sm_80"
 };

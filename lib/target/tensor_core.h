@@ -50,8 +50,8 @@ struct TensorCore {
 namespace tensor_cores {
 
 std::span<const TensorCore> cuda(int arch);              // the tensor cores of the architecture sm_<arch>
-std::span<const TensorCore> ptx(int arch);               // the tensor cores of cuda(arch) that the PTX renderer has
-std::span<const TensorCore> amd(std::string_view arch);  // of an arch such as "gfx942"; of an unlisted arch, RDNA3's
+std::span<const TensorCore> ptx(int arch);               // those of cuda(arch) that the PTX renderer supports
+std::span<const TensorCore> amd(std::string_view arch);  // for an arch such as "gfx942"; RDNA3's if it is unknown
 std::span<const TensorCore> metal();
 std::span<const TensorCore> amx();
 std::span<const TensorCore> intel();
