@@ -104,7 +104,7 @@ class GraphJsonWriter {
   }
   void dtype(DType d) { d.is_image() ? put(complete_repr(d)) : put(d.repr()); }
 
-  void node(UOp u) {  // writes everything after the node's opening brace
+  void node(UOp u) {  // writes the node's members, after the opening brace
     Arg a = u.arg();
     std::string_view op = name_of(u.op());
     if (u.is(Op::OTHER)) op = shown_op(u), a = shown_arg(u);
@@ -222,7 +222,7 @@ class JsonReader {
         graph_.set_release(release_of(out.info.producer));
       } else if (key == "nodes") in_.array([&] { nodes_.push_back(node()); });
       else if (key == "list") in_.array([&] { out.list.push_back(known()); });
-      else if (key == "texts" && format.empty())  // written by `tgc dump --format=json` for several graphs
+      else if (key == "texts" && format.empty())  // `tgc dump --format=json` writes "texts" for several graphs
         in_.fail(begin_, "several graphs in one text", "one graph; golden records hold several");
       else in_.skip();
     });

@@ -35,7 +35,7 @@ class Schema {
     return type == "array" ? v.is_array() : v.is_object();
   }
 
-  // True if the keyword `word` applies to values of v's type.
+  // True if the JSON Schema keyword `word` applies to values of v's JSON type.
   static bool speaks_of(const std::string& word, const json& v) {
     if (word == "items" || word == "minItems") return v.is_array();
     if (word == "properties" || word == "required") return v.is_object();

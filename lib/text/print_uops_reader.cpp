@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// ops whose arg is a string that print_uops prints without quotes
+// Ops whose arg is a string, which print_uops prints without quotes.
 constexpr OpSet kTextArgs{Op::SPECIAL, Op::CUSTOM, Op::CUSTOMI, Op::SOURCE};
 
 class ListingReader : public PyValues {
@@ -29,7 +29,7 @@ class ListingReader : public PyValues {
     return std::move(out_);
   }
 
-  // Reads the text, which lists the nodes of `list`. Returns the positions where another node is read.
+  // Reads the text, a listing of `list`. Returns the positions at which the node read differs from that in `list`.
   std::vector<size_t> misread(std::span<const UOp> list) {
     truth_ = list;
     read();
@@ -106,7 +106,7 @@ class ListingReader : public PyValues {
   // Reads the sources of a line, such as [3, '--', '1.0']: a position, a node outside the list, a constant's value.
   void sources(Op op, DType dtype) {
     sources_.clear();
-    std::vector<std::pair<size_t, std::string>> constants;  // indices of sources, and their values
+    std::vector<std::pair<size_t, std::string>> constants;  // index among the sources, and value
     expect('[', "and the sources");
     while (skip(), peek() != ']') {
       size_t at = pos_;
@@ -135,7 +135,7 @@ class ListingReader : public PyValues {
   }
 
   // If a node is listed twice, sources refer to its last position, which may be below the current line. For such a
-  // position, this function returns the position of a line above that has the same text.
+  // `position`, returns the position of the first line with the same text; nullopt if no line above has that text.
   std::optional<size_t> same_above(const std::string& position) {
     if (below_.empty()) index_lines();
     auto below = below_.find(position);
@@ -188,7 +188,7 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Reads the arg: the rest of the line. A string arg may have several lines; it ends where a node's line begins.
+  // Reads the arg: the rest of the line. A string arg may have several lines and ends before the next node's line.
   Arg arg(Op op, size_t begin) {
     size_t end = std::min(text_.find('\n', pos_), text_.size());
     begin = std::min(begin, end);
@@ -198,7 +198,7 @@ class ListingReader : public PyValues {
       try {
         pos_ = begin;
         Arg a = as_arg(value());
-        // any arg of another release may be a string; if it goes on in the next line, `a` is not the whole arg
+        // in other releases any arg may be a string of several lines, of which `a` would be only the first
         if (skip(), pos_ == end && (!is_open() || is_over(end))) return a;
       } catch (const Failure&) {
       }
@@ -211,7 +211,7 @@ class ListingReader : public PyValues {
     if (size_t bad = utf8_error(text); bad != text.npos) fail(begin + bad, "an arg that is not UTF-8");
     return graph_.str(text);
   }
-  // True if a node's line, a comment or the end of the text comes next, after any blank lines.
+  // True if a node's line, a comment or the end of the text follows byte `end`, not counting blank lines.
   bool is_over(size_t end) const {
     size_t next = text_.find_first_not_of('\n', end);
     return next == text_.npos || text_[next] == '#' || begins_line(next);
@@ -228,10 +228,10 @@ class ListingReader : public PyValues {
   std::vector<UOp> sources_;
   std::unordered_map<std::string, std::vector<UOp>> constants_;  // by value, as print_uops prints it
   std::unordered_map<std::string, std::string_view> below_;      // by position: its line's text; filled on first use
-  std::unordered_map<std::string_view, size_t> above_;           // by text of a line: the first position that has it
+  std::unordered_map<std::string_view, size_t> above_;           // by text of a line: the first position with that text
   size_t ambiguous_ = 0, outside_ = 0;
   LostByNumber lost_;              // facts that comments state, by position
-  std::span<const UOp> truth_;     // for misread(): the nodes that were listed; else empty
+  std::span<const UOp> truth_;     // in misread(): the listed nodes; otherwise empty
   std::vector<size_t> misread_;
 };
 

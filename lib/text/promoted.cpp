@@ -42,7 +42,7 @@ constexpr Promotion kPromotions[kNumPromoted] = {
 // Returns the bit set of all dtypes that dtype `i` promotes to in any number of steps, including `i`.
 constexpr uint32_t reachable(uint32_t i) {
   uint32_t out = bit(i);
-  for (uint32_t k = i; k < kNumPromoted; k++)  // a dtype promotes only to later ones
+  for (uint32_t k = i; k < kNumPromoted; k++)  // in order, as a dtype promotes only to dtypes with greater numbers
     if (out >> k & 1) out |= kPromotions[k].to;
   return out;
 }

@@ -113,7 +113,7 @@ inline void PyrenderWriter::src(UOp u) {
   if (u.id() < info_.size()) [[likely]]
     if (const Info& info = info_[u.id()]; info.size && !info.plain) [[likely]]
       return to_->put(pieces_, info.begin, info.size);
-  info_of(u);  // throws if `u` is not below the root
+  info_of(u);  // throws Failure if `u` is not below the root
   inlined(u, false);
 }
 inline void PyrenderWriter::inlined(UOp u, bool bare) {
@@ -190,7 +190,7 @@ inline bool PyrenderWriter::is_number(UOp u) const { return on_device(u) && !inf
 inline void PyrenderWriter::operand(UOp u, bool strip) {
   const Info& info = info_of(u);
   bool bracketed = strip && info.inlined && !info.plain;
-  if (bracketed && odd_text_) {  // tinygrad also counts parentheses in strings
+  if (bracketed && odd_text_) {  // tinygrad's strip_parens also counts parentheses in strings
     size_t begin = to_->size();
     inlined(u, false);
     if (strip_parens(to_->view().substr(begin)).size() + begin < to_->size()) to_->drop_ends(begin);
@@ -216,7 +216,7 @@ inline void PyrenderWriter::index(UOp u) {
   else put("ptr=True)");
 }
 
-// Writes the form that only u's op has. Returns false if the op has no form of its own.
+// Writes `u` in the syntax that only its op has, such as UOp.range(...). Returns false if the op has no such syntax.
 inline bool PyrenderWriter::special_form(UOp u) {
   switch (u.op()) {
     case Op::CONST: return constant(u), true;

@@ -7,7 +7,7 @@ using namespace tgc;
 
 namespace {
 
-// Reads `text`, a complete text (graph_info.h), and returns the complete text of the graph.
+// Reads `text`, which has comments for lost facts, and returns the text that write_graph writes for the graph.
 std::string complete(std::string_view text) {
   Graph g;
   auto root = read_pyrender(g, text);
@@ -28,7 +28,7 @@ std::string letters(std::string_view text) {
   return out;
 }
 
-// Checks that writing the graph of `text` gives `text` again, and that without comments it is what tinygrad prints.
+// Checks that writing the graph of `text` gives `text` again, and that without comments `text` is what tinygrad prints.
 void comes_back(const std::string& text) {
   CHECK(complete(text) == text);
   Graph g, h;

@@ -227,7 +227,7 @@ UOp PyrenderReader::operand(const Argument& a, UOp like) {
   return a.value.is_uop() ? a.value.arg.uop() : like.const_like(as_const(a.value, a.at));
 }
 
-// Makes a node with op `op` from `self`, the positional arguments, and arg=.
+// Makes a node with op `op`; its sources are `self` and the positional arguments, its arg is the argument arg=.
 UOp PyrenderReader::generic_call(UOp self, Op op, DType dtype, const Arguments& args, size_t at) {
   Arg arg;
   sources_.clear();
@@ -326,9 +326,9 @@ UOp PyrenderReader::reduce_axis_call(UOp self, const Arguments& args, size_t at)
   return out;
 }
 
-// Makes a LOAD. In texts without a header, infers its dtype: a vector of pointers loads a vector of equal length, an
-// image pixel four channels. For a numeric address (PTX), the dtype is that of the alternative value (`load(c3)`);
-// without one, it is inferred from the uses.
+// Makes a LOAD. In texts without a header, infers its dtype: a LOAD through a vector of pointers yields a vector of
+// equal length, a LOAD of an image pixel four channels. A LOAD from a numeric address (PTX) has the dtype of the
+// alternative value, c3 in `load(c3)`; without alternative value, the dtype is inferred from the uses.
 UOp PyrenderReader::load_call(UOp from, const Arguments& args, size_t at) {
   bool address = from.is(Op::INDEX) && from.dtype() == dtypes::int64 && from.src(0).dtype().is_ptr();
   if (!address || args.keyword("dtype") || !infers())
@@ -346,8 +346,8 @@ DType PyrenderReader::loaded_dtype(UOp from) {
   return n > 1 && infers() ? d.base().vec(n) : d.base();
 }
 
-// Makes a REDUCE. Without an explicit dtype, its dtype is that of its source. If that is a vector, the result may be
-// shorter; the length is then inferred from the uses.
+// Makes a REDUCE. Without an explicit dtype, its dtype is that of its source. If the source is a vector, the result may
+// be a shorter vector, whose length is then inferred from the uses.
 UOp PyrenderReader::reduce_call(UOp self, const Arguments& args, size_t at) {
   UOp out = generic_call(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
   if (self.dtype().count() > 1 && !args.keyword("dtype") && infers()) leave_open(out);
@@ -404,7 +404,7 @@ UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const A
   fail(at, "unknown method");
 }
 
-// ---- movement ops. The result must have a shape, so that wrong arguments are errors here.
+// ---- movement ops. Each checks the shape of its result, so that wrong arguments are reported at the call.
 
 UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args, size_t at) {
   if (self.is_const() && self.num_src() == 0 && infers()) self = local_unique_constant(self, unique_constants_++);

@@ -271,7 +271,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     put(')');
   }
 
-  // Writes the form that only u's op has. Returns false if the op has no form of its own.
+  // Writes `u` in the syntax that only its op has. Returns false if the op has no such syntax.
   bool special_form(UOp u) {
     const size_t n = u.num_src();
     switch (u.op()) {

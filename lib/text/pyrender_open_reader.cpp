@@ -249,7 +249,7 @@ class OpenReader : public PyrenderReader {
     }
     if (sources_.empty() && !kVoid.contains(op)) fail(at, std::string(name_of(op)) + " without sources");
     UOp out = graph_.node(op, dtype ? as_dtype(dtype->value, dtype->at) : dtype_of_op(op), sources_, arg);
-    // in 0.13, a REDUCE of a vector may have a shorter vector as its result
+    // in 0.13, a REDUCE of a vector may yield a shorter vector, so its length is inferred from the uses
     if (op == Op::REDUCE && !dtype && is_0_13_ && sources_[0].dtype().count() > 1 && infers()) leave_open(out);
     return out;
   }
@@ -302,8 +302,8 @@ class OpenReader : public PyrenderReader {
     return {graph_.node(o, dtype_of_op(o), sources_)};
   }
 
-  // Returns the constant for a bare number that is an operand next to `u`. 0.13 prints an operand that is a constant on
-  // a device as a bare number. The device is that of `u`, or else the first device in the text.
+  // Returns the constant for a bare number that is an operand next to `u`. 0.13 also prints a constant on a device as a
+  // bare number, so the constant is placed on u's device, or in 0.13 else on the first device in the text.
   UOp literal_beside(UOp u, Arg number) {
     DType dtype = u.dtype().base();
     UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));
@@ -377,7 +377,7 @@ constexpr uint32_t bit(Release r) { return 1u << int(r); }
 constexpr uint32_t k12 = bit(Release::v0_12), k13 = bit(Release::v0_13), k14 = bit(Release::v0_14);
 
 struct Word {
-  std::string_view before, word;  // "UOp" and "variable"; `before` is empty for a method
+  std::string_view before, word;  // "UOp" and "variable" for UOp.variable; `before` is empty for a method
   uint32_t releases;
 };
 constexpr Word kWords[] = {

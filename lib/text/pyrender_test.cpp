@@ -284,7 +284,7 @@ TEST_CASE("pyrender: handles any depth in linear time") {
     double last = 0;
     for (int n : {25000, 50000, 100000}) {
       double seconds = seconds_of(n, sums);
-      // other processes can make a run slower, never faster: repeat a slow run up to twice and keep the shortest
+      // repeat a slow measurement up to twice and keep the shortest, because other processes can only slow it down
       for (int again = 0; again < 2 && last > 0.01 && seconds >= 4 * last; again++)
         seconds = std::min(seconds, seconds_of(n, sums));
       INFO(n << ": " << seconds);

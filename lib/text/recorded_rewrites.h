@@ -17,7 +17,7 @@ struct RecordedMatch {
   UOp before, after;
 };
 
-// Parses the matches into `graph`. `producer`: the recording's header field. `file`: name of the input in messages.
+// Parses the matches into `graph`. `producer`: the release, from the recording's header. `file`: for messages.
 Result<std::vector<RecordedMatch>> read_rewrites(Graph& graph, std::string_view json, std::string_view producer,
                                                  std::string_view file);
 
