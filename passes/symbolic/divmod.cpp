@@ -216,7 +216,7 @@ class DivMod {
   UOp peeled_;             // x without its constant summand
   Int constant_;
   Int c_;                  // the denominator, if it is a positive constant
-  std::vector<UOp> uops_;  // the summands of peeled_; after the foldings by c_, also constant_
+  std::vector<UOp> uops_;  // the summands of peeled_; for divide_by_gcd() and factor_remainder(), also constant_
   std::vector<Summand> summands_;  // the summands of peeled_, split; empty if the denominator is no positive constant
 };
 

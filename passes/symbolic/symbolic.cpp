@@ -32,8 +32,8 @@ bool out_of_order(UOp x, UOp y) { return tuplize_less(y, x); }
 
 // ---- functions that compute the right sides of rules
 
-// Splits x into terms with factor 1 (their sum r) and others, which share a divisor d > 1 with c. If 0 <= r < d, r
-// cannot change the comparison: x < c -> (others / d) < c / d.
+// Splits x into its terms with factor 1, whose sum is r, and the others, whose factors share a divisor d > 1 with c. If
+// 0 <= r < d, r cannot change the result of the comparison: x < c -> (others / d) < c / d.
 UOp lt_folding(UOp x, UOp bound) {
   const Int c = int_of_const(bound);
   Int low = 0, high = 0, divisor = c;

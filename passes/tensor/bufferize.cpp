@@ -121,7 +121,7 @@ UOp flatten_bufferize(UOp x) {
   auto flat = apply_reshape(graph, ShapeVec{prod(shape)}, shape, ranges);
   UOp out = forced_reshape(graph.node(Op::BUFFERIZE, x.dtype(), {x.src(0), flat[0]}, x.arg()), shape);
   if (std::any_of(ranges.begin(), ranges.end(), [](UOp r) { return r.is(Op::RANGE) && !r.src(0).is_const(); })) {
-    std::vector<std::pair<Sint, Sint>> bounds;  // a symbolic range uses only the start of its axis
+    std::vector<std::pair<Sint, Sint>> bounds;  // cuts each axis to the size of its range, which may be symbolic
     for (UOp r : ranges) bounds.emplace_back(0, r.is_const() ? Sint(1) : Sint(r.src(0)));
     out = shrink(out, bounds);
   }

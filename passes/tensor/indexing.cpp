@@ -202,8 +202,8 @@ class RangeAssigner {
     return merge(x, used);
   }
 
-  // Merges the index expressions of several users. If they disagree on an axis, the axis gets a new range and is
-  // realized; without PCONTIG, so do all axes. If they agree on all axes, the merged index is valid if any user's is.
+  // Merges the index expressions of several users. If the users disagree on an axis, that axis (without PCONTIG, every
+  // axis) gets a new range and is realized. If they agree on all axes, the merged index is valid if any user's is.
   std::span<const UOp> merge(UOp x, const std::vector<std::span<const UOp>>& used) {
     size_t axes = used[0].size();
     for (auto u : used) axes = std::min(axes, u.size());
@@ -306,7 +306,7 @@ class RangeAssigner {
   const bool shows_;  // true with DEBUG_RANGEIFY
   const std::vector<UOp>& nodes_;
   const Consumers consumers_;
-  std::vector<std::span<const UOp>> ending_;  // for each node, the ranges that end at its users before a buffer
+  std::vector<std::span<const UOp>> ending_;  // by node: the ranges that end at or after it, up to the next buffer
   std::vector<std::span<const UOp>> used_ = {};  // a vector that output_ranges() reuses
 };
 

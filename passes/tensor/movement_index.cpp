@@ -170,8 +170,8 @@ bool is_settled(UOp u) {
   return general && general.simplify() == general;
 }
 
-// Returns true if the rules leave the gated index of a padded axis unchanged: x or x - before, where x is a sum of loop
-// ranges and the clauses of the gate bound x to the axis.
+// Returns true if the rules leave the gated index of a padded axis unchanged: x or x - p, where x is a sum of loop
+// ranges, p is the padding in front, and the clauses of the gate bound x to the axis.
 bool passes_gated(UOp index, Int size) {
   UOp value = index.src(1), x = without_constant(value);
   if (!std::ranges::all_of(split_uop(x, Op::ADD), is_loop) || !is_settled(value)) return false;
@@ -188,7 +188,7 @@ bool passes_gated(UOp index, Int size) {
 }
 
 // Returns true if an index into an axis of `size` stays the same when the rules flatten the shape and split it again.
-// The indices of the other axes may be any that share no range with `index`.
+// This then holds for any indices of the other axes that share no range with `index`.
 bool passes(UOp index, Sint size) {
   if (size.is_uop() || !(index.dtype() == dtypes::index) || index.is_invalid()) return false;
   if (index.is(Op::WHERE)) return index.src(2).is_invalid() && passes_gated(index, size.as_int());

@@ -1,6 +1,6 @@
 // A two-level segregated fit (TLSF) allocator of one address range, for the memory planner. The first level of free
 // lists is the power of two of a block's size; the second level divides that power of two into equal size classes.
-// allocate() takes the block of a list that was freed first.
+// From a list, allocate() takes the block that was freed first.
 // Mirrors tinygrad runtime/support/memory.py:TLSFAllocator.
 #pragma once
 #include <cstdint>

@@ -84,7 +84,7 @@ static inline __attribute__((device)) unsigned char f32_to_fp8(float v, int is_b
 }
 )";
 
-// A function for RDNA3's tensor core with a half accumulator, of which it uses only every second half register.
+// Calls RDNA3's tensor core with a half accumulator. The core's accumulator has 16 halfs; only the even ones are used.
 constexpr std::string_view kHalfAccumulator = R"((half16 a, half16 b, half8 c) {
   half16 c_frag = {}; half8 d; for (int n = 0; n < 8; n++) { c_frag[n*2] = c[n]; }
   c_frag = __builtin_amdgcn_wmma_f16_16x16x16_f16_w32(a, b, c_frag, false);
