@@ -119,7 +119,7 @@ Wants wants_of(const CompileJob& job, Artifact what, Compiler compiler) {
 // Starts workers from one permanent thread, because the system kills a worker when the thread that started it ends.
 class Starter {
  public:
-  // `loading` is locked while a worker starts, so that no child is forked while a thread has half loaded an engine.
+  // Starting a worker locks `loading`: a child forked while a thread loads an engine would get a half-loaded engine.
   explicit Starter(std::mutex& loading) : loading_(loading) {}
 
   Result<WorkerProcess> start(const std::function<Status(Worker&)>& body) {

@@ -35,7 +35,7 @@ bool opens_section(std::string_view line) {
 // True for ".loc", but not for PTX's ".local".
 bool is_location(std::string_view line) { return starts_with_any(line, {".loc ", ".loc\t"}); }
 
-// Returns the source line, 12, of ".loc 1 12 5 ..."; 0 if the directive names none.
+// Returns the source line of a .loc directive (12 for ".loc 1 12 5 ..."), or 0 if `line` is another directive.
 size_t line_of_location(std::string_view line) {
   if (!is_location(line)) return 0;
   std::string text(line.substr(4));

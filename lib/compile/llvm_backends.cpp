@@ -38,7 +38,7 @@ std::vector<std::string> opencl_arguments(const CompileJob& job) {
           "-cl-std=CL1.2", "-O2", "-fPIC"};
 }
 
-// ---- HIP: clang without ROCm's headers, with its device libraries
+// ---- HIP: clang without ROCm's headers, but with ROCm's device libraries
 constexpr const char* kDeviceLibraries[] = {"/opt/rocm/amdgcn/bitcode", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode",
                                             "/usr/lib/amdgcn/bitcode"};
 
@@ -49,7 +49,7 @@ fs::path device_libraries() {
                      .expected = "the package rocm-device-libs"});
 }
 
-// Returns the library that tells AMD's others the GPU: that of `arch`, or of the closest earlier one in its family.
+// Returns AMD's device library with the constants of the GPU `arch` or, if missing, of the closest earlier GPU.
 fs::path isa_library(const fs::path& folder, std::string_view arch) {
   std::string_view number = arch.substr(std::min<size_t>(3, arch.size()));
   fs::path best;
@@ -132,7 +132,7 @@ std::string host_cpu() {
   return flags;
 }
 
-// True if LLVM's engine, not clang, optimizes the job: LLVM IR, and C with passes limited or listed or a seeded fault.
+// True if LLVM's engine, not clang, optimizes the job: usually LLVM IR, and C with a pass option, a fault or by_other.
 bool goes_by_llvm(const CompileJob& job, Artifact what) {
   if (job.language == Language::LlvmIr) return !job.by_other;
   bool by_passes = job.passes >= 0 || !job.fault.empty() || what == Artifact::Passes;

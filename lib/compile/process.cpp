@@ -58,7 +58,7 @@ pid_t start(const std::vector<std::string>& argv, Pipe& in, Pipe& out, Pipe& err
   posix_spawn_file_actions_adddup2(&actions, out.write, 1);
   posix_spawn_file_actions_adddup2(&actions, err.write, 2);
   pid_t pid = 0;
-  posix_spawnattr_t usual;  // attributes that reset the signals which this process ignores
+  posix_spawnattr_t usual;  // gives the program the default actions for signals that this process ignores
   posix_spawnattr_init(&usual);
   sigset_t signals;
   sigemptyset(&signals), sigaddset(&signals, SIGPIPE), sigaddset(&signals, SIGXFSZ);

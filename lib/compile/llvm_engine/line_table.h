@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-// Requires one instruction per line, as tinygrad prints it. Skips functions whose lines and instructions do not match.
+// Requires one instruction per line, as tinygrad prints IR. Skips functions whose lines and instructions do not match.
 void add_line_table(llvm::Module& module, std::string_view text);
 
 }  // namespace tgc

@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// Applies `change` to the function's instructions until it returns true, that is, to the first instruction of its kind.
+// Calls `change` for each instruction until it returns true, so that it changes only the first suitable instruction.
 template <class Change>
 llvm::PreservedAnalyses change_first(llvm::Function& f, Change change) {
   for (llvm::Instruction& i : llvm::instructions(f))

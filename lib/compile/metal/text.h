@@ -1,5 +1,5 @@
-// Translates Metal sources to C++ for clang: kernel parameters get their attributes' values from a Position, and
-// threadgroup memory becomes shared by all threads of a group.
+// Translates Metal sources to C++ for clang. An entry function computes kernel parameters with position attributes from
+// the thread's Position. Threadgroup memory becomes memory that all threads of a group share.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,9 +9,9 @@ namespace tgc {
 
 struct MetalParameter {
   std::string name;
-  // true for "constant int& n": the argument is the address of the value; for a pointer it is the buffer's address
+  // true for "constant int& n", whose argument is the address of the value; false for a pointer to a buffer
   bool is_reference = false;
-  // the library's function for the parameter's position attribute: "thread_in_group"; empty for a launch argument
+  // name of the library function that gives the parameter its position, such as "thread_in_group"; else empty
   std::string position;
 };
 

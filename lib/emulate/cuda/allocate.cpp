@@ -50,7 +50,7 @@ class Liveness {
       each(live_in_[b], [&](size_t r) { out[r].include(2 * uint64_t(block.begin)); });
       each(live_out(b), [&](size_t r) { out[r].include(2 * uint64_t(block.end)); });
       for (uint32_t i = block.begin; i < block.end; i++) {
-        // an op with operands in Op::more may write one before it has read all, so these must not share a slot
+        // an op may write an operand in Op::more before it has read all of them, so they must not share a slot
         uint64_t read = 2 * uint64_t(i) + (code_.ops[i].more_is_registers() ? 2 : 0);
         visit(
             code_, code_.ops[i], outs_[i], [&](uint32_t r) { out[r].include(2 * uint64_t(i)), out[r].include(read); },

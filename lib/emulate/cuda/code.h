@@ -105,8 +105,8 @@ struct Warp {
   uint64_t jumps_left = UINT64_MAX;
   uint32_t syncs = 0;         // number of bar.warp.sync instructions that the warp has passed
 
-  // The divergence stack, entries 1 to `depth`. When the lanes above an entry have ended or reached their join, the
-  // entry's lanes continue at `pc` up to `join`. waiting[0].join is the join of the running lanes.
+  // The stack of waiting lanes, entries 1 to `depth`. When the running lanes have ended or reached their join, which is
+  // waiting[0].join, the lanes of the top entry continue at the entry's `pc`, up to its `join`.
   struct Waiting {
     uint32_t pc, join, lanes;
   };

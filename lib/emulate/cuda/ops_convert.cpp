@@ -221,7 +221,7 @@ Run by_rounding(int n, F f) {
     default: return f(std::integral_constant<int, 3>());
   }
 }
-// Returns kInner in the host's rounding mode `rounding`: 0 to 3 for rn, rz, rm, rp.
+// Returns an operation that runs kInner in the host's rounding mode `rounding`: 0 to 3 for rn, rz, rm, rp.
 template <Run kInner>
 Run directed(int rounding) {
   return rounding <= 0   ? kInner

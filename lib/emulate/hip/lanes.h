@@ -17,11 +17,11 @@ struct Lanes {
   Lanes() {}  // leaves the elements uninitialized
 };
 
-// Reads an operand that is not plain (Source::is_plain) into `to`: extracts its part and applies absolute value and
-// negation. `sign` is the sign bit of the value's type.
+// Reads an operand for which Source::is_plain() is false into `to`: extracts the bits that the operand uses and applies
+// absolute value and negation. `sign` is the sign bit of the value's type.
 void take_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lanes<uint32_t>& to);
 
-// Returns the 32 lanes of register number `which` of `from`: in place for a vector register, else copied into `room`.
+// Returns the 32 lanes of register `which` of `from`: the vector register itself, or `room` with copies of a scalar.
 inline const uint32_t* words(const Wave& w, const Source& from, int half, uint32_t which, Lanes<uint32_t>& room) {
   if (from.is_vector) return w.vector(from.place + which, uint32_t(half));
   uint32_t value = w.s[from.place + which];

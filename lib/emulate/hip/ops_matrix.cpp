@@ -15,7 +15,7 @@ struct Layout {
   Family family = Family::Gfx11;
   bool packs_result = false; // true on gfx12: a register holds two 16-bit results
 
-  // Returns the index k of a lane's element.
+  // Returns the k index of an element that a lane holds: its column in A or its row in B.
   uint32_t k_of(uint32_t lane, uint32_t element) const { return is_doubled ? element : lane / m * in_lane + element; }
   // Returns the row of a lane's result element. The element's column is lane % n.
   uint32_t row_of(uint32_t lane, uint32_t element) const {

@@ -30,7 +30,7 @@ class Memory {
   void begin_group() { group_++, races_.forget(); }
   void pass_barrier() { races_.forget(); }
 
-  // Returns true if one accessible range contains the whole access; the next four functions use that range.
+  // Returns true if one accessible range contains the whole access. The next four functions then use this range.
   bool holds(const Access& a) {
     if (!ranges_.empty() && ranges_[recent_].holds(a)) return true;
     return find(a);
