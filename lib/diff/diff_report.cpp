@@ -70,7 +70,7 @@ class Printer {
     if (!c.with.empty())
       head += " with " + counted(c.with.size(), "node") + " below";
     line("", head, kBold);
-    const bool read_the_same = c.before == c.after;  // print equal lines once; the line above names the difference
+    const bool read_the_same = c.before == c.after;  // print equal lines once: the heading names what differs
     if (read_the_same) line("    ", c.before);
     if (!c.before.empty() && !read_the_same) line("  - ", c.before, kRed);
     if (!c.after.empty() && !read_the_same) line("  + ", c.after, kGreen);

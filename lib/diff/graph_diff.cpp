@@ -11,19 +11,19 @@ constexpr size_t kMaxExpression = 160;  // longer index expressions are not prin
 
 std::string op_name(UOp u) { return std::string(name_of(u.op())); }
 
-// Returns the text of a source in another node's line: what a constant or a device holds, or %N for any other node.
+// Returns the text of a node as a source in a node's line: the arg of a constant or a device, %N for any other node.
 std::string source_text(const DiffSide& side, UOp s) {
   if (side.is_value(side.at(s))) return s.is(Op::DEVICE) ? s.arg().repr() : s.arg().str();
   return "%" + std::to_string(side.at(s));
 }
 
-// Returns a node's text for a sentence: "%3 RANGE"; for a constant or a device, what it holds.
+// Returns a node's text for a sentence: "%3 RANGE"; for a constant or a device, its arg.
 std::string mention(const DiffSide& side, UOp s) {
   std::string text = source_text(side, s);
   return side.is_value(side.at(s)) ? text : text + " " + op_name(s);
 }
 
-// Returns two different texts for two nodes: if the given texts are equal, adds the dtypes or the word "another".
+// Returns two different texts for two nodes: if their texts are equal, adds the dtypes or the word "another".
 std::pair<std::string, std::string> told_apart(std::string before, UOp s, std::string after, UOp t) {
   if (before != after) return {before, after};
   if (s.dtype() == t.dtype()) return {before, "another " + after};
@@ -38,7 +38,7 @@ std::string list_text(const DiffSide& side, std::span<const UOp> list) {
 
 constexpr OpSet kIndexMath = ops::ALU | OpSet{Op::CAST, Op::CONST, Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR};
 
-// Returns the nearest INDEX that uses a node of index arithmetic; the empty UOp if there is none.
+// Returns the nearest INDEX above node `i`, which is index arithmetic; the empty UOp if there is none.
 UOp index_above(const DiffSide& side, uint32_t i) {
   std::vector<uint32_t> level{i};
   for (size_t steps = 0; steps < 24 && !level.empty(); steps++) {
@@ -145,7 +145,7 @@ class Changes {
       if (wrong.size() > 1 && is_reordered(su, sv, wrong))
         return add("order of sources", list_text(a_, su), list_text(b_, sv));
       for (size_t i : wrong)
-        // a source that is new or gone is reported as an added or removed node
+        // skip a source that exists in one graph only, because it is reported as an added or removed node
         if (!is_new(sv[i]) && !is_gone(su[i])) {
           auto [before, after] = told_apart(mention(a_, su[i]), su[i], mention(b_, sv[i]), sv[i]);
           add(role(v, i), before, after);
@@ -200,7 +200,7 @@ class Changes {
   }
 
   // ---- added and removed nodes
-  // Returns whether an added or removed node is reported itself: a matched node uses it, or no node does.
+  // Returns whether an added or removed node gets its own NodeChange: if a matched node uses it, or if no node does.
   static bool heads(const DiffSide& side, uint32_t i) {
     return side.users[i].empty() ||
            std::any_of(side.users[i].begin(), side.users[i].end(), [&](uint32_t u) { return side.match[u] >= 0; });
@@ -238,7 +238,7 @@ class Changes {
     out_.changes.push_back(std::move(c));
   }
 
-  // Appends which source of the user's match is at the position where `user` has the added or removed node `top`.
+  // `user` has the added or removed node `top` as a source. Appends the source that the user's match has instead.
   void place_taken(const DiffSide& side, uint32_t top, uint32_t user, bool added, std::string& text) const {
     const DiffSide& other = added ? a_ : b_;
     UOp here = side.nodes[user], there = other.nodes[size_t(side.match[user])];
@@ -248,7 +248,7 @@ class Changes {
         text += (added ? ", in place of " : ", where now stands ") + mention(other, there.src(i));
   }
 
-  // ---- the place of a change: an index expression that contains the changed node, or a user of it
+  // Describes where a changed node is used: by the index expression that contains the node, or else by its users.
   std::string place(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x].is(Op::INDEX) ? a_.nodes[x] : a_.nodes[x].in(kIndexMath) ? index_above(a_, x) : UOp();
     UOp v = b_.nodes[y].is(Op::INDEX) ? b_.nodes[y] : b_.nodes[y].in(kIndexMath) ? index_above(b_, y) : UOp();

@@ -1,5 +1,5 @@
 // Computes the difference of two graphs: which nodes were added, which were removed, and which changed their op, dtype,
-// arg or sources. The consequences of a change (every user of a changed node differs too) are not listed.
+// arg or sources. A node that differs only because a node below it changed is not listed.
 #pragma once
 #include <memory>
 #include <string>
@@ -22,8 +22,8 @@ struct NodeChange {
   int32_t a = -1, b = -1;               // the node's position in each graph; -1: not in that graph
   std::string before, after;            // the node as a line of text
   std::vector<Difference> differences;  // set for a changed node
-  std::vector<std::string> with;        // the nodes below an added or removed node that were added or removed with it
-  std::string place;                    // a user of the node, or the index expression that contains it; may be empty
+  std::vector<std::string> with;        // for an added or removed node: the nodes added or removed below it
+  std::string place;                    // text: the users of the node, or the index expression with it; may be empty
 };
 
 struct GraphDiff {
@@ -43,9 +43,9 @@ std::string node_line(const DiffSide& side, uint32_t i);
 
 struct DiffStyle {
   bool color = false;
-  size_t max_changes = 40;  // maximum number of changes in the text, which also tells how many it leaves out
+  size_t max_changes = 40;  // maximum number of changes in the text; further changes are only counted
 };
-// Formats a diff for people: one line per change, followed by "-" and "+" lines. Empty if the graphs are the same.
+// Formats a diff as text: one line per change, followed by "-" and "+" lines. Empty if the graphs are the same.
 std::string to_text(const GraphDiff& diff, const DiffStyle& style = {});
 // Returns {"same":..,"nodes":[a,b],
 //  "changes":[{"kind","before","after","differences":[{"what","before","after"}],"with","place"}]}

@@ -1,4 +1,4 @@
-// GraphMap: other compilers' JSON converted by a table, such as testdata/maps/svod.map.
+// Tests GraphMap, which converts other compilers' JSON with a table such as testdata/maps/svod.map.
 #include <doctest/doctest.h>
 
 #include "lib/diff/run_diff.h"

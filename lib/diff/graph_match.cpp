@@ -9,7 +9,7 @@ namespace {
 
 constexpr OpSet kNumbered{Op::RANGE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_LOCAL, Op::DEFINE_REG};
 constexpr OpSet kGathers{Op::SINK, Op::GROUP, Op::BARRIER, Op::AFTER, Op::END};
-// how many candidates per node have their sources paired, too; bounds the work on very regular graphs
+// For how many candidate pairs of a node the sources are paired, too. The limit bounds the work on very regular graphs.
 constexpr size_t kPartners = 4;
 
 uint64_t mix(uint64_t h, uint64_t v) {
@@ -17,7 +17,7 @@ uint64_t mix(uint64_t h, uint64_t v) {
   return h ^ h >> 29;
 }
 
-// Numbers the axes of an arg by the order of their first occurrence in `seen`: ((5, 4), (2, 8)) -> ((0, 4), (1, 8)).
+// Replaces each axis in an arg by its position in `seen`, which is extended: ((5, 4), (2, 8)) -> ((0, 4), (1, 8)).
 Arg renumber_axes(Graph& graph, Arg arg, std::vector<Arg>& seen) {
   if (!arg.is_tuple()) return arg;
   auto items = arg.items();
@@ -105,7 +105,7 @@ uint64_t Labels::hash(UOp u) const {
   return mix(mix(h, arg(u).hash()), tag(u).hash());
 }
 
-// ---- equality except for names: sources are ordered, so the roots determine the mapping
+// ---- equality except for names: since sources are ordered, the two roots determine which nodes correspond
 
 bool same_graph(UOp a, UOp b, const Labels& labels) {
   Graph& graph = a.graph();
@@ -198,8 +198,8 @@ class GraphMatcher {
     candidates_[at->second].votes++;
   }
 
-  // Pairs the sources of two matched nodes: first equal ones at the same position, then equal ones at other positions,
-  // then the rest in order.
+  // Pairs the sources of two paired nodes: first equal sources at the same position, then equal sources at other
+  // positions, then the remaining sources in order.
   void pair_sources(uint32_t x, uint32_t y) {
     std::vector<uint32_t> sx, sy;
     for (UOp s : ordered_sources(a_.nodes[x], labels_, a_)) sx.push_back(a_.at(s));
@@ -213,7 +213,7 @@ class GraphMatcher {
     if (sx.size() == sy.size()) {
       for (size_t i = 0; i < common; i++)
         if (alike(sx[i], sy[i])) take(i, i);
-    } else {  // different numbers of sources: pair equal ones at both ends, then those between
+    } else {  // the numbers of sources differ: pair the equal sources at the beginning and at the end
       size_t front = 0;
       while (front < common && alike(sx[front], sy[front])) take(front, front), front++;
       for (size_t k = 1; front + k <= common && alike(sx[sx.size() - k], sy[sy.size() - k]); k++)
@@ -232,10 +232,10 @@ class GraphMatcher {
     pair_rest(sx, sy, used_x, used_y);
   }
 
-  // Pairs sources without an equal partner: first those with the same label, at the same position if possible.
+  // Pairs sources without an equal source on the other side: first those with equal labels, if possible by position.
   void pair_rest(const std::vector<uint32_t>& sx, const std::vector<uint32_t>& sy, std::vector<uint8_t>& used_x,
                  std::vector<uint8_t>& used_y) {
-    constexpr size_t kWindow = 64;  // sources at most this far from position i are tried
+    constexpr size_t kWindow = 64;  // only sources at most this far from position i are tried
     for (bool same_label : {true, false})
       for (size_t i = 0; i < sx.size(); i++) {
         if (used_x[i]) continue;
@@ -251,7 +251,7 @@ class GraphMatcher {
       }
   }
 
-  // Returns how similar two nodes are, from 0 to 3: 0.5 each for op and label, up to 2 for equal sources by position.
+  // Returns the similarity of two nodes: 0.5 for equal ops, 0.5 for equal labels, up to 2 for equal sources in place.
   double likeness(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     double sum = (u.op() == v.op() ? 0.5 : 0) + (labels_equal(x, y) ? 0.5 : 0);
@@ -260,7 +260,7 @@ class GraphMatcher {
     return sum + (n ? 2.0 * double(alikes) / double(std::max(u.num_src(), v.num_src())) : 0);
   }
 
-  // Pairs the sources `x` and `y`, or `x` with a source of `y` or a source of `x` with `y` if a node was put between.
+  // Proposes to match `x` with `y` or, if a node was inserted, `x` with a source of `y`, or a source of `x` with `y`.
   void pair_unlike(uint32_t x, uint32_t y) {
     bool same_label = labels_equal(x, y);
     double best = likeness(x, y);
@@ -272,7 +272,7 @@ class GraphMatcher {
     };
     for (UOp s : b_.nodes[y].src()) consider(x, b_.at(s));
     for (UOp s : a_.nodes[x].src()) consider(a_.at(s), y);
-    if (best < 1 && count_b_.contains(a_.shape[x]) && count_a_.contains(b_.shape[y])) return;  // both have equals
+    if (best < 1 && count_b_.contains(a_.shape[x]) && count_a_.contains(b_.shape[y])) return;  // equals exist elsewhere
     propose(best_x, best_y);
   }
 
@@ -282,7 +282,7 @@ class GraphMatcher {
     b_.match[y] = int32_t(x);
   }
 
-  // Returns whether two nodes can be matched as one changed node. Nodes of different ops must share half their sources.
+  // Returns whether two nodes may be one changed node: equal ops, or similar dtypes and half of the sources shared.
   bool related(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     if (u.op() == v.op()) return true;
@@ -297,7 +297,7 @@ class GraphMatcher {
     return shared * 2 >= std::max(u.num_src(), v.num_src()) && shared > 0;
   }
 
-  // Matches the proposed pairs, the most certain ones first.
+  // Matches the proposed pairs: equal subgraphs first, then nodes with equal labels, with equal ops, and others.
   void settle() {
     auto rank = [&](const Candidate& c) {
       return alike(c.x, c.y) ? 0 : labels_equal(c.x, c.y) ? 1 : a_.nodes[c.x].op() == b_.nodes[c.y].op() ? 2 : 3;
@@ -318,7 +318,7 @@ class GraphMatcher {
     }
   }
 
-  // Matches equal subgraphs that no candidate proposed, because they moved; the largest first.
+  // Matches equal subgraphs, the largest first, that no candidate pair contains because they moved in the graph.
   void match_moved() {
     std::unordered_map<uint64_t, std::vector<uint32_t>> left;
     for (uint32_t y = 0; y < b_.nodes.size(); y++)
@@ -345,7 +345,7 @@ class GraphMatcher {
     }
   }
 
-  // Matches the remaining nodes: each with the node of the same op that shares most neighbors.
+  // Matches each remaining node with the node of the same op that has the most matching sources and users.
   void match_by_neighbours() {
     for (uint32_t x = 0; x < a_.nodes.size(); x++) {
       if (a_.match[x] >= 0 || a_.is_value(x)) continue;

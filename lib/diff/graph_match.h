@@ -1,6 +1,6 @@
 // Matches the corresponding nodes of two graphs. Graphs are compared by structure: the numbers of ranges, local buffers
-// and unique nodes count as names, and a one-to-one renaming is no difference. Neither is the order in which a text
-// lists its nodes. Both graphs must be in the same Graph (read both texts into it).
+// and unique nodes are treated as names, which may be renamed one-to-one without a difference. The order in which a
+// text lists its nodes does not matter either. Both graphs must be in the same Graph: read both texts into it.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -34,7 +34,7 @@ class Labels {
   uint64_t hash(UOp u) const;
   Arg arg(UOp u) const;
   Arg tag(UOp u) const { return o_.tags ? u.tag() : Arg(); }
-  // Returns the graph inside a KERNEL, else the empty UOp. It is compared separately, because it has its own names.
+  // Returns the graph inside a KERNEL, else the empty UOp. That graph is compared separately: its names are its own.
   static UOp inner(UOp u) { return u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel) ? u.arg()[0].uop() : UOp(); }
   bool any_order(UOp u) const;
   const DiffOptions& options() const { return o_; }
@@ -47,17 +47,17 @@ class Labels {
 // Returns whether the graphs are the same except for names.
 bool same_graph(UOp a, UOp b, const Labels& labels);
 
-// One of the two graphs to match. Constants and devices are values: they are compared as sources of their users and are
-// never matched.
+// One of the two graphs to match. Constants and devices are called values: they are never matched, only compared as
+// sources of their users.
 struct DiffSide {
   DiffSide(UOp root, const Labels& labels);
 
   UOp root;
-  std::vector<UOp> nodes;                    // in toposort order: nodes[i] is %i
+  std::vector<UOp> nodes;                    // in toposort order: nodes[i] is printed as %i
   UOpMap<uint32_t> index;                    // the position of each node in `nodes`
-  std::vector<uint64_t> shape;               // a hash of each node with everything below it, without names
+  std::vector<uint64_t> shape;               // for each node, a hash of it and all nodes below it, without names
   std::vector<std::vector<uint32_t>> users;  // the distinct users of each node
-  std::vector<int32_t> match;                // the matching node of the other side; -1: none
+  std::vector<int32_t> match;                // for each node, the index of its match in the other graph; -1: none
 
   uint32_t at(UOp u) const { return *index.find(u); }
   bool is_value(uint32_t i) const { return value_[i]; }

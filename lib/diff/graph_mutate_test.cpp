@@ -36,10 +36,10 @@ bool is_number(UOp u) {
 }
 bool is_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}); }
 
-// ---- the diff that a mutation should give
+// ---- predicates that check whether a diff shows a mutation
 using Shown = std::function<bool(const GraphDiff&)>;
 
-// Expects a changed node with number `a` and a difference `what`, and few other changes.
+// Returns a predicate: the diff has a changed node number `a` with a difference `what`, and few other changes.
 Shown changed(size_t a, std::string what) {
   return [=](const GraphDiff& d) {
     if (d.changes.size() > 2) return false;
@@ -102,7 +102,7 @@ class Mutator {
     return found.empty() ? UOp() : found[random_() % found.size()];
   }
   size_t at(UOp u) { return index_[u]; }
-  // Makes the change; nullopt if the new node is already in the graph, because then two nodes become one.
+  // Makes the change. Returns nullopt if the new node is already in the graph, because then two nodes become one.
   std::optional<Mutated> done(UOp target, const std::function<UOp(UOp)>& make, Shown shown, bool may_be_known = false) {
     UOp replacement = make(target);
     if (!may_be_known && index_.contains(replacement)) return {};
@@ -143,7 +143,7 @@ class Mutator {
     if (!u.is(Op::SINK) || u.num_src() < 2) return {};
     size_t i = random_() % u.num_src();
     if (std::count(u.src().begin(), u.src().end(), u.src(i)) > 1) return {};
-    for (UOp s : u.src())  // a store that another store uses would not be removed
+    for (UOp s : u.src())  // a store that another source of `u` uses would stay in the graph
       if (!(s == u.src(i)) && in_backward_slice_with_self(s, u.src(i))) return {};
     return done(
         u,
@@ -247,7 +247,7 @@ class Mutator {
   std::optional<Mutated> removed() {
     UOp u = pick([](UOp u) { return u.in(ops::Unary | ops::Binary | OpSet{Op::CAST}) && !is_value(u.src(0)); });
     if (!u || u == root_) return {};
-    // works even if the graph has src(0), which takes the node's place
+    // `true`: the mutation is valid although src(0), which replaces the node, is already in the graph
     return done(u, [](UOp r) { return r.src(0); }, [gone = at(u)](const GraphDiff& d) {
       return !d.changes.empty() && std::any_of(d.changes.begin(), d.changes.end(), [&](const NodeChange& c) {
         return c.kind == NodeChange::Kind::Removed && c.a == int32_t(gone);
@@ -287,7 +287,7 @@ std::optional<Mutated> mutate(UOp root, Mutation kind, std::mt19937& random) {
 }
 
 std::string scramble(const std::string& text, std::mt19937& random) {
-  if (text.find("def k") != text.npos) return text;  // does not change names inside kernels
+  if (text.find("def k") != text.npos) return text;  // not supported: texts with inner kernels
   struct Line {
     std::string name, expression;
     std::vector<size_t> needs;
@@ -325,7 +325,7 @@ std::string scramble(const std::string& text, std::mt19937& random) {
     defined[l.name] = lines.size();
     lines.push_back(std::move(l));
   }
-  // renumbers ranges: the number after the size in UOp.range(
+  // renumber the ranges: the number of a range follows its size in UOp.range(
   std::vector<int> numbers(400);
   for (size_t i = 0; i < numbers.size(); i++) numbers[i] = int(i);
   std::shuffle(numbers.begin(), numbers.end(), random);
@@ -340,7 +340,7 @@ std::string scramble(const std::string& text, std::mt19937& random) {
       return std::to_string(n < numbers.size() ? numbers[n] : int(n));
     }));
   }
-  // chooses a random order in which each name is defined before its use
+  // choose a random order of the lines in which each name is defined before its use
   std::vector<size_t> waiting(lines.size());
   std::vector<std::vector<size_t>> users(lines.size());
   for (size_t i = 0; i < lines.size(); i++) {

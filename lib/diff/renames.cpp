@@ -35,23 +35,23 @@ std::optional<std::string> take_word(std::string_view& line) {
   return word;
 }
 
-// ---- forms: ops (and "pointer") whose representation differs between releases, and what the conversion does to them
+// ---- forms: the ops (and pointer dtypes) that releases represent differently, with the conversion of each
 
 constexpr std::string_view kForms[] = {
-    "PARAM",    // a PARAM keeps only the slot or name of its ParamArg; an empty tag is dropped
+    "PARAM",    // a PARAM keeps only the slot or name of its ParamArg, and loses an empty tag
     "BUFFER",   // a BUFFER is converted like PARAM; buffers are renumbered in order
     "COPY",     // a COPY loses its device
     "CAST",     // a CAST loses the dtype in its arg
     "BITCAST",  // a BITCAST loses the dtype in its arg
     "REDUCE",   // a REDUCE keeps only the number of its axes
-    "CONST",    // a CONST, or what is computed from CONSTs only, keeps only its value: weak dtype, no device, no shape
+    "CONST",    // a CONST, or an op on CONSTs only, keeps its value, but gets a weak dtype and loses device and shape
     "VCONST",   // a VCONST becomes a STACK of its elements
     "STACK",    // a STACK, or a constant of several elements, has the dtype of its elements
-    "SHRINK",   // a SHRINK has begin and length; in the earlier release, begin and end
-    "PAD",      // a PAD keeps the padding before; after it, the earlier release has padding, the later one the length
+    "SHRINK",   // a SHRINK by begin and end, as in the earlier release, becomes one by begin and length
+    "PAD",      // a PAD by padding before and after, as in the earlier release, becomes one by padding and length
     "SINK",     // a SINK loses a KernelInfo with default fields
     "CALL",     // a CALL loses the metadata in the earlier release's CallInfo
-    "INDEX",    // an INDEX has its element's dtype, also if it is the target of a store
+    "INDEX",    // an INDEX gets the dtype of its element, even if it is the target of a store
     "pointer",  // a pointer dtype is replaced by its element dtype
 };
 bool is_form(std::string_view name) {
@@ -68,7 +68,7 @@ Arg slot_of(Arg a) {
   return record.size() && record.field(0).empty() ? record.values()[0] : a;
 }
 
-// Returns whether an arg is a KernelInfo with default fields only, which newer releases omit.
+// Returns whether an arg is a KernelInfo with only default fields; newer releases omit such a KernelInfo.
 bool says_nothing(Arg a) {
   RecordView record(a);
   if (record.name() != "KernelInfo") return false;
@@ -97,7 +97,7 @@ bool is_weak(DType d) { return d.repr() == "dtypes.weakint" || d.repr() == "dtyp
 // Returns the dimensions of a shape or position.
 std::span<const UOp> dimensions(const UOp& u) { return u.is(Op::STACK) ? u.src() : std::span(&u, 1); }
 
-// Returns end - begin by dimension; the empty UOp if not all are constants.
+// Returns end - begin of each dimension; the empty UOp unless all begins and ends are constants.
 UOp lengths(UOp begin, UOp end) {
   auto from = dimensions(begin), to = dimensions(end);
   std::vector<UOp> out;
@@ -241,7 +241,7 @@ Result<std::optional<Renames>> asked_renames(const std::string& option) {
   return std::optional(std::move(*read));
 }
 
-// Adds a rename. Replaces the targets of earlier ones, because 0.14 may rename again what 0.13 renamed.
+// Adds a rename. Earlier renames to `from` become renames to `to`, because 0.14 may rename again what 0.13 renamed.
 bool Renames::add(std::string_view kind, std::string_view from, std::string_view to) {
   auto* table = kind == "op"      ? &ops_
                 : kind == "dtype" ? &dtypes_

@@ -26,18 +26,18 @@ std::string stage_name(std::string_view text) {
   return std::string(row ? row->name : text);
 }
 
-// ---- the responsible rule: the stage runs again with an observer that records what created each node
+// ---- find the responsible rule: run the stage again with an observer that records which rule created each node
 
 class Makers : public RewriteObserver {
  public:
   struct Maker {
     const Rule* rule = nullptr;  // null: the stage's own code
-    std::string rewrite;         // the rewrites that the rule was applied in: "apply rangeify > reshape"
+    std::string rewrite;         // the nested rewrites in which the rule was applied: "apply rangeify > reshape"
   };
   explicit Makers(Graph& graph) : graph_(graph), makers_(graph) { set_observer(graph, this); }
   ~Makers() override { set_observer(graph_, nullptr); }
 
-  // Records the makers of nodes that are created from now on. `stage` is the root of the rewrite names.
+  // Records the makers of nodes that are created from now on. The names of their rewrites begin with `stage`.
   void watch(std::string_view stage) {
     on_ = true;
     first_ = uint32_t(graph_.size());
@@ -57,7 +57,7 @@ class Makers : public RewriteObserver {
     if (!on_ || before == after) return;
     // a node that a rule of an inner rewrite created keeps that rule as its maker
     for (auto id = cost.made_from; id < graph_.size(); id++) note(graph_.at(id), hit.rule);
-    note_new(after, hit.rule);  // `after` may be older, such as the result of a substitution
+    note_new(after, hit.rule);  // `after` may be older than the rule's attempt, such as the result of a substitution
   }
   void rebuilt(UOp before, UOp after) override {
     if (const Maker* maker = on_ ? makers_.find(before) : nullptr) {
@@ -65,7 +65,7 @@ class Makers : public RewriteObserver {
       if (!makers_.contains(after)) makers_[after] = same;
     }
   }
-  // Returns the maker of a node; an empty `rewrite` means that the node is older than the stage.
+  // Returns the maker of a node. If its `rewrite` is empty, the node existed before the stage.
   Maker of(UOp u) const {
     if (auto* maker = makers_.find(u)) return *maker;
     return u.id() < first_ ? Maker() : Maker{nullptr, where_.front()};
@@ -82,7 +82,7 @@ class Makers : public RewriteObserver {
   Graph& graph_;
   UOpTable<Maker> makers_;
   std::vector<std::string> where_;
-  uint32_t first_ = 0;  // nodes from this number on are watched
+  uint32_t first_ = 0;  // only nodes with at least this number get a maker
   bool on_ = false;
 };
 
@@ -101,7 +101,7 @@ UOp run_to(Compilation& c, const StageRow& stage, Makers& makers) {
 // Returns whether the text lacks facts of its graph, as tinygrad's own pyrender does.
 bool loses_facts(std::string_view text) { return detect_kind(text) == InputKind::Pyrender && !has_header(text); }
 
-// Returns the graph without the facts that pyrender omits; the graph itself if it cannot be printed as pyrender.
+// Removes from the graph the facts that pyrender omits. Returns `root` if the graph cannot be printed as pyrender.
 UOp reduce_to_pyrender(UOp root) {
   auto text = pyrender(root);
   auto read = text ? read_pyrender(root.graph(), *text) : Result<UOp>(text.diag());
@@ -128,7 +128,7 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   const Run* known = &a;
   if (a.texts.empty() || a.texts[0].stage != kAst) known = &b;
   if (known->texts.empty() || known->texts[0].stage != kAst) return;
-  Graph graph(settings);  // makers are known only for nodes that a stage creates in a new Graph
+  Graph graph(settings);  // a new Graph, because makers are recorded only for nodes that are not in the Graph yet
   auto ast = read_graph(graph, detect_kind(known->texts[0].text), known->texts[0].text);
   if (!ast) return;
   Makers makers(graph);
@@ -198,7 +198,7 @@ Result<Sides> read_both(Graph& graph, std::string_view text_a, const std::string
   auto a = read_graph(graph, detect_kind(text_a), text_a, file_a, &of_a),
        b = read_graph(graph, detect_kind(text_b), text_b, file_b, &of_b);
   if (!a || !b) return !a ? a.diag() : b.diag();
-  // use the rules of a release that is not 0.12.0 for both, because they share the Graph
+  // if the release of `a` is not 0.12.0, use its rules for both graphs, because the two graphs share the Graph
   if (auto release = release_of(a->info.producer); release != Release::v0_12) graph.set_release(release);
   bool letters_a = loses_facts(text_a), letters_b = loses_facts(text_b);
   return Sides{letters_b && !letters_a ? reduce_to_pyrender(a->root) : a->root,
@@ -249,7 +249,7 @@ Result<std::vector<Run>> runs_of_folder(const std::string& path) {
   std::sort(files.begin(), files.end());
   std::map<std::string, Run> runs;
   for (const fs::path& file : files) {
-    // KERNEL.NN.STAGE.EXT; the kernel's name may contain dots
+    // parse KERNEL.NN.STAGE.EXT from its end, because the kernel's name may contain dots
     fs::path stem = file.stem();
     std::string stage = stem.extension().string(), number = stem.stem().extension().string(),
                 kernel = stem.stem().stem().string();
@@ -275,7 +275,7 @@ Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options
   RunDiff out;
   const Release of_a = release_of(a.producer), of_b = release_of(b.producer);
   const Renames renames = asked ? *asked : Renames::between(of_a, of_b);
-  std::map<std::string, size_t> occurrences;  // the n-th stage of a name in A is compared with the n-th one in B
+  std::map<std::string, size_t> occurrences;  // count stages by name: the n-th in A is compared with the n-th in B
   for (const RunText& in_a : a.texts) {
     const std::string stage = renames.stage(in_a.stage);
     const RunText* in_b = find_text(b, stage, occurrences[stage]++, renames);

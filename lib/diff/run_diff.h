@@ -1,6 +1,6 @@
 // Compares two runs of the pipeline on one kernel or tensor graph, read from golden records or from folders that `tgc
-// dump` wrote. Aligns the stages, finds the first one that differs, and names the rules of tgc that made the
-// difference.
+// dump` wrote. Aligns the stages, finds the first stage that differs, and names the rules of tgc that made the
+// differing nodes.
 #pragma once
 #include <map>
 #include <string>
@@ -14,13 +14,13 @@ namespace tgc {
 
 // The result of one stage of a run.
 struct RunText {
-  std::string stage;  // tinygrad's name, such as "postopt symbolic"; "ast" for the input of the run
+  std::string stage;  // tinygrad's name of the stage, such as "postopt symbolic"; "ast" for the input of the run
   std::string text;
   bool is_graph;      // `text` is a graph in any format; otherwise it is compared line by line
 };
 
 struct Run {
-  std::string id, target;  // an empty target: a tensor graph
+  std::string id, target;  // `target` is empty for a tensor graph
   std::string file;        // the source of the run, for messages
   std::map<std::string, std::string> settings;
   std::vector<RunText> texts;  // the results of the stages, in order
@@ -28,7 +28,7 @@ struct Run {
 };
 
 Run run_of(const GoldenRecord& record, const GoldenHeader& header, std::string file);
-// Returns the text number `index` of those whose stage has that name in the later release; null if there is none.
+// Returns text number `index` among the texts whose stage is named `stage` in the later release; null if none.
 const RunText* find_text(const Run& run, std::string_view stage, size_t index, const Renames& renames);
 // Reads the runs in a folder of files KERNEL.NN.STAGE.EXT, as `tgc dump -o` writes them, one run per kernel.
 Result<std::vector<Run>> runs_of_folder(const std::string& path);
@@ -45,8 +45,8 @@ Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, std::string_view text_a, 
                                          std::string_view text_b, const std::string& file_b,
                                          const Renames* asked = nullptr);
 
-// The origin of a differing node of the first stage that differs: a rule of tgc, or the stage's own code (then `rule`
-// is empty).
+// What created a differing node in the first stage that differs: a rule of tgc or, if `rule` is empty, code of the
+// stage outside of its rules.
 struct Blame {
   std::string rule, file;
   uint32_t line = 0;
@@ -58,11 +58,11 @@ struct RunDiff {
   bool same = true;
   size_t compared = 0;       // the number of stages that both runs have
   std::string stage;         // the first stage that differs
-  std::string before;        // the common stage before it
-  GraphDiff graph;           // the difference at that stage, if it is a graph
-  std::string lines;         // otherwise: a line diff
+  std::string before;        // the last common stage before `stage`
+  GraphDiff graph;           // the difference at `stage`, if the results are graphs
+  std::string lines;         // the difference at `stage` line by line, if the results are not graphs
   std::string ours;          // the run whose result tgc reproduces: "A", "B", or empty
-  std::vector<Blame> blame;  // the rules that made the differing nodes of that run
+  std::vector<Blame> blame;  // the rules that made the differing nodes of the run `ours`
 };
 
 // Compares two runs. For runs of two releases, compares only graphs (see read_renamed) and sources.

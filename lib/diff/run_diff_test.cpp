@@ -29,7 +29,7 @@ void replace(std::string& text, std::string_view from, std::string_view to) {
   text.replace(at, from.size(), to);
 }
 
-// Returns a run of tgc on the record's kernel; each stage is JSON with all facts.
+// Returns a run of tgc on the record's kernel with every stage's graph as JSON, which omits no facts.
 Run complete_run(const GoldenRecord& record, const GoldenHeader& header) {
   Run run{record.id, record.target, "ours", settings_of(header, record), {}};
   Settings settings;
@@ -84,7 +84,7 @@ TEST_CASE("diff of runs: the first stage that differs is reported with the rules
   REQUIRE(diff.ok());
   CHECK(diff->same);
   CHECK(diff->compared == a.texts.size());
-  // changes the axis type of the range from "simplify ranges" on
+  // in run B, change the index dtype in the result of the stage "lower all index dtypes"
   size_t changed = 0;
   for (size_t i = a.texts.size(); i-- > 0;)
     if (b.texts[i].stage == "lower all index dtypes")

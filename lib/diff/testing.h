@@ -23,10 +23,10 @@ struct Mutated {
   std::function<bool(const GraphDiff&)> is_shown;
 };
 
-// Makes one change of that kind at a random node; nullopt if no node of the graph fits.
+// Makes one change of the kind `kind` at a random node; nullopt if the change is possible at no node of the graph.
 std::optional<Mutated> mutate(UOp root, Mutation kind, std::mt19937& random);
 
-// Returns the pyrender text with other names, other range numbers, and its lines in another valid order.
+// Returns the pyrender text with random names and range numbers, and with its lines in a random valid order.
 std::string scramble(const std::string& text, std::mt19937& random);
 
 }  // namespace tgc::testing

@@ -67,7 +67,7 @@ bool is_list(const std::string& value) { return value.starts_with("list of "); }
 bool is_tensor(const std::string& value) { return value.starts_with("buffer ") || value.starts_with("unrealized "); }
 int64_t number_of(const std::string& value) { return std::strtoll(value.c_str() + value.find(' '), nullptr, 10); }
 
-// Returns the beginning of an error's first line, cut off before tinygrad's internals.
+// Returns the beginning of an error's first line, without the internals of tinygrad that may follow.
 std::string shortened(std::string text) {
   constexpr size_t kMost = 100;
   for (std::string_view end : {"\n", ": self.", " len("}) text = text.substr(0, text.find(end));
@@ -92,7 +92,7 @@ bool of_another_object(const std::string& name, const std::map<std::string, Json
          passed->second.value("object", 0) != captured->second.value("object", 0);
 }
 
-// Returns whether tensors in inner containers differ. Tensors in the outer container are inputs and may differ.
+// Returns whether tensors in nested containers differ. Tensors in the outermost container are inputs and may differ.
 bool differs_inside(const Json& a, const Json& b, int depth) {
   if (depth > 1 && text_of(a, "kind") == "tensor") return a.value("buffer", 0) != b.value("buffer", 0);
   if (text_of(a, "kind") != "several" || text_of(b, "kind") != "several") return false;
@@ -134,7 +134,7 @@ struct JitLint::Call {
   std::vector<std::string> unread;
 
   const std::string& where() const { return from.empty() ? place : from; }
-  // Returns the name of the first kernel that has the buffer in the list `which` (its reads or its writes); or "".
+  // Returns the name of the first kernel that reads or writes the buffer (`which` is the list to search); "" if none.
   std::string kernel_of(int64_t buffer, std::vector<int64_t> Kernel::*which) const {
     for (const Kernel& k : kernels)
       if (std::find((k.*which).begin(), (k.*which).end(), buffer) != (k.*which).end()) return k.name;
@@ -146,7 +146,7 @@ struct JitLint::Jit {
   std::string function, place;
   std::optional<Call> captured;
   std::map<size_t, std::vector<int64_t>> outputs;  // for each call, the buffers that it returned
-  std::set<std::string> aliased;  // arguments of the first replay that were the capture's output
+  std::set<std::string> aliased;  // the arguments that the first replay got whose buffer is an output of the capture
   size_t replays = 0;
 };
 
@@ -259,8 +259,8 @@ void JitLint::add_error(const Jit& jit, const Call& now) {
               remedy ? std::string(remedy->mend) : "see the message");
 }
 
-// Reports variables that the function binds to another tensor. A rebound variable is right only if each replay computes
-// the new tensor and no kernel reads the old one, because the variable then always holds the last result.
+// Reports variables that the function binds to another tensor. This is correct only if each replay computes the new
+// tensor and no kernel reads the old one, because only then does the variable always hold the last result.
 void JitLint::check_rebinds(const Jit& jit, const Call& now) {
   for (const Call::Rebind& r : now.rebinds) {
     const std::string reader = now.kernel_of(r.was, &Call::Kernel::reads);
@@ -297,7 +297,7 @@ void JitLint::check_capture(Jit& jit, const Call& now) {
             "use it in the function as a tensor (not by .item() or a Python branch), or do not pass it", name))
       if (auto arg = now.args.find(name); arg != now.args.end() && arg->second.contains("buffer"))
         f->buffer = arg->second["buffer"].get<int64_t>();
-  // A kernel on another kind of device ends a batch of kernels that are launched together.
+  // Report batches that are split: kernels are launched together only if they run on the same kind of device.
   auto kinds = [](const Call::Kernel& k) {
     std::set<std::string> out;
     for (const std::string& d : k.devices) out.insert(d.substr(0, d.find(':')));
@@ -331,7 +331,7 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
     if (before == then.sees.end() || before->second == value) continue;
     const bool is_side_effect =
         std::ranges::count(then.changes, name) || std::ranges::count(then.rebinds, name, &Call::Rebind::name);
-    if (is_side_effect || of_another_object(name, now.args, then.args)) continue;  // another check reports these
+    if (is_side_effect || of_another_object(name, now.args, then.args)) continue;  // other checks report these changes
     JitFinding* found = nullptr;
     if (value.starts_with("unrealized "))
       found = add_finding(
@@ -408,7 +408,7 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
 void JitLint::check_outputs(Jit& jit, const Call& now) {
   auto& written = jit.outputs[now.number];
   for (int64_t buffer : now.outputs) {
-    auto passed = [&](auto& arg) { return arg.second.value("buffer", int64_t(-1)) == buffer; };  // changed in place
+  
     if (std::none_of(now.args.begin(), now.args.end(), passed)) written.push_back(buffer);
   }
   for (auto& [earlier, buffers] : jit.outputs)

@@ -1,6 +1,6 @@
 // `tgc lint`: finds mistakes in the use of TinyJit that raise no error, in a recording of its calls
-// (scripts/tinygrad_export.py writes out.jit.jsonl.gz beside the kernels). A TinyJit captures the kernels of a function
-// once and replays them, so everything else that the function does happens only during the capture.
+// (out.jit.jsonl.gz, which scripts/tinygrad_export.py writes). A TinyJit captures the kernels of a function once and
+// replays only these kernels, so everything else that the function does happens only during the capture.
 #pragma once
 #include <map>
 #include <memory>
@@ -18,27 +18,27 @@ namespace tgc {
 struct JitFinding {
   std::string what;         // the kind: "frozen-value" (jit_finding_kinds)
   std::string function;     // the function that the TinyJit captured
-  std::string where;        // the line of Python
+  std::string where;        // the Python line to which the finding applies: "model.py:12"
   std::string happens;      // what goes wrong
   std::string mend;         // how to fix it
-  std::string kernel = {};  // the first captured kernel that is affected; empty: none, or not recorded
+  std::string kernel = {};  // the first captured kernel that is affected; empty: no kernel, or not recorded
   std::optional<int64_t> buffer = {};  // the affected buffer, by its number in the recording
 };
 
 struct JitFindingKind {
   std::string_view what, help;
-  bool is_usual = false;  // a note that nearly every program has
+  bool is_usual = false;  // true for a note that applies to nearly every program
 };
 std::span<const JitFindingKind> jit_finding_kinds();
 std::span<const JitFindingKind> jit_note_kinds();
 
 class JitLint {
  public:
-  // Adds the next line of a recording: first its header, then one event per line. Errors: the line is no event.
+  // Adds the next line of a recording, which has a header and then one event per line. Errors: an invalid line.
   Status add(std::string_view line, std::string_view file, uint32_t number);
 
   const std::vector<JitFinding>& findings() const { return findings_; }
-  // Notes are about code that is right only because of a precaution that must stay. `what` is one of jit_note_kinds.
+  // Notes are about code that is correct only while a precaution in it is kept. `what` is one of jit_note_kinds.
   const std::vector<JitFinding>& notes() const { return notes_; }
   size_t calls() const { return calls_; }
   // Formats the findings, then the notes. Unless `all_notes`, usual notes are only counted.

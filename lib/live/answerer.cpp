@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How often to check, every 10 ms (kPause), whether the process has exited by itself: for 2 s.
+// Wait up to 2 s for the process to exit by itself: check at most 200 times (kTries), every 10 ms (kPause, in us).
 constexpr int kTries = 200;
 constexpr useconds_t kPause = 10000;
 
@@ -65,13 +65,13 @@ struct Pipe {
   int take(int end) { return std::exchange(ends[end], -1); }
 };
 
-// Starts a guard beside the command: it reads a pipe that only this process can write to. The read ends when this
-// process ends in any way; the guard then kills the process group.
+// Shell code that starts a background guard process beside the command. The guard reads a pipe that only this process
+// can write to. When this process ends in any way, the read ends and the guard kills the process group.
 constexpr const char* kGuard = "(read -r never <&3; kill -9 -$$) >/dev/null 2>&1 & exec 3<&-\n";
 
 }  // namespace
 
-// How long to wait for the answer to one question: its time limit and its stop callback.
+// The conditions that end the wait for an answer: a time limit and a stop callback.
 struct Answerer::Patience {
   double seconds;
   const std::function<bool()>& stop;
@@ -101,7 +101,7 @@ void Answerer::start() {
   const char* words[] = {"sh", "-c", guarded.c_str(), nullptr};
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  sigset_t usual;  // signals that this process ignores and the command must not
+  sigset_t usual;  // signals that this process ignores; the command must get their default action
   sigemptyset(&usual), sigaddset(&usual, SIGPIPE), sigaddset(&usual, SIGXFSZ);
   posix_spawnattr_setsigdefault(&attributes, &usual);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
@@ -127,7 +127,7 @@ Answerer::~Answerer() {
 }
 
 void Answerer::close_pipes() {
-  for (int* end : {&to_, &from_, &alive_})  // after alive_ is closed, the guard kills what the command left behind
+  for (int* end : {&to_, &from_, &alive_})  // closing alive_ makes the guard kill processes that the command left
     if (*end >= 0) close(std::exchange(*end, -1));
   rest_.clear();
 }
@@ -150,7 +150,7 @@ std::string Answerer::unsolicited_output() {
   return rest_.empty() ? "" : "'" + line + "'";
 }
 
-// Returns text that says how the child ended: its exit code or its signal.
+// Returns text that says how the child process ended: by which exit code or signal.
 std::string Answerer::end_of_child() {
   int status = 0;
   pid_t ended = 0;

@@ -33,7 +33,7 @@ GoldenRecord record_in(const std::string& answer, const CompileQuestion& questio
   return std::move(*out);
 }
 
-// Returns the error for a failure of the first question: most likely the command is no tinygrad.
+// Returns the error for a failure at the first question: most likely the command does not run tinygrad.
 Diag no_tinygrad(const Diag& why) {
   return {.message = "tinygrad does not answer: " + why.text(),
           .expected = "a Python that has tinygrad 0.12.0 and tgc.export, or 'python .../tinygrad_export.py'"};

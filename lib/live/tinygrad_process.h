@@ -1,4 +1,4 @@
-// Asks a running tinygrad 0.12.0 what it makes of kernels and tensor graphs. README.md describes the protocol.
+// Has a running tinygrad 0.12.0 compile kernels and tensor graphs. README.md describes the protocol.
 #pragma once
 #include <mutex>
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace tgc {
 
-// One question: a graph for tinygrad, or a port under test (`tgc conform`), to compile. README.md has the protocol.
+// One question: a graph to compile for tinygrad or for the compiler that `tgc conform` tests. Protocol: README.md.
 struct CompileQuestion {
   std::string id, target;
   std::string nodes;               // the graph before the stages, as tgc's JSON
   std::string stage = {};          // the only stage to run; empty: all stages run
   bool is_tensor_graph = false;    // the graph is a tensor graph: its schedule is recorded
-  std::string ast = {};            // the same graph as pyrender, which is not sent
+  std::string ast = {};            // the same graph as pyrender text; not sent to the process
   std::vector<std::pair<std::string, std::string>> settings = {};  // tinygrad's variables and their values
   // The following are sent to tinygrad only.
-  std::vector<std::string> after = {};  // the stages that made the graph; tinygrad does not run them
-  // For each stage, its name and the graph that tgc has after it, as pyrender. tinygrad stops after the first stage
-  // whose graph prints differently, and records every rewrite of that stage.
+  std::vector<std::string> after = {};  // the stages that were run on the graph already; tinygrad skips them
+  // For each stage, its name and tgc's graph after the stage, as pyrender text. tinygrad stops after the first stage
+  // for which its pyrender text differs, and records every rewrite of that stage.
   std::vector<std::pair<std::string, std::string>> texts = {};
   std::string until = {};  // the last stage to run; empty: all stages run
 
@@ -36,8 +36,8 @@ class TinygradProcess {
   // `stop`: see Answerer::ask.
   TinygradProcess(const std::string& tinygrad, std::function<bool()> stop);
 
-  // Returns the record of what tinygrad makes of the graph. If tinygrad refuses the graph, the record has an error and
-  // the stages before it. Errors: the process died, timed out, or gave no valid answer.
+  // Returns the record of tinygrad's compilation of the graph. If tinygrad refuses the graph, the record has an error
+  // and the stages before the error. Errors: the process died, timed out, or gave no valid answer.
   Result<GoldenRecord> ask(const CompileQuestion& question);
   // Sets the time limit for each further answer. The default is 60 s, which includes importing tinygrad.
   void set_seconds(double seconds) { process_.set_seconds(seconds); }

@@ -24,16 +24,16 @@ class StatsWatch : public RewriteObserver {
   Graph& graph_;
 };
 
-// Formats the statistics that RuleStats::by_rule() returns: one line per rule that was tried, the slowest last, then
-// the total, then the number of rules and of rules that hit. A rule's line:
-//   hits / attempts -- ms in hits / ms in all attempts -- file:line  name: left -> right  (place in tinygrad)
+// Formats the statistics that RuleStats::by_rule() returns: one line per rule that was tried, the slowest rule last,
+// then the total, then the numbers of tried rules and of rules that hit. The line of a rule is:
+//   hits / attempts -- ms in hits / ms in all attempts -- file:line  name: left -> right  (file:line in tinygrad)
 // The line of a rule with several branches (foldings) is followed by the hits of each branch.
 std::string stats_text(const std::vector<RuleCounters>& stats);
 // Lists the rules of `sets` that never hit, one per line.
 std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets);
 // Returns {"rules":[{"name","set","file","line","tinygrad","hits","attempts","match_ms","total_ms",
 //                    "branches":{name: hits}}],"total":{...}}
-// The rules of `sets` that were never tried come last. "tinygrad" is the rule's place in tinygrad.
+// The rules of `sets` that were never tried come last. "tinygrad" is the rule's file and line in tinygrad.
 std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets);
 
 }  // namespace tgc

@@ -35,7 +35,7 @@
 namespace tgc {
 namespace {
 
-// X(NAME), in the order of the pipeline: tinygrad's name of a rule set, which is also the name of tgc's accessor.
+// Calls X(NAME) for each rule set in the order of the pipeline. tinygrad's set and tgc's function both have this name.
 #define TGC_RULE_SETS(X)                                                                                             \
   X(propagate_invalid)                                                                                               \
   X(symbolic_simple) X(commutative) X(div_and_mod_symbolic) X(gep_pushing) X(symbolic) X(pm_simplify_valid) X(sym)   \
@@ -99,7 +99,7 @@ void for_each_stage(const Settings& settings, Visit visit) {
   }
 }
 
-// Calls visit(stage, rules) for the rule sets of rewrites inside rules and of the rewrites after the last stage.
+// Calls visit(stage, rules) for the rule sets of rewrites that rules start, and of the rewrites after the last stage.
 template <class Visit>
 void for_each_inside(Visit visit) {
   for (const TensorStage& stage : tensor_stages())
@@ -139,7 +139,7 @@ const std::vector<std::vector<std::string_view>>& stages_by_rule() {
     for_each_inside([&](std::string_view stage, const RuleSet& set) {
       for (const Rule* r : set.rules()) add_stage(of(r), stage);
     });
-    // sort in the order of the pipeline
+    // sort the names of each rule's stages in the order of the pipeline
     auto position = [](std::string_view name) {
       size_t i = 0;
       for (const TensorStage& s : tensor_stages()) {

@@ -22,16 +22,16 @@ const std::vector<CatalogSet>& rule_catalog();
 // A rule and its uses.
 struct CatalogRule {
   const Rule* rule;
-  // the stages that apply it, on any target and under any settings, directly or in a rewrite inside a rule
+  // the stages that apply the rule on some target under some settings, in their own rewrites or in an inner rewrite
   std::vector<std::string_view> stages;
-  // in the list of a stage: the set of the inner rewrite that applies the rule; empty: the stage applies it
+  // in the list of one stage: the rule set of the inner rewrite that has the rule; empty if the stage's own set has it
   std::string_view inside = {};
 };
 
 // Returns every rule once, in the order of the catalog.
 std::vector<CatalogRule> catalog_rules();
-// Returns the rules of a stage: those of `set` (may be null) in the order in which they are tried, then those of the
-// rewrites inside rules, each rule once.
+// Returns the rules of a stage, each once: the rules of `set` (may be null) in the order in which they are tried, then
+// the rules of `inside`, the sets of the rewrites that rules start.
 std::vector<CatalogRule> catalog_rules(const RuleSet* set, std::span<const RuleSetFunction> inside = {});
 
 // The number of rules of a stage on a target with default settings. Stages of tensor graphs have no target.
@@ -52,9 +52,9 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
 //   {"rules":[{"name","set","stages","ops","pattern","result","kind","branches":[{"name","right","guard"}],
 //              "file","line","tinygrad","inside"}],"sets":[{"name","rules"}],"stages":[{"name","target","rules"}]}
 // "pattern" is the left side, "result" the whole right side, "kind" is "algebra", "function" or "lambda", and
-// "tinygrad" the rule's place in tinygrad. "branches" are the rule's foldings; most rules have one without a name.
-// Foldings that a function distinguishes have no right side. "inside" is only set in the list of a stage, for rules of
-// inner rewrites.
+// "tinygrad" the rule's line in tinygrad. "branches" are the rule's foldings: most rules have one, which has no name.
+// A folding has no right side if a C++ function computes its result. "inside" is set only in the list of one stage,
+// for rules of inner rewrites.
 std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing);
 
 }  // namespace tgc

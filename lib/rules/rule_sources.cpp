@@ -18,7 +18,7 @@ constexpr Row kRows[] = {
 using Sources = std::map<std::pair<std::string_view, std::string_view>, std::string>;  // set and rule -> "file:line"
 
 const Sources& sources() {
-  static const Sources* const table = [] {  // never freed, because callers keep views of its texts
+  static const Sources* const table = [] {  // never freed, because callers keep views of its strings
     auto* out = new Sources;
     for (auto [set, file, rules] : kRows)
       while (!rules.empty()) {

@@ -1,4 +1,4 @@
-// The place of each rule in tinygrad 0.12.0, which `tgc patterns`, `stats` and `trace` print beside the place in tgc.
+// The file and line of each rule in tinygrad 0.12.0, which `tgc patterns`, `stats` and `trace` print beside tgc's line.
 // `scripts/rule_table.py sources` generates the table, rule_sources.def, from an installed tinygrad.
 #pragma once
 #include <string_view>

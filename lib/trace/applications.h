@@ -23,19 +23,19 @@ inline std::string location_of(const Rule& rule) {
 struct Application {
   const StageRow* stage;    // null before the first stage
   const Rule* rule;
-  const char* branch;       // null if the rule has a single branch
+  const char* branch;       // the branch (folding) that applied; null if the rule has a single branch
   uint64_t number;          // position among all applications, from 1
   uint64_t in_stage;        // position among the applications of this rule in this stage, from 1
-  int depth;                // nesting: 0 for the stage's own rewrites, 1 for a rewrite inside one of their rules, ...
+  int depth;                // nesting: 0 for a rewrite that the stage starts, 1 for one that a rule of it starts, ...
   UOp before, after;
-  UOp substitution_target;  // for a substitution, the requested replacement of `before`; else the empty UOp
-  std::string_view within;  // name of the rewrite
+  UOp substitution_target;  // for a substitution, the replacement of `before` in its map; else the empty UOp
+  std::string_view within;  // name of the innermost rewrite in which the rule was applied
   uint32_t made_from;       // number of nodes in the graph when the rule was tried
 };
 
-// Returns the index of the first application that belongs to the rule of list[whole]: the applications from there up to
-// `whole` are those of rewrites inside the rule. Returns `whole` if there are none. Inner applications from before the
-// rule was tried do not count, because they belong to another rule, which then declined.
+// The rule of list[whole] may itself run rewrites. Returns the index of the first application in these: all from there
+// up to `whole` belong to the rule. Returns `whole` if there are none. Inner applications from before the rule was
+// tried are not included, because another rule made them and then declined.
 inline size_t first_part_of(std::span<const Application> list, size_t whole) {
   auto is_part = [&](const Application& a) {
     return a.depth > list[whole].depth && a.made_from >= list[whole].made_from;
@@ -51,7 +51,7 @@ struct TopRewrite {
   UOp input;
   bool bottom_up;
   std::vector<size_t> applications;  // indices into ApplicationLog::list(); only those of depth 0
-  std::vector<UOp> gates;            // nodes (BottomUpGate) that the rewrite left as they are, with all nodes below
+  std::vector<UOp> gates;            // nodes that the rewrite left unchanged, with all nodes below (BottomUpGate)
 };
 
 // A stage that has run.
@@ -60,7 +60,7 @@ struct StageRun {
   UOp input, result;  // `result` is empty if the stage failed
 };
 
-// Counts the applications of one compilation. An earlier RewriteOverride, such as a fault, still applies before it.
+// Counts the applications of one compilation. An older RewriteOverride, such as a fault, is still applied, before this.
 class ApplicationWatcher : public Watcher, public RewriteOverride {
  public:
   void begin(Compilation& c) override {
@@ -132,7 +132,7 @@ class ApplicationLog : public ApplicationWatcher, public RewriteObserver {
   std::vector<std::string_view> names_;  // names of the rewrites in progress, outermost first
 };
 
-// Suppresses applications for which `leaves_out` returns true: the rule then declines.
+// Suppresses the applications for which `leaves_out` returns true, as if the rule had declined.
 class Veto : public ApplicationWatcher {
  public:
   using Test = std::function<bool(uint64_t number, const Hit& hit, UOp before)>;

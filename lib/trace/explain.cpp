@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-// Returns the first node of the list that uses node number `of`.
+// Returns the index of the first node in the list that uses list[of] as a source.
 size_t next_user(const std::vector<UOp>& list, size_t of) {
   for (size_t i = of + 1; i < list.size(); i++)
     if (std::ranges::find(list[i].src(), list[of]) != list[i].src().end()) return i;
@@ -48,7 +48,7 @@ Status Explainer::outcome() const {
   return Unit{};
 }
 
-// Returns text that says where the node is in the linear list and in the source; empty if that is not known.
+// Returns text with the positions of the node in the linear list and in the source; empty if they are not known.
 std::string Explainer::final_places(UOp last) {
   if (stages().empty()) return "";  // the trace file has no stages
   auto target = recorded_target(target_, last.graph().settings());

@@ -18,7 +18,7 @@ class Explainer : public Provenance {
   void kernel(std::string_view id, std::string_view target, UOp ast) override;
   void kernel_end() override;
 
-  // Returns an error if the stage never ran or if no graph after the stage has such a node.
+  // Returns an error if the stage never ran, or if no kernel has a node of that number after the stage.
   Status outcome() const;
 
  private:
@@ -29,7 +29,7 @@ class Explainer : public Provenance {
   std::string stage_, target_;
   bool color_, found_ = false;
   Print print_;
-  std::string valid_nodes_;  // for an error: the numbers that a node may have
+  std::string valid_nodes_;  // for the error message: the valid node numbers
 };
 
 }  // namespace tgc

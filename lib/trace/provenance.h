@@ -1,5 +1,5 @@
-// Finds the history of a node of a stage: the rewrites that lead from the kernel's AST to the node, and from the node
-// to the last graph. Provenance is a consumer of trace events and keeps those of one kernel.
+// Finds the history of a node in the graph after a stage: the rewrites that lead from the kernel's AST to the node, and
+// from the node to the last graph. Provenance consumes trace events and keeps the events of one kernel.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,10 +12,10 @@ namespace tgc {
 struct Step {
   enum class Kind : uint8_t {
     Rewrite,  // a rule replaced `before` by `after`
-    Part,     // a rule that replaced `before` created `after` somewhere in its result
+    Part,     // a rule replaced `before` by a graph that contains `after` below its root
     Rebuilt,  // `after` is `before` with rewritten sources
-    Stage,    // no rule, but the stage's code, created the node; `rewrite`: the first rewrite with it in its input
-    Gone,     // no node uses the node any more; `rule`, if set, is the last rule that replaced a user
+    Stage,    // code of the stage outside its rules created `after`; `rewrite`: the first rewrite whose input has it
+    Gone,     // the node is no longer used; `rule`, if set, is the last rule that replaced a user of the node
   };
   Kind kind;
   std::string_view stage;
@@ -41,14 +41,14 @@ class Provenance : public TraceConsumer {
   // Returns the steps from the AST to `node`, a node of `stage`'s result, in order. Sets `from_ast` to whether the
   // steps begin with a node of the AST.
   std::vector<Step> back(UOp node, std::string_view stage, bool& from_ast) const;
-  // Returns the steps from `node`, a node of `stage`'s result, to the last graph. Sets `last` to what the node became
-  // there, or to the empty UOp if it was removed; the last step is then its removal.
+  // Returns the steps from `node`, a node of `stage`'s result, to the last graph. Sets `last` to the node of the last
+  // graph that replaced it, or to the empty UOp if the node was removed; the last step is then the removal.
   std::vector<Step> forward(UOp node, std::string_view stage, UOp& last) const;
 
  private:
   struct Event {
     UOp before, after;
-    TraceRule rule;       // an empty name: the node was rebuilt
+    TraceRule rule;       // its name is empty if the node was rebuilt with new sources
     uint32_t made_from;   // the rule created the nodes [made_from, made_to)
     uint32_t made_to;
     uint32_t stage;
@@ -61,7 +61,7 @@ class Provenance : public TraceConsumer {
   struct StageEvents {
     std::string_view name;
     UOp input, result;
-    size_t first, last = 0;  // indices into events_
+    size_t first, last = 0;  // the stage's events are events_[first..last)
     std::vector<Begun> begun = {};
   };
 
@@ -75,8 +75,8 @@ class Provenance : public TraceConsumer {
   std::vector<std::unique_ptr<std::string>> names_;
 };
 
-// Formats the history of a node as text: its nodes in the AST, each rule with the node before and after it, and what
-// the node is in the last graph.
+// Formats the history of a node as text: the AST node that it comes from, each rule with the node before and after the
+// rule, and the node of the last graph.
 std::string to_text(const Provenance& provenance, UOp node, std::string_view stage, bool color);
 
 }  // namespace tgc

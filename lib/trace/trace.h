@@ -16,8 +16,8 @@ namespace tgc {
 struct TraceRule {
   std::string_view name, file;  // "add-zero", "passes/symbolic/simple.cpp"
   uint32_t line = 0;
-  std::string_view branch = {};  // the folding that applied, if the rule has several
-  std::string_view source = {};  // the rule's place in tinygrad: "uop/symbolic.py:42"
+  std::string_view branch = {};  // which folding of the rule applied; empty if the rule has only one
+  std::string_view source = {};  // file and line of the rule in tinygrad: "uop/symbolic.py:42"
 };
 
 // Returns "add-zero", or "divmod-general [cancel]" for a rule with several foldings.
@@ -30,7 +30,7 @@ inline std::string places_of(const TraceRule& rule) {
          (rule.source.empty() ? "" : " (" + std::string(rule.source) + ")");
 }
 
-// A graph_rewrite or a substitution.
+// The properties of a graph_rewrite or a substitution.
 struct TraceRewrite {
   std::string_view name, set;  // the name of the rewrite ("minimum_valid") and of its rule set ("symbolic")
   size_t rules = 0;            // the number of rules in the set
@@ -50,9 +50,9 @@ class TraceConsumer {
   // A kernel, or a tensor graph (empty target), begins. All its nodes are in one Graph, which is freed after
   // kernel_end.
   virtual void kernel(std::string_view /*id*/, std::string_view /*target*/, UOp /*ast*/) {}
-  virtual void made_for(std::string_view /*what*/) {}  // the operation and its line in the program, if known
+  virtual void made_for(std::string_view /*what*/) {}  // the user's operation and its program line, if recorded
   virtual void kernel_end() {}
-  virtual void kernel_given_up() {}  // instead of kernel_end, if a stage failed; the Graph is freed after it
+  virtual void kernel_given_up() {}  // called instead of kernel_end if a stage failed; then the Graph is freed
   virtual void stage(std::string_view /*name*/, UOp /*input*/) {}
   virtual void stage_end(UOp /*result*/) {}
   // A rewrite begins. `depth` is 0 if the stage starts it, and larger if a rule of another rewrite starts it.
@@ -62,7 +62,7 @@ class TraceConsumer {
   virtual void rebuilt(int /*depth*/, UOp /*before*/, UOp /*after*/) {}
   virtual void gated(int /*depth*/, UOp /*node*/) {}
 
-  // Returns the number of a node, in the order of creation. It is the same in a run and in the file written from it.
+  // Returns the number of a node, counted in the order of creation. A trace file keeps the numbers of the run.
   uint32_t number(UOp u) const { return numbers_ ? *numbers_->find(u) : u.id(); }
   virtual void set_numbers(const UOpMap<uint32_t>* numbers) { numbers_ = numbers; }
 
@@ -131,8 +131,8 @@ class StageFilter : public TraceTee {
   bool on_ = false;
 };
 
-// While this object lives, sends the rewrites of a Graph to a consumer. While `on` is false, rewrites are dropped, for
-// instance those outside of the stages to trace.
+// While this object lives, sends the rewrites of a Graph to a consumer. While `on` is false, sends nothing, so that a
+// caller can leave out stages.
 class LiveTrace : public RewriteObserver {
  public:
   LiveTrace(Graph& graph, TraceConsumer& to) : graph_(graph), to_(to) { set_observer(graph, this); }
@@ -174,7 +174,7 @@ class LiveTrace : public RewriteObserver {
 UOp apply_rewrites(UOp input, bool bottom_up, std::span<const std::pair<UOp, UOp>> rewrites,
                    std::span<const UOp> gates);
 
-// Checks a trace: the listed rewrites, applied to the input of a graph_rewrite, must give its result.
+// Checks a trace: applies the traced rewrites to the input of each graph_rewrite, which must give its traced result.
 class TraceReplay : public TraceConsumer {
  public:
   void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
@@ -193,7 +193,7 @@ class TraceReplay : public TraceConsumer {
     std::vector<std::pair<UOp, UOp>> rewrites;
     std::vector<UOp> gates;
   };
-  std::vector<Pending> pending_;  // one for each open rewrite, by depth
+  std::vector<Pending> pending_;  // one for each rewrite that has begun but not ended, by depth
   size_t same_ = 0, different_ = 0;
 };
 

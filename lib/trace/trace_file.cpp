@@ -124,7 +124,7 @@ void TraceWriter::gated(int depth, UOp u) {
 // ---- reading a trace file
 
 bool is_trace_file(const std::string& path) {
-  if (path == "-") return false;  // standard input can be read only once, and not be tested first
+  if (path == "-") return false;  // standard input can be read only once, so it cannot be tested before it is read
   auto lines = LineReader::open(path);
   std::string first;
   if (!lines) return false;
@@ -181,8 +181,8 @@ class Reader {
     return nodes_->at(size_t(n));
   }
 
-  // Returns the kinds of the fields after an event's name: n number, s text, u node, o node or null, b flag. `fields_`
-  // counts the fields that were read, the name included.
+  // Returns a letter for each field after an event's name: n number, s text, u node, o node or null, b flag.
+  // `fields_` is the number of fields read so far, including the name.
   static std::string_view kinds(std::string_view name) {
     if (name == "kernel") return "ssu";
     if (name == "stage") return "su";
@@ -273,7 +273,7 @@ class Reader {
   size_t fields_ = 0;
   Values v_{};
   bool in_kernel_ = false, in_stage_ = false;
-  int open_ = 0;  // the number of open rewrites
+  int open_ = 0;  // the number of rewrites that have begun but not ended
   std::deque<RuleText> rules_;  // consumers keep views of them
   std::set<std::string> names_;  // names of rewrites and rule sets; consumers keep views of them
   std::string id_, target_, stage_;

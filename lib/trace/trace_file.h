@@ -7,8 +7,8 @@
 //   ["stage","postopt symbolic",node] ... ["stage_end",node]
 //   ["begin",depth,"NAME",node,rules,bottom_up,"SET"] ... ["end",depth,node or null]
 //   ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"]
-//                                    before its first use: name, file, line, branch and place in tinygrad; rules are
-//                                    numbered from 0
+//                                    before the rule's first use: name, file, line, branch, and line in tinygrad;
+//                                    rules are numbered from 0
 //   ["rewrite",depth,rule,before,after,made_from,made_to,ns]
 //   ["rebuilt",depth,before,after]   ["gated",depth,node]
 #pragma once
@@ -27,7 +27,7 @@ class TraceWriter : public TraceConsumer {
  public:
   static Result<std::unique_ptr<TraceWriter>> create(const std::string& path);
   ~TraceWriter() override;
-  // Completes the file. Call it once, at the end; without this call, no file is written. Errors: writing failed.
+  // Completes the file. Must be called once, at the end: otherwise no file is written. Errors: writing failed.
   Status close();
 
   void kernel(std::string_view id, std::string_view target, UOp ast) override;
@@ -58,7 +58,7 @@ class TraceWriter : public TraceConsumer {
   std::map<std::tuple<std::string_view, uint32_t, std::string_view>, size_t> rules_;
 };
 
-// Returns whether the file is a trace. Standard input never is.
+// Returns whether the file is a trace. Returns false for standard input ("-").
 bool is_trace_file(const std::string& path);
 // Sends the events of a file to `to`, in order. Errors: the file cannot be read or is damaged.
 Status read_trace(const std::string& path, TraceConsumer& to);

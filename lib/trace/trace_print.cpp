@@ -136,7 +136,7 @@ void TracePrinter::change(UOp before, UOp after, const std::string& indent) {
   Graph& graph = before.graph();
   std::vector<UOp> gone{before}, come{after};
   std::vector<UOp> context;  // the direct sources of the changed nodes
-  // finding the changes visits whole subgraphs; beyond the limit (an endless stage) only the roots are printed
+  // Finding the changes visits whole subgraphs. So if the limit is passed (an endless stage), print only the roots.
   if (looked_at_ <= kMostLookedAt) {
     auto old_nodes = toposort(before), new_nodes = toposort(after);
     UOpSet in_old(graph), in_new(graph), printed(graph);

@@ -1,5 +1,5 @@
-// Prints a trace for people: each rewrite with its rule, the rule's place in the source, and the nodes that were
-// removed ("-") and added ("+").
+// Prints a trace as text: each rewrite with its rule, the rule's source line, and the nodes that the rewrite removed
+// ("-") and added ("+").
 #pragma once
 #include <functional>
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace tgc {
 
-// Selects rewrites. Empty fields select all.
+// Selects the rewrites to print. An empty field selects all rewrites.
 struct TraceFilter {
-  std::string rule;     // a rule's name, or a part of its "file:line"; `*` matches any text
+  std::string rule;     // the rule's name, or a part of its "file:line"; `*` matches any text
   OpSet ops;            // the ops of the rewritten node
   int64_t node = -1;    // the number (#N) of the node before, after, or created by the rewrite
   bool nested = false;  // include rewrites inside rules
   std::string stage;    // the stage to select, set by the caller
 
   bool wants(const TraceRule& rule, UOp before) const;
-  bool names(const TraceRule& rule) const;  // returns whether the field `rule` matches
+  bool names(const TraceRule& rule) const;  // returns whether the filter's `rule` matches the argument
 };
 
 // Checks that `filter.rule` matches a rule of the catalog. The error suggests the nearest names.
@@ -29,7 +29,7 @@ class TracePrinter : public TraceConsumer {
   using Write = std::function<void(std::string_view)>;
   struct Style {
     bool color = false;
-    size_t max_lines = 12;  // the limit of removed nodes, and of added nodes, per rewrite
+    size_t max_lines = 12;  // maximum number of removed nodes, and of added nodes, to print per rewrite
     bool quiet = false;     // print one line per rewrite, without nodes
   };
 
@@ -43,7 +43,7 @@ class TracePrinter : public TraceConsumer {
   void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
   void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
 
-  // Returns an error if the filter's node is in none of the traced kernels and stages.
+  // Returns an error if none of the traced kernels and stages has a node with the number of the filter.
   Status outcome() const;
 
  private:
@@ -53,7 +53,7 @@ class TracePrinter : public TraceConsumer {
   Style style_;
   Write write_;
   std::string stage_;
-  size_t shown_ = 0, all_ = 0;  // rewrites of the current stage
+  size_t shown_ = 0, all_ = 0;  // numbers of printed rewrites and of all rewrites in the current stage
   size_t looked_at_ = 0;        // nodes and sources visited to find the removed and added nodes
   int64_t last_node_ = -1;      // the highest node number
 };

@@ -17,7 +17,7 @@
 namespace tgc {
 namespace {
 
-// Returns `wanted` different kernels of the golden records in testdata.
+// Returns `wanted` golden records of different kernels from testdata.
 std::vector<GoldenRecord> records(size_t wanted) {
   auto reader = GoldenReader::open(test_path("golden/kernels.jsonl.gz"));
   REQUIRE(reader.ok());
@@ -76,7 +76,7 @@ TEST_CASE("trace: the listed rewrites, applied to a stage's input, give its outp
     TraceTee both({&replay, &outline});
     size_t stages = 0;
     trace_record(record, both, [&](UOp result, const Stage& stage) {
-      if (stage.run) return;  // rules of such a stage start several rewrites
+      if (stage.run) return;  // skip a stage with a `run` function, because it starts several rewrites
       stages++;
       CHECK(outline.first == outline.input);
       CHECK(outline.last == result);
@@ -147,7 +147,7 @@ TEST_CASE("trace: after a failed stage, the file's events before it can be read"
   auto compilation = Compilation::begin(std::move(*loaded), {.target = "CPU"});
   REQUIRE(compilation.ok());
   CHECK(!run_watched(std::move(*compilation), watcher).ok());
-  CHECK((*writer)->close().ok());  // the graph is freed by now
+  CHECK((*writer)->close().ok());  // close() must not use the graph, which has been freed
   TraceReplay replay;
   CHECK(read_trace(path, replay).ok());
   std::filesystem::remove(path);
@@ -184,7 +184,7 @@ TEST_CASE("trace: a damaged file is an error with its place") {
   for (const char* body : {"[\"rewrite\",0,0,0,0,0,0,0]\n", "{\"id\":1,\"op\":\"SINK\",\"dtype\":\"dtypes.void\"}\n",
                            "[\"graph\"]\n[\"stage\",\"x\",5]\n", "[\"graph\"]\n[\"what\"]\n",
                            "[\"graph\"]\n[\"end\",-1,null]\n", "[\"stage\"]\n",
-                           // TraceReplay and Provenance need a kernel, a stage and a rewrite that are open
+                           // invalid, because consumers need each event inside a kernel, a stage and a rewrite
                            KERNEL "[\"end\",0,null]\n", STAGE "[\"end\",9000,0]\n", STAGE "[\"end\",4294967296,0]\n",
                            STAGE "[\"begin\",1,\"x\",0,0,true,\"x\"]\n", STAGE "[\"gated\",0,0]\n",
                            STAGE "[\"begin\",0,\"x\",0,0,true,\"x\"]\n[\"rebuilt\",0,0,null]\n",

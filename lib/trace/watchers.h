@@ -54,7 +54,7 @@ class StatsWatcher : public Watcher {
     if (wants_(row)) watch_.emplace(input.graph(), stats);
   }
   void stage_end(const StageRow&, UOp) override { watch_.reset(); }
-  void end(Compilation&) override { watch_.reset(); }  // the graph of a failed stage is freed soon
+  void end(Compilation&) override { watch_.reset(); }  // stop watching before the graph of a failed stage is freed
 
   RuleStats stats;
 
