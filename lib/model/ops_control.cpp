@@ -22,7 +22,7 @@ Values branch(OpCall& c) {
   auto &yes = c.attr_graph("then_branch"), &no = c.attr_graph("else_branch");
   if (c.builder().is_known(condition)) return c.builder().run(c.integer(0) ? yes : no, Values{});
   Values a = c.builder().run(yes, Values{}), b = c.builder().run(no, Values{});
-  // `where` cannot select between these branches, so the condition must be known: integer() throws Failure if it is not
+  // `where` cannot select between these branches, so read the condition: integer() throws Failure if it is not known
   if (a.size() != b.size() || !same_kind(a, b)) return c.integer(0) ? a : b;
   Values out;
   for (size_t i = 0; i < a.size(); i++) out.push_back(condition.reshape({}).where(a[i].tensor(), b[i].tensor()));
@@ -61,7 +61,7 @@ Values loop(OpCall& c) {
       carried.push_back(Tensor::stack(scanned[j]));
       continue;
     }
-    auto& type = body.outputs[1 + state + j].type;  // no iteration: an empty tensor of the body's declared type
+    auto& type = body.outputs[1 + state + j].type;  // without iterations, return an empty tensor of the declared type
     auto dtype = onnx::dtype_of(type.elem);
     if (!dtype || !type.shape)
       throw Failure("the loop runs 0 times, and its body does not declare the type and shape of its outputs");
@@ -105,7 +105,7 @@ Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Va
 
 Values scan(OpCall& c) {
   auto& body = c.attr_graph("body");
-  size_t first = c.version() < 9 ? 1 : 0;  // before opset 9, input 0 is the lengths, and every input has a batch axis
+  size_t first = c.version() < 9 ? 1 : 0;  // before opset 9, input 0 has the lengths, and all inputs a batch axis
   ScanSpec s;
   s.scans = size_t(c.attr_int("num_scan_inputs"));
   if (s.scans == 0 || s.scans + first > c.num_inputs() || body.outputs.size() + s.scans + first < c.num_inputs())

@@ -86,7 +86,7 @@ class Recurrent {
     }
     Tensor both(const Tensor& h, int64_t gate) const { return input(gate) + recurrent(h, gate); }
     Tensor f(size_t which, const Tensor& v) const { return net.activation(which, v); }
-    // Returns the block of one gate of an input that has one vector per direction (peepholes).
+    // Returns the part for gate `which` of a peephole input, which has one vector per direction.
     Tensor block(size_t input, int64_t which) const { return rows(net.part(input), which); }
 
    private:

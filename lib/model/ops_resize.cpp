@@ -150,7 +150,7 @@ Target target_of(OpCall& c, const Ints& from, const std::vector<double>& scales,
 
 Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const Ints& sizes,
                  const std::vector<double>& roi, const ResizeStyle& style) {
-  Ints order;  // the axes: first those that are not resized
+  Ints order;  // all axes: first those that the attribute `axes` leaves out
   Ints named = c.attr_ints("axes");
   for (auto& a : named) a = x.resolve_dim(a);
   if (named.empty()) named = int_range(0, x.ndim());
@@ -172,7 +172,7 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
     if (a.to <= 0) throw Failure("its result has no elements");
     if (roi.size() == 2 * from.size()) a.roi_start = roi[i], a.roi_end = roi[from.size() + i];
     bool changes = a.from != a.to || (crops && (a.roi_start != 0 || a.roi_end != 1));
-    // skip the leading batch and channel axes if they keep their sizes
+    // skip the batch and channel axes (0 and 1) if they keep their sizes
     if (changes || !axes.empty() || first + int64_t(i) >= 2) axes.push_back(a);
   }
   if (!crops && std::ranges::all_of(axes, [](auto& a) { return a.from == a.to; })) return x.permute(back);

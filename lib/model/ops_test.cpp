@@ -57,7 +57,7 @@ TEST_CASE("com.microsoft: SkipLayerNormalization gives the normalized sum and th
 
 TEST_CASE("com.microsoft: Attention with zero queries averages the values; unidirectional, only the preceding ones") {
   Graph g;
-  // the weights make queries and keys 0 and values equal to x
+  // the weights make all queries and keys 0, and the values equal to x
   Tensor x = row(g, {1, 3}, {1, 2, 1}), weights = row(g, {0, 0, 1}, {1, 3}),
          lengths = Tensor::of(g, Ints{1}, dtypes::int32);
   check_near(run(g, "Attention", {x, weights}, {attribute("num_heads", 1)}, "com.microsoft")[0], {2, 2});

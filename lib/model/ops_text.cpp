@@ -63,7 +63,7 @@ struct Vectorizer {
     else for (int64_t v : c.attr_ints("pool_int64s")) pool.push_back(std::to_string(v));
     if (shortest < 1 || longest < shortest || skips < 0) throw Failure("its lengths of n-grams do not fit");
     size_t number = 0;
-    for (size_t n = 1; n <= begins.size(); n++) {  // the pool lists n-grams by length
+    for (size_t n = 1; n <= begins.size(); n++) {  // the pool lists n-grams in order of their length n
       auto from = begins[n - 1], to = n < begins.size() ? begins[n] : int64_t(pool.size());
       if (from < 0 || to < from || to > int64_t(pool.size())) throw Failure("its ngram_counts do not fit its pool");
       for (auto at = size_t(from); at + n <= size_t(to); at += n, number++) {

@@ -50,7 +50,7 @@ Tensor apply_strides(const Tensor& x, const std::vector<Stride>& strides) {
   return out.pad(padding).reshape(split).shrink(first).reshape(kept);
 }
 
-// Returns `values` where the mask is set, else `target`. Reduces `axes`: of several set elements, the last one wins.
+// Returns `values` where the mask is set, else `target`. Reduces `axes`: the last set element along them wins.
 Tensor masked_setitem(const Tensor& target, Tensor values, Tensor mask, const Ints& axes) {
   for (auto it = axes.rbegin(); it != axes.rend(); ++it) {
     Tensors masks = mask.split_by(1, *it), parts = values.split_by(1, *it);

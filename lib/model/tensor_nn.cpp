@@ -176,7 +176,7 @@ std::vector<std::string> split_at(const std::string& text, char c) {
   return out;
 }
 
-// Returns the letters that occur once in `text`, sorted: the output of a formula that names no output.
+// Returns the sorted letters that occur once in `text`: they are the output if an einsum formula names no output.
 std::string once(const std::string& text, const std::string& except = "") {
   std::set<char> letters;
   for (char c : text)
@@ -278,7 +278,7 @@ Tensor Tensor::einsum(std::string_view text, Tensors xs) {
     Tensor x = s.empty() ? xs[i] : xs[i].permute(order).reshape(aligned).expand(full);
     out = out ? out * x : x;
   }
-  Ints summed, rank;  // summed: axes of letters that the output lacks; rank: position of each output letter, sorted
+  Ints summed, rank;  // summed: axes of letters that the output lacks; rank: sorted position of each output letter
   int64_t at = 0;
   for (auto [c, n] : sizes) {
     if (output->find(c) == std::string::npos) summed.push_back(at);

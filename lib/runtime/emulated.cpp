@@ -39,7 +39,7 @@ bool is_device(std::string_view device, std::string_view name) {
 }  // namespace
 
 Status use_emulators() {
-  // like the engines, emulators are in ../lib/tgc relative to the executable's folder, in builds and installations
+  // in builds and installations, emulators are in ../lib/tgc relative to the executable's folder
   namespace fs = std::filesystem;
   std::error_code error;
   fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib/tgc";

@@ -82,7 +82,7 @@ Directory find_directory(Bytes zip) {
   throw Failure("the archive has no directory; it is truncated or no zip file");
 }
 
-// Replaces the fields size, packed and offset that are all ones by the 64-bit values of the entry's zip64 field.
+// Replaces each of e.size, e.packed and e.offset that is 0xFFFFFFFF by its 64-bit value from the zip64 extra field.
 void read_zip64(Bytes extra, Entry& e) {
   for (uint64_t at = 0; at + 4 <= extra.size();) {
     uint64_t id = little(extra, at, 2), size = little(extra, at + 2, 2);

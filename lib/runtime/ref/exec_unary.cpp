@@ -121,7 +121,7 @@ Fn moves(const Selector& s) {
   }
 }
 
-// a * b + c. The product of floats is not rounded, as in exec_alu, which computes in double.
+// Computes a * b + c. Like tinygrad's exec_alu, which computes in double, does not round the product of floats.
 template <class T, bool Varying>
 const Ins* mulacc(Frame& f, const Ins* i) {
   const T *a = f.at<T>(i->a), *b = f.at<T>(i->b), *c = f.at<T>(i->c);

@@ -239,7 +239,7 @@ class GraphLowering {
     values_.set(u, {{.memory = memory}});
   }
 
-  // Concatenates a value's elements over all combinations of positions on the named axes; the last axis varies fastest.
+  // Concatenates the source's elements for all positions on the CONTRACT's axes, of which the last varies fastest.
   void contract(UOp u) {
     std::span<const Arg> axes = u.arg().items();
     std::vector<UOp> ranges = ranges_.expanded(u.arg());
@@ -273,7 +273,7 @@ class GraphLowering {
           values_.set(r, {{.reg = builder_.constant_int(type_of(r.dtype()), choice % axes[i][1].small_int())}});
   }
 
-  // Returns the element of a vector at the current positions of the UNROLL's axes.
+  // Sets the UNROLL's value to its source vector's elements at the current positions of its axes.
   void unroll(UOp u) {
     const Value& from = values_.get(u.src(0));
     std::vector<UOp> ranges = ranges_.expanded(u.arg());

@@ -58,7 +58,7 @@ std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::v
     total = lanes_times(total, r);
   }
   if (!threads && (total < 2 || (total < 32 && has_larger_reduce(body, total)))) return loops_over(ranges);
-  lanes.insert(lanes.end(), warps.begin(), warps.end());  // the lanes of a warp must be adjacent
+  lanes.insert(lanes.end(), warps.begin(), warps.end());  // last, because the lanes of a warp must be adjacent
   std::vector<Level> out = loops_over(outside);
   out.push_back({lanes, true});
   for (UOp r : inside) out.push_back({{r}, false});

@@ -20,8 +20,8 @@ class LanePlan {
   void find_register_uses(std::span<const UOp> nodes, const Values& values);
 
   // Nests `ranges` around `body`, outermost first, when no lanes are open. Thread ranges (LOCAL, WARP, GROUP_REDUCE)
-  // become lanes, and so do the innermost other parallel ranges until there are kEnoughLanes lanes. Fewer than
-  // 32 lanes without threads are not used if a reduction inside has more iterations to turn into lanes.
+  // become lanes, and so do the innermost other parallel ranges until there are kEnoughLanes lanes. Without thread
+  // ranges, there are no lanes if they would be fewer than 32 and a reduction inside has more iterations.
   std::vector<Level> levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   // Nests the ranges of a reduction that reads one element per iteration: its iterations become lanes, but their
   // elements are still combined one after the other.

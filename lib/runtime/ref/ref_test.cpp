@@ -116,7 +116,7 @@ TEST_CASE("REF: bools add as or and multiply as and") {
 }
 
 TEST_CASE("REF: half and bfloat16 round after every op") {
-  // 2048 + 1 is halfway between two halfs and rounds to the even one; the next 1 is lost again
+  // 2048 + 1 is halfway between two halfs and rounds to the even one, 2048; adding 1 again has no effect either
   CHECK(map<uint16_t>("half", "c2+c3+c3", {half(2048)}, {half(1)}) == std::vector<uint16_t>{half(2048)});
   CHECK(map<uint16_t>("half", "c2*c3", {half(300)}, {half(300)}) == std::vector<uint16_t>{half(INFINITY)});
   CHECK(map<uint16_t>("half", "c2*c3", {half(0x1p-14)}, {half(0.5)}) == std::vector<uint16_t>{half(0x1p-15)});
@@ -382,7 +382,7 @@ TEST_CASE("REF: malformed nodes are refused") {
   UOp of_void = g.node(Op::DEFINE_GLOBAL, dtypes::void_.ptr(4), {}, 1);
   UOp its_address = g.node(Op::CAST, dtypes::int64, {g.node(Op::INDEX, of_void.dtype(), {of_void, i})});
   CHECK(has(refusal(store({k, i}, its_address.cast(dtypes::int32))), "data1 has elements without a size"));
-  // operands whose length differs from their user's (found by `tgc fuzz`, in a WHERE of two vectors)
+  // operands that are shorter than the op that uses them (`tgc fuzz` found a WHERE of two such vectors)
   auto vector = [&](size_t n) {
     std::vector<UOp> elements(n, i.cast(dtypes::int32));
     return g.node(Op::VECTORIZE, dtypes::int32.vec(int(n)), elements);

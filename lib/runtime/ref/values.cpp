@@ -287,7 +287,7 @@ int32_t Values::scratch(const std::string& name, DType element, int64_t size, in
   return builder_.add_memory({.name = name, .scalar = element.scalar_kind(), .size = size, .group = group});
 }
 
-// Memory is allocated once, even if several scopes lower its DEFINE; registers belong to the lanes that define them.
+// Allocates a DEFINE's memory only once, even if several scopes lower it; each set of lanes has its own registers.
 Value Values::lower_define(UOp u) {
   for (auto& [define, value] : defines_)
     if (define == u) return value;

@@ -52,7 +52,7 @@ Value Values::lower_index(UOp u) {
     size_t n = std::max(pointers.size(), at.size());
     if ((pointers.size() != n && pointers.size() != 1) || (at.size() != n && at.size() != 1))
       cannot_run(u, "its operands have different sizes");
-    // an index counts elements of base(), which may be vectors, but offsets count scalars: so multiply by the length
+    // multiply by the vector length, because an index counts elements of base() (maybe vectors), an offset scalars
     int64_t scale = buffer.dtype().is_image() ? 1 : buffer.dtype().base().count();
     for (size_t i = 0; i < n; i++) {
       Element p = pointers[pointers.size() == 1 ? 0 : i];
@@ -109,7 +109,7 @@ Value Values::index_image(UOp u, const Value& pointers, const Value& at) {
   return out;
 }
 
-// A pointer cast to an integer, or such an integer plus a number: a byte address, as PTX computes it.
+// Lowers a CAST of a pointer to an integer, or an ADD of a number to such an integer, to a byte address, as in PTX.
 Element Values::pointer_arithmetic(UOp u, size_t i) {
   auto element = [&](size_t k) { return element_of(u, get(u.src(k)), i); };
   Element p = element(0);
@@ -129,7 +129,7 @@ Element Values::pointer_arithmetic(UOp u, size_t i) {
   return p;
 }
 
-// Returns the pointer as one to elements of `scalar`. Memory with elements of another type gets a view with these.
+// Converts a pointer to a pointer to elements of type `scalar`. Adds a view of the memory if its elements differ.
 Element Values::viewed_as(Element p, DType scalar) {
   if (!p.is_pointer()) throw Failure("REF can load from and store to pointers only");
   if (p.file >= 0 || p.pixel) return p;
@@ -183,7 +183,7 @@ void Values::lower_store(UOp u) {
     store_element(viewed_as(pointers[i / each], dtype), int64_t(i % each), values[values.size() == 1 ? 0 : i].reg);
 }
 
-// The register that a pointer into a DEFINE_REG's registers refers to; 0 if it is read before it is written.
+// Returns the register that a pointer into a DEFINE_REG refers to. A load before any store gets a constant 0.
 Reg& Values::file_element(const Element& pointer, int64_t plus, bool for_load) {
   File& file = files_[size_t(pointer.file)];
   int64_t at = plus;

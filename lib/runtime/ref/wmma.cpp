@@ -23,7 +23,7 @@ struct Architecture {
 
 // ---- NVIDIA: all shapes have M = 16 and N = 8, and the same layout of C
 Place cuda_c(const WmmaKey&, int row, int col) { return place(col % 2 + row / 8 * 2, col / 2 + row % 8 * 4); }
-// A for K = 16 (16-bit) and K = 32 (8-bit): `Pack` neighbors along K share a register
+// A for K = 16 (16-bit) and K = 32 (8-bit): `Pack` neighbors along K are in one thread
 template <int Pack>
 Place cuda_a(const WmmaKey&, int row, int k) {
   return place(k % Pack + row / 8 * Pack + k / (4 * Pack) * (2 * Pack), k / Pack % 4 + row % 8 * 4);
@@ -36,13 +36,13 @@ Place cuda_half8_b(const WmmaKey&, int col, int k) { return place(k % 2, k / 2 +
 Place cuda_tf32_a(const WmmaKey&, int row, int k) { return place(k / 4 * 2 + row / 8, k % 4 + row % 8 * 4); }
 Place cuda_tf32_b(const WmmaKey&, int col, int k) { return place(k / 4, k % 4 + col * 4); }
 
-// ---- Metal: 8 x 8 x 8 on 32 threads, two elements per thread; A, B and C use the same lanes
+// ---- Metal: 8 x 8 x 8 on 32 threads, two elements per thread; A, B and C have the same layout
 Place metal(int i, int j) { return place(i % 2, i / 2 % 2 + j % 4 * 2 + i / 4 * 8 + j / 4 * 16); }
 Place metal_a(const WmmaKey&, int row, int k) { return metal(k, row); }
 Place metal_b(const WmmaKey&, int col, int k) { return metal(col, k); }
 Place metal_c(const WmmaKey&, int row, int col) { return metal(col, row); }
 
-// ---- AMD CDNA: 64 threads; K is split into four blocks
+// ---- AMD CDNA: 64 threads; each group of 16 threads holds a quarter of K
 Place cdna_ab(const WmmaKey& key, int i, int k) { return place(k % (key.k / 4), k / (key.k / 4) * 16 + i); }
 Place cdna_c(const WmmaKey&, int row, int col) { return place(row % 4, row / 4 * 16 + col); }
 // ---- AMD RDNA4: 32 threads; quarters of K alternate between the halves of the warp
