@@ -27,7 +27,7 @@ double now() {
   return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
 }
 
-// Returns the seconds that two clock calls take, as long as parsing some nodes. since() subtracts them.
+// Returns the seconds that two clock calls take. since() subtracts them, because parsing a few nodes takes as long.
 double cost_of_now() {
   double least = 1;
   for (int i = 0; i < 1000; i++) {

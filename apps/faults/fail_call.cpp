@@ -45,7 +45,7 @@ struct Call {
   long number;
   std::string_view kind;
   int error;
-  bool (*applies)(pid_t, const Registers&);  // whether this call counts; null: it always does
+  bool (*applies)(pid_t, const Registers&);  // returns true if this call counts; null: it always does
 };
 
 uint64_t clone_flags(pid_t pid, const Registers& r) {
@@ -61,7 +61,7 @@ bool is_leader(pid_t pid) {
     if (word == "Tgid:") return status >> word && word == std::to_string(pid);
   return false;
 }
-// Returns true for mmap without a file in the main thread; jemalloc crashes if a new thread's first one fails.
+// Returns true for the main thread's mmap without a file; jemalloc crashes if the first mmap of another thread fails.
 bool is_anonymous(pid_t pid, const Registers& r) {
   return (r.r10 & MAP_ANONYMOUS) && is_leader(pid);
 }

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using Input = std::vector<uint8_t>;
 
-constexpr uint64_t kBatch = 250;  // inputs per child process; bounds leaks and amortizes the fork
+constexpr uint64_t kBatch = 250;  // inputs per child process: few, to bound leaks; many, to make fork cheap
 
 uint64_t mixed(uint64_t z) {  // the random number generator splitmix64
   z += 0x9E3779B97F4A7C15ull;
@@ -114,7 +114,7 @@ GraphKind kind_of(uint64_t i) {  // every second graph is a kernel
   return kKinds[i % std::size(kKinds)];
 }
 
-// Returns the bytes of a mutant: a header and one to six mutation steps, few so that the graph stays meaningful.
+// Returns the bytes of a mutant: a header and one to four mutation steps, few so that the graph stays meaningful.
 Input mutant_bytes(uint64_t seed, uint64_t i) {
   uint64_t random = mixed(seed * 7919 + i);
   Input out((2 + std::min(random % 4, random / 4 % 6)) * kStepBytes);
@@ -122,7 +122,7 @@ Input mutant_bytes(uint64_t seed, uint64_t i) {
   return out;
 }
 
-// Removes steps that the finding does not need, one at a time.
+// Removes each mutation step without which the mutant still ends its process by the same cause.
 Input reduced(GraphKind kind, Input bytes, const std::string& cause, const MutantRunOptions& run, int limit) {
   auto same = [&](const Input& shorter) {
     auto ran = run_watched_inputs(0, 1, limit, [&](uint64_t) {

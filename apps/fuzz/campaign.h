@@ -8,7 +8,7 @@
 namespace tgc::fuzz {
 
 struct CampaignOptions {
-  double seconds = 0;        // time limit; 0: none. A target without both limits runs for ten seconds
+  double seconds = 0;        // time limit; 0: none. If `runs` is 0 too, run_target() stops after ten seconds
   uint64_t runs = 0;         // maximum number of inputs; 0: no limit
   uint64_t seed = 1;
   int limit_seconds = 20;    // time limit per input

@@ -54,7 +54,7 @@ void read_cache_entry(Bytes bytes) {
   std::ifstream(entry, std::ios::binary).read(sound.data(), std::streamsize(sound.size()));
   std::ofstream(entry, std::ios::binary).write(text_of(bytes).data(), std::streamsize(bytes.size()));
   auto got = cache.get(key);
-  // an entry ends with its payload and has its hash: if the cache accepts the bytes, it must return what they hold
+  // an entry contains its payload's hash and ends with the payload, so the cache may only return the end of the file
   must(!got || text_of(bytes).ends_with(*got), "an entry gave what it does not hold");
   fs::remove_all(folder);
 }

@@ -40,7 +40,7 @@ struct MutantLog {
 enum class GraphKind : uint8_t { kernel, stage, list, tensor };
 
 struct MutantRunOptions {
-  // true: run kernels in workers on REF and the CPU, then the later phases; false: only small kernels on REF in here
+  // true: go through all phases, with kernels in workers; false: stop after running a small kernel on REF in-process
   bool processes = false;
   double seconds = 2;  // time limit of a kernel, of bisect and of reduce
 };

@@ -33,7 +33,7 @@ void read_request(Bytes);
 void run_code_object(Bytes), run_ptx(Bytes);
 void run_kernel(Bytes), run_stage_graph(Bytes), run_list(Bytes), run_tensor(Bytes);
 
-// Counts the inputs that a target has run and not refused; only some targets call it. A campaign's processes share it.
+// Counts one input that was run and not refused. Only some targets call this. A campaign's processes share the count.
 void count_as_run();
 extern std::atomic<uint64_t>* run_inputs;
 

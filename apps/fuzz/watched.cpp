@@ -38,7 +38,7 @@ void prepare_child(int report) {
   dup2(report, STDERR_FILENO);
   rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  if (kSanitized) return;  // sanitizers have their own handlers and address space
+  if (kSanitized) return;  // sanitizers handle signals themselves and reserve more address space
   rlimit memory{kMostMemory, kMostMemory};
   setrlimit(RLIMIT_AS, &memory);
   static char stack[1 << 16];

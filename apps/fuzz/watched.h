@@ -30,8 +30,8 @@ class SharedMemory {
   T* p_;  // never unmapped
 };
 
-// The result of run_watched_inputs: the next input and, if the child died, how. It calls body(first) to body(last - 1)
-// in a child while more() is true. An input may take `limit_seconds` of processor time, ten times that of wall time.
+// The result of run_watched_inputs, which calls body(first) to body(last - 1) in a child while more() is true: the next
+// input and, if the child died, how. An input may take `limit_seconds` of processor time, and of wall time 10 times it.
 struct Watched {
   uint64_t next = 0;
   std::optional<Died> died = {};

@@ -135,7 +135,7 @@ TEST_CASE("cli: a dumped file keeps the stage, the target and what pyrender text
     for (auto& entry : fs::directory_iterator(folder + format)) {
       std::string name = entry.path().filename().string();
       if (name.find("source") != name.npos || name.find("program") != name.npos) continue;
-      // these texts are lists; read as a graph, they lose their order
+      // these texts are linear lists: reading one as a graph loses the order of its instructions
       if (name.ends_with("linear.uop") || name.ends_with("linear.repr")) continue;
       INFO(name);
       CHECK(run_tgc("dump " + entry.path().string() + " --stage=source").out == source);
@@ -156,7 +156,7 @@ TEST_CASE("cli: the text of a stage names its target and settings, including ove
       CHECK(tgc::read_text(file) == out.out);
       CHECK(run_tgc("dump --stage=source " + file).out == run_tgc("dump --stage=source " + record + asked).out);
     }
-  CHECK_FALSE(has(run_tgc("dump " + record).out, "# tgc: "));  // only tinygrad's text, no header
+  CHECK_FALSE(has(run_tgc("dump " + record).out, "# tgc: "));  // the output has tinygrad's text only
 }
 
 TEST_CASE("cli: an id of several records selects all of them, with a note") {
@@ -355,7 +355,7 @@ TEST_CASE("cli: bad input gives one message and exit code 2") {
 
 TEST_CASE("cli: a small dump takes less than 200 ms of processor time") {
   std::string file = put("k.uop", kKernel);
-  auto milliseconds = [] {  // processor time of child processes, because other processes do not change it
+  auto milliseconds = [] {  // processor time of child processes, which the load of the machine does not change
     rusage used;
     getrusage(RUSAGE_CHILDREN, &used);
     auto of = [](const timeval& t) { return 1e3 * double(t.tv_sec) + 1e-3 * double(t.tv_usec); };

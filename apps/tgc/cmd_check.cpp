@@ -1,4 +1,4 @@
-// tgc check: replays golden records and compares every stage, to the letter.
+// tgc check: replays golden records and compares the text of every stage exactly.
 #include "apps/tgc/options.h"
 #include "lib/replay/check_merge.h"
 #include "lib/replay/replay.h"

@@ -18,7 +18,7 @@ int run(const ConformOptions& o) {
   plan.style.color = use_color(1);
   plan.as = o.as == "text" ? ConformAs::Text : o.as == "structure" ? ConformAs::Structure : ConformAs::Values;
   if (!o.map.empty()) plan.map = require(GraphMap::read(require(read_file(o.map)), o.map));
-  if (!o.baseline.empty() && !o.write)  // reports an unreadable file before the port runs
+  if (!o.baseline.empty() && !o.write)  // report an unreadable baseline before running the tested compiler
     require(ConformReport().compare_to_baseline(o.baseline));
   ConformReport report = require(conform(terminal_session(1), o.goldens, plan));
   ConformCounts all = report.total();

@@ -21,7 +21,7 @@ struct DumpOptions {
 int dump(const DumpOptions& o) {
   const std::string format = o.json ? "json" : o.format;
   auto made = make_dump_plan(o.stage, format);
-  // another release has stages of its own: if a stage is unknown, open the input to find out whether it is of one
+  // a recording of another release may have other stages, so accept an unknown stage if the input is such a recording
   if (!made && !foreign_producer(o.input).empty()) made = make_dump_plan("", format);
   DumpPlan plan = require(std::move(made));
   Session session = terminal_session(with_found_opts(o.over), o.jobs);
@@ -34,7 +34,7 @@ int dump(const DumpOptions& o) {
   DumpOutput out(o.output, plan.format == Format::Json);
   StatsWatcher counter([](const StageRow& row) { return has_rewrites(row); });
   if (tracks_match_stats()) plan.watcher = &counter;
-  std::string_view begun_at;  // the stage that the last graph's header names as its origin
+  std::string_view begun_at;  // the stage after which the last graph was dumped, as its header says
   require(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
     if (graph.graph->is_foreign()) {
       auto texts = foreign_texts(graph, o.stage, plan.format.value_or(Format::Pyrender));

@@ -145,7 +145,7 @@ TEST_CASE("conform: a baseline is written on request, fails regressions, and ign
   CHECK(has(worse.out, "worse than the baseline: bin_add_half.0 (CUDA:CUDA:sm_90): expander is an error now"));
   CHECK(has(worse.out, " of the baseline were not asked"));
 
-  // Without the stage in the baseline, a failure there is no regression, and a conforming answer is an improvement.
+  // If the baseline lacks a stage, failing that stage is no regression, and passing the stage is an improvement.
   std::string lines = read_text(file);
   size_t at = lines.find("\texpander\n"), begin = lines.rfind('\n', at) + 1;
   put("base.txt", lines.substr(0, begin) + lines.substr(at + 10));

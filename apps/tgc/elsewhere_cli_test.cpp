@@ -114,7 +114,7 @@ TEST_CASE("check: the texts of a recording of another release are parsed and pri
   trouble("check " + file, "the pipeline here is 0.12.0's; compare recordings with tgc diff");
   CHECK(run_tgc("diff " + file + " " + file).code == 0);
   CHECK(run_tgc("dump " + file + " --stage=s").code == 0);
-  for (const char* what : {"--target=CUDA", "--set NOOPT=1"})  // they need compiling, which tgc cannot do here
+  for (const char* what : {"--target=CUDA", "--set NOOPT=1"})  // both need compiling, which tgc refuses for this graph
     trouble("dump " + file + " --stage=s " + what, "expected what was recorded, without --target, --set or --opts");
 }
 

@@ -13,7 +13,7 @@ TEST_CASE("cli: run --emulate runs PTX and CUDA C on the emulator and reports th
     CHECK(r.code == 0);
     CHECK(has(r.out, std::string(name) + ": passed on CUDA:PTX:sm_80, emulated, 1 array as REF has it"));
   }
-  Ran own = run_tgc("run --emulate --race '" + records + "#cast_long_to_float.0'");  // a record for sm_75 in CUDA C
+  Ran own = run_tgc("run --emulate --race '" + records + "#cast_long_to_float.0'");  // a record of CUDA C for sm_75
   CHECK(has(own.out, ": passed on CUDA:CUDA:sm_75, emulated"));
   Ran metal = run_tgc("run --emulate --race --device=METAL '" + records + "#bcast_pow.0'");
   INFO(metal.out, metal.err);

@@ -69,7 +69,7 @@ TEST_CASE("cli: the warning about an unused fault names the bundle that it comes
   INFO(same.out << same.err);
   CHECK(same.code == 1);
   CHECK(same.err.empty());
-  CHECK(run_tgc("dump own.repro").err.empty());  // no stage runs, so no warning about the fault
+  CHECK(run_tgc("dump own.repro").err.empty());  // no stage runs, so tgc does not warn of the fault
   Ran other = run_tgc("run own.repro --device=CPU:CLANG");
   INFO(other.out << other.err);
   CHECK(has(other.err, "the bundle's fault: renderer:LLVM.ADD was in no node that was printed"));

@@ -87,7 +87,7 @@ TEST_CASE("trace: rewrites are printed, written to a file and read, explained an
   CHECK(run_tgc("trace " + kKernel + " --stage=lower-index --explain=c5").out == story.out);
   CHECK(story.code == 0);
   CHECK(has(story, "where it comes from"));
-  // a trace file may hold a kernel in which no stage was traced
+  // a trace file may contain a kernel of which no stage was traced
   const std::string no_stages = put("no_stages.trace",
                                     "{\"format\":\"tgc-trace\",\"version\":2}\n[\"graph\"]\n"
                                     "{\"id\":0,\"op\":\"CONST\",\"dtype\":\"dtypes.index\",\"arg\":24}\n"
@@ -254,7 +254,7 @@ TEST_CASE("tinygrad's variables: DEBUG, NOOPT, SPEC and IGNORE_OOB work") {
       has(shell(later + "2 tgc dump --from=movement --stage=load-collapse"), "leaves a graph that is not well formed"));
   CHECK(has(shell("DEBUG_LINEARIZE=1 tgc dump " + kKernel), "(1, -20, 0)"));
   CHECK(shell("IGNORE_OOB=0 tgc dump --stage=source " + kKernel).code == 0);
-  // PTX has addresses in bytes instead of indices
+  // the check for out-of-bounds accesses must not take PTX's byte addresses for indices
   CHECK(shell("IGNORE_OOB=0 tgc dump --stage=source --target=CUDA:PTX:sm_80 " + kKernel).code == 0);
   Ran outside = shell("tgc dump " + kKernel +
                       " | sed 's/ptr(264), (), 2/ptr(263), (), 2/' | IGNORE_OOB=0 tgc dump --stage=source");

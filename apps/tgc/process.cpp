@@ -73,9 +73,9 @@ bool is_full_stack(const siginfo_t& info, const void* context) {
 constexpr std::pair<int, std::string_view> kFaults[] = {
     {SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}};
 
-// Handles stack overflow. Any other fault stays a crash, with a line that names the thread's work.
+// Handles stack overflow. Any other fault still crashes the process, after a line that says what the thread was doing.
 void on_fault(int number, siginfo_t* info, void* context) {
-  const bool is_sent = info->si_code <= 0;  // another process sent it with kill
+  const bool is_sent = info->si_code <= 0;  // a process sent the signal with kill
   if (number == SIGSEGV && !is_sent && is_full_stack(*info, context)) {
     say("tgc: the stack is too small (ulimit -s)\n");
     end_with_trouble();
@@ -109,7 +109,7 @@ void on_interrupt(int number) {
   if (interrupted.requested()) {
     remove_staged_files();
     signal(number, SIG_DFL);
-    raise(number);  // takes effect when this handler returns
+    raise(number);  // ends the process when this handler returns
     return;
   }
   interrupted.request();
@@ -128,7 +128,7 @@ bool watch_for(int number) {
 }  // namespace
 
 void prepare_process() {
-  // otherwise a file opened later gets the number of a closed standard stream, and output would go into that file
+  // open closed standard streams, because a file opened later would get the number of one and receive its output
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   std::set_new_handler(on_no_memory);

@@ -7,8 +7,8 @@ class Cancel;
 
 // Call this before anything else. Replaces closed standard streams by /dev/null; turns a closed pipe and an exceeded
 // file size limit into errors of write(); turns an uncaught exception, exhausted memory and stack overflow into one
-// line of text and exit code 2. Other faults stay crashes, with a line that names the thread's work
-// (support/crash_context.h).
+// line of text and exit code 2. Other faults still crash the process, after a line that says what the
+// thread was doing (support/crash_context.h).
 void prepare_process();
 
 // Returns true if an allocation of C++ has failed in this process. String streams hide such failures.

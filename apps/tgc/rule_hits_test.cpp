@@ -44,8 +44,8 @@ std::string_view refusing_stage(const GoldenRecord& record) {
 
 bool is_of_a_test(const Rule& rule) { return rule.file.ends_with("_test.cpp"); }
 
-// A rule as it is written in the source. Several rule sets may have copies of it for other dtypes or ops; what happened
-// to one copy counts for all of them.
+// A rule as it is written in the source. Several rule sets may have copies of this rule for other dtypes or ops; if one
+// copy is hit, declines or is checked, the rule counts as hit, declined or checked.
 struct Written {
   Rule rule;
   bool hit = false, declined = false, checked = false;
@@ -64,8 +64,8 @@ std::vector<Written> rules_as_written() {
   return rules;
 }
 
-// Prints the rules for which `happened` is false and that `file` does not list, then the lines of `file` that are not
-// needed, then one line with the numbers.
+// Prints the rules for which `happened` is false and that `file` does not list, then the lines of `file` for rules for
+// which `happened` is true, then one line with the counts.
 void print_left_out(const std::vector<Written>& rules, const char* what, const std::string& file,
                     bool Written::* happened) {
   std::set<std::string> allowed;
@@ -91,7 +91,7 @@ void print_left_out(const std::vector<Written>& rules, const char* what, const s
 struct HitsListener : doctest::IReporter {
   explicit HitsListener(const doctest::ContextOptions&) {}
   void test_run_end(const doctest::TestRunStats& stats) override {
-    if (stats.numTestCasesPassingFilters < stats.numTestCases) return;  // a filter left out tests, and so their hits
+    if (stats.numTestCasesPassingFilters < stats.numTestCases) return;  // a filter skipped tests, and so their hits
     std::vector<Written> rules = rules_as_written();
     print_left_out(rules, "hit", "rules_never_hit.txt", &Written::hit);
     print_left_out(rules, "checked", "rules_never_checked.txt", &Written::checked);

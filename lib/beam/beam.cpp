@@ -76,7 +76,7 @@ class Items {
 
   const Session& session_;
   const BeamPlan& plan_;
-  std::map<std::string, size_t> known_;  // index in items_; SIZE_MAX for kernels of other shards
+  std::map<std::string, size_t> known_;  // by the kernel's id: index in items_; SIZE_MAX: it is of another shard
   std::vector<Item> items_;
 };
 
@@ -150,7 +150,7 @@ class Searches {
     double shares = 0;
     for (const Item& item : *items) shares += item.share();
     for (size_t i = 0; i < items->size() && !session_.cancelled() && left() > 0; i++) {
-      double part = shares > 0 ? std::min(1.0, (*items)[i].share() / shares) : 1;  // this kernel's part of the time
+      double part = shares > 0 ? std::min(1.0, (*items)[i].share() / shares) : 1;  // fraction of the remaining time
       shares -= (*items)[i].share();
       auto status = catch_failures([&] { return search((*items)[i], i, items->size(), left() * part); });
       if (!status) return status.diag();

@@ -14,9 +14,9 @@ struct CandidateLog {
 };
 
 struct RoundLog {
-  std::vector<OptTexts> beam;  // the kernels that the round started from, the best first
+  std::vector<OptTexts> beam;  // opts of the kernels that the round started from, the best first
   std::vector<CandidateLog> candidates;
-  double best = 0, wall = 0;   // seconds: the fastest kernel after the round; time since the start of the search
+  double best = 0, wall = 0;   // best: seconds of the fastest kernel after the round; wall: seconds since the start
 };
 
 struct BeamLog {
@@ -30,7 +30,7 @@ struct BeamLog {
   OptTexts before_opts;
   double wall = 0;                     // seconds of the whole search
   bool interrupted = false;            // ended by the user or by a budget; the result is the best so far
-  std::string found;                   // if an earlier search found the result: when it ran; then there are no rounds
+  std::string found;                   // if the result is that of an earlier search: its time; there are no rounds then
   size_t resumed = 0;                  // number of candidates whose times an interrupted search had measured
   std::string reference;               // device whose results the result was compared with; empty: not compared
 

@@ -97,7 +97,7 @@ class Search {
     times_.prepare({});
   }
 
-  // Times the candidates that may be kept a second and third time, because one run is not reliable.
+  // Repeats the timing of each candidate that may be kept, twice, because a single timing is not reliable.
   void time_again(const std::vector<std::unique_ptr<Candidate>>& ready, std::span<CandidateLog> logs) {
     for (int turn = 1; turn < kTurns; turn++)
       for (size_t i = 0; i < ready.size() && !stopped(); i++) {
@@ -135,8 +135,8 @@ class Search {
                       std::to_string(round.candidates.size()) + " candidates, best so far " + seconds_text(best));
   }
 
-  // Returns the time below which a candidate is kept: the best time of earlier rounds, or the time of the slowest
-  // candidate that this round would keep so far.
+  // Returns the time below which a candidate is kept: the best time of earlier rounds or, if that is smaller, the
+  // time of the slowest candidate that this round would keep so far.
   double keep_limit() const {
     double out = rounds_.best().seconds;
     if (fastest_.size() >= plan_.width) out = std::min(out, *std::next(fastest_.begin(), long(plan_.width) - 1));
@@ -153,7 +153,7 @@ class Search {
     for (size_t i : order) {
       if (right == plan_.width) break;
       CandidateLog& c = log.candidates[i];
-      if (c.seconds >= rounds_.best().seconds && right == 0) break;  // slower ones cannot win either
+      if (c.seconds >= rounds_.best().seconds && right == 0) break;  // no candidate from here on beats earlier rounds
       Candidate again = make_candidate(optimized(*kernels[i]), spec_);
       right += times_.check(again, c);
     }

@@ -6,7 +6,7 @@ namespace tgc {
 
 Database::Database(const std::string& path, Mode mode) : path_(path), handle_(nullptr, sqlite3_close) {
   sqlite3* opened = nullptr;
-  // SQLite opens a file for reading if this process has no permission to write it
+  // request writing for Mode::Read, too: SQLite falls back to reading if this process may not write the file
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | (mode == Mode::Write ? SQLITE_OPEN_CREATE : 0);
   int code = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
   handle_.reset(opened);

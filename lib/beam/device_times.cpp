@@ -15,7 +15,7 @@ namespace tgc {
 namespace {
 
 constexpr int kRuns = 3;               // timed runs of a candidate, as in tinygrad
-constexpr int kMostRuns = 100;         // maximum number of runs of a kernel that is shorter than the clock's noise
+constexpr int kMostRuns = 100;         // maximum runs of a short kernel, which is run until kEnoughSeconds have passed
 constexpr double kEnoughSeconds = 1e-3;
 constexpr double kHopeless = 3;        // a candidate slower than keep limit * 3 gets no further runs, as in tinygrad
 constexpr double kBehind = 1.25;       // replaces kHopeless if the runs are long enough to be reliable
@@ -45,7 +45,7 @@ struct DeviceTimes::TimingLimits {
     for (int n = 0; n < runs || (sum < kEnoughSeconds && n < kMostRuns) || (n == 1 && sum < kHiccup); n++) {
       double seconds = run();
       out = std::min(out, seconds * factor), sum += seconds;
-      bool is_sure = n > 0 || seconds > kHiccup;  // a single short run may have been delayed
+      bool is_sure = n > 0 || seconds > kHiccup;  // up to kHiccup of the first run may be a delay, so run once more
       if (is_sure && out > kept * (sum < kEnoughSeconds ? kHopeless : kBehind)) break;
     }
     return out;

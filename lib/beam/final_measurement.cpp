@@ -46,7 +46,7 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
     else if (why.empty()) why = c.candidate->why;
   };
   log.before_opts = opt_texts(kernel.graph(), hand_coded_opts(kernel));
-  add(log.before_opts);  // added first, because the first one never drops out and its time is reported
+  add(log.before_opts);  // added first: the first finalist never drops out, so its time is known for the report
   add(log.opts);
   for (const CandidateLog* c : timed) add(c->opts);
 

@@ -14,7 +14,7 @@ struct BeamResult {
   std::string opts;      // "[Opt(...), ...]"
   double seconds = 0;    // seconds of the kernel; 0: unknown
   std::optional<double> before;
-  std::string reference, made;  // device of the expected results; when the search ran: "2026-11-22 19:00:00"
+  std::string reference, made;  // reference: device of expected results; made: search time, "2026-11-22 19:00:00"
   std::optional<std::string> measured;  // the candidates timed before an interruption (measured.h); nullopt: finished
 
   static BeamResult of(const BeamLog& log);
@@ -28,7 +28,7 @@ class BeamResults {
   BeamResults(const std::string& path, Database::Mode mode);
 
   // Stores the result unless the file has one of the same kernel, target, device and width that is as fast. Drops the
-  // measurements of the interrupted search if either of the two searches finished.
+  // measurements of an interrupted search if the stored or the new result comes from a finished search.
   void put(const BeamResult& result);
   // Returns the fastest result for this graph, target and device from searches with at least `width`.
   std::optional<BeamResult> find(const Sha256& key, const std::string& target, const std::string& device,

@@ -118,7 +118,7 @@ class Gatherer {
     return slash == std::string::npos ? name : name.substr(slash + 1);
   }
 
-  // Adds the graphs of an input. `as_recorded`: golden records are not compiled; those of other releases never are.
+  // Adds the graphs of an input. If `as_recorded`, shows golden records without compiling them.
   Status add_input(const std::string& name, bool as_recorded) {
     std::error_code error;
     if (std::filesystem::is_directory(name, error)) return add_runs(name);
@@ -183,7 +183,7 @@ class Gatherer {
     return graph;
   }
 
-  // Runs or bisects the graph as planned, after its recording, which would otherwise lack the nodes that a run makes.
+  // Runs or bisects the graph as planned. Call this after recording it: a recording lacks nodes that a run made before.
   Status try_out(Compilation& c, RecordedGraph& graph) {
     if (!plan_.run && !plan_.bisect) return Unit{};
     InputGraph in = c.loaded();

@@ -85,7 +85,7 @@ class Layout {
       if (!stays && row >= fixed_user[i]) row = fixed_user[i] ? fixed_user[i] - 1 : 0;
       out_.row[i] = row;
     }
-    // a node without sources, or the only user of all its sources, moves to the row right above its first user
+    // to shorten edges, a new node that is the only user of all its sources moves right above its topmost user
     int32_t* users = work_.array<int32_t>(in_.nodes, 0);
     for (int32_t e = 0; e < in_.first[in_.nodes]; e++) users[in_.source[e]]++;
     for (int32_t i = in_.nodes; i-- > 0;) {
@@ -99,7 +99,7 @@ class Layout {
       if (out_.row[i] >= rows_) rows_ = out_.row[i] + 1;
   }
 
-  // Numbers items: below in_.nodes the nodes, above the elements of chains, one for each row that a chain passes.
+  // Numbers the items: first all nodes, then the elements of chains, of which there is one in each row that is passed.
   void make_chains() {
     int32_t* far = work_.array<int32_t>(in_.nodes, 0);
     for (int32_t i = 0; i < in_.nodes; i++)
@@ -213,7 +213,7 @@ class Layout {
   }
 
   void order_by_sweeps() {
-    float* position = at_;  // the array of positions is free until the order is fixed
+    float* position = at_;  // uses at_ as a temporary array, because place() sets at_ only after the order is fixed
     for (int32_t c = 0; c < rows_; c++) note_positions(c, position);
     for (int sweep = 0; sweep < kOrderSweeps; sweep++) {
       bool downwards = sweep % 2;
@@ -265,7 +265,7 @@ class Layout {
     }
   }
 
-  // Returns the minimum distance of the centres of two neighbours. Passing edges may be closer.
+  // Returns the minimum distance of the centres of two neighbours. Edges that pass the row may be closer.
   float distance(int32_t a, int32_t b) const {
     return (size_[a] + size_[b]) / 2 + (a < in_.nodes && b < in_.nodes ? in_.gap : in_.gap / 3);
   }
@@ -275,7 +275,7 @@ class Layout {
     float low, high;
     int32_t before, behind;  // next gaps to try on each side of this one; initially the gap itself
   };
-  // Puts each new item into the gap nearest to its ideal position, from left to right.
+  // Puts each new item of row `c` into the gap nearest to its ideal position, from left to right.
   void fill_gaps(int32_t c) {
     constexpr float kFar = 1e9f;
     int32_t *items = in_row_ + rows_first_[c], count = rows_first_[c + 1] - rows_first_[c], gaps = 0;
@@ -300,8 +300,8 @@ class Layout {
     float high = gap.high - room - size_[i] / 2;
     if (low > high) return false;
     at_[i] = key_[i] < low ? low : key_[i] > high ? high : key_[i];
-    if (key_[i] > high) gap.high = at_[i] - size_[i] / 2;  // it is at the right end: the space left of it stays free
-    else gap.low = at_[i] + size_[i] / 2;  // later items want to be further right
+    if (key_[i] > high) gap.high = at_[i] - size_[i] / 2;  // put at the right end, so the space to its left stays free
+    else gap.low = at_[i] + size_[i] / 2;  // later items belong further right, so the space to the left is given up
     return true;
   }
   void put_near(int32_t i, int32_t g, int32_t gaps) {
@@ -321,8 +321,8 @@ class Layout {
       else gaps_[at].behind = at + 1, behind = next_behind(at, gaps);
     }
   }
-  // Returns the first gap from `g` towards the left that may have room, -1 if none has; next_behind does the same
-  // towards the right and returns `gaps`. The rightmost gap always has room.
+  // next_before returns the nearest gap at or left of `g` that may have room, or -1; next_behind returns the nearest
+  // one at or right of `g`, or `gaps`. The rightmost gap always has room.
   int32_t next_before(int32_t g) {
     while (g >= 0 && gaps_[g].before != g) {
       if (int32_t n = gaps_[g].before; n >= 0) gaps_[g].before = gaps_[n].before;
@@ -352,7 +352,7 @@ class Layout {
       float there = mean(side, at_, i), other = both_sides ? mean(&side == &above_ ? below_ : above_, at_, i) : there;
       if (!is_known(there)) there = is_known(other) ? other : at_[i];
       else if (is_known(other)) there = (there + other) / 2;
-      float weight = stays_[i] ? kStays : i < in_.nodes ? 1 : 6;  // heavy items in chains keep long edges straight
+      float weight = stays_[i] ? kStays : i < in_.nodes ? 1 : 6;  // heavy chain elements keep long edges straight
       float target = (stays_[i] ? in_.want[i] : there) - offset;
       Block block{target * weight, weight, 1};
       while (blocks && blocks_[blocks - 1].sum * block.weight > block.sum * blocks_[blocks - 1].weight) {

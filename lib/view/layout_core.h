@@ -16,8 +16,8 @@ namespace tgc {
 
 struct LayoutInput {
   int32_t nodes = 0;
-  const int32_t* first = nullptr;       // node i's sources are source[first[i]] to source[first[i + 1] - 1];
-  const int32_t* source = nullptr;      // each is smaller than i
+  const int32_t* first = nullptr;       // node i's sources are source[first[i]] to source[first[i + 1] - 1]
+  const int32_t* source = nullptr;      // the sources of all nodes; a source has a smaller number than its user
   const float* size = nullptr;          // width of each node
   const float* want = nullptr;          // earlier position of each node; NaN: the node is new
   const int32_t* want_row = nullptr;    // earlier row of each node; -1: none

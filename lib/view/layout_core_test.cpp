@@ -102,7 +102,7 @@ TEST_CASE("layout: nodes keep their order when others are added and removed") {
     before.draw();
     Drawn after;
     std::mt19937 random(seed);
-    std::vector<int32_t> is(size_t(before.nodes), -1);  // number in `before` -> number in `after`, with new sources
+    std::vector<int32_t> is(size_t(before.nodes), -1);  // maps the node numbers of `before` to those of `after`
     for (int32_t i = 0; i < before.nodes; i++) {
       std::vector<int32_t> sources;
       for (int32_t e = before.first[size_t(i)]; e < before.first[size_t(i) + 1]; e++)

@@ -32,7 +32,7 @@ std::string view_index(const ViewContent& content) {
 std::string packed(std::string_view text, bool of_numbers) {
   z_stream stream = {};
   const int strategy = of_numbers ? Z_FILTERED : Z_DEFAULT_STRATEGY;
-  const int memory = of_numbers ? 5 : 8;  // less memory gives shorter blocks, which suit differing columns
+  const int memory = of_numbers ? 5 : 8;  // smaller zlib blocks, so that different columns get different codes
   if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS, memory, strategy) != Z_OK)
     throw Failure("zlib has no memory");
   std::string out(deflateBound(&stream, uLong(text.size())), '\0');

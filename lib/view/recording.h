@@ -57,7 +57,7 @@ struct RecordedEvent {
   enum class Kind : uint8_t { Begin, End, Rewrite, Rebuilt, Gated };
   Kind kind;
   UOp a, b;
-  int64_t numbers[4] = {};  // Begin: name, set, rules, bottom-up; Rewrite: rule, first and last made node, ns
+  int64_t numbers[4] = {};  // Begin: name, rule set, number of rules, bottom-up; Rewrite: rule, made ids from, to, ns
 };
 
 // Records the trace events of one graph; finish() writes them.

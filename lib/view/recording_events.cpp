@@ -7,10 +7,10 @@
 namespace tgc {
 namespace {
 
-// The values of the column `kind`. The reader derives the result of kEnd and kRebuilt; the Told kinds write it.
+// The values of the column `kind`. kEndTold and kRebuiltTold have a written result; kEnd and kRebuilt a derived one.
 enum Kind : int64_t { kBegin, kEnd, kRewrite, kRebuilt, kGated, kEndTold, kRebuiltTold };
 
-// Hashes the columns of a node, to find nodes that are not unique. After a collision both nodes are written in full.
+// Hashes a node's op, dtype, arg, tag and sources, to find equal rows. Rows of equal hash are always written in full.
 uint64_t hash_of_row(UOp u, const EventWriter::Texts& t) {
   uint64_t hash = 0;
   auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
@@ -109,8 +109,8 @@ void EventWriter::rewrite(const RecordedEvent& e) {
   replace(before, after);
 }
 
-// Adds the event that `after` is `before` with replaced sources. The row of `after` is derivable if no earlier event
-// refers to it, and if derived rows stay in the order of the table.
+// Adds the event that `after` is `before` with replaced sources. The row of `after` is derivable if it is unique, no
+// earlier event refers to it, and all rows that were derived before precede it in the table.
 void EventWriter::rebuilt(const RecordedEvent& e) {
   int64_t before = number(e.a), after = number(e.b);
   meet(before);

@@ -47,8 +47,8 @@ class EventWriter {
   const std::vector<int32_t>& numbers_;
   const std::vector<Texts>& texts_;
   std::vector<State> state_;
-  std::vector<bool> ambiguous_;                    // by node: true if another node's row has the same hash
-  std::vector<Run> open_{{-1, {}}};                // open rewrites, innermost last; the first one stands for none
+  std::vector<bool> ambiguous_;                    // by node: true if another row has its hash; then it is not derived
+  std::vector<Run> open_{{-1, {}}};                // stack of open graph rewrites; its first entry means no open one
   std::unordered_map<int64_t, int64_t> last_made_;  // for each node, the result of its last rewrite
   int64_t last_before_ = 0, made_end_ = 0, last_derived_ = -1;
   std::map<std::vector<int64_t>, int64_t> run_kinds_;

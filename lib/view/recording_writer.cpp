@@ -15,7 +15,7 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMaxText = 4000;  // characters of an arg that are kept
+constexpr size_t kMaxText = 4000;  // maximum number of characters of an arg; the rest is cut
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -23,7 +23,7 @@ bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c =
 // "c12 = c11+c3" becomes "c0 = c1+c9". Names that later lines define, and other words, stay as they are.
 std::string with_near_names(std::string_view text) {
   std::string out;
-  size_t own = 0, next = 0;  // numbers of the names that this line and the next one define
+  size_t own = 0, next = 0;  // own: number of the name that this line defines; next: that of the next line
   for (size_t i = 0; i < text.size();) {
     size_t end = i + 1;
     while (end < text.size() && end - i < 9 && std::isdigit(static_cast<unsigned char>(text[end]))) end++;
@@ -98,7 +98,7 @@ void RecordingWriter::choose_nodes() {
     if (s.input) add_result(s.input);
     if (s.result) add_result(s.result);
   }
-  for (size_t id = numbers_.size(); id-- > 0;) {  // sources have smaller ids than their users
+  for (size_t id = numbers_.size(); id-- > 0;) {  // from users to sources, because sources have smaller ids
     if (numbers_[id] < 0) continue;
     UOp u = graph.at(uint32_t(id));
     for (UOp s : u.src()) add_root(s);
@@ -145,11 +145,11 @@ void RecordingWriter::write_nodes() {
       if (!events_->is_derived(n))
         for (UOp s : nodes_[n].src()) json_.value(int64_t(n) - number(s));
   });
-  std::vector<int64_t> tags;  // tags of those nodes that have one
+  std::vector<int64_t> tags;  // pairs of a node and its tag, for each written row with a tag
   for (size_t n = 0; n < nodes_.size(); n++)
     if (rows_[n].tag && !events_->is_derived(n)) tags.insert(tags.end(), {int64_t(n), rows_[n].tag});
   write_deltas("tags", tags, 1);
-  json_.key("inner").array([&] {  // a KERNEL and its graph
+  json_.key("inner").array([&] {  // pairs of a KERNEL node and the root of its graph
     for (UOp u : nodes_)
       if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel))
         json_.value(number(u)).value(number(u.arg()[0].uop()));
@@ -157,7 +157,7 @@ void RecordingWriter::write_nodes() {
   json_.member("ops", ops.texts());
 }
 
-// Writes `told`, groups of a node and `values` numbers, ordered by node, as differences from the previous group.
+// Writes the groups in `told`, each a node and `values` numbers, by node, as differences from the previous group.
 void RecordingWriter::write_deltas(std::string_view key, const std::vector<int64_t>& told, size_t values) {
   const size_t row = values + 1;
   std::vector<size_t> order(told.size() / row);
@@ -192,7 +192,7 @@ void RecordingWriter::write_facts() {
       ranges.insert(ranges.end(), {number(u), list});
       return Unit{};
     });
-    (void)told;  // a fact of a malformed node throws; such a node is written without it
+    (void)told;  // if computing a fact of a malformed node throws, the node is written without this fact
   }
   write_deltas("shapes", shapes, 1), write_deltas("bounds", bounds, 2), write_deltas("ranges", ranges, 1);
   std::vector<const std::vector<int64_t>*> in_order(lists.size());
@@ -276,7 +276,7 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
       json_.member("error", placed.diag().text());
       return;
     }
-    json_.key("lines").array([&] {  // differences of indices in the table of lines
+    json_.key("lines").array([&] {  // each line's index in the table of lines, minus that of the previous line
       std::string near = with_near_names(placed->text);
       int64_t last = 0;
       for (size_t from = 0; from < near.size();) {

@@ -216,7 +216,7 @@ export class App {
   placeName(place) { return place ? this.graph.stages[place - 1].name : this.graph.firstName(); }
   nodeCount(place) { return place ? this.graph.stages[place - 1].nodes : this.index.graphs[this.state.g].nodes; }
 
-  /** Returns the nodes of a place that are the selected node, that it came from, or that came from it.
+  /** Returns the nodes of a place that are the selected node, its origins, or the nodes that it became.
    * @returns {Set<number>} */
   litAt(place) { return (this.relatives && this.relatives[Math.min(place, this.story.last)]) || new Set(); }
 
@@ -226,7 +226,7 @@ export class App {
     return out;
   }
 
-  /** Selects the node of the graph that is shown which a node of another place was or has become. `goThere`: shows that
+  /** Selects the node of the shown graph that a node of another place was or has become. `goThere`: shows that other
    * place instead.
    * @param {boolean} [goThere] */
   selectAt(place, node, goThere = false) {

@@ -136,7 +136,7 @@ export function repeatsIn(row, size) {
   return out.sort((a, b) => a[0] - b[0]);
 }
 
-// Returns the part that hides the most nodes and overlaps no taken part; if several do, the shortest, then the first.
+// Returns the part that folds the most nodes and does not overlap `taken`; of equal ones, the shortest, then the first.
 function bestPart(row, sums, taken, budget) {
   let best = null, most = 0, places = row.map((_, at) => at).filter((at) => !taken[at]), named = places.map(() => 0);
   for (let length = 1; places.length > 1 && budget.left > 0; length++) {

@@ -41,7 +41,7 @@ export class Box {
     return fold ? [...out, ...fold.lines] : out;
   }
   #isValue(key) { return isValue(this.g, key % this.g.count); }
-  // Returns the sources whose values are text in the box; a folded box has the text of its first node.
+  // Returns the sources that are shown as text in the box; a folded box shows those of its first node.
   #told() { return this.fold ? this.g.sourceList(this.n) : this.list; }
 }
 

@@ -225,7 +225,7 @@ export async function unpacked(text) {
 
 /** Waits until the browser has handled pending input, so that long work does not block the page. */
 export function pause() {
-  return new Promise((go) => {  // setTimeout waits at least 4 ms, a message does not
+  return new Promise((go) => {  // use a message, because setTimeout waits at least 4 ms
     const {port1, port2} = new MessageChannel();
     port1.onmessage = () => { port1.close(), go(undefined); };
     port2.postMessage(0);
