@@ -26,7 +26,7 @@ struct JobSpec {
   // DEVICE[:RENDERER[:ARCH]]. If empty: CPU; but for a kernel of a tensor graph, the device of the kernel's buffers
   std::string target = {};
   std::string opts = {};              // list of optimizer options as text, "[Opt(...)]"; empty: tinygrad's heuristic
-  // whether the optimizer runs, if the input is from before it; unset: the tag of an AST decides (begin_kernel)
+  // whether the optimizer runs, if the input is from before it; unset: it runs unless the AST has a tag (begin_kernel)
   std::optional<bool> optimize = {};
   // how often each kernel name was used so far in the schedule: the second kernel "E_4" is named "E_4n1"
   std::map<std::string, int> name_counts = {};

@@ -135,7 +135,7 @@ TEST_CASE("a compilation resumes after the stage that its input names, and a for
   CHECK(&fork->graph() != &half.graph());
   CHECK(fork->at() == half.at());
   CHECK(*fork->source() == source);
-  CHECK(half.at() == &row_of("expander"));  // forking left `half` at its stage
+  CHECK(half.at() == &row_of("expander"));  // fork() did not change the position of `half`
   InputGraph resumed = load(*pyrender(half.current()));
   resumed.info.stage = "expander";
   CHECK(*begin(std::move(resumed)).source() == source);
@@ -169,7 +169,7 @@ TEST_CASE("a tensor graph has a schedule and a compilation for each kernel") {
   Compilation resumed = begin(std::move(later), {}), stepped = begin(tensor_graph(), {});
   CHECK(resumed.schedule().diag().message.find("needs data of all stages") != std::string::npos);
   double before = 0;
-  while (stepped.next()) {  // each step must increase schedule_seconds()
+  while (stepped.next()) {  // schedule_seconds() must grow with each step
     REQUIRE(stepped.step().ok());
     CHECK(stepped.schedule_seconds() > before);
     before = stepped.schedule_seconds();

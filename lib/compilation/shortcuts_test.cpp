@@ -17,7 +17,7 @@ struct Trial : ShortcutTrial {
   const Shortcut* goes_faithful = nullptr;
   const Shortcut* faulty = nullptr;
   Way faulty_way = Way::Quick;
-  std::map<const Shortcut*, size_t> quick, faithful;  // number of times that each way was taken
+  std::map<const Shortcut*, size_t> quick, faithful;  // number of results that each way gave
   static constexpr size_t kMostFaults = 16;           // maximum number of corrupted results in one run, so that it ends
 
   Way choose(const Shortcut& what, Way) override { return &what == goes_faithful ? Way::Faithful : Way::Quick; }

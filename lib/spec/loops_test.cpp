@@ -25,7 +25,7 @@ TEST_CASE("verify_loops: reports iterations that store different values to one e
   CHECK(found("r", "b.index(r*4+s)") ==
         "every iteration of the range (1, AxisType.LOOP) stores a value of its own to the same element");
   CHECK(found("r*4+s", "b.index(r*4+s)").empty());
-  CHECK(found("r", "b.index(r)").empty());                          // all iterations of s store the same value
+  CHECK(found("r", "b.index(r)").empty());                          // valid: all iterations of s store the same value
   CHECK(found("r", "a.index(r)+b.index(r*4+s)").empty());           // accumulates in the stored element, which is valid
   CHECK(found("r", "b.index(r*4+s).reduce(s, arg=Ops.ADD)", "r").empty());
   CHECK(found("r+s*0", "b.index(r*4+s)").empty());                  // not reported, because the address contains s

@@ -69,8 +69,8 @@ Arena::~Arena() {
   if (!huge_pages_.empty()) huge_pages().give_back(huge_pages_);
 }
 
-// A small arena allocates single blocks. A large arena takes its blocks from huge pages, if the system has them:
-// without huge pages, walks over megabytes of nodes spend their time on page faults and address translation.
+// A small arena allocates single blocks. A large arena takes its blocks from huge pages, if the system has them,
+// because otherwise walks over megabytes of nodes spend most time on page faults and address translation.
 void Arena::new_block() {
   constexpr size_t kFew = 32;  // most kernels' graphs need fewer blocks, and clearing a whole huge page takes longer
   if (next_block_ == chunk_end_) {

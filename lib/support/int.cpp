@@ -77,7 +77,7 @@ Digits magnitude(Int v) {
   return magnitude(absolute(v.small()));
 }
 
-// Throws Failure beyond 32768 bits: repeated squaring cannot exhaust memory. dtypes.index, the widest dtype, has 800.
+// Throws Failure beyond 32768 bits, so that repeated squaring cannot exhaust memory. The widest dtype has 800 bits.
 void check_size(size_t digits) {
   constexpr size_t kMaxBits = 1 << 15;
   if (digits > kMaxBits / 32) throw Failure("an integer of more than " + std::to_string(kMaxBits) + " bits");
@@ -172,7 +172,7 @@ uint32_t divide_small(Digits& d, uint32_t by) {
   return uint32_t(rest);
 }
 
-// Truncating long division of absolute values, bit by bit from the top. Large values are rare and short.
+// Divides absolute values bit by bit, from the top, and truncates. This is slow, but large values are rare and short.
 void divide(const Digits& a, const Digits& b, Digits& quotient, Digits& rest) {
   rest.clear();
   quotient = a;
@@ -261,7 +261,7 @@ std::pair<Int, Int> divmod_trunc(Int a, Int b) {
 
 [[noreturn]] void division_by_zero() { throw Failure("integer division or modulo by zero"); }
 
-// True if both fit int64 and b > 0. Then machine division cannot overflow; callers correct the remainder's sign.
+// True if `a` and `b` fit int64 and b > 0: machine division cannot overflow. Callers correct the remainder's sign.
 bool divide_plainly(Int a, Int b) { return a.is_small() && b.is_small() && b.small() > 0; }
 
 }  // namespace
@@ -341,7 +341,7 @@ double Int::to_double() const {
   if (bits <= 64) {
     out = double(uint64_t(big_->digits[0]) | uint64_t(big_->digits[1]) << 32);
   } else {
-    // Keep the top 64 bits; if a 1 bit was lost, set the lowest (sticky bit), so that they round like the whole value.
+    // Keep the top 64 bits. If a 1 bit was lost, set the lowest kept bit, so that they round as the whole value would.
     bool lost;
     Digits top = shift_right(big_->digits, bits - 64, lost);
     uint64_t m = (uint64_t(top[0]) | uint64_t(top[1]) << 32) | lost;
@@ -409,7 +409,7 @@ Int operator>>(Int a, uint32_t bits) {
 }
 
 std::strong_ordering Int::compare_large(Int a, Int b) {
-  if (!a.big_ || !b.big_) return a.big_ ? a.sign() <=> 0 : 0 <=> b.sign();  // only one is large: its sign decides
+  if (!a.big_ || !b.big_) return a.big_ ? a.sign() <=> 0 : 0 <=> b.sign();  // only one is large; its sign decides
   if (a.sign() != b.sign()) return a.sign() <=> b.sign();
   int c = compare(a.big_->digits, b.big_->digits);
   return (a.sign() < 0 ? -c : c) <=> 0;
@@ -453,7 +453,7 @@ double true_div(Int a, Int b) {
   if (a.is_small() && b.is_small() && -kExact <= a.small() && a.small() <= kExact && -kExact <= b.small() &&
       b.small() <= kExact)
     return double(a.small()) / double(b.small());
-  // Scale to a quotient of at least 66 bits with a sticky lowest bit, which rounds to a double like the exact one.
+  // Scale to a quotient of at least 66 bits. Its lowest bit is set if there is a rest, so that it rounds correctly.
   int shift = 66 + int(b.bit_length()) - int(a.bit_length());
   Int n = shift > 0 ? a.abs() << uint32_t(shift) : a.abs(), d = shift < 0 ? b.abs() << uint32_t(-shift) : b.abs();
   auto [q, rest] = divmod_trunc(n, d);

@@ -88,7 +88,7 @@ class JsonWriter {
   bool new_line_ = false;
 };
 
-// Returns the object whose members `write` writes to a JsonWriter.
+// Returns the text of a JSON object whose members `write` writes to a JsonWriter.
 template <class Write>
 std::string json_object(Write&& write) {
   std::string out;
@@ -97,7 +97,7 @@ std::string json_object(Write&& write) {
   return out;
 }
 
-// Returns what `write` writes to a JsonWriter, with a line end.
+// Returns the JSON text that `write` writes to a JsonWriter, with a line end appended.
 template <class Write>
 std::string json_text(Write&& write) {
   std::string out;

@@ -10,8 +10,8 @@
 
 namespace tgc {
 
-// X(enumerator, name, default, unit and meaning). A limit of 0 means no limit. The operating system enforces `memory`
-// and `seconds` (see keep_process_limits), tgc enforces the others.
+// X(enumerator, name, default, unit and meaning). A value of 0 means no limit. The operating system enforces `memory`
+// and `seconds` (see keep_process_limits); tgc enforces the other limits.
 #define TGC_LIMITS(X)                                                                                           \
   X(InputBytes, "input-bytes", int64_t(1) << 29, "decompressed bytes of a text, or of one line of golden records") \
   X(Nodes, "nodes", int64_t(1) << 24, "nodes of one graph, including those made by its compilation")              \

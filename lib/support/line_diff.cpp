@@ -16,8 +16,8 @@ struct Step {
   size_t old_line, new_line;
 };
 
-// Returns the shortest edit script from `a` to `b` (greedy algorithm of Myers 1986). After kMaxEdits edits, it deletes
-// the rest of `a` and inserts the rest of `b`.
+// Returns the shortest edit script from `a` to `b` (greedy algorithm of Myers 1986). If more than kMaxEdits edits are
+// needed, the script ends by deleting the rest of `a` and inserting the rest of `b`.
 std::vector<Step> edit_script(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
   auto n = int64_t(a.size()), m = int64_t(b.size());
   int64_t limit = std::min(n + m, kMaxEdits);

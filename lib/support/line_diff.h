@@ -12,8 +12,8 @@ struct LineDiffOptions {
   size_t max_lines = 40;   // maximum number of lines shown; "... and more" stands for the others
   size_t max_width = 400;  // maximum number of bytes shown of a line
   bool color = false;
-  // One key per line of each text, as lines_of() splits it; the keys are compared instead of the lines. If the number
-  // of keys and of lines differ, the lines are compared.
+  // One key per line of each text, as lines_of() splits it; lines are equal if their keys are equal. If the numbers of
+  // keys and lines differ, the keys are ignored and the lines are compared.
   std::vector<uint64_t> old_keys = {}, new_keys = {};
 };
 

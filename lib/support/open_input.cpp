@@ -36,7 +36,7 @@ FILE* copy_of(int from) {
   }
 }
 
-// Returns the copy of the pipe at `path`. The first call makes the copy.
+// Returns the temporary file with the content of the pipe at `path`. The first call for `path` makes this copy.
 FILE* kept_copy(const std::string& path) {
   static std::mutex mutex;
   static std::map<std::string, FILE*> copies;

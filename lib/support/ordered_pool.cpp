@@ -21,7 +21,7 @@ bool OrderedPool::hold(std::unique_ptr<Task> task) {
     run_next(lock);
   } else if (held_.size() - begun_ > idle_ && threads_.size() < jobs_) {
     auto begun = settle([&] { threads_.emplace_back([this] { work(); }); });
-    if (!begun && threads_.empty()) run_next(lock);  // no thread could be created, so run the task on this one
+    if (!begun && threads_.empty()) run_next(lock);  // no thread could be created, so run the task on this thread
     else if (!begun) ready_.notify_one();
   } else {
     ready_.notify_one();

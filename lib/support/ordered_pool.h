@@ -1,5 +1,5 @@
 // OrderedPool: a thread pool that runs tasks in parallel and delivers their results one at a time, in the order of
-// submission. So records that are checked in parallel are reported as if they were checked one after another.
+// submission. For example, records checked in parallel are reported as if checked one after another.
 //
 //   OrderedPool pool(jobs);
 //   while (read(line)) if (!pool.submit([line] { return check(line); }, [&](Report&& r) { summary.add(r); })) break;
@@ -113,10 +113,10 @@ class OrderedPool {
   const size_t backlog_;
   std::mutex mutex_;  // guards all members below
   std::condition_variable ready_, space_;
-  std::deque<std::unique_ptr<Task>> held_;  // undelivered tasks in submission order, started ones first
+  std::deque<std::unique_ptr<Task>> held_;  // tasks to deliver, in submission order; the first begun_ are started
   size_t begun_ = 0;                        // number of started tasks in held_
   size_t idle_ = 0;                         // number of threads that wait for work
-  bool delivering_ = false;                 // true while a thread delivers a task, which is no longer in held_
+  bool delivering_ = false;                 // true while a thread delivers a task, which it took out of held_
   bool closed_ = false;                     // true if no more tasks will be submitted
   std::optional<Diag> trouble_;             // the error that stopped the pool
   std::vector<std::thread> threads_;

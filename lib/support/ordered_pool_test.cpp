@@ -10,7 +10,7 @@ using namespace tgc;
 
 namespace {
 
-// Makes threads that call wait() wait until open() is called.
+// Blocks each thread that calls wait() until another thread calls open().
 class Gate {
  public:
   void open() {
@@ -127,7 +127,7 @@ TEST_CASE("OrderedPool: the first error in submission order stops the pool") {
                                 "seven is not wanted"};
       CHECK(status.diag().message == expected[kind]);
       CHECK(delivered == std::vector{0, 1, 2, 3, 4, 5, 6});
-      CHECK(i < 100);  // more submissions would show that submit() does not return false
+      CHECK(i < 100);  // a larger `i` would mean that submit() went on after the failure
       CHECK_FALSE(pool.submit([] { return 0; }, deliver));
     }
   }

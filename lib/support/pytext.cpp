@@ -149,7 +149,7 @@ void append_py_repr(std::string& out, std::string_view s) {
 }
 
 std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal) {
-  std::string out(body.size(), '\0');  // an escape is never shorter than its value, so this is large enough
+  std::string out(body.size(), '\0');  // large enough, because an escape is never shorter than its value
   char* to = out.data();
   const char *at = body.data(), *const end = at + body.size();
   const bool bytes = literal == PyLiteral::Bytes;
@@ -176,7 +176,7 @@ std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal)
     } else if (size_t known = kFrom.find(c); known != kFrom.npos) {
       *to++ = kTo[known];
     } else if (c != '\n') {  // a backslash before a line end joins two lines
-      *to++ = '\\', *to++ = c;  // keep an unknown escape as it is
+      *to++ = '\\', *to++ = c;  // keep an unknown escape unchanged
     }
   }
   out.resize(size_t(to - out.data()));
@@ -188,7 +188,7 @@ std::optional<double> parse_py_float(std::string_view text) {
   double v = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
   if (end != text.data() + text.size()) return std::nullopt;
-  // strtod returns 0 or infinity, as Python's float() does
+  // out of range, strtod returns 0 or infinity, as Python's float() does
   if (error == std::errc::result_out_of_range) return std::strtod(std::string(text).c_str(), nullptr);
   return error == std::errc() ? std::optional(v) : std::nullopt;
 }

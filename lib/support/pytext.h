@@ -23,8 +23,8 @@ std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal 
 // Parses a float literal such as "1.5", "1e-05", "inf" or "nan". Returns nullopt for other text.
 std::optional<double> parse_py_float(std::string_view text);
 
-// Returns "\x1b[NNm" + text + "\x1b[0m" (helpers.py:colored). A lower-case color name is the normal color, an
-// upper-case one the bright color.
+// Returns "\x1b[NNm" + text + "\x1b[0m" (helpers.py:colored). A color name in lower case means the normal
+// color, in upper case the bright color.
 std::string colored(std::string_view text, std::string_view color);
 std::string ansistrip(std::string_view text);  // returns `text` without escape sequences
 size_t ansilen(std::string_view text);         // returns the number of code points outside escape sequences
@@ -34,7 +34,7 @@ std::string to_function_name(std::string_view name);
 
 // Returns the number of code points; each invalid byte counts as one.
 size_t utf8_length(std::string_view text);
-// Decodes the code point at `i` and moves `i` behind it. If the byte is not UTF-8, returns -1 and moves `i` one byte.
+// Decodes the code point at byte `i` and moves `i` behind it. At an invalid byte, returns -1 and moves `i` by one byte.
 int32_t decode_utf8(std::string_view text, size_t& i);
 // Returns the index of the first byte that is not UTF-8; npos if all bytes are.
 size_t utf8_error(std::string_view text);

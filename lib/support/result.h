@@ -26,7 +26,7 @@ struct Diag {
   std::string text() const;
 };
 
-// Thrown only inside a library; see `catch_failures`.
+// An exception with a Diag. Thrown only inside a library; see `catch_failures`.
 class Failure : public std::exception {
  public:
   explicit Failure(Diag diag) : diag_(std::move(diag)), what_(diag_.text()) {}

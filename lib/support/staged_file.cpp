@@ -27,7 +27,7 @@ constinit Slot slots[32];
 
 void end_by_signal(int signal) {
   remove_staged_files();
-  raise(signal);  // SA_RESETHAND restored the default action, which runs when this handler returns
+  raise(signal);  // takes the default action, which SA_RESETHAND restored, when this handler returns
 }
 
 void watch_signals() {
@@ -39,7 +39,7 @@ void watch_signals() {
       sigaction(signal, &ours, nullptr);
 }
 
-// Adds `path` to the table. Returns its slot, -1 if the table is full or the path too long.
+// Adds `path` to the table. Returns the index of its slot; -1 if the table is full or the path too long.
 int remember(const std::string& path) {
   watch_signals();
   for (int i = 0; i < int(std::size(slots)) && path.size() < PATH_MAX; i++) {
@@ -101,7 +101,7 @@ int StagedFile::create(const std::string& folder, mode_t mode) {
   std::string name;
   if (int error = random_name(name)) return error;
   path_ = folder.empty() ? name : folder + "/" + name;
-  slot_ = remember(path_);  // before the file is created, so that a signal at any time removes it
+  slot_ = remember(path_);  // call before the file is created, so that a signal never leaves it behind
   fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   if (fd_ >= 0) return 0;
   int error = errno;

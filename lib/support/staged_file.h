@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-// create, write, sync and move_to return 0, or an errno on failure.
+// A file that is being written. create, write, sync and move_to return 0, or an errno on failure.
 class StagedFile {
  public:
   StagedFile() = default;

@@ -31,7 +31,7 @@ int descriptor_of(std::string_view path) {
   return -1;
 }
 
-// Returns true if another user may have planted the link in a shared folder (the rule of Linux's protected_symlinks).
+// Returns true if another user may have planted `link` in a shared folder, by the rule of Linux's protected_symlinks.
 bool is_a_strangers(const struct stat& link, const std::string& folder) {
   struct stat parent;
   if (::stat(folder.empty() ? "." : folder.c_str(), &parent) != 0) return true;
@@ -123,7 +123,7 @@ Status FileWriter::commit() {
   return Unit{};
 }
 
-// Copies the new content into the existing file. Allocates disk space first: a failed copy would lose the old content.
+// Copies the new content over the existing file. Allocates disk space first, as a failed copy loses the old content.
 int FileWriter::copy_over(int old) {
   int from = staged_.descriptor();
   struct stat info, before;

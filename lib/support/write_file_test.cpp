@@ -127,7 +127,7 @@ TEST_CASE("write_file: writes directly to devices, FIFOs and descriptors") {
   REQUIRE(!full);
   CHECK(full.diag().text() == "/dev/full: cannot write: No space left on device");
 
-  std::string path = folder / "shared";  // writing to /dev/fd/N must continue at the descriptor's offset
+  std::string path = folder / "shared";  // writes to /dev/fd/N must begin at the offset of descriptor N
   int fd = ::open(path.c_str(), O_CREAT | O_RDWR, 0600);
   REQUIRE(write_all(fd, "first ") == 0);
   CHECK(write_file("/dev/fd/" + std::to_string(fd), "second"));

@@ -1,4 +1,4 @@
-// The limits of each renderer: the attributes of its class in tinygrad (renderer/*.py). renderers.def calls them.
+// The limits of each renderer: the attributes of its class in tinygrad (renderer/*.py). renderers.def uses them.
 #include "lib/target/arch.h"
 #include "lib/target/target.h"
 #include "lib/target/tensor_core.h"
