@@ -18,7 +18,7 @@ struct Kernel {
   UOp store(UOp r, double value) { return buffer.index_ptr(r).store(g.constant(dtypes::float32, value)); }
 };
 
-// Returns the END or RANGE that must come before the RANGE of `axis`, its last source after the stage.
+// Returns the END or RANGE that must come before the RANGE of `axis`: the source that the stage appended to the RANGE.
 UOp before(UOp sink, int64_t axis) {
   for (UOp u : toposort(sink))
     if (u.is(Op::RANGE) && u.arg()[0] == Arg(axis)) return u.num_src() > 1 ? u.src(1) : UOp();

@@ -90,7 +90,7 @@ UOp vectorize_gep(UOp gep) {
   return gep.graph().node(Op::VECTORIZE, gep.dtype(), src);
 }
 
-// Adds the alternative value 0, which a masked load returns if its gate is false, unless the load has another one.
+// Adds the alternative value 0, which a masked load returns if its gate is false, to a load without such a value.
 UOp add_alt_value(UOp x) {
   if (x.num_src() > 1 && !x.src(1).in({Op::CUSTOM, Op::STORE, Op::BARRIER})) return {};
   std::vector<UOp> src{x.src(0), x.const_like(0)};

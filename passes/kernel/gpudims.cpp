@@ -239,7 +239,7 @@ UOp grid_to_specials(const Target& target, UOp sink) {
     idxs.insert(idxs.end(), local.begin(), local.end());
   }
 
-  std::map<std::vector<Int>, UOp> special;  // by ids of the range; if two axes have the same ids, the global one
+  std::map<std::vector<Int>, UOp> special;  // by ids of the range; the global axis, if a local axis has the same ids
   size_t i = 0;
   for (auto* axes : {&grid.global, &grid.local})
     for (auto& a : *axes) special.emplace(a.ids, idxs[i++]);

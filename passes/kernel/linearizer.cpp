@@ -60,7 +60,7 @@ struct NodeList {
 // The kinds of the nodes of a list. Two nodes are of one kind if they have the same op, arg and dtype.
 class Kinds {
  public:
-  std::vector<uint32_t> of;  // the number of each node's kind (same op, dtype, arg), by position in the list
+  std::vector<uint32_t> of;  // number of the kind (same op, arg, dtype) of each node, by the node's list position
 
   explicit Kinds(const NodeList& list) {
     std::vector<uint32_t> table(std::bit_ceil(2 * list.size()), kNone);

@@ -25,7 +25,7 @@ struct TensorJob {
   // Each input buffer, unique constant and bound variable of `given`, with its replacement in `keyed`, in order.
   Substitution inputs = {};
   std::vector<std::pair<std::string, int64_t>> var_vals = {};  // values of the bound variables, in order of appearance
-  // set by "multi_pm": the sink to compute, where each MULTI is replaced by its part, and the replacement of each node
+  // set by "multi_pm": the sink to compute, in which each MULTI is replaced by its part; the replacement of each node
   UOp scheduled = {};
   Substitution multi_map = {};
   // set by "number the uops": numbered[i] is the node with the tag i

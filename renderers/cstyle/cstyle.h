@@ -37,7 +37,7 @@ struct Dialect {
   std::string_view extra_parameters = "";   // printed after the kernel's own parameters
   std::string_view after = "";              // printed after the function
   std::string_view barrier = "";
-  // the SPECIALs gidx, lidx and idx. Holes: $d is the dimension as a digit, $l the dimension as a letter (x, y, z)
+  // expressions that print the SPECIALs gidx, lidx and idx. Holes: $d is the dimension as a digit, $l as x, y or z
   std::string_view global_id = "", local_id = "", global_thread_id = "";
   // the expression that makes a vector: `vector` with the type in place of "float4", then the elements in brackets
   std::string_view vector = "", vector_open = "(", vector_close = ")";

@@ -260,8 +260,8 @@ std::string Scheduler::colored_shape() const {
   return out;
 }
 
-// Makes the kernel name "r_32_4_4", with colours: r with a reduce, else E; the sizes of existing SPECIALs; the sizes of
-// the axes.
+// Makes the kernel's name with colours, such as "r_32_4_4": r if the kernel has a reduce, else E, followed by the sizes
+// of existing SPECIALs and the sizes of the axes.
 std::string Scheduler::kernel_name(std::map<std::string, int>& name_counts) const {
   std::string out = reduceop() ? "r" : "E", separator = colored("_", "BLACK");
   std::vector<UOp> specials;
