@@ -20,7 +20,7 @@ struct Placement {
   std::string device_option() const { return label.substr(0, label.find(',')); }
 };
 
-// Returns the placement for the options --device and --target, which are empty if not given:
+// Returns the placement for the options --device and --target; an empty string means that the option is missing:
 //   --device=REF                        REF runs the input graph itself, at any stage, or a linear list
 //   --device=REF --target=T             REF runs the linear list that is lowered for T
 //   --device=D, or --target=D           D[:RENDERER[:ARCH]]; the CPU's default renderer is LLVM; the hardware is asked

@@ -1,4 +1,4 @@
-// Probes whether any kernel runs at a place (a device and target). If none does, because a compiler, a driver or one of
+// Probes whether any kernel runs for a placement (device, target). If none does, because a compiler, a driver or one of
 // tgc's engines is missing, a failure there says nothing about the kernel that failed.
 #pragma once
 #include "lib/execute/execution.h"

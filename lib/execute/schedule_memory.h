@@ -13,8 +13,8 @@ namespace tgc {
 using BufferValues = std::unordered_map<UOp, HostData>;
 
 // Allocates the buffers. Buffers between kernels share memory as the memory planner says. If the device
-// takes host addresses, known values are used in place if they are aligned and are mapped weights or at least 1 MB
-// large. Other known values are copied. The destructor frees all.
+// takes host addresses, initial values are used in place if they are aligned and are mapped weights or at least 1
+// MB large. Other initial values are copied. The destructor frees all.
 class ScheduleMemory {
  public:
   // `device` must be open and outlive this object. `is_ref` says whether it is REF. Throws Failure if `known` has no

@@ -67,7 +67,7 @@ class ModelBuilder {
   Values run(const onnx::GraphProto& graph, const Values& inputs);
   Values run(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs);
 
-  // Computes the values of a tensor in REF. Throws Failure if they depend on a buffer whose values are not known yet.
+  // Computes the values of a tensor in REF. Throws Failure if they depend on a buffer without values.
   Array evaluate(const Tensor& tensor);
   // True if evaluate can compute the tensor: it depends on no buffer with unknown values.
   bool is_known(const Tensor& tensor);

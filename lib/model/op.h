@@ -39,7 +39,7 @@ class OpCall {
   Tensors tensors(size_t from = 0) const;                   // all inputs from index `from`
 
   // The computed values of an input that determines the graph's structure (a shape, axes, ...). Throws Failure, naming
-  // the model's input, if the values depend on an input whose values are not known.
+  // the model's input, if the values depend on an input whose values are missing during the build.
   Array array(size_t i) const;
   Ints ints(size_t i) const;
   std::optional<Ints> ints_or_none(size_t i) const { return has(i) ? std::optional(ints(i)) : std::nullopt; }

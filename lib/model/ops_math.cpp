@@ -61,7 +61,7 @@ Tensor shift(OpCall& c) {
   return power.eq(Const(0)).where(Const(0), x.idiv(power.maximum(Const(1))));
 }
 
-// ---- casts; casts from and to strings are computed during the build and need known values
+// ---- casts; casts from and to strings are computed during the build, so they need inputs with known values
 
 double number_of(const std::string& text) {
   char* end = nullptr;

@@ -1,4 +1,4 @@
-// String ops: StringNormalizer and TfIdfVectorizer. They are computed while the graph is built and need known values.
+// String ops: StringNormalizer and TfIdfVectorizer. They are computed while the graph is built, on the host.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>

@@ -1,5 +1,5 @@
-// Computes the values of tensors. Constants and buffers with known values are read directly; all other tensors are
-// scheduled and run (lib/execute/schedule_run.h).
+// Computes the values of tensors. Constants and buffers whose values are in host memory ("known") are read directly;
+// all other tensors are scheduled and run (lib/execute/schedule_run.h).
 #pragma once
 #include <optional>
 #include <span>
@@ -17,8 +17,8 @@ ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, 
 // Computes the tensors in the reference interpreter (REF). For use during graph building, where tensors are small.
 std::vector<Array> realize(std::span<const Tensor> tensors);
 
-// Returns the values of a tensor that needs no kernel: an empty tensor, a constant, or a buffer with known values, seen
-// through reshapes.
+// Returns the values of a tensor that needs no kernel: an empty tensor, a constant, a buffer with known values, or a
+// reshape of such a tensor.
 std::optional<Array> plain_value(const Tensor& tensor);
 
 // Returns the non-empty buffers with unknown values that the tensors depend on.

@@ -16,7 +16,7 @@ namespace {
 
 ShapeVec sizes_of(const Ints& shape) { return ShapeVec(shape.begin(), shape.end()); }
 
-// Makes a buffer with known values.
+// Makes a buffer whose values are `bytes`.
 Tensor buffer_of(Graph& graph, const Ints& shape, DType dtype, std::shared_ptr<std::vector<uint8_t>> bytes) {
   Tensor out = Tensor::buffer(graph, shape, dtype);
   tensor_state(graph).data[base_of(out.uop())] = {bytes->data(), bytes->size(), bytes};

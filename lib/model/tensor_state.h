@@ -1,4 +1,4 @@
-// State shared by the tensors of one graph: the device, the UNIQUE counter, and the bytes of buffers with known values.
+// State shared by the tensors of one graph: the device, the UNIQUE counter, and the buffers whose values are in memory.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -11,7 +11,7 @@ namespace tgc {
 struct TensorState {
   std::string device = "CPU";
   int64_t uniques = 0;                          // number of UNIQUEs made so far; numbers the next one
-  std::unordered_map<UOp, HostData> data = {};  // by BUFFER: its bytes, if they are known
+  std::unordered_map<UOp, HostData> data = {};  // the bytes of each BUFFER whose values are known
 };
 
 inline TensorState& tensor_state(Graph& graph) { return graph.extension<TensorState>(); }

@@ -137,7 +137,7 @@ Array product(const Array& a, const Array& b, size_t first, Mutation mutation) {
 }
 
 TEST_CASE("compare: the tolerance of sums accepts another order of the terms and rejects wrong kernels") {
-  for (float scale : {1.f, 1e4f}) {  // for terms of 1e8, the default tolerance would reject another order
+  for (float scale : {1.f, 1e4f}) {  // with 1e4, terms are 1e8, and reordering exceeds the default tolerance
     Array a(dtypes::float32, {24 * 200}), b(dtypes::float32, {24 * 200});
     fill_random(a, 1, "a"), fill_random(b, 1, "b");
     for (float& v : a.as<float>()) v *= scale;

@@ -118,7 +118,7 @@ class ContainedDevice::Server {
     }
   }
 
-  // Confines a worker without a driver: it gives up all rights except computing. `threads`: as for Device::settle.
+  // If the device has no driver, drops all rights of the worker except computing. `threads`: as for Device::settle.
   void settle(size_t threads) {
     settled_ = true;
     device_.settle(threads);

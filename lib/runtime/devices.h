@@ -25,7 +25,7 @@ struct RuntimeInfo {
   std::string detail;    // the hardware, or why the backend does not work and what would help
   std::string target;    // if it works: the target that kernels are lowered for by default
 };
-// Opens every backend in a process of its own, so that a driver that crashes or hangs does not affect this process.
+// Opens every backend, each in a separate process, so that a driver that crashes or hangs does not affect this one.
 std::vector<RuntimeInfo> runtimes();
 
 // Opens the named device in its own process and returns its status.

@@ -7,7 +7,7 @@
 namespace tgc {
 
 // The memory is 64-byte aligned, because vector loads of compiled kernels rely on it, and ends less than 64 bytes
-// before a page's end. The bytes between the memory and the guard pages hold a pattern.
+// before a page's end. A pattern fills the bytes between the memory and the guard pages.
 class GuardedMemory {
  public:
   explicit GuardedMemory(size_t bytes);  // throws Failure with the size if memory runs out

@@ -46,7 +46,7 @@ class Values {
   // leave() undoes every set() since the matching enter().
   void enter() { marks_.push_back(undo_.size()); }
   void leave();
-  // Call after opening lanes: gives each lane a copy of the DEFINE_REGs `own`, starting with the value from outside.
+  // Call after opening lanes: gives each lane its copy of the DEFINE_REGs in `own`, initialized with the outer value.
   void enter_lanes(std::span<const UOp> own);
   void leave_lanes();  // restores the registers from outside; forgets those first set inside the lanes
   // The same as enter_lanes for threads that run as iterations of a loop: begun() saves the registers' values before
