@@ -64,10 +64,10 @@ GraphInfo info_before(InputKind kind, std::string_view text);
 
 struct ReadReport {
   bool take_malformed = false;     // option: accept graphs whose nodes are not well formed, such as inconsistent dtypes
-  std::string_view producer;       // option: the producer to assume for texts without one, "tinygrad 0.14.0"
+  std::string_view producer;       // option: the release to assume if the text names none, "tinygrad 0.14.0"
   std::vector<std::string> notes;  // warnings: facts that the text leaves out and that could not be inferred
   Places places;                   // positions of the nodes in the text
-  std::shared_ptr<const Repro> repro;  // for a bundle: all of its members except the graph
+  std::shared_ptr<const Repro> repro;  // for a repro bundle: all of its members except the graph
 };
 
 // Reads the graph of a text of kind Pyrender, Repr, Uops, Json or Repro. Every node of the result is well formed

@@ -87,7 +87,7 @@ GoldenBuffer buffer_of(JsonScanner& in) {
   return b;
 }
 
-// Reads the metadata of a kernel: an object, or a string with just the method's name.
+// Reads the metadata of a kernel: an object, or a string that is only the name of the Tensor method.
 GoldenMetadata metadata_of(JsonScanner& in) {
   GoldenMetadata m;
   if (in.peek() != JsonScanner::Type::Object) return m.name = text_of(in), m;

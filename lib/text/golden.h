@@ -66,7 +66,7 @@ struct GoldenRecord {
   std::optional<GoldenProgram> program;
   std::vector<GoldenKernel> kernels;
   std::map<std::string, int64_t> var_vals;
-  std::map<std::string, std::optional<std::string>> settings;  // override the header's settings; nullopt: unset
+  std::map<std::string, std::optional<std::string>> settings;  // these override the header's settings; nullopt: unset
   std::vector<GoldenMetadata> metadata;                        // kernel records only
   std::string rewrites;  // JSON of all rule matches (recorded_rewrites.h)
   uint32_t line = 0;  // 1-based line of the file

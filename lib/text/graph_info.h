@@ -15,7 +15,7 @@ class JsonScanner;
 struct GraphInfo {
   std::string producer = {};  // release of the graph, "tinygrad 0.14.0"; empty: 0.12.0
   std::string name;                             // name of the kernel or record
-  std::string stage;  // tinygrad's name of the stage that made the graph; empty or "ast": no stage yet
+  std::string stage;  // tinygrad's name of the last stage applied to the graph; empty or "ast": none
   std::string target;
   std::map<std::string, std::string> settings;  // the settings that were set explicitly
 
@@ -30,7 +30,7 @@ bool read_info_member(JsonScanner& in, std::string_view key, GraphInfo& info);
 
 // Returns the header: a comment line, with its newline, that tgc writes above a text, such as
 //   # tgc: {"name":"E_4","stage":"expander","target":"CPU:LLVM"}
-// A text below a header is complete: its comments state all lost facts. So its reader infers nothing.
+// A text below a header states, in comments, all facts that its format cannot express, so its reader infers nothing.
 std::string text_header(const GraphInfo& info);
 bool has_header(std::string_view text);
 // A text of a graph, with comments that state the facts which the format itself cannot express.
@@ -41,7 +41,7 @@ struct CompleteText {
 
 // Parses the header of `text`. Returns nullopt if `text` has no header. `file` is the name of the input in messages.
 Result<std::optional<GraphInfo>> read_header(std::string_view text, std::string_view file = {});
-// Returns `text` with `name` as the name in its header. Returns it unchanged if it has no readable header.
+// Returns `text` with `name` as the name in its header; returns `text` unchanged if it has no readable header.
 std::string with_name(std::string text, std::string_view name);
 
 }  // namespace tgc

@@ -29,8 +29,8 @@ std::string list_to_json(std::span<const UOp> list, const GraphInfo& info = {});
 // receives the positions of the nodes in the text.
 Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::string_view file = {},
                                   Places* places = nullptr);
-// Parses the graph that begins at the current position of `in`, within a larger text. `in` is a copy, so the caller's
-// scanner does not move.
+// Parses the graph that begins at the current position of `in`, within a larger text. `in` is passed by
+// value, so the caller's scanner stays where it is.
 Result<GraphFile> graph_from_json(Graph& graph, JsonScanner in, Places* places = nullptr);
 
 // Writes a growing graph as lines: one line per node, each node once. Used by trace files. A line is a node with its

@@ -8,7 +8,7 @@
 //   arg KIND JSON          tgc's JSON (README.md) for an arg {"kind":KIND,...}, as explained below; for an object
 //                          without "kind", KIND is the list of its member names: axis,op
 //   lower op               op names equal tgc's except for case
-//   release 0.14           the tinygrad release of the graphs; without it they belong to a release of their own
+//   release 0.14           the tinygrad release of the graphs; without this line, the release is "other" (release.h)
 //
 // Sources refer to nodes by position or id. A dtype may be an object: its "name" (or else its first text), "count" and
 // "size" are used. An arg may be any JSON: if its kind has no `arg` line, it becomes a record of its members.

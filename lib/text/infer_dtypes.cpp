@@ -88,15 +88,15 @@ class Lengths {
       if (u.is(Op::STORE) && s == u.src(1)) learn(k, length_of_place(u.src(0).dtype()));
     }
   }
-  // Returns the length of a value that is stored at dtype `d`: the number of pointers in a vector, or elements of one.
+  // Returns the length of a value stored to dtype `d`: the number of pointers if several, else the pointee's length.
   static int64_t length_of_place(DType d) { return d.is_ptr() && d.vcount() > 1 ? d.vcount() : d.base().count(); }
 
   std::vector<UOp> order_;
   UOpMap<size_t> number_;
   std::vector<size_t> class_;    // union-find over node numbers; nodes of equal length are in one class
   std::vector<int64_t> length_;  // by class: the length of its nodes
-  std::vector<char> open_;       // by node: true if the text omits its length
-  std::map<size_t, int64_t> taken_;  // by node: 1 + the highest element that a GEP reads
+  std::vector<char> open_;       // by node number: true if the text omits the node's length
+  std::map<size_t, int64_t> taken_;  // by node number: 1 + the highest element that a GEP reads
 };
 
 }  // namespace

@@ -8,8 +8,8 @@
 
 namespace tgc {
 
-// Returns `root` with the inferred lengths. On entry, `open` has the nodes under `root` of which only the element type
-// is known. On return, `open` has the nodes whose length could not be inferred; these nodes are unchanged.
+// Returns `root` with the inferred lengths. On entry, `open` lists the nodes under `root` of which the text states only
+// the element type. On return, `open` lists the nodes whose length could not be inferred; these nodes are unchanged.
 UOp infer_lengths(UOp root, std::vector<UOp>& open);
 
 }  // namespace tgc

@@ -17,11 +17,11 @@ class LineReader {
   ~LineReader();
 
   // Reads the next line, without its line end, into `out`, reusing its memory. Returns false at the end of the file.
-  // Fails on a truncated or damaged gzip file, and on a line of more than Limit::InputBytes bytes. (For rest(), the
-  // limit is on all that rest() reads.)
+  // Fails on a truncated or damaged gzip file, and on a line of more than Limit::InputBytes bytes. The limit for
+  // rest() is on all that rest() reads.
   Result<bool> next(std::string& out);
   uint32_t line() const { return line_; }  // 1-based number of the last line read
-  bool line_ended() const { return line_ended_; }  // false if the file ended within the last line that was read
+  bool line_ended() const { return line_ended_; }  // false if the last line read has no line end
   // true if the last error was a truncated gzip file; all text before the truncation was returned
   bool cut() const { return cut_; }
   // Appends the rest of the file to `out`.
@@ -37,7 +37,7 @@ class LineReader {
   uint32_t line_ = 0;
   bool line_ended_ = false, cut_ = false;
   std::unique_ptr<char[]> chunk_;
-  std::string_view left_;  // the part of chunk_ that is not read yet
+  std::string_view left_;  // the part of chunk_ that next() has not returned yet
 };
 
 // Returns the whole file, decompressed if it is gzip.

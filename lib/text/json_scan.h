@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "lib/support/int.h"
-#include "lib/support/json_writer.h"  // several files that include this header use JsonWriter
+#include "lib/support/json_writer.h"  // included for users of this header, which need JsonWriter too
 #include "lib/support/plain_run.h"
 #include "lib/support/result.h"
 
@@ -54,9 +54,9 @@ class JsonScanner {
   std::string_view string_view(std::string& room);
   std::optional<std::string> string_or_null();
   bool boolean();
-  bool null();  // reads a null; before any other value returns false and reads nothing
+  bool null();  // reads a null; if another value comes next, returns false and reads nothing
   int64_t int64();
-  // Fast path for integers of few digits. Returns nullopt and reads nothing before any other value.
+  // Fast path for integers of few digits. If another value comes next, returns nullopt and reads nothing.
   std::optional<int64_t> short_int() {
     blanks();
     int64_t value = 0;
@@ -83,7 +83,7 @@ class JsonScanner {
     while (pos_ < text_.size() && uint8_t(text_[pos_]) <= ' ' && is_blank(text_[pos_])) pos_++;
   }
   static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-  bool open(char bracket, const char* what);     // reads `bracket`; returns false for an empty list, whose end it reads
+  bool open(char bracket, const char* what);     // reads `bracket`; if the list is empty, reads its end, returns false
   bool next(char close) {                        // called after an item; false if the list ends here
     blanks();
     if (here() == ',') return pos_++, true;

@@ -103,7 +103,7 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Reads the sources of a line, such as [3, '--', '1.0']: a position, a node outside the list, a constant's value.
+  // Reads a line's sources, such as [3, '--', '1.0']: positions, '--' for nodes outside the list, constants' values.
   void sources(Op op, DType dtype) {
     sources_.clear();
     std::vector<std::pair<size_t, std::string>> constants;  // index among the sources, and value

@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// The dtypes of tinygrad 0.14; each promotes only to later ones. `to`: the bit set of those it promotes to in one step.
+// A scalar dtype of tinygrad 0.14, and the bit set `to` of the dtypes, all with greater numbers, that it promotes to.
 struct Promotion {
   std::string_view attribute;
   uint32_t to;

@@ -13,7 +13,7 @@
 
 namespace tgc {
 
-// Limit on nested tuples and dataclasses in args. Args are small in practice, and much code on them is recursive.
+// Limit on nested tuples and dataclasses in args, because much code on args is recursive. Real args nest far less.
 inline constexpr uint16_t kMaxArgDepth = 1000;
 
 class PyScan {
@@ -68,7 +68,7 @@ class PyScan {
     skip_slowly();
   }
   void skip_lines();                    // also skips line ends outside brackets
-  bool take(char c) {                   // reads `c` and returns true if it comes next
+  bool take(char c) {                   // if `c` comes next, reads it and returns true
     skip();
     if (peek() != c) return false;
     pos_++;
@@ -110,8 +110,8 @@ class PyScan {
     PyScan& scan_;
   };
   [[noreturn]] void too_deep() const;
-  // Returns read(), which parses something that is nested one level deeper. Calls it on another stack if this stack is
-  // nearly full.
+  // Returns read(), which parses something that is nested one level deeper. If the current stack is nearly full, runs
+  // read() on another stack.
   template <class Read>
   auto deeper(Read&& read) {
     return depth_ % kStackCheck ? read() : with_stack(read);

@@ -21,8 +21,8 @@ class PyValues : public PyScan {
   virtual ~PyValues() = default;
 
  protected:
-  // An evaluated expression: a value, or a bracketed list that is not a tuple yet. (A list of sources never becomes
-  // one, so it is not interned.)
+  // An evaluated expression: a value, or a bracketed list that is not a tuple yet. A list of sources never
+  // becomes a tuple, so that it need not be interned.
   struct Value {
     Arg arg = {};
     bool is_list = false;
@@ -110,19 +110,19 @@ class PyValues : public PyScan {
   DType dtype();                                   // call it after the word `dtypes`
   Value record(RecordClass c, size_t at);          // call it at the '('
   Op op_name();                                    // call it after the word `Ops`
-  bool is_open() const { return graph_.is_foreign(); }  // graph of another release: unknown names are kept as they are
-  Value open_record(std::string_view name, size_t at);  // reads a dataclass of another release; call it at the '('
+  bool is_open() const { return graph_.is_foreign(); }  // another release: unknown names are kept as text
+  Value open_record(std::string_view name, size_t at);  // reads a dataclass 0.12.0 lacks; call it at the '('
 
   // Records byte `at` as the position of all nodes that are made from now on.
   void note_place(size_t at) {
     if (places_) places_->push_back({uint32_t(graph_.size()), at});
   }
 
-  // A comment before a text, such as "# UOp 3: dtypes.int, src=(1, 2), tag='a'": the facts about node 3 that the format
-  // itself cannot express.
+  // The facts of one comment, such as "# UOp 3: dtypes.int, src=(1, 2), tag='a'", which precedes a text and states what
+  // the format itself cannot express about node 3.
   struct Lost {
     DType dtype;
-    Arg src, tag;  // None: the text itself has it
+    Arg src, tag;  // None: the comment does not state it, because the text has it
   };
   using LostByNumber = std::unordered_map<size_t, Lost>;
   LostByNumber lost_facts();

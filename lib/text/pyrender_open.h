@@ -14,8 +14,8 @@ struct OpenText {
 };
 OpenText pyrender_open(UOp root);
 
-// Like pyrender_open, but adds the whole expression as a comment below each line that would be read as another node
-// (see pyrender_complete). `lost` is also true if the text itself does not show which release printed it.
+// Like pyrender_open, but adds the whole expression as a comment below each line that would be read as another node,
+// like pyrender_complete. `lost` is also true if the text itself does not show which release printed it.
 CompleteText pyrender_open_complete(UOp root);
 
 }  // namespace tgc

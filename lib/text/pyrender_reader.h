@@ -24,7 +24,7 @@ class PyrenderReader : public PyValues {
   UOp value_of_line(size_t at);
   // One warning per fact that the text leaves out and that could not be inferred.
   const std::vector<std::string>& warnings() const { return warnings_; }
-  // True if the text leaves out a fact that is inferred in texts without a header, outside functions.
+  // True if the text, outside functions, leaves out a fact that a reader infers if the text has no header.
   bool would_infer() const { return would_infer_; }
 
  protected:
@@ -32,7 +32,7 @@ class PyrenderReader : public PyValues {
     Op op;
     int8_t precedence;  // higher binds tighter
     int8_t length;
-    bool negate = false;  // invert the result: a >= b is read as !(a < b)
+    bool negate = false;  // negate the result: a >= b is built as !(a < b)
     bool swap = false;
   };
 
@@ -49,7 +49,7 @@ class PyrenderReader : public PyValues {
   Arg device_argument(const Argument& a);
   DType dtype_keyword(const Arguments& args, DType otherwise);
   void count(const Arguments& args, size_t least, size_t most, std::string_view name, size_t at);
-  // True if omitted facts are inferred here: if the text has no header, and outside functions.
+  // True if facts that the text omits are inferred: if the text has no header and this is not inside a function.
   bool infers() {
     would_infer_ = true;
     return !literal_ && !functions_;
@@ -111,11 +111,11 @@ class PyrenderReader : public PyValues {
   UOp sizes_node(std::span<const Arg> sizes, size_t at);
   UOp operand(const Argument& a, UOp like);
 
-  std::vector<UOp> numbered_;                              // the nodes named c0, c1, ...; most names are such
+  std::vector<UOp> numbered_;                              // the nodes named c0, c1, ...: the usual names
   std::unordered_map<std::string_view, UOp> names_, kernels_;
   std::vector<std::string> kernel_names_;                  // names defined by `assume`
   int functions_ = 0;                                      // nesting depth of open functions
-  bool literal_ = false;                                   // the text states everything: infer nothing
+  bool literal_ = false;                                   // true if the text states all facts, so nothing is inferred
   bool would_infer_ = false;
   std::string_view line_name_;                             // name assigned by the current line
   // nodes whose dtype the text leaves out, and the names of their lines

@@ -1,6 +1,6 @@
-// The writer of pyrender text. A named node has its own line, and uses of the node are written as its name. The texts
-// of names and constants are stored once as pieces and copied. Any other node has one user and is written inline in
-// that user's expression, at any depth. Private to lib/text; pyrender_complete.cpp adds comments for lost facts.
+// Writes pyrender text. A named node has its own line, and uses of the node are written as its name. Names' and
+// constants' texts are stored once (as a piece) and copied to each use. Any other node has one user and is written
+// inline in its user's expression. Private to lib/text; pyrender_complete.cpp adds comments for lost facts.
 #pragma once
 #include <span>
 #include <string>

@@ -17,7 +17,7 @@ struct RecordedMatch {
   UOp before, after;
 };
 
-// Parses the matches into `graph`. `producer`: the release, from the recording's header. `file`: for messages.
+// Parses `json`; makes the nodes in `graph`. `producer` is the recording's release; `file` is its name in messages.
 Result<std::vector<RecordedMatch>> read_rewrites(Graph& graph, std::string_view json, std::string_view producer,
                                                  std::string_view file);
 

@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// The text so far, the number of nodes in it, and the comments for facts that the text loses.
+// The text written so far, the number of nodes in it, and comments (`lost`) for the facts that the text omits.
 struct Printed {
   std::string text;
   size_t nodes = 0;
@@ -99,10 +99,10 @@ void append_repr(Printed& to, UOp root, size_t indent) {
     uint32_t next;
   };
   std::vector<Frame> stack;
-  // writes a node's line and pushes the node, unless the line is just a name
+  // Writes a node's line. If the line shows the whole node, not just a name such as x0, also pushes the node.
   auto open = [&](UOp u) {
     out.append(indent + 2 * stack.size(), ' ');
-    check_limit(Limit::InputBytes, int64_t(out.size()));  // the indentation of n nested nodes takes n * n bytes
+    check_limit(Limit::InputBytes, int64_t(out.size()));  // n nested nodes are indented by about n * n bytes in all
     if (Sharing* s = sharing.find(u)) {
       if (s->uses > 1) out.append("x").append(std::to_string(s->number)).append(s->printed ? "" : ":=");
       if (s->printed) return;

@@ -27,7 +27,7 @@ struct Repro {
   std::string said;            // one-line description of the failure
   std::string script;          // if `symptom` is "cmd": the command, in which {} stands for this file
   std::string device;          // the device, in the syntax of --device
-  std::string fault;           // value of TGC_FAULT; empty: none
+  std::string fault;           // value of TGC_FAULT, the seeded fault; empty: none
   std::map<std::string, std::string> blamed;   // result of bisect: verdict, stage, rule, branch
   std::map<std::string, int64_t> variables;
   std::map<std::string, double> tolerance;     // the tolerances rtol, atol, ulp that were set explicitly

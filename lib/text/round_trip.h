@@ -10,7 +10,7 @@ namespace tgc {
 // The first difference in op, dtype, arg, tag, sources or sharing between two graphs, which may be in the same Graph.
 // nullopt: the graphs are equal.
 struct GraphDifference {
-  UOp node;          // the first differing node of `a`; the empty UOp if all nodes of the smaller graph match
+  UOp node;          // the first differing node of `a`; empty UOp: only the numbers of nodes differ
   std::string text;  // "node 12 (REDUCE): ..."; the number is the position in the toposort
 };
 std::optional<GraphDifference> first_difference(UOp a, UOp b);

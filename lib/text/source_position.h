@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// The position of some nodes in a text: the nodes from id `first_id` up to the next Place's begin at byte `at`.
+// The nodes from id `first_id` up to, but not including, the next Place's first_id begin at byte `at` of the text.
 struct Place {
   uint32_t first_id;
   size_t at;

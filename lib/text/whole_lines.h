@@ -1,5 +1,5 @@
-// Reads the lines of a recording, one per record, up to the last complete line. An interrupted writer or copy leaves an
-// incomplete last line. The complete records are used, with a warning. The command then ends with exit code 2 whatever
+// Reads the lines of a recording, one per record, up to the last complete line. If the writer was interrupted, the last
+// line is incomplete; the complete records are used, with a warning. The command then ends with exit code 2 whatever
 // its other results are, because part of the input was not read.
 #pragma once
 #include <optional>
