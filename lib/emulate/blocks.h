@@ -32,7 +32,7 @@ inline std::string name_thread(uint32_t thread, const Triple& size, const Triple
   return "thread " + text(place_of(thread, size)) + " of block " + text(block);
 }
 
-// Allocates at least `bytes` zeroed bytes, aligned to 64. Throws std::bad_alloc.
+// zeroed allocates at least `bytes` zeroed bytes, aligned to 64, or throws bad_alloc; FreeBytes frees them.
 struct FreeBytes {
   void operator()(void* p) const { std::free(p); }
 };

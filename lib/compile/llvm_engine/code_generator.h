@@ -16,7 +16,7 @@
 namespace tgc {
 
 // A target machine and the passes that emit its code. Reused, because computing the machine's features for a function
-// and building the pass list each take as long as a small kernel. Not thread-safe.
+// and building the pass list each take as long as compiling a small kernel. Not thread-safe.
 class CodeGenerator {
  public:
   // Throws Refused if LLVM does not know the machine.
@@ -26,7 +26,7 @@ class CodeGenerator {
   std::string emit(llvm::Module& module, Form form);
 
  private:
-  // The passes of one output form; they write to `out` for as long as they live.
+  // The passes that emit one form of output. They always write to `out`, so it lives as long as they do.
   struct Emitter {
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream out{bytes};

@@ -13,8 +13,8 @@ Space take_space(Builder& b);
 // Sets the address of `op` from the operand: register `a` and offset `value`.
 void take_address(Builder& b, const Operand& o, Space space, Op& op);
 
-// The addresses of an access. Compilers widen loads: NVRTC reads three floats at the end of an array as four, which is
-// harmless on a GPU. So only the first `inside` bytes (0: all) of a vector load from global memory are checked.
+// The addresses of an access. The functions below check only the first `inside` bytes (0: all) of a vector load from
+// global memory, because NVRTC reads three floats at the end of an array as four, which is harmless on a GPU.
 
 struct Addresses {
   alignas(64) uint64_t host[kLanes];  // by lane; inactive lanes have an active lane's address

@@ -111,7 +111,7 @@ std::span<const Row> control_rows();
 std::span<const Row> warp_rows();
 std::span<const Row> mma_rows();
 
-// Returns the operation that converts a register from one width to another, both in bits.
+// narrow_run and widen_run return the operation that converts a register of `from` bits to one of `to` bits.
 Run narrow_run(unsigned from, unsigned to);
 Run widen_run(unsigned from, unsigned to, bool is_signed);
 

@@ -10,7 +10,7 @@ namespace {
 bool is_jump(const Op& op) { return op.run == jump_run() || op.run == table_jump_run(); }
 bool is_end(const Op& op) { return op.run == end_run(); }
 
-// Sets `meet` of every block. Graph nodes are the blocks and, numbered last, the exit.
+// Sets `meet`, the immediate post-dominator, of every block. Graph nodes are the blocks and, numbered last, the exit.
 void find_meets(std::vector<Flow::Block>& blocks) {
   uint32_t end = uint32_t(blocks.size());
   std::vector<std::vector<uint32_t>> predecessors(blocks.size() + 1);

@@ -10,7 +10,7 @@
 
 namespace tgc::ptx {
 
-// Sets d[i] = value(i) in the active lanes. Lanes without a thread may be overwritten.
+// Sets lane i of the register at byte offset `place` to value(i), for active lanes. Lanes without a thread may change.
 template <class D, class F>
 [[gnu::always_inline]] inline void write(Warp& w, uint32_t place, F value) {
   D* d = reg<D>(w, place);
@@ -70,7 +70,7 @@ Run with_register(Type t, F f) {
   }
 }
 
-// How a float is read from a register: Bits is its type, decode() returns the value. Native also serves for integers.
+// Readers of a value in a register: Bits is the register's type, decode() returns the value. Native does not convert.
 template <class T>
 struct Native {
   using Bits = T;

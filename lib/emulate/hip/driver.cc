@@ -1,5 +1,5 @@
 // The exported HIP functions of the emulated GPU: those that tgc and tinygrad's HIP runtime call. All work is
-// synchronous: it is done, and its errors are returned, by the call that submits it. All streams are the same.
+// synchronous: it is done, and its errors are returned, by the call that submits it. All streams are one queue.
 #include <chrono>
 #include <cstdio>
 #include <cstring>

@@ -63,7 +63,7 @@ inline void write_mask(Wave& w, uint32_t place, int half, uint32_t mask) {
   if (half + 1 == int(w.halves)) std::memcpy(w.s + place, w.mask, sizeof(uint32_t) * w.halves);
 }
 
-// Sets d[i] = value(i) in the active lanes of register `place`.
+// Sets lane i of the register with index `place` to value(i), in the active lanes only.
 template <class T, class F>
 [[gnu::always_inline]] inline void write_words(Wave& w, uint32_t place, int half, F value) {
   T* d = reinterpret_cast<T*>(w.vector(place, uint32_t(half)));

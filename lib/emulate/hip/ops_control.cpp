@@ -46,7 +46,7 @@ void build_barrier(Builder& b) {
 // Instructions that affect only timing, caches or scheduling emit nothing.
 void build_nothing(Builder&) {}
 
-// Emits a wait until at most `open` operations of the counter are outstanding (see wait_run).
+// If waits are checked (--race), emits one until at most `open` operations of the counter are outstanding.
 void add_wait(Builder& b, Counter counter, int64_t open) {
   if (!b.code.has_waits) return;
   Op op = b.begin(wait_run(), false);

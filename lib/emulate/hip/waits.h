@@ -13,8 +13,8 @@ class Waits {
   void check(Wave& w, const Op& o);
   // Call at a barrier. Throws a Fault if an LDS store was not waited for, because other waves may not see the store.
   void check_barrier(Wave& w, const Op& o) const;
-  // Waits until at most `open` operations of the counter are outstanding. `is_shared`: the processor has one counter
-  // for both LDS operations and scalar loads.
+  // Records a wait until at most `open` operations of the counter are outstanding. `is_shared`: one counter serves
+  // both LDS operations and scalar loads of this processor.
   void wait(Counter counter, uint64_t open, bool is_shared);
 
  private:
