@@ -60,13 +60,13 @@ struct StageOf {
 using Stage = StageOf<KernelJob>;
 using TensorStage = StageOf<TensorJob>;
 
-// The stages of a tensor graph, in order. The last one leaves the graph of kernels that create_schedule takes.
+// The stages of a tensor graph, in order. The last stage's result is the graph of kernels that create_schedule expects.
 std::span<const TensorStage> tensor_stages();
 
-// The stages of a kernel, in order. The last one leaves the graph that linear_list takes.
+// The stages of a kernel, in order. The last stage's result is the graph that linear_list expects.
 std::span<const Stage> kernel_stages();
 
-// Returns the AST as the first stage takes it: with a KernelInfo, tinygrad's default one if the AST has none.
+// Returns the AST as the first stage expects it: with a KernelInfo; if the AST has none, with tinygrad's default one.
 // Sets `job.optimize` to false if the AST is tagged.
 UOp begin_kernel(KernelJob& job, UOp ast);
 

@@ -16,7 +16,7 @@
 
 namespace tgc {
 
-// The ops whose nodes can be misprinted (printed wrongly), if the sources that change places have the same dtype.
+// The ops whose nodes can be misprinted (printed wrongly), if the sources that are swapped have the same dtype.
 inline constexpr OpSet kMisprinted = ops::ALU | OpSet{Op::VECTORIZE, Op::CONST};
 
 // Returns the list with the faults that TGC_FAULT requests for the target's renderer. Returns nullopt if it requests

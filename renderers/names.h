@@ -14,7 +14,7 @@ namespace tgc {
 bool is_identifier(std::string_view name);
 
 // Throws Failure if a node of `list` would print a name that is neither an identifier nor a number. The error has the
-// node and the name, with control characters made visible. Must be called before every renderer.
+// node and the name, with control characters made visible. Must be called before any renderer.
 void check_names(std::span<const UOp> list);
 
 // Throws Failure if a kernel's function name is not an identifier. `sink` is the kernel's SINK, which the error shows.

@@ -19,7 +19,7 @@ Result<std::string> render_source(const Target& target, std::span<const UOp> lis
 Status check_custom(std::span<const UOp> list);
 
 // The lines of the source that one node printed; the first line is 1. `count` is 0 for a parameter, and for a node that
-// its users print as part of their own lines.
+// its users print inside their lines.
 struct SourceLines {
   size_t first = 0, count = 0;
 };

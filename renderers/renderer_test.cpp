@@ -13,7 +13,7 @@ namespace {
 
 Target target(std::string_view name) { return *parse_target(name, Settings()); }
 
-// Builds a linear list: nodes are appended in the order in which they are made.
+// Builds a linear list: each method that makes a node appends the node to the list.
 struct ListBuilder {
   Graph g;
   std::vector<UOp> list;

@@ -45,7 +45,7 @@ TEST_CASE("each rule of pm_pre_expander applies and declines") {
   t.check("reduce-unrolled", x.reduce({r, a, b}, Op::ADD),
           t.graph.node(Op::REDUCE, dtypes::float32, {t.contract(x, dtypes::float32.vec(8), {{3, 4}, {5, 2}}, 1), r},
                        Op::ADD));
-  // a constant among the ranges stands for a range of one iteration and is dropped
+  // a constant among the ranges is a range of one iteration that was simplified, so it is dropped
   t.check("reduce-unrolled", x.reduce({r, t.constant(dtypes::index, 0)}, Op::ADD), x.reduce(r, Op::ADD));
   t.declines("reduce-unrolled", x.reduce(r, Op::ADD));
   CHECK_THROWS_AS(t.declines("reduce-unrolled", x.reduce({r, t.var("n", 0, 3)}, Op::ADD)), Failure);

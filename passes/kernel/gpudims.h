@@ -15,7 +15,7 @@ namespace tgc {
 using GridLimits = std::optional<std::array<int64_t, 3>>;
 
 // Returns one index expression for each of `dims`, built from SPECIALs named prefix0, prefix1, ... whose sizes are
-// within `limits`. With `reverse`, the last dim gets the first SPECIAL. Throws Failure if the dims cannot be made to
+// within `limits`. With `reverse`, the last dim gets the first SPECIAL. Throws Failure if the dims cannot be changed to
 // fit.
 std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::vector<Sint> dims,
                                   const GridLimits& limits, bool reverse = false);

@@ -48,7 +48,7 @@ const RuleSet& pm_lower_index_dtype() {
   auto wide = dtype_by<dtype_holding_all>(u, x, y);
   auto common = dtype_by<common_dtype>(x, y);
   static const RuleSet set("pm_lower_index_dtype", {
-      // index(x) op index(y) -> index(x op y), in a dtype that holds all three; index() is a cast to dtypes::index
+      // index(x) op index(y) -> index(x op y), in a dtype that fits x, y and result; index() casts to dtypes::index
       rule("lower-binary", node(ops::Binary, cast(x, kIndex), cast(y, kIndex)).as(u), cast(alu(op_of(u), cast(x, wide), cast(y, wide)), dtype_of(u))),
       // c -> index(c)
       rule("lower-const", node({Op::CONST, Op::VCONST}).of(kIndex).as(u), 

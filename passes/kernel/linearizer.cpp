@@ -318,10 +318,10 @@ std::vector<UOp> linearize(UOp sink) {
   py_sort(keys, [&](const Key& a, const Key& b) { return order.less(a, b); });
   std::vector<uint32_t> rank(list.size());  // by node: its position in the sorted keys, ignoring dependencies
   for (uint32_t i = 0; i < keys.size(); i++) rank[keys[i].node] = i;
-  std::vector<uint32_t> users(list.size());  // by node: number of users that are not placed yet
+  std::vector<uint32_t> users(list.size());  // by node: number of users that are not emitted yet
   for (uint32_t s : list.src) users[s]++;
 
-  // place nodes backwards from the sink: among the nodes whose users are all placed, take the one with the greatest
+  // emit nodes backwards from the sink: among the nodes whose users are all emitted, choose the one with the greatest
   // rank
   RankSet ready(list.size());
   ready.insert(rank[list.size() - 1]);

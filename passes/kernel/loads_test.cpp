@@ -95,7 +95,7 @@ TEST_CASE("each rule of load_store_folding applies and declines") {
           gep(cat({t.wide(at(0), 4)}, 4), {0, 1, 2, 3}));
   // the pointers may be in any order, and may repeat
   t.check("fold-expanded-index", t.vectorize({at(1), at(0), at(1)}), gep(cat({t.wide(at(0), 2)}, 2), {1, 0, 1}));
-  // a gap between the offsets starts a new run, with a pointer of its own
+  // a gap between the offsets starts a new run, which gets a separate pointer
   t.check("fold-expanded-index", t.vectorize({at(0), at(1), at(5)}), gep(cat({t.wide(at(0), 2), at(5)}, 3), {0, 1, 2}));
   // a pointer with another base or another gate starts a new run
   UOp other = buf.index_ptr(t.range(8, 1));

@@ -91,7 +91,7 @@ class DivMod {
     return int_vmin(x) >= 0 ? x % y_ : UOp();
   }
 
-  // If there is only one term and it takes only two values, interpolates the result linearly between these values.
+  // If the numerator has a single term with only two possible values, interpolates the result linearly between these.
   UOp fold_binary_numerator() const {
     if (summands_.size() != 1) return {};
     Int v0 = summands_[0].vmin(), v1 = summands_[0].vmax();

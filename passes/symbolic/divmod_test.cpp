@@ -52,7 +52,7 @@ TEST_CASE("symbolic() folds division and remainder of sums") {
   UOp two = t.var("two", 3, 4);
   t.rewrites((x % 6 + z) % 3, (x + z) % 3);                      // a nested remainder
   t.rewrites((neg % 6 + z) % 3, (z + neg % 6) % 3);              // the nested remainder may be negative, so it stays
-  t.rewrites((two * 5 + 1) % 7, two * -2 + 8);                   // a single term that takes two values
+  t.rewrites((two * 5 + 1) % 7, two * -2 + 8);                   // a single term with only two possible values
   t.rewrites((x * 5 + z) / 5, x);                                // the factor 5 is congruent to 0 modulo 5
   t.rewrites((x * 7 + z) % 5, (z + x * 2) % 5);
   t.rewrites((x * 4 + y * 6 + 1) % 8, (x * 2 + y * 3) % 4 * 2 + 1);  // a common factor of all terms but the constant

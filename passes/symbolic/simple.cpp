@@ -187,7 +187,7 @@ const RuleSet& symbolic_simple() {
       // cast(x) to its own dtype -> x
       rule("cast-noop", node({Op::CAST, Op::BITCAST}, x).as(root), x, when<same_dtype>(root, x)),
       rule("bitcast-const", node(Op::BITCAST, c).as(root), with<fold_bitcast>(root, c)),
-      // cast(cast(x, a), b) -> x, when x has the dtype b and a holds all of b
+      // cast(cast(x, a), b) -> x, when x has the dtype b and a can represent all values of b
       rule("cast-there-and-back", cast(cast(x).as(a)).as(b), x, when<same_dtype>(x, b), when<dtype_holds>(a, b)),
       // ---- powers
       rule("pow-const", pow(x, c.scalar()),

@@ -30,7 +30,7 @@ TEST_CASE("each rule of symbolic_simple applies and declines") {
   t.check("alu-of-invalid", invalid * x, invalid);
   t.declines("alu-of-invalid", x * y);
   for (Op op : {Op::IDIV, Op::MOD, Op::MAX, Op::XOR, Op::OR, Op::AND, Op::SHL, Op::SHR, Op::SUB, Op::POW, Op::FDIV,
-                Op::THREEFRY}) {  // each op has its own rule
+                Op::THREEFRY}) {  // each op has a separate rule
     t.check("alu-under-invalid", gated.alu(op, y), b.where(x.alu(op, y), invalid));
     t.check("alu-of-invalid", invalid.alu(op, y), invalid);
   }

@@ -158,9 +158,9 @@ std::vector<Rule> rules_of_constants() {
 
 std::vector<Rule> rules_of_casts() {
   return {
-      // cast(cast(x, a), b) -> cast(x, b), when a holds all values of x's dtype
+      // cast(cast(x, a), b) -> cast(x, b), when a can represent all values of x's dtype
       rule("cast-cast", cast(cast(x).as(a)).as(b), cast(x, dtype_of(b)), when<dtype_holds>(a, x)),
-      // cast(cast(x, a), b) -> cast(x, b), if a holds all values within the bounds of x
+      // cast(cast(x, a), b) -> cast(x, b), if a can represent all values within the bounds of x
       rule("cast-cast-by-bounds", cast(cast(x.of(kIndexLike), kIndexLike).as(a)).as(b),
            cast(x, dtype_of(b)), when<dtype_holds_values>(a, x)),
       // x op y -> long(int(x) op int(y)), for int64 operands and a result that fit int32

@@ -48,7 +48,7 @@ TEST_CASE("each rule of symbolic applies and declines") {
   t.check("gather-consts", (x + 2) + 3, x + (num(2) + num(3)));
   t.check("gather-consts", (x * 2) * 3, x * (num(2) * num(3)));
   t.check("gather-consts", x.maximum(2).maximum(3), x.maximum(num(2).maximum(3)));
-  for (Op op : {Op::AND, Op::OR}) {  // AND and OR each have a rule of their own
+  for (Op op : {Op::AND, Op::OR}) {  // AND and OR have separate rules
     UOp c1 = i.const_like(5), c2 = i.const_like(3);
     t.check("gather-consts", i.alu(op, c1).alu(op, c2), i.alu(op, c1.alu(op, c2)));
   }

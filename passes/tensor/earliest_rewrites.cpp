@@ -25,7 +25,7 @@ namespace {
 
 using Numbered = std::vector<UOp>;
 
-// Ops that get no number: buffers, constants, variables, views, and ops that the scheduler makes.
+// Ops whose nodes are not numbered: buffers, constants, variables, views, and ops that the scheduler makes.
 constexpr OpSet kUntagged = OpSet{Op::BUFFER, Op::CONST,  Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_VAR,
                                   Op::BIND,   Op::KERNEL, Op::END,    Op::MSTACK, Op::MSELECT, Op::RANGE} |
                             ops::Movement;

@@ -317,7 +317,7 @@ const RuleSet& pm_generate_realize_map() {
   static const RuleSet set("pm_generate_realize_map", {
       // realizes (stores in buffers) the outputs, which are the bases of the sink's sources
       rule("realize-outputs", node(Op::SINK).as(s), with<realize_bases>(s)),
-      // realizes ops that are a kernel of their own
+      // realizes ops that run as separate kernels or copies
       rule("realize", node({Op::COPY, Op::BUFFER_VIEW, Op::CONTIGUOUS, Op::STORE, Op::ENCDEC}).as(t), with<realize>(t)),
       // realizes a reduction over an OUTER range (a loop around kernels)
       rule("realize-outer-reduce", node(Op::REDUCE).as(r), with_ctx<Ctx>(r, [](Ctx& ctx, UOp r) {

@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// Where the planner places a buffer: in a shared buffer, in another buffer's memory, or (neither) in its own memory.
+// The memory of one buffer: part of a shared buffer, the memory of another buffer, or (neither is set) separate memory.
 struct BufferPlace {
   std::optional<size_t> shared = {};    // index into MemoryPlan::shared
   int64_t offset = 0;                   // byte offset in that shared buffer
@@ -21,14 +21,14 @@ struct SharedBuffer {
 };
 
 struct MemoryPlan {
-  std::vector<BufferPlace> places;  // one per buffer of the schedule; a view has its base buffer's place
+  std::vector<BufferPlace> places;  // one per buffer of the schedule; for a view, the entry of its base buffer
   std::vector<SharedBuffer> shared;
   // total bytes of the planned buffers: without and with sharing
   int64_t planned_before = 0, planned_after = 0;
   int64_t total_before = 0, total_after = 0;      // total bytes of all buffers, also inputs, outputs and copied ones
 };
 
-// Plans the memory of all buffers of `schedule`. With NO_MEMORY_PLANNER=1 every buffer keeps its own memory.
+// Plans the memory of all buffers of `schedule`. With NO_MEMORY_PLANNER=1, each buffer gets separate memory.
 MemoryPlan plan_memory(const Schedule& schedule, const Settings& settings);
 
 }  // namespace tgc

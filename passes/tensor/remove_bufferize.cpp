@@ -18,7 +18,7 @@ using namespace pat;
 
 namespace {
 
-// Ops whose value must be stored in memory. A NOOP is a copy to the device that already holds the value.
+// Ops whose value must be stored in memory. A NOOP is a copy whose source already is on the copy's device.
 constexpr OpSet kAlwaysRun{Op::CONTIGUOUS, Op::COPY, Op::ASSIGN, Op::ENCDEC, Op::NOOP};
 
 // Removes from the buffer the axes over which the value does not vary, and expands the smaller buffer to the old shape.

@@ -53,7 +53,7 @@ UOp define_global(Ctx& ctx, UOp buffer) {
 UOp buffer_of_after(Ctx& ctx, UOp after) {
   if (after.dtype().is_ptr() && after.dtype().addrspace() == AddrSpace::LOCAL) return {};
   UOp buffer = as_buf(after);
-  if (buffer.in({Op::MSTACK, Op::MSELECT})) buffer = buffer.src(0);  // in the AST, the first part stands for all parts
+  if (buffer.in({Op::MSTACK, Op::MSELECT})) buffer = buffer.src(0);  // the AST shows only the first device's buffer
   if (ctx.buffer_at.contains(buffer)) throw Failure("a kernel reads a buffer at two points of the schedule");
   note_buffer(ctx, buffer, after);
   return buffer;

@@ -22,7 +22,7 @@ struct TensorJob {
   // set by "rewrite for sched cache"
   UOp given = {};                                              // the original sink
   UOp keyed = {};                                              // the normalized sink that the cache key is made from
-  // Each input buffer, unique constant and bound variable of `given`, with its replacement in `keyed`, in order.
+  // Pairs, in order of appearance: an input buffer, unique constant or bound variable of `given`; its node in `keyed`.
   Substitution inputs = {};
   std::vector<std::pair<std::string, int64_t>> var_vals = {};  // values of the bound variables, in order of appearance
   // set by "multi_pm": the sink to compute, in which each MULTI is replaced by its part; the replacement of each node

@@ -25,7 +25,7 @@ struct TypeName {
   std::string_view name;
 };
 
-// The differences of a language from plain C. Texts are printed as they are, except for holes (named placeholders).
+// The differences of a language from standard C. Texts are printed unchanged, except for holes (named placeholders).
 struct Dialect {
   std::string_view kernel = "void";         // printed before the function's name; {} stands for the launch bounds
   // printed before and after the type of a pointer to global memory; the suffix only in parameter lists
@@ -34,7 +34,7 @@ struct Dialect {
   std::string_view local_prefix = "";       // printed for the address space of local memory
   bool local_prefix_in_casts = true;        // print local_prefix in pointer types too
   std::string_view int_parameter = "const int";  // type of a parameter that is an int variable
-  std::string_view extra_parameters = "";   // printed after the kernel's own parameters
+  std::string_view extra_parameters = "";   // printed after the parameters of the kernel
   std::string_view after = "";              // printed after the function
   std::string_view barrier = "";
   // expressions that print the SPECIALs gidx, lidx and idx. Holes: $d is the dimension as a digit, $l as x, y or z
@@ -48,7 +48,7 @@ struct Dialect {
 
   // appends the lines above the kernel; each line ends with a newline
   void (*prologue)(CStyle&, std::string& out) = nullptr;
-  // Each of the following functions replaces what plain C prints; null: print plain C.
+  // Each of the following functions replaces what the base prints; null: print what the base (standard C) prints.
   // appends a type to `out`
   void (*type)(CStyle&, DType) = nullptr;
   // appends a cast of `value` to `out`

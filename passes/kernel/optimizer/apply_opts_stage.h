@@ -1,4 +1,4 @@
-// The stage "apply opts": optimizes a kernel with a given list of opts, or with the heuristics
+// The stage "apply opts": optimizes a kernel with a supplied list of opts, or with the heuristics
 // (tinygrad codegen/opt/postrange.py:apply_opts).
 #pragma once
 #include "passes/pipeline.h"

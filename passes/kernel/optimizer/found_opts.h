@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-// Returns the opts for `kernel`, which has no opts applied yet; nullopt if none are known. Called on any thread.
+// Returns the opts found for `kernel`, which has no opts applied yet; nullopt if there are none. Called on any thread.
 using FindOpts = std::function<std::optional<std::vector<Opt>>(const Scheduler& kernel)>;
 
 // Installs the hook. Call it once, before any kernel is compiled.

@@ -40,7 +40,7 @@ bool has_term(const std::vector<UOp>& terms, UOp u) { return std::find(terms.beg
 // ---- tensor cores
 
 // Returns the kernel with a tensor core and, where the sizes are divisible, with upcasts of M and N and a LOCAL of N.
-// Returns nullopt if no tensor core fits.
+// Returns nullopt if no tensor core fits, and for AMX, whose kernel is discarded as in tinygrad.
 std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
   const Settings& s = original.graph().settings();
   if (s.TC <= 0 || original.target().tensor_cores.empty()) return std::nullopt;
