@@ -19,8 +19,8 @@ struct DumpPlan {
   std::optional<Format> format = {};  // format of graphs and lists; default: pyrender for graphs, print_uops for lists
   unsigned jobs = 1;                  // number of threads for the kernels of a tensor graph
   Watcher* watcher = nullptr;         // watches the compilation and its kernels, which then run one at a time
-  // Called with each compilation after its texts are made, on the thread that made them. May step it further. An error
-  // ends the dump. If this is set, all kernels are compiled, also equal ones, one at a time.
+  // Called with each compilation, on the thread that made its texts, after they are made. May step the compilation
+  // further; if it returns an error, the dump ends. If set, all kernels are compiled, one at a time, equal ones too.
   std::function<Status(Compilation&)> afterwards = {};
   std::function<void(size_t done, size_t of)> progress = {};  // called after each kernel; never by two threads at once
 

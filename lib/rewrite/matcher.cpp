@@ -214,7 +214,7 @@ class CountedMatch {
       : stats_(stats), bucket_(bucket), have_(bucket.code().class_of(u)), u_(u) {
     stats.try_bucket(bucket, bucket.code().first_class + have_);
   }
-  ~CountedMatch() {  // the destructor counts the try, also if an exception ends it
+  ~CountedMatch() {  // counts the try in the destructor, because an exception may end the try
     if (reached_ != kNone) stats_.stop(&bucket_, have_, reached_);
   }
   bool has_needed(const MatchProgram& p) const { return !(p.need_bits & ~have_); }
@@ -291,7 +291,7 @@ template <class Count>
 [[gnu::always_inline]] inline UOp match(const Code& code, UOp u, void* ctx, const char* ctx_type,
                                         Hit& hit, Count count) {
   Captures captures;
-  const Rule* done = nullptr;  // a rule that returned `u` itself: its other alternatives are skipped
+  const Rule* done = nullptr;  // the last rule that returned `u` itself; its other alternatives are skipped
   for (size_t w = 0; w < code.words; w++)
     for (uint64_t bits = allowed(code, u, w); bits; bits &= bits - 1) {
       const MatchProgram& program = code.programs[w * 64 + size_t(std::countr_zero(bits))];

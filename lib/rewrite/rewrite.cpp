@@ -125,7 +125,7 @@ class Rewriter {
 
   // ---- applying rules
 
-  // Returns the matcher of the top-down rules to try on `u`: those that are not known to decline it.
+  // Returns the matcher of the top-down rules to try on `u`: without those that `u` already declined (negative cache).
   const Matcher& rules_for(UOp u) const {
     return uses_negative_cache_ ? *pm_->after(NodeNotes::negative_set(u)).rest : *pm_;
   }

@@ -63,7 +63,7 @@ constexpr std::string_view function_name() {
   return colons == text.npos ? text.substr(text[0] == '&') : text.substr(colons + 2);
 }
 template <auto F>
-inline constexpr std::string_view kFunctionName = function_name<F>();  // computed at compile time, for speed
+inline constexpr std::string_view kFunctionName = function_name<F>();  // stored, so that it is computed at compile time
 
 template <class... Es>
 constexpr uint64_t kBoundOf = (uint64_t(0) | ... | Es::kBound);

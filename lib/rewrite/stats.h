@@ -21,8 +21,8 @@ struct RuleCounters {
   }
 };
 
-// Collects counters cheaply: each try only records the bucket, the node's class and the number of the last rule that
-// was tried. by_rule computes the attempts of each rule from these records at the end.
+// Collects counters cheaply: each match of a node only records the bucket, the node's class and the number of the last
+// rule that was tried. At the end, by_rule computes the attempts of each rule from these records.
 class RuleStats {
  public:
   RuleStats();
@@ -45,7 +45,7 @@ class RuleStats {
   };
   Stop& find(const Bucket* bucket, uint32_t have, uint32_t reached);
   void stop(const Bucket* bucket, uint32_t have, uint32_t reached);
-  // Counts one try of a bucket; `at` is Code::first_class plus the node's class.
+  // Counts one try of all rules in a bucket; `at` is Code::first_class plus the class of the node (Code::class_of).
   void try_bucket(const Bucket& bucket, size_t at) {
     if (at >= tries_.size()) tries_.resize(2 * at + 64);
     if (tries_[at]++ == 0) tried_.push_back(&bucket);

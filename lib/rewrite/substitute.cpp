@@ -157,7 +157,7 @@ class Substituter {
   RuleStats* stats_;           // null: do not count
   RewriteObserver* observer_;
   RewriteOverride* override_;
-  uint32_t oldest_;  // nodes with smaller ids do not change, nor does anything below them
+  uint32_t oldest_;  // smallest id of a replaced node: a node with a smaller id never changes
   std::string_view name_;
   size_t limit_;
   Workspace& w_;

@@ -191,7 +191,7 @@ class PySorter {
     auto end_of_right = [&] {
       for (; n1 > 0; n1--) *out++ = *p1++;
     };
-    auto last_of_left = [&] {  // if n1 == 1, the element that is left is the greatest
+    auto last_of_left = [&] {  // if n1 == 1, the last element of the left run is the greatest of all
       for (; n2 > 0; n2--) *out++ = *p2++;
       *out = *p1;
     };
@@ -236,7 +236,7 @@ class PySorter {
     auto end_of_left = [&] {
       for (ptrdiff_t j = n2; j-- > 0;) *out-- = b2[j];
     };
-    auto first_of_right = [&] {  // if n2 == 1, the element that is left is the least
+    auto first_of_right = [&] {  // if n2 == 1, the first element of the right run is the least of all
       for (; n1 > 0; n1--) *out-- = *p1--;
       *out = *p2;
     };
