@@ -80,7 +80,7 @@ constexpr std::string_view kTokens[] = {
     "\x93NUMPY", "PK\x03\x04", "PK\x05\x06", "\xff\xff\xff\xff", "\x1f\x8b\x08"};
 
 bool is_in_word(uint8_t c) { return std::isalnum(c) || c == '_' || c == '%' || c == '$' || c == '.'; }
-// Returns the range [first, last) of the word, or the line, at or after a position.
+// Returns the range [first, last) of the word, or, if `is_line`, of the line, at or after position `at`.
 std::pair<size_t, size_t> word_at(Bytes text, size_t at, bool is_line) {
   auto belongs = [&](size_t i) { return is_line ? text[i] != '\n' : is_in_word(text[i]); };
   while (at < text.size() && !belongs(at)) at++;

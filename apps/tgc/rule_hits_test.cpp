@@ -1,6 +1,6 @@
-// Checks that every rule is hit by a golden or a test, that every guarded rule also declines in one, and that every
-// rule has a test of its own (RuleTest). The goldens of testdata/ pass all stages here, in this process. When all tests
-// are done, a listener prints the rules for which this is not so, except those that
+// Checks that a golden or a test applies every rule, that rules that may decline (is_guarded) also decline in one, and
+// that every rule has its RuleTest. The goldens of testdata/ pass all stages here, in this process. After all tests, a
+// listener prints the rules for which this is not so, except those that
 // testdata/rules_never_{hit,declined,checked}.txt lists. scripts/test reads the listener's three summary lines.
 #include <doctest/doctest.h>
 

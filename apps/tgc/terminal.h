@@ -10,7 +10,7 @@ namespace tgc {
 
 enum class ColorChoice { Auto, Always, Never };
 ColorChoice& color_choice();  // the value of --color
-// Returns true if output to `fd` may have colours: --color decides, else NO_COLOR, else whether `fd` is a terminal.
+// Returns true if output to `fd` may have colours. --color decides; without it, NO_COLOR; else if `fd` is a terminal.
 bool use_color(int fd);
 
 // Prints `text` to standard error, with control characters made visible (lib/support/visible.h).
@@ -30,7 +30,7 @@ void flush_output();
 // Flushes and closes standard output and returns `exit_code`. A failure ends the program as in print().
 int finish_output(int exit_code);
 
-// Collects output until release() prints all of it; otherwise nothing is printed. Keeps large output in a file.
+// Collects output, which release() prints; without a call of release(), it is discarded. Keeps large output in a file.
 class HeldOutput {
  public:
   HeldOutput() = default;

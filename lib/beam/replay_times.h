@@ -21,7 +21,7 @@ class ReplayTimes : public TimeSource {
   std::optional<double> time(const OptTexts& opts, Candidate&, double kept, CandidateLog& log) override;
 
  private:
-  using Times = std::unordered_map<std::string, double>;  // seconds by the text of the opts
+  using Times = std::unordered_map<std::string, double>;  // maps the text of the opts to seconds
   Identity identity_ = Identity::Source;
   std::string target_;
   size_t width_ = 2;

@@ -16,7 +16,7 @@ class EventWriter {
   struct Texts {
     int64_t dtype, arg, tag;  // numbers of texts
   };
-  // `nodes` are the rows of the table, sources first; `texts` their columns; `numbers` the row of each node id.
+  // `nodes`: the table's rows, sources first; `texts`: their numbers of texts; `numbers`: for each node id, its row.
   EventWriter(const std::vector<UOp>& nodes, const std::vector<int32_t>& numbers, const std::vector<Texts>& texts);
 
   // Adds the next event.

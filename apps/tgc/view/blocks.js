@@ -60,8 +60,8 @@ export class Blocks {
     }
   }
 
-  /** For each node, a number that is the same for nodes that are equal with all nodes that only they use, args
-   * included. */
+  /** Returns a number for each node. Two nodes have the same number if they, with all nodes that only they use, are
+   * equal, args included. */
   get exact() {
     if (this.shapes) return this.shapes;
     const {g} = this, shape = this.shapes = [], shapes = new Table();
@@ -92,7 +92,7 @@ export class Blocks {
     }
     return says.get(head);
   }
-  /** Returns the largest of the nodes that only node `i` uses, where a chain continues; -1: none. */
+  /** Returns the node in which a chain continues after node `i`: the largest that only `i` uses; -1: none. */
   #next(i) {
     let best = -1;
     for (const k of this.within[i]) if (best < 0 || this.size[k] > this.size[best]) best = k;
@@ -123,7 +123,7 @@ export class Blocks {
 }
 
 /** Finds the repeated parts of a row of names: ranges [begin, end) with their name, which do not overlap. Takes the
- * part first that hides the most nodes: its size times the number of its occurrences but one.
+ * part first that hides the most nodes: its size times one less than the number of its occurrences.
  * @param {string[]} row @param {number[]} size @returns {[number, number, string][]} */
 export function repeatsIn(row, size) {
   const sums = [0], taken = row.map(() => false), out = [], budget = {left: kMostWork};

@@ -20,7 +20,7 @@ const kSlice = 8000;  // number of events that are read before the page may hand
 
 /** One graph with its stages. Nodes are numbers; a source has a smaller number than its users. */
 export class Recorded {
-  /** Decodes everything except the events, which readEvents() reads. So only the first graph can be shown so far.
+  /** Decodes everything except the events, which readEvents() reads. Before that, only the first graph can be shown.
    * @param {any} raw */
   constructor(raw) {
     /** @type {string} */ this.name = raw.name;
@@ -86,8 +86,8 @@ export class Recorded {
     return out;
   }
 
-  /** Reads the events, with pauses in which the page can handle input. Calls that come meanwhile wait for the same
-   * reading. */
+  /** Reads the events, with pauses in which the page can handle input. A call during this reading waits for its
+   * end. */
   readEvents() { return this.reading || (this.reading = this.#readEvents()); }
   async #readEvents() {
     const told = await unpacked(this.unread.packed);

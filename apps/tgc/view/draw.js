@@ -5,7 +5,7 @@ import {plain} from "./data.js";
 /** @typedef {import("./layout.js").Drawing} Drawing */
 /** @typedef {import("./box.js").Box} Box */
 
-/** Which boxes are marked, as sets of keys: new, removed, related to the selection, found by the search.
+/** The marked boxes, as sets of keys. `came`: new; `went`: removed; `lit`: related to the selection; `found`: found.
  * @typedef {{came: Set<number>, went: Set<number>, lit: Set<number>,
  *  found: Set<number>, selected: number}} Marks */
 
@@ -276,7 +276,7 @@ export class GraphCanvas {
     c.textAlign = "left";
   }
 
-  /** Returns the name of a far source, short enough for the space above a box. */
+  /** Returns the name of a source whose edge is a stub, short enough for the space above a box. */
   stubName(box) {
     const g = this.graph, op = g.opName(box.n), arg = g.argText(box.n);
     const name = op === "RANGE" ? "r" + (/\(?(-?\d+)/.exec(arg) || ["", "?"])[1] : op === "DEFINE_GLOBAL" ? "data" + arg

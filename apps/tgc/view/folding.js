@@ -83,7 +83,7 @@ function groupsOf(g, graph, of) {
     label.set(key, own);
     groups.has(own) ? groups.get(own).push(key) : groups.set(own, [key]);
   }
-  // Removes groups that no cycle passes, starting at both ends of the graph; the groups that remain are on a cycle.
+  // Removes from `left` what is on no cycle, starting at both ends of the graph; the groups that remain are on a cycle.
   const unit = (key) => (label.has(key) ? -1 - label.get(key) : key), uses = new Map(), usedBy = new Map();
   const link = (map, from, to) => { map.has(from) ? map.get(from).add(to) : map.set(from, new Set([to])); };
   for (const key of drawn) {

@@ -65,8 +65,8 @@ export function placed({g, before, base, boxes, byKey, fresh, ghosts, whole, hid
   return withBounds({boxes, lines, byKey, home, left: 0, top: 0, right: 0, bottom: 0});
 }
 
-/** Merges two graphs, sources first. A node of both graphs is as the last graph has it. Nodes of the first graph alone
- * come last, because their sources precede them then. @param {Shown[]} graphs one or two */
+/** Merges two graphs, sources first. A node of both graphs has the last graph's sources. Nodes of the first graph alone
+ * come last, so that their sources precede them. @param {Shown[]} graphs one or two */
 function union([was, is]) {
   if (!is) return was;
   const order = [...is.order, ...was.order.filter((key) => !is.sources.has(key))];

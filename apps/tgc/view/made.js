@@ -7,7 +7,7 @@ const kOthers = new Set(["AFTER", "BUFFER", "KERNEL"]);  // boundaries: results 
 
 const numbersIn = (/** @type {string} */ tag) => (tag.match(/\d+/g) || []).map(Number);
 
-/** For each number of a tag, the node of the model.
+/** Returns the model's node for each number of a tag.
  * @param {Recorded} g @param {Story} story @returns {Map<number, number>} */
 function nodesOfTags(g, story) {
   const out = new Map();
@@ -21,10 +21,10 @@ function nodesOfTags(g, story) {
   return out;
 }
 
-/** For each item of the schedule, the sorted numbers of the model's nodes that it was made from.
+/** Returns for each item of the schedule the sorted numbers of the model's nodes that the item was made from.
  * @param {Recorded} g @param {Story} story @returns {number[][]} */
 export function nodesOfKernels(g, story) {
-  const ofTag = nodesOfTags(g, story), madeOf = new Map();  // by kernel graph: the model's nodes that it is made from
+  const ofTag = nodesOfTags(g, story), madeOf = new Map();  // by the kernel's AST: the node that its KERNEL replaced
   for (const stage of g.stages)
     for (const r of stage.rewrites)
       for (const n of [r.after, ...g.sourcesOf(r.after)])

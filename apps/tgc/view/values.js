@@ -5,7 +5,7 @@ const kValues = new Set(["CONST", "VCONST", "DEVICE", "UNIQUE", "LUNIQUE"]);
 
 /** For each recording and node: 0 unknown, 1 no value, 2 a value. @type {WeakMap<Recorded, Uint8Array>} */
 const kIsValue = new WeakMap();
-/** The entry of the recording that was asked for last. @type {{g: Recorded | null, known: Uint8Array}} */
+/** The entry of the recording of the last query. @type {{g: Recorded | null, known: Uint8Array}} */
 const kLatest = {g: null, known: new Uint8Array(0)};
 
 /** Whether a node is shown inside its users: constants, devices, and lists of constants that are an argument. */
