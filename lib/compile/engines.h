@@ -48,7 +48,7 @@ struct PassPlan {
 class LlvmEngine {
  public:
   virtual ~LlvmEngine() = default;
-  // Optimizes LLVM IR like `opt -O2` and compiles it to `form`. `lines`: debug information maps code to lines of `text`.
+  // Optimizes LLVM IR like `opt -O2`; compiles it to `form`. `lines`: debug information maps code to lines of `text`.
   virtual Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines,
                                     const PassPlan& plan = {}) = 0;
   // Disassembles an object or code object of `machine`: address, bytes and text of each instruction.

@@ -77,7 +77,7 @@ class Driver {
   unsigned host_threads_ = 1;
   std::mutex mutex_;
   int failed_code_ = 0;
-  std::deque<std::string> texts_;  // the last 1000 error texts: text_of's callers hold pointers to them
+  std::deque<std::string> texts_;  // the last 1000 error texts, kept because text_of returns pointers to them
 };
 
 // The modules that a program has loaded, and the kernels that it has looked up by name.

@@ -72,7 +72,7 @@ TEST_CASE("races: threads of one team race only at the same moment") {
   CHECK_FALSE(p.touch(2, Access::Load, 0x1000, 4, 2));
   CHECK(p.touch(2, Access::Load, 0x1000, 4, 1));
   CHECK(p.touch(32, Access::Load, 0x1000, 4, 2));
-  // three readers, two of one team and one of another: a store races with some of them
+  // threads 1, 2 and 3 of one team and thread 40 of another read, so a store by any of them races with the other team
   for (uint16_t thread : {1, 2, 40, 3}) CHECK_FALSE(p.touch(thread, Access::Load, 0x2000, 4, 5));
   CHECK(p.touch(40, Access::Store, 0x2000, 4, 5));
   CHECK(p.touch(1, Access::Store, 0x2000, 4, 6));

@@ -276,7 +276,7 @@ TEST_CASE("PTX emulator: shfl, vote, redux and ldmatrix exchange data between la
   for (uint32_t i = 0; i < 32; i++) CHECK(out[i] == (i ^ 5));
   lanes("shfl.sync.up.b32 %r9|%p1, %r0, 2, 0, -1;\n@!%p1 mov.u32 %r9, 99;");
   for (uint32_t i = 0; i < 32; i++) CHECK(out[i] == (i < 2 ? 99 : i - 2));
-  lanes("shfl.sync.idx.b32 %r9, %r0, 3, 0x181f, -1;");  // 0x181f: segments of 8 lanes
+  lanes("shfl.sync.idx.b32 %r9, %r0, 3, 0x181f, -1;");  // 0x181f divides the warp into segments of 8 lanes
   for (uint32_t i = 0; i < 32; i++) CHECK(out[i] == i / 8 * 8 + 3);
   lanes("setp.lt.u32 %p1, %r0, 4;\nvote.sync.ballot.b32 %r9, %p1, -1;");
   CHECK(out[31] == 15);
@@ -297,7 +297,7 @@ TEST_CASE("PTX emulator: shfl, vote, redux and ldmatrix exchange data between la
 }
 
 TEST_CASE("PTX emulator: mma multiplies a matrix by the identity matrix") {
-  // A[i][k] is the half i * 16 + k; B's first 8 rows are the identity, the rest is 0; C is 1: D[i][j] is A[i][j] + 1
+  // A[i][k] is i * 16 + k, rows 0 to 7 of B are the identity and the rest is 0, and C is 1, so D[i][j] is A[i][j] + 1
   std::vector<float> out(128);
   std::string half = "mov.u32 %r1, %laneid;\nshr.u32 %r2, %r1, 2;\nand.b32 %r3, %r1, 3;\nshl.b32 %r3, %r3, 1;\n";
   auto element = [](const std::string& reg, int row, int column) {

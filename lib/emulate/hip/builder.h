@@ -47,7 +47,7 @@ struct Row {
   Run run = nullptr;
   Type to = Type::None;
   Type from[4] = {};
-  uint8_t count = 0;        // number of operands in `from`
+  uint8_t count = 0;        // number of operands in `from`; of an atomic operation, its bytes
   bool is_vector = false;
   Build build = nullptr;    // builds the operations instead of build_by_types
 };

@@ -30,9 +30,9 @@ void atomic_run(Wave& w, const Op& o) {
   });
 }
 
-// Builds "global_atomic_add_u32 v0, v1, v2, s[0:1]" or "ds_add_rtn_u32 v0, v1, v2": old value (optional), address,
-// operand. For compare-and-swap, the global instruction has the new and the expected value in consecutive registers;
-// the LDS instruction has them as two operands, whose order changed in gfx11.
+// Builds "global_atomic_add_u32 v0, v1, v2, s[0:1]" or "ds_add_rtn_u32 v0, v1, v2". v0, which may be missing, gets the
+// old value; v1 is the address and v2 the operand. For compare-and-swap, the operand of a global instruction is the new
+// and the expected value in consecutive registers; an LDS instruction has two operands, whose order changed in gfx11.
 void build_atomic(Builder& b) {
   allow_offset_and_caches(b);
   Space space = space_of(b.name);
