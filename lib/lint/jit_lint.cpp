@@ -82,7 +82,7 @@ std::string shape_of(const Json& fact) {
   return "(" + out + ")";
 }
 
-// Returns whether `name` ("self.scale") is a member of an argument that is another object now than in the capture.
+// Returns whether `name` ("self.scale") is a member of an argument and the capture got another object as the argument.
 bool of_another_object(const std::string& name, const std::map<std::string, Json>& now,
                        const std::map<std::string, Json>& then) {
   size_t dot = name.find('.');
@@ -408,7 +408,7 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
 void JitLint::check_outputs(Jit& jit, const Call& now) {
   auto& written = jit.outputs[now.number];
   for (int64_t buffer : now.outputs) {
-  
+    auto passed = [&](auto& arg) { return arg.second.value("buffer", int64_t(-1)) == buffer; };  // assigned in place
     if (std::none_of(now.args.begin(), now.args.end(), passed)) written.push_back(buffer);
   }
   for (auto& [earlier, buffers] : jit.outputs)

@@ -57,7 +57,7 @@ class JitLint {
   void add_lost_gradient(size_t number, const std::string& place, const std::string& from);
   void add_error(const Jit& jit, const Call& now);
   void add_note(const Jit& jit, std::string_view what, const std::string& where, std::string happens, std::string mend);
-  // Adds a finding unless this jit has one with the same `what` and `once` (empty: `where`); then returns null.
+  // Adds and returns a finding. Returns null if the jit has one with this `what` and `once` (if empty, `where`).
   JitFinding* add_finding(const Jit& jit, std::string_view what, const std::string& where, std::string happens,
                           std::string mend, const std::string& once = {});
 

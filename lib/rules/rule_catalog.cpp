@@ -55,7 +55,7 @@ namespace {
                                                           X(shared_codegen_spec) X(kernel_spec) X(program_spec)      \
                                                               X(full_spec)
 
-// Adds the rules of each of tinygrad's renderer classes. The rules of AMDLLVMRenderer depend on the arch.
+// Adds the rule set of each of tinygrad's renderer classes. The rules of AMDLLVMRenderer depend on the arch.
 void add_renderer_sets(std::vector<CatalogSet>& out) {
   static std::deque<std::string> names;  // CatalogSet::name views them
   auto add = [&](const std::string& target_name, std::string name) {
