@@ -84,8 +84,8 @@ Const max(DType d);  // the greatest value; inf for floats
 Const as_const(Const v, DType d);
 }  // namespace dtypes
 
-// Returns the value that is read when `v` is stored as the scalar dtype `d` and loaded again (dtype.py:truncate). With
-// index and void, returns `v`.
+// Returns the value that is read when `v` is stored as the scalar dtype `d` and loaded again (dtype.py:truncate). For
+// the dtypes index and void, returns `v` unchanged.
 Const truncate(Const v, DType d);
 
 // Conversions between floats and their bits, rounding to nearest even. For fp8, infinities are converted as by

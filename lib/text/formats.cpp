@@ -40,8 +40,8 @@ void append_dot_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-// Returns the text with a header above it if it needs one: if the graph has a stage, if the text has comments for lost
-// facts, or if the graph is of another release than 0.12.0 and the text itself does not show it.
+// Returns the text, with a header above it if the graph has a stage, if the text has comments for lost facts, or if the
+// graph is of another release than 0.12.0 and the text itself does not show which.
 std::string below_header(const CompleteText& text, const GraphInfo& info, const Graph& graph) {
   auto is_unlike = [&] { return graph.is_foreign() && release_in_text(text.text) != graph.release(); };
   return (text.lost || !info.stage.empty() || is_unlike() ? text_header(info) : std::string()) + text.text;
@@ -57,7 +57,7 @@ std::string producer_name(Release release) {
   return release == Release::Other ? "unknown" : "tinygrad " + std::string(name_of(release));
 }
 
-// Returns `info` with the producer that is right for the graph's release; for 0.12.0 the producer is empty.
+// Returns `info` with a producer that names the graph's release; for 0.12.0, the producer is empty.
 GraphInfo with_producer(GraphInfo info, const Graph& graph) {
   if (!graph.is_foreign()) info.producer.clear();
   else if (release_of(info.producer) != graph.release())

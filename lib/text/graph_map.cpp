@@ -128,7 +128,7 @@ class MappedGraph {
     out_ += '}';
   }
 
-  // Returns tgc's name of a dtype, "dtypes.float". `d` is a name, or an object with a name and maybe a count or size.
+  // Returns tgc's name of a dtype, "dtypes.float". `d` is a name, or an object with a name and optional count and size.
   std::string dtype(const json& d) const {
     if (d.is_null()) return "dtypes.void";
     if (d.is_string()) {
@@ -165,7 +165,7 @@ class MappedGraph {
     return a;
   }
 
-  // Returns the value that the table has for `text`; returns `text` itself if the table has none.
+  // Returns the enum value that a `value` line maps `text` to; returns `text` itself if there is no such line.
   json value(const std::string& text) const {
     auto known = map_.values_.find(text);
     if (known == map_.values_.end()) return text;

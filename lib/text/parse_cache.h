@@ -11,7 +11,7 @@ namespace tgc {
 template <class T>
 class ParseCache {
  public:
-  // Returns the cached value of the text `piece`, or null. At least 8 bytes must be readable from the start of `piece`.
+  // Returns the cached value of the text `piece`, or null. At least 8 bytes from the start of `piece` must be readable.
   const T* find(std::string_view piece) const {
     const Slot& slot = slots_[hash(piece) % kSlots];
     return !piece.empty() && slot.size == piece.size() && std::memcmp(slot.text, piece.data(), piece.size()) == 0

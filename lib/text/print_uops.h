@@ -1,6 +1,6 @@
 // Reads and writes print_uops, tinygrad's listing of a linear list, one line per node: position, op, enclosing ranges
 // (coloured), dtype, sources by position (constants by value, "--" for a node outside the list) and arg
-// (ops.py:print_uops). If a node is listed twice, sources refer to its last position, which may be below them.
+// (ops.py:print_uops). If a node is listed twice, its users refer to its last position, even if below them.
 #pragma once
 #include <span>
 #include <string>
@@ -17,11 +17,11 @@ namespace tgc {
 // Returns the listing of `list`. Each line ends with a newline; an empty list gives an empty text.
 std::string print_uops(std::span<const UOp> list);
 // Like print_uops, below comments that state what the listing loses. "# UOp 12: dtypes.int, src=(3, 7), tag=1" is about
-// the node at position 12; its sources are positions. Sources outside the list stay lost.
+// the node at position 12; its sources are positions. Sources outside the list are not recovered.
 CompleteText print_uops_complete(std::span<const UOp> list);
 
 // A parsed listing. The text determines every node except: its tag; sources that are not in the list (replaced by a
-// NOOP); and which of several constants of equal value a source is (the reader takes the one whose dtype fits).
+// NOOP); and which of several constants of equal value a source is (the reader takes the constant whose dtype fits).
 struct UopsListing {
   std::vector<UOp> list;
   std::vector<std::string> notes;  // warnings: the facts that could not be recovered from this text

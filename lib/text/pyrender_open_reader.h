@@ -5,7 +5,7 @@
 
 namespace tgc {
 
-// Makes a reader for the release of `graph`, which must not be 0.12.0; arguments as for read_pyrender. Nodes are made
+// Makes a reader for the release of `graph`, which must not be 0.12.0; arguments: see read_pyrender. Nodes are made
 // as written, without the casts, broadcasts and folding of tinygrad's methods, because pyrender prints existing nodes.
 // Facts that the text leaves out are inferred by the release's own rules. If they cannot be inferred (a LOAD whose
 // dtype differs from its pointer's), a comment must state them, or they are lost.

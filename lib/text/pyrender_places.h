@@ -10,8 +10,8 @@
 namespace tgc {
 
 struct PlacedText {
-  std::string text;                              // without a final newline
-  std::vector<std::pair<UOp, uint32_t>> lines;   // nodes with a line of their own, and its 0-based number
+  std::string text;                              // pyrender's text, without a final newline
+  std::vector<std::pair<UOp, uint32_t>> lines;   // nodes that have a line, and the line's 0-based number
 };
 
 // Returns the text pyrender(root) and the line number of each node in it. Fails if pyrender fails.

@@ -18,14 +18,14 @@ struct RecordedStage {
   std::string name;                              // "ast", "expander", "kernel 2", "linear", "source" or "program"
   std::optional<std::string_view> text;          // absent if tinygrad could not print the graph
   bool same = false;                             // true if the stage left the graph unchanged
-  std::optional<std::string_view> letters = {};  // if `text` is JSON: the output of pyrender, if recorded
+  std::optional<std::string_view> letters = {};  // if `text` is JSON: pyrender's output, if recorded
 
   bool is_graph() const { return kind != Kind::Output; }
 };
 
 class RecordedStages {
  public:
-  // `record` must outlive this object. So must `ast`, the text of an input that is not a golden record.
+  // `record` must outlive this object, and so must `ast`, which is the text of an input that is not a golden record.
   explicit RecordedStages(const GoldenRecord& record);
   explicit RecordedStages(std::string_view ast) { list_.push_back({RecordedStage::Kind::Ast, "ast", ast}); }
   RecordedStages(const RecordedStages&) = delete;

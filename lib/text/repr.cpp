@@ -54,7 +54,7 @@ void append_own_arg(Printed& to, UOp u) {
   else append_arg(to, a);
 }
 
-// The number of uses of a node, and the node's number in order of first occurrence.
+// The number of uses of a node, and the node's number by first occurrence, 12 for the name x12.
 struct Sharing {
   int64_t number = 0;
   uint32_t uses = 0;

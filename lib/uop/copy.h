@@ -5,7 +5,7 @@
 namespace tgc {
 
 // Copies `root` and its transitive sources, with the graphs inside their args, to `to`. Returns the copy of `root`. If
-// `root` is of another release than 0.12, sets the release of `to`. The graph of `root` is only read.
+// `root` is of another release than 0.12, `to` is set to that release. The graph of `root` does not change.
 UOp copy_into(Graph& to, UOp root);
 
 }  // namespace tgc

@@ -98,7 +98,7 @@ std::string_view name_of(AxisType type);                          // "LOOP"
 std::optional<AxisType> parse_axis_type(std::string_view name);
 char axis_letter(AxisType type);                                  // 'L'; '?' for PLACEHOLDER
 std::string_view axis_color(AxisType type);                       // "WHITE"; "" for PLACEHOLDER
-int axis_to_pos(AxisType type);                                   // sort key of axes of a type in a kernel's shape
+int axis_to_pos(AxisType type);                                   // sort key that orders a kernel's axes by type
 
 enum class OptOps : uint8_t { TC, UPCAST, UNROLL, LOCAL, THREAD, GROUP, GROUPTOP, NOLOCALS, PADTO, SWAP };
 inline constexpr int kNumOptOps = 10;
