@@ -34,8 +34,8 @@ int priority_of(Op op) {
 
 constexpr uint32_t kNone = ~0u;
 
-// The nodes under a sink in a toposort (sources first), with their sources as positions in it. Compact, so that sorting
-// is cache-friendly.
+// The nodes under a sink in a toposort (sources first). Sources are stored as positions in the toposort, so that the
+// list is compact and sorting it is cache-friendly.
 struct NodeList {
   std::span<const UOp> nodes;
   std::vector<uint32_t> src;        // the sources of node i are src[first_src[i]] up to src[first_src[i + 1]]

@@ -20,8 +20,8 @@ struct Opt {
 Arg to_arg(Graph& graph, const Opt& opt);
 Opt to_opt(Arg record);
 
-// Thrown for an opt that does not fit the kernel. The heuristics catch it for optional opts; for a forced opt, the
-// stage fails with it.
+// Thrown for an opt that does not fit the kernel. For an optional opt, the heuristics catch this error; for a forced
+// opt, the stage fails with this error.
 class KernelOptError : public Failure {
  public:
   using Failure::Failure;
