@@ -26,9 +26,9 @@ struct Execution {
   uint64_t evaluations = 0;  // number of evaluated UOps, if RefOptions enable counting
 };
 
-// Returns an array for each of `buffers`: the array of that name in `given`; else zeros if the kernel only writes the
-// buffer, and random numbers from the distribution `draw` if it reads the buffer. Errors: an array is missing, has
-// another dtype or size, or there is not enough memory. Errors name `source`, the file that `given` is from.
+// Returns an array for each of `buffers`: the array of that name in `given`, if there is one; else random numbers from
+// the distribution `draw` if the kernel reads the buffer, or zeros if it only writes the buffer. Errors: no array,
+// another dtype or size, too little memory. Errors name `source`, the file that `given` is from.
 Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
                             std::optional<InputDistribution> draw);
 

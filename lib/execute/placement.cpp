@@ -32,7 +32,7 @@ struct Parts {
   }
 };
 
-// Calls probe_device once for each device.
+// Returns probe_device(device); calls it only once for each device.
 RuntimeInfo probed(const std::string& device) {
   static std::mutex mutex;
   static std::map<std::string, RuntimeInfo> known;
@@ -42,7 +42,7 @@ RuntimeInfo probed(const std::string& device) {
   return found->second;
 }
 
-// Returns the target that kernels for `device` are lowered for. A GPU is asked for its architecture, in a worker.
+// Returns the target that kernels for `device` are lowered for. Opens a GPU in a worker to find its architecture.
 Result<std::string> target_of(const std::string& device, const Device& made) {
   bool is_plugin = device_part(device) == "plugin";
   Parts wanted(device), own("");
@@ -55,7 +55,7 @@ Result<std::string> target_of(const std::string& device, const Device& made) {
       return Diag{.message = "the device '" + device + "' does not work here: " + found.detail,
                   .expected = "one that `tgc devices` says yes to; `tgc run --emulate` emulates CUDA, AMD and METAL"};
     own = Parts(found.target);
-    // if the GPU is missing or emulated, a --target without an arch gets the default arch
+    // an emulated GPU whose arch no environment variable selects gets the default arch
     if (auto usual = parse_target(own.device, {}); usual && emulates_any_arch(device)) own.arch = usual->arch;
   }
   if (is_plugin) return own.text();

@@ -77,7 +77,7 @@ struct Ran {
   std::string out, err;
 };
 
-// Copies a file to one that is executable: a worker may not change the mode of the linker's output.
+// Copies a file to an executable file, because a worker may not change the mode of the linker's output.
 void make_runnable(const std::string& from, const std::string& to) {
   std::string bytes = read_whole_file(from);
   int fd = open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
@@ -88,7 +88,7 @@ void make_runnable(const std::string& from, const std::string& to) {
   if (written < bytes.size()) throw Failure("cannot write the program for AddressSanitizer");
 }
 
-// Compiles and runs the kernel, in the worker.
+// Compiles and runs the kernel; called in the worker.
 Ran run_there(const DriverRoom& room, const std::string& text, const std::string& main, bool is_c,
               const std::string& input, double seconds) {
   std::string clang = find_program("clang-19", {kClangFolder});
@@ -110,7 +110,7 @@ Ran run_there(const DriverRoom& room, const std::string& text, const std::string
   call(compiler);
   call({clang, "-w", "-O1", "-fsanitize=address", rest, folder.file("kernel.o"), "-lm", "-o", folder.file("linked")});
   make_runnable(folder.file("linked"), program);
-  rlimit data;  // the sanitizer reserves more address space than any limit allows, so limit the data size
+  rlimit data;  // raise the soft limit to the hard limit, because the sanitizer's shadow memory exceeds it
   if (getrlimit(RLIMIT_DATA, &data) == 0) data.rlim_cur = data.rlim_max, setrlimit(RLIMIT_DATA, &data);
   setenv("ASAN_OPTIONS", "detect_leaks=0:hard_rss_limit_mb=8192:allocator_may_return_null=0:color=never", 1);
   setenv("ASAN_SYMBOLIZER_PATH", (std::string(kClangFolder) + "/llvm-symbolizer").c_str(), 1);

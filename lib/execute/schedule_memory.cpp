@@ -13,7 +13,7 @@ namespace {
 // Vector loads of compiled kernels rely on aligned buffers, REF's loads on aligned elements.
 constexpr uintptr_t kCompiledAlignment = 64, kRefAlignment = 8;
 
-// Known values of fewer bytes, unless mapped from a file, are copied: copies get guards on both sides and cost little.
+// Smaller initial values, unless mapped from a file, are copied, because copies cost little and get guards around them.
 constexpr uint64_t kCopiedBelow = 1 << 20;
 
 // Returns the pages of mapped data to the system after the data was copied.

@@ -81,7 +81,7 @@ struct SlowKernel : Kernel {
   double seconds_;
 };
 
-// A device that returns more memory than was asked for.
+// A device whose allocate() returns 16 times the requested bytes.
 struct BoastingDevice : HostDevice {
   Status open() override { return Unit{}; }
   std::string target() const override { return "CPU:CLANG"; }

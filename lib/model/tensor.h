@@ -25,7 +25,7 @@ inline constexpr std::nullopt_t kAll = std::nullopt;
 class Tensor;
 using Tensors = std::vector<Tensor>;
 
-// The index kinds of getitem, besides integers and integer tensors. Ellipsis stands for all axes not indexed.
+// Kinds of indices for getitem, besides integers and integer tensors. Ellipsis stands for all axes without an index.
 struct Slice {
   std::optional<int64_t> start = {}, stop = {};
   int64_t step = 1;

@@ -79,7 +79,7 @@ std::vector<Tensor::Index> named_in_full(std::vector<Tensor::Index> indices, int
   return indices;
 }
 
-// A tensor after movement ops have applied its integer, slice and new-axis indices; and its axes with tensor indices.
+// A tensor after its integer, slice and new-axis indices are applied by movement ops; `indexed`: (axis, index tensor).
 struct Moved {
   Tensor x;
   std::vector<std::pair<int64_t, Tensor>> indexed;
@@ -235,7 +235,7 @@ Tensor Tensor::scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string
 
 Tensor Tensor::masked_fill(Tensor mask, Const value) const { return mask.where(value, *this); }
 
-// Sorts by a bitonic network. Then finds the indices by comparison; equal elements keep their order.
+// Sorts by a bitonic network, then compares elements to find the sorted indices; equal elements keep their order.
 std::pair<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const {
   dim = resolve_dim(dim);
   Ints own = shape();

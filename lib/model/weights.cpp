@@ -34,7 +34,7 @@ json parse_header(std::string_view text) {
   auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
     if (depth == 1 && event == json::parse_event_t::key && !names.insert(parsed.get<std::string>()).second)
       twice = parsed.get<std::string>();
-    return depth <= 4;  // drops deeper values, which a valid header does not have
+    return depth <= 4;  // drop values at a depth that no valid header has
   };
   json header = json::parse(text, watch, /*allow_exceptions=*/false);
   if (!header.is_object()) throw Failure("its header is not a JSON object");

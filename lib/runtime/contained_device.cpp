@@ -270,7 +270,7 @@ Result<DeviceBuffer> ContainedDevice::allocate(uint64_t bytes) {
         std::move(ask(ByteWriter().number(uint64_t(Call::Allocate)).number(bytes).take()).value_or_throw());
     ByteReader in(answer);
     DeviceBuffer made = buffer_in(in);
-    made.bytes = bytes;  // the size is not taken from the worker's answer, because this process copies that many bytes
+    made.bytes = bytes;  // do not trust the size in the worker's answer, because this process copies that many bytes
     return made;
   });
 }

@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-// The bytes of a buffer, with any alignment: from a mapped file, an input, or allocated.
+// The bytes of a buffer, from a mapped file or allocated memory; their alignment is arbitrary.
 struct HostData {
   const uint8_t* data = nullptr;
   size_t bytes = 0;

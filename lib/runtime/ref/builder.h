@@ -44,7 +44,7 @@ class Builder {
   void wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
             const std::vector<Reg>& c, std::vector<Reg>& d);
 
-  // Registers that can be reassigned: accumulators.
+  // Accumulators: registers that assign() and fold() may change.
   Reg mutable_register(Type type, bool varying);
   void assign(Reg to, Reg value);
   // Sets the uniform accumulator to accumulator op value, for each lane of `value` in turn.

@@ -59,7 +59,7 @@ using OpThreefry = decltype([](uint64_t x, uint64_t key, RefNotes&) {
   return uint64_t(x1) << 32 | x0;
 });
 
-// Bools: + and max are `or`, * is `and`, as in Python, whose result is converted to bool.
+// Operations on bools: + and max are `or`, * is `and`, because tinygrad converts Python's result to bool.
 using OpBoolLt = decltype([](uint8_t a, uint8_t b, RefNotes&) { return uint8_t((a ^ 1) & b); });
 using OpBoolEq = decltype([](uint8_t a, uint8_t b, RefNotes&) { return uint8_t(a == b); });
 

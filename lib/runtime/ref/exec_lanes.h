@@ -11,7 +11,7 @@
 
 namespace tgc::ref {
 
-// Calls f with a 0 of the C++ type of the register type; f returns an Fn.
+// Calls f with a value of the C++ type that stands for the register type, and returns f's Fn.
 template <class F>
 Fn with_type(Type type, F f) {
   switch (type) {
