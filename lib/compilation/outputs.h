@@ -1,5 +1,5 @@
 // The outputs of a kernel: all that is made from its last graph (linear list, source, launch facts, machine code).
-// dump, check and `tgc stages` read the table of them.
+// dump, check and `tgc stages` read their table, output_stages().
 #pragma once
 #include <optional>
 #include <span>

@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// Returns the kernels in order, with their buffers. A view is described by the number of its base buffer and an offset.
+// Returns the kernels in order, with their buffers. A view has the number of its base buffer and an offset.
 Result<std::vector<GoldenKernel>> golden_kernels(const Schedule& schedule);
 
 // Returns one fact per line: each kernel, its buffers as "BASE+OFFSET SIZE DTYPE", and the values of the variables.

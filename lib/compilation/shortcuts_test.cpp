@@ -12,12 +12,12 @@ namespace {
 
 // ---- trials
 
-// Every shortcut takes its fast path; only `goes_faithful` applies the rules. Corrupts one way of shortcut `faulty`.
+// Lets every shortcut but `goes_faithful` take its fast path. Corrupts the results of `faulty` on path `faulty_way`.
 struct Trial : ShortcutTrial {
   const Shortcut* goes_faithful = nullptr;
   const Shortcut* faulty = nullptr;
   Way faulty_way = Way::Quick;
-  std::map<const Shortcut*, size_t> quick, faithful;  // number of results that each way gave
+  std::map<const Shortcut*, size_t> quick, faithful;  // number of results by path: fast path, rules
   static constexpr size_t kMostFaults = 16;           // maximum number of corrupted results in one run, so that it ends
 
   Way choose(const Shortcut& what, Way) override { return &what == goes_faithful ? Way::Faithful : Way::Quick; }

@@ -15,7 +15,7 @@
 
 namespace tgc {
 
-// How a worker ended without an answer.
+// How a worker that sent no answer ended.
 struct Death {
   int signal = 0;          // the signal that killed the worker; 0: it exited by itself
   bool timed_out = false;  // the parent killed the worker because its time was up

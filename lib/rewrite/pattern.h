@@ -234,7 +234,7 @@ struct Fixed {
   static constexpr Op op(const Match&) { return kOp; }
   template <class... Operands>
   static const PatNode* node(Operands... operands) {
-    // the operator makes x * -1 or x + -y, never a NEG or SUB, so listings show "-", and no node matches it
+    // operator- makes x * -1 or x + -y, never a NEG or SUB; so use a form that is listed as "-" and matches no node
     if constexpr (kOp == Op::NEG || kOp == Op::SUB) return make_form("-", {operands...});
     else return make_alu(kOp, {operands...});
   }

@@ -89,7 +89,7 @@ class RewriteObserver {
   };
   virtual void rewritten(const Hit& /*hit*/, UOp /*before*/, UOp /*after*/, Cost /*cost*/) {}
   virtual void rebuilt(UOp /*before*/, UOp /*after*/) {}  // same op, dtype, arg and tag, sources rewritten
-  virtual void gated(UOp /*node*/) {}                     // node kept with everything below it (bottom_up_gate)
+  virtual void gated(UOp /*node*/) {}                     // a rule kept the node and all below it (bottom_up_gate)
   virtual void end(std::string_view /*name*/, UOp /*result*/) {}  // `result` is empty if an exception ended the rewrite
   RuleStats* stats = nullptr;   // if set, tries and hits are counted here
   bool counts_only = false;     // only `stats` is used; none of the functions above is called

@@ -99,7 +99,7 @@ struct Workspace {
     const Rule* rule;
     UOp node;
   };
-  // An entry of the work stack in depth-first order.
+  // An entry of the work stack that the depth-first order uses.
   struct Visit {
     UOp n;          // the node whose result the visit computes
     UOp now;        // the current replacement of `n`

@@ -77,7 +77,7 @@ Digits magnitude(Int v) {
   return magnitude(absolute(v.small()));
 }
 
-// Throws Failure beyond 32768 bits, so that repeated squaring cannot exhaust memory. The widest dtype has 800 bits.
+// Throws Failure beyond 32768 bits, so that repeated squaring cannot exhaust memory. dtypes.index has 800 bits.
 void check_size(size_t digits) {
   constexpr size_t kMaxBits = 1 << 15;
   if (digits > kMaxBits / 32) throw Failure("an integer of more than " + std::to_string(kMaxBits) + " bits");
