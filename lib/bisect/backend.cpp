@@ -1,4 +1,4 @@
-// Strategies for culprits that are no rewrites: the renderer, the compiler and the device.
+// Strategies for culprits other than rewrites: the renderer, the compiler and the device.
 #include <algorithm>
 #include <unordered_set>
 
@@ -18,13 +18,13 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-// Returns the target of this computer's CPU with the other renderer (LLVM or clang); empty for any other device.
+// For a target that is this computer's CPU, returns it with the other of the two renderers (LLVM, clang); else "".
 std::string other_renderer(const Target& target) {
   if (target.device != "CPU") return "";
   return target.renderer == RendererKind::Clang ? "CPU:LLVM" : "CPU:CLANG";
 }
 
-// Returns whether a second compiler for this computer's CPU accepts the source.
+// Returns whether another compiler for this computer's CPU accepts the source, if the target is this CPU.
 bool other_compiler_accepts(const Target& target, const std::string& source) {
   if (target.device != "CPU") return false;
   auto job = job_for({"refused", "", target.name(), source});
@@ -95,7 +95,7 @@ class BackendBisection {
 
   // ---- the compiler
 
-  // Whether the kernel fails when it is compiled by `job_`.
+  // Returns whether the kernel fails when it is compiled as `job_` says.
   bool fails() {
     auto code = compile_uncached(job_, Artifact::Binary);
     if (!code) return true;
@@ -103,7 +103,7 @@ class BackendBisection {
     return !executor_.run(kernel_, *repro_.place.device).passes();
   }
 
-  // Binary search for the first of LLVM's optional passes with which the kernel fails.
+  // Binary-searches LLVM's optional passes for the first pass that makes the kernel fail.
   Verdict find_pass() {
     job_.passes = kAllPasses;
     const std::string text = std::move(compile_uncached(job_, Artifact::Passes).value_or_throw());
@@ -126,8 +126,8 @@ class BackendBisection {
 
   // ---- the renderer
 
-  // Returns whether the kernel passes if its vectors are stored, loaded, or both, element by element. Then names the
-  // first vector access for which is_culprit() is true.
+  // Returns whether the kernel passes if its vectors are loaded, stored, or both, element by element. If so, names the
+  // first vector access for which is_culprit() is true as the node that is printed wrongly.
   bool find_vector_access(bool (*is_culprit)(UOp) = is_vector_access) {
     std::vector<UOp> tried;
     for (OpSet ops : {OpSet{Op::STORE}, OpSet{Op::LOAD}, OpSet{Op::STORE, Op::LOAD}}) {
@@ -135,7 +135,7 @@ class BackendBisection {
       auto first = std::ranges::find_if(list_, is_wanted);
       if (first == list_.end()) continue;
       std::vector<UOp> list = scalarize(list_, ops);
-      if (list == tried) continue;  // this list was run already, because the kernel has no loads, or no stores
+      if (list == tried) continue;  // run already: the kernel has no vector loads, or no vector stores
       tried = list;
       auto kernel = executor_.executable(list);
       if (!kernel || !executor_.run(*kernel, *repro_.place.device).passes()) continue;
@@ -146,7 +146,7 @@ class BackendBisection {
     return false;
   }
 
-  // Sets the verdict's node, which is printed wrongly, and the source lines that print the node.
+  // Sets the verdict's node to `node`, which is printed wrongly, and adds the source lines that print this node.
   void name_node(UOp node) {
     out_.before = tree_text(node, 1);
     auto map = source_map(target_, list_);
@@ -155,7 +155,7 @@ class BackendBisection {
     if (where.count) out_.location = "line " + std::to_string(where.first) + " of the source";
   }
 
-  // Returns the source lines of the node, or, if it has none, of the first user whose lines contain its expression.
+  // Returns the node's source lines; if it has none, those of the first user whose lines contain the node's expression.
   SourceLines lines_with(const SourceMap& map, UOp node) const {
     std::unordered_set<UOp> within = {node};
     for (size_t i = 0; i < list_.size(); i++) {
@@ -197,7 +197,7 @@ std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executo
   const bool is_invalid_source = message.find(" source does not compile: ") != message.npos;
   auto source = render_source(target, watched.list);
   if (auto facts = program_info(watched.list); !facts) source = facts.diag();  // tinygrad's renderer needs these, too
-  if (source && !compiler_fails && !is_invalid_source) throw Failure(watched.outcome.diag);  // no compiler
+  if (source && !compiler_fails && !is_invalid_source) throw Failure(watched.outcome.diag);  // e.g. no compiler exists
   const bool is_valid = source && (compiler_fails || other_compiler_accepts(target, *source));
   out.kind = is_valid ? Kind::Compiler : Kind::Renderer;
   const std::string other = other_renderer(target);

@@ -1,4 +1,4 @@
-// Strategy: binary search for the first stage after which the graph is wrong, then for the first such rewrite in it.
+// Strategy: binary search for the first stage after which the graph is wrong, then for the stage's first such rewrite.
 
 #include "lib/bisect/veto.h"
 #include "lib/bisect/strategies.h"
@@ -6,10 +6,10 @@
 namespace tgc {
 namespace {
 
-// Binary search: returns the least index below `n` for which is_right() is false. It must be false for n - 1.
+// Returns the least index below `n` for which is_right() is false, by binary search; assumes it is false for n - 1.
 template <class IsRight>
 size_t first_wrong(size_t n, IsRight is_right) {
-  size_t right = 0, wrong = n - 1;  // everything before `right` is assumed to be right
+  size_t right = 0, wrong = n - 1;  // all indices before `right` are right
   while (right < wrong) {
     size_t middle = (right + wrong) / 2;
     if (is_right(middle)) right = middle + 1;
@@ -18,8 +18,8 @@ size_t first_wrong(size_t n, IsRight is_right) {
   return wrong;
 }
 
-// Returns a rewrite whose two sides differ only by rounding or the sign of a zero, if the kernel passes without its
-// rule. Such a difference can grow: later stages may divide by the zero, and get an infinity of the wrong sign.
+// Returns a rewrite whose sides differ only by rounding or in the sign of a zero, if the kernel passes without this
+// rewrite's rule. Such a difference can grow: if a later stage divides by the zero, an infinity gets the wrong sign.
 const Application* nearly_same_culprit(RewriteProver& prover, const WatchedRun& watched) {
   auto is_near = [&](const Application& a) {
     const EquivalenceResult s = watched.sides_of(a);
@@ -36,7 +36,7 @@ const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor)
   for (const StageRun& s : executor.watched().log.stages())
     if (s.row->is_graph_stage() && (!s.result || !(s.result == s.input))) stages.push_back(&s);
   auto is_right = [&](size_t i) { return stages[i]->result && executor.run_watched_graph(stages[i]->result).passes(); };
-  if (repro.options.compare.each_stage) {  // right stages may follow a wrong one, so search one by one
+  if (repro.options.compare.each_stage) {  // test all stages in order, as a right stage may follow a wrong one
     for (size_t i = 0; i < stages.size(); i++)
       if (!is_right(i)) return stages[i];
     return nullptr;
@@ -59,9 +59,9 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& exec
     const size_t i = first_wrong(n, [&](size_t k) { return prover.run_after(r, k + 1).passes(); });
     if (!prover.run_after(r, i).passes()) continue;
     const bool is_refused = prover.run_after(r, i + 1).is_refused();
-    if (is_refused && !prover.run_after(r, n).is_refused()) continue;  // a graph that cannot run yet is inconclusive
+    if (is_refused && !prover.run_after(r, n).is_refused()) continue;  // inconclusive: REF can run only later graphs
     const Application& culprit = watched.log.list()[r.applications[i]];
-    if (!is_refused && watched.is_exactly_same(culprit))  // `culprit` only exposes an error of an earlier rewrite
+    if (!is_refused && watched.is_exactly_same(culprit))  // `culprit` only exposes an earlier error
       if (const Application* earlier = nearly_same_culprit(prover, watched))
         return prover.verdict(*earlier, Proof::ByRule);
     Verdict out = prover.narrowed_verdict(culprit, Proof::ByGraph);

@@ -17,7 +17,7 @@ namespace {
 using Kind = Verdict::Kind;
 using Strategy = std::optional<Verdict>(const FailureRepro& repro, Executor& executor);
 
-// Strategies that give a verdict without a culprit.
+// These two checks give a verdict that names no culprit.
 std::optional<Verdict> check_linear_list(const FailureRepro& repro, Executor& executor) {
   if (repro.list.empty()) return std::nullopt;
   if (executor.first().passes()) return Verdict{Kind::Same};
@@ -48,14 +48,14 @@ std::optional<Verdict> give_up(const FailureRepro& repro, Executor& executor) {
   return out;
 }
 
-// The strategies in the order in which they are tried. The first verdict is the result.
+// The strategies in the order in which they are tried. The first verdict that a strategy returns is the result.
 constexpr Strategy* kStrategies[] = {
     find_kernel_fault,  check_linear_list,     check_passes, check_graph,     find_endless_rewrite, find_shortcut,
     evaluate_rewrites,  veto_rewrites,         name_unproven_rewrite,         check_flaky,          search_rewrites,
     find_refusal,       bisect_backend,        give_up,
 };
 
-// Finds the culprit of one kernel, and writes its repro bundle.
+// Finds the culprit of one failing kernel, and writes the kernel's repro bundle.
 void bisect_kernel(const FailureRepro& repro, bool may_crash, BisectReport& report) {
   Executor executor(repro, report.counts);
   std::optional<Verdict> verdict;
@@ -75,7 +75,7 @@ void bisect_kernel(const FailureRepro& repro, bool may_crash, BisectReport& repo
       "tgc bisect " + shell_word(write_bundle(repro, executor.failure(), report.failure, report.verdict));
 }
 
-// Returns the golden record for the kernel from the INPUT `against`: the one with its id, or the only record.
+// Returns the kernel's golden record from the INPUT `against`: the record with the kernel's id, or the only record.
 Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& session, const std::string& against,
                                                            const std::string& id) {
   auto source = Source::open(session, against);
@@ -94,7 +94,7 @@ Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& sessio
   return Diag{.message = "no record '" + id + "' to be against", .file = against, .expected = "FILE#ID"};
 }
 
-// Whether tgc must reproduce the record's stages, because no option and no fault asks for another compilation.
+// Returns whether tgc should reproduce the record's stages exactly: no option or fault asks for another compilation.
 bool is_as_recorded(const Session& session, const InputGraph& in) {
   const Overrides& over = session.over;
   const char* fault = std::getenv("TGC_FAULT");
@@ -102,7 +102,7 @@ bool is_as_recorded(const Session& session, const InputGraph& in) {
          !(fault && *fault);
 }
 
-// Compares tgc's compilation with tinygrad's, recorded (--against) or live (--tinygrad).
+// Compares tgc's compilation with tinygrad's, either a recorded one (--against) or a live one (--tinygrad).
 void bisect_divergence(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan,
                        BisectReport& report) {
   std::optional<Verdict> verdict;
@@ -138,8 +138,8 @@ BisectReport reported(const Session& session, const std::string& name, Work work
   return report;
 }
 
-// Finds the failing kernel of a model or tensor graph and bisects it; if there is none, bisects the schedule.
-// `whole` is the tensor graph; the command that repeats the bisection names it.
+// Finds the failing kernel of a model or tensor graph and bisects it; if no kernel fails, bisects the schedule. `whole`
+// is the tensor graph, as the command that repeats the bisection names it.
 void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& report) {
   const Session& session = repro.session;
   RunOptions options = repro.options;
@@ -191,8 +191,8 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
     report.variables = repro.variables;
     bisect_kernel(repro, plan.crash, report);
     if (report.verdict.kind != Kind::Same) return;
-    // The kernel is right at a sample of its elements, so bisect it again with all elements. If it is right at all of
-    // them, compare its stages with its golden record.
+    // If the kernel is right at a sample of its elements, bisects it again with all of its elements. If it is right at
+    // all of them, compares the kernel's stages with those of its golden record.
     if (auto complete = with_all_elements(std::move(repro))) bisect_kernel(*complete, false, report);
     if (report.verdict.kind == Kind::Same && is_as_recorded(session, in))
       if (auto verdict = find_divergence(session, in, *in.record)) report.verdict = std::move(*verdict);

@@ -1,5 +1,5 @@
-// Finds what makes a kernel compute a wrong result: the rewrite, renderer, compiler pass or schedule. This is
-// `tgc bisect` as a library; README.md lists the strategies.
+// Finds what makes a kernel compute a wrong result: a rewrite, the renderer, a compiler pass, or the schedule.
+// This is `tgc bisect` as a library; README.md lists the strategies.
 #pragma once
 #include <set>
 #include <string>
@@ -28,19 +28,19 @@ struct BisectReport {
 struct BisectPlan {
   std::string against;   // an INPUT of golden records: find the first rewrite that differs from tinygrad's
   std::string tinygrad;  // a Python or a command that runs tinygrad, to compare with instead of `against`
-  // a shell command that decides, in place of a run, whether a graph fails: {} stands for the graph's file, and the
-  // command exits with 0 if the graph fails
+  // a shell command that decides whether a graph fails, in place of a run of the graph: {} stands for the file
+  // with the graph, and the command exits with 0 if the graph fails
   std::string command;
   bool crash = false;    // tgc itself may crash, so compile in a worker first
   double seconds = 0;    // time limit, after which the verdict is `unresolved`; 0: none
 };
 
-// Runs the kernel as run_kernel() does and, if it fails, finds the culprit. If it passes, the stages of a golden record
-// are compared with the native pipeline's, unless options ask for another compilation than was recorded.
+// Runs the kernel as run_kernel() does and, if the kernel fails, finds the culprit. If the kernel passes, compares the
+// stages of its golden record with the native pipeline's, unless options ask for another compilation than was recorded.
 BisectReport bisect(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan = {});
 
-// Bisects a model (an ONNX file), or a tensor graph: the first kernel whose results differ from those of its AST in
-// REF. If every kernel is right but the final results are wrong, finds the rewrite that makes the schedule wrong.
+// Bisects a model (an ONNX file), or a tensor graph: finds the first kernel whose results differ from those of its
+// AST in REF, and bisects it. If every kernel is right, but the final results are wrong, bisects the schedule.
 BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& options);
 BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options);
 

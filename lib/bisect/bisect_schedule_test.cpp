@@ -1,4 +1,4 @@
-// Seeds faults in the rewrites of tensor graphs: the schedule becomes wrong, but its kernels are compiled correctly.
+// Seeds faults in rewrites of tensor graphs: the schedule becomes wrong, although its kernels are compiled correctly.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -33,7 +33,7 @@ TEST_CASE("bisect: a right schedule computes what the unfused one does") {
 }
 
 TEST_CASE("bisect: names the rewrite because of which a scheduled kernel reads out of bounds") {
-  // The fault also makes the unfused kernels of mv_flip wrong, so their results cannot serve as a reference.
+  // The fault also makes the unfused kernels of mv_flip wrong, so the unfused results cannot serve as a reference.
   for (auto [id, fault] : {std::pair("mv_flip", "add-zero@2"), std::pair("gemm_int8", "divmod-general@2")}) {
     BisectReport report = bisected_schedule(id, "tensor:" + std::string(fault));
     INFO(report.text(), report.error);
@@ -60,9 +60,9 @@ TEST_CASE("bisect: names wrong rewrites in every tensor stage by comparing tenso
                           {"gemm_int8", "drop-movement", 4, "apply rangeify", 4},
                           {"mv_flip", "read-sources", 2, "apply rangeify", 2},
                           {"mv_arange", "reduce-over-ranges", 1, "apply rangeify", 1},
-                          // the wrong rewrite is nested in one whose sides differ at equally many sample points
+                          // nested in a rewrite whose sides differ at equally many sample points
                           {"gemm_int8", "commutative-order", 5, "symbolic+reduce_collapse+debuf", 1},
-                          // nodes above the wrong rewrite cannot be written as the expression of one tensor element
+                          // an element of nodes above the wrong rewrite cannot be expressed
                           {"mv_interp_linear", "pad-to-where", 1, "apply rangeify", 1}}) {
     BisectReport report = bisected_schedule(f.id, std::string("tensor:") + f.rule + "@" + std::to_string(f.number));
     INFO(report.text(), report.error);
@@ -74,7 +74,7 @@ TEST_CASE("bisect: names wrong rewrites in every tensor stage by comparing tenso
 }
 
 TEST_CASE("bisect: names a nested rewrite that differs at fewer points than the enclosing one") {
-  // Tensor.empty(4, 4).topk(2)[0]. Where the condition of an index is false, the index itself may have any value.
+  // The graph is Tensor.empty(4, 4).topk(2)[0]. An index may have any value where its condition is false.
   for (uint64_t number : {1, 8, 11}) {
     CAPTURE(number);
     BisectReport report =
@@ -88,7 +88,7 @@ TEST_CASE("bisect: names a nested rewrite that differs at fewer points than the 
 }
 
 TEST_CASE("bisect: a fault without effect in a tensor graph is no failure") {
-  BisectReport report = bisected_schedule("sym_add", "tensor:add-zero@2");  // applies to a RANGE and changes nothing
+  BisectReport report = bisected_schedule("sym_add", "tensor:add-zero@2");  // applies to a RANGE, so it changes nothing
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Same);
 }

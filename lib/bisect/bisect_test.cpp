@@ -105,7 +105,7 @@ TEST_CASE("bisect: attributes twelve faults of renderers to the renderer and nam
       CHECK(report.verdict.kind == Kind::Renderer);
       CHECK(report.verdict.confirmed);
       CHECK(report.verdict.before.starts_with("Ops." + std::string(op, strcspn(op, "@"))));
-      CHECK((report.verdict.location.empty() || report.verdict.after.size() > 0));  // C has no line for many nodes
+      CHECK((report.verdict.location.empty() || report.verdict.after.size() > 0));  // C prints no line for many nodes
     }
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("bisect: names LLVM's wrong pass, its number and the function") {
     }
   BisectReport report = bisected("CPU:CLANG", "llvm:intrinsic", kSqrt);
   INFO(report.text());
-  CHECK(report.verdict.kind == Kind::Compiler);  // the result is wrong with any set of LLVM's passes
+  CHECK(report.verdict.kind == Kind::Compiler);  // wrong with any set of LLVM's passes
   CHECK(report.verdict.pass.empty());
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("bisect: names stage, rule and application of a divergence from a reco
     CHECK(report.verdict.kind == Kind::Divergence);
     CHECK(report.exit_code() == 1);
     CHECK(report.verdict.stage == "postopt symbolic");
-    CHECK(report.verdict.rule == "fold-binary");  // the rule folds 3*4 to 12, where the record has 16
+    CHECK(report.verdict.rule == "fold-binary");  // this rule folds 3*4 to 12, but the record has 16
     CHECK(report.verdict.rewrite == 1);
   }
   BisectReport same = bisect_record(right, {.against = right});

@@ -1,5 +1,5 @@
 // Tests verdicts other than a single wrong rewrite: pairs of culprits, shortcuts, endless rewrites, kernels that are
-// wrong before any rewrite, refused kernels, and wrong code that both renderers print.
+// wrong before any rewrite, refused kernels, and wrong source code that both renderers print.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ BisectReport bisected(const std::string& text, const std::string& fault,
   return bisect(Session(), in, spec);
 }
 
-// Checks that bisecting the kernel in REF names that rule in that stage as the culprit, and confirms it.
+// Checks that bisecting the kernel in REF names that rule in that stage as the culprit, with a confirmed verdict.
 void check_named_in_ref(const std::string& text, const std::string& stage, const std::string& rule,
                         const std::string& branch = "", const std::string& proof = "") {
   BisectReport report = bisected(text, "", {.device = {.name = "REF"}});
@@ -47,7 +47,7 @@ const std::string kDivided =
 }  // namespace
 
 TEST_CASE("bisect: with --each-stage, names a wrong stage although later stages make it right again") {
-  // data0[i] = the sum over r < 16 of (a[i] == r ? b[i, r] : 0); tgc's result is wrong if a[i] is not an integer
+  // data0[i] = the sum over r < 16 of (a[i] == r ? b[i, r] : 0). tgc's result is wrong if a[i] is not an integer.
   const std::string text =
       "i = UOp.range(2, 0, AxisType.LOOP)\n"
       "r = UOp.range(16, 1, AxisType.REDUCE)\n"
@@ -67,7 +67,7 @@ TEST_CASE("bisect: with --each-stage, names a wrong stage although later stages 
 }
 
 TEST_CASE("bisect: elements that rounding decides are no failure, with --each-stage neither") {
-  const std::string text =  // stores the bits of a NaN; the NaN's sign is undefined
+  const std::string text =  // the kernel stores the bits of a NaN, whose sign is undefined
       "i = UOp.range(16, 0, AxisType.LOOP)\n"
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), 1).index(i)\n"
       "v = (a.bitcast(dtypes.float)*UOp.const(dtypes.float, -1.0)).bitcast(dtypes.int)\n"
@@ -88,7 +88,7 @@ TEST_CASE("bisect: elements that rounding decides are no failure, with --each-st
 }
 
 TEST_CASE("bisect: names a nested rewrite whose sides differ by rounding, not the enclosing one") {
-  // data0[i] = (float)(half)1.4426950408889634 * a[i % 2], as 'load collapse' leaves it; 'split ranges' folds the cast
+  // data0[i] = (float)(half)1.4426950408889634 * a[i % 2]; 'load collapse' keeps the cast, 'split ranges' folds it
   const std::string text =
       "# tgc: {\"name\":\"k\",\"stage\":\"load collapse\",\"target\":\"CPU:CLANG\"}\n"
       "i = UOp.range(4, 0, AxisType.LOOP)\n"
@@ -100,7 +100,7 @@ TEST_CASE("bisect: names a nested rewrite whose sides differ by rounding, not th
 }
 
 TEST_CASE("bisect: names a nested constant folding that other rules would repeat") {
-  // the sum of two uchar terms 5 * 100 >> 5: 'load collapse' folds the product to 500, which does not fit in uchar
+  // data0 stores the sum of two uchar terms 5 * 100 >> 5. 'load collapse' folds the product to 500, too large for uchar
   const std::string text =
       "v = UOp.const(dtypes.uchar, 5)*UOp.const(dtypes.uchar, 100)>>UOp.const(dtypes.uchar, 5)\n"
       "sum = v.reduce(UOp.range(2, 3, AxisType.REDUCE), arg=Ops.ADD)\n"
@@ -110,7 +110,7 @@ TEST_CASE("bisect: names a nested constant folding that other rules would repeat
 }
 
 TEST_CASE("bisect: names a nested rewrite that is wrong at few points, not the enclosing one") {
-  // (int)((i - 8) // 8 + i % 8), i < 128: 'split ranges' makes (j * 8 + r - 8) // 8 into j - 1, wrong for j = 0
+  // data0[i] = (int)((i - 8) // 8 + i % 8), i < 128. 'split ranges' makes j - 1 of (j * 8 + r - 8) // 8, wrong if j = 0
   const std::string text =
       "# tgc: {\"name\":\"k\",\"stage\":\"load collapse\",\"target\":\"CPU:CLANG\"}\n"
       "i = UOp.range(128, 0, AxisType.LOOP)\n"
@@ -121,7 +121,7 @@ TEST_CASE("bisect: names a nested rewrite that is wrong at few points, not the e
 }
 
 TEST_CASE("bisect: does not name a right nested rule that only enables the wrong enclosing one") {
-  // a sum over r < 256 of data1[.. r // 8 % 8 .. r % 8 .. r // 64 ..]: the loop r combines three loops
+  // The kernel sums data1[.. r // 8 % 8 .. r % 8 .. r // 64 ..] over r < 256, so that the loop r combines three loops.
   const std::string text =
       "i = UOp.range(32, 1, AxisType.LOOP)\n"
       "r = UOp.range(256, 0, AxisType.REDUCE)\n"
@@ -132,7 +132,7 @@ TEST_CASE("bisect: does not name a right nested rule that only enables the wrong
 }
 
 TEST_CASE("bisect: names the rule that loses the sign of a zero, not the rewrite that makes an infinity of it") {
-  // the sum over r and s of 1 / (c[s - 4 where s >= 4] * b[(j * 21 + r * 3 + s) % 4]); since s < 3, c reads as 0
+  // the sum over r and s of 1 / (c[s - 4 where s >= 4] * b[(j * 21 + r * 3 + s) % 4]); since s < 3, c's load gives 0
   const std::string text =
       "j = UOp.range(256, 1, AxisType.LOOP)\n"
       "r = UOp.range(7, 2, AxisType.REDUCE)\n"
@@ -146,7 +146,7 @@ TEST_CASE("bisect: names the rule that loses the sign of a zero, not the rewrite
 }
 
 TEST_CASE("bisect: reports a constant that its dtype cannot represent") {
-  // data0[i, j] = (half)(j + 8192) < 8196, with j as a vector; above 8192, half represents only multiples of 8
+  // data0[i, j] = (half)(j + 8192) < 8196, with j as a vector. Above 8192, a half can represent only multiples of 8.
   const std::string text =
       "i = UOp.range(17, 0, AxisType.LOOP)\n"
       "j = UOp.range(5, 1, AxisType.UPCAST)\n"
@@ -165,7 +165,7 @@ TEST_CASE("bisect: reports a constant that its dtype cannot represent") {
 }
 
 TEST_CASE("bisect: raises a REWRITE_STACK_LIMIT that only suffices for the plain compilation") {
-  const std::string text =  // a kernel that computes data0[i] = i * -127 % 8
+  const std::string text =  // the kernel computes data0[i] = i * -127 % 8
       "i = UOp.range(4, 0, AxisType.LOOP)\n"
       "v = ((i*UOp.const(dtypes.index, -127))%UOp.const(dtypes.index, 8)).cast(dtypes.int)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
@@ -174,7 +174,7 @@ TEST_CASE("bisect: raises a REWRITE_STACK_LIMIT that only suffices for the plain
     Settings settings;
     settings.REWRITE_STACK_LIMIT = limit;
     BisectReport report = bisected(text, "", {.device = {.name = "REF"}}, settings);
-    if (report.failure.find("does not end") != std::string::npos) continue;  // the limit is too low to compile at all
+    if (report.failure.find("does not end") != std::string::npos) continue;  // the limit is too low for any compilation
     CAPTURE(limit);
     INFO(report.text(), report.error);
     CHECK(report.verdict.rule == "divmod-general");
@@ -208,7 +208,7 @@ TEST_CASE("bisect: names a rewrite that makes a scalar of a vector, not its user
                    "the result has dtype dtypes.float, before dtypes.float.vec(3)"),
         std::tuple(kernel("4", "a!=UOp.const(dtypes.bfloat16, 1.0)"), "compare-as-float",
                    "the result has dtype dtypes.bool, before dtypes.bool.vec(4)"),
-        // two rules are wrong here, and the kernel still fails if only one of them is suppressed
+        // two rules are wrong in this kernel, which still fails if only one of them is suppressed
         std::tuple(kernel("4", "a*a!=UOp.const(dtypes.bfloat16, 1.0)"), "alu-as-float", "")}) {
     Session session;
     session.over.target = "CPU:CLANG";
@@ -254,7 +254,7 @@ TEST_CASE("evaluate_sides: no rewrite of the goldens changes dtype or number of 
 }
 
 TEST_CASE("evaluate_sides: one rewrite alone has the same result as among all") {
-  // a rule simplifies an index under its condition, and uses a placeholder variable for a part of the index
+  // A rule simplifies this kernel's index under the index's condition, with a placeholder for a part of the index.
   const std::string text =
       "i = UOp.range(8, 0, AxisType.LOOP)\n"
       "k = UOp.range(6, 1, AxisType.REDUCE)\n"
@@ -342,12 +342,12 @@ TEST_CASE("bisect: names the wrong rewrite because of which nodes wait for each 
     CHECK(report.verdict.confirmed);
     endless += report.verdict.detail.find("does not end: nodes wait for each other") != std::string::npos;
   }
-  CHECK(endless == 1);  // only the constant 1 leads to endless rewriting, because the fault adds 1 to it
+  CHECK(endless == 1);  // because the fault adds 1 to the constant 1 only
 }
 
 TEST_CASE("bisect: names a wrong substitution of a placeholder, not the rule around it") {
   auto input = test_path("golden/kernels.jsonl.gz") + "#mv_interp_nearest.0";
-  for (int n : {1, 4, 5}) {  // substitution 1 inserts in0, 4 makes a range's replacement with in0, 5 removes in0
+  for (int n : {1, 4, 5}) {  // 1 inserts in0, 4 makes a range's replacement with in0, 5 removes in0
     WithEnvironment with("TGC_FAULT", "substitute@" + std::to_string(n));
     Session session;
     auto source = std::move(Source::open(session, input).value_or_throw());
@@ -366,7 +366,7 @@ TEST_CASE("bisect: names a substitution that does not make the requested replace
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(40), (), 1).index(i)\n"
       "v = (i<24).where(a, UOp.const(dtypes.int, 7))\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(40), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
-  for (uint64_t n : {1, 2}) {  // application 1 is for the iterations below 24, application 2 for those from 24 on
+  for (uint64_t n : {1, 2}) {  // application 1 is for iterations below 24, 2 for all others
     BisectReport report = bisected(cut, "substitute@" + std::to_string(n));
     INFO(report.text(), report.error);
     CHECK(report.verdict.kind == Kind::Rewrite);
@@ -404,7 +404,7 @@ TEST_CASE("bisect: attributes refused ops and invalid C to the renderer") {
   auto source = std::move(Source::open(session, test_path("golden/kernels.jsonl.gz") + "#__bf16_to_float8_e5m2.0")
                               .value_or_throw());
   InputGraph in = std::move(*std::move(source.next().value_or_throw()));
-  BisectReport type = bisect(Session(), in, {.device = {.name = "CPU:CLANG"}});  // C lacks the type
+  BisectReport type = bisect(Session(), in, {.device = {.name = "CPU:CLANG"}});  // C lacks the kernel's type
   INFO(type.text(), type.error);
   CHECK(type.verdict.kind == Kind::Renderer);
   CHECK(type.exit_code() == 1);
@@ -413,7 +413,7 @@ TEST_CASE("bisect: attributes refused ops and invalid C to the renderer") {
 }
 
 TEST_CASE("bisect: attributes a loop with two ENDs to the renderer") {
-  const std::string text =  // two maxima, over two loops that a stage merges
+  const std::string text =  // two maxima over two loops, which a stage merges into one loop
       "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 1)\n"
       "c3 = UOp.const(dtypes.float, 1.0)\n"
       "c5 = UOp.range(2, 0, AxisType.REDUCE)\n"

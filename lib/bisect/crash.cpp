@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// The last action of the compiling worker, in memory that the worker shares with this process.
+// What the compiling worker did last, in memory that the worker shares with this process.
 struct Progress {
   char stage[64], rule[128], location[192];
   uint64_t number, in_stage;
@@ -21,7 +21,7 @@ void put(char (&to)[N], std::string_view text) {
   to[n] = 0;
 }
 
-// Records the current stage and rewrite for after a crash. Suppresses the rewrite numbered `left_out` (0: none).
+// Records the current stage and rewrite, to be read after a crash. Suppresses the rewrite number `left_out` (0: none).
 class ProgressWatcher : public ApplicationWatcher {
  public:
   ProgressWatcher(Progress& progress, uint64_t left_out) : progress_(progress), left_out_(left_out) {}
@@ -46,7 +46,7 @@ class ProgressWatcher : public ApplicationWatcher {
   std::map<std::string_view, uint64_t> in_stage_;
 };
 
-// Compiles the kernel in a worker. Returns how the worker crashed or that it timed out; nullopt if it did neither.
+// Compiles the kernel in a worker. Returns an error if the worker crashed or timed out, and nullopt if it did neither.
 std::optional<Diag> compile_in_worker(const Executor& executor, Progress& progress, uint64_t left_out, double seconds) {
   Death death;
   auto answer = contain(

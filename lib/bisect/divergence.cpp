@@ -25,7 +25,7 @@ std::string text_after(const StageRun& run) {
   return run.result ? pyrender(run.result).value_or_throw() : "";
 }
 
-// Compares tgc's compilation of a graph for `target` with tinygrad's.
+// Compares tgc's compilation of a graph for `target` with tinygrad's compilation of it.
 class Divergence {
  public:
   Divergence(const Session& session, const InputGraph& in, const std::string& target)
@@ -37,7 +37,7 @@ class Divergence {
 
   bool is_refused() const { return is_refused_; }
 
-  // Returns the text of the graph after each stage, with the stage's name.
+  // Returns the name of each stage with the text of the graph after the stage.
   std::vector<std::pair<std::string, std::string>> texts() const {
     std::vector<std::pair<std::string, std::string>> out;
     for (const StageRun& run : log_.stages()) out.emplace_back(run.row->name, text_after(run));
@@ -68,7 +68,7 @@ class Divergence {
 
   Compilation begin() const { return compile_copy(session_, in_, target_, in_.graph->settings()); }
 
-  // Compares the linear list and the source code with tinygrad's.
+  // Compares tgc's linear list, and then its source code, with tinygrad's.
   std::optional<Verdict> find_after_stages() {
     for (auto& [stage, theirs] : {std::pair("linear", &record_->linear), std::pair("source", &record_->source)}) {
       if (!*theirs) continue;
@@ -78,8 +78,8 @@ class Divergence {
     return std::nullopt;
   }
 
-  // Names the first rewrite that tinygrad does not make. If tinygrad's rewrites are not recorded, names the first one
-  // whose result is in tgc's graph after the stage (`ours`), but not in tinygrad's (`theirs`).
+  // Names the first rewrite that tinygrad does not make. If tinygrad's rewrites were not recorded, names the first one
+  // whose result is in tgc's graph after the stage (`ours`), but not in tinygrad's graph (`theirs`).
   void name_culprit(const StageRun& run, const std::string& ours, const std::string& theirs) {
     const Application* culprit = nullptr;
     if (!record_->rewrites.empty()) culprit = first_not_in_tinygrad(run);
@@ -93,19 +93,19 @@ class Divergence {
     if (is_theirs) out_.proof.clear();
   }
 
-  // Returns the first rewrite of a node that tinygrad rewrites into something else, or not at all.
+  // Returns the first rewrite of a node that tinygrad does not rewrite, or rewrites into something else.
   const Application* first_not_in_tinygrad(const StageRun& run) {
     auto matches = matches_in(*run.row);
     if (!matches) return nullptr;
     const std::vector<RecordedMatch>& theirs = *matches;
-    std::map<uint32_t, std::set<uint32_t>> made;  // node to results, by ids in theirs_
+    std::map<uint32_t, std::set<uint32_t>> made;  // by node: its results (ids in theirs_)
     for (const RecordedMatch& m : theirs) made[m.before.id()].insert(m.after.id());
     std::vector<const Application*> list;
     std::vector<UOp> nodes{run.input, run.result};
     for (const Application& a : log_.list())
       if (a.stage == run.row) list.push_back(&a), nodes.push_back(a.before), nodes.push_back(a.after);
     const UOp ours = copy_into(theirs_, run.input.graph().sink(nodes));
-    const Application* inner = nullptr;  // the found nested rewrite; the next rewrite of depth 0 contains it
+    const Application* inner = nullptr;  // the nested rewrite that was found; the next rewrite of depth 0 contains it
     for (size_t i = 0; i < list.size(); i++) {
       auto of_node = made.find(ours.src(2 * i + 2).id());
       const bool is_rewritten = of_node != made.end();
@@ -119,8 +119,8 @@ class Divergence {
     return inner;
   }
 
-  // Returns whether tinygrad rewrites a node that tgc has but does not rewrite; then describes that rewrite in the
-  // verdict. The sources of `ours` are the stage's input and result, and both sides of each rewrite of the stage.
+  // Returns whether tinygrad rewrites a node that tgc has but leaves unchanged, and describes this rewrite in the
+  // verdict. The sources of `ours` are the stage's input and result, and both sides of each of the stage's rewrites.
   bool describe_missing(std::span<const RecordedMatch> theirs, UOp ours) {
     UOpSet met(theirs_), rewritten(theirs_);
     for (UOp u : toposort(ours)) met.insert(u);
@@ -134,7 +134,7 @@ class Divergence {
     return false;
   }
 
-  // Reads the record's rewrites of a stage into theirs_.
+  // Parses the rewrites that tinygrad recorded for a stage. Their nodes are added to the graph theirs_.
   Result<std::vector<RecordedMatch>> matches_in(const StageRow& row) {
     auto matches = read_rewrites(theirs_, record_->rewrites, "tinygrad 0.12.0", in_.file);
     if (!matches) return matches;
@@ -144,7 +144,7 @@ class Divergence {
     return matches;
   }
 
-  // Returns the first rewrite whose result is still in tgc's graph after the stage, but not in tinygrad's.
+  // Returns the first rewrite whose result is still in tgc's graph after the stage, but not in tinygrad's graph.
   const Application* first_remaining(const StageRun& run, const std::string& ours, const std::string& theirs) const {
     Graph graph(in_.graph->settings());
     auto pair = read_alike(graph, ours, "tgc", theirs, in_.file);
@@ -164,7 +164,7 @@ class Divergence {
     c.watch(&veto);
     bool same = c.run_through(row) && pyrender(c.current()).value_or_throw() == theirs;
     c.watch(nullptr);
-    (void)take_fault_warnings();  // drops the warning that a fault had no effect: `veto` may have suppressed it
+    (void)take_fault_warnings();  // drop the warning that a fault had no effect, as `veto` can cause that
     return same;
   }
 
@@ -176,7 +176,7 @@ class Divergence {
   Compilation ours_;
   bool is_refused_ = false;
   const GoldenRecord* record_ = nullptr;  // tinygrad's compilation
-  Graph theirs_;  // holds the nodes of the record's rewrites
+  Graph theirs_;  // holds the nodes of tinygrad's recorded rewrites
 };
 
 }  // namespace

@@ -31,7 +31,7 @@ InputGraph kernel() {
   return in;
 }
 
-// Suppresses all applications of one rule.
+// A watcher that suppresses all applications of one rule.
 class WithoutRule : public ApplicationLog {
  public:
   explicit WithoutRule(std::string_view rule) : rule_(rule) {}
@@ -44,7 +44,7 @@ class WithoutRule : public ApplicationLog {
   std::string_view rule_;
 };
 
-// Returns a golden record of the kernel compiled without the rule `without`, with the rewrites of one stage.
+// Returns a golden record of the kernel as compiled without the rule `without`, with the rewrites of the stage `stage`.
 GoldenRecord recorded(const std::string& stage, std::string_view without = "") {
   Session session;
   InputGraph in = kernel();
@@ -117,7 +117,7 @@ TEST_CASE("divergence: refusals and failures of the process that answers for tin
   TinygradProcess babbles("while read q; do echo '{}'; done #", {});
   CHECK(asked(babbles).diag().text().find("an answer that says nothing") != std::string::npos);
 
-  // `thinks` does not answer in time; `dies` exits after each question and is restarted for the next one
+  // the process `thinks` does not answer in time; the process `dies` exits after each question, and is then restarted
   TinygradProcess thinks("read q; sleep 60 #", {});
   thinks.set_seconds(0.1);
   CHECK(asked(thinks).diag().message.find("did not answer within 0.1 s") != std::string::npos);

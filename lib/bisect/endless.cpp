@@ -1,4 +1,4 @@
-// Strategy: find the wrong rewrite, or the cycle of rules, because of which a stage's rewriting does not end.
+// Strategy: finds why a stage's rewriting does not end: a wrong rewrite, or a cycle of rules.
 #include <algorithm>
 #include <unordered_map>
 
@@ -9,11 +9,11 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kHigherLimit = 64;  // factor of REWRITE_STACK_LIMIT
+constexpr int64_t kHigherLimit = 64;  // by what factor REWRITE_STACK_LIMIT is raised
 
-// "its graph has 120000 nodes, 119990 of them one above the other, mostly Ops.ADD"
+// Describes a graph: "its graph has 120000 nodes, 119990 of them one above the other, mostly Ops.ADD".
 std::string depth_text(UOp root) {
-  std::unordered_map<UOp, std::pair<size_t, UOp>> depths;  // a node's depth, and its source with the greatest depth
+  std::unordered_map<UOp, std::pair<size_t, UOp>> depths;  // each node's depth, and its deepest source
   std::vector<UOp> nodes = toposort(root);
   for (UOp u : nodes) {
     auto& [depth, deepest] = depths[u];
@@ -27,7 +27,7 @@ std::string depth_text(UOp root) {
          " of them one above the other, mostly Ops." + std::string(most->first);
 }
 
-// Records what nodes become, to find nodes that wait for each other's results in a cycle, so that none gets one.
+// Records the results of rewrites, to find a cycle of nodes that wait for each other's results, so that none gets one.
 class WaitCycleLog : public ApplicationLog {
  public:
   using ApplicationLog::begin, ApplicationLog::end;
@@ -46,13 +46,13 @@ class WaitCycleLog : public ApplicationLog {
   }
   void rebuilt(UOp before, UOp after) override { open_.back().try_emplace(before, after, size_t(0)); }
 
-  // Returns the applications on a path from a node back to itself, in the order of the log. The path follows what nodes
-  // became, or their sources if they were not rewritten. Empty if there is no such path.
+  // Returns the applications, in the order of the log, on a path that leads from a node back to it. From each node, the
+  // path goes to what the node became or, if the node was not rewritten, to its sources. Empty: there is no such path.
   std::vector<Application> cycle() const {
-    // Depth-first search along what each node became, else along its sources. `path` leads to the current node.
+    // Depth-first search from each node to what it became, else to its sources. `path` leads to the current node.
     enum State : uint8_t { kNew, kOnPath, kDone };
     std::unordered_map<UOp, State> states;
-    std::vector<std::pair<UOp, size_t>> path;  // each node with the number of its successors that were visited
+    std::vector<std::pair<UOp, size_t>> path;  // each node, and how many of its successors were visited
     auto successor = [&](UOp u, size_t i) {
       if (auto it = unfinished_.find(u); it != unfinished_.end()) return i == 0 ? it->second.node : UOp();
       return i < u.num_src() ? u.src(i) : UOp();
@@ -84,26 +84,26 @@ class WaitCycleLog : public ApplicationLog {
  private:
   struct Became {
     UOp node;
-    size_t position;  // position of the application in the log, from 1; 0 if only the node's sources changed
+    size_t position;  // number of the application in the log, from 1; 0 if only the node's sources changed
   };
   using Changes = std::unordered_map<UOp, Became>;
-  std::vector<Changes> open_;  // the changes of each rewrite call that is in progress, the innermost last
-  Changes unfinished_;         // the changes of the innermost rewrite call that ended without a result
+  std::vector<Changes> open_;  // one for each rewrite call in progress, the innermost call last
+  Changes unfinished_;         // those of the innermost call that ended without a result
 };
 
-// Returns whether the application before the cycle rewrote the same node as the cycle's last application.
+// Returns whether the last application before the cycle rewrote the same node as the last application of the cycle.
 bool repeats_node(std::span<const Application> cycle, std::span<const Application> all) {
   return cycle.size() < all.size() && all[all.size() - 1 - cycle.size()].before == cycle.back().before;
 }
 
-// Returns the first application of the same rule to the same node.
+// Returns the first application in `all` of the same rule to the same node as `a`.
 const Application& first_like(const Application& a, std::span<const Application> all) {
   return *std::ranges::find_if(all, [&](const Application& b) { return b.before == a.before && b.rule == a.rule; });
 }
 
-// Returns the verdict on a rewrite whose sides differ, if it is proven to be the cause.
+// Returns the verdict on the first rewrite whose sides differ and that is proven to be the cause; else nullopt.
 std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, Executor& executor) {
-  constexpr size_t kMostCompared = 4000, kMostProven = 16;  // few, because the cause is early in the log
+  constexpr size_t kMostCompared = 4000, kMostProven = 16;  // few suffice, because the cause is early in the log
   executor.compare_sides(kMostCompared);
   const WatchedRun& watched = executor.watched();
   std::vector<const Application*> suspects = watched.suspects();

@@ -1,4 +1,4 @@
-// Strategy: evaluate both sides of every rewrite in REF, and prove that one whose sides differ is the culprit.
+// Strategy: evaluates both sides of every rewrite in REF, and proves that one whose sides differ is the culprit.
 #include "lib/bisect/veto.h"
 #include "lib/bisect/rewrite_sides.h"
 #include "lib/bisect/strategies.h"
@@ -6,7 +6,7 @@
 namespace tgc {
 namespace {
 
-// Returns a second culprit: a rewrite such that the kernel passes without both, but fails without `culprit` alone.
+// Returns a second culprit, if the kernel fails without `culprit` alone: a rewrite such that it passes without both.
 const Application* second_culprit(RewriteProver& prover, const WatchedRun& watched, const Application& culprit) {
   constexpr size_t kMostPartners = 4;
   if (prover.run_without(culprit).kind != Outcome::Kind::Fails) return nullptr;

@@ -21,7 +21,7 @@
 namespace tgc {
 namespace {
 
-// Ends a compilation between two rewrites when the session is cancelled.
+// A watcher that ends a compilation, between two rewrites, when the session is cancelled.
 class CancelWatcher : public Watcher, public RewriteObserver {
  public:
   explicit CancelWatcher(const Session& session) : session_(session) {}
@@ -148,7 +148,7 @@ Outcome Executor::attempt(Compilation& c, Watcher* watcher) {
   return repro_.command.empty() ? run_list(*list) : run_command(c.current());
 }
 
-// Runs the graph after each stage, and returns the first outcome that is no pass; a pass if there is none.
+// Runs the graph after each stage in REF. Returns the first outcome that does not pass; if all pass, a passing outcome.
 Outcome Executor::run_stages(Compilation& c) {
   while (c.next() && c.next()->is_graph_stage()) {
     auto step = c.step();
@@ -206,7 +206,7 @@ Outcome Executor::run_command(UOp root) {
 }
 
 Outcome Executor::run_truncated(UOp root) {
-  constexpr double kWork = 1.6e7;       // limit for the evaluations of UOps in the graph with shortened loops
+  constexpr double kWork = 1.6e7;       // limit for the UOps that REF evaluates after shortening loops
   constexpr size_t kMostElements = 512;  // limit for the compared elements of each array
   const Arrays& inputs = repro_.arrays.inputs;
   const VariableValues& variables = repro_.options.input.variables;
@@ -244,7 +244,7 @@ Outcome Executor::run_list(std::span<const UOp> list) {
 
 Outcome Executor::run(Executable& kernel, Device& device) {
   const RunOptions& o = repro_.options;
-  // If a variable has no value, it is a placeholder that stayed in the graph because its substitution was suppressed.
+  // A variable without a value is a placeholder that is still in the graph, because its substitution was suppressed.
   if (auto arguments = kernel.arguments(o.input.variables); !arguments) return refused(arguments.diag());
   counts_.runs++;
   const Arrays inputs = repro_.inputs_for(kernel);
@@ -265,7 +265,7 @@ Outcome Executor::compare(const Result<Execution>& done) {
   auto wrong = std::ranges::find_if_not(*arrays, &Comparison::passed);
   if (wrong == arrays->end()) return {};
   const Outcome fails{Outcome::Kind::Fails, {.message = wrong->text().substr(0, wrong->text().find('\n'))}};
-  // Recheck without the elements that depend on rounding, unless an earlier recheck found none.
+  // Recheck without the elements that depend on rounding, unless an earlier recheck found that no element does.
   const bool can_recheck = may_depend_on_rounding_ && repro_.is_small && repro_.in.list.empty();
   if (!can_recheck || !is_recheck_cheap(repro_.in.root, *arrays)) return fails;
   const ReferenceRunner ref(repro_.arrays.inputs, o.input.variables);

@@ -1,5 +1,5 @@
 // Runs a failing kernel again: unchanged, with its rewrites recorded ("watched"), or without some rewrites. Also runs
-// graphs between two stages in REF, and changed linear lists. Throws Failure when the session is cancelled.
+// in REF the graphs between two stages, and runs changed linear lists. Throws Failure when the session is cancelled.
 #pragma once
 #include <memory>
 
@@ -25,10 +25,10 @@ struct WatchedRun {
 
   size_t index_of(const Application& a) const { return size_t(&a - log.list().data()); }
   EquivalenceResult sides_of(const Application& a) const;  // Open if they were not compared
-  // Whether the sides are equal to the last bit, the sign of a zero included.
+  // Returns whether both sides of `a` are equal to the last bit; 0.0 and -0.0 count as different.
   bool is_exactly_same(const Application& a) const;
-  // Returns the applications whose sides differ. Those that differ by more than rounding come first; otherwise the
-  // order is that of the log, where a nested rewrite comes before the rewrite around it.
+  // Returns the applications whose sides differ. Those whose sides differ by more than rounding come first; within
+  // these two groups, the order is that of the log, where a nested rewrite precedes the rewrite that contains it.
   std::vector<const Application*> suspects() const;
 };
 
@@ -39,44 +39,44 @@ class Executor {
       : repro_(repro), counts_(counts), settings_(repro.in.graph->settings()) {}
 
   // ---- the unchanged kernel
-  // first() and second(): outcomes of two runs, made at the first call. Afterwards REWRITE_STACK_LIMIT is at least its
-  // default, because watched compilations need more than unwatched ones, unless a rewrite does not end. Throws Failure
-  // if not even a kernel that stores one number runs on the device: then the environment is at fault.
+  // first() and second() return the outcomes of two runs, made at the first call, which throws Failure if not
+  // even a kernel that stores one number runs on the device. The call raises REWRITE_STACK_LIMIT to its default,
+  // because watched compilations need more than unwatched ones; but not if a rewrite does not end.
   const Outcome& first();
   const Outcome& second() { return first(), second_; }
   bool is_flaky() { return first().passes() != second().passes(); }
-  // The kernel compiled with its rewrites recorded, and run; made at the first call. With --cmd it is not run.
+  // Returns the kernel compiled with its rewrites recorded, and run, on the first call; with --cmd it is not run.
   WatchedRun& watched();
-  // Compares both sides of the first `most` applications, and stores the results in watched().sides.
+  // Compares the two sides of each of the first `most` applications, and stores the results in watched().sides.
   void compare_sides(size_t most = SIZE_MAX);
   // Returns the outcome of the first run that did not pass: of first(), second() and watched().
   Outcome failure();
 
   // ---- the kernel compiled again
   Compilation begin() const { return begin(repro_.place.target->name(), settings_); }
-  // Returns whether the kernel passes if it is compiled for `target` and runs there; false if anything goes wrong.
+  // Returns whether the kernel passes if it is compiled for `target` and runs there; false if any error occurs.
   bool passes_on(const std::string& target);
   Outcome attempt(Watcher* watcher = nullptr);
   Outcome attempt(Compilation& c, Watcher* watcher = nullptr);
-  // Whether each rewrite of the compilation ends with that REWRITE_STACK_LIMIT.
+  // Returns whether every rewrite of the compilation ends if REWRITE_STACK_LIMIT has that value.
   bool ends_with_limit(int64_t rewrite_stack_limit) const;
 
   // ---- a graph
-  // Runs a graph after any stage in REF. If the kernel is not small, its outer loops are truncated, and the elements
-  // that it then stores are compared. With --cmd the command decides.
+  // Runs a graph after any stage in REF. If the kernel is large, shortens its outer loops, and compares only the
+  // elements that are then stored. With --cmd, the command decides the outcome instead.
   Outcome run_graph(UOp root);
   // Does run_graph() for a graph of watched(), and caches the outcome.
   Outcome run_watched_graph(UOp root);
 
   // ---- a linear list
   Outcome run_list(std::span<const UOp> list);
-  // Returns the executable of a list for the place where the kernel fails.
+  // Returns the executable of a list for the device and target for which the kernel fails.
   Result<Executable> executable(std::span<const UOp> list) const;
   Outcome run(Executable& kernel, Device& device);
-  // Run a list on the device, or in REF. `more` holds the arrays that the list takes besides the kernel's own.
+  // These run a list on the device, or in REF. `more` holds arrays for buffers that the list has and the kernel lacks.
   Result<Execution> run_on_device(std::span<const UOp> list, const Arrays& more = {});
   Result<Execution> run_in_ref(std::span<const UOp> list, const Arrays& more = {});
-  // Whether the device and REF store the same, up to the tolerance between two devices.
+  // Returns whether the list stores the same on the device and in REF, up to the tolerance between two devices.
   bool is_same_in_ref(std::span<const UOp> list, const Arrays& more = {});
   ToleranceOptions tolerance(const Array& expected) const {
     return CompareOptions().tolerance_for(repro_.in.root, expected);
@@ -101,7 +101,7 @@ class Executor {
     Outcome outcome;
     int repeats = 0;
   };
-  std::map<std::string, Known> outcomes_;  // by source code: each source is compiled and run twice at most
+  std::map<std::string, Known> outcomes_;  // by source code: each source is compiled and run at most twice
 };
 
 }  // namespace tgc

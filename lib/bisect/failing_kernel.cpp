@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// Limits for the UOps that REF evaluates: for one kernel, and less for one whose AST was right in an earlier kernel.
+// Limits for the UOps that REF evaluates: for a kernel, and for one whose AST was right already in an earlier kernel.
 constexpr double kWork = 2e7, kRepeatedWork = 1e6;
 
 }  // namespace
@@ -26,7 +26,7 @@ void FailingKernelFinder::begin_kernel(const KernelStep& step) {
   is_running_ = true;
 }
 
-// Computes what the kernel should store. Returns false if REF finds an error in the AST itself.
+// Computes what the kernel should store. Returns false if REF finds an error in the kernel's AST itself.
 bool FailingKernelFinder::expect(const KernelStep& step, Sample& out) {
   double work = right_.contains(step.ast) ? kRepeatedWork : kWork;
   auto sample = reference_sample(step.ast, step.before, step.variables, work);

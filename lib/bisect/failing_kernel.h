@@ -15,8 +15,8 @@ struct FailingKernel {
   size_t number;  // index of the kernel in the schedule
 };
 
-// Observes a run of many kernels and keeps the first kernel that stores other values than its AST does in REF. Large
-// kernels are compared at a sample of their elements (lib/validate/reference_sample.h).
+// Observes a run of many kernels, and keeps the first kernel that stores other values than its AST does in REF.
+// For large kernels, compares only a sample of the stored elements (lib/validate/reference_sample.h).
 class FailingKernelFinder {
  public:
   explicit FailingKernelFinder(const Session& session) : session_(session) {}
@@ -24,11 +24,11 @@ class FailingKernelFinder {
   void begin_kernel(const KernelStep& step);
   // Throws Failure once a failing kernel is found, to end the run.
   void end_kernel(const KernelStep& step);
-  // Call after a run that ended early: the kernel that was running then is the failing one, if REF can run its AST.
+  // Call after a run that ended early: takes the kernel that was running then for the failing one, if REF runs its AST.
   void take_unfinished();
 
   FailingKernel* found() { return found_ ? &*kernel_ : nullptr; }
-  // Returns the error of a kernel whose AST accesses memory out of bounds in REF, before any rewrite; else "".
+  // Returns the error of the first kernel whose AST itself, before any rewrite, is out of bounds in REF; else "".
   const std::string& kernel_fault() const { return kernel_fault_; }
   size_t compared() const { return compared_; }
 

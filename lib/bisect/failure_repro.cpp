@@ -10,10 +10,10 @@
 namespace tgc {
 namespace {
 
-// Returns whether the error is a fault of the kernel itself, not of the environment.
+// Returns whether the error is the fault of the kernel itself, not of the environment.
 bool dies(const Diag& d) { return d.kernel_fault || d.message.starts_with("killed by "); }
 
-// Sets the expected results to what REF computes, or sets `kernel_fault` if the kernel dies in REF.
+// Sets the expected results to those that REF computes; if the kernel dies in REF, sets `kernel_fault` instead.
 void expect_by_ref(FailureRepro& repro, Executable& kernel) {
   auto done = repro.run_in_ref(kernel, repro.arrays.inputs);
   if (!done && dies(done.diag())) return void(repro.kernel_fault = done.diag().text());
@@ -79,7 +79,7 @@ FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOption
 }
 
 FailureRepro with_expected(FailureRepro repro) {
-  constexpr double kSmall = 1e8, kSample = 2e7;  // UOps that REF evaluates in about two seconds; limit for a sample
+  constexpr double kSmall = 1e8, kSample = 2e7;  // about two seconds of REF; limit for a sample; both in UOps
   const RunOptions& o = repro.options;
   const InputGraph& in = repro.in;
   Executable kernel = executable_for_ref(in);

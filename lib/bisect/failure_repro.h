@@ -1,5 +1,5 @@
-// A failing kernel: the graph, the options, the device and target ("place"), the inputs and the expected results.
-// Immutable once made; an Executor (executor.h) runs the kernel again.
+// A failing kernel: the graph, the options, the device and target ("place"), the inputs and the expected
+// results. It does not change once it is made; an Executor (executor.h) runs the kernel again.
 #pragma once
 #include <map>
 #include <optional>
@@ -31,16 +31,16 @@ struct Outcome {
 inline Outcome refused(Diag diag) { return {Outcome::Kind::Refused, std::move(diag)}; }
 inline bool is_endless(const Outcome& o) { return is_endless(o.diag); }
 
-// Flat indices of the elements whose expected values were computed, by array name. Empty: all elements of all arrays.
+// By array name: flat indices of the elements whose expected values were computed. Empty: all elements of all arrays.
 using KnownElements = std::map<std::string, std::vector<int64_t>>;
 
-// The arrays of a kernel that ran as part of a model: what it read, and what it should have stored.
+// The arrays of a kernel that ran as part of a model: those that it read, and those that it should have stored.
 struct KernelArrays {
   Arrays inputs, expected;
   KnownElements known;
 };
 
-// Returns these elements of the arrays. Throws Failure if an array is too small.
+// Returns the elements of the arrays that `elements` lists. Throws Failure if an array is too small.
 Arrays selected(const Arrays& arrays, const KnownElements& elements);
 
 struct FailureRepro {
@@ -61,22 +61,22 @@ struct FailureRepro {
   std::string device() const;
   ExecuteOptions execute_options() const;
   Result<Execution> run_in_ref(Executable& kernel, const Arrays& inputs) const;
-  // Returns the arrays that `kernel` takes: the inputs, and `more` for buffers that the kernel itself does not have.
+  // Returns the arrays that `kernel` takes: the inputs, and arrays of `more` for buffers that the failing kernel lacks.
   Arrays inputs_for(const Executable& kernel, const Arrays& more = {}) const;
-  // Returns the expected values of these elements; computes them in REF if they are not known.
+  // Returns the expected values of these elements. Computes them in REF if with_expected() did not.
   Arrays expected_at(const KnownElements& elements) const;
 };
 
 // begin_repro and with_expected throw Failure if the inputs do not fit or REF cannot run the graph.
 // Chooses where the kernel runs. The target is set even for --device=REF, because bisection compiles the kernel.
 FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOptions& options);
-// Returns `repro` with inputs and expected results. If the kernel is too large for REF, the expected results are
-// computed for a sample of the elements only.
+// Returns `repro` with inputs and expected results. If the kernel is too large for REF, computes the expected
+// results only for a sample of the elements.
 FailureRepro with_expected(FailureRepro repro);
-// Returns `repro` with expected values of all elements; nullopt if it had them already, or the kernel dies in REF.
+// Returns `repro` with the expected values of all elements; nullopt if it has them already, or the kernel dies in REF.
 std::optional<FailureRepro> with_all_elements(FailureRepro repro);
 
-// Returns the command that repeats a bisection; it begins with TGC_FAULT=... if that is set.
+// Returns the command that repeats a bisection. The command begins with TGC_FAULT=... if that variable is set.
 std::string bisect_command(const RunOptions& options, const std::string& more_options);
 
 // Writes a repro bundle of the kernel, its arrays and the verdict to the file that --repro names, and returns the path.

@@ -17,8 +17,8 @@ class FirstWrongNode {
     constexpr size_t kMostAlone = 60;
     std::vector<size_t> values = observed_.values();
     compare_all(values, kMostArrays);
-    // Storing a value can hide an error, because the value then gets its own source line. So if no value differs, or
-    // the kernel died before the stored values could be read, store one value in each run.
+    // Storing a value can hide an error, because the value then gets a source line of its own. So if no value differs,
+    // or if the kernel died before the stored values could be read, store only one value in each run.
     if (suspects_.empty() || has_died_) {
       suspects_.clear();
       if (values.size() > kMostAlone) return {};
@@ -27,7 +27,7 @@ class FirstWrongNode {
     if (has_died_) return find_among_sources();
     std::ranges::sort(suspects_, {}, &Suspect::moment);
     for (const Suspect& s : std::span(suspects_).first(std::min(suspects_.size(), kMostSuspects))) {
-      if (list_[s.node].in({Op::RANGE, Op::SPECIAL})) return {};  // everything in a wrong loop is wrong: no proof
+      if (list_[s.node].in({Op::RANGE, Op::SPECIAL})) return {};  // no proof: a wrong loop makes all its nodes wrong
       if (is_culprit(s.node)) return list_[wrong_source_of(s.node)];
     }
     return {};
@@ -38,10 +38,10 @@ class FirstWrongNode {
 
   struct Suspect {
     size_t node;
-    std::vector<int64_t> moment;  // when the node's value is wrong for the first time in a run
+    std::vector<int64_t> moment;  // when a run first computes a wrong value of the node
   };
 
-  // If the kernel dies, nothing tells which value was wrong first: tries suspects (no loads) that use no other suspect.
+  // After a crash, no order of wrong values is known. So tries the suspects (no loads) that use no other suspect.
   UOp find_among_sources() {
     for (const Suspect& s : suspects_) {
       UOp node = list_[s.node];
@@ -53,8 +53,8 @@ class FirstWrongNode {
     return {};
   }
 
-  // Returns the first node below `node` that is a culprit, too; else `node`. If, for instance, a source is printed as a
-  // division by zero, the compiler may change its users so that they are wrong before the source's value is stored.
+  // Returns the first node below `node` that is a culprit, too; else `node`. If a source of `node` is printed as a
+  // division by zero, say, the compiler may change `node` so that it is wrong before that source is stored.
   size_t wrong_source_of(size_t node) {
     auto sources = toposort(list_[node]);
     std::vector<size_t> places;
@@ -67,7 +67,7 @@ class FirstWrongNode {
     return cause == places.end() ? node : *cause;
   }
 
-  // Stores the values of `nodes`, at most `arrays` arrays in one run, and adds nodes whose values differ to suspects_.
+  // Stores the values of `nodes`, to at most `arrays` arrays per run, and adds nodes whose values differ to suspects_.
   void compare_all(const std::vector<size_t>& nodes, size_t arrays) {
     for (size_t i = 0; i < nodes.size();) {
       std::vector<size_t> some;
@@ -101,7 +101,7 @@ class FirstWrongNode {
     }
   }
 
-  // Returns whether the kernel's results and the values of `others` are right if all users read the node's right value.
+  // Returns whether the results and the values of `others` are right once the node's users read the right node value.
   bool is_culprit(size_t node, const std::vector<size_t>& others = {}) {
     auto right = executor_.run_in_ref(observed_.variant({.watched = {node}}));
     if (!right) return false;
@@ -117,8 +117,8 @@ class FirstWrongNode {
   std::span<const UOp> list_;
   ObservedList observed_;
   std::vector<Suspect> suspects_;
-  bool needs_first_element_ = false;  // the kernel died, so run variants with first_element_only
-  bool has_died_ = false;             // the kernel also died with first_element_only
+  bool needs_first_element_ = false;  // the kernel died, so later runs use first_element_only
+  bool has_died_ = false;             // the kernel died even with first_element_only
 };
 
 }  // namespace

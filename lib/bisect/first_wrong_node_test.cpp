@@ -1,5 +1,5 @@
-// Tests that bisect names nodes that a renderer prints wrongly, and their source lines. A fault seeded in the renderer
-// makes them wrong; the lines in which the sources with and without the fault differ are the expected ones.
+// Tests that bisect names nodes that a renderer prints wrongly, and their source lines. A fault in the renderer makes
+// these nodes wrong, and bisect must name the source lines that this fault changes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ constexpr const char* kPlaces =
     "p = (j<7).where(a.index(i*5+3+j//3*-1), UOp.const(dtypes.float, 0.0))\n"
     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(60), (), 0).index(i*10+j, ptr=True).store(s+p).end(i, j).sink()\n";
 
-// data0[i] = the sum over k of (a < b ? a * b : a - b); halved where it is less than 1
+// data0[i] = the sum over k of (a < b ? a * b : a - b). Where this sum is less than 1, it is halved.
 constexpr const char* kValues =
     "i = UOp.range(6, 0, AxisType.LOOP)\n"
     "k = UOp.range(50, 2, AxisType.REDUCE)\n"
@@ -70,8 +70,8 @@ struct Tally {
   size_t wrong = 0, named = 0;
 };
 
-// Seeds a fault in nodes of that op: the first three and every twelfth. Checks that bisect attributes each failure to
-// the changed node, with a line that the fault changed, or to no node.
+// Seeds a fault in nodes of the op `op`: in each of the first three, and in every twelfth. Checks that bisect blames
+// the changed node and one of the lines that the fault changed, or that it blames no node.
 Tally bisect_all(const char* text, const std::string& renderer, const std::string& op) {
   Tally out;
   Linear right = linear(text, "CPU:" + renderer);

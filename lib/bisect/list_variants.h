@@ -8,20 +8,20 @@
 
 namespace tgc {
 
-// Makes variants of a linear list that also store what its nodes compute. Each node gets its own array, with one
-// element for each iteration of the enclosing loops. So addresses and conditions can be compared, too.
+// Makes variants of a linear list that also store the values of its nodes, addresses and conditions included. Each node
+// gets an array, with one element per iteration of the loops around it, so that two runs can be compared node by node.
 class ObservedList {
  public:
   static constexpr int64_t kMostIterations = 4096;  // limit for the loops around a node; longer ones are shortened
 
-  // The list must outlive this.
+  // `list` must outlive this object.
   explicit ObservedList(std::span<const UOp> list);
 
-  // Whether all loops are short, or were shortened. A loop with a variable bound cannot be shortened.
+  // Returns whether all loops are short or were shortened. A loop with a variable bound cannot be shortened.
   bool is_short() const { return is_short_; }
-  // Returns the indices of the nodes that have a value, that is, all but pointers, memory and parameters.
+  // Returns the indices of the nodes that have a value, which are all nodes except pointers, memory and parameters.
   std::vector<size_t> values() const;
-  // Returns the number of arrays that a node is stored to: one, or for a vector one for each element.
+  // Returns the number of arrays that a node's values are stored to: one, or one per element if the node is a vector.
   size_t arrays_of(size_t node) const { return size_t(list_[node].dtype().count()); }
   std::string array_name(size_t node, size_t element) const;
 
@@ -32,7 +32,7 @@ class ObservedList {
   };
   std::vector<UOp> variant(const Variant& variant) const;
 
-  // Returns when, during a run, the node computes that element of its arrays. A lesser moment is earlier.
+  // Returns a sortable time at which, during a run, the node computes that element of its arrays; earlier means less.
   std::vector<int64_t> moment(size_t node, int64_t iteration) const;
 
  private:
@@ -53,16 +53,16 @@ class ObservedList {
   bool is_short_ = true;
 };
 
-// ---- scalar accesses: if they make a wrong kernel right, the renderer prints a vector access wrongly
+// ---- scalar accesses: if they make a wrong kernel right, then the renderer prints some vector access wrongly
 
 // Returns whether a node loads or stores a vector at an INDEX of a buffer.
 bool is_vector_access(UOp u);
 
-// Whether the access breaks an assumption of C or LLVM IR: that a vector is aligned to its size, or that a vector of
-// three elements has the size of four.
+// Returns whether the access breaks an assumption of C or LLVM IR: that a vector is aligned to its size, or that
+// a vector of three elements is as large as one of four.
 bool is_misaligned_vector(UOp access);
 
-// Returns the list with each vector LOAD or STORE (those of `ops`) split into accesses of single elements.
+// Returns the list with each vector LOAD or STORE whose op is in `ops` split into accesses of single elements.
 std::vector<UOp> scalarize(std::span<const UOp> list, OpSet ops);
 
 }  // namespace tgc

@@ -10,7 +10,7 @@ namespace {
 constexpr OpSet kParameters = {Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::DEFINE_VAR};
 
 bool has_value(UOp u) {
-  constexpr int64_t kMostElements = 16;  // vectors with more elements (tiles of tensor cores) are not observed
+  constexpr int64_t kMostElements = 16;  // vectors with more elements, such as tiles of tensor cores, are not stored
   DType d = u.dtype();
   return d.is_value() && !d.is(Scalar::Void) && d.count() <= kMostElements && !u.in(kParameters);
 }
@@ -86,7 +86,7 @@ std::vector<int64_t> ObservedList::moment(size_t node, int64_t iteration) const 
   return out;
 }
 
-// Builds one variant. Added nodes get a tag, so that a fault seeded in a renderer (misprint.h) does not count them.
+// Builds one variant. Tags the added nodes, so that a fault seeded in a renderer (misprint.h) does not count them.
 class ObservedList::Builder {
  public:
   Builder(const ObservedList& of, const Variant& variant) : of_(of), variant_(variant), graph_(of.list_[0].graph()) {}
@@ -104,7 +104,7 @@ class ObservedList::Builder {
 
  private:
   UOp put(UOp u) { return out_.emplace_back(u); }
-  UOp put_own(UOp u) { return put(u.rtag(Arg(++tags_))); }  // the tag keeps the node apart from equal nodes elsewhere
+  UOp put_own(UOp u) { return put(u.rtag(Arg(++tags_))); }  // the tag tells the node from equal nodes elsewhere
 
   UOp zero() { return put_own(graph_.constant(dtypes::int32, Const(int64_t(0)))); }
 
@@ -140,7 +140,7 @@ class ObservedList::Builder {
     if (node == variant_.replaced) values_[u] = load(node);
   }
 
-  // At the start of the innermost loop around the node, adds code that computes the row-major number of the iteration.
+  // At the start of the innermost loop around the node, adds UOps that compute the row-major number of the iteration.
   void enter(size_t node) {
     UOp at;
     for (size_t loop : of_.around_[node]) {
@@ -178,8 +178,8 @@ class ObservedList::Builder {
   std::vector<UOp> out_;
   UOp zero_;
   std::unordered_map<size_t, std::vector<UOp>> arrays_;
-  std::unordered_map<UOp, UOp> copies_, values_;  // by node of the list: its copy; the value that users read
-  std::map<std::vector<size_t>, UOp> iteration_;  // number of the current iteration, by the enclosing loops
+  std::unordered_map<UOp, UOp> copies_, values_;  // by node of the list: its copy; the value that its users read
+  std::map<std::vector<size_t>, UOp> iteration_;  // by enclosing loops: number of the iteration
   int64_t tags_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Text and JSON of a bisection.
+// Formats the result of a bisection as text and as JSON.
 #include "lib/bisect/bisect.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"

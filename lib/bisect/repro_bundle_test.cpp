@@ -1,4 +1,4 @@
-// Tests that a repro bundle of a failing run fails again with the seeded fault, and passes without the fault.
+// Tests that a repro bundle of a failing run fails again if the fault is seeded again, and passes without the fault.
 #include "lib/run/repro_bundle.h"
 
 #include <doctest/doctest.h>
@@ -47,7 +47,7 @@ TEST_CASE("bundle: a failing run writes a file that repeats the failure and that
     InputGraph again = loaded(InputKind::Repro, text);
     CHECK(again.report.repro->symptom == "wrong");
     CHECK(again.info.target == "CPU:LLVM");
-    CHECK(again.report.repro->inputs.size() == 1);  // only data1, because the kernel never reads data0
+    CHECK(again.report.repro->inputs.size() == 1);  // only data1, as the kernel never reads data0
     RepeatReport repeated = repeat(session, again, {});
     CHECK(repeated.happens());
     CHECK(repeated.exit_code() == 1);

@@ -16,10 +16,10 @@
 namespace tgc {
 namespace {
 
-// Chooses the two expressions by which an application is compared. The result of a substitution must be the requested
-// replacement. While an expression is simplified under a condition, placeholder variables stand for parts of it: one
-// substitution inserts a placeholder, the inverse one removes it. Nested rewrites in between are compared with each
-// placeholder replaced by what it stands for.
+// Chooses the two expressions by which an application is compared. A substitution's result is compared with the
+// requested replacement. To simplify an expression under a condition, one substitution inserts placeholder variables
+// for its parts, and another one removes them. In nested rewrites between these two, each placeholder is replaced by
+// its part.
 class SidesBuilder {
  public:
   SidesBuilder(UOp ast, std::span<const Application> list) : list_(list) {
@@ -27,14 +27,14 @@ class SidesBuilder {
       if (u.is(Op::DEFINE_VAR)) own_variables_.insert(u);
   }
 
-  // Call advance() once for each application, in order; it tracks which placeholders are in the graph.
+  // Call advance() for each application in order, because it tracks which placeholders are in the graph.
   void advance(size_t i) {
     if (list_[i].substitution_target) track_placeholder(list_[i]);
   }
-  // Returns the two sides of application `i`, which must be the one that advance() was called for last.
+  // Returns the two sides of application `i`, for which the last call of advance() was made.
   Sides sides(size_t i) const {
     const Application& a = list_[i];
-    // Compare the result with the requested replacement; the rule that requested it is compared by its own sides.
+    // Compare the result with the requested replacement; whether the request is right shows in the sides of its rule.
     UOp before = a.substitution_target ? a.substitution_target : a.before;
     return a.depth ? without_placeholders(before, a.after) : Sides{before, a.after};
   }
@@ -44,13 +44,13 @@ class SidesBuilder {
     if (is_placeholder(a.before)) return (void)inserted_.erase(a.before);
     for (UOp u : toposort(a.substitution_target)) {
       if (!is_placeholder(u)) continue;
-      // If the replacement is larger than a placeholder that was inserted before, that placeholder keeps its meaning.
+      // If the target only contains a placeholder that is in the graph already, this placeholder keeps its meaning.
       if (u == a.substitution_target || !inserted_.contains(u)) meanings_[u] = a.before, inserted_.insert(u);
       return;
     }
   }
   bool is_placeholder(UOp u) const { return u.is(Op::DEFINE_VAR) && !own_variables_.contains(u); }
-  // Replaces placeholders by their meanings in both sides. Returns empty sides if the shapes then do not fit.
+  // Replaces placeholders by their meanings in both sides. Returns empty sides if this makes dtypes or shapes differ.
   Sides without_placeholders(UOp before, UOp after) const {
     if (before == after || meanings_.empty()) return {before, after};
     auto out = catch_failures([&] {
@@ -59,7 +59,7 @@ class SidesBuilder {
     });
     return out ? *out : Sides();
   }
-  // Clamps each placeholder's meaning to the placeholder's bounds, because rules rely on these bounds.
+  // Limits each placeholder's meaning to the placeholder's bounds, because rules rely on these bounds.
   Substitution clamped_meanings() const {
     Substitution all;
     for (auto& [variable, meaning] : meanings_) {
@@ -72,12 +72,12 @@ class SidesBuilder {
   }
 
   std::span<const Application> list_;
-  std::unordered_set<UOp> own_variables_;  // variables of the kernel, which are no placeholders
-  std::unordered_set<UOp> inserted_;       // placeholders that were not removed yet
-  std::unordered_map<UOp, UOp> meanings_;  // what each placeholder stands for
+  std::unordered_set<UOp> own_variables_;  // the kernel's variables, which are not placeholders
+  std::unordered_set<UOp> inserted_;       // placeholders that are still in the graph
+  std::unordered_map<UOp, UOp> meanings_;  // by placeholder: the expression that it stands for
 };
 
-// Whether the rewrite gives tensors their loops: its result may depend on loops that are not in the graph yet.
+// Returns whether the rewrite gives tensors their loops: then its result may depend on loops not in the graph yet.
 bool adds_loops(const Application& a) { return a.depth == 0 && a.within == "apply rangeify"; }
 
 // Calls TensorElementExpr::same_but_places; nullopt if `before` has no expression, false if only `after` has none.
@@ -87,11 +87,11 @@ std::optional<bool> same_but_places(TensorElementExpr& elements, const Sides& s)
   return has_meaning ? std::optional(false) : std::nullopt;
 }
 
-// How often a batch of pairs of sides that REF cannot run is halved, to isolate a few bad pairs among thousands.
+// How often batches that REF cannot run may be halved: enough to isolate a few bad pairs of sides among thousands.
 constexpr int kMostHalvings = 40;
 
-// Runs compare_sides(). A batch that REF cannot run is halved, so that one bad pair does not prevent the comparison of
-// all others. `halvings` is the number of halvings that are still allowed.
+// Runs compare_sides(). If REF cannot run a batch of pairs, halves the batch, so that one bad pair does not prevent the
+// comparison of all other pairs. `halvings` is how many more halvings are allowed.
 Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Sides> sides, const Arrays& arrays,
                                                           const VariableValues& variables, uint64_t seed,
                                                           int& halvings) {
@@ -105,7 +105,7 @@ Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Sides>
   return first;
 }
 
-// Returns one side of a rewrite as text: index and integer algebra on one line, anything else as a tree.
+// Returns one side of a rewrite as text: index and integer expressions as one line, other nodes as a tree.
 std::string side_text(UOp u) {
   constexpr size_t kMostInLine = 400;  // characters
   const bool is_algebra = u.dtype().is(Scalar::Index) || dtypes::is_int(u.dtype()) || dtypes::is_bool(u.dtype());
@@ -114,7 +114,7 @@ std::string side_text(UOp u) {
   return tree_text(u, 3);
 }
 
-// Returns the first such constant among the node and its sources; else "".
+// Returns the first constant, among the node and its sources, that its dtype cannot represent; else "".
 std::string unrepresentable_constant(UOp u) {
   std::vector<UOp> nodes{u};
   nodes.insert(nodes.end(), u.src().begin(), u.src().end());
@@ -144,7 +144,7 @@ Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<
   SidesBuilder builder(c.ast(), list);
   TensorElementExpr elements(c.graph());
   std::vector<Sides> sides;
-  std::vector<size_t> wrong;  // indices of pairs that are known to differ without an evaluation in REF
+  std::vector<size_t> wrong;  // indices of pairs that differ for certain, without a run of REF
   for (size_t i = 0; i < list.size(); i++) {
     builder.advance(i);
     if (wanted && !wanted(list[i])) continue;
@@ -184,7 +184,7 @@ std::string tree_text(UOp u, int depth) {
 }
 
 void name_rewrite(const Application& a, Verdict& verdict) {
-  // For a wrong substitution, the side `before` shows the requested replacement.
+  // If the result of a substitution is wrong, the side `before` shows the requested replacement.
   const bool is_wrong_target = a.substitution_target && !(a.substitution_target == a.after);
   verdict.stage = a.stage ? a.stage->name : "";
   verdict.rule = a.rule->name;

@@ -11,15 +11,15 @@
 
 namespace tgc {
 
-// Compares both sides of the applications in `list`, made by `c`, or of those for which `wanted` is true. The arrays
-// and variables are those of the failing run. `seed` selects the sample points. Rewrites made for the comparison are
-// not recorded, and no seeded fault applies to them.
+// Compares both sides of the applications in `list` that the compilation `c` made and, if there is a `wanted`,
+// for which wanted() is true. `arrays` and `variables` are those of the failing run. `seed` selects the sample
+// points. Rewrites made for the comparison are not recorded, and a seeded fault does not change them.
 Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const Application> list,
                                                       const Arrays& arrays, const VariableValues& variables,
                                                       const std::function<bool(const Application&)>& wanted = {},
                                                       uint64_t seed = 1);
 
-// Returns a node and the nodes below it as a tree of that depth. Repeated lines are folded, long trees truncated.
+// Returns a node and the nodes below it as a tree of `depth` levels. Folds repeated lines and truncates long trees.
 std::string tree_text(UOp u, int depth);
 
 // Sets the fields of `verdict` that identify the rewrite `a`: stage, rule, branch, location, number and both sides.

@@ -1,4 +1,4 @@
-// Strategy: find the rewrite of the tensor stages that makes a schedule wrong, if each kernel of the schedule is
+// Strategy: finds the rewrite of the tensor stages that makes a schedule wrong, if every kernel of the schedule is
 // compiled correctly.
 #include <algorithm>
 
@@ -18,19 +18,19 @@ using IsRight = std::function<bool(const RunOptions&)>;
 constexpr double kRuleSeconds = 30;  // time limit for suppressing rules one by one
 constexpr size_t kMostSuspects = 8;
 
-// An application without its nodes, because their graph is freed once the schedule is made.
+// An application without its nodes, whose graph is freed as soon as the schedule is made.
 struct Suspect {
   uint64_t number, in_stage;
   const StageRow* stage;
   const Rule* rule;
-  int points = 0;                      // number of sample points where the sides differ; 0 if they are few
+  int points = 0;                      // number of sample points where the sides differ; 0 if too few
   bool nested_differs_as_much = false;
   std::vector<size_t> nested = {};     // indices of the nested applications that differ
   Verdict named = {};                  // stage, rule and sides of the application; set if its sides differ
 };
 
-// Compares both sides of every application once the schedule is made, then ends the run, because no kernel has to
-// run. Suppresses the application numbered `left_out` (0: none).
+// Compares both sides of every application when the schedule is complete, and then ends the run, because no kernel has
+// to run. Suppresses the application numbered `left_out` (0: none).
 class SidesWatcher : public ApplicationLog {
  public:
   explicit SidesWatcher(uint64_t left_out = 0) : left_out_(left_out) {}
@@ -74,7 +74,7 @@ class ScheduleBisection {
     options_.compare.reference = "none";
   }
 
-  // Returns the verdict on a run in which every kernel was right.
+  // Returns the verdict if every kernel of the run was right.
   Verdict check(const ModelReport& model, size_t kernels) {
     out_.detail = std::to_string(kernels) + " kernels, each right";
     if (kernels == 0 || (is_expected() && !failed(model)) || !run_unfused()) return out_;
@@ -94,16 +94,16 @@ class ScheduleBisection {
     return out_;
   }
 
-  // Returns the verdict on a schedule with a kernel whose AST is wrong (`fault`).
+  // Returns the verdict if the AST of a kernel in the schedule has the error `fault`.
   Verdict check_kernel_fault(const std::string& fault) {
     out_.detail = fault, out_.kind = Kind::Schedule;
-    // The unfused results serve as the reference only if each unfused kernel computes what REF does.
+    // The unfused results can serve as the reference only if each unfused kernel computes what REF computes.
     const bool has_reference = run_unfused() && wrong_kernel(unfused_options()).empty();
     if (out_.kind == Kind::Schedule) (void)find_rewrite(has_reference);
     return out_;
   }
 
-  // Returns the verdict if the model could not be scheduled or run; nullopt if the schedule is not the cause.
+  // Returns the verdict if the model could not be scheduled or run; nullopt if its schedule did not cause the error.
   std::optional<Verdict> check_error(const std::string& error) {
     out_.detail = error;
     unfused_ = repro_.run(unfused_options());
@@ -142,7 +142,7 @@ class ScheduleBisection {
     return unfused_.error.empty();
   }
 
-  // Returns whether the results equal those without fusion. `difference` receives the first that does not.
+  // Returns whether the results equal the unfused ones. If not, `difference` describes the first result that differs.
   bool is_as_unfused(const ModelReport& model, std::string& difference) const {
     if (!model.error.empty()) return false;
     if (size_t n = model.ran.values.size(); n != unfused_.ran.values.size()) {
@@ -159,7 +159,7 @@ class ScheduleBisection {
     return true;
   }
 
-  // Runs with `options`; returns the first kernel that stores other values than in REF, or the run's error; else "".
+  // Runs with `options`. Returns the first kernel that stores other values than REF, or the error of the run; else "".
   std::string wrong_kernel(const RunOptions& options) const {
     FailingKernelFinder finder(repro_.session);
     RunOptions watched = options;
@@ -171,8 +171,8 @@ class ScheduleBisection {
 
   // ---- the rewrite
 
-  // Names the culprit rewrite; returns whether it found one. Without a reference, the results count as right if every
-  // kernel computes what REF does.
+  // Names the culprit rewrite, and returns whether it found one. If there are no reference results, the results count
+  // as right if every kernel computes what REF does.
   bool find_rewrite(bool has_reference) {
     is_right_ = [this, has_reference](const RunOptions& options) {
       if (!has_reference) return wrong_kernel(options).empty();
@@ -221,7 +221,7 @@ class ScheduleBisection {
     return is_alone && (name(narrowed(suspects[0], applications), false), true);
   }
 
-  // Returns the application nested in `whole` without which the sides of `whole` are equal; `whole` if there is none.
+  // Returns the application nested in `whole` without which both sides of `whole` are equal; if there is none, `whole`.
   const Suspect& narrowed(const Suspect& whole, const std::vector<Suspect>& applications) {
     for (size_t i = 0; i < std::min(whole.nested.size(), kMostSuspects); i++) {
       const Suspect& nested = applications[whole.nested[i]];
@@ -256,7 +256,7 @@ class ScheduleBisection {
 
   const ModelRepro& repro_;
   BisectCounts& counts_;
-  RunOptions options_;  // the options of the run, without a comparison of the results
+  RunOptions options_;  // the run's options, minus the comparison of results
   ModelReport unfused_;
   IsRight is_right_;
   Verdict out_;

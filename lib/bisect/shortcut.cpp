@@ -1,11 +1,11 @@
-// Strategy: find the shortcut that gives another result than the slow ("faithful") function that it replaces.
+// Strategy: finds a shortcut whose result differs from that of the slow ("faithful") function that it replaces.
 #include "lib/bisect/strategies.h"
 #include "lib/rewrite/shortcut.h"
 
 namespace tgc {
 namespace {
 
-// Makes one shortcut call its faithful function. For other shortcuts, the previous ShortcutTrial (a fault) decides.
+// Makes one shortcut call its faithful function. The previous ShortcutTrial (a seeded fault) decides for all others.
 class FaithfulShortcut : public ShortcutTrial {
  public:
   FaithfulShortcut(const Shortcut& shortcut, Graph& graph)

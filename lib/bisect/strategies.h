@@ -1,6 +1,6 @@
-// The strategies of bisection. Each is one function in one file of this folder: it looks for one kind of culprit of a
-// failing kernel, and returns the verdict, or nullopt if it found none. bisect.cpp lists the order in which they are
-// tried. All throw Failure if no verdict is possible.
+// The strategies of bisection. Each strategy is a function in a file of this folder. It looks for one kind of
+// culprit of a failing kernel and returns the verdict, or nullopt if it found none. bisect.cpp lists the order
+// in which they are tried. All of them throw Failure if no verdict is possible.
 #pragma once
 #include <functional>
 #include <optional>
@@ -18,35 +18,35 @@ std::optional<Verdict> find_kernel_fault(const FailureRepro& repro, Executor& ex
 // the crash; confirmed if the worker survives without that rewrite.
 std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, Executor& executor);
 
-// endless.cpp: a stage's rewriting does not end. The culprit is an earlier wrong rewrite, else the rules that repeat in
-// a cycle (Endless). If rewriting ends with a higher REWRITE_STACK_LIMIT, the graph is only deep (Deep).
+// endless.cpp: a stage's rewriting does not end. The culprit is an earlier wrong rewrite, else a cycle of rules that
+// apply again and again (Endless). If a higher REWRITE_STACK_LIMIT helps, the graph is only deep (Deep).
 std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor& executor);
-// endless.cpp: returns the last cycle of a log: the applications since the log's last node was rewritten previously.
-// If no node occurs twice, returns the shortest sequence of rules that the end of the log repeats three times.
+// endless.cpp: returns the last cycle of a log: the applications since the last rewritten node was rewritten before.
+// If no node was rewritten twice, returns the shortest sequence of rules that the log's end repeats three times.
 std::span<const Application> last_cycle(std::span<const Application> all);
 
-// shortcut.cpp: the kernel fails only if its rewrites are observed, or only if they are not. Names the shortcut: quick
-// code that replaces a slow ("faithful") function of the same result if nothing observes (lib/rewrite/shortcut.h).
+// shortcut.cpp: the kernel fails only if its rewrites are observed, or only if they are not. Names the wrong shortcut:
+// quick code that runs in place of a slow ("faithful") function if nothing observes it (lib/rewrite/shortcut.h).
 std::optional<Verdict> find_shortcut(const FailureRepro& repro, Executor& executor);
 
-// evaluate_rewrites.cpp: evaluates both sides of every rewrite in REF at a few points and proves that one whose sides
-// differ is the culprit (veto.h).
+// evaluate_rewrites.cpp: evaluates both sides of every rewrite in REF at a few points. If the sides of a rewrite
+// differ, tries to prove that this rewrite is the culprit (veto.h).
 std::optional<Verdict> evaluate_rewrites(const FailureRepro& repro, Executor& executor);
 // evaluate_rewrites.cpp: names a rewrite whose sides clearly differ, although there is no proof that it is the culprit:
 // the only such rule in a kernel that is too large for REF, or a rewrite in the first wrong stage.
 std::optional<Verdict> name_unproven_rewrite(const FailureRepro& repro, Executor& executor);
 
-// veto.cpp: suppresses several rewrites at once, for failures that no single rewrite causes: all rewrites that change
-// the dtype or the number of elements of a value, and pairs of rewrites whose sides differ.
+// veto.cpp: for failures that no single rewrite causes, suppresses several rewrites at once: all rewrites that
+// change a value's dtype or number of elements, or a pair of rewrites whose sides differ.
 std::optional<Verdict> veto_rewrites(const FailureRepro& repro, Executor& executor);
 
-// binary_search.cpp: binary search for the first stage after which the graph is wrong in REF, then for the first
-// rewrite of that stage after which the graph is wrong.
+// binary_search.cpp: binary-searches for the first stage after which the graph is wrong in REF, then for the
+// first rewrite of this stage after which the graph is wrong.
 std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& executor);
 // binary_search.cpp: the same search if a shell command decides which graphs fail (--cmd); always returns a verdict.
 std::optional<Verdict> search_by_command(const FailureRepro& repro, Executor& executor);
-// binary_search.cpp: returns the first stage whose graph is wrong in REF; null if there is none. If the kernel is too
-// large for REF, its loops are shortened, so an error may be missed.
+// binary_search.cpp: returns the first stage after which the graph is wrong in REF; null if there is none. If
+// the kernel is too large for REF, its loops are shortened, so a wrong stage may be missed.
 const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor);
 
 // backend.cpp: the kernel is refused, and no rewrite is the culprit: the renderer rejects it or prints a source that
@@ -76,12 +76,12 @@ UOp first_wrong_node(Executor& executor, std::span<const UOp> list);
 // one.
 std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, const GoldenRecord& record);
 
-// divergence.cpp: compares instead with what a running tinygrad makes of the kernel, up to `stage` (empty: all stages).
-// `in` must name a target. Throws Failure if tinygrad does not answer, or refuses a kernel that tgc accepts.
+// divergence.cpp: compares with the compilation of a running tinygrad instead, up to `stage` (empty: all stages). `in`
+// must name a target. Throws Failure if tinygrad does not answer, or refuses a kernel that tgc accepts.
 std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, TinygradProcess& tinygrad,
                                        const std::string& stage);
 
-// A failing model or tensor graph. `run` runs the whole of it with the options that it gets.
+// A failing model or tensor graph. run() runs all of its kernels with the options that it is called with.
 struct ModelRepro {
   const Session& session;
   RunOptions options;

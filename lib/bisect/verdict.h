@@ -18,14 +18,14 @@ struct Verdict {
 
   Kind kind = Kind::Same;
   std::string detail = {};  // explanation in prose
-  // rewrite, divergence, schedule, endless: the culprit rewrite; shortcut: `rule` and `location` are the shortcut's
+  // kinds Rewrite, Divergence, Schedule, Endless: the culprit rewrite; Shortcut: the shortcut's `rule` and `location`
   std::string stage = {}, rule = {}, branch = {}, location = {};
   uint64_t rewrite = 0;  // position among the applications of that rule in that stage, from 1
   // both sides of the rewrite as text; kind Renderer: the node that is printed wrongly, and its source lines
   std::string before = {}, after = {};
   std::string node = {};                 // the rewritten node as a tree, deeper than `before`
   std::vector<CycleStep> cycle = {};     // kind Endless: one round of the rules that repeat
-  // a point where both sides differ: the values of ranges and variables by name; keys "before", "after": of the sides
+  // a point where the sides differ: the values of ranges and variables by name; "before" and "after": of the two sides
   std::map<std::string, std::string> witness = {};
   std::string pass = {}, function = {};  // kind Compiler: LLVM's pass and the function that it ran on
   uint64_t pass_number = 0;              // the position of `pass` among the passes, from 1

@@ -13,7 +13,7 @@ namespace tgc {
 
 Proof RewriteProver::prove(const Application& a) {
   const EquivalenceResult sides = watched_.sides_of(a);
-  if (is_unlike(sides)) {  // a graph with wrong dtypes proves nothing, because later rewrites may correct them
+  if (is_unlike(sides)) {  // the next graph proves nothing: later rewrites may correct its dtypes
     if (Proof proof = prove_by_veto(a); proof != Proof::None) return proof;
     return is_wrong_after(a.stage) && run_stage_without(a).passes() ? Proof::ByStage : Proof::None;
   }
@@ -26,8 +26,8 @@ Proof RewriteProver::prove(const Application& a) {
       if (before.is_refused()) break;
       if (!before.passes() || run_after(r, i + 1).passes()) return Proof::None;
       if (a.depth == 0) return Proof::ByGraph;
-      // The top-level rewrite around `a` is wrong. If the compilation is refused without `a`, the sides of `a` decide
-      // whether `a` is the cause.
+      // The top-level rewrite that contains `a` is wrong. If the compilation is refused without `a`, then the two sides
+      // of `a` decide whether `a` is the cause.
       Outcome other = run_without(a);
       if (other.passes()) return Proof::ByRun;
       if (other.is_refused() ? sides.beyond_rounding : run_stage_without(a).passes()) return Proof::ByGraph;
@@ -45,7 +45,7 @@ Proof RewriteProver::prove_by_rule(const Application& a) {
   return executor_.attempt(&veto).passes() ? Proof::ByRule : Proof::None;
 }
 
-// Returns whether REF can run the graph after the stage, and its results are wrong.
+// Returns whether REF can run the graph after the stage and finds that its results are wrong.
 bool RewriteProver::is_wrong_after(const StageRow* stage) {
   return std::ranges::any_of(watched_.log.stages(), [&](const StageRun& run) {
     if (run.row != stage || !run.result) return false;
@@ -64,7 +64,7 @@ Outcome RewriteProver::run_without(const Application& a, const Application* seco
   return executor_.attempt(&veto);
 }
 
-// Runs the graph after the stage of `a` in REF, without `a`; a full run could fail because later stages do the same.
+// Runs in REF the graph after the stage of `a`, made without `a`. In a full run, later stages might repeat the error.
 Outcome RewriteProver::run_stage_without(const Application& a) {
   Veto veto([&](uint64_t number, const Hit&, UOp) { return number == a.number; });
   Compilation c = executor_.begin();
@@ -113,9 +113,9 @@ Verdict verdict_on_two(RewriteProver& prover, const Application& first, const Ap
   return out;
 }
 
-// A nested rewrite is the culprit in two cases: its sides differ at most points, and it cannot be suppressed or depends
-// on no loop or variable, so that no context can make it right; or its sides cannot be compared, and the kernel passes
-// without it. If other nested rewrites cannot be compared, the verdict is unresolved.
+// A nested rewrite is the culprit in two cases. In the first, its sides differ at most points, and no context makes it
+// right, because it cannot be suppressed or depends on no loop or variable. In the second, its sides cannot be
+// compared, and the kernel passes without it. If other nested rewrites cannot be compared, the verdict is unresolved.
 Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
   constexpr size_t kMostVetoed = 64;
   const auto& list = watched_.log.list();
@@ -142,8 +142,8 @@ Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
           .stage = std::string(whole.stage->name)};
 }
 
-// Evaluates the rewrites list[first..end) at other sample points (other seeds) until the sides of one differ: a rewrite
-// that is wrong only where a quotient is negative, for instance, may be right at all points of the first seed.
+// Evaluates the rewrites list[first..end) at other sample points (with other seeds), until the sides of a rewrite
+// differ. A rewrite that is wrong only for negative quotients, for instance, may be right at all points of one seed.
 void RewriteProver::evaluate_more_points(size_t first, size_t end) {
   constexpr uint64_t kMostSeeds = 9;
   const auto& list = watched_.log.list();
@@ -164,9 +164,9 @@ void RewriteProver::evaluate_more_points(size_t first, size_t end) {
   }
 }
 
-// Returns a rewrite in list[first..end), which are all nested in `whole`. The kernel passes without that rewrite's
-// rule, although `whole` is still applied. This finds rewrites whose small errors show only in the final results, and
-// rewrites that a later application of the same rule repeats.
+// Returns a rewrite among list[first..end), which are all nested in `whole`: one without whose rule the kernel passes,
+// although `whole` still applies. Finds rewrites whose small errors show only in the final results, and rewrites that a
+// later application of the same rule would repeat.
 const Application* RewriteProver::nested_culprit(const Application& whole, size_t first, size_t end) {
   const std::string node = describe(whole.before);
   auto is_candidate = [&](const Application& a) { return !watched_.is_exactly_same(a) && a.rule != whole.rule; };

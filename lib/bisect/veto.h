@@ -1,5 +1,5 @@
-// Proves that a rewrite is the culprit: the kernel passes if the rewrite is suppressed (a veto), or in REF the graph is
-// right before the rewrite and wrong after it.
+// Proves that a rewrite is the culprit: the kernel passes if the rewrite is suppressed (a "veto"), or the graph
+// is right in REF before the rewrite and wrong after it.
 #pragma once
 #include <optional>
 #include <set>
@@ -22,20 +22,20 @@ class RewriteProver {
   RewriteProver(const FailureRepro& repro, Executor& executor)
       : repro_(repro), executor_(executor), watched_(executor.watched()) {}
 
-  // Proves that the rewrite is the culprit: by a veto, or by running the graphs before and after it (for a nested
-  // rewrite: before and after the top-level rewrite that contains it) in REF.
+  // Tries to prove that the rewrite is the culprit: by a veto, or by running in REF the graphs before and after
+  // the rewrite (for a nested rewrite, those before and after the top-level rewrite that contains it).
   Proof prove(const Application& a);
-  // Proves that the rewrite is the culprit by suppressing all applications of its rule and branch.
+  // Tries to prove the same by suppressing all applications of the rewrite's rule and branch.
   Proof prove_by_rule(const Application& a);
 
-  // Runs the kernel without the rewrites `a` and `second`. `second` is recognized by its rule and node, because its
-  // number changes when `a` is suppressed.
+  // Runs the kernel without the rewrites `a` and `second`. Recognizes `second` by its rule and node, because its
+  // number changes if `a` is suppressed.
   Outcome run_without(const Application& a, const Application* second = nullptr);
-  // Runs the graph after the first `count` applications of a top-level rewrite in REF.
+  // Runs in REF the graph after the first `count` applications of the top-level rewrite `r`.
   Outcome run_after(const TopRewrite& r, size_t count);
 
   Verdict verdict(const Application& a, Proof proof);
-  // Returns the verdict on `whole`, which is proven wrong, or on a rewrite nested in it if that one is the culprit.
+  // Returns the verdict on `whole`, a rewrite proven to be wrong, or on a rewrite nested in it if that is the culprit.
   Verdict narrowed_verdict(const Application& whole, Proof proof);
 
  private:
@@ -50,16 +50,16 @@ class RewriteProver {
   WatchedRun& watched_;
 };
 
-// Returns the verdict on two rewrites that are the culprit only together; it names the first and mentions the second.
+// Returns the verdict on two rewrites that cause the failure only together. It names the first and mentions the second.
 Verdict verdict_on_two(RewriteProver& prover, const Application& first, const Application& second);
 
-// Whether the graphs before and after a top-level rewrite can be run, because it rewrites a whole kernel.
+// Returns whether REF can run the graphs before and after a top-level rewrite: whether it rewrites a whole kernel.
 inline bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }
 
 inline bool is_unlike(const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Unlike; }
 
 // Returns the first application of list[first..end) for which is_candidate() and is_culprit() are true; null if there
-// is none. is_culprit() is called for one application of each rule and branch, 64 at most.
+// is none. Calls is_culprit() for only one application of each rule and branch, and for at most 64 applications.
 template <class IsCandidate, class IsCulprit>
 const Application* first_by_rule(std::span<const Application> list, size_t first, size_t end, IsCandidate is_candidate,
                                  IsCulprit is_culprit) {
