@@ -1,4 +1,4 @@
-// Const: the value of a constant as Python holds it: a bool, an unbounded int, a double, or tinygrad's Invalid.
+// Const: the value of a constant, as a Python value: a bool, an unbounded int, a double, or tinygrad's Invalid.
 // Arithmetic follows Python: bools are ints, an int combined with a float becomes a float, and a value is rounded to a
 // dtype only by `truncate`.
 #pragma once

@@ -55,7 +55,7 @@ enum class InputKind : uint8_t {
 };
 std::string_view name_of(InputKind kind);
 
-// Returns the kind of an input whose first bytes are `head`, at least a line. Text of no known kind is pyrender.
+// Returns the kind of an input whose first bytes are `head`, at least one line. Unrecognized text counts as pyrender.
 InputKind detect_kind(std::string_view head);
 
 // Reads only what is written before the graph: the header of a text, or the first members of a JSON. A field that is

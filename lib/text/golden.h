@@ -19,7 +19,7 @@ struct GoldenStage {
   bool same = false;              // tinygrad returned the graph of the previous stage unchanged
   // pyrender text or graph JSON; absent if `same`, or if tinygrad's own pyrender failed
   std::optional<std::string> ir;
-  std::optional<std::string> letters;  // if `ir` is JSON: the output of tinygrad's own pyrender, if recorded
+  std::optional<std::string> letters;  // if `ir` is JSON: tinygrad's pyrender output; nullopt: not recorded
 };
 
 // The launch facts of a kernel, as text, exactly as tinygrad prints them.
@@ -96,7 +96,7 @@ class GoldenReader {
  public:
   // Opens the file `path` ("-": standard input) and reads its header. An error names the file and the problem.
   static Result<GoldenReader> open(const std::string& path);
-  // Reads on from a file whose first line `first` was already read. `name` is the file's name in messages.
+  // Makes a reader of `lines`, whose first line, `first`, was already read. `name` is the file's name in messages.
   static Result<GoldenReader> from(std::unique_ptr<LineReader> lines, const GoldenLine& first, std::string name);
   GoldenReader(GoldenReader&&) noexcept;
   GoldenReader& operator=(GoldenReader&&) noexcept;

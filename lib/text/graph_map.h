@@ -1,6 +1,6 @@
 // Translates the graph JSON of another program ("port") into tgc's JSON. A table with one mapping per line drives it:
 //
-//   member nodes NAME      the member that holds the nodes; likewise for op, dtype, src, arg, id (of a node) and root
+//   member nodes NAME      the member with the list of nodes; likewise for op, dtype, src, arg, id (of a node) and root
 //                          (without it the last node is the root)
 //   op Add ADD             the port's name and tgc's name of an op, a dtype or an enum value
 //   dtype f32 dtypes.float

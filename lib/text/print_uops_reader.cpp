@@ -155,7 +155,7 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Returns the constant that prints as `text`. If there are several, the one whose dtype fits source `i` of `op`.
+  // Returns the constant that prints as `text`; if several do, the constant whose dtype fits source `i` of `op`.
   UOp constant(Op op, DType dtype, size_t i, const std::string& text) {
     auto& known = constants_[text];
     if (known.size() == 1) return known[0];

@@ -1,6 +1,6 @@
 // Adds comments that state what pyrender's syntax loses. Below a line that would be read as another node, a comment
-// gives the node's dtype, or its expression with every node as UOp(...). To find such lines, each line is read back in
-// its own Graph, where equal nodes are the same node. The line loses nothing if it is read as the node itself.
+// gives the node's dtype, or its expression with every node as UOp(...). To find such lines, the writer reads each line
+// back into the Graph of the nodes, where equal nodes are the same node. A line that gives its node loses nothing.
 #include "lib/text/pyrender.h"
 #include "lib/text/pyrender_open.h"
 #include "lib/text/pyrender_reader.h"

@@ -174,7 +174,7 @@ UOp PyrenderReader::make_buffer(const Arguments& args, size_t at) {
   return graph_.node(Op::BUFFER, as_dtype(d.value, d.at), src, as_int(size.value, size.at));
 }
 
-// Evaluates a static method of UOp that has no case of its own: UOp.sink(), UOp.unique(arg=3), ...
+// Evaluates a static method of UOp that no other function handles, such as UOp.sink() or UOp.unique(arg=3).
 UOp PyrenderReader::make_leaf(std::string_view name, size_t name_at, const Arguments& args) {
   std::string upper(name);
   for (char& c : upper) c = char(c >= 'a' && c <= 'z' ? c & ~32 : c);

@@ -98,7 +98,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   struct Info : NodeUses {
     size_t begin = 0, size = 0;   // range of the node's text in pieces_: its name, or else its expression
     uint32_t depth = 0;           // nesting depth of the node's expression
-    bool is_bracketed = false;    // the piece is an expression within one pair of parentheses
+    bool is_bracketed = false;    // the text is an expression within one pair of parentheses
   };
 
   void scan_uses() {

@@ -254,7 +254,7 @@ class OpenReader : public PyrenderReader {
     return out;
   }
 
-  // Returns the op whose pyrender is a call of the method `name`.
+  // Returns the op that pyrender prints as a call of the method `name`.
   static std::optional<Op> op_named(std::string_view name) {
     static constexpr Op kOps[] = {Op::SINK,  Op::END,    Op::STORE,    Op::LOAD,       Op::UNIQUE,  Op::SQRT,
                                   Op::REDUCE, Op::AFTER, Op::THREEFRY, Op::WHERE,      Op::RECIPROCAL, Op::EXP2,
@@ -353,9 +353,9 @@ class OpenReader : public PyrenderReader {
       define(name, as_uop(v, at));
       return v;
     }
-    return {graph_.raw(text_.substr(at, to_the_bracket(at) - at))};  // such as target=CPU:CLANG:x86_64,native)
+    return {graph_.raw(text_.substr(at, to_the_bracket(at) - at))};  // text such as CPU:CLANG:x86_64,native
   }
-  // Moves to the parenthesis that closes the one around byte `at`.
+  // Moves to the parenthesis that closes the innermost pair around byte `at`.
   size_t to_the_bracket(size_t at) {
     int open = 0;
     for (pos_ = at; !at_end() && peek() != '\n'; pos_++) {

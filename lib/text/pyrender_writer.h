@@ -50,7 +50,7 @@ struct Oddities {
 struct NodeUses {
   uint32_t users = 0;      // number of distinct users
   uint32_t last_user = 0;  // id + 1 of the last user
-  bool twice = false;      // true if some user has the node as several of its sources
+  bool twice = false;      // true if the node is several sources of one user
   bool named = false;      // true if the node has its own line
 };
 struct Naming {
@@ -174,7 +174,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   std::string_view name(UOp u) const {
     return u == root_ ? "ast" : pieces_.view(info_[u.id()].begin, info_[u.id()].size);
   }
-  // Returns the expression of `u` (not its name), written again after some nodes were marked `plain`.
+  // Writes u's expression again, because some nodes were marked `plain`, and returns it.
   std::string expression_of(UOp u);
   // Returns the text of a kernel's AST as a function body. The body has its own names c0, c1, ..., for its own nodes.
   virtual std::string text_of_kernel(UOp ast) {

@@ -159,7 +159,7 @@ class ReprReader : public PyValues {
     if (name != "UOp") return PyValues::other_name(name, at);
     Nested nested(*this);
     pos_ = at;
-    return {graph()};  // a graph inside an arg has its own names x0, x1, ...
+    return {graph()};  // in a graph inside an arg, the names x0, x1, ... start again
   }
 
   UOp graph() {

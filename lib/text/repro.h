@@ -38,7 +38,7 @@ struct Repro {
 // Returns the bundle's text, with a final newline. `graph` is the graph's JSON (graph_to_json, list_to_json).
 std::string repro_to_json(const Repro& repro, std::string_view graph);
 
-// True if a text whose first bytes are `head` may be a bundle.
+// True if a text that begins with the bytes `head` may be a repro bundle.
 bool looks_like_repro(std::string_view head);
 
 // Parses a bundle. Returns its graph and stores the rest in `repro`. Errors have line and column.

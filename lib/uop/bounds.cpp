@@ -146,7 +146,7 @@ bool needs_sources(UOp u) {
   return u.in(kNeed) && !(u.in(ops::Binary) && dtypes::is_float(u.dtype()));
 }
 
-// Returns the limits of a dtype, which are the bounds of most float nodes.
+// Returns the least and greatest value of a dtype, the bounds of most float nodes.
 const Bounds& bounds_of_dtype(DType d) {
   static const auto kTable = [] {
     std::array<Bounds, kNumScalars> table;

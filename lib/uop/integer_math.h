@@ -1,6 +1,6 @@
 // Algebra of integer expressions: factors, exact division, sums and products (uop/ops.py: is_increasing, const_factor,
 // divides, pop_const, gcd, divide_exact, sum, prod, overflows). The functions throw Failure if a constant is not an
-// integer and Python raises. An empty UOp as a result stands for Python's None, "not known to divide".
+// integer and Python raises. An empty UOp as a result stands for Python's None: no divisor was found.
 #pragma once
 #include <utility>
 

@@ -26,7 +26,7 @@ UOp movement_pairs(UOp u, Op op, Pairs pairs);      // for PAD, SHRINK
 // Reshapes a constant to (1, ..., 1) and expands it to `shape`, as UOp.const(..., shape=shape) does.
 UOp expand_const(UOp constant, Shape shape);
 
-// Makes a REDUCE_AXIS over those of `axes` whose size is not 1. Returns `u` if all these sizes are 1 (UOp.r).
+// Makes a REDUCE_AXIS over the axes in `axes` that have another size than 1. Returns `u` if there is none (UOp.r).
 UOp reduce_axis(UOp u, Op op, std::span<const int64_t> axes);
 
 }  // namespace tgc

@@ -28,7 +28,7 @@ Op op_of(std::string_view name);
 int order_of(Release release, Op op);
 
 // A node whose op is in no known release has op OTHER and an arg that holds the op's name and the node's own arg.
-// shown_op and shown_arg return the name and arg to display; for an OTHER node, those in its arg.
+// shown_op and shown_arg return the name and arg to display; for an OTHER node, they are in its arg.
 std::string_view shown_op(UOp u);
 Arg shown_arg(UOp u);
 // Returns the arg of an OTHER node for an op named `name` and the node's own arg `arg`.

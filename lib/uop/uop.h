@@ -22,7 +22,7 @@ class Graph;
 struct Node;
 struct Bounds;
 
-// A borrowed list of UOps, for parameters: converts from braces, a vector, a span or one UOp. A UOpSpan must not be
+// A non-owning list of UOps, for parameters: converts from braces, a vector, a span or one UOp. A UOpSpan must not be
 // used after the full expression that creates it.
 class UOpSpan;
 
@@ -165,7 +165,7 @@ struct RangeList;   // see facts.h
 struct ShapeFact;
 struct DeviceFact;
 
-// A node's kind, for fast rule selection: its op, except that the CONSTs 0, 1, -1 and Invalid have kinds of their own.
+// A node's kind, for fast rule selection: its op, or one of four extra kinds for the CONSTs 0, 1, -1 and Invalid.
 enum NodeKind : uint8_t { kZero = kNumOps, kOne, kMinusOne, kInvalid };
 inline constexpr size_t kNumKinds = kInvalid + 1;
 uint8_t kind_of_const(Arg arg);  // returns the kind of a CONST with this arg; 1 and 1.0 have the same kind
