@@ -372,7 +372,7 @@ Result<Compilation> Compilation::fork() const {
   if (!s_->kernel) return no_stages_before(s_->in);
   copy.root = copy_into(*copy.graph, s_->current);
   const StageRow* stage = s_->at;
-  while (stage && !stage->kernel) stage--;  // find the last graph stage; the fork makes the outputs anew
+  while (stage && !stage->kernel) stage--;  // find the last graph stage: the fork makes its outputs itself
   copy.info.stage = stage ? stage->name : "";
   JobSpec spec = s_->spec;
   spec.optimize = s_->kernel->optimize;

@@ -256,7 +256,7 @@ Status confine(const Confinement& what, int channel) {
     auto&& program = program_for(what.rights);  // build it before the memory limit is set
     set_limits(what);
 #ifdef __GLIBC__
-    mallopt(M_ARENA_MAX, 8);  // else malloc, when out of memory, reads a file to count processors: may be forbidden
+    mallopt(M_ARENA_MAX, 8);  // otherwise malloc, when out of memory, opens a file to count the processors
 #endif
 #ifdef __linux__
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw Failure(refused("no new privileges", errno));

@@ -30,7 +30,7 @@
 namespace tgc {
 namespace {
 
-// The start of every message from the worker to its parent.
+// Every message from the worker to its parent begins with a Header, which has one of these kinds.
 enum class Kind : uint32_t { Answer, Error, Fault };
 struct Header {
   Kind kind = Kind::Answer;

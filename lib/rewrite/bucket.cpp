@@ -74,7 +74,7 @@ bool has_each_anywhere(const Chosen& c) {
          std::any_of(c.children.begin(), c.children.end(), has_each_anywhere);
 }
 
-// Returns the NearNodes::Position of source `i` of a node at depth `depth` and position `near`.
+// Returns the NearNodes::Position of source `i` of the node that is at depth `depth` and has the Position `near`.
 uint8_t near_position(size_t depth, size_t near, size_t i) {
   if (i > 1 || depth > 1) return NearNodes::kFar;
   if (depth == 0) return uint8_t(NearNodes::kA + i);

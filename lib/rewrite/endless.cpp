@@ -9,7 +9,7 @@ namespace tgc {
 namespace {
 
 // Returns one turn of the cycle: the last rule applications, back to the previous application to the same node. If
-// `start` is set, it was reached again during its own visit, so `start` is on the visit stack and all visits above it
+// `start` is set, `start` was reached again during its own visit, so it is on the visit stack and all visits above it
 // lie on the cycle; then only applications to the nodes of those visits are returned.
 std::vector<Workspace::Hit> last_cycle(const Workspace& w, UOp start) {
   auto hit_before = [&](size_t k) { return w.recent[(w.num_hits - 1 - k) % Workspace::kRecent]; };

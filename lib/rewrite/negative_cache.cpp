@@ -12,7 +12,7 @@ namespace {
 
 using RuleIds = std::vector<uint32_t>;  // sorted in ascending order
 
-// All sets of inapplicable rules in this process, by number.
+// All sets of rules that the negative caches of this process refer to by number.
 struct Sets {
   std::mutex lock;  // also held while the table entries of a RemainingRulesTable are made
   std::vector<RuleIds> sets{{}};

@@ -16,7 +16,7 @@ namespace tgc {
 
 class Matcher;
 
-// The rules of one matcher that are left for nodes with one particular set of inapplicable rules.
+// The rules of one matcher that are left to try on nodes that already declined one particular set of rules.
 struct RemainingRules {
   const Matcher* rest;                   // matches the rules that may still apply
   uint16_t then;                         // number of the node's set after all rules of `rest` have declined the node

@@ -1,4 +1,4 @@
-// The limits of each renderer: the attributes of its class in tinygrad (renderer/*.py). renderers.def uses them.
+// Functions that set each renderer's limits, attributes of its class in tinygrad (renderer/*.py), for renderers.def.
 #include "lib/target/arch.h"
 #include "lib/target/target.h"
 #include "lib/target/tensor_core.h"
