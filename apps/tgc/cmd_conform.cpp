@@ -1,4 +1,4 @@
-// tgc conform: compares a port of the compiler with records of tinygrad, stage by stage.
+// tgc conform: compares another implementation of the compiler with records of tinygrad, stage by stage.
 #include "apps/tgc/options.h"
 #include "lib/conformance/conform.h"
 #include "lib/text/input_file.h"

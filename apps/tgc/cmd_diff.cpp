@@ -99,7 +99,7 @@ class Comparison {
   DiffOptions options_;
   std::optional<Renames> renames_;  // the renames that --renames names
   DiffStyle style_;
-  std::string stage_;  // when a record is compared with a graph: the stage of the record
+  std::string stage_;  // if a record is compared with a graph: the record's stage to compare
 };
 
 }  // namespace

@@ -264,7 +264,7 @@ TEST_CASE("run: --save files pass as --expect, and a run without comparison does
   CHECK(alone.code == 0);
   holds(alone.out, "roots: run, not compared, on REF");
   holds(alone.out, "2 of 2 kernels run, none compared");
-  // an empty input has no records
+  // an empty input has no records, so there is nothing to run
   Ran none = shell("head -c 0 /dev/null > empty.uop; tgc run empty.uop --expect=roots.npz");
   CHECK(none.code == 2);
 }

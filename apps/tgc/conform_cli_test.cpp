@@ -1,4 +1,4 @@
-// tgc conform with ports that are a line of shell: answers, failures and baselines.
+// tgc conform with a line of shell as the compiler under test (port): answers, failures and baselines.
 #include <algorithm>
 #include <filesystem>
 
@@ -10,12 +10,12 @@ namespace {
 
 const std::string kOne = test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0";
 
-// Writes `text`, a port's shell code, to a script and returns the option that runs it, so that nothing needs quoting.
+// Writes `text`, a shell command that acts as the compiler under test, to a script and returns the option to run it.
 std::string port(const std::string& name, const std::string& text) {
   return "--with='exec sh " + put(name, text) + "'";
 }
 
-// Returns a port that gives the recorded answers, after the shell filter `sed` has changed the file of answers.
+// Returns a compiler under test that gives the recorded answers, after the shell filter `sed` has changed them.
 std::string true_port(const std::string& name, const std::string& sed = "") {
   std::string answers = (scratch() / (name + ".answers")).string();
   const std::string as_json = "sed 's/\\\\/\\\\\\\\/g; s/\"/\\\\\"/g' $f | awk '{printf \"%s\\\\n\", $0}'";
@@ -53,7 +53,7 @@ TEST_CASE("conform: a port that dies, answers nonsense or answers too much fails
 }
 
 TEST_CASE("conform: a port that hangs is restarted, and a late answer is not taken for the next question's") {
-  // The port answers the first question after each start at once, and the second one too late.
+  // The tested compiler answers its first question after each start at once, and its second question too late.
   Ran r = run_tgc("conform '" + kOne + "' --timeout=0.2 " +
                   port("late", "while read -r q; do echo '{\"error\":\"in time\"}'; read -r q; sleep 5; done"));
   CHECK(r.code == 1);
@@ -94,7 +94,7 @@ TEST_CASE("conform: the linear list is compared in order and the source to the l
 }
 
 TEST_CASE("conform: a defect is found at its stage, and by values only if it changes a result") {
-  auto kept = [] {  // counts files of other tests, too
+  auto kept = [] {  // also counts files that other tests made
     return std::ranges::count_if(std::filesystem::directory_iterator(scratch()), [](const auto& file) {
       return file.path().filename().string().starts_with("failed-");
     });

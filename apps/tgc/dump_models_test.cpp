@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Returns the lines of a dump that tinygrad prints, without those that tgc adds as comments.
+// Returns the lines of a dump without the comments that tgc adds, which are the lines that tinygrad prints.
 std::string letters(const std::string& text) {
   std::string out;
   std::istringstream lines(text);

@@ -113,7 +113,7 @@ TEST_CASE("trace: rewrites are printed, written to a file and read, explained an
 TEST_CASE("stats and trace: a record that a stage refuses is counted, and the following records are processed") {
   auto lines = LineReader::open(kFile);
   REQUIRE(lines.ok());
-  std::string header, good, refused;  // tinygrad refused `refused`, as its record says
+  std::string header, good, refused;  // `refused`: a record of a graph that tinygrad refused
   for (std::string line; (*lines)->next(line).value_or_throw();)
     if (header.empty()) header = line + "\n";
     else if (tgc::has(line, "\"id\": \"bin_add_half.0\"")) good = line + "\n";
@@ -242,7 +242,7 @@ TEST_CASE("tinygrad's variables: DEBUG, NOOPT, SPEC and IGNORE_OOB work") {
   CHECK(!has(shell("NOOPT=1 DEBUG=3 tgc dump " + kKernel), "UPCAST"));
   CHECK(shell("SPEC=2 tgc dump --stage=source " + kKernel).code == 0);
   CHECK(shell("SPEC=1 tgc dump --stage=source " + kKernel).code == 0);
-  // adds an END without a loop, which the specification forbids
+  // this filter adds an END without a loop, which the specification forbids
   const std::string end = R"( | sed -E 's/(c[0-9]+).sink/UOp(Ops.END, dtypes.void, (\1,)).sink/' | SPEC=)";
   std::string gone_wrong = "tgc dump " + kKernel + end;
   CHECK(has(shell(gone_wrong + "1 tgc dump --stage=movement"), "the AST is not well formed: node "));

@@ -47,7 +47,7 @@ export class App {
     return this.show(next);
   }
 
-  /** Shows the first place of another graph of the page. @param {number} g */
+  /** Shows another graph of the page, at its first point between stages. @param {number} g */
   openGraph(g) {
     this.pinned = -1;
     return this.go({g, s: -1, r: -1, n: -1, d: -1, f: [], m: false});
@@ -150,14 +150,14 @@ export class App {
       .filter((i) => graph.rules[stage.rewrites[i].rule].name === accused.rule);
     return accused.rewrite <= ofRule.length ? {s: stage.index + 1, r: ofRule[accused.rewrite - 1]} : null;
   }
-  // Returns the first place at which the graphs of the two inputs differ.
+  // Returns the first point between stages at which the graphs of the two inputs differ.
   #firstPlace() {
     for (let p = 0; this.graph.other && p <= this.story.last; p++) if (this.differs(p)) return p;
     return 0;
   }
   // Returns the first graph of the page that has a bisection result.
   #firstGraph() { return Math.max(0, this.index.graphs.findIndex((g) => g.accused && g.accused.verdict !== "same")); }
-  /** Whether the other input has a different graph at this place. */
+  /** Whether the other input has a different graph at this point between stages. */
   differs(place) {
     const other = this.graph.other ? this.drawings.otherRoot(place) : -1;
     return other >= 0 && other !== this.story.root(place);
@@ -216,7 +216,7 @@ export class App {
   placeName(place) { return place ? this.graph.stages[place - 1].name : this.graph.firstName(); }
   nodeCount(place) { return place ? this.graph.stages[place - 1].nodes : this.index.graphs[this.state.g].nodes; }
 
-  /** Returns the nodes of a place that are the selected node, its origins, or the nodes that it became.
+  /** Returns the nodes of the graph at `place` that are the selected node, its origins, or the nodes that it became.
    * @returns {Set<number>} */
   litAt(place) { return (this.relatives && this.relatives[Math.min(place, this.story.last)]) || new Set(); }
 
@@ -226,8 +226,8 @@ export class App {
     return out;
   }
 
-  /** Selects the node of the shown graph that a node of another place was or has become. `goThere`: shows that other
-   * place instead.
+  /** Selects the node of the shown graph that `node` of the graph at `place` was or has become. `goThere`: shows that
+   * graph instead.
    * @param {boolean} [goThere] */
   selectAt(place, node, goThere = false) {
     const there = this.story.relatives(place, [node])[this.state.s];

@@ -45,13 +45,13 @@ export class Drawings {
     return state.d >= 0 ? this.#ofDifference(state) : this.#ofPlace(state);
   }
 
-  /** Returns the drawing of the whole graph at a place. @returns {Drawing} */
+  /** Returns the drawing of the whole graph at a point between stages. @returns {Drawing} */
   at(place) {
     for (let p = 0; p <= place; p++) while (this.prepare(p));
     return this.places[place];
   }
 
-  /** Does one step of drawing a place; the place before it must be drawn already. Returns whether the step took time.
+  /** Does one step of drawing a graph; the graph before it must be drawn already. Returns whether the step took time.
    * @returns {boolean} whether that took time */
   prepare(p) {
     if (this.places[p]) return false;
@@ -100,8 +100,8 @@ export class Drawings {
     return {drawing: isSmall ? drawingOf(this.graph, [shown], null, wish) : folded, came, went: new Set(), root};
   }
 
-  /** Returns what to fold in a graph. A word of the address names nodes of the place where they were folded first; the
-   * nodes that these have become are folded here. `origin` returns the node of that place for a key.
+  /** Returns what to fold in a graph. A word of the address names nodes of the graph in which the user folded them; the
+   * nodes that these have become are folded here. `origin` returns the node of that graph for a key.
    * @param {import("./state.js").State} state
    * @param {import("./replay.js").Shown} shown @param {number} place
    * @param {(key: number) => number} origin of a key, the node of that place
@@ -193,7 +193,7 @@ export class Drawings {
     return this.#ofTwo(state, this.story.root(state.d), this.story.root(state.s), this.at(low));
   }
 
-  /** Returns the root of the other input's graph at a place; -1: it has none. */
+  /** Returns the root of the other input's graph at a point between stages; -1: there is no such graph. */
   otherRoot(place) {
     const {other} = this.graph;
     const at = other ? other.names.indexOf(place ? this.graph.stages[place - 1].name : this.graph.begins) : -1;

@@ -73,8 +73,8 @@ function hiddenBelow({order, sources}, heads, root) {
   return owner;
 }
 
-/** Returns the nodes of each folded node of the model, in order. Leaves out those that would be their own source as one
- * node. @param {Recorded} g @param {Keys} graph @param {(key: number) => number} of @returns {Map<number, number[]>} */
+/** Returns the nodes of each folded node of the model, in order. Leaves out nodes that, if folded, would be in a
+ * loop. @param {Recorded} g @param {Keys} graph @param {(key: number) => number} of @returns {Map<number, number[]>} */
 function groupsOf(g, graph, of) {
   const groups = new Map(), drawn = graph.order.filter((key) => !isValue(g, key % g.count)), label = new Map();
   for (const key of drawn) {

@@ -1,4 +1,4 @@
-// The header of the page: the graph, the place or rewrite, and the search results; the ranges are below it.
+// The header of the page: graph, point between stages or rewrite, and search results. The ranges are below it.
 import {counted, inTime} from "./amounts.js";
 import {colorOfRange} from "./colors.js";
 import {plain} from "./data.js";

@@ -42,7 +42,7 @@ export function nodesOfKernels(g, story) {
   });
 }
 
-/** Returns the model's node that a node of a place was made for; -1: unknown.
+/** Returns the model's node that node `n` of the graph at `place` was made for; -1: unknown.
  * @param {Recorded} g @param {Story} story */
 export function nodeOf(g, story, place, n) {
   const first = story.atFirst(place, n);

@@ -75,7 +75,7 @@ export class StageList {
     else if (row.kind === "rewrite") return this.app.go({s: row.place, r: row.index, d: -1, m: false});
   }
 
-  /** Goes to a place. If the user has pinned another place, the two are compared. */
+  /** Shows the graph at a point between stages, compared with that at the pinned point, if the user has pinned one. */
   goTo(s) {
     const {app} = this;
     return app.go({s, r: -1, d: app.pinned === s ? -1 : app.pinned, m: false});

@@ -34,7 +34,7 @@ export class Story {
 
   root(place) { return place ? this.graph.stages[place - 1].to : this.graph.ast; }
 
-  /** For the nodes at a place, returns the nodes that they were at the previous place. @param {number} place from 1 */
+  /** For the nodes after stage `place`, returns the nodes that they were before it. @param {number} place from 1 */
   originsAt(place) {
     if (!this.known.has(place)) this.known.set(place, origins(this.graph, place - 1));
     return this.known.get(place);
@@ -47,14 +47,14 @@ export class Story {
     return node;
   }
 
-  /** Returns the users of each node of the graph at a place. @param {number} place @returns {Users} */
+  /** Returns the users of each node of the graph at a point between stages. @param {number} place @returns {Users} */
   usersAt(place) {
     const root = this.root(place);
     if (!this.users.has(root)) this.users.set(root, new Users(this.graph, root));
     return this.users.get(root);
   }
 
-  /** For each place, returns the nodes that these nodes were or have become.
+  /** For each point between stages, returns the nodes that `nodes` of the graph at `place` were or have become.
    * @param {number} place @param {number[]} nodes
    *  @returns {Set<number>[]} */
   relatives(place, nodes) {
@@ -76,7 +76,7 @@ export class Story {
   }
   #changes(place) { return this.graph.stages[place - 1].changed; }
 
-  /** Returns the rewrites that made a node of a place, the newest first. @returns {Step[]} */
+  /** Returns the rewrites that made a node of the graph at `place`, the newest first. @returns {Step[]} */
   history(place, node) {
     const out = [], g = this.graph;
     for (let p = place; p > 0 && node >= 0; p--) {

@@ -14,7 +14,7 @@ const kColours = /\u001b\[\d+m/g;  // terminal colours, which kernels' names con
 /** @param {Map<number, number[]>} map */
 function push(map, key, value) { map.has(key) ? map.get(key).push(value) : map.set(key, [value]); }
 
-/** Returns the texts to show at a place, which include pyrender's text of the graph.
+/** Returns the texts to show at a point between stages, which include pyrender's text of the graph.
  * @param {Recorded} graph @param {Story} story
  *  @param {Map<any, Text>} cache @returns {Text[]} */
 export function textsAt(graph, story, place, cache) {
