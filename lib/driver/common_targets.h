@@ -18,7 +18,7 @@ inline std::string_view device_and_renderer(std::string_view target) {
 
 class CommonTargets {
  public:
-  // `a`, `b`: the targets of all records of each recording; a tensor graph has an empty target.
+  // `a` and `b` are the sets of targets in the two recordings. The target of a tensor graph is empty.
   CommonTargets(const std::set<std::string>& a, const std::set<std::string>& b) {
     for (const auto* side : {&a, &b}) {
       std::map<std::string_view, size_t> in_side;
@@ -26,7 +26,7 @@ class CommonTargets {
       for (auto& [kind, count] : in_side) most_[std::string(kind)] = std::max(most_[std::string(kind)], count);
     }
   }
-  // Returns a key for `target`: targets of the two recordings that count as the same have the same key.
+  // Returns a key for `target`. Two targets are treated as the same if their keys are equal.
   std::string of(const std::string& target) const {
     std::string kind(device_and_renderer(target));
     auto known = most_.find(kind);
@@ -34,7 +34,7 @@ class CommonTargets {
   }
 
  private:
-  std::map<std::string, size_t> most_;  // by device and renderer: the number of its targets in the recording with more
+  std::map<std::string, size_t> most_;  // by device and renderer: the larger of the two recordings' numbers of targets
 };
 
 }  // namespace tgc

@@ -5,7 +5,7 @@
 
 namespace tgc {
 
-// Begins a compilation for `target` of a copy of `in` in a new Graph with `settings`. Throws Failure.
+// Copies `in` into a new Graph with `settings` and begins to compile the copy for `target`. Throws Failure.
 Compilation compile_copy(const Session& session, const InputGraph& in, const std::string& target,
                          const Settings& settings);
 

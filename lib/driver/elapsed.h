@@ -1,4 +1,4 @@
-// Reports progress for operations that report none themselves.
+// Reports the elapsed time as progress of operations that do not report progress themselves.
 #pragma once
 #include <string>
 #include <thread>
@@ -7,8 +7,8 @@
 
 namespace tgc {
 
-// While this object lives, reports every second, starting with the third, what runs and for how long: "r_4 on
-// CUDA:PTX:sm_80, emulated: 12 s". Does nothing if the session has no listener or if no thread can be started.
+// While this object lives, reports every second, from the third second on, what runs and for how long: "r_4 on
+// CUDA:PTX:sm_80, emulated: 12 s". Does nothing if the session has no Events or if no thread can be started.
 class Elapsed {
  public:
   Elapsed(const Session& session, std::string what);

@@ -11,7 +11,7 @@
 namespace tgc {
 
 // Returns the target that the environment selects (device.py:_Device.DEFAULT): DEV=NAME or NAME=1 selects the device,
-// and CPU_LLVM, CUDA_PTX, NV_PTX and AMD_LLVM its renderer. Empty: it selects none.
+// and CPU_LLVM, CUDA_PTX, NV_PTX and AMD_LLVM its renderer. Returns "" if the environment selects no device.
 std::string target_of_environment();
 
 // Returns a warning for each environment variable that is set and affects tinygrad, but not tgc.
@@ -19,7 +19,7 @@ std::vector<std::string> ignored_variables();
 
 // Checks that the rule of TGC_FAULT (lib/rewrite/fault.h), if it is set, exists. The error suggests the nearest names.
 Status check_fault_of_environment();
-// Returns a warning for each fault of this process, in rules or in LLVM, that changed nothing (take_fault_warnings).
+// Returns a warning for each seeded fault, in a rule or in LLVM, that had no effect (take_fault_warnings).
 std::vector<std::string> fault_warnings();
 
 // Returns whether the variable TRACK_MATCH_STATS asks to print the rules' match statistics when the command ends.

@@ -1,5 +1,5 @@
-// Runs an operation on many graphs and continues after it fails on one of them: the failure is reported and counted. A
-// failure is not counted if the graph's record says that tinygrad refused the graph, too.
+// Runs an operation on many graphs. If it fails on a graph, reports and counts the failure and continues with the next
+// graph. A failure is not counted if the graph's record says that tinygrad refused the graph, too.
 #pragma once
 #include <functional>
 #include <optional>
@@ -13,8 +13,8 @@ class FailureCollector {
  public:
   explicit FailureCollector(const Session& session) : session_(session) {}
 
-  // Calls `each` with every graph of an INPUT (see for_each_graph). If `each` fails on some of several graphs, prints a
-  // note with their number. Errors: the input cannot be read; `each` failed on all graphs; the session is cancelled.
+  // Calls `each` with every graph of an INPUT (see for_each_graph). If `each` fails on some of the graphs, prints how
+  // many failed. Errors: the input cannot be read; `each` failed on all graphs; the session is cancelled.
   Status for_each(const std::string& spec, const std::string& kernel, const std::function<Status(InputGraph)>& each);
   // Returns whether `each` failed on a graph that its record does not mark as refused by tinygrad.
   bool failed() const { return refused_ > 0; }

@@ -6,7 +6,7 @@ namespace tgc {
 
 class NamedRecords {
  public:
-  // Reads records with `reader`. `id`: the id of the records to select; empty: all records.
+  // Reads records with `reader` and selects those whose id is `id`, or all records if `id` is empty.
   NamedRecords(GoldenReader reader, std::string id) : reader_(std::move(reader)), id_(std::move(id)) {}
   static Result<NamedRecords> open(const InputName& name);
 

@@ -1,4 +1,4 @@
-// Finds the device that a tensor graph was recorded on. Its record names no target, but its buffers name a device.
+// Finds the device on which a tensor graph was recorded: the record names no target, but the buffers name a device.
 #pragma once
 #include <string>
 
@@ -6,8 +6,8 @@
 
 namespace tgc {
 
-// Returns the device of the graph's outputs as a target: "CUDA" for buffers on "CUDA:1". Empty: the CPU, a device that
-// tgc has no target for, or a graph that is not a tensor graph.
+// Returns the device of the graph's outputs as a target: "CUDA" for buffers on "CUDA:1". Returns "" if the device is
+// the CPU or one for which tgc has no target, or if the graph is not a tensor graph.
 std::string recorded_device(const InputGraph& in);
 
 }  // namespace tgc

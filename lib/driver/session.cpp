@@ -38,7 +38,7 @@ Result<JobSpec> Session::job_for(const InputGraph& in) const {
 Result<Compilation> Session::begin(InputGraph in) const {
   auto job = job_for(in);
   if (!job) return job.diag();
-  if (!over.target.empty()) in.info.target = over.target;  // so that files written from the graph name the target
+  if (!over.target.empty()) in.info.target = over.target;  // so that dumps of the graph name the target
   return Compilation::begin(std::move(in), std::move(*job));
 }
 

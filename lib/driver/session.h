@@ -19,15 +19,15 @@ namespace tgc {
 struct Overrides {
   std::string target;              // DEVICE[:RENDERER[:ARCH]]
   std::vector<std::string> sets;   // KEY=VALUE each, by tinygrad's names
-  std::string opts;                // the opts for the optimizer to apply: "[Opt(...), ...]"
-  // the stage that the input is the result of; from a golden record, the graph after that stage is read
+  std::string opts;                // the opts (schedule choices) that the optimizer applies: "[Opt(...), ...]"
+  // the stage that made the input graph; if the input is a golden record, its graph after this stage is read
   std::string from;
   std::vector<std::string> sizes;  // NAME=SIZE each: a model's symbolic dimensions
-  std::string weights;             // a file of tensors for a model's initializers
+  std::string weights;             // a file with the tensors that a model's initializers refer to
 };
 
-// Receives messages besides an operation's result. The defaults do nothing. Several threads may call at once, except
-// that progress() is never called twice at once.
+// Receives the messages of an operation. The default methods do nothing. Several threads may call the methods at the
+// same time, but only one thread at a time calls progress().
 class Events {
  public:
   virtual ~Events() = default;
@@ -62,7 +62,7 @@ class Cancel {
   std::atomic<bool> requested_{false};
   const Cancel* whole_ = nullptr;
   Clock::time_point end_ = Clock::time_point::max();
-  double thread_end_ = INFINITY;  // thread_seconds() at which to stop; infinite: By::Wall
+  double thread_end_ = INFINITY;  // the value of thread_seconds() at which to stop; infinite for By::Wall
 };
 
 struct Session {
@@ -75,10 +75,10 @@ struct Session {
   // Returns the settings of a graph: tinygrad's defaults, overridden by the environment, then by what the input was
   // recorded with, then by --set.
   Result<Settings> settings_for(const std::map<std::string, std::string>& recorded = {}) const;
-  // Returns the target of a graph that names none: the override, else the environment's (DEV=NAME, NAME=1, ...), else
-  // CPU.
+  // Returns the target of a graph that names no target: the user's override, else the target of the environment
+  // (DEV=NAME, NAME=1, ...), else CPU.
   std::string default_target() const;
-  // Returns the target of `in`: the override, else the one that `in` names, else the default; none for a tensor graph.
+  // Returns the target of `in`: the override, else the target that `in` names, else the default; "" for a tensor graph.
   std::string target_for(const InputGraph& in) const;
   // Returns the parameters of a Compilation of `in`. Errors: an unknown target.
   Result<JobSpec> job_for(const InputGraph& in) const;

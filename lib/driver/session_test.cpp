@@ -77,7 +77,7 @@ TEST_CASE("Source: FILE#ID selects a record, --kernel one of many graphs, --from
   Session session;
   CHECK(InputName::parse("a/b.c.gz#x").file == "a/b.c.gz");
   CHECK(InputName::parse("a/b.c.gz#x").id == "x");
-  CHECK(InputName::parse("a/b.c.gz#").file == "a/b.c.gz#");  // "#" without an id belongs to the file name
+  CHECK(InputName::parse("a/b.c.gz#").file == "a/b.c.gz#");  // a "#" that no id follows is part of the file name
   CHECK(InputName::parse("a/b.c.gz").stem() == "b");
   CHECK(InputName::parse("-").stem() == "kernel");
   CHECK(InputName::parse("a/b.uop").without_extension("k", false) == "a/b");
@@ -127,7 +127,7 @@ TEST_CASE("Cancel: a CPU time limit does not count other processes, and the oute
   const double own = thread_seconds();
   Cancel limit(&whole, 0.02, Cancel::By::Thread), other(&whole, 1000, Cancel::By::Thread);
   while (!limit.requested()) std::this_thread::sleep_for(std::chrono::microseconds(50));
-  CHECK((thread_seconds() - own >= 0.02 || seconds_since(begin) >= 0.2));  // 0.2 s if the machine was busy
+  CHECK((thread_seconds() - own >= 0.02 || seconds_since(begin) >= 0.2));  // stops after 0.2 s of wall time at most
   CHECK_FALSE(other.requested());
   whole.request();
   CHECK(other.requested());

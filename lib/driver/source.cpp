@@ -47,7 +47,7 @@ std::map<std::string, int64_t> parse_sizes(const std::vector<std::string>& texts
   return out;
 }
 
-// Returns the graph that the record holds after `stage`; its AST if `stage` is empty. The text is a part of `record`.
+// Returns the text of the recorded graph after `stage`, or of the AST if `stage` is empty, as a view of `record`.
 Result<std::string_view> text_after(const GoldenRecord& record, std::string_view stage, const std::string& file) {
   const RecordedStages stages(record);
   const RecordedStage* found = stages.find(stage.empty() ? "ast" : stage);
@@ -58,8 +58,8 @@ Result<std::string_view> text_after(const GoldenRecord& record, std::string_view
   return Diag{.message = "tinygrad could not print the graph after '" + found->name + "'", .file = file};
 }
 
-// Returns the settings to write with a graph: the current values of the settings that the graph was recorded with and
-// of those that differ from their defaults. DEBUG is left out because it does not affect graphs.
+// Returns the settings to write with a graph: the current values of all settings that were recorded with the graph or
+// that differ from their defaults. DEBUG is added only if recorded, because it does not affect graphs.
 std::map<std::string, std::string> settings_in_force(std::map<std::string, std::string> recorded,
                                                      const Settings& now) {
   for (const SettingInfo& s : all_settings())
@@ -86,7 +86,7 @@ bool may_have_id(std::string_view line, std::string_view id) {
 
 namespace {
 
-// Sets the fault that was set when a repro bundle was made, unless the environment sets another fault.
+// Sets the fault (a seeded bug) that a repro bundle names, unless the environment sets another fault.
 Status take_fault(const std::string& text) {
   set_fault_of_thread(std::nullopt), set_llvm_fault_of_thread(std::nullopt);
   auto asked = fault_of_environment();
@@ -101,7 +101,7 @@ Status take_fault(const std::string& text) {
 
 }  // namespace
 
-// Splits FILE#ID. Both may contain '#': the file is spec itself or its shortest prefix that is an existing file or "-".
+// Splits FILE#ID at the first '#', or, if FILE contains '#', where the shortest prefix is an existing file or "-".
 InputName InputName::parse(const std::string& spec) {
   std::error_code error;
   size_t first = spec.find('#');
@@ -110,7 +110,7 @@ InputName InputName::parse(const std::string& spec) {
   auto is_input = [&](const std::string& file) { return file == "-" || fs::exists(file, error); };
   while (hash != spec.npos && !is_input(spec.substr(0, hash))) hash = spec.find('#', hash + 1);
   if (hash == spec.npos) hash = first;
-  if (hash + 1 == spec.size()) return {spec, ""};  // leave "#" without an id in the name: opening the file then fails
+  if (hash + 1 == spec.size()) return {spec, ""};  // keep a "#" that no id follows, so that opening the file fails
   return {spec.substr(0, hash), spec.substr(hash + 1)};
 }
 
@@ -131,7 +131,7 @@ std::string InputName::without_extension(const std::string& graph, bool is_recor
 Result<bool> is_model_file(const std::string& path) {
   if (path == "-") return false;
   int file = open_input(path);
-  if (file < 0) return false;  // the reader reports the error
+  if (file < 0) return false;  // not an error here, because the code that reads the file reports it
   char head[16];
   ssize_t size = ::read(file, head, sizeof head);
   ::close(file);
@@ -207,7 +207,7 @@ Result<std::optional<InputGraph>> Source::next() {
   return std::optional(std::move(*graph));
 }
 
-// Replaces a tensor graph, the input's only graph, by that kernel of its schedule which --kernel selects.
+// Replaces a tensor graph by the kernel of its schedule that --kernel selects. Checks --kernel for any other graph.
 Status Source::pick_kernel(InputGraph& in) {
   if (!in.is_tensor_graph) {
     if (kernel_ == "0" || kernel_ == in.info.name) return Unit{};
@@ -237,7 +237,7 @@ Status Source::pick_kernel(InputGraph& in) {
 
 Result<InputGraph> Source::read_text(InputKind kind, std::string_view text, const std::string& file,
                                      const std::map<std::string, std::string>& recorded) {
-  if (recorded.empty())  // read it under the settings that its text names
+  if (recorded.empty())  // if the text names settings before the graph, read the graph under these settings
     if (auto named = info_before(kind, text).settings; !named.empty()) return read_text(kind, text, file, named);
   auto settings = session_->settings_for(recorded);
   if (!settings) return settings.diag();
@@ -250,7 +250,7 @@ Result<InputGraph> Source::read_text(InputKind kind, std::string_view text, cons
     diag.expected = "what was recorded, without --target, --set or --opts";
     return diag;
   }
-  if (recorded.empty() && !out->info.settings.empty())  // the settings follow the graph: read it again with them
+  if (recorded.empty() && !out->info.settings.empty())  // settings came after the graph: read it again under them
     return read_text(kind, text, file, out->info.settings);
   out->info.settings = settings_in_force(recorded, *settings);
   if (!out->info.stage.empty() && !find_row(out->info.stage)) {
@@ -266,7 +266,7 @@ Result<InputGraph> Source::read_text(InputKind kind, std::string_view text, cons
   return out;
 }
 
-// Builds the model's tensor graph, in which the model's inputs are buffers.
+// Builds the tensor graph of the ONNX model; each input of the model becomes a buffer.
 Result<InputGraph> Source::build_model() {
   return catch_failures([&] {
     InputGraph out;
@@ -326,7 +326,7 @@ Result<std::optional<InputGraph>> Source::next_record() {
     size_t number = number_++;
     bool skipped = by_number ? number != *number_of(kernel_)
                              : !wanted_id.empty() && !may_have_id(line.text, wanted_id);
-    if (skipped) {  // the line was not parsed
+    if (skipped) {  // the line is not parsed; keep its id for the error message if no record matches
       if (auto id = id_at_begin(line.text); !id.empty() && !found_) other_ids_.emplace_back(id);
       continue;
     }
@@ -366,7 +366,7 @@ std::string Source::suggest_ids(const std::string& wanted) const {
 Result<InputGraph> Source::read_record(std::shared_ptr<const GoldenRecord> record) {
   std::string file = records_->path() + "#" + record->id;
   const bool one_of_schedule = !name_.id.empty() && !kernel_.empty();
-  const bool foreign = release_of(records_->header().producer) != Release::v0_12;  // it has its own stages
+  const bool foreign = release_of(records_->header().producer) != Release::v0_12;  // other releases have other stages
   std::string from = session_->over.from;
   if (const StageRow* row = find_row(from); row && !foreign) from = row->name;
   else if (!from.empty() && !foreign) return unknown_stage(from);

@@ -1,6 +1,6 @@
-// Source: reads the graphs of an INPUT one by one. An INPUT is what every command takes: a file, or "-" for standard
-// input, optionally with #ID for one record of many. The file's content decides its kind: pyrender, repr, print_uops,
-// JSON, golden records or an ONNX model.
+// Source: reads the graphs of an INPUT one by one. An INPUT is the argument of every command: a file, or "-" for
+// standard input, optionally with #ID to select one record. The format is detected from the file's content: pyrender,
+// repr, print_uops, JSON, golden records or an ONNX model.
 #pragma once
 #include <functional>
 #include <memory>
@@ -14,22 +14,22 @@ namespace tgc {
 
 class Model;
 
-// The parts of FILE#ID. Only this class parses the spelling of an INPUT.
+// The parts of an INPUT "FILE#ID". Only this class parses the argument.
 struct InputName {
   std::string file = "-";
   std::string id;      // id of a golden record; empty: all records
-  // Splits FILE#ID. A "#" inside the name of an existing file is no separator.
+  // Splits FILE#ID. A "#" in the name of an existing file is part of the name.
   static InputName parse(const std::string& spec);
 
   std::string shown() const;  // the file's name in messages: "<stdin>" for "-"
   std::string stem() const;   // the file's name without its folder and all extensions
-  // Returns the text that replaces {} in output file names: the input's path without its last extension. For one record
-  // of many (`is_record`) and for standard input, it is a file name made from `graph`, the graph's name.
+  // Returns the text that replaces {} in names of output files: the input's path without its last extension; or, for
+  // one record of many (`is_record`) and for standard input, a file name made from `graph`, the graph's name.
   std::string without_extension(const std::string& graph, bool is_record) const;
 };
 
-// Returns false if the golden record on `line` certainly has another id. Does not parse the line: an escaped string
-// counts as a possible match.
+// Returns false only if the golden record on `line` certainly has another id. To be fast, does not parse the line, and
+// returns true if an id with escapes might match.
 bool may_have_id(std::string_view line, std::string_view id);
 
 // Returns whether the file is an ONNX model. Errors: it cannot be read.
@@ -37,8 +37,8 @@ Result<bool> is_model_file(const std::string& path);
 
 class Source {
  public:
-  // `kernel` selects one graph: by number from 0, by name or by record id. If #ID selects a tensor record, or the input
-  // is one tensor graph, it selects one of its kernels by number. Empty: all graphs. `session` outlives the Source.
+  // `kernel` selects one graph by its number from 0, name or record id; empty: all graphs. If the input is a tensor
+  // graph, or #ID selects one, `kernel` is the number of one of its kernels. `session` must outlive the Source.
   static Result<Source> open(const Session& session, const std::string& spec, const std::string& kernel = "");
   static Result<Source> open(const Session&&, const std::string&, const std::string& = "") = delete;
 
@@ -47,7 +47,7 @@ class Source {
   const GoldenHeader* header() const { return records_ ? &records_->header() : nullptr; }
   // Returns the next graph; nullopt at the end. Errors: the graph cannot be read; no record matches.
   Result<std::optional<InputGraph>> next();
-  // Accepts graphs with malformed nodes from now on, for `tgc verify`, which reports them.
+  // Makes next() return graphs with malformed nodes instead of an error, because `tgc verify` reports such nodes.
   void take_malformed() { take_malformed_ = true; }
 
  private:

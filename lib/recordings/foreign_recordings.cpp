@@ -29,7 +29,7 @@ std::string slug_of(std::string_view name) {
   return out.empty() ? "stage" : out;
 }
 
-// Returns a copy of `text` that is never freed, for trace consumers that keep views. There is one per rule.
+// Returns a copy of `text`, a rule's name, that is never freed, because trace consumers keep views of it.
 std::string_view intern(const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string> texts;
@@ -37,7 +37,7 @@ std::string_view intern(const std::string& text) {
   return *texts.insert(text).first;
 }
 
-// Returns a row for a stage that tgc does not have. Rows are never freed; there is one per stage name.
+// Returns a StageRow for a stage that tgc does not have. The rows are never freed, and each name has only one row.
 const StageRow& foreign_row(const std::string& name, size_t number) {
   static std::mutex mutex;
   static std::deque<StageRow> rows;
@@ -77,7 +77,7 @@ Result<std::string> converted(const InputGraph& in, const RecordedStage& s, Form
   return read->list.empty() ? write_graph(format, read->root, read->info) : write_list(format, read->list, read->info);
 }
 
-// Returns the member "producer" of a JSON text whose first line is `line`; empty: it is not on that line.
+// Returns the member "producer" of a JSON text whose first line is `line`; "" if the first line does not have it.
 std::string producer_in(std::string_view line) {
   constexpr std::string_view kMember = "\"producer\"";
   size_t at = line.find(kMember);

@@ -19,11 +19,11 @@
 namespace tgc {
 namespace {
 
-// ---- the first pass reads what identifies each record, without its graphs
+// ---- the first pass over a file reads the names and hashes that identify each record, but keeps no graphs
 
 struct Entry {
   std::string id, target, name;
-  std::string asked_by;  // program lines that the kernel was made for; empty: not recorded
+  std::string asked_by;  // the lines of the user's program that caused the kernel; empty: not recorded
   std::string nodes;  // number of nodes of the AST, as text
   size_t source = 0;  // hash of the source without the kernel's name; 0: the record has no source
   size_t ast = 0;  // hash of the AST's text
@@ -34,7 +34,7 @@ struct Index {
   std::string file;  // FILE or FILE#ID
   GoldenHeader header;
   std::vector<Entry> entries;
-  std::optional<Diag> cut;  // the error, if the file ends within a record
+  std::optional<Diag> cut;  // set to an error if the file is truncated
 };
 
 size_t mix(size_t h, std::string_view text) {
@@ -98,9 +98,9 @@ std::set<std::string> targets_of(const Index& index) {
   return out;
 }
 
-// Returns for each record of A its partner in B, or kNone. Records are paired by the most reliable key first: id and
-// AST, AST, source, program lines and name, program lines, node count and name, name. If no program lines were
-// recorded, the id is the last key. Records with the same key are paired in order.
+// Returns the index of the corresponding record of B for each record of A, or kNone. Pairs records with equal keys, in
+// order, by one kind of key after another, the most reliable kind first: id and AST, AST, source, program lines and
+// name, program lines, node count and name, name. If no program lines were recorded, the last kind is the id.
 std::vector<size_t> partners(const Index& a, const Index& b) {
   std::vector<size_t> of_a(a.entries.size(), kNone);
   std::vector<bool> taken(b.entries.size());
@@ -171,7 +171,7 @@ class PairDiff {
   Status compare_stages(ReplayPair& out, const GoldenRecord& a, const GoldenRecord& b, const std::string& file_a,
                         const std::string& file_b) const {
     Run run_a = run_of(a, a_, file_a + "#" + a.id), run_b = run_of(b, b_, file_b + "#" + b.id);
-    std::map<std::string, size_t> occurrences;  // the n-th stage of a name in A is compared with the n-th one in B
+    std::map<std::string, size_t> occurrences;  // count stages by name: the n-th in A is compared with the n-th in B
     for (const RunText& text : run_a.texts) {
       if (!text.is_graph) continue;
       const RunText* other = find_text(run_b, renames_.stage(text.stage), occurrences[text.stage]++, renames_);
@@ -199,7 +199,7 @@ class PairDiff {
     return std::string(line.substr(0, line.find(' ')));
   }
 
-  // Describes a change without its numbers: "EXPAND removed", "STACK: dtype a -> b", "SHRINK: source 2".
+  // Describes a changed node by op, without node numbers: "EXPAND removed", "STACK: dtype a -> b", "SHRINK: source 2".
   static std::vector<std::string> causes_of(const NodeChange& c) {
     const std::string op = op_in(c.before.empty() ? c.after : c.before);
     if (c.kind != NodeChange::Kind::Changed) return {op + (c.kind == NodeChange::Kind::Added ? " added" : " removed")};
@@ -225,7 +225,7 @@ class PairDiff {
       Graph graph;
       auto sides = read_renamed(graph, in_a.text, file_a, in_b.text, file_b, &renames_).value_or_throw();
       GraphDiff diff = diff_graphs(sides.first, sides.second, plan_.options);
-      const bool made = in_a.stage != "ast" && a_.producer == b_.producer;  // a stage, in two comparable recordings
+      const bool made = in_a.stage != "ast" && a_.producer == b_.producer;  // only then are the rewrites comparable
       if (!diff.same && made && !a.rewrites.empty() && !b.rewrites.empty()) out.rule = first_other_match(a, b);
       return diff;
     });
@@ -235,8 +235,8 @@ class PairDiff {
     return x.before == y.before && x.after == y.after;
   }
 
-  // Returns the place of the rule at the first match that differs: the rules that rewrote the same node differently,
-  // or, if the matches are of different nodes, the rule whose match the other recording lacks.
+  // Finds the first rule match that differs. Returns "A -> B" with the lines of the rules that rewrote one node
+  // differently, or, if the matched nodes differ, the line of the rule whose match the other recording lacks.
   std::string first_other_match(const GoldenRecord& a, const GoldenRecord& b) const {
     Graph graph;
     auto of_a = read_rewrites(graph, a.rewrites, a_.producer, ""),
@@ -258,7 +258,7 @@ class PairDiff {
     return of_a->size() < of_b->size() ? (*of_b)[common].place : (*of_a)[common].place;
   }
 
-  // For two recordings of 0.12.0, sets out.rule to the rule of tgc that makes the difference.
+  // For two recordings of 0.12.0, sets out.rule to the rule of tgc that made the differing nodes.
   void blame_ours(ReplayPair& out, const Run& a, const Run& b) const {
     auto diff = diff_runs(a, b, plan_.options);
     if (!diff || diff->same || diff->blame.empty()) return;

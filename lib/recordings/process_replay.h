@@ -1,7 +1,7 @@
 // Process replay: compares two recordings of one program, made before and after a change of tinygrad. Counts the
 // kernels and schedules that are the same. For each pair that differs, finds the first stage that differs, what differs
-// there, and the responsible rule. Pairs are found by content first, so an additional kernel does not shift the others.
-// The recordings may be of different releases. Each file is read twice and is never in memory as a whole.
+// there, and the responsible rule. Records are paired by content before position, so that an additional kernel does not
+// shift the later pairs. The recordings may be of different releases. A file is read twice, one record at a time.
 #pragma once
 #include <map>
 #include <string>
@@ -16,7 +16,7 @@ namespace tgc {
 struct ReplayDiffPlan {
   DiffOptions options = {};
   DiffStyle style = {};
-  std::string renames;        // a file of renames, or "none"; empty: the renames between the two releases
+  std::string renames;        // a file of renames (renames.h) or "none"; empty: the renames between the two releases
   bool sources_only = false;  // do not compare the stages
   bool json = false;          // write the differences as JSON instead of text
 };
@@ -26,7 +26,7 @@ struct ReplayPair {
   bool same = false;
   std::string stage;         // the first stage whose results differ
   bool same_source = false;  // the kernels' sources are the same although a stage differs
-  // the rule that makes the difference, if known: "uop/symbolic.py:217"; "A -> B" if rule B matched instead of A
+  // the responsible rule, if known: "uop/symbolic.py:217", or "A -> B" if rule B matched in place of rule A
   std::string rule;
   std::map<std::string, size_t> ops;     // counts of the nodes that differ, by op
   std::map<std::string, size_t> causes;  // the kinds of difference: "EXPAND removed", "STACK: dtype A -> B"
@@ -46,8 +46,8 @@ struct ReplayDiff {
   std::string json() const;
 };
 
-// Returns whether both inputs are files of golden records. FILE#ID counts only if a recording is of another release
-// than 0.12.0: run_diff.h compares two records of 0.12.0 in more detail.
+// Returns whether the inputs are golden records that process replay should compare. FILE#ID is accepted only if a
+// recording is of another release than 0.12.0, because run_diff.h compares two records of 0.12.0 in more detail.
 bool are_recordings(const std::string& a, const std::string& b);
 
 // Compares two recordings, each FILE or FILE#ID. Warns about a truncated file. Errors: a file cannot be read; the

@@ -20,7 +20,7 @@ Counts count_of(const ReplayDiff& d, auto add) {
 Counts by_stage(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.stage]++; });
 }
-// Counts the pairs by first differing stage, like by_stage, with an explanation of the stage for the text report.
+// Counts the pairs by the first stage that differs, for the text report: the keys contain an explanation of the stage.
 Counts by_place(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
     out[p.stage == "ast" ? "ast: they are other graphs before any rewrite" : p.stage]++;
@@ -29,7 +29,7 @@ Counts by_place(const ReplayDiff& d) {
 Counts by_rule(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.rule]++; });
 }
-// Counts the records that have each cause.
+// Counts for each cause the pairs of records that have it.
 Counts by_cause(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
     for (auto& [cause, n] : p.causes) out[cause]++;
@@ -80,7 +80,7 @@ size_t changes_in(const ReplayPair& p) {
   return n;
 }
 
-// Returns the first lines of a difference, indented.
+// Returns the first kMost lines of a difference, indented.
 std::string indented_beginning(const std::string& detail) {
   constexpr size_t kMost = 12;
   std::string out;
@@ -92,9 +92,9 @@ std::string indented_beginning(const std::string& detail) {
   return out;
 }
 
-// Lists groups of causes that occur together (each occurs in at least 90 % of the records of each other one), the most
-// common group first. A line has the group, the number of its records, how many of these have no other cause, and the
-// record with the fewest changes.
+// Lists groups of causes, the most common group first. Two causes are in one group if each occurs in at least 90 % of
+// the records that have the other cause. A line has the group, the number of its records, the number of its records
+// without other causes, and the record with the fewest changes.
 std::string causes_table(const ReplayDiff& d) {
   constexpr size_t kMost = 12;
   Counts left = by_cause(d);
@@ -103,7 +103,7 @@ std::string causes_table(const ReplayDiff& d) {
   for (size_t line = 0; line < kMost && !left.empty(); line++) {
     auto common = std::ranges::max_element(left, {}, [](auto& row) { return row.second; });
     auto [cause, count] = *common;
-    Counts beside;  // how often other causes occur in the records that have `cause`
+    Counts beside;  // for each other cause, the number of records with `cause` that have it, too
     for (const ReplayPair& p : d.pairs)
       if (p.causes.contains(cause))
         for (auto& [other, n] : p.causes) beside[other]++;

@@ -1,4 +1,4 @@
-// Process replay: the alignment of records and the summary.
+// Tests how process replay pairs the records of two recordings and summarizes the differences.
 #include "lib/recordings/process_replay.h"
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// Returns a graph of tinygrad 0.14 that stores `value`, as escaped JSON.
+// Returns a graph of tinygrad 0.14 that stores `value`, as JSON text in which quotes are escaped.
 std::string graph_storing(const std::string& value) {
   return R"({\"format\":\"tgc-graph\",\"version\":1,\"producer\":\"tinygrad 0.14.0\",\"nodes\":[)"
          R"({\"op\":\"PARAM\",\"dtype\":\"dtypes.float\",\"arg\":0},)"

@@ -10,13 +10,13 @@
 namespace tgc {
 namespace {
 
-// Returns whether `name`, which 0.12.0 lacks, exists in `release`.
+// Returns whether `release` has `name`, a name that 0.12.0 does not have.
 bool knows(Release release, std::string_view name) {
   const ReleaseName* known = release_name(name);
   return known && known->is_in(release);
 }
 
-// Counts names that the release lacks, in an arg at any depth or in a dtype. The readers accept such names.
+// Counts the names in an arg or dtype, at any depth, that the release lacks, because the readers accept any name.
 void note_names(StructureReport& out, Release release, Arg a) {
   if (a.kind() == Arg::Kind::Raw && a.text() != kNegativeZero && !knows(release, a.text()))
     out.not_known[std::string(a.text())]++;
@@ -28,7 +28,7 @@ void note_names(StructureReport& out, Release release, DType d) {
     out.not_known[std::string(d.scalar().repr())]++;
 }
 
-// Returns the number of operands that an arithmetic op must have; 0: not an arithmetic op, or any number is right.
+// Returns the number of operands that an arithmetic op must have; 0 for other ops and if any number is valid.
 size_t operands_of(UOp u) {
   if (u.in(ops::Unary)) return 1;
   if (u.in(ops::Binary) || u.in({Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD})) return 2;

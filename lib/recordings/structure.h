@@ -1,5 +1,5 @@
-// `tgc verify --structure`: checks what graphs of every release satisfy. A linear list is in order, ranges end only
-// where they may, and all ops, dtypes and enum values exist in the release that the graph names.
+// `tgc verify --structure`: checks the rules that graphs of all releases follow. In a linear list, sources come before
+// users, ranges end only where they may, and the release of the graph has all ops, dtypes and enum values.
 #pragma once
 #include <map>
 #include <span>
@@ -20,7 +20,7 @@ struct StructureReport {
   std::string json(const std::string& name) const;
 };
 
-// Checks `nodes`. `is_list`: they are a linear list in its order; otherwise all nodes of a graph, sources first.
+// Checks `nodes`: a linear list in its order if `is_list`, else all nodes of a graph with sources before users.
 StructureReport check_structure(std::span<const UOp> nodes, bool is_list);
 
 }  // namespace tgc

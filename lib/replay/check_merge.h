@@ -8,7 +8,7 @@
 namespace tgc {
 
 struct MergedCheck {
-  std::string json;  // a report of the same form, with the sum of each count
+  std::string json;  // the merged report in the format of `tgc check --json`, with the sum of each count
   bool all_identical = false;
 };
 

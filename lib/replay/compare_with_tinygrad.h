@@ -1,4 +1,4 @@
-// Compares what tgc makes of a graph with what a running tinygrad makes of it, stage by stage.
+// Compiles a graph with tgc and with a running tinygrad, and compares the results stage by stage.
 #pragma once
 #include <string>
 
@@ -17,7 +17,7 @@ struct KernelText {
 // Returns the settings that differ from tinygrad's defaults.
 GoldenSettings changed_settings(const Settings& settings);
 
-// Asks tinygrad for a record of the graph and replays that record. Errors: those of TinygradProcess::ask.
+// Has tinygrad compile the graph to a golden record, and replays the record. Errors: those of TinygradProcess::ask.
 Result<RecordReport> compare_with_tinygrad(TinygradProcess& tinygrad, const KernelText& graph, const std::string& name);
 
 }  // namespace tgc

@@ -25,7 +25,7 @@
 namespace tgc {
 namespace {
 
-// The outputs of a kernel that a record holds besides the graphs after the stages.
+// A kernel's outputs that a record may hold in addition to the graphs after the stages.
 constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};
 constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms", kSpec = "spec", kGraphs = "graphs",
                            kResume = "resume";
@@ -57,7 +57,7 @@ class RecordCheck {
   }
 
   void settle(std::string_view name, CheckVerdict verdict) { report_.items.push_back({std::string(name), verdict}); }
-  // Records that `name` differs; only the first difference of the record keeps its explanation.
+  // Stores that the stage or output `name` differs, with an explanation, unless an earlier one differs already.
   void diverge(std::string_view name, const std::string& explanation = {}) {
     if (!report_.first.empty()) return;
     report_.first = name;
@@ -81,7 +81,7 @@ class RecordCheck {
     LineDiffOptions options{.color = plan_.color};
     if (graph) options.old_keys = graph_line_keys(theirs), options.new_keys = graph_line_keys(ours);
     std::string diff = line_diff(theirs, ours, options);
-    if (diff.empty()) diff = line_diff(theirs, ours, {.color = plan_.color});  // equal graphs, whose names differ
+    if (diff.empty()) diff = line_diff(theirs, ours, {.color = plan_.color});  // the graphs differ in names only
     return "  - tinygrad  + tgc\n" + diff;
   }
 
@@ -119,7 +119,7 @@ class RecordCheck {
     is_foreign_ |= graph.is_foreign();
     compare(kText, graph_to_json(read->root, read->info), json, false);
   }
-  // Compares `letters`, tinygrad's pyrender text of a graph, with tgc's; checks that it is read as the graph `json`.
+  // Compares `letters`, tinygrad's pyrender of the graph `json`, with tgc's; checks that reading it gives the graph.
   void check_letters(const std::string& what, std::string_view json, std::string_view letters) {
     if (!plan_.wanted.contains(kText)) return;
     Graph graph(settings_), second(settings_);
@@ -136,7 +136,7 @@ class RecordCheck {
     settle("letters read", trouble.empty() ? CheckVerdict::Same : CheckVerdict::Different);
     if (!trouble.empty()) diverge("letters read", "  " + what + ": " + trouble + "\n");
   }
-  // Describes the first difference between a graph and the graph read from its pyrender text; empty: they are equal.
+  // Describes the first difference between `graph` and `read`, which was read from its pyrender text; empty if equal.
   static std::string lost_by_letters(UOp graph, UOp read) {
     auto difference = first_difference(graph, read);
     if (!difference) return {};
@@ -144,7 +144,7 @@ class RecordCheck {
     auto placed = pyrender_with_places(graph), reread = pyrender_with_places(read);
     if (!placed || !reread) return out;
     auto holds = [&](auto& line) {
-      return std::ranges::count(toposort(line.first), difference->node) > 0;  // the line of the node or of a user
+      return std::ranges::count(toposort(line.first), difference->node) > 0;  // the line contains the differing node
     };
     if (auto line = std::ranges::find_if(placed->lines, holds); line != placed->lines.end())
       out += "\n    line " + std::to_string(line->second + 1) + ": " +
@@ -184,7 +184,7 @@ class RecordCheck {
     if (plan_.wanted.contains(kSpec)) check_spec(what, toposort(root), spec);
   }
 
-  // ---- the pseudo-stage resume: the dump of any stage can be read, and compiles to the same result
+  // ---- the pseudo-stage resume: checks that a dump of each stage can be read and compiles to the same result
   void check_that_it_resumes() {
     ResumeReport resumed = check_resume([&]() -> Result<Compilation> {
       auto in = load_text(settings_, InputKind::Pyrender, r_.ast, r_.id + " (ast)");
@@ -218,7 +218,7 @@ class RecordCheck {
     as_expected_ = after != nullptr;
     return Unit{};
   }
-  // Begins a new compilation from tinygrad's graph after the last stage that was passed.
+  // Begins a new compilation from tinygrad's graph after the last recorded stage that was checked or skipped.
   void restart(std::string_view what) {
     if (auto status = begin(text_, text_ == r_.ast ? nullptr : after_, what); !status) stop(status.diag().text());
   }
@@ -262,7 +262,7 @@ class RecordCheck {
       if (name != kText && name != kForms && name != kResume) return true;
     return false;
   }
-  // Returns whether the plan compares `name` or a text after it in the record.
+  // Returns whether the plan compares the stage `name` or anything that follows this stage in the record.
   bool more_wanted(std::string_view name) const {
     if (plan_.wanted.contains(kSpec) || (!is_kernel() && wanted(kKernels))) return true;
     bool reached = false;
@@ -288,7 +288,7 @@ class RecordCheck {
     if (!c_) return skipped(s.name, why_stopped_);
     UOp before = c_->current();
     if (!wanted(s.name)) as_expected_ = false;
-    // this also runs the stages before *row whose texts the record omits, because they change nothing
+    // run *row and the stages before it that the record omits (tinygrad omits a stage that changes nothing)
     if (auto status = c_->run_through(*row); !status) {
       failed(s.name, status.diag());
       return stop("the stage '" + s.name + "' failed");
@@ -306,10 +306,10 @@ class RecordCheck {
     compare(s.name, *ours, *s.text, true);
   }
 
-  // For a record that says that tinygrad refused the graph: checks that tgc fails, too, after the last recorded stage.
+  // For a record of a graph that tinygrad refused: checks that tgc fails, too, after the last recorded stage.
   void check_refusal() {
     if (plan_.isolated && is_kernel()) restart("before the refusal");
-    else if (plan_.isolated)  // the schedule needs the state of all stages, not only a graph
+    else if (plan_.isolated)  // start at the AST, because a schedule needs the state of all earlier stages
       if (auto status = begin(r_.ast, nullptr, "before the refusal"); !status) stop(status.diag().text());
     if (!c_) return;  // begin() failed and has reported it
     while (const StageRow* row = c_->next()) {
@@ -330,7 +330,7 @@ class RecordCheck {
       if (!wanted(name)) continue;
       const RecordedStage* recorded = stages_.find(name);
       auto expected = recorded ? recorded->text : std::nullopt;
-      if (!expected && !(name == "source" && r_.source_error)) continue;  // the record does not have it
+      if (!expected && !(name == "source" && r_.source_error)) continue;  // the record does not have this output
       if (!c_) skipped(name, why_stopped_);
       else check_output(name, expected);
     }
@@ -368,10 +368,10 @@ class RecordCheck {
   RewriteObserver observer_;  // attached for --traced; does nothing; must outlive c_
   std::optional<Compilation> c_;  // absent after a failure; why_stopped_ is the reason
   std::string why_stopped_;
-  const StageRow* after_ = nullptr;  // the last stage that was compared and has a recorded text
-  std::string_view text_;  // tinygrad's graph after the stage after_, as text
+  const StageRow* after_ = nullptr;  // the last stage so far that has a recorded text
+  std::string_view text_;  // tinygrad's graph after the stage `after_`, as text
   std::optional<bool> optimize_;  // whether the optimizer runs on the AST
-  bool as_expected_ = false;  // tgc's graph after that stage prints as text_
+  bool as_expected_ = false;  // whether tgc's graph after the stage `after_` prints as text_
   bool is_foreign_ = false;  // the record is of another release, so its listings of linear lists are not read
 };
 

@@ -9,10 +9,10 @@ namespace tgc {
 
 struct ListedRecord {
   std::string id;
-  std::string target;    // "CUDA:CUDA:sm_80" for a kernel; for a schedule, its device if recorded
+  std::string target;    // "CUDA:CUDA:sm_80" for a kernel; for a schedule, the device if recorded
   int64_t nodes = 0;     // the size of the AST
   std::string what;      // a kernel's function name, "3 kernels" for a schedule, or "refused"
-  std::string made_for;  // "relu (model.py:12::forward)"; empty: not recorded
+  std::string made_for;  // the user's operation: "relu (model.py:12::forward)"; empty: not recorded
 };
 
 struct RecordList {

@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// Returns what a compilation makes: the list and source of a kernel or the kernels of a tensor graph; or the error.
+// Returns the result of a compilation: a kernel's list and source, a tensor graph's kernels, or the error message.
 std::string outcome(Compilation& c) {
   if (c.is_tensor_graph()) {
     auto& schedule = c.schedule();

@@ -14,10 +14,10 @@ struct ResumeReport {
   bool passed() const { return stage.empty(); }
 };
 
-// Compiles the graph that `begin` returns (called twice). After each stage that changes the graph, writes the graph in
-// each format, reads it into a new Graph, and compares the nodes. A kernel is then compiled from the graph that was
-// read, and must give the same list and source. A tensor graph is only compiled from its AST, because later stages need
-// state of the earlier ones.
+// Calls `begin` twice and runs the compilations. After each stage that changes the graph, writes the graph in each
+// format, reads it into a new Graph, and compares the nodes. A kernel is then compiled from the graph that was read,
+// and must give the same list and source. A tensor graph is only compiled from its AST, because later stages need the
+// state of earlier stages.
 ResumeReport check_resume(const std::function<Result<Compilation>()>& begin);
 
 }  // namespace tgc
