@@ -25,7 +25,8 @@ void refused(const std::string& name, const std::string& text, const std::string
 
 TEST_CASE("hostile: malformed nodes are rejected by the reader") {
   refused("store.uop", kBuffer + "ast = UOp(Ops.STORE, dtypes.void, (K, K)).sink()\n",
-          "store.uop:2:1: Ops.STORE dtypes.void of dtypes.int.ptr(4), dtypes.int.ptr(4), needs an Ops.INDEX of the memory as its address");
+          "store.uop:2:1: Ops.STORE dtypes.void of dtypes.int.ptr(4), dtypes.int.ptr(4), "
+          "needs an Ops.INDEX of the memory as its address");
   refused("index.uop", "ast = UOp(Ops.INDEX, dtypes.half, (UOp.const(dtypes.index, 16),)).sink()\n",
           "needs the dtype of an element, or a pointer to one");
   refused("range.uop", kBuffer + "ast = UOp(Ops.RANGE, dtypes.index, (K,), (0, AxisType.LOOP)).sink()\n",

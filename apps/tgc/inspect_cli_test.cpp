@@ -219,7 +219,8 @@ TEST_CASE("help: topics and commands are explained") {
     CHECK(r.out.size() > 100);
   }
   std::string man = run_tgc("help --man").out;
-  for (const char* part : {".SS tgc dump\n", "Usage: tgc dump [OPTIONS] [INPUT]\n", "\\-\\-stage LIST", ".SH SETTINGS\n", ".SH EXIT STATUS\n"})
+  for (const char* part : {".SS tgc dump\n", "Usage: tgc dump [OPTIONS] [INPUT]\n",
+                           "\\-\\-stage LIST", ".SH SETTINGS\n", ".SH EXIT STATUS\n"})
     CHECK(man.find(part) != man.npos);
   CHECK(has(run_tgc("help settings"), "IGNORE_OOB=1"));
   CHECK(has(run_tgc("help targets"), "CUDA      CUDA:CUDA:sm_80\n"));

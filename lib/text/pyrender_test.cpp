@@ -217,7 +217,8 @@ TEST_CASE("pyrender: errors have a position and what was expected") {
   CHECK(trouble_with("a = UOp.variable('x, 0, 1)").starts_with("in.uop:1:18: a string that does not end on its line"));
   CHECK(trouble_with("a = UOp.const(dtypes.int, " + std::string(6000, '9') + ")")
             .starts_with("in.uop:1:27: an integer of 6000 digits"));
-  CHECK(trouble_with("a = " + std::string(10 << 20, '(')).starts_with("in.uop:1:262149: more than 262144 levels of nested brackets"));
+  CHECK(trouble_with("a = " + std::string(10 << 20, '('))
+            .starts_with("in.uop:1:262149: more than 262144 levels of nested brackets"));
   CHECK(trouble_with("a = UOp(Ops.STORE, dtypes.void, ())")
             .starts_with("in.uop:1:5: Ops.STORE with 0 sources, needs 2 or more"));
   CHECK(trouble_with("a = UOp.new_buffer('CPU', 8, dtypes.int, 0).reshape((3,))").find("bad reshape") !=
