@@ -253,7 +253,7 @@ void prepare_confinement() { (void)program_for(Rights::Compute); }
 
 Status confine(const Confinement& what, int channel) {
   return catch_failures([&] {
-    auto&& program = program_for(what.rights);  // build it before the memory limit is set
+    auto&& program = program_for(what.rights);  // built now, because the memory limit may be too low for it
     set_limits(what);
 #ifdef __GLIBC__
     mallopt(M_ARENA_MAX, 8);  // otherwise malloc, when out of memory, opens a file to count the processors

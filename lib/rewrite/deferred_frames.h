@@ -5,7 +5,7 @@
 // puts a frame that still cannot proceed back at the bottom. So the deferred frames form a ring, and tinygrad goes
 // round it. This class never visits a blocked frame. Each frame has a position number, `place`, which grows along the
 // ring. Unblocked frames are queued by `place`: near_ and far_ hold the frames ahead of the current position,
-// next_round_ the frames behind it. A newly unblocked frame is usually one of the next; a short scan inserts it into
+// next_round_ the frames behind it. A newly unblocked frame is usually taken soon; a short scan inserts it into
 // near_, which is sorted. Other frames go into far_, which is a heap. next_round_ is sorted when the next round begins.
 #pragma once
 #include <cstdint>

@@ -35,7 +35,7 @@ TEST_CASE("matcher: may_apply decides from the ops of a graph") {
   CHECK(may_apply({Op::ADD, Op::CONST}));
   CHECK_FALSE(may_apply({Op::ADD, Op::MUL}));
   CHECK_FALSE(may_apply({Op::CONST, Op::MUL, Op::MAX}));
-  CHECK(may_apply({Op::EXP2, Op::MUL}));  // exp2(a) or a * b matches, so one of the two is enough
+  CHECK(may_apply({Op::EXP2, Op::MUL}));  // exp2(a * b) matches, so MAX is not needed
 }
 
 TEST_CASE("matcher: the first rule in order wins") {

@@ -1,6 +1,6 @@
 // Lets a client replace or suppress single rule applications: to inject faults (fault.h), or to leave out one rewrite
 // in a bisection. With a RewriteOverride, as with a RewriteObserver, rewrites take no fast path and shortcuts apply the
-// rules. So an override and an observer see the same applications in the same order. A graph without one pays nothing.
+// rules, so overrides and observers see the same applications in order. A graph without an override pays nothing.
 #pragma once
 #include "lib/rewrite/rules.h"
 

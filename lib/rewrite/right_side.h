@@ -389,7 +389,7 @@ struct With : Expr<With<F, Es...>> {
       }, std::tuple{es.build(m)...});
     }, operands);
   }
-  // Names all foldings of a function that returns a Taken, in which the function names the folding that it made.
+  // Lists the names of all foldings of a function that returns a Taken (a node and the name of the applied folding).
   With branches(std::initializer_list<const char*> all) const {
     With out = *this;
     out.names = keep_all(all);

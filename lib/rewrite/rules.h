@@ -116,7 +116,7 @@ std::vector<Folding> list_branches(const Rule& rule) {
 }
 
 template <class R>
-struct Calls {  // the general case: the right side is not a function
+struct Calls {  // for a right side that is not a function
   static constexpr bool kMayDecline = false, kUsesCtx = false, kChangesCtx = false;
 };
 template <auto F, class... Es>

@@ -56,7 +56,7 @@ class RuleStats {
   }
 
   std::vector<Counters> counters_;
-  std::vector<uint64_t> tries_;       // number of tries by node class; Code::first_class is the first class of a Code
+  std::vector<uint64_t> tries_;       // number of tries, indexed by Code::first_class + Code::class_of
   std::vector<const Bucket*> tried_;  // buckets that were tried, with duplicates
   std::vector<Stop> stops_;           // hash table, open addressing, power-of-two size
   size_t used_ = 0;

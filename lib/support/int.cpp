@@ -453,7 +453,7 @@ double true_div(Int a, Int b) {
   if (a.is_small() && b.is_small() && -kExact <= a.small() && a.small() <= kExact && -kExact <= b.small() &&
       b.small() <= kExact)
     return double(a.small()) / double(b.small());
-  // Scale to a quotient of at least 66 bits. Its lowest bit is set if there is a rest, so that it rounds correctly.
+  // Scale so that the quotient has at least 66 bits. Set its lowest bit if there is a remainder, for correct rounding.
   int shift = 66 + int(b.bit_length()) - int(a.bit_length());
   Int n = shift > 0 ? a.abs() << uint32_t(shift) : a.abs(), d = shift < 0 ? b.abs() << uint32_t(-shift) : b.abs();
   auto [q, rest] = divmod_trunc(n, d);
