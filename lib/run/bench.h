@@ -32,16 +32,16 @@ struct BenchResult {
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan);
 
 // Times everything before the compiler for a file with one tensor graph, usually a model, in three stages: "read" the
-// file, "schedule" the graph, "render" the distinct sources of its kernels. The result's `nodes` are those of the
-// tensor graph; the count of "schedule" is that of runs of kernels and copies, that of "render" of distinct kernels.
-// After a run that warms up, returns the least total of `repeats` runs, and the least processor times of the stages.
+// file, "schedule" the graph, "render" the distinct sources of its kernels. After a warm-up run, returns the least
+// total of `repeats` runs, and the least processor times of the stages. `nodes` are those of the tensor graph;
+// "schedule" counts the runs of kernels and copies, "render" the distinct kernels.
 Result<GraphTime> time_whole(const Session& session, const std::string& spec, int repeats);
 
 // The times of one stage, or of the whole, over all graphs, in milliseconds.
 class Times {
  public:
   void add(size_t nodes, double ms);
-  void sort();  // must precede the functions below
+  void sort();  // call it before the functions below
   size_t count() const { return ms_.size(); }
   size_t nodes() const { return nodes_; }
   double sum() const { return sum_; }
@@ -51,7 +51,7 @@ class Times {
   double max() const { return ms_.empty() ? 0 : ms_.back(); }
 
  private:
-  double quantile(double part) const;  // the least time that at least this fraction of all times does not exceed
+  double quantile(double part) const;  // returns the least time that is at least as long as this part of all times
   std::vector<double> ms_;
   double sum_ = 0;
   size_t nodes_ = 0;
@@ -60,13 +60,13 @@ class Times {
 class BenchReport {
  public:
   BenchReport(const BenchPlan& plan, unsigned threads, const BenchResult& result);
-  // Return the report; with `list`, also a line or object for each graph.
+  // These return the report; if `list` is true, also a line or JSON object for each graph.
   std::string text(bool list) const;
   std::string json(bool list) const;
 
  private:
   Times& times_of(std::string_view name);
-  double slower() const { return total_.sum() > 0 ? counted_ms_ / total_.sum() - 1 : 0; }  // cost of counting
+  double slower() const { return total_.sum() > 0 ? counted_ms_ / total_.sum() - 1 : 0; }  // relative cost of counting
   double runs_per_second() const;
 
   const BenchPlan& plan_;

@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// ---- Z3, through five functions of its C interface
+// ---- Z3, called through five functions of its C interface
 
 class Z3 {
  public:
@@ -64,11 +64,11 @@ class Z3 {
   const char* (*eval_)(void*, const char*) = nullptr;
 };
 
-// ---- expressions as SMT-LIB text: integers are unbounded, each node is a definition
+// ---- UOps as SMT-LIB text: integers are unbounded, and each node becomes a definition
 
 std::string literal(const Int& value) { return value < 0 ? "(- " + (-value).str() + ")" : value.str(); }
 
-// Defines a truncating division and its remainder, as UOps have them; SMT-LIB's division rounds differently.
+// Defines division and remainder that truncate toward zero, as UOps have them; SMT-LIB's division rounds differently.
 constexpr std::string_view kPrelude =
     "(set-option :timeout 20000)\n"
     "(define-fun cdiv ((a Int) (b Int)) Int (ite (< a 0) (ite (< 0 b) (div (+ a (- b 1)) b) "
@@ -79,7 +79,7 @@ class Translator {
  public:
   explicit Translator(Graph& graph) : names_(graph) {}
 
-  // Returns the SMT-LIB name of the node's value. Appends the declarations that it needs to text().
+  // Returns the SMT-LIB name of the value of `root`. Appends the declarations that this value needs to text().
   std::string name_of(UOp root) {
     for (UOp u : toposort(root, [&](UOp u) { return !names_.contains(u) && (is_number(u) || is_bool(u)); })) add(u);
     const std::string* name = names_.find(root);
@@ -88,7 +88,7 @@ class Translator {
   std::string take_text() { return std::exchange(text_, {}); }
   bool exact() const { return exact_; }
   void begin() { exact_ = true; }
-  // The declared variables, each with the name to show to users.
+  // By the name of each declared variable in the SMT-LIB text: the name to show to users.
   const std::map<std::string, std::string>& variables() const { return variables_; }
 
  private:
@@ -117,7 +117,7 @@ class Translator {
     return out + ")";
   }
 
-  // Declares a value about which Z3 is told only its bounds, because its op cannot be expressed exactly.
+  // Declares a value of which only the bounds are stated, because its op cannot be expressed exactly.
   void unknown(UOp u, const std::string& name) {
     text_ += "(declare-const " + name + (is_bool(u) ? " Bool" : " Int") + ")\n";
     if (!is_bool(u) && is_number(u)) bounds(name, literal(u.vmin().to_int()), literal(u.vmax().to_int()));
@@ -146,7 +146,7 @@ class Translator {
       variables_[called] = name;
       return name;
     }
-    if (u.is(Op::CAST) && u.src(0).dtype().is_ptr()) return "0";  // the buffer's address; others are relative to it
+    if (u.is(Op::CAST) && u.src(0).dtype().is_ptr()) return "0";  // the buffer's address: 0, as offsets are relative
     if (!known(u)) return "";
     switch (u.op()) {
       case Op::RANGE: return variable(u, "r" + range_str(u));
@@ -175,7 +175,7 @@ class Translator {
     std::string power = Int::pow2(uint32_t(n.small())).str();
     return u.is(Op::SHL) ? "(* " + at(u, 0) + " " + power + ")" : "(div " + at(u, 0) + " " + power + ")";
   }
-  // Expresses an AND with a mask of low bits as a remainder.
+  // Expresses an AND with a mask of the lowest bits as a remainder.
   std::string mask(UOp u) {
     UOp by = u.src(1);
     if (!by.is_const() || !by.arg().is_int()) return "";
@@ -215,7 +215,7 @@ struct Access {
   int64_t width = 1;
 };
 
-// Returns whether an INDEX is an address in bytes, as the stages for PTX make them.
+// Returns whether an INDEX computes an address in bytes, as the stages for PTX make them, instead of an element index.
 bool is_address(UOp u) {
   return u.is(Op::INDEX) && u.num_src() > 1 && u.dtype() == dtypes::int64 && u.src(1).dtype() == dtypes::int64;
 }
@@ -299,7 +299,7 @@ class Prover {
     (void)session_->ask("(pop)\n");
   }
 
-  // Sets failure.values to the values of the variables that the access depends on, and of its index.
+  // Sets failure.values to the values, in the counterexample, of the access's variables and of its index.
   void counterexample(OutOfBounds& failure, const Access& a, const std::string& index) {
     std::vector<std::pair<std::string, std::string>> asked;
     for (auto& [called, name] : translator_.variables()) {

@@ -30,18 +30,18 @@ class CompileAll {
  public:
   CompileAll(const Session& session, const CompilePlan& plan) : session_(session), plan_(plan) {}
 
-  // Lowers every kernel, then compiles the sources, session.jobs at a time. An error: an input cannot be read. A kernel
-  // that the pipeline or a renderer refuses is only listed; a source that does not compile is a failure.
+  // Lowers every kernel, then compiles the sources, session.jobs at a time. Errors: an input cannot be read. A kernel
+  // that the pipeline or a renderer refuses is only listed; a source that does not compile counts as a failure.
   Status run();
 
   bool any_failed() const;
-  Status any_source() const;           // an error if every kernel was refused, so that nothing was compiled
-  std::string text() const;            // a table by target, then the failures
-  // {"targets":{...},"sources":[...],"refused":[...]}; "sources" has only failures, or all sources with `times`.
+  Status any_source() const;           // an error if every kernel was refused, as nothing was compiled then
+  std::string text() const;            // a table with a row for each target, then the failures
+  // {"targets":{...},"sources":[...],"refused":[...]}; "sources" lists the failures or, if `times`, all sources.
   std::string json(bool times) const;
 
  private:
-  struct Group {  // the kernels of one target
+  struct Group {  // the counts of the kernels for one target
     size_t kernels = 0, sources = 0, compiled = 0;
     std::string why_none;
     std::vector<double> times;
@@ -60,7 +60,7 @@ class CompileAll {
   std::set<std::pair<std::string, Sha256>> seen_;
   std::vector<CompiledSource> sources_;
   std::vector<Refused> refused_;
-  size_t number_ = 0;  // kernels read so far
+  size_t number_ = 0;  // how many kernels were read so far
 };
 
 }  // namespace tgc

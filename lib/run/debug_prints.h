@@ -17,7 +17,7 @@
 
 namespace tgc {
 
-// Prints one graph and its kernels, according to these settings.
+// Prints a tensor graph's schedule, and kernels, as these settings demand.
 class DebugPrints : public ExecuteObserver {
  public:
   DebugPrints(const Session& session, const Settings& settings) : session_(session), settings_(settings) {}
@@ -25,8 +25,8 @@ class DebugPrints : public ExecuteObserver {
   // Returns whether a variable that prints kernels is set. Kernels are then fully compiled one after another.
   bool watches_kernels() const override;
 
-  // Runs the remaining stages of a compilation and prints the kernel, for commands that do not run it. An error: an
-  // access may be out of bounds (IGNORE_OOB=0), with a counterexample if there is one.
+  // Runs the remaining stages of a compilation and prints the kernel, for commands that do not run it. Returns an
+  // error, with a counterexample if there is one, if an access may be out of bounds (IGNORE_OOB=0).
   Status compiled(Compilation& compilation);
 
   // ---- events of the executor

@@ -1,5 +1,5 @@
-// Failure signatures: a kind and a cause, by which two failures can be compared. Reduction tests whether a smaller
-// kernel has the same signature; repeating a repro bundle tests whether its failure still happens.
+// Failure signatures, each a kind and a cause, by which failures are compared: `tgc reduce` tests whether a smaller
+// kernel has the same signature, and repeating a repro bundle tests whether its failure still happens.
 #pragma once
 #include <string>
 #include <string_view>
@@ -32,11 +32,11 @@ struct FailureSignature {
 };
 std::string_view name_of(FailureSignature::Kind kind);
 
-// Returns whether the error `refused` of a stage says that rewriting does not end.
+// Returns whether `refused`, the error of a stage, says that the stage's rewriting does not end.
 bool is_endless(const Diag& refused);
 
-// Returns the failure that shows before a compiler is called or a kernel runs: a stage does not end or refuses the
-// graph, or a renderer or REF refuses it. Kind::None if there is no such failure. An error: `device` does not exist.
+// Returns the failure that shows before a compiler or a kernel runs: a stage does not end, or a stage, a renderer or
+// REF refuses the graph. Kind::None if there is no such failure. An error: `device` does not exist.
 Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, const std::string& device);
 
 // Compiles the kernel, runs it with `options` (as with_bundle() returns them), and compares what it stores with the

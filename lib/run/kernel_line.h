@@ -1,4 +1,4 @@
-// Formats the line that tinygrad prints about a kernel that ran (DEBUG=2).
+// Formats the line that tinygrad prints for each kernel that it runs (DEBUG=2).
 #pragma once
 #include <optional>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-// How long a kernel, and all kernels so far, took.
+// The time of one kernel, and the total time of all kernels so far.
 struct KernelTime {
   double seconds = 0, seconds_in_all = 0;
 };
@@ -15,7 +15,7 @@ struct KernelTime {
 struct KernelLine {
   std::string name;          // with colors
   std::string device;        // "CPU"
-  size_t number = 0;         // number of the kernel in the process, from 1
+  size_t number = 0;         // the kernel's number in this process, counted from 1
   size_t arguments = 0;
   double bytes = 0;          // memory in use
   Executable::Cost cost = {};

@@ -7,10 +7,10 @@
 
 namespace tgc {
 
-// Returns the names in `given` that are variables of the kernel.
+// Returns those names in `given` that are variables of the kernel.
 std::set<std::string> bound_variables(const Executable& kernel, const VariableValues& given);
 
-// Returns an error if `given` names a variable that the kernel does not have; it lists the variables that it has.
+// Returns an error, which lists the kernel's variables, if `given` names a variable that the kernel does not have.
 Status check_variables(const Executable& kernel, const VariableValues& given);
 
 }  // namespace tgc

@@ -19,7 +19,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// Returns the processor's name ("AMD EPYC 7B13"); empty if it is unknown.
+// Returns the name of this computer's processor ("AMD EPYC 7B13"); empty if it is unknown.
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
@@ -28,7 +28,7 @@ std::string processor() {
   return "";
 }
 
-// Returns the settings that differ from tinygrad's defaults, and settings whose default depends on this machine.
+// Returns the settings that differ from tinygrad's defaults, and those whose default depends on this machine.
 std::map<std::string, std::string> settings_of(const Settings& settings, const Placement& place) {
   std::map<std::string, std::string> out;
   for (const SettingInfo& s : all_settings())
@@ -99,7 +99,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   if (repro.fault.empty() && fault) repro.fault = fault;
   const std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
   const VariableValues& given = options.input.variables;
-  for (const VariableSpec& v : variables_of(nodes))  // only the graph's own: a reduced graph may lack some of --var
+  for (const VariableSpec& v : variables_of(nodes))  // skip --var for others: a reduced graph may lack some
     if (auto it = given.find(v.name); it != given.end()) repro.variables.insert(*it);
   const ToleranceOptions& t = options.compare.tolerance;
   if (t.rtol) repro.tolerance["rtol"] = *t.rtol;
@@ -109,7 +109,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   if (!llvm_version().empty()) repro.made_by["llvm"] = llvm_version();
   if (std::string cpu = processor(); !cpu.empty()) repro.made_by["cpu"] = cpu;
   auto buffers = buffers_of(nodes);
-  std::erase_if(repro.inputs, [&](const ReproArray& a) {  // buffers that are only written begin as zeros
+  std::erase_if(repro.inputs, [&](const ReproArray& a) {  // drop buffers that are never read: they begin as 0
     auto b = std::ranges::find(buffers, a.name, &BufferSpec::name);
     return b != buffers.end() && !b->read;
   });
@@ -119,7 +119,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
                  .settings = settings_of(in.graph->settings(), place)};
   if (!in.list.empty()) return repro_to_json(repro, list_to_json(in.list, info));
   UOp root = in.root;
-  if (!session.over.opts.empty() && root.is(Op::SINK)) {  // the bundle's graph carries the optimizer's list
+  if (!session.over.opts.empty() && root.is(Op::SINK)) {  // store --opts in the bundle's graph
     auto opts = std::move(read_opts(*in.graph, session.over.opts, "--opts").value_or_throw());
     root = with_opts(root, opts);
   }
@@ -149,7 +149,7 @@ RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& gi
   out.device = options.device.name;
   if (bundle.symptom == name_of(Kind::Script) || bundle.symptom == name_of(Kind::Differs)) {
     out.error = "that it is '" + bundle.symptom + "' a command said, which is yours to run" +
-                (bundle.script.empty() ? "" : ": " + bundle.script);  // a command in a file is never run
+                (bundle.script.empty() ? "" : ": " + bundle.script);  // the bundle's command is only shown, never run
     return out;
   }
   auto now = symptom_of(session, in, options);

@@ -9,12 +9,12 @@
 
 namespace tgc {
 
-// If `in` is a bundle, returns the options with the bundle's device, variables and tolerance where the user gave none;
-// else returns the options unchanged.
+// If `in` is a bundle, returns the options with the bundle's device, variables and tolerance for those that the user
+// did not set. Otherwise returns the options unchanged.
 RunOptions with_bundle(RunOptions options, const InputGraph& in);
 
-// given_inputs: returns the arrays of --inputs, else those of the bundle, else none. given_expected: the same for
-// --expect. `source` receives the name of the file that they come from. Throw Failure if it cannot be read.
+// given_inputs: returns the arrays of --inputs; without this option, those of the bundle; else none. given_expected:
+// the same for --expect. `source` receives the name of the arrays' file. Both throw Failure if it cannot be read.
 Arrays given_inputs(const RunOptions& options, const InputGraph& in, std::string& source);
 Arrays given_expected(const RunOptions& options, const InputGraph& in, std::string& source);
 
@@ -25,8 +25,8 @@ Arrays unbundled(const std::vector<ReproArray>& arrays);
 // variables, tolerance, fault and versions.
 std::string bundle_text(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                         Repro repro);
-// Writes bundle_text() to the file that --repro names, and returns the file's path. Keeps only the first line of
-// `repro.said`. `name` replaces {} if the input has no file name; empty: the graph's name. Throws Failure.
+// Writes bundle_text() to the file that --repro names; of `repro.said` only the first line. Returns the path. `name`
+// stands for {} in the path if the input has no file name; if it is empty, the graph's name does. Throws Failure.
 std::string write_bundle(const Session& session, const RunOptions& options, const InputGraph& in,
                          const Placement& place, Repro repro, const std::string& name = "");
 
@@ -42,7 +42,7 @@ struct RepeatReport {
   std::string text() const;
   std::string json() const;    // one line
 };
-// Returns whether a run of `in` only repeats a failure: `in` is a bundle with one, and no option asks for more.
+// Returns whether a run of `in` is to repeat a failure: `in` is a bundle with a failure, and no option asks for more.
 bool is_to_repeat(const InputGraph& in, const RunOptions& options);
 RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& options);
 

@@ -51,7 +51,7 @@ void check_expected(Arrays& expected, const Executable& kernel, const std::strin
       throw Failure(Diag{.message = "the file lacks '" + b.name() + "', which the kernel stores", .file = file});
 }
 
-// One run of one kernel. Its functions throw Failure.
+// One run of one kernel. The functions of this class throw Failure.
 class KernelRun {
  public:
   KernelRun(const Session& session, InputGraph& in, const RunOptions& options, RunReport& report)
@@ -68,10 +68,10 @@ class KernelRun {
     choose_inputs(kernel);
     inputs_ = inputs_of(kernel);
     Expected reference = expected_arrays(kernel, place);
-    // the reference runs beside the kernel, unless the kernel is timed, because that would disturb the times
+    // the reference runs in parallel with the kernel, unless the kernel is timed, because it would disturb the times
     const bool runs_beside = !o_.compare.each_stage && !options_for(place).repeats;
     if (!runs_beside) expected_ = reference();
-    if (o_.compare.each_stage) {  // before the device runs, so that the report has the stage if the kernel dies
+    if (o_.compare.each_stage) {  // first, so that the report names the stage even if the kernel dies
       const Arrays none;
       report_.stages = run_stages(session_, in_, lowering_target(place, settings()), o_, inputs_,
                                   o_.compare.expect.empty() ? none : expected_);
@@ -95,7 +95,7 @@ class KernelRun {
     if (!kept) report_.not_kept = kept.diag().text();
   }
 
-  // Writes the failure as one file, in place of npz files and a command.
+  // Writes the failure to one repro bundle, in place of npz files and a command that repeats it.
   void keep_bundle() {
     if (!place_) return;  // the run ended before a device was chosen
     FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
@@ -118,7 +118,7 @@ class KernelRun {
     return out;
   }
 
-  // ---- from a graph to code
+  // ---- from the kernel's graph to machine code
   KernelGraph graph() {
     return {.root = in_.root, .stage = in_.info.stage, .list = in_.list, .opts = session_.over.opts};
   }
@@ -128,7 +128,7 @@ class KernelRun {
     if (o_.input.recorded) kernel.list = recorded_list();
     return std::move(make_executable(kernel, place, lowering()).value_or_throw());
   }
-  // Returns the record's own linear list.
+  // Returns the linear list that the golden record itself has.
   std::span<const UOp> recorded_list() {
     if (!in_.record || !in_.record->linear)
       throw Failure(Diag{.message = "'" + in_.info.name + "' holds no recorded list", .file = in_.file,
@@ -141,7 +141,7 @@ class KernelRun {
   ExecuteOptions options_for(const Placement& place) const {
     ExecuteOptions out = o_.device.execute_options(place);
     out.repeats = o_.device.timed_runs;
-    if (!out.repeats) out.repeats = settings().DEBUG >= 2;  // tinygrad's DEBUG=2 prints a time
+    if (!out.repeats) out.repeats = settings().DEBUG >= 2;  // because tinygrad's DEBUG=2 prints a time
     return out;
   }
 
@@ -160,7 +160,7 @@ class KernelRun {
     return done ? std::move(done) : with_time_option(done.diag());
   }
 
-  // Notes which --var values are variables of the kernel. If it is the only kernel, any other --var is an error.
+  // Notes which --var values are for variables of the kernel. If it is the only kernel, any other --var is an error.
   void note_variables(const Executable& kernel) {
     report_.variables = bound_variables(kernel, o_.input.variables);
     if (o_.input.is_only_kernel) check_variables(kernel, o_.input.variables).value_or_throw();
@@ -181,14 +181,14 @@ class KernelRun {
 
   // ---- expected arrays
 
-  // A function that waits for the expected arrays and returns them. Call it at most once. Throws Failure.
+  // A function that waits for the expected arrays and returns them. Call it only once. It throws Failure.
   using Expected = std::function<Arrays()>;
   static Expected at_once(Arrays arrays) {
     auto shared = std::make_shared<Arrays>(std::move(arrays));
     return [shared] { return std::move(*shared); };
   }
 
-  // Returns the function for the expected arrays. If a reference must be computed, starts it here in its own worker.
+  // Returns the function for the expected arrays. If a reference must compute them, starts its run in a worker now.
   Expected expected_arrays(const Executable& kernel, const Placement& place) {
     std::string source;
     if (Arrays out = given_expected(o_, in_, source); !o_.compare.expect.empty() || !out.empty()) {
@@ -214,7 +214,7 @@ class KernelRun {
     return std::ranges::any_of(in_.list.empty() ? toposort(in_.root) : in_.list, is_code);
   }
 
-  // Returns what the graph of another INPUT stores in REF, run on the same arrays.
+  // Returns what the graph of another INPUT stores in REF, if it runs on the same arrays as the kernel.
   Arrays outputs_of_graph(const std::string& input, const Executable& kernel) {
     report_.reference = input;
     auto source = std::move(Source::open(session_, input).value_or_throw());
@@ -269,7 +269,7 @@ class KernelRun {
     if (place.is_ref) report_.bench->evaluations = evaluations(place);
   }
 
-  // Returns how many UOps REF evaluates in one run.
+  // Returns how many UOps REF evaluates in one run of the kernel.
   uint64_t evaluations(Placement& place) {
     RefOptions counting{.count_evaluations = true};
     std::vector<UOp> list = in_.list;
@@ -289,9 +289,9 @@ class KernelRun {
   std::optional<Placement> place_;
   Arrays inputs_, expected_;
   std::string arrays_file_;
-  Arrays given_;                           // the arrays of --inputs, or of the bundle
-  std::optional<InputDistribution> draw_;  // distribution of the inputs that given_ lacks
-  std::vector<UOp> recorded_;              // the record's linear list
+  Arrays given_;                           // the arrays of --inputs; without that option, those of the bundle
+  std::optional<InputDistribution> draw_;  // how to draw the inputs that given_ lacks
+  std::vector<UOp> recorded_;              // the golden record's own linear list
 };
 
 }  // namespace
@@ -308,7 +308,7 @@ RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& o
     if (!options.output.repro.empty() && report.exit_code() != 0) run.keep_bundle();
     return Unit{};
   });
-  if (!done) {  // the bundle that was asked for is missing: trouble, even if the kernel had failed
+  if (!done) {  // no bundle was written: trouble, even if the kernel had failed before
     report.error += (report.error.empty() ? "" : "\n") + done.diag().text();
     report.kernel_fault = false;
   }

@@ -47,7 +47,7 @@ void passes(const RunReport& report) {
 }  // namespace
 
 TEST_CASE("run_kernel draws the same inputs for a seed, whatever they are compared with") {
-  // these kernels but the first take square roots, so their inputs must not be negative
+  // All of these kernels except the first take square roots, so their random inputs must not be negative.
   for (std::string f : {"a+b", "(a.sqrt()+b)", "(a*a+b*b).sqrt()"}) {
     CAPTURE(f);
     TemporaryFile file;
@@ -76,7 +76,7 @@ TEST_CASE("run_kernel runs on the target that the input names") {
   CHECK(run(elementwise("a+b"), {}, "CPU:CLANG").device == "CPU:CLANG");
   CHECK(run(elementwise("a+b"), {.device = {.name = "CPU:LLVM"}}, "CPU:CLANG").device == "CPU:LLVM");
   CHECK(run(elementwise("a+b"), {.device = {.name = "REF"}}, "CPU:CLANG").device == "REF");
-  // this machine has no Metal device, so REF runs the list that is lowered for it
+  // This machine has no Metal device, so REF runs the list that is lowered for Metal.
   RunReport metal = run(elementwise("a+b"), {}, "METAL");
   passes(metal);
   CHECK(metal.device == "REF, lowered for METAL:METAL");
@@ -96,7 +96,7 @@ TEST_CASE("run_kernel does not pass if nothing was compared") {
 }
 
 TEST_CASE("run_kernel uses each graph's own settings and target") {
-  // both graphs run in one session; the second has NOOPT=1 and must get another list
+  // Both graphs run in one session. The second graph has the setting NOOPT=1, so it must get another list.
   Session session;
   Settings noopt;
   noopt.NOOPT = 1;
@@ -135,7 +135,7 @@ TEST_CASE("run_kernel runs every stage in REF") {
 }
 
 TEST_CASE("run_kernel --each-stage: threads that are still loops have their own registers") {
-  // the maximum of b[r] - sum of b[s] * 0.03; both reductions in threads, inside of a loop over i
+  // The kernel computes the maximum of b[r] - (sum of b[s]) * 0.03. Both reductions use threads, inside a loop over i.
   const std::string text =
       "i = UOp.range(16, 0, AxisType.LOOP)\n"
       "b = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(512), (), 1)\n"

@@ -22,8 +22,8 @@ struct ConformanceReport {
   std::string json() const;
 };
 
-// Runs the cases in the folders. Each case has its own worker, because a kernel can crash. An error: the folders have
-// no cases.
+// Runs the cases in the folders, each in its own worker, because a kernel may crash. An error: the folders contain no
+// cases.
 Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vector<std::string>& folders,
                                          const RunOptions& options);
 

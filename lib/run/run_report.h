@@ -19,20 +19,20 @@ struct TimedRuns {
   std::string name;             // name of the kernel, with colors
   size_t arguments = 0;
   uint64_t bytes = 0;           // size of its buffers
-  uint64_t evaluations = 0;     // number of UOps that REF evaluates in one run; 0 for other devices
+  uint64_t evaluations = 0;     // how many UOps REF evaluates in one run; 0 for other devices
 
   double median() const { return quantile(0.5); }
   double quantile(double q) const;
-  // Returns tinygrad's line of DEBUG=2, with the median as the kernel's time, and a line on how the times vary.
+  // Returns tinygrad's DEBUG=2 line, with the median of the times, and a second line on how much the times vary.
   std::string text(size_t number, bool color) const;
   void write(JsonWriter& json) const;
 };
 
 // The first stage after which the graph computes wrong results.
 struct StageDifference {
-  std::string stage;            // name of that stage; empty if every graph is right
+  std::string stage;            // that stage's name; empty if the graph is right after every stage
   size_t stages_run = 0;
-  std::vector<Comparison> arrays;  // comparisons of `stage`; if it is empty, of the last stage with left-out elements
+  std::vector<Comparison> arrays;  // for `stage`; without one, for the last stage with left-out elements
 };
 
 struct RunReport {
@@ -49,17 +49,17 @@ struct RunReport {
   std::optional<TimedRuns> bench;
   std::vector<std::string> written;  // paths of the files that the run wrote
   std::string not_kept;              // why the arrays of a failed run could not be kept
-  std::string again;                 // the command that repeats a failure
+  std::string again;                 // the command that repeats the failed run
   std::optional<uint64_t> seed;      // seed of the random inputs, if there are any
   std::string floats;                // distribution of random inputs, if it is not the usual one
   std::set<std::string> variables;   // variables of the kernel that were given
-  std::string error;                 // what ended the run; other fields may be missing then
+  std::string error;                 // the error that ended the run; other fields may then be missing
   bool kernel_fault = false;         // the error is the kernel's own: see Diag::kernel_fault
 
   Result result() const;
   bool passed() const { return result() == Result::Passed; }
   int exit_code() const;
-  // Returns the text for a run without an error. `number` is the kernel's number in the command, from 1.
+  // Returns the text of a run that ended without an error. `number` counts the kernels of the command from 1.
   std::string text(size_t number, bool color) const;
   std::string json() const;                           // one line
 };

@@ -19,7 +19,7 @@ StageDifference run_stages(const Session& session, const InputGraph& in, const T
     throw Failure(Diag{.message = "a linear list has no stages before it", .expected = "a graph for --each-stage"});
   StageDifference out;
   const ReferenceRunner ref(inputs, options.input.variables, options.device.execute_options(place_in_ref()));
-  Arrays first;  // what the input graph stores, used if `expected` is empty
+  Arrays first;  // what the input graph stores; expected if `expected` is empty
   // Runs the graph after the stage `name`; returns whether it stores what is expected.
   auto is_same = [&](std::string_view name, const auto& graph) {
     const std::string where = "after '" + std::string(name) + "'";

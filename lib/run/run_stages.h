@@ -5,9 +5,9 @@
 
 namespace tgc {
 
-// Runs the input graph and the graph after each stage in REF on `inputs`. Compares what each graph stores with
-// `expected`, or with what the input graph stores if `expected` is empty. Stops at the first stage that differs. The
-// kernel is lowered for `target`. Throws Failure if a stage fails or REF cannot run a graph.
+// Runs in REF, on `inputs`, the input graph and then the graph after each stage of lowering the kernel for `target`.
+// Compares what each graph stores with `expected` or, if `expected` is empty, with what the input graph stores. Stops
+// at the first stage that differs. Throws Failure if a stage fails or REF cannot run a graph.
 StageDifference run_stages(const Session& session, const InputGraph& in, const Target& target,
                            const RunOptions& options, const Arrays& inputs, const Arrays& expected);
 
