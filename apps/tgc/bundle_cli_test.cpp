@@ -76,7 +76,7 @@ TEST_CASE("cli: a missing compiler engine is trouble, not a failure of the kerne
 
 TEST_CASE("cli: a bundle that cannot be written is trouble, whether or not the kernel failed") {
   std::string kernel = test_path("golden/kernels.jsonl.gz#bin_add_half.0");
-  for (const char* fault : {"TGC_FAULT=fold-binary@1", "TGC_FAULT=load-index"}) {  // one is out of bounds, one wrong
+  for (const char* fault : {"TGC_FAULT=fold-binary@1", "TGC_FAULT=load-index"}) {  // two failures of different kinds
     Ran r = run_tgc("run '" + kernel + "' --target=CPU:LLVM --device=CPU:LLVM --repro=none/kernel.repro", "/dev/null",
                     fault);
     INFO(r.out << r.err);

@@ -367,7 +367,7 @@ TEST_CASE("cli: a small dump takes less than 200 ms of processor time") {
     run_tgc("dump " + file);
     best = std::min(best, milliseconds() - begin);
   }
-  CHECK(best < 200);  // about 15 ms on an idle machine; scripts/bench measures it
+  CHECK(best < 200);  // milliseconds: about 15 on an idle machine; scripts/bench measures this
 }
 
 // Stores (a + b).contiguous() and the sums of its rows: two kernels, with a buffer between them.

@@ -30,7 +30,7 @@ Wanted wanted_of(const std::string& text) {
                      .expected = "wrong, crash, differs, endless, refused, compile, or 'cmd SCRIPT {}'"});
 }
 
-// Returns the command that repeats the failure: the user's own script if it decided what fails.
+// Returns the command that repeats the failure: the user's script, if a script decides which kernels fail.
 std::string repeat_command(const ReduceOptions& o, const Wanted& wanted) {
   const std::string file = shell_word(o.output);
   if (wanted.kind == Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + shell_word(o.tinygrad);

@@ -82,7 +82,7 @@ TEST_CASE("cli: options that do not apply to the input are errors") {
     if (has(run_tgc(std::string(command) + "--help").out, "--var"))
       trouble(std::string(command) + "--var n=3 " + kernel_file, "--var n=3 binds a size of a model, and this is");
   trouble("run --device=NV " + kernel_file, "expected CUDA, which runs the same kernels by NVIDIA's driver");
-  Ran one = run_tgc("run --kernel=1 " + model);  // a model's single kernel accepts kernel options
+  Ran one = run_tgc("run --kernel=1 " + model);  // --kernel=1 selects a single kernel of the model
   INFO(one.out << one.err);
   CHECK(one.code == 0);
   CHECK(has(one.out, "passed on CPU:LLVM"));

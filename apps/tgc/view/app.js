@@ -47,7 +47,7 @@ export class App {
     return this.show(next);
   }
 
-  /** Shows another graph of the page, at its first point between stages. @param {number} g */
+  /** Shows another graph of the page, at its blamed rewrite, its first difference or its start. @param {number} g */
   openGraph(g) {
     this.pinned = -1;
     return this.go({g, s: -1, r: -1, n: -1, d: -1, f: [], m: false});

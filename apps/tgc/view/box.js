@@ -13,7 +13,7 @@ export class Box {
     this.g = g, this.key = key, this.n = key % g.count, this.list = list, this.fold = fold;
     this.title = (fold && fold.title) || g.opName(this.n);
     this.x = 0, this.y = 0, this.row = 0;  // left edge, vertical centre and number of the row
-    this.ghost = false;                    // true for a removed node, which is drawn behind its replacement
+    this.ghost = false;                    // true for a removed node, which is drawn behind the node that replaces it
     /** The sources that have boxes, and their positions in `list`. */
     /** @type {number[]} */ this.sources = [];
     /** @type {number[]} */ this.slots = [];

@@ -12,7 +12,7 @@ import {isValue} from "./values.js";
  *   right: number, bottom: number}} Drawing */
 
 const kDirect = [];  // the points of an edge that passes no row
-const kBehind = 21;  // how far a removed node can be seen behind its replacement
+const kBehind = 21;  // how far a removed node protrudes from behind the node that replaces it
 
 let wasm = null;
 

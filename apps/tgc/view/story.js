@@ -40,7 +40,7 @@ export class Story {
     return this.known.get(place);
   }
 
-  /** Returns the node of the first graph that a node of a place came from; -1: none. @param {number} place */
+  /** Returns the node of the first graph from which `node` at `place` came; -1: none. @param {number} place */
   atFirst(place, node) {
     for (let p = place; p > 0 && node >= 0; p--)
       if (this.graph.stages[p - 1].changed && this.originsAt(p).has(node)) node = this.originsAt(p).get(node);

@@ -35,7 +35,7 @@ export class TextPanel {
     this.mark();
   }
 
-  /** Makes the texts of a place. Returns whether that took time. @returns {boolean} whether that took time */
+  /** Makes the texts of a graph. Returns whether that took time. @returns {boolean} whether that took time */
   prepare(place) {
     const {graph, story} = this.app, had = this.cache.size;
     textsAt(graph, story, place, this.cache);
