@@ -85,8 +85,8 @@ class Compilation {
   // only for a kernel:
   const Result<std::vector<UOp>>& list();  // the linear list
   const Result<std::string>& source();     // the text that the target's renderer prints
-  Result<KernelOutputs*> outputs();        // all outputs; this object owns them
-  Result<CompileJob> compile_job();        // the job for the target's compiler
+  Result<KernelOutputs*> outputs();        // all outputs; the Compilation owns them
+  Result<CompileJob> compile_job();        // the source and what else the target's compiler needs
   const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts plus this kernel's name; not for lists
   // only for a tensor graph:
   const Result<Schedule>& schedule();      // fails if the input was a stage's result

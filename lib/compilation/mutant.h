@@ -28,8 +28,8 @@ inline constexpr int kNumMutations = 24;
 // Decodes the steps in `bytes`; ignores an incomplete last step.
 std::vector<MutationStep> steps_of(std::span<const uint8_t> bytes);
 
-// Builds graph `number` of the graphs that subgraphs are taken from, in the graph `into`. Returns its root; the empty
-// UOp if there is none.
+// Builds in the Graph `into` a graph from which mutations take subgraphs: the one with index `number`. Returns its
+// root; the empty UOp if there is no such graph.
 using Donor = std::function<UOp(Graph& into, size_t number)>;
 
 // Applies the steps to `nodes`: a toposort, or a linear list if `is_list`. Returns the changed nodes in the same order;

@@ -28,7 +28,7 @@ struct StageTime {
 struct GraphTime {
   size_t nodes = 0;               // number of nodes of the AST
   double ms = 0;                  // processor time of all stages except `source` and `program`
-  double counted_ms = 0;          // `ms` while rules are counted; 0: not measured
+  double counted_ms = 0;          // the same time while rules are counted; 0: not measured
   std::vector<StageTime> stages;  // the stages that applied, in order
 };
 

@@ -402,7 +402,7 @@ struct With : Expr<With<F, Es...>> {
 };
 template <auto F, Expression... Es>
 auto with(Es... es) { return With<F, Es...>(es...); }
-// with(x, y, lambda): the lambda is the last argument.
+// with(x, y, lambda): calls the lambda, which is the last argument, with the nodes that x and y matched.
 template <class... Args>
   requires(sizeof...(Args) > 1)
 auto with(Args... args) {

@@ -63,7 +63,7 @@ struct Settings {
   Status set(std::string_view name, std::string_view value);
   Status set(std::string_view key_value);  // "KEY=VALUE"
 
-  int64_t cpu_count() const;  // returns CPU_COUNT if it is set, else the processors that this process may use
+  int64_t cpu_count() const;  // returns CPU_COUNT if set, else the number of processors this process may use
 };
 
 struct SettingInfo {

@@ -10,7 +10,7 @@ int cuda_arch(std::string_view arch);
 // Returns "gfx942" for "gfx942:sramecc+:xnack-".
 inline std::string_view without_features(std::string_view arch) { return arch.substr(0, arch.find(':')); }
 
-// The generations of AMD GPUs whose tensor cores differ from RDNA3's; `arch` may name features.
+// Return true for a generation of AMD GPUs whose tensor cores differ from RDNA3's; `arch` may name features.
 inline bool is_cdna(std::string_view arch) {
   return without_features(arch) == "gfx942" || without_features(arch) == "gfx950";
 }
