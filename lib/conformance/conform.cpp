@@ -42,8 +42,8 @@ Result<std::string> pyrender_text(std::string_view text, const std::string& file
   return written;
 }
 
-// Returns the print_uops listing of a linear list. This is `text` itself if `text` is a listing and `keep_listing` is
-// set, else the list is read and written again.
+// Returns the print_uops listing of a linear list. Returns `text` itself if it is a listing and `keep_listing` is set;
+// otherwise reads the list from `text` and prints it.
 Result<std::string> listing(std::string_view text, const std::string& file, bool keep_listing) {
   if (keep_listing && detect_kind(text) == InputKind::Uops && !has_header(text)) return without_trailing_newlines(text);
   Graph graph;
@@ -53,7 +53,7 @@ Result<std::string> listing(std::string_view text, const std::string& file, bool
   return without_trailing_newlines(print_uops(read_list->list));
 }
 
-// The compiler under test: its process, which answers questions, and its failures so far.
+// The compiler under test: its process, which answers questions, and the number of its failures in a row.
 class Port {
  public:
   Port(const Session& session, const ConformPlan& plan) : program_(plan.command, plan.seconds, session.stop()) {}
@@ -69,7 +69,7 @@ class Port {
   // Records an invalid answer. The process is restarted, because its next line may not belong to the next question.
   void note_invalid_answer(const Diag& diag) { program_.fail(), count(diag); }
 
-  // Returns the reason to end the run: too many failures in a row, or no valid answer so far. Empty: continue.
+  // Returns the reason to end the run: too many failures in a row, or no valid answer at all. Returns "" to continue.
   std::string why_stopped(bool at_end = false) const {
     if (failures_in_a_row_ < (has_answered_ ? kFailuresInARow : at_end ? 1 : kFailuresAtFirst)) return {};
     if (!has_answered_) return "the command answers nothing: " + last_failure_;
@@ -122,7 +122,7 @@ class ConformRun {
     return Unit{};
   }
 
-  // Returns an error that lists the recorded stages if none of them is plan.stage.
+  // Returns an error if plan.stage is none of the recorded stages. The error lists the recorded stages.
   Status check_stage() const {
     if (!out_.answers.empty() || plan_.stage.empty() || recorded_stages_.empty()) return Unit{};
     std::vector<std::string_view> names(recorded_stages_.begin(), recorded_stages_.end());
@@ -173,7 +173,7 @@ class ConformRun {
     return Unit{};
   }
 
-  // Asks a question and judges the answer. Sets `difference` to the text of the difference or of the error.
+  // Asks a question and compares the answer with the expected one. Sets `difference` to the difference or error text.
   AnswerVerdict verdict_on(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
                            std::string& difference) {
     auto error = [&](const std::string& what) { return difference = what + "\n", AnswerVerdict::Error; };
@@ -221,7 +221,7 @@ class ConformRun {
     return out;
   }
 
-  // Returns how the answer differs from the expected one; empty: the answer conforms.
+  // Returns the difference between the answer and the expected answer as text; empty if the answer is right.
   Result<std::string> compare(const GoldenRecord& r, const Question& q, const std::string& answer,
                               const std::string& file) {
     const bool to_the_letter = plan_.as == ConformAs::Text;
@@ -237,7 +237,7 @@ class ConformRun {
       return texts([&](std::string_view text, const std::string& of) { return listing(text, of, to_the_letter); });
     auto difference = to_the_letter ? texts(pyrender_text) : Result(std::string());
     if (!difference || !difference->empty() || (to_the_letter && q.after_json.empty())) return difference;
-    // compare the graphs, too: pyrender omits dtypes, so equal texts may be of different graphs
+    // compare the graphs, too, because pyrender omits dtypes, so that different graphs may have equal texts
     return catch_failures([&]() -> std::string {
       Graph graph;
       const std::string_view expected = q.after_json.empty() ? q.after : q.after_json;

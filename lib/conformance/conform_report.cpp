@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kBaselineHead = "# tgc conform: what conforms, by record, target and stage\n";
 
-// Reads the entries of a baseline.
+// Reads the entries of a baseline file; each names an answer that was right.
 Result<std::set<std::string>> read_baseline(const std::string& file) {
   auto text = read_file(file);
   if (!text) return text.diag();

@@ -32,7 +32,7 @@ Result<DiffInput> read_records(const Session& session, GoldenReader reader, cons
   return side;
 }
 
-// Runs the compilation through the stage `row` and returns its result in the format of a recorded run.
+// Runs the compilation up to and including the stage `row`. Returns the result as text as a recorded run has it.
 Result<std::string> text_at(Compilation& c, const StageRow& row) {
   if (auto status = c.run_through(row); !status) return status.diag();
   return row.is_graph_stage() ? pyrender(c.current()) : c.output(row);

@@ -235,8 +235,8 @@ class PairDiff {
     return x.before == y.before && x.after == y.after;
   }
 
-  // Finds the first rule match that differs. Returns "A -> B" with the lines of the rules that rewrote one node
-  // differently, or, if the matched nodes differ, the line of the rule whose match the other recording lacks.
+  // Finds the first rule match that differs and returns its rule by file and line. If two rules rewrote the same node,
+  // returns "A -> B"; if the matched nodes differ, returns the rule whose match the other recording lacks.
   std::string first_other_match(const GoldenRecord& a, const GoldenRecord& b) const {
     Graph graph;
     auto of_a = read_rewrites(graph, a.rewrites, a_.producer, ""),

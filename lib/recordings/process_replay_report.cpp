@@ -20,7 +20,7 @@ Counts count_of(const ReplayDiff& d, auto add) {
 Counts by_stage(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.stage]++; });
 }
-// Counts the pairs by the first stage that differs, for the text report: the keys contain an explanation of the stage.
+// Counts the pairs by the first stage that differs, for the text report, which explains what a different "ast" means.
 Counts by_place(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
     out[p.stage == "ast" ? "ast: they are other graphs before any rewrite" : p.stage]++;

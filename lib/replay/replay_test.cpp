@@ -28,7 +28,7 @@ TEST_CASE("replay: #ID selects a record of its own file, and a run that compares
   CHECK(counted({kKernels}, "", "", true).identical() == all.records());  // an observer does not change the result
   CHECK_FALSE(counted({kKernels}, "", "nosuch").compared());
   const std::string tensors = test_path("golden/tensor.jsonl.gz");
-  CHECK(counted({tensors}, "kernels", "CPU").records() == counted({tensors}, "kernels").records());  // all are on CPU
+  CHECK(counted({tensors}, "kernels", "CPU").records() == counted({tensors}, "kernels").records());  // device is CPU
   Cancel cancel;
   Session cancelled{.cancel = &cancel};
   cancel.request();
