@@ -191,7 +191,7 @@ class ConformRun {
   }
 
   struct Answer {
-    std::string made, error;  // `made`: the answer's graph, list or source. Both empty: the port says "not supported"
+    std::string made, error;  // `made`: the answer's graph, list or source; both empty: the answer is "not supported"
   };
   Answer read_answer(const std::string& line, bool of_source) const {
     const std::string_view wanted = of_source ? "source" : "graph";

@@ -65,7 +65,7 @@ struct ConformReport {
   Status compare_to_baseline(const std::string& file);
   // Writes to a file which answers are right. Keeps the entries of an existing file that this run did not ask about.
   Status write_baseline(const std::string& file) const;
-  // Returns the report as text for people. `paint`: use terminal colors.
+  // Returns the report as text, with terminal colors if `paint` is set.
   std::string text(bool paint = false) const;
   std::string json() const;
 };

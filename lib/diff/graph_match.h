@@ -34,7 +34,7 @@ class Labels {
   uint64_t hash(UOp u) const;
   Arg arg(UOp u) const;
   Arg tag(UOp u) const { return o_.tags ? u.tag() : Arg(); }
-  // Returns the graph inside a KERNEL, else the empty UOp. That graph is compared separately: its names are its own.
+  // Returns the graph inside a KERNEL, else the empty UOp. It is compared separately, because its names are local.
   static UOp inner(UOp u) { return u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel) ? u.arg()[0].uop() : UOp(); }
   bool any_order(UOp u) const;
   const DiffOptions& options() const { return o_; }

@@ -3,7 +3,7 @@
 //
 //   op DEFINE_GLOBAL PARAM                    the kind, the old name, the new name ("" for a new field)
 //   stage "remove_reduce" "remove reduces"
-//   form REDUCE                               a representation that changed; renames.cpp lists the forms
+//   form REDUCE                               an op whose representation changed; renames.cpp lists these ops
 #pragma once
 #include <map>
 #include <optional>

@@ -31,7 +31,7 @@ std::string stage_name(std::string_view text) {
 class Makers : public RewriteObserver {
  public:
   struct Maker {
-    const Rule* rule = nullptr;  // null: the stage's own code
+    const Rule* rule = nullptr;  // null if no rule, but other code of the stage created the node
     std::string rewrite;         // the nested rewrites in which the rule was applied: "apply rangeify > reshape"
   };
   explicit Makers(Graph& graph) : graph_(graph), makers_(graph) { set_observer(graph, this); }
@@ -48,7 +48,7 @@ class Makers : public RewriteObserver {
   void begin(std::string_view name, UOp sink, const RuleSet&, bool) override {
     if (!on_) return;
     where_.push_back(where_.size() == 1 && name == where_[0] ? where_[0] : where_.back() + " > " + std::string(name));
-    if (where_.size() == 2) note_new(sink, nullptr);  // made by the stage's own code, by no rule
+    if (where_.size() == 2) note_new(sink, nullptr);  // new nodes in a rewrite's input were created by no rule
   }
   void end(std::string_view, UOp) override {
     if (on_) where_.pop_back();
@@ -94,11 +94,11 @@ UOp run_to(Compilation& c, const StageRow& stage, Makers& makers) {
     makers.stop();
     if (!step) return {};
   }
-  if (c.at() != &stage) makers.watch(stage.name), makers.stop();  // the stage does not run here: it made no node
+  if (c.at() != &stage) makers.watch(stage.name), makers.stop();  // the stage is skipped, so it created no node
   return c.current();
 }
 
-// Returns whether the text lacks facts of its graph, as tinygrad's own pyrender does.
+// Returns whether the text is pyrender as tinygrad prints it, which omits facts such as the dtype of a REDUCE.
 bool loses_facts(std::string_view text) { return detect_kind(text) == InputKind::Pyrender && !has_header(text); }
 
 // Removes from the graph the facts that pyrender omits. Returns `root` if the graph cannot be printed as pyrender.

@@ -70,8 +70,8 @@ Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options
 
 std::string to_text(const RunDiff& diff, const DiffStyle& style = {});
 // Returns {"same","compared","stage","before","diff":{...}|"lines":"...","ours",
-//  "blame":[{"rule","file","line","rewrite","node"}]}; without rule, file and line if the stage's own code made
-// the node. "id" and "target" of `run` come first.
+//  "blame":[{"rule","file","line","rewrite","node"}]}. "rule", "file" and "line" are missing if no rule, but other
+// code of the stage made the node. The members "id" and "target" of `run` come first.
 std::string to_json(const RunDiff& diff, const Run& run);
 
 }  // namespace tgc

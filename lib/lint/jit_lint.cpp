@@ -125,7 +125,7 @@ struct JitLint::Call {
     std::vector<int64_t> reads, writes;
   };
   std::vector<Kernel> kernels;  // the captured kernels
-  struct Rebind {  // a variable that holds another tensor after the capture than before
+  struct Rebind {  // a variable to which the captured call assigned another tensor
     std::string name;
     int64_t was = -1, is = -1;  // numbers of the old and the new tensor's buffers
     bool is_computed = false;  // the new tensor is computed, not constant

@@ -9,7 +9,7 @@ namespace tgc {
 
 // A kernel or a tensor graph as text.
 struct KernelText {
-  std::string ast;          // the graph's nodes in pyrender form
+  std::string ast;          // the graph as pyrender text
   GoldenSettings settings;
   std::string target;       // empty: a tensor graph
 };

@@ -85,7 +85,7 @@ class RecordCheck {
     return "  - tinygrad  + tgc\n" + diff;
   }
 
-  // ---- the pseudo-stages text and forms: read each recorded text and write it again
+  // ---- the pseudo-stages `text` and `forms`: check that reading and writing a recorded text (in all formats) keeps it
   void check_texts() {
     for (const RecordedStage& s : stages_) {
       if (!s.is_graph() || !s.text || s.same) continue;

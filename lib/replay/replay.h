@@ -56,7 +56,7 @@ class ReplaySummary {
   size_t skipped() const { return skipped_; }  // number of records that tgc cannot replay
   // Returns whether anything was compared. If not, the other counts, such as identical(), are meaningless.
   bool compared() const { return compared_ > 0; }
-  std::string text() const;  // the counts as a table for people
+  std::string text() const;  // the counts as a text table
   std::string json() const;  // {"records":N,"identical":M,"errors":E,"stages":{...},"first_divergence":{...}}
 
  private:

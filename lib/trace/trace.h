@@ -169,8 +169,8 @@ class LiveTrace : public RewriteObserver {
   int depth_ = 0;
 };
 
-// Applies `rewrites`, pairs of a node and its replacement, to the graph under `input` without calling observers. Nodes
-// below those in `gates` are left as they are.
+// Applies `rewrites`, pairs of a node and its replacement, to the graph under `input` without calling observers. Leaves
+// the nodes below each node in `gates` unchanged.
 UOp apply_rewrites(UOp input, bool bottom_up, std::span<const std::pair<UOp, UOp>> rewrites,
                    std::span<const UOp> gates);
 
