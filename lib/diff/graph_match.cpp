@@ -251,7 +251,7 @@ class GraphMatcher {
       }
   }
 
-  // Returns the similarity of two nodes: 0.5 for equal ops, 0.5 for equal labels, up to 2 for equal sources in place.
+  // Returns the similarity of two nodes: 0.5 for equal ops, 0.5 for equal labels, up to 2 for pairwise equal sources.
   double likeness(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     double sum = (u.op() == v.op() ? 0.5 : 0) + (labels_equal(x, y) ? 0.5 : 0);

@@ -101,7 +101,7 @@ Status take_fault(const std::string& text) {
 
 }  // namespace
 
-// Splits FILE#ID at the first '#', or, if FILE contains '#', where the shortest prefix is an existing file or "-".
+// Splits FILE#ID after the shortest prefix that is a file or "-", else at the first '#'. If `spec` is a file: no id.
 InputName InputName::parse(const std::string& spec) {
   std::error_code error;
   size_t first = spec.find('#');

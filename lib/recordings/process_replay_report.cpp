@@ -52,7 +52,7 @@ std::string table(std::string_view title, const Counts& counts) {
   return out;
 }
 
-// Describes a group of causes, removed and added ops first: "PERMUTE in place of EXPAND, RESHAPE; STORE: value".
+// Describes causes that occur together. "PERMUTE in place of EXPAND, RESHAPE": one op was added, two were removed.
 std::string describe(const std::vector<std::string>& causes) {
   constexpr size_t kMost = 8;
   std::string added, removed, others;

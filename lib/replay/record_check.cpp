@@ -168,8 +168,8 @@ class RecordCheck {
     compare(kText, print_uops(listing->list), text, false);
   }
 
-  // ---- the pseudo-stage spec: check each graph by tinygrad's spec for its kind. The graphs are tgc's own, because
-  // recorded texts lack the dtypes of REDUCE and LOAD.
+  // ---- the pseudo-stage `spec`: check each graph that tgc made against tinygrad's spec for graphs of its kind. The
+  // recorded graphs cannot be checked, because their texts lack the dtypes of REDUCE and LOAD.
   void check_spec(std::string_view what, std::span<const UOp> nodes, Spec spec) {
     if (!plan_.wanted.contains(kSpec)) return;
     auto violation = verify(nodes, spec);
