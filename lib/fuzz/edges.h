@@ -1,5 +1,5 @@
-// Generates random kernels at limits: the precision of floats, the ends of dtypes, the launch limits of devices. They
-// find rules that compute with unbounded numbers what the kernel computes with bounded ones, or vice versa.
+// Generates random kernels at limits: the precision of floats, the ends of dtypes, the launch limits of devices. These
+// kernels find rules that compute without bounds what the kernel computes within the bounds of a dtype, or vice versa.
 #pragma once
 #include "lib/fuzz/generator.h"
 #include "lib/target/target.h"
@@ -12,8 +12,8 @@ namespace tgc {
 //   - small integers divided, compared and shifted by constants near the ends of their dtype
 UOp edge_kernel(Graph& graph, Chance& chance);
 
-// Returns an AST whose loops become threads, where a dimension of the grid, or the product of two, is about the
-// target's launch limit, or above. The empty UOp if the target has no limit, or too large a limit.
+// Returns an AST whose loops become threads. A dimension of its grid, or the product of two dimensions, is near or
+// above a launch limit of the target. Returns the empty UOp if the target has no such limit, or the limit is too large.
 UOp grid_kernel(Graph& graph, Chance& chance, const Target& target);
 
 }  // namespace tgc

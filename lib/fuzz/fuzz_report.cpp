@@ -14,7 +14,7 @@ int FuzzReport::exit_code() const {
 
 namespace {
 
-// Lists the rules that never applied, one line for each file: "  passes/tensor/multi.cpp: flip-multi, pad-multi".
+// Lists the rules that never applied, with one line per file: "  passes/tensor/multi.cpp: flip-multi, pad-multi".
 std::string never_hit_text(const std::vector<std::string>& rules) {
   std::map<std::string, std::string> by_file;
   for (const std::string& rule : rules) {  // "NAME FILE"

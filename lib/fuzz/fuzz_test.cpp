@@ -54,7 +54,7 @@ TEST_CASE("algebra_kernel makes well-formed kernels, which mostly run, the same 
 }
 
 TEST_CASE("check_kernel counts a kernel as refused if the renderer lacks a type") {
-  // an index cast from a bfloat16 is not lowered
+  // In this kernel, the index is cast from a bfloat16, and tinygrad does not lower such an index.
   const std::string text =
       "# tgc: {\"name\":\"k\",\"target\":\"CPU:LLVM\"}\n"
       "i = UOp.range(17, 0, AxisType.LOOP)\n"
@@ -68,7 +68,7 @@ TEST_CASE("check_kernel counts a kernel as refused if the renderer lacks a type"
 }
 
 TEST_CASE("check_kernel accepts rounding that a later graph does by bit operations") {
-  // (bfloat16)i ** (bfloat16)(i * 9): the logarithm is rounded before it is multiplied by 45
+  // data0[i] = (bfloat16)i ** (bfloat16)(i * 9). The logarithm is rounded before it is multiplied by up to 45.
   const std::string text =
       "i = UOp.range(8, 0, AxisType.LOOP)\n"
       "v = UOp(Ops.POW, dtypes.bfloat16, (i.cast(dtypes.bfloat16), (i*9).cast(dtypes.bfloat16)))\n"
@@ -140,7 +140,7 @@ TEST_CASE("check_kernel accepts a sum of halves in another order, and nothing wo
 
 TEST_CASE("check_kernel accepts threads with barriers while they are loops") {
   FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "AMD:LLVM:gfx1100"};
-  const char* text =  // a matrix times a vector: opts GROUP and LOCAL
+  const char* text =  // a matrix times a vector; the opts are GROUP and LOCAL
       "i = UOp.range(16, 0, AxisType.LOOP)\n"
       "r = UOp.range(16, 1, AxisType.REDUCE)\n"
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(16), (), 1).index(r)\n"
@@ -223,7 +223,7 @@ TEST_CASE("fuzz finds a seeded fault, reduces it and reports it once") {
 }
 
 TEST_CASE("edge_kernel hits rules that go wrong at the limits of dtypes and floats") {
-  std::map<std::string_view, size_t> wrong;  // by applied rule: number of kernels with wrong results
+  std::map<std::string_view, size_t> wrong;  // by rule: number of kernels with wrong results in which it applied
   for (uint64_t seed = 0; seed < 250; seed++) {
     Chance chance(seed), trial(seed);
     FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "CPU:CLANG"};
@@ -337,10 +337,10 @@ TEST_CASE("parse_recipe reads what Recipe::text writes, and nothing else") {
   }
 }
 
-#ifndef __clang__  // with clang, a seed gives other graphs, because clang evaluates arguments in another order
+#ifndef __clang__  // clang evaluates arguments in another order, so a seed makes other graphs
 TEST_CASE("fuzz names a finding by its reduced kernel, and separates differences in NaNs") {
-  // Graphs from a campaign: LLVM refuses several of bfloat16's rewrites at once; a bool of a NaN; rewrites inside a
-  // rule, apart from those of a rule that declined before it.
+  // These graphs come from a campaign: LLVM refuses several bfloat16 rewrites at once; a NaN is cast to a bool;
+  // rewrites inside of a rule must be told from those of another rule that was tried before and declined.
   for (auto [graph, known] : {std::pair("68809", "bf16-to-float: Ops.CAST dtypes.float.vec("),
                               {"231097", "non-finite, mul-zero [zero]"},
                               {"201002/2462", "non-finite, mul-zero [zero]"}}) {
@@ -394,7 +394,7 @@ TEST_CASE("KnownRules matches rule, branch, message and condition") {
   CHECK(known->entry_of({.rule = "index-given-valid", .node = gate + "      Ops.RANGE dtypes.index 0\n"}) == "");
   CHECK(known->entry_of({.rule = "index-given-valid", .node = "Ops.INDEX dtypes.float\n  Ops.CMPLT dtypes.bool\n"
                                                               "    Ops.CONST dtypes.index 0\n"}) == "");
-  const std::string load = "\n  Ops.LOAD dtypes.bfloat16";  // begins the line of a load of bfloat16
+  const std::string load = "\n  Ops.LOAD dtypes.bfloat16";  // start of the line that shows a bfloat16 load
   CHECK(known->entry_of({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float.vec(3)" + load + ".vec(3)"}) != "");
   CHECK(known->entry_of({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float" + load}) == "");
   const std::string said = "on CPU:CLANG: after the end of data0";

@@ -1,4 +1,4 @@
-// Recognizes what tinygrad 0.12.0 is known to compute wrongly, from testdata/known_unsound.md.
+// Recognizes findings of what tinygrad 0.12.0 is known to compute wrongly, as listed in testdata/known_unsound.md.
 #pragma once
 #include <map>
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace tgc {
 
-// The properties of a finding that decide whether it is known.
+// The properties of a finding that decide whether it is a known one.
 struct FindingTraits {
-  std::string rule;     // the blamed rule with its branch ("RULE [BRANCH]"), or "LLVM's PASS"; empty if none is
+  std::string rule;     // blamed rule and branch ("RULE [BRANCH]"), or "LLVM's PASS"; empty if none
   std::string symptom;  // the kind of failure, as in `tgc reduce --while`
-  std::string said;     // the message
+  std::string said;     // the message of the failure
   std::string node = {};  // the rewritten node, as a tree
-  bool is_non_finite = false;      // every differing element is, or should be, a NaN or an infinity
+  bool is_non_finite = false;      // in every differing element, the actual or expected value is NaN or infinite
   bool has_wild_constant = false;  // the kernel has a constant that does not fit its dtype
   std::map<std::string, std::string> settings;  // settings that differ from tinygrad's defaults
 };
@@ -28,7 +28,7 @@ class KnownRules {
   // anything.
   static Result<KnownRules> read(const std::string& path);
 
-  // Returns the entry that matches; empty if none does.
+  // Returns the entry that matches the finding; empty if no entry matches.
   std::string entry_of(const FindingTraits& finding) const;
 
   const std::vector<std::string>& entries() const { return entries_; }

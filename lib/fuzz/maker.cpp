@@ -18,17 +18,17 @@ constexpr const char* kTargets[] = {
     "CPU:LLVM", "CPU:CLANG",        "CPU:LLVM",         "CPU:CLANG",        "CUDA:CUDA:sm_80",  "CUDA:PTX:sm_80",
     "CUDA:CUDA:sm_89", "AMD:HIP:gfx1100", "AMD:HIP:gfx942", "AMD:LLVM:gfx1100", "AMD:LLVM:gfx942", "AMD:LLVM:gfx1201",
     "METAL",    "CL",               "CL:INTEL",         "WEBGPU",           "QCOM"};
-// Targets (with multiplicity) whose launch limits are so low that a small kernel can exceed them.
+// Targets whose launch limits are so low that a small kernel can exceed them; listed as often as they are to be chosen.
 constexpr const char* kTargetsWithLimits[] = {"WEBGPU", "WEBGPU", "WEBGPU", "CUDA:PTX:sm_80"};
-// Settings that enable other rules. One in four graphs gets one of these settings.
+// Settings that enable rules which the default settings do not use. One in four graphs gets one of these settings.
 constexpr std::pair<const char*, const char*> kSettings[] = {
     {"NOOPT", "1"},    {"DEVECTORIZE", "0"}, {"DEVECTORIZE", "2"},       {"TRANSCENDENTAL", "2"},
     {"NOLOCALS", "1"}, {"TC_OPT", "2"},      {"DISABLE_FAST_IDIV", "1"}, {"IMAGE", "1"},
     {"IMAGE", "2"},    {"TC", "2"},          {"ALLOW_HALF8", "1"}};
-// Settings for tensor graphs that enable other rules. Half of the tensor graphs get one of these settings.
+// Settings for tensor graphs that enable further rules. Half of the tensor graphs get one of these settings.
 constexpr std::pair<const char*, const char*> kTensorSettings[] = {
     {"RING", "2"}, {"ALL2ALL", "2"}, {"PCONTIG", "2"}, {"PCONTIG", "3"}, {"IMAGE", "2"}, {"SPLIT_REDUCEOP", "0"}};
-constexpr int64_t kMostNodes = 220;  // limit for a golden kernel that is mutated; ten times as many for a tensor graph
+constexpr int64_t kMostNodes = 220;  // limit for golden kernels that are mutated; 10 times as many for tensor graphs
 
 Settings settings_of(const GoldenSettings& recorded) {
   Settings out;
@@ -58,7 +58,7 @@ Result<KernelText> text_of(const FuzzKernel& kernel) {
 Maker::Maker(uint64_t seed, const std::vector<std::string>& grow) : seed_(seed) {
   for (const std::string& file : grow) read(file);
   for (const CatalogRule& r : catalog_rules())
-    if (!short_file(*r.rule).starts_with("lib/spec/")) rules_.push_back(r.rule);  // lib/spec only tests nodes
+    if (!short_file(*r.rule).starts_with("lib/spec/")) rules_.push_back(r.rule);  // rules of lib/spec only test nodes
   find_targets();
 }
 
@@ -95,7 +95,7 @@ void Maker::find_targets() {
   }
 }
 
-// Returns the rule's name; the second rule of a name is "NAME#2".
+// Returns the rule's name; for the second rule with the same name, "NAME#2".
 std::string Maker::name_of(const Rule& rule) const {
   size_t nth = 1;
   for (const Rule* r : rules_) {
@@ -214,7 +214,7 @@ std::optional<FuzzKernel> Maker::grown(const KernelText& parent, Chance& chance,
   return out;
 }
 
-// Makes a kernel from the left side of a rule, for a target that has the rule.
+// Makes a kernel from the left side of a rule, for a target whose stages include this rule.
 UOp Maker::from_rule(FuzzKernel& out, Chance& chance, const Steering& steering, Recipe& recipe) const {
   Chance choice(chance.next());
   const Chance given(chance.next());

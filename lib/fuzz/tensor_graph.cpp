@@ -15,7 +15,7 @@ constexpr int64_t kSizes[] = {1, 1, 2, 2, 3, 4, 4, 5, 6, 8, 8, 12, 16};
 constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Float32, Scalar::Int32, Scalar::Float16,
                                Scalar::UInt8,   Scalar::Bool,    Scalar::Int64};
 
-// Grows a graph from a few tensors: each step makes another tensor from one or two existing ones.
+// Makes a tensor graph from a few tensors: each step makes another tensor from one or two existing tensors.
 class Tensors {
  public:
   Tensors(Graph& graph, Chance& chance) : g_(graph), c_(chance) {
@@ -53,7 +53,7 @@ class Tensors {
       if (size * next > kMostElements) next = 1;
       out.push_back(next), size *= next;
     }
-    if (!several_.empty() && c_.one_in(2)) {  // a tensor of several devices, with more axes than the sharded one
+    if (!several_.empty() && c_.one_in(2)) {  // for several devices: an axis to shard, and at least one more axis
       if (out.size() == 1) out.push_back(3);
       out[c_.uniform(out.size())] = int64_t(2 * several_.size());
     }
@@ -148,7 +148,7 @@ class Tensors {
     return d == u.dtype() ? u.neg() : as_bits ? u.bitcast(d) : u.cast(d);
   }
 
-  // Combines a tensor with another tensor of its shape, with a constant, or with a moved copy of itself.
+  // Combines a tensor with another tensor of the same shape, with a constant, or with a moved copy of itself.
   UOp binary(UOp u) {
     static constexpr Op kOps[] = {Op::ADD, Op::MUL, Op::MAX, Op::ADD};
     auto goes_with = [&](UOp v) {
@@ -194,7 +194,7 @@ class Tensors {
           int64_t n = shape[axis].as_int().low64(), begin = int64_t(c_.uniform(size_t(n) + 1));
           pairs[axis] = {c_.one_in(2) ? 0 : begin, c_.one_in(12) ? begin : n};
           if (c_.one_in(12)) pairs[axis] = {begin, begin};
-          if (own && size_t(*own) == axis) {  // the sharded axis: shrink to the part that one device holds
+          if (own && size_t(*own) == axis) {  // the sharded axis: shrink it to the part on one device
             int64_t part = n / int64_t(several_.size()), which = int64_t(c_.uniform(several_.size()));
             pairs[axis] = {part * which, part * (which + 1)};
           }
@@ -258,7 +258,7 @@ class Tensors {
     return target.assign(u);
   }
 
-  // Shrinks an axis to its first elements; a variable holds their number.
+  // Shrinks an axis to its first elements. The number of these elements is a variable.
   UOp cut(UOp u) {
     size_t axis = any_axis(u);
     std::vector<std::pair<Sint, Sint>> pairs;
@@ -280,7 +280,7 @@ class Tensors {
     return {};
   }
 
-  // Sums parts of a tensor in a loop outside of all kernels; each iteration takes another part.
+  // Sums parts of a tensor in a loop that surrounds whole kernels; each iteration of the loop takes another part.
   UOp turn_by_turn(UOp u) {
     Sint size = shape_of(u)[0];
     bool can = size.is_int() && size.as_int() > Int(1) && !axis_of(u) && dtypes::is_float(u.dtype());
@@ -319,7 +319,7 @@ class Tensors {
   Chance& c_;
   std::vector<const char*> several_;  // names of the devices; empty if all tensors are on one device
   std::string file_;
-  UOp size_;  // a bound variable, used in shapes
+  UOp size_;  // a variable with a value, for use in shapes
   std::vector<UOp> made_, outputs_;
   int64_t number_ = 1;
 };
