@@ -28,7 +28,7 @@ struct Ancestor {
 // Choices that depend on the earlier graphs of the campaign.
 struct Steering {
   std::function<const Rule*(Chance&)> rule;  // returns a rule that applied in few graphs
-  std::function<std::optional<Ancestor>(Chance&)> parent;  // returns a graph that hit such a rule; nullopt: none yet
+  std::function<std::optional<Ancestor>(Chance&)> parent;  // returns a graph in which such a rule applied; else nullopt
 };
 
 // A kernel or a tensor graph; neither if the random parts of the graph do not fit together.

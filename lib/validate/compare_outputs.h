@@ -8,22 +8,22 @@
 
 namespace tgc {
 
-// Options: what the outputs are compared with, and with which tolerance.
+// Options that say with what a kernel's outputs are compared, and with which tolerance.
 struct CompareOptions {
   std::string expect = {};  // --expect: a file of the expected arrays; {} stands for the input without its extension
-  // --reference, used without `expect`: a device that computes the expected arrays, an INPUT whose graph REF runs on
-  // the same arrays, or "none" to compare nothing; empty: REF runs the input graph
+  // --reference, used if `expect` is empty: a device that computes the expected arrays; an INPUT whose graph REF runs
+  // on the same arrays; or "none" to compare nothing. Empty: REF runs the input graph.
   std::string reference = {};
   ToleranceOptions tolerance = {};  // --rtol, --atol, --ulp
   bool each_stage = false;          // --each-stage: also run the graph after every stage in REF
 
-  // Returns the tolerance for `expected`, an array that the kernel `root` (a graph at any stage) stores. If the user
-  // set none, arrays of a file must match exactly, and two devices may differ by what the order of operations explains.
+  // Returns the tolerance for `expected`, an array that the kernel `root` (a graph at any stage) stores. Without
+  // options, arrays of --expect must match exactly, and devices may differ by what the order of operations explains.
   ToleranceOptions tolerance_for(UOp root, const Array& expected) const;
 };
 
-// Compares each expected array with the actual array of the same name. `root` is the kernel that stored them, at any
-// stage. Errors: an expected array is missing, or has another dtype or size.
+// Compares each expected array with the actual array of the same name. `root` is the kernel that stored the actual
+// arrays, at any stage. Errors: an expected array is missing, or has another dtype or size.
 Result<std::vector<Comparison>> compare_outputs(UOp root, const Arrays& actual, const Arrays& expected,
                                                 const CompareOptions& options = {});
 

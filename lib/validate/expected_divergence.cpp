@@ -9,19 +9,19 @@ namespace {
 
 bool is_maximum(UOp u) { return u.is(Op::MAX) || (u.is(Op::REDUCE) && u.arg().op() == Op::MAX); }
 
-// Returns whether the op's exact result may not fit its dtype, and is then truncated.
+// Returns whether the op's exact result may not fit its dtype, so that the result must be truncated.
 bool computes(UOp u) {
   return u.in({Op::ADD, Op::SUB, Op::MUL, Op::NEG, Op::SHL}) || (u.is(Op::REDUCE) && u.arg().op() != Op::MAX);
 }
 
-// Returns whether an op depends on the bits of a small integer beyond its dtype, if they were not truncated.
+// Returns whether an op's result changes if its small integer operands keep bits that do not fit their dtype.
 bool sees_all_digits(UOp u) {
   return u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ, Op::IDIV, Op::MOD, Op::SHR}) || is_maximum(u);
 }
 
-// Returns whether C does not truncate a source of `u` to its dtype. C computes 8- and 16-bit integers as int, and clang
-// computes half as float if the processor has no half arithmetic. So a source that is cast to a wider type is not
-// truncated, nor an integer that is compared, divided or cast to a float.
+// Returns whether C does not truncate a source of `u` to the source's dtype. C computes 8- and 16-bit integers as int,
+// and clang computes half as float if the processor has no half arithmetic. Therefore a source is not truncated if it
+// is cast to a wider type; nor is an integer if it is compared, divided or cast to a float.
 bool is_promoted(UOp u) {
   return std::ranges::any_of(u.src(), [&](UOp s) {
     const DType own = s.dtype().scalar(), to = u.dtype().scalar();

@@ -7,12 +7,12 @@
 namespace tgc {
 namespace {
 
-// Ops whose result consists of elements of their first source.
+// Ops whose result consists of elements of their first source, so that it has the signs of this source.
 constexpr OpSet kSame = ops::Movement | OpSet{Op::CONTIGUOUS, Op::COPY, Op::DETACH, Op::NOOP, Op::GEP};
-// Ops whose result is not negative if no source is.
+// Ops whose result is not negative if none of their sources is negative.
 constexpr OpSet kKeeps = {Op::ADD, Op::MUL, Op::FDIV, Op::RECIPROCAL, Op::CAST, Op::VECTORIZE, Op::MULACC};
 
-// Finds the nodes that hold no negative number. A NaN that is computed from NaNs only does not count as negative.
+// Finds the nodes whose values are never negative. A NaN that is computed only from NaNs does not count as negative.
 class Signs {
  public:
   explicit Signs(Graph& graph) : at_least_zero_(graph) {}

@@ -9,11 +9,11 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostIterations = 4096, kMostWork = 60'000'000;  // limits: for one reduction; evaluations for all
+constexpr int64_t kMostIterations = 4096, kMostWork = 60'000'000;  // limits: for one reduction; in total
 constexpr int64_t kPointAxis = 1 << 20;
 constexpr int64_t kMostPositions = 256;  // limit for the axes of an UNROLL
 
-// Returns the ranges that a reduction ends, which are the ranges in its sources.
+// Returns the ranges over which a REDUCE reduces, which are the ranges among its sources.
 std::vector<UOp> reduced_ranges(UOp reduce) {
   std::vector<UOp> out;
   for (UOp s : reduce.src().subspan(1))
@@ -36,15 +36,15 @@ int64_t size_in_scalars(UOp define) {
   return d.is_image() || d.size() < 0 ? -1 : d.size() * d.base().count();
 }
 
-// Returns whether two nodes are the same RANGE, SPECIAL or variable, where a rewrite may have lowered the dtype of one
-// of them or added the enclosing ranges to its sources.
+// Returns whether two nodes are the same RANGE, SPECIAL or variable, apart from what a rewrite may have done to one of
+// them: lowered its dtype, or added the enclosing ranges to its sources.
 bool counts_alike(UOp u, UOp other) {
   if (u.op() != other.op() || !(u.arg() == other.arg()) || u.vmax().to_int() != other.vmax().to_int()) return false;
   bool has_constant_size = u.num_src() == 0 || u.src(0).vmin().to_int() == u.src(0).vmax().to_int();
   return has_constant_size || !u.dtype().is(Scalar::Index) || u.src(0) == other.src(0);
 }
 
-// Returns whether a node is computed element by element from values.
+// Returns whether a node computes each element of its value from the same elements of its sources' values.
 bool is_elementwise(UOp u) {
   if (!u.dtype().is_value() || u.dtype() == dtypes::void_) return false;
   return u.in(ops::ALU | OpSet{Op::CAST, Op::BITCAST, Op::VECTORIZE, Op::GEP, Op::CAT});
@@ -58,7 +58,7 @@ ExprIsolator::ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays)
   set_of({});
 }
 
-// ---- sets of leaves
+// ---- sets of leaves (leaf: a node to which the caller gives its values)
 
 uint32_t ExprIsolator::set_of(std::vector<uint32_t> leaves) {
   auto [it, is_new] = set_numbers_.try_emplace(leaves, uint32_t(sets_.size()));
@@ -82,7 +82,7 @@ uint32_t ExprIsolator::joined_of(UOp u, const Bound& bound) {
   return out;
 }
 
-// ---- the walk: visits sources first, and each node once for each set of reductions around it
+// ---- the walk: visits sources first, and each node once for each set of reductions that surround it
 
 ExprIsolator::Bound ExprIsolator::bound_at(UOp u, const Bound& bound) const {
   if (bound.empty()) return {};
@@ -107,7 +107,7 @@ const IsolatedExpr& ExprIsolator::isolate(UOp root, const Bound& bound) {
     UOp u = stack.back();
     size_t before = stack.size();
     if (!known(u, bound)) {
-      if (u.is(Op::REDUCE)) {  // the ranges of the reduction are bound in its sources only
+      if (u.is(Op::REDUCE)) {  // a REDUCE binds its ranges in its sources only
         for (UOp r : reduced_ranges(u))
           for (UOp s : r.src())
             if (!known(s, bound)) stack.push_back(s);
@@ -168,7 +168,7 @@ UOp ExprIsolator::both(UOp a, UOp b) {
   return b ? a.alu(Op::AND, b) : a;
 }
 
-// Returns the value of a node that is used as a number.
+// Returns the value of a node that another node uses as a number.
 UOp ExprIsolator::value_of(UOp u, const Bound& bound) {
   const IsolatedExpr& c = *known(u, bound);
   return c.is_place() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_from(c, u.dtype(), {})
@@ -190,7 +190,7 @@ IsolatedExpr ExprIsolator::elementwise(UOp u, const Bound& bound) {
     src.push_back(value_of(u.src(i), bound));
     if (!src.back()) return leaf(u, bound);
     if (u.in(ops::Binary) && u.dtype().is(Scalar::Index) && dtypes::is_int(src.back().dtype()))
-      src.back() = src.back().cast(u.dtype());  // cast, because tinygrad allows an int next to an index
+      src.back() = src.back().cast(u.dtype());  // cast, because tinygrad allows an int where an index is expected
     const IsolatedExpr& c = source(u, i, bound);
     valids.push_back(c.is_place() ? UOp() : c.valid);
     has_valid |= bool(valids.back());
@@ -229,7 +229,7 @@ IsolatedExpr ExprIsolator::vector_of_places(UOp u, const Bound& bound) {
     if (!c.is_place() || !(c.memory == first.memory)) return {};
     int64_t n = c.value.dtype().count(), each = u.is(Op::PTRCAT) ? u.src(i).dtype().base().count() : 1;
     if (u.is(Op::VECTORIZE) && n != 1) return {};
-    for (int64_t k = 0; k < n * each; k++) {  // a pointer to a vector points to `each` elements
+    for (int64_t k = 0; k < n * each; k++) {  // a pointer to a vector points to `each` scalars
       offsets.push_back(element(c.value, k / each).cast(dtypes::index) + Const(k % each));
       valids.push_back(c.valid ? element(c.valid, k / each) : graph_.constant(dtypes::bool_, Const(true)));
     }
@@ -276,13 +276,13 @@ IsolatedExpr ExprIsolator::constant(UOp u) {
   return {.value = made(u.dtype(), numbers), .valid = all ? UOp() : made(bools, valid)};
 }
 
-// ---- expanded axes: the position on an expanded axis is the same leaf as the RANGE that the axis was made of
+// ---- expanded axes: the position on an expanded axis is the same leaf as the RANGE from which the axis was made
 
 IsolatedExpr ExprIsolator::axis_leaf(int64_t axis, int64_t size) {
   return leaf(graph_.range(Const(size), axis, AxisType::PLACEHOLDER), {});
 }
 
-// `vector` has `each` elements for every position on `axes`. Returns those at the position that the leaves give.
+// `vector` has `each` elements per position on `axes`. Returns those for the position that the leaves of `axes` hold.
 UOp ExprIsolator::at_position(UOp vector, std::span<const Arg> axes, int64_t each) {
   UOp position;
   int64_t positions = 1;
@@ -332,7 +332,7 @@ std::vector<UOp> ExprIsolator::at_all(UOp value, std::span<const Arg> axes) {
   return out;
 }
 
-// Returns the leaves of a value without the positions on `axes`.
+// Returns the set of leaves without the leaves for the positions on `axes`.
 uint32_t ExprIsolator::without(uint32_t leaves, std::span<const Arg> axes) {
   std::vector<uint32_t> rest;
   for (Arg axis : axes) (void)axis_leaf(axis[0].small_int(), axis[1].small_int());
@@ -358,7 +358,7 @@ IsolatedExpr ExprIsolator::contract(UOp u, const Bound& bound) {
           .leaves = without(from.leaves, u.arg().items())};
 }
 
-// Makes a node a leaf. Its numbers are in one of two arrays (of doubles, of longs), kPoints for each element.
+// Makes a node a leaf. Its values are in one of two arrays (for doubles, for longs), kPoints values for each element.
 IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
   if (!bound.empty()) return {};  // the node may have another value in each iteration of the reduction
   if (auto it = leaf_of_.find(u.id()); it != leaf_of_.end()) return it->second;
@@ -431,7 +431,7 @@ IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {
           .leaves = joined_of(u, bound)};
 }
 
-// Returns the elements that a place points to. Takes offsets modulo the memory's size, so wrong ones are no error.
+// Returns the elements at an address ("place"). Takes offsets modulo the memory's size, so a wrong offset is no error.
 UOp ExprIsolator::load_from(const IsolatedExpr& place, DType dtype, UOp alt) {
   int64_t places = place.value.dtype().count();
   int64_t n = std::max<int64_t>(dtype.count(), places), each = n / places;  // several places: one element each
@@ -465,12 +465,12 @@ IsolatedExpr ExprIsolator::load(UOp u, const Bound& bound) {
   return value ? IsolatedExpr{.value = value, .leaves = joined_of(u, bound)} : leaf(u, bound);
 }
 
-// Makes a reduction a loop if it is short enough. Nodes in its ranges are isolated again, with these ranges bound.
+// Makes a reduction a loop, if it is short enough. Isolates the nodes inside again, with the reduction's ranges bound.
 IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
   Bound inside = bound;
   std::vector<UOp> src(1);
   int64_t iterations = 1;
-  std::vector<Arg> axes;  // axes that are expanded already
+  std::vector<Arg> axes;  // axes that the expander expanded already
   for (UOp r : u.src().subspan(1))
     if (r.is(Op::UNROLL)) axes.insert(axes.end(), r.arg().items().begin(), r.arg().items().end());
   for (UOp r : reduced_ranges(u)) {

@@ -1,8 +1,8 @@
-// Makes single nodes of a kernel into expressions that REF can evaluate at sample points, without the rest of the
-// kernel. Ranges, specials, variables and nodes that cannot be computed that way (registers after a loop, too long
-// reductions, tensor cores) become leaves, to which the caller gives a number for each point. Loads read the run's
-// arrays; local memory and registers hold random numbers. Each node is isolated only once, so evaluating all rewrites
-// of a kernel costs little more than evaluating its graph.
+// Makes a single node of a kernel an expression that REF can evaluate at sample points, without the rest of the kernel.
+// Ranges, specials, variables and nodes that cannot be computed in this way (registers after a loop, long reductions,
+// tensor cores) become leaves: the caller gives them a value for each point. Loads read the arrays of the run; local
+// memory and registers hold random numbers. Each node is isolated only once, so evaluating all rewrites of a kernel
+// costs little more than evaluating its graph.
 #pragma once
 #include <map>
 #include <span>
@@ -13,14 +13,14 @@
 
 namespace tgc {
 
-// A node for which the caller gives numbers: one for each element and point. Local memory and registers are leaves
-// without numbers; two expressions can be compared only if they read the same local memory and registers.
+// A node whose values the caller gives: one for each element and sample point. Local memory and registers are leaves
+// without values; two expressions can be compared only if they read the same local memory and registers.
 struct Leaf {
   UOp node;
   int64_t slot = 0;  // index of the node's first element among the elements of all leaves; -1 for memory
 };
 
-// Memory that loads read: a DEFINE_GLOBAL of the isolated graph.
+// Memory that loads read: a DEFINE_GLOBAL in the graph of the isolated expressions.
 struct IsolatedMemory {
   UOp define, of;      // `of`: the kernel's own definition
   int64_t number = 0;
@@ -28,10 +28,10 @@ struct IsolatedMemory {
 };
 
 struct IsolatedExpr {
-  UOp value;           // the value; for an address ("place"), its offset in scalars; null if the node has no value
-  UOp valid;           // a bool for each element: whether `value` is valid; null if it always is
-  UOp memory;          // for a place: its memory, a DEFINE_GLOBAL of the isolated graph
-  uint32_t leaves = 0; // number of the set of leaves that the value depends on; see ExprIsolator::leaves()
+  UOp value;           // for an address ("place"), its offset in scalars; null: the node has no value
+  UOp valid;           // for each element, a bool: is `value` valid? null: always
+  UOp memory;          // for an address: the memory that it points into, a DEFINE_GLOBAL
+  uint32_t leaves = 0; // number of the set of leaves on which the value depends; see ExprIsolator::leaves()
   bool is_place() const { return bool(memory); }
 };
 
@@ -43,14 +43,14 @@ class ExprIsolator {
     int64_t elements = -1;  // number of elements of the run's array; -1 if there is none
   };
 
-  // `arrays` maps the number of each DEFINE_GLOBAL to the number of elements of the run's array. New nodes are added to
-  // `graph`.
+  // `arrays` maps the number of each DEFINE_GLOBAL to the number of elements that its array has in the run. New nodes
+  // are added to `graph`.
   ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays);
 
   const IsolatedExpr& of(UOp u) { return isolate(u, {}); }
   // Returns whether a node is a leaf because it cannot be computed without the rest of the kernel.
   bool is_opaque(UOp u) const { return leaf_of_.contains(u.id()) && !u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}); }
-  // Returns the node's value; for an INDEX that stands for the loaded element, that element. Null if there is no value.
+  // Returns the node's value; for an INDEX that means the element there, this element. Null if the node has no value.
   UOp loaded(UOp u);
 
   UOp point() const { return point_; }                   // the RANGE over the points
@@ -93,15 +93,15 @@ class ExprIsolator {
   Graph& graph_;
   std::map<int64_t, int64_t> arrays_;
   UOp point_;
-  std::map<std::vector<uint32_t>, Memo> memos_;  // by node ids of the bound ranges: the expressions so far
+  std::map<std::vector<uint32_t>, Memo> memos_;  // by ids of the bound ranges: expressions by node id
   std::vector<Leaf> leaves_;
-  std::map<uint32_t, IsolatedExpr> leaf_of_;  // by node id: the expression of the leaf
+  std::map<uint32_t, IsolatedExpr> leaf_of_;  // by node id of a leaf: the leaf's expression
   std::vector<IsolatedMemory> memories_;
   std::vector<std::vector<uint32_t>> sets_;
   std::map<std::vector<uint32_t>, uint32_t> set_numbers_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> joins_;
   int64_t slots_ = 0;
-  int64_t work_ = 0;  // number of evaluations that the reductions so far need
+  int64_t work_ = 0;  // number of evaluations that all reductions so far need
 };
 
 }  // namespace tgc

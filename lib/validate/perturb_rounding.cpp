@@ -20,7 +20,7 @@ double epsilon(DType dtype) {
 
 namespace {
 
-// Returns the smallest normal number of the dtype, below which floats are equally spaced; 0 if that does not matter.
+// Returns the smallest normal float of the dtype (smaller floats are equally spaced); 0 if the spacing does not matter.
 double least_normal(DType dtype) {
   switch (dtype.scalar_kind()) {
     case Scalar::Float16:
@@ -63,7 +63,7 @@ class Shaker {
     for (size_t i = 0; !inexact && passes_on && i < u.num_src(); i++) inexact = inexact_.contains(u.src(i));
     if (inexact) inexact_.insert(u);
   }
-  // Records whether a float is the result of arithmetic, because only the bits of a computed NaN are undefined.
+  // Records whether a float is the result of arithmetic, because only for such floats are the bits of a NaN undefined.
   void note_computed(UOp u) {
     auto is_float = [](UOp x) { return x.dtype().is_value() && dtypes::is_float(x.dtype()); };
     if (!is_float(u) || u.in({Op::LOAD, Op::INDEX})) return;
@@ -84,7 +84,7 @@ class Shaker {
     return dtypes::is_float(cast.src(0).dtype()) && epsilon(cast.dtype()) > epsilon(cast.src(0).dtype());
   }
 
-  // Returns whether rounded results are changed; way 0 does not change them.
+  // Returns whether rounded results are changed in this way; they are not in way 0.
   bool has_noise() const { return way_ > 0; }
   bool turns_comparisons() const { return way_ < kPerturbations / 2; }
   bool up(size_t number) const { return ((number + 1) * 0x9E3779B97F4A7C15 >> (50 + 3 * way_)) & 1; }
@@ -95,7 +95,7 @@ class Shaker {
     if (!least) return off;
     return (size(x).lt(x.const_like(least)) & x.ne(x.const_like(0.0))).where(x + x.const_like(e * least), off);
   }
-  // Returns another integer than `number`: a small one, or in two of the ways the largest or smallest of the dtype.
+  // Returns another integer than `number`: a small one or, in two of the ways, the dtype's largest or smallest one.
   UOp something_else(UOp number) const {
     UOp small = number.const_like(Const(int64_t(37 + 24 * way_)));
     if (way_ != 1 && way_ != 2) return small;
@@ -130,7 +130,7 @@ class Shaker {
     return has_noise() && rounds(u) ? scaled(same, up(number), 1) : same;
   }
 
-  // In a sum, increases every second element and decreases the others.
+  // Perturbs a sum: increases every second element and decreases the others.
   UOp reduction(UOp u, std::vector<UOp> src) const {
     if (u.arg().op() == Op::MAX) return maximum_of_all(u, std::move(src));
     if (has_noise() && u.arg().op() == Op::ADD && src.size() > 1 && epsilon(u.dtype())) {
@@ -141,7 +141,7 @@ class Shaker {
     return u.with_src(src);
   }
 
-  // In a maximum, counts NaNs as -inf or +inf; in half of the ways, the result is a NaN.
+  // Perturbs a maximum: NaNs count as -inf or +inf; in half of the ways, one NaN makes the result a NaN.
   UOp maximum_of_all(UOp u, const std::vector<UOp>& src) const {
     const UOp x = src[0], is_nan = x.ne(x);
     auto reduced = [&](UOp value, Op op) {
@@ -165,7 +165,7 @@ class Shaker {
     return same.ne(apart.logical_not());
   }
 
-  // Returns `made`, the perturbed `x`; if `x` is inexact, moved by a few bits. For operations that jump at integers.
+  // For operations that jump at integers: returns `made`, the perturbed `x`, moved by a few bits if `x` is inexact.
   UOp before_a_jump(UOp x, UOp made) const {
     return inexact_.contains(x) ? scaled(made, way_ % 2, kFewBits / 2) : made;
   }

@@ -1,6 +1,6 @@
-// Perturbs the roundings of a kernel, to find elements that two correct devices may store differently. Devices round
-// differently, and may give any result where C leaves it undefined. If an element jumps when an operation is off by
-// its last bit (x == maximum, a cast of 2.9999998 to an integer), no tolerance covers the difference.
+// Perturbs the roundings of a kernel, to find elements that two correct devices may store differently: devices round
+// differently, and where C leaves a result undefined, they may give any. No tolerance covers an element that jumps when
+// an operation is off in its last bit (x == maximum, a cast of 2.9999998 to an integer).
 #pragma once
 #include "lib/uop/uop.h"
 

@@ -10,11 +10,11 @@
 namespace tgc {
 namespace {
 
-// The results of an expression of the floats a = data1[0] and b = data2[0], and of the ints i and j (a and b cast to
-// int32): the exact result, and the result perturbed in each way.
+// The results of an expression for the floats a = data1[0] and b = data2[0] and the ints i and j (a and b cast to
+// int32): the exact result, and the result in each way of perturbing the expression.
 struct Results {
   float plain;
-  int jumps = 0;  // ways in which the result differs by more than a millionth
+  int jumps = 0;  // number of ways whose result differs by more than a millionth
 };
 
 Results results(const std::string& expression, float a, float b) {
@@ -104,7 +104,7 @@ TEST_CASE("perturb_rounding: a maximum with a NaN is either operand") {
   int jumps = results("(a.sqrt()).maximum(b)", -1.f, 2.f).jumps;
   CHECK((jumps > 0 && jumps < kPerturbations));
   CHECK(results("a.sqrt().reduce(UOp.range(2, 1, AxisType.REDUCE), arg=Ops.MAX)", -1.f, 0.f).jumps > 0);
-  // for a NaN and an infinity, the result may also be the first of them
+  // if there are a NaN and an infinity, a maximum may also return the one that comes first
   const std::string either = "UOp.range(2, 1, AxisType.REDUCE).ne(UOp.const(dtypes.index, 0)).where(a.sqrt(), b)";
   CHECK(results("(" + either + ").reduce(UOp.range(2, 1, AxisType.REDUCE), arg=Ops.MAX)", -1.f, INFINITY).jumps > 0);
   CHECK(results("(" + either + ").reduce(UOp.range(2, 1, AxisType.REDUCE), arg=Ops.MAX)", 1.f, INFINITY).jumps == 0);

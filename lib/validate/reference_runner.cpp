@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// For each array of a kernel, by name: whether each element depends on rounding.
+// By name of an array that a kernel stores: for each element, whether it depends on rounding.
 using ElementFlags = std::vector<std::pair<std::string, std::vector<bool>>>;
 
 ElementFlags rounding_sensitive_elements(const ReferenceRunner& ref, UOp kernel) {
@@ -46,7 +46,7 @@ Array with_expected_elements(const Array& actual, const Array& expected, const s
 }  // namespace
 
 bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared) {
-  constexpr double kCheap = 1e6;  // evaluations of UOps
+  constexpr double kCheap = 1e6;  // limit for the UOps that REF evaluates in one run
   bool few = std::ranges::all_of(compared, [](const Comparison& c) { return 10 * c.different <= c.size; });
   return few || work_of(root) <= kCheap;
 }

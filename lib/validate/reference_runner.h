@@ -10,14 +10,14 @@
 
 namespace tgc {
 
-// When elements that differ are rechecked. A recheck runs REF 1 + kPerturbations times.
+// When to recheck elements that differ. A recheck runs REF 1 + kPerturbations times.
 enum class Recheck : uint8_t {
   Never,    // for linear lists, which cannot be perturbed
-  IfCheap,  // if one run needs at most 1e6 evaluations of UOps, or at most a tenth of each array differs
+  IfCheap,  // if a run evaluates at most 1e6 UOps, or at most a tenth of each array differs
   Always,
 };
 
-// Returns whether Recheck::IfCheap rechecks the kernel `root`, whose first comparison gave `compared`.
+// Returns whether Recheck::IfCheap rechecks the kernel `root`, if `compared` is the result of its first comparison.
 bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared);
 
 class ReferenceRunner {

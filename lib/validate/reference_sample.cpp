@@ -17,9 +17,9 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kFewest = 64, kMost = 2048;  // limits for the number of sampled elements of each store
-constexpr double kMostTimes = 200;             // kernels that need more than 200 times the allowed work are refused
-constexpr int64_t kOwn = 1000000;              // number of the first added DEFINE_GLOBAL, above the kernel's own
+constexpr int64_t kFewest = 64, kMost = 2048;  // limits for the number of elements to sample of each store
+constexpr double kMostTimes = 200;             // kernels that need over 200 times the allowed work are refused
+constexpr int64_t kOwn = 1000000;              // number of the first added DEFINE_GLOBAL: more than the kernel uses
 constexpr int64_t kPointAxis = 1 << 20;
 
 int64_t number_of(const std::string& array) {
@@ -41,7 +41,7 @@ RefBuffer buffer_of(const NamedArray& a) {
 
 std::string array_of(const PlainStore& s) { return "data" + std::to_string(s.memory.arg().small_int()); }
 
-// Returns the stores of a plain AST, where each iteration stores one element; nullopt for any other graph.
+// Returns the stores of an AST in which each iteration stores one element; nullopt for any other graph.
 std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
   std::vector<PlainStore> out;
   for (UOp end : ast.src()) {
@@ -72,8 +72,8 @@ double extent_of(UOp range) { return constant_size_of(range) ? std::max(1.0, ran
 // Returns extent_of() as an integer, clamped to 2^62, because a loop may have 2^63 iterations.
 int64_t rounds_of(UOp range) { return int64_t(std::min(extent_of(range), 0x1p62)); }
 
-// Estimates how many evaluations the nodes below `root` need: for each node, the product of its vector size and of the
-// sizes of its ranges that are not in `without`.
+// Estimates how many evaluations the nodes below `root` need: the sum over the nodes of the product of the node's
+// vector size and of the sizes of its ranges, except for ranges in `without`.
 double work_below(UOp root, const std::unordered_set<UOp>& without) {
   double out = 0;
   for (UOp u : toposort(root)) {
@@ -85,14 +85,14 @@ double work_below(UOp root, const std::unordered_set<UOp>& without) {
   return out;
 }
 
-// Builds one graph that computes all stores at sampled points, and runs it.
+// Builds one graph that computes the stored elements at all sampled points, and runs this graph.
 class Sampling {
  public:
   Sampling(UOp ast, int64_t points) : graph_(ast.graph().settings()), points_(points), ast_(copy_into(graph_, ast)) {
     point_ = graph_.range(Const(points), kPointAxis, AxisType::GLOBAL);
   }
 
-  // `given` holds the indices to sample, as many for each array as there are points; null: random indices.
+  // `given` holds, for each stored array, the indices to sample, as many as there are points; null: random indices.
   Sample run(const Arrays& inputs, const VariableValues& variables, const Places* given = nullptr) {
     auto plain = plain_stores(ast_);
     UninstrumentedScope own(graph_);
@@ -119,7 +119,7 @@ class Sampling {
     return graph_.node(Op::DEFINE_GLOBAL, dtype.ptr(points_), {}, Arg(kOwn + int64_t(number)));
   }
 
-  // Replaces a RANGE by loads from an array of iterations: the first, the last, then random ones.
+  // Replaces a RANGE by loads from an array of iteration numbers: the first, the last, then random ones.
   UOp drawn(UOp range) {
     size_t number;
     UOp table = array(dtypes::int64, number);
@@ -130,7 +130,7 @@ class Sampling {
     return table.index_ptr(point_).load().cast(range.dtype());
   }
 
-  // Replaces a RANGE by its value at each given index. An index is the sum of the ranges times their strides.
+  // Replaces a RANGE by its value for each of the given indices. An index is the sum of all ranges times their strides.
   UOp turned_back(const PlainStore& s, UOp range, const std::vector<int64_t>& places) {
     size_t number;
     UOp table = array(dtypes::int64, number);
@@ -156,7 +156,7 @@ class Sampling {
     return out;
   }
 
-  // Returns the offset where the range `one` is 1 and all others are 0.
+  // Returns the offset that the store has if the range `one` is 1 and all of its other ranges are 0.
   int64_t offset_at(const PlainStore& s, UOp one) {
     Substitution numbers;
     for (UOp r : s.ranges) numbers.emplace_back(r, r.const_like(Const(int64_t(r == one))));
@@ -246,7 +246,7 @@ Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& va
         throw Failure("no places of " + array_of(s));
     size_t most = 0;
     for (auto& [name, list] : places) most = std::max(most, list.size());
-    Places all = places;  // padded so that all arrays have the same number of indices
+    Places all = places;  // padded with each array's first index, so that all have equally many
     for (auto& [name, list] : all) list.resize(most, list.at(0));
     Sample sample = Sampling(ast, int64_t(most)).run(inputs, variables, &all);
     if (sample.places != all) throw Failure("the offsets of the kernel's stores are no sums of its loops");

@@ -1,5 +1,5 @@
-// Computes a sample of the elements that a kernel stores, in REF. REF cannot run large kernels of models whole, and a
-// wrong kernel is mostly wrong at many elements.
+// Computes in REF a sample of the elements that a kernel stores, because REF cannot run the large kernels of models
+// whole, and a wrong kernel is mostly wrong at many elements.
 #pragma once
 #include <map>
 #include <optional>
@@ -19,18 +19,18 @@ struct Sample {
 // Returns the elements at the flat indices `places`. Throws Failure if the array has no such element.
 Array elements_of(const Array& array, const std::vector<int64_t>& places);
 
-// Estimates how many UOps REF evaluates in one run of a kernel's graph. Ranges without a constant size count once.
+// Estimates how many UOps REF evaluates in one run of a kernel's graph. A RANGE without a constant size counts once.
 double work_of(UOp ast);
 
 // Returns the constant size of a RANGE, also if casts surround it; null if the size is not constant.
 UOp constant_size_of(UOp range);
 
-// Runs the kernel `ast` on `inputs`, one array for each of its buffers, in REF. Computes all elements if that takes at
-// most `work` evaluations of UOps, or if `ast` is no plain AST (each iteration of its ranges stores one element); else
-// as many elements as `work` allows. Errors: REF cannot run the kernel, or a few elements need far more than `work`.
+// Runs the kernel `ast` in REF on `inputs`, one array per buffer. Computes all elements if that takes at most `work`
+// evaluations of UOps, or if some iteration of the AST's ranges does not store exactly one element; else as many
+// elements as `work` allows. Errors: REF cannot run the kernel, or even a few elements need far more than `work`.
 Result<Sample> reference_sample(UOp ast, const Arrays& inputs, const VariableValues& variables, double work);
 
-// Returns the elements that the kernel stores at `places`. Errors: `ast` is no plain AST, or does not store them.
+// Returns the stored elements at `places`. Errors: some iteration of `ast` does not store just one, or one is missing.
 Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& variables,
                          const std::map<std::string, std::vector<int64_t>>& places);
 

@@ -16,10 +16,10 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kPoints = ExprIsolator::kPoints;
-// Number of the DEFINE_GLOBAL for results that are doubles; the next number is that for longs.
+// The number of the DEFINE_GLOBAL for results of type double; the next number is that for results of type long.
 constexpr int64_t kOutputs = ExprIsolator::kLeaves - 2;
 
-// Returns the largest relative difference that rounding explains between two computations of a float.
+// Returns the largest relative difference that rounding can explain between two ways to compute a float.
 double tolerance(DType dtype) {
   switch (dtype.scalar_kind()) {
     case Scalar::Float64: return 1e-7;
@@ -36,17 +36,17 @@ std::map<int64_t, int64_t> sizes_of(const Arrays& arrays) {
   return out;
 }
 
-// A pair of numbers to compare, one from each side, and at which points they are valid.
+// A pair of numbers to compare, one from each side, and where to find at which points they are valid.
 struct Part {
   int64_t before, after;                 // where the two results are stored: slots of the output array
   int64_t before_valid = -1, after_valid = -1;
   bool is_float = false;
   DType dtype;
-  bool ends_alone = false;  // compare only at points 0 and 1, where all leaves are least, or greatest
-  uint32_t memory = 0;      // for stores: the memory's node id
+  bool ends_alone = false;  // compare only at points 0 and 1, where all leaves are at their least, or greatest
+  uint32_t memory = 0;      // for stores: node id of the memory that they store to
 };
 
-// The pairs that decide whether two sides are the same. A store has two pairs per element: address and value.
+// The pairs that decide whether two sides are equal. A store has two pairs for each element: its address and value.
 struct Common {
   std::vector<Part> parts = {};
   bool are_stores = false;
@@ -74,7 +74,7 @@ class Evaluation {
   }
 
  private:
-  // Returns whether both sides are the same node, or differ only in the order or form of the loops that they end.
+  // Returns whether both sides are the same node, or end the same loops in another order or form.
   static bool are_alike(const Sides& s) {
     if (!s.before || !s.after || s.before == s.after) return s.before && s.after;
     int64_t start = range_start(s.before.op());
@@ -92,13 +92,13 @@ class Evaluation {
     return out;
   }
 
-  // Returns whether the dtypes of both sides differ, or only in `after` a node has a source with another number of
-  // elements than the node. Only sides that are computed from values count: for memory, a BUFFERIZE may become a
-  // pointer, an address an integer, and a load from several addresses has one element for each, whatever its dtype.
+  // Returns whether the dtypes of the sides differ, or only in `after` some node has a source whose number of elements
+  // is not the node's. Only sides that are computed from values count: for memory, a BUFFERIZE may become a pointer, an
+  // address an integer, and a load from several addresses has one element for each, whatever its dtype.
   static bool are_unlike(const Sides& s) {
     if (!is_computed(s.before) || !is_computed(s.after)) return false;
     if (s.before.dtype() != s.after.dtype()) return true;
-    constexpr int kDepth = 4;  // levels of `after` to check: rules mostly make no more levels of new nodes
+    constexpr int kDepth = 4;  // how many levels of `after` to check: rules seldom make more new nodes
     return is_torn(s.after, kDepth) && !is_torn(s.before, kDepth);
   }
   static bool is_computed(UOp u) {
@@ -116,15 +116,15 @@ class Evaluation {
     return false;
   }
 
-  // ---- the values to compute
+  // ---- the pairs of values to compare
 
-  // One element that a store stores.
+  // One element that a store writes to memory.
   struct Effect {
     UOp memory, offset, valid, value;
     uint32_t leaves;
   };
 
-  // Returns the pairs to compare; none if the sides cannot be compared (the result is then Open).
+  // Returns the pairs to compare. Returns none if the two sides cannot be compared; the result is then Open.
   Common common_of(const Sides& s) {
     if (!s.before || !s.after) return {};
     std::vector<Effect> before, after;
@@ -144,7 +144,7 @@ class Evaluation {
     return same ? out : std::vector<Part>();
   }
 
-  // Returns the pairs for two values, or for two addresses.
+  // Returns the pairs to compare if both sides are values, or both are addresses.
   std::vector<Part> parts_of(const Sides& s) {
     std::vector<Part> out;
     const IsolatedExpr a = isolator_.of(s.before), b = isolator_.of(s.after);
@@ -166,7 +166,7 @@ class Evaluation {
     return std::ranges::includes(isolator_.leaves(before), isolator_.leaves(after));
   }
 
-  // Returns whether the set `after` has a variable that `before` lacks, which is then a substitution's placeholder.
+  // Returns whether the set `after` has a variable that `before` lacks: then this is the placeholder of a substitution.
   bool adds_variable(uint32_t after, uint32_t before) const {
     const auto& had = isolator_.leaves(before);
     return std::ranges::any_of(isolator_.leaves(after), [&](uint32_t leaf) {
@@ -174,7 +174,7 @@ class Evaluation {
     });
   }
 
-  // Adds the elements that a store, or a group of stores, stores. Returns false if `u` is no store or cannot be
+  // Adds the elements that `u`, a store or a group of stores, writes. Returns false if `u` is neither, or cannot be
   // evaluated.
   bool add_effects(std::vector<Effect>& to, UOp u) {
     if (u.is(Op::GROUP))
@@ -216,7 +216,7 @@ class Evaluation {
     return true;
   }
 
-  // Returns the first slot of a value; its elements lie in consecutive slots.
+  // Returns the first slot of a value. The value's elements have consecutive slots.
   int64_t slot_of(UOp value) {
     auto [it, is_new] = slots_.try_emplace(value.id(), 0);
     if (!is_new) return it->second;
@@ -253,7 +253,7 @@ class Evaluation {
         fill_random(drawn.back(), uint64_t(m.number), "memory");
         own = &drawn.back();
       }
-      buffers.push_back({m.number, const_cast<uint8_t*>(own->data()), own->nbytes()});  // it is only read
+      buffers.push_back({m.number, const_cast<uint8_t*>(own->data()), own->nbytes()});  // REF only reads it
     }
     run_in_worker(program, buffers).value_or_throw();
   }
@@ -280,7 +280,7 @@ class Evaluation {
     }
   }
 
-  // Returns the bounds of an integer leaf, limited to 62 bits; a variable has its value of the run as both bounds.
+  // Returns the bounds of an integer leaf, limited to 62 bits. For a variable, both are its value in the run.
   std::pair<int64_t, int64_t> bounds_of(UOp u) const {
     if (dtypes::is_float(u.dtype())) return {0, 1};
     if (u.is(Op::DEFINE_VAR))
@@ -296,7 +296,7 @@ class Evaluation {
     if (point == 1) return most;
     if (r % 4 == 0) return r & 64 ? std::min(least + 1, most) : std::max(most - 1, least);
     uint64_t span = uint64_t(most) - uint64_t(least) + 1;
-    if (span > 1 << 20 && r % 4 != 1 && least <= 0 && most >= 0)  // a wide range gives mostly small numbers
+    if (span > 1 << 20 && r % 4 != 1 && least <= 0 && most >= 0)  // mostly small numbers if the range is wide
       return std::clamp<int64_t>(int64_t((r >> 8) % 201) - 100, least, most);
     return least + int64_t((r >> 8) % span);
   }
@@ -305,7 +305,7 @@ class Evaluation {
 
   bool holds(int64_t slot, int64_t point) const { return slot < 0 || long_at(slot, point); }
 
-  // Sorts the pairs of stores at a point by address, because the order of stores does not matter.
+  // Sorts the pairs of stores by their address at a point, because the order of stores does not matter.
   std::vector<Part> by_place(const std::vector<Part>& parts, int64_t point) const {
     auto sorted = [&](int64_t Part::*place, int64_t Part::*valid) {
       std::vector<size_t> out(parts.size() / 2);
@@ -331,7 +331,7 @@ class Evaluation {
   EquivalenceResult compare(const Sides& s, const Common& common) const {
     if (common.parts.empty()) return {};
     EquivalenceResult out{.kind = EquivalenceResult::Kind::Same};
-    int64_t last = -1;  // last point where the sides differ
+    int64_t last = -1;  // the last point at which the sides differ
     std::vector<Part> placed;
     for (int64_t point = 0; point < kPoints; point++) {
       if (common.are_stores) placed = by_place(common.parts, point);
@@ -339,7 +339,7 @@ class Evaluation {
         if (p.ends_alone && point > 1) continue;
         bool a = holds(p.before_valid, point), b = holds(p.after_valid, point);
         if (!a && !b) continue;
-        if (!a && !p.dtype.is(Scalar::Index)) continue;  // `before` is invalid at this point, so any value is right
+        if (!a && !p.dtype.is(Scalar::Index)) continue;  // `before` is invalid here, so `after` may have any value
         std::string before = a ? text(p, p.before, point) : "Invalid", after = b ? text(p, p.after, point) : "Invalid";
         double apart = a != b ? INFINITY : distance(p, point);
         if (before != after) out.exactly = false;
@@ -355,7 +355,7 @@ class Evaluation {
     return out;
   }
 
-  // Returns the relative distance of the two numbers: 0 if rounding explains the difference, 1 for different integers.
+  // Returns the relative distance of the two numbers: 0 if rounding explains it; 1 for integers that differ.
   double distance(const Part& p, int64_t point) const {
     if (!p.is_float) return long_at(p.before, point) != long_at(p.after, point);
     double a = double_at(p.before, point), b = double_at(p.after, point);
@@ -371,7 +371,7 @@ class Evaluation {
 
   std::map<std::string, std::string> point_of(UOp u, int64_t point) const {
     std::map<std::string, std::string> out;
-    ExprIsolator& isolator = const_cast<ExprIsolator&>(isolator_);  // every node is isolated already
+    ExprIsolator& isolator = const_cast<ExprIsolator&>(isolator_);  // nothing new is isolated, so nothing changes
     uint32_t set = u.is(Op::STORE) ? isolator.joined(isolator.of(u.src(0)).leaves, isolator.of(u.src(1)).leaves)
                                    : isolator.of(u).leaves;
     for (uint32_t number : isolator_.leaves(set)) {
@@ -397,7 +397,7 @@ class Evaluation {
   const uint64_t seed_;
   ExprIsolator isolator_;
   UOp doubles_, longs_;
-  std::unordered_map<uint32_t, int64_t> slots_;  // by node id of a value: the first slot of its results
+  std::unordered_map<uint32_t, int64_t> slots_;  // by node id of a value: the first slot of the value's results
   std::vector<UOp> stores_;
   int64_t num_doubles_ = 0, num_longs_ = 0;
   Array doubles_out_, longs_out_;

@@ -1,5 +1,5 @@
-// Tests whether the two sides of a rewrite compute the same, by evaluating both in REF at sample points, with the
-// arrays of a run. Ranges, variables and other leaves (isolated_expr.h) get numbers within their bounds, including the
+// Tests whether the two sides of a rewrite compute the same: evaluates both sides in REF at sample points, with the
+// arrays of a run. Ranges, variables and other leaves (isolated_expr.h) get values within their bounds, and also the
 // bounds themselves. Equal results are no proof that the sides are equal, but the sides of most wrong rewrites differ
 // at nearly every point.
 #pragma once
@@ -21,23 +21,23 @@ struct EquivalenceResult {
   enum class Kind : uint8_t {
     Same,    // equal at every point
     Differ,
-    Unlike,  // the dtypes or numbers of elements differ: nothing was evaluated
-    Open,    // unknown: a side has no value, or depends on leaves that the other side does not have
+    Unlike,  // the dtypes or numbers of elements differ, so nothing was evaluated
+    Open,    // unknown, as a side has no value, or depends on leaves that the other side lacks
   };
   Kind kind = Kind::Open;
   bool beyond_rounding = false;  // the sides differ by more than rounding can explain
-  int points = 0;                // number of sample points, of ExprIsolator::kPoints, where the sides differ
-  bool exactly = true;           // for Same: the sides are equal bit by bit, not only within rounding
-  std::map<std::string, std::string> point;  // ranges and variables by name, at a point where the sides differ
+  int points = 0;                // number of the ExprIsolator::kPoints sample points at which the sides differ
+  bool exactly = true;           // if `kind` is Same: the sides are equal bit by bit, not only up to rounding
+  std::map<std::string, std::string> point;  // values of ranges and variables, by name, where the sides differ
   std::string before, after;                 // the values of the sides at this point
 
-  // Returns whether the sides differ by more than rounding, and at least at one in `n` of the sample points.
+  // Returns whether the sides differ by more than rounding, and differ at 1/n of the sample points or more.
   bool differs_at_one_in(int n) const;
 };
 
-// Compares the sides of each pair, nodes of one graph, which receives new nodes. `arrays` are the run's by name
-// (data0), `variables` its variables; `seed` selects the points between the edges. An error: REF cannot run the
-// combined graph.
+// Compares the two sides of each pair. All sides are nodes of one graph, to which new nodes are added. `arrays` (by
+// name, data0) and `variables` are those of the run. `seed` selects the sample points between the bounds. Error: REF
+// cannot run the combined graph.
 Result<std::vector<EquivalenceResult>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,
                                                      const VariableValues& variables, uint64_t seed = 1);
 

@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// Nodes for small kernels: a range, a variable, an array of 100 ints.
+// Nodes from which tests build small kernels: a range, a variable, an array of 100 ints.
 struct Parts {
   Graph g;
   UOp r = g.range(Const(int64_t(100)), 0, AxisType::LOOP), n = g.variable("n", 1, 8);
@@ -55,9 +55,9 @@ TEST_CASE("compare_sides: sides with other dtypes or numbers of elements are Unl
   CHECK(is_unlike(float2, two.bitcast(dtypes::float32)));
   CHECK(is_unlike(float2, number));
   CHECK(is_unlike(number, number.cast(dtypes::float64)));
-  UOp torn = p.g.node(Op::CAST, dtypes::float32, {two});  // a scalar made of two elements
+  UOp torn = p.g.node(Op::CAST, dtypes::float32, {two});  // a scalar that is cast from a vector of two
   CHECK(is_unlike(float2, p.g.node(Op::CAST, dtypes::float32.vec(2), {torn})));
-  // memory: a load from places of another dtype is the same
+  // a load from two addresses loads two elements, whatever its dtype says, so its sides are not unlike
   UOp places = p.g.node(Op::VECTORIZE, p.data.dtype().vec(2),
                         {p.data.index_ptr(p.r), p.data.index_ptr(p.r + Const(int64_t(1)))});
   UOp one_of_two = p.g.node(Op::LOAD, dtypes::int32, {places});
@@ -76,7 +76,7 @@ TEST_CASE("compare_sides: a range stays the same with another dtype, a cast size
     CHECK(p.see(half_lowered, same.cast(dtypes::index)).kind == Kind::Same);
     EquivalenceResult off = p.see(half_lowered, same.cast(dtypes::index) + Const(int64_t(1)));
     CHECK(off.beyond_rounding);
-    CHECK(off.points == 32);  // the sides differ at all points, not only at the bounds of the range
+    CHECK(off.points == 32);  // at all points, not only at the bounds of the range
   }
   UOp fewer = p.g.node(Op::RANGE, dtypes::int32, {p.g.constant(dtypes::int32, Const(int64_t(99)))}, p.r.arg());
   CHECK(p.see(half_lowered, fewer.cast(dtypes::index)).kind == Kind::Differ);

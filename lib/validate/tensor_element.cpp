@@ -9,16 +9,16 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kFirstAxis = 1 << 22;         // axis number of the first added loop
+constexpr int64_t kFirstAxis = 1 << 22;         // number of the axis of the first added loop
 constexpr int64_t kFirstMemory = 2'000'000;     // number of the first added DEFINE_GLOBAL
-constexpr int64_t kMostElements = 1 << 16;      // limit for the elements of a memory
-constexpr int kMostDepth = 200;                 // limit for the depth of an expression
-constexpr int kMostWork = 4000;                 // limit for the nodes of both sides
+constexpr int64_t kMostElements = 1 << 16;      // limit for the number of elements of a memory
+constexpr int kMostDepth = 200;                 // limit for the number of levels of an expression
+constexpr int kMostWork = 4000;                 // limit for the number of nodes of both sides
 constexpr OpSet kSame = {Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, Op::COPY};
 
 UOp zero(UOp u) { return u.graph().constant(u.dtype(), Const(int64_t(0))); }
 
-// Returns the shape of a node; an empty shape for nodes that are in loops already.
+// Returns the shape of a node. The shape is empty for a node that is inside of loops already.
 Shape shape_in_loops(UOp u) {
   auto shape = shape_or_none(u);
   return shape ? *shape : Shape();
@@ -36,7 +36,7 @@ Sides TensorElementExpr::sides(UOp before, UOp after) {
     Place place = place_of(shape);
     work_ = 0, is_cut_ = false;
     Sides out{at(before, place), at(after, place)};
-    if (is_cut_) {  // the expression is too large, so try again with `before` as memory that `after` reads
+    if (is_cut_) {  // too large: try again with `before` as memory that `after` reads
       auto all = std::exchange(known_, {});
       whole_ = bare(before), work_ = 0, is_cut_ = false;
       out = {at(before, place), at(after, place)};
@@ -54,14 +54,14 @@ bool TensorElementExpr::same_but_places(UOp before, UOp after) {
   return without_places(before) == without_places(is_padded ? after.src(1) : after);
 }
 
-// ---- places
+// ---- the positions of elements
 
 UOp TensorElementExpr::range(UOp size, int64_t number) {
   const Arg arg[] = {kFirstAxis + number, AxisType::LOOP};
   return graph_.range(size, arg);
 }
 
-// Returns an element's position in new loops. Tensors of equal shape share loops, so that equal parts become equal.
+// Returns the position of an element in new loops. Tensors of equal shape share loops, so that equal nodes stay equal.
 TensorElementExpr::Place TensorElementExpr::place_of(Shape shape) {
   Place out;
   for (Sint size : shape)
@@ -92,7 +92,7 @@ UOp TensorElementExpr::at(UOp u, const Place& place) {
   return is_cut_ ? UOp() : known_[std::move(key)] = out;
 }
 
-// Returns the node with its sources at that place. A source without a shape is the same at every place.
+// Returns the node with its sources taken at that position. A source without a shape is the same at every position.
 UOp TensorElementExpr::in_loops(UOp u, const Place& place) {
   std::vector<UOp> src;
   for (UOp s : u.src()) {
@@ -114,7 +114,7 @@ UOp TensorElementExpr::made(UOp u, const Place& place) {
       if (u.dtype().itemsize() == u.src(0).dtype().itemsize()) return in_loops(u, place);
       break;
     case Op::REDUCE_AXIS: return reduced(u, place);
-    case Op::BUFFERIZE: {  // replace the loops of the BUFFERIZE by the indices of the place
+    case Op::BUFFERIZE: {  // replace the BUFFERIZE's loops by the indices in `place`
       UOp value = at(u.src(0), {});
       if (!value || place.size() + 1 != u.num_src()) return {};
       Substitution loops;
@@ -140,8 +140,8 @@ UOp TensorElementExpr::made(UOp u, const Place& place) {
   return memory(u, place);
 }
 
-// Solves index == value for the loops in `index`, which must be a loop, or the row-major number of nested loops; adds
-// each loop and its value to `to`. Returns false for any other index.
+// Solves index == value for the loops in `index`, and adds each loop with its value to `to`. `index` must be a loop, or
+// the row-major number of nested loops; returns false for any other index.
 bool TensorElementExpr::add_loops(Substitution& to, UOp index, UOp value) {
   if (index.is(Op::RANGE)) {
     to.emplace_back(at(index, {}), value);
@@ -198,7 +198,7 @@ UOp TensorElementExpr::reshaped(UOp u, const Place& place) {
   Shape to = shape_of(u), from = shape_of(u.src(0));
   UOp rest = flat(to, place);
   Place inner(from.size());
-  size_t first = 0;  // the first axis of a size other than 1; its index needs no remainder
+  size_t first = 0;  // the first axis whose size is not 1; its index needs no remainder
   while (first < from.size() && is_one(from[first])) first++;
   for (size_t i = from.size(); i-- > 0;) {
     UOp size = to_uop(from[i], graph_);
@@ -255,7 +255,7 @@ UOp TensorElementExpr::memory(UOp u, const Place& place) {
   return define.index(flat(*shape, place));
 }
 
-// Returns the node without the indices at which it reads its sources, and without tags.
+// Returns the node without tags, and without the indices at which it reads its sources.
 UOp TensorElementExpr::without_places(UOp root) {
   constexpr OpSet kPlaced = ops::Movement | kSame | OpSet{Op::INDEX, Op::BUFFERIZE, Op::END};
   for (UOp u : toposort(root)) {
@@ -265,7 +265,7 @@ UOp TensorElementExpr::without_places(UOp root) {
     bool is_reduction = u.in({Op::REDUCE_AXIS, Op::REDUCE});
     if (u.in({Op::CONST, Op::DEFINE_VAR})) src.clear();
     if (is_reduction) src.resize(1);
-    if (u.is(Op::ASSIGN)) src.resize(2);  // drop the third source, which is an index
+    if (u.is(Op::ASSIGN)) src.resize(2);  // drop the third source, which holds indices
     Arg arg = u.is(Op::REDUCE_AXIS) ? u.arg()[0] : u.arg();
     placeless_[u] = u.in(kPlaced) ? src[0] : graph_.node(is_reduction ? Op::REDUCE : u.op(), u.dtype(), src, arg);
   }
@@ -281,7 +281,7 @@ std::vector<uint32_t> TensorElementExpr::memories(UOp expression) {
   return out;
 }
 
-// Returns the node with all tags removed, because they do not affect its value.
+// Returns the node without any tags, because tags do not affect its value.
 UOp TensorElementExpr::bare(UOp root) {
   if (auto it = bare_.find(root); it != bare_.end()) return it->second;
   for (UOp u : toposort(root)) {

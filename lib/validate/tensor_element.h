@@ -1,6 +1,6 @@
 // Makes one element of a node of a tensor graph an expression that REF can compute: movement ops change the element's
-// index, and reductions become loops. Also takes graphs that have loops already (BUFFERIZE, INDEX). So both sides of
-// a rewrite of the tensor stages can be compared (rewrite_equivalence.h), although neither is a kernel yet.
+// index, and reductions become loops. Also takes graphs that already have loops (BUFFERIZE, INDEX). With this, the two
+// sides of a rewrite of the tensor stages can be compared (rewrite_equivalence.h), although neither is a kernel yet.
 #pragma once
 #include <map>
 #include <span>
@@ -18,16 +18,16 @@ class TensorElementExpr {
   // Adds new nodes to `graph`. Buffers, and nodes that cannot be expressed, become memory.
   explicit TensorElementExpr(Graph& graph) : graph_(graph) {}
 
-  // Returns both nodes at the same element, whose index is a RANGE for each axis of `before`. Null if `after` reads
-  // memory that `before` does not. Returns indices and nodes without a value (stores, ends) or expression unchanged.
+  // Returns both nodes at one element, whose index is a RANGE for each axis of `before`; null if `after` reads memory
+  // that `before` does not. Indices, and nodes without a value (stores, ends) or expression, are returned unchanged.
   Sides sides(UOp before, UOp after);
 
-  // Returns whether both nodes are the same expression if the indices at which they read their sources are ignored.
-  // While tensors get their loops, these indices depend on loops that are not in the graph yet.
+  // Returns whether both nodes are the same expression apart from the indices at which they read their sources. While
+  // tensors get their loops, these indices depend on loops that are not in the graph yet.
   bool same_but_places(UOp before, UOp after);
 
  private:
-  using Place = std::vector<UOp>;  // the position of an element: an index for each axis
+  using Place = std::vector<UOp>;  // an element's position: an index for each axis
 
   UOp at(UOp u, const Place& place);
   UOp made(UOp u, const Place& place);
@@ -46,11 +46,11 @@ class TensorElementExpr {
   static std::vector<uint32_t> memories(UOp expression);
 
   Graph& graph_;
-  std::map<std::vector<uint32_t>, UOp> known_;  // made expressions, by node ids of the node and of its place
+  std::map<std::vector<uint32_t>, UOp> known_;  // expressions, by node ids of the node and its indices
   std::unordered_map<UOp, UOp> bare_, placeless_;
-  std::unordered_map<UOp, UOp> memories_;  // memory by the node whose values it holds
+  std::unordered_map<UOp, UOp> memories_;  // by node: the memory that holds the node's values
   int64_t loops_ = 0;
-  UOp whole_;        // a node that is memory although it has an expression; null if there is none
+  UOp whole_;        // this node is memory although it has an expression; null: none is
   int depth_ = 0, work_ = 0;
   bool is_cut_ = false;  // the expression was too large
 };

@@ -18,7 +18,7 @@ bool is_outer(UOp range) {
   return constant_size_of(range) && (type == AxisType::GLOBAL || type == AxisType::LOOP || type == AxisType::THREAD);
 }
 
-// Returns the loops that may be shortened: loops that an END around a store ends, loops without an END, workgroups.
+// Returns the loops that may be shortened: those that an END around a store ends, those without an END, workgroups.
 std::vector<UOp> loops_of(UOp root) {
   std::vector<UOp> out;
   auto add = [&](UOp u) {
@@ -45,7 +45,7 @@ UOp with_sizes(UOp root, const std::vector<UOp>& loops, const std::vector<int64_
   return substitute(root, shorter);
 }
 
-// Returns the elements that have the same bytes in both arrays.
+// Returns the indices of the elements that are equal, byte by byte, in both arrays.
 std::vector<int64_t> same_elements(const Array& a, const Array& b) {
   std::vector<int64_t> out;
   auto item = size_t(a.dtype().itemsize());
@@ -54,7 +54,7 @@ std::vector<int64_t> same_elements(const Array& a, const Array& b) {
   return out;
 }
 
-// Returns at most `most` of the numbers, evenly spaced.
+// Returns at most `most` of the numbers in `all`, evenly spaced.
 std::vector<int64_t> some_of(const std::vector<int64_t>& all, size_t most) {
   std::vector<int64_t> out;
   size_t n = std::min(all.size(), most);
@@ -91,7 +91,7 @@ Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValue
     RefProgram program = std::move(RefProgram::from_graph(root).value_or_throw());
     Stored out;
     Arrays other;
-    // Run twice, with output arrays that begin as all 0 bits and all 1 bits. Elements that are then equal were stored.
+    // Run twice, with output arrays of all 0 bits, then all 1 bits. The elements that are equal afterwards were stored.
     for (uint8_t fill : {0x00, 0xff}) {
       std::vector<RefBuffer> buffers;
       Arrays& made = fill ? other : out.values;
@@ -99,7 +99,7 @@ Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValue
         const Array* given = find_array(inputs, b.name());
         if (!given) throw Failure("there is no " + b.name());
         if (b.written && b.read) throw Failure("the kernel reads what it stores to");
-        uint8_t* data = const_cast<uint8_t*>(given->data());  // only read
+        uint8_t* data = const_cast<uint8_t*>(given->data());  // REF only reads it
         if (b.written) {
           made.push_back({b.name(), Array::shared(given->dtype(), {given->size()})});
           data = made.back().array.data();

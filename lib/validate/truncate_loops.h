@@ -1,5 +1,5 @@
 // Shortens the outermost loops of a kernel, at any stage, that is too large for REF. The shortened kernel stores only
-// some of the elements, but with the same values as the whole kernel.
+// some of the elements, but stores the same values to them as the whole kernel.
 #pragma once
 #include <map>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace tgc {
 
-// Returns a copy of the graph in `into`. In the copy, the loops and workgroups around the stores are so short that REF
-// needs about `work` evaluations of UOps. Throws Failure if a single iteration of these loops needs too many.
+// Returns a copy of the graph in `into`, whose loops and workgroups around the stores are so short that REF needs about
+// `work` evaluations of UOps. Throws Failure if even one iteration of these loops needs more than that.
 UOp truncate_loops(Graph& into, UOp root, double work);
 
 // Elements that a kernel stored, with their indices.
@@ -20,8 +20,8 @@ struct Stored {
   Arrays values;                                       // the elements at these indices
 };
 
-// Runs the graph in REF, in a worker, on `inputs`, one array for each buffer; returns at most `most` stored elements of
-// each array. Errors: REF cannot run the graph, it reads an array that it also stores to, or it stores nothing.
+// Runs the graph in REF, in a worker, on `inputs`, one array per buffer. Returns at most `most` stored elements per
+// array. Errors: REF cannot run the graph, or the graph reads an array that it also stores to, or stores nothing.
 Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most);
 
 }  // namespace tgc
