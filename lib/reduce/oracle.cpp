@@ -69,7 +69,7 @@ Result<Shown> Oracle::first(const TestCase& c) {
   tinygrad_.set_seconds(std::max(kLeastSeconds, 3 * seconds_since(begin)));
   if (!shown) return shown;
   auto verdict = shown->blamed.find("verdict");
-  // REF stops at a wrong index and a device stores wrong values, so a crash in REF counts as the wanted failure, too.
+  // If a rewrite makes an index wrong, REF may stop at it while a device stores wrong values, so a crash counts, too.
   is_either_ = wanted_.kind == Kind::Wrong && verdict != shown->blamed.end() && verdict->second == "rewrite";
   if (shown->symptom.kind == Kind::None && wanted_.kind == Kind::Script)
     return Diag{"the command does not say so of it: there is nothing to reduce"};
