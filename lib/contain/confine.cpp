@@ -253,7 +253,9 @@ void prepare_confinement() { (void)program_for(Rights::Compute); }
 
 Status confine(const Confinement& what, int channel) {
   return catch_failures([&] {
+    ::alarm(10);  // ends the worker if libseccomp loops forever, as it can after a failed allocation
     auto&& program = program_for(what.rights);  // built now, because the memory limit may be too low for it
+    ::alarm(0);
     set_limits(what);
 #ifdef __GLIBC__
     mallopt(M_ARENA_MAX, 8);  // otherwise malloc, when out of memory, opens a file to count the processors
