@@ -1,4 +1,4 @@
-// Names of GPU architectures.
+// Functions that parse and classify the names of GPU architectures ("sm_80", "gfx942").
 #pragma once
 #include <string_view>
 

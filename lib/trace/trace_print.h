@@ -13,7 +13,7 @@ namespace tgc {
 struct TraceFilter {
   std::string rule;     // the rule's name, or a part of its "file:line"; `*` matches any text
   OpSet ops;            // the ops of the rewritten node
-  int64_t node = -1;    // the number (#N) of the node before, after, or created by the rewrite
+  int64_t node = -1;    // #N: selects rewrites that replaced this node, resulted in it, or created it
   bool nested = false;  // include rewrites inside rules
   std::string stage;    // the stage to select, set by the caller
 

@@ -157,7 +157,7 @@ class Layout {
     below_ = lists(items_, links, [](int32_t a, int32_t) { return a; }, [](int32_t, int32_t b) { return b; });
   }
 
-  // Fills the rows in an initial order: a walk from the sinks, which places related items near each other.
+  // Fills the rows in the order of the items' numbers. The caller numbers related items near each other.
   void fill_rows() {
     rows_first_ = work_.array<int32_t>(rows_ + 1, 0);
     in_row_ = work_.array<int32_t>(items_, 0), spare_ = work_.array<int32_t>(items_, 0);

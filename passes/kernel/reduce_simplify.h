@@ -13,7 +13,7 @@ const RuleSet& pm_reduce_simplify();       // tries pm_reduce_collapse on every 
 // The stage "load collapse": tries pm_reduce_load_collapse on every sum over one range.
 const RuleSet& pm_load_collapse();
 
-// Returns the sum `reduce` of `u` without loops, if `rules` can remove its ranges one by one; else the empty UOp.
+// Returns an expression equal to `reduce`, a sum of `u` over ranges, without these ranges; empty if `rules` keep one.
 UOp reduce_collapse(UOp reduce, UOp u, const RuleSet& rules = pm_reduce_collapse());
 
 }  // namespace tgc

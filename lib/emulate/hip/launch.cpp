@@ -124,7 +124,7 @@ class Runner {
   uint32_t lanes_ = 32, waves_ = 1;
   Group group_;
   std::vector<Room> rooms_;   // one per wave of a group
-  std::vector<Waits> waits_;  // by wave, as rooms_; empty without --race
+  std::vector<Waits> waits_;  // one per wave: its pending memory operations; empty without --race
   uint64_t executed_ = 0;
 };
 
