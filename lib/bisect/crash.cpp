@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// What the compiling worker did last, in memory that the worker shares with this process.
+// The stage and the last rewrite of the compiling worker, in memory that it shares with this process.
 struct Progress {
   char stage[64], rule[128], location[192];
   uint64_t number, in_stage;

@@ -34,30 +34,35 @@ TEST_CASE("patterns: every rule has a name, a place and a stage that uses it, or
   }
 }
 
-TEST_CASE("patterns: the catalog has every rule that a stage applies, nested rewrites included") {
+TEST_CASE("patterns: a named rule set has every rule that a stage applies, apart from those made for one target") {
   std::set<uint32_t> listed;
-  for (const CatalogRule& r : catalog_rules()) listed.insert(r.rule->id);
-  size_t checked = 0;
-  auto check_set = [&](std::string_view stage, const RuleSet& set) {
-    for (const Rule* r : set.rules()) {
-      INFO(stage << ": " << describe(*r));
-      CHECK(listed.contains(r->id));
-      checked++;
-    }
+  for (const CatalogSet& s : rule_catalog())
+    for (const Rule* r : s.set->rules()) listed.insert(r->id);
+  std::set<std::string> others;  // rules of stages that no named set has
+  auto check_set = [&](const RuleSet& set) {
+    for (const Rule* r : set.rules())
+      if (!listed.contains(r->id)) others.insert(std::string(r->name) + " " + std::string(short_file(*r)));
   };
   for (const StageRow& row : stage_rows()) {
     for (std::string_view name : known_targets()) {
       Graph graph;
       auto target = parse_target(name, graph.settings());
       REQUIRE(target);
-      if (const RuleSet* set = rules_of(row, *target, graph)) check_set(row.name, *set);
+      if (const RuleSet* set = rules_of(row, *target, graph)) check_set(*set);
     }
     std::span<const RuleSetFunction> inside;
     if (row.kernel) inside = row.kernel->inside;
     if (row.tensor) inside = row.tensor->inside;
-    for (RuleSetFunction set : inside) check_set(row.name, set());
+    for (RuleSetFunction set : inside) check_set(set());
   }
-  CHECK(checked > 1000);
+  // tinygrad makes the late decompositions anew for each target, so they have no name
+  std::erase_if(others, [](const std::string& rule) { return rule.ends_with(" passes/kernel/decompositions.cpp"); });
+  // a set that tinygrad writes without a name, or the one for gfx12, of which the catalog lists other archs
+  CHECK(others == std::set<std::string>{"gate-substitute passes/tensor/remove_bufferize.cpp",
+                                        "mark-movement passes/tensor/apply_rangeify.cpp",
+                                        "remove-tag passes/kernel/optimizer/scheduler_opts.cpp",
+                                        "wmma-rdna4-bf16-to-bf16 passes/kernel/renderer_rules/llvm.cpp",
+                                        "wmma-rdna4-bf16-to-float passes/kernel/renderer_rules/llvm.cpp"});
 }
 
 TEST_CASE("patterns: the documented rule counts match the rule sets and explain differences from tinygrad") {
