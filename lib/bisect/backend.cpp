@@ -18,13 +18,13 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-// For a target that is this computer's CPU, returns it with the other of the two renderers (LLVM, clang); else "".
+// If the target is this computer's CPU, returns this target with the other renderer (LLVM or clang); else "".
 std::string other_renderer(const Target& target) {
   if (target.device != "CPU") return "";
   return target.renderer == RendererKind::Clang ? "CPU:LLVM" : "CPU:CLANG";
 }
 
-// Returns whether another compiler for this computer's CPU accepts the source, if the target is this CPU.
+// Returns whether the target is this computer's CPU and another compiler for this CPU accepts the source.
 bool other_compiler_accepts(const Target& target, const std::string& source) {
   if (target.device != "CPU") return false;
   auto job = job_for({"refused", "", target.name(), source});
@@ -135,7 +135,7 @@ class BackendBisection {
       auto first = std::ranges::find_if(list_, is_wanted);
       if (first == list_.end()) continue;
       std::vector<UOp> list = scalarize(list_, ops);
-      if (list == tried) continue;  // run already: the kernel has no vector loads, or no vector stores
+      if (list == tried) continue;  // this list was run already: the kernel has no vector loads, or no vector stores
       tried = list;
       auto kernel = executor_.executable(list);
       if (!kernel || !executor_.run(*kernel, *repro_.place.device).passes()) continue;
@@ -196,8 +196,8 @@ std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executo
   const bool compiler_fails = message.starts_with("the compiler of ");  // the compiler crashes or times out
   const bool is_invalid_source = message.find(" source does not compile: ") != message.npos;
   auto source = render_source(target, watched.list);
-  if (auto facts = program_info(watched.list); !facts) source = facts.diag();  // tinygrad's renderer needs these, too
-  if (source && !compiler_fails && !is_invalid_source) throw Failure(watched.outcome.diag);  // e.g. no compiler exists
+  if (auto facts = program_info(watched.list); !facts) source = facts.diag();  // tinygrad's renderer fails, too
+  if (source && !compiler_fails && !is_invalid_source) throw Failure(watched.outcome.diag);  // no compiler, say
   const bool is_valid = source && (compiler_fails || other_compiler_accepts(target, *source));
   out.kind = is_valid ? Kind::Compiler : Kind::Renderer;
   const std::string other = other_renderer(target);

@@ -6,7 +6,7 @@
 namespace tgc {
 namespace {
 
-// Returns the least index below `n` for which is_right() is false, by binary search; assumes it is false for n - 1.
+// Binary-searches for the first index at which is_right() is false. Assumes that is_right(n - 1) is false.
 template <class IsRight>
 size_t first_wrong(size_t n, IsRight is_right) {
   size_t right = 0, wrong = n - 1;  // all indices before `right` are right
@@ -61,7 +61,7 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& exec
     const bool is_refused = prover.run_after(r, i + 1).is_refused();
     if (is_refused && !prover.run_after(r, n).is_refused()) continue;  // inconclusive: REF can run only later graphs
     const Application& culprit = watched.log.list()[r.applications[i]];
-    if (!is_refused && watched.is_exactly_same(culprit))  // `culprit` only exposes an earlier error
+    if (!is_refused && watched.is_exactly_same(culprit))  // equal sides: the rewrite only exposes an earlier error
       if (const Application* earlier = nearly_same_culprit(prover, watched))
         return prover.verdict(*earlier, Proof::ByRule);
     Verdict out = prover.narrowed_verdict(culprit, Proof::ByGraph);

@@ -17,7 +17,7 @@ namespace {
 using Kind = Verdict::Kind;
 using Strategy = std::optional<Verdict>(const FailureRepro& repro, Executor& executor);
 
-// These two checks give a verdict that names no culprit.
+// The check_ functions return verdicts that name no culprit.
 std::optional<Verdict> check_linear_list(const FailureRepro& repro, Executor& executor) {
   if (repro.list.empty()) return std::nullopt;
   if (executor.first().passes()) return Verdict{Kind::Same};

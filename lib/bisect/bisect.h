@@ -26,12 +26,12 @@ struct BisectReport {
 
 // The options of `tgc bisect` besides those of a run.
 struct BisectPlan {
-  std::string against;   // an INPUT of golden records: find the first rewrite that differs from tinygrad's
-  std::string tinygrad;  // a Python or a command that runs tinygrad, to compare with instead of `against`
+  std::string against;   // golden records (an INPUT): find the first rewrite that differs from tinygrad's
+  std::string tinygrad;  // a Python or a command that runs tinygrad: compare with this tinygrad's stages
   // a shell command that decides whether a graph fails, in place of a run of the graph: {} stands for the file
   // with the graph, and the command exits with 0 if the graph fails
   std::string command;
-  bool crash = false;    // tgc itself may crash, so compile in a worker first
+  bool crash = false;    // compile in a worker first, because tgc itself may crash
   double seconds = 0;    // time limit, after which the verdict is `unresolved`; 0: none
 };
 

@@ -60,9 +60,9 @@ TEST_CASE("bisect: names wrong rewrites in every tensor stage by comparing tenso
                           {"gemm_int8", "drop-movement", 4, "apply rangeify", 4},
                           {"mv_flip", "read-sources", 2, "apply rangeify", 2},
                           {"mv_arange", "reduce-over-ranges", 1, "apply rangeify", 1},
-                          // nested in a rewrite whose sides differ at equally many sample points
+                          // the rewrite is nested in one whose sides differ at equally many points
                           {"gemm_int8", "commutative-order", 5, "symbolic+reduce_collapse+debuf", 1},
-                          // an element of nodes above the wrong rewrite cannot be expressed
+                          // no expression exists for an element of the nodes above this rewrite
                           {"mv_interp_linear", "pad-to-where", 1, "apply rangeify", 1}}) {
     BisectReport report = bisected_schedule(f.id, std::string("tensor:") + f.rule + "@" + std::to_string(f.number));
     INFO(report.text(), report.error);
@@ -74,7 +74,7 @@ TEST_CASE("bisect: names wrong rewrites in every tensor stage by comparing tenso
 }
 
 TEST_CASE("bisect: names a nested rewrite that differs at fewer points than the enclosing one") {
-  // The graph is Tensor.empty(4, 4).topk(2)[0]. An index may have any value where its condition is false.
+  // The graph is Tensor.empty(4, 4).topk(2)[0]. While the condition of a gated index is false, the index is arbitrary.
   for (uint64_t number : {1, 8, 11}) {
     CAPTURE(number);
     BisectReport report =
@@ -88,7 +88,7 @@ TEST_CASE("bisect: names a nested rewrite that differs at fewer points than the 
 }
 
 TEST_CASE("bisect: a fault without effect in a tensor graph is no failure") {
-  BisectReport report = bisected_schedule("sym_add", "tensor:add-zero@2");  // applies to a RANGE, so it changes nothing
+  BisectReport report = bisected_schedule("sym_add", "tensor:add-zero@2");  // the rule applies to a RANGE: no effect
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Same);
 }

@@ -16,7 +16,7 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-// a kernel whose elements data0[i * 4 + k] are sums of products of two arrays, of shapes 12 x 8 and 8 x 16
+// The kernel's elements data0[i * 4 + k] are sums of products of two arrays, of shapes 12 x 8 and 8 x 16.
 constexpr const char* kMatmul =
     "i = UOp.range(12, 0, AxisType.LOOP)\n"
     "j = UOp.range(16, 1, AxisType.LOOP)\n"
@@ -36,7 +36,7 @@ constexpr const char* kElementwise =
     "z = y.maximum(a*UOp.const(dtypes.float, 2.0)+b)+(n^UOp.const(dtypes.int, 5)).cast(dtypes.float)\n"
     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 0).index(i, ptr=True).store(z).end(i).sink()\n";
 
-// a kernel that computes data0[i] = sqrt(a*a + 1)
+// The kernel computes data0[i] = sqrt(a*a + 1).
 constexpr const char* kSqrt =
     "i = UOp.range(24, 0, AxisType.LOOP)\n"
     "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 1).index(i)\n"
@@ -105,7 +105,7 @@ TEST_CASE("bisect: attributes twelve faults of renderers to the renderer and nam
       CHECK(report.verdict.kind == Kind::Renderer);
       CHECK(report.verdict.confirmed);
       CHECK(report.verdict.before.starts_with("Ops." + std::string(op, strcspn(op, "@"))));
-      CHECK((report.verdict.location.empty() || report.verdict.after.size() > 0));  // C prints no line for many nodes
+      CHECK((report.verdict.location.empty() || report.verdict.after.size() > 0));  // many nodes have no C line
     }
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("bisect: names LLVM's wrong pass, its number and the function") {
     }
   BisectReport report = bisected("CPU:CLANG", "llvm:intrinsic", kSqrt);
   INFO(report.text());
-  CHECK(report.verdict.kind == Kind::Compiler);  // wrong with any set of LLVM's passes
+  CHECK(report.verdict.kind == Kind::Compiler);  // the kernel fails with any set of LLVM's passes
   CHECK(report.verdict.pass.empty());
 }
 

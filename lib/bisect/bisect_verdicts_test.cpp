@@ -36,7 +36,7 @@ void check_named_in_ref(const std::string& text, const std::string& stage, const
   if (!proof.empty()) CHECK(report.verdict.proof == proof);
 }
 
-// a kernel that computes data0[i] = a[i % 5] * 3 + b[i // 5]
+// The kernel computes data0[i] = a[i % 5] * 3 + b[i // 5].
 const std::string kDivided =
     "i = UOp.range(40, 0, AxisType.LOOP)\n"
     "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(5), (), 1).index(i%5)\n"
@@ -47,7 +47,7 @@ const std::string kDivided =
 }  // namespace
 
 TEST_CASE("bisect: with --each-stage, names a wrong stage although later stages make it right again") {
-  // data0[i] = the sum over r < 16 of (a[i] == r ? b[i, r] : 0). tgc's result is wrong if a[i] is not an integer.
+  // The kernel sums (a[i] == r ? b[i, r] : 0) over r < 16. tgc's result is wrong if a[i] is not an integer.
   const std::string text =
       "i = UOp.range(2, 0, AxisType.LOOP)\n"
       "r = UOp.range(16, 1, AxisType.REDUCE)\n"
@@ -88,7 +88,7 @@ TEST_CASE("bisect: elements that rounding decides are no failure, with --each-st
 }
 
 TEST_CASE("bisect: names a nested rewrite whose sides differ by rounding, not the enclosing one") {
-  // data0[i] = (float)(half)1.4426950408889634 * a[i % 2]; 'load collapse' keeps the cast, 'split ranges' folds it
+  // The kernel multiplies a[i % 2] by (float)(half)1.4426950408889634. Only 'split ranges' wrongly folds this cast.
   const std::string text =
       "# tgc: {\"name\":\"k\",\"stage\":\"load collapse\",\"target\":\"CPU:CLANG\"}\n"
       "i = UOp.range(4, 0, AxisType.LOOP)\n"
@@ -100,7 +100,7 @@ TEST_CASE("bisect: names a nested rewrite whose sides differ by rounding, not th
 }
 
 TEST_CASE("bisect: names a nested constant folding that other rules would repeat") {
-  // data0 stores the sum of two uchar terms 5 * 100 >> 5. 'load collapse' folds the product to 500, too large for uchar
+  // The kernel adds two uchar terms 5 * 100 >> 5. 'load collapse' folds 5 * 100 to 500, which is no uchar value.
   const std::string text =
       "v = UOp.const(dtypes.uchar, 5)*UOp.const(dtypes.uchar, 100)>>UOp.const(dtypes.uchar, 5)\n"
       "sum = v.reduce(UOp.range(2, 3, AxisType.REDUCE), arg=Ops.ADD)\n"
@@ -110,7 +110,7 @@ TEST_CASE("bisect: names a nested constant folding that other rules would repeat
 }
 
 TEST_CASE("bisect: names a nested rewrite that is wrong at few points, not the enclosing one") {
-  // data0[i] = (int)((i - 8) // 8 + i % 8), i < 128. 'split ranges' makes j - 1 of (j * 8 + r - 8) // 8, wrong if j = 0
+  // The kernel computes (i - 8) // 8 + i % 8. 'split ranges' turns (j * 8 + r - 8) // 8 into j - 1, wrong if j = 0.
   const std::string text =
       "# tgc: {\"name\":\"k\",\"stage\":\"load collapse\",\"target\":\"CPU:CLANG\"}\n"
       "i = UOp.range(128, 0, AxisType.LOOP)\n"
@@ -174,7 +174,7 @@ TEST_CASE("bisect: raises a REWRITE_STACK_LIMIT that only suffices for the plain
     Settings settings;
     settings.REWRITE_STACK_LIMIT = limit;
     BisectReport report = bisected(text, "", {.device = {.name = "REF"}}, settings);
-    if (report.failure.find("does not end") != std::string::npos) continue;  // the limit is too low for any compilation
+    if (report.failure.find("does not end") != std::string::npos) continue;  // even an unwatched compilation needs more
     CAPTURE(limit);
     INFO(report.text(), report.error);
     CHECK(report.verdict.rule == "divmod-general");
@@ -208,7 +208,7 @@ TEST_CASE("bisect: names a rewrite that makes a scalar of a vector, not its user
                    "the result has dtype dtypes.float, before dtypes.float.vec(3)"),
         std::tuple(kernel("4", "a!=UOp.const(dtypes.bfloat16, 1.0)"), "compare-as-float",
                    "the result has dtype dtypes.bool, before dtypes.bool.vec(4)"),
-        // two rules are wrong in this kernel, which still fails if only one of them is suppressed
+        // In this kernel, two rules are wrong, and suppressing only one of them does not help.
         std::tuple(kernel("4", "a*a!=UOp.const(dtypes.bfloat16, 1.0)"), "alu-as-float", "")}) {
     Session session;
     session.over.target = "CPU:CLANG";
@@ -225,7 +225,7 @@ TEST_CASE("bisect: names a rewrite that makes a scalar of a vector, not its user
     CHECK((report.verdict.proof == "it passes without that rule and the others that make such values") !=
           is_alone);
     in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
-    BisectReport refused = bisect(Session(), in, {.device = {.name = "CPU:CLANG"}});  // clang rejects the source
+    BisectReport refused = bisect(Session(), in, {.device = {.name = "CPU:CLANG"}});  // clang rejects the wrong source
     INFO(refused.text(), refused.error);
     CHECK(refused.verdict.rule == rule);
     CHECK(refused.verdict.confirmed);
@@ -254,7 +254,7 @@ TEST_CASE("evaluate_sides: no rewrite of the goldens changes dtype or number of 
 }
 
 TEST_CASE("evaluate_sides: one rewrite alone has the same result as among all") {
-  // A rule simplifies this kernel's index under the index's condition, with a placeholder for a part of the index.
+  // A rule simplifies the index of this kernel under a condition, with a placeholder in place of a part of the index.
   const std::string text =
       "i = UOp.range(8, 0, AxisType.LOOP)\n"
       "k = UOp.range(6, 1, AxisType.REDUCE)\n"
@@ -342,12 +342,12 @@ TEST_CASE("bisect: names the wrong rewrite because of which nodes wait for each 
     CHECK(report.verdict.confirmed);
     endless += report.verdict.detail.find("does not end: nodes wait for each other") != std::string::npos;
   }
-  CHECK(endless == 1);  // because the fault adds 1 to the constant 1 only
+  CHECK(endless == 1);  // only one of the three faults is in the constant 1
 }
 
 TEST_CASE("bisect: names a wrong substitution of a placeholder, not the rule around it") {
   auto input = test_path("golden/kernels.jsonl.gz") + "#mv_interp_nearest.0";
-  for (int n : {1, 4, 5}) {  // 1 inserts in0, 4 makes a range's replacement with in0, 5 removes in0
+  for (int n : {1, 4, 5}) {  // 1 inserts the placeholder in0, 4 replaces a range by in0, 5 removes in0
     WithEnvironment with("TGC_FAULT", "substitute@" + std::to_string(n));
     Session session;
     auto source = std::move(Source::open(session, input).value_or_throw());
@@ -366,7 +366,7 @@ TEST_CASE("bisect: names a substitution that does not make the requested replace
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(40), (), 1).index(i)\n"
       "v = (i<24).where(a, UOp.const(dtypes.int, 7))\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(40), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
-  for (uint64_t n : {1, 2}) {  // application 1 is for iterations below 24, 2 for all others
+  for (uint64_t n : {1, 2}) {  // application 1 is in the loop i < 24, application 2 in the loop i >= 24
     BisectReport report = bisected(cut, "substitute@" + std::to_string(n));
     INFO(report.text(), report.error);
     CHECK(report.verdict.kind == Kind::Rewrite);
@@ -404,7 +404,7 @@ TEST_CASE("bisect: attributes refused ops and invalid C to the renderer") {
   auto source = std::move(Source::open(session, test_path("golden/kernels.jsonl.gz") + "#__bf16_to_float8_e5m2.0")
                               .value_or_throw());
   InputGraph in = std::move(*std::move(source.next().value_or_throw()));
-  BisectReport type = bisect(Session(), in, {.device = {.name = "CPU:CLANG"}});  // C lacks the kernel's type
+  BisectReport type = bisect(Session(), in, {.device = {.name = "CPU:CLANG"}});  // C has no fp8 type
   INFO(type.text(), type.error);
   CHECK(type.verdict.kind == Kind::Renderer);
   CHECK(type.exit_code() == 1);
@@ -413,7 +413,7 @@ TEST_CASE("bisect: attributes refused ops and invalid C to the renderer") {
 }
 
 TEST_CASE("bisect: attributes a loop with two ENDs to the renderer") {
-  const std::string text =  // two maxima over two loops, which a stage merges into one loop
+  const std::string text =  // the kernel has two loops with a maximum each; a stage merges the loops
       "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 1)\n"
       "c3 = UOp.const(dtypes.float, 1.0)\n"
       "c5 = UOp.range(2, 0, AxisType.REDUCE)\n"

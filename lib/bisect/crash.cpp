@@ -21,7 +21,7 @@ void put(char (&to)[N], std::string_view text) {
   to[n] = 0;
 }
 
-// Records the current stage and rewrite, to be read after a crash. Suppresses the rewrite number `left_out` (0: none).
+// Records the current stage and rewrite, to be read after a crash. Suppresses rewrite number `left_out` (0: none).
 class ProgressWatcher : public ApplicationWatcher {
  public:
   ProgressWatcher(Progress& progress, uint64_t left_out) : progress_(progress), left_out_(left_out) {}

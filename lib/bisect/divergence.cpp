@@ -98,7 +98,7 @@ class Divergence {
     auto matches = matches_in(*run.row);
     if (!matches) return nullptr;
     const std::vector<RecordedMatch>& theirs = *matches;
-    std::map<uint32_t, std::set<uint32_t>> made;  // by node: its results (ids in theirs_)
+    std::map<uint32_t, std::set<uint32_t>> made;  // by id of a node in theirs_: the ids of its results
     for (const RecordedMatch& m : theirs) made[m.before.id()].insert(m.after.id());
     std::vector<const Application*> list;
     std::vector<UOp> nodes{run.input, run.result};

@@ -44,7 +44,7 @@ class WithoutRule : public ApplicationLog {
   std::string_view rule_;
 };
 
-// Returns a golden record of the kernel as compiled without the rule `without`, with the rewrites of the stage `stage`.
+// Returns a golden record of the kernel compiled without the rule `without`, with the recorded rewrites of `stage`.
 GoldenRecord recorded(const std::string& stage, std::string_view without = "") {
   Session session;
   InputGraph in = kernel();

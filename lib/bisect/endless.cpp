@@ -9,11 +9,11 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kHigherLimit = 64;  // by what factor REWRITE_STACK_LIMIT is raised
+constexpr int64_t kHigherLimit = 64;  // the factor by which REWRITE_STACK_LIMIT is raised
 
 // Describes a graph: "its graph has 120000 nodes, 119990 of them one above the other, mostly Ops.ADD".
 std::string depth_text(UOp root) {
-  std::unordered_map<UOp, std::pair<size_t, UOp>> depths;  // each node's depth, and its deepest source
+  std::unordered_map<UOp, std::pair<size_t, UOp>> depths;  // each node's depth, and its deepest source node
   std::vector<UOp> nodes = toposort(root);
   for (UOp u : nodes) {
     auto& [depth, deepest] = depths[u];
@@ -27,7 +27,7 @@ std::string depth_text(UOp root) {
          " of them one above the other, mostly Ops." + std::string(most->first);
 }
 
-// Records the results of rewrites, to find a cycle of nodes that wait for each other's results, so that none gets one.
+// Records the results of rewrites, to find a cycle of nodes in which each node waits for the result of the next one.
 class WaitCycleLog : public ApplicationLog {
  public:
   using ApplicationLog::begin, ApplicationLog::end;
@@ -46,10 +46,10 @@ class WaitCycleLog : public ApplicationLog {
   }
   void rebuilt(UOp before, UOp after) override { open_.back().try_emplace(before, after, size_t(0)); }
 
-  // Returns the applications, in the order of the log, on a path that leads from a node back to it. From each node, the
-  // path goes to what the node became or, if the node was not rewritten, to its sources. Empty: there is no such path.
+  // Searches for a path from a node back to itself, on which a node is followed by what it became or, if the node was
+  // not rewritten, by one of its sources. Returns the path's applications, in log order; empty if there is no path.
   std::vector<Application> cycle() const {
-    // Depth-first search from each node to what it became, else to its sources. `path` leads to the current node.
+    // Depth-first search; `path` leads to the current node.
     enum State : uint8_t { kNew, kOnPath, kDone };
     std::unordered_map<UOp, State> states;
     std::vector<std::pair<UOp, size_t>> path;  // each node, and how many of its successors were visited
@@ -87,8 +87,8 @@ class WaitCycleLog : public ApplicationLog {
     size_t position;  // number of the application in the log, from 1; 0 if only the node's sources changed
   };
   using Changes = std::unordered_map<UOp, Became>;
-  std::vector<Changes> open_;  // one for each rewrite call in progress, the innermost call last
-  Changes unfinished_;         // those of the innermost call that ended without a result
+  std::vector<Changes> open_;  // changes by each rewrite call in progress, the innermost call last
+  Changes unfinished_;         // changes by the innermost call that ended without a result
 };
 
 // Returns whether the last application before the cycle rewrote the same node as the last application of the cycle.
@@ -146,7 +146,7 @@ std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor&
   if (!stage) return std::nullopt;
   const std::string& message = watched.outcome.diag.message;
   Verdict out{.kind = Verdict::Kind::Endless,
-              .detail = message.substr(std::min(message.rfind("stage '"), message.size())),  // the innermost stage
+              .detail = message.substr(std::min(message.rfind("stage '"), message.size())),  // innermost stage
               .stage = std::string(stage->row->name)};
   std::span<const Application> all = watched.log.list();
   WaitCycleLog log;

@@ -6,7 +6,7 @@
 namespace tgc {
 namespace {
 
-// Returns a second culprit, if the kernel fails without `culprit` alone: a rewrite such that it passes without both.
+// Returns a rewrite such that the kernel, which still fails without `culprit`, passes without both; null if none.
 const Application* second_culprit(RewriteProver& prover, const WatchedRun& watched, const Application& culprit) {
   constexpr size_t kMostPartners = 4;
   if (prover.run_without(culprit).kind != Outcome::Kind::Fails) return nullptr;

@@ -18,13 +18,13 @@ struct WatchedRun {
   Compilation compilation;
   std::vector<UOp> list = {};  // the linear list; empty if the compilation was refused
   Outcome outcome = {};
-  // The comparison of both sides of each application of the log; shorter than the log if compare_sides() had a limit.
+  // The comparison of both sides of each application, in the order of the log. Shorter if compare_sides() had a limit.
   std::vector<EquivalenceResult> sides = {};
   std::string comparison_error = {};
   std::map<uint32_t, Outcome> graph_outcomes = {};  // cache of Executor::run_watched_graph, by node id of the SINK
 
   size_t index_of(const Application& a) const { return size_t(&a - log.list().data()); }
-  EquivalenceResult sides_of(const Application& a) const;  // Open if they were not compared
+  EquivalenceResult sides_of(const Application& a) const;  // Kind::Open if they were not compared
   // Returns whether both sides of `a` are equal to the last bit; 0.0 and -0.0 count as different.
   bool is_exactly_same(const Application& a) const;
   // Returns the applications whose sides differ. Those whose sides differ by more than rounding come first; within
@@ -39,13 +39,13 @@ class Executor {
       : repro_(repro), counts_(counts), settings_(repro.in.graph->settings()) {}
 
   // ---- the unchanged kernel
-  // first() and second() return the outcomes of two runs, made at the first call, which throws Failure if not
-  // even a kernel that stores one number runs on the device. The call raises REWRITE_STACK_LIMIT to its default,
-  // because watched compilations need more than unwatched ones; but not if a rewrite does not end.
+  // first() and second() return the outcomes of two runs. The first call makes both runs. It throws Failure if the
+  // device cannot even run a kernel that stores one number. It also raises REWRITE_STACK_LIMIT to its default (unless a
+  // rewrite does not end), because watched compilations need more than unwatched ones.
   const Outcome& first();
   const Outcome& second() { return first(), second_; }
   bool is_flaky() { return first().passes() != second().passes(); }
-  // Returns the kernel compiled with its rewrites recorded, and run, on the first call; with --cmd it is not run.
+  // The first call compiles the kernel with its rewrites recorded, and runs it (with --cmd, does not run it).
   WatchedRun& watched();
   // Compares the two sides of each of the first `most` applications, and stores the results in watched().sides.
   void compare_sides(size_t most = SIZE_MAX);
@@ -58,14 +58,14 @@ class Executor {
   bool passes_on(const std::string& target);
   Outcome attempt(Watcher* watcher = nullptr);
   Outcome attempt(Compilation& c, Watcher* watcher = nullptr);
-  // Returns whether every rewrite of the compilation ends if REWRITE_STACK_LIMIT has that value.
+  // Returns whether every rewrite of the compilation ends if REWRITE_STACK_LIMIT is `rewrite_stack_limit`.
   bool ends_with_limit(int64_t rewrite_stack_limit) const;
 
   // ---- a graph
-  // Runs a graph after any stage in REF. If the kernel is large, shortens its outer loops, and compares only the
-  // elements that are then stored. With --cmd, the command decides the outcome instead.
+  // Runs the kernel's graph, as it is after any stage, in REF. If the kernel is large, shortens its outer loops, and
+  // compares only the elements that are then stored. With --cmd, the command decides the outcome instead.
   Outcome run_graph(UOp root);
-  // Does run_graph() for a graph of watched(), and caches the outcome.
+  // Returns run_graph(root) for a graph of watched(), and caches the outcome.
   Outcome run_watched_graph(UOp root);
 
   // ---- a linear list
@@ -73,10 +73,10 @@ class Executor {
   // Returns the executable of a list for the device and target for which the kernel fails.
   Result<Executable> executable(std::span<const UOp> list) const;
   Outcome run(Executable& kernel, Device& device);
-  // These run a list on the device, or in REF. `more` holds arrays for buffers that the list has and the kernel lacks.
+  // Both functions run a list, and differ in where. `more` holds arrays for buffers that only the list has.
   Result<Execution> run_on_device(std::span<const UOp> list, const Arrays& more = {});
   Result<Execution> run_in_ref(std::span<const UOp> list, const Arrays& more = {});
-  // Returns whether the list stores the same on the device and in REF, up to the tolerance between two devices.
+  // Returns whether the list stores the same values on the device and in REF, within the tolerance for two devices.
   bool is_same_in_ref(std::span<const UOp> list, const Arrays& more = {});
   ToleranceOptions tolerance(const Array& expected) const {
     return CompareOptions().tolerance_for(repro_.in.root, expected);
@@ -101,7 +101,7 @@ class Executor {
     Outcome outcome;
     int repeats = 0;
   };
-  std::map<std::string, Known> outcomes_;  // by source code: each source is compiled and run at most twice
+  std::map<std::string, Known> outcomes_;  // by source code, because each source is compiled and run at most twice
 };
 
 }  // namespace tgc

@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// Limits for the UOps that REF evaluates: for a kernel, and for one whose AST was right already in an earlier kernel.
+// Limits for the UOps that REF evaluates for a kernel; kRepeatedWork if an earlier kernel with the same AST was right.
 constexpr double kWork = 2e7, kRepeatedWork = 1e6;
 
 }  // namespace

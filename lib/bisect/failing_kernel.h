@@ -24,7 +24,7 @@ class FailingKernelFinder {
   void begin_kernel(const KernelStep& step);
   // Throws Failure once a failing kernel is found, to end the run.
   void end_kernel(const KernelStep& step);
-  // Call after a run that ended early: takes the kernel that was running then for the failing one, if REF runs its AST.
+  // Call after a run that ended early. The kernel that was running is the failing one, if REF can run its AST.
   void take_unfinished();
 
   FailingKernel* found() { return found_ ? &*kernel_ : nullptr; }
@@ -39,7 +39,7 @@ class FailingKernelFinder {
   const Session& session_;
   std::unordered_set<UOp> right_;  // ASTs of kernels that stored the right values
   bool found_ = false, is_running_ = false;
-  std::optional<FailingKernel> kernel_;  // the kernel that is running; the failing kernel if found_
+  std::optional<FailingKernel> kernel_;  // the kernel that is running or, if found_, the failing kernel
   std::string kernel_fault_;
   size_t compared_ = 0;
 };

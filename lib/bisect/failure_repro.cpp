@@ -79,7 +79,7 @@ FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOption
 }
 
 FailureRepro with_expected(FailureRepro repro) {
-  constexpr double kSmall = 1e8, kSample = 2e7;  // about two seconds of REF; limit for a sample; both in UOps
+  constexpr double kSmall = 1e8, kSample = 2e7;  // UOps that REF evaluates in two seconds; UOps for a sample
   const RunOptions& o = repro.options;
   const InputGraph& in = repro.in;
   Executable kernel = executable_for_ref(in);

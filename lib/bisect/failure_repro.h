@@ -49,11 +49,11 @@ struct FailureRepro {
   InputGraph& in;
   RunOptions options;
   Placement place;
-  std::string command = {};     // --cmd: a shell command that decides in place of a run whether the kernel fails
-  std::vector<UOp> list = {};   // a linear list that runs without further stages; empty: the graph is compiled
+  std::string command = {};     // --cmd: a shell command that decides, instead of a run, whether a graph fails
+  std::vector<UOp> list = {};   // if not empty: the linear list to run instead of compiling the graph
   KernelArrays arrays = {};
   bool is_expected_by_ref = false;  // the expected values are what REF computes from the input graph
-  bool is_small = true;             // REF runs the whole kernel in a second or two
+  bool is_small = true;             // the kernel is so small that REF runs all of it in a second or two
   std::string kernel_fault = {};    // the error if the input graph dies in REF; then there are no expected values
   std::set<std::string> variables = {};  // names given with --var that are variables of the kernel
 
@@ -61,14 +61,14 @@ struct FailureRepro {
   std::string device() const;
   ExecuteOptions execute_options() const;
   Result<Execution> run_in_ref(Executable& kernel, const Arrays& inputs) const;
-  // Returns the arrays that `kernel` takes: the inputs, and arrays of `more` for buffers that the failing kernel lacks.
+  // Returns the arrays that `kernel` takes: inputs, and arrays of `more` for buffers that the failing kernel lacks.
   Arrays inputs_for(const Executable& kernel, const Arrays& more = {}) const;
   // Returns the expected values of these elements. Computes them in REF if with_expected() did not.
   Arrays expected_at(const KnownElements& elements) const;
 };
 
-// begin_repro and with_expected throw Failure if the inputs do not fit or REF cannot run the graph.
-// Chooses where the kernel runs. The target is set even for --device=REF, because bisection compiles the kernel.
+// Starts a repro: chooses where the kernel runs. The target is set even for --device=REF, because bisection compiles
+// the kernel. begin_repro and with_expected throw Failure if the inputs do not fit or REF cannot run the graph.
 FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOptions& options);
 // Returns `repro` with inputs and expected results. If the kernel is too large for REF, computes the expected
 // results only for a sample of the elements.

@@ -41,7 +41,7 @@ class FirstWrongNode {
     std::vector<int64_t> moment;  // when a run first computes a wrong value of the node
   };
 
-  // After a crash, no order of wrong values is known. So tries the suspects (no loads) that use no other suspect.
+  // After a crash, the first wrong value is unknown. So tests suspects that use no other suspect (no loads and loops).
   UOp find_among_sources() {
     for (const Suspect& s : suspects_) {
       UOp node = list_[s.node];
@@ -53,8 +53,8 @@ class FirstWrongNode {
     return {};
   }
 
-  // Returns the first node below `node` that is a culprit, too; else `node`. If a source of `node` is printed as a
-  // division by zero, say, the compiler may change `node` so that it is wrong before that source is stored.
+  // Returns the first suspect that `node` uses and that is a culprit, too; else `node`. If a source of `node` is
+  // printed as a division by zero, say, the compiler may make `node` wrong before the value of that source is stored.
   size_t wrong_source_of(size_t node) {
     auto sources = toposort(list_[node]);
     std::vector<size_t> places;
@@ -101,7 +101,7 @@ class FirstWrongNode {
     }
   }
 
-  // Returns whether the results and the values of `others` are right once the node's users read the right node value.
+  // Returns whether the kernel's results and the values of `others` are right if users of `node` read its right value.
   bool is_culprit(size_t node, const std::vector<size_t>& others = {}) {
     auto right = executor_.run_in_ref(observed_.variant({.watched = {node}}));
     if (!right) return false;

@@ -12,7 +12,7 @@ namespace tgc {
 // gets an array, with one element per iteration of the loops around it, so that two runs can be compared node by node.
 class ObservedList {
  public:
-  static constexpr int64_t kMostIterations = 4096;  // limit for the loops around a node; longer ones are shortened
+  static constexpr int64_t kMostIterations = 4096;  // limit for the iterations of all loops around a node together
 
   // `list` must outlive this object.
   explicit ObservedList(std::span<const UOp> list);
@@ -27,17 +27,17 @@ class ObservedList {
 
   struct Variant {
     std::vector<size_t> watched = {};  // indices of the nodes whose values are stored
-    size_t replaced = SIZE_MAX;        // index of a node whose users read its right value from added input arrays
+    size_t replaced = SIZE_MAX;        // index of the node whose users read its right value from added input arrays
     bool first_element_only = false;   // access only the first element of the kernel's own arrays: never out of bounds
   };
   std::vector<UOp> variant(const Variant& variant) const;
 
-  // Returns a sortable time at which, during a run, the node computes that element of its arrays; earlier means less.
+  // Returns when, in a run, the node computes element `iteration` of its arrays. An earlier time compares as less.
   std::vector<int64_t> moment(size_t node, int64_t iteration) const;
 
  private:
   struct Loop {
-    size_t at;     // index of a RANGE, or of a SPECIAL, which encloses the rest of the list
+    size_t at;     // index of a RANGE, or of a SPECIAL, whose loop is the rest of the list
     int64_t size;  // number of iterations
     bool is_shortened = false;
   };
@@ -49,7 +49,7 @@ class ObservedList {
   std::span<const UOp> list_;
   std::vector<Loop> loops_;
   std::vector<std::vector<size_t>> around_;  // the loops around each node, outermost first; a loop encloses itself
-  std::vector<int64_t> numbers_;             // number of each node's first array
+  std::vector<int64_t> numbers_;             // the number of the first array of each node
   bool is_short_ = true;
 };
 

@@ -104,7 +104,7 @@ class ObservedList::Builder {
 
  private:
   UOp put(UOp u) { return out_.emplace_back(u); }
-  UOp put_own(UOp u) { return put(u.rtag(Arg(++tags_))); }  // the tag tells the node from equal nodes elsewhere
+  UOp put_own(UOp u) { return put(u.rtag(Arg(++tags_))); }  // the tag keeps the node distinct from equal nodes
 
   UOp zero() { return put_own(graph_.constant(dtypes::int32, Const(int64_t(0)))); }
 
@@ -178,8 +178,8 @@ class ObservedList::Builder {
   std::vector<UOp> out_;
   UOp zero_;
   std::unordered_map<size_t, std::vector<UOp>> arrays_;
-  std::unordered_map<UOp, UOp> copies_, values_;  // by node of the list: its copy; the value that its users read
-  std::map<std::vector<size_t>, UOp> iteration_;  // by enclosing loops: number of the iteration
+  std::unordered_map<UOp, UOp> copies_, values_;  // by node of the list: its copy, and the value that its users read
+  std::map<std::vector<size_t>, UOp> iteration_;  // by enclosing loops: UOp of the iteration's number
   int64_t tags_ = 0;
 };
 

@@ -16,10 +16,10 @@
 namespace tgc {
 namespace {
 
-// Chooses the two expressions by which an application is compared. A substitution's result is compared with the
+// Chooses the two expressions that are compared for an application. A substitution's result is compared with the
 // requested replacement. To simplify an expression under a condition, one substitution inserts placeholder variables
-// for its parts, and another one removes them. In nested rewrites between these two, each placeholder is replaced by
-// its part.
+// for parts of the expression, and another one removes them. In between, nested rewrites have placeholders in their
+// sides; each placeholder is replaced by its part.
 class SidesBuilder {
  public:
   SidesBuilder(UOp ast, std::span<const Application> list) : list_(list) {
@@ -34,7 +34,7 @@ class SidesBuilder {
   // Returns the two sides of application `i`, for which the last call of advance() was made.
   Sides sides(size_t i) const {
     const Application& a = list_[i];
-    // Compare the result with the requested replacement; whether the request is right shows in the sides of its rule.
+    // Compare a substitution's result with the requested replacement; the calling rule's comparison checks the request.
     UOp before = a.substitution_target ? a.substitution_target : a.before;
     return a.depth ? without_placeholders(before, a.after) : Sides{before, a.after};
   }
@@ -91,7 +91,7 @@ std::optional<bool> same_but_places(TensorElementExpr& elements, const Sides& s)
 constexpr int kMostHalvings = 40;
 
 // Runs compare_sides(). If REF cannot run a batch of pairs, halves the batch, so that one bad pair does not prevent the
-// comparison of all other pairs. `halvings` is how many more halvings are allowed.
+// comparison of all other pairs. `halvings` is the number of times that batches may still be halved.
 Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Sides> sides, const Arrays& arrays,
                                                           const VariableValues& variables, uint64_t seed,
                                                           int& halvings) {

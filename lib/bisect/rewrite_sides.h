@@ -11,9 +11,9 @@
 
 namespace tgc {
 
-// Compares both sides of the applications in `list` that the compilation `c` made and, if there is a `wanted`,
-// for which wanted() is true. `arrays` and `variables` are those of the failing run. `seed` selects the sample
-// points. Rewrites made for the comparison are not recorded, and a seeded fault does not change them.
+// Compares both sides of each application in `list`, which the compilation `c` made. With `wanted`, compares only the
+// applications for which it returns true. `arrays` and `variables` are those of the failing run. `seed` selects the
+// sample points. Rewrites made for the comparison are not recorded, and a seeded fault does not change them.
 Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const Application> list,
                                                       const Arrays& arrays, const VariableValues& variables,
                                                       const std::function<bool(const Application&)>& wanted = {},
@@ -25,10 +25,10 @@ std::string tree_text(UOp u, int depth);
 // Sets the fields of `verdict` that identify the rewrite `a`: stage, rule, branch, location, number and both sides.
 void name_rewrite(const Application& a, Verdict& verdict);
 
-// "number 2 of substitute in 'cut store ranges', lib/rewrite/substitute.cpp:37"
+// Returns text such as "number 2 of substitute in 'cut store ranges', lib/rewrite/substitute.cpp:37".
 std::string rewrite_text(const Application& a);
 
-// Returns the first whole number in either side that its dtype cannot represent, "8193.0 of dtypes.half"; else "".
+// Returns the first constant in either side that its dtype cannot represent, as "8193.0 of dtypes.half"; else "".
 std::string unrepresentable_constant(const Application& a);
 
 // Returns how the dtypes or numbers of elements of the two sides differ (EquivalenceResult::Kind::Unlike), as text.

@@ -18,12 +18,12 @@ using IsRight = std::function<bool(const RunOptions&)>;
 constexpr double kRuleSeconds = 30;  // time limit for suppressing rules one by one
 constexpr size_t kMostSuspects = 8;
 
-// An application without its nodes, whose graph is freed as soon as the schedule is made.
+// An application without its nodes, because the graph of the nodes is freed as soon as the schedule is made.
 struct Suspect {
   uint64_t number, in_stage;
   const StageRow* stage;
   const Rule* rule;
-  int points = 0;                      // number of sample points where the sides differ; 0 if too few
+  int points = 0;                      // number of sample points where the sides differ; 0 if under a quarter
   bool nested_differs_as_much = false;
   std::vector<size_t> nested = {};     // indices of the nested applications that differ
   Verdict named = {};                  // stage, rule and sides of the application; set if its sides differ
@@ -207,7 +207,7 @@ class ScheduleBisection {
   bool name_suspect(const std::vector<Suspect>& applications) {
     std::vector<Suspect> suspects = applications;
     std::erase_if(suspects, [](const Suspect& s) { return s.points == 0; });
-    std::ranges::stable_sort(suspects, std::greater(), &Suspect::points);  // few points: maybe right in its context
+    std::ranges::stable_sort(suspects, std::greater(), &Suspect::points);  // few: maybe right in its context
     suspects.resize(std::min(suspects.size(), kMostSuspects));
     auto it = std::ranges::find_if(suspects, [&](const Suspect& s) { return is_right_without(s.number); });
     if (it != suspects.end()) {
@@ -256,7 +256,7 @@ class ScheduleBisection {
 
   const ModelRepro& repro_;
   BisectCounts& counts_;
-  RunOptions options_;  // the run's options, minus the comparison of results
+  RunOptions options_;  // the run's options, without a reference to compare with
   ModelReport unfused_;
   IsRight is_right_;
   Verdict out_;

@@ -1,11 +1,11 @@
-// Strategy: finds a shortcut whose result differs from that of the slow ("faithful") function that it replaces.
+// Strategy: finds a shortcut whose result differs from that of the slow function that it replaces.
 #include "lib/bisect/strategies.h"
 #include "lib/rewrite/shortcut.h"
 
 namespace tgc {
 namespace {
 
-// Makes one shortcut call its faithful function. The previous ShortcutTrial (a seeded fault) decides for all others.
+// Makes one shortcut call the slow function that it replaces. For other shortcuts, the previous trial decides.
 class FaithfulShortcut : public ShortcutTrial {
  public:
   FaithfulShortcut(const Shortcut& shortcut, Graph& graph)

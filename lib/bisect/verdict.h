@@ -18,19 +18,19 @@ struct Verdict {
 
   Kind kind = Kind::Same;
   std::string detail = {};  // explanation in prose
-  // kinds Rewrite, Divergence, Schedule, Endless: the culprit rewrite; Shortcut: the shortcut's `rule` and `location`
+  // The culprit rewrite (kinds Rewrite, Divergence, Schedule, Endless). For Shortcut: the shortcut's rule and location.
   std::string stage = {}, rule = {}, branch = {}, location = {};
-  uint64_t rewrite = 0;  // position among the applications of that rule in that stage, from 1
-  // both sides of the rewrite as text; kind Renderer: the node that is printed wrongly, and its source lines
+  uint64_t rewrite = 0;  // position of the culprit among the applications of that rule in that stage, from 1
+  // The two sides of the culprit rewrite as text. For Renderer: the node that is printed wrongly, and its source lines.
   std::string before = {}, after = {};
   std::string node = {};                 // the rewritten node as a tree, deeper than `before`
-  std::vector<CycleStep> cycle = {};     // kind Endless: one round of the rules that repeat
-  // a point where the sides differ: the values of ranges and variables by name; "before" and "after": of the two sides
+  std::vector<CycleStep> cycle = {};     // for Endless: one round of the cycle of rules
+  // A point where the sides differ: maps ranges and variables to values, "before" and "after" to the sides' values.
   std::map<std::string, std::string> witness = {};
-  std::string pass = {}, function = {};  // kind Compiler: LLVM's pass and the function that it ran on
+  std::string pass = {}, function = {};  // for Compiler: LLVM's pass and the function that it ran on
   uint64_t pass_number = 0;              // the position of `pass` among the passes, from 1
   bool confirmed = false;  // the kernel fails with the culprit and passes without it
-  std::string proof = {};  // how `confirmed` was found, or why it is false; empty: by a run without the culprit
+  std::string proof = {};  // how `confirmed` was determined; empty: by a run without the culprit
 
   bool can_be_confirmed() const;
 };
@@ -42,7 +42,7 @@ inline constexpr std::string_view kWildConstant = "a constant that its dtype doe
 // The work that a bisection did.
 struct BisectCounts {
   size_t runs = 0;                    // runs of kernels or graphs
-  size_t rewrites = 0, compared = 0;  // rewrites of the compilation; rewrites whose two sides were compared
+  size_t rewrites = 0, compared = 0;  // rewrites of the compilation, and those of them whose sides were compared
 };
 
 }  // namespace tgc

@@ -13,7 +13,7 @@ namespace tgc {
 
 Proof RewriteProver::prove(const Application& a) {
   const EquivalenceResult sides = watched_.sides_of(a);
-  if (is_unlike(sides)) {  // the next graph proves nothing: later rewrites may correct its dtypes
+  if (is_unlike(sides)) {  // the graph after `a` proves nothing: later rewrites may correct its dtypes
     if (Proof proof = prove_by_veto(a); proof != Proof::None) return proof;
     return is_wrong_after(a.stage) && run_stage_without(a).passes() ? Proof::ByStage : Proof::None;
   }
@@ -113,9 +113,9 @@ Verdict verdict_on_two(RewriteProver& prover, const Application& first, const Ap
   return out;
 }
 
-// A nested rewrite is the culprit in two cases. In the first, its sides differ at most points, and no context makes it
-// right, because it cannot be suppressed or depends on no loop or variable. In the second, its sides cannot be
-// compared, and the kernel passes without it. If other nested rewrites cannot be compared, the verdict is unresolved.
+// A nested rewrite is the culprit in three cases: its sides differ at half of the points, and they depend on no loop or
+// variable, or the kernel is refused without the rewrite; or its sides cannot be compared, and the kernel passes
+// without it; or nested_culprit() returns it. If only incomparable sides leave a doubt, the verdict is unresolved.
 Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
   constexpr size_t kMostVetoed = 64;
   const auto& list = watched_.log.list();
@@ -164,9 +164,9 @@ void RewriteProver::evaluate_more_points(size_t first, size_t end) {
   }
 }
 
-// Returns a rewrite among list[first..end), which are all nested in `whole`: one without whose rule the kernel passes,
-// although `whole` still applies. Finds rewrites whose small errors show only in the final results, and rewrites that a
-// later application of the same rule would repeat.
+// Returns a rewrite in list[first..end), all nested in `whole`, without whose rule the kernel passes although `whole`
+// still applies; null if there is none. This finds rewrites whose small errors show only in the final results, and
+// rewrites that a later application of the same rule would repeat.
 const Application* RewriteProver::nested_culprit(const Application& whole, size_t first, size_t end) {
   const std::string node = describe(whole.before);
   auto is_candidate = [&](const Application& a) { return !watched_.is_exactly_same(a) && a.rule != whole.rule; };

@@ -16,7 +16,7 @@ enum class Proof : uint8_t {
   ByStage,  // in REF the graph after the stage is wrong, and right if this one application is suppressed
 };
 
-// Works on the rewrites of executor.watched().
+// Proves which rewrite of executor.watched() is the culprit.
 class RewriteProver {
  public:
   RewriteProver(const FailureRepro& repro, Executor& executor)
@@ -25,7 +25,7 @@ class RewriteProver {
   // Tries to prove that the rewrite is the culprit: by a veto, or by running in REF the graphs before and after
   // the rewrite (for a nested rewrite, those before and after the top-level rewrite that contains it).
   Proof prove(const Application& a);
-  // Tries to prove the same by suppressing all applications of the rewrite's rule and branch.
+  // Tries to prove that the rewrite is the culprit by suppressing all applications of its rule and branch.
   Proof prove_by_rule(const Application& a);
 
   // Runs the kernel without the rewrites `a` and `second`. Recognizes `second` by its rule and node, because its
