@@ -65,7 +65,7 @@ class Array {
   HostMemory memory_;
 };
 
-// Named arrays in order: the contents of a file, or a kernel's arrays.
+// An array with a name. A list of these (Arrays) is the contents of a file, or the arrays of a kernel.
 struct NamedArray {
   std::string name;
   Array array;
@@ -74,17 +74,17 @@ using Arrays = std::vector<NamedArray>;
 const Array* find_array(const Arrays& arrays, std::string_view name);
 Arrays copy_of(const Arrays& arrays);
 
-std::string shape_text(std::span<const int64_t> shape);  // such as "(3, 4)", "(3,)", "()"
-std::string_view dtype_text(DType scalar);               // numpy's name where it has one: "float32", "bfloat16"
+std::string shape_text(std::span<const int64_t> shape);  // returns text such as "(3, 4)", "(3,)", "()"
+std::string_view dtype_text(DType scalar);               // returns the dtype's full name: "float32", "bfloat16"
 
-// element_as_double returns the value of element `i` (a flat index); element_text its text for messages and files.
+// element_as_double returns the value of the element with flat index `i`; element_text returns this value as text.
 double element_as_double(const Array& array, int64_t i);
 std::string element_text(const Array& array, int64_t i);
 // Returns the indices of the element with flat index `flat`: "[2, 1]" for 9 in an array of shape (3, 4).
 std::string index_text(std::span<const int64_t> shape, int64_t flat);
 
-// Bytes that this process can still allocate without swapping, from /proc/meminfo, the control group and RLIMIT_AS; the
-// maximum of uint64_t if none of them gives a number.
+// Returns how many bytes this process can still allocate without swapping, from /proc/meminfo, the control group and
+// RLIMIT_AS; the maximum of uint64_t if none of them gives a number.
 uint64_t available_memory();
 // Returns available_memory() for an allocation of `bytes` bytes. Up to 1 MB, returns the maximum of uint64_t without
 // reading the system's files, because reading them costs more time than most kernels.

@@ -29,7 +29,7 @@ class Comparer {
   void compare_exact(int64_t i) {
     if (bits_at(actual_, i) == bits_at(expected_, i)) return;
     double difference = std::fabs(element_as_double(actual_, i) - element_as_double(expected_, i));
-    if (difference == 0) difference = 1;  // because doubles can be equal if the 64-bit integers differ
+    if (difference == 0) difference = 1;  // the doubles can be equal although the 64-bit integers differ
     out_.max_abs = std::max(out_.max_abs, difference);
     double e = std::fabs(element_as_double(expected_, i));
     if (e != 0) out_.max_rel = std::max(out_.max_rel, difference / e);

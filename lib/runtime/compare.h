@@ -16,7 +16,7 @@ struct Tolerance {
   friend bool operator==(const Tolerance&, const Tolerance&) = default;
 };
 
-// The tolerance for comparing two correct computations in `dtype`, which may differ in summation order or a few ulp.
+// Returns the tolerance for two correct computations in `dtype`, which may differ in summation order or by a few ulp.
 Tolerance default_tolerance(DType dtype);
 
 // The user's tolerances. rtol and atol that are not set are the dtype's defaults, or 0 if only `ulp` is set.
@@ -26,11 +26,10 @@ struct ToleranceOptions {
   Tolerance for_dtype(DType dtype) const;
 };
 
-// Returns the tolerance for comparing two devices on an array of a kernel whose least exact dtype is `computed_in`
-// (lib/runtime/ref/rounding.h). `sums`: the kernel adds up terms. A small sum of large terms is only as exact as the
-// terms, so with `sums` the absolute tolerance grows with the root mean square of the finite elements. A bug in the
-// kernel (a wrong, missing or extra term, or a wrong index) makes an error about as large as that mean: for float32,
-// ten thousand times the tolerance.
+// Returns the tolerance for comparing an array that two devices computed. `computed_in` is the kernel's least exact
+// dtype (lib/runtime/ref/rounding.h). With `sums` (the kernel adds up terms), the absolute tolerance grows with the
+// root mean square of the finite elements, because a small sum of large terms is only as exact as these terms. A bug in
+// the kernel makes a far larger error: for float32, about ten thousand times the tolerance.
 ToleranceOptions tolerance_between_devices(const Array& expected, DType computed_in, bool sums);
 
 struct ElementDifference {
@@ -44,11 +43,12 @@ struct Comparison {
   std::vector<int64_t> shape;
   Tolerance tolerance;
   int64_t size = 0, different = 0;
-  // maxima over elements that are finite in both arrays; max_rel is relative to |expected| where that is not 0
+  // The maxima over the elements that are finite in both arrays. max_rel is relative to |expected| and ignores expected
+  // zeros.
   double max_abs = 0, max_rel = 0;
   uint64_t max_ulp = 0;
   int64_t nan_actual = 0, nan_expected = 0, inf_actual = 0, inf_expected = 0;
-  // the first differing element, and the one that exceeds its tolerance most
+  // The first differing element, and the element that exceeds its tolerance most.
   std::optional<ElementDifference> first, worst;
   // number of differing elements not counted in `different`: rounding or C's undefined behavior decides their values
   int64_t left_out = 0;
@@ -65,7 +65,7 @@ Result<Comparison> compare_arrays(const std::string& name, const Array& actual, 
 Result<std::vector<bool>> differing_elements(const Array& actual, const Array& expected,
                                              const ToleranceOptions& options);
 
-// The number of representable values between two floats of `dtype`, given as bits: 0 if equal, and for +0 and -0.
+// Returns how many representable values two floats of `dtype` (given as bits) are apart; 0 for +0 and -0.
 uint64_t ulp_distance(DType dtype, uint64_t a, uint64_t b);
 
 }  // namespace tgc

@@ -137,7 +137,7 @@ class ContainedDevice::Server {
     in.raw(variables.data(), variables.size() * sizeof(int64_t));
     LaunchSize size;
     in.raw(&size, sizeof size);
-    // fault reports name watched buffers; watch these until the next launch, since an asynchronous launch may still run
+    // Watch this launch's buffers until the next launch: fault reports name them, and the launch may be asynchronous.
     if (is_host_) {
       watched_.clear();
       for (size_t i = 0; i < buffers.size(); i++)
@@ -155,7 +155,7 @@ class ContainedDevice::Server {
     }
   }
 
-  ContainedDevice& of_;  // the worker's copy (by fork); the worker records in it the kernels that it loads
+  ContainedDevice& of_;  // the worker's forked copy; the worker records in it the kernels that it loads
   Device& device_;
   Shared& shared_;
   Worker& worker_;

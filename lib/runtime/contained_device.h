@@ -23,7 +23,7 @@ class ContainedDevice : public Device {
   // The memory must exist before open(). It must be shared (Array::shared) if the worker writes to it, and otherwise
   // stay unchanged until the worker has read it.
   void can_reach(const void* begin, size_t bytes);
-  // Moves a kernel without code to send (REF's) into the worker; returns a proxy. Call it before open(), which forks.
+  // Moves a kernel that has no code to send (REF's) into the worker. Returns a proxy. Call before open(), which forks.
   std::unique_ptr<Kernel> adopt(std::unique_ptr<Kernel> kernel, std::string name);
 
   Result<std::string> compile(const KernelSource& source) override { return device_.compile(source); }
@@ -39,7 +39,7 @@ class ContainedDevice : public Device {
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
   Status synchronize() override;
 
-  bool is_host() const;  // true if the device takes addresses of this process as buffers
+  bool is_host() const;  // returns whether the device's buffers are addresses of this process
   Status copy(const DeviceBuffer& to, const DeviceBuffer& from);
   Status check_around();
 
@@ -66,11 +66,10 @@ class ContainedDevice : public Device {
   std::unique_ptr<Shared, void (*)(Shared*)> shared_;  // shared with the worker: running kernel, number of launches
 };
 
-// Functions that lib/execute calls for any device, contained or not.
-// True if a buffer of the device may be an address of this process that existed before the device was opened.
+// Returns whether a buffer of the device may be an address of this process that existed before open().
 bool takes_host_addresses(const Device& device);
 Status copy_between(Device& device, const DeviceBuffer& to, const DeviceBuffer& from);
-// Returns an error if a kernel wrote next to a buffer of a device in host memory.
+// Returns an error if a kernel wrote just before or after a buffer of a device in host memory.
 Status check_around_all(Device& device);
 
 }  // namespace tgc

@@ -24,10 +24,10 @@
 
 namespace tgc {
 
-// Incremented when this header changes incompatibly for plugins.
+// The version of the interface for plugins. Incremented when this header changes incompatibly.
 inline constexpr int kDeviceInterfaceVersion = 3;
 
-// A region of device memory. `handle` is the backend's: an address, or a pointer to an object of the driver's.
+// A region of device memory. The backend decides what `handle` is: an address, or a pointer to an object of the driver.
 struct DeviceBuffer {
   uint64_t handle = 0;
   uint64_t offset = 0;  // bytes from the start of `handle`
@@ -43,7 +43,7 @@ struct KernelSource {
   std::string function_name;  // the name of the kernel's function in `text`
   std::string target;         // the target it was rendered for: "CUDA:PTX:sm_80"
   std::string text;
-  double compile_seconds = 0;  // time limit for its compiler; 0: the default
+  double compile_seconds = 0;  // time limit for the kernel's compiler; 0: the default limit
 };
 
 // Number of work groups (CUDA's grid) and threads per group (CUDA's block). If `local` is not set, `global` counts
@@ -71,7 +71,7 @@ class Kernel {
 
   // Enqueues one run of the kernel.
   virtual Status launch(const LaunchArguments& arguments) = 0;
-  // Runs the kernel, waits, and returns its seconds by the device's clock. This default uses the host's clock.
+  // Runs the kernel, waits, and returns the seconds it took by the device's clock (here, by default, the host's clock).
   virtual Result<double> time(const LaunchArguments& arguments);
 
  protected:
@@ -85,17 +85,17 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  // Compiles a source to the bytes that `load` takes. The default returns the text, for drivers that compile.
+  // Compiles a source to the bytes that `load` takes. The default returns the text, for drivers that compile it.
   virtual Result<std::string> compile(const KernelSource& source) { return source.text; }
 
   // Opens the device. Opening it again has no effect. An error says what is missing and how to get it.
   virtual Status open() = 0;
 
-  // True if launches use a driver: its files, threads and system calls. The worker is then confined before open(), with
-  // the rights of a driver. Without a driver, it is confined after settle() and can do little but compute.
+  // Returns whether launches use a driver (its files, threads, system calls). If so, the worker is confined before
+  // open(), with a driver's rights. If not, the worker is confined after settle(), and can do little but compute.
   virtual bool has_driver() const { return true; }
-  // Starts threads and loads everything that launches of up to `threads` groups need, except the kernels: the process
-  // may lose the right to do so afterwards. Only for devices without a driver.
+  // Starts threads and loads everything that launches of up to `threads` groups need, except the kernels, because the
+  // process may lose the right to do this later. Called only for devices without a driver.
   virtual void settle(size_t /*threads*/) {}
 
   // For an open device: the default target of kernels ("CUDA:CUDA:sm_90"), and a description of the hardware.
@@ -104,7 +104,7 @@ class Device {
 
   // Allocates memory with undefined contents; an error if there is not enough.
   virtual Result<DeviceBuffer> allocate(uint64_t bytes) = 0;
-  virtual void free(const DeviceBuffer& buffer) = 0;  // a buffer from `allocate`, not a view
+  virtual void free(const DeviceBuffer& buffer) = 0;  // takes a buffer that `allocate` returned, not a view
   virtual Status copy_in(const DeviceBuffer& to, const void* from) = 0;  // copies to.bytes bytes
   // Copies from.bytes bytes after all earlier launches have completed.
   virtual Status copy_out(void* to, const DeviceBuffer& from) = 0;

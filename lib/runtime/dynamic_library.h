@@ -13,10 +13,10 @@ class DynamicLibrary {
   // Loads the first of `names` that can be loaded; the error lists the reason for each. The library stays loaded until
   // the process ends, because drivers start threads and register exit handlers.
   static Result<DynamicLibrary> open(std::span<const std::string> names);
-  // Loads the file named by the environment variable `variable` if it is set, else the first of `names`.
+  // Loads the file that the environment variable `variable` names if it is set, else the first of `names`.
   static Result<DynamicLibrary> open(const char* variable, std::initializer_list<std::string> names);
 
-  // The address of a function, or null if the library does not have it.
+  // Returns the address of a function, or null if the library does not have it.
   void* find(const char* name) const;
   // Sets `function` to the function `name`; returns an error if the library does not have it.
   template <class Function>

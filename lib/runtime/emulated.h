@@ -11,10 +11,10 @@
 
 namespace tgc {
 
-// Makes this process and its children use the emulators in place of drivers, by setting those variables. Returns an
-// error if an emulator's library is missing.
+// Makes this process and its children use the emulators in place of drivers, by setting the environment variables
+// above. Returns an error if an emulator's library is missing.
 Status use_emulators();
-// Makes the emulators check for data races between threads, by setting their variables.
+// Makes the emulators check for data races between threads, by setting the emulators' environment variables.
 void watch_races();
 
 // True if the Metal emulator, which runs in this process, checks for data races.
@@ -32,9 +32,9 @@ std::string_view emulated_as(std::string_view device);
 // Returns an error if emulation was requested for a device that has no emulator.
 Status check_emulated(std::string_view device);
 
-// The error for a failed launch. `code` is a CUDA or HIP error code (the codes used are the same in both). If the code
-// shows a fault of the kernel itself, such as an illegal address, the Diag is marked as the kernel's fault. Source
-// lines that an emulator's message names (two for a race) are added as context.
+// Returns the error for a failed launch. `code` is a CUDA or HIP error code (both use the same numbers). If the code
+// shows a fault of the kernel itself, such as an illegal address, the Diag is marked as the kernel's fault. Adds as
+// context the source lines that an emulator's message names (two for a race).
 Diag launch_error(int code, std::string message, const KernelSource& source);
 // Returns the lines of `text` with these numbers (from 1), each once: "  line 4: x = y;\n  line 2: z = x;"
 std::string shown_lines(std::string_view text, const std::vector<size_t>& numbers);

@@ -8,8 +8,8 @@
 
 namespace tgc {
 
-// A function of a driver; it returns 0 or an error code. The drivers' headers are not used, because CUDA's are not free
-// software: handles and device addresses are void*.
+// A function of a driver, which returns 0 or an error code. Handles and device addresses are void*, because the
+// drivers' headers are not used (CUDA's are not free software).
 template <class... Parameters>
 struct DriverFunction {
   const char* name;

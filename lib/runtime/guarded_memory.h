@@ -22,7 +22,7 @@ class GuardedMemory {
   std::string damage() const;
 
  private:
-  uint8_t* mapping_ = nullptr;  // starts and ends with guard pages
+  uint8_t* mapping_ = nullptr;  // begins and ends with guard pages
   size_t mapped_ = 0;
   uint8_t* data_ = nullptr;
   size_t bytes_ = 0;

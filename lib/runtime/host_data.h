@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-// The bytes of a buffer, from a mapped file or allocated memory; their alignment is arbitrary.
+// The bytes of a buffer, from a mapped file or allocated memory, at any alignment.
 struct HostData {
   const uint8_t* data = nullptr;
   size_t bytes = 0;

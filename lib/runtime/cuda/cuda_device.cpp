@@ -105,7 +105,7 @@ Result<std::unique_ptr<Kernel>> CudaDevice::load(const KernelSource& source, con
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
   void* module = nullptr;
   if (int error = load_module_.call(&module, code.c_str(), 2, options, values)) {
-    std::string why = error_text(error);  // of the emulator, this text already includes `log`
+    std::string why = error_text(error);  // with the emulator, this text already includes `log`
     return Diag{.message = "the driver does not load the kernel '" + source.name + "' of " + source.target + ": " + why,
                 .context = why.find(log) == why.npos ? log : ""};
   }

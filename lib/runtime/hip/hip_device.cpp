@@ -49,7 +49,7 @@ class HipDevice : public GpuDevice {
     return kernel_of(source, module);
   }
 
-  // Passes the arguments as one block: addresses, then 32-bit integers.
+  // Passes the arguments as one block of bytes: first the addresses, then the variables as 32-bit integers.
   int launch(void* function, const LaunchArguments& a) override {
     block_.clear();
     auto append = [&](const auto& value) { block_.append(reinterpret_cast<const char*>(&value), sizeof value); };

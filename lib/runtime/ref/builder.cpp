@@ -243,8 +243,8 @@ int32_t Builder::add_memory(MemoryInfo info) {
   return int32_t(code_.memories.size() - 1);
 }
 
-// Builds the common parts of a load or store. `other` is a load's alternative or a store's value. For memory with one
-// copy per group of lanes, first checks the offset against the size of one copy and then adds the group's copy's start.
+// Builds the common parts of a load or store. `other` is a load's alternative or a store's value. If each group of
+// lanes has its own copy of the memory, checks the offset against the copy's size, then adds the copy's start.
 Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what) {
   const MemoryInfo& m = code_.memories[size_t(memory)];
   bool grouped = m.group > 0 && in_lanes();

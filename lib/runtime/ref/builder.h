@@ -36,18 +36,18 @@ class Builder {
   Reg binary(Opc op, Reg a, Reg b);        // comparisons return a Bool
   Reg unary(Opc op, Reg a);                // has a's type, except in conversions of narrow floats from or to bits
   Reg cast(Reg a, Type to);
-  Reg retyped(Reg a, Type to);             // the same bits as a value of another type of the same size
+  Reg retyped(Reg a, Type to);             // returns the same bits as a value of another type of the same size
   Reg where(Reg cond, Reg yes, Reg no);
   Reg mulacc(Reg a, Reg b, Reg c);
-  Reg both(Reg a, Reg b);                  // a & b of Bools; kNone operands count as true
+  Reg both(Reg a, Reg b);                  // returns a & b for Bools; a kNone operand counts as true
   Reg copy(Reg a);                         // a copy (Mov) that stays unchanged when `a` is overwritten
   void wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
             const std::vector<Reg>& c, std::vector<Reg>& d);
 
-  // Accumulators: registers that assign() and fold() may change.
+  // Accumulators are registers that assign() and fold() may change.
   Reg mutable_register(Type type, bool varying);
   void assign(Reg to, Reg value);
-  // Sets the uniform accumulator to accumulator op value, for each lane of `value` in turn.
+  // For each lane of `value` in turn, sets the uniform `accumulator` to (accumulator op the lane's value).
   void fold(Opc op, Opc rounding, Reg accumulator, Reg value);
 
   // ---- memory
@@ -59,8 +59,8 @@ class Builder {
   // ---- scopes
   Reg open_loop(Reg bound, const std::string& name);  // returns the loop counter, an I64
   void close_loop();
-  // Opens lanes along `axes`; the last axis varies fastest. A chunk holds only whole groups of `group` lanes. `most` is
-  // an upper bound on the number of lanes, if one is known. Returns each lane's position along each axis, as I64s.
+  // Opens lanes, one per combination of positions along `axes`; the last axis varies fastest. A chunk holds whole
+  // groups of `group` lanes. `most` bounds the number of lanes. Returns each lane's position along each axis, as I64s.
   struct LaneAxis {
     Reg extent;  // a uniform I64
     std::string name;
@@ -96,7 +96,7 @@ class Builder {
     bool varying = false, constant = false;
     uint32_t depth = 0;             // depth of the scope in which the register is defined
     uint64_t bits = 0;              // value of a constant
-    int32_t first = -1, last = -1;  // first and last position in list_ that needs the register
+    int32_t first = -1, last = -1;  // the first and last index into list_ at which the register is needed
     int32_t slot = -1;
   };
   const Register& at(Reg r) const {
@@ -121,7 +121,7 @@ class Builder {
   Reg new_register(Type type, bool varying);
   Reg emit(Virtual v, Type result, bool varying);
   Reg splat(Reg r);
-  Reg evaluated(Virtual v, Type result);  // executes an instruction on constants now; returns a constant register
+  Reg evaluated(Virtual v, Type result);  // runs an instruction on constants while building; returns a constant
   bool constant_operands(const Virtual& v) const;
   Virtual access(Opc op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what);
   Reg effective_gate(Reg gate);
@@ -162,10 +162,10 @@ class Builder {
   std::map<std::string, Reg> variables_;
   size_t lanes_depth_ = 0;  // depth of the open lanes scope; 0: no lanes are open
   std::vector<std::pair<std::string, Reg>> open_loops_;
-  std::vector<std::vector<Access::LaneAxis>> lanes_;  // the axes of each Lanes instruction
+  std::vector<std::vector<Access::LaneAxis>> lanes_;  // for each Lanes instruction: its axes
   std::unordered_map<int64_t, Reg> group_indices_;
   int64_t largest_group_ = 1, most_lanes_ = 1;
-  uint32_t slots_[5] = {};  // number of slots: uniform; varying of 1, 2, 4, 8 bytes
+  uint32_t slots_[5] = {};  // numbers of slots: uniform ones; varying ones of 1, 2, 4, 8 bytes
 };
 
 }  // namespace tgc::ref

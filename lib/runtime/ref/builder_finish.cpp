@@ -8,14 +8,14 @@
 namespace tgc::ref {
 namespace {
 
-// Size limit for the registers of a chunk, so that they stay in the second-level cache.
+// Limits in bytes for a chunk: registers (so that they stay in the second-level cache), and scratch memory.
 constexpr int64_t kRegisterBytes = 256 << 10;
 constexpr int64_t kScratchBytes = 64 << 20;
 constexpr int64_t kMostLanes = 2048;
 
 bool begins(Opc op) { return op == Opc::Loop || op == Opc::Lanes; }
 bool ends(Opc op) { return op == Opc::LoopEnd || op == Opc::LanesEnd; }
-// True for ops that end a stretch, which is straight-line code in which registers may be replaced.
+// Returns whether an op ends a stretch: straight-line code in which one register may be replaced by another.
 bool ends_stretch(Opc op) { return begins(op) || ends(op) || op == Opc::Wmma || op == Opc::Fold; }
 
 }  // namespace
@@ -34,8 +34,8 @@ void Builder::for_each_register(const Virtual& v, Visit visit) const {
     for (const Access::LaneAxis& axis : lanes_[size_t(v.imm)]) visit(axis.stride), visit(axis.extent);
 }
 
-// Removes copies in each stretch: a copy of an accumulator that does not change before the copy's last use, and a copy
-// that assigns a value used nowhere else (the value is then computed in the destination).
+// Removes two kinds of copies in each stretch: a copy of an accumulator that does not change before the copy's last
+// use, and a copy that assigns a value used nowhere else (the value is then computed in the destination).
 void Builder::drop_copies() {
   Copies copies{std::vector<uint32_t>(registers_.size()), std::vector<bool>(list_.size()),
                 std::vector<Copies::CopyUse>(registers_.size()), std::vector<Reg>(registers_.size(), kNone)};
@@ -179,7 +179,7 @@ void Builder::lay_out() {
   code_.register_bytes = size_t((int64_t(slots_[0]) * 8 + 63) / 64 * 64 + per_lane * code_.chunk + 64);
 }
 
-// The byte offset of a register; requires lay_out().
+// Returns the byte offset of a register. Call it after lay_out().
 int32_t Builder::place_of(Reg reg) const {
   if (reg == kNone) return -1;
   const Register& r = registers_[size_t(reg)];

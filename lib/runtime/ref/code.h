@@ -25,37 +25,37 @@ inline constexpr int kNumTypes = 11;
 int size_of(Type type);
 inline bool is_float(Type type) { return type >= Type::F32; }
 
-// The register type for a dtype's elements; index is I64. Throws Failure for void and pointers.
+// Returns the register type for a dtype's elements, which is I64 for index. Throws Failure for void and pointers.
 Type type_of(DType dtype);
 
-// Operations. `type` is the type of dst and the operands, unless a comment in brackets says otherwise.
+// Operations. Ins::type is the type of dst and of the operands, unless a comment in brackets says otherwise.
 enum class Opc : uint8_t {
   // dst = a op b
   Add, Sub, Mul, IDiv, Mod, Shl, Shr, And, Or, Xor, Max, FDiv, Pow, Threefry,
-  Lt, Ne, Eq,  // [type of a and b] dst is a Bool
+  Lt, Ne, Eq,  // [type: that of a and b] dst is a Bool
   // dst = op a
   Neg, Recip, Sqrt, Exp2, Log2, Sin, Trunc, Mov,
   Size,  // dst = max(a, 0); counts a negative `a` in RefNotes
-  // rounding of an F32 to a narrow float; an F64 to a half in an F32; conversion of narrow floats to bits and back
+  // Rounding of an F32 to a narrow float; F64 to a half in an F32; conversions of narrow floats to bits and back
   RoundF16, RoundBF16, RoundE4M3, RoundE5M2, F64ToF16, BitsOfF16, BitsOfBF16, BitsOfE4M3, BitsOfE5M2,
   F16OfBits, BF16OfBits, E4M3OfBits, E5M2OfBits,
-  Cast,     // [type of dst] type2: type of a
+  Cast,     // [type: that of dst, type2: that of a]
   Splat,    // each lane of dst = a; dst is varying, a uniform
   Where,    // dst = a ? b : c; a is a Bool
   MulAcc,   // dst = a * b + c
   MaxLane,  // dst = the maximum over the lanes of a; dst is uniform
   Fold,     // dst = dst op a[0] op a[1] ...; type2: the op; Selector::rounding: the rounding of each step
-  // accesses: imm = memory index | access index << 32; a: offset [type2: I32 or I64]; b: condition, or -1 for none
+  // Memory accesses. imm: memory index | access index << 32; a: offset [type2: I32 or I64]; b: condition, -1 for none
   Check,    // fails if an offset is outside one copy of the memory
-  Load,     // [scalar in memory] c: the value if condition b is false; without c, 0
-  Store,    // [scalar in memory] c: the value to store
+  Load,     // [type: Scalar in memory] c: the value if condition b is false (without c: 0)
+  Store,    // [type: Scalar in memory] c: the value to store
   // lanes and loops
   Axis,       // dst = (lane / a) % b; `lane` is the number among all lanes, not in the chunk
   GroupBase,  // dst = (lane within the chunk / a) * imm; a: lanes per group (a number, not a register)
   Loop,       // dst counts from 0 to a - 1; imm: jump target if a is 0
   LoopEnd,    // imm: the first instruction of the loop's body
-  // runs the code up to LanesEnd for each chunk of the lanes 0..a-1; a chunk holds whole groups; b: lanes per group;
-  // imm: jump target if a is 0
+  // Runs the code up to LanesEnd once for each chunk of the lanes 0..a-1. b: number of lanes per group; a chunk holds
+  // whole groups. imm: jump target if a is 0
   Lanes,
   LanesEnd,
   Wmma,       // imm: index into Code::wmmas
@@ -79,7 +79,7 @@ struct WmmaLayout;  // wmma.h
 
 struct Wmma {
   const WmmaLayout* layout = nullptr;
-  std::vector<int32_t> a, b, c, d;  // registers; finish() replaces them by byte offsets
+  std::vector<int32_t> a, b, c, d;  // registers; finish() replaces each by its byte offset
   bool varying = true;
   Scalar out = Scalar::Float32;
 };
@@ -118,7 +118,7 @@ struct Code {
   std::vector<Wmma> wmmas;
   std::vector<Access> accesses;
   std::vector<MemoryInfo> memories;
-  std::vector<std::pair<int32_t, uint64_t>> constants;    // byte offset of a register, bits of its value
+  std::vector<std::pair<int32_t, uint64_t>> constants;    // byte offset of a register, and the bits of its value
   std::vector<std::pair<int32_t, std::string>> variables;  // byte offset of an I64 register, name of its variable
   int64_t chunk = 1;           // number of lanes in a varying register
   size_t register_bytes = 0;
@@ -152,18 +152,18 @@ struct Budget {
   int64_t steps = 0, most_steps = INT64_MAX;
   double deadline = 0;  // seconds on the steady clock
 };
-// Checks the limits when the fuel is used up: refills it and returns true, or sets `exhausted` and returns false.
+// Called when the fuel is used up: checks the limits, and refills the fuel; or sets `exhausted` and returns false.
 bool refuel(Frame& f);
-// Accounts for one iteration of all lanes of the chunk; returns false if the run must end.
+// Counts one iteration of all lanes of the chunk. Returns false if a limit ends the run.
 inline bool step(Frame& f) { return (f.fuel -= f.n) >= 0 || refuel(f); }
 
-// Selects the function of an instruction for uniform (one lane) or varying operands. For Load and Store `type` is a
-// Scalar. Returns null if there is no such function.
+// What select() needs to choose an instruction's function for uniform (one lane) or varying operands. For Load and
+// Store, `type` is a Scalar. select() returns null if there is no such function.
 struct Selector {
   Opc op;
   uint8_t type = 0, type2 = 0;
   bool varying = false, a_varying = true, b_varying = true, gated = false;
-  Opc rounding = Opc::Mov;  // rounding of each step of a Fold; Mov: no rounding
+  Opc rounding = Opc::Mov;  // rounding after each step of a Fold; Mov: no rounding
 };
 Fn select(const Selector& s);
 Fn select_binary(const Selector& s);      // exec_binary.cpp

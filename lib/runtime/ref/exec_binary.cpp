@@ -59,7 +59,7 @@ using OpThreefry = decltype([](uint64_t x, uint64_t key, RefNotes&) {
   return uint64_t(x1) << 32 | x0;
 });
 
-// Operations on bools: + and max are `or`, * is `and`, because tinygrad converts Python's result to bool.
+// On bools, + and max are `or`, and * is `and`, because tinygrad converts Python's result to bool.
 using OpBoolLt = decltype([](uint8_t a, uint8_t b, RefNotes&) { return uint8_t((a ^ 1) & b); });
 using OpBoolEq = decltype([](uint8_t a, uint8_t b, RefNotes&) { return uint8_t(a == b); });
 

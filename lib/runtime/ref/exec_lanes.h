@@ -11,7 +11,7 @@
 
 namespace tgc::ref {
 
-// Calls f with a value of the C++ type that stands for the register type, and returns f's Fn.
+// Calls f with a value of the C++ type of register type `type`. f returns the instruction function.
 template <class F>
 Fn with_type(Type type, F f) {
   switch (type) {

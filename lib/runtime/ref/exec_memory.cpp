@@ -61,7 +61,7 @@ int64_t first_bad_lane(const Off* off, const uint8_t* gate, int64_t n, int64_t s
   return k;
 }
 
-// True if lane k's offset is the first lane's plus k.
+// Returns whether the offsets of the n lanes are consecutive.
 template <class Off>
 bool is_block(const Off* off, int64_t n) {
   uint64_t difference = 0;
@@ -124,7 +124,7 @@ void put(const Memory& m, Mem* mem, int64_t at, Mem value, RefNotes& notes) {
   mem[at] = value;
 }
 
-// Returns true if none of the n elements was stored to, and marks them as stored. True if stores are not tracked.
+// Returns true if none of the n elements was stored to, and marks them as stored; also true if stores are not tracked.
 bool first_time(const Memory& m, int64_t at, int64_t n) {
   if (!m.stored) return true;
   uint8_t any = 0;

@@ -19,11 +19,11 @@ class LanePlan {
   // Records the loads and stores of each DEFINE_REG. Call it before the other functions, after values.scan(nodes).
   void find_register_uses(std::span<const UOp> nodes, const Values& values);
 
-  // Nests `ranges` around `body`, outermost first, when no lanes are open. Thread ranges (LOCAL, WARP, GROUP_REDUCE)
+  // Plans the loop nest for `ranges` around `body` when no lanes are open. Thread ranges (LOCAL, WARP, GROUP_REDUCE)
   // become lanes, and so do the innermost other parallel ranges until there are kEnoughLanes lanes. Without thread
   // ranges, there are no lanes if they would be fewer than 32 and a reduction inside has more iterations.
   std::vector<Level> levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
-  // Nests the ranges of a reduction that reads one element per iteration: its iterations become lanes, but their
+  // Plans the loop nest of a reduction that reads one element per iteration: its iterations become lanes, but their
   // elements are still combined one after the other.
   std::vector<Level> levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   // If `ranges` contains thread ranges, returns the DEFINE_REGs that `body` uses and that are set outside of `ranges`.

@@ -17,7 +17,7 @@ class ListLowering {
   }
 
   Code run() {
-    // lower first, outside all loops: constants, definitions, and the ops of kPure whose sources are all lowered
+    // Lower first, outside all loops: constants, definitions, and ops of kPure whose sources are all lowered.
     static constexpr OpSet kPure =
         ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST, Op::DEFINE_VAR, Op::CAST, Op::VECTORIZE, Op::GEP};
     for (UOp u : list_)
@@ -46,8 +46,8 @@ class ListLowering {
     return std::find(lane_ranges_.begin(), lane_ranges_.end(), range) != lane_ranges_.end();
   }
 
-  // Finds the lanes: the SPECIALs and, for a list without threads or local memory, ranges from the outermost inwards,
-  // as long as each is parallel, the only range at its level, and shares no registers between iterations.
+  // Finds the lanes: the SPECIALs and, if the list has neither threads nor local memory, the outermost RANGEs that are
+  // parallel, alone at their level, and share no registers between iterations.
   void find_lanes() {
     for (UOp u : list_)
       if (u.is(Op::SPECIAL)) specials_.push_back(u);

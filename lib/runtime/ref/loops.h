@@ -9,7 +9,7 @@ namespace tgc::ref {
 
 inline constexpr int64_t kEnoughLanes = 512;  // no further ranges become lanes once there are this many lanes
 
-// `lanes` times the maximum number of iterations of a RANGE or SPECIAL, capped at 1 << 20.
+// Returns `lanes` times the maximum number of iterations of a RANGE or SPECIAL, but at most 1 << 20.
 int64_t lanes_times(int64_t lanes, UOp range);
 int64_t most_iterations(UOp range);
 
@@ -23,7 +23,7 @@ class Loops {
  private:
   Builder& builder_;
   Values& values_;
-  std::vector<bool> masked_;  // per loop: true if its bound differs between lanes
+  std::vector<bool> masked_;  // for each open loop: true if its bound differs between lanes
 };
 
 // Turns RANGEs and SPECIALs into lanes, where the last node varies fastest, and sets the values of these nodes. `group`

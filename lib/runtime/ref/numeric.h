@@ -14,7 +14,7 @@ namespace tgc::ref {
 inline float round_f16(float v) {
   uint32_t bits = std::bit_cast<uint32_t>(v), sign = bits & 0x80000000u, magnitude = bits & 0x7FFFFFFFu;
   uint32_t normal = (magnitude + 0xFFF + (magnitude >> 13 & 1)) & ~0x1FFFu;
-  float subnormal = (std::bit_cast<float>(magnitude) + 0.5f) - 0.5f;  // 0.5's ulp is half's smallest step
+  float subnormal = (std::bit_cast<float>(magnitude) + 0.5f) - 0.5f;  // the ulp of 0.5 is the smallest half
   uint32_t out = magnitude < 0x38800000u ? std::bit_cast<uint32_t>(subnormal) : normal;
   out = normal >= 0x47800000u ? 0x7F800000u : out;
   out = magnitude > 0x7F800000u ? 0x7FC00000u : out;
@@ -66,7 +66,7 @@ T wrapping_sub(T a, T b) { return T(Unsigned<T>(a) - Unsigned<T>(b)); }
 template <class T>
 T wrapping_mul(T a, T b) { return T(Unsigned<T>(a) * Unsigned<T>(b)); }
 
-// True if truncating `v` gives a value of T; false for NaN.
+// Returns whether truncating `v` gives a value that T can represent; false for NaN.
 template <class T, class F>
 bool fits(F v) {
   constexpr F kLow = F(std::numeric_limits<T>::min()),
@@ -74,7 +74,7 @@ bool fits(F v) {
   return std::is_signed_v<T> ? v >= kLow && v < kHigh : v > F(-1) && v < kHigh;
 }
 
-// The low bits of the truncated value; 0 for NaN and infinities.
+// Returns the low bits of `v` truncated to an integer; 0 for NaN and infinities.
 template <class T, class F>
 T low_bits_of(F v) {
   double t = std::trunc(double(v));

@@ -51,21 +51,21 @@ class Ranges {
   Ranges(Graph& graph, std::span<const UOp> nodes);
 
   const std::vector<UOp>& all() const { return all_; }
-  // The ranges that node u depends on, except those that a node among u's direct or indirect sources ended.
+  // Returns the ranges that node u depends on, except those that a direct or indirect source of u ended.
   const RangeSet& around(UOp u) const { return *around_.find(u); }
   bool lies_in(UOp u, UOp range) const { return around(u).contains(number_of(range)); }
   size_t number_of(UOp range) const { return size_t(std::find(all_.begin(), all_.end(), range) - all_.begin()); }
   RangeSet none() const { return RangeSet(all_.size()); }
   RangeSet set_of(std::span<const UOp> ranges) const;
 
-  // The ranges that a node ends, outermost first.
+  // Returns the ranges that a node ends, outermost first.
   std::vector<UOp> ended_by(UOp u) const;
-  // The expanded ranges (UPCAST, UNROLL) of the axes in the arg of a CONTRACT or UNROLL.
+  // Returns the expanded ranges (UPCAST, UNROLL) of the axes that the arg of a CONTRACT or UNROLL lists.
   std::vector<UOp> expanded(const Arg& axes) const;
 
-  // The nodes that `roots` need and that depend on one of `ranges`, sources first. Excludes nodes that are needed only
-  // through another node that ends one of the ranges: before workgroups exist, several nodes may end the same thread
-  // range, which then becomes several loops, one after the other.
+  // Returns the nodes that `roots` need and that depend on one of `ranges`, sources first. Excludes nodes that are
+  // needed only through another node that ends one of the ranges: before workgroups exist, several nodes may end the
+  // same thread range, which then becomes several loops, one after the other.
   std::vector<UOp> body_of(UOpSpan roots, const RangeSet& ranges) const;
   bool is_in(const std::vector<UOp>& body, UOp u) const;
 
@@ -74,9 +74,9 @@ class Ranges {
   std::unordered_map<UOp, RangeSet> reached(UOpSpan roots, const RangeSet& ranges) const;
 
   std::vector<UOp> all_;
-  UOpMap<uint32_t> index_;  // position of each node
+  UOpMap<uint32_t> index_;  // position of each node in the list of nodes
   UOpMap<RangeSet> around_;
-  UOpMap<RangeSet> ended_;  // the ranges that a node ends, for nodes that end some
+  UOpMap<RangeSet> ended_;  // for each node that ends ranges: these ranges
   RangeSet ended_twice_;    // ranges that more than one node ends
 };
 

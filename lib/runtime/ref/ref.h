@@ -65,7 +65,7 @@ class RefProgram {
   Result<RefResult> run(std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables = {},
                         double seconds = 0) const;
 
-  std::vector<int64_t> buffer_numbers() const;  // the DEFINE_GLOBALs it uses, ascending
+  std::vector<int64_t> buffer_numbers() const;  // numbers of the DEFINE_GLOBALs, ascending
 
  private:
   struct Impl;

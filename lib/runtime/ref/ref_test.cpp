@@ -293,7 +293,7 @@ TEST_CASE("REF: a loop's size may depend on another range") {
 }
 
 TEST_CASE("REF: a workgroup shares local memory and synchronizes at barriers; registers are per lane") {
-  // each group of 4 threads reverses its part of `in`, and each thread adds its own element of `in`
+  // Each group of 4 threads reverses its part of `in`, to which each thread adds its own element of `in`.
   std::vector<int32_t> out(12), in(12);
   for (size_t i = 0; i < in.size(); i++) in[i] = int32_t(i * i);
   REQUIRE(
@@ -382,7 +382,7 @@ TEST_CASE("REF: malformed nodes are refused") {
   UOp of_void = g.node(Op::DEFINE_GLOBAL, dtypes::void_.ptr(4), {}, 1);
   UOp its_address = g.node(Op::CAST, dtypes::int64, {g.node(Op::INDEX, of_void.dtype(), {of_void, i})});
   CHECK(has(refusal(store({k, i}, its_address.cast(dtypes::int32))), "data1 has elements without a size"));
-  // operands that are shorter than the op that uses them (`tgc fuzz` found a WHERE of two such vectors)
+  // The operands have fewer elements than the op that uses them (`tgc fuzz` found such a WHERE).
   auto vector = [&](size_t n) {
     std::vector<UOp> elements(n, i.cast(dtypes::int32));
     return g.node(Op::VECTORIZE, dtypes::int32.vec(int(n)), elements);

@@ -4,12 +4,12 @@
 
 namespace tgc {
 
-// Returns the least exact float dtype that the kernel rounds a result to (an ALU op, REDUCE or cast), whatever dtype it
-// stores; void_ if there is none. Another summation order, or a fused multiply-add, makes a difference of that dtype's
-// rounding. Takes a graph at any stage.
+// Returns the least exact float dtype to which an ALU op, REDUCE or cast of the kernel rounds; void_ if there is none.
+// Devices that sum in another order, or fuse multiply-adds, differ by roundings of this dtype, whatever dtype the
+// kernel stores. Takes a graph at any stage.
 DType coarsest_rounding(UOp root);
 
-// True if the kernel adds up terms: a small sum is only as exact as its large terms. Takes a graph at any stage.
+// Returns whether the kernel adds up terms: a small sum is only as exact as its large terms. Takes any stage's graph.
 bool adds_up(UOp root);
 
 }  // namespace tgc

@@ -148,7 +148,7 @@ Reg Values::cast(Reg r, DType from, DType to) {
   Type a = type_of(from), b = type_of(to);
   if (to.scalar() == from.scalar()) return r;
   if (to.is(Scalar::Float16) && (a == Type::F64 || size_of(a) >= 4) && a != Type::F32)
-    return builder_.unary(Opc::F64ToF16, builder_.cast(r, Type::F64));  // one step, because float would round once more
+    return builder_.unary(Opc::F64ToF16, builder_.cast(r, Type::F64));  // directly: through float, it would round twice
   return rounded(builder_.cast(r, b), to);
 }
 

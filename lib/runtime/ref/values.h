@@ -21,7 +21,7 @@ struct Element {
   int32_t memory = -1;  // for a pointer into memory: the memory's index
   int32_t file = -1;    // for a pointer into registers: the index in Values::files_
   bool bytes = false;   // true if the offset counts bytes, not elements: the pointer was cast to an integer
-  bool pixel = false;   // a pointer to the four elements of an image's pixel
+  bool pixel = false;   // true if the pointer is to the four elements of an image's pixel
   bool is_pointer() const { return memory >= 0 || file >= 0; }
 };
 using Value = std::vector<Element>;
@@ -32,11 +32,11 @@ class Values {
       : builder_(builder), size_(graph.size()), current_(2 * graph.size(), nullptr), value_uses_(graph) {}
 
   // Scans all nodes of the kernel; call it first. Before tinygrad's stage that adds loads, an INDEX used as a number
-  // means the element it points to; scan() finds these INDEX nodes, and lower() loads them where they stand.
+  // stands for the element at that index. scan() finds these INDEX nodes, so that lower() loads their elements.
   void scan(std::span<const UOp> nodes);
 
-  const Value& get(UOp u) const;    // u's value; throws Failure if `u` has not been lowered
-  // Returns a store's destination, a pointer, even if `u` is an INDEX for which get() returns the number.
+  const Value& get(UOp u) const;    // throws Failure if `u` has not been lowered
+  // Returns the pointer for a store to `u`, even if `u` is an INDEX for which get() returns the loaded number.
   const Value& place(UOp u) const;
   bool known(UOp u) const { return current_[u.id()] != nullptr; }
   void set(UOp u, Value value) { set_slot(u.id(), std::move(value)); }
@@ -48,8 +48,8 @@ class Values {
   void leave();
   // Call after opening lanes: gives each lane its copy of the DEFINE_REGs in `own`, initialized with the outer value.
   void enter_lanes(std::span<const UOp> own);
-  void leave_lanes();  // restores the registers from outside; forgets those first set inside the lanes
-  // The same as enter_lanes for threads that run as iterations of a loop: begun() saves the registers' values before
+  void leave_lanes();  // restores the outer registers; forgets registers first set inside the lanes
+  // Do the same as enter_lanes for threads that run as iterations of a loop: begun() saves the registers' values before
   // the loop opens; restore_registers() restores them at the start of each iteration.
   struct Begun {
     Reg own, value;
@@ -59,7 +59,7 @@ class Values {
 
   void lower(UOp u);
 
-  // Casts a value from one dtype to another; each step rounds to its dtype.
+  // Casts a value from one dtype to another; rounds each step to the step's dtype.
   Reg cast(Reg r, DType from, DType to);
   Reg rounded(Reg r, DType dtype);  // rounds an F32 to a narrow float
   Reg alu(Op op, DType dtype, std::span<const Reg> operands);
@@ -69,7 +69,7 @@ class Values {
   Reg constant(DType dtype, Const value);
   Reg size_register(UOp range);      // the number of iterations, src[0] of a RANGE or SPECIAL, as an I64
 
-  // Adds scratch memory of `size` elements; `group` lanes share a copy (0: a single copy).
+  // Adds scratch memory of `size` elements. Each `group` lanes share a copy; with 0, all lanes share one.
   int32_t scratch(const std::string& name, DType element, int64_t size, int64_t group);
   void store_buffer(UOp bufferize, int32_t memory);  // stores the BUFFERIZE's value at its index
   // Lets `group` lanes share a copy of a DEFINE_LOCAL; by default all lanes share one.
@@ -124,15 +124,15 @@ class Values {
   };
   std::vector<LaneRegister> lane_registers_;
   std::vector<std::pair<UOp, Value>> defines_;
-  std::vector<std::array<int32_t, 3>> views_;  // each: memory index, scalar, index of the view as that scalar
+  std::vector<std::array<int32_t, 3>> views_;  // each: index of a memory, Scalar, index of a view of it as that Scalar
 };
 
-// The DEFINE that a pointer or INDEX is based on, or the empty UOp.
+// Returns the DEFINE that a pointer or INDEX is based on, or the empty UOp.
 UOp define_below(UOp u);
 
 [[noreturn]] void cannot_run(UOp u, const std::string& why);
-// Returns element i of an operand of u, or its only element. Throws Failure if there are fewer than i + 1 elements: a
-// wrong stage can make vectors whose length differs from their dtype's.
+// Returns element i of an operand of u, or its only element. Throws Failure if there are fewer than i + 1 elements, as
+// a wrong stage can make vectors whose length differs from their dtype's.
 const Element& element_of(UOp u, const Value& operand, size_t i);
 // Runs `body`, which generates the code of `u`, and turns Unsupported into an error that names `u`.
 template <class Body>

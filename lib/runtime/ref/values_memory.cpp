@@ -52,7 +52,7 @@ Value Values::lower_index(UOp u) {
     size_t n = std::max(pointers.size(), at.size());
     if ((pointers.size() != n && pointers.size() != 1) || (at.size() != n && at.size() != 1))
       cannot_run(u, "its operands have different sizes");
-    // multiply by the vector length, because an index counts elements of base() (maybe vectors), an offset scalars
+    // An index counts elements of base() (maybe vectors), but an offset counts scalars: multiply by the vector length.
     int64_t scale = buffer.dtype().is_image() ? 1 : buffer.dtype().base().count();
     for (size_t i = 0; i < n; i++) {
       Element p = pointers[pointers.size() == 1 ? 0 : i];
@@ -129,7 +129,7 @@ Element Values::pointer_arithmetic(UOp u, size_t i) {
   return p;
 }
 
-// Converts a pointer to a pointer to elements of type `scalar`. Adds a view of the memory if its elements differ.
+// Converts a pointer to one to elements of type `scalar`. Adds a view of the memory if its elements have another type.
 Element Values::viewed_as(Element p, DType scalar) {
   if (!p.is_pointer()) throw Failure("REF can load from and store to pointers only");
   if (p.file >= 0 || p.pixel) return p;

@@ -6,7 +6,7 @@
 
 namespace tgc::ref {
 
-// Threads per workgroup: the product of the sizes of the "lidx" SPECIALs. Throws Failure if one is not constant.
+// Returns the threads per workgroup: the product of the "lidx" SPECIALs' sizes. Throws Failure if one is not constant.
 int64_t workgroup_size(std::span<const UOp> specials);
 
 // Turns the SPECIALs and `ranges` into lanes and sets the values of these nodes. The first local index varies fastest.

@@ -48,7 +48,7 @@ std::string use(const std::string& name, const std::string& code, const std::str
     LaunchArguments arguments{buffers, variables, {.global = {2, 2, 1}, .local = {{8, 1, 2}}}};
     kernel->launch(arguments).value_or_throw();
     device->synchronize().value_or_throw();
-    auto values = a.read(*device, out);  // reads outside CHECK, because CHECK catches exceptions
+    auto values = a.read(*device, out);  // outside of CHECK, because CHECK catches exceptions
     CHECK(values == std::vector<float>(64, 4.5f));
     kernel->time(arguments).value_or_throw();
     return Unit{};
