@@ -53,7 +53,7 @@ class ValueComparison {
     }
     ToleranceOptions tolerance = tolerance_;
     if (a.dtype() == dtypes::bfloat16 && !tolerance.ulp)
-      tolerance.ulp = 1;  // the onnx package truncates expected values to bfloat16
+      tolerance.ulp = 1;  // because the onnx package truncates its expected values instead of rounding them
     auto c = compare_arrays(name, a, e, tolerance);
     if (!c) return c.diag().text();
     return c->passed() ? "" : c->text();

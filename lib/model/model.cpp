@@ -21,8 +21,8 @@ int64_t opset_of(const std::map<std::string, int64_t>& opsets, const std::string
 using FunctionName = std::pair<std::string_view, std::string_view>;
 FunctionName full_name(const onnx::FunctionProto& f) { return {f.name, f.domain}; }
 
-// Returns the model-local function that a node calls, or null. Binary search: from_proto sorts the functions by name.
-// The first of equally named functions wins.
+// Returns the model-local function that a node calls, or null. Uses binary search, because from_proto sorts the
+// functions by name. Of functions with the same name, returns the first.
 const onnx::FunctionProto* find_function(const onnx::ModelProto& model, const onnx::NodeProto& node) {
   FunctionName wanted(node.op, node.domain);
   auto found = std::ranges::lower_bound(model.functions, wanted, {}, full_name);
@@ -119,7 +119,7 @@ class Checker {
 
   const onnx::ModelProto& model_;
   std::vector<std::string> troubles_;
-  size_t more_ = 0;  // number of troubles that were found but are not listed
+  size_t more_ = 0;  // number of errors that were found and are not in troubles_
 };
 
 }  // namespace

@@ -40,10 +40,10 @@ class Model {
   const onnx::ModelProto& proto() const { return *proto_; }
   std::string folder() const;  // folder of the model's file; paths of external data are relative to this folder
 
-  // Returns the inputs that a run must supply, with symbolic sizes replaced by their values in `vars`. Errors: `vars`
-  // lacks symbolic sizes (the error lists all), or names a size that no input has.
+  // Returns the inputs that a run must supply, with symbolic sizes replaced by their values in `vars`. Returns an error
+  // if `vars` lacks symbolic sizes (the error lists all of them) or has a size that no input uses.
   Result<std::vector<ModelInput>> inputs(const std::map<std::string, int64_t>& vars) const;
-  // The inputs without an initializer. Their sizes may be symbolic.
+  // Returns the inputs that have no initializer. Their sizes may be symbolic.
   std::vector<const onnx::ValueInfo*> declared_inputs() const;
   std::vector<std::string> output_names() const;
 
@@ -63,7 +63,7 @@ class ModelBuilder {
   Graph& graph() { return graph_; }
   const onnx::ModelProto& model() const { return model_; }
 
-  // Builds a subgraph with inputs by position or name; returns its outputs. Names of enclosing graphs are visible.
+  // Builds a subgraph, with its inputs by position or by name, and returns its outputs. It can use outer values.
   Values run(const onnx::GraphProto& graph, const Values& inputs);
   Values run(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs);
 

@@ -77,7 +77,7 @@ struct OpDef {
 
 // Returns the row for an op in an opset version, or null.
 const OpDef* find_op(std::string_view domain, std::string_view name, int64_t version);
-// All rows, family by family.
+// Returns the rows of all op families.
 std::vector<const OpDef*> all_ops();
 
 // ---- the op families

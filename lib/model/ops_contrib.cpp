@@ -40,8 +40,8 @@ Values embed_layer_normalization(OpCall& c) {
   return {y, Value(), sum};
 }
 
-// Returns a mask with four axes that is true for the keys that attention may use. `mask` is such a mask with 2 to 4
-// axes, or a vector: the number of keys of each batch entry, or the ends of their key ranges and then the begins.
+// Returns a mask with four axes that is true for the keys that attention may use. `mask` is a mask with 2 to 4 axes, a
+// vector of `batch` numbers of keys, or a vector of `batch` ends of key ranges followed by their `batch` begins.
 Tensor key_mask(OpCall& c, const Tensor& mask, int64_t batch, int64_t keys) {
   Tensor out;
   if (mask.ndim() > 1) {

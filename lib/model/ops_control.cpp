@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMaxTrips = 100000;  // most iterations that are unrolled
+constexpr int64_t kMaxTrips = 100000;  // maximum number of iterations that are unrolled
 
 bool same_kind(const Values& a, const Values& b) {
   for (size_t i = 0; i < a.size(); i++) {
@@ -22,7 +22,7 @@ Values branch(OpCall& c) {
   auto &yes = c.attr_graph("then_branch"), &no = c.attr_graph("else_branch");
   if (c.builder().is_known(condition)) return c.builder().run(c.integer(0) ? yes : no, Values{});
   Values a = c.builder().run(yes, Values{}), b = c.builder().run(no, Values{});
-  // `where` cannot select between these branches, so read the condition: integer() throws Failure if it is not known
+  // `where` cannot select between values that differ in number or kind, so the condition must be known in the build.
   if (a.size() != b.size() || !same_kind(a, b)) return c.integer(0) ? a : b;
   Values out;
   for (size_t i = 0; i < a.size(); i++) out.push_back(condition.reshape({}).where(a[i].tensor(), b[i].tensor()));
@@ -72,7 +72,7 @@ Values loop(OpCall& c) {
   return carried;
 }
 
-// The layout of a Scan: numbers of state values (carried from step to step), scanned inputs (sliced along in_axes) and
+// The layout of a Scan: the number of state values (passed from step to step), of inputs (sliced along in_axes) and of
 // outputs (stacked along out_axes).
 struct ScanSpec {
   size_t state, scans, outputs;
@@ -105,7 +105,7 @@ Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Va
 
 Values scan(OpCall& c) {
   auto& body = c.attr_graph("body");
-  size_t first = c.version() < 9 ? 1 : 0;  // before opset 9, input 0 has the lengths, and all inputs a batch axis
+  size_t first = c.version() < 9 ? 1 : 0;  // index of the first state input; before opset 9, input 0 is lengths
   ScanSpec s;
   s.scans = size_t(c.attr_int("num_scan_inputs"));
   if (s.scans == 0 || s.scans + first > c.num_inputs() || body.outputs.size() + s.scans + first < c.num_inputs())

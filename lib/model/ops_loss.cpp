@@ -4,8 +4,8 @@
 namespace tgc {
 namespace {
 
-// Negative log likelihood loss (tensor.py:nll_loss). A label equal to ignore_index has weight 0 and need not be a
-// class.
+// Negative log likelihood loss (tensor.py:nll_loss). A label equal to ignore_index has weight 0 and need not be the
+// number of a class.
 Tensor nll_loss(OpCall& c, const Tensor& log_probabilities, Tensor labels, const Tensor& weight) {
   Tensor weights =
       weight ? weight.getitem({labels}) : Tensor::full(c.graph(), labels.shape(), 1.0, log_probabilities.dtype());

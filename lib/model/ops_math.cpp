@@ -26,7 +26,7 @@ Values fold(OpCall& c) {
   return {out};
 }
 
-// Returns the second operand. Before opset 7, the attribute `axis` gives the axis of x at which it is broadcast.
+// Returns the second operand y. Before opset 7, the attribute `axis` is the axis of x that y's first axis aligns with.
 Tensor legacy_operand(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
   if (c.attr_int("broadcast", 0) == 0 || !c.attr("axis")) return y;
@@ -110,7 +110,7 @@ Tensor prelu_slope(const Tensor& x, Tensor slope) {
   if (slope.ndim() != 1 || x.ndim() < 2 || slope.size(0) != x.size(1) || slope.size(0) == 1) return slope;
   Ints shape(size_t(x.ndim() - 1), 1);
   shape[0] = slope.size(0);
-  return slope.size(0) == x.size(-1) ? slope : slope.reshape(shape);  // before opset 7, each channel has a slope
+  return slope.size(0) == x.size(-1) ? slope : slope.reshape(shape);  // a slope per channel is allowed before opset 7
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ Ints last_axis_first(const Ints& pads) {
   return out;
 }
 
-// Splits each axis's total padding into ONNX pads. If it is odd, SAME_UPPER pads more after, SAME_LOWER more before.
+// Splits each axis's total padding into ONNX pads. SAME_UPPER puts the odd element after the axis, SAME_LOWER before.
 Ints auto_pad(const Ints& total, const std::string& mode) {
   Ints out;
   for (int64_t p : total) out.push_back(mode == "SAME_UPPER" ? p / 2 : p - p / 2);
@@ -121,7 +121,7 @@ Values max_pool(OpCall& c) {
   if (c.attr_int("storage_order", 0) && spatial.size() == 2) {  // converts to column-major indices
     indices = indices % Const(spatial[1]) * Const(spatial[0]) + indices.div(Const(spatial[1]), Tensor::Rounding::Floor);
   }
-  // max_pool2d's indices are relative to a (batch, channel) plane, ONNX's to the whole tensor: add the plane's begin
+  // max_pool2d counts indices from the start of each (batch, channel) plane, ONNX from the start of the tensor.
   Tensor plane =
       Tensor::arange(c.graph(), xs[0] * xs[1], dtypes::int64).reshape({xs[0], xs[1]}) * Const(product(spatial));
   for (size_t i = 0; i < spatial.size(); i++) plane = plane.unsqueeze(-1);
@@ -152,12 +152,12 @@ Values max_unpool(OpCall& c) {
   for (size_t i = 2; i < n + 2; i++)
     if (inferred[i] <= 0 || to[i] <= 0)
       throw Failure("its output would have a size of " + std::to_string(std::min(inferred[i], to[i])));
-  // ONNX's indices are relative to the whole tensor of the inferred shape, max_unpool2d's to a (batch, channel) plane
+  // ONNX counts indices from the start of the tensor, max_unpool2d from the start of each (batch, channel) plane.
   Ints plane(inferred.begin() + 2, inferred.end()), out_plane(to.begin() + 2, to.end());
   Tensor in_plane = indices % Const(product(plane));
   Tensor y = x.max_unpool2d(in_plane, plane);
   if (out_plane == plane) return {y};
-  // the given output shape differs from the inferred one, so convert the indices to the output's row lengths
+  // The requested output shape differs from the inferred one, so convert the indices to its row lengths.
   Tensor moved = in_plane.zeros_like();
   int64_t from = product(plane), at = product(out_plane);
   Tensor rest = in_plane;

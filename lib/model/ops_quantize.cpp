@@ -65,7 +65,7 @@ Tensor centered(OpCall& c, size_t input, std::optional<size_t> zero) {
   return zero && c.has(*zero) ? x - c.tensor(*zero).cast(dtypes::int32) : x;
 }
 
-// minus_rows subtracts a zero point, or one per matrix row. per_channel reshapes a value, or one per slice of `axis`.
+// minus_rows subtracts one zero point, or one per row. per_channel makes one value, or one per slice, fit `like`.
 Tensor minus_rows(const Tensor& x, const Tensor& zero) {
   return zero.numel() == 1 ? x - zero.reshape({}) : x - zero.unsqueeze(-1);
 }

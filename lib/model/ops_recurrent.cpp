@@ -76,7 +76,7 @@ class Recurrent {
     return out;
   }
 
-  // One step of one direction: its input, and the weights by gate.
+  // One time step in one direction: the input x, and the weights and biases of all gates.
   struct Step {
     Recurrent& net;
     Tensor x, w, r, b;

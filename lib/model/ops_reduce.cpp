@@ -7,8 +7,8 @@
 namespace tgc {
 namespace {
 
-// The axes of a reduction: an attribute in old opsets, an input in new ones. If none are listed, all axes are reduced
-// or, with noop_with_empty_axes, no axis.
+// The axes of a reduction, which are an attribute in old opsets and an input in new ones. A node without axes reduces
+// all axes or, with noop_with_empty_axes, no axis.
 struct Reduction {
   Axes axes;
   bool keepdims, nothing;

@@ -217,7 +217,7 @@ class Sampler {
     align_ = c.attr_int("align_corners", 0) != 0;
   }
 
-  // Converts coordinates in [-1, 1] to element coordinates; clamps or reflects these at the edges per padding mode.
+  // Converts coordinates in [-1, 1] to element coordinates, clamped or reflected at the edges as the padding mode says.
   Tensor place(const Tensor& at, int64_t size) const {
     Tensor i = align_ ? (at + 1) / 2 * double(size - 1) : ((at + 1) * double(size) - 1) / 2;
     return inside(i, size);
@@ -227,7 +227,7 @@ class Sampler {
     if (padding_ == "reflection") return reflect(i, align_ ? 0 : -0.5, double(size) - (align_ ? 1 : 0.5));
     return i;
   }
-  // Returns the elements at integer coordinates x and y (n, h, w) as (n, channels, h, w); 0 for coordinates outside.
+  // Returns elements at integer coordinates of shape (n, h, w), as (n, channels, h, w); 0 if outside the image.
   Tensor pixel(const Tensor& y, const Tensor& x) const {
     Tensor row = inside(y, height_), column = inside(x, width_);
     Tensor exists = row.ge(Const(0)) & row.le(Const(height_ - 1)) & column.ge(Const(0)) & column.le(Const(width_ - 1));
@@ -298,13 +298,13 @@ Values affine_grid(OpCall& c) {
 
 // ---- RoiAlign
 
-// Returns the sample coordinates along one axis, `count` in each of `bins`, as (regions, bins * count).
+// Returns the coordinates of `count` samples in each of `bins` bins along one axis, as (regions, bins * count).
 Tensor samples(OpCall& c, const Tensor& start, const Tensor& size, int64_t bins, int64_t count) {
   Tensor i = Tensor::arange(c.graph(), bins * count).reshape({1, -1});
   return start + (i + 0.5) / double(count) * (size / double(bins));
 }
 
-// The two neighbours of each sample with their weights, which are 0 for a sample outside of the image.
+// The two elements next to each sample along one axis, and their weights (0 if the sample is outside the image).
 struct Neighbours {
   Tensor low, high, low_weight, high_weight;
   Neighbours(const Tensor& at, int64_t size) {

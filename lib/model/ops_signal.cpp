@@ -31,7 +31,7 @@ Tensor waves(OpCall& c, int64_t rows, int64_t columns, int64_t length, DType dty
 double cosine(double x) { return std::cos(x); }
 double sine(double x) { return std::sin(x); }
 
-// Fourier transform along the second to last axis of x, whose shape is (..., n, 1 or 2): real and imaginary parts last.
+// Fourier transform along axis -2 of x. The last axis has one element (real) or two (real and imaginary part).
 Tensor transform(OpCall& c, const Tensor& x, int64_t length, int64_t bins, bool inverse) {
   int64_t n = x.size(-2);
   Tensor re = x.slice_axis(-1, {0, 1}).squeeze(-1),

@@ -43,8 +43,8 @@ using Words = std::vector<std::string>;
 
 struct Vectorizer {
   int64_t shortest, longest, skips;
-  std::unordered_map<std::string, int64_t> place;  // by n-gram, its words joined: index in the result
-  std::vector<double> weights;                     // by index in the result; empty: all weights are 1
+  std::unordered_map<std::string, int64_t> place;  // index in the result of each n-gram (joined words)
+  std::vector<double> weights;                     // weight of each result element; empty: all are 1
   int64_t size = 0;
 
   static std::string joined(const Words& words, size_t from, size_t step, size_t n) {

@@ -15,7 +15,7 @@ Values each_group(OpCall& c, size_t kinds, Update update) {
   if (c.num_inputs() < 2 + kinds || (c.num_inputs() - 2) % kinds)
     throw Failure("its inputs do not form groups of " + std::to_string(kinds));
   size_t groups = (c.num_inputs() - 2) / kinds;
-  std::vector<Tensors> made(kinds - 1);  // by kind of output: the results for all tensors, in order
+  std::vector<Tensors> made(kinds - 1);  // for each kind of output, the results for all tensors
   for (size_t g = 0; g < groups; g++) {
     Tensors group;
     for (size_t k = 0; k < kinds; k++) group.push_back(c.tensor(2 + k * groups + g));

@@ -31,9 +31,9 @@ Array filled(DType dtype, const Ints& shape, Const value) {
 
 // Tensors, split into those with known values and those that need kernels.
 struct Unrealized {
-  std::vector<Array> values;  // by tensor: its values; empty if it needs a kernel
+  std::vector<Array> values;  // values of each tensor; empty if it needs a kernel
   std::vector<UOp> graphs;    // CONTIGUOUS nodes of the tensors that need kernels
-  std::vector<size_t> which;  // by graph: index of the graph's tensor
+  std::vector<size_t> which;  // for each graph, the index of its tensor
 };
 
 Unrealized split_plain_values(std::span<const Tensor> tensors) {

@@ -87,7 +87,7 @@ struct Moved {
 Moved move(const Tensor& of, const std::vector<Tensor::Index>& indices) {
   Moved out;
   std::vector<Stride> strides;
-  Ints kept, own = of.shape();  // kept: `own` without integer-indexed axes, with new axes of size 1
+  Ints kept, own = of.shape();  // kept: sizes after indexing, where integers remove an axis and NewAxis adds one
   for (auto& index : indices) {
     if (std::holds_alternative<NewAxis>(index)) {
       kept.push_back(1);

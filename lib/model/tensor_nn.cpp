@@ -278,7 +278,7 @@ Tensor Tensor::einsum(std::string_view text, Tensors xs) {
     Tensor x = s.empty() ? xs[i] : xs[i].permute(order).reshape(aligned).expand(full);
     out = out ? out * x : x;
   }
-  Ints summed, rank;  // summed: axes of letters that the output lacks; rank: sorted position of each output letter
+  Ints summed, rank;  // axes of the letters that the output lacks; alphabetical rank of each output letter
   int64_t at = 0;
   for (auto [c, n] : sizes) {
     if (output->find(c) == std::string::npos) summed.push_back(at);

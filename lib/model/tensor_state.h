@@ -10,7 +10,7 @@ namespace tgc {
 
 struct TensorState {
   std::string device = "CPU";
-  int64_t uniques = 0;                          // number of UNIQUEs made so far; numbers the next one
+  int64_t uniques = 0;                          // number of the next UNIQUE; also how many were made
   std::unordered_map<UOp, HostData> data = {};  // the bytes of each BUFFER whose values are known
 };
 

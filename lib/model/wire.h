@@ -38,13 +38,13 @@ class WireReader {
   std::string string() { return std::string(bytes()); }
   WireReader message(const char* what) { return WireReader(bytes(), what, start_); }
 
-  // Reads a repeated varint field, packed or a single element, and appends to `out`.
+  // Appends the varints of the current field, a packed list or a single varint, to `out`.
   void integers(std::vector<int64_t>& out) {
     if (type_ == 0) return out.push_back(integer());
     WireReader packed = message(what_);
     while (packed.at_ != packed.end_) out.push_back(int64_t(packed.read_varint()));
   }
-  // Returns the bytes of a repeated field with elements of `size` bytes: all of them if packed, else one.
+  // Returns the bytes of the current field: of all its elements if it is packed, else of one element of `size` bytes.
   std::string_view fixed(size_t size) {
     if (type_ == 2) return bytes();
     need(size == 4 ? 5 : 1);

@@ -52,7 +52,7 @@ class HugePages {
   }
 
  private:
-  static constexpr size_t kMost = kSanitized ? 0 : 32;  // none with sanitizers, so that use of freed pages is detected
+  static constexpr size_t kMost = kSanitized ? 0 : 32;  // pages in the pool; 0 lets sanitizers detect use of freed ones
   std::mutex mutex_;
   std::vector<void*> free_;
 };
@@ -72,7 +72,7 @@ Arena::~Arena() {
 // A small arena allocates single blocks. A large arena takes its blocks from huge pages, if the system has them,
 // because otherwise walks over megabytes of nodes spend most time on page faults and address translation.
 void Arena::new_block() {
-  constexpr size_t kFew = 32;  // most kernels' graphs need fewer blocks, and clearing a whole huge page takes longer
+  constexpr size_t kFew = 32;  // maximum blocks of a small arena, because clearing a huge page takes longer than these
   if (next_block_ == chunk_end_) {
     bool large = blocks_ >= kFew;
     void* chunk = large ? huge_pages().take() : aligned(kBlockSize, kBlockSize);

@@ -60,7 +60,7 @@ class Arena {
     return *reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t(kBlockSize - 1));
   }
 
-  size_t bytes() const { return blocks_ * kBlockSize + large_bytes_; }  // size of started blocks and large allocations
+  size_t bytes() const { return blocks_ * kBlockSize + large_bytes_; }  // total size of all allocations
 
  private:
   static constexpr size_t kHead = 16;  // size of the block's head, which holds the owner pointer

@@ -4,8 +4,8 @@
 
 namespace tgc {
 
-// Sets the calling thread's context to `work`, cut to kRoom bytes, until this object is destroyed. Contexts do not
-// nest: an inner object replaces the context of an outer one; when the inner one is destroyed, no context is left.
+// Sets the calling thread's context to the first kRoom bytes of `work` until this object is destroyed. Contexts do not
+// nest: a second object replaces the context of the first, and its destructor leaves the thread without a context.
 class CrashContext {
  public:
   static constexpr size_t kRoom = 1000;

@@ -7,8 +7,8 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kLongest = 170;  // leaves room for suffixes such as ".NN.STAGE.EXT" within the usual limit of 255
-constexpr size_t kHash = 9;       // "-" and eight digits
+constexpr size_t kLongest = 170;  // maximum bytes of a name; leaves room for suffixes within the usual limit of 255
+constexpr size_t kHash = 9;       // length of "-" and eight digits of the hash
 
 // Returns the byte length of the first character of `text`; 0 if a file name should not contain this character.
 size_t harmless(std::string_view text) {

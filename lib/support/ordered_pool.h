@@ -33,7 +33,7 @@ struct Settled<Result<T>> {
 };
 }  // namespace detail
 
-// Runs `body` and returns its result as a Result: a Result unchanged, void as Unit. An exception becomes the Diag.
+// Calls `body` and returns its result as a Result: a Result unchanged, void as Unit, an exception as a Diag.
 template <class Body>
 auto settle(Body&& body) {
   using T = decltype(body());
@@ -123,7 +123,7 @@ class OrderedPool {
 };
 
 // Calls fn(i) for every i < n on at most `jobs` threads. Calls done(i) in the order of i, one at a time, once fn(0) to
-// fn(i) have returned. Each returns nothing or a Status. Returns the error with the lowest i; later calls are left out.
+// fn(i) have returned. fn and done return nothing or a Status. Stops at the error with the lowest i and returns it.
 template <class Fn, class Done>
 Status parallel_for(size_t n, unsigned jobs, Fn&& fn, Done&& done) {
   OrderedPool pool(jobs);

@@ -1,4 +1,4 @@
-// Scans text for the next character that needs escaping, eight bytes at a time. For parsers and writers of strings.
+// Finds the next character of a text that needs escaping, eight bytes at a time. For parsers and writers of strings.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace tgc {
 template <char... kStops>
 size_t plain_end(std::string_view text, size_t at) {
   constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
-  // sets the high bit of each zero byte, and perhaps of bytes above the lowest zero byte, which countr_zero ignores
+  // Sets the high bit of each zero byte, and perhaps of higher bytes. Only the lowest set bit is used.
   auto zeros = [](uint64_t v) { return (v - kOnes) & ~v; };
   for (; at + 8 <= text.size(); at += 8) {
     uint64_t v;

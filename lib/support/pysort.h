@@ -119,7 +119,7 @@ class PySorter {
   size_t gallop_right(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
     return gallop([&](const T& x) { return !less_(key, x); }, a, n, hint);
   }
-  // Returns how many items of a[0..n) satisfy `before`, which must be a prefix: exponential, then binary search.
+  // Returns how many items of a[0..n) satisfy `before`; these must be the first items. Gallops from `hint`.
   template <class Before>
   size_t gallop(Before before, const T* a, ptrdiff_t n, ptrdiff_t hint) {
     ptrdiff_t near = 0, far = 1;  // distances from `hint`

@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-constexpr int kMostLinks = 40;  // the limit that Linux itself has
+constexpr int kMostLinks = 40;  // maximum number of symbolic links to follow, as in Linux
 
 std::string folder_of(const std::string& path) {
   size_t slash = path.rfind('/');

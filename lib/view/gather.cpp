@@ -44,12 +44,12 @@ LaterNames later_names(const std::string& a, const std::string& b) {
   return {Renames::between(of_a, of_b), of_a < of_b ? in_b : in_a};
 }
 
-// Makes the page's graph of a recorded run, whose stages have no rewrites. `by`: the producer to show; empty: none.
+// Makes the page's graph of a recorded run, which has stages but no rewrites. `by` is the run's producer, or empty.
 Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const LaterNames& names) {
   Graph graph;
   TextChoice texts;
   std::string producer = by;
-  // parse the graphs of all stages before renaming one, because parsers ask the Graph for its release
+  // Parse all stages before renaming, because renaming changes the Graph's release, which parsers read.
   struct Step {
     std::string stage;
     UOp root;
@@ -183,7 +183,7 @@ class Gatherer {
     return graph;
   }
 
-  // Runs or bisects the graph as planned. Call this after recording it: a recording lacks nodes that a run made before.
+  // Runs or bisects the graph as planned. Call this after recording the graph: a recording lacks nodes made before.
   Status try_out(Compilation& c, RecordedGraph& graph) {
     if (!plan_.run && !plan_.bisect) return Unit{};
     InputGraph in = c.loaded();

@@ -19,9 +19,9 @@ struct ViewPlan {
 };
 
 // Runs the pipeline on all graphs of the input and on each kernel of a tensor graph. Kernels with the same graph and
-// target are recorded once. A graph that a stage refuses is shown up to that stage. If there are two inputs, golden
-// records and folders that `tgc dump -o` wrote are shown as recorded, as `tgc diff` compares them. Errors: an
-// unreadable input.
+// target are recorded once. A graph that a stage refuses is shown up to that stage. With two inputs, golden records and
+// folders that `tgc dump -o` wrote are shown as recorded, without compiling them, because `tgc diff` compares these.
+// Returns an error if an input cannot be read.
 Result<ViewContent> gather_view(const Session& session, const ViewPlan& plan);
 
 }  // namespace tgc

@@ -5,7 +5,7 @@ namespace {
 
 constexpr float kThreadSize = 6;    // width that an edge takes in each row between its two nodes
 constexpr int kOrderSweeps = 8, kPlaceSweeps = 10;
-constexpr float kStays = 4096;      // weight of keeping a node at its earlier position; a neighbour has weight 1
+constexpr float kStays = 4096;      // weight of a node that keeps its earlier position; a new node has weight 1
 
 bool is_known(float x) { return x == x; }
 
@@ -27,7 +27,7 @@ class Workspace {
 
 // Sorts `items` stably by `key`. `spare` has the same length.
 void sort_by(const float* key, int32_t* items, int32_t count, int32_t* spare) {
-  for (int32_t i = 1; i < count; i++) {  // the items are mostly sorted already
+  for (int32_t i = 1; i < count; i++) {  // returns early if the items are sorted, as they often are
     if (key[items[i - 1]] > key[items[i]]) break;
     if (i + 1 == count) return;
   }
@@ -43,7 +43,7 @@ void sort_by(const float* key, int32_t* items, int32_t count, int32_t* spare) {
   }
 }
 
-// Groups items by key in one array.
+// Lists of items in one array: item[first[i]] to item[first[i + 1] - 1] are list i.
 struct Lists {
   int32_t* first;
   int32_t* item;
@@ -99,7 +99,7 @@ class Layout {
       if (out_.row[i] >= rows_) rows_ = out_.row[i] + 1;
   }
 
-  // Numbers the items: first all nodes, then the elements of chains, of which there is one in each row that is passed.
+  // Numbers the items: first all nodes, then the chain elements, one in each row that the chain passes.
   void make_chains() {
     int32_t* far = work_.array<int32_t>(in_.nodes, 0);
     for (int32_t i = 0; i < in_.nodes; i++)
@@ -122,7 +122,7 @@ class Layout {
     }
   }
 
-  // Returns the item that stands for an edge from `source` in the row before `row`: a chain element, or `source`.
+  // Returns the item that an edge from `source` passes in the row before `row`: a chain element, or `source` itself.
   int32_t last_before(int32_t source, int32_t row) const {
     int32_t span = row - out_.row[source];
     return span == 1 ? source : in_.nodes + out_.chain_first[source] + span - 2;
@@ -157,7 +157,7 @@ class Layout {
     below_ = lists(items_, links, [](int32_t a, int32_t) { return a; }, [](int32_t, int32_t b) { return b; });
   }
 
-  // Fills the rows in the order of the items' numbers. The caller numbers related items near each other.
+  // Fills the rows in the order of the nodes' numbers. The caller gave related nodes close numbers.
   void fill_rows() {
     rows_first_ = work_.array<int32_t>(rows_ + 1, 0);
     in_row_ = work_.array<int32_t>(items_, 0), spare_ = work_.array<int32_t>(items_, 0);
@@ -253,7 +253,7 @@ class Layout {
         settle(downwards ? k : rows_ - 1 - k, downwards ? above_ : below_, sweep + 2 >= kPlaceSweeps);
       }
   }
-  // Sets initial positions: every row centred at 0.
+  // Sets initial positions in row `c`: the ideal positions if some nodes keep theirs, else side by side around 0.
   void pack(int32_t c) {
     float total = 0;
     for (int32_t k = rows_first_[c]; k < rows_first_[c + 1]; k++) total += size_[in_row_[k]] + in_.gap;
@@ -265,7 +265,7 @@ class Layout {
     }
   }
 
-  // Returns the minimum distance of the centres of two neighbours. Edges that pass the row may be closer.
+  // Returns the minimum distance of the centres of two neighbours. Chain elements may be closer than nodes.
   float distance(int32_t a, int32_t b) const {
     return (size_[a] + size_[b]) / 2 + (a < in_.nodes && b < in_.nodes ? in_.gap : in_.gap / 3);
   }
@@ -273,7 +273,7 @@ class Layout {
   // The free space between two nodes that keep their positions.
   struct Gap {
     float low, high;
-    int32_t before, behind;  // next gaps to try on each side of this one; initially the gap itself
+    int32_t before, behind;  // links to gaps that may have room (union-find), initially to the gap itself
   };
   // Puts each new item of row `c` into the gap nearest to its ideal position, from left to right.
   void fill_gaps(int32_t c) {
@@ -338,7 +338,7 @@ class Layout {
     return g;
   }
 
-  // Neighbours that would overlap, moved together to the mean of their ideal positions.
+  // A block of neighbours that would overlap. They are moved together to the weighted mean of their ideal positions.
   struct Block {
     float sum, weight;
     int32_t items;
@@ -388,7 +388,7 @@ class Layout {
 size_t layout_workspace(const LayoutInput& in) {
   size_t nodes = size_t(in.nodes), edges = nodes ? size_t(in.first[nodes]) : 0;
   size_t items = nodes * size_t(in.longest < 1 ? 1 : in.longest);
-  size_t rows = nodes + 1, links = edges + items;  // rows: at most one per node after the last wanted row
+  size_t rows = nodes + 1, links = edges + items;  // rows: upper bound, one per node after the last earlier row
   for (size_t i = 0; i < nodes; i++)
     if (size_t c = in.want_row[i] > 0 ? size_t(in.want_row[i]) : 0; c + nodes + 1 > rows) rows = c + nodes + 1;
   return 16 * nodes + 64 * items + 4 * (2 * items + 2 * links) + 12 * rows + 256;

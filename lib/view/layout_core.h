@@ -1,13 +1,12 @@
 // Layered graph layout: rows of nodes with the sources at the top. Plain C++ without libraries, so that the same file
 // is compiled for the program and (by clang, to wasm32) for the page.
 //
-// A node's row is its distance from the sources, so a node that stays in the graph keeps its row. An edge over several
-// rows passes through narrow slots in the rows between, one chain for all edges of a source; the longest edges become
-// stubs, which are drawn as names. Sweeps over the rows determine the order within each row; pooling neighbours that
-// would overlap determines the positions. Every step takes O(n log n) at most and is not recursive.
+// A node's row is its distance from the sources. An edge over several rows passes the rows between in narrow slots; all
+// edges of a source share a chain of slots. Longer edges are stubs, which are drawn as names. Sweeps over the rows
+// determine the order in each row, then the positions. Each step takes at most O(n log n) and does not recurse.
 //
-// Nodes can keep earlier positions: a node with a `want` keeps its order among such nodes, and its position as far as
-// new nodes leave room; with `strict` it always keeps its row and position.
+// A node with a `want`, its position in an earlier layout, keeps its order among such nodes, and its position if new
+// nodes leave room. With `strict`, such a node always keeps its row and position.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +20,7 @@ struct LayoutInput {
   const float* size = nullptr;          // width of each node
   const float* want = nullptr;          // earlier position of each node; NaN: the node is new
   const int32_t* want_row = nullptr;    // earlier row of each node; -1: none
-  int32_t longest = 4;                  // an edge from row to row over more rows than this becomes a stub
+  int32_t longest = 4;                  // maximum number of rows that an edge spans; a longer edge is a stub
   float gap = 12;                       // minimum distance of neighbours in a row
   // Nodes with a `want` never move. New nodes go where there is room, even if a source is then below its user; the edge
   // between these two becomes a stub.
@@ -32,8 +31,8 @@ struct LayoutOutput {
   float* at = nullptr;                  // centre of each node in its row
   int32_t* row = nullptr;               // row of each node
   uint8_t* stub = nullptr;              // 1 for each edge that is a stub
-  // The chain of node i has its edges' positions in the rows that edges other than stubs pass: chain_at[chain_first[i]]
-  // in the next row, and so on. An edge to a node c rows below passes c - 1 elements. chain_first has nodes + 1 items.
+  // The edges of node i in row r pass row r + 1 + k at position chain_at[chain_first[i] + k]. An edge to row r + c
+  // passes c - 1 rows; stubs pass none. chain_first has nodes + 1 items.
   int32_t* chain_first = nullptr;
   float* chain_at = nullptr;            // at most nodes * (longest - 1) items
 };

@@ -31,7 +31,7 @@ int32_t layout(int32_t nodes, const int32_t* first, const int32_t* source, const
   return 1;
 }
 
-// clang emits calls of memset and memcpy, and there is no C library
+// memset and memcpy are defined here, because clang emits calls of both and there is no C library.
 void* memset(void* to, int value, size_t count) {
   for (size_t i = 0; i < count; i++) static_cast<volatile char*>(to)[i] = char(value);
   return to;

@@ -32,7 +32,7 @@ std::string view_index(const ViewContent& content) {
 std::string packed(std::string_view text, bool of_numbers) {
   z_stream stream = {};
   const int strategy = of_numbers ? Z_FILTERED : Z_DEFAULT_STRATEGY;
-  const int memory = of_numbers ? 5 : 8;  // smaller zlib blocks, so that different columns get different codes
+  const int memory = of_numbers ? 5 : 8;  // 5: smaller zlib blocks, so that each column gets its own Huffman codes
   if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS, memory, strategy) != Z_OK)
     throw Failure("zlib has no memory");
   std::string out(deflateBound(&stream, uLong(text.size())), '\0');
@@ -45,7 +45,7 @@ std::string packed(std::string_view text, bool of_numbers) {
 }
 
 std::string as_letters(std::string_view bytes) {
-  std::string letters;  // printable characters but space, &, < and \: needs no escape inside a <script> element
+  std::string letters;  // the printable characters that need no escape in a <script> element: not space, &, <, \
   for (char c = '!'; c <= '~'; c++)
     if (c != '&' && c != '<' && c != '\\') letters += c;
   std::string out;

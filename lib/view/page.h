@@ -13,7 +13,7 @@ namespace tgc {
 struct ViewContent {
   std::string title;                  // name of the input
   std::vector<RecordedGraph> graphs;
-  std::string schedule;               // JSON (schedule_listing.h); empty without a tensor graph
+  std::string schedule;               // schedule of a tensor graph as JSON (schedule_listing.h); else empty
   std::string measured_on;            // the device that ran the kernels; empty: not run
   std::vector<double> measured;       // seconds of each item of the schedule; 0: not timed
 };

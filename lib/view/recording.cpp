@@ -11,7 +11,7 @@ using Clock = std::chrono::steady_clock;
 void Recorder::kernel(std::string_view id, std::string_view target, UOp ast) {
   *this = Recorder();
   graph_.name = id, graph_.target = target;
-  graph_.is_tensor_graph = target.empty() && looks_like_tensor_graph(ast);  // a dumped kernel may lack a target, too
+  graph_.is_tensor_graph = target.empty() && looks_like_tensor_graph(ast);  // a dumped kernel may lack a target too
   ast_ = ast;
   string("");
 }

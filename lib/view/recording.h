@@ -24,9 +24,9 @@ struct RecordedGraph {
   std::string ops, mem;                        // for a kernel: its operations and bytes as text
   std::vector<int64_t> numbers;                // for a kernel of a schedule: its indices in the schedule
   double measured = 0;                         // for a kernel that was run alone: its seconds; 0: not run
-  std::string accused;                         // BisectReport::json, or empty
+  std::string accused;                         // result of a bisection (BisectReport::json), or empty
   std::string bundle;                          // for a repro bundle: bundle_facts (bundle_facts.h), else empty
-  int side = 0;                                // 1: from the second input
+  int side = 0;                                // the input that the graph is from: 0, or 1 for the second input
   std::string events;                          // the rewrites as JSON, which the page reads after drawing `data`
   std::string data;                            // the graph as JSON; empty: `later` makes it and the events on request
   std::function<Result<RecordedGraph>()> later = {};
@@ -53,11 +53,13 @@ class NumberedTexts {
   std::vector<std::string_view> texts_;  // views of numbers_' keys, whose addresses are stable
 };
 
+// `numbers` of Begin: index of the name, index of the rule set, count of rules, 1 if bottom-up. `numbers` of Rewrite:
+// index of the rule, begin and end of the ids of the nodes that the rewrite made, nanoseconds.
 struct RecordedEvent {
   enum class Kind : uint8_t { Begin, End, Rewrite, Rebuilt, Gated };
   Kind kind;
   UOp a, b;
-  int64_t numbers[4] = {};  // Begin: name, rule set, number of rules, bottom-up; Rewrite: rule, made ids from, to, ns
+  int64_t numbers[4] = {};
 };
 
 // Records the trace events of one graph; finish() writes them.
@@ -78,8 +80,7 @@ class Recorder : public TraceConsumer {
   // Sets the stage whose result the recording starts with.
   void begins_behind(std::string_view stage) { graph_.begins = stage; }
 
-  // Returns the recording. `of` is the observed compilation, whose linear list, source and other texts are recorded,
-  // too; null: none. `error` is the error of the pipeline.
+  // Returns the recording, with the texts of the observed compilation `of` (may be null) and the pipeline's error.
   RecordedGraph finish(Compilation* of, const TextChoice& texts, const std::string& error = "");
 
  private:
@@ -107,8 +108,7 @@ class Recorder : public TraceConsumer {
   std::chrono::steady_clock::time_point begun_;
 };
 
-// Runs the whole pipeline on a graph, of a tensor graph up to its schedule, and records it. If a stage refuses the
-// graph, the recording ends there with the error.
+// Runs the pipeline on a kernel, or on a tensor graph up to its schedule, and records it up to the first error.
 RecordedGraph record(Compilation& compilation, const TextChoice& texts);
 
 }  // namespace tgc

@@ -7,10 +7,10 @@
 namespace tgc {
 namespace {
 
-// The values of the column `kind`. kEndTold and kRebuiltTold have a written result; kEnd and kRebuilt a derived one.
+// The values of the column `kind`. The results of kEndTold and kRebuiltTold are written, others derived by the reader.
 enum Kind : int64_t { kBegin, kEnd, kRewrite, kRebuilt, kGated, kEndTold, kRebuiltTold };
 
-// Hashes a node's op, dtype, arg, tag and sources, to find equal rows. Rows of equal hash are always written in full.
+// Hashes a node's op, dtype, arg, tag and sources, to find equal rows. Rows with equal hashes are always written.
 uint64_t hash_of_row(UOp u, const EventWriter::Texts& t) {
   uint64_t hash = 0;
   auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
@@ -51,7 +51,7 @@ int64_t EventWriter::resolved(int64_t node) const {
   return node;
 }
 
-// Marks the node's row as one to be written, because an event that does not derive the node refers to it.
+// Marks the row of a node that an event refers to as written, unless an earlier event derives the row.
 void EventWriter::meet(int64_t node) {
   if (node >= 0 && state_[size_t(node)] == State::Unknown) state_[size_t(node)] = State::Written;
 }

@@ -16,7 +16,7 @@ class EventWriter {
   struct Texts {
     int64_t dtype, arg, tag;  // numbers of texts
   };
-  // `nodes`: the table's rows, sources first; `texts`: their numbers of texts; `numbers`: for each node id, its row.
+  // `nodes` has the rows of the table, sources first; `texts` is by row; `numbers` maps a node's id to its row.
   EventWriter(const std::vector<UOp>& nodes, const std::vector<int32_t>& numbers, const std::vector<Texts>& texts);
 
   // Adds the next event.
@@ -47,8 +47,8 @@ class EventWriter {
   const std::vector<int32_t>& numbers_;
   const std::vector<Texts>& texts_;
   std::vector<State> state_;
-  std::vector<bool> ambiguous_;                    // by node: true if another row has its hash; then it is not derived
-  std::vector<Run> open_{{-1, {}}};                // stack of open graph rewrites; its first entry means no open one
+  std::vector<bool> ambiguous_;                    // by row: true if another row has this hash; it is not derived then
+  std::vector<Run> open_{{-1, {}}};                // stack of running graph rewrites; the first entry stands for none
   std::unordered_map<int64_t, int64_t> last_made_;  // for each node, the result of its last rewrite
   int64_t last_before_ = 0, made_end_ = 0, last_derived_ = -1;
   std::map<std::vector<int64_t>, int64_t> run_kinds_;

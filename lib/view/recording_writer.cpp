@@ -118,7 +118,7 @@ std::string RecordingWriter::text_of_arg(UOp u) {
   return out.size() > kMaxText ? out.substr(0, kMaxText) + "..." : out;
 }
 
-// Writes the columns of the nodes. A derivable node has only one column: `sources`, with ~(number of its sources).
+// Writes the columns of the nodes. For a derived node, only the column `sources` has a value: ~(number of sources).
 void RecordingWriter::write_nodes() {
   auto column = [&](std::string_view name, auto value) {
     json_.key(name).array([&] {
@@ -157,7 +157,7 @@ void RecordingWriter::write_nodes() {
   json_.member("ops", ops.texts());
 }
 
-// Writes the groups in `told`, each a node and `values` numbers, by node, as differences from the previous group.
+// Writes `told`, groups of a node and `values` numbers, sorted by node, as differences from the previous group.
 void RecordingWriter::write_deltas(std::string_view key, const std::vector<int64_t>& told, size_t values) {
   const size_t row = values + 1;
   std::vector<size_t> order(told.size() / row);
@@ -202,7 +202,7 @@ void RecordingWriter::write_facts() {
   });
 }
 
-// Writes a model's nodes, which of them each node of the table was made for, and the ASTs of the schedule's kernels.
+// Writes the labels of a model's nodes, the model node that each UOp was made for, and the kernels' ASTs.
 void RecordingWriter::write_model() {
   if (!of_ || !r_.graph_.is_tensor_graph) return;
   std::vector<int64_t> told;
@@ -290,7 +290,7 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
   });
 }
 
-// Writes the lines of nodes: pairs of a node and a line, as differences from the previous pair.
+// Writes which node is on which line: pairs of a node and a line, as differences from the previous pair.
 void RecordingWriter::write_places(const std::vector<std::pair<UOp, size_t>>& lines) {
   int64_t last_node = 0, last_line = 0;
   json_.key("nodes").array([&] {

@@ -40,7 +40,7 @@ class RecordingWriter {
   std::vector<UOp> nodes_;             // the nodes of the table, sources first
   std::vector<int32_t> numbers_;       // for each node id, the row; -1: not in the table
   std::vector<UOp> results_;           // the nodes of the graphs between stages, whose facts are written
-  std::vector<EventWriter::Texts> rows_;  // numbers of the texts of nodes_
+  std::vector<EventWriter::Texts> rows_;  // for each node of nodes_, the numbers of its texts
   std::optional<EventWriter> events_;
   NumberedTexts lines_;                    // the lines of all pyrender texts
   std::string out_;

@@ -1,6 +1,6 @@
 // Serves the page on 127.0.0.1 and compiles kernels of a model when the user opens them. The server answers only GET
-// requests with the token of its address, and with a Host and Origin of 127.0.0.1, so that other sites cannot use it by
-// DNS rebinding or by scripts. No request names a file.
+// requests whose path has the random token of the server's address and whose Host and Origin are 127.0.0.1, so that
+// other web sites cannot use the server by DNS rebinding or by scripts. Requests cannot name files.
 #pragma once
 #include <memory>
 #include <string>
