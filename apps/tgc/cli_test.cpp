@@ -250,7 +250,7 @@ TEST_CASE("cli: check replays the whole records of a truncated golden file, and 
               another = put("another.gz", gzip);
   Ran alone = run_tgc("check --json --stages=text " + cut),
       both = run_tgc("check --json --stages=text " + cut + " " + another);
-  CHECK(alone.code == 2);  // the file is truncated
+  CHECK(alone.code == 2);  // exit code 2, because the file is truncated
   CHECK(both.code == 2);
   auto records = [](const Ran& r) { return std::stoul(r.out.substr(r.out.find(':') + 1)); };
   CHECK(records(alone) > 10);
@@ -388,7 +388,7 @@ TEST_CASE("cli: dump of a tensor graph prints its stages, its schedule and the s
       std::string::npos);
   std::string json = run_tgc("dump " + file + " --stage=schedule --json").out;
   CHECK(json.find("\"buffers\":[3,0],\"writes\":[3],\"reads\":[0]") != std::string::npos);
-  // renumbered buffers of the same shape and dtype: the schedule's key stays the same
+  // Buffers with other numbers but the same shape and dtype do not change the schedule's key.
   std::string renumbered = kTensors;
   renumbered.replace(renumbered.find("float, 1)"), 9, "float, 7)");
   CHECK(run_tgc("dump " + put("t7.uop", renumbered) + " --stage=schedule --json").out == json);

@@ -34,7 +34,7 @@ class Comparison {
     if (are_runs && stage.is_text) return runs(only_stage(a, stage_), only_stage(b, stage_));
     if (!o_.quiet && !o_.json && a.is_graph != b.is_graph)
       session.note("compared with '" + stage_ + "' of " + (a.is_graph ? o_.b : o_.a));
-    const DiffInput graph_a = require(as_graph(a, stage_, stage.target));  // so that an error names A first
+    const DiffInput graph_a = require(as_graph(a, stage_, stage.target));  // before B, so that A's error comes first
     return graphs(graph_a, require(as_graph(b, stage_, stage.target)));
   }
 

@@ -49,7 +49,7 @@ class Command {
   CLI::Option* repeated(const char* names, T& values, const char* type, const std::string& help) {
     return option(names, values, type, help)->allow_extra_args(false)->take_all();
   }
-  // Adds an option whose value is a decimal number from `least` to `most`; a whole number if both of these are.
+  // Adds an option whose value is a decimal number from `least` to `most`, an integer if `least` and `most` are.
   template <class T, class Least, class Most>
   CLI::Option* number(const char* names, T& value, const char* type, Least least, Most most, const std::string& help) {
     constexpr bool is_whole = std::is_integral_v<Least> && std::is_integral_v<Most>;
@@ -75,8 +75,8 @@ class Command {
   void runs(std::function<int()> body);
 
  private:
-  // Return a function that gives the error for a text that is no number from `least` to `most`. CLI11 alone reads -1 as
-  // a large unsigned number and 010 as 8, accepts NaN in every range, and clamps numbers that overflow.
+  // number_check returns a function that checks that a text is a number from `least` to `most`. Needed because CLI11
+  // reads -1 as a large unsigned number and 010 as 8, accepts NaN in every range, and clamps numbers that overflow.
   using NumberCheck = std::function<std::string(const std::string& text)>;
   static NumberCheck number_check(int64_t least, int64_t most);
   static NumberCheck number_check(double least, double most);

@@ -5,7 +5,7 @@
 
 namespace tgc {
 
-// Readline starts a new word after = and :, so the script removes everything up to these from the candidates.
+// bash starts a new word after = and :, so the script removes everything up to the last = or : from the candidates.
 inline constexpr std::string_view kBash = R"sh(# bash completion of tgc: source <(tgc completion bash)
 _tgc() {
   local line=${COMP_LINE:0:COMP_POINT} words typed IFS=$' \t\n'

@@ -19,7 +19,7 @@ class DumpOutput {
 
   // Adds the texts of one graph. Errors: an unwritable file, several texts for one file, bytes for a terminal.
   Status write(const std::vector<DumpText>& texts);
-  size_t written() const { return written_; }  // number of texts so far
+  size_t written() const { return written_; }  // number of texts written so far
   // Prints the output, or writes the single file. Call this once, after the last graph.
   Status release();
 

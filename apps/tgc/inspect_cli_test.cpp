@@ -144,9 +144,9 @@ TEST_CASE("completion: the bash script is accepted and completes") {
                  "\"; COMP_POINT=${#COMP_LINE}; _tgc; echo ${COMPREPLY[@]}'");
   };
   CHECK(has(complete("tgc du"), "dump\n"));
-  CHECK(has(complete("tgc dump --stage=devec"), "devec\n"));          // readline's word starts after =
+  CHECK(has(complete("tgc dump --stage=devec"), "devec\n"));          // bash completes the part after =
   CHECK(has(complete("tgc dump --stage=expand,devec"), "expand,devec\n"));
-  CHECK(has(complete("tgc run --target CUDA:CUDA:sm_9"), "sm_90\n"));  // readline's word starts after :
+  CHECK(has(complete("tgc run --target CUDA:CUDA:sm_9"), "sm_90\n"));  // bash completes the part after :
   CHECK(complete("tgc dump some").out == "\n");                        // the shell completes file names
   std::filesystem::remove(script);
   CHECK(run_tgc("completion tcsh").code == 2);

@@ -10,10 +10,10 @@ namespace tgc {
 struct ToleranceOptions;
 struct RunOptions;
 
-void add_global_options(CLI::App& app);  // --color, --limit, --allow-custom, which every command has
+void add_global_options(CLI::App& app);  // adds --color, --limit and --allow-custom to every command
 
-// Adds INPUT (a string or a vector of strings; `also` adds to its help) and --kernel, both in the group
-// Input.
+// Adds INPUT (a string or a vector of strings) and --kernel, both in the group Input. `also` is appended to INPUT's
+// help text.
 template <class Input>
 void add_input_options(Command& cmd, Input& input, std::string& kernel, const std::string& also = "") {
   cmd.group(Group::Input);
@@ -21,14 +21,14 @@ void add_input_options(Command& cmd, Input& input, std::string& kernel, const st
   cmd.option("--kernel", kernel, "N|NAME", "take one record, or one kernel of a tensor graph; N counts from 0");
 }
 void add_weights_option(Command& cmd, Overrides& over);
-void add_size_option(Command& cmd, Overrides& over);  // --var for sizes of a model
-// Adds --target, --set and --opts in the group Pipeline, and, if `device_is_target`, --device as a name for --target.
+void add_size_option(Command& cmd, Overrides& over);  // adds --var for symbolic sizes of a model
+// Adds --target, --set and --opts in the group Pipeline and, if `device_is_target`, --device as an alias of --target.
 void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target = true);
 // Adds the options that `run`, `bisect` and `reduce` share, in the groups Input, Device and Comparison: --inputs,
 // --seed, --var, --weights, --device, --timeout, --emulate, --race, --expect, --reference, --rtol, --atol, --ulp.
 // `device_help` is the help text of --device.
 void add_run_options(Command& cmd, RunOptions& options, Overrides& over, const std::string& device_help);
-void add_repro_option(Command& cmd, std::string& file);  // --repro, in the group Output
+void add_repro_option(Command& cmd, std::string& file);  // adds --repro in the group Output
 
 // Returns a session that prints progress, warnings and DEBUG output to standard error. `jobs` 0: one per processor.
 Session terminal_session(unsigned jobs);

@@ -14,10 +14,10 @@ void prepare_process();
 // Returns true if an allocation of C++ has failed in this process. String streams hide such failures.
 bool memory_ran_out();
 
-// Returns the request to stop that SIGINT makes after the first call of this function. Work on many graphs then stops
-// before the next graph. A second SIGINT ends the process at once.
+// Returns a cancellation request that SIGINT sets, from the first call of this function on. Work on many graphs then
+// stops before the next graph. A second SIGINT ends the process at once.
 Cancel& cancel_by_interrupt();
-// Makes SIGTERM, which batch systems send at a time limit, request a stop, too. Call this before writing a file.
+// Makes SIGTERM, which batch systems send at a time limit, set the request too. Call this before writing a file.
 void heed_termination();
 
 }  // namespace tgc

@@ -1,7 +1,7 @@
-// Checks that a golden or a test applies every rule, that rules that may decline (is_guarded) also decline in one, and
-// that every rule has its RuleTest. The goldens of testdata/ pass all stages here, in this process. After all tests, a
-// listener prints the rules for which this is not so, except those that
-// testdata/rules_never_{hit,declined,checked}.txt lists. scripts/test reads the listener's three summary lines.
+// Checks that goldens or tests apply every rule, make every rule that may decline (is_guarded) decline, and that every
+// rule has a RuleTest. This file compiles the goldens of testdata/ in this process. After all tests, a listener prints
+// the rules that fail a check and are not in testdata/rules_never_{hit,declined,checked}.txt. scripts/test reads the
+// listener's three summary lines.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -91,7 +91,7 @@ void print_left_out(const std::vector<Written>& rules, const char* what, const s
 struct HitsListener : doctest::IReporter {
   explicit HitsListener(const doctest::ContextOptions&) {}
   void test_run_end(const doctest::TestRunStats& stats) override {
-    if (stats.numTestCasesPassingFilters < stats.numTestCases) return;  // a filter skipped tests, and so their hits
+    if (stats.numTestCasesPassingFilters < stats.numTestCases) return;  // a filter skipped tests, so hits are missing
     std::vector<Written> rules = rules_as_written();
     print_left_out(rules, "hit", "rules_never_hit.txt", &Written::hit);
     print_left_out(rules, "checked", "rules_never_checked.txt", &Written::checked);

@@ -37,7 +37,7 @@ class HeldOutput {
   HeldOutput(const HeldOutput&) = delete;
   ~HeldOutput();
   void add(std::string_view text);
-  Status release();  // error: the temporary file cannot be read
+  Status release();  // returns an error if the temporary file cannot be read
 
  private:
   std::string memory_;

@@ -29,7 +29,7 @@ class TerminalEvents : public Events {
   bool color() const override { return use_color(2); }
 
  private:
-  std::mutex mutex_;  // several threads of bench --whole print notes
+  std::mutex mutex_;  // needed because several threads of bench --whole print notes
 };
 
 }  // namespace

@@ -114,17 +114,17 @@ export class App {
     showDetails(byId("details"), this);
     showHeader(this), showLegend(this);
     if (this.whenShown) this.whenShown(this);
-    // the time at which the first graph was drawn, for measurements of the page
+    // Stores the time at which the first graph was drawn, for scripts/bench_view.py.
     if (!this.openedAt) requestAnimationFrame(() => setTimeout(() => { this.openedAt = performance.now(); }, 0));
     document.body.dataset.ready = "1";
     this.#prepareNext();
   }
-  // Returns true if the state shows only the first graph of the recording, for which no rewrites need to be read.
+  // Returns true if the state shows only the recording's first graph, so that no rewrites need to be read.
   #isFirst({s, r, n, d, q, m, f}, g) {
     return s <= 0 && r < 0 && n < 0 && d < 0 && !q && !m && !f.length && !this.index.graphs[g].accused
       && !this.index.graphs[g].bundle;
   }
-  // In idle time, prepares the rewrites, the drawings and texts of the next stages, and the next rewrite's drawing.
+  // In idle time, reads the rewrites and prepares the drawings and texts of the next stages and of the next rewrite.
   #prepareNext() {
     const {graph, drawings, story} = this, next = () => {
       if (drawings !== this.drawings) return;
@@ -155,7 +155,7 @@ export class App {
     for (let p = 0; this.graph.other && p <= this.story.last; p++) if (this.differs(p)) return p;
     return 0;
   }
-  // Returns the first graph of the page that has a bisection result.
+  // Returns the number of the first graph whose bisection found a difference; 0 if there is none.
   #firstGraph() { return Math.max(0, this.index.graphs.findIndex((g) => g.accused && g.accused.verdict !== "same")); }
   /** Whether the other input has a different graph at this point between stages. */
   differs(place) {
@@ -171,7 +171,7 @@ export class App {
       if (home) marks.selected = home.key;
       for (const n of this.litAt(state.s)) if (scene.drawing.home.has(n)) marks.lit.add(scene.drawing.home.get(n).key);
     }
-    if (state.r >= 0) {  // mark the node that replaced another one, even if it existed before
+    if (state.r >= 0) {  // mark the rewrite's result, even if that node existed before
       const after = scene.drawing.home.get(this.graph.stages[state.s - 1].rewrites[state.r].after);
       if (after && !scene.came.has(after.key)) marks.lit.add(after.key);
     }
@@ -182,7 +182,7 @@ export class App {
         if (nodes.some((n) => this.query.node(this.graph, n))) marks.found.add(box.key), this.found.push(box);
       }
     this.canvas.show(this.graph, scene.drawing, marks);
-    const isUnseen = isNew || this.isUnseen;  // the model view hides the graph, so its position is unknown
+    const isUnseen = isNew || this.isUnseen;  // true if the user has not seen this graph yet
     this.isUnseen = isUnseen && state.m;
     if (state.v) [this.canvas.view.x, this.canvas.view.y, this.canvas.view.scale] = state.v;
     else if (isUnseen && !state.m) {
@@ -191,7 +191,7 @@ export class App {
         if (state.r >= 0) this.#revealChange();
         else if (marks.selected >= 0) this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
       };
-      if (!this.canvas.size.width || old.m) this.canvas.whenSized = showStart;  // the model view has another size
+      if (!this.canvas.size.width || old.m) this.canvas.whenSized = showStart;  // the model view has another canvas size
       setTimeout(() => { if (this.canvas.size.width) this.canvas.whenSized = null; }, 200);
       showStart();
     } else if (state.r >= 0 && (state.r !== old.r || state.s !== old.s)) this.#revealChange();

@@ -99,7 +99,7 @@ export class Blocks {
     return best;
   }
 
-  // Handles every chain of dominators (nodes that all later nodes depend on), outer chains first.
+  // Returns the repeated blocks in chains of dominators: each node of a chain dominates the next. Outer chains first.
   #chains() {
     const out = [], taken = this.nodes.map(() => false), isNext = this.nodes.map(() => false), shapes = new Table();
     const next = this.nodes.map((_, i) => this.#next(i));

@@ -9,7 +9,7 @@ const kSymptoms = {wrong: "a wrong result", crash: "the kernel crashes or times 
   differs: "the text of a stage differs from tinygrad's", endless: "a rewrite that does not end",
   refused: "a stage or the renderer refuses the graph", compile: "the compiler refuses the source",
   cmd: "a script decides"};
-const kListed = 12;  // values of an array per line
+const kListed = 12;  // maximum number of values shown of an array
 
 /** @param {HTMLElement[]} out @param {App} app */
 export function showBundle(out, app) {

@@ -5,7 +5,7 @@ import {plain} from "./data.js";
 /** @typedef {import("./model.js").Item} Item */
 
 const kWidth = 1000, kEdge = 10, kInner = kWidth - 2 * kEdge;  // size of the drawing in the drawing's own units
-const kLeastNamed = 64, kPerLetter = 7;                         // minimum width of bars with names
+const kLeastNamed = 64, kPerLetter = 7;                         // minimum width of a bar with a name; width of a letter
 const kLeastHeight = 3;                                         // minimum height of a buffer
 const kPaints = ["#5b8ff9", "#61ddaa", "#f6bd16", "#7262fd", "#78d3f8", "#f08bb4", "#9661bc", "#f6903d",
   "#008685", "#65789b"];

@@ -10,7 +10,7 @@ import {plain} from "./data.js";
  *  found: Set<number>, selected: number}} Marks */
 
 const kStraight = 22;  // length of the vertical part of an edge next to a row of boxes
-// Scales of the view: from kNames on, boxes have text; below kDots, they are drawn as coloured dots.
+// Scales of the view: minimum, maximum, least with text in boxes, least that does not draw dots, and a readable one.
 const kFewest = 0.004, kMost = 3, kNames = 0.34, kDots = 0.12, kRead = 0.7;
 
 export class GraphCanvas {
@@ -178,7 +178,7 @@ export class GraphCanvas {
     if (!this.drawing) return;
     c.setTransform(ratio * v.scale, 0, 0, ratio * v.scale, -v.x * v.scale * ratio, -v.y * v.scale * ratio);
     const seen = this.seen();
-    // The colours of boxes are light, so that text on them can be read, and strong at scales without text.
+    // Boxes with text have light colours, so that the text can be read. Boxes without text have strong colours.
     const [near, far, dots] = this.paint.dark ? [0.1, 0.26, 0.6] : [0.18, 0.45, 0.85];
     const small = Math.min(1, Math.max(0, (1.05 - v.scale) / (1.05 - kNames)));
     this.strength = v.scale < kNames ? dots : near + small * (far - near);
@@ -302,7 +302,7 @@ export class GraphCanvas {
     return this.fills.get(op);
   }
 
-  // Draws boxes as dots that are large enough to see. Marked boxes are drawn last, so that they are on top, and larger.
+  // Draws boxes as dots that are large enough to see. Draws marked boxes last (on top of others) and larger.
   #drawDots(c, boxes) {
     const m = this.marks, p = this.paint, least = 1.5 / this.view.scale;
     const marked = ({key}) => {

@@ -1,4 +1,4 @@
-// The drawings of all places (points between stages), each laid out after the one before, so that nodes stay put.
+// The drawings of the graphs at all places (points between stages). A node keeps its position from place to place.
 import {Replacements, asItIs} from "./replay.js";
 import {boxesOf, drawingOf, placed} from "./layout.js";
 import {isValue} from "./values.js";
@@ -69,7 +69,7 @@ export class Drawings {
     return true;
   }
 
-  // Returns the positions to keep from a drawing: a node's own, or, if it is free, that of the node that it replaces.
+  // Returns the positions to keep from `drawing`. A new node gets the position of the node that it replaces, if free.
   #where(drawing, {order, sources}, origin, rows) {
     const moved = new Map(), taken = new Set();  // keys whose positions other nodes have taken
     for (const key of order) {
@@ -85,7 +85,7 @@ export class Drawings {
     const drawing = this.at(state.s), root = this.story.root(state.s), came = new Set();
     if (state.s) {
       const before = new Set(this.graph.nodesOf(this.story.root(state.s - 1))), was = this.story.originsAt(state.s);
-      // a node whose sources alone have changed does not count as new
+      // A node that differs from its origin only in its sources does not count as new.
       for (const box of drawing.boxes) {
         const origin = was.get(box.n);
         const isRebuilt = origin !== undefined && origin >= 0 && this.#alike(origin, box.n);
@@ -174,7 +174,7 @@ export class Drawings {
     }
     const before = {...places, place: (key) => places.place(key) || own.get(key), ghosts};
     const drawing = drawingOf(this.graph, [was, is], before, wish);
-    const hiding = new Set();  // words of folds that contain a change, and are therefore opened
+    const hiding = new Set();  // words of folds to open, because they contain a change
     for (const key of wish ? [...went, ...came] : []) {
       const box = drawing.byKey.has(key) ? null : drawing.home.get(key % this.graph.count);
       if (box && box.fold) hiding.add(box.fold.word);

@@ -105,7 +105,7 @@ export class EventReader {
     out.push(Kind.Rewrite, rule, before, after, made, count, time ? 4 ** time : 0);
   }
 
-  // Returns `before` with its sources replaced: a row that exists, or the next of the derived rows.
+  // Returns the row for `before` with its sources replaced: an equal existing row, else the next derived row.
   #rebuilt(before) {
     const g = this.g, {to} = this.open[this.open.length - 1];
     const sources = Array.from(g.sourcesOf(before), (s) => resolved(to, s));

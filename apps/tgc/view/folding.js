@@ -83,7 +83,7 @@ function groupsOf(g, graph, of) {
     label.set(key, own);
     groups.has(own) ? groups.get(own).push(key) : groups.set(own, [key]);
   }
-  // Removes from `left` what is on no cycle, starting at both ends of the graph; the groups that remain are on a cycle.
+  // Removes units from `left`, from both ends of the graph, until only units on or between cycles remain.
   const unit = (key) => (label.has(key) ? -1 - label.get(key) : key), uses = new Map(), usedBy = new Map();
   const link = (map, from, to) => { map.has(from) ? map.get(from).add(to) : map.set(from, new Set([to])); };
   for (const key of drawn) {

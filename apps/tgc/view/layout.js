@@ -11,7 +11,7 @@ import {isValue} from "./values.js";
 /** @typedef {{boxes: Box[], lines: Line[], byKey: Map<number, Box>, home: Homes, left: number, top: number,
  *   right: number, bottom: number}} Drawing */
 
-const kDirect = [];  // the points of an edge that passes no row
+const kDirect = [];  // `through` of an edge between adjacent rows: no points
 const kBehind = 21;  // how far a removed node protrudes from behind the node that replaces it
 
 let wasm = null;
@@ -43,7 +43,7 @@ export function boxesOf(g, graphs, before, wish = null) {
   for (const key of order) {
     if (isValue(g, key % g.count) && key !== graphs[0].root || ghosts.has(key)) continue;
     const list = sources.get(key), was = base ? base.byKey.get(key) : undefined;
-    // a box whose sources have all kept their boxes stays, too
+    // A box is reused if its sources are unchanged and still have boxes.
     const stays = was !== undefined && was.list === list && was.sources.every(isBox);
     const box = stays ? was : new Box(g, key, list, byKey, (hidden && hidden.folds.get(key)) || null);
     if (!stays) fresh.push(boxes.length);

@@ -3,7 +3,7 @@
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./story.js").Story} Story */
 
-const kOthers = new Set(["AFTER", "BUFFER", "KERNEL"]);  // boundaries: results of other kernels, and inputs
+const kOthers = new Set(["AFTER", "BUFFER", "KERNEL"]);  // the search stops at these: inputs and other kernels' results
 
 const numbersIn = (/** @type {string} */ tag) => (tag.match(/\d+/g) || []).map(Number);
 
@@ -24,7 +24,7 @@ function nodesOfTags(g, story) {
 /** Returns for each item of the schedule the sorted numbers of the model's nodes that the item was made from.
  * @param {Recorded} g @param {Story} story @returns {number[][]} */
 export function nodesOfKernels(g, story) {
-  const ofTag = nodesOfTags(g, story), madeOf = new Map();  // by the kernel's AST: the node that its KERNEL replaced
+  const ofTag = nodesOfTags(g, story), madeOf = new Map();  // madeOf: from a kernel's AST to the node it replaced
   for (const stage of g.stages)
     for (const r of stage.rewrites)
       for (const n of [r.after, ...g.sourcesOf(r.after)])

@@ -5,7 +5,7 @@ import {Table} from "./table.js";
 
 const kNameless = new Set(["UNIQUE", "LUNIQUE", "DEFINE_LOCAL", "DEFINE_REG"]);
 const kConstants = new Set(["CONST", "VCONST", "DEVICE"]);
-const kPartners = 4, kWindow = 64, kMostUsers = 64;  // limits of the work on very regular graphs
+const kPartners = 4, kWindow = 64, kMostUsers = 64;  // limits on the number of candidates, for very regular graphs
 
 /** Returns a node's arg without the parts that are only names. @param {Recorded} g */
 function labelOfArg(g, n) {
@@ -120,7 +120,7 @@ class Matcher {
     return (this.a.op[x] === this.b.op[y] ? 0.5 : 0) + (this.#sameLabel(x, y) ? 0.5 : 0)
       + (n ? 2 * alike / Math.max(sx.length, sy.length) : 0);
   }
-  // Pairs the sources x and y, or x with a source of y, or a source of x with y, if a node was put between.
+  // Pairs x and y, two sources at one position. If a node was inserted, pairs x with a source of y, or the reverse.
   #pairUnlike(x, y) {
     const same = this.#sameLabel(x, y);
     let best = this.#likeness(x, y), pair = [x, y];
@@ -131,7 +131,7 @@ class Matcher {
     };
     for (const t of this.b.sources[y]) consider(x, t);
     for (const s of this.a.sources[x]) consider(s, y);
-    if (best < 1 && this.inB.has(this.a.shape[x]) && this.inA.has(this.b.shape[y])) return;  // both exist there, too
+    if (best < 1 && this.inB.has(this.a.shape[x]) && this.inA.has(this.b.shape[y])) return;  // both graphs have both
     this.#propose(...pair);
   }
 

@@ -47,7 +47,7 @@ export class Replacements {
   shown(root) {
     if (!this.to.size && !this.gates.size) return asItIs(this.graph, root);
     const g = this.graph, count = g.count, order = [], lists = new Map(), untouched = new Map();
-    const state = new Uint8Array(2 * count), kOpen = 1, kDone = 2;  // state of each key: not seen, open, or done
+    const state = new Uint8Array(2 * count), kOpen = 1, kDone = 2;  // by key: 0 (not visited), kOpen or kDone
     const sources = new DrawnSources(g, state, lists), isReplaced = new Uint8Array(count);
     for (const n of this.to.keys()) isReplaced[n] = 1;
     // Returns the keys of the sources that are drawn for the node of `key`.
