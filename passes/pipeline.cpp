@@ -30,7 +30,7 @@
 namespace tgc {
 namespace {
 
-// Returns the rule set of a row of the table, if it is the same for every job.
+// The `rules` of a row of the table whose rule set is the same for every job.
 template <const RuleSet& (*set)()>
 constexpr auto always = [](const auto&) -> const RuleSet* { return &set(); };
 
@@ -41,8 +41,8 @@ const RuleSet& postopt_symbolic() {
 
 bool optimizes(const KernelJob& job) { return job.optimize; }
 
-// Checks that the graph to be scheduled is a well-formed tensor graph. The cache key was computed without this check.
-// A compilation that begins after the first stage has no `job.given` to check.
+// Checks that `job.given`, the graph to be scheduled, is a valid tensor graph, before the stage "multi" rewrites it.
+// A compilation that begins after the first stage has no `job.given`, so there is nothing to check.
 UOp verify_and_rewrite_multi(TensorJob& job, UOp sink) {
   if (auto violation = job.given ? verify_graph(job.given, Spec::Tensor) : std::nullopt)
     throw Failure("not a well-formed tensor graph: " + violation->text());

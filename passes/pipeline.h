@@ -25,8 +25,8 @@ struct KernelJob {
   Graph& graph;
   const Target& target;
   bool optimize = true;                            // false if the AST is tagged, that is, already optimized
-  std::optional<std::vector<Arg>> opts = {};       // forces the optimizer's list of Opt records, as opts_to_apply does
-  std::map<std::string, int> name_counts = {};     // uses of each kernel name so far: the second E_4 is named E_4n1
+  std::optional<std::vector<Arg>> opts = {};       // if set, the Opt records that the stage "apply opts" applies
+  std::map<std::string, int> name_counts = {};     // number of uses of each kernel name: the second E_4 is named E_4n1
   std::optional<ImageBuffers> image_buffers = {};  // set by "create image buffers", read by the stage after it
 
   const Settings& settings() const { return graph.settings(); }
@@ -44,18 +44,18 @@ enum class StageKind : uint8_t {
 // One row of the table. `Job` is the state that the stages of a level share: KernelJob or TensorJob.
 template <class Job>
 struct StageOf {
-  std::string_view name;   // tinygrad's name: "postopt symbolic"
-  std::string_view alias;  // a short name, never empty: "postopt"
+  std::string_view name;   // tinygrad's name, such as "postopt symbolic"
+  std::string_view alias;  // a short name, never empty, such as "postopt"
   StageKind kind = StageKind::Plain;
   const RuleSet* (*rules)(const Job&) = nullptr;  // the rule set that the stage applies; null: the stage is a function
   bool bottom_up = false;                         // the direction in which `rules` are applied
-  bool (*applies)(const Job&) = nullptr;          // false: the stage is skipped; null: it always runs
-  // Runs the stage; may throw Failure. Null: one graph_rewrite by `rules` whose context is the `const Target`.
+  bool (*applies)(const Job&) = nullptr;          // returns false if a job skips the stage; null: no job does
+  // Runs the stage; may throw Failure. Null: the stage is one graph_rewrite by `rules`, with the Target as context.
   UOp (*run)(Job&, UOp sink) = nullptr;
-  // The rule sets of nested rewrites: those started by its rules, and those started by `run`.
+  // The rule sets of the nested rewrites that the rules of the stage or `run` start.
   std::span<const RuleSetFunction> inside = {};
 
-  std::string slug() const;  // the name in file names: "postopt-symbolic"
+  std::string slug() const;  // returns the name as used in file names, such as "postopt-symbolic"
 };
 using Stage = StageOf<KernelJob>;
 using TensorStage = StageOf<TensorJob>;
@@ -66,7 +66,7 @@ std::span<const TensorStage> tensor_stages();
 // The stages of a kernel, in order. The last stage's result is the graph that linear_list expects.
 std::span<const Stage> kernel_stages();
 
-// Returns the AST as the first stage expects it: with a KernelInfo; if the AST has none, with tinygrad's default one.
+// Returns the AST with the KernelInfo that the first stage expects: its own, or tinygrad's default if it has none.
 // Sets `job.optimize` to false if the AST is tagged.
 UOp begin_kernel(KernelJob& job, UOp ast);
 
@@ -75,7 +75,7 @@ UOp begin_kernel(KernelJob& job, UOp ast);
 template <class Job>
 Result<UOp> run_stage(const StageOf<Job>& stage, Job& job, UOp sink);
 
-// Returns the linear list of a fully rewritten kernel, cleaned up (codegen/late/linearizer.py: linearize,
+// Linearizes a fully rewritten kernel and applies the cleanup of the list (codegen/late/linearizer.py: linearize,
 // pm_linearize_cleanups).
 Result<std::vector<UOp>> linear_list(KernelJob& job, UOp sink);
 

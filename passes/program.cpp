@@ -11,8 +11,8 @@
 namespace tgc {
 namespace {
 
-// Adds `root` and the nodes below it to `seen`, without nodes for which `gate` is false and the nodes reached only
-// through them.
+// Adds `root` and its transitive sources to `seen`. Skips nodes for which `gate` is false, and does not visit the
+// sources of these nodes.
 template <class Gate>
 void mark(UOp root, UOpSet& seen, Gate gate) {
   std::vector<UOp> stack{root};
@@ -24,7 +24,7 @@ void mark(UOp root, UOpSet& seen, Gate gate) {
   }
 }
 
-// The set of nodes that compute addresses and gates.
+// The set of nodes that compute the addresses and gates (conditions) of memory accesses.
 class Indexing {
  public:
   explicit Indexing(std::span<const UOp> list) : in_addresses_(list.front().graph()), in_gates_(list.front().graph()) {
@@ -125,7 +125,7 @@ void sort_once(std::vector<int64_t>& numbers) {
 }
 
 // Sets the size of a launch dimension: gidx0.. are numbers of groups, lidx0.. threads per group, and idx0.. numbers of
-// threads without a local size.
+// threads of a kernel without a local size.
 void add_dimension(ProgramInfo& info, UOp special) {
   std::string_view name = special.arg().text();
   if (name.empty() || name.back() < '0' || name.back() > '2')

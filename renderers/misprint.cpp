@@ -10,7 +10,7 @@ namespace {
 
 bool are_alike(UOp u, size_t i, size_t k) { return u.src(i).dtype() == u.src(k).dtype() && !u.dtype().is_ptr(); }
 
-// Returns the node that is printed in place of `u` (misprint.h); the empty UOp if `u` cannot be misprinted.
+// Returns the wrong node that is printed in place of `u` (misprint.h); the empty UOp if there is none for `u`.
 UOp another(UOp u) {
   std::vector<UOp> src(u.src().begin(), u.src().end());
   if (u.is(Op::CONST)) return something_else(u).simplify();
@@ -28,7 +28,7 @@ UOp another(UOp u) {
   return u.with_src(src);
 }
 
-// Returns the node of the list that `fault` makes the renderer misprint, and the node to print; empty UOps if none.
+// Returns the node that the renderer prints wrongly because of `fault`, and the node to print; empty UOps if none.
 std::pair<UOp, UOp> misprint(const FaultSpec& fault, const Target& target, std::span<const UOp> list) {
   expect_fault(fault);
   std::string_view op = fault.rule;

@@ -1,5 +1,5 @@
 // Injects faults into renderers, to test the tools that find faults. TGC_FAULT=renderer:[NAME.]OP[@N] makes renderer
-// NAME (LLVM, CLANG, ...; default: every renderer) misprint the N-th node (default: the first) with op OP in a list:
+// NAME (LLVM, CLANG, ...; default: every renderer) print the N-th node (default: the first) of op OP wrongly:
 // - a commutative op (ADD, MUL, ...): the first source is printed twice, a + a
 // - another binary op (SUB, CMPLT, ...), VECTORIZE, MULACC: the first two sources are swapped, b - a
 // - WHERE: its two values are swapped
@@ -16,12 +16,12 @@
 
 namespace tgc {
 
-// The ops whose nodes can be misprinted (printed wrongly), if the sources that are swapped have the same dtype.
+// The ops whose nodes can be printed wrongly. Sources that are swapped must have the same dtype.
 inline constexpr OpSet kMisprinted = ops::ALU | OpSet{Op::VECTORIZE, Op::CONST};
 
-// Returns the list with the faults that TGC_FAULT requests for the target's renderer. Returns nullopt if it requests
-// none, or if no node of the list can be misprinted in this way. Nodes with a tag are not counted, because they were
-// added to observe other nodes.
+// Returns the list with the faults that TGC_FAULT requests for the target's renderer. Returns nullopt if TGC_FAULT
+// requests no such fault, or if no node of the list can have the fault. Nodes with a tag are not counted, because they
+// were added to observe other nodes.
 Result<std::optional<std::vector<UOp>>> misprinted(const Target& target, std::span<const UOp> list);
 
 }  // namespace tgc

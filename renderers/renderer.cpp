@@ -11,7 +11,7 @@
 
 namespace tgc {
 
-using Added = std::vector<std::string>;  // the lines that each node added; see TextRenderer
+using Added = std::vector<std::string>;  // for each node, the text that the node added to the body
 using Printer = std::string(const Target& target, std::span<const UOp> list, Added* added);
 #define TGC_RENDERER(id, name, printer) Printer printer;
 #include "lib/target/renderers.def"

@@ -219,7 +219,7 @@ TEST_CASE("each language prints local memory, barriers and launch bounds") {
   CHECK(contains(wgsl, "@workgroup_size(32)"));
   ListBuilder alone;
   alone.constant(dtypes::int32, 1);
-  CHECK(contains(alone.render("WEBGPU"), "var<uniform> INFINITY : f32;\n\n@compute"));  // no buffers above the function
+  CHECK(contains(alone.render("WEBGPU"), "var<uniform> INFINITY : f32;\n\n@compute"));  // no buffers are declared
   std::string amd = b.render("AMD:LLVM");
   CHECK(contains(amd, "@local_0 = internal unnamed_addr addrspace(3) global [4 x float*] undef, align 16\n"));
   CHECK(contains(amd, "\"amdgpu-flat-work-group-size\"=\"1,32\""));

@@ -1,4 +1,4 @@
-// TextPieces: the buffer that renderers write to. Appending pieces of a few characters is fast.
+// TextPieces: the buffer that renderers write to. Appending short texts is fast.
 #pragma once
 #include <array>
 #include <charconv>
@@ -19,7 +19,7 @@ class TextPieces {
  public:
   TextPieces() { grow(0); }
 
-  // The text that is being written. keep() finishes and returns it. drop() discards it from offset `from` on.
+  // view() returns the unfinished text. keep() finishes this text and returns it. drop() cuts it at offset `from`.
   std::string_view view() const { return {begin_, size()}; }
   size_t size() const { return size_t(at_ - begin_); }
   std::string_view keep() {
@@ -69,7 +69,7 @@ class TextPieces {
   void grow(size_t n);
 
   std::vector<std::unique_ptr<char[]>> rooms_;
-  // begin and end of the text that is being written; end of its block, minus kTextChunk bytes
+  // the unfinished text is begin_ to at_; end_ is kTextChunk bytes before the end of its memory block
   char *begin_ = nullptr, *at_ = nullptr, *end_ = nullptr;
 };
 

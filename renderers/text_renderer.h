@@ -1,5 +1,5 @@
 // TextRenderer: the base class of all renderers. Stores the text of each node of a linear list, and reports nodes that
-// a renderer cannot express. Also functions that collect facts of a list which several renderers print.
+// a renderer cannot express. This file also has functions that collect facts of a list for several renderers.
 #pragma once
 #include <memory>
 #include <span>
@@ -31,7 +31,7 @@ class TextRenderer {
   const Target& target() const { return target_; }
   std::span<const UOp> list() const { return list_; }
 
-  TextPieces out;  // its last text belongs to the node being printed
+  TextPieces out;  // the output; its unfinished text belongs to the node being printed
 
   // ---- called by TextTable
   void chunks(std::string_view text) { out.append_chunks(text); }
@@ -42,7 +42,7 @@ class TextRenderer {
     Entry* e = entries_.find(u);
     return e && e->begin;
   }
-  // Returns what print() appends to `out`, and removes it from `out`.
+  // Returns the text that print() appends to `out`, and removes this text from `out`.
   template <class Print>
   std::string apart(Print&& print) {
     size_t begin = out.size();
@@ -86,7 +86,7 @@ class TextRenderer {
   // name is stored in `function_name`. Returns false for all other nodes.
   bool is_left_out(UOp u, std::string& function_name);
 
-  // Call these before and after each node of the list, in order. `body`: the kernel's body so far.
+  // Must be called before and after printing each node of the list, in order. `body` is the kernel's body so far.
   void begin_node(UOp u) {
     node_ = u, node_entry_ = entries_.find(u);
     node_sources_ = next_sources_;
@@ -128,7 +128,7 @@ class TextRenderer {
 
 // ---- facts of a list and its nodes that several renderers print
 
-// Returns the INDEX of a load, whose pointer may be cast.
+// Returns the INDEX of a load. A cast of the pointer may be between the load and the INDEX.
 inline UOp index_of_load(UOp load) { return load.src(0).is(Op::CAST) ? load.src(0).src(0) : load.src(0); }
 // Returns true for a load with a gate (condition) and an alternative value.
 bool is_gated_load(UOp u);

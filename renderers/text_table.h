@@ -5,8 +5,8 @@
 //   {Op::CAST, to_vector, "convert($0, $t)"}       a template with a condition on the node
 //   {Op::CONST, print_const}                       a function that appends the text, or returns false to decline
 //
-// Holes are the placeholders in a template. $0 ... $9 are the texts of the sources, $n is the node's name. Other holes
-// are a letter, which the renderer defines, and maybe a source's number: $t is the node's type, $t0 that of source 0.
+// A template contains placeholders ("holes"). $0 ... $9 stand for the texts of the sources, $n for the node's name. The
+// renderer defines all other letters; a digit selects a source: $t is the node's type, $t0 the type of source 0.
 #pragma once
 #include <array>
 #include <cctype>
@@ -39,7 +39,7 @@ struct TextRow {
 // `R` is a renderer with these functions, each of which appends to the output:
 //   void chunks(std::string_view)            appends a text from whose start kTextChunk bytes are readable
 //   void source(UOp, int), name(UOp)         append the text of a source, and the node's name
-//   void hole(char letter, int number, UOp)  appends any other hole; `number` is -1 if the hole has no number
+//   void hole(char letter, int number, UOp)  appends any other placeholder; `number` is the digit, or -1
 template <class R>
 class TextTable {
  public:
@@ -75,16 +75,16 @@ class TextTable {
   }
 
  private:
-  // A piece of a template: literal text, which may be empty, followed by a hole.
+  // A part of a template: literal text, which may be empty, followed by a placeholder.
   struct Piece {
-    uint32_t first, size;  // the literal text: range in texts_
-    char letter;           // '#': a source; 0: no hole
+    uint32_t first, size;  // offset and size of the literal text in texts_
+    char letter;           // letter of the placeholder; '#' for the text of a source, 0 if there is no placeholder
     int8_t number;
   };
   struct Form {
     typename TextRow<R>::When when;
     typename TextRow<R>::Print print;
-    uint32_t first, end;  // range of its pieces in pieces_
+    uint32_t first, end;  // the parts of the template are pieces_[first] up to pieces_[end]
   };
 
   void parse(std::string_view text) {

@@ -20,8 +20,8 @@ bool vectorize_is_whole(UOp u) {
          std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return u.dtype() == s.dtype().vec(n); });
 }
 
-// Returns true if the access provably stays inside the buffer, or is not checked. As in tinygrad, accesses are checked
-// only with IGNORE_OOB=0. The proof uses only the bounds of the index and of its gate (the condition).
+// Returns true if the access provably stays inside the buffer or cannot be checked. As in tinygrad, accesses are
+// checked only with IGNORE_OOB=0. The proof uses only the bounds of the index and of its gate (the condition).
 bool index_is_inside(UOp u) {
   UOp buffer = u.src(0), i = u.src(1);
   if (i.is_invalid() || u.graph().settings().IGNORE_OOB || buffer.dtype().is_image()) return true;
@@ -60,7 +60,7 @@ const RuleSet& shared_codegen_spec() {
       require("define-global", node(Op::DEFINE_GLOBAL), [](UOp u) { return points_to(u, AddrSpace::GLOBAL); }),
       require("define-local", node(Op::DEFINE_LOCAL), [](UOp u) { return points_to(u, AddrSpace::LOCAL); }),
       require("define-reg", leaf(Op::DEFINE_REG), [](UOp u) { return u.arg().is_integral(); }),
-      // AFTER, which orders execution: its first source is used after the other sources ran
+      // AFTER: the value of its first source once the other sources have been executed
       allow("after-define", any_len(Op::AFTER, node(ops::Defines | Op::AFTER))),
       allow("group", node(Op::GROUP).of(kVoid)),
       // tensor cores and vectors
@@ -81,9 +81,9 @@ const RuleSet& shared_codegen_spec() {
 
 const RuleSet& kernel_spec() {
   static const RuleSet own("kernel_spec", {
-      // arithmetic on dtypes.index, which is not lowered yet
+      // arithmetic of dtype index, which a later stage lowers to int
       allow("index-math", node(ops::Elementwise | OpSet{Op::CONST, Op::RANGE, Op::DEFINE_VAR}).of(kIndex)),
-      // ops of the expander, around tensor cores
+      // CONTRACT and UNROLL, which surround a WMMA; END, BUFFERIZE and REDUCE over any number of ranges
       require("contract", node(Op::CONTRACT), [](UOp u) { return Int(u.dtype().count()) == count_of(u.arg()); }),
       require("unroll", node(Op::UNROLL), [](UOp u) { return Int(u.src(0).dtype().count()) == count_of(u.arg()); }),
       allow("end", any_len(Op::END, anything(), anything())),
@@ -100,11 +100,11 @@ const RuleSet& program_spec() {
       require("gated-index", node(Op::INDEX, node(ops::Defines | Op::AFTER), anything(), anything().of(kBool)), index_is_inside),
       allow("gated-load", node(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything(), anything().of(kBool))), anything())),
       allow("end-void", node(Op::END, anything(), node(Op::RANGE)).of(kVoid)),
-      // dtypes and ops that should have been lowered
+      // the dtype index and the constant Invalid are rejected, because earlier stages must have lowered them
       verdict_of("no-index-dtype", node(OpSet::all()).of(kIndex), [](UOp) { return Answer::No; }),
       verdict_of("no-invalid", node(Op::CONST).arg(Const::invalid()), [](UOp) { return Answer::No; }),
       require("vconst", node(Op::VCONST), vconst_is_whole),
-      // branches: the condition, and an index that distinguishes branches with equal conditions
+      // IF: its sources are a condition and an INDEX or CAST, which distinguishes IFs with equal conditions
       allow("if", node(Op::IF, anything().of(kBool), node({Op::CAST, Op::INDEX})).of(kVoid)),
       allow("endif", node(Op::ENDIF, node(Op::IF)).of(kVoid)),
   });

@@ -99,7 +99,7 @@ const RuleSet& untagged_tensor_spec() {
                        std::ranges::all_of(a.items(), [](Arg s) { return s.is_integral() || s.is_uop(); });
               }),
       allow("buffer-view-of-stack", node(Op::BUFFER_VIEW, each(Op::MSTACK, node(Op::BUFFER)))),
-      // kernels: an AFTER of a buffer has the KERNEL that writes the buffer as a source
+      // KERNEL: its sources are buffers (also views, selections or earlier results of buffers) and bound variables
       allow("kernel", each(Op::KERNEL, node({Op::BUFFER, Op::BUFFER_VIEW, Op::AFTER, Op::MSELECT, Op::MSTACK, Op::BIND, Op::CONTIGUOUS}))),
       // ASSIGN: a target, a value, and other ASSIGNs that must come first
       require("assign", node(Op::ASSIGN), [](UOp u) { return u.num_src() >= 2 && all_sources(u, 2, [](UOp s) { return s.is(Op::ASSIGN); }); }),
@@ -151,7 +151,7 @@ const RuleSet& untagged_tensor_spec() {
 
 const RuleSet& tensor_spec() {
   static const RuleSet own("tensor_spec", {
-      // only the scheduler uses tags
+      // reject a node with a tag, because only the scheduler sets tags
       verdict_of("no-tags", node(OpSet::all()), [](UOp u) { return u.tag().is_none() ? Answer::Decline : Answer::No; }),
   });
   static const RuleSet set("tensor_spec", {&own, &untagged_tensor_spec()});

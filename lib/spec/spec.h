@@ -11,7 +11,7 @@
 
 namespace tgc {
 
-// X(enumerator, name, help text)
+// The specifications: X(enumerator, name, help text).
 #define TGC_SPECS(X)                                                            \
   X(Tensor, "tensor", "the tensor graph, before it is scheduled")               \
   X(Kernel, "kernel", "the AST of a kernel, as it enters the pipeline")          \
@@ -33,15 +33,15 @@ inline Spec spec_after(std::string_view stage) {
   return stage.empty() || stage == "ast" ? Spec::Kernel : Spec::Full;
 }
 
-// Returns the rules of `spec`, in order. Their right sides return a verdict node (tables.h:verdict).
+// Returns the rules of `spec`, in order. A rule "rewrites" a node to a marker node (tables.h:verdict).
 const RuleSet& rules_of(Spec spec);
 
 struct SpecViolation {
   UOp node;
   size_t position;    // index of the node in the verified list
-  const Rule* rule;   // the rule that rejects the node; null: no rule accepts the node
-  std::string why = {};      // the violation found by verify_loops, which has no rule
-  std::string text() const;  // returns "node 3, Ops.ADD dtypes.float: ..." with its sources
+  const Rule* rule;   // the rule that rejects the node; null if no rule accepts the node
+  std::string why = {};      // the reason, if verify_loops found the violation; else empty
+  std::string text() const;  // returns "node 3, Ops.ADD dtypes.float: ..." and a line for each source
 };
 
 // Returns the first of `nodes` that `spec` does not accept; nullopt if all are valid. If a rule throws a Failure, the

@@ -121,7 +121,7 @@ struct Judge {
   Arg ints(std::initializer_list<int64_t> values) { return graph.ints(std::span(values.begin(), values.size())); }
   Arg axes(int64_t size) { return graph.tuple({ints({0, size})}); }  // the arg of an UNROLL or CONTRACT
 
-  Hit hit;  // the rule that decided in the last check
+  Hit hit;  // the rule that accepted or rejected the node of the last check
   std::string of(UOp u) {
     hit = {};
     UOp answer = rules_of(spec).matcher().rewrite(u, nullptr, nullptr, hit);
@@ -149,7 +149,7 @@ TEST_CASE("spec: each rule of tensor graphs accepts one node and does not accept
   UOp one = t.buffer_on(t.graph.str("A")), stack = t.node(Op::MSTACK, f, {one, one});
   UOp reshaped = t.node(Op::RESHAPE, f, {t.buffer, t.i});
   t.says("no-tags: bad", t.buffer.rtag(1));
-  // valid at any stage
+  // rules for ops that are valid at any stage
   t.check("sink", t.sink, t.node(Op::SINK, f), "none");
   t.check("const", t.x, t.node(Op::CONST, f, {}, 3));
   t.check("define-var", t.variable, t.node(Op::DEFINE_VAR, f, {}, t.graph.tuple({t.graph.str("v"), 0.5, 1.5})));
@@ -162,7 +162,7 @@ TEST_CASE("spec: each rule of tensor graphs accepts one node and does not accept
   t.check("range", t.range, t.node(Op::RANGE, dtypes::index, t.i, t.graph.tuple({AxisType::LOOP})));
   t.check("index-by-index", t.buffer.index(t.i), t.buffer.index(t.n), "none");
   t.check("end-one-range", t.x.end(t.range), t.x.end(t.i), "none");
-  // movement
+  // movement ops and their arguments
   t.check("reshape-expand", reshaped, t.node(Op::RESHAPE, f, {t.buffer, t.n}), "none");
   t.check("pad-shrink", t.node(Op::PAD, f, {t.buffer, t.i, t.i}), t.node(Op::PAD, f, {t.buffer, t.i}), "none");
   t.check("permute-flip", t.node(Op::PERMUTE, f, t.buffer, t.ints({0})), t.node(Op::PERMUTE, f, t.buffer, 0));

@@ -15,9 +15,9 @@ bool index_sources(UOp u);
 
 // allow: accepts every node that its pattern matches
 UOp call_allow(const Rule& rule, const Match& match);
-// require: accepts the node if its test returns true, else rejects the node
+// require: accepts a matched node if the rule's test returns true, else rejects the node
 UOp call_require(const Rule& rule, const Match& match);
-// verdict_of: answers what its test returns (Yes, No or Decline)
+// verdict_of: returns the verdict for the answer of its test (Yes, No or Decline)
 UOp call_verdict(const Rule& rule, const Match& match);
 
 template <pat::PatLike P>

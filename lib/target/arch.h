@@ -10,7 +10,7 @@ int cuda_arch(std::string_view arch);
 // Returns "gfx942" for "gfx942:sramecc+:xnack-".
 inline std::string_view without_features(std::string_view arch) { return arch.substr(0, arch.find(':')); }
 
-// Return true for a generation of AMD GPUs whose tensor cores differ from RDNA3's; `arch` may name features.
+// Return true if `arch`, with or without a list of features, is an AMD GPU of CDNA (3 or 4) or of RDNA4.
 inline bool is_cdna(std::string_view arch) {
   return without_features(arch) == "gfx942" || without_features(arch) == "gfx950";
 }

@@ -1,4 +1,4 @@
-// Functions that set each renderer's limits, attributes of its class in tinygrad (renderer/*.py), for renderers.def.
+// The functions of renderers.def that set a renderer's limits, as tinygrad's renderer classes do (renderer/*.py).
 #include "lib/target/arch.h"
 #include "lib/target/target.h"
 #include "lib/target/tensor_core.h"

@@ -39,7 +39,7 @@ constexpr Row kRows[] = {
 #include "lib/target/renderers.def"
 };
 
-// The archs that listings show. The NVIDIA archs of kOtherCudaArchs are accepted too; other AMD archs are not.
+// The archs that known_targets() lists. parse_target also accepts the NVIDIA archs of kOtherCudaArchs.
 constexpr std::string_view kCudaArchs[] = {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"};
 constexpr int kOtherCudaArchs[] = {30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 72, 87, 88, 101, 103, 110, 121};
 constexpr std::string_view kAmdArchs[] = {"gfx942",  "gfx950",  "gfx1100", "gfx1101", "gfx1102",
@@ -68,7 +68,7 @@ bool same_word(std::string_view a, std::string_view b) {
                     [](char x, char y) { return std::tolower(uint8_t(x)) == std::tolower(uint8_t(y)); });
 }
 
-// Returns the names as "A, B, C", each once.
+// Returns the distinct names in order, joined by ", ".
 std::string listed(std::span<const std::string_view> names) {
   std::vector<std::string_view> seen;
   std::string out;
@@ -80,7 +80,7 @@ std::string listed(std::span<const std::string_view> names) {
   return out;
 }
 
-// Removes the part up to the next ':' from the front of `rest` and returns it.
+// Removes the text up to the next ':' (and the ':') from `rest`. Returns the removed text without the ':'.
 std::string_view take_part(std::string_view& rest) {
   size_t colon = rest.find(':');
   std::string_view part = rest.substr(0, colon);

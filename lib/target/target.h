@@ -34,19 +34,19 @@ struct Target {
   // maximum launch size in x, y, z: work groups (global_max), threads per work group (local_max); nullopt: no limit
   std::optional<std::array<int64_t, 3>> global_max = {{0x8FFFFFFF, 0x8FFFFFFF, 0x8FFFFFFF}};
   std::optional<std::array<int64_t, 3>> local_max = {{0x8FFFFFFF, 0x8FFFFFFF, 0x8FFFFFFF}};
-  int64_t shared_max = 32768;  // bytes of local memory
+  int64_t shared_max = 32768;  // number of bytes of local memory that a work group can use
   std::span<const TensorCore> tensor_cores;
   OpSet code_for_op;           // the ops that the renderer can emit; late rewrite rules replace other ops
 
-  std::string name() const;    // returns "CUDA:CUDA:sm_80"
+  std::string name() const;    // returns the full name, such as "CUDA:CUDA:sm_80"
 };
 
-std::string_view name_of(RendererKind kind);         // "CLANG"
+std::string_view name_of(RendererKind kind);         // returns a name such as "CLANG"
 std::span<const std::string_view> renderer_names();  // names of all renderers, indexed by RendererKind
 
 // A renderer class of tinygrad, and a device that uses it. Several devices may use the same class.
 struct RendererClass {
-  std::string_view name;  // "ClangRenderer"
+  std::string_view name;  // such as "ClangRenderer"
   std::string_view device;
   RendererKind renderer;
 };

@@ -35,8 +35,8 @@ struct TensorCore {
   int64_t threads;                             // number of threads of the warp
   std::array<int64_t, 3> elements_per_thread;  // number of elements of A, B and C that a thread holds
   DType dtype_in, dtype_out;                   // dtype of A and B; dtype of C and D
-  std::string_view opts;                       // splits in order: "u0" upcasts, "l1" makes local (see TcAxis)
-  std::array<Swizzle, 2> swizzle;              // for A and for B
+  std::string_view opts;                       // splits in order: "u0" makes an upcast axis of N, "l1" a local one of M
+  std::array<Swizzle, 2> swizzle;              // the permutations of the axes for A and for B
 
   std::string str() const;                          // "WMMA_8_16_16_half_float"
   int num_reduce_axes() const;                      // log2 of K

@@ -77,7 +77,7 @@ TEST_CASE("tensor cores: opts produce the warp size and the output tile") {
     CHECK(upcasts == tc.elements_per_thread[2]);
     CHECK(sizes[0] == tc.dims[0]);
     CHECK(sizes[1] == tc.dims[1]);
-    for (auto& permute : tc.permutes(tc.base_shape())) {  // each must be a permutation of the axis indices
+    for (auto& permute : tc.permutes(tc.base_shape())) {  // must be a permutation of the axis indices
       CHECK(permute.size() == tc.base_shape().size());
       CHECK(std::set(permute.begin(), permute.end()).size() == permute.size());
     }
@@ -97,7 +97,7 @@ TEST_CASE("tensor cores: each arch has tinygrad's") {
   CHECK(tensor_cores::cuda(80).size() == 6);
   CHECK(tensor_cores::cuda(120).size() == 8);
   CHECK(tensor_cores::ptx(75).size() == 2);
-  CHECK(tensor_cores::ptx(90).size() == 5);  // the PTX renderer has the tensor cores of neither bf16 nor fp8
+  CHECK(tensor_cores::ptx(90).size() == 5);  // the PTX renderer has no tensor cores for bf16 and fp8
   CHECK(tensor_cores::amd("gfx1103").size() == 3);
 }
 

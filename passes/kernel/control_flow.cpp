@@ -13,13 +13,13 @@ using namespace pat;
 
 namespace {
 
-// The RANGEs and ENDs below a node, in the order in which tinygrad inserts them into its dict of dependencies.
+// The RANGEs and ENDs that a node depends on, in the order in which tinygrad inserts them into its dict.
 using Deps = std::vector<UOp>;
 
 bool contains(const Deps& deps, UOp u) { return std::find(deps.begin(), deps.end(), u) != deps.end(); }
 
-// The dependencies of every node. Most nodes have the same dependencies as one of their sources, so nodes share lists
-// of dependencies by list number, and the union of two lists is cached.
+// Stores the Deps of every node. Most nodes have the same Deps as one of their sources, so each node has the number of
+// a list that several nodes may share. The union of two lists is cached.
 class DepsOfNodes {
  public:
   explicit DepsOfNodes(UOp sink) : of_(std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1)), lists_(1) {}
@@ -61,9 +61,9 @@ class DepsOfNodes {
     return uint32_t(lists_.size() - 1);
   }
 
-  std::unique_ptr<uint32_t[]> of_;  // list number of each node, by node id
+  std::unique_ptr<uint32_t[]> of_;  // for each node id, the index into lists_
   std::vector<Deps> lists_;
-  std::unordered_map<uint64_t, uint32_t> united_;  // cache of united(), by both list numbers
+  std::unordered_map<uint64_t, uint32_t> united_;  // results of united(a, b), with a << 32 | b as key
 };
 
 UOp range_of(UOp end) {
@@ -176,12 +176,12 @@ std::optional<UOp> tied(UOp sink, const CfgContext& ctx) {
     uint32_t next;
   };
   Graph& graph = sink.graph();
-  const size_t num_below = sink.id() + 1;  // upper bound of the number of nodes below, because sources have smaller ids
+  const size_t num_below = sink.id() + 1;  // at least the number of nodes, because sources have smaller ids
   const size_t limit = std::min(num_below, size_t(graph.settings().REWRITE_STACK_LIMIT));
-  std::vector<UOp> result(num_below), order, sources;  // result: the new nodes, by old node's id
+  std::vector<UOp> result(num_below), order, sources;  // result: for each id of an old node, the new node
   std::vector<Frame> stack;
   order.reserve(last_toposort(sink).size());
-  bool all_new = true;  // true while every changed node became a node that the graph did not have
+  bool all_new = true;  // true while no changed node was in the graph already
 
   auto source = [&](UOp u, uint32_t i) {
     return i < u.num_src() ? u.src(i) : u.is(Op::RANGE) && i == u.num_src() ? ctx.waits_for(u) : UOp();

@@ -172,7 +172,7 @@ std::vector<Rule> late_fdiv() {
   };
 }
 
-// The rule set of a group.
+// Returns the rule set with the rules of one group, which is built on the first call.
 template <std::vector<Rule> (*rules)()>
 const RuleSet& late(std::string_view name) {
   static const RuleSet set(name, rules());

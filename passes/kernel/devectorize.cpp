@@ -40,7 +40,7 @@ UOp no_vectorized_wmma(UOp wmma) {
   return graph.node(Op::VECTORIZE, wmma.dtype(), elements);
 }
 
-// ---- buffers of vectors
+// ---- functions of the rules of devectorize_buf_and_index
 
 UOp no_vectorized_buf(UOp buf) {
   DType p = buf.dtype();
@@ -55,7 +55,7 @@ UOp no_vectorized_index(UOp buf, UOp vector, UOp idx) {
   return buf.broadcast(n).index_ptr(idx.broadcast(n) * Const(n) + buf.graph().constant(dtypes::index.vec(n), lanes));
 }
 
-// Indexes `many`, a vector of equal pointers to vectors: a VECTORIZE of one pointer, or a GEP of a pointer.
+// Rewrites an INDEX of `many`, a VECTORIZE or GEP of the pointer `vector`, to an INDEX of the scalar buffer `buf`.
 UOp no_vectorized_index_broadcast(UOp buf, UOp vector, UOp many, UOp idx) {
   int64_t n = vector.dtype().count(), before = many.dtype().vcount();
   std::vector<int64_t> picks;
@@ -71,7 +71,7 @@ UOp no_vectorized_index_broadcast(UOp buf, UOp vector, UOp many, UOp idx) {
 
 constexpr OpSet kOnChip{Op::DEFINE_LOCAL, Op::DEFINE_REG};
 
-// ---- rendering
+// ---- functions of the rules of pm_render
 
 UOp vectorize_elements(UOp constant) {
   Graph& graph = constant.graph();
@@ -130,7 +130,7 @@ const RuleSet& devectorize_buf_and_index() {
       // {cast(buf), cast(buf), ...}[i] -> {buf, buf, ...}[{i.0 * n, i.1 * n, ..., i.0 * n + 1, i.1 * n + 1, ...}]
       rule("index-broadcast-buffer", node(Op::INDEX, each(Op::VECTORIZE, cast(or_after(node(kOnChip), buf)).as(vec)).as(b), idx),
            with<no_vectorized_index_broadcast>(buf, vec, b, idx)),
-      // the same for a GEP of cast(buf), whose args are added to the new indices
+      // gep(cast(buf), (p, q))[i] -> {buf, ...}[{i.0 * n + p, i.1 * n + q, i.0 * n + 1 + p, i.1 * n + 1 + q, ...}]
       rule("index-gep-buffer", node(Op::INDEX, node(Op::GEP, cast(or_after(node(kOnChip), buf)).as(vec)).as(b), idx),
            with<no_vectorized_index_broadcast>(buf, vec, b, idx)),
   });

@@ -64,7 +64,7 @@ Int small_divisor(Int n) {
   return 1;
 }
 
-// Moves factors from each dim to the next one until all fit: (a,) -> (b, c).
+// Moves factors from each dim to the next dim until all dims fit: (b * c,) -> (b, c).
 Dims split_dims(const Dims& original, const Limits& limits) {
   if (all_fit(original, limits)) return original;
   Dims dims = original;
@@ -239,7 +239,7 @@ UOp grid_to_specials(const Target& target, UOp sink) {
     idxs.insert(idxs.end(), local.begin(), local.end());
   }
 
-  std::map<std::vector<Int>, UOp> special;  // by ids of the range; the global axis, if a local axis has the same ids
+  std::map<std::vector<Int>, UOp> special;  // index expression by axis ids; a global axis wins over a local one
   size_t i = 0;
   for (auto* axes : {&grid.global, &grid.local})
     for (auto& a : *axes) special.emplace(a.ids, idxs[i++]);

@@ -71,7 +71,7 @@ TEST_CASE("symbolic dims that are known to fit stay unchanged") {
   CHECK_THROWS_AS(get_grouped_dims(g, "g", {Sint(m)}, kSmall), Failure);
 }
 
-// ---- the rule
+// ---- the rule grid-to-specials
 
 struct GridTest {
   explicit GridTest(std::string_view target_text) : target(*parse_target(target_text, {})) {}

@@ -60,7 +60,7 @@ struct NodeList {
 // The kinds of the nodes of a list. Two nodes are of one kind if they have the same op, arg and dtype.
 class Kinds {
  public:
-  std::vector<uint32_t> of;  // number of the kind (same op, arg, dtype) of each node, by the node's list position
+  std::vector<uint32_t> of;  // for each list position, the number of the node's kind (op, arg, dtype)
 
   explicit Kinds(const NodeList& list) {
     std::vector<uint32_t> table(std::bit_ceil(2 * list.size()), kNone);
@@ -110,7 +110,7 @@ class Kinds {
       // use stable_sort, because dtypes are not totally ordered: `less` may be inconsistent, and std::sort could then
       // read out of bounds
       std::stable_sort(order.begin(), order.end(), less);
-    } catch (const Failure&) {  // Python cannot compare some args; compare() fails only if it compares two of these
+    } catch (const Failure&) {  // some args have no order, as in Python; compare() throws only for these
       ranked_ = false;
       return;
     }
@@ -118,13 +118,13 @@ class Kinds {
   }
 
   std::vector<UOp> first_of_;   // a representative node of each kind
-  std::vector<uint32_t> rank_;  // by kind: the sort order; different kinds of equal rank are unordered
+  std::vector<uint32_t> rank_;  // for each kind, its sort position; different kinds of equal rank are unordered
   bool ranked_ = true;          // false if no ranks could be computed: all ranks are 0, and compare() compares nodes
   bool has_nan_ = false;
 };
 
-// Compares nodes of a list by tinygrad's sort key tuplize, like compare_tuplize(). Sorting compares the same pairs of
-// sources repeatedly, so recent results are kept in a direct-mapped cache.
+// Compares nodes of a list by tinygrad's sort key tuplize, like compare_tuplize(). A direct-mapped cache stores recent
+// results, because sorting compares the same pairs of sources repeatedly.
 class TuplizeOrder {
  public:
   TuplizeOrder(const NodeList& list, const Kinds& kinds)
@@ -215,16 +215,16 @@ Int run_count_of(UOp u) {
   return count;
 }
 
-// A sort key: `head` packs the node's run count (32 bits), priority (8 bits) and coarse rank of its kind (24 bits). Op,
-// arg and dtype, which make the kind, are the start of tuplize. (tinygrad compares the arg of parameters before their
-// op; this is equivalent, because all parameters of one priority have the same op.)
+// A sort key. `head` packs the node's run count (32 bits), its priority (8 bits) and the coarse rank of its kind (24
+// bits). The kind comes before the rest of tuplize, because tuplize begins with op, arg and dtype. (tinygrad compares
+// the arg of a parameter before its op; the order is the same, because parameters of one priority have the same op.)
 struct Key {
   uint64_t head;
   uint32_t node;
 };
 // Stands for a run count that is negative or does not fit into 32 bits; such keys are compared in full.
 constexpr uint64_t kManyRuns = (uint64_t(1) << 32) - 1;
-constexpr uint32_t kManyKinds = 1 << 24;                 // a list with this many kinds or more has no ranks in its keys
+constexpr uint32_t kManyKinds = 1 << 24;                 // if a list has this many kinds or more, keys contain no rank
 
 class KeyOrder {
  public:
@@ -306,7 +306,7 @@ class RankSet {
   }
 
  private:
-  std::vector<std::vector<uint64_t>> levels_;  // levels_[0]: a bit per number
+  std::vector<std::vector<uint64_t>> levels_;  // levels_[0] has one bit for each number
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ UOp expand_index(UOp buf, UOp vec) {
   return buf.graph().node(Op::VECTORIZE, buf.dtype(), src);
 }
 
-// ---- fold_expanded_index
+// ---- the function of the rule fold-expanded-index
 
 // An index as base + offset, under the gate `valid`. The base of a constant index is the empty UOp.
 struct SplitIndex {
@@ -78,7 +78,7 @@ UOp fold_expanded_index(UOp midx) {
     if (!(s.src(0) == buf) || !s.dtype().is_ptr()) return {};
 
   std::vector<UOp> pointers;
-  std::vector<int64_t> position(midx.num_src());  // for each lane, its index in `pointers`, counted in elements
+  std::vector<int64_t> position(midx.num_src());  // for each lane, the index of its element in the PTRCAT
   int64_t total = 0;
   for (const auto& lanes : group_lanes(midx)) {
     // each run of lanes with consecutive offsets becomes one pointer; several lanes of a run may have the same offset

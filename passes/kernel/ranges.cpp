@@ -156,8 +156,8 @@ UOp keep_ranges_of_image(SplitRangesContext& ctx, UOp x) {
 
 // ---- cutting a range at the constants that it is compared with
 
-// Returns the sorted constants that `r` is compared with below `store`, plus 0 and the end of the range; empty if there
-// are no comparisons.
+// Returns 0, the constants that `r` is compared with in the expressions of `store`, and the end of `r`, sorted; an
+// empty list if there are no such comparisons.
 std::vector<Int> cuts_of(UOp store, UOp r) {
   std::vector<Int> cuts;
   for (UOp u : toposort(store))

@@ -158,8 +158,7 @@ const RuleSet& pm_load_collapse() {
   static const RuleSet set("pm_load_collapse", {
       rule("reduce-load-collapse", node(Op::REDUCE, u, anything()).arg(Op::ADD).as(red),
            with(red, u, [](UOp red, UOp u) { return reduce_collapse(red, u, pm_reduce_load_collapse()); })),
-      // x + y < c -> x < c - y, when only x contains a load, because arithmetic on a loaded index may overflow. This
-      // undoes what pm_reduce_load_collapse does to such comparisons.
+      // x + y < c -> x < c - y, when only x contains a load, because arithmetic on a loaded index may overflow
       rule("lt-lift-add-of-load", (x.of(dtypes::index) + y) < n, with(x, y, n, [](UOp x, UOp y, UOp n) {
              return no_load(y) && no_load(n) && !no_load(x) ? x.lt(n - y) : UOp();
            })),

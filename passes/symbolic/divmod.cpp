@@ -26,11 +26,11 @@ class Summand {
   explicit Summand(UOp u) : u_(u), factor_(const_factor(u)) {
     bool plain =
         u.is(Op::MUL) && u.src(1).is_const() && factor_ != 1 && !u.src(0).in({Op::MUL, Op::ADD, Op::CONST, Op::VCONST});
-    like_term_ = plain ? u.src(0) : term();  // x of x * c: has the bounds of term() and needs no new node
+    like_term_ = plain ? u.src(0) : term();  // x of x * c has the bounds of term(), and needs no new node
   }
   Int factor() const { return factor_; }
   UOp term() const { return divides(u_, factor_); }
-  Int vmin() const { return int_vmin(like_term_); }  // bounds of the term
+  Int vmin() const { return int_vmin(like_term_); }  // vmin(), vmax(): the bounds of term()
   Int vmax() const { return int_vmax(like_term_); }
 
  private:
@@ -216,8 +216,8 @@ class DivMod {
   UOp peeled_;             // x without its constant summand
   Int constant_;
   Int c_;                  // the denominator, if it is a positive constant
-  std::vector<UOp> uops_;  // the summands of peeled_; for divide_by_gcd() and factor_remainder(), also constant_
-  std::vector<Summand> summands_;  // the summands of peeled_, split; empty if the denominator is no positive constant
+  std::vector<UOp> uops_;  // the summands of peeled_; later foldings also add constant_
+  std::vector<Summand> summands_;  // the summands of peeled_; empty if the denominator is no positive constant
 };
 
 struct DivModOnce {

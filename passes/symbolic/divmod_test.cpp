@@ -50,12 +50,12 @@ TEST_CASE("symbolic() folds division and remainder of sums") {
   UOp x = t.var("x", 0, 100), y = t.var("y", 0, 40), z = t.var("z", 0, 2), n = t.var("n", 1, 8),
       neg = t.var("neg", -10, 10);
   UOp two = t.var("two", 3, 4);
-  t.rewrites((x % 6 + z) % 3, (x + z) % 3);                      // a nested remainder
+  t.rewrites((x % 6 + z) % 3, (x + z) % 3);                      // 3 divides 6, so the nested remainder is dropped
   t.rewrites((neg % 6 + z) % 3, (z + neg % 6) % 3);              // the nested remainder may be negative, so it stays
-  t.rewrites((two * 5 + 1) % 7, two * -2 + 8);                   // a single term with only two possible values
+  t.rewrites((two * 5 + 1) % 7, two * -2 + 8);                   // the numerator has only two possible values
   t.rewrites((x * 5 + z) / 5, x);                                // the factor 5 is congruent to 0 modulo 5
   t.rewrites((x * 7 + z) % 5, (z + x * 2) % 5);
-  t.rewrites((x * 4 + y * 6 + 1) % 8, (x * 2 + y * 3) % 4 * 2 + 1);  // a common factor of all terms but the constant
+  t.rewrites((x * 4 + y * 6 + 1) % 8, (x * 2 + y * 3) % 4 * 2 + 1);  // 2 divides all terms except the constant
   t.rewrites((x * 6 + y) / 12, (x + y / 6) / 2);                 // 6 is a factor of the denominator 12
   t.rewrites((x * n + y * n) / (n * 2), (x + y) / 2);            // n is a common divisor that is not a constant
   t.rewrites((x * n + y) / n, x + y / n);                        // one summand is a multiple of the denominator

@@ -13,8 +13,8 @@ struct Remembered {
   std::unordered_map<uint64_t, Result> by_key;
 };
 
-// Returns compute(), from the graph's cache if `key` was computed before. The result must depend only on the nodes that
-// `key` identifies. The type What selects a cache, one for each caller; What::kShortcut describes this caching.
+// Returns compute(), or the cached result of an earlier call with the same `key`. The result must depend only on the
+// nodes that `key` identifies. Each caller has a cache of its own, selected by the type What.
 template <class What, class Compute>
 auto memoize(Graph& graph, uint64_t key, Compute compute) {
   auto once = [&] {

@@ -17,7 +17,7 @@ TEST_CASE("each rule of symbolic_simple applies and declines") {
   UOp yes = t.constant(dtypes::bool_, true), no = t.constant(dtypes::bool_, false), invalid = t.graph.invalid();
   auto num = [&](DType dtype, Const v) { return t.constant(dtype, v); };
 
-  // ---- Invalid
+  // ---- expressions that may be Invalid
   UOp gated = x.valid(b);
   t.check("cast-drops-invalid", gated.cast(dtypes::int32), x.cast(dtypes::int32));
   t.declines("cast-drops-invalid", x.cast(dtypes::int32));

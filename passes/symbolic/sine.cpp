@@ -17,7 +17,7 @@ struct Reduced {
   UOp rest, quotient;
 };
 
-// ---- Payne-Hanek, for large arguments: multiplies by the bits of 2/pi that matter for the argument's magnitude
+// ---- Payne-Hanek, for large arguments: multiplies by those bits of 2/pi that affect the result modulo 2 * pi
 
 constexpr int64_t kTwoOverPi[] = {0x00000000, 0x28be60db, 0x9391054a, 0x7f09d5f4, 0x7d4d3770, 0x36d8a566, 0x4f10e410};
 constexpr int kNumTwoOverPi = std::size(kTwoOverPi);
@@ -52,12 +52,12 @@ Reduced payne_hanek(UOp d) {
   UOp q = shr_by(p, 62).cast(dtypes::int32);
   UOp fraction = p & Const(int64_t(0x3fffffffffffffff));
   UOp r = (fraction.cast(wide) * Const(3.4061215800865545e-19)).cast(d.dtype());
-  // round f to the nearest quadrant, a multiple of pi/2
+  // if the mantissa f is at least 0.5, subtract pi/2 from the remainder and add 1 to the quotient, as tinygrad does
   UOp below_half = f.lt(0.5);
   return {below_half.where(r, r - Const(kPi / 2)), below_half.where(q, q + Const(1))};
 }
 
-// ---- Cody-Waite, for arguments below 39800: subtracts pi in parts with so few bits that each product is exact
+// ---- Cody-Waite, exact enough below 39800: subtracts q * pi in parts with so few bits that each product is exact
 
 // Returns x - q * pi. For float64, `q` is only the low part of the quotient and `qdh` is the high part.
 UOp subtract_pi(UOp x, UOp q, UOp qdh) {

@@ -1,4 +1,4 @@
-// Phase 2 of the symbolic rules, applied by simplify(): combines terms, folds comparisons, bounds and casts.
+// Phase 2 of the symbolic rules, applied by simplify(): combines terms, folds comparisons and casts, uses bounds.
 // Mirrors tinygrad uop/symbolic.py: lt_folding, canonicalize_simplex, commutative, symbolic.
 #include "lib/rewrite/rewrite.h"
 #include "lib/uop/facts.h"
@@ -32,8 +32,8 @@ bool out_of_order(UOp x, UOp y) { return tuplize_less(y, x); }
 
 // ---- functions that compute the right sides of rules
 
-// Splits x into its terms with factor 1, whose sum is r, and the others, whose factors share a divisor d > 1 with c. If
-// 0 <= r < d, r cannot change the result of the comparison: x < c -> (others / d) < c / d.
+// Let r be the sum of the terms of x with factor 1, and d > 1 a common divisor of c and the factors of the other terms.
+// If 0 <= r < d, r cannot change the result of the comparison: x < c -> (other terms / d) < c / d.
 UOp lt_folding(UOp x, UOp bound) {
   const Int c = int_of_const(bound);
   Int low = 0, high = 0, divisor = c;
@@ -142,7 +142,7 @@ std::vector<Rule> rules_of_constants() {
            // ---- moving constants to the end
            rule("add-const-last", (x + c1) + y, (x + y) + c1),
            rule("mul-const-last", (x * c1) * y, (x * y) * c1),
-           // a0 * x0 + ... + y < c -> (a0 / d) * x0 + ... < c / d, when d divides all ai and 0 <= y < d
+           // a0 * x0 + ... + y < c -> (a0 / d) * x0 + ... < c / d, when d divides c and all ai, and 0 <= y < d
            rule("lt-fold-terms", x.of(dtypes::index) < c.scalar(), with<lt_folding>(x, c), when<is_positive>(c)),
            // -x < -y -> y < x
            rule("lt-neg-neg", x.of(dtypes::index) * -1 < y * -1, y < x),

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
 
-// polynomial of 2**x on [-1/2, 1/2], highest power first
+// coefficients of a polynomial that approximates 2**x on [-1/2, 1/2], highest power first
 constexpr double kExp2Double[] = {0.4434359082926529454e-9, 0.7073164598085707425e-8, 0.1017819260921760451e-6,
                                   0.1321543872511327615e-5, 0.1525273353517584730e-4, 0.1540353045101147808e-3,
                                   0.1333355814670499073e-2, 0.9618129107597600536e-2, 0.5550410866482046596e-1,
@@ -17,7 +17,7 @@ constexpr double kExp2Double[] = {0.4434359082926529454e-9, 0.707316459808570742
 constexpr double kExp2[] = {
     0.1535920892e-3, 0.1339262701e-2, 0.9618384764e-2, 0.5550347269e-1, 0.2402264476e+0, 0.6931471825e+0, 1.0};
 
-// polynomial in x**2 of (log2((1 + x) / (1 - x)) - 2x / ln 2) / x**3, highest power first
+// coefficients of a polynomial in x**2 for (log2((1 + x) / (1 - x)) - 2x / ln 2) / x**3, highest power first
 constexpr double kLog2Double[] = {0.2211941750456081490e+0, 0.2200768693152277689e+0, 0.2623708057488514656e+0,
                                   0.3205977477944495502e+0, 0.4121985945485324709e+0, 0.5770780162997058982e+0,
                                   0.96179669392608091449};

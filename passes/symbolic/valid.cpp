@@ -60,8 +60,8 @@ Substitution inverse(const Substitution& s) {
   return out;
 }
 
-// Replaces, for each pair (from, to) in `candidate`, `from` by `to` in `u` and simplifies. At least one of the
-// replacements is known to be valid, so if all results are equal, returns that result; else `u`. The two halves of an
+// Replaces, for each pair (from, to) in `candidate`, `from` by `to` in `u` and simplifies. At least one of
+// these replacements is valid, so if all results are equal, returns this result; else returns `u`. The two halves of an
 // image index (a VECTORIZE of two) are compared separately.
 UOp simplify_by_cases(UOp u, const Substitution& candidate) {
   std::vector<UOp> results;
@@ -120,7 +120,7 @@ struct GivenValidByCases {
 }  // namespace
 
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
-  auto simplify = [&] { return simplify_given_valid(valid, u, try_simplex); };  // memoized, as later stages repeat it
+  auto simplify = [&] { return simplify_given_valid(valid, u, try_simplex); };  // memoized, as later stages ask again
   uint64_t key = uint64_t(valid.id()) << 32 | u.id();
   return try_simplex ? memoize<GivenValidByCases>(u.graph(), key, simplify)
                      : memoize<GivenValid>(u.graph(), key, simplify);

@@ -17,7 +17,7 @@ struct BoundClause {
 std::optional<BoundClause> parse_valid(UOp clause);
 
 // Returns `u` simplified under the assumption that `valid` holds, or `u` itself if that does not help. With
-// `try_simplex`, first applies each clause on its own, and a clause x0 + x1 + ... >= 1 also by cases (some xi >= 1).
+// `try_simplex`, also tries each clause alone, and splits a clause x0 + x1 + ... >= 1 into the cases xi >= 1.
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex = true);
 
 const RuleSet& pm_simplify_valid();       // simplifies conditions, and indices under their condition

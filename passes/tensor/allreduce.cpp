@@ -35,7 +35,7 @@ UOp combine(const std::vector<UOp>& values, Op op) {
   return out;
 }
 
-// Expands an ALLREDUCE over n devices: divides it into n chunks, reduces each on one device and copies it to all.
+// Expands an ALLREDUCE over n devices: divides the value into n chunks, and reduces each chunk on a device of its own.
 class ChunkedAllreduce {
  public:
   ChunkedAllreduce(UOp buf, Op op, bool all_to_all)

@@ -46,7 +46,7 @@ std::vector<UOp> ordered_ranges(UOp index) {
   return out;
 }
 
-// Applies to `to` the movement ops between `from` and its base.
+// Applies the movement ops between `from` and the base of `from` to the node `to`.
 UOp same_movements(UOp from, UOp to) {
   std::vector<UOp> movements;
   for (UOp base = base_of(from); !(from == base); from = from.src(0)) movements.push_back(from);

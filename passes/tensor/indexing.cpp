@@ -268,7 +268,7 @@ class RangeAssigner {
     return false;
   }
 
-  // Returns the ranges of the input: the output's, mapped by a movement op; the axes of a reduction get new ranges.
+  // Returns the input ranges of `x`. A movement op maps the output ranges; a reduction gets new ranges for its axes.
   std::span<const UOp> input_ranges(UOp x, std::span<const UOp> out, std::span<const UOp>& ending) {
     if (x.in(ops::Movement)) {
       auto in = apply_movement_op(x, out);
@@ -306,7 +306,7 @@ class RangeAssigner {
   const bool shows_;  // true with DEBUG_RANGEIFY
   const std::vector<UOp>& nodes_;
   const Consumers consumers_;
-  std::vector<std::span<const UOp>> ending_;  // by node: the ranges that end at or after it, up to the next buffer
+  std::vector<std::span<const UOp>> ending_;  // for each node, the ranges that end at the node or at its users
   std::vector<std::span<const UOp>> used_ = {};  // a vector that output_ranges() reuses
 };
 

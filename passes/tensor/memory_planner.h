@@ -25,7 +25,7 @@ struct MemoryPlan {
   std::vector<SharedBuffer> shared;
   // total bytes of the planned buffers: without and with sharing
   int64_t planned_before = 0, planned_after = 0;
-  int64_t total_before = 0, total_after = 0;      // total bytes of all buffers, also inputs, outputs and copied ones
+  int64_t total_before = 0, total_after = 0;      // total bytes of all buffers, without and with sharing
 };
 
 // Plans the memory of all buffers of `schedule`. With NO_MEMORY_PLANNER=1, each buffer gets separate memory.

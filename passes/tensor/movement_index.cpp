@@ -39,7 +39,7 @@ const Shortcut kPadInGeneral("pad-in-general", "rewriting the gate of a padding 
 // indices are rewritten over numbered placeholders instead of ranges.
 struct ReshapeKey {
   Shape from, to;  // shapes; the cache keeps them in the graph's arena
-  UOp general;     // a SINK of the indices, over placeholders
+  UOp general;     // a SINK of the indices, with placeholders instead of ranges
 
   bool operator==(const ReshapeKey& other) const {
     return general == other.general && same_arg(from, other.from) && same_arg(to, other.to);

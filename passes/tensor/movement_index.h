@@ -18,8 +18,8 @@ std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<con
 
 UOp with_first(UOp u, UOp first);  // returns `u` with another first source
 
-// Rules for movement ops: merge one into the INDEX that reads it, move one from the source of an AFTER to the result of
-// the AFTER, and drop one from an END.
+// Rules that merge a movement op into the INDEX that reads the op, move a movement op from the source of an AFTER to
+// the result of the AFTER, and drop a movement op that is the source of an END.
 const RuleSet& pm_mops();
 
 // The nested rewrites of apply_movement_op: reshape_rules() for a RESHAPE's indices, pad_rules() for a PAD's condition.

@@ -13,8 +13,8 @@ UOp multi(UOp part, int64_t axis);                         // throws Failure unl
 UOp copy_to_device(UOp u, Arg device);
 UOp copy_to_device(UOp u, Arg device, int64_t from);       // copies the part of `u` on device number `from`
 UOp allreduce(UOp u, Op op, UOp device);
-UOp device_number_in(UOp u);                               // the variable _device_num below `u`, or the empty UOp
-// Shrinks a value of which every device has a full copy to each device's part (UOp._shard).
+UOp device_number_in(UOp u);                               // the variable _device_num that `u` depends on, or empty
+// `u` is a value of which every device has a full copy. Shrinks each copy to the device's part (UOp._shard).
 UOp shard(UOp u, int64_t axis);
 // Pads each device's part with zeros to the size of the whole value (UOp._unshard).
 UOp unshard(UOp u, int64_t axis);

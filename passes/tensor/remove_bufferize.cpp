@@ -62,7 +62,7 @@ UOp remove_noop_bufferize(UOp idx, UOp b) {
 
 // ---- the cost of recomputing a value
 
-// The cost of recomputing a value: the buffers and INDEX nodes that it reads, and its reductions.
+// What determines the cost of recomputing a value: the buffers and INDEX nodes that it reads, and its reductions.
 struct Needs {
   std::vector<UOp> buffers, indexes, reduces;
 };
@@ -129,8 +129,8 @@ bool varies_in_reduce(UOp index) {
   return std::ranges::any_of(ranges_of(index), [](UOp r) { return r.arg().items().back() == Arg(AxisType::REDUCE); });
 }
 
-// Used with PCONTIG > 2 for a value with a reduction that reads buffers. Keeps only those axes, in a local buffer, that
-// index a local buffer inside the value or whose new index varies in a REDUCE range; substitutes the other axes.
+// With PCONTIG > 2, shrinks the buffer of a value that has a reduction to a local buffer. The local buffer has the axes
+// that index a local buffer inside the value, or whose new index varies in a REDUCE range. Other axes are substituted.
 // Declines if the buffer is not at least 10 times as large as the buffers read.
 UOp partial_contiguous(UOp src, UOp buf, UOp idx, const Needs& needs) {
   Int in = 1;

@@ -6,8 +6,8 @@
 
 namespace tgc {
 
-const RuleSet& pm_const_buffer_folding();  // removes BUFFERIZEs of constants and buffers, and axes without variation
-const RuleSet& pm_remove_bufferize();      // recomputes a value instead of buffering it, where that is cheap
+const RuleSet& pm_const_buffer_folding();  // removes BUFFERIZEs of constants and buffers, and axes of equal values
+const RuleSet& pm_remove_bufferize();      // recomputes a value instead of storing it, if recomputing is cheap
 const RuleSet& gated_substitute();         // nested rewrite: substitutes ranges; skips nodes that do not depend on them
 const RuleSet& remove_bufferize_stage();   // all rules of "symbolic+reduce_collapse+debuf"
 

@@ -175,7 +175,7 @@ class Buffers {
     return {buffers_of(u), device_of(u).is_tuple()};
   }
 
-  // Makes `u` a view of buffer number `of`, of `size` elements from byte `offset`.
+  // Makes `u` a view of `size` elements of buffer number `of`, from byte `offset` on.
   void make_view(UOp u, size_t of, int64_t size, DType dtype, int64_t offset) {
     const ScheduleBuffer& base = all_[of];
     if (offset < 0 || size < 0 || Int(offset) + Int(size) * Int(int64_t(dtype.itemsize())) > Int(base.nbytes()))

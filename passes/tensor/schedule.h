@@ -19,7 +19,7 @@ struct ScheduleBuffer {
   std::optional<size_t> view_of = {};  // for a view: the number of the buffer that it is a part of
   int64_t offset = 0;                  // byte offset of a view
   bool is_input = false;               // true for a BUFFER of the original graph
-  bool is_output = false;              // true if it holds the value of one of the original sink's sources
+  bool is_output = false;              // true if the buffer holds the value of a source of the original sink
 
   int64_t nbytes() const { return size * dtype.itemsize(); }
 };
@@ -27,7 +27,7 @@ struct ScheduleBuffer {
 // One launch of a kernel, one copy, or the creation of one view.
 struct ScheduleItem {
   UOp ast;                                                    // a SINK for a kernel; or COPY, BUFFER_VIEW, ENCDEC
-  std::vector<size_t> buffers;                                // by DEFINE_GLOBAL number; the first is written
+  std::vector<size_t> buffers;                                // numbers, by DEFINE_GLOBAL number; the first is written
   std::vector<std::pair<std::string, int64_t>> fixed_vars = {};  // variables whose value is specific to this launch
 };
 
@@ -37,7 +37,7 @@ struct Schedule {
   std::vector<std::pair<std::string, int64_t>> var_vals;      // values of the bound variables
   // for each source of the sink, its buffers, one per device; empty for a constant
   std::vector<std::vector<size_t>> outputs;
-  UOp sink;                                                   // the original sink, with AFTERs of kernels as values
+  UOp sink;                                                   // the original sink, with AFTERs as computed values
 };
 
 // Returns the schedule of `kernels`, the result of the last tensor stage of `job`.

@@ -22,16 +22,16 @@ struct TensorJob {
   // set by "rewrite for sched cache"
   UOp given = {};                                              // the original sink
   UOp keyed = {};                                              // the normalized sink that the cache key is made from
-  // Pairs, in order of appearance: an input buffer, unique constant or bound variable of `given`; its node in `keyed`.
+  // Pairs, in order of appearance, of a node of `given` (input buffer, unique constant or bound variable) and its node
+  // in `keyed`.
   Substitution inputs = {};
   std::vector<std::pair<std::string, int64_t>> var_vals = {};  // values of the bound variables, in order of appearance
-  // set by "multi_pm": the sink to compute, in which each MULTI is replaced by its part; the replacement of each node
+  // set by "multi_pm": the sink after the stage, in which parts replace MULTIs; and the replacement of each node
   UOp scheduled = {};
   Substitution multi_map = {};
   // set by "number the uops": numbered[i] is the node with the tag i
   std::vector<UOp> numbered = {};
-  // set by "apply rangeify", used by "limit buffers"
-  std::unique_ptr<IndexingContext> indexing;
+  std::unique_ptr<IndexingContext> indexing;  // set by "apply rangeify", used by "limit buffers"
   // set by "remove all tags": the tags of the sink's sources
   std::vector<Arg> sink_tags = {};
 };

@@ -120,7 +120,7 @@ bool print_custom(CStyle& c, UOp u) {
 }  // namespace
 
 std::span<const CRow> c_rows() {
-  // Holes (placeholders). $t: type of the node; $t0: of source 0. $e: type that a pointer points to. $z: number of
+  // Placeholders: $t: type of the node; $t0: of source 0. $e: type that a pointer points to. $z: number of
   // elements of the buffer. $s0: source 0, without its parentheses if it has the node's op. $g: gate (condition) of a
   // load. $w: name of a tensor core. $B: the dialect's barrier. $L: its prefix of a local buffer.
   static const CRow rows[] = {

@@ -25,7 +25,7 @@ struct TypeName {
   std::string_view name;
 };
 
-// The differences of a language from standard C. Texts are printed unchanged, except for holes (named placeholders).
+// The differences of a language from standard C. Texts are printed unchanged, except for placeholders.
 struct Dialect {
   std::string_view kernel = "void";         // printed before the function's name; {} stands for the launch bounds
   // printed before and after the type of a pointer to global memory; the suffix only in parameter lists
@@ -37,7 +37,7 @@ struct Dialect {
   std::string_view extra_parameters = "";   // printed after the parameters of the kernel
   std::string_view after = "";              // printed after the function
   std::string_view barrier = "";
-  // expressions that print the SPECIALs gidx, lidx and idx. Holes: $d is the dimension as a digit, $l as x, y or z
+  // expressions that print the SPECIALs gidx, lidx and idx. $d is the dimension as a digit, $l as x, y or z
   std::string_view global_id = "", local_id = "", global_thread_id = "";
   // the expression that makes a vector: `vector` with the type in place of "float4", then the elements in brackets
   std::string_view vector = "", vector_open = "(", vector_close = ")";
@@ -79,7 +79,7 @@ class CStyle : public TextRenderer {
   std::string type(DType d) {
     return apart([&] { append_type(d); });
   }
-  // Call this for each printed name and format of the input; own_parens_ records whether any of them has parentheses.
+  // Must be called for each name and format from the input. Sets own_parens_ if the name or format has parentheses.
   void note_own_text(std::string_view text) { own_parens_ |= text.find_first_of("()") != text.npos; }
   // Returns the name of the scalar `d` in `Dialect::types`; throws Failure if it has none.
   std::string_view own_type(DType d);
@@ -107,11 +107,11 @@ class CStyle : public TextRenderer {
   bool expand_ssa_;
   std::array<std::string_view, kNumScalars> scalar_names_;
   std::vector<Parameter> parameters_;
-  std::array<uint32_t, 16> counters_{};  // by prefix (prefix_index_): the next number of a name
+  std::array<uint32_t, 16> counters_{};  // for each prefix (prefix_index_), the number of its next name
   std::string_view prefix_;              // prefix of the current node's name; empty: the name has no number
   size_t prefix_index_ = 0;
   int depth_ = 1;                        // number of open loops and ifs, for the indentation
-  bool own_parens_ = false;              // a name or format of the input has parentheses, which need not match
+  bool own_parens_ = false;              // true if a name or format of the input has parentheses
 };
 
 // Returns the name of element `i` of a vector in CUDA and HIP: x, y, z, w, a, ..., l, v16, ..., v31.
@@ -119,8 +119,8 @@ std::string element_name(int i);
 // Returns the names of `count` elements, each preceded by `before`: "float x, float y".
 std::string element_names(int count, std::string_view before = {});
 
-// Returns the source of a kernel in a dialect. The file of each dialect calls it from the printer that renderers.def
-// names. `added`: see TextRenderer.
+// Returns the source of a kernel in a dialect. The printer of each dialect (see renderers.def) calls this function.
+// `added`: see TextRenderer.
 std::string render_c(const Target& target, const Dialect& dialect, std::span<const UOp> list,
                      std::vector<std::string>* added);
 

@@ -141,7 +141,7 @@ bool same_llvm_type(DType a, DType b) {
 }
 
 std::span<const LlvmRow> llvm_rows() {
-  // Holes (placeholders), for the node or, with a number, for a source. $t: type. $e: type of the elements. $p: type
+  // Placeholders, for the node or, with a digit, for a source: $t: type. $e: type of the elements. $p: type
   // that it points to. $m: name without %. $r: ids of a RANGE. Only for the node: $i, $c, $k: instruction of the op, of
   // a cast, of a comparison with 0. $g: gate (condition) of a load. $a: first item of the arg. $v: number of elements.
   static const LlvmRow rows[] = {

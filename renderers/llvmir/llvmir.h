@@ -46,6 +46,6 @@ bool same_llvm_type(DType a, DType b);
 std::span<const LlvmRow> llvm_rows();                // rows that CPU and AMD share
 std::span<const LlvmRow> llvm_amx_rows();            // rows for Apple's AMX
 const TextTable<LlvmIr>& amd_llvm_table(bool cdna);  // all rows for AMD GPUs
-std::string_view amd_float_to_fp8();                 // defines a function that kernels with fp8 call
+std::string_view amd_float_to_fp8();                 // the LLVM IR of a function that kernels with fp8 call
 
 }  // namespace tgc

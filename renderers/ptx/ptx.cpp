@@ -99,7 +99,7 @@ bool print_endif(Ptx& p, UOp u) {
 }
 
 std::span<const PtxRow> ptx_rows() {
-  // Holes (placeholders in templates), for the node or, with a number, for a source. $t: register type. $w: its width.
+  // Placeholders in templates, for the node or, with a digit, for a source: $t: register type. $w: its width.
   // $h: register type, but b16 for halves. $m: register without its %. Only for the node: $v: memory type of a
   // variable. $d: name of a parameter. $l: size of the loop that an END ends.
   static const PtxRow rows[] = {
@@ -201,7 +201,7 @@ Ptx::Ptx(const Target& target, std::span<const UOp> list, std::vector<std::strin
   for (size_t i = list.size(); i-- > 0;) position_[list[i]] = i;
 }
 
-// Adds lines to the body. A tab is put before each, and its first space becomes one or two tabs, to align the operands.
+// Adds lines to the body. To align the operands, puts a tab before each line and replaces its first space by tabs.
 void Ptx::add_lines(std::string_view text) {
   if (text.empty()) return;
   for (size_t at = 0; at <= text.size();) {

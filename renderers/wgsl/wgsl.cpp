@@ -85,7 +85,7 @@ bool print_load(CStyle& c, UOp u) {
   return true;
 }
 
-// Prints a store. The value of a packed store is (load & mask) | value; its mask and value are stored with atomics.
+// Prints a store. A packed store of (load & mask) | bits becomes an atomicAnd with mask and an atomicAdd of bits.
 bool print_store(CStyle& c, UOp u) {
   UOp place = u.src(0), value = u.src(1);
   std::string_view at = c.text(place);

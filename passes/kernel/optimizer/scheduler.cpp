@@ -39,7 +39,7 @@ enum KernelInfoField : size_t { kName, kAxisTypes, kDontUseLocals, kAppliedOpts,
 AxisType axis_type(UOp range) { return range.arg().items().back().axis_type(); }
 std::span<const Arg> axis_ids(UOp range) { return range.arg().items().first(range.arg().items().size() - 1); }
 
-// By node: a bit set of the axes in its backward slice, including the node itself.
+// For each node, a bit set of the axes among its transitive sources, the node itself included.
 struct Scheduler::Reach {
   Reach(Graph& graph, const Facts& facts)
       : words((facts.rngs.size() + 63) / 64), row(graph), bits(words * facts.nodes.size(), 0) {
@@ -185,7 +185,7 @@ std::vector<UOp> Scheduler::output_rngs() const {
   return out;
 }
 
-// Returns the LOOP ranges that the outputs end and that every BUFFERIZE depends on.
+// Returns the LOOP ranges that an END of an output closes and that every BUFFERIZE depends on.
 std::vector<UOp> Scheduler::globalizable_rngs() const {
   auto out = output_rngs();
   std::erase_if(out, [&](UOp r) {

@@ -33,7 +33,7 @@ class Scheduler {
  public:
   // Data derived from the current AST. An axis number is an index into `rngs`, `shape` and `types`.
   struct Facts {
-    std::vector<UOp> nodes;        // the nodes below the sink, in tinygrad's toposort order
+    std::vector<UOp> nodes;        // the transitive sources of the sink, in tinygrad's toposort order
     // the ranges with more than one step, sorted by the position of their axis type (axis_to_pos), then by id
     std::vector<UOp> rngs;
     std::vector<Sint> shape;       // the simplified size of each range
@@ -78,8 +78,8 @@ class Scheduler {
   // exist.
   int64_t real_axis(const Opt& opt) const;
 
-  // Returns true if `rng` is a LOOP that ends in an output and that every BUFFERIZE is inside of, so that it can become
-  // a GLOBAL or THREAD axis.
+  // Returns true if `rng` can become a GLOBAL or THREAD axis: it is a LOOP that an output ends, and every BUFFERIZE is
+  // inside it.
   bool is_globalizable(UOp rng) const;
 
   // ---- changes of the kernel

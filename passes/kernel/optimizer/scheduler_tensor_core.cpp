@@ -114,8 +114,8 @@ bool Scheduler::pad_tc_axes(const TensorCore& tc, std::array<UOp, 3>& axes, int6
   return true;
 }
 
-// Splits N and M by 2 according to the tensor core's opts, then K by 2 as often as the core reduces. Returns the new
-// axes in this order; the new local axes are binary digits of one WARP range.
+// Splits N and M by 2 according to the tensor core's opts, then K by 2 for each of its reduce axes. Returns the
+// new axes in this order. The new local axes are the binary digits of one WARP range.
 std::vector<UOp> Scheduler::split_tc_axes(const TensorCore& tc, std::array<UOp, 3>& axes) {
   UOp warp = graph().range(tc.threads, -1, AxisType::WARP);
   std::vector<UOp> made;
@@ -158,7 +158,7 @@ void Scheduler::emit_wmma(const TensorCore& tc, const std::vector<UOp>& split) {
   };
   UOp srcs[2] = {operand(0), operand(1)};
 
-  // the upcast axes of A, B and C as (axis id, 2) pairs, log2(elements per thread) of them for each operand
+  // for each of A, B and C, its log2(elements per thread) upcast axes as pairs (axis id, 2)
   auto shape = shape_str();
   auto id_of = [&](TcAxis axis) {
     auto it = std::find(shape.begin(), shape.end(), axis);

@@ -21,7 +21,7 @@ UOp op_as_float(UOp x) {
   return x.graph().node(x.op(), dtypes::float32, src, x.arg()).cast(dtypes::bfloat16);
 }
 
-// Packs the operands of a CDNA tensor core: eight fp8 values as one uint64.
+// Packs each operand of a CDNA tensor core, eight fp8 values, into one uint64.
 UOp pack_fp8_operands(UOp x) {
   DType in = x.src(0).dtype();
   if (x.dtype() != dtypes::float32.vec(4) || (in != dtypes::fp8e4m3.vec(8) && in != dtypes::fp8e5m2.vec(8))) return {};
@@ -76,7 +76,7 @@ const RuleSet& hip_rules() {
   static const RuleSet own("hip", {
       // wmma(fp8 x 8, fp8 x 8, c) -> wmma(uint64, uint64, c)
       rule("wmma-packs-fp8", node(Op::WMMA).as(x), with<pack_fp8_operands>(x)),
-      // a bfloat16 constant -> the cast of a float constant by its bits
+      // a bfloat16 constant -> a float constant, converted to bfloat16 by integer ops on its bits
       rule("bf16-const", c.of(kBFloat16), with(c, [](UOp c) { return cast_float_to_bf16(const_from_arg(c.graph(), dtypes::float32, c.arg())); })),
   });
   static const RuleSet set("hip", {&narrow, &own, &pm_manual_bf16_cast(), &extra_pm()});

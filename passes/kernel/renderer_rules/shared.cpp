@@ -96,7 +96,7 @@ UOp wmma_with_operands(UOp wmma, UOp a, UOp b) {
 
 namespace {
 
-// Calls the function in a row of renderers.def, which may take the target as its argument.
+// Calls `function` from the column `rules` of renderers.def, which may be a function with or without a Target.
 template <class Function>
 const RuleSet& rules_by(Function function, const Target& target) {
   if constexpr (std::is_invocable_v<Function, const Target&>) return function(target);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr DTypeSet kBool{Scalar::Bool};
 
-// Returns true if several elements share a 32-bit word.
+// Returns true if several elements of `dtype` share a 32-bit word of memory. (float16 has a storage type of its own.)
 bool is_packed(DType dtype, DType pointer) {
   return dtype.itemsize() < 4 && dtype.base() != dtypes::float16 &&
          (!pointer.is_ptr() || pointer.addrspace() != AddrSpace::REG);
@@ -40,7 +40,7 @@ UOp word_index(UOp index, UOp word, bool gated) {
   return index.graph().node(Op::INDEX, index.dtype(), src);
 }
 
-// Stores (word & ~mask) | value, with mask and value shifted to the element's bits.
+// Replaces the bits of an element in its word: stores (word & ~mask) | value, with mask and value shifted.
 UOp packed_store(UOp index, UOp value) {
   if (!is_packed(value.dtype(), index.dtype())) return {};
   Place place = place_of(index, value.dtype());
