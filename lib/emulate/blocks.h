@@ -32,7 +32,7 @@ inline std::string name_thread(uint32_t thread, const Triple& size, const Triple
   return "thread " + text(place_of(thread, size)) + " of block " + text(block);
 }
 
-// zeroed allocates at least `bytes` zeroed bytes, aligned to 64, or throws bad_alloc; FreeBytes frees them.
+// zeroed() allocates at least `bytes` zero bytes, aligned to 64, or throws bad_alloc. FreeBytes is their deleter.
 struct FreeBytes {
   void operator()(void* p) const { std::free(p); }
 };
@@ -61,10 +61,10 @@ void take_turns(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
   }
 }
 
-// Runs all blocks of a launch on up to `launch.host_threads` threads of the host. Returns the fault of the lowest
-// numbered failing group, if any, and sets `executed` to the total number of executed thread instructions. Each host
-// thread constructs one Runner(launch). groups() returns the number of groups (one block, or several packed in one
-// warp); run(number) runs one group and throws its Fault; executed() returns the instruction count.
+// Runs all groups of a launch (a group is one block, or several blocks packed in one warp) on up to
+// `launch.host_threads` threads of the host. Returns the fault of the lowest numbered failing group, if any, and sets
+// `executed` to the total number of executed thread instructions. Each host thread constructs one Runner(launch), whose
+// run(number) runs one group and throws the group's Fault.
 template <class Runner, class Launch>
 std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
   constexpr uint64_t kThreadsForOne = 256;  // each host thread gets at least this many kernel threads
@@ -82,7 +82,7 @@ std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
     uint64_t group = 0;
     try {
       Runner runner(launch);
-      // hand out groups in ascending order, so that all groups before a failing one run and the first fault is found
+      // take groups in ascending order, so that all groups before a failing group run and the first fault is found
       while (!stop && (group = next++) < runner.groups()) runner.run(group);
       total += runner.executed();
     } catch (Fault& f) { note(group, std::move(f)); } catch (const std::bad_alloc&) {

@@ -40,7 +40,7 @@ class Driver {
  public:
   Memory& memory() { return memory_; }
 
-  // Records `code` and its detailed text as the last error, for text_of. Returns the code.
+  // Records `code` and a detailed text as the last error, so that text_of(code) returns this text. Returns `code`.
   int fail(int code, std::string text);
   // Returns the text of an error code (for the last error's code, fail()'s detailed text); null for an unknown code.
   const char* text_of(int code);

@@ -4,7 +4,7 @@
 
 namespace tgc::emulate {
 
-// The values of CUresult and hipError_t, which agree.
+// Error codes, with their values in CUDA's CUresult and HIP's hipError_t.
 enum Error : int {
   kSuccess = 0,
   kInvalidValue = 1,

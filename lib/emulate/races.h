@@ -1,5 +1,5 @@
-// Data race detector (--race): finds two threads of a block that access one address with no barrier between, at least
-// one of them storing. Keeps the last accesses of each memory cell. Each host thread of an emulator has its own Races.
+// Data race detector (--race): finds two accesses of one address by two threads of a block with no barrier in between,
+// at least one of them a store. Keeps the last accesses of each memory cell. Each host thread has its own Races.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -26,7 +26,7 @@ class Races {
   struct Race {
     uint64_t address;
     Party now, other;
-    // Returns "stores an address that THREAD read with no barrier between: INSTRUCTION"; both are the earlier access's.
+    // Returns "stores an address that THREAD read with no barrier between: INSTRUCTION" (those of the earlier access).
     std::string text(const std::string& thread, const std::string& instruction) const {
       return std::string(now.stores() ? "stores" : "reads") + " an address that " + thread +
              (other.stores() ? " stored" : " read") + " with no barrier between: " + instruction;

@@ -8,16 +8,16 @@
 
 namespace tgc::ptx {
 
-// Takes the modifier that names an address space and returns the space; Generic if there is no such modifier.
+// Consumes the instruction's modifier for the address space and returns the space; Generic if there is no modifier.
 Space take_space(Builder& b);
-// Sets the address of `op` from the operand: register `a` and offset `value`.
+// Sets op.a (a register) and op.value (an offset in bytes) from the address operand `o`.
 void take_address(Builder& b, const Operand& o, Space space, Op& op);
 
-// The addresses of an access. The functions below check only the first `inside` bytes (0: all) of a vector load from
-// global memory, because NVRTC reads three floats at the end of an array as four, which is harmless on a GPU.
-
+// The addresses of an access. In the functions below, `inside` is the number of bytes that are checked in each lane of
+// a load from global memory (0: all). A vector load checks fewer bytes than it reads, because NVRTC reads three floats
+// at the end of an array as four, which is harmless on a GPU.
 struct Addresses {
-  alignas(64) uint64_t host[kLanes];  // by lane; inactive lanes have an active lane's address
+  alignas(64) uint64_t host[kLanes];  // address for each lane; inactive lanes have the address of an active lane
   bool is_row = false;                // true if lane i's address is lane 0's plus i times the access's size
 };
 
@@ -32,7 +32,7 @@ inline const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64
 // of shared memory that no thread has stored.
 void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at);
 
-// Checks that the offsets in `at` are inside the space's memory and replaces them by host addresses.
+// Checks that the addresses in `at` are inside the space's memory. Offsets (shared, local) become host addresses.
 template <Space kSpace>
 void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, uint32_t inside) {
   uint64_t low = at.host[0], high = at.host[0], bits = 0, off_row = 0;
@@ -63,8 +63,8 @@ void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addre
   if (kSpace == Space::Shared || block.races) watch_lanes(w, o, kSpace, bytes, access, at);
 }
 
-// Computes the checked host addresses of the access `o` of `bytes` bytes per lane. If the lanes of a generic access use
-// several spaces, runs `again`, the whole access, once per space and returns false. Throws Fault.
+// Computes and checks the host addresses of the access `o` with `bytes` bytes per lane. Throws Fault. If the lanes use
+// different spaces, calls `again` (the function that runs the whole access) for each space and returns false.
 template <Space kSpace>
 bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, Run again,
                     uint32_t inside = 0) {

@@ -10,12 +10,12 @@
 namespace tgc::ptx {
 namespace {
 
-constexpr size_t kMostLiveBits = size_t(1) << 31;   // a kernel with larger live sets shares no register slots
+constexpr size_t kMostLiveBits = size_t(1) << 31;   // limit of all live sets together; beyond it, no slot is shared
 constexpr uint64_t kMostFileBytes = 64 << 20;
 
 uint32_t lane_bytes(unsigned bits) { return bits == 1 ? 4 : bits / 8 * kLanes; }
 
-// Calls read(r), then write(r), for an op's registers. `outs`: how many of the operands in Op::more the op writes.
+// Calls read(r) for each register that the op reads and write(r) for d and the first `outs` operands at Op::more.
 template <class Read, class Write>
 void visit(const Code& code, const Op& op, uint8_t outs, Read read, Write write) {
   for (uint32_t r : {op.a, op.b, op.c, op.guard})
@@ -50,7 +50,7 @@ class Liveness {
       each(live_in_[b], [&](size_t r) { out[r].include(2 * uint64_t(block.begin)); });
       each(live_out(b), [&](size_t r) { out[r].include(2 * uint64_t(block.end)); });
       for (uint32_t i = block.begin; i < block.end; i++) {
-        // an op may write an operand in Op::more before it has read all of them, so they must not share a slot
+        // extend the interval, because an op with operands at Op::more may write some before it has read the others
         uint64_t read = 2 * uint64_t(i) + (code_.ops[i].more_is_registers() ? 2 : 0);
         visit(
             code_, code_.ops[i], outs_[i], [&](uint32_t r) { out[r].include(2 * uint64_t(i)), out[r].include(read); },

@@ -105,7 +105,7 @@ const Register& Builder::check(int32_t reg, Type type, Width width) const {
 }
 
 uint32_t Builder::constant(uint64_t low, unsigned bits) {
-  if (bits > 1 && bits < 64) low &= (uint64_t(1) << bits) - 1;  // not for 1 bit: a predicate is a mask of all lanes
+  if (bits > 1 && bits < 64) low &= (uint64_t(1) << bits) - 1;  // a predicate (1 bit) is a mask of all lanes: keep it
   auto [found, is_new] = constants_.emplace(std::pair{low, bits}, 0);
   if (is_new) {
     found->second = new_register(bits);

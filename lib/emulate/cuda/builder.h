@@ -17,7 +17,7 @@ enum class Width : uint8_t { Exact, Wider };
 
 class Builder {
  public:
-  // `globals`: addresses of the module's .global and .const variables.
+  // `globals` maps the names of the module's .global and .const variables to their addresses.
   Builder(Code& code, const std::map<std::string_view, uint64_t>& globals);
   // Translates the whole function. Throws Failure, which names the instruction and its line.
   void run();
@@ -31,9 +31,9 @@ class Builder {
   [[noreturn]] void fail(const std::string& why, const std::string& expected = "") const;
   [[noreturn]] void fail_type(Type t, const std::string& expected = "") const;  // says that the opcode has no type t
 
-  // ---- modifiers of the current instruction, taken from left to right: .global, .v4 and .f32 of ld.global.v4.f32
+  // ---- modifiers of the current instruction, consumed from left to right: .global, .v4 and .f32 of ld.global.v4.f32
   bool take(std::string_view word);
-  // If the next modifier is one of `words`, takes it and returns its index in `words`; else returns `otherwise`.
+  // If the next modifier is one of `words`, consumes it and returns its index in `words`; else returns `otherwise`.
   int take_one_of(std::initializer_list<std::string_view> words, int otherwise = -1);
   std::optional<Type> take_type();
   Type type();           // throws Failure if the next modifier is not a type
@@ -56,7 +56,7 @@ class Builder {
   // Emits `op` with operand 0, of type `result`, as its destination and the operands that follow as its sources a, b
   // and c, of the types `sources`. Fails if a modifier or another operand is left.
   void emit_value(Op op, Type result, std::initializer_list<Type> sources);
-  // Emits an operation with more operands than d, a, b and c: it writes `outs` and reads `ins`.
+  // Emits an operation with operands besides d, a, b and c: the registers `outs` are written, the registers `ins` read.
   void emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);
   void jump(Op op, std::string_view label);           // sets op.value to the index of the label's op
   void jump_by_table(Op op, std::string_view table);  // sets op.value and op.count: the table's range in Code::targets
@@ -75,7 +75,7 @@ class Builder {
   void translate(const Instruction& i);
   uint32_t name_value(const Operand& o, Type type);
   const Register& check(int32_t reg, Type type, Width width) const;
-  // Returns the elements of a list operand. Unless it is a list of `n`, throws Failure, which names it `what`.
+  // Returns the elements of a list operand. Throws Failure, which calls the operand `what`, unless it has `n` elements.
   const std::vector<Operand>& parts(const Operand& list, size_t n, const std::string& what) const;
   uint32_t new_register(unsigned bits);
 
@@ -89,13 +89,13 @@ class Builder {
   std::map<ptx::Special, uint32_t> specials_;
   std::map<std::pair<uint32_t, unsigned>, uint32_t> parameters_;
   std::map<std::string_view, Place> variables_;
-  std::vector<Op> after_;  // ops that widen the instruction's results to its destinations; emitted after it
-  std::vector<uint32_t> first_op_;  // by instruction: index of its first op
-  std::vector<std::pair<size_t, std::string_view>> jumps_;  // index of a jump's op, the jump's label
-  std::vector<uint8_t> outs_;  // by op: how many of the operands in Op::more the op writes
+  std::vector<Op> after_;  // ops to emit after the current instruction, to widen its results to the destinations
+  std::vector<uint32_t> first_op_;  // for each instruction, the index of its first op
+  std::vector<std::pair<size_t, std::string_view>> jumps_;  // for each jump, the index of its op and its target label
+  std::vector<uint8_t> outs_;  // for each op, how many of its operands at Op::more it writes
 };
 
-// ---- the instruction families; `opcode` is the part before the first dot
+// ---- the instruction families; `opcode` is an instruction's name up to the first dot
 struct Row {
   std::string_view opcode;
   void (*translate)(Builder&);

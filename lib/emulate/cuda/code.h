@@ -34,16 +34,16 @@ struct Op {
   uint32_t d = kNone, a = kNone, b = kNone, c = kNone;
   uint32_t guard = kNone;    // predicate; the operation runs in the lanes where (guard ^ flip) is set
   uint32_t flip = 0;         // all bits set if the guard is negated, else 0
-  uint32_t more = kNone;     // index in Code::operands of operands besides d, a, b, c; kNone: none
+  uint32_t more = kNone;     // index in Code::operands of the operands besides d, a, b and c; kNone if there are none
   uint32_t count = 0;        // number of operands at `more`; if `more` is kNone, a parameter of the operation
   int64_t value = 0;         // address offset or jump target
   uint32_t instruction = 0;  // index in Function::body
-  uint32_t join = kNone;     // of a jump: the op at which lanes that the jump divides reconverge
+  uint32_t join = kNone;     // of a jump: index of the op at which lanes that took different ways reconverge
 
   bool more_is_registers() const { return more != kNone; }
 };
 
-// The special registers: name and PTX text. The order matters to sees_lanes in builder.cpp.
+// The special registers: C++ name and PTX text. The function sees_lanes in builder.cpp depends on their order.
 #define TGC_PTX_SPECIALS(X)                                                                 \
   X(TidX, "%tid.x") X(TidY, "%tid.y") X(TidZ, "%tid.z")                                     \
   X(NtidX, "%ntid.x") X(NtidY, "%ntid.y") X(NtidZ, "%ntid.z")                               \
@@ -81,7 +81,7 @@ struct Code {
   uint32_t file_bytes = 0;     // size of a warp's register file
   uint64_t shared_bytes = 0, local_bytes = 0;
   bool has_barrier = false;
-  bool is_lane_free = true;    // true if no op depends on other lanes or on the lane number, so a warp may hold blocks
+  bool is_lane_free = true;    // true if no op depends on lane numbers or other lanes: a warp may hold several blocks
 
   // Returns "kernel 'r_4', line 12 of the PTX, line 5 of the source ('ld.global.f32 %f1, [%rd1]')".
   std::string describe(uint32_t instruction) const;

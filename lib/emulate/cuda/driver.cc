@@ -306,4 +306,4 @@ EXPORT int cuGraphLaunch(void* instance, void*) {
   return kSuccess;
 }
 EXPORT int cuGraphExecDestroy(void*) { return kSuccess; }
-EXPORT int cuGraphDestroy(void*) { return kSuccess; }  // not freed, because executable graphs share its nodes
+EXPORT int cuGraphDestroy(void*) { return kSuccess; }  // keeps the graph, because executable graphs share its nodes

@@ -7,7 +7,7 @@
 
 namespace tgc::ptx {
 
-// Each returns a control operation's run function (ops_control.cpp), by which flow analysis recognizes the operation.
+// Each returns the value of Op::run of a control operation (ops_control.cpp), so that flow analysis can recognize it.
 Run jump_run();
 Run table_jump_run();
 Run join_run();
@@ -16,7 +16,7 @@ Run end_run();
 // The control flow graph of a kernel.
 struct Flow {
   struct Block {
-    uint32_t begin, end;  // the block's ops are numbers begin up to end - 1
+    uint32_t begin, end;  // index of the block's first op; index of the op after its last op
     std::vector<uint32_t> successors;
     bool ends_here = false;  // true if lanes may return at the block's end
     uint32_t meet = kNone;  // the immediate post-dominator, where diverged lanes reconverge; kNone: the kernel's end

@@ -1,4 +1,4 @@
-// Shared by the integer instruction families: selects an operation by type; emits instructions with 1 to 3 sources.
+// Helpers of the integer instruction families: they select an operation by type and emit it with 1 to 3 sources.
 #pragma once
 #include <type_traits>
 

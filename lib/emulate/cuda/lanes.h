@@ -70,7 +70,7 @@ Run with_register(Type t, F f) {
   }
 }
 
-// Readers of a value in a register: Bits is the register's type, decode() returns the value. Native does not convert.
+// Native, HalfIn and BfloatIn read a value from a register: Bits is the register's C++ type, decode() converts it.
 template <class T>
 struct Native {
   using Bits = T;
@@ -88,7 +88,7 @@ struct BfloatIn {
 // Implements .ftz: replaces a subnormal number by a zero of the same sign.
 inline float flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
 
-// Runs kInner in the host's rounding mode kMode.
+// Runs the operation kInner with the host's rounding mode set to kMode, such as FE_UPWARD.
 template <int kMode, Run kInner>
 void rounded(Warp& w, const Op& o) {
   std::fesetround(kMode);

@@ -34,7 +34,7 @@ struct Block {
   RecentRanges recent;
 };
 
-// Runs all blocks. Returns the lowest numbered failing block's fault. `executed`: number of thread instructions.
+// Runs all blocks. Returns the fault of the lowest numbered failing block. Counts thread instructions in `executed`.
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 
 // Runs a warp until it ends or reaches a barrier. Throws Fault.
@@ -42,7 +42,7 @@ void run_warp(Warp& w, const Code& code);
 
 // Returns "thread (3,0,0) of block (1,0,0)".
 std::string name_thread(const Block& block, uint32_t thread);
-// Throws the Fault "KERNEL, INSTRUCTION: THREAD `what`" for a lane of the warp.
+// Throws a Fault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
 [[noreturn]] void raise(const Warp& w, const Op& o, int lane, int code, const std::string& what);
 
 }  // namespace tgc::ptx

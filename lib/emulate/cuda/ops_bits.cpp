@@ -152,7 +152,7 @@ void bfi(Builder& b) {
   b.emit(op, {}, more);
 }
 
-// lop3: any function of three bits, given by an 8-entry truth table. prmt: selects bytes out of eight.
+// lop3 applies any function of three bits, given as an 8-entry truth table, to each bit position of a, b and c.
 void lop3_run(Warp& w, const Op& o) {
   const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b), *c = reg<uint32_t>(w, o.c);
   uint32_t table = o.count;

@@ -33,8 +33,8 @@ struct Flushed {
   static float decode(float x) { return flush(x); }
 };
 
-// D is ToPred if the result is a predicate, else the type of the result register, in which true is 1.0 or all bits set.
-// If Op::count is 1, 2 or 3, the result is combined by and, or or xor with predicate c, negated if Op::value is set.
+// compare_run's D is ToPred if the result is a predicate, else the result register's type, in which true is 1.0 or all
+// bits set. Op::count 1, 2 and 3 combine the result with predicate c by and, or and xor; Op::value 1 negates c first.
 struct ToPred {};
 template <class As, int kCompare, class D>
 void compare_run(Warp& w, const Op& o) {
@@ -91,7 +91,7 @@ Run find_compare(Type t, int c, bool ftz) {
   }
 }
 
-// Compares pairs of 16-bit floats. Predicate p gets the result for the lower halves, q that for the upper halves.
+// Compares pairs of 16-bit floats ("setp.f16x2 p|q"): p is the result for the lower halves, q for the upper halves.
 template <class As, int kCompare>
 void compare_pairs(Warp& w, const Op& o) {
   const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b);

@@ -7,7 +7,7 @@
 namespace tgc::ptx {
 namespace {
 
-// Calls f with a 0 of the C++ type of an integer; f returns a Run.
+// Calls f with a zero of the C++ type of the integer type `t`, and returns the Run that f returns.
 template <class F>
 Run with_integer(Type t, F f) {
   if (bits(t) == 8) return is_signed(t) ? f(int8_t()) : f(uint8_t());
@@ -32,7 +32,7 @@ void int_to_int(Warp& w, const Op& o) {
   });
 }
 
-// Calls f with the reader (Native<float>, HalfIn, ...) of a float; f returns a Run.
+// Calls f with the reader (Native<float>, HalfIn, ...) of the float type `t`, and returns the Run that f returns.
 template <class F>
 Run with_float(Type t, F f) {
   switch (t) {

@@ -114,7 +114,7 @@ Run single_run(const FloatFlags& f) {
     return f.ftz ? lanes_of<float, Single<F, true, true>, kInputs> : lanes_of<float, Single<F, false, true>, kInputs>;
   return f.ftz ? lanes_of<float, Single<F, true, false>, kInputs> : lanes_of<float, Single<F, false, false>, kInputs>;
 }
-// Returns the operation in rounding mode rz, rm or rp (1 to 3).
+// Returns the operation F, run with the host's rounding mode set to rz, rm or rp (`rounding` is 1, 2 or 3).
 template <class D, class F, int kInputs>
 Run directed_run(int rounding) {
   constexpr Run kInner = lanes_of<D, F, kInputs>;

@@ -1,5 +1,5 @@
-// mma.sync of sm_75 to sm_90, and ldmatrix. Element e of register r in lane l of a fragment is, with g = l / 4, t = l %
-// 4 and E elements per register, the matrix element at
+// mma.sync of sm_75 to sm_90, and ldmatrix. A matrix is distributed over the registers of 32 lanes. With g = lane / 4,
+// t = lane % 4 and E elements per register, element e of a lane's register r is the matrix element at
 //   A: row g + 8 * (r % 2), column t * E + e + 4 * E * (r / 2)    (of 8 rows: row g, column t * E + e + 4 * E * r)
 //   B: row t * E + e + 4 * E * r, column g
 //   C and D: row g + 8 * (e / 2), column 2 * t + e % 2
@@ -112,7 +112,7 @@ template <bool kTransposed>
 void ldmatrix(Warp& w, const Op& o) {
   if (w.active != UINT32_MAX)
     raise(w, o, std::countr_zero(~w.active), kLaunchFailed, "does not take part in loading a matrix of its warp");
-  uint32_t matrices = o.count - 1;  // the last of the operands in Op::more is the address
+  uint32_t matrices = o.count - 1;  // the operands at Op::more are one register per matrix, then the address
   Addresses at;
   find_addresses<Space::Shared>(w, o, 16, Access::Load, at, ldmatrix<kTransposed>);
   for (uint32_t m = 0; m < matrices; m++) {

@@ -22,18 +22,18 @@ struct Register {
 
 struct Operand {
   enum Kind : uint8_t {
-    Reg,      // uses `reg`
-    Integer,  // uses `bits`
-    Real,     // bits: those of a double if is_double, else those of a float
-    Name,     // name: a variable, label or special register; bits: the offset added to it
-    Address,  // [reg + bits], [name + bits] or [bits]
-    List,     // parts: {a, b} or (a, b)
-    Sink,     // _
+    Reg,      // the register `reg`
+    Integer,  // the integer `bits`
+    Real,     // a floating-point number; `bits` are those of a double if is_double, else those of a float
+    Name,     // `name` is a variable, label or special register; `bits` is the offset added to it
+    Address,  // the memory address [reg + bits], [name + bits] or [bits]
+    List,     // {a, b} or (a, b), with the elements `parts`
+    Sink,     // "_": the result is discarded
   } kind = Sink;
-  bool negated = false;  // !p
+  bool negated = false;  // true for a negated predicate, "!p"
   bool is_double = false;
   int32_t reg = -1;      // index in Function::registers
-  int32_t second = -1;   // the register p of "d|p"
+  int32_t second = -1;   // index of the register p of "d|p"; -1 if there is none
   uint64_t bits = 0;
   std::string_view name = {};
   std::vector<Operand> parts = {};
@@ -42,7 +42,7 @@ struct Operand {
 struct Instruction {
   uint32_t line = 0;         // line of the PTX
   uint32_t source_line = 0;  // line of the source that the PTX was compiled from; 0 if unknown
-  int32_t guard = -1;        // index of the register p of "@p"
+  int32_t guard = -1;        // index of the register p of "@p"; -1 if there is none
   bool guard_negated = false;
   std::string_view opcode;   // "ld.global.v4.f32"
   std::vector<Operand> operands = {};
@@ -71,8 +71,8 @@ struct Function {
   std::map<std::string_view, std::vector<std::string_view>> branch_targets = {};  // the tables of labels for brx.idx
   std::vector<Variable> locals = {};                                         // variables in .shared and .local
   uint64_t parameter_bytes = 0;
-  std::array<uint64_t, 3> required_threads{};  // from .reqntid; 0 without it
-  uint64_t most_threads = 0;                   // the product of .maxntid; 0 without it
+  std::array<uint64_t, 3> required_threads{};  // block size required by .reqntid; 0 without .reqntid
+  uint64_t most_threads = 0;                   // maximum threads per block (product of .maxntid); 0 without .maxntid
 };
 
 struct Module {

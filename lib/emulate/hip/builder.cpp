@@ -236,7 +236,7 @@ void Builder::build_one() {
 }
 
 // Builds a dual-issue pair. Both instructions read before either writes, so an instruction that reads the result of the
-// other one is emitted first. If each reads the other's result, the first writes a scratch register, copied at the end.
+// other one is emitted first. If each reads the other's result, the first one's result stays in scratch until the end.
 void Builder::build_pair(uint32_t first) {
   auto build_at = [&](uint32_t n) { go_to(n), build_one(); };
   auto reads = [&](uint32_t reader, uint32_t writer) {
@@ -276,7 +276,7 @@ void Builder::build() {
   std::map<uint64_t, uint32_t> op_at;
   for (uint32_t n = 0; n < code.instructions.size(); n++) op_at.emplace(code.instructions[n].address, first_op[n]);
   for (Op& op : code.ops) {
-    if (op.target == 0) continue;  // 0: not a jump; the target of a jump is still an address
+    if (op.target == 0) continue;  // not a jump; the target of a jump is still an address here
     auto found = op_at.find(op.target);
     go_to(op.instruction);
     if (found == op_at.end()) refuse("jumps to " + hex(op.target) + ", where no instruction begins");

@@ -47,7 +47,7 @@ struct Row {
   Run run = nullptr;
   Type to = Type::None;
   Type from[4] = {};
-  uint8_t count = 0;        // number of operands in `from`; of an atomic operation, its bytes
+  uint8_t count = 0;        // number of operands in `from`; for an atomic operation, the size of its value in bytes
   bool is_vector = false;
   Build build = nullptr;    // builds the operations instead of build_by_types
 };
@@ -94,7 +94,7 @@ class Builder {
   Source constant(uint64_t value, uint32_t words);
   Source scratch(uint32_t n, Part part = Part::Whole) const;
 
-  // Starts an operation of the current instruction, with its output modifiers (clamp, mul, div) set.
+  // Returns a new operation with the output modifiers (clamp, mul, div) of the current instruction.
   Op begin(Run run, bool is_vector = true) const;
   void emit(const Op& op) { code.ops.push_back(op); }
   // Builds the operation from the row's types: result and operands in text order.

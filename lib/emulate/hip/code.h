@@ -37,7 +37,7 @@ struct Source {
   bool is_vector = false;
   Part part = Part::Whole;
   bool is_signed = false;  // true: a byte or word part is sign-extended
-  bool is_half = false;  // true: the register holds a half, which is read as float
+  bool is_half = false;  // true: the register holds a 16-bit float, which is converted to float
   bool negative = false, absolute = false;
 
   bool is_plain() const { return part == Part::Whole && !is_half && !negative && !absolute; }
@@ -51,13 +51,13 @@ struct Op {
   bool is_vector = false;  // true: executes once per active lane
   bool clamp = false;  // true: clamps the result to [0, 1]
   int8_t scale = 0;  // multiplies the result by 2^scale, before clamping
-  Part to_part = Part::Whole;  // of a 16-bit result: Word0 and Word1 keep the register's other half
+  Part to_part = Part::Whole;  // of a 16-bit result: where to store it; Word0 and Word1 keep the other 16 bits
   uint8_t words = 1;  // of a memory operation: registers per lane
   uint8_t bytes = 0;  // of a memory operation: bytes per lane
   Counter counter = Counter::None;
   bool wide_address = false;  // true: the vector part of the address has 64 bits
   bool narrow_base = false;  // true: the scalar part of the address has 32 bits
-  bool loads = false;  // true: fills the destination registers asynchronously
+  bool loads = false;  // true: a memory load, which on hardware fills the destination registers asynchronously
   int32_t offset = 0;
   uint32_t target = 0;  // of a jump: index of the target operation
   uint32_t instruction = 0;  // index in Code::instructions
@@ -71,7 +71,7 @@ struct Code {
   uint64_t base = 0;  // host address of the image
   std::vector<Instruction> instructions;
   std::vector<Op> ops;
-  std::vector<uint32_t> constants;  // placed at kConstants in the scalar register file
+  std::vector<uint32_t> constants;  // copied into each wave's scalar register file from index kConstants on
   bool has_barrier = false;
   bool has_waits = false;  // true: wait instructions (s_waitcnt) became operations, for --race
 
@@ -93,13 +93,13 @@ struct Wave {
   const Code* code = nullptr;
   uint32_t first_thread = 0;
   std::byte* own_memory = nullptr;  // private memory of the wave's threads, one after another
-  uint32_t mask[2] = {};  // the lane mask that an operation computes, half by half
+  uint32_t mask[2] = {};  // the lane mask that the current operation computes, one word per half of the wave
   uint32_t outer_exec[2] = {};  // EXEC before a DPP instruction, which runs in fewer lanes
   uint64_t executed = 0;  // executed instructions; a vector instruction counts once per active lane
   uint64_t jumps_left = UINT64_MAX;
   uint32_t float_mode = 0xf0;
-  Waits* waits = nullptr;  // null without --race
-  uint32_t moment = 0;  // number of operations begun; only counted with --race
+  Waits* waits = nullptr;  // outstanding memory operations; null without --race
+  uint32_t moment = 0;  // number of operations started so far; only counted with --race
 
   uint32_t exec(uint32_t half) const { return s[kExec + half]; }
   uint64_t exec() const { return s[kExec] | (halves == 2 ? uint64_t(s[kExec + 1]) << 32 : 0); }

@@ -156,7 +156,7 @@ TEST_CASE("HIP emulator: loads of unstored shared memory, races and barriers tha
   CHECK(ran.error == "");
   for (uint32_t i = 0; i < 64; i++) CHECK(ran.out[i] == (i ^ 63));
   Ran racing = run_object(made(head + tail), 64, 64, true);
-  CHECK(racing.error.find("nothing was stored before") != std::string::npos);  // as wave 0 reads before wave 1 stores
+  CHECK(racing.error.find("nothing was stored before") != std::string::npos);  // wave 0 reads what wave 1 stores later
   Ran unstored = run_object(made(head + barrier + tail), 32, 32);
   CHECK(
       unstored.error.find("thread (0,0,0) of block (0,0,0) reads 4 bytes at 252 of shared memory, where nothing was") !=
@@ -179,7 +179,7 @@ TEST_CASE("HIP emulator: a removed wait instruction is reported at the line that
   for (size_t at = begin; at < end; at += 4) {
     uint32_t word;
     std::memcpy(&word, object.data() + at, 4);
-    if (word >> 16 != 0xbf89) continue;  // the word is not an s_waitcnt
+    if (word >> 16 != 0xbf89) continue;  // skip words that are not an s_waitcnt
     std::string without = object;
     const uint32_t nop = 0xbf800000;
     std::memcpy(without.data() + at, &nop, 4);
@@ -189,7 +189,7 @@ TEST_CASE("HIP emulator: a removed wait instruction is reported at the line that
     CHECK(ran.error.find("of the source") != std::string::npos);
     found++;
   }
-  CHECK(found == 2);  // s_waitcnts: one for the argument and one for the load
+  CHECK(found == 2);  // the code has one s_waitcnt for the kernel argument and one for the load
 }
 
 TEST_CASE("HIP emulator: mutated code objects are loaded and run, or refused") {

@@ -11,7 +11,7 @@ namespace tgc::hip {
 
 // Indices of special registers in a wave's scalar register file. Up to kExec, they are gfx11's register numbers.
 inline constexpr uint32_t kVcc = 106, kTtmp = 108, kM0 = 125, kExec = 126, kScc = 128, kTrash = 132, kConstants = 164;
-// The vector register file: index of the first matrix accumulator (AGPR), of the first scratch register; its size.
+// In the vector register file: index of the first matrix accumulator (AGPR), index of the first scratch register, size.
 inline constexpr uint32_t kAccumulators = 256, kScratch = 512, kVectors = 516;
 
 struct Operand {
@@ -42,7 +42,7 @@ struct Instruction {
   std::vector<Modifier> modifiers;
 
   const Modifier* modifier(std::string_view name) const;
-  int64_t value(std::string_view name, int64_t otherwise = 0) const;  // the modifier's first number
+  int64_t value(std::string_view name, int64_t otherwise = 0) const;  // the first number of the modifier `name`
   bool has(std::string_view name) const { return modifier(name) != nullptr; }
 };
 

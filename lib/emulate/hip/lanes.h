@@ -21,7 +21,7 @@ struct Lanes {
 // absolute value and negation. `sign` is the sign bit of the value's type.
 void take_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lanes<uint32_t>& to);
 
-// Returns the 32 lanes of register `which` of `from`: the vector register itself, or `room` with copies of a scalar.
+// Returns 32 lanes of register number `which` of the operand. A scalar register is copied to each lane of `room`.
 inline const uint32_t* words(const Wave& w, const Source& from, int half, uint32_t which, Lanes<uint32_t>& room) {
   if (from.is_vector) return w.vector(from.place + which, uint32_t(half));
   uint32_t value = w.s[from.place + which];
@@ -135,7 +135,7 @@ template <class T, class F>
   }
 }
 
-// ---- rows from functions
+// ---- opcode table rows made from C++ functions of one lane
 template <class T>
 struct Signature;
 template <class L, class R, class... A>

@@ -40,13 +40,13 @@ std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 // Runs a wave until it ends or reaches a barrier. Throws Fault.
 void run_wave(Wave& w);
 
-// Sets the host's rounding and denormal modes from the low 8 bits of the MODE register. MODE has separate fields for
-// f32 and for f16/f64; the host has one mode for all types.
+// Sets the host's rounding and denormal modes from the f32 fields in the low 8 bits of the MODE register. Ignores the
+// fields for f16 and f64, because the host has one mode for all types.
 void set_float_mode(uint32_t mode);
 
 // Returns "thread (3,0,0) of block (1,0,0)".
 std::string name_thread(const Group& group, uint32_t thread);
-// Throws the Fault "KERNEL, INSTRUCTION: THREAD `what`" for a lane of the wave.
+// Throws a Fault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
 [[noreturn]] void raise(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what);
 
 }  // namespace tgc::hip

@@ -46,7 +46,7 @@ void build_barrier(Builder& b) {
 // Instructions that affect only timing, caches or scheduling emit nothing.
 void build_nothing(Builder&) {}
 
-// If waits are checked (--race), emits one until at most `open` operations of the counter are outstanding.
+// With --race, emits an operation that waits until at most `open` operations of the counter are outstanding.
 void add_wait(Builder& b, Counter counter, int64_t open) {
   if (!b.code.has_waits) return;
   Op op = b.begin(wait_run(), false);
@@ -120,7 +120,7 @@ void add_control_rows(Table& t) {
   add_row(t, "s_wait_loadcnt", {.build = build_wait_for<Counter::Load>});
   add_row(t, "s_wait_dscnt", {.build = build_wait_for<Counter::Lds>});
   add_row(t, "s_wait_kmcnt", {.build = build_wait_for<Counter::Scalar>});
-  add_row(t, "s_wait_loadcnt_dscnt", {.build = [](Builder& b) {  // most open loads (upper byte), LDS ops (lower)
+  add_row(t, "s_wait_loadcnt_dscnt", {.build = [](Builder& b) {  // operand: open loads (upper byte), LDS (lower)
             add_wait(b, Counter::Load, b.operand(0).integer >> 8),
                 add_wait(b, Counter::Lds, b.operand(0).integer & 0xff);
           }});

@@ -21,7 +21,7 @@ int row_mirror(u32 lane, u32, u32) { return within_row(lane, int(15 - lane % kRo
 int row_half_mirror(u32 lane, u32, u32) { return int(lane / 8 * 8 + 7 - lane % 8); }
 int row_share(u32 lane, u32, u32 v) { return within_row(lane, int(v % kRow)); }
 int row_xmask(u32 lane, u32, u32 v) { return within_row(lane, int((lane ^ v) % kRow)); }
-// If v is 15, broadcasts the last lane of each row to the next row; if v is 31, lane 31 to the lanes from 32 on.
+// row_bcast:15 broadcasts the last lane of each row to the next row; row_bcast:31 broadcasts lane 31 to lanes 32 to 63.
 int row_bcast(u32 lane, u32, u32 v) {
   u32 size = v == 31 ? 32 : kRow;
   return lane < size ? kNoLane : int(lane / size * size - 1);
@@ -55,9 +55,10 @@ constexpr Control kControls[] = {
 };
 constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // flags in Op::words for the modifiers bound_ctrl:1, fi:1
 
-// Permutes register a into `to`, and restricts EXEC to the lanes in which the DPP instruction runs: active lanes that
-// are selected by the row and bank masks and have a source lane (or bound_ctrl). restore_run resets EXEC. Fields of the
-// Op: scale: index of the control; offset: its value; bytes: row mask (low 4 bits) and bank mask; words: flags.
+// Writes the values of source operand `a`, permuted across lanes, to register `to`. Restricts EXEC to the active lanes
+// that the row and bank masks select and that have a source lane (with bound_ctrl, also to selected lanes without one).
+// restore_run restores EXEC. In the Op, `scale` is the index of the control in kControls, `offset` the control's value,
+// `bytes` the row mask (low 4 bits) and the bank mask (high 4 bits), `words` the flags above.
 void permute_run(Wave& w, const Op& o) {
   const Control& control = kControls[size_t(o.scale)];
   u32 lanes = w.halves * kLanes;
@@ -77,7 +78,6 @@ void permute_run(Wave& w, const Op& o) {
 }
 void restore_run(Wave& w, const Op&) { w.s[kExec] = w.outer_exec[0], w.s[kExec + 1] = w.outer_exec[1]; }
 
-// ---- permutation instructions
 // ds_bpermute_b32: each lane reads from lane (a + offset) / 4; inactive source lanes give 0.
 void backward_run(Wave& w, const Op& o) {
   u32 lanes = w.halves * kLanes, given[2 * kLanes];

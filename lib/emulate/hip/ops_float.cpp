@@ -110,7 +110,7 @@ struct Scale {  // constants of the type T
   static bool is_subnormal(T x) { return std::fpclassify(x) == FP_SUBNORMAL; }
 };
 
-// v_div_scale: returns `value`, numerator or denominator, scaled. Sets `scales` if the quotient must be scaled back.
+// v_div_scale: scales `value`, the numerator or the denominator. Sets `scales` if v_div_fmas must scale the quotient.
 template <class T>
 T scaled(T value, T denominator, T numerator, bool& scales) {
   using S = Scale<T>;
@@ -160,7 +160,7 @@ void div_fmas_run(Wave& w, const Op& o) {
     u32 mask = w.s[kVcc + half];
     write<T>(w, o, half, [&](int i) {
       T q = std::fma(a[i], b[i], c[i]);
-      // a mask bit says that v_div_scale scaled the quotient; the size of the addend c says in which direction
+      // where v_div_scale set the mask bit, scale the quotient back; the size of the addend c tells the direction
       return mask >> i & 1 ? std::ldexp(q, std::fabs(c[i]) >= 2 ? Scale<T>::kShift : -Scale<T>::kShift) : q;
     });
   }

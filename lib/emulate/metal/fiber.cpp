@@ -31,7 +31,7 @@ tgc_metal_switch:
   ret
 .size tgc_metal_switch, .-tgc_metal_switch
 )");
-// kKept: words of a saved frame; kReturn: index of the return address in it; kBefore: words above a fiber's first frame
+// kKept: words in a saved frame; kReturn: index of the frame's return address; kBefore: words above the first frame
 constexpr size_t kKept = 7, kReturn = 6, kBefore = 1;
 #elif defined(__aarch64__)
 asm(R"(

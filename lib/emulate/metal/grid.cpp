@@ -112,8 +112,8 @@ void Runner::wait(Fragments* fragments, uint64_t at) {
   fiber_->leave();
 }
 
-// Multiplies the 8x8 matrices of the SIMD group that begins at thread `first`. A lane holds two adjacent columns of a
-// row; lane bits 0 and 3 are the column pair, bits 1, 2 and 4 the row.
+// Multiplies the 8x8 matrices of the SIMD group that begins at thread `first`. A lane holds two elements of a row, in
+// adjacent columns; bits 0 and 3 of the lane number select the pair of columns, bits 1, 2 and 4 the row.
 void Runner::multiply(uint32_t first) {
   auto lane_of = [](int row, int col) {
     return (col >> 1 & 1) | (row & 3) << 1 | (col >> 2 & 1) << 3 | (row >> 2) << 4;

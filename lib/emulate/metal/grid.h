@@ -25,7 +25,7 @@ struct Range {
 };
 
 struct Grid {
-  Entry entry = nullptr;  // runs one thread
+  Entry entry = nullptr;  // the compiled kernel; a call runs one thread
   std::array<uint32_t, 3> groups{1, 1, 1}, threads{1, 1, 1};  // number of threadgroups; threads per group
   std::vector<void*> arguments;
   std::vector<Range> memory;
@@ -45,7 +45,7 @@ struct Fault {
 std::string three_numbers(const std::array<uint32_t, 3>& n);  // returns text such as "(1, 0, 0)"
 
 inline constexpr uint32_t kSimdWidth = 32, kMostThreads = 1024;
-inline constexpr uint64_t kMostThreadgroupBytes = 32 << 10;  // Apple's limit
+inline constexpr uint64_t kMostThreadgroupBytes = 32 << 10;  // Apple's limit of threadgroup memory
 
 // Runs all threads of the grid. Returns the first fault, if any. Throws std::bad_alloc.
 std::optional<Fault> run_grid(const Grid& grid);

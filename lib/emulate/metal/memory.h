@@ -30,14 +30,14 @@ class Memory {
   void begin_group() { group_++, races_.forget(); }
   void pass_barrier() { races_.forget(); }
 
-  // Returns true if one accessible range contains the whole access. The next four functions then use this range.
+  // Returns true if one accessible range contains the whole access. The four functions that follow then use this range.
   bool holds(const Access& a) {
     if (!ranges_.empty() && ranges_[recent_].holds(a)) return true;
     return find(a);
   }
-  // Returns true if the caller must call never_stored or race for the access.
+  // Returns true if the caller must call never_stored() and race() for the access.
   bool is_watched() const { return check_races_ || ranges_[recent_].is_threadgroup; }
-  // Returns, for a load of threadgroup memory, the first byte that no thread of the group has stored. Records a store.
+  // Records a store. For a load of threadgroup memory, returns the first byte that no thread of the group has stored.
   std::optional<uint64_t> never_stored(const Access& a);
   // Records the access and returns its race with an earlier one, if races are checked.
   std::optional<Races::Race> race(const Access& a, uint32_t thread, uint32_t instruction);

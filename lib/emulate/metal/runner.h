@@ -8,7 +8,7 @@
 
 namespace tgc::metal {
 
-// One lane's elements of D = A * B + C, 8x8 each, over 32 lanes. The layout matches lib/compile/metal/library.cpp.
+// One lane's elements of the 8x8 matrices in D = A * B + C. The layout must match lib/compile/metal/library.cpp.
 struct Fragments {
   float a[2], b[2], c[2], d[2];
 };
@@ -29,7 +29,7 @@ class Runner {
     if (memory_.is_watched()) watch(a, at);
   }
   void* threadgroup(uint32_t number, uint64_t bytes, const char* name, uint64_t at);
-  // Waits for all threads of the group; with `fragments`, for those of the SIMD group, which then multiply matrices.
+  // Waits for all threads of the group. With `fragments`, waits for the SIMD group, whose matrices are then multiplied.
   void wait(Fragments* fragments, uint64_t at);
 
  private:
