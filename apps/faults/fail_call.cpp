@@ -10,9 +10,9 @@
 //   create   open of a file to write to: EMFILE                      folder   mkdir: EACCES
 //   memory   mmap without a file, brk: ENOMEM
 //
-// Counting starts with the first sigaltstack, which tgc's main calls early, so it excludes the loader. A seccomp filter
-// stops the command only at these calls, and ptrace lets one of them fail. This covers calls that libraries make
-// themselves, such as the C library's buffered output.
+// Counting starts with the first sigaltstack call, which tgc's main makes early, so that calls of the dynamic loader do
+// not count. A seccomp filter stops the command at calls of these kinds, and ptrace makes one of them fail. Calls that
+// libraries make, such as the C library's buffered output, count too.
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using Input = std::vector<uint8_t>;
 
-constexpr uint64_t kBatch = 250;  // inputs per child process: few, to bound leaks; many, to make fork cheap
+constexpr uint64_t kBatch = 250;  // inputs per child process: few enough to bound leaks, enough to make fork cheap
 
 uint64_t mixed(uint64_t z) {  // the random number generator splitmix64
   z += 0x9E3779B97F4A7C15ull;

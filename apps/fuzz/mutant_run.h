@@ -9,7 +9,7 @@
 
 namespace tgc::fuzz {
 
-// X(phase), in the order in which a mutant goes through the phases
+// calls X(phase) for each phase, in the order in which a mutant goes through them
 #define TGC_FUZZ_PHASES(X) \
   X(load) X(verify) X(texts) X(source) X(other) X(stats) X(trace) X(diff) X(ref) X(cpu) X(bisect) X(reduce) X(view)
 enum class Phase : uint8_t {

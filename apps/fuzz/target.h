@@ -19,7 +19,7 @@ struct Target {
   std::string_view name;  // the target's name, and that of the folder with its corpus in testdata/fuzz
   void (*run)(Bytes);
   size_t longest = 4096;  // maximum bytes of an input
-  size_t step = 1;        // bytes of a record; mutations keep records whole
+  size_t step = 1;        // size in bytes of the records that the input consists of; mutations keep records whole
   bool has_words = false; // the input is a language: mutations also replace words and lines
 };
 std::span<const Target> all_targets();
@@ -43,7 +43,7 @@ inline void must(bool holds, const std::string& what) {
   if (!holds) finding(what);
 }
 
-// Requires that the error has a message and that it is no internal error, the message of a broken invariant.
+// Reports a finding if the error has no message or is an "internal error", the message of a broken invariant.
 void must_say(const Diag& diag);
 template <class T>
 const Result<T>& must_say(const Result<T>& result) {

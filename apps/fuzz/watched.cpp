@@ -88,7 +88,7 @@ void* shared_bytes(size_t size) {
 
 std::string Died::cause() const {
   std::string line, best;
-  int rank = 0;  // higher for lines that tell more: sanitizer's summary, tgc's message, frame of tgc
+  int rank = 0;  // how informative `best` is: a sanitizer's summary (4) tells more than a stack frame of tgc (1)
   for (std::istringstream in(report); std::getline(in, line);) {
     int r = line.starts_with("SUMMARY:") ? 4 : line.find("runtime error:") != std::string::npos ? 3
             : line.starts_with("fuzz:")  ? 3

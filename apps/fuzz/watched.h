@@ -27,11 +27,11 @@ class SharedMemory {
   T& operator*() { return *p_; }
 
  private:
-  T* p_;  // never unmapped
+  T* p_;
 };
 
-// The result of run_watched_inputs, which calls body(first) to body(last - 1) in a child while more() is true: the next
-// input and, if the child died, how. An input may take `limit_seconds` of processor time, and of wall time 10 times it.
+// run_watched_inputs calls body(first) to body(last - 1) in a child process while more() is true. It returns the number
+// of the next input and, if the child died, how. Limits per input: `limit_seconds` CPU time, 10 times that wall time.
 struct Watched {
   uint64_t next = 0;
   std::optional<Died> died = {};

@@ -1,5 +1,5 @@
-// Compiler backends behind compile(): one function per family of compilers. All throw Failure. A source that does not
-// compile throws Rejected with the line and column in the source; compile.cpp adds the file and the text of that line.
+// Compiler backends behind compile(): one function per family of compilers. They throw Rejected, with line and column,
+// if the source does not compile, and another Failure if the compiler itself does not work.
 #pragma once
 #include "lib/compile/compile.h"
 #include "lib/compile/engines.h"
@@ -25,7 +25,7 @@ std::string compile_by_llvm(const CompileJob& job, Artifact what);
 // Loads the engines (shared objects with LLVM, clang or lld) that the job needs, so that a worker forked from this
 // process has them. Returns a bit mask of them (1: LLVM, 2: clang, 4: lld). Throws Failure if one cannot be loaded.
 unsigned load_engines(const CompileJob& job, Artifact what);
-// Compiles CUDA to PTX with NVRTC if it is installed, else with clang; ptxas makes cubins and SASS.
+// compile_cuda uses NVRTC if it is installed, else clang. Both functions make cubins with ptxas, and SASS from cubins.
 std::string compile_cuda(const CompileJob& job, Artifact what);
 std::string compile_ptx(const CompileJob& job, Artifact what);
 // True if this job and artifact need NVIDIA's own compilers, libraries or programs.

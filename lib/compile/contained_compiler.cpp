@@ -24,7 +24,7 @@ namespace {
 using Compiler = std::string (*)(const CompileJob& job, Artifact what);
 constexpr uint64_t kMemory = uint64_t(8) << 30;
 const pid_t kFirstProcess = getpid();
-constexpr int kMostSources = 256;  // most sources per worker; the worker's end frees what compilers leaked
+constexpr int kMostSources = 256;  // maximum sources per worker, because compilers leak memory until the worker ends
 
 // ---- messages to and from a worker
 struct Task {
@@ -140,7 +140,7 @@ class Starter {
     for (;;) {
       std::unique_lock lock(mutex_);
       any_.wait(lock, [&] { return !tasks_.empty(); });
-      auto task = std::move(tasks_.front());  // the caller may continue before task() returns
+      auto task = std::move(tasks_.front());  // moved out, because the caller may continue before task() returns
       tasks_.pop();
       lock.unlock();
       std::lock_guard no_loading(loading_);
@@ -223,7 +223,7 @@ class Workers {
     return out;
   }
   void keep(std::unique_ptr<CompileWorker> worker) {
-    // a forked process runs no destructors at its end, so it keeps no DriverRoom, whose folder would never be removed
+    // a forked process runs no destructors when it ends, so a DriverRoom kept here would leave its folder behind
     if (worker->is_used_up() || (worker->has_room() && process != kFirstProcess)) return;
     std::lock_guard lock(mutex_);
     idle_.push_front(std::move(worker));

@@ -1,4 +1,4 @@
-// tinygrad's compiler_cuda.py: compiles CUDA (NVRTC or clang) and PTX (ptxas); disassembles (nvdisasm or cuobjdump).
+// Compiles CUDA (NVRTC or clang) and PTX (ptxas), and disassembles cubins, as tinygrad's compiler_cuda.py does.
 #include <dlfcn.h>
 #include <sys/stat.h>
 
@@ -45,7 +45,7 @@ struct Nvrtc {
   int (*ptx_size)(Program, size_t*) = nullptr;
   int (*ptx)(Program, char*) = nullptr;
   int (*destroy)(Program*) = nullptr;
-  std::string file;  // the loaded file; empty if none
+  std::string file;  // path of the loaded library; empty if there is none
 
   template <class F>
   bool bind(void* library, const char* name, F& f) {

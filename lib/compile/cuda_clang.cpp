@@ -1,6 +1,6 @@
 // Compiles CUDA with clang's NVPTX target, without NVRTC and CUDA's headers, so that the PTX can be read on any
-// computer. The prelude declares what tinygrad's CUDA renderer uses of those headers. exp2, log2 and sin of floats are
-// PTX's approximations; other types of these functions, and fp8, are missing.
+// computer. The prelude declares what tinygrad's CUDA renderer uses of those headers, except fp8. It has exp2, log2 and
+// sin for floats only, as PTX's approximate instructions.
 #include "lib/compile/backends.h"
 
 namespace tgc {

@@ -7,10 +7,10 @@
 namespace tgc {
 namespace {
 
-// Returns the path of an engine's shared object `file`. Looks first in the folder of the binary that contains this code
-// (an emulator's library, links resolved), then in ../lib/tgc relative to the executable's folder. Otherwise returns
-// `file`, for which dlopen searches LD_LIBRARY_PATH. A run path in the executable would not work with AddressSanitizer,
-// because AddressSanitizer's library is then the caller of dlopen.
+// Returns the path of an engine's shared object `file`. Looks first in the folder of the executable or library that
+// contains this code, then in ../lib/tgc relative to the executable's folder. If both lack the file, returns `file`, so
+// that dlopen searches LD_LIBRARY_PATH. A run path in the executable would not work with AddressSanitizer, because
+// AddressSanitizer's library is then the caller of dlopen.
 std::string place_of(const char* file) {
   namespace fs = std::filesystem;
   std::error_code error;

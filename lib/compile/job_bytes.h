@@ -1,4 +1,4 @@
-// Serializes a CompileJob. The messages to workers and the cache key use one list of its members, so neither omits one.
+// Serializes a CompileJob. Messages to workers and cache keys use the same list of members, so that none is forgotten.
 #pragma once
 #include <tuple>
 

@@ -136,7 +136,7 @@ class Loader {
     }
   }
 
-  // Three regions on pages of their own: code and stubs; read-only data; writable data and outside symbols' addresses.
+  // Regions of the memory, which share no page: code and stubs; read-only data; writable data and address slots.
   enum Region { Code, Constant, Writable, kRegions };
   bool is_loaded(size_t i) const { return (sections_[i].sh_flags & SHF_ALLOC) && names_[i] != ".eh_frame"; }
   static Region region_of(const Elf64_Shdr& s) {
@@ -192,15 +192,15 @@ class Loader {
       throw Failure("a symbol of the object is in no loaded section");
     return reinterpret_cast<uint64_t>(memory_) + place_[s.st_shndx] + s.st_value;
   }
-  // The address of the slot that holds the symbol's address.
+  // Writes the address of symbol `i` to the symbol's slot, for indirect accesses. Returns the address of the slot.
   uint64_t slot_of(size_t i) {
     uint64_t address = address_of(i);
     char* slot = memory_ + slots_ + i * sizeof(void*);
     std::memcpy(slot, &address, sizeof address);
     return reinterpret_cast<uint64_t>(slot);
   }
-  // The target for calls to a symbol: the symbol itself if it is in the object; else a stub that jumps to the symbol,
-  // because the symbol may be out of a call instruction's range.
+  // Returns the target for calls to symbol `i`: the symbol's address if it is in the object, else the address of a stub
+  // that jumps to the symbol, because the symbol may be out of a call instruction's range.
   uint64_t callable(size_t i) {
     if (symbol_at(i).st_shndx != SHN_UNDEF) return address_of(i);
     uint64_t address = address_of(i);
@@ -215,7 +215,7 @@ class Loader {
 
   void relocate(const Elf64_Shdr& relocations) {
     size_t target = relocations.sh_info;
-    if (target >= sections_.size() || !is_loaded(target)) return;  // debug information or unwind tables, not loaded
+    if (target >= sections_.size() || !is_loaded(target)) return;  // skip debug information and unwind tables
     for (const auto& r : table<Elf64_Rela>(relocations)) {
       if (r.r_offset + 8 > sections_[target].sh_size + 4 || sections_[target].sh_type == SHT_NOBITS)
         throw Failure("a relocation lies outside its section");
@@ -313,7 +313,7 @@ class Loader {
   std::vector<std::string> names_;
   std::vector<Elf64_Sym> symbols_;
   size_t strings_ = 0;
-  std::vector<size_t> place_;            // by section: its offset from memory_
+  std::vector<size_t> place_;            // for each section, its offset from memory_
   size_t begin_[kRegions + 1] = {}, total_ = 0, stubs_ = 0, slots_ = 0;
   char* memory_ = nullptr;
 };

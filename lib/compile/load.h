@@ -12,7 +12,7 @@
 
 namespace tgc {
 
-using Functions = std::map<std::string, void*, std::less<>>;  // by name
+using Functions = std::map<std::string, void*, std::less<>>;  // name -> address
 
 class LoadedCode {
  public:

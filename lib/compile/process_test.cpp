@@ -35,5 +35,5 @@ TEST_CASE("temporary folders: only leftovers of killed processes are removed") {
   CHECK(fs::is_symlink(base.file(dead + "linked")));
   remove_leftovers(base.file("no such folder"));
 
-  CHECK(fs::path(TemporaryFolder().path()).filename().string().starts_with(own));  // it has the process id
+  CHECK(fs::path(TemporaryFolder().path()).filename().string().starts_with(own));  // the name has the process id
 }

@@ -1,7 +1,7 @@
-// Checks that a source is closed: that compiling it reads no other file. Before a compiler sees the source, this check
-// rejects preprocessor directives (#include, #embed, __has_include) and inline assembly (.incbin, .include), except the
-// few lines that tinygrad's renderers print, such as tensor core instructions. Furthermore, clang_engine.cpp lets clang
-// open no files except its own headers and AMD's libraries.
+// Checks that compiling a source reads no other file. Before a compiler sees the source, the check rejects preprocessor
+// directives (#include, #embed, __has_include) and inline assembly (.incbin, .include), except the few lines that
+// tinygrad's renderers print, such as tensor core instructions. As a second barrier, clang_engine.cpp lets clang open
+// only its own headers and AMD's libraries.
 #pragma once
 #include "lib/compile/compile.h"
 

@@ -209,7 +209,7 @@ class Reader {
   Read read(void* to, size_t bytes) {
     auto p = static_cast<char*>(to);
     while (bytes) {
-      if (child_) {  // a worker, which has no child, waits for its next message without a timeout
+      if (child_) {  // wait with a timeout; without a child (in a worker), the read below waits forever
         pollfd waiting{fd_, POLLIN, 0};
         int ready = poll(&waiting, 1, std::min(milliseconds_left(), kLook));
         if (ready < 0 && errno == EINTR) continue;

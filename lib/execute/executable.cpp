@@ -47,7 +47,7 @@ struct Parameters {
   std::map<int64_t, size_t> buffers;
   std::map<std::string, size_t> variables;
 
-  // Throws Failure if a variable precedes a buffer: launches take buffers first.
+  // Throws Failure if a variable precedes a buffer, because launches pass all buffers before the variables.
   explicit Parameters(std::span<const UOp> list) {
     for (size_t i = 0; i < list.size(); i++) {
       UOp u = list[i];

@@ -34,8 +34,8 @@ struct VariableSpec {
 
 using VariableValues = std::map<std::string, int64_t>;
 
-// Return the buffers (by number) and variables (by name) of a graph's nodes. buffers_of throws Failure for a buffer of
-// void.
+// buffers_of returns the buffers of a graph's nodes, sorted by number; it throws Failure for a buffer of void.
+// variables_of returns the variables, sorted by name.
 std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes);
 std::vector<VariableSpec> variables_of(std::span<const UOp> nodes);
 

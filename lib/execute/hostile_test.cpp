@@ -25,7 +25,7 @@ static long call(long n, long a, long b, long c) {
 
 std::string file_name() { return "/tmp/tgc-hostile-" + std::to_string(getpid()); }
 
-// The functions and strings below are C statements of a kernel. They use call(), a system call, and `out`, 8 longs.
+// The functions and strings below are C statements of kernels. call() makes a system call; `out` has 8 longs.
 std::string file_write() {
   return "static const char name[] = \"" + file_name() + "\"; out[0] = call(2, (long)name, 0101, 0600);";
 }
@@ -34,7 +34,7 @@ const std::string kForkBomb = "for (int i = 0; i < 100; i++) if (call(57, 0, 0, 
                               "for (;;) call(34, 0, 0, 0);";                     // fork, pause
 const std::string kExec = "static const char name[] = \"/bin/true\"; out[0] = call(59, (long)name, 0, 0);";
 const std::string kEndless = "for (volatile int i = 0;; i++) {}";
-// maps at most 100 pieces of 1 GB of memory, and writes to each
+// maps up to 100 GB of memory, 1 GB at a time, and writes to each GB
 const std::string kMemory = R"(
   long n = 0;
   for (; n < 100; n++) {

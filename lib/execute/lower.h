@@ -12,7 +12,7 @@
 
 namespace tgc {
 
-// A kernel as the user gave it. Its graph and list must outlive the Executable.
+// A kernel before lowering or after some stages. The graph and the list must outlive the Executable.
 struct KernelGraph {
   UOp root;                                   // the AST, or the graph after `stage`
   std::string stage = {};                     // the last stage that has run; empty for an AST
@@ -22,7 +22,7 @@ struct KernelGraph {
 
 struct LowerOptions {
   ExecuteObserver* observer = nullptr;             // called for the kernel if its watches_kernels() is true
-  std::map<std::string, int>* names = nullptr;     // kernel names so far, to which this one's is added
+  std::map<std::string, int>* names = nullptr;     // in and out: how often each kernel name was used so far
   double compile_seconds = 0;                      // time limit of the compiler; 0: the compiler's default limit
 };
 

@@ -25,7 +25,7 @@ class ExecuteObserver {
   // first runs, as in tinygrad; otherwise all kernels are lowered in parallel before the first kernel runs.
   virtual bool watches_kernels() const { return false; }
   virtual void kernel_begins(UOp /*ast*/) {}
-  // The kernel is lowered to `sink`; `outputs` makes its list, source and code on demand. An error refuses the kernel.
+  // The kernel is lowered to `sink`; `outputs` makes its list, source and code on demand. An error stops the run.
   virtual Status kernel_lowered(UOp /*sink*/, KernelOutputs& /*outputs*/) { return Unit{}; }
   // The kernel has run. `bytes` is the size of all buffers used so far, `seconds` the times of its timed runs.
   virtual void kernel_ran(const ProgramInfo& /*info*/, const Target& /*target*/, double /*bytes*/,

@@ -32,7 +32,7 @@ struct Parts {
   }
 };
 
-// Returns probe_device(device); calls it only once for each device.
+// Returns probe_device(device) and caches the result for each device.
 RuntimeInfo probed(const std::string& device) {
   static std::mutex mutex;
   static std::map<std::string, RuntimeInfo> known;

@@ -1,4 +1,4 @@
-// Placement: the device that a kernel runs on and the target that it is lowered for, from --device and --target.
+// Chooses the device that a kernel runs on and the target that it is lowered for, from --device and --target.
 #pragma once
 #include <memory>
 #include <optional>
@@ -23,11 +23,11 @@ struct Placement {
 // Returns the placement for the options --device and --target; an empty string means that the option is missing:
 //   --device=REF                        REF runs the input graph itself, at any stage, or a linear list
 //   --device=REF --target=T             REF runs the linear list that is lowered for T
-//   --device=D, or --target=D           D[:RENDERER[:ARCH]]; the CPU's default renderer is LLVM; the hardware is asked
-//                                       for a missing arch
+//   --device=D, or --target=D           D[:RENDERER[:ARCH]]; default: LLVM for the CPU, the arch of the hardware found
 //   --device=plugin:PATH [--target=T]   lowered for T, by default for the target that the plugin names
-// Neither option: CPU:LLVM. The hardware is asked once per tgc process, because asking starts a worker. An emulated GPU
-// has the target's default arch, unless a variable names the GPU. For a record's target, `parse` is recorded_target.
+// With neither option, the placement is CPU:LLVM. The process asks the hardware only once, because asking starts a
+// worker. An emulated GPU has the default arch unless an environment variable selects another arch. `parse` parses
+// `target`; for a record's target, pass recorded_target.
 Result<Placement> choose_placement(const std::string& device, const std::string& target, const Settings& settings,
                                    Result<Target> (*parse)(std::string_view, const Settings&) = parse_target);
 

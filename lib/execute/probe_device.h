@@ -8,8 +8,8 @@
 
 namespace tgc {
 
-// Compiles and runs a kernel that stores one number, without rewrites and so without seeded faults. Always succeeds for
-// REF. After a success, this process probes no more. Thread-safe. An error: "CPU:CLANG runs no kernel at all: ...".
+// Compiles and runs a kernel that stores one number, without rewrites and therefore without seeded faults. Always
+// succeeds for REF. Remembers successful placements. Thread-safe. Error: "CPU:CLANG runs no kernel at all: ...".
 Status probe_device(const Placement& place, const Settings& settings, const ExecuteOptions& options = {});
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
-// Runs a kernel's C or LLVM IR under AddressSanitizer in a worker: each access outside of a buffer is an error with the
-// buffer and the line of the kernel's source, also where guard pages are too coarse to notice.
+// Runs a kernel's C or LLVM IR under AddressSanitizer in a worker. An access outside of a buffer is an error with the
+// buffer and the source line, even if it is too close to the buffer to reach a guard page.
 #pragma once
 #include "lib/execute/execution.h"
 

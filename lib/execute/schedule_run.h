@@ -31,7 +31,7 @@ struct WantedArray {
 // One run of a kernel, with its arrays data0, data1, ... before and after.
 struct KernelStep {
   std::string name;
-  size_t number = 0;  // index of the kernel in the schedule; copies and views do not count
+  size_t number = 0;  // index of the kernel among the kernels of the schedule, without copies and views
   UOp ast;
   VariableValues variables;
   Arrays before, after;
@@ -55,16 +55,16 @@ struct ScheduleOptions {
 
 struct ScheduleResult {
   std::vector<Array> values;         // the wanted arrays, in order
-  size_t kernels = 0;                // runs of kernels
+  size_t kernels = 0;                // number of kernel runs
   double seconds = 0;                // duration of the first run of the schedule
   std::vector<TimedKernel> timed;    // in the order of the schedule, if runs were timed
   uint64_t bytes_before = 0, bytes_after = 0;  // size of the buffers between kernels, without and with memory planning
 };
 
-// Compiled kernels are kept by their AST, so the graphs must live as long as the runner.
+// Caches compiled kernels by AST node, so the graphs must outlive the runner.
 class ScheduleRunner {
  public:
-  // `jobs` threads compile. `place` and `observer` must outlive the runner.
+  // Compiles kernels on `jobs` threads. `place` and `observer` must outlive the runner.
   explicit ScheduleRunner(Placement& place, unsigned jobs = 1, ExecuteObserver* observer = nullptr);
   ~ScheduleRunner();
 
@@ -101,7 +101,7 @@ class ScheduleRunner {
   Watcher* watcher_ = nullptr;
   ExecuteObserver& observer_;
   std::unordered_map<UOp, std::unique_ptr<Prepared>> prepared_;
-  std::map<std::string, int> names_;  // names of kernels so far, with counts, if kernels are watched
+  std::map<std::string, int> names_;  // for each kernel name so far, how often it was used; to make names unique
   double compile_seconds_ = 0;        // ScheduleOptions::compile_seconds of the current run
 };
 

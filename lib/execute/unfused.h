@@ -5,8 +5,8 @@
 
 namespace tgc {
 
-// Returns the graph with a CONTIGUOUS after each operation and reduction on buffers, so that the scheduler gives it a
-// kernel of its own. Results of more than `most_elements` elements stay fused, since they are too large to store.
+// Returns the graph with a CONTIGUOUS after each operation and reduction on buffers, so that the scheduler makes a
+// kernel for each of them. Results of more than `most_elements` elements stay fused, since they are too large to store.
 UOp unfused(UOp sink, int64_t most_elements);
 
 }  // namespace tgc

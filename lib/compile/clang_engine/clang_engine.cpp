@@ -55,7 +55,7 @@ class FirstError : public clang::DiagnosticConsumer {
 
 using Diagnostics = llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine>;
 
-// The cc1 arguments for the device or machine that `command` compiles for.
+// Returns the arguments of the first cc1 run that clang's driver plans for `command`.
 std::vector<std::string> compiler_arguments(const std::vector<std::string>& command, Diagnostics diagnostics,
                                             Complaint& complaint) {
   std::vector<const char*> args;
@@ -131,8 +131,8 @@ std::string compile_text(std::string_view source, const std::string& file, const
   // the first argument is clang's path, because clang finds the folder of its headers relative to it
   std::vector<std::string> command{TGC_CLANG_PATH};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  // With -c for a device, clang's driver would plan two steps, an object and a link, and create temporary files for
-  // them. So pass -S (assembly), for which the cc1 arguments are the same.
+  // For a device, pass -S instead of -c. The cc1 arguments are the same, but with -c clang's driver would plan a link
+  // step and create temporary files.
   bool for_device = std::ranges::find(arguments, "--cuda-device-only") != arguments.end();
   command.insert(command.end(), {for_device ? "-S" : "-c", file});
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);

@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A temporary folder for the files that lld reads and writes, removed by the destructor. Its name is that of
-// TemporaryFolder's folders, so remove_leftovers() removes it after a crash.
+// A temporary folder for the files that lld reads and writes, removed by the destructor. Its name has the same form as
+// TemporaryFolder's names, so that remove_leftovers() removes the folder after a crash.
 struct Folder {
   std::string path;
   Folder() {

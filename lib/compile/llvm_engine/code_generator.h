@@ -26,7 +26,7 @@ class CodeGenerator {
   std::string emit(llvm::Module& module, Form form);
 
  private:
-  // The passes that emit one form of output. They always write to `out`, so it lives as long as they do.
+  // The passes that emit one form of output, and the stream to which they write.
   struct Emitter {
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream out{bytes};

@@ -13,7 +13,7 @@ struct Refused {
   Complaint complaint;
 };
 
-// Runs `work`. Returns "" or the message of the fatal error or crash that ended it, which leaks the memory of `work`.
+// Runs `work` and returns "". If a fatal error or crash ends `work`, returns the message and leaks the used memory.
 std::string run_contained(const std::function<void()>& work);
 
 // Returns the result of `work`, or a complaint: from a thrown Refused or std::exception, or from a fatal error.

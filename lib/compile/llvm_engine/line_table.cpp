@@ -12,8 +12,8 @@ namespace tgc {
 namespace {
 
 struct Body {
-  unsigned header = 0;                  // line number of its "define"
-  std::vector<unsigned> instructions;  // line numbers of its instructions
+  unsigned header = 0;                  // line number of the function's "define"
+  std::vector<unsigned> instructions;  // line number of each instruction of the function
 };
 
 // Returns every function body of the text, in order.

@@ -73,8 +73,8 @@ Machine resolved(Machine m) {
 
 // Holds the SLP vectorizer's maximum vector width for one compilation. LLVM 19's SLP vectorizer miscompiles for AVX-512
 // with vectors wider than 128 bits: accumulators are permuted (compile_test.cpp has a kernel). 128 bits are correct and
-// as fast. The width is an option of the whole process, so compilations that need different widths wait for each other.
-// Lives outside run_contained, because a crash of LLVM skips destructors.
+// as fast. The width is global to the process, so compilations that need different widths wait for each other.
+// Construct it outside of run_contained(), because a crash of LLVM skips the destructors inside.
 class SlpWidth {
  public:
   explicit SlpWidth(bool narrow) {
@@ -174,7 +174,7 @@ std::string compile_with(CodeGenerator& generator, std::string_view text, const 
   return plan.is_list ? gate->list() : out;
 }
 
-// Compiles `text`. Gives the generator back after the module is destroyed, because its passes may refer to functions.
+// Compiles `text`. Returns the generator to the pool after the module is destroyed, to which its passes may refer.
 std::string compile_text(std::string_view text, CodeGenerators& generators, Form form, bool lines,
                          const PassPlan& plan) {
   auto generator = generators.take();

@@ -1,6 +1,6 @@
-// Limits which of LLVM's optional passes run, to bisect for a wrong pass. Passes are counted from 1 in execution order,
-// each run on a function, loop or module counting separately, as OptBisect counts them (`opt -opt-bisect-limit=N`):
-// first optimization passes, then those of code generation.
+// Limits which of LLVM's optional passes run, to bisect for a wrong pass. Passes are numbered from 1 in the order in
+// which they run: optimization first, then code generation. As with `opt -opt-bisect-limit=N`, each run of a pass on a
+// function, loop or module has its own number.
 #pragma once
 #include <llvm/ADT/Any.h>
 #include <llvm/IR/OptBisect.h>
