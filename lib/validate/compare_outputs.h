@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// Options that say with what a kernel's outputs are compared, and with which tolerance.
+// Options of a comparison: the expected arrays and the tolerance.
 struct CompareOptions {
   std::string expect = {};  // --expect: a file of the expected arrays; {} stands for the input without its extension
   // --reference, used if `expect` is empty: a device that computes the expected arrays; an INPUT whose graph REF runs
@@ -18,7 +18,7 @@ struct CompareOptions {
   bool each_stage = false;          // --each-stage: also run the graph after every stage in REF
 
   // Returns the tolerance for `expected`, an array that the kernel `root` (a graph at any stage) stores. Without
-  // options, arrays of --expect must match exactly, and devices may differ by what the order of operations explains.
+  // tolerance options, arrays of --expect must match exactly, others as far as another order of operations allows.
   ToleranceOptions tolerance_for(UOp root, const Array& expected) const;
 };
 

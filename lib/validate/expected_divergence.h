@@ -1,5 +1,5 @@
-// Knows reasons why a device stores other values than REF although the kernel is the same as tinygrad's. Reports show
-// the reason next to the difference.
+// Explains known differences: reasons why a device stores other values than REF although the kernel is the same as
+// tinygrad's. Reports show the reason next to the difference.
 #pragma once
 #include <string>
 #include <vector>

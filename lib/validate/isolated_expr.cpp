@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostIterations = 4096, kMostWork = 60'000'000;  // limits: for one reduction; in total
+constexpr int64_t kMostIterations = 4096, kMostWork = 60'000'000;  // limit for one reduction; limit for all reductions
 constexpr int64_t kPointAxis = 1 << 20;
 constexpr int64_t kMostPositions = 256;  // limit for the axes of an UNROLL
 
@@ -36,8 +36,8 @@ int64_t size_in_scalars(UOp define) {
   return d.is_image() || d.size() < 0 ? -1 : d.size() * d.base().count();
 }
 
-// Returns whether two nodes are the same RANGE, SPECIAL or variable, apart from what a rewrite may have done to one of
-// them: lowered its dtype, or added the enclosing ranges to its sources.
+// Returns whether two nodes are the same RANGE, SPECIAL or variable. Differences that a rewrite may cause do not count:
+// a smaller dtype, or enclosing ranges added to the sources.
 bool counts_alike(UOp u, UOp other) {
   if (u.op() != other.op() || !(u.arg() == other.arg()) || u.vmax().to_int() != other.vmax().to_int()) return false;
   bool has_constant_size = u.num_src() == 0 || u.src(0).vmin().to_int() == u.src(0).vmax().to_int();
@@ -168,7 +168,7 @@ UOp ExprIsolator::both(UOp a, UOp b) {
   return b ? a.alu(Op::AND, b) : a;
 }
 
-// Returns the value of a node that another node uses as a number.
+// Returns a node's value for another node, which uses it as a number.
 UOp ExprIsolator::value_of(UOp u, const Bound& bound) {
   const IsolatedExpr& c = *known(u, bound);
   return c.is_place() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_from(c, u.dtype(), {})
@@ -282,7 +282,7 @@ IsolatedExpr ExprIsolator::axis_leaf(int64_t axis, int64_t size) {
   return leaf(graph_.range(Const(size), axis, AxisType::PLACEHOLDER), {});
 }
 
-// `vector` has `each` elements per position on `axes`. Returns those for the position that the leaves of `axes` hold.
+// Returns the `each` elements of `vector` at the position on `axes` that the leaves of `axes` give.
 UOp ExprIsolator::at_position(UOp vector, std::span<const Arg> axes, int64_t each) {
   UOp position;
   int64_t positions = 1;
@@ -317,7 +317,7 @@ IsolatedExpr ExprIsolator::unroll(UOp u, const Bound& bound) {
   return from;
 }
 
-// Returns the value at every combination of the axes' positions, the last axis fastest.
+// Returns `value` at every combination of positions on `axes`; the last axis varies fastest.
 std::vector<UOp> ExprIsolator::at_all(UOp value, std::span<const Arg> axes) {
   std::vector<UOp> out{value};
   for (Arg axis : axes) {
@@ -332,7 +332,7 @@ std::vector<UOp> ExprIsolator::at_all(UOp value, std::span<const Arg> axes) {
   return out;
 }
 
-// Returns the set of leaves without the leaves for the positions on `axes`.
+// Returns the set `leaves` without the leaves that are positions on `axes`.
 uint32_t ExprIsolator::without(uint32_t leaves, std::span<const Arg> axes) {
   std::vector<uint32_t> rest;
   for (Arg axis : axes) (void)axis_leaf(axis[0].small_int(), axis[1].small_int());
@@ -434,7 +434,7 @@ IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {
 // Returns the elements at an address ("place"). Takes offsets modulo the memory's size, so a wrong offset is no error.
 UOp ExprIsolator::load_from(const IsolatedExpr& place, DType dtype, UOp alt) {
   int64_t places = place.value.dtype().count();
-  int64_t n = std::max<int64_t>(dtype.count(), places), each = n / places;  // several places: one element each
+  int64_t n = std::max<int64_t>(dtype.count(), places), each = n / places;  // `each`: elements per address
   if (each * places != n) return {};
   auto it = std::ranges::find(memories_, place.memory, &IsolatedMemory::define);
   std::vector<UOp> elements;
@@ -465,7 +465,7 @@ IsolatedExpr ExprIsolator::load(UOp u, const Bound& bound) {
   return value ? IsolatedExpr{.value = value, .leaves = joined_of(u, bound)} : leaf(u, bound);
 }
 
-// Makes a reduction a loop, if it is short enough. Isolates the nodes inside again, with the reduction's ranges bound.
+// Makes a reduction a loop if it is short enough. Isolates the nodes inside again, with the reduction's ranges bound.
 IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
   Bound inside = bound;
   std::vector<UOp> src(1);

@@ -22,15 +22,15 @@ struct Leaf {
 
 // Memory that loads read: a DEFINE_GLOBAL in the graph of the isolated expressions.
 struct IsolatedMemory {
-  UOp define, of;      // `of`: the kernel's own definition
+  UOp define, of;      // the DEFINE_GLOBAL to load from; the kernel's definition of the same memory
   int64_t number = 0;
   int64_t size = 0;    // number of scalars
 };
 
 struct IsolatedExpr {
-  UOp value;           // for an address ("place"), its offset in scalars; null: the node has no value
-  UOp valid;           // for each element, a bool: is `value` valid? null: always
-  UOp memory;          // for an address: the memory that it points into, a DEFINE_GLOBAL
+  UOp value;           // the node's value; for an address ("place"), the offset in scalars; null: no value
+  UOp valid;           // a bool for each element: whether `value` is valid; null: always valid
+  UOp memory;          // for an address: the DEFINE_GLOBAL of the memory that the address is in; else null
   uint32_t leaves = 0; // number of the set of leaves on which the value depends; see ExprIsolator::leaves()
   bool is_place() const { return bool(memory); }
 };
@@ -38,7 +38,7 @@ struct IsolatedExpr {
 class ExprIsolator {
  public:
   static constexpr int64_t kPoints = 32;       // number of sample points that one run evaluates
-  static constexpr int64_t kLeaves = 1000000;  // number of the DEFINE_GLOBAL with the leaves, of doubles; + 1: of longs
+  static constexpr int64_t kLeaves = 1000000;  // number of the DEFINE_GLOBAL with leaf values of type double; + 1: long
   struct MemoryOf {
     int64_t elements = -1;  // number of elements of the run's array; -1 if there is none
   };
@@ -50,13 +50,13 @@ class ExprIsolator {
   const IsolatedExpr& of(UOp u) { return isolate(u, {}); }
   // Returns whether a node is a leaf because it cannot be computed without the rest of the kernel.
   bool is_opaque(UOp u) const { return leaf_of_.contains(u.id()) && !u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}); }
-  // Returns the node's value; for an INDEX that means the element there, this element. Null if the node has no value.
+  // Returns the node's value. For an INDEX that stands for an element, returns this element. Null if there is no value.
   UOp loaded(UOp u);
 
-  UOp point() const { return point_; }                   // the RANGE over the points
+  UOp point() const { return point_; }                   // returns the RANGE over the sample points
   std::span<const Leaf> leaf_list() const { return leaves_; }
   const std::vector<uint32_t>& leaves(uint32_t set) const { return sets_[set]; }
-  uint32_t joined(uint32_t a, uint32_t b);               // the union of two sets
+  uint32_t joined(uint32_t a, uint32_t b);               // returns the number of the union of two sets of leaves
   std::span<const IsolatedMemory> memories() const { return memories_; }
   int64_t leaf_slots() const { return slots_; }
 
@@ -93,7 +93,7 @@ class ExprIsolator {
   Graph& graph_;
   std::map<int64_t, int64_t> arrays_;
   UOp point_;
-  std::map<std::vector<uint32_t>, Memo> memos_;  // by ids of the bound ranges: expressions by node id
+  std::map<std::vector<uint32_t>, Memo> memos_;  // for each set of bound ranges (ids): expressions by node id
   std::vector<Leaf> leaves_;
   std::map<uint32_t, IsolatedExpr> leaf_of_;  // by node id of a leaf: the leaf's expression
   std::vector<IsolatedMemory> memories_;

@@ -84,7 +84,7 @@ class Shaker {
     return dtypes::is_float(cast.src(0).dtype()) && epsilon(cast.dtype()) > epsilon(cast.src(0).dtype());
   }
 
-  // Returns whether rounded results are changed in this way; they are not in way 0.
+  // Returns whether rounded results are changed, which is so in every way but way 0.
   bool has_noise() const { return way_ > 0; }
   bool turns_comparisons() const { return way_ < kPerturbations / 2; }
   bool up(size_t number) const { return ((number + 1) * 0x9E3779B97F4A7C15 >> (50 + 3 * way_)) & 1; }
@@ -165,7 +165,7 @@ class Shaker {
     return same.ne(apart.logical_not());
   }
 
-  // For operations that jump at integers: returns `made`, the perturbed `x`, moved by a few bits if `x` is inexact.
+  // Returns `made`, the perturbed operand `x` of an op that jumps at integers, moved by a few bits if `x` is inexact.
   UOp before_a_jump(UOp x, UOp made) const {
     return inexact_.contains(x) ? scaled(made, way_ % 2, kFewBits / 2) : made;
   }

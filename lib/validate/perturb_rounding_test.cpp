@@ -10,11 +10,11 @@
 namespace tgc {
 namespace {
 
-// The results of an expression for the floats a = data1[0] and b = data2[0] and the ints i and j (a and b cast to
-// int32): the exact result, and the result in each way of perturbing the expression.
+// The results of an expression: the exact one, and those of the perturbed expressions. The expression may use the
+// floats a = data1[0] and b = data2[0], and the ints i and j (a and b cast to int32).
 struct Results {
   float plain;
-  int jumps = 0;  // number of ways whose result differs by more than a millionth
+  int jumps = 0;  // number of ways in which the result differs by more than a millionth
 };
 
 Results results(const std::string& expression, float a, float b) {
@@ -104,7 +104,7 @@ TEST_CASE("perturb_rounding: a maximum with a NaN is either operand") {
   int jumps = results("(a.sqrt()).maximum(b)", -1.f, 2.f).jumps;
   CHECK((jumps > 0 && jumps < kPerturbations));
   CHECK(results("a.sqrt().reduce(UOp.range(2, 1, AxisType.REDUCE), arg=Ops.MAX)", -1.f, 0.f).jumps > 0);
-  // if there are a NaN and an infinity, a maximum may also return the one that comes first
+  // For a NaN and an infinity, a maximum may also return the operand that comes first.
   const std::string either = "UOp.range(2, 1, AxisType.REDUCE).ne(UOp.const(dtypes.index, 0)).where(a.sqrt(), b)";
   CHECK(results("(" + either + ").reduce(UOp.range(2, 1, AxisType.REDUCE), arg=Ops.MAX)", -1.f, INFINITY).jumps > 0);
   CHECK(results("(" + either + ").reduce(UOp.range(2, 1, AxisType.REDUCE), arg=Ops.MAX)", 1.f, INFINITY).jumps == 0);
@@ -112,7 +112,7 @@ TEST_CASE("perturb_rounding: a maximum with a NaN is either operand") {
 
 TEST_CASE("perturb_rounding: subnormal numbers are perturbed by their last bit, and zero is not") {
   const std::string square = "(a.cast(dtypes.fp8e4m3)*a.cast(dtypes.fp8e4m3))";
-  CHECK(results(square, 0.0703125f, 0.f).jumps > 0);  // 2.5 times the smallest distance between floats
+  CHECK(results(square, 0.0703125f, 0.f).jumps > 0);  // the product is 2.5 times the smallest subnormal
   CHECK(results(square, 0.f, 0.f).jumps == 0);
 }
 

@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// By name of an array that a kernel stores: for each element, whether it depends on rounding.
+// For each array that a kernel stores, by name: for each element, whether the element depends on rounding.
 using ElementFlags = std::vector<std::pair<std::string, std::vector<bool>>>;
 
 ElementFlags rounding_sensitive_elements(const ReferenceRunner& ref, UOp kernel) {

@@ -12,8 +12,8 @@
 namespace tgc {
 namespace {
 
-// A kernel that computes data0[i] = f(a, b) for 8 floats a = data1[i], b = data2[i]; the kernel's inputs, the values
-// that it stored, and the expected values.
+// A kernel that computes data0[i] = f(a, b), where a and b are the floats data1[i] and data2[i] for i < 8. `actual`
+// holds the values that the kernel stored.
 struct StoredKernel {
   InputGraph loaded;
   Arrays inputs, actual, expected;
@@ -45,7 +45,7 @@ const std::vector<float> kThirds(8, 1.f / 3);
 }  // namespace
 
 TEST_CASE("ReferenceRunner leaves out an element that rounding decides and compares the others") {
-  // a * 3 is 1 or nearly 1, so `== 1` may differ between devices; but for a = 0.5, no device may give another result
+  // For a = 1/3, devices may differ in whether a * 3 is exactly 1. For a = 0.5, no device may give another result.
   std::vector<float> a = kThirds;
   a[5] = 0.5f;
   std::vector<float> wanted(8, 1.f), stored(8, 1.f);
@@ -98,7 +98,7 @@ TEST_CASE("expected_divergence names C's integer promotion where it changes a re
     CHECK_MESSAGE(is_known(f, "CLANG"), f);
     CHECK_MESSAGE(!is_known(f, "LLVM"), f);
   }
-  // in these expressions, C also truncates the result to its dtype, or the result always fits
+  // No reason is known for these: C truncates the result to its dtype, too, or the result always fits.
   for (const char* f : {"(a+b)", "((a+b)+a).cast(dtypes.char)", "a.cast(dtypes.half)", "(a<b)",
                         "(a.cast(dtypes.int)+b.cast(dtypes.int)).cast(dtypes.long)"})
     CHECK_MESSAGE(!is_known(f, "CLANG"), f);

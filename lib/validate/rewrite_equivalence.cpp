@@ -36,7 +36,7 @@ std::map<int64_t, int64_t> sizes_of(const Arrays& arrays) {
   return out;
 }
 
-// A pair of numbers to compare, one from each side, and where to find at which points they are valid.
+// A pair of numbers to compare, one from each side, and where it is stored at which points they are valid.
 struct Part {
   int64_t before, after;                 // where the two results are stored: slots of the output array
   int64_t before_valid = -1, after_valid = -1;
@@ -92,13 +92,13 @@ class Evaluation {
     return out;
   }
 
-  // Returns whether the dtypes of the sides differ, or only in `after` some node has a source whose number of elements
-  // is not the node's. Only sides that are computed from values count: for memory, a BUFFERIZE may become a pointer, an
-  // address an integer, and a load from several addresses has one element for each, whatever its dtype.
+  // Returns whether the sides have different dtypes, or whether only `after` has a node whose source has a wrong number
+  // of elements. Ignores nodes other than computations on values, because their dtypes may change: a BUFFERIZE may
+  // become a pointer, an address an integer, and a load from several addresses has one element for each.
   static bool are_unlike(const Sides& s) {
     if (!is_computed(s.before) || !is_computed(s.after)) return false;
     if (s.before.dtype() != s.after.dtype()) return true;
-    constexpr int kDepth = 4;  // how many levels of `after` to check: rules seldom make more new nodes
+    constexpr int kDepth = 4;  // number of levels of `after` to check: rules seldom make more new nodes
     return is_torn(s.after, kDepth) && !is_torn(s.before, kDepth);
   }
   static bool is_computed(UOp u) {
@@ -174,8 +174,8 @@ class Evaluation {
     });
   }
 
-  // Adds the elements that `u`, a store or a group of stores, writes. Returns false if `u` is neither, or cannot be
-  // evaluated.
+  // Adds the elements that `u` writes, which is a store or a group of stores. Returns false if `u` is neither, or if
+  // REF cannot evaluate it.
   bool add_effects(std::vector<Effect>& to, UOp u) {
     if (u.is(Op::GROUP))
       return u.num_src() && std::ranges::all_of(u.src(), [&](UOp s) { return add_effects(to, s); });
@@ -280,7 +280,7 @@ class Evaluation {
     }
   }
 
-  // Returns the bounds of an integer leaf, limited to 62 bits. For a variable, both are its value in the run.
+  // Returns the bounds of an integer leaf, limited to 62 bits. Both bounds of a variable are its value in the run.
   std::pair<int64_t, int64_t> bounds_of(UOp u) const {
     if (dtypes::is_float(u.dtype())) return {0, 1};
     if (u.is(Op::DEFINE_VAR))

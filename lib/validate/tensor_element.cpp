@@ -92,7 +92,7 @@ UOp TensorElementExpr::at(UOp u, const Place& place) {
   return is_cut_ ? UOp() : known_[std::move(key)] = out;
 }
 
-// Returns the node with its sources taken at that position. A source without a shape is the same at every position.
+// Returns the node with its sources read at position `place`. A source without a shape is the same at every position.
 UOp TensorElementExpr::in_loops(UOp u, const Place& place) {
   std::vector<UOp> src;
   for (UOp s : u.src()) {

@@ -22,7 +22,7 @@ class TensorElementExpr {
   // that `before` does not. Indices, and nodes without a value (stores, ends) or expression, are returned unchanged.
   Sides sides(UOp before, UOp after);
 
-  // Returns whether both nodes are the same expression apart from the indices at which they read their sources. While
+  // Returns whether both nodes are the same expression, ignoring the indices at which they read their sources. While
   // tensors get their loops, these indices depend on loops that are not in the graph yet.
   bool same_but_places(UOp before, UOp after);
 
@@ -50,7 +50,7 @@ class TensorElementExpr {
   std::unordered_map<UOp, UOp> bare_, placeless_;
   std::unordered_map<UOp, UOp> memories_;  // by node: the memory that holds the node's values
   int64_t loops_ = 0;
-  UOp whole_;        // this node is memory although it has an expression; null: none is
+  UOp whole_;        // a node to treat as memory although it has an expression; null: no node
   int depth_ = 0, work_ = 0;
   bool is_cut_ = false;  // the expression was too large
 };

@@ -18,7 +18,7 @@ bool is_outer(UOp range) {
   return constant_size_of(range) && (type == AxisType::GLOBAL || type == AxisType::LOOP || type == AxisType::THREAD);
 }
 
-// Returns the loops that may be shortened: those that an END around a store ends, those without an END, workgroups.
+// Returns the loops that may be shortened: loops that an END around a store ends, loops without an END, and workgroups.
 std::vector<UOp> loops_of(UOp root) {
   std::vector<UOp> out;
   auto add = [&](UOp u) {
