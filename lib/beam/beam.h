@@ -10,11 +10,11 @@ namespace tgc {
 struct BeamPlan {
   std::string input = "-", kernel = {};
   std::string device = {};     // device to time on, as choose_placement takes it; empty: the kernel's own target
-  std::string reference = {};  // device whose results candidates are compared with; empty: see DeviceTimes::Options
+  std::string reference = {};  // device whose results are the expected ones; empty: see DeviceTimes::Options
   SearchPlan search = {};
-  Shard shard = {};            // part of the kernels to search, by their keys
+  Shard shard = {};            // searches only this part of the kernels, chosen by their keys
   int confirm = 5;             // runs of each kernel in the final measurement
-  double budget = 0;           // seconds for all searches, those of the slowest kernels first; 0: unlimited
+  double budget = 0;           // seconds for all searches, of which the slowest kernels' are first; 0: unlimited
   std::string results = {};    // file of results; empty: results are not stored
   bool anew = false;           // also search kernels that have a stored result
   bool enumerate = false;      // list the candidates of the first round without timing them

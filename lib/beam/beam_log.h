@@ -30,7 +30,7 @@ struct BeamLog {
   OptTexts before_opts;
   double wall = 0;                     // seconds of the whole search
   bool interrupted = false;            // ended by the user or by a budget; the result is the best so far
-  std::string found;                   // if the result is that of an earlier search: its time; there are no rounds then
+  std::string found;                   // if not empty: the time of an earlier search, which found this result
   size_t resumed = 0;                  // number of candidates whose times an interrupted search had measured
   std::string reference;               // device whose results the result was compared with; empty: not compared
 

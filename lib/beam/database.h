@@ -28,7 +28,7 @@ class Statement {
   int64_t integer(int column) const;
   double real(int column) const;
   std::optional<double> maybe_real(int column) const;
-  std::string text(int column) const;  // the column as text; the bytes of a blob
+  std::string text(int column) const;  // returns the column as text, or the bytes of a blob
 
  private:
   friend class Database;

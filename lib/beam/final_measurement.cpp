@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kFromRounds = 6;  // finalists from the rounds: the fastest candidates of all rounds
+constexpr size_t kFromRounds = 6;  // number of finalists from the rounds: the fastest candidates of all rounds
 
 struct Finalist {
   OptTexts opts;

@@ -12,7 +12,7 @@ namespace tgc {
 // Returns the bytes of pickle.dumps (protocol 4). Equal Opts are one object, as in tinygrad's search.
 std::string pickle_opts(std::span<const Opt> opts);
 
-// Reads the Opts and makes their args in `graph`. Error: not such a pickle, with the position of the byte.
+// Reads the Opts, and creates their args in `graph`. An error (for any other pickle) gives the position of the byte.
 Result<std::vector<Opt>> unpickle_opts(Graph& graph, std::string_view bytes);
 
 }  // namespace tgc

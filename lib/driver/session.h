@@ -44,8 +44,8 @@ class Cancel {
  public:
   Cancel() = default;
   // Stops a part of an operation `seconds` after its start, or when `whole` (may be null) stops. By::Wall counts
-  // wall-clock time. By::Thread counts the CPU time of the constructing thread, which alone may call requested().
-  // Because other processes may work for that thread, it also stops after ten times as much wall-clock time.
+  // wall-clock time. By::Thread counts the CPU time of the constructing thread, which alone may call requested(), and
+  // stops after ten times as much wall-clock time, because other processes may work for that thread.
   enum class By : uint8_t { Wall, Thread };
   Cancel(const Cancel* whole, double seconds, By by = By::Wall)
       : whole_(whole),

@@ -101,7 +101,7 @@ Status take_fault(const std::string& text) {
 
 }  // namespace
 
-// Splits FILE#ID after the shortest prefix that is a file or "-", else at the first '#'. If `spec` is a file: no id.
+// A `spec` that is a file has no id. Else splits at the first '#' after a file's name or "-", else at the first '#'.
 InputName InputName::parse(const std::string& spec) {
   std::error_code error;
   size_t first = spec.find('#');
