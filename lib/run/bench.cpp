@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-// ---- from the file of a tensor graph to the sources of its kernels
+// ---- timing from the file of a tensor graph to the sources of its kernels (time_whole)
 
 // Renders each distinct kernel once, and returns the number of distinct kernels.
 Result<size_t> render_kernels(Compilation& graph) {
@@ -72,7 +72,7 @@ Result<std::vector<TimedInput>> read_inputs(const Session& session, const BenchP
   return out;
 }
 
-// Returns the peak memory of this program. (getrusage would include that of the process before it called exec.)
+// Returns the peak memory of this process in MB. getrusage() is not used: its peak includes memory from before exec().
 double peak_mb() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
@@ -143,7 +143,7 @@ Times& BenchReport::times_of(std::string_view name) {
   return stages_.emplace_back(name, Times()).second;
 }
 
-// Each graph runs through the pipeline once to count its nodes, and per repeat once for the total, once for the stages.
+// Each graph runs once to count its nodes; then `repeats` times for the total time and as often for the stage times.
 double BenchReport::runs_per_second() const {
   return result_.seconds > 0 ? double(total_.count()) * (2 * plan_.repeats + 1) / result_.seconds : 0;
 }

@@ -1,4 +1,4 @@
-// Times the pipeline over many graphs, for `tgc bench`.
+// Measures how long the pipeline takes for many graphs, for `tgc bench`.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,35 +13,35 @@ namespace tgc {
 struct BenchPlan {
   std::vector<std::string> inputs;
   std::string kernel;
-  bool whole = false;        // time models and tensor graphs from the file to the sources of their kernels
-  bool count_rules = false;  // also time `repeats` runs that count how often each rule is tried and applies
+  bool whole = false;        // for models and tensor graphs: include reading the file and rendering the kernels
+  bool count_rules = false;  // also make `repeats` runs that count how often each rule is tried and applies
   int repeats = 3;
 };
 
 struct TimedGraph {
-  std::string name, target;  // a tensor graph has no target
+  std::string name, target;  // `target` is empty for a tensor graph
   Result<GraphTime> time = GraphTime{};
 };
 
 struct BenchResult {
   std::vector<TimedGraph> graphs;
-  double seconds = 0;  // duration of the whole run
+  double seconds = 0;  // wall time of the whole command
 };
-// Reads all graphs of the inputs, then times each of them, session.jobs at a time. TimedGraph::time is an error for a
-// graph that the pipeline refuses.
+// Reads all graphs of the inputs, then times them, session.jobs at a time. If the pipeline refuses a graph, its
+// TimedGraph::time is an error.
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan);
 
-// Times everything before the compiler for a file with one tensor graph, usually a model, in three stages: "read" the
-// file, "schedule" the graph, "render" the distinct sources of its kernels. After a warm-up run, returns the least
-// total of `repeats` runs, and the least processor times of the stages. `nodes` are those of the tensor graph;
-// "schedule" counts the runs of kernels and copies, "render" the distinct kernels.
+// Times all work before the compilers, for a file with one tensor graph (usually a model). Its stages are: "read" the
+// file, "schedule" the graph, "render" the distinct kernels. After a warm-up run, returns the minimum of `repeats`
+// runs, in processor time. GraphTime::nodes counts the nodes of the tensor graph. StageTime::nodes counts schedule
+// items for "schedule" and distinct kernels for "render".
 Result<GraphTime> time_whole(const Session& session, const std::string& spec, int repeats);
 
-// The times of one stage, or of the whole, over all graphs, in milliseconds.
+// The times of all graphs in milliseconds, for one stage or in total.
 class Times {
  public:
   void add(size_t nodes, double ms);
-  void sort();  // call it before the functions below
+  void sort();  // sorts the times, which the functions below require
   size_t count() const { return ms_.size(); }
   size_t nodes() const { return nodes_; }
   double sum() const { return sum_; }
@@ -51,7 +51,7 @@ class Times {
   double max() const { return ms_.empty() ? 0 : ms_.back(); }
 
  private:
-  double quantile(double part) const;  // returns the least time that is at least as long as this part of all times
+  double quantile(double part) const;  // returns the smallest time that is not below this fraction of all times
   std::vector<double> ms_;
   double sum_ = 0;
   size_t nodes_ = 0;
@@ -60,7 +60,7 @@ class Times {
 class BenchReport {
  public:
   BenchReport(const BenchPlan& plan, unsigned threads, const BenchResult& result);
-  // These return the report; if `list` is true, also a line or JSON object for each graph.
+  // Return the report. If `list` is true, the report also has one line or JSON object for each graph.
   std::string text(bool list) const;
   std::string json(bool list) const;
 
@@ -73,7 +73,7 @@ class BenchReport {
   unsigned threads_;
   const BenchResult& result_;
   Times total_;
-  std::vector<std::pair<std::string_view, Times>> stages_;  // in the order of the pipeline
+  std::vector<std::pair<std::string_view, Times>> stages_;  // the stages in the order of the pipeline, with their times
   size_t refused_ = 0;
   double counted_ms_ = 0;
 };

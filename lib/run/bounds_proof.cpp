@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// ---- Z3, called through five functions of its C interface
+// ---- the interface of libz3: five functions, found at run time
 
 class Z3 {
  public:
@@ -23,7 +23,7 @@ class Z3 {
     return z3;
   }
 
-  // One Z3 context. Declarations are valid until the context is destroyed.
+  // A Z3 context and the declarations that were made in it. The destructor frees both.
   class Session {
    public:
     Session() : z3_(instance()) {
@@ -64,11 +64,11 @@ class Z3 {
   const char* (*eval_)(void*, const char*) = nullptr;
 };
 
-// ---- UOps as SMT-LIB text: integers are unbounded, and each node becomes a definition
+// ---- translation of UOps to SMT-LIB text: integers are unbounded, and each node becomes a definition
 
 std::string literal(const Int& value) { return value < 0 ? "(- " + (-value).str() + ")" : value.str(); }
 
-// Defines division and remainder that truncate toward zero, as UOps have them; SMT-LIB's division rounds differently.
+// Defines division and remainder that truncate toward zero, as UOps do. SMT-LIB's own operators round differently.
 constexpr std::string_view kPrelude =
     "(set-option :timeout 20000)\n"
     "(define-fun cdiv ((a Int) (b Int)) Int (ite (< a 0) (ite (< 0 b) (div (+ a (- b 1)) b) "
@@ -79,7 +79,7 @@ class Translator {
  public:
   explicit Translator(Graph& graph) : names_(graph) {}
 
-  // Returns the SMT-LIB name of the value of `root`. Appends the declarations that this value needs to text().
+  // Appends to text_ the declarations that the value of `root` needs. Returns the SMT-LIB name of that value.
   std::string name_of(UOp root) {
     for (UOp u : toposort(root, [&](UOp u) { return !names_.contains(u) && (is_number(u) || is_bool(u)); })) add(u);
     const std::string* name = names_.find(root);
@@ -88,7 +88,7 @@ class Translator {
   std::string take_text() { return std::exchange(text_, {}); }
   bool exact() const { return exact_; }
   void begin() { exact_ = true; }
-  // By the name of each declared variable in the SMT-LIB text: the name to show to users.
+  // Maps the name that users see ("gidx0", for example) to the name of the variable in the SMT-LIB text.
   const std::map<std::string, std::string>& variables() const { return variables_; }
 
  private:
@@ -117,7 +117,7 @@ class Translator {
     return out + ")";
   }
 
-  // Declares a value of which only the bounds are stated, because its op cannot be expressed exactly.
+  // Declares a value that Z3 knows only by its bounds, because SMT-LIB text cannot express its op exactly.
   void unknown(UOp u, const std::string& name) {
     text_ += "(declare-const " + name + (is_bool(u) ? " Bool" : " Int") + ")\n";
     if (!is_bool(u) && is_number(u)) bounds(name, literal(u.vmin().to_int()), literal(u.vmax().to_int()));
@@ -128,7 +128,7 @@ class Translator {
   void bounds(const std::string& name, const std::string& least, const std::string& greatest) {
     text_ += "(assert (and (<= " + least + " " + name + ") (<= " + name + " " + greatest + ")))\n";
   }
-  // Declares a variable that is at least 0 and less than source 0 of `u`.
+  // Declares a variable in the range from 0 to source 0 of `u`, exclusive. `called` is the name that users see.
   std::string variable(UOp u, const std::string& called) {
     std::string name = "v" + std::to_string(u.id());
     text_ += "(declare-const " + name + " Int)\n";
@@ -146,7 +146,7 @@ class Translator {
       variables_[called] = name;
       return name;
     }
-    if (u.is(Op::CAST) && u.src(0).dtype().is_ptr()) return "0";  // the buffer's address: 0, as offsets are relative
+    if (u.is(Op::CAST) && u.src(0).dtype().is_ptr()) return "0";  // the base address: 0, as offsets are relative
     if (!known(u)) return "";
     switch (u.op()) {
       case Op::RANGE: return variable(u, "r" + range_str(u));
@@ -175,7 +175,7 @@ class Translator {
     std::string power = Int::pow2(uint32_t(n.small())).str();
     return u.is(Op::SHL) ? "(* " + at(u, 0) + " " + power + ")" : "(div " + at(u, 0) + " " + power + ")";
   }
-  // Expresses an AND with a mask of the lowest bits as a remainder.
+  // Returns an AND with a constant 2**n - 1 as the remainder by 2**n. Returns "" for another AND.
   std::string mask(UOp u) {
     UOp by = u.src(1);
     if (!by.is_const() || !by.arg().is_int()) return "";
@@ -211,11 +211,11 @@ class Translator {
 // ---- accesses
 
 struct Access {
-  UOp index, gate;  // the empty UOp if there is no gate
+  UOp index, gate;  // `gate` is the empty UOp if the access has no condition
   int64_t width = 1;
 };
 
-// Returns whether an INDEX computes an address in bytes, as the stages for PTX make them, instead of an element index.
+// Returns whether an INDEX computes an address in bytes (as the stages for PTX make it), not an element index.
 bool is_address(UOp u) {
   return u.is(Op::INDEX) && u.num_src() > 1 && u.dtype() == dtypes::int64 && u.src(1).dtype() == dtypes::int64;
 }
@@ -225,7 +225,7 @@ UOp behind_after(UOp u) {
   return u;
 }
 
-// Returns the numbers in Z3's answer: to "(get-value (a b))" it answers "((a 1)\n (b (- 2)))", for instance.
+// Parses Z3's answer to get-value, for example "((a 1)\n (b (- 2)))", and returns the values: {"1", "-2"}.
 std::vector<std::string> values_in(const std::string& answer) {
   std::vector<std::string> out;
   int depth = 0;
@@ -247,7 +247,7 @@ std::vector<std::string> values_in(const std::string& answer) {
 class Prover {
  public:
   explicit Prover(std::span<const UOp> nodes) : nodes_(nodes), width_(nodes[0].graph()), translator_(nodes[0].graph()) {
-    for (UOp u : nodes)  // an INDEX that is cast to a pointer to vectors accesses whole vectors
+    for (UOp u : nodes)  // if an INDEX is cast to a pointer to vectors, each access has the vector's width
       if (is_access_by_address(u)) width_[u.src(0)] = u.is(Op::LOAD) ? u.dtype().count() : u.src(1).dtype().count();
       else if (u.is(Op::CAST) && u.dtype().is_ptr() && u.src(0).is(Op::INDEX))
         width_[u.src(0)] = std::max(width_[u.src(0)], int64_t(u.dtype().count()));
@@ -299,7 +299,7 @@ class Prover {
     (void)session_->ask("(pop)\n");
   }
 
-  // Sets failure.values to the values, in the counterexample, of the access's variables and of its index.
+  // Sets failure.values to the values that the counterexample gives to the access's variables and to its index.
   void counterexample(OutOfBounds& failure, const Access& a, const std::string& index) {
     std::vector<std::pair<std::string, std::string>> asked;
     for (auto& [called, name] : translator_.variables()) {

@@ -10,8 +10,8 @@
 namespace tgc {
 namespace {
 
-// Calls prove_bounds() for a kernel that stores to a buffer of `size` elements at `index`, where the condition `gate`
-// is true ("": always). r0 is in 0..15, r1 in 0..7, and the variable x in 1..9.
+// Calls prove_bounds() for a kernel that stores to element `index` of a buffer of `size` elements if the condition
+// `gate` is true; gate "" means always. The variables in `index` are r0 in 0..15, r1 in 0..7, and x in 1..9.
 BoundsProof prove(const std::string& size, const std::string& index, const std::string& gate = "") {
   static std::deque<Graph> graphs;  // keeps all graphs alive, because the returned proof refers to their nodes
   Graph& graph = graphs.emplace_back();
@@ -45,8 +45,8 @@ TEST_CASE("prove_bounds needs no Z3 if bounds suffice") {
 
 TEST_CASE("prove_bounds uses Z3 if bounds do not suffice") {
   if (!has_z3()) return;
-  CHECK(prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(16)).by_z3 == 1);        // its gate limits it
-  // the terms of this index are correlated, so the bounds of each term prove nothing, but Z3 does
+  CHECK(prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(16)).by_z3 == 1);  // the gate limits the index
+  // Each index is within 0..15 or 0..7, but vmin and vmax of its terms do not show this. Z3 proves it.
   CHECK(prove("16", "(r0-r0%" + n(4) + ")+r0%" + n(4)).by_z3 == 1);
   CHECK(prove("8", "(r0<" + n(8) + ").where(r0, r0-" + n(8) + ")").by_z3 == 1);
 }
@@ -63,10 +63,10 @@ TEST_CASE("prove_bounds returns a counterexample for an access out of bounds") {
   CHECK(r0 * 8 + r1 == index);
   CHECK((index >= 100 && r0 < 16 && r1 < 8));
   CHECK(f.text().find("of 100 elements at [r0*8+r1]") != std::string::npos);
-  p = prove("128", "r0-r1");  // fails, because the index can be negative
+  p = prove("128", "r0-r1");  // fails because the index can be negative
   REQUIRE(p.failures.size() == 1);
   CHECK(std::stoi(p.failures[0].values.back().second) < 0);
-  p = prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(17));  // the gate wrongly allows index 16
+  p = prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(17));  // fails because the gate allows index 16
   REQUIRE(p.failures.size() == 1);
   CHECK(p.failures[0].values.back().second == "16");
 }

@@ -24,7 +24,7 @@ bool works(std::string_view compiler) {
   return all.contains(compiler);
 }
 
-// Returns what to compile the source to: machine code, or an earlier form if there is no compiler for machine code.
+// Returns the form to compile the source to: machine code if this computer has a compiler for it, else an earlier form.
 Artifact artifact_of(const CompileJob& job) {
   bool nvidia = job.language == Language::Cuda || job.language == Language::Ptx;
   if (nvidia) return works("ptxas") ? Artifact::Cubin : Artifact::Binary;
@@ -32,7 +32,7 @@ Artifact artifact_of(const CompileJob& job) {
   return Artifact::Binary;
 }
 
-// Compiles a source; if this computer can run the code, also loads it.
+// Compiles a source. If this computer can execute the resulting object, also loads the object.
 void compile_source(CompiledSource& c, bool cache) {
   Artifact what = artifact_of(c.job);
   auto begin = Clock::now();
@@ -88,7 +88,7 @@ Status CompileAll::add(InputGraph graph) {
   return Unit{};
 }
 
-// Lists a kernel that has no source for its target as refused, not as failed: tinygrad refuses some kernels, too.
+// Lists a kernel that has no source for its target as refused. This is no failure, because tinygrad refuses some, too.
 void CompileAll::refuse(const Compilation& kernel, const Diag& diag) {
   std::string expected = diag.expected.empty() ? "" : ", expected " + diag.expected;
   refused_.push_back({kernel.target().name(), kernel.name(), diag.message + expected});

@@ -1,4 +1,4 @@
-// Compiles every distinct source of many kernels with its target's compiler, for `tgc compile`.
+// Lowers many kernels and compiles every distinct source with the compiler of its target, for `tgc compile`.
 #pragma once
 #include <map>
 #include <set>
@@ -13,16 +13,16 @@ namespace tgc {
 struct CompilePlan {
   std::vector<std::string> inputs;
   bool use_cache = true;
-  size_t every = 1;  // compile only every `every`-th kernel
+  size_t every = 1;  // compile only every n-th kernel of the inputs; 1: all
   double timeout_seconds = 600;  // time limit for compiling one source
 };
 
-// One source and its result.
+// A source and the result of compiling it.
 struct CompiledSource {
   std::string target, kernel;
   CompileJob job;
-  std::string failure;                            // empty if it compiled
-  double milliseconds = 0, cpu_milliseconds = 0;  // wall time; processor time of this thread and the worker
+  std::string failure;                            // the compiler's error; empty if the source compiled
+  double milliseconds = 0, cpu_milliseconds = 0;  // wall time; processor time of this thread and the compile worker
   size_t bytes = 0;
 };
 
@@ -30,18 +30,18 @@ class CompileAll {
  public:
   CompileAll(const Session& session, const CompilePlan& plan) : session_(session), plan_(plan) {}
 
-  // Lowers every kernel, then compiles the sources, session.jobs at a time. Errors: an input cannot be read. A kernel
-  // that the pipeline or a renderer refuses is only listed; a source that does not compile counts as a failure.
+  // Lowers every kernel, then compiles the sources, session.jobs at a time. Fails if an input cannot be read. If the
+  // pipeline or a renderer refuses a kernel, the report lists this kernel as refused, which is not a failure.
   Status run();
 
   bool any_failed() const;
-  Status any_source() const;           // an error if every kernel was refused, as nothing was compiled then
+  Status any_source() const;           // an error if kernels were read, but none has a source
   std::string text() const;            // a table with a row for each target, then the failures
-  // {"targets":{...},"sources":[...],"refused":[...]}; "sources" lists the failures or, if `times`, all sources.
+  // Returns {"targets":{...},"sources":[...],"refused":[...]}. "sources" has only the failures unless `times` is true.
   std::string json(bool times) const;
 
  private:
-  struct Group {  // the counts of the kernels for one target
+  struct Group {  // counts for all kernels of one target
     size_t kernels = 0, sources = 0, compiled = 0;
     std::string why_none;
     std::vector<double> times;
@@ -60,7 +60,7 @@ class CompileAll {
   std::set<std::pair<std::string, Sha256>> seen_;
   std::vector<CompiledSource> sources_;
   std::vector<Refused> refused_;
-  size_t number_ = 0;  // how many kernels were read so far
+  size_t number_ = 0;  // number of kernels read so far
 };
 
 }  // namespace tgc

@@ -12,11 +12,11 @@
 namespace tgc {
 namespace {
 
-std::atomic<size_t> kernels_shown{0};  // counts over all sessions, as tinygrad does
+std::atomic<size_t> kernels_shown{0};  // counts the kernels of all sessions of this process, as tinygrad does
 
 double value_of(const Sint& s) {
   if (auto n = s.str(); n.find_first_not_of("0123456789") == n.npos) return std::stod(n);
-  return 0;  // the size depends on variables
+  return 0;  // the value is unknown because it depends on variables
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ void DebugPrints::show_kernel(const ProgramInfo& info, const std::string& device
   KernelLine line{.name = info.name, .device = device, .number = ++kernels_shown, .arguments = info.globals.size(),
                   .bytes = mem_used, .cost = {value_of(e.ops), value_of(e.lds), value_of(e.mem)}, .time = time};
   bool color = session_.events && session_.events->color();
-  show(line.text(color) + (time ? " " : ""));  // a trailing space, as in tinygrad, which prints metadata there
+  show(line.text(color) + (time ? " " : ""));  // tinygrad prints metadata after this trailing space
 }
 
 void DebugPrints::show_assembly(KernelOutputs& outputs) const {

@@ -1,11 +1,9 @@
-// Prints and checks kernels according to tinygrad's environment variables (DEBUG=1 to 7, DEBUG_LINEARIZE=1,
-// IGNORE_OOB=0), for `tgc dump` and `tgc run`. The texts go to the session's events, which the command line prints on
-// standard error.
-//
-//   DEBUG=1  a tensor graph's schedule
-//   DEBUG=2  the kernel's line (run: with its time)     DEBUG=5  the AST, as pyrender text
-//   DEBUG=3  the optimizer's list                       DEBUG=6  the linear list, as print_uops shows it
-//   DEBUG=4  the source                                 DEBUG=7  the machine code, disassembled
+// Prints and checks kernels as tinygrad's environment variables demand (DEBUG=1 to 7, DEBUG_LINEARIZE=1, IGNORE_OOB=0),
+// |for `tgc dump` and `tgc run`. The texts become events of the session, which the command line prints on standard
+// error. |Each level of DEBUG adds a text: | |  DEBUG=1  the schedule of a tensor graph |  DEBUG=2  one line per kernel
+// (run: with its time)   DEBUG=5  the AST, as pyrender text |  DEBUG=3  the list of optimizations
+// DEBUG=6  the linear list, as print_uops shows it |  DEBUG=4  the source                                 DEBUG=7  the
+// machine code, disassembled
 #pragma once
 #include <optional>
 #include <string>
@@ -17,21 +15,21 @@
 
 namespace tgc {
 
-// Prints a tensor graph's schedule, and kernels, as these settings demand.
+// Prints the schedules and kernels of one session, as `settings` demand.
 class DebugPrints : public ExecuteObserver {
  public:
   DebugPrints(const Session& session, const Settings& settings) : session_(session), settings_(settings) {}
 
-  // Returns whether a variable that prints kernels is set. Kernels are then fully compiled one after another.
+  // Returns whether a setting demands texts or checks of kernels. Kernels are then compiled fully, one after another.
   bool watches_kernels() const override;
 
-  // Runs the remaining stages of a compilation and prints the kernel, for commands that do not run it. Returns an
-  // error, with a counterexample if there is one, if an access may be out of bounds (IGNORE_OOB=0).
+  // Runs the remaining stages of a compilation and prints the kernel, for commands that compile but do not run it. With
+  // IGNORE_OOB=0, returns an error, if possible with a counterexample, if an access may be out of bounds.
   Status compiled(Compilation& compilation);
 
   // ---- events of the executor
   void progress(const std::string& what) override { session_.progress(what); }
-  // "scheduled    3 kernels in     1.20 ms | CACHE MISS 1234abcd | 512 uops in cache"
+  // Prints "scheduled    3 kernels in     1.20 ms | CACHE MISS 1234abcd | 512 uops in cache".
   void scheduled(const TensorJob& job, const Schedule& schedule, double seconds) override;
   bool times_kernels() const override { return settings_.DEBUG >= 2; }
   void kernel_begins(UOp ast) override;

@@ -14,7 +14,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// Returns the first line of a message without its numbers and bracketed text, which differ from graph to graph.
+// Returns the first line of a message, without numbers and bracketed text, because those differ from graph to graph.
 std::string cause_of(std::string_view message) {
   std::string out;
   message = message.substr(0, message.find('\n'));
@@ -30,7 +30,7 @@ std::string cause_of(std::string_view message) {
 }
 
 FailureSignature symptom(Kind kind, const Diag& diag) {
-  // Keep only the kind of access ("out of bounds: load"), because the iteration in the message may differ.
+  // Keep only the kind of access ("out of bounds: load"), because the rest of the message names an iteration.
   std::string_view message = diag.message, outside = "out of bounds: ";
   if (message.starts_with(outside)) message = message.substr(0, message.find(' ', outside.size()));
   else if (kind == Kind::Crash) message = message.substr(0, message.find_first_of(":("));
@@ -52,12 +52,12 @@ std::string_view name_of(FailureSignature::Kind kind) {
 
 namespace {
 
-// A kernel lowered for its device, or its refusal.
+// A kernel lowered for its device. If a stage refused the kernel, `refusal` says why.
 struct Lowered {
   Placement place;
-  std::optional<Compilation> compilation;  // compilation of a copy of the graph; owns `list`
-  std::span<const UOp> list;               // the linear list; if it is empty, REF runs the input graph
-  std::optional<Executable> kernel;        // for REF only
+  std::optional<Compilation> compilation;  // the compilation of a copy of the graph; owns `list`
+  std::span<const UOp> list;               // the linear list; empty: REF runs the input graph itself
+  std::optional<Executable> kernel;        // the executable; set only if the device is REF
   FailureSignature refusal;
 };
 
@@ -85,7 +85,7 @@ Lowered lower(const Session& session, InputGraph& in, const std::string& device)
   return out;
 }
 
-// Throws Failure if no kernel at all runs on the device, because then a failure says nothing about this kernel.
+// Throws Failure if the device cannot run any kernel, because the failure then says nothing about this kernel.
 void check_device(Placement& place, const InputGraph& in) {
   probe_device(place, in.graph->settings()).value_or_throw();
 }
@@ -120,7 +120,7 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
     const ReferenceRunner ref(inputs, options.input.variables, options.device.ref_in_process(), draw);
     Arrays expected = given_expected(options, in, source);
     if (expected.empty()) {
-      if (!in.list.empty() && place.is_ref) return {};  // REF itself ran the list, so no reference exists
+      if (!in.list.empty() && place.is_ref) return {};  // REF ran this list already, so no reference exists
       auto reference = in.list.empty() ? ref.run(in.root) : ref.run(in.list);
       if (!reference) throw Failure(with_time_option(reference.diag(), "REF, which it is compared with, "));
       expected = std::move(reference->outputs);

@@ -1,5 +1,5 @@
-// Failure signatures, each a kind and a cause, by which failures are compared: `tgc reduce` tests whether a smaller
-// kernel has the same signature, and repeating a repro bundle tests whether its failure still happens.
+// Failure signatures, each a kind and a cause. Two failures are the same if their signatures are equal. `tgc reduce`
+// thus tests whether a smaller kernel fails in the same way, and a repro bundle whether its failure still happens.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// X(enumerator, name, meaning)
+// The kinds of failure: X(enumerator, name in options and files, meaning).
 #define TGC_SYMPTOMS(X)                                                     \
   X(None, "none", "the kernel passes")                                      \
   X(Wrong, "wrong", "another result than expected")                         \
@@ -26,23 +26,23 @@ struct FailureSignature {
 #undef X
   };
   Kind kind = Kind::None;
-  std::string said = {};   // the message in one line, for people
-  std::string cause = {};  // the message without numbers, names and sizes: equal for failures of the same cause
+  std::string said = {};   // the failure's message, on one line
+  std::string cause = {};  // the message without numbers, names and sizes: equal for failures of one cause
   bool operator==(const FailureSignature& o) const { return kind == o.kind && cause == o.cause; }
 };
 std::string_view name_of(FailureSignature::Kind kind);
 
-// Returns whether `refused`, the error of a stage, says that the stage's rewriting does not end.
+// Returns whether `refused`, the error of a stage, says that the rewriting of the stage does not terminate.
 bool is_endless(const Diag& refused);
 
-// Returns the failure that shows before a compiler or a kernel runs: a stage does not end, or a stage, a renderer or
-// REF refuses the graph. Kind::None if there is no such failure. An error: `device` does not exist.
+// Returns the failure that occurs before anything is compiled or run: the rewriting of a stage does not terminate, or a
+// stage, renderer or REF refuses the graph. Kind::None if there is no such failure. Fails if `device` does not exist.
 Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, const std::string& device);
 
-// Compiles the kernel, runs it with `options` (as with_bundle() returns them), and compares what it stores with the
-// expected arrays of the options or bundle, else with what REF computes from the input graph. `arrays` receives the
-// inputs if they were made. An error: the failure cannot be determined, because arrays, variables or a device are
-// missing, or no kernel runs on the device (probe_device).
+// Compiles the kernel, runs it with `options` (as with_bundle() returns them), and compares its results with the
+// expected arrays of the options or bundle; if there are none, with REF's results. Returns the failure. `arrays`
+// receives the inputs if the kernel ran. Fails if arrays or variables are missing, or if the device cannot run any
+// kernel (probe_device).
 Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, const RunOptions& options,
                                     Arrays* arrays = nullptr);
 

@@ -13,21 +13,21 @@ struct KernelTime {
 };
 
 struct KernelLine {
-  std::string name;          // with colors
-  std::string device;        // "CPU"
-  size_t number = 0;         // the kernel's number in this process, counted from 1
+  std::string name;          // name of the kernel, with terminal colors
+  std::string device;        // name of the device, for example "CPU"
+  size_t number = 0;         // number of the kernel in this process, from 1
   size_t arguments = 0;
-  double bytes = 0;          // memory in use
+  double bytes = 0;          // bytes of memory in use
   Executable::Cost cost = {};
   std::optional<KernelTime> time = {};
 
-  // "*** CPU        1 E_4_4       arg  3 mem   0.00 GB tm ...", without a line end. Without a time it ends before "tm".
+  // Returns the line "*** CPU        1 E_4_4       arg  3 mem   0.00 GB tm ..."; without `time`, the part before "tm".
   std::string text(bool color) const;
 };
 
-// Returns `text` with the terminal codes of tinygrad's color `color`; unchanged if `wanted` is false.
+// Returns `text` in the color that tinygrad calls `color`, with terminal codes; `text` itself if `wanted` is false.
 std::string painted(std::string text, std::string_view color, bool wanted);
-// Formats seconds as "3.76us", `width` columns wide (helpers.py:time_to_str).
+// Formats a time as `width` columns, for example "3.76us" (helpers.py:time_to_str).
 std::string time_text(double seconds, int width = 9);
 
 }  // namespace tgc

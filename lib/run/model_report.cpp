@@ -12,7 +12,7 @@ std::string ms(double seconds) {
   return formatted(seconds < 1e-5 ? "%.3g ms" : seconds < 0.01 ? "%.3f ms" : "%.1f ms", seconds * 1e3);
 }
 
-// "float32 (2, 5) = 0.1, 0.2, 0.3, 0.4, ..."
+// Returns the type, shape and first elements of an array: "float32 (2, 5) = 0.1, 0.2, 0.3, 0.4, ...".
 std::string beginning_of(const Array& a) {
   std::string out = a.describe();
   int64_t shown = std::min<int64_t>(a.size(), 4);

@@ -28,7 +28,7 @@ std::string processor() {
   return "";
 }
 
-// Returns the settings that differ from tinygrad's defaults, and those whose default depends on this machine.
+// Returns the settings that differ from tinygrad's defaults. For the CPU, adds CPU_COUNT, which depends on the machine.
 std::map<std::string, std::string> settings_of(const Settings& settings, const Placement& place) {
   std::map<std::string, std::string> out;
   for (const SettingInfo& s : all_settings())
@@ -99,7 +99,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   if (repro.fault.empty() && fault) repro.fault = fault;
   const std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
   const VariableValues& given = options.input.variables;
-  for (const VariableSpec& v : variables_of(nodes))  // skip --var for others: a reduced graph may lack some
+  for (const VariableSpec& v : variables_of(nodes))  // omit --var of other variables: reduction may have removed them
     if (auto it = given.find(v.name); it != given.end()) repro.variables.insert(*it);
   const ToleranceOptions& t = options.compare.tolerance;
   if (t.rtol) repro.tolerance["rtol"] = *t.rtol;
@@ -109,7 +109,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   if (!llvm_version().empty()) repro.made_by["llvm"] = llvm_version();
   if (std::string cpu = processor(); !cpu.empty()) repro.made_by["cpu"] = cpu;
   auto buffers = buffers_of(nodes);
-  std::erase_if(repro.inputs, [&](const ReproArray& a) {  // drop buffers that are never read: they begin as 0
+  std::erase_if(repro.inputs, [&](const ReproArray& a) {  // omit buffers that the kernel never reads: they start as 0
     auto b = std::ranges::find(buffers, a.name, &BufferSpec::name);
     return b != buffers.end() && !b->read;
   });
@@ -119,7 +119,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
                  .settings = settings_of(in.graph->settings(), place)};
   if (!in.list.empty()) return repro_to_json(repro, list_to_json(in.list, info));
   UOp root = in.root;
-  if (!session.over.opts.empty() && root.is(Op::SINK)) {  // store --opts in the bundle's graph
+  if (!session.over.opts.empty() && root.is(Op::SINK)) {  // store the optimizations of --opts in the bundle's graph
     auto opts = std::move(read_opts(*in.graph, session.over.opts, "--opts").value_or_throw());
     root = with_opts(root, opts);
   }
@@ -134,7 +134,7 @@ std::string write_bundle(const Session& session, const RunOptions& options, cons
   return path;
 }
 
-// ---- repeating
+// ---- running a bundle again
 
 bool is_to_repeat(const InputGraph& in, const RunOptions& options) {
   bool more = !options.output.repro.empty() || !options.output.save.empty() || options.device.timed_runs ||

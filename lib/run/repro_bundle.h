@@ -9,40 +9,40 @@
 
 namespace tgc {
 
-// If `in` is a bundle, returns the options with the bundle's device, variables and tolerance for those that the user
-// did not set. Otherwise returns the options unchanged.
+// If `in` is a bundle, returns `options` with the bundle's device, variables and tolerance where the user set none.
+// Otherwise returns `options`.
 RunOptions with_bundle(RunOptions options, const InputGraph& in);
 
-// given_inputs: returns the arrays of --inputs; without this option, those of the bundle; else none. given_expected:
-// the same for --expect. `source` receives the name of the arrays' file. Both throw Failure if it cannot be read.
+// given_inputs() returns the arrays of --inputs; without this option, those of the bundle, or none. given_expected()
+// does the same for --expect. `source` receives the path of the file. Both throw Failure if the file cannot be read.
 Arrays given_inputs(const RunOptions& options, const InputGraph& in, std::string& source);
 Arrays given_expected(const RunOptions& options, const InputGraph& in, std::string& source);
 
 std::vector<ReproArray> bundled(const Arrays& arrays);
 Arrays unbundled(const std::vector<ReproArray>& arrays);
 
-// Returns the text of a bundle of the graph. `repro` describes the failure and its arrays; this function adds device,
-// variables, tolerance, fault and versions.
+// Returns the text of a repro bundle of the graph. `repro` holds the failure and the arrays; this function adds the
+// device, variables, tolerance, seeded fault and versions.
 std::string bundle_text(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                         Repro repro);
-// Writes bundle_text() to the file that --repro names; of `repro.said` only the first line. Returns the path. `name`
-// stands for {} in the path if the input has no file name; if it is empty, the graph's name does. Throws Failure.
+// Writes bundle_text() with the first line of `repro.said` to the path of --repro. Returns the path. In the path, {}
+// becomes the input's file name; if it has none, `name` or, if that is empty, the graph's name. Throws Failure.
 std::string write_bundle(const Session& session, const RunOptions& options, const InputGraph& in,
                          const Placement& place, Repro repro, const std::string& name = "");
 
-// The result of running a bundle again: whether its failure still happens.
+// The result of running a bundle again.
 struct RepeatReport {
   std::string kernel, device;
-  std::string was;       // the failure that the bundle names
+  std::string was;       // kind of the failure that the bundle records
   FailureSignature now;
-  std::string error;     // why it is unknown whether the failure happens; empty if it is known
+  std::string error;     // why the bundle could not be run; empty if it ran
 
   bool happens() const { return error.empty() && name_of(now.kind) == was; }
   int exit_code() const { return !error.empty() ? 2 : happens() ? 1 : 0; }
   std::string text() const;
-  std::string json() const;    // one line
+  std::string json() const;    // the report as one line of JSON
 };
-// Returns whether a run of `in` is to repeat a failure: `in` is a bundle with a failure, and no option asks for more.
+// Returns whether a run of `in` repeats a failure: `in` is a bundle of a failure, and no option asks for other results.
 bool is_to_repeat(const InputGraph& in, const RunOptions& options);
 RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& options);
 

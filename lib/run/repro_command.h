@@ -1,4 +1,4 @@
-// Makes a failure repeatable: writes files with its arrays, and builds the command that runs it again.
+// Saves the arrays of a failed run to files, and builds the command that repeats the run.
 #pragma once
 #include <string>
 
@@ -7,41 +7,41 @@
 
 namespace tgc {
 
-// Returns `pattern` with {} replaced by the name of the input file without its extension or, for a golden record, by a
-// file name made of the record's id `name`.
+// Returns `pattern` with each {} replaced by the name of the input file without its extension. For a golden record,
+// replaces {} by the record's id `name`, made fit for a file name.
 std::string expanded(const std::string& pattern, const InputOptions& input, const std::string& name, bool is_record);
 inline std::string expanded(const std::string& pattern, const InputOptions& input, const InputGraph& in) {
   return expanded(pattern, input, in.info.name, in.record != nullptr);
 }
 
-// Returns the path that the pattern of --save or --repro stands for, and reserves this path for one kernel. Throws
-// Failure if another kernel reserved it before.
+// Expands the pattern of --save or --repro to a path, and reserves the path for one kernel. Throws Failure if another
+// kernel has reserved it already.
 std::string take_path(const std::string& pattern, const RunOptions& options, const std::string& name, bool is_record);
 
-// Returns the command with `file` in place of each {}, for --cmd and --while='cmd ...'.
+// Returns `command` with each {} replaced by the path `file`, for --cmd and --while='cmd ...'.
 std::string with_file(std::string command, const std::string& file);
 
-// Returns an error if the command has no {}: without the file's name, it would give the same result for every graph.
-// `option` is the option's text, for the error.
+// Fails if `command` has no {}, because a command without the path of the graph gives the same result for every graph.
+// The error quotes `option`.
 Status check_takes_file(const std::string& option, const std::string& command);
 
-// Returns `text` quoted so that a shell reads it as one word.
+// Returns `text` quoted as one word of a shell.
 std::string shell_word(const std::string& text);
 
-// Returns "TGC_FAULT=... " if that environment variable is set, else "". A command that repeats a run begins with this
-// text, so that it seeds the same fault.
+// Returns the prefix "TGC_FAULT=... " for a command, so that the command seeds the same fault. Returns "" if this
+// environment variable is not set.
 std::string fault_again();
 
-// Returns the options that repeat this run of the graph, each as " --name=value". Options for arrays, seed and
-// reference are not included.
+// Returns the options that repeat this run of the graph, each as " --name=value", except those for arrays, seed and
+// reference.
 std::string options_again(const Session& session, const RunOptions& options, const InputGraph& in,
                           const Placement& place);
 
-// Returns the options " --device=..." and " --target=..." that choose this device and target.
+// Returns the options " --device=..." and " --target=..." that select this device and target.
 std::string place_options(const Placement& place);
 
-// Writes the arrays of a failed run to files, and also the input if it came from standard input. Adds to the report
-// these files' names and a command that repeats the run with them. Throws Failure.
+// Writes the arrays of a failed run to files; also writes the input if it was read from standard input. Adds the paths
+// and the command that repeats the run to the report. Throws Failure.
 void keep_failure(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                   const Arrays& inputs, const Arrays& expected, const Arrays& actual, RunReport& report);
 

@@ -28,7 +28,7 @@ bool has_drawn(const std::vector<BufferSpec>& buffers, const Arrays& given) {
   return std::ranges::any_of(buffers, [&](const BufferSpec& b) { return b.read && !find_array(given, b.name()); });
 }
 
-// Throws Failure unless the file has exactly the arrays that the kernel stores. Gives these arrays the kernel's dtypes.
+// Throws Failure unless `expected` has exactly the arrays that the kernel stores. Converts them to the kernel's dtypes.
 void check_expected(Arrays& expected, const Executable& kernel, const std::string& file) {
   if (expected.empty()) throw Failure(Diag{.message = "the file has no arrays to compare with", .file = file});
   for (NamedArray& e : expected) {
@@ -68,10 +68,10 @@ class KernelRun {
     choose_inputs(kernel);
     inputs_ = inputs_of(kernel);
     Expected reference = expected_arrays(kernel, place);
-    // the reference runs in parallel with the kernel, unless the kernel is timed, because it would disturb the times
+    // the reference runs in parallel with the kernel; but not with a timed kernel, because it would disturb the times
     const bool runs_beside = !o_.compare.each_stage && !options_for(place).repeats;
     if (!runs_beside) expected_ = reference();
-    if (o_.compare.each_stage) {  // first, so that the report names the stage even if the kernel dies
+    if (o_.compare.each_stage) {  // before the kernel runs: if the kernel crashes, the report still has the stage
       const Arrays none;
       report_.stages = run_stages(session_, in_, lowering_target(place, settings()), o_, inputs_,
                                   o_.compare.expect.empty() ? none : expected_);
@@ -95,9 +95,9 @@ class KernelRun {
     if (!kept) report_.not_kept = kept.diag().text();
   }
 
-  // Writes the failure to one repro bundle, in place of npz files and a command that repeats it.
+  // Writes a repro bundle of the failure, which replaces the npz files and the command that repeats the run.
   void keep_bundle() {
-    if (!place_) return;  // the run ended before a device was chosen
+    if (!place_) return;  // the run failed before it chose a device
     FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
     if (!report_.error.empty()) kind = symptom_of(session_, in_, o_, &inputs_).value_or_throw().kind;
     std::string said = report_.error;
@@ -128,7 +128,7 @@ class KernelRun {
     if (o_.input.recorded) kernel.list = recorded_list();
     return std::move(make_executable(kernel, place, lowering()).value_or_throw());
   }
-  // Returns the linear list that the golden record itself has.
+  // Returns the linear list of the golden record, as tinygrad recorded it.
   std::span<const UOp> recorded_list() {
     if (!in_.record || !in_.record->linear)
       throw Failure(Diag{.message = "'" + in_.info.name + "' holds no recorded list", .file = in_.file,
@@ -141,7 +141,7 @@ class KernelRun {
   ExecuteOptions options_for(const Placement& place) const {
     ExecuteOptions out = o_.device.execute_options(place);
     out.repeats = o_.device.timed_runs;
-    if (!out.repeats) out.repeats = settings().DEBUG >= 2;  // because tinygrad's DEBUG=2 prints a time
+    if (!out.repeats) out.repeats = settings().DEBUG >= 2;  // tinygrad times the kernel if DEBUG>=2
     return out;
   }
 
@@ -152,7 +152,7 @@ class KernelRun {
                                 : execute(kernel, *place.device, inputs_, o_.input.variables, options);
     });
   }
-  // Shows the elapsed time while the only kernel runs.
+  // Calls run(). If the command has only this kernel, shows the elapsed time meanwhile.
   Result<Execution> waited_for(const std::string& where, const std::function<Result<Execution>()>& run) {
     std::optional<Elapsed> elapsed;
     if (o_.input.is_only_kernel) elapsed.emplace(session_, in_.info.name + " on " + where);
@@ -160,7 +160,7 @@ class KernelRun {
     return done ? std::move(done) : with_time_option(done.diag());
   }
 
-  // Notes which --var values are for variables of the kernel. If it is the only kernel, any other --var is an error.
+  // Stores in the report which --var name variables of the kernel. Any other --var of an only kernel is an error.
   void note_variables(const Executable& kernel) {
     report_.variables = bound_variables(kernel, o_.input.variables);
     if (o_.input.is_only_kernel) check_variables(kernel, o_.input.variables).value_or_throw();
@@ -181,14 +181,14 @@ class KernelRun {
 
   // ---- expected arrays
 
-  // A function that waits for the expected arrays and returns them. Call it only once. It throws Failure.
+  // A function that waits for the expected arrays and returns them. It may be called once, and throws Failure.
   using Expected = std::function<Arrays()>;
   static Expected at_once(Arrays arrays) {
     auto shared = std::make_shared<Arrays>(std::move(arrays));
     return [shared] { return std::move(*shared); };
   }
 
-  // Returns the function for the expected arrays. If a reference must compute them, starts its run in a worker now.
+  // Returns a function for the expected arrays. If a reference computes them, starts its run in a worker now.
   Expected expected_arrays(const Executable& kernel, const Placement& place) {
     std::string source;
     if (Arrays out = given_expected(o_, in_, source); !o_.compare.expect.empty() || !out.empty()) {
@@ -214,7 +214,7 @@ class KernelRun {
     return std::ranges::any_of(in_.list.empty() ? toposort(in_.root) : in_.list, is_code);
   }
 
-  // Returns what the graph of another INPUT stores in REF, if it runs on the same arrays as the kernel.
+  // Runs the graph of the file `input` in REF, on the kernel's input arrays, and returns what the graph stores.
   Arrays outputs_of_graph(const std::string& input, const Executable& kernel) {
     report_.reference = input;
     auto source = std::move(Source::open(session_, input).value_or_throw());
@@ -269,7 +269,7 @@ class KernelRun {
     if (place.is_ref) report_.bench->evaluations = evaluations(place);
   }
 
-  // Returns how many UOps REF evaluates in one run of the kernel.
+  // Returns the number of UOps that REF evaluates in one run of the kernel.
   uint64_t evaluations(Placement& place) {
     RefOptions counting{.count_evaluations = true};
     std::vector<UOp> list = in_.list;
@@ -289,9 +289,9 @@ class KernelRun {
   std::optional<Placement> place_;
   Arrays inputs_, expected_;
   std::string arrays_file_;
-  Arrays given_;                           // the arrays of --inputs; without that option, those of the bundle
-  std::optional<InputDistribution> draw_;  // how to draw the inputs that given_ lacks
-  std::vector<UOp> recorded_;              // the golden record's own linear list
+  Arrays given_;                           // the arrays of --inputs; without this option, those of the bundle
+  std::optional<InputDistribution> draw_;  // random distribution of the inputs that given_ lacks
+  std::vector<UOp> recorded_;              // the linear list of the golden record
 };
 
 }  // namespace
@@ -308,7 +308,7 @@ RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& o
     if (!options.output.repro.empty() && report.exit_code() != 0) run.keep_bundle();
     return Unit{};
   });
-  if (!done) {  // no bundle was written: trouble, even if the kernel had failed before
+  if (!done) {  // no bundle was written, so the result is trouble even if the kernel failed
     report.error += (report.error.empty() ? "" : "\n") + done.diag().text();
     report.kernel_fault = false;
   }

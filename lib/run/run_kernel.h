@@ -6,8 +6,8 @@
 
 namespace tgc {
 
-// Stores errors (an input that does not fit, a kernel that dies) in the report. If the kernel fails, writes its arrays
-// to files and reports the command that repeats the run, or writes a repro bundle instead (OutputOptions).
+// Stores errors in the report, also those of the input. If the kernel fails, writes its arrays to files and reports the
+// command that repeats the run, or writes a repro bundle instead (OutputOptions).
 RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& options);
 
 }  // namespace tgc

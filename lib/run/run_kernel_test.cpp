@@ -1,4 +1,4 @@
-// Tests runs of kernels and models: their random inputs, the choice of the device, and which results are compared.
+// Tests for runs of kernels and models: random inputs, the choice of the device, and which results are compared.
 #include "lib/run/run_kernel.h"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns a kernel that computes data0[i] = f(a, b) for 64 floats a = data1[i], b = data2[i]; `f` is an expression.
+// Returns a kernel that stores data0[i] = f(a, b) for 64 floats a = data1[i] and b = data2[i]. `f` is an expression.
 std::string elementwise(const std::string& f) {
   std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), ";
   return "i = UOp.range(64, 0, AxisType.LOOP)\na = " + global + "1).index(i)\nb = " + global +
@@ -28,7 +28,7 @@ InputGraph loaded(const std::string& text, const std::string& target = "", const
   return out;
 }
 
-// A file that is removed at the end of the test.
+// A path for a file, which the destructor removes.
 struct TemporaryFile {
   std::string path = (fs::temp_directory_path() / ("tgc_trial_test." + std::to_string(getpid()) + ".npz")).string();
   ~TemporaryFile() { fs::remove(path); }
@@ -47,7 +47,7 @@ void passes(const RunReport& report) {
 }  // namespace
 
 TEST_CASE("run_kernel draws the same inputs for a seed, whatever they are compared with") {
-  // All of these kernels except the first take square roots, so their random inputs must not be negative.
+  // Square roots of negative inputs would be NaN. The kernels with square roots must get inputs that are not negative.
   for (std::string f : {"a+b", "(a.sqrt()+b)", "(a*a+b*b).sqrt()"}) {
     CAPTURE(f);
     TemporaryFile file;
@@ -76,7 +76,7 @@ TEST_CASE("run_kernel runs on the target that the input names") {
   CHECK(run(elementwise("a+b"), {}, "CPU:CLANG").device == "CPU:CLANG");
   CHECK(run(elementwise("a+b"), {.device = {.name = "CPU:LLVM"}}, "CPU:CLANG").device == "CPU:LLVM");
   CHECK(run(elementwise("a+b"), {.device = {.name = "REF"}}, "CPU:CLANG").device == "REF");
-  // This machine has no Metal device, so REF runs the list that is lowered for Metal.
+  // This machine cannot run Metal, so REF must run the linear list that is lowered for Metal.
   RunReport metal = run(elementwise("a+b"), {}, "METAL");
   passes(metal);
   CHECK(metal.device == "REF, lowered for METAL:METAL");
@@ -96,7 +96,7 @@ TEST_CASE("run_kernel does not pass if nothing was compared") {
 }
 
 TEST_CASE("run_kernel uses each graph's own settings and target") {
-  // Both graphs run in one session. The second graph has the setting NOOPT=1, so it must get another list.
+  // Two graphs run in one session. The second graph has another target and NOOPT=1, so it must become another kernel.
   Session session;
   Settings noopt;
   noopt.NOOPT = 1;
@@ -135,7 +135,7 @@ TEST_CASE("run_kernel runs every stage in REF") {
 }
 
 TEST_CASE("run_kernel --each-stage: threads that are still loops have their own registers") {
-  // The kernel computes the maximum of b[r] - (sum of b[s]) * 0.03. Both reductions use threads, inside a loop over i.
+  // The kernel computes the maximum over r of b[r] - 0.03 * sum(b), in a loop over i. Threads compute both reductions.
   const std::string text =
       "i = UOp.range(16, 0, AxisType.LOOP)\n"
       "b = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(512), (), 1)\n"

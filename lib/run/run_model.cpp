@@ -28,7 +28,7 @@
 namespace tgc {
 namespace {
 
-// Appends the tensors of one output of a model, and their names: NAME, or NAME[i] for item i of a sequence.
+// Appends one output of a model to `tensors`, and its name to `names`. A sequence is appended as NAME[0], NAME[1], ...
 void collect(const std::string& name, const Value& v, std::vector<std::string>& names, Tensors& tensors) {
   if (v.is_tensor()) {
     names.push_back(name);
@@ -39,7 +39,7 @@ void collect(const std::string& name, const Value& v, std::vector<std::string>& 
       collect(name + "[" + std::to_string(i) + "]", v.items()[i], names, tensors);
 }
 
-// Sets symbolic sizes to the sizes that the shapes of the given arrays have.
+// Sets the model's symbolic sizes to the dimensions of the arrays in `given`.
 void bind_sizes(const Model& model, const Arrays& given, std::map<std::string, int64_t>& sizes) {
   for (auto* info : model.declared_inputs()) {
     const Array* a = find_array(given, info->name);
@@ -106,7 +106,7 @@ class ModelRun {
   }
 
  private:
-  // Throws Failure if the user set an option that only applies to kernels, because it would have no effect.
+  // Throws Failure if the user set an option that applies only to kernels.
   void refuse_what_kernels_alone_have() const {
     const char* asked = o_.compare.each_stage ? "--each-stage" : o_.input.recorded ? "--recorded" : nullptr;
     if (asked)
@@ -114,7 +114,7 @@ class ModelRun {
                          .expected = "a kernel, for example one that --kernel=N picks"});
   }
 
-  // The part of a run that models and tensor graphs have in common.
+  // Does the part of a run that is the same for models and tensor graphs.
   void run(const Settings& settings, bool is_record,
            const std::function<ScheduleResult(ScheduleRunner&, const ScheduleOptions&)>& work) {
     const std::string save = o_.output.save.empty() ? "" : take_path(o_.output.save, o_, name_, is_record);
@@ -163,30 +163,30 @@ class ModelRun {
     if (o_.input.seed || file.empty()) seed_ = o_.input.seed.value_or(0);
   }
 
-  // Fills an array that the file of inputs lacks with random numbers. `what` names the array in an error.
+  // Fills an array that the file of inputs lacks with random numbers. Errors name the array as `what`.
   void draw(Array& array, const std::string& name, const std::string& what) {
     if (!seed_) throw Failure(Diag{.message = what + " is missing", .file = file_});
     report_.seed = seed_;
     if (floats_ == Floats::Unit) report_.floats = "between 0 and 1: others make NaNs";
     fill_random(array, *seed_, name, floats_);
   }
-  // Throws Failure if the file of inputs has an array that was not used.
+  // Throws Failure if the file of inputs has an array whose name is not in `used`.
   void check_used(const std::set<std::string>& used, const std::string& whose) const {
     for (auto& a : given_)
       if (!used.contains(a.name)) throw Failure(Diag{.message = whose + " '" + a.name + "'", .file = file_});
   }
 
-  // By buffer: its number in the schedule that a run with default options makes. Arrays are named by these numbers, so
-  // that runs with another schedule get the same arrays.
+  // The number of each buffer in the schedule that default options make. These numbers name the arrays of the buffers,
+  // so that runs with another schedule get the same arrays.
   using Numbers = std::unordered_map<UOp, size_t>;
   bool is_another_schedule() const { return o_.model.unfused || o_.model.watcher; }
-  // Schedules a copy of the graph, because scheduling caches facts in a graph, which can change later rewrites.
+  // Returns these numbers. Schedules a copy of the graph, because scheduling caches facts that change later rewrites.
   Numbers numbers_of_plain_schedule(const InputGraph& in) {
     Graph graph(in.graph->settings());
     UOp same = copy_into(graph, in.root);
     ScheduleRunner runner(*place_);
     Schedule plain = std::move(runner.schedule(same).value_or_throw());
-    std::unordered_map<UOp, UOp> own;  // by node of the copy: the original node
+    std::unordered_map<UOp, UOp> own;  // maps each node of the copy to its original node
     std::vector<UOp> copies = toposort(same), nodes = toposort(in.root);
     for (size_t i = 0; i < nodes.size(); i++) own.emplace(copies[i], nodes[i]);
     Numbers out;
@@ -195,7 +195,7 @@ class ModelRun {
     return out;
   }
 
-  // Provides the arrays of the file, or random arrays, for the buffers that the graph reads.
+  // Sets the contents of the buffers that the graph reads: arrays of the file or, if the file lacks one, random arrays.
   void give_values(Graph& graph, const Schedule& schedule, const Numbers& numbers) {
     std::set<std::string> used;
     for (size_t i = 0; i < schedule.buffers.size(); i++) {
@@ -273,7 +273,7 @@ class ModelRun {
         throw Failure(Diag{.message = "the file lacks the output '" + name + "'", .file = file});
   }
 
-  // Runs the kernel under AddressSanitizer, on the arrays that it gets in the schedule, before the schedule runs it.
+  // Runs the kernel under AddressSanitizer with the arrays that the schedule will pass to it.
   void sanitize_kernel(const KernelStep& step) {
     session_.progress("kernel " + std::to_string(step.number + 1) + " under AddressSanitizer");
     Executable kernel = std::move(make_executable({.root = step.ast}, *place_).value_or_throw());
@@ -284,7 +284,7 @@ class ModelRun {
     report_.kernels_sanitized++;
   }
 
-  // Runs a kernel's AST in REF on the kernel's arrays. Keeps the first kernel whose results differ from REF's.
+  // Runs the kernel's AST in REF and compares the results. Reports only the first kernel that differs from REF.
   void check_kernel(const KernelStep& step) {
     if (!report_.different.empty()) return;
     session_.progress("comparing kernel " + std::to_string(step.number + 1) + " with REF");
@@ -315,7 +315,7 @@ class ModelRun {
     if (!kept) report_.different += "\n  it could not be kept: " + kept.diag().text();
   }
 
-  // Writes the failing kernel's arrays to files, and returns a command that repeats the failure. Throws Failure.
+  // Writes the arrays of the failing kernel to files. Returns a command that repeats the failure. Throws Failure.
   std::string kept_as_files(const KernelStep& step) {
     std::string stem = "failed-" + file_name_of(name_) + ".kernel" + std::to_string(step.number);
     if (o_.output.taken) stem = o_.output.taken->distinct(stem);
@@ -338,10 +338,10 @@ class ModelRun {
   const RunOptions& o_;
   ModelReport& report_;
   std::optional<Placement> place_;
-  std::string name_;               // name of the model or graph
-  std::string file_;               // the file of inputs
-  Arrays given_;                   // the arrays of that file
-  std::optional<uint64_t> seed_;   // seed of the random arrays, which are those that given_ lacks
+  std::string name_;               // name of the model or tensor graph
+  std::string file_;               // path of the file of inputs
+  Arrays given_;                   // the arrays of the file of inputs
+  std::optional<uint64_t> seed_;   // seed for the random arrays; unset if every array must be in the file
   Floats floats_ = Floats::Normal;
 };
 

@@ -15,15 +15,15 @@ struct ConformanceReport {
   };
   std::map<std::string, Row> suites;
   Row all;
-  std::string failures;  // one line for each case that did not pass
+  std::string failures;  // one line for each case that failed
 
   int exit_code() const { return all.wrong + all.error ? 1 : 0; }
-  std::string text() const;  // the failures, then a table of the suites
+  std::string text() const;  // returns `failures`, then a table with one row for each suite
   std::string json() const;
 };
 
-// Runs the cases in the folders, each in its own worker, because a kernel may crash. An error: the folders contain no
-// cases.
+// Runs the cases of the folders. Each case runs in its own worker process, because a kernel may crash. Fails if the
+// folders contain no case.
 Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vector<std::string>& folders,
                                          const RunOptions& options);
 

@@ -42,7 +42,7 @@ Result<Placement> placement_for(const Session& session, const std::string& devic
     return choose_placement("", tensors_on, settings);
   if (!session.over.target.empty() || in.info.target.empty())
     return choose_placement("", session.default_target(), settings);
-  bool runs_there = works_here(in.info.target) && !settings.IMAGE;  // only REF runs images
+  bool runs_there = works_here(in.info.target) && !settings.IMAGE;  // with IMAGE set, only REF can run kernels
   return choose_placement(runs_there ? "" : "REF", in.info.target, settings, recorded_target);
 }
 

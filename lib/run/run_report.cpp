@@ -156,7 +156,7 @@ std::string RunReport::json() const {
 }
 
 void RunCounts::add(const RunReport& report) {
-  size_t* counts[] = {&passed, &failed, &not_compared, &in_trouble};  // by RunReport::Result
+  size_t* counts[] = {&passed, &failed, &not_compared, &in_trouble};  // indexed by RunReport::Result
   ++*counts[size_t(report.result())];
 }
 

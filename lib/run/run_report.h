@@ -1,4 +1,4 @@
-// Reports of runs: text for people, JSON for programs.
+// Reports of kernel runs, as text for people and as JSON for programs.
 #pragma once
 #include <optional>
 #include <set>
@@ -13,70 +13,70 @@ namespace tgc {
 class JsonWriter;
 
 struct TimedRuns {
-  std::vector<double> seconds;  // the time of each run, in order
+  std::vector<double> seconds;  // the time of each timed run, in the order of the runs
   Executable::Cost cost;
-  std::string device;           // "CPU"
-  std::string name;             // name of the kernel, with colors
+  std::string device;           // name of the device, for example "CPU"
+  std::string name;             // name of the kernel, with terminal colors
   size_t arguments = 0;
-  uint64_t bytes = 0;           // size of its buffers
-  uint64_t evaluations = 0;     // how many UOps REF evaluates in one run; 0 for other devices
+  uint64_t bytes = 0;           // total size of the kernel's buffers
+  uint64_t evaluations = 0;     // number of UOps that REF evaluates in one run; 0 on other devices
 
   double median() const { return quantile(0.5); }
   double quantile(double q) const;
-  // Returns tinygrad's DEBUG=2 line, with the median of the times, and a second line on how much the times vary.
+  // Returns tinygrad's DEBUG=2 line for the median time, and a second line on the spread of the times.
   std::string text(size_t number, bool color) const;
   void write(JsonWriter& json) const;
 };
 
-// The first stage after which the graph computes wrong results.
+// The first stage after which the kernel's graph computes wrong results.
 struct StageDifference {
-  std::string stage;            // that stage's name; empty if the graph is right after every stage
+  std::string stage;            // name of the stage; empty if the results are right after every stage
   size_t stages_run = 0;
-  std::vector<Comparison> arrays;  // for `stage`; without one, for the last stage with left-out elements
+  std::vector<Comparison> arrays;  // comparisons after `stage`; if it is empty, after the last stage with left_out > 0
 };
 
 struct RunReport {
   enum class Result : uint8_t { Passed, Failed, NotCompared, Trouble };
 
-  std::string input = {};            // the INPUT that the kernel is from, if the command has several
-  std::string made_for = {};         // the Tensor ops and Python lines that the kernel was made for, if recorded
+  std::string input = {};            // INPUT of the kernel; empty if the command has only one INPUT
+  std::string made_for = {};         // the Tensor methods and Python lines that the kernel implements, if recorded
   std::string kernel = {};
-  std::string device;                // "CPU:LLVM", "REF, lowered for CUDA:CUDA:sm_80"
+  std::string device;                // for example "CPU:LLVM" or "REF, lowered for CUDA:CUDA:sm_80"
   std::string reference;             // what the results were compared with; empty: nothing
   std::vector<Comparison> arrays;
-  std::string notes;                 // undefined operations that the reference met; known reasons for a difference
+  std::string notes;                 // undefined operations that ran, and known reasons for a difference
   std::optional<StageDifference> stages;
   std::optional<TimedRuns> bench;
   std::vector<std::string> written;  // paths of the files that the run wrote
-  std::string not_kept;              // why the arrays of a failed run could not be kept
-  std::string again;                 // the command that repeats the failed run
+  std::string not_kept;              // why the arrays of a failed run could not be saved; else empty
+  std::string again;                 // the command that repeats a failed run
   std::optional<uint64_t> seed;      // seed of the random inputs, if there are any
-  std::string floats;                // distribution of random inputs, if it is not the usual one
-  std::set<std::string> variables;   // variables of the kernel that were given
-  std::string error;                 // the error that ended the run; other fields may then be missing
-  bool kernel_fault = false;         // the error is the kernel's own: see Diag::kernel_fault
+  std::string floats;                // distribution of the random floats; empty: the default one
+  std::set<std::string> variables;   // names of --var that are variables of the kernel
+  std::string error;                 // the error that ended the run; fields above may then be unset
+  bool kernel_fault = false;         // true if `error` is the fault of the kernel: see Diag::kernel_fault
 
   Result result() const;
   bool passed() const { return result() == Result::Passed; }
   int exit_code() const;
-  // Returns the text of a run that ended without an error. `number` counts the kernels of the command from 1.
+  // Returns the report of a run without an error. `number` is the number of the kernel in the command, from 1.
   std::string text(size_t number, bool color) const;
-  std::string json() const;                           // one line
+  std::string json() const;                           // the report as one line of JSON
 };
 
-// Writes the member "arrays":[...] of a report, with one object for each comparison.
+// Writes the member "arrays":[...] of a report, which has one object for each comparison.
 void write_comparisons(JsonWriter& json, const std::vector<Comparison>& arrays);
 
-std::string_view name_of(RunReport::Result result);  // "passed", "failed", "ran", "trouble"
-int exit_code_of(RunReport::Result result);          // 0; 1 if it failed; 2 in trouble
+std::string_view name_of(RunReport::Result result);  // returns "passed", "failed", "ran" or "trouble"
+int exit_code_of(RunReport::Result result);          // returns 1 for Failed, 2 for Trouble, else 0
 
-// How many kernels of a run passed, failed, ...
+// The number of kernels of a command for each result.
 struct RunCounts {
   size_t passed = 0, failed = 0, not_compared = 0, in_trouble = 0;
 
   void add(const RunReport& report);
   size_t all() const { return passed + failed + not_compared + in_trouble; }
-  std::string text() const;  // "5 of 6 kernels passed, 1 failed": a line
+  std::string text() const;  // returns a line such as "5 of 6 kernels passed, 1 failed"
 };
 
 }  // namespace tgc

@@ -19,8 +19,8 @@ StageDifference run_stages(const Session& session, const InputGraph& in, const T
     throw Failure(Diag{.message = "a linear list has no stages before it", .expected = "a graph for --each-stage"});
   StageDifference out;
   const ReferenceRunner ref(inputs, options.input.variables, options.device.execute_options(place_in_ref()));
-  Arrays first;  // what the input graph stores; expected if `expected` is empty
-  // Runs the graph after the stage `name`; returns whether it stores what is expected.
+  Arrays first;  // results of the input graph, which are expected if `expected` is empty
+  // Runs `graph`, the graph after the stage `name`, in REF. Returns whether its results are as expected.
   auto is_same = [&](std::string_view name, const auto& graph) {
     const std::string where = "after '" + std::string(name) + "'";
     auto done = ref.run(graph);
@@ -31,7 +31,7 @@ StageDifference run_stages(const Session& session, const InputGraph& in, const T
     auto compared = ref.compare(in.root, done->outputs, wanted, options.compare);
     if (!compared) throw failure_at(where, compared.diag());
     auto is_left_out = [](const Comparison& c) { return c.left_out > 0 && c.left_out == c.size; };
-    if (std::ranges::any_of(*compared, is_left_out))  // an array was left out completely: compare without a recheck
+    if (std::ranges::any_of(*compared, is_left_out))  // an array was ignored completely: compare it without a recheck
       compared = compare_outputs(in.root, done->outputs, wanted, options.compare);
     auto has_left_out = [](const Comparison& c) { return c.left_out > 0; };
     bool passed = std::ranges::all_of(compared.value_or_throw(), &Comparison::passed);

@@ -1,13 +1,13 @@
-// Finds the first stage after which a kernel computes wrong results (--each-stage).
+// Finds the first stage after which the graph of a kernel computes wrong results (--each-stage).
 #pragma once
 #include "lib/run/run_options.h"
 #include "lib/run/run_report.h"
 
 namespace tgc {
 
-// Runs in REF, on `inputs`, the input graph and then the graph after each stage of lowering the kernel for `target`.
-// Compares what each graph stores with `expected` or, if `expected` is empty, with what the input graph stores. Stops
-// at the first stage that differs. Throws Failure if a stage fails or REF cannot run a graph.
+// Runs the input graph in REF on `inputs`, then the graph after each stage of lowering for `target`. Compares the
+// results of each graph with `expected`; if that is empty, with the results of the input graph. Stops at the first
+// stage that differs. Throws Failure if a stage fails or REF cannot run a graph.
 StageDifference run_stages(const Session& session, const InputGraph& in, const Target& target,
                            const RunOptions& options, const Arrays& inputs, const Arrays& expected);
 
