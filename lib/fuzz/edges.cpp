@@ -12,8 +12,8 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kLoops[] = {2, 3, 4, 5, 8, 16, 17, 33};
-constexpr int64_t kMostThreads = 120'000;  // limit for the number of threads of a grid, so that REF is fast
-constexpr int kMostBits = 62;              // limit for the number of bits of the largest index
+constexpr int64_t kMostThreads = 120'000;  // largest number of threads of a grid, so that REF is fast
+constexpr int kMostBits = 62;              // largest number of bits of an index
 
 // Returns a number that differs from `n` by at most 3.
 int64_t about(int64_t n, Chance& c) { return n + int64_t(c.uniform(7)) - 3; }
@@ -39,14 +39,14 @@ class Edges {
     if (loops_.size() > 1 && c_.one_in(2)) at = row_major(loops_).at;
     return c_.one_in(3) ? at + g_.constant(dtypes::index, int64_t(c_.uniform(6)) - 2) : at;
   }
-  // Returns a random number with a random number of bits, mostly near a limit of ints, floats or doubles.
+  // Returns a positive number with at most `most_bits` bits, mostly near the limit of an integer or float dtype.
   int64_t long_number(int most_bits) {
     static constexpr int kEnds[] = {16, 24, 31, 32, 53, 54, 60};
     int bits = c_.one_in(3) ? int(c_.uniform(size_t(most_bits))) : c_.one_of(kEnds);
     return std::max<int64_t>(1, about(int64_t(1) << std::min(bits, most_bits), c_));
   }
 
-  // Returns the comparison scale * index < n, where `n` is a multiple of `scale`, or at most 3 from a multiple.
+  // Returns the comparison scale * index < n (or its negation, or another operator). `n` is near a multiple of `scale`.
   UOp multiples_compared() {
     UOp at = index();
     int64_t most = at.vmax().as_int().small() + 3;
@@ -67,7 +67,7 @@ class Edges {
     DType d = dtypes::of(scalar);
     int64_t end = int64_t(1) << (digits + int(c_.uniform(3)));
     UOp number = (index() + g_.constant(dtypes::index, about(end, c_))).cast(d);
-    double bound = std::ldexp(std::nearbyint(std::ldexp(double(about(end, c_)), -2)), 2);  // a multiple of 4
+    double bound = std::ldexp(std::nearbyint(std::ldexp(double(about(end, c_)), -2)), 2);  // rounded to a multiple of 4
     return compared(number, g_.constant(d, bound));
   }
 
@@ -82,7 +82,7 @@ class Edges {
     return condition.where(g_.constant(dtypes::int32, int64_t(1)), g_.constant(dtypes::int32, int64_t(0)));
   }
 
-  // Returns an expression of small integers. One in four of the expression's constants does not fit the dtype.
+  // Returns an expression of small integers, in which about one constant in four is too large for the dtype.
   UOp small_integers() {
     static constexpr Scalar kSmall[] = {Scalar::UInt8,  Scalar::UInt8, Scalar::Int8,  Scalar::UInt16,
                                         Scalar::UInt16, Scalar::Int16, Scalar::UInt32, Scalar::Int32};
@@ -97,7 +97,7 @@ class Edges {
       default: return a / constant(d);
     }
   }
-  // Returns a constant near the largest or smallest number of the dtype, or near a power of two.
+  // Returns a constant near the dtype's maximum or a power of two, sometimes negated. One in four exceeds the maximum.
   UOp constant(DType d) {
     int bits = int(d.bitsize()) - !dtypes::is_unsigned(d);
     int64_t most = (int64_t(1) << bits) - 1, v = most - int64_t(c_.uniform(4));
@@ -124,7 +124,7 @@ class Edges {
   int64_t buffers_ = 0;
 };
 
-// Returns the sizes of a grid's dimensions, one of them above its limit; an empty list if that means too many threads.
+// Returns random sizes of a grid, at least one above its limit. Returns an empty list if this takes too many threads.
 std::vector<int64_t> sizes_beyond(const std::array<int64_t, 3>& limits, Chance& c) {
   for (int tries = 0; tries < 256; tries++) {
     static constexpr size_t kDimensions[] = {1, 2, 2, 2, 3, 3};

@@ -20,7 +20,7 @@ constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Int32, 
                                Scalar::UInt16,  Scalar::FP8E4M3, Scalar::FP8E5M2};
 constexpr int64_t kLoops[] = {1, 2, 3, 4, 7, 8, 16, 17, 32};
 constexpr int64_t kNumbers[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 100, 127, 128, -1, -2, -3, -8};
-// limits of dtypes, of the integers that floats hold exactly, and of rules' conditions
+// integers near limits: of dtypes, of the integers that floats hold exactly, and of rules' conditions
 constexpr int64_t kEdges[] = {255,
                               300,
                               65537,
@@ -50,13 +50,13 @@ class FromPattern {
     if (dtypes::is_float(d)) return g_.constant(d, c_.one_of(kFloats));
     if (dtypes::is_bool(d)) return g_.constant(d, c_.one_in(2));
     int64_t v = c_.one_of(kNumbers);
-    if (c_.one_in(10)) v = edge_ = edge_ && c_.one_in(2) ? edge_ + 1 : c_.one_of(kEdges);  // or the next number
+    if (c_.one_in(10)) v = edge_ = edge_ && c_.one_in(2) ? edge_ + 1 : c_.one_of(kEdges);  // may increment edge_
     return g_.constant(d, dtypes::is_unsigned(d) ? std::abs(v) : v);
   }
 
   // ---- dtypes
 
-  // Returns a dtype for a node that matches `p`: `wanted` if it is set; nullopt if the pattern rules `wanted` out.
+  // Returns a dtype for a node that matches `p`: `wanted` if it is set; nullopt if the pattern does not allow `wanted`.
   std::optional<DType> dtype_of(const PatNode* p, std::optional<DType> wanted) {
     if (!p->dtypes.empty()) {
       if (wanted) return p->dtypes.contains(*wanted) ? wanted : std::nullopt;
@@ -68,7 +68,7 @@ class FromPattern {
     return wanted ? wanted : any_dtype();
   }
 
-  // Returns the only dtype that a pattern allows because of its op or its operands; nullopt if it allows several.
+  // Returns the dtype that every node matching `p` has, because of its op or operands; nullopt if there are several.
   std::optional<DType> restricted(const PatNode* p) {
     if (p->capture >= 0 && bound_.contains(p->capture)) return bound_[p->capture].dtype();
     if (!p->dtypes.empty()) return dtype_of(p, std::nullopt);
@@ -83,7 +83,7 @@ class FromPattern {
     return std::nullopt;
   }
 
-  // ---- nodes
+  // ---- nodes of the pattern
 
   UOp make(const PatNode* p, DType d) {
     if (p->capture >= 0)
@@ -125,12 +125,12 @@ class FromPattern {
 
   UOp elementwise(Op op, const PatNode* p, DType d) {
     const auto& children = p->children;
-    bool are_alike = p->sources == PatNode::Sources::Each;  // whether the first child applies to all sources
+    bool are_alike = p->sources == PatNode::Sources::Each;  // the first child pattern applies to all sources
     size_t n = ops::Unary.contains(op) || op == Op::CAST || op == Op::BITCAST ? 1 : ops::Ternary.contains(op) ? 3 : 2;
     bool compares = ops::Comparison.contains(op);
     if (compares && !dtypes::is_bool(d)) return {};
     if (children.size() > n) return {};
-    std::optional<DType> operand = d;  // the dtype of the sources
+    std::optional<DType> operand = d;  // dtype of the sources; that of `d` for most ops
     if (compares || n == 1) {
       for (const PatNode* child : children)
         if (auto own = restricted(child); own && (compares || op == Op::CAST || op == Op::BITCAST)) operand = own;
@@ -154,7 +154,7 @@ class FromPattern {
     if (p->children.empty()) return {};
     UOp r = range(AxisType::REDUCE);
     loops_.push_back(r);
-    for (const PatNode* child : p->children.subspan(1))  // bind loops first: the value may use a captured one
+    for (const PatNode* child : p->children.subspan(1))  // bind the loops first, because the value may refer to one
       if (child->capture >= 0) bound_.try_emplace(child->capture, r);
     auto of = dtype_of(p->children[0], d);
     UOp value = of ? make(p->children[0], *of) : UOp();
@@ -168,7 +168,7 @@ class FromPattern {
     return at ? element(at, d) : UOp();
   }
 
-  // ---- random nodes, for nodes of a pattern that may be anything
+  // ---- random nodes, for the parts of a pattern that match any node
 
   UOp variable(DType d = dtypes::index) {
     std::string name = "n" + std::to_string(variables_++);
@@ -202,7 +202,7 @@ class FromPattern {
     return element(at ? at : loops_[0], d);
   }
 
-  // Returns a load from a new buffer that is as large as `at` needs. Iterations in which `at` is negative load nothing.
+  // Returns a load at index `at` from a new buffer of the needed size. Iterations with a negative index load nothing.
   UOp element(UOp at, DType d) {
     UOp place = at.get_idx();
     Const low = place.vmin(), high = place.vmax();
@@ -220,11 +220,11 @@ class FromPattern {
     return low.is_integral() && high.is_integral() && -most < low.as_int() && high.as_int() < most;
   }
 
-  // ---- the kernel
+  // ---- the kernel that stores the value
 
   UOp stored(UOp value) {
     for (UOp u : toposort(value))
-      if (u.is_invalid() && value.dtype().is(Scalar::Index)) {  // a gate on the index: some iterations do not load
+      if (u.is_invalid() && value.dtype().is(Scalar::Index)) {  // a gate on the index: load in some iterations only
         UOp r = c_.one_of(loops_);
         value = element(r.lt(r.const_like(1)).where(r, value), dtypes::float32);
         break;
@@ -239,7 +239,7 @@ class FromPattern {
     }
     if (c_.one_in(5) && !dtypes::is_bool(value.dtype())) value = value + leaf(value.dtype());
     if (!value || !value.dtype().is_value()) return {};
-    for (UOp u : toposort(value))  // reject an index that overflows, because such a kernel has no meaning
+    for (UOp u : toposort(value))  // reject an index that overflows, because the kernel would have no meaning
       if (u.dtype().is(Scalar::Index) && !u.is_invalid() && !fits(u)) return {};
     auto [at, size] = row_major(loops_);
     UOp out = g_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(int64_t(0)));
@@ -249,7 +249,7 @@ class FromPattern {
   Graph& g_;
   Chance& c_;
   std::vector<UOp> loops_;
-  std::map<int, UOp> bound_;  // by number of a capture in the pattern: the node that it matches
+  std::map<int, UOp> bound_;  // maps a capture of the pattern to the node that it matches
   int64_t axis_ = 0, buffer_ = 1, edge_ = 0;
   int variables_ = 0;
 };

@@ -28,16 +28,16 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMostKept = 4000;     // limit for the graphs that are kept because they hit rare rules
+constexpr size_t kMostKept = 4000;     // largest number of graphs kept because a rare rule applied in them
 constexpr uint64_t kRare = 3;
-// Time limits for one finding, in seconds of processor time, so that results do not depend on the machine's load.
+// Time limits for one finding, in seconds of processor time, so that findings do not depend on the machine's load.
 constexpr double kBisectSeconds = 20, kReduceSeconds = 40;
 constexpr double kSecondsBetweenStates = 60;
-constexpr const char* kFixedSetting = "ALLOW_HALF8";  // not per graph: tinygrad reads this setting only at its start
+constexpr const char* kFixedSetting = "ALLOW_HALF8";  // the same for all graphs, as tinygrad reads it only at its start
 
 std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file(rule)); }
 
-// Returns whether a constant does not fit its dtype. tinygrad computes bounds from the number that Python has for it.
+// Returns whether a constant is outside the range of its dtype. tinygrad computes bounds with such a constant as it is.
 bool has_wild_constant(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) {
     if (!u.is(Op::CONST) || u.is_invalid() || !dtypes::is_int(u.dtype()) || u.dtype().is(Scalar::Index)) return false;
@@ -46,14 +46,14 @@ bool has_wild_constant(UOp root) {
   });
 }
 
-// Returns the text of a file with the kernel, which every command takes as an INPUT. Throws Failure.
+// Returns the kernel as the text of a JSON file, which every command can read as INPUT. Throws Failure.
 std::string json_of(const KernelText& kernel, const std::string& name) {
   InputGraph in = std::move(load_recorded(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
   return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
 }
 
-// Returns whether the sides of the blamed rewrite differ only in NaNs or infinities. That shows in the witness: where
-// finite numbers differ, the verdict's witness is a point at which they do.
+// Returns whether the two sides of the blamed rewrite differ only where one is NaN or infinite. The witness suffices to
+// decide this, because it is a point where finite values differ if there is one.
 bool differs_at_the_ends(const Verdict& verdict) {
   auto is_end = [&w = verdict.witness](const char* side) {
     return w.contains(side) && (w.at(side).ends_with("inf") || w.at(side) == "nan");
@@ -61,7 +61,7 @@ bool differs_at_the_ends(const Verdict& verdict) {
   return verdict.confirmed && (is_end("before") || is_end("after"));
 }
 
-// Returns the graph of a repro bundle, with its settings. Throws Failure.
+// Returns the graph of a repro bundle, with the bundle's settings. Throws Failure.
 InputGraph bundled_graph(const std::string& text, const std::string& name) {
   InputGraph in = std::move(load_text({}, InputKind::Repro, text, name).value_or_throw());
   return std::move(load_recorded(in.info.settings, InputKind::Repro, text, name).value_or_throw());
@@ -117,7 +117,7 @@ class Campaign {
         else session_.note(status.diag().text());
   }
 
-  // Returns the tinygrad process of the worker thread `worker`; null if there is no --tinygrad.
+  // Returns the tinygrad process of the worker thread numbered `worker`; null without --tinygrad.
   TinygradProcess* tinygrad(size_t worker) { return tinygrads_.empty() ? nullptr : tinygrads_[worker].get(); }
 
   void work(TinygradProcess* tinygrad) {
@@ -129,7 +129,7 @@ class Campaign {
     }
   }
 
-  // Returns the number of the next graph; nullopt at the end of the campaign.
+  // Returns the number of the graph to make next; nullopt if the campaign is over.
   std::optional<uint64_t> next() {
     std::lock_guard guard(lock_);
     const uint64_t number = unfinished_.empty() ? next_ : unfinished_.back();
@@ -139,7 +139,7 @@ class Campaign {
     in_work_.insert(number);
     return number;
   }
-  // Marks a graph as finished. An interrupted graph stays unmarked, so it is remade when the campaign continues.
+  // Marks a graph as finished. An interrupted graph stays unmarked, so that a continued campaign makes it again.
   void done_with(uint64_t number) {
     if (session_.cancelled()) return;
     std::unique_lock lock(lock_);
@@ -155,7 +155,7 @@ class Campaign {
   bool is_kept() const { return !spec_.state.empty() && spec_.graph.empty(); }
   double seconds() const { return seconds_before_ + seconds_since(begin_); }
 
-  // Restores the state of an earlier run from the state file, and checks that the file can be written. Throws Failure.
+  // Restores the campaign from the state file, and checks that the file can be written. Throws Failure.
   void continue_campaign() {
     if (!is_kept()) return;
     name_ = {spec_.seed, maker_.goldens()};
@@ -185,7 +185,7 @@ class Campaign {
     return state_to_json(state, name_);
   }
 
-  // ---- steering towards rare rules
+  // ---- steering towards rules that rarely apply
 
   const Rule* seldom_hit(Chance& chance) {
     std::lock_guard guard(lock_);
@@ -201,7 +201,7 @@ class Campaign {
     return rare_.empty() ? std::nullopt : std::optional(chance.one_of(rare_));
   }
 
-  // Counts the rules that applied in a graph. If one of these rules is rare, keeps the graph so that it can be mutated.
+  // Counts the rules that applied in a graph. If one of them is rare, keeps the graph as a parent for mutations.
   void note(const std::map<std::string, uint64_t>& hits, const MadeGraph& made = {}) {
     bool is_rare = false;
     std::lock_guard guard(lock_);
@@ -214,7 +214,7 @@ class Campaign {
     if (auto text = text_of(*made.kernel)) rare_.push_back({made.recipe, std::move(*text)});
   }
 
-  // Records which rules applied, including rules that make no new node.
+  // Adds to applied_rules_ each rule that applied, even if it made no new node.
   void note_rules() {
     for (const Rule* rule : maker_.rules())
       if (was_hit(*rule)) applied_rules_.insert(key_of(*rule));
@@ -228,7 +228,7 @@ class Campaign {
       else report_.never_hit.push_back(rule);
   }
 
-  // ---- one graph
+  // ---- checking one graph
   void one(MadeGraph made, TinygradProcess* tinygrad) {
     CrashContext on(made.recipe.text() + ": " + command_for(made.recipe));
     if (made.tensors) try_schedule(std::move(made), tinygrad);
@@ -249,7 +249,7 @@ class Campaign {
     if (tinygrad && outcome.kind == FuzzOutcome::Kind::Compared) compare(*tinygrad, made.recipe, text_of(*made.kernel));
   }
 
-  // Checks a tensor graph: runs its stages under a watcher, then checks each of the schedule's kernels.
+  // Checks a tensor graph: runs its stages with a watcher, then checks each kernel of its schedule.
   void try_schedule(MadeGraph made, TinygradProcess* tinygrad) {
     if (tinygrad) compare(*tinygrad, made.recipe, tensors_text(*made.tensors));
     auto whole = Compilation::begin(std::move(*made.tensors), {});
@@ -279,14 +279,14 @@ class Campaign {
       session_.progress(std::to_string(report_.graphs) + " graphs, " + std::to_string(findings_.size()) + " findings");
   }
 
-  // ---- --tinygrad: tinygrad compiles the same graphs, and tgc must reproduce tinygrad's records
+  // ---- --tinygrad: tinygrad compiles the same graphs, and tgc must make the same texts
   static Result<KernelText> tensors_text(const InputGraph& tensors) {
     auto text = pyrender(tensors.root);
     if (!text) return text.diag();
     return KernelText{*text, changed_settings(tensors.graph->settings()), ""};
   }
 
-  // Throws Failure if the tinygrad process does not answer questions.
+  // Throws Failure if the tinygrad process does not answer a simple question.
   static void expect_answers(TinygradProcess& tinygrad) {
     const char* one = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(1), (), 0)\n"
                       "ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(UOp.const(dtypes.int, 1)).sink()\n";
@@ -313,7 +313,7 @@ class Campaign {
     session_.note(finding.line() + "; again: " + finding.again);
   }
 
-  // ---- a finding
+  // ---- processing of a finding
   std::string command_for(const Recipe& recipe) const {
     std::string out = "tgc fuzz --seed=" + std::to_string(spec_.seed) + " --graph=" + shell_word(recipe.text());
     for (const std::string& file : spec_.grow) out += " --grow=" + shell_word(file);
@@ -321,13 +321,13 @@ class Campaign {
     return out;
   }
 
-  // A finding with bisect's verdict on it, and its key. Findings with the same key are counted as one finding.
+  // A finding and its key. Findings with the same key are counted as one finding.
   struct Named {
     FuzzFinding finding;
     std::string key;
   };
 
-  // Bisects a failing graph and makes a finding of it. Uses --each-stage if the failure shows only between the stages.
+  // Bisects a failing graph and returns the finding. Uses --each-stage if only graphs between the stages are wrong.
   Named named(const MadeGraph& made, const FuzzFailure& failure, const Session& quiet, RunOptions trial,
               const std::function<InputGraph()>& load) const {
     InputGraph in;
@@ -370,12 +370,12 @@ class Campaign {
                                      .settings = changed_settings(in.graph->settings())});
     std::string key = finding.rule.empty() ? finding.verdict + " " + failure.symptom + " " + finding.known
                                            : finding.rule + " " + finding.branch;
-    if (!finding.known.empty()) key += " (known)";  // so that it does not count as an unknown finding
+    if (!finding.known.empty()) key += " (known)";  // separates this finding from unknown findings of the same rule
     if (is_wild) key += " (constant)";
     return {std::move(finding), std::move(key)};
   }
 
-  // Counts the finding, and returns whether it is the first finding with its key.
+  // Counts the finding. Returns whether it is the first finding with its key.
   bool is_new(const Named& n) {
     std::lock_guard guard(lock_);
     auto other = renamed_.find(n.key);
@@ -413,7 +413,7 @@ class Campaign {
     quiet.cancel = &limit;
     InputGraph in = load();
     ReduceReport reduced = reduce(quiet, in, trial, wanted_of(failure.symptom));
-    if (!reduced.error.empty() && failure.symptom == "refused") {  // REF may run it and find wrong values
+    if (!reduced.error.empty() && failure.symptom == "refused") {  // try whether REF computes wrong values instead
       in = load();
       reduced = reduce(quiet, in, trial, wanted_of("wrong"));
     }
@@ -424,7 +424,7 @@ class Campaign {
                                         .target = kernel.target,
                                         .settings = changed_settings(kernel.graph->settings())});
     } else if (n.finding.known.empty() || n.finding.rule.empty()) {
-      // Bisect the small kernel again, because with fewer rewrites the verdict on it is more exact.
+      // Bisect the reduced kernel again: it has fewer rewrites, so bisect finds the wrong rule more exactly.
       auto load_small = [&] { return bundled_graph(text, name); };
       auto small = catch_failures([&] { return named(made, failure, Session{.jobs = 1}, plain, load_small); });
       const bool says_more = small && !(small->finding.rule.empty() && small->finding.known.empty());
@@ -437,13 +437,13 @@ class Campaign {
     keep(n.finding, text);
     std::lock_guard guard(lock_);
     FuzzFinding& kept = findings_[n.key];
-    n.finding.times = kept.times;  // updated meanwhile if other threads made the same finding
+    n.finding.times = kept.times;  // other threads may have made the same finding meanwhile
     kept = n.finding;
     if (kept.known.empty()) session_.note(kept.line() + "; again: " + kept.again);
   }
 
-  // Gives a finding a new key, and returns whether it is the first finding with this key. Later findings with its old
-  // key are counted under the new key and are not reduced again, if their symptom is known.
+  // Moves a finding to the key of `n`. Returns whether it is the first with that key. If the finding was known, later
+  // findings with its old key count for the new key, and are not reduced again.
   bool renamed(const Named& before, const Named& n) {
     std::lock_guard guard(lock_);
     const size_t times = findings_.extract(before.key).mapped().times;
@@ -453,7 +453,7 @@ class Campaign {
     return inserted;
   }
 
-  // Writes a finding to the folder for findings, if the user named one.
+  // Writes a finding to FuzzSpec::folder, if that is set.
   void keep(FuzzFinding& finding, const std::string& text) const {
     if (spec_.folder.empty()) return;
     std::error_code error;
@@ -469,21 +469,21 @@ class Campaign {
   const Maker maker_;
   KnownRules known_;
   std::vector<std::string> devices_;
-  std::vector<std::unique_ptr<TinygradProcess>> tinygrads_;  // one for each worker thread; empty without --tinygrad
-  CampaignName name_;  // seed and golden files: a state file must be of the same campaign
+  std::vector<std::unique_ptr<TinygradProcess>> tinygrads_;  // one per worker thread; empty without --tinygrad
+  CampaignName name_;  // seed and golden files, which a state file must match
   Clock::time_point begin_;
   double seconds_before_ = 0;  // total duration of the campaign's earlier runs
-  std::mutex saving_;  // protects the state file; to be locked before lock_
-  std::mutex lock_;  // protects the report and the members below
+  std::mutex saving_;  // protects the state file; must be locked before lock_
+  std::mutex lock_;  // protects report_ and the members below
   Clock::time_point saved_;
   uint64_t next_ = 0;
-  std::vector<uint64_t> unfinished_;  // numbers of graphs that an earlier run began but did not finish; made first
+  std::vector<uint64_t> unfinished_;  // graphs that an earlier run began but did not finish; next() returns these first
   std::set<uint64_t> in_work_;
-  std::set<std::string> applied_rules_;  // including rules that make no new node
-  std::map<std::string, uint64_t> counts_;  // by rule: number of graphs in which it applied
+  std::set<std::string> applied_rules_;  // the rules that applied, including rules that make no new node
+  std::map<std::string, uint64_t> counts_;  // by rule: number of graphs in which the rule applied
   std::vector<Ancestor> rare_;
   std::map<std::string, FuzzFinding> findings_;
-  std::map<std::string, std::string> renamed_;  // by old key of a finding: its new key
+  std::map<std::string, std::string> renamed_;  // maps the old key of a finding to its new key
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Tests campaigns and generators: generated graphs are well formed, equivalent kernels compute the same, and a campaign
-// finds, reduces and reports a seeded fault once.
+// Tests campaigns and generators. Generated graphs must be well formed, equivalent kernels must compute the same, and a
+// campaign must find, reduce and report a seeded fault once.
 #include "lib/fuzz/fuzz.h"
 
 #include <doctest/doctest.h>
@@ -54,7 +54,7 @@ TEST_CASE("algebra_kernel makes well-formed kernels, which mostly run, the same 
 }
 
 TEST_CASE("check_kernel counts a kernel as refused if the renderer lacks a type") {
-  // In this kernel, the index is cast from a bfloat16, and tinygrad does not lower such an index.
+  // The kernel casts a bfloat16 to an index. The renderer of LLVM refuses this cast, so no device run is counted.
   const std::string text =
       "# tgc: {\"name\":\"k\",\"target\":\"CPU:LLVM\"}\n"
       "i = UOp.range(17, 0, AxisType.LOOP)\n"
@@ -68,7 +68,7 @@ TEST_CASE("check_kernel counts a kernel as refused if the renderer lacks a type"
 }
 
 TEST_CASE("check_kernel accepts rounding that a later graph does by bit operations") {
-  // data0[i] = (bfloat16)i ** (bfloat16)(i * 9). The logarithm is rounded before it is multiplied by up to 45.
+  // The kernel stores (bfloat16)i ** (bfloat16)(i * 9). The logarithm is rounded before it is multiplied by up to 63.
   const std::string text =
       "i = UOp.range(8, 0, AxisType.LOOP)\n"
       "v = UOp(Ops.POW, dtypes.bfloat16, (i.cast(dtypes.bfloat16), (i*9).cast(dtypes.bfloat16)))\n"
@@ -140,7 +140,7 @@ TEST_CASE("check_kernel accepts a sum of halves in another order, and nothing wo
 
 TEST_CASE("check_kernel accepts threads with barriers while they are loops") {
   FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "AMD:LLVM:gfx1100"};
-  const char* text =  // a matrix times a vector; the opts are GROUP and LOCAL
+  const char* text =  // a matrix-vector product, with the optimizations GROUP and LOCAL
       "i = UOp.range(16, 0, AxisType.LOOP)\n"
       "r = UOp.range(16, 1, AxisType.REDUCE)\n"
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(16), (), 1).index(r)\n"
@@ -223,7 +223,7 @@ TEST_CASE("fuzz finds a seeded fault, reduces it and reports it once") {
 }
 
 TEST_CASE("edge_kernel hits rules that go wrong at the limits of dtypes and floats") {
-  std::map<std::string_view, size_t> wrong;  // by rule: number of kernels with wrong results in which it applied
+  std::map<std::string_view, size_t> wrong;  // by rule: number of kernels with wrong results in which the rule applied
   for (uint64_t seed = 0; seed < 250; seed++) {
     Chance chance(seed), trial(seed);
     FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "CPU:CLANG"};
@@ -302,7 +302,7 @@ TEST_CASE("fuzz continues a stopped campaign as if it had not been stopped") {
   CHECK(fuzz(session, parts).made == 25);
   parts.count = 60;
   CHECK(told(fuzz(session, parts)) == told(fuzz(session, whole)));
-  CHECK(told(fuzz(session, parts)) == told(fuzz(session, whole)));  // a complete campaign changes no more
+  CHECK(told(fuzz(session, parts)) == told(fuzz(session, whole)));  // continuing a complete campaign changes nothing
 
   parts.seed = 6;
   CHECK(fuzz(session, parts).error == parts.state + ": it is of a campaign of seed 5");
@@ -337,10 +337,10 @@ TEST_CASE("parse_recipe reads what Recipe::text writes, and nothing else") {
   }
 }
 
-#ifndef __clang__  // clang evaluates arguments in another order, so a seed makes other graphs
+#ifndef __clang__  // clang evaluates arguments in another order, so the same seed makes other graphs
 TEST_CASE("fuzz names a finding by its reduced kernel, and separates differences in NaNs") {
-  // These graphs come from a campaign: LLVM refuses several bfloat16 rewrites at once; a NaN is cast to a bool;
-  // rewrites inside of a rule must be told from those of another rule that was tried before and declined.
+  // Three graphs of a campaign. In 68809, LLVM refuses several bfloat16 rewrites. The others differ only in NaNs, and a
+  // rule that was tried before and declined also made rewrites.
   for (auto [graph, known] : {std::pair("68809", "bf16-to-float: Ops.CAST dtypes.float.vec("),
                               {"231097", "non-finite, mul-zero [zero]"},
                               {"201002/2462", "non-finite, mul-zero [zero]"}}) {

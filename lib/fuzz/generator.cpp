@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostElements = 4096;  // limit for the elements of a store or a buffer
+constexpr int64_t kMostElements = 4096;  // largest number of elements of a buffer
 constexpr int64_t kSizes[] = {1,  2,  3,  4,  5,  7,  8,   9,   12,  15,  16,  17,
                               31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256};
 constexpr int64_t kDivisors[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 17, 24, 32, 64, 100, 127, 128, 1000};
@@ -31,9 +31,9 @@ constexpr int64_t kEdges[] = {0,
                               (int64_t(1) << 24) + 1,
                               std::numeric_limits<int32_t>::max(),
                               std::numeric_limits<int32_t>::min()};
-const Int kLargest(int64_t(1) << 40);  // limit for index values: it needs 64 bits, but cannot overflow them
+const Int kLargest(int64_t(1) << 40);  // limit for index values: needs 64 bits and leaves room for sums
 
-// Returns the graph with the node `from` replaced by `to` everywhere.
+// Returns the graph in which every use of the node `from` is replaced by `to`.
 UOp with(UOp root, UOp from, UOp to) {
   UOpMap<UOp> now(root.graph());
   for (UOp u : toposort(root)) {
@@ -73,7 +73,7 @@ class Algebra {
       stride *= loops[i].vmax().as_int().small() + 1;
     }
     UOp out = g_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(0));
-    if (c_.one_in(24)) {  // store the buffer's old element again, in all or some iterations
+    if (c_.one_in(24)) {  // store the old element of the buffer, in all or some iterations
       UOp own = out.index(at);
       value = c_.one_in(2) ? own : loops[0].lt(loops[0].const_like(1)).where(value, own);
     }
@@ -154,7 +154,7 @@ class Algebra {
   UOp stored_value(int depth) {
     switch (c_.uniform(6)) {
       case 0: return load(depth);
-      case 5: {  // a WHERE of which only one side has a load
+      case 5: {  // a WHERE in which only one side loads with the condition of the WHERE
         UOp gate = condition(depth - 1), at = c_.one_of(terms_), other = load(depth - 1);
         bool is_yes = c_.one_in(2);
         UOp wanted = (is_yes ? gate : gate.logical_not()).where(at, g_.invalid());
@@ -187,13 +187,13 @@ class Algebra {
   int64_t axis_ = 0, buffer_ = 1;
 };
 
-// ---- kernels that are mutations of other kernels
+// ---- mutations of other kernels
 
 bool is_index(UOp u) { return u.dtype().is(Scalar::Index) && u.dtype().count() == 1 && !u.is_invalid(); }
 
-// Makes every buffer as large as its largest index needs. Returns the empty UOp if an index is negative or too large.
+// Resizes every buffer to its largest index. Returns the empty UOp if an index is negative or too large.
 UOp with_fitting_buffers(UOp root) {
-  // Give each iteration its own element to store to, because two may share one after the mutation of loop sizes.
+  // Let each iteration store to its own element, because with a mutated loop size two iterations might share one.
   for (UOp end : toposort(root)) {
     if (!end.is(Op::END) || !end.src(0).is(Op::STORE)) continue;
     UOp index = end.src(0).src(0), at;
@@ -289,7 +289,7 @@ RowMajor row_major(std::span<const UOp> loops) {
 
 bool is_kernel(UOp ast) {
   if (!is_sound(ast, Spec::Kernel)) return false;
-  std::map<uint32_t, std::vector<UOp>> stored;  // by node id of a buffer: the INDEXes through which it is stored to
+  std::map<uint32_t, std::vector<UOp>> stored;  // by node id of a buffer: the indices at which the AST stores to it
   std::vector<UOp> nodes = toposort(ast);
   for (UOp u : nodes)
     if (u.is(Op::STORE) && u.src(0).is(Op::INDEX) && u.src(0).num_src() > 1)
@@ -386,7 +386,7 @@ UOp equivalent_kernel(UOp ast, Chance& chance) {
     AxisType type = u.arg().items().back().axis_type();
     UOp outer = g.range(size / by, axis, type), inner = g.range(by, axis + 1, type);
     UOp both = outer * Const(by) + inner;
-    UOpMap<UOp> now(g);  // by node: the new node; the END of the split loop ends both new loops
+    UOpMap<UOp> now(g);  // maps each node to its new node; an END or REDUCE of the split loop ends both new loops
     for (UOp x : nodes) {
       std::vector<UOp> src;
       for (size_t i = 0; i < x.num_src(); i++) {

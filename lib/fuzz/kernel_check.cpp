@@ -18,9 +18,9 @@ namespace {
 
 using Kind = FuzzOutcome::Kind;
 
-constexpr int64_t kMostWork = 2'000'000;  // limit for the product of iterations and nodes, for REF
+constexpr int64_t kMostWork = 2'000'000;  // limit for iterations times nodes, so that REF is fast
 constexpr double kMargin = 8;
-constexpr double kMostSeconds = 20;  // time limit for one run; a kernel that is right takes far less
+constexpr double kMostSeconds = 20;  // time limit for one run; correct kernels take far less
 
 int64_t work_of(UOp root) {
   int64_t iterations = 1, nodes = 0;
@@ -36,17 +36,17 @@ int64_t work_of(UOp root) {
 
 bool is_float(UOp u) { return u.dtype().is_value() && u.dtype().count() == 1 && dtypes::is_float(u.dtype()); }
 
-// Returns the float increased by one unit in the last place of its magnitude, in the precision of `dtype`.
+// Returns the float plus its magnitude times the machine epsilon of `dtype`.
 UOp grown(UOp exact, DType dtype) {
   UOp size = exact.maximum(exact.neg());
   return exact + size * Const(epsilon(dtype));
 }
 
-// Returns the kernel with all float arithmetic in double precision. Other orders of operations, and tensor cores, give
-// results near those of the returned kernel. With `sums_grow`, each term of a sum is increased by one unit in the last
-// place, so that a small sum of large terms shows how inexact these terms are.
+// Returns the kernel with all float arithmetic in double precision. If `sums_grow`, also increases every term of each
+// sum by the relative rounding error of its dtype: a small sum of large terms then shows how much rounding may change
+// it.
 UOp with_exact_floats(UOp root, bool sums_grow) {
-  UOpMap<UOp> same(root.graph()), exact(root.graph());  // by node: the new node, and for floats that node as a double
+  UOpMap<UOp> same(root.graph()), exact(root.graph());  // maps a node to its copy; a float also to its copy as a double
   for (UOp u : toposort(root)) {
     bool computes = u.in(ops::ALU | OpSet{Op::CAST, Op::REDUCE}) && (is_float(u) || u.in(ops::Comparison));
     std::vector<UOp> src;
@@ -63,7 +63,7 @@ UOp with_exact_floats(UOp root, bool sums_grow) {
   return same[root];
 }
 
-// Returns whether an index may exceed 64 bits though its operands fit. tinygrad's indices are unbounded integers.
+// Returns whether an index may exceed 64 bits although its operands do not. In tinygrad, indices are unbounded.
 bool may_overflow(UOp root) {
   auto fits = [](UOp u) {
     auto is_within = [](Const c) { return c.is_integral() && c.as_int().is_small(); };
@@ -75,7 +75,7 @@ bool may_overflow(UOp root) {
   });
 }
 
-// Returns the list's known problem with vectors in memory that have bools, or three elements, as text; else "".
+// Returns a known problem of the compiler with vectors of bools, or of a size that is no power of two; "" if none.
 std::string vector_cause(std::span<const UOp> list, RendererKind renderer) {
   for (UOp u : list) {
     if (!u.in({Op::LOAD, Op::STORE})) continue;
@@ -101,7 +101,7 @@ class KernelCheck {
     for (const VariableSpec& v : kernel->variables()) variables_[v.name] = v.max;
     inputs_ = std::move(*inputs);
     auto done = in_ref(std::move(kernel));
-    if (!done) return;  // the AST itself fails, e.g. out of bounds, so it has no meaning
+    if (!done) return;  // the AST itself fails in REF, for example out of bounds: no meaning
     if (has_undefined_) return compile_alone(on_rule);
     expected_ = std::move(*done);
     out_.kind = Kind::Compared;
@@ -153,8 +153,8 @@ class KernelCheck {
     out_.failure = {device, symptom, said, off_ == Off::NonFinite};
   }
 
-  // Returns whether the arrays are as expected, and records the failure if not. `root` is the graph that computed the
-  // arrays, or the graph from which the list that computed them was made.
+  // Returns whether the arrays are as expected; if not, records the failure. `root` is the graph that was run, or the
+  // graph from which the linear list that was run was made.
   bool as_expected(const Result<Arrays>& actual, UOp root, const std::string& device, const std::string& what) {
     auto says = [&](const char* text) { return actual.diag().message.find(text) != std::string::npos; };
     if (!actual && (says("REF has no instruction") || says("there is no tensor core"))) return true;
@@ -176,7 +176,7 @@ class KernelCheck {
     return true;
   }
 
-  // Returns `actual`, plus the unchanged arrays of those buffers to which the AST stores, but not the graph.
+  // Returns `actual` plus unchanged input arrays for those expected arrays to which the graph does not store.
   Arrays with_untouched(const Arrays& actual) const {
     Arrays out = copy_of(actual);
     for (const NamedArray& e : expected_)
@@ -185,14 +185,14 @@ class KernelCheck {
     return out;
   }
 
-  // By array and element: how much rounding changes the element. This is its largest difference in runs with perturbed
-  // roundings (lib/validate/perturb_rounding.h), in double precision, and with perturbed terms of sums.
+  // By array and element: how much rounding may change the element. This is the largest change that perturbed roundings
+  // (lib/validate/perturb_rounding.h), double precision, or perturbed terms of sums cause.
   using Moves = std::vector<std::vector<double>>;
 
-  // Returns whether each differing element is off by at most kMargin times the change that rounding causes in the AST
-  // or, as a few perturbations may miss the worst case, in the AST plus the graph `root`. The larger of these bounds
-  // then also holds for later graphs, whose rounding may be hidden in bit operations (bfloat16), which cannot be
-  // perturbed. In `settled`, undefined elements equal the expected ones.
+  // Returns whether rounding explains every difference between `settled` and the expected arrays: at most kMargin times
+  // the change that rounding causes in the AST, or in the AST plus `root`. Keeps the second bound for later graphs,
+  // because they may round with bit operations (bfloat16), which cannot be perturbed. `settled` has the expected values
+  // for undefined elements.
   bool rounding_explains(const Arrays& actual, const Arrays& settled, UOp root) {
     if (moved_.empty()) moved_ = ast_moved_ = moves_of(k_.ast, expected_);
     if (explained_by(moved_, settled)) return true;
@@ -214,7 +214,7 @@ class KernelCheck {
       for (int64_t k = 0; k < e.size(); k++) {
         if (!(*differs)[size_t(k)]) continue;
         double was = element_as_double(*a, k), is = element_as_double(e, k);
-        double steps = 0;  // for fp8, two units in the last place: one unit may be rounded away
+        double steps = 0;  // tolerance of two units in the last place for fp8, as one may be lost by rounding
         if (e.dtype() == dtypes::fp8e4m3) steps = std::fabs(is) / 4;
         if (e.dtype() == dtypes::fp8e5m2) steps = std::fabs(is) / 2;
         const double far = kMargin * moves[i][size_t(k)] + steps;
@@ -229,20 +229,20 @@ class KernelCheck {
   static double largest(DType d) {
     return d == dtypes::fp8e4m3 ? 448 : d == dtypes::fp8e5m2 ? 57344 : d == dtypes::float16 ? 65504 : INFINITY;
   }
-  // Returns whether the value is a NaN, an infinity, or the largest fp8 number, to which larger numbers are clamped.
+  // Returns whether the value is NaN, infinite, or the largest fp8 number, to which larger numbers are clamped.
   static bool is_at_the_end(double v, DType d) {
     return !std::isfinite(v) || (dtypes::fp8s.contains(d) && std::fabs(v) >= largest(d));
   }
-  // Returns whether one of the two values is beyond the largest number of the dtype (an infinity, or a NaN in fp8e4m3),
-  // and rounding may move the other value beyond it, too. `far` is the distance that rounding may move a value.
+  // Returns whether one value overflows the dtype (an infinity, or NaN in fp8e4m3), and rounding may let the other
+  // value overflow, too. `far` is how much rounding may change a value.
   static bool are_about_the_end(double a, double b, double far, DType d) {
     const bool is_nan = std::isnan(a) || std::isnan(b);
     if (is_nan ? !(d == dtypes::fp8e4m3) : std::signbit(a) != std::signbit(b)) return false;
     return std::fmin(std::fabs(a), std::fabs(b)) + far >= largest(d);
   }
 
-  // Returns how much rounding changes each element. As an element may change little by chance in double precision, its
-  // change is at least the root mean square of its array. `plain` holds the unperturbed results of `graph`.
+  // Returns how much rounding may change each element of `plain`, the results of `graph`. A single element may change
+  // little in double precision by chance, so its change is at least the root mean square over the array.
   Moves moves_of(UOp graph, const Arrays& plain) {
     Moves out;
     for (const NamedArray& e : expected_) out.emplace_back(size_t(e.array.size()));
@@ -270,7 +270,7 @@ class KernelCheck {
       for (double& far : moved) far = std::max(far, std::sqrt(squares / double(moved.size())));
   }
 
-  // Records that the kernel was refused. If rewriting does not end, or an internal error occurs, records a failure.
+  // Records that the kernel was refused. Records a failure if rewriting does not terminate or an internal error occurs.
   bool refused(const Diag& diag) {
     if (is_endless(diag)) fail("REF", "endless", diag.message);
     else if (diag.message.find("internal error") != std::string::npos) fail("REF", "refused", diag.message);
@@ -279,13 +279,13 @@ class KernelCheck {
   }
 
   // Returns whether REF cannot run the graph after this stage. From "final rewrite" on, WebGPU's buffers consist of
-  // words, and the last word exceeds REF's array; and some tensor cores take packed operands.
+  // words, of which the last may extend past REF's array, and some tensor cores take packed operands.
   bool is_packed(const StageRow& row, UOp root) const {
     if (&row < &row_of(StageKind::FinalRules)) return false;
     return k_.target.starts_with("WEBGPU") || std::ranges::any_of(toposort(root), takes_other_operands);
   }
-  // Returns whether the operands of a WMMA differ from what its arg says: from the dtypes of A and of the result, or
-  // from the number of elements of the result that each thread holds.
+  // Returns whether the dtype of operand A or of the result of a WMMA is not the one that the WMMA's arg states, for
+  // example because elements are packed into words.
   static bool takes_other_operands(UOp u) {
     if (!u.is(Op::WMMA)) return false;
     int64_t held = 1;
@@ -316,14 +316,14 @@ class KernelCheck {
     if (!list || print_uops(*list) != listing) fail("REF", "wrong", "watched and unwatched differ");
   }
 
-  // Returns the graph after the last stage before the list is made; the empty UOp if a stage refuses the graph.
+  // Runs the stages before the linear list. Returns the resulting graph; the empty UOp if a stage refuses the graph.
   static UOp last_graph(Compilation& c) {
     while (c.next() && c.next()->is_graph_stage())
       if (!c.step()) return {};
     return c.current();
   }
 
-  // Checks an equivalent kernel (equivalent_kernel), or the same kernel under other settings.
+  // Checks an equivalent kernel (equivalent_kernel), or this kernel with the setting NOOPT changed.
   void equivalent() {
     Settings settings = k_.graph->settings();
     UOp other = c_.one_in(2) ? UOp() : equivalent_kernel(k_.ast, c_);
@@ -364,13 +364,13 @@ class KernelCheck {
   Chance& c_;
   FuzzOutcome& out_;
   Arrays inputs_, expected_;
-  Moves ast_moved_;  // how rounding changes the AST's results; computed when first needed
-  Moves moved_;      // ast_moved_, plus the changes in the last graph that needed its own
+  Moves ast_moved_;  // how much rounding may change the AST's results; empty until needed
+  Moves moved_;      // ast_moved_, plus the changes for the last graph that required them
   VariableValues variables_;
   const ReferenceRunner ref_{inputs_, variables_, {.in_process = true, .timeout_seconds = kMostSeconds}};
   enum class Off : uint8_t { None, NonFinite, Finite };
-  Off off_ = Off::None;  // how the last run differed, beyond what rounding explains
-  bool has_undefined_ = false;  // the last run in REF met an undefined operation, whose result rules may change
+  Off off_ = Off::None;  // kind of differences in the last run that rounding does not explain
+  bool has_undefined_ = false;  // the last run in REF had an undefined operation, whose result rules may change
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Checks one kernel of a campaign: compiles it, and applies every oracle to the graph after every stage.
+// Checks one kernel of a campaign: compiles it, and compares its results after every stage and on devices.
 #pragma once
 #include <functional>
 #include <memory>
@@ -19,29 +19,29 @@ struct FuzzKernel {
   std::string target;
 };
 
-// A failure, and the device that shows it: "REF" if the graph after a stage fails in REF, or the linear list does.
+// A failure and the device on which it shows. "REF": the graph after a stage, or the linear list, fails in REF.
 struct FuzzFailure {
   std::string device;
   std::string symptom;  // the kind of failure, as in `tgc reduce --while`
   std::string said;
-  bool is_non_finite = false;  // in every differing element, the actual or expected value is NaN or infinite
-  std::optional<FuzzKernel> other = {};  // if an equivalent kernel failed instead: that kernel and its settings
+  bool is_non_finite = false;  // in every differing element, one of the values is NaN or infinite
+  std::optional<FuzzKernel> other = {};  // the equivalent kernel, if only that failed
 };
 
 struct FuzzOutcome {
-  // Compiled: the kernel is too large for REF, or has undefined results; only the lists with and without a watcher were
+  // Compiled: too large for REF, or with undefined results, so that only the lists with and without a watcher were
   // compared. LeftOut: the kernel has no meaning, because it reads outside of its buffers.
   enum class Kind : uint8_t { Compared, Compiled, Refused, LeftOut, Failed };
   Kind kind = Kind::LeftOut;
   std::optional<FuzzFailure> failure = {};
   size_t runs = 0, device_runs = 0;
-  size_t rounding = 0;  // number of runs whose differences are due to rounding
+  size_t rounding = 0;  // number of runs whose differences are explained by rounding
 };
 
 // Returns whether the kernel is too large for REF.
 bool is_too_large(UOp ast);
 
-// Applies the oracles (README.md) to the kernel, which also runs on `devices`. Calls on_rule() for each rewrite.
+// Applies the oracles (README.md) to the kernel, also with runs on `devices`. Calls on_rule() for each rewrite.
 FuzzOutcome check_kernel(const FuzzKernel& kernel, Chance& chance, const std::vector<std::string>& devices,
                        const std::function<void(const Application&)>& on_rule);
 

@@ -9,14 +9,14 @@
 namespace tgc {
 namespace {
 
-// Returns whether `text` contains, in order, the parts of `pattern` that are separated by `*`.
+// Returns whether `text` contains the parts of `pattern` between the `*`, in this order.
 bool has(std::string_view text, std::string_view pattern) {
   const size_t star = pattern.find('*'), at = text.find(pattern.substr(0, star));
   if (at == text.npos) return false;
   return star == pattern.npos || has(text.substr(at + star), pattern.substr(star + 1));
 }
 
-// Returns the text as one line, with one space between any two words.
+// Returns the words of `tree` in one line, separated by single spaces.
 std::string in_a_line(const std::string& tree) {
   std::istringstream words(tree);
   std::string out;
@@ -24,7 +24,7 @@ std::string in_a_line(const std::string& tree) {
   return out;
 }
 
-// Returns whether the finding meets an entry's condition, such as "DEVECTORIZE=2" or "non-finite".
+// Returns whether the finding satisfies the condition of an entry, such as "DEVECTORIZE=2" or "non-finite".
 bool holds(const std::string& condition, const FindingTraits& finding) {
   if (condition == "non-finite") return finding.is_non_finite;
   size_t equals = condition.find('=');
@@ -32,8 +32,8 @@ bool holds(const std::string& condition, const FindingTraits& finding) {
   return it != finding.settings.end() && it->second == condition.substr(equals + 1);
 }
 
-// Returns whether an entry matches the finding: by rule and branch, and optionally the rewritten node; or by symptom
-// and message ("compile: invalid cast opcode"). A condition may precede these ("non-finite, mul-fdiv").
+// Returns whether the entry matches the finding, by rule, branch and rewritten node, or by symptom and message
+// ("compile: invalid cast opcode"). The entry may begin with a condition ("non-finite, mul-fdiv").
 bool tells_of(std::string entry, const FindingTraits& finding) {
   if (size_t comma = entry.find(", "); comma != entry.npos && comma < entry.find(": ")) {
     if (!holds(entry.substr(0, comma), finding)) return false;

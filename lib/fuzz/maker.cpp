@@ -18,17 +18,17 @@ constexpr const char* kTargets[] = {
     "CPU:LLVM", "CPU:CLANG",        "CPU:LLVM",         "CPU:CLANG",        "CUDA:CUDA:sm_80",  "CUDA:PTX:sm_80",
     "CUDA:CUDA:sm_89", "AMD:HIP:gfx1100", "AMD:HIP:gfx942", "AMD:LLVM:gfx1100", "AMD:LLVM:gfx942", "AMD:LLVM:gfx1201",
     "METAL",    "CL",               "CL:INTEL",         "WEBGPU",           "QCOM"};
-// Targets whose launch limits are so low that a small kernel can exceed them; listed as often as they are to be chosen.
+// Targets whose launch limits a small kernel can exceed. WEBGPU occurs three times, to be chosen three times as often.
 constexpr const char* kTargetsWithLimits[] = {"WEBGPU", "WEBGPU", "WEBGPU", "CUDA:PTX:sm_80"};
-// Settings that enable rules which the default settings do not use. One in four graphs gets one of these settings.
+// Settings that enable rules which the default settings disable. One kernel in four gets one of these settings.
 constexpr std::pair<const char*, const char*> kSettings[] = {
     {"NOOPT", "1"},    {"DEVECTORIZE", "0"}, {"DEVECTORIZE", "2"},       {"TRANSCENDENTAL", "2"},
     {"NOLOCALS", "1"}, {"TC_OPT", "2"},      {"DISABLE_FAST_IDIV", "1"}, {"IMAGE", "1"},
     {"IMAGE", "2"},    {"TC", "2"},          {"ALLOW_HALF8", "1"}};
-// Settings for tensor graphs that enable further rules. Half of the tensor graphs get one of these settings.
+// Settings that enable further rules for tensor graphs. Half of the tensor graphs get one of these settings.
 constexpr std::pair<const char*, const char*> kTensorSettings[] = {
     {"RING", "2"}, {"ALL2ALL", "2"}, {"PCONTIG", "2"}, {"PCONTIG", "3"}, {"IMAGE", "2"}, {"SPLIT_REDUCEOP", "0"}};
-constexpr int64_t kMostNodes = 220;  // limit for golden kernels that are mutated; 10 times as many for tensor graphs
+constexpr int64_t kMostNodes = 220;  // largest golden kernel to mutate; 10 times as many for tensor graphs
 
 Settings settings_of(const GoldenSettings& recorded) {
   Settings out;
@@ -58,7 +58,7 @@ Result<KernelText> text_of(const FuzzKernel& kernel) {
 Maker::Maker(uint64_t seed, const std::vector<std::string>& grow) : seed_(seed) {
   for (const std::string& file : grow) read(file);
   for (const CatalogRule& r : catalog_rules())
-    if (!short_file(*r.rule).starts_with("lib/spec/")) rules_.push_back(r.rule);  // rules of lib/spec only test nodes
+    if (!short_file(*r.rule).starts_with("lib/spec/")) rules_.push_back(r.rule);  // rules of lib/spec only check
   find_targets();
 }
 
@@ -69,7 +69,7 @@ void Maker::read(const std::string& file) {
     if (record->nodes < (tensors ? 10 : 1) * kMostNodes)
       (tensors ? tensors_ : kernels_)
           .push_back({record->ast, tgc::settings_of(reader.header(), *record), record->target});
-  if (reader.cut()) throw Failure(*reader.cut());  // truncated: graphs and their names depend on the whole file
+  if (reader.cut()) throw Failure(*reader.cut());  // the file must be complete, because all graphs depend on it
 }
 
 std::string Maker::goldens() const {
@@ -95,7 +95,7 @@ void Maker::find_targets() {
   }
 }
 
-// Returns the rule's name; for the second rule with the same name, "NAME#2".
+// Returns the name of the rule. If it is the second rule with this name, returns "NAME#2".
 std::string Maker::name_of(const Rule& rule) const {
   size_t nth = 1;
   for (const Rule* r : rules_) {
@@ -120,7 +120,7 @@ Chance Maker::chance_for(const Recipe& recipe) const {
   return chance_of(s.number, 1 + s.kernel.value_or(0));
 }
 
-// ---- a graph
+// ---- making a graph
 
 MadeGraph Maker::make(uint64_t number, const Steering& steering) const {
   CrashContext making("graph " + std::to_string(number) + " of seed " + std::to_string(seed_) + ", as it was made");
@@ -170,11 +170,11 @@ MadeGraph Maker::scheduled(Compilation& whole, uint64_t number, size_t n) const 
   return out;
 }
 
-// ---- a kernel
+// ---- making a kernel
 
 std::optional<FuzzKernel> Maker::kernel(uint64_t number, Chance& chance, const Steering& steering,
                                         Recipe& recipe) const {
-  if (number < kernels_.size()) return grown(kernels_[number], chance, true);  // first, each golden kernel unchanged
+  if (number < kernels_.size()) return grown(kernels_[number], chance, true);  // first: golden kernels unchanged
   std::optional<FuzzKernel> out;
   size_t kind = chance.uniform(12);
   if (kind >= 8) {
@@ -214,7 +214,7 @@ std::optional<FuzzKernel> Maker::grown(const KernelText& parent, Chance& chance,
   return out;
 }
 
-// Makes a kernel from the left side of a rule, for a target whose stages include this rule.
+// Makes a kernel from the pattern of a rule, for a target whose stages have this rule.
 UOp Maker::from_rule(FuzzKernel& out, Chance& chance, const Steering& steering, Recipe& recipe) const {
   Chance choice(chance.next());
   const Chance given(chance.next());
@@ -237,7 +237,7 @@ UOp Maker::grid(FuzzKernel& out, Chance& chance) const {
   return target ? grid_kernel(*out.graph, chance, *target) : UOp();
 }
 
-// ---- a tensor graph: a parent unchanged, a mutated parent, or a new graph
+// ---- making a tensor graph: the unchanged or mutated `parent`, or a new graph
 
 std::optional<InputGraph> Maker::tensors(const KernelText* parent, Chance& chance) const {
   bool input_only = parent;

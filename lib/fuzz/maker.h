@@ -1,5 +1,5 @@
-// Makes the graphs of a campaign. A graph depends on the campaign's seed, on its own number, and on earlier graphs of
-// the campaign; its recipe (recipe.h) holds all of this except the seed.
+// Makes the graphs of a campaign. A graph depends on the seed of the campaign, on the graph's number, and on earlier
+// graphs of the campaign. Its recipe (recipe.h) holds all of this except the seed.
 #pragma once
 #include <functional>
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace tgc {
 
-// Returns the kernel as text, with its settings and target. An error: the kernel has no text.
+// Returns the kernel as text, with its settings and target. Fails if the kernel cannot be written as text.
 Result<KernelText> text_of(const FuzzKernel& kernel);
 
 // A graph from which other graphs are made by mutation.
@@ -28,10 +28,10 @@ struct Ancestor {
 // Choices that depend on the earlier graphs of the campaign.
 struct Steering {
   std::function<const Rule*(Chance&)> rule;  // returns a rule that applied in few graphs
-  std::function<std::optional<Ancestor>(Chance&)> parent;  // returns a graph in which such a rule applied; else nullopt
+  std::function<std::optional<Ancestor>(Chance&)> parent;  // returns a graph in which a rare rule applied; else nullopt
 };
 
-// A kernel or a tensor graph; neither if the random parts of the graph do not fit together.
+// A kernel or a tensor graph. Has neither if random choices contradicted each other.
 struct MadeGraph {
   Recipe recipe;
   std::optional<FuzzKernel> kernel = {};
@@ -40,14 +40,14 @@ struct MadeGraph {
 
 class Maker {
  public:
-  // `grow` names golden files. Each of their records is first made unchanged, and then mutated. Throws Failure if a
-  // file cannot be read or is truncated.
+  // `grow` names golden files. The first graphs are their records, unchanged; later graphs may be mutations of them.
+  // Throws Failure if a file cannot be read or is truncated.
   Maker(uint64_t seed, const std::vector<std::string>& grow);
 
   MadeGraph make(uint64_t number, const Steering& steering) const;
-  // Makes the graph of a recipe. Throws Failure if this seed and these golden files make no such graph.
+  // Makes the graph of a recipe. Throws Failure if the seed and the golden files make no such graph.
   MadeGraph remake(const Recipe& recipe) const;
-  // Returns one kernel of a tensor graph's schedule; neither a kernel nor tensors if that kernel cannot be checked.
+  // Returns one kernel of the schedule of tensor graph `number`; an empty MadeGraph if the kernel cannot be checked.
   MadeGraph scheduled(Compilation& whole, uint64_t number, size_t kernel) const;
   // Returns the random generator for the checks of that graph.
   Chance chance_for(const Recipe& recipe) const;
@@ -73,8 +73,8 @@ class Maker {
 
   uint64_t seed_;
   std::vector<const Rule*> rules_;
-  std::map<const Rule*, std::vector<const char*>> targets_;  // by rule: the targets whose stages include the rule
-  std::vector<KernelText> kernels_, tensors_;  // kernels and tensor graphs of the golden files
+  std::map<const Rule*, std::vector<const char*>> targets_;  // by rule: the targets whose stages have the rule
+  std::vector<KernelText> kernels_, tensors_;  // the kernels and the tensor graphs of the golden files
 };
 
 }  // namespace tgc

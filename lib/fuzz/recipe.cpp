@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-// Removes the number at the front of `text` and returns it.
+// Removes the number at the beginning of `text` and returns it; nullopt if there is none.
 std::optional<uint64_t> take_number(std::string_view& text) {
   uint64_t n = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);

@@ -1,6 +1,6 @@
-// The name ("recipe") of a graph of a campaign. Together with the seed, it suffices to make the graph without the
-// graphs before it. It holds the graph's number and, if the graph was made from the left side of a rarely hit rule or
-// by mutation of an earlier graph, that rule or the recipe of that graph.
+// Recipe: the name of a graph of a campaign. A recipe and the campaign's seed suffice to make the graph again, without
+// the graphs before it. The recipe holds the graph's number. It also holds the rule from whose pattern the graph was
+// made, or the recipe of the graph that was mutated.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,21 +12,21 @@
 
 namespace tgc {
 
-// "9411", "9411.2", "9411:lt-scaled"; if it was made by mutation, also the parent after a slash: "9411/2077/31.0".
+// As text: "9411", "9411.2", "9411:lt-scaled". The recipe of a mutated graph follows a slash: "9411/2077/31.0".
 struct Recipe {
   struct Step {
     uint64_t number = 0;            // number of the graph in the campaign, from 0
-    std::optional<size_t> kernel = {};  // for a kernel of a tensor graph: its index in the schedule
-    std::string rule = {};          // the rule from whose left side the graph was made; empty: none
+    std::optional<size_t> kernel = {};  // index of the kernel in the schedule, if the graph is a tensor graph's kernel
+    std::string rule = {};          // the rule from whose pattern the graph was made; empty: none
   };
-  std::vector<Step> steps;  // the graph, the graph that it was mutated from (its parent), the parent's parent, ...
+  std::vector<Step> steps;  // the graph; the graph that was mutated to make it (its parent); the parent's parent; ...
 
   std::string text() const;
-  // Returns the recipe of the graph from which this one was mutated. Requires at least two steps.
+  // Returns the recipe of the graph that was mutated to make this graph. Requires at least two steps.
   Recipe parent() const { return {{steps.begin() + 1, steps.end()}}; }
 };
 
-// Parses the name of a graph. An error: `text` is not such a name.
+// Parses the text of a recipe. Fails if `text` is not a recipe.
 Result<Recipe> parse_recipe(std::string_view text);
 
 }  // namespace tgc

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The members that a state file holds, with their names: one list for reading and writing.
+// The counts that a state file holds, with their names in JSON. Reading and writing use this one list.
 constexpr std::pair<const char*, size_t FuzzReport::*> kCounts[] = {
     {"made", &FuzzReport::made},         {"graphs", &FuzzReport::graphs},
     {"compiled", &FuzzReport::compiled}, {"refused", &FuzzReport::refused},
@@ -36,7 +36,8 @@ Ancestor ancestor_of(const Json& from) {
           {from.at("ast"), from.at("settings").get<GoldenSettings>(), from.at("target")}};
 }
 
-// Reads a state from JSON. Throws Failure, and the JSON parser's exceptions if a member is missing or has another type.
+// Reads a state from JSON. Throws Failure, or the JSON parser's exception for a member that is missing or of wrong
+// type.
 CampaignState state_of(const Json& from, const std::string& path, const CampaignName& of) {
   const Json& campaign = from.at("campaign");
   if (CampaignName its{campaign.at("seed"), campaign.at("goldens")}; its != of)

@@ -15,7 +15,7 @@ constexpr int64_t kSizes[] = {1, 1, 2, 2, 3, 4, 4, 5, 6, 8, 8, 12, 16};
 constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Float32, Scalar::Int32, Scalar::Float16,
                                Scalar::UInt8,   Scalar::Bool,    Scalar::Int64};
 
-// Makes a tensor graph from a few tensors: each step makes another tensor from one or two existing tensors.
+// Builds a tensor graph, beginning with a few tensors. Each step makes another tensor from one or two existing ones.
 class Tensors {
  public:
   Tensors(Graph& graph, Chance& chance) : g_(graph), c_(chance) {
@@ -85,7 +85,7 @@ class Tensors {
     return is_on_many(out) && c_.one_in(2) ? divided(out) : out;
   }
 
-  // Returns a part of a file, bitcast to another dtype and moved, and copied to the device that computes with it.
+  // Returns a part of a file as a tensor. The part is bitcast to another dtype and copied to a device that can compute.
   UOp from_file(DType d) {
     UOp u = buffer(dtypes::uint8, ShapeVec{int64_t(64 * d.itemsize())}, g_.str(file_));
     int64_t begin = int64_t(c_.uniform(3)) * 8 * int64_t(d.itemsize());
@@ -99,7 +99,7 @@ class Tensors {
     return g_.node(Op::COPY, u.dtype(), {u, device_node(g_, one())});
   }
 
-  // ---- steps
+  // ---- steps that make a tensor from others
   static UOp contiguous(UOp u) { return u.graph().node(Op::CONTIGUOUS, u.dtype(), u); }
   UOp permuted(UOp u) {
     std::vector<int64_t> order;
@@ -148,7 +148,7 @@ class Tensors {
     return d == u.dtype() ? u.neg() : as_bits ? u.bitcast(d) : u.cast(d);
   }
 
-  // Combines a tensor with another tensor of the same shape, with a constant, or with a moved copy of itself.
+  // Combines a tensor elementwise with a tensor of the same shape, with a constant, or with a moved copy of itself.
   UOp binary(UOp u) {
     static constexpr Op kOps[] = {Op::ADD, Op::MUL, Op::MAX, Op::ADD};
     auto goes_with = [&](UOp v) {
@@ -194,7 +194,7 @@ class Tensors {
           int64_t n = shape[axis].as_int().low64(), begin = int64_t(c_.uniform(size_t(n) + 1));
           pairs[axis] = {c_.one_in(2) ? 0 : begin, c_.one_in(12) ? begin : n};
           if (c_.one_in(12)) pairs[axis] = {begin, begin};
-          if (own && size_t(*own) == axis) {  // the sharded axis: shrink it to the part on one device
+          if (own && size_t(*own) == axis) {  // on the sharded axis, keep the part of one device
             int64_t part = n / int64_t(several_.size()), which = int64_t(c_.uniform(several_.size()));
             pairs[axis] = {part * which, part * (which + 1)};
           }
@@ -239,7 +239,7 @@ class Tensors {
   }
   UOp copied(UOp u, Arg device) { return copy_to_device(u, device); }
 
-  // Returns an assignment to a buffer, or sometimes to another tensor. The value may read the same buffer, also moved.
+  // Assigns a tensor to a buffer, or sometimes to another tensor. The assigned value may also read that buffer.
   UOp assigned(UOp u) {
     ShapeVec shape(shape_of(u).begin(), shape_of(u).end());
     bool is_fixed = std::ranges::all_of(shape, [](Sint s) { return s.is_int() && s.as_int() > Int(0); });
@@ -258,7 +258,7 @@ class Tensors {
     return target.assign(u);
   }
 
-  // Shrinks an axis to its first elements. The number of these elements is a variable.
+  // Shortens an axis to its first n elements, where n is a variable.
   UOp cut(UOp u) {
     size_t axis = any_axis(u);
     std::vector<std::pair<Sint, Sint>> pairs;
@@ -268,7 +268,7 @@ class Tensors {
     return shrink(u, pairs);
   }
 
-  // Stores a tensor in an image, as tinygrad does for convolutions with IMAGE=2; sometimes with a wrong image shape.
+  // Stores a tensor in an image, as tinygrad does for convolutions with IMAGE=2. The image's shape is sometimes wrong.
   UOp as_image(UOp u) {
     Sint size = prod(shape_of(u));
     if (!u.dtype().is(Scalar::Float32) || !size.is_int()) return {};
@@ -280,7 +280,7 @@ class Tensors {
     return {};
   }
 
-  // Sums parts of a tensor in a loop that surrounds whole kernels; each iteration of the loop takes another part.
+  // Sums the parts of a tensor in a loop around whole kernels (AxisType::OUTER), one part in each iteration.
   UOp turn_by_turn(UOp u) {
     Sint size = shape_of(u)[0];
     bool can = size.is_int() && size.as_int() > Int(1) && !axis_of(u) && dtypes::is_float(u.dtype());
@@ -292,7 +292,7 @@ class Tensors {
     return shrink(u, pairs).reduce(turn, Op::ADD);
   }
 
-  // ---- several devices
+  // ---- tensors on several devices
   UOp divided(UOp u) {
     Shape shape = shape_of(u);
     for (size_t axis = 0; axis < shape.size(); axis++)
@@ -319,7 +319,7 @@ class Tensors {
   Chance& c_;
   std::vector<const char*> several_;  // names of the devices; empty if all tensors are on one device
   std::string file_;
-  UOp size_;  // a variable with a value, for use in shapes
+  UOp size_;  // a variable that has a value, for use in shapes
   std::vector<UOp> made_, outputs_;
   int64_t number_ = 1;
 };
