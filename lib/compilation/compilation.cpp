@@ -21,18 +21,18 @@ struct Compilation::State {
   InputGraph in;
   JobSpec spec;
   Target target;
-  std::optional<KernelJob> kernel;        // the state that the stages of a kernel share; empty for a linear list
-  std::optional<TensorJob> tensor;        // the state that a tensor graph's stages share
+  std::optional<KernelJob> kernel;        // state that the stages of a kernel share; unset for a linear list
+  std::optional<TensorJob> tensor;        // state that the stages of a tensor graph share
   UOp ast, current;
   const StageRow* begun_at = nullptr;     // see Compilation::begun_at()
   const StageRow* at = nullptr;
   std::optional<KernelOutputs> outputs;   // set after the last stage of a kernel
   std::optional<Result<Schedule>> schedule;
   Watcher* watcher = nullptr;
-  std::unique_ptr<Fault> fault;           // the kernel or tensor fault of TGC_FAULT; the graph points to it
+  std::unique_ptr<Fault> fault;  // the seeded fault (TGC_FAULT) in kernel or tensor rules; the graph points to it
   std::unique_ptr<ShortcutFault> in_shortcut;
-  std::optional<Diag> failure;            // the error of the step that failed
-  double seconds = 0;                     // wall time of a tensor graph's steps so far
+  std::optional<Diag> failure;            // the error of the step that failed; unset if none failed
+  double seconds = 0;                     // wall time of the tensor graph's steps so far
 };
 
 namespace {
@@ -69,7 +69,7 @@ Diag needs_all_stages(const InputGraph& in, const StageRow& begun_at) {
           .expected = "the tensor graph before its first stage"};
 }
 
-// Attaches to the graph the faults that TGC_FAULT requests in rules of this kind (kernel or tensor) and in shortcuts.
+// Seeds the faults of TGC_FAULT that are in rules of the kinds `in_rules` (kernel or tensor) or in shortcuts.
 template <class State>
 Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
   std::optional<FaultSpec> faults;
@@ -88,7 +88,7 @@ Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
   return Unit{};
 }
 
-// Registers TGC_FAULT's faults in renderers and LLVM, so that take_fault_warnings reports those that had no effect.
+// Registers the faults of TGC_FAULT in renderers and LLVM, so that take_fault_warnings reports faults without effect.
 Status expect_behind_graphs() {
   for (FaultSpec::In in : {FaultSpec::In::Renderer, FaultSpec::In::Llvm}) {
     auto faults = fault_of_environment(in);
@@ -100,7 +100,7 @@ Status expect_behind_graphs() {
   return Unit{};
 }
 
-// Detaches the faults from the graph, because the graph may outlive the compilation.
+// Removes the seeded faults from the graph, because the graph may outlive the compilation.
 template <class State>
 void disarm(State& s) {
   if (s.fault) set_rewrite_override(*s.in.graph, nullptr);
@@ -108,8 +108,8 @@ void disarm(State& s) {
   s.fault.reset(), s.in_shortcut.reset();
 }
 
-// Returns true if the input was assumed to be a kernel AST but fails the kernel spec, so that the error of a stage
-// about the graph would be misleading.
+// Returns whether the input was taken for a kernel AST but violates the kernel spec. The error of a stage would then
+// mislead the user.
 template <class State>
 bool looks_like_no_ast(const State& s) {
   return s.kernel && !s.begun_at && verify(toposort(s.in.root), Spec::Kernel);
@@ -127,7 +127,7 @@ Compilation::~Compilation() {
   if (!s_) return;
   try {
     watch(nullptr);
-  } catch (...) {  // Watcher::end threw; call watch(nullptr) before the destructor to see such errors
+  } catch (...) {  // drops the exception of Watcher::end; watch(nullptr) would throw it
   }
   disarm(*s_);
 }
@@ -172,7 +172,7 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   if (!s->spec.opts.empty()) {
     auto opts = read_opts(*s->in.graph, s->spec.opts, "--opts");
     if (!opts) return opts.diag();
-    // store the opts in the graph, as tinygrad does, so that dumps of stages before the optimizer contain the opts
+    // Store the opts in the AST, as tinygrad does, so that dumps before the optimizer show them.
     bool is_optimized = s->begun_at && s->begun_at >= &row_of(StageKind::Optimizer);
     if (!is_optimized) s->in.root = s->current = with_opts(s->current, *opts);
   }
@@ -231,7 +231,7 @@ Result<Compilation::Step> Compilation::step() {
     note(*s_->schedule);
   } else {
     if (!s_->outputs) s_->outputs.emplace(*s_->kernel, s_->current, s_->spec.compile);
-    // an error of the renderer does not end the compilation, because the launch facts can still be made
+    // If the renderer fails, the compilation continues, because the launch facts do not need the source.
     if (row->is(OutputKind::List)) note(s_->outputs->list());
   }
   s_->at = row;
@@ -254,7 +254,7 @@ const Result<std::vector<UOp>>& Compilation::list() {
   TGC_CHECK(!s_->tensor, "a tensor graph has no linear list");
   static const StageRow& linear = row_of(OutputKind::List);
   if (!s_->outputs) (void)run_through(linear);
-  // a stage failed, so list() returns the error of that stage
+  // If a stage failed, list() returns the error of that stage.
   if (!s_->outputs) return (s_->outputs.emplace(KernelOutputs::failed(s_->target, *s_->failure))).list();
   return s_->outputs->list();
 }
@@ -362,7 +362,7 @@ Result<Compilation> Compilation::fork() const {
   copy.file = s_->in.file;
   copy.record = s_->in.record;
   copy.made_for = s_->in.made_for;
-  if (s_->tensor) {  // later stages need data of earlier stages, so the fork runs all stages again
+  if (s_->tensor) {  // later tensor stages need data of earlier ones, so run them again
     copy.root = copy_into(*copy.graph, s_->ast);
     auto again = begin(std::move(copy), s_->spec);
     if (again && s_->at)
@@ -372,7 +372,7 @@ Result<Compilation> Compilation::fork() const {
   if (!s_->kernel) return no_stages_before(s_->in);
   copy.root = copy_into(*copy.graph, s_->current);
   const StageRow* stage = s_->at;
-  while (stage && !stage->kernel) stage--;  // find the last graph stage: the fork makes its outputs itself
+  while (stage && !stage->kernel) stage--;  // go back to the last graph stage: the fork makes outputs itself
   copy.info.stage = stage ? stage->name : "";
   JobSpec spec = s_->spec;
   spec.optimize = s_->kernel->optimize;
@@ -380,7 +380,7 @@ Result<Compilation> Compilation::fork() const {
   auto out = begin(std::move(copy), std::move(spec));
   if (!out) return out;
   out->s_->kernel->image_buffers = s_->kernel->image_buffers;
-  if (s_->fault && out->s_->fault) *out->s_->fault = *s_->fault;  // the fork continues to count applications
+  if (s_->fault && out->s_->fault) *out->s_->fault = *s_->fault;  // the fork continues to count the fault's uses
   return out;
 }
 

@@ -1,13 +1,10 @@
-// Compilation: one graph and its position in the list of stages (stage_rows.h). dump, run, check, trace, stats, bench
-// and the tests all run the pipeline by stepping a Compilation. No other code has a loop over the stages.
-//
-//   auto c = Compilation::begin(std::move(graph), {.target = "CPU:LLVM"});
-//   while (c->next()) c->step();                 // or c->run_through(row_of("expander"))
-//   std::string source = *c->output(row_of(OutputKind::Source));
-//
-// The steps of a tensor graph are its stages and the schedule; each kernel of the schedule is a Compilation of its own.
-// The steps of a kernel are its stages, the linear list, the source and the launch facts. Outputs of compilers are not
-// steps: output() makes them on request.
+// Compilation: a graph and its position in the list of stages (stage_rows.h). dump, run, check, trace, stats, bench and
+// |the tests run the pipeline by stepping a Compilation; no other code loops over the stages. | |  auto c =
+// Compilation::begin(std::move(graph), {.target = "CPU:LLVM"}); |  while (c->next()) c->step();                 // or
+// c->run_through(row_of("expander")) |  std::string source = *c->output(row_of(OutputKind::Source)); | |The steps of a
+// tensor graph are its stages and the schedule. Each kernel of the schedule is a Compilation of its own. |The steps of
+// a kernel are its stages, the linear list, the source and the launch facts. Outputs of compilers are not |steps:
+// output() makes them on request.
 #pragma once
 #include <memory>
 #include <optional>
@@ -23,21 +20,21 @@ namespace tgc {
 
 // The parameters of one compilation.
 struct JobSpec {
-  // DEVICE[:RENDERER[:ARCH]]. If empty: CPU; but for a kernel of a tensor graph, the device of the kernel's buffers
+  // DEVICE[:RENDERER[:ARCH]]; empty: the device of the buffers for a kernel of a tensor graph, else CPU
   std::string target = {};
-  std::string opts = {};              // list of optimizer options as text, "[Opt(...)]"; empty: tinygrad's heuristic
-  // whether the optimizer runs, if the input is from before it; unset: it runs unless the AST has a tag (begin_kernel)
+  std::string opts = {};  // optimizer options as text, "[Opt(...)]"; empty: tinygrad's heuristic chooses them
+  // whether to run the optimizer if the input is from before it; unset: unless the AST has a tag (begin_kernel)
   std::optional<bool> optimize = {};
-  // how often each kernel name was used so far in the schedule: the second kernel "E_4" is named "E_4n1"
+  // by kernel name: number of earlier uses in the schedule; the second kernel "E_4" is named "E_4n1"
   std::map<std::string, int> name_counts = {};
-  CompileOptions compile = {};  // options for the outputs that compilers make
+  CompileOptions compile = {};  // options for the outputs of compilers
 };
 
 class Compilation;
 
-// Receives the events of a compilation. A row runs between `stage` and `stage_end`; to see the rewrites of a row,
-// attach a RewriteObserver to the graph. `end` is always called before the graph is freed, also after errors. The
-// Compilation may be moved between two calls, so a watcher must not keep a pointer to it.
+// Receives the events of a compilation: stage() before each row runs, and stage_end() after it. To see the rewrites in
+// a row, attach a RewriteObserver to the graph. end() is called before the graph is freed, also after errors. The
+// Compilation may move between two events, so a watcher must not keep a pointer to it.
 class Watcher {
  public:
   virtual ~Watcher() = default;
@@ -49,8 +46,8 @@ class Watcher {
 
 class Compilation {
  public:
-  // Begins before the first stage, or after the stage that `graph.info.stage` names. Errors: an unknown target, list of
-  // opts or stage; a graph of another tinygrad release; a kernel without a SINK.
+  // Begins before the first stage, or after the stage that `graph.info.stage` names. Fails for an unknown target, opts
+  // or stage, for a graph of another tinygrad release, and for a kernel without a SINK.
   static Result<Compilation> begin(InputGraph graph, JobSpec spec);
   Compilation(Compilation&&) noexcept;
   Compilation& operator=(Compilation&&) noexcept;
@@ -58,60 +55,59 @@ class Compilation {
 
   // ---- state
   const std::string& name() const;
-  const InputGraph& loaded() const;  // the input
+  const InputGraph& loaded() const;  // the input graph
   const JobSpec& spec() const;
   Graph& graph() const;
   bool is_tensor_graph() const;
-  const Target& target() const;      // the target; only for a kernel
+  const Target& target() const;      // only for a kernel
   UOp ast() const;                   // the graph before the first step
-  UOp current() const;               // the current graph; for an input that is a linear list, its last node
-  const StageRow* begun_at() const;  // the stage whose result the input is; null: the input is an AST or tensor graph
-  const StageRow* at() const;        // the row that ran last; if no row has run, begun_at()
-  const StageRow* next() const;      // the row that step() will run; null: all have run, or one failed
+  UOp current() const;               // the current graph; for a linear list, the last node
+  const StageRow* begun_at() const;  // the stage that made the input; null if the input is an AST or a tensor graph
+  const StageRow* at() const;        // the row that ran last; begun_at() if no row has run
+  const StageRow* next() const;      // the row that step() will run; null: none is left, or one failed
 
   // ---- running
   struct Step {
     const StageRow* row = nullptr;
-    UOp before, after;  // the graph before and after; equal unless a graph stage changed it
+    UOp before, after;  // the graph before and after the row; only graph stages change it
     bool changed() const { return !(before == after); }
   };
-  // Runs the next row. If a stage fails, the error names the stage and the node, and every later call returns it.
+  // Runs the next row. If a stage fails, the error names the stage and the node, and later calls return the same error.
   Result<Step> step();
-  // Runs all rows up to `row` and `row` itself. Skips stages that do not apply to this graph.
+  // Runs all rows up to and including `row`. Skips stages that do not apply to this graph.
   Status run_through(const StageRow& row);
 
-  // ---- outputs; each call first runs the stages that have not run yet
-  Result<std::string> output(const StageRow& row);  // the text or bytes of an output row
+  // ---- outputs; each of these functions first runs the stages that it needs
+  Result<std::string> output(const StageRow& row);  // text or bytes of the row's output
   // only for a kernel:
   const Result<std::vector<UOp>>& list();  // the linear list
   const Result<std::string>& source();     // the text that the target's renderer prints
-  Result<KernelOutputs*> outputs();        // all outputs; the Compilation owns them
-  Result<CompileJob> compile_job();        // the source and what else the target's compiler needs
-  const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts plus this kernel's name; not for lists
+  Result<KernelOutputs*> outputs();        // all outputs, owned by the Compilation
+  Result<CompileJob> compile_job();        // the source and all else that the compiler needs
+  const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts and this kernel; not for linear lists
   // only for a tensor graph:
-  const Result<Schedule>& schedule();      // fails if the input was a stage's result
+  const Result<Schedule>& schedule();      // fails if the input is the result of a stage
   Result<std::string> schedule_as_json();
-  Sha256 schedule_key();                   // tinygrad's cache key of the tensor graph; valid after schedule()
+  Sha256 schedule_key();                   // tinygrad's cache key; call it after schedule()
   double schedule_seconds() const;         // wall time of the tensor graph's steps so far
-  const TensorJob& tensor_job() const;     // the state that the tensor graph's stages share
-  // ---- kernels of a tensor graph. Kernel 3 of the schedule of NAME is named NAME.3. Schedule items that only copy or
-  // view are not kernels. After schedule() has run, several threads may call kernel(), because each kernel has its own
-  // Graph.
+  const TensorJob& tensor_job() const;     // state that the tensor graph's stages share
+  // ---- kernels of a tensor graph. Kernel 3 of the schedule of NAME is named NAME.3. Items that only copy or view are
+  // not kernels. After schedule(), several threads may call kernel(), because each kernel has its own Graph.
   std::vector<size_t> kernel_numbers();
   std::string kernel_name(size_t number) const;
-  std::string kernel_target(size_t number);  // JobSpec::target; if empty, the target of its buffers' device
-  std::string kernel_made_for(size_t number) const;  // InputGraph::made_for of the kernel; empty: not recorded
+  std::string kernel_target(size_t number);  // JobSpec::target; if empty, the target of the buffers' device
+  std::string kernel_made_for(size_t number) const;  // see InputGraph::made_for
   Result<Compilation> kernel(size_t number);
   Result<std::vector<Compilation>> kernels();
 
-  // Returns another Compilation at the same position, with its own Graph. The graph of a kernel is copied; the stages
-  // of a tensor graph are run again. Fails for a linear list, and after an error.
+  // Returns another Compilation at the same position, with its own Graph. Copies the graph of a kernel, but runs the
+  // stages of a tensor graph again. Fails for a linear list, and after an error.
   Result<Compilation> fork() const;
 
   // Returns the input graph. Calls `end` of the watcher.
   InputGraph take() &&;
 
-  // Sets the watcher; null: none. Calls `end` of the previous watcher and `begin` of the new one.
+  // Sets the watcher; null: none. Calls end() of the previous watcher and begin() of the new one.
   void watch(Watcher* watcher);
 
  private:
@@ -123,8 +119,8 @@ class Compilation {
   std::unique_ptr<State> s_;
 };
 
-// Runs the pipeline for a watcher: all stages of a kernel and its linear list; or all stages of a tensor graph, its
-// schedule, and then each of its kernels in turn.
+// Runs the whole pipeline with a watcher: the stages of a kernel and its linear list; or the stages of a tensor graph,
+// its schedule, and then each of its kernels.
 Status run_watched(Compilation compilation, Watcher& watcher);
 
 }  // namespace tgc

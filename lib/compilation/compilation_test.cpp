@@ -10,7 +10,7 @@ using namespace tgc;
 
 namespace {
 
-// A kernel that stores x[i] = 1 for i < 8.
+// A kernel that stores x[i] = 1 for i in 0..7.
 constexpr const char* kKernel =
     "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
     "c4 = UOp.const(dtypes.float, 1.0)\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\nast = c6.sink()\n";
@@ -108,7 +108,7 @@ TEST_CASE("launch facts print variables as JSON, including bool variables") {
 }
 
 TEST_CASE("launch facts print a size without an infix form as its repr, as tinygrad does") {
-  const char* text =  // the launch has 8 * i work groups; WEBGPU computes 8 * i by shifting a uint
+  const char* text =  // the kernel has 8 * i work groups; WEBGPU must compute 8 * i with a shift of a uint
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(128), (), 0)\n"
       "r = UOp(Ops.RANGE, dtypes.index, (UOp.variable('i', 1, 16),), (0, AxisType.LOOP))\n"
       "s = UOp.range(8, 1, AxisType.LOOP)\n"
@@ -135,11 +135,11 @@ TEST_CASE("a compilation resumes after the stage that its input names, and a for
   CHECK(&fork->graph() != &half.graph());
   CHECK(fork->at() == half.at());
   CHECK(*fork->source() == source);
-  CHECK(half.at() == &row_of("expander"));  // fork() did not change the position of `half`
+  CHECK(half.at() == &row_of("expander"));  // fork() must not change the position of `half`
   InputGraph resumed = load(*pyrender(half.current()));
   resumed.info.stage = "expander";
   CHECK(*begin(std::move(resumed)).source() == source);
-  CHECK(*whole.fork()->source() == source);  // a finished compilation can be forked too
+  CHECK(*whole.fork()->source() == source);  // fork() of a finished compilation must work, too
 
   Compilation tensor = begin(tensor_graph(), {});
   REQUIRE(tensor.run_through(row_of("earliest rewrites")).ok());
@@ -217,7 +217,7 @@ TEST_CASE("begin refuses unknown stages, targets and opts, and stages of the wro
 }
 
 TEST_CASE("after a stage fails, every later call returns its error") {
-  JobSpec spec{.target = "CPU:CLANG", .opts = "[Opt(OptOps.TC, 0, (0, 0, 1))]"};  // no tensor core fits this kernel
+  JobSpec spec{.target = "CPU:CLANG", .opts = "[Opt(OptOps.TC, 0, (0, 0, 1))]"};  // no tensor core fits
   Compilation c = begin(load(kKernel), spec);
   auto status = c.run_through(row_of(OutputKind::List));
   REQUIRE_FALSE(status.ok());

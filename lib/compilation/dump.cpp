@@ -50,7 +50,7 @@ class Dump {
     return plan_.afterwards ? plan_.afterwards(c_) : Unit{};
   }
 
-  // Returns true if the row is an output of this graph itself: for a tensor graph the schedule, not kernels' outputs.
+  // Returns whether `row` is an output of this graph itself. A tensor graph has only the schedule as an output.
   bool is_ours(const StageRow& row) const {
     return c_.is_tensor_graph() ? row.kind == Kind::Schedule : row.kind == Kind::Output;
   }
@@ -76,7 +76,7 @@ class Dump {
     return Unit{};
   }
 
-  // Returns true if `row` or a later row of this graph is requested.
+  // Returns whether the plan requests `row` or a later row of this graph.
   bool more_wanted(const StageRow& row) const {
     if (plan_.only_changed || (c_.is_tensor_graph() && wants_kernels())) return true;
     return std::ranges::any_of(plan_.wanted,
@@ -102,7 +102,7 @@ class Dump {
   }
 
   // ---- outputs
-  // Adds the text of an input that is already a linear list; the list is printed unchanged.
+  // |If the input is a linear list, adds its text, with the nodes unchanged.
   Status add_listing() {
     const StageRow& linear = row_of(OutputKind::List);
     if (!plan_.wants(linear) && !plan_.input_only) return Unit{};
@@ -120,18 +120,18 @@ class Dump {
     if (text && !is_bytes && !text->empty() && text->back() != '\n') *text += '\n';
     return add(row, row.extension, std::move(text));
   }
-  // Adds a linear list in the requested format. For a terminal, print_uops is printed without a header, as in tinygrad.
+  // Adds a linear list in the requested format. Without a file, print_uops has no header, as in tinygrad.
   Status add_list(const StageRow& row, std::span<const UOp> list) {
     Format format = plan_.format.value_or(Format::Uops);
     GraphInfo info = format == Format::Uops && !plan_.self_describing ? GraphInfo() : info_at(row);
-    // these formats write a graph and lose the order of the list, so the text is not a result of the stage `linear`
+    // These formats lose the order of the list, so the header must not call the text a result of the stage `linear`.
     if (format == Format::Pyrender || format == Format::Repr) info.stage.clear();
     return add(row, extension_of(format), write_list(format, list, info));
   }
 
   bool one_by_one() const { return plan_.afterwards || plan_.watcher; }
 
-  // ---- kernels; each has a graph of its own, so they are compiled in parallel
+  // ---- kernels of a tensor graph, compiled in parallel, because each has its own graph
   Status add_kernels() {
     if (auto& schedule = c_.schedule(); !schedule) return schedule.diag();
     const std::vector<size_t> numbers = c_.kernel_numbers(), like = equal_kernels(numbers);
@@ -158,8 +158,8 @@ class Dump {
     return Unit{};
   }
 
-  // Returns for each kernel the index of the first equal kernel, whose texts it shares. Kernels share no texts if they
-  // are compiled one at a time, or if with_name cannot replace the kernel's name in the format (JSON and dot).
+  // Returns for each kernel the index of the first equal kernel, to copy its texts. Returns the kernel's own index if
+  // kernels are compiled one at a time, or if with_name() cannot replace names in the format (JSON and dot).
   std::vector<size_t> equal_kernels(const std::vector<size_t>& numbers) {
     bool names_are_in_texts = one_by_one() || plan_.format == Format::Json || plan_.format == Format::Dot;
     std::map<std::pair<uint32_t, std::string>, size_t> first;  // key: AST and target

@@ -1,5 +1,5 @@
 // Makes the texts that `tgc dump` prints: the graph after each requested stage, and the requested outputs. For a tensor
-// graph, also the texts of its kernels, which are compiled in parallel.
+// graph, also makes the texts of its kernels, in parallel.
 #pragma once
 #include <functional>
 #include <optional>
@@ -13,22 +13,22 @@ namespace tgc {
 
 struct DumpPlan {
   std::set<const StageRow*> wanted = {};
-  bool only_changed = false;          // add each graph stage that changes the graph (the word `changed`)
-  bool input_only = false;            // no stages were requested, so dump only the input
-  bool self_describing = false;       // the texts go to files: each gets a header with its stage and target
-  std::optional<Format> format = {};  // format of graphs and lists; default: pyrender for graphs, print_uops for lists
+  bool only_changed = false;          // add the graph after each stage that changes it (`changed`)
+  bool input_only = false;            // no stage is requested: dump the input itself
+  bool self_describing = false;       // texts go to files: each begins with a header that names stage and target
+  std::optional<Format> format = {};  // of graphs and lists; default: pyrender, print_uops
   unsigned jobs = 1;                  // number of threads for the kernels of a tensor graph
-  Watcher* watcher = nullptr;         // watches the compilation and its kernels, which then run one at a time
-  // Called with each compilation, on the thread that made its texts, after they are made. May step the compilation
-  // further; if it returns an error, the dump ends. If set, all kernels are compiled, one at a time, equal ones too.
+  Watcher* watcher = nullptr;         // watches the compilation and its kernels, which run one at a time if set
+  // Called with each compilation after its texts are made, on the thread that made them. May step the compilation
+  // further. An error ends the dump. If set, every kernel is compiled, one at a time, even if equal to an earlier one.
   std::function<Status(Compilation&)> afterwards = {};
-  std::function<void(size_t done, size_t of)> progress = {};  // called after each kernel; never by two threads at once
+  std::function<void(size_t done, size_t of)> progress = {};  // called after each kernel, by one thread at a time
 
   bool wants(const StageRow& row) const { return wanted.contains(&row); }
 };
 
-// Returns the plan for a list of stages (names, spans, `all`, `changed`; empty: only the input) and a format (empty:
-// the default). Errors: an unknown stage or format.
+// Parses the values of --stage (names, spans, `all`, `changed`; empty: the input only) and --format (empty: the
+// default). Fails for an unknown stage or format.
 Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format);
 
 // One text of the result.
@@ -41,15 +41,15 @@ struct DumpText {
   std::string file_name(const std::string& stem) const;  // returns "STEM.NN.STAGE.EXT"
 };
 
-// Returns the requested stages and outputs of a golden record, as tinygrad printed them. Fails if `in` is not from a
-// golden record, or if the record has none of the requested texts.
+// Returns the requested stages and outputs as the golden record of `in` has them from tinygrad. Fails if `in` is not
+// from a golden record, or if the record has none of them.
 Result<std::vector<DumpText>> recorded_texts(const InputGraph& in, const DumpPlan& plan);
 
-// Returns the requested texts in order, possibly none. Fails if a stage or compiler fails, or if the input is a linear
-// list and only graph stages are requested, because these come before the list.
+// Returns the requested texts in order; there may be none. Fails if a stage or compiler fails, or if the input is a
+// linear list and only graph stages are requested.
 Result<std::vector<DumpText>> dump_texts(Compilation compilation, const DumpPlan& plan);
 
-// Returns the texts as one JSON document: a graph or a schedule as JSON, any other text as a string.
+// Returns the texts as one JSON document. A graph or schedule that is JSON becomes a value, any other text a string.
 std::string json_document(const std::vector<DumpText>& texts);
 
 }  // namespace tgc

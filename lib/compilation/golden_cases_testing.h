@@ -1,4 +1,4 @@
-// The golden records of testdata/ as cases for tests of the pipeline. Only *_test.cpp files include this.
+// Reads the golden records of testdata/ as test cases for the pipeline. Only *_test.cpp files include this header.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -40,7 +40,7 @@ inline std::vector<Case> all_cases() {
   return out;
 }
 
-// Loads the case's graph, calls `prepare` with it, and begins its compilation.
+// Loads the graph of the case, calls `prepare` with it, and returns its compilation before the first stage.
 inline Compilation begin(const Case& c, const std::function<void(Graph&)>& prepare = {}) {
   auto in = load_text(c.settings, InputKind::Pyrender, c.record.ast, c.record.id);
   REQUIRE(in);
@@ -51,8 +51,8 @@ inline Compilation begin(const Case& c, const std::function<void(Graph&)>& prepa
   return std::move(*compilation);
 }
 
-// The graph after each stage; for a tensor graph, also the kernels of its schedule. All are copied into one graph, so
-// that the results of two compilations can be compared. The last element is empty if a stage failed.
+// The graphs after all stages; for a tensor graph, also the kernels of its schedule. All are copied into one graph, so
+// that the results of two compilations can be compared by identity. The last element is empty if a stage failed.
 using StageGraphs = std::vector<UOp>;
 
 inline StageGraphs run(const Case& c, Graph& common, const std::function<void(Graph&)>& prepare = {}) {

@@ -7,10 +7,10 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMostNodes = 4000;  // larger graphs get no subgraphs inserted, to limit their growth
+constexpr size_t kMostNodes = 4000;  // graphs with more nodes get no further subgraphs
 
-// Returns entry `i` of a table of values that are likely to expose bugs: limits of integer types and sizes, special
-// floats, and args that are not numbers.
+// Returns entry `i` of a table of args that are likely to expose bugs: limits of integer types and sizes, special
+// floats, and args that are no numbers.
 Arg edge_value(Graph& g, size_t i) {
   static const Const kNumbers[] = {
       int64_t(0), int64_t(1), int64_t(-1), int64_t(2), int64_t(3), int64_t(7), int64_t(16), int64_t(31), int64_t(32),
@@ -56,7 +56,7 @@ DType any_dtype(size_t i) {
   return out.ptr(kSizes[i % std::size(kSizes)], AddrSpace(i / std::size(kSizes) % 3));
 }
 
-// Returns `d` with its scalar replaced by `s`; vector lengths and pointers stay.
+// Returns `d` with its scalar type replaced by `s`. Keeps the vector length and the pointer.
 DType with_scalar(DType d, Scalar s) {
   DType value = dtypes::of(s);
   if (d.is_image()) return value;
@@ -64,7 +64,7 @@ DType with_scalar(DType d, Scalar s) {
   return d.is_ptr() ? value.ptr(d.size(), d.addrspace()) : value;
 }
 
-// Returns op `i` (modulo their number) of the group of similar ops (unary, movement, ...) that contains `op`.
+// Returns op number `i` (modulo their count) of the group of similar ops that contains `op`, such as the unary ops.
 Op similar_op(Op op, size_t i) {
   for (OpSet set : {ops::Unary, ops::Binary, ops::Ternary, ops::Movement, ops::Defines, OpSet{Op::CAST, Op::BITCAST},
                     OpSet{Op::LOAD, Op::INDEX, Op::STORE, Op::AFTER}, OpSet{Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR},
@@ -98,7 +98,7 @@ class Mutator {
 
  private:
   UOp other() const { return nodes_[s_.other % nodes_.size()]; }
-  // Returns the `i`-th node (modulo the number) with one of the ops `ops`; the empty UOp if no node has one.
+  // Returns node number `i` (modulo their count) of the nodes whose op is in `ops`; the empty UOp if there are none.
   UOp pick(OpSet ops, size_t i) const {
     std::vector<UOp> found;
     for (UOp u : nodes_)
@@ -161,7 +161,7 @@ class Mutator {
         if (u.dtype().is_ptr() && !u.dtype().is_image())
           return u.with_dtype(u.dtype().base().ptr(edge_size(), u.dtype().addrspace()));
         return with_source(u, other());
-      case 20: return with_source(u, u);  // use the node as its own source: nests a copy, because nodes are immutable
+      case 20: return with_source(u, u);  // use a copy of the node as its source (nodes are immutable)
       case 21: return u.replace({.op = other().op(), .dtype = other().dtype()});
       case 22: return src.assign(1 + s_.value % 40, other()), u.with_src(src);
       default: return with_source(u, source_of(other()));
@@ -183,7 +183,7 @@ class Mutator {
     return below[s_.value % below.size()];
   }
 
-  // Replaces the node at position at_ by `now`, and rebuilds the nodes that use it.
+  // Replaces the node at position at_ by `now`. Rebuilds all nodes that depend on it.
   void put(UOp now) {
     UOpMap<UOp> is(g_);
     for (size_t i = 0; i < nodes_.size(); i++) {

@@ -1,5 +1,5 @@
-// Checks on the golden records of testdata/ that the rewrites inside a stage are named and use only the rule sets that
-// the stage's row lists.
+// Checks with the golden records of testdata/ that every rewrite inside a stage has a name, and uses a rule set that
+// the row of the stage lists.
 #include <set>
 
 #include "lib/compilation/golden_cases_testing.h"
@@ -7,11 +7,11 @@
 namespace tgc {
 namespace {
 
-// Collects each rewrite of a compilation with its stage and its rule set.
+// Records each rewrite of a compilation, with its stage and rule set.
 struct NestedRewrites : RewriteObserver, Watcher {
   Compilation* compilation = nullptr;
   std::string_view stage_name;
-  const RuleSet* own = nullptr;  // the rule set that the stage itself applies
+  const RuleSet* own = nullptr;  // the rule set that the stage's row applies
   std::span<const RuleSetFunction> inside;
   std::set<std::string> missing, seen;
 
@@ -37,7 +37,7 @@ TEST_CASE("rewrites inside a stage have a name, and the stage's row lists their 
     Compilation compilation = begin(c, [&](Graph& graph) { set_observer(graph, &rewrites); });
     rewrites.compilation = &compilation;
     compilation.watch(&rewrites);
-    // ignore errors, because tinygrad and tgc both reject a few of these kernels in some stage
+    // Ignore errors: tinygrad rejects a few of these kernels in some stage, and so does tgc.
     while (compilation.next() && compilation.next()->is_graph_stage()) (void)compilation.step();
     compilation.watch(nullptr);
   }

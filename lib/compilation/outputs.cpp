@@ -48,7 +48,7 @@ Result<std::string> linear(KernelOutputs& k) {
 
 Result<std::string> source(KernelOutputs& k) { return k.source(); }
 
-// Returns a variable as JSON with the spaces that Python writes: ["i", 1, 32].
+// Returns a variable as JSON, spaced as Python does: ["i", 1, 32].
 std::string variable_text(UOp var) {
   auto text = [](const Arg& a) {
     if (a.is_str()) return "\"" + std::string(a.text()) + "\"";
@@ -60,10 +60,10 @@ std::string variable_text(UOp var) {
   return out + "]";
 }
 
-// Returns a launch size as tinygrad prints it; an expression without an infix form is printed as the node's repr.
+// Returns a launch size as tinygrad prints it: as infix text or, if the expression has no infix form, as repr text.
 std::string size_text(Sint s) { return s.is_int() ? s.str() : render(s.uop(), true, repr); }
 
-// Converts launch facts to the texts of golden records.
+// Converts launch facts to the form that golden records have.
 GoldenProgram golden_program(const ProgramInfo& info) {
   GoldenProgram p{.name = info.name, .function_name = info.function_name, .applied_opts = info.applied_opts.str()};
   p.ops = size_text(info.estimates.ops), p.lds = size_text(info.estimates.lds), p.mem = size_text(info.estimates.mem);
@@ -83,7 +83,7 @@ Result<std::string> program(KernelOutputs& k) {
   return program_text(golden_program(*info));
 }
 
-// ---- outputs made by compilers
+// ---- outputs of compilers
 template <Artifact what>
 Result<std::string> compiled(KernelOutputs& k) {
   auto job = compile_job_of(k);

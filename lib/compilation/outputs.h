@@ -1,5 +1,5 @@
-// The outputs of a kernel: all that is made from its last graph (linear list, source, launch facts, machine code).
-// dump, check and `tgc stages` read their table, output_stages().
+// The outputs of a kernel: linear list, source, launch facts, machine code and others, all made from the graph after
+// the last stage. dump, check and `tgc stages` use the table output_stages().
 #pragma once
 #include <optional>
 #include <span>
@@ -13,23 +13,23 @@
 
 namespace tgc {
 
-// Options for the outputs that compilers make.
+// Options for the outputs of compilers.
 struct CompileOptions {
-  bool optimized = false;  // show LLVM IR after the O2 passes
-  bool lines = false;      // show assembly with source lines
-  std::string machine;     // CPU targets: the processor, "aarch64[:CPU]"; empty: this computer's
+  bool optimized = false;  // LLVM IR is shown after the O2 passes
+  bool lines = false;      // assembly is shown with source lines
+  std::string machine;     // processor for CPU targets, "aarch64[:CPU]"; empty: this computer's
 };
 
-// The outputs of one kernel. The list and the source are made once and shared by the outputs that need them.
+// The outputs of one kernel. Outputs share one linear list and one source, which are made when first needed.
 class KernelOutputs {
  public:
-  // Makes the outputs of the kernel whose graph after the last stage is `sink`. `job` must outlive this object.
+  // `sink` is the kernel's graph after the last stage. `job` must outlive this object.
   KernelOutputs(KernelJob& job, UOp sink, CompileOptions compile = {})
       : job_(&job), sink_(sink), target_(job.target), compile_(std::move(compile)) {}
-  // Makes the outputs of an input that is already a linear list.
+  // `list` is an input that is already a linear list.
   KernelOutputs(const Target& target, std::vector<UOp> list, CompileOptions compile = {})
       : target_(target), compile_(std::move(compile)), list_(std::move(list)) {}
-  // Returns outputs for a kernel in which a stage failed: every output fails with the stage's error `why`.
+  // Returns the outputs of a kernel in which a stage failed with the error `why`: each output is this error.
   static KernelOutputs failed(const Target& target, const Diag& why) {
     KernelOutputs out(target, std::vector<UOp>());
     out.list_ = why;
@@ -54,24 +54,24 @@ enum class OutputKind : uint8_t {
   List,         // the linear list
   Source,       // the renderer's text
   LaunchFacts,  // launch sizes, buffers, variables, estimates
-  Compiled,     // made by a compiler, which may not be installed; so `--stage=all` omits it
+  Compiled,     // made by a compiler that may be missing, so `--stage=all` omits it
 };
 
-// One row of the table of outputs.
+// A row of the table of outputs.
 struct OutputStage {
-  std::string_view name;       // "linear"
-  std::string_view alias;      // "linearize"
+  std::string_view name;       // for example "linear"
+  std::string_view alias;      // for example "linearize"
   OutputKind kind;
-  std::string_view extension;  // extension of its files, without the dot
+  std::string_view extension;  // extension of the output's files, without the dot
   std::string_view help;
   Result<std::string> (*make)(KernelOutputs&);
-  bool is_bytes = false;  // the output is binary, not text
+  bool is_bytes = false;  // true: binary; false: text
 };
 
-// Returns the source of a kernel and all else that the compiler of its target needs.
+// Returns the source of a kernel and all else that its target's compiler needs.
 Result<CompileJob> compile_job_of(KernelOutputs& outputs);
 
-// The outputs in the order in which they are made.
+// Returns all outputs, in the order in which they are made.
 std::span<const OutputStage> output_stages();
 
 }  // namespace tgc

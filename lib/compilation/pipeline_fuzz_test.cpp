@@ -1,9 +1,8 @@
-// Runs random kernels through all stages. Checks that nothing crashes, that the result of each stage is well-formed,
-// and that resuming from a stage's text gives the same linear list. Environment variables make the test longer, or
-// write the kernels to a file that tinygrad can replay:
-//   TGC_FUZZ_SECONDS=600 build/release/bin/tgc_tests -tc='random kernels*'
-//   TGC_FUZZ_OUT=fuzz.jsonl build/release/bin/tgc_tests -tc='random kernels*'
-//   then scripts/tinygrad_export.py --replay fuzz.jsonl
+// Runs random kernels through all stages. Nothing may crash, the result of each stage must be well-formed, and resuming
+// |from the text of a stage must give the same linear list. Environment variables set a duration, or write the kernels
+// to |a file that tinygrad can replay: |  TGC_FUZZ_SECONDS=600 build/release/bin/tgc_tests -tc='random kernels*' |
+// TGC_FUZZ_OUT=fuzz.jsonl build/release/bin/tgc_tests -tc='random kernels*' |  then scripts/tinygrad_export.py --replay
+// fuzz.jsonl
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -23,7 +22,7 @@ using namespace tgc;
 namespace {
 
 const char* kTargets[] = {"CPU:CLANG", "CUDA:CUDA:sm_80"};
-constexpr uint64_t kOnceBroken[] = {10112};  // seeds that found bugs before; these run first
+constexpr uint64_t kOnceBroken[] = {10112};  // seeds that once found bugs; they run first
 
 Settings fixed_settings() {
   Settings settings;
@@ -32,20 +31,20 @@ Settings fixed_settings() {
 }
 
 struct Ran {
-  std::string problem;              // description of the failed check; empty if none failed
+  std::string problem;              // message of the failed check; empty if none failed
   bool refused = false;
-  // the graph after each stage, as JSON, because pyrender cannot express all graphs between expander and devectorize
+  // the graph after each stage as JSON, because pyrender cannot write all graphs between expander and devectorize
   std::vector<std::string> stages;
-  std::string list;                 // the linear list, as print_uops prints it; if `refused`, the error
+  std::string list;                 // the linear list as print_uops text; the error if `refused`
 };
 
-// Returns the violation of the spec; "" if there is none.
+// Returns how the graph violates the spec; "" if it does not.
 std::string well_formed(UOp root, Spec spec, std::string_view stage) {
   auto violation = verify_graph(root, spec);
   return violation ? "after '" + std::string(stage) + "': " + violation->text() + "\n" : "";
 }
 
-// Runs all stages after the stage number `resume_after` (-1: all stages) and verifies the result of each.
+// Runs the stages after number `resume_after` (-1: all stages), and checks the result of each stage against its spec.
 Ran run(InputKind kind, const std::string& text, const Target& target, int resume_after, bool with_texts) {
   Ran out;
   auto in = load_text(fixed_settings(), kind, text, "fuzz");
@@ -113,7 +112,7 @@ TEST_CASE("random kernels pass all stages well-formed, and resuming after a stag
     CHECK(all.problem == "");
     refused += all.refused;
     if (all.refused) {
-      CHECK(all.list.find("stage '") == 0);  // errors must name the stage
+      CHECK(all.list.find("stage '") == 0);  // the error must name the stage
       continue;
     }
     int at = int(seed % all.stages.size());

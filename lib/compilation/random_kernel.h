@@ -1,6 +1,6 @@
-// RandomKernel: makes a random well-formed kernel AST from a seed, for tests. The kernels resemble those of tinygrad's
-// scheduler: loads at affine or wrapped indices, some masked; arithmetic in many dtypes; reductions; one or two stores;
-// sometimes a variable.
+// RandomKernel: generates well-formed random kernel ASTs from a seed, for tests. They resemble kernels of tinygrad's
+// scheduler: loads at affine or wrapped indices, some with a condition; arithmetic in many dtypes; reductions; one or
+// two stores; sometimes a variable.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -23,7 +23,7 @@ class RandomKernel {
 
  private:
   // ---- random numbers
-  uint64_t next() {  // splitmix64
+  uint64_t next() {  // the splitmix64 generator
     uint64_t z = state_ += 0x9E3779B97F4A7C15ull;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
     z = (z ^ z >> 27) * 0x94D049BB133111EBull;
@@ -46,8 +46,8 @@ class RandomKernel {
   }
   UOp index_const(int64_t value) { return g_.constant(dtypes::index, value); }
 
-  // Returns the row-major index over the ranges (the last range varies fastest). Stores in `size` the number of
-  // elements that the index can reach.
+  // Returns the row-major index over the ranges, of which the last varies fastest. `size` receives the number of
+  // iterations.
   UOp position(const std::vector<UOp>& ranges, int64_t& size) {
     UOp out;
     size = 1;
@@ -75,7 +75,7 @@ class RandomKernel {
     switch (draw(8)) {
       case 0: at = at / one_of<int64_t>({2, 3, 4, 7}); break;
       case 1: size = one_of<int64_t>({3, 4, 5, 8}), at = at % size; break;
-      case 2: {  // padding in front: the first `pad` positions are invalid
+      case 2: {  // the first `pad` indices are padding: load nothing
         int64_t pad = int64_t(1 + draw(5));
         valid = at.lt(pad).logical_not(), at = at - pad;
         break;

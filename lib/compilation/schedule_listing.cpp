@@ -16,7 +16,7 @@ std::string bytes_text(int64_t bytes) {
   return text;
 }
 
-// A text table. Each column is as wide as its widest cell. Columns marked `right` are right-aligned.
+// A text table. A column is as wide as its widest cell; columns marked `right` are aligned to the right.
 class Table {
  public:
   Table(std::vector<std::string> head, std::vector<bool> right) : rows_{std::move(head)}, right_(std::move(right)) {}
@@ -48,7 +48,7 @@ std::string_view name_of_item(const ScheduleItem& item) {
   return item.ast.is(Op::SINK) ? "kernel" : item.ast.is(Op::COPY) ? "copy" : name_of(item.ast.op());
 }
 
-// Returns the numbers of the buffers that `item` accesses; the member `how` selects those read or those written.
+// Returns the numbers of the buffers of `item` whose access has the flag `how` (read or written).
 std::vector<size_t> touched(const ScheduleItem& item, bool BufferAccess::*how) {
   auto accesses = accesses_of(item);
   std::vector<size_t> out;
@@ -105,7 +105,7 @@ Table kernel_table(const Schedule& s, std::span<const std::string> made_for) {
   return table;
 }
 
-// ---- JSON
+// ---- the schedule as JSON
 
 void write_values(JsonWriter& json, std::string_view key, const std::vector<std::pair<std::string, int64_t>>& values) {
   json.key(key).object([&] {

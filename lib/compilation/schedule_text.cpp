@@ -8,7 +8,7 @@ namespace tgc {
 
 Result<std::vector<GoldenKernel>> golden_kernels(const Schedule& schedule) {
   std::vector<GoldenKernel> out;
-  std::unordered_map<size_t, int64_t> numbers;  // by base buffer (not view): its number, in order of first use
+  std::unordered_map<size_t, int64_t> numbers;  // by base buffer: its number, in order of first use
   for (const ScheduleItem& item : schedule.items) {
     GoldenKernel kernel;
     auto ast = pyrender(item.ast);

@@ -1,12 +1,11 @@
-// ScopedWatch: sets the watcher of a Compilation for one scope.
+// ScopedWatch: sets the watcher of a Compilation until the end of a scope.
 #pragma once
 #include "lib/compilation/compilation.h"
 
 namespace tgc {
 
-// Sets the watcher of a Compilation, and removes it in the destructor. Use this for a watcher that is destroyed before
-// the Compilation. The destructor drops exceptions of Watcher::end; to get them, call watch(nullptr) before the scope
-// ends.
+// Sets the watcher of a Compilation; the destructor removes it. Use this class if the watcher is destroyed before the
+// Compilation. The destructor drops exceptions of Watcher::end(); to get them, call watch(nullptr) in the scope.
 class ScopedWatch {
  public:
   ScopedWatch(Compilation& compilation, Watcher& watcher) : compilation_(compilation) {
@@ -25,7 +24,7 @@ class ScopedWatch {
   void end() noexcept {
     try {
       compilation_.watch(nullptr);
-    } catch (...) {  // the exception is dropped, as in ~Compilation
+    } catch (...) {  // drop the exception, as ~Compilation does
     }
   }
 

@@ -1,5 +1,5 @@
-// Parses the values of --stage and --stages: lists of names (in any case), slugs, aliases, spans `a..b`, and words such
-// as `all`. Also parses ops and node numbers.
+// Parses --stage and --stages: lists of stage names, slugs and aliases (in any case), spans `a..b`, and words such as
+// `all`. Also parses ops and node numbers.
 #pragma once
 #include <optional>
 #include <span>
@@ -15,29 +15,29 @@ namespace tgc {
 // A stage, or another word, that a list can select.
 struct Choice {
   std::string_view name;
-  std::string_view alias;  // another spelling; may be empty
-  std::string slug;        // a third spelling; may be empty
-  bool in_spans = true;    // false: selected only by its own name, not as part of a span
+  std::string_view alias;  // another name; empty: none
+  std::string slug;        // a third name; empty: none
+  bool in_spans = true;    // false: spans do not include it
 };
 
-// Returns the names that the comma-separated `list` selects, in the order of `choices`, each once. `a..b` selects from
-// a to b, `a..` from a on, `..b` up to b. The error for an unknown word suggests the nearest names; if none is near, it
-// names `expected`.
+// Returns the names that the comma-separated `list` selects, each once, in the order of `choices`. `a..b` selects from
+// a to b, `a..` from a on, `..b` up to b. For an unknown word, the error suggests similar names; if there are none, it
+// says that `expected` is expected.
 Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const Choice> choices,
                                                     std::string_view expected = "a stage that `tgc stages` lists");
 
-// Returns the error "unknown WHAT 'RDUCE', expected REDUCE". It suggests the nearest of `names`; if none is near, it
-// names `expected`.
+// Returns the error "unknown WHAT 'RDUCE', expected REDUCE", which suggests those of `names` that are similar to
+// `word`. If there are none, the error says that `expected` is expected.
 Diag unknown_name(std::string_view what, std::string_view word, std::span<const std::string_view> names,
                   std::string expected);
 
 // Returns the op that `word` names: "ADD" or "Ops.ADD".
 Result<Op> op_of_word(std::string_view word);
 
-// Parses a number with or without the character `mark` before it: "#12" or "12". Returns nullopt for other texts.
+// Parses a number after an optional character `mark`: "#12" or "12". Returns nullopt for another text.
 std::optional<uint32_t> number_after(std::string_view text, char mark);
 
-// Returns true if `word` is the name, alias or slug of the choice, in any case.
+// Returns whether `word` is the name, alias or slug of the choice, in any case.
 bool names_choice(std::string_view word, const Choice& choice);
 
 }  // namespace tgc

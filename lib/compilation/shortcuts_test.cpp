@@ -1,5 +1,5 @@
-// Checks on the golden records of testdata/ that the fast path ("quick") of every shortcut (lib/rewrite/shortcut.h) has
-// the same result as applying the rules ("faithful"), and that the comparison finds a fault in either of the two.
+// Checks with the golden records of testdata/ that the fast path of every shortcut (lib/rewrite/shortcut.h) has the
+// same result as applying the rules, and that this comparison detects a fault in either way.
 #include "lib/rewrite/shortcut.h"
 
 #include <map>
@@ -10,15 +10,15 @@
 namespace tgc {
 namespace {
 
-// ---- trials
+// ---- compilations with and without a fast path
 
-// Lets every shortcut but `goes_faithful` take its fast path. Corrupts the results of `faulty` on path `faulty_way`.
+// Lets every shortcut except `goes_faithful` take its fast path. Corrupts results of `faulty` on its path `faulty_way`.
 struct Trial : ShortcutTrial {
   const Shortcut* goes_faithful = nullptr;
   const Shortcut* faulty = nullptr;
   Way faulty_way = Way::Quick;
-  std::map<const Shortcut*, size_t> quick, faithful;  // number of results by path: fast path, rules
-  static constexpr size_t kMostFaults = 16;           // maximum number of corrupted results in one run, so that it ends
+  std::map<const Shortcut*, size_t> quick, faithful;  // number of results from the fast path, and from the rules
+  static constexpr size_t kMostFaults = 16;           // limit for corrupted results in one run, so that the run ends
 
   Way choose(const Shortcut& what, Way) override { return &what == goes_faithful ? Way::Faithful : Way::Quick; }
   void made(const Shortcut& what, Way way, std::span<UOp> result) override {

@@ -1,6 +1,5 @@
-// The list of all stages that can be run, dumped, compared, traced, counted or named on the command line, in order: the
-// stages of a tensor graph, its schedule, the stages of a kernel, and the kernel's outputs. No other code has a list of
-// stages.
+// The list of all stages that commands can run, dump, compare, trace, count or name, in order: the stages of a tensor
+// graph, its schedule, the stages of a kernel, and the kernel's outputs. No other code has a list of stages.
 #pragma once
 #include <span>
 #include <string>
@@ -17,13 +16,13 @@ struct StageRow {
   enum class Kind : uint8_t { Ast, Tensor, Schedule, Kernel, Output };
 
   Kind kind;
-  std::string_view name;            // tinygrad's name of the stage, if it has one: "postopt symbolic"
-  std::string_view alias = {};      // a short name: "postopt"; may be empty
-  std::string slug;                 // the name in file names: "postopt-symbolic"
-  std::string_view extension = {};  // extension of its files; empty for a graph, where the format decides
-  std::string_view help = {};       // what the row holds; empty for graph stages
-  size_t number = 0;                // number within its level, from 0 for the AST: NN in KERNEL.NN.STAGE.EXT
-  // Exactly one of the following is not null; `kind` says which.
+  std::string_view name;            // tinygrad's name if it has one, for example "postopt symbolic"
+  std::string_view alias = {};      // a short name, for example "postopt"; may be empty
+  std::string slug;                 // the name in file names, for example "postopt-symbolic"
+  std::string_view extension = {};  // extension of the row's files; empty for a graph, whose format decides
+  std::string_view help = {};       // description; empty for graph stages
+  size_t number = 0;                // NN in KERNEL.NN.STAGE.EXT: number within its level; the AST is 0
+  // Exactly one of these pointers is not null, depending on `kind`.
   const TensorStage* tensor = nullptr;
   const Stage* kernel = nullptr;
   const OutputStage* output = nullptr;
@@ -31,16 +30,16 @@ struct StageRow {
   bool is_graph_stage() const { return tensor || kernel; }
   bool is(OutputKind k) const { return output && output->kind == k; }
   bool is(StageKind k) const { return kernel && kernel->kind == k; }
-  std::string_view level() const;  // "tensor", "kernel", "program"
+  std::string_view level() const;  // returns "tensor", "kernel" or "program"
 };
 
-// All rows. A row is identified by its address; within a level, later rows have greater addresses.
+// Returns all rows. The address of a row identifies it; within a level, later rows have greater addresses.
 std::span<const StageRow> stage_rows();
 
-// Returns the row with that name (in any case), slug or alias; null if there is none.
+// Returns the row with that name, slug or alias, in any case; null if there is none.
 const StageRow* find_row(std::string_view text);
 
-// Returns the row with this name, slug or alias. There must be such a row.
+// Returns the row with this name, slug or alias, which must exist.
 const StageRow& row_of(std::string_view name);
 
 // Return the first row of this kind.
@@ -48,14 +47,14 @@ const StageRow& row_of(StageRow::Kind kind);
 const StageRow& row_of(StageKind kind);
 const StageRow& row_of(OutputKind kind);
 
-// Returns the rule set that the row applies for `target` (ignored for a tensor row) under the settings of `graph`.
-// Returns null if the row is not a rewrite by rules.
+// Returns the rule set that the row applies for `target` (ignored for tensor rows) with the settings of `graph`; null
+// if the row does not apply a rule set.
 const RuleSet* rules_of(const StageRow& row, const Target& target, Graph& graph);
 
-// Returns the rows for which wanted(row) is true, as choices for select_stages.
+// Returns the rows for which wanted(row) returns true, in the form that select_stages() takes.
 std::vector<Choice> choices_of_rows(bool (*wanted)(const StageRow&));
 
-// Returns the error for an unknown stage name: "unknown stage 'expandr', expected expander, ..."
+// Returns an error such as "unknown stage 'expandr', expected expander, ...".
 Diag unknown_stage(std::string_view text);
 
 }  // namespace tgc

@@ -13,12 +13,12 @@ double elapsed_ms() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Returns this thread's processor time in milliseconds. A call takes as long as one stage of a small kernel.
+// Returns the processor time of this thread in milliseconds. A call takes as long as one stage of a small kernel.
 double thread_ms() { return thread_seconds() * 1e3; }
 
 size_t nodes_of(UOp root) { return toposort(root).size(); }
 
-// Runs the whole pipeline once and returns the times of its steps.
+// Runs the pipeline once and returns what `what` asks for.
 Result<GraphTime> run_once(const TimedInput& in, RunFor what, RewriteObserver* observer = nullptr) {
   auto loaded = load_text(in.settings, InputKind::Pyrender, in.text, in.file);
   if (!loaded) return loaded.diag();
@@ -39,7 +39,7 @@ Result<GraphTime> run_once(const TimedInput& in, RunFor what, RewriteObserver* o
   run.time.nodes = nodes;
   if (what == RunFor::Total || c.is_tensor_graph()) return std::move(run.time);
   auto count = [&] { return c.list()->size(); };
-  (void)c.source();  // ignore errors: some kernels of tinygrad cannot be rendered
+  (void)c.source();  // ignore errors, as some kernels cannot be rendered
   run.ended("source", count);
   if (auto program = c.output(row_of(OutputKind::LaunchFacts)); !program) return program.diag();
   run.ended("program", count);

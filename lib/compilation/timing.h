@@ -1,5 +1,5 @@
-// Measures how long the pipeline takes for one graph, in total and by stage. Each run reads the graph again, which is
-// not timed.
+// Measures how long the pipeline takes for one graph, in total and for each stage. Each run reads the graph again; the
+// reading is not timed.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace tgc {
 
-// A graph to time, stored as text, so that thousands of graphs fit into memory.
+// A graph to time. It is stored as text, so that thousands of graphs fit into memory.
 struct TimedInput {
-  std::string name, file, text;  // `text`: pyrender, with a header that names the stage
+  std::string name, file, text;  // `text` is pyrender text with a header that names the stage
   Settings settings;
   bool is_tensor_graph = false;
   JobSpec job;
@@ -20,38 +20,37 @@ struct TimedInput {
 
 struct StageTime {
   std::string_view name;
-  size_t nodes = 0;  // number of nodes in the stage's result
+  size_t nodes = 0;  // number of nodes of the stage's result
   double ms = 0;     // time of the stage in milliseconds, by the clock of StepTimes
 };
 
-// The time of a graph from its input to its result: for a kernel the linear list, for a tensor graph the schedule.
+// The times of one graph, up to the linear list of a kernel or the schedule of a tensor graph.
 struct GraphTime {
   size_t nodes = 0;               // number of nodes of the AST
   double ms = 0;                  // processor time of all stages except `source` and `program`
-  double counted_ms = 0;          // the same time while rules are counted; 0: not measured
-  std::vector<StageTime> stages;  // the stages that applied, in order
+  double counted_ms = 0;          // the same while rules are counted; 0: not measured
+  std::vector<StageTime> stages;  // the stages that applied to the graph, in order
 };
 
-// The purpose of a run. Timed runs do not count nodes, because walking the graph warms the caches for the next stage.
-// The total is measured in separate runs, because reading the clock after each stage takes a tenth of the time of a
-// small kernel.
+// What a run measures. Only a run for Nodes counts nodes, because this warms the caches for the next stage. Total and
+// stages need separate runs, because reading the clock after each stage takes a tenth of the time of a small kernel.
 enum class RunFor { Nodes, Total, Stages };
 
 // Measures the steps of one run.
 class StepTimes {
  public:
-  enum class In { Elapsed, ProcessorTime };  // wall time, or processor time of this thread
+  enum class In { Elapsed, ProcessorTime };  // wall time; processor time of this thread
   explicit StepTimes(RunFor what, In in = In::Elapsed);
 
-  // Records the time of the step `name`, which has just ended. count() returns the number of nodes of its result.
+  // Records the time of the step `name`, which just ended. count() returns the number of nodes of the step's result.
   template <class Count>
   void ended(std::string_view name, Count count) {
     if (what_ == RunFor::Total) return;
     double end = now();
     time.stages.push_back({name, what_ == RunFor::Nodes ? count() : 0, end - last_});
-    last_ = what_ == RunFor::Nodes ? now() : end;  // excludes the time that count() took
+    last_ = what_ == RunFor::Nodes ? now() : end;  // do not time count()
   }
-  // Ends the measurement of the total: later steps are not part of it.
+  // Ends the total time. Steps that end later are not part of it.
   void end_of_total();
 
   GraphTime time;
@@ -63,8 +62,8 @@ class StepTimes {
   double start_, last_;
 };
 
-// Calls `once` first to count nodes and warm up, then `repeats` times for the total and `repeats` times for the stages.
-// Returns the minimum of each time.
+// Calls once(RunFor::Nodes) to count nodes and warm up, then `repeats` times once(RunFor::Total) and as often
+// once(RunFor::Stages). Returns the minimum of each time.
 template <class Once>
 Result<GraphTime> fastest(int repeats, Once once) {
   Result<GraphTime> best = once(RunFor::Nodes);
@@ -83,8 +82,8 @@ Result<GraphTime> fastest(int repeats, Once once) {
 // Returns the input for time_graph.
 Result<TimedInput> timed_input(const InputGraph& in, const JobSpec& job);
 
-// Returns the minimum times of `repeats` runs, like `fastest`. With `count_rules`, each run for the total is followed
-// by a run that counts rules as `tgc stats` does. If a stage fails, the error names the stage and the node.
+// Returns the minimum times of `repeats` runs, as fastest() does. If `count_rules`, each Total run is followed by a run
+// that counts rules as `tgc stats` does. If a stage fails, the error names the stage and the node.
 Result<GraphTime> time_graph(const TimedInput& in, int repeats, bool count_rules = false);
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// Makes a CompileQuestion: a request to a running tinygrad process to compile a graph.
+// Makes the request to a running tinygrad process to compile a graph.
 #pragma once
 #include "lib/compilation/input_graph.h"
 #include "lib/live/tinygrad_process.h"
