@@ -36,8 +36,7 @@ Ancestor ancestor_of(const Json& from) {
           {from.at("ast"), from.at("settings").get<GoldenSettings>(), from.at("target")}};
 }
 
-// Reads a state from JSON. Throws Failure, or the JSON parser's exception for a member that is missing or of wrong
-// type.
+// Reads a state from JSON. Throws Failure; for a missing or wrong member, throws the JSON parser's exception.
 CampaignState state_of(const Json& from, const std::string& path, const CampaignName& of) {
   const Json& campaign = from.at("campaign");
   if (CampaignName its{campaign.at("seed"), campaign.at("goldens")}; its != of)

@@ -9,9 +9,9 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostStored = 1 << 16;  // limit for the elements of the buffer that replaces a part of the kernel
+constexpr int64_t kMostStored = 1 << 16;  // largest number of elements of a buffer that replaces a node
 
-// Returns the loops (RANGEs and SPECIALs) that a node depends on.
+// Returns the loops (RANGEs and SPECIALs) that the node depends on.
 std::vector<UOp> loops_of(UOp u) {
   auto ranges = ranges_of(u);
   std::vector<UOp> out(ranges.begin(), ranges.end());
@@ -20,8 +20,8 @@ std::vector<UOp> loops_of(UOp u) {
   return out;
 }
 
-// Returns a UOp for the row-major number of an iteration of `loops`, where the last loop runs fastest. `size`
-// receives the number of iterations. Returns the empty UOp if `size` would be too large or not constant.
+// Returns the row-major number of the current iteration of `loops`, of which the last runs fastest. `size` receives the
+// number of iterations. Returns the empty UOp if that number is too large or not constant.
 UOp position(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size) {
   UOp out;
   size = 1;
@@ -37,13 +37,13 @@ UOp position(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size
   return out ? out : g.constant(index, int64_t(0));
 }
 
-// Returns the dtype of an array that stores the values of the node `u`.
+// Returns the element dtype of an array that stores the values of the node `u`.
 DType stored_dtype(UOp u) {
   DType scalar = u.dtype().scalar();
   return scalar.is(Scalar::Index) ? dtypes::int32 : scalar;
 }
 
-// Returns the axis type that a loop of type `type` gets when it moves out of a reduction.
+// Returns the type of a loop of type `type` after it is moved out of a reduction.
 AxisType outer(AxisType type) {
   bool reduces = type == AxisType::REDUCE || type == AxisType::GROUP_REDUCE;
   return reduces ? AxisType::LOOP : type == AxisType::UNROLL ? AxisType::UPCAST : type;
@@ -136,7 +136,7 @@ TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const Varia
     pairs.emplace_back(u, back);
     number++;
   };
-  for (UOp u : parts) (void)catch_failures([&] { return cut(u), Unit{}; });  // keep parts that REF cannot run
+  for (UOp u : parts) (void)catch_failures([&] { return cut(u), Unit{}; });  // keep nodes that REF cannot run
   if (pairs.empty() && !parts.empty()) return {};
   TestCase out = c;
   out.inputs.insert(out.inputs.end(), made.begin(), made.end());

@@ -1,5 +1,5 @@
-// Cuts a kernel: keeps one part of it alone, or replaces parts of it by buffers with the values that REF computes
-// for these parts, so that the rest of the kernel computes the same. The resulting graph is well formed.
+// Cuts a kernel: keeps only one of its nodes, or replaces nodes by loads from buffers that hold the values that REF
+// computed for the nodes, so that the rest of the kernel computes the same. The resulting graph is well formed.
 #pragma once
 #include <span>
 
@@ -8,22 +8,22 @@
 
 namespace tgc {
 
-// Returns whether a node's values can be stored to an array, because it is a number or a vector of numbers.
+// Returns whether values of the node can be stored in an array, because they are numbers or vectors of numbers.
 bool is_storable(UOp u);
-// Returns the dtype that the graph uses for indices: dtypes.index, or an integer dtype if indices are lowered already.
+// Returns the dtype of the graph's indices: dtypes.index, or an integer dtype if a stage lowered the indices already.
 DType index_dtype_of(UOp root);
-// Returns a kernel that stores only `u` (of a vector, only the first element) to the buffer numbered `buffer`,
-// once per iteration of the loops around `u`. Returns the empty UOp if there are too many iterations.
+// Returns a kernel that stores only `u` (only element 0 of a vector) to buffer number `buffer`, for each iteration of
+// the loops around `u`. Returns the empty UOp if there are too many iterations.
 UOp stored_alone(UOp u, int64_t buffer, DType index);
-// Returns the value that a kernel with exactly one store stores; the empty UOp if the kernel has several stores.
+// Returns the value that the only store of a kernel stores; the empty UOp if there are several stores.
 UOp stored_value(UOp root);
-// Returns the case reduced to a kernel that stores only `u`; a case without a root if there can be no such kernel.
+// Returns the case reduced to a kernel that stores only `u`; a case without a root if no such kernel exists.
 TestCase alone(const TestCase& c, UOp u);
-// Returns a load of the value of `u` from the buffer that stored_alone() filled; the empty UOp if that is impossible.
+// Returns a load of the value of `u` from the buffer that stored_alone() filled; the empty UOp if there can be no load.
 UOp loaded_back(UOp u, int64_t buffer, DType index, bool has_loads);
 int64_t first_free_buffer(UOp root);
-// Returns the case with each node of `parts` replaced by a load from a buffer. REF computes the buffer's values with
-// `variables` and `in_ref`. Nodes that cannot be stored stay. Returns a case without a root if no node can be replaced.
+// Returns the case with each node of `parts` replaced by a load from a buffer, whose contents REF computes with
+// `variables` and `in_ref`. Keeps nodes that cannot be stored. Returns a case without a root if it replaces no node.
 TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
                       const ExecuteOptions& in_ref);
 

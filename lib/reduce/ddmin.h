@@ -1,4 +1,4 @@
-// Delta debugging (Zeller's ddmin) over the nodes of a test case. The interestingness test is usually the prefilter.
+// Delta debugging (Zeller's ddmin) on the nodes of a test case. The test is usually the prefilter.
 #pragma once
 #include <functional>
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace tgc {
 
-// Removes sets of nodes from the case `given`, until no single node can be removed. Returns `given` and every
-// smaller case that was accepted; each was made from the case before it, and may_fail() is true for it.
-// replacement(u) returns the node that takes the place of a removed node `u` (steps.h).
+// Removes sets of nodes from the case `given` until no single node can be removed. A removed node `u` is replaced by
+// replacement(u) (steps.h). Returns `given` and then all accepted cases in order: may_fail() is true for each of them,
+// and each was made from the previous one.
 std::vector<TestCase> ddmin(const TestCase& given, UOp (*replacement)(UOp),
                             const std::function<bool(const TestCase&)>& may_fail);
 

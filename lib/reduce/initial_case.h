@@ -7,9 +7,9 @@
 
 namespace tgc {
 
-// Returns a copy of the input `in`: its graph in a new Graph, its target, opts and fault, and every array that
-// it reads (from the options or a bundle, else random). If `runs_nowhere`, the case is only compiled and needs
-// no device. Throws Failure for a linear list, an unknown device or target, or arrays that do not fit.
+// Returns a copy of the input `in`: its graph in a new Graph, its target, opts and seeded fault, and the arrays that it
+// reads (from the options or a bundle, else random). If `runs_nowhere`, the case is only compiled and needs no device.
+// Throws Failure for a linear list, an unknown device or target, or arrays that do not fit.
 TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere);
 
 }  // namespace tgc

@@ -18,10 +18,10 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// The least time limit for tinygrad, in seconds. There is a limit, because tinygrad never ends for some candidates.
+// Minimum of the time limit for tinygrad, in seconds. The limit is needed because tinygrad hangs for some candidates.
 constexpr double kLeastSeconds = 2;
 
-// Returns the cache key of a case: a text of everything that the oracle's answer may depend on.
+// Returns the cache key of a case: a text of all that the oracle's answer depends on.
 std::string identity(const TestCase& c) {
   std::string out = to_hex(key_of(c.root)) + c.info.stage + c.info.target + c.device;
   for (const SettingInfo& s : all_settings()) out += "," + std::to_string(c.graph->settings().*s.value);
@@ -69,7 +69,7 @@ Result<Shown> Oracle::first(const TestCase& c) {
   tinygrad_.set_seconds(std::max(kLeastSeconds, 3 * seconds_since(begin)));
   if (!shown) return shown;
   auto verdict = shown->blamed.find("verdict");
-  // If a rewrite makes an index wrong, REF may stop at it while a device stores wrong values, so a crash counts, too.
+  // A wrong index may make a device store wrong values, but stop REF at an access out of bounds: accept both.
   is_either_ = wanted_.kind == Kind::Wrong && verdict != shown->blamed.end() && verdict->second == "rewrite";
   if (shown->symptom.kind == Kind::None && wanted_.kind == Kind::Script)
     return Diag{"the command does not say so of it: there is nothing to reduce"};
@@ -128,7 +128,7 @@ FailureSignature::Kind Oracle::symptom_in(const TestCase& c) const {
   return it == known_.end() || it->second.answer != Answer::Yes ? shown_.symptom.kind : it->second.symptom;
 }
 
-// `same` is the failure that `c` should show, or null. Ends as soon as it is clear that `c` shows another failure.
+// Returns the failure of `c`. Ends early if `same` is not null and the failure of `c` differs from it.
 Result<Shown> Oracle::examine(const TestCase& c, const Shown* same) {
   FaultHere fault(c.fault);
   Shown out;
@@ -151,9 +151,9 @@ Result<Shown> Oracle::examine(const TestCase& c, const Shown* same) {
   return out;
 }
 
-// Finds the first stage whose text differs from tinygrad's, and the rewrite that causes the difference.
+// Returns the first stage whose text differs from tinygrad's, and the rewrite that causes the difference.
 Shown Oracle::difference(const TestCase& c) {
-  Session here{.jobs = 1, .cancel = session_.cancel};  // one job, because the fault is set for this thread only
+  Session here{.jobs = 1, .cancel = session_.cancel};  // one job, because the seeded fault is set for this thread only
   auto verdict = find_divergence(here, c.loaded(), tinygrad_, shown_.symptom.cause);
   if (!verdict || verdict->kind == Verdict::Kind::Same) return {};
   Shown out{.symptom = {Kind::Differs, "the first stage that differs is '" + verdict->stage + "'", verdict->stage}};

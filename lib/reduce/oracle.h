@@ -1,5 +1,5 @@
-// The oracle decides whether a candidate (a smaller test case) shows the same failure: the same failure signature and,
-// if bisect names a rewrite, the same rule in the same stage. A candidate must also pass validity_checks.h.
+// The oracle decides whether a candidate (a smaller test case) fails in the same way: with the same failure signature
+// and, if bisect names a rewrite, by the same rule in the same stage. Candidates must also pass validity_checks.h.
 #pragma once
 #include <atomic>
 #include <map>
@@ -15,54 +15,54 @@
 
 namespace tgc {
 
-// The failure that a reduction must keep (--while). For Kind::Script, `script` is a shell command in which {} stands
-// for the candidate's file; for Kind::Differs, the Python or command that runs tinygrad (lib/live/tinygrad_process.h).
+// The failure to preserve (--while). `script`: for Kind::Script, a shell command, with {} for the candidate's file; for
+// Kind::Differs, the Python or command that runs tinygrad (lib/live/tinygrad_process.h).
 struct Wanted {
   FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
   std::string script;
 };
 
-// The failure that a case shows. A candidate must show the same failure as the case that is being reduced.
+// The failure that a test case has. A candidate must have the same failure as the initial case.
 struct Shown {
   FailureSignature symptom;
-  std::map<std::string, std::string> blamed;  // bisect's verdict, stage, rule and branch; empty if bisect was not run
-  uint64_t rewrite = 0;  // the number of the blamed application of the rule in its stage, from 1
+  std::map<std::string, std::string> blamed;  // bisect's verdict, stage, rule and branch; empty without a bisection
+  uint64_t rewrite = 0;  // which application of the rule in its stage is to blame, from 1
   void set_blamed(const Verdict& verdict);
   bool names_rewrite() const;
-  std::string text() const;  // "wrong: rewrite mul-distribute, postopt symbolic"
+  std::string text() const;  // for example "wrong: rewrite mul-distribute, postopt symbolic"
 };
 
 class Oracle {
  public:
-  // `options` says how cases run, except for the device and the arrays, which each case has itself.
+  // `options` says how to run cases, except for the device and the arrays, which are part of each case.
   Oracle(const Session& session, RunOptions options, Wanted wanted)
       : session_(session),
         options_(std::move(options)),
         wanted_(std::move(wanted)),
         tinygrad_(wanted_.script, session.stop()) {}
 
-  // Returns the failure that the initial case `c` shows; must be called first. An error: `c` does not fail as wanted.
+  // Determines the failure of the initial case `c`; must be called first. Fails if `c` does not fail as `wanted` says.
   Result<Shown> first(const TestCase& c);
-  // Returns whether the case is valid and shows the same failure. Answers are cached. Threads may call fails() at once
-  // if each of them passes a case with its own Graph (in_own_graph), because even reading a Graph allocates in it.
+  // Returns whether the case is valid and fails in the same way. Caches the answer. Several threads may call fails() if
+  // each passes a case with its own Graph (in_own_graph), because even reading a Graph allocates in it.
   bool fails(const TestCase& c);
-  // Returns what fails() would, if no run is needed: the answer is cached, or the case is invalid, or prefiltered out.
+  // Returns the answer of fails() if no run is needed (cached, invalid, rejected by the prefilter); else nullopt.
   std::optional<bool> known(const TestCase& c);
-  // Returns whether the prefilter can reject candidates for this failure.
+  // Returns whether the prefilter can reject any candidate for this failure.
   bool has_prefilter() const { return prefilter_ && prefilter_->is_useful(); }
 
-  // Returns the kind of failure that `c` showed in fails(); if `c` did not fail there, that of the initial case.
+  // Returns the kind of failure that fails() found for `c`; if fails() found none, the kind of the initial case.
   FailureSignature::Kind symptom_in(const TestCase& c) const;
 
   const Shown& shown() const { return shown_; }
-  size_t calls() const { return calls_; }      // tries: cases that were compiled, run and bisected
-  size_t prefiltered() const { return prefiltered_; }  // cases that the prefilter examined
+  size_t calls() const { return calls_; }      // number of cases that were compiled, run and bisected ("tries")
+  size_t prefiltered() const { return prefiltered_; }  // number of cases that the prefilter examined
 
  private:
   bool is_wanted(const FailureSignature& symptom) const;
   bool is_the_same(const Shown& other) const;
   Result<Shown> examine(const TestCase& c, const Shown* same);
-  enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: the case is valid and passed the prefilter, but was not run
+  enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: valid and accepted by the prefilter, but not yet run
   Answer answer(const TestCase& c, const std::string& key);
   bool script_says_so(const TestCase& c) const;
   Shown difference(const TestCase& c);
@@ -70,22 +70,22 @@ class Oracle {
   const Session& session_;
   RunOptions options_;
   Wanted wanted_;
-  TinygradProcess tinygrad_;  // for Kind::Differs only
+  TinygradProcess tinygrad_;  // used only for Kind::Differs
   Shown shown_;
-  bool is_either_ = false;  // if wrong values are wanted (Kind::Wrong), a crash in REF counts as the same failure
-  // set by first(), which determines the failure of the initial case
+  bool is_either_ = false;  // a crash in REF counts as the same failure as wrong values
+  // both are set by first(), which determines the failure of the initial case
   std::optional<Prefilter> prefilter_;
   std::optional<ValidityChecks> validity_;
   std::atomic<size_t> calls_ = 0, prefiltered_ = 0;
   mutable std::mutex lock_;
   struct Known {
     Answer answer;
-    FailureSignature::Kind symptom = FailureSignature::Kind::None;  // the shown failure, if `answer` is Yes
+    FailureSignature::Kind symptom = FailureSignature::Kind::None;  // kind of the failure if `answer` is Yes
   };
-  std::map<std::string, Known> known_;  // by a text of everything that the answer depends on
+  std::map<std::string, Known> known_;  // by a text of all that the answer depends on (identity())
 };
 
-// Returns whether the case would pass `tgc verify`.
+// Returns whether `tgc verify` accepts the graph of the case.
 bool is_sound(const TestCase& c);
 
 }  // namespace tgc

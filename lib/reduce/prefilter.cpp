@@ -18,7 +18,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// An ApplicationLog that also records which applications the seeded fault changed.
+// An ApplicationLog that also records which applications of its rule the seeded fault changed.
 class FaultLog : public ApplicationLog {
  public:
   UOp replace(const Hit& hit, UOp before, UOp after) override {
@@ -40,8 +40,8 @@ std::string without_digits(std::string_view text) {
   return out;
 }
 
-// Returns the texts that a compiler's message quotes and that occur in the source. Digits are removed from these
-// texts, because the numbers in names change when a kernel is reduced.
+// Returns the texts that a compiler's message quotes from the source, without digits, because reduction changes the
+// numbers in names.
 std::vector<std::string> quoted_of(const std::string& said, const std::string& source) {
   std::vector<std::string> out;
   for (size_t at = 0; (at = said.find_first_of("'\"", at)) != said.npos; at++) {
@@ -54,7 +54,7 @@ std::vector<std::string> quoted_of(const std::string& said, const std::string& s
   return out;
 }
 
-// Returns whether a fault is seeded that changes one application of its rule, rather than all of them.
+// Returns whether the case has a seeded fault that changes one application of a rule of a kernel stage.
 bool is_seeded(const TestCase& c) {
   return c.fault && c.fault->in == FaultSpec::In::Kernel && c.fault->others.empty();
 }
@@ -100,7 +100,7 @@ bool Prefilter::may_fail(const TestCase& c) const {
   return true;
 }
 
-// Returns whether bisect can work on the case: REF can run it, and it stores something.
+// Returns whether bisect can run on the case: REF must accept it, and it must store something.
 bool Prefilter::can_be_bisected(const TestCase& c) const {
   auto kernel = Executable::for_ref(c.root);
   return kernel && std::ranges::any_of(kernel->buffers(), &BufferSpec::written);
@@ -113,8 +113,8 @@ bool Prefilter::is_refused(const TestCase& c) const {
   return found && *found == symptom_ && (symptom_.kind != Kind::Endless || is_endless_when_watched(c));
 }
 
-// Returns whether the stage that bisect named also fails to end if the compilation is watched. This is tested
-// because bisect watches compilations, and a watched compilation may exceed the stack limit at other nodes.
+// Returns whether the stage that bisect named also exceeds its limit in a compilation with a watcher, as bisect has
+// one: with a watcher, the stack limit may be exceeded at other nodes.
 bool Prefilter::is_endless_when_watched(const TestCase& c) const {
   auto compilation = session_.begin(c.loaded());
   if (!compilation) return false;
@@ -125,7 +125,8 @@ bool Prefilter::is_endless_when_watched(const TestCase& c) const {
   return stage == blamed_.end() || (!log.stages().empty() && log.stages().back().row->name == stage->second);
 }
 
-// Returns whether a load (or a store, if the failure is one) may be out of bounds, in the graph and the lowered list.
+// Returns whether vmin and vmax allow an access out of bounds in the graph and in the linear list. Checks stores if the
+// failure is one, else loads.
 bool Prefilter::may_go_out_of_bounds(const TestCase& c) const {
   OpSet which = symptom_.cause.ends_with("store") ? OpSet{Op::STORE} : OpSet{Op::LOAD};
   if (!may_leave_buffers(toposort(c.root), which)) return false;
@@ -137,7 +138,7 @@ bool Prefilter::may_go_out_of_bounds(const TestCase& c) const {
   return list && may_leave_buffers(*list, which);
 }
 
-// Returns the source code with digits removed; empty if the compilation is refused.
+// Returns the source without digits; "" if the kernel is refused.
 std::string Prefilter::source_of(const TestCase& c) const {
   FaultHere fault(c.fault);
   auto compilation = session_.begin(c.loaded());
@@ -146,9 +147,9 @@ std::string Prefilter::source_of(const TestCase& c) const {
   return source ? without_digits(*source) : std::string();
 }
 
-// Returns whether the two sides of some application of the blamed rule in its stage differ, or cannot be
-// compared. If a fault was seeded, only applications that the fault changed count. If bisect's verdict is a
-// divergence from tinygrad, such an application counts whether or not its sides differ.
+// Returns whether the two sides of an application of the blamed rule in its stage differ, or cannot be compared. With a
+// seeded fault, only applications that the fault changed count. If bisect's verdict is a divergence from tinygrad, the
+// sides need not differ.
 bool Prefilter::rule_errs(const TestCase& c) const {
   FaultHere fault(c.fault);
   auto compilation = session_.begin(c.loaded());
@@ -168,15 +169,14 @@ bool Prefilter::rule_errs(const TestCase& c) const {
   return std::ranges::any_of(*seen, [](const auto& s) { return s.kind != EquivalenceResult::Kind::Same; });
 }
 
-// Returns whether the linear list changes if the blamed rule is disabled (or, if a fault was seeded, the fault).
-// If the list does not change, a later rewrite discarded what the rule made. Also returns true if the kernel
-// does not compile without the rule or fault.
+// Returns whether the linear list changes without the blamed rule or, if a fault is seeded, without the fault. Also
+// returns true if the kernel then does not compile. If the list does not change, later rewrites discard the error.
 bool Prefilter::rule_matters(const TestCase& c) const {
   if (c.info.target.empty()) return true;
   FaultHere fault(c.fault);
   auto with = session_.begin(c.loaded());
   if (!with || !with->list() || with->list()->empty()) return false;
-  if (c.device == "REF" && !Executable::for_ref(*with->list())) return false;  // for instance, a loop lacks its END
+  if (c.device == "REF" && !Executable::for_ref(*with->list())) return false;  // for example, an END is missing
   auto without = session_.begin(c.loaded());
   if (!without) return true;
   if (is_seeded(c)) set_rewrite_override(without->graph(), nullptr);

@@ -1,11 +1,10 @@
-// Cheaply rejects candidates that cannot show the failure, before the oracle runs them. It tests, for each failure:
-//   a rule that bisect names    the rule applies in its stage, its two sides differ, and it changes the linear list
-//   another text than tinygrad  the rule that bisect names applies in its stage
-//   refused, endless            the candidate is refused, or its rewriting does not end, with the same message
-//   a compiler's message        the source code contains the words that the message quotes
-//   an access out of bounds     the bounds of an index do not rule out such a load or store
-// The prefilter runs only the stages that it needs; it calls no compiler, runs no kernel and does not bisect. It
-// rejects only candidates that the oracle would reject, too.
+// Rejects candidates that cannot have the failure, without running them. Conditions that a candidate must meet:
+// |  a rule that bisect names    the rule applies in its stage, its two sides differ, and it changes the linear list |
+// another text than tinygrad  the rule that bisect names applies in its stage |  refused, endless            a stage
+// refuses the candidate, or does not terminate, with the same message |  a compiler's message        the source code
+// contains the words that the message quotes |  an access out of bounds     the bounds of an index do not rule out such
+// a load or store |The prefilter runs only the stages that it needs. It calls no compiler, runs no kernel and does not
+// bisect. It rejects |only candidates that the oracle would reject, too.
 #pragma once
 #include <map>
 #include <string>
@@ -19,14 +18,14 @@ namespace tgc {
 
 class Prefilter {
  public:
-  // A candidate must show the same failure as the initial case `first`: `symptom` and, if bisect was run, its
-  // verdict, stage, rule and branch (`blamed`). `variables` are the values of the kernel's variables.
+  // `first` is the initial case, `symptom` its failure, and `blamed` bisect's verdict, stage, rule and branch (empty
+  // without a bisection). `variables` are the values of the kernel's variables.
   Prefilter(const Session& session, const TestCase& first, FailureSignature symptom,
             std::map<std::string, std::string> blamed, VariableValues variables);
 
   // Returns whether the prefilter can reject any candidate.
   bool is_useful() const { return what_ != What::Nothing; }
-  // Returns whether the case may show the failure. Adds no nodes to the Graph of `c`.
+  // Returns false if the case cannot have the failure. Adds no nodes to the Graph of `c`.
   bool may_fail(const TestCase& c) const;
 
  private:
@@ -45,7 +44,7 @@ class Prefilter {
   FailureSignature symptom_;
   std::map<std::string, std::string> blamed_;
   VariableValues variables_;
-  std::vector<std::string> quoted_;  // texts of the source that the compiler's message quotes, digits removed
+  std::vector<std::string> quoted_;  // what the compiler's message quotes from the source, without digits
   What what_ = What::Nothing;
 };
 

@@ -18,11 +18,11 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-constexpr size_t kFew = 6;        // a case of at most this many nodes is small enough, so the reduction stops
-constexpr size_t kSmall = 400;    // a case of fewer nodes is reduced by single steps only, without large cuts
-constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not worth replacing by an array
+constexpr size_t kFew = 6;        // a case of at most this many nodes is reduced no further
+constexpr size_t kSmall = 400;    // a case of fewer nodes is reduced by single steps, without large cuts
+constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not replaced by an array
 
-// Returns the session without overrides, because each test case has its own opts, settings and target.
+// Returns the session without --opts, settings and target, because each test case has its own.
 Session without_overrides(const Session& session) {
   return {.jobs = session.jobs, .compile = session.compile, .cancel = session.cancel};
 }
@@ -53,11 +53,11 @@ class Reduction {
     if (oracle_.has_prefilter()) try_other_ways(given);
     report_.interrupted = session_.cancelled();
     end();
-    (void)take_fault_warnings();  // drops warnings about candidates; those about the given case were reported already
+    (void)take_fault_warnings();  // drop warnings about candidates; those about the initial case were reported
   }
 
  private:
-  // Returns options without device, arrays and reference: each case has its device and arrays; REF is the reference.
+  // Returns options to run cases with: without device and arrays, which each case has, and without reference (REF).
   RunOptions options_of_cases() const {
     RunOptions out{.device = options_.device, .compare = {.tolerance = options_.compare.tolerance}};
     out.input.seed = options_.input.seed, out.input.variables = options_.input.variables, out.device.name = "";
@@ -72,25 +72,25 @@ class Reduction {
   std::string stage() const {
     const Shown& shown = oracle_.shown();
     if (auto it = shown.blamed.find("stage"); it != shown.blamed.end()) return it->second;
-    const std::string& said = shown.symptom.said;  // "stage 'expander': ..."
-    if (shown.symptom.kind == Kind::Differs) return "";  // no stage: tinygrad starts from the AST
+    const std::string& said = shown.symptom.said;  // begins with "stage 'expander': ..."
+    if (shown.symptom.kind == Kind::Differs) return "";  // tinygrad compiles from the AST, so no stage is known
     size_t at = said.find("stage '"), end = at == said.npos ? at : said.find('\'', at + 7);
     return end == said.npos ? "" : said.substr(at + 7, end - at - 7);
   }
   bool is_rewrite() const { return oracle_.shown().names_rewrite(); }
 
-  // ---- ways: chains of smaller and smaller cases that the prefilter accepts; the oracle tests only some of them
+  // ---- chains ("ways") of cases that the prefilter accepts; the oracle tests only some of their cases
 
-  // A chain of test cases. Each case is a reduced form of the case before it.
+  // A chain of test cases, each made smaller from the previous one.
   using Way = std::vector<TestCase>;
-  // The first cases of a way. The further cases are made by ddmin (if there is a `replacement`), then by single steps.
+  // The beginning of a chain. If `replacement` is set, ddmin makes the next cases; then single steps make further ones.
   struct Start {
     Way way;
     UOp (*replacement)(UOp) = nullptr;  // for ddmin: returns the node that replaces a removed node
   };
 
-  // Returns other first cases, to try if the way from the slice ends at `left` nodes: the whole graph of the
-  // stage, if that is not much larger, and a start for ddmin, which may end at other cases than single steps do.
+  // Returns other beginnings, for a chain that ended at `left` nodes: the whole graph of the stage, if it is not much
+  // larger, and beginnings for ddmin, which may end at other cases than single steps do.
   std::vector<Start> other_starts(const TestCase& given, size_t left) {
     std::vector<Start> out;
     if (is_rewrite()) {
@@ -99,7 +99,7 @@ class Reduction {
       later->device = "REF";
       if (later->nodes() < 2 * left) out.push_back({{*later}});
       out.push_back({{*later}, runnable_replacement_of});
-      if (later->fault) later->fault = given.fault;  // undo the change of the fault's number by at_stage()
+      if (later->fault) later->fault = given.fault;  // undo the change that at_stage() made to the fault's number
       if (later->fault) out.push_back({{*later}, runnable_replacement_of});
       out.push_back({{given}, runnable_replacement_of});
       return out;
@@ -119,7 +119,7 @@ class Reduction {
     return std::exchange(ahead_, std::nullopt);
   }
 
-  // Extends the way that begins with `start` by smaller cases that the prefilter accepts, until there is no such case.
+  // Returns the chain that begins with `start`, extended by smaller cases until the prefilter accepts no further case.
   Way filtered_way(const Start& start) {
     auto may = [&](const TestCase& c) { return !stopped() && may_fail(c); };
     Way way = start.replacement ? ddmin(start.way[0], start.replacement, may) : start.way;
@@ -128,7 +128,7 @@ class Reduction {
     return way;
   }
 
-  // Runs the oracle on the smallest case at the end of any way. That case mostly fails, so one run is mostly enough.
+  // Makes the chains of all beginnings, and runs the oracle on the smallest case at an end. Mostly, this case fails.
   void try_smallest_end(const TestCase& given) {
     Way smallest = filtered_way({ahead_ ? Way{best_, *ahead_} : Way{best_}});
     const size_t left = smallest.back().nodes();
@@ -144,8 +144,8 @@ class Reduction {
     try_way(smallest);
   }
 
-  // Tries the other ways that end at a smaller case than the best one. If the prefilter accepted a case that
-  // does not fail, runs ddmin with the oracle instead of the prefilter as its test, but at most once.
+  // Tries the chains that end at a smaller case than best_. If the prefilter turns out to accept a case that does not
+  // fail, runs ddmin with the oracle instead of the prefilter, at most once.
   void try_other_ways(const TestCase& given) {
     if (is_few()) return;
     for (const Start& start : other_starts(given, best_.nodes())) {
@@ -159,7 +159,7 @@ class Reduction {
   }
   bool is_few() const { return best_.nodes() <= kFew || stopped(); }
 
-  // Replaces best_ by the last failing case of the way if that case is smaller. The way's first case must fail.
+  // Replaces best_ by the last failing case of the chain if it is smaller. The first case of the chain must fail.
   void try_way(const Way& way) {
     if (!is_smaller(way.back())) return;
     const size_t last = last_that_fails(way);
@@ -170,7 +170,7 @@ class Reduction {
     if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
   }
 
-  // Binary-searches the way for the last case that fails, and returns its index. Assumes that the first case fails.
+  // Returns the index of the last failing case of the chain, by binary search. Assumes that the first case fails.
   size_t last_that_fails(const Way& way) {
     size_t fails = 0, passes = way.size();
     for (size_t at = way.size() - 1; passes - fails > 1 && !stopped(); at = (fails + passes) / 2)
@@ -178,20 +178,20 @@ class Reduction {
     return fails;
   }
 
-  // Cuts the kernel down to the part where the failure arises: the nodes around the rewrite that bisect names, else
-  // the graph before the failing stage. If bisect names no rewrite, cuts the AST down to parts that still fail.
+  // Makes the large cuts. If bisect names a rewrite, slices the kernel to it, or begins at the graph before its stage.
+  // Otherwise keeps only parts of the AST that still fail.
   void approach() {
     if (is_rewrite() && (slice_to_rewrite() || stopped())) return;
     if (is_rewrite()) begin_at_stage();
     else if (!oracle_.has_prefilter()) try_first_application();
-    if (oracle_.has_prefilter() && (ahead_ || best_.nodes() < kSmall)) return;  // single steps are fast then
+    if (oracle_.has_prefilter() && (ahead_ || best_.nodes() < kSmall)) return;  // single steps are fast for such a case
     accept_first(single_stores(best_));
     while (descend()) {}
     cut_parts();
     for (size_t depth = 2; cut_level(depth); depth++) {}
   }
 
-  // Moves a seeded fault to an earlier application of its rule, so that later cuts can remove more of the kernel.
+  // Moves the seeded fault to an earlier application of its rule, because later cuts can then remove more nodes.
   void try_first_application() {
     if (!best_.fault) return;
     for (uint64_t n : {uint64_t(1), best_.fault->application / 2}) {
@@ -202,7 +202,7 @@ class Reduction {
   }
 
   void begin_at_stage() {
-    TestCase in_ref = best_;  // runs in REF without a compiler, because a wrong rewrite is wrong on every device
+    TestCase in_ref = best_;  // in REF, because a wrong rewrite is wrong on all devices
     in_ref.device = "REF";
     auto later = at_stage(own_, in_ref, stage());
     bool is_likely = later && later->nodes() < kSmall && oracle_.has_prefilter() && may_fail(*later);
@@ -217,7 +217,7 @@ class Reduction {
     if (later->fault) later->fault = best_.fault, (void)accept(*later);
   }
 
-  // Cuts the kernel down to the blamed rewrite: the nodes that the rule's pattern matches, or as few more as needed.
+  // Slices the kernel to the blamed rewrite: to the nodes that the pattern matches, or to as few more as needed.
   bool slice_to_rewrite() {
     const Shown& shown = oracle_.shown();
     std::optional<RewriteSlice> slice;
@@ -250,7 +250,7 @@ class Reduction {
     return found.has_value() || ahead_.has_value();
   }
 
-  // Makes the slice again, now tested by the oracle, because the prefilter accepted a slice that does not fail.
+  // Makes the slice again with the oracle as its test, because the prefilter accepted a slice that does not fail.
   void slice_with_oracle() {
     trusts_prefilter_ = false;
     if (!slice_to_rewrite()) begin_at_stage();
@@ -271,8 +271,8 @@ class Reduction {
     return take(std::move(own)), true;
   }
 
-  // Accepts the first candidate that is smaller and fails, and returns its index. Begins at index `from` and
-  // wraps around to the candidates before it. Tests session_.jobs candidates in parallel.
+  // Accepts the first candidate that is smaller and fails, and returns its index; nullopt if there is none. Begins at
+  // index `from` and wraps around at the end. Tests session_.jobs candidates in parallel.
   std::optional<size_t> accept_first(const Candidates& candidates, size_t from = 0) {
     const size_t n = candidates.size(), width = std::max(1u, session_.jobs);
     for (size_t i = 0; i < n && !stopped();) {
@@ -296,10 +296,10 @@ class Reduction {
     return std::nullopt;
   }
 
-  // ---- down: replace the stored value by one of its sources
+  // ---- replacing the stored value by a node below it
 
-  // Walks down from the stored value, each time to the source with most nodes below. Binary-searches this path for the
-  // deepest node that still fails if it alone is stored; else tries the other sources. Returns whether it took a case.
+  // Walks from the stored value down, each time to the source with the most nodes below it. Binary-searches this path
+  // for the deepest node that fails if it alone is stored; else tries other sources. Returns whether best_ changed.
   bool descend() {
     UOp value = stored_value(best_.root);
     if (!value || stopped()) return false;
@@ -333,9 +333,9 @@ class Reduction {
     return accept_first(others).has_value();
   }
 
-  // ---- replace large parts by buffers with their values: all parts at once, else half of the parts, down to one part
+  // ---- replacing large parts by buffers with their values: all parts at once, else half of them, down to one part
   void cut_parts() {
-    std::set<std::string> needed;  // keys of parts that cannot be replaced, because the kernel then passes
+    std::set<std::string> needed;  // keys of parts that must stay, because the kernel passes without them
     while (!stopped()) {
       std::vector<UOp> parts = large_parts(needed);
       bool cut = false;
@@ -349,7 +349,7 @@ class Reduction {
     }
   }
 
-  // Returns the nodes that dominate the most nodes, except those in `needed`. No returned node is below another one.
+  // Returns the nodes that dominate the most other nodes, without those in `needed`. No returned node is below another.
   std::vector<UOp> large_parts(const std::set<std::string>& needed) const {
     std::vector<UOp> out;
     UOp value = stored_value(best_.root);
@@ -363,8 +363,8 @@ class Reduction {
     return out;
   }
 
-  // Replaces the nodes that are `depth` levels below the SINK's sources by constants: all of them, else half of
-  // them, down to two. Returns whether there are any nodes at this depth.
+  // Replaces nodes `depth` levels below the SINK's sources by constants: all at once, else in halves, down to pairs.
+  // Returns false if there are no nodes at this depth.
   bool cut_level(size_t depth) {
     std::vector<UOp> level{best_.root}, values;
     UOpSet seen(*best_.graph);
@@ -382,7 +382,7 @@ class Reduction {
         auto some = std::span(values).subspan(from, std::min(width, values.size() - from));
         auto c = catch_failures([&] { return with_constants(best_, some); });
         if (!c || !is_smaller(*c) || !oracle_.fails(*c)) continue;
-        take(std::move(*c));  // the new case has the same Graph, so the nodes in `values` stay valid
+        take(std::move(*c));  // same Graph, so the nodes in `values` stay valid
         values.erase(values.begin() + ptrdiff_t(from), values.begin() + ptrdiff_t(from + some.size()));
         from -= width;
       }
@@ -390,7 +390,7 @@ class Reduction {
   }
 
   // ---- the last steps
-  // Applies all steps that simplify settings, dtypes, numbers and sizes; if that does not fail, each half of the steps.
+  // |Applies all steps that simplify settings, dtypes, numbers or sizes. If the result does not fail, tries each half.
   void make_plain(std::span<const Plainer> steps) {
     if (steps.empty() || stopped()) return;
     TestCase c = best_;
@@ -403,9 +403,9 @@ class Reduction {
     make_plain(steps.first(steps.size() / 2)), make_plain(steps.subspan(steps.size() / 2));
   }
 
-  // Applies single steps until no step gives a failing case. Likely steps are chained, and the oracle tests the
-  // chain's last case; if that passes, binary-searches the chain and shortens the next ones. Tests other steps one by
-  // one. A step is likely if the prefilter accepts it; without a prefilter, if an op of each set in needed_ remains.
+  // Applies single steps until none gives a failing case. Steps that may_fail() or is_likely() accepts are applied one
+  // after another; the oracle tests only the last case and, if it passes, binary-searches the chain, and the next
+  // chains are shorter. If no step is accepted and there is no prefilter, the oracle tests the steps one by one.
   void sweep() {
     const bool has_prefilter = oracle_.has_prefilter();
     for (size_t most = SIZE_MAX, from = 0; !stopped();) {
@@ -429,7 +429,7 @@ class Reduction {
     }
   }
 
-  // Records that the failure needs one of the ops that `passes` lacks, because the step that removed them ended it.
+  // `fails` fails, but `passes` does not. Records that the failure needs one of the ops that `passes` lacks.
   void learn(const TestCase& fails, const TestCase& passes) {
     if (OpSet gone = ops_of(fails.root) - ops_of(passes.root); !gone.empty()) needed_.push_back(gone);
   }
@@ -438,7 +438,7 @@ class Reduction {
     return std::ranges::all_of(needed_, [&](OpSet ops) { return there.intersects(ops); });
   }
 
-  // Returns the case of the first likely step at or after index `from`, wrapping around; `from` receives its index.
+  // Tries the steps cyclically from index `from` on. Returns the first smaller case that may fail; nullopt if none may.
   std::optional<TestCase> next_that_may_fail(const TestCase& c, size_t& from) {
     Candidates steps = all_steps(c);
     for (size_t i = 0; i < steps.size() && !stopped(); i++) {
@@ -475,11 +475,11 @@ class Reduction {
   Oracle oracle_;
   ReduceReport& report_;
   TestCase best_;
-  bool trusts_prefilter_ = true;   // slices are tested by the prefilter only; the oracle tests the last case of a way
-  std::optional<TestCase> ahead_;  // a slice that the prefilter accepted, and that the oracle has yet to test
-  std::vector<OpSet> needed_;      // it seems that the failure needs one op of each of these sets
+  bool trusts_prefilter_ = true;   // the prefilter, not the oracle, decides on slices
+  std::optional<TestCase> ahead_;  // a slice that the prefilter accepted but the oracle has not tested
+  std::vector<OpSet> needed_;      // the failure seems to need one op of each of these sets
   bool misled_ = false;            // the prefilter accepted a case that does not fail
-  bool asked_by_ddmin_ = false;    // ddmin was already run with the oracle as its test
+  bool asked_by_ddmin_ = false;    // ddmin has run with the oracle as its test
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Reduces a failing kernel to a small kernel that still fails, for `tgc reduce`. Starts at the rewrite that bisect
-// names, makes large cuts first, and ends when no single step leads to a smaller failing case.
+// Reduces a failing kernel to a small kernel that fails in the same way, for `tgc reduce`. Begins at the rewrite that
+// bisect blames, makes large cuts first, and ends when no single step gives a smaller failing kernel.
 #pragma once
 #include <functional>
 #include <string>
@@ -9,27 +9,27 @@
 namespace tgc {
 
 struct ReduceReport {
-  size_t before = 0, after = 0;  // number of nodes of the given and of the reduced kernel
-  size_t calls = 0;  // cases that the oracle compiled and ran ("tries")
-  size_t prefiltered = 0;  // cases that the prefilter examined
+  size_t before = 0, after = 0;  // number of nodes of the original kernel; of the reduced kernel
+  size_t calls = 0;  // number of cases that the oracle compiled and ran ("tries")
+  size_t prefiltered = 0;  // number of cases that the prefilter examined
   double seconds = 0;
-  std::string verdict;  // text of the failure that the reduced case shows
-  bool interrupted = false;  // the reduction was cancelled: the result is the smallest case so far
-  std::string bundle;  // text of a repro bundle with the reduced case
-  std::string error = {};  // why the reduction failed; empty if it succeeded
+  std::string verdict;  // text of the reduced kernel's failure
+  bool interrupted = false;  // the reduction was cancelled; the result is the smallest case so far
+  std::string bundle;  // text of a repro bundle of the reduced kernel
+  std::string error = {};  // why the reduction failed; empty if it did not
 
   int exit_code() const { return error.empty() ? 0 : 2; }
   std::string text() const;
-  std::string json() const;  // one line
+  std::string json() const;  // returns the report as one line of JSON
 };
 
-// Reduces the kernel `in`, which must fail as `wanted` says when it runs as `options` say.
+// Reduces the kernel `in`. With `options`, it must fail as `wanted` says.
 ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted);
 
-// Reduces a kernel, or one kernel of a tensor graph. For Kind::Wrong, that is the first kernel that stores other
-// values than REF does with the same arrays; for other kinds, the first that fails in that way with random arrays.
+// Reduces a kernel, or one kernel of a tensor graph. For Kind::Wrong, that is the first kernel whose results differ
+// from REF's for the arrays of the tensor graph. For other kinds, it is the first kernel that fails with random arrays.
 ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted);
-// Reduces a kernel of the ONNX model in that file, chosen in the same way as for a tensor graph.
+// Reduces one kernel of the ONNX model in the file `path`, chosen as for a tensor graph.
 ReduceReport reduce_model(const Session& session, const std::string& path, const RunOptions& options,
                           const Wanted& wanted);
 

@@ -6,7 +6,7 @@
 namespace tgc {
 namespace {
 
-// Reduces the first kernel that stores other values than REF does with the same arrays. run() runs all kernels.
+// Reduces the first kernel whose results differ from REF's on the same arrays. run() runs all kernels of the input.
 ReduceReport reduce_first_wrong(const Session& session, const RunOptions& options, const Wanted& wanted,
                                 const std::function<ModelReport(const RunOptions&)>& run) {
   FailingKernelFinder finder(session);

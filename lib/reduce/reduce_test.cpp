@@ -1,4 +1,4 @@
-// Tests that failures with seeded faults (lib/rewrite/fault.h) are reduced to a few nodes that fail in the same way.
+// Tests that kernels with seeded faults (lib/rewrite/fault.h) are reduced to a few nodes that fail in the same way.
 #include "lib/reduce/reduce.h"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// a kernel whose elements of data0 are sums of products of two arrays, of shapes 12 x 8 and 8 x 16
+// a kernel for the product of a 12 x 8 matrix and an 8 x 16 matrix
 constexpr const char* kMatmul =
     "i = UOp.range(12, 0, AxisType.LOOP)\n"
     "j = UOp.range(16, 1, AxisType.LOOP)\n"
@@ -75,7 +75,7 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
     REQUIRE(report.error == "");
     CHECK(report.after <= report.before);
     CHECK(report.after <= 12);
-    CHECK(report.calls <= 12);  // only a few runs, because the prefilter rejects most candidates
+    CHECK(report.calls <= 12);  // few, because the prefilter rejects most candidates
     CHECK(report.prefiltered > 0);
     InputGraph reduced = loaded(InputKind::Repro, report.bundle);
     REQUIRE(reduced.report.repro->fault.starts_with(rule));
@@ -95,7 +95,7 @@ TEST_CASE("reduce: the result does not depend on the number of threads") {
     ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "grep -q REDUCE {}"});
     REQUIRE(report.error == "");
     if (!alone) alone = report.bundle;
-    CHECK(report.after <= 7);  // a stored REDUCE of a constant without a loop
+    CHECK(report.after <= 7);  // expected: a stored REDUCE of a constant, without a loop
     CHECK(loaded(InputKind::Repro, report.bundle).graph->size() == loaded(InputKind::Repro, *alone).graph->size());
   }
 }
@@ -117,20 +117,20 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   CHECK(!none.is_useful());
   CHECK(none.may_fail(c));
 
-  // the fault changes application 1 of the rule; no failure if it is for application 1000, or if the rule never applies
+  // The fault changes application 1 of the rule. No failure is possible with application 1000, or without the rule.
   c.fault = FaultSpec{"lower-binary", 1};
   Prefilter rule(session, c, {Kind::Wrong, "", ""},
               {{"verdict", "rewrite"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
   REQUIRE(rule.is_useful());
   CHECK(rule.may_fail(c));
   c.fault->application = 1000;
-  CHECK(!rule.may_fail(c));  // the rule applies, but less than 1000 times, so the fault changes nothing
+  CHECK(!rule.may_fail(c));  // the rule applies less than 1000 times, so the fault has no effect
   c.fault->application = 1;
   UOp constant = c.graph->constant(dtypes::float32, 1.0), memory = the(Op::DEFINE_GLOBAL, c.root);
   UOp at = c.graph->constant(dtypes::index, int64_t(0));
   CHECK(!rule.may_fail(with_root(c, c.graph->sink(memory.index_ptr(at).store(constant)))));
 
-  // the faulty rule gives two merged loops a wrong end; no failure if one loop is not used, or a loop lacks its END
+  // The faulty rule gives two merged loops a wrong end. No failure is possible if a loop is unused, or an END missing.
   auto loops = [&](const std::string& index, const std::string& end) {
     InputGraph in = loaded(InputKind::Pyrender,
                        "i = UOp.range(8, 0, AxisType.LOOP)\nj = UOp.range(33, 1, AxisType.LOOP)\n"
@@ -146,7 +146,7 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   CHECK(!merged.may_fail(loops("j", ".end(i, j)")));
   CHECK(!merged.may_fail(loops("i*33+j", "")));
 
-  // an access that may be out of bounds is accepted, and a kernel without such an access is rejected
+  // The prefilter must accept only kernels with an access of the failing kind that may be out of bounds.
   Prefilter bounds(session, c, {Kind::Crash, "", "out of bounds: store"}, {{"verdict", "crash"}}, {});
   REQUIRE(bounds.is_useful());
   CHECK(!bounds.may_fail(c));
@@ -158,7 +158,7 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   Prefilter reads(session, c, {Kind::Crash, "", "out of bounds: load"}, {{"verdict", "crash"}}, {});
   CHECK(reads.may_fail(load));
   CHECK(!reads.may_fail(store));
-  // multiplied by 0, so the stages remove this load
+  // The stages remove this load, because its value is multiplied by 0.
   UOp nothing = c.graph->constant(dtypes::float32, 0.0), same = memory.index(behind) * nothing;
   CHECK(!reads.may_fail(with_root(c, c.graph->sink(memory.index_ptr(at).store(same)))));
 }
@@ -172,7 +172,7 @@ TEST_CASE("Oracle rejects cases that fail for another reason than the given one"
     return with_root(c, c.graph->sink(memory.index_ptr(index).store(one)));
   };
   TestCase within = storing_at(-1), outside = storing_at(0), later = outside;
-  later.info.stage = "expander";  // bounds prove nothing after the AST, so REF has to run the kernel
+  later.info.stage = "expander";  // after the AST, vmin and vmax prove nothing, so REF must run the kernel
   const Wanted anything{Kind::Script, "true"};
   Oracle oracle(session, {}, anything);
   REQUIRE(oracle.first(c));
@@ -220,7 +220,7 @@ TEST_CASE("reduce: the case is as small as ddmin's if the prefilter is wrong, as
 
 TEST_CASE("reduce: the reference in REF has the time limit of a kernel") {
   Session session;
-  InputGraph in = loaded(InputKind::Pyrender,  // compiled code has no loop, but REF runs 2^40 iterations
+  InputGraph in = loaded(InputKind::Pyrender,  // REF runs 2^40 iterations; a compiler removes the loop
                      "ast = UOp(Ops.NOOP, dtypes.void, ()).end(UOp.range(1099511627776, 0, AxisType.LOOP)).sink()\n");
   const RunOptions options{.device = {.name = "CPU:LLVM", .timeout_seconds = 0.3}};
   ReduceReport report = reduce(session, in, options, {Kind::Wrong, ""});
@@ -255,7 +255,7 @@ TEST_CASE("Prefilter decides refusals, messages of compilers, and differences fr
     return with_root(of, of.graph->sink(memory.index_ptr(at).store(of.graph->constant(dtypes::float32, 1.0))));
   };
 
-  // this stack limit is too low for the matmul, but high enough for a kernel that stores a constant
+  // This stack limit is too low for the matrix product, but not for a kernel that stores a constant.
   Settings few = c.graph->settings();
   few.REWRITE_STACK_LIMIT = 12;
   TestCase narrow = with_settings(c, few);
@@ -266,13 +266,13 @@ TEST_CASE("Prefilter decides refusals, messages of compilers, and differences fr
   REQUIRE(endless.is_useful());
   CHECK(endless.may_fail(narrow));
   CHECK(!endless.may_fail(without_loops(narrow)));
-  CHECK(!endless.may_fail(with_root(narrow, narrow.graph->sink({the(Op::REDUCE, narrow.root)}))));  // it has no store
+  CHECK(!endless.may_fail(with_root(narrow, narrow.graph->sink({the(Op::REDUCE, narrow.root)}))));  // has no store
 
   TestCase in_c = c;
   in_c.info.target = in_c.device = "CPU:CLANG";
   Prefilter compiler(session, in_c, {Kind::Compile, "C source does not compile: no 'for' and no 'nonsense'", ""},
                   {}, {});
-  REQUIRE(compiler.is_useful());  // because the source contains the quoted word 'for'
+  REQUIRE(compiler.is_useful());  // the source contains the quoted 'for'
   CHECK(compiler.may_fail(in_c));
   CHECK(!compiler.may_fail(without_loops(in_c)));
   FailureSignature elsewhere{Kind::Compile, "C source does not compile: no 'nonsense'", ""};
@@ -284,7 +284,7 @@ TEST_CASE("Prefilter decides refusals, messages of compilers, and differences fr
   CHECK(other.may_fail(c));
   CHECK(!other.may_fail(without_loops(c)));
   c.fault = FaultSpec{"lower-binary", 1000};
-  CHECK(!other.may_fail(c));  // because the rule applies, but the fault changes nothing
+  CHECK(!other.may_fail(c));  // the rule applies, but the fault changes nothing
 }
 
 TEST_CASE("reduce: a rewrite that does not end takes a few tries") {
@@ -361,7 +361,7 @@ TEST_CASE("reduce: a script decides; an interrupted reduction keeps the best cas
   ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, mul);
   CHECK(report.error == "");
   CHECK(report.after <= 7);
-  CHECK(report.calls <= 17);  // few, because reduce learns from one failed try that the failure needs a MUL
+  CHECK(report.calls <= 17);  // few, because one failed try shows that the failure needs a MUL
   CHECK(report.bundle.find("\"MUL\"") != std::string::npos);
   cancel.request();
   report = reduce(session, in, {.device = {.name = "REF"}}, mul);
@@ -386,7 +386,7 @@ TEST_CASE("with_buffers and stored_alone make sound kernels that compute the cut
   CHECK(first_free_buffer(cut.root) == 6);
   UOp k = reduction.src(1);
   UOp once = replaced(c.root, {{k, c.graph->constant(dtypes::index, int64_t(0))}});
-  CHECK(!the(Op::REDUCE, once));  // the REDUCE was removed, because its only range became a constant
+  CHECK(!the(Op::REDUCE, once));  // removed, because its only range became a constant
   CHECK(size_of(with_root(c, once)) < size_of(c));
 }
 
@@ -396,7 +396,7 @@ TEST_CASE("by_dominated lists the node with the largest dominated part first") {
   CHECK(sizes[0].first == c.root);
   CHECK(sizes[0].second == c.nodes());
   for (size_t i = 1; i < sizes.size(); i++) CHECK(sizes[i - 1].second >= sizes[i].second);
-  UOp k = the(Op::REDUCE, c.root).src(1);  // both INDEXes use k, so neither of them dominates it
+  UOp k = the(Op::REDUCE, c.root).src(1);  // both INDEXes use k, so neither dominates it
   for (auto& [u, size] : sizes)
     if (u.is(Op::MUL) && u.dtype() == dtypes::float32) CHECK(size < c.nodes() - 2);
   CHECK(std::ranges::any_of(sizes, [&](auto& s) { return s.first == k && s.second == 1; }));

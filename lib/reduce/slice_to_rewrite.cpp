@@ -15,14 +15,14 @@ namespace {
 
 constexpr OpSet kMemory = {Op::LOAD, Op::INDEX, Op::REDUCE, Op::WMMA};
 
-// Returns the number of levels of a pattern, its root included.
+// Returns the number of levels of a pattern, including its root.
 size_t levels_of(const pat::PatNode* p) {
   size_t below = 0;
   for (const pat::PatNode* child : p->children) below = std::max(below, levels_of(child));
   return below + (p->alternatives ? 0 : 1);
 }
 
-// Returns whether a node is index algebra. Such nodes are not cut off, because rules depend on the bounds of its nodes.
+// Returns whether the node is index algebra. A slice keeps such nodes, because rules depend on their bounds.
 bool is_algebra(UOp u) {
   DType scalar = u.dtype().scalar();
   bool counts = scalar.is(Scalar::Index) || dtypes::is_int(scalar) || dtypes::is_bool(scalar);
@@ -30,11 +30,11 @@ bool is_algebra(UOp u) {
 }
 
 struct Region {
-  std::vector<UOp> loops;  // the loops inside of the region
-  std::vector<UOp> parts;  // the nodes at the lower end of the region, which loads from arrays may replace
+  std::vector<UOp> loops;  // the loops in the region
+  std::vector<UOp> parts;  // the lowest nodes of the region, which loads may replace
 };
 
-// Returns the nodes at most `depth` levels below `root`, and all index algebra that these nodes use.
+// Returns the loops and lowest nodes of a region: all nodes down to `depth` levels below `root`, and all index algebra.
 Region region_below(UOp root, size_t depth) {
   Region out;
   UOpSet seen(root.graph());
@@ -44,7 +44,7 @@ Region region_below(UOp root, size_t depth) {
     next.pop_front();
     if (!seen.insert(u)) continue;
     if (u.in({Op::RANGE, Op::SPECIAL})) out.loops.push_back(u);
-    bool may_go = is_storable(u) && u.dtype().count() == 1 && u.num_src() > 0;  // vectors stay in the region
+    bool may_go = is_storable(u) && u.dtype().count() == 1 && u.num_src() > 0;  // the region keeps vectors
     if (at >= depth && may_go && !is_algebra(u)) {
       out.parts.push_back(u);
       continue;
@@ -54,7 +54,7 @@ Region region_below(UOp root, size_t depth) {
   return out;
 }
 
-// Returns a SINK that stores only `u`, in the buffer numbered `buffer`; the empty UOp if no kernel can store `u`.
+// Returns a SINK that stores only `u` to buffer number `buffer`; the empty UOp if no kernel can store `u`.
 UOp kernel_of(UOp u, int64_t buffer, DType index) {
   Graph& g = u.graph();
   if (u.is(Op::SINK)) return u;
@@ -67,14 +67,14 @@ UOp kernel_of(UOp u, int64_t buffer, DType index) {
   return g.sink(ends.empty() ? u : u.end(ends));
 }
 
-// Returns whether `u`, a node from the middle of a stage, may be in the stage's input graph. It may not if the
-// stage, whose input was `input`, itself made UNROLLs, CONTRACTs or CATs that `u` contains.
+// Returns whether `u`, a node from the middle of a stage, can be in an input of the stage. It cannot if it contains
+// UNROLLs, CONTRACTs or CATs that the stage makes and that its real input `input` does not have.
 bool is_taken_in(UOp u, UOp input) {
   constexpr OpSet kHalfWay = {Op::UNROLL, Op::CONTRACT, Op::CAT, Op::PTRCAT};
   return op_in_backward_slice_with_self(input, kHalfWay) || !op_in_backward_slice_with_self(u, kHalfWay);
 }
 
-// Compiles the case up to `stage`, which is then the next stage to run; nullopt if the compilation never gets there.
+// Compiles the case until `stage` is the next stage to run. Returns nullopt if the compilation does not get there.
 std::optional<Compilation> compiled_before(const Session& session, const TestCase& c, const std::string& stage) {
   const StageRow* row = find_row(stage);
   if (!row || !row->kernel) return std::nullopt;
@@ -86,7 +86,7 @@ std::optional<Compilation> compiled_before(const Session& session, const TestCas
   return std::move(*compilation);
 }
 
-// Returns the case with the compilation's current graph. A seeded fault then changes the next application of its rule.
+// Returns the case with the current graph of the compilation. A seeded fault then affects the rule's next application.
 TestCase current(Compilation& compilation, const TestCase& c) {
   TestCase out = c;
   out.graph = std::make_shared<Graph>(c.graph->settings());
@@ -163,7 +163,7 @@ size_t RewriteSlice::depth() const {
 TestCase RewriteSlice::around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const {
   DType index = index_dtype_of(input_.root);
   std::vector<UOp> kept = region_below(before_, depth).loops;
-  Replacements fixed;  // replaces loops outside of the region by their first iteration
+  Replacements fixed;  // loops outside of the region become their first iteration
   for (UOp u : toposort(before_))
     if (u.in({Op::RANGE, Op::SPECIAL}) && std::ranges::find(kept, u) == kept.end())
       fixed.emplace_back(u, u.graph().constant(u.dtype(), int64_t(0)));

@@ -1,5 +1,5 @@
-// Slices a kernel to the few nodes around the rewrite that bisect names: makes a kernel that stores only the
-// rewritten node, and replaces the nodes below those that the rule's pattern matches by elements of arrays.
+// Slices a kernel to the nodes around the rewrite that bisect names. The slice is a kernel that stores only the
+// rewritten node. Nodes below those that the rule's pattern matches are replaced by elements of arrays.
 #pragma once
 #include <optional>
 
@@ -9,26 +9,26 @@
 
 namespace tgc {
 
-// Returns the case with the graph that the stage gets as input; a seeded fault then changes the first application
-// of its rule there. nullopt if the compilation does not reach the stage, or the stage does not rewrite kernels.
+// Returns the case with the graph that `stage` gets as its input. A seeded fault then affects the first application of
+// its rule in `stage`. Returns nullopt if the compilation fails before, or if `stage` is no kernel stage.
 std::optional<TestCase> at_stage(const Session& session, const TestCase& c, const std::string& stage);
 
 class RewriteSlice {
  public:
-  // Returns the slice for an application of a rule in a stage, counted from 1. nullopt if there is no such application,
-  // or if the rewritten node has ops that only the stage itself makes and that its input therefore cannot have.
+  // Returns the slice for application number `application` (from 1) of a rule in a stage. Returns nullopt if there is
+  // none, or if the rewritten node has ops that the stage itself makes, so that the stage's input cannot have them.
   static std::optional<RewriteSlice> find(const Session& session, const TestCase& c, const std::string& stage,
                                   const std::string& rule, uint64_t application);
-  // Returns the slice for the last rewrite that was made before `stage` failed.
+  // Returns the slice for the last rewrite before `stage` failed; nullopt if there is none.
   static std::optional<RewriteSlice> find_last(const Session& session, const TestCase& c, const std::string& stage);
 
-  // For a rewrite that is nested in another one, returns the slice of the outer rewrite; else nullopt.
+  // Returns the slice of the rewrite around this one; nullopt if this rewrite is not nested in another.
   std::optional<RewriteSlice> outer() const;
-  // looked_at(): how many levels the rule's pattern has; depth(): how many levels the rewritten node's graph has.
+  // looked_at() returns the number of levels of the rule's pattern, depth() that of the rewritten node's graph.
   size_t looked_at() const { return looked_at_; }
   size_t depth() const;
-  // Returns the case that stores only the rewritten node. Nodes `depth` levels below that node, except index
-  // algebra, become elements of arrays. Returns a case without a root if the node cannot be stored. Throws Failure.
+  // Returns a case that stores only the rewritten node. Nodes `depth` levels below it become elements of arrays, except
+  // index algebra. Returns a case without a root if the node cannot be stored. Throws Failure.
   TestCase around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const;
 
  private:
@@ -37,7 +37,7 @@ class RewriteSlice {
                                                 Find find);
 
   TestCase input_;
-  UOp before_, outer_;  // the rewritten node; the node of the outer rewrite, null if there is none
+  UOp before_, outer_;  // the rewritten node; the node of the rewrite around this one, or null
   size_t looked_at_ = 1;
 };
 

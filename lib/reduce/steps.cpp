@@ -12,7 +12,7 @@ namespace {
 
 bool is_number(UOp u) { return u.is(Op::CONST) && !u.is_invalid(); }
 
-// Returns a constant with that value and the dtype of `u`.
+// Returns a constant with the value `value` and the dtype of `u`.
 UOp plain(UOp u, int value) {
   DType d = u.dtype();
   Const c = dtypes::is_float(d) ? Const(double(value)) : dtypes::is_bool(d) ? Const(value != 0) : Const(value);
@@ -21,7 +21,7 @@ UOp plain(UOp u, int value) {
 
 // ---- steps at one node
 
-// Returns the first and the last constant that precede `u` in toposort order and have the dtype of `u`.
+// Returns the first and the last of the constants before `u` in toposort order that have the dtype of `u`.
 std::vector<UOp> constants_there(const TestCase& c, UOp u) {
   std::vector<UOp> out;
   for (UOp other : toposort(c.root)) {
@@ -32,7 +32,7 @@ std::vector<UOp> constants_there(const TestCase& c, UOp u) {
   return out;
 }
 
-// Returns at most four nodes that may replace `u`: on each path down from `u`, the first node with the dtype of `u`.
+// Returns up to four nodes that may replace `u`: on each path down from `u`, the first node with its dtype.
 std::vector<UOp> nearest_of_its_dtype(UOp u) {
   constexpr OpSet kSources = {Op::CONST, Op::VCONST, Op::RANGE, Op::SPECIAL, Op::STORE, Op::END};
   std::vector<UOp> out, stack(u.src().rbegin(), u.src().rend());
@@ -50,8 +50,8 @@ std::vector<UOp> nearest_of_its_dtype(UOp u) {
 
 void smaller_constants(Candidates& out, const TestCase& c, UOp u) {
   size_t there = 0;
-  UOpSet above(u.graph());  // u and all nodes that depend on u
-  for (UOp other : toposort(c.root)) {  // offer other nodes as replacements
+  UOpSet above(u.graph());  // `u` and all nodes that depend on `u`
+  for (UOp other : toposort(c.root)) {  // try other nodes as replacements
     if (other == u || std::ranges::any_of(other.src(), [&](UOp s) { return above.contains(s); })) above.insert(other);
     bool fits = other.dtype() == u.dtype() && !above.contains(other) && (is_number(other) || is_storable(other));
     if (fits && there < 4)
@@ -66,7 +66,7 @@ void smaller_constants(Candidates& out, const TestCase& c, UOp u) {
     if (!py_equal(now, 0) && !py_equal(now, 1)) offer(1.0);
   } else if (!dtypes::is_bool(u.dtype()) && (py_less(2, now) || py_less(now, -2))) {
     offer(2);
-    const bool is_finite = !now.is_float() || std::isfinite(now.as_float());  // false for a wrongly folded constant
+    const bool is_finite = !now.is_float() || std::isfinite(now.as_float());  // false if a constant was folded wrongly
     if (is_finite && py_less(8, now)) offer(floor_div(now.to_int(), 2));
   }
 }
@@ -75,7 +75,7 @@ void smaller_loop(Candidates& out, const TestCase& c, UOp range) {
   Graph& g = range.graph();
   out.push_back(
       [&c, range, &g] { return with_root(c, replaced(c.root, {{range, g.constant(range.dtype(), int64_t(0))}})); });
-  UOp last = range.const_like(range.vmax());  // the last iteration, because accesses often leave a buffer there
+  UOp last = range.const_like(range.vmax());  // the last iteration, because many accesses out of bounds occur there
   out.push_back([&c, range, last] { return with_root(c, replaced(c.root, {{range, last}})); });
   if (!is_number(range.src(0))) return;
   int64_t size = range.src(0).arg().to_const().to_int().low64();
@@ -86,7 +86,7 @@ void smaller_loop(Candidates& out, const TestCase& c, UOp range) {
     }
 }
 
-// ---- steps on the whole case
+// ---- steps on a whole case
 
 TestCase default_settings(const TestCase& c) {
   Settings plain;
@@ -113,7 +113,7 @@ TestCase small_numbers(const TestCase& c) {
   return pairs.empty() ? TestCase() : with_root(c, replaced(c.root, pairs));
 }
 
-// Changes float dtypes to float32 and integer dtypes to int32, in the graph and in the arrays.
+// Replaces float dtypes by float32 and integer dtypes by int32, in the graph and in the arrays.
 TestCase plain_dtypes(const TestCase& c) {
   auto plainer = [](DType d) {
     DType scalar = d.base().scalar();
@@ -136,9 +136,9 @@ TestCase plain_dtypes(const TestCase& c) {
   return out;
 }
 
-// Makes each buffer only as large as its largest index needs.
+// Shrinks each buffer to the size that its largest index needs.
 TestCase small_buffers(const TestCase& c) {
-  std::map<uint32_t, int64_t> reached;  // how many elements the indices need, by the buffer's node id
+  std::map<uint32_t, int64_t> reached;  // by node id of a buffer: number of elements needed
   for (UOp u : toposort(c.root)) {
     if (!u.is(Op::INDEX) || u.num_src() < 2 || !u.src(0).is(Op::DEFINE_GLOBAL)) continue;
     Const most = u.src(1).get_idx().vmax();
@@ -184,7 +184,7 @@ void fewer_settings(Candidates& out, const TestCase& c) {
 void fewer_opts(Candidates& out, const TestCase& c) {
   if (c.root.arg().kind() != Arg::Kind::Record) return;
   auto info = c.root.arg().items();
-  if (!is_ast(c)) {  // after the AST stage, the opts were applied, so drop them all
+  if (!is_ast(c)) {  // after the AST, the opts have been applied: drop all of them
     out.push_back([&c] { return no_opts(c); });
     return;
   }
@@ -204,12 +204,12 @@ void fewer_opts(Candidates& out, const TestCase& c) {
   }
 }
 
-// Adds steps that store a source of the stored value in place of that value, if the two dtypes differ.
+// Adds steps that store a source of the stored value in place of the value, for sources that have another dtype.
 void sources_alone(Candidates& out, const TestCase& c) {
   UOp value = stored_value(c.root);
   if (!value) return;
   std::vector<UOp> below(value.src().begin(), value.src().end());
-  if (value.is(Op::GEP))  // the stored value is an element of a vector, so store a source of the vector
+  if (value.is(Op::GEP))  // the value is an element of a vector: store a source of the vector
     for (UOp s : value.src(0).src()) below.push_back(s);
   for (UOp s : below)
     if (is_storable(s) && s.num_src() > 0 && !(s.dtype() == value.dtype()))
@@ -293,14 +293,14 @@ Candidates simpler_nodes(const TestCase& c, UOp u) {
   else if (!u.in({Op::SINK, Op::INDEX}))
     for (UOp s : nearest_of_its_dtype(u)) become(s);
   if (!is_storable(u)) return out;
-  if (u.num_src() > 0) {  // offer another load of the same dtype
+  if (u.num_src() > 0) {  // try another load of the same dtype
     for (UOp other : toposort(c.root))
       if (other.in({Op::LOAD, Op::INDEX}) && other.dtype() == u.dtype() && !(other == u) && other.id() < u.id()) {
         become(other);
         break;
       }
     bool is_bool = dtypes::is_bool(u.dtype());
-    if (!is_bool) become(plain(u, 2));  // try 2 first, because rewrite rules fold the constants 1 and 0 away
+    if (!is_bool) become(plain(u, 2));  // try 2 first, because rules fold 1 and 0 away
     become(plain(u, 1));
     if (is_bool || u.dtype().is(Scalar::Index)) become(plain(u, 0));
   }

@@ -1,5 +1,5 @@
-// Single reduction steps. Each step makes a case smaller in one place. A reduction is complete when no step
-// leads from its case to another failing case.
+// Reduction steps. Each step makes a case smaller in one place. A reduction is complete when no step gives another
+// failing case.
 #pragma once
 #include <functional>
 #include <span>
@@ -11,27 +11,27 @@ namespace tgc {
 // Returns a copy of the case in a new Graph with these settings.
 TestCase with_settings(const TestCase& c, const Settings& settings);
 
-using Candidates = std::vector<std::function<TestCase()>>;  // return a case without a root if the step is impossible
+using Candidates = std::vector<std::function<TestCase()>>;  // may return a case without a root: no such step
 
-// Returns a KernelInfo argument for a SINK, without opts and with a standard name.
+// Returns a KernelInfo for a SINK, with a standard name and without opts.
 Arg plain_info(const TestCase& c);
-// A step that keeps the graph's structure and simplifies one property of a case: its settings, opts, unusual
-// dtypes, large numbers, or buffers larger than needed. Returns a case without a root if there is nothing to
-// simplify. plainer_steps() lists these steps, those that change least first.
+// A step that simplifies one property of a case but keeps the structure of the graph: settings, opts, rare dtypes,
+// large numbers, or sizes of buffers. Returns a case without a root if there is nothing to simplify. plainer_steps()
+// returns all these steps, beginning with those that change least.
 using Plainer = TestCase (*)(const TestCase& c);
 std::span<const Plainer> plainer_steps();
 
-// Returns the case with constants in place of `values`.
+// Returns the case with each node in `values` replaced by a constant.
 TestCase with_constants(const TestCase& c, std::span<const UOp> values);
-// Returns steps that keep one of several stores; no step for a graph with one store.
+// Returns steps that keep one store of several; no step if there is only one store.
 Candidates single_stores(const TestCase& c);
-// Returns the node that takes the place of the removed node `u` in a case that is only compiled: the first
-// source of `u` with the same dtype (for a RANGE, its size), or the constant 1; the empty UOp if neither fits.
+// Returns the node that replaces the removed node `u` in a case that is only compiled: the first source with the dtype
+// of `u` (of a RANGE, its size), else the constant 1; the empty UOp if neither fits.
 UOp replacement_of(UOp u);
-UOp runnable_replacement_of(UOp u);  // for a case that runs: a RANGE becomes one iteration
-// Returns steps that replace the node `u` by a source of the same dtype, by another load, or by a constant.
+UOp runnable_replacement_of(UOp u);  // the same for a case that runs: a RANGE becomes one iteration
+// Returns steps that replace the node `u` by a source with its dtype, by another load, or by a constant.
 Candidates simpler_nodes(const TestCase& c, UOp u);
-// Returns all steps, beginning with those that remove most.
+// Returns all steps, beginning with those that remove the most nodes.
 Candidates all_steps(const TestCase& c);
 
 }  // namespace tgc

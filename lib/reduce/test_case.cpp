@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// Returns 0 for common dtypes and 1 for all others, so that a case with common dtypes counts as smaller.
+// Returns 1 for a rare dtype and 0 for a common one, so that a case with common dtypes counts as smaller.
 double oddness(DType d) {
   if (!d.is_value() && !d.is_ptr()) return 0;
   DType scalar = d.base().scalar();
@@ -28,7 +28,7 @@ double magnitude(const Arg& a) {
   return std::log2(1 + v) + (c.is_float() && v != std::floor(v) ? 1 : 0);
 }
 
-// Drops the arrays of buffers that the graph does not use.
+// Removes the arrays of buffers that the graph does not have.
 void drop_unused_inputs(TestCase& c) {
   std::vector<std::string> names;
   for (UOp u : toposort(c.root))
@@ -76,8 +76,8 @@ std::vector<double> size_of(const TestCase& c) {
   for (const SettingInfo& s : all_settings())
     settings += c.graph->settings().*s.value != s.default_value && s.name != "CPU_COUNT";
   if (c.root.arg().kind() == Arg::Kind::Record) {
-    auto info = c.root.arg().items();  // items: name, axis types, ..., applied opts, opts to apply
-    if (is_ast(c)) settings += info[4].is_tuple() ? double(info[4].items().size()) : 100;  // the optimizer decides
+    auto info = c.root.arg().items();  // name, axis types, ..., applied opts, opts to apply
+    if (is_ast(c)) settings += info[4].is_tuple() ? double(info[4].items().size()) : 100;  // the optimizer chooses
     else settings += double(info[0].text().size() + info[1].items().size() + info[3].items().size());
   }
   if (c.fault) settings += double(c.fault->application - 1);
@@ -120,8 +120,8 @@ std::vector<std::pair<UOp, size_t>> by_dominated(UOp root) {
   std::vector<UOp> order = toposort(root);
   UOpMap<size_t> place(root.graph());
   for (size_t i = 0; i < order.size(); i++) place[order[i]] = i;
-  // A node's immediate dominator is the nearest common dominator of all its users. Users come after their sources in
-  // `order`, so one walk from the root finds all dominators.
+  // The immediate dominator of a node is the nearest common dominator of its users. Users come after their sources in
+  // `order`, so that one walk from the root finds the dominators of all nodes.
   std::vector<size_t> dominator(order.size(), SIZE_MAX), size(order.size(), 1);
   size_t last = order.size() - 1;
   dominator[last] = last;
