@@ -40,8 +40,8 @@ void append_dot_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-// Returns the text, with a header above it if the graph has a stage, if the text has comments for lost facts, or if the
-// graph is of another release than 0.12.0 and the text itself does not show which.
+// Returns the text, below a header if a header is needed: if the graph has a stage, if the text has comments for lost
+// facts, or if the graph's release is not 0.12.0 and the text does not show the release.
 std::string below_header(const CompleteText& text, const GraphInfo& info, const Graph& graph) {
   auto is_unlike = [&] { return graph.is_foreign() && release_in_text(text.text) != graph.release(); };
   return (text.lost || !info.stage.empty() || is_unlike() ? text_header(info) : std::string()) + text.text;
@@ -57,7 +57,7 @@ std::string producer_name(Release release) {
   return release == Release::Other ? "unknown" : "tinygrad " + std::string(name_of(release));
 }
 
-// Returns `info` with a producer that names the graph's release; for 0.12.0, the producer is empty.
+// Returns `info` with `producer` set to the graph's release; `producer` is empty for 0.12.0.
 GraphInfo with_producer(GraphInfo info, const Graph& graph) {
   if (!graph.is_foreign()) info.producer.clear();
   else if (release_of(info.producer) != graph.release())
@@ -196,7 +196,7 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
   if (!header) return header.diag();
   GraphInfo info = header->value_or(GraphInfo());
   if (!*header) info.producer = producer_of_text(kind, text, report);
-  // with take_malformed, two graphs are read into one Graph to be compared, and their releases may differ
+  // take_malformed is set by comparisons, which read two graphs, perhaps of different releases, into one Graph
   const Release release = release_of(kind == InputKind::Json ? info_before(kind, text).producer : info.producer);
   if (graph.size() > 0 && graph.release() != release && !report.take_malformed)
     return Diag{.message = nodes_of(release), .file = std::string(file),

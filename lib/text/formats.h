@@ -58,13 +58,13 @@ std::string_view name_of(InputKind kind);
 // Returns the kind of an input whose first bytes are `head`, at least one line. Unrecognized text counts as pyrender.
 InputKind detect_kind(std::string_view head);
 
-// Reads only what is written before the graph: the header of a text, or the first members of a JSON. A field that is
-// missing there stays empty, and so does every field after an error in a malformed header or JSON.
+// Reads the metadata that is written before the graph: the header of a text, or the members of a JSON object before
+// "nodes". Fields that are missing there are empty. If the header or the JSON is malformed, all fields are empty.
 GraphInfo info_before(InputKind kind, std::string_view text);
 
 struct ReadReport {
   bool take_malformed = false;     // option: accept graphs whose nodes are not well formed, such as inconsistent dtypes
-  std::string_view producer;       // option: the release to assume if the text names none, "tinygrad 0.14.0"
+  std::string_view producer;       // option: release of a text that names no release, such as "tinygrad 0.14.0"
   std::vector<std::string> notes;  // warnings: facts that the text leaves out and that could not be inferred
   Places places;                   // positions of the nodes in the text
   std::shared_ptr<const Repro> repro;  // for a repro bundle: all of its members except the graph

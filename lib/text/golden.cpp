@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// Reads a value and returns it as tinygrad prints it: the content of a string, or the JSON text of any other value.
+// Reads a JSON value. Returns the content of a string, or the JSON text of any other value.
 std::string text_of(JsonScanner& in) {
   return in.peek() == JsonScanner::Type::String ? in.string() : std::string(in.skip());
 }

@@ -1,7 +1,7 @@
-// Reads golden records: what tinygrad did with one kernel or one tensor graph, as JSON lines, uncompressed or gzip
-// (format: see README.md). If the writer of a gzip file was interrupted, the file may end within a record; then the
-// complete records are read. Records are read one at a time, so memory is linear in the largest record. Reading a line
-// and parsing it are separate calls, so that one thread can read while others parse.
+// Reads golden records from a file of JSON lines, uncompressed or gzip (format: README.md). A record has the graphs and
+// texts that tinygrad made from one kernel or one tensor graph. If the file ends within a record, because its writer
+// was interrupted, the complete records are read. Only one record is in memory at a time. Reading a line and parsing
+// it are separate calls, so that one thread can read while others parse.
 #pragma once
 #include <map>
 #include <memory>
@@ -17,12 +17,12 @@ namespace tgc {
 struct GoldenStage {
   std::string name;
   bool same = false;              // tinygrad returned the graph of the previous stage unchanged
-  // pyrender text or graph JSON; absent if `same`, or if tinygrad's own pyrender failed
+  // the graph after the stage: pyrender text or graph JSON; absent if `same`, or if tinygrad's own pyrender failed
   std::optional<std::string> ir;
-  std::optional<std::string> letters;  // if `ir` is JSON: tinygrad's pyrender output; nullopt: not recorded
+  std::optional<std::string> letters;  // pyrender text of the graph, recorded in addition to an `ir` that is JSON
 };
 
-// The launch facts of a kernel, as text, exactly as tinygrad prints them.
+// The launch facts of a kernel (launch dimensions, counts of operations and bytes, ...), as tinygrad prints them.
 struct GoldenProgram {
   std::string name, function_name, applied_opts, ops, lds, mem;
   std::vector<std::string> global_size, local_size, vars;  // sizes: each an integer or the text of an expression
@@ -68,8 +68,8 @@ struct GoldenRecord {
   std::map<std::string, int64_t> var_vals;
   std::map<std::string, std::optional<std::string>> settings;  // these override the header's settings; nullopt: unset
   std::vector<GoldenMetadata> metadata;                        // kernel records only
-  std::string rewrites;  // JSON of all rule matches (recorded_rewrites.h)
-  uint32_t line = 0;  // 1-based line of the file
+  std::string rewrites;  // JSON of all rule matches (recorded_rewrites.h); empty: not recorded
+  uint32_t line = 0;  // 1-based number of the record's line in the file
 };
 
 struct GoldenHeader {
@@ -80,13 +80,13 @@ struct GoldenHeader {
 // Returns the settings that the record was made with: the header's settings, overridden by the record's.
 GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& record);
 
-// The text of one record, and its line in the file.
+// The JSON text of one record, and the 1-based number of its line in the file.
 struct GoldenLine {
   std::string text;
   uint32_t line = 0;
 };
 
-// parse_golden_record parses a record, parse_golden_header the header line. `file` is the input's name in messages.
+// Parse the line of a record and the header line of a file. `file` is the file's name in messages.
 Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_view file);
 Result<GoldenHeader> parse_golden_header(const GoldenLine& line, std::string_view file);
 
@@ -107,7 +107,7 @@ class GoldenReader {
   // Reads the text of the next record into `line`, reusing its memory; skips blank lines. Returns false at the end of
   // the file, also if the file ends within a record (see cut()).
   Result<bool> next_line(GoldenLine& line);
-  // Call after next_line or next has reached the end: a warning if the file ended within a record, else nullopt.
+  // Returns a warning if the file ended within a record, else nullopt. Valid after the end of the file was reached.
   const std::optional<Diag>& cut() const { return cut_; }
   // Reads and parses the next record. Returns nullopt at the end of the file.
   Result<std::optional<GoldenRecord>> next();

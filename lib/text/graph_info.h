@@ -13,7 +13,7 @@ class JsonScanner;
 
 // Metadata of a graph. Any field may be empty.
 struct GraphInfo {
-  std::string producer = {};  // release of the graph, "tinygrad 0.14.0"; empty: 0.12.0
+  std::string producer = {};  // tinygrad release that made the graph, "tinygrad 0.14.0"; empty: 0.12.0
   std::string name;                             // name of the kernel or record
   std::string stage;  // tinygrad's name of the last stage applied to the graph; empty or "ast": none
   std::string target;
@@ -33,10 +33,10 @@ bool read_info_member(JsonScanner& in, std::string_view key, GraphInfo& info);
 // A text below a header states, in comments, all facts that its format cannot express, so its reader infers nothing.
 std::string text_header(const GraphInfo& info);
 bool has_header(std::string_view text);
-// A text of a graph, with comments that state the facts which the format itself cannot express.
+// The text of a graph, with comments that state the facts which the text's format cannot express.
 struct CompleteText {
   std::string text;
-  bool lost = false;  // true if without a header the text would be read as a different graph
+  bool lost = false;  // true if the text must have a header, because it would be read as a different graph without one
 };
 
 // Parses the header of `text`. Returns nullopt if `text` has no header. `file` is the name of the input in messages.

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kFormat = "tgc-graph";
 
-// True if `text` looks like an enum value, such as "AxisType.WEAK". Enum values of other releases are kept as text.
+// True if `text` looks like an enum value, such as "AxisType.WEAK". An enum value that 0.12.0 lacks stays a text.
 bool is_dotted_name(std::string_view text) {
   bool dot = false, start = true;
   for (char c : text) {
@@ -38,7 +38,7 @@ class GraphJsonWriter {
  public:
   explicit GraphJsonWriter(Graph& graph) : number_(graph) {}
 
-  // Appends a line for every node under `root` that has no line yet. Returns the number of root's line.
+  // Appends a line for every node under `root` that has no line yet. Returns the 0-based number of root's line.
   int64_t stream(UOp root, std::string& out) {
     size_t first = nodes_.size();
     add(root);
@@ -97,7 +97,7 @@ class GraphJsonWriter {
     append_json_string(scratch_, s);
     put(scratch_);
   }
-  // Writes the number of node `u` as item `i` of a list.
+  // Writes the number of node `u` as item `i` of a JSON array: with a comma before it, unless `i` is 0.
   void number(UOp u, size_t i) {
     if (i) put(',');
     out_.put_int(*number_.find(u));
@@ -162,7 +162,7 @@ class GraphJsonWriter {
     put(']');
   }
 
-  // writes {"NAME":{"field":value,...}}; values without a field name come first, in a list "*"
+  // writes {"NAME":{"field":value,...}}; values without a field name are written as a member "*", an array
   void record(RecordView r) {
     put("{\""), put(r.name()), put("\":{");
     size_t i = 0, n = r.size();
@@ -183,7 +183,7 @@ class GraphJsonWriter {
 
 // ---- reading
 
-// Parses the Python text of a dtype or enum value.
+// Parses the Python text of a dtype or enum value, such as "dtypes.float.vec(4)" or "AxisType.LOOP".
 class ValueReader : public PyValues {
  public:
   using PyValues::PyValues;
@@ -202,7 +202,7 @@ class JsonReader {
   JsonReader(Graph& graph, JsonScanner in, Places* places)
       : graph_(graph), places_(places), in_(std::move(in)), begin_(in_.position()) {}
 
-  // Reads a whole text with one graph.
+  // Reads a text that has one graph and nothing else.
   GraphFile read() {
     GraphFile out = read_object();
     in_.end();
@@ -222,7 +222,7 @@ class JsonReader {
         graph_.set_release(release_of(out.info.producer));
       } else if (key == "nodes") in_.array([&] { nodes_.push_back(node()); });
       else if (key == "list") in_.array([&] { out.list.push_back(known()); });
-      else if (key == "texts" && format.empty())  // `tgc dump --format=json` writes "texts" for several graphs
+      else if (key == "texts" && format.empty())  // `tgc dump --format=json` writes "texts" if it dumps several graphs
         in_.fail(begin_, "several graphs in one text", "one graph; golden records hold several");
       else in_.skip();
     });
@@ -256,7 +256,7 @@ class JsonReader {
   UOp node() {
     size_t at = in_.position();
     std::optional<Op> op;
-    std::string other;  // name of an op unknown to all releases
+    std::string other;  // name of the node's op if no release has that op; else empty
     std::optional<DType> dtype;
     Arg a, tag;
     sources_.clear();
@@ -403,7 +403,7 @@ class JsonReader {
   Graph& graph_;
   Places* places_;
   JsonScanner in_;
-  size_t begin_;  // byte of the text where the graph begins
+  size_t begin_;  // byte offset in the text where the graph begins
   std::vector<UOp> nodes_, sources_;
   std::vector<Arg> args_;  // items of the tuples being read
   std::string room_;       // buffer for the current string, if it has escapes
@@ -411,7 +411,7 @@ class JsonReader {
     using is_transparent = void;
   };
   std::unordered_map<std::string, Arg, TextHash, std::equal_to<>> values_;
-  int64_t id_ = -1;  // the id in the current line of a trace file
+  int64_t id_ = -1;  // the node id in the current line of a trace file; -1 if the line has none
   int arg_depth_ = 0;
 };
 

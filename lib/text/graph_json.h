@@ -1,5 +1,5 @@
-// Reads and writes graphs as JSON, tgc's own versioned and lossless format: every field of every node with its exact
-// type. README.md describes it.
+// Reads and writes graphs as JSON, tgc's own versioned format. The format has every field of every node, with the
+// field's exact type, so no information is lost. README.md describes the format.
 #pragma once
 #include <memory>
 #include <string>
@@ -25,16 +25,16 @@ struct GraphFile {
 std::string graph_to_json(UOp root, const GraphInfo& info = {});
 std::string list_to_json(std::span<const UOp> list, const GraphInfo& info = {});
 
-// Parses the JSON of a graph. `file` is the name of the input in messages, which have line and column. `places`
-// receives the positions of the nodes in the text.
+// Parses the JSON of a graph. Error messages name `file`, line and column. `places`, if not null, receives the position
+// of each node in the text.
 Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::string_view file = {},
                                   Places* places = nullptr);
-// Parses the graph that begins at the current position of `in`, within a larger text. `in` is passed by
-// value, so the caller's scanner stays where it is.
+// Parses the graph that begins at the current position of `in`, which scans a larger text. `in` is a copy, so the
+// position of the caller's scanner does not change.
 Result<GraphFile> graph_from_json(Graph& graph, JsonScanner in, Places* places = nullptr);
 
-// Writes a growing graph as lines: one line per node, each node once. Used by trace files. A line is a node with its
-// id, {"id":17,"op":...}, in the format above; its sources are the numbers of earlier lines.
+// Writes the nodes of a growing graph, such as that of a trace file, one line per node. A line is the node's JSON with
+// its id, {"id":17,"op":...}. Sources are the numbers of earlier lines, counted from 0.
 class JsonNodeWriter {
  public:
   explicit JsonNodeWriter(Graph& graph);
@@ -50,7 +50,7 @@ class JsonNodeReader {
  public:
   JsonNodeReader(Graph& graph, std::string file);
   ~JsonNodeReader();
-  // Parses line number `line` of the file; returns its node and the id stored in it. Throws Failure.
+  // Parses a line, `text`, and returns its node and the id in it. An error throws a Failure, which names line `line`.
   std::pair<UOp, int64_t> add(std::string_view text, uint32_t line);
   size_t size() const;
   UOp at(size_t number) const;  // the node of line `number`; requires number < size()

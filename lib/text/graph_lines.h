@@ -6,8 +6,8 @@
 
 namespace tgc {
 
-// Returns one key per line of the text: a hash of the line with each name replaced by the key of the line that defines
-// it. Two lines with equal keys build the same node. Inserting a node changes no key of an unrelated line.
+// Returns one key per line of the text: a hash of the line, in which each name is replaced by the key of the line that
+// defines the name. Lines with equal keys build equal nodes. The key of a line depends only on its node's subgraph.
 std::vector<uint64_t> graph_line_keys(std::string_view pyrender_text);
 
 }  // namespace tgc

@@ -66,7 +66,7 @@ Result<GraphMap> GraphMap::read(std::string_view text, std::string_view file) {
   return out;
 }
 
-// Translates one graph from the JSON of another program (the "port") into tgc's JSON.
+// Translates the JSON of one graph from another program (the "port") into tgc's JSON.
 class MappedGraph {
  public:
   MappedGraph(const GraphMap& map, const json& in) : map_(map), in_(in) {
@@ -128,7 +128,7 @@ class MappedGraph {
     out_ += '}';
   }
 
-  // Returns tgc's name of a dtype, "dtypes.float". `d` is a name, or an object with a name and optional count and size.
+  // Returns tgc's text of the dtype `d`, "dtypes.float.vec(4)". `d` is a name or an object (see graph_map.h).
   std::string dtype(const json& d) const {
     if (d.is_null()) return "dtypes.void";
     if (d.is_string()) {
@@ -165,7 +165,7 @@ class MappedGraph {
     return a;
   }
 
-  // Returns the enum value that a `value` line maps `text` to; returns `text` itself if there is no such line.
+  // Returns the value that the table's line "value TEXT VALUE" gives for `text`; `text` itself without such a line.
   json value(const std::string& text) const {
     auto known = map_.values_.find(text);
     if (known == map_.values_.end()) return text;
@@ -181,7 +181,7 @@ class MappedGraph {
     return out;
   }
 
-  // Returns `form`, the JSON of an `arg` line, with its references ($NAME) replaced by the members of `of`.
+  // Returns `form`, the JSON of an `arg` line, with each reference $NAME replaced by the member NAME of `of`.
   json filled(const json& form, const json& of) const {
     if (form.is_string()) return filled_text(form.get<std::string>(), of);
     if (form.is_array()) {
@@ -223,7 +223,7 @@ class MappedGraph {
     return out;
   }
 
-  // Returns the value of a reference: NAME, NAME:dtype, NAME:f64, NAME:node, NAME=VALUE, NAME='TEXT' or NAME?
+  // Returns the value of the reference "$" + `text`, which has one of the forms that graph_map.h lists: "NAME:dtype".
   json referred(const std::string& text, const json& of) const {
     size_t name_end = std::min(text.find_first_of(":=?"), text.size());
     const json& item = of.at(text.substr(0, name_end));
@@ -249,8 +249,8 @@ class MappedGraph {
   const GraphMap& map_;
   const json& in_;
   size_t count_ = 0;  // number of nodes
-  std::map<std::string, size_t> number_;  // a node's position, by the port's id of the node
-  std::map<std::string, json, std::less<>> forms_;  // by kind of arg: the JSON of its `arg` line
+  std::map<std::string, size_t> number_;  // maps the port's id of a node to the node's position
+  std::map<std::string, json, std::less<>> forms_;  // maps a kind of arg to the JSON of its `arg` line
   std::string out_;
 };
 

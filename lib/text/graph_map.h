@@ -1,7 +1,7 @@
-// Translates the graph JSON of another program ("port") into tgc's JSON. A table with one mapping per line drives it:
+// Translates a graph from the JSON of another program (the "port") into tgc's JSON. A table says how, by lines such as:
 //
-//   member nodes NAME      the member with the list of nodes; likewise for op, dtype, src, arg, id (of a node) and root
-//                          (without it the last node is the root)
+//   member nodes NAME      NAME is the port's name of the member with the list of nodes; likewise for the members op,
+//                          dtype, src, arg and id of a node, and for root (without a root, the last node is the root)
 //   op Add ADD             the port's name and tgc's name of an op, a dtype or an enum value
 //   dtype f32 dtypes.float
 //   value Loop AxisType.LOOP
@@ -18,7 +18,7 @@
 //   "$NAME"                the member NAME, itself translated as an arg
 //   "$NAME..."             within a list: the items of the list NAME
 //   "$NAME=VALUE"          the value VALUE (of an enum, for instance) if NAME is null; "$NAME='TEXT'" gives a text
-//   "$NAME?"               null if NAME is an empty list
+//   "$NAME?"               the member NAME, but null if NAME is an empty list
 //   "$NAME:dtype"          NAME as a dtype; :f64 as the bits of a double in hexadecimal; :node as the id of a node
 //   "{NAME}" in a text     the text of member NAME
 //   member "NAME?"         left out if its value would be null or false; "NAME?VALUE": if its value would be VALUE

@@ -1,5 +1,5 @@
-// Checks testdata/graph.schema.json, which scripts/graph_schema writes: the schema accepts all JSON that tgc writes and
-// rejects JSON that is not a graph. The validator here implements only the JSON Schema keywords that the file uses.
+// Tests testdata/graph.schema.json, which scripts/graph_schema writes: the schema must accept all JSON that tgc writes
+// and reject JSON that is not a graph. The validator below implements only the keywords that this schema uses.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -22,7 +22,7 @@ class Schema {
  public:
   explicit Schema(const std::string& name = "graph") { std::ifstream(test_path(name + ".schema.json")) >> root_; }
 
-  // Returns the path at which `value` is invalid; empty if `value` is valid.
+  // Returns the path of the first invalid part of `value`; empty if `value` is valid.
   std::string trouble(const json& value) const { return trouble(root_, value, ""); }
 
  private:
@@ -35,7 +35,7 @@ class Schema {
     return type == "array" ? v.is_array() : v.is_object();
   }
 
-  // True if the JSON Schema keyword `word` applies to values of v's JSON type.
+  // True if the JSON Schema keyword `word` applies to values of v's type: "minItems" applies only to arrays.
   static bool speaks_of(const std::string& word, const json& v) {
     if (word == "items" || word == "minItems") return v.is_array();
     if (word == "properties" || word == "required") return v.is_object();

@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// Ops whose text omits the dtype, because it is the dtype of the operands.
+// Ops whose dtype pyrender text does not state, because it equals the dtype of the operands.
 constexpr OpSet kOfOperands =
     (ops::ALU - OpSet{Op::MAX, Op::NEG, Op::TRUNC, Op::MULACC, Op::CMPEQ, Op::SUB, Op::FDIV, Op::POW}) |
     OpSet{Op::CONTIGUOUS, Op::DETACH};
@@ -23,7 +23,7 @@ class Lengths {
     for (UOp u : open)
       if (const size_t* i = number_.find(u)) open_[*i] = true;
     for (size_t i = 0; i < order_.size(); i++) constrain(i);
-    for (auto [i, elements] : taken_)  // the text only bounds this length, so assume the shortest vector
+    for (auto [i, elements] : taken_)  // GEPs only give a lower bound of the length: choose the shortest vector
       if (length_[find(i)] == kUnknown) learn(i, elements);
   }
 
@@ -47,7 +47,7 @@ class Lengths {
 
  private:
   static constexpr int64_t kUnknown = 0, kContradiction = -1;
-  static constexpr int64_t kMostElements = 1 << 20;  // limit on a GEP's index, because the text is untrusted
+  static constexpr int64_t kMostElements = 1 << 20;  // limit on the index of a GEP, because the text is untrusted
 
   size_t find(size_t i) {
     while (class_[i] != i) i = class_[i] = class_[class_[i]];
@@ -88,15 +88,15 @@ class Lengths {
       if (u.is(Op::STORE) && s == u.src(1)) learn(k, length_of_place(u.src(0).dtype()));
     }
   }
-  // Returns the length of a value stored to dtype `d`: the number of pointers if several, else the pointee's length.
+  // Returns the length of a value that is stored to `d`: the number of pointers in a vector, else the pointee's length.
   static int64_t length_of_place(DType d) { return d.is_ptr() && d.vcount() > 1 ? d.vcount() : d.base().count(); }
 
   std::vector<UOp> order_;
   UOpMap<size_t> number_;
   std::vector<size_t> class_;    // union-find over node numbers; nodes of equal length are in one class
-  std::vector<int64_t> length_;  // by class: the length of its nodes
-  std::vector<char> open_;       // by node number: true if the text omits the node's length
-  std::map<size_t, int64_t> taken_;  // by node number: 1 + the highest element that a GEP reads
+  std::vector<int64_t> length_;  // indexed by class: the length of the nodes in the class
+  std::vector<char> open_;       // indexed by node number: true if the length must be inferred
+  std::map<size_t, int64_t> taken_;  // maps a node number to 1 + the highest index that a GEP reads from the node
 };
 
 }  // namespace

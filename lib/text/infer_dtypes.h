@@ -1,6 +1,6 @@
-// Infers vector lengths that pyrender's text leaves out: `.reduce()` of a vector may return a shorter vector, and
-// `.load()` may load a vector of any length. Lengths are inferred from uses: the operands of an arithmetic op have
-// equal lengths, a cast keeps the length, and a stored value is as long as its destination.
+// Infers the vector lengths of REDUCE and LOAD nodes, which pyrender's text does not state. A length is inferred from
+// the uses of the node: the operands of an arithmetic op have equal lengths, a cast keeps the length, and a stored
+// value is as long as its destination.
 #pragma once
 #include <vector>
 
@@ -8,8 +8,8 @@
 
 namespace tgc {
 
-// Returns `root` with the inferred lengths. On entry, `open` lists the nodes under `root` of which the text states only
-// the element type. On return, `open` lists the nodes whose length could not be inferred; these nodes are unchanged.
+// Returns `root` with the inferred lengths. On entry, `open` lists the nodes whose length the text does not state. On
+// return, `open` lists those of them whose length could not be inferred; these nodes are unchanged.
 UOp infer_lengths(UOp root, std::vector<UOp>& open);
 
 }  // namespace tgc

@@ -17,14 +17,13 @@ class LineReader {
   ~LineReader();
 
   // Reads the next line, without its line end, into `out`, reusing its memory. Returns false at the end of the file.
-  // Fails on a truncated or damaged gzip file, and on a line of more than Limit::InputBytes bytes. The limit for
-  // rest() is on all that rest() reads.
+  // Fails on a truncated or damaged gzip file, and on a line of more than Limit::InputBytes bytes.
   Result<bool> next(std::string& out);
   uint32_t line() const { return line_; }  // 1-based number of the last line read
   bool line_ended() const { return line_ended_; }  // false if the last line read has no line end
   // true if the last error was a truncated gzip file; all text before the truncation was returned
   bool cut() const { return cut_; }
-  // Appends the rest of the file to `out`.
+  // Appends the rest of the file to `out`. Fails if the rest has more than Limit::InputBytes bytes.
   Status rest(std::string& out);
 
  private:

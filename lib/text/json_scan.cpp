@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-constexpr uint32_t kMaxDepth = 4096;  // limit on nested values; an arg within an arg adds up to three levels
+constexpr uint32_t kMaxDepth = 4096;  // limit on the nesting depth of arrays and objects
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -54,7 +54,7 @@ bool JsonScanner::open(char bracket, const char* what) {
   if (++depth_ > kMaxDepth) fail(pos_, "brackets are nested more than " + std::to_string(kMaxDepth) + " deep");
   pos_++;
   blanks();
-  if (pos_ >= text_.size() || text_[pos_] != bracket + 2) return true;  // ']' is the character '[' + 2; '}' is '{' + 2
+  if (pos_ >= text_.size() || text_[pos_] != bracket + 2) return true;  // in ASCII, ']' is '[' + 2 and '}' is '{' + 2
   pos_++;
   depth_--;
   return false;

@@ -1,6 +1,6 @@
-// A pull scanner for JSON (RFC 8259): the caller asks for the value it expects next, and no document tree is built.
-// Fast on large string values. Input is untrusted: malformed text, or a value of another type, throws a Failure with
-// line, column and what was expected.
+// A pull scanner for JSON (RFC 8259): the caller asks for the value that it expects next, and no document tree is
+// built. The input is untrusted: malformed text, or a value of another type than the caller asked for, throws a Failure
+// with the line, the column and the expected value.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -21,7 +21,7 @@ class JsonScanner {
       : text_(text), file_(file), first_line_(first_line) {}
 
   enum class Type : uint8_t { Object, Array, String, Number, True, False, Null };
-  Type peek();  // type of the next value
+  Type peek();  // returns the type of the next value, without reading the value
 
   // Reads an object: calls on_key(key) for each member in order. on_key must read the member's value. `key` is valid
   // until the next string is read.
@@ -50,7 +50,7 @@ class JsonScanner {
 
   std::string string();
   void string(std::string& out);                 // reads a string into `out`, reusing its memory
-  // Reads a string, without a copy if it has no escapes. The result is valid as long as the text and `room` are.
+  // Reads a string. Returns a view of the text, or, if the string has escapes, of `room`, which receives the string.
   std::string_view string_view(std::string& room);
   std::optional<std::string> string_or_null();
   bool boolean();
@@ -84,7 +84,7 @@ class JsonScanner {
   }
   static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
   bool open(char bracket, const char* what);     // reads `bracket`; if the list is empty, reads its end, returns false
-  bool next(char close) {                        // called after an item; false if the list ends here
+  bool next(char close) {                        // reads a ',' and returns true, or reads `close` and returns false
     blanks();
     if (here() == ',') return pos_++, true;
     return take_closing(close);
@@ -99,7 +99,7 @@ class JsonScanner {
     key = text_.substr(begin, end - begin);
     pos_ = end + 2;
   }
-  void read_key_slowly(std::string_view& key);   // for keys with escapes, or with blanks before the ':'
+  void read_key_slowly(std::string_view& key);   // reads any key; the fast path takes no escapes or blanks before ':'
   void escape(std::string& out);
   uint32_t hex4(size_t at);
   void literal(std::string_view word);

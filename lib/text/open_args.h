@@ -1,4 +1,4 @@
-// Prints args and dtypes of graphs of tinygrad releases other than 0.12.0, in the notation of the graph's release.
+// Prints the args of graphs from tinygrad releases other than 0.12.0 as that release prints them.
 #pragma once
 #include <string>
 
@@ -11,13 +11,13 @@ void append_open_repr(std::string& out, Arg a);
 // Returns str(u.arg), as print_uops shows it.
 std::string open_arg_str(UOp u);
 
-// is_const_float returns true if the releases from 0.13 on store this arg of a CONST as a ConstFloat. A ConstFloat
-// tells -0.0 from 0.0, although they compare equal. Therefore const_float stores -0.0 as text.
+// True if tinygrad 0.13 and later store `a`, the arg of a CONST, as a ConstFloat. Two ConstFloats of -0.0 and 0.0 are
+// different, although the numbers compare equal. const_float therefore returns -0.0 as a text arg.
 bool is_const_float(Arg a);
 Arg const_float(Graph& graph, Arg a);
 inline constexpr std::string_view kNegativeZero = "-0.0";
 
-// weakint and weakfloat return the dtypes of 0.13 and 0.14 for integers and floats whose width is not fixed yet.
+// The dtypes of tinygrad 0.13 and 0.14 for an integer and for a float whose width is not decided yet.
 DType weakint();
 DType weakfloat();
 // True if the elements of `d` are floats, including the float dtypes that 0.12.0 does not have.

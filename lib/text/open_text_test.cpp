@@ -19,7 +19,7 @@ std::string graph_of(std::string_view producer, std::string_view nodes) {
          std::string(nodes) + "\n]}\n";
 }
 
-// Checks that names which tgc does not know are read and written back unchanged.
+// Checks that `text`, which has names that tgc does not know, is read and written back unchanged.
 void check_kept(const std::string& text) {
   Graph graph;
   auto read = graph_from_json(graph, text);
@@ -162,7 +162,7 @@ TEST_CASE("other releases: pyrender is read with each release's own meaning") {
 }
 
 TEST_CASE("other releases: facts that 0.13's pyrender leaves out are inferred") {
-  // a bare number gets the text's device, a LOAD as many elements as pointers, a REDUCE the length that its use needs
+  // expected: the bare number 17 is on the text's device, and the lengths of the LOAD and of the REDUCE are inferred
   std::string text = read_as("tinygrad 0.13.0",
                              "c0 = UOp(Ops.PARAM, dtypes.float.ptr(8), (UOp(Ops.DEVICE, dtypes.void, (), 'CPU'),), 0)\n"
                              "c1 = UOp.range(8, 0, AxisType.LOOP)\nc2 = c1.cast(dtypes.uint)+17\n"
@@ -216,10 +216,10 @@ TEST_CASE("other releases: a listing has a header if its content does not show t
   std::string param = one;
   param.replace(param.find("CONST"), 5, "PARAM");
   CHECK(written(header + one).starts_with(header));
-  CHECK(written(param)[0] == ' ');  // the text has no header, because PARAM already shows that it is not of 0.12.0
+  CHECK(written(param)[0] == ' ');  // there is no header, because the op PARAM shows that the release is not 0.12.0
 }
 
-// Reads the graph of `json`, writes it as pyrender, and checks that reading that text gives the same graph.
+// Checks that the graph of `json`, written as pyrender text, is read back as the same graph.
 void check_comes_back(const std::string& json) {
   Graph graph, again;
   auto first = graph_from_json(graph, json).value_or_throw();
@@ -301,7 +301,7 @@ TEST_CASE("other releases: nodes sort and have keys as in their release") {
     UOp sink = graph_from_json(graph, graph_of(producer, nodes)).value_or_throw().root;
     CHECK(compare_tuplize(sink.src(0), sink.src(1)) == order);
   }
-  Graph graph;  // a bare SINK has the key that tinygrad computes for it
+  Graph graph;  // the expected key of a SINK without sources was computed by tinygrad
   UOp sink = graph_from_json(graph, graph_of("tinygrad 0.14.0", R"({"op":"SINK","dtype":"dtypes.void"})"))->root;
   CHECK(to_hex(key_of(sink)).starts_with("bc014fc96d9de08e"));
 }

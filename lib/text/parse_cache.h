@@ -1,5 +1,5 @@
-// A cache from short texts to their parsed values, because texts repeat the same few dtypes and constants. A
-// direct-mapped table of fixed size: a new entry replaces the old one in its slot. T must not refer to data of a Graph.
+// A cache of the parsed values of short texts, because a graph's text repeats the same few dtypes and constants. The
+// cache is a direct-mapped table: a new entry replaces the old entry of its slot. T must not refer to a Graph's data.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -11,7 +11,7 @@ namespace tgc {
 template <class T>
 class ParseCache {
  public:
-  // Returns the cached value of the text `piece`, or null. At least 8 bytes from the start of `piece` must be readable.
+  // Returns the cached value of the text `piece`, or null. Reads at least 8 bytes, even if `piece` is shorter.
   const T* find(std::string_view piece) const {
     const Slot& slot = slots_[hash(piece) % kSlots];
     return !piece.empty() && slot.size == piece.size() && std::memcmp(slot.text, piece.data(), piece.size()) == 0

@@ -34,7 +34,7 @@ std::string print_uops(std::span<const UOp> list) {
   std::string out;
   if (list.empty()) return out;
   UOpMap<size_t> positions(list.front().graph());
-  for (size_t i = 0; i < list.size(); i++) positions[list[i]] = i;  // a node that is listed twice has its last position
+  for (size_t i = 0; i < list.size(); i++) positions[list[i]] = i;  // a node listed twice gets its last position
   for (size_t i = 0; i < list.size(); i++) {
     UOp u = list[i];
     std::string number = std::to_string(i);

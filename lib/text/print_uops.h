@@ -1,6 +1,6 @@
-// Reads and writes print_uops, tinygrad's listing of a linear list, one line per node: position, op, enclosing ranges
-// (coloured), dtype, sources by position (constants by value, "--" for a node outside the list) and arg
-// (ops.py:print_uops). If a node is listed twice, its users refer to its last position, even if below them.
+// Reads and writes the listing that tinygrad's print_uops (ops.py) prints of a linear list. A line shows one node:
+// position, op, enclosing ranges (coloured), dtype, sources and arg. A source is shown as its position, a constant as
+// its value, and a node outside the list as "--". If a node is listed twice, users show its last position.
 #pragma once
 #include <span>
 #include <string>
@@ -16,19 +16,19 @@ namespace tgc {
 
 // Returns the listing of `list`. Each line ends with a newline; an empty list gives an empty text.
 std::string print_uops(std::span<const UOp> list);
-// Like print_uops, below comments that state what the listing loses. "# UOp 12: dtypes.int, src=(3, 7), tag=1" is about
-// the node at position 12; its sources are positions. Sources outside the list are not recovered.
+// Like print_uops, but begins with comments that state facts which the listing leaves out. The comment
+// "# UOp 12: dtypes.int, src=(3, 7), tag=1" is about the node at position 12, whose sources are at positions 3 and 7.
 CompleteText print_uops_complete(std::span<const UOp> list);
 
-// A parsed listing. The text determines every node except: its tag; sources that are not in the list (replaced by a
-// NOOP); and which of several constants of equal value a source is (the reader takes the constant whose dtype fits).
+// A parsed listing. A listing without comments loses tags. A source outside the list is read as a NOOP. If several
+// constants have the value that is shown as a source, the reader takes the constant whose dtype fits.
 struct UopsListing {
   std::vector<UOp> list;
   std::vector<std::string> notes;  // warnings: the facts that could not be recovered from this text
 };
 
-// Parses a listing, with or without colours. `file` is the name of the input in messages, which have line and column.
-// `places` receives the positions of the nodes.
+// Parses a listing, with or without colours. Error messages name `file`, line and column. `places`, if not null,
+// receives the positions of the nodes in the text.
 Result<UopsListing> read_uops(Graph& graph, std::string_view text, std::string_view file = {},
                               Places* places = nullptr);
 

@@ -20,7 +20,7 @@ class ListingReader : public PyValues {
     lost_ = lost_facts();
     while (skip_lines(), !at_end()) line();
     if (out_.list.empty()) fail(pos_, "the input holds no listing", "lines such as '   0 Ops.CONST : ...'");
-    bool complete = has_header(text_);  // comments below a header state all lost facts
+    bool complete = has_header(text_);  // true if comments state all facts that the listing omits
     if (ambiguous_ && !complete)
       out_.notes.push_back(std::to_string(ambiguous_) +
                            " constants are given by value and exist with several dtypes; the likeliest was taken");
@@ -29,7 +29,7 @@ class ListingReader : public PyValues {
     return std::move(out_);
   }
 
-  // Reads the text, a listing of `list`. Returns the positions at which the node read differs from that in `list`.
+  // Reads the text, which is the listing of `list`. Returns the positions that are read as a different node.
   std::vector<size_t> misread(std::span<const UOp> list) {
     truth_ = list;
     read();
@@ -78,7 +78,7 @@ class ListingReader : public PyValues {
     if (op == Op::CONST) constants_[a.str()].push_back(u);
   }
 
-  // Replaces sources_ by the nodes at `positions`, which a comment states.
+  // Replaces sources_ by the nodes at `positions`, a tuple of positions from a comment.
   void correct_sources(Arg positions, size_t at) {
     sources_.clear();
     for (Arg p : positions.items()) {
@@ -88,7 +88,7 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Skips the ranges and their colour codes, because they can be computed from the graph.
+  // Skips the column with the enclosing ranges, because they can be computed from the graph.
   void ranges() {
     size_t end = text_.find("dtypes.", pos_), newline = text_.find('\n', pos_);
     if (end == text_.npos || newline < end) fail(pos_, "a line without a dtype", "a dtype such as dtypes.float");
@@ -103,10 +103,10 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Reads a line's sources, such as [3, '--', '1.0']: positions, '--' for nodes outside the list, constants' values.
+  // Reads the sources [3, '--', '1.0']: the node at position 3, a node that is not in the list, and a constant 1.0.
   void sources(Op op, DType dtype) {
     sources_.clear();
-    std::vector<std::pair<size_t, std::string>> constants;  // index among the sources, and value
+    std::vector<std::pair<size_t, std::string>> constants;  // of each constant: its index among the sources, its value
     expect('[', "and the sources");
     while (skip(), peek() != ']') {
       size_t at = pos_;
@@ -134,8 +134,8 @@ class ListingReader : public PyValues {
     for (auto& [i, text] : constants) sources_[i] = constant(op, dtype, i, text);
   }
 
-  // If a node is listed twice, sources refer to its last position, which may be below the current line. For such a
-  // `position`, returns the position of the first line with the same text; nullopt if no line above has that text.
+  // If a node is listed twice, its users refer to its last position, which may be below the current line. Then the same
+  // line is also above. Returns the position of that line, given a `position` below; nullopt if no such line is above.
   std::optional<size_t> same_above(const std::string& position) {
     if (below_.empty()) index_lines();
     auto below = below_.find(position);
@@ -147,7 +147,7 @@ class ListingReader : public PyValues {
     for (size_t at = 0, next, count = 0; at < text_.size(); at = next) {
       for (next = at; next == at || !begins_line(next);) next = std::min(text_.find('\n', next), text_.size() - 1) + 1;
       size_t digits = text_.find_first_not_of(' ', at), end = std::min(text_.find(' ', digits), next);
-      if (digits >= next || !is_digit(text_[digits])) continue;  // the line is a comment
+      if (digits >= next || !is_digit(text_[digits])) continue;  // the line does not begin with a position
       std::string_view node = text_.substr(end, next - end);
       node = node.substr(0, node.find_last_not_of(" \n") + 1);
       below_.try_emplace(std::string(text_.substr(digits, end - digits)), node);
@@ -155,7 +155,7 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Returns the constant that prints as `text`; if several do, the constant whose dtype fits source `i` of `op`.
+  // Returns the constant that is printed as `text`; of several, the one whose dtype fits source `i` of the node.
   UOp constant(Op op, DType dtype, size_t i, const std::string& text) {
     auto& known = constants_[text];
     if (known.size() == 1) return known[0];
@@ -188,7 +188,7 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Reads the arg: the rest of the line. A string arg may have several lines and ends before the next node's line.
+  // Reads the arg, the rest of the line. An arg that is a string may span several lines, up to the next node's line.
   Arg arg(Op op, size_t begin) {
     size_t end = std::min(text_.find('\n', pos_), text_.size());
     begin = std::min(begin, end);
@@ -198,7 +198,7 @@ class ListingReader : public PyValues {
       try {
         pos_ = begin;
         Arg a = as_arg(value());
-        // in other releases any arg may be a string of several lines, of which `a` would be only the first
+        // in releases other than 0.12.0 any arg may be a string of several lines: then `a` is not the whole arg
         if (skip(), pos_ == end && (!is_open() || is_over(end))) return a;
       } catch (const Failure&) {
       }
@@ -226,12 +226,12 @@ class ListingReader : public PyValues {
 
   UopsListing out_;
   std::vector<UOp> sources_;
-  std::unordered_map<std::string, std::vector<UOp>> constants_;  // by value, as print_uops prints it
-  std::unordered_map<std::string, std::string_view> below_;      // by position: its line's text; filled on first use
-  std::unordered_map<std::string_view, size_t> above_;           // by text of a line: the first position with that text
+  std::unordered_map<std::string, std::vector<UOp>> constants_;  // maps a printed value to the constants of that value
+  std::unordered_map<std::string, std::string_view> below_;      // maps a position to its line; filled on first use
+  std::unordered_map<std::string_view, size_t> above_;           // maps a line's text to the first position that has it
   size_t ambiguous_ = 0, outside_ = 0;
-  LostByNumber lost_;              // facts that comments state, by position
-  std::span<const UOp> truth_;     // in misread(): the listed nodes; otherwise empty
+  LostByNumber lost_;              // facts that comments state, by the node's position
+  std::span<const UOp> truth_;     // in misread(): the nodes that were listed; otherwise empty
   std::vector<size_t> misread_;
 };
 

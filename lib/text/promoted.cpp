@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// A scalar dtype of tinygrad 0.14, and the bit set `to` of the dtypes, all with greater numbers, that it promotes to.
+// A scalar dtype of tinygrad 0.14. `to` has a bit for each dtype that this dtype promotes to in one step.
 struct Promotion {
   std::string_view attribute;
   uint32_t to;
@@ -42,7 +42,7 @@ constexpr Promotion kPromotions[kNumPromoted] = {
 // Returns the bit set of all dtypes that dtype `i` promotes to in any number of steps, including `i`.
 constexpr uint32_t reachable(uint32_t i) {
   uint32_t out = bit(i);
-  for (uint32_t k = i; k < kNumPromoted; k++)  // in order, as a dtype promotes only to dtypes with greater numbers
+  for (uint32_t k = i; k < kNumPromoted; k++)  // one pass is enough: a dtype promotes only to dtypes after it
     if (out >> k & 1) out |= kPromotions[k].to;
   return out;
 }
@@ -61,7 +61,7 @@ const std::array<DType, kNumPromoted>& all() {
   return kAll;
 }
 
-// Returns the index of `d` in the table; kNumPromoted if it is not there.
+// Returns the index of `d` in the table; kNumPromoted if `d` is not in the table.
 uint32_t place_of(DType d) { return uint32_t(std::ranges::find(all(), d) - all().begin()); }
 
 }  // namespace

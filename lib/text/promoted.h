@@ -1,4 +1,4 @@
-// Dtype promotion by the operators of tinygrad 0.14. Used to infer dtypes that texts of 0.14 leave out.
+// Promotes dtypes as the operators of tinygrad 0.14 do, to infer dtypes that pyrender texts of 0.14 do not state.
 #pragma once
 #include <optional>
 

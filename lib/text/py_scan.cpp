@@ -43,7 +43,7 @@ void PyScan::skip_lines() {
 }
 
 namespace {
-// Removes underscores from a number. Returns nullopt unless each is a single underscore between two digits.
+// Returns the number `digits` without underscores. Returns nullopt unless each underscore is between two digits.
 std::optional<std::string> without_underscores(std::string_view digits) {
   std::string out;
   auto is_digit_at = [&](size_t i) { return i < digits.size() && digits[i] >= '0' && digits[i] <= '9'; };

@@ -1,5 +1,5 @@
-// Scanner for Python text: blanks, comments, names, numbers, strings, and failures with line and column. Base of all
-// readers of Python-like texts.
+// Scanner for Python text: blanks, comments, names, numbers and strings. Errors have line and column. PyScanner is the
+// base class of all readers of Python-like texts.
 #pragma once
 #include <array>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace tgc {
 
-// Limit on nested tuples and dataclasses in args, because much code on args is recursive. Real args nest far less.
+// Limit on the nesting depth of tuples and dataclasses in args, because much code recurses over args.
 inline constexpr uint16_t kMaxArgDepth = 1000;
 
 class PyScan {
@@ -46,7 +46,7 @@ class PyScan {
   [[noreturn]] void fail(size_t at, std::string message, std::string expected = {}) const;
   std::string found(size_t at) const;   // describes the text at byte `at`: "'x'", "the end of the input"
   std::string where(size_t at) const;   // "line 3, column 7"
-  // Runs `body`. If it throws a Failure that has no position, byte `at` becomes its position.
+  // Runs `body`. If `body` throws a Failure without a position, adds the position of byte `at` to the Failure.
   template <class Body>
   void guarded(size_t at, Body&& body) {
     try {
@@ -61,7 +61,7 @@ class PyScan {
   char peek() const { return text_[pos_]; }
   char peek(size_t k) const { return text_[pos_ + k]; }  // requires k <= kPadding
   bool at_end() const { return pos_ >= text_.size(); }
-  // Skips blanks and comments; inside brackets also line ends.
+  // Skips blanks and comments, and, inside brackets, line ends.
   void skip() {
     while (peek() == ' ') pos_++;
     if (!(kTraits[uint8_t(peek())] & kSkipped) || (peek() == '\n' && !brackets_)) return;  // the usual case

@@ -172,7 +172,7 @@ std::optional<AddrSpace> parse_addrspace(std::string_view word) {
   return std::nullopt;
 }
 
-// Returns the text after "expected" for an unknown OptOps name: "an optimization: TC, UPCAST, ...".
+// Returns the part of an error message that lists the names in OptOps: "an optimization: TC, UPCAST, ...".
 const char* an_opt_op() {
   static const std::string text = [] {
     std::string out = "an optimization";
@@ -223,7 +223,7 @@ PyValues::Value PyValues::named(std::string_view name, size_t at) {
       break;
     default: break;
   }
-  if (name == "CustomKernel") {  // tinygrad prints `panic` for its argument, a Python function
+  if (name == "CustomKernel") {  // the argument is a Python function, which tinygrad prints as `panic`
     expect('(', "(panic)");
     if (identifier("panic") != "panic") fail(at, "found a CustomKernel of something", "CustomKernel(panic)");
     expect(')', "')'");
@@ -299,7 +299,7 @@ DType PyValues::dtype() {
   while (is_name(text_[end]) || text_[end] == '.' || text_[end] == '(')
     end = text_[end] == '(' ? std::min(text_.find(')', end), text_.size() - 1) + 1 : end + 1;
   std::string_view piece = text_.substr(begin, end - begin);
-  // texts of all releases share the cache, so reject a cached dtype of another release in a text of 0.12.0
+  // the cache has dtypes of all releases, so check that a text of 0.12.0 does not get a dtype that 0.12.0 lacks
   if (const DType* known = known_dtypes.find(piece); known && (is_open() || known->scalar_kind() != Scalar::Other))
     return pos_ = end, *known;
   DType d = dtype_slowly(begin);

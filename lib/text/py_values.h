@@ -1,5 +1,5 @@
-// Parser for Python values as tinygrad's texts write them: numbers, strings, tuples, dtypes, enums, dataclasses. A
-// reader derives from PyValues and adds its own kinds of expressions.
+// Parser for the Python values in tinygrad's texts: numbers, strings, tuples, dtypes, enums and dataclasses. The reader
+// of a text format derives from PyValues and adds the other expressions of the format.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -21,8 +21,8 @@ class PyValues : public PyScan {
   virtual ~PyValues() = default;
 
  protected:
-  // An evaluated expression: a value, or a bracketed list that is not a tuple yet. A list of sources never
-  // becomes a tuple, so that it need not be interned.
+  // An evaluated expression: an arg, or a bracketed list. A list is not an arg yet because most lists are the sources
+  // of a node, which need not be interned as a tuple.
   struct Value {
     Arg arg = {};
     bool is_list = false;
@@ -64,7 +64,7 @@ class PyValues : public PyScan {
   // ---- grammar
   Value value();                                   // a literal, a bracketed list or a name, optionally with a sign
   Value primary();
-  Value bracketed();                               // call it at the '('
+  Value bracketed();                               // reads a bracketed list; call it at the opening bracket
   Value item() {                                   // reads one item of a list
     Value v;
     skip();
@@ -73,7 +73,7 @@ class PyValues : public PyScan {
   // Returns inner + 1: the depth of a value that contains values of depth `inner`. Fails at byte `at` if that exceeds
   // kMaxArgDepth.
   uint16_t one_deeper(uint16_t inner, size_t at) const;
-  Arguments arguments();                           // call it at the '('
+  Arguments arguments();                           // reads the arguments of a call; call it at the '('
   void only_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const;
   std::string_view attribute(const char* what);    // reads a '.' and a name
 
@@ -107,10 +107,10 @@ class PyValues : public PyScan {
   UOp make(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg = {}, Arg tag = {});
 
   // ---- tinygrad's values
-  DType dtype();                                   // call it after the word `dtypes`
-  Value record(RecordClass c, size_t at);          // call it at the '('
-  Op op_name();                                    // call it after the word `Ops`
-  bool is_open() const { return graph_.is_foreign(); }  // another release: unknown names are kept as text
+  DType dtype();                                   // reads the rest of a dtype; call it after the word `dtypes`
+  Value record(RecordClass c, size_t at);          // reads the fields of a dataclass; call it at the '('
+  Op op_name();                                    // reads the rest of Ops.NAME; call it after the word `Ops`
+  bool is_open() const { return graph_.is_foreign(); }  // true if the release is not 0.12.0: unknown names stay text
   Value open_record(std::string_view name, size_t at);  // reads a dataclass 0.12.0 lacks; call it at the '('
 
   // Records byte `at` as the position of all nodes that are made from now on.
@@ -118,16 +118,16 @@ class PyValues : public PyScan {
     if (places_) places_->push_back({uint32_t(graph_.size()), at});
   }
 
-  // The facts of one comment, such as "# UOp 3: dtypes.int, src=(1, 2), tag='a'", which precedes a text and states what
-  // the format itself cannot express about node 3.
+  // The facts of one comment above a text, such as "# UOp 3: dtypes.int, src=(1, 2), tag='a'". The comment states facts
+  // about node 3 that the format of the text cannot express.
   struct Lost {
     DType dtype;
-    Arg src, tag;  // None: the comment does not state it, because the text has it
+    Arg src, tag;  // None if the comment has no src or tag, because the text itself has them
   };
   using LostByNumber = std::unordered_map<size_t, Lost>;
   LostByNumber lost_facts();
 
-  static constexpr size_t kUsual = 64;  // initial capacity of lists and stacks
+  static constexpr size_t kUsual = 64;  // initial capacity of the vectors below, enough for most texts
 
   Graph& graph_;
   Places* places_;

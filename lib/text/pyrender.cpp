@@ -83,8 +83,8 @@ inline void PyrenderWriter::piece(UOp u) {
   tag(u);
 }
 
-// Returns the number of the function that builds the kernel `ast`. If there is no such function yet, writes it to
-// kernels_text_, which comes before the lines in the output.
+// Returns the number of the function that builds the kernel `ast`: 3 for k3. On the first call for `ast`, writes the
+// function to kernels_text_.
 size_t PyrenderWriter::kernel_number(UOp ast) {
   auto [known, is_new] = kernel_numbers_.try_emplace(ast.id(), kernels_.size());
   size_t number = known->second;
@@ -94,7 +94,7 @@ size_t PyrenderWriter::kernel_number(UOp ast) {
     throw Failure(Diag{.message = "graphs in arguments nest more than " + std::to_string(kMostLevels) + " deep",
                        .expected = "--format=json"});
   std::string body = with_stack([&] { return text_of_kernel(ast); });
-  check_limit(Limit::InputBytes, int64_t(kernels_text_.size() + body.size()));  // each level of functions may double it
+  check_limit(Limit::InputBytes, int64_t(kernels_text_.size() + body.size()));  // the size may double at each level
   kernels_text_ += "def k" + std::to_string(number) + "():\n  ";
   for (char c : body) c == '\n' ? kernels_text_ += "\n  " : kernels_text_ += c;
   kernels_text_ += "\n  return ast\n\n";
@@ -106,7 +106,7 @@ inline void PyrenderWriter::kernel_name(UOp ast) {
   put('k'), to_->put_int(int64_t(kernel_number(ast))), put("()");
 }
 
-// ---- pieces of expressions
+// ---- parts of expressions
 
 // Writes the source `u`: its name or its inline expression.
 inline void PyrenderWriter::src(UOp u) {
@@ -145,7 +145,7 @@ inline void PyrenderWriter::repr(Arg a) {
   a.append_repr(scratch_);
   put(scratch_);
 }
-// Writes a tuple or a dataclass that contains graphs.
+// Writes a tuple or a dataclass that contains UOps.
 void PyrenderWriter::items_with_graphs(Arg a) {
   bool is_record = a.kind() == Arg::Kind::Record;
   if (is_record) put(name_of(a.record_class()));
@@ -190,7 +190,7 @@ inline bool PyrenderWriter::is_number(UOp u) const { return on_device(u) && !inf
 inline void PyrenderWriter::operand(UOp u, bool strip) {
   const Info& info = info_of(u);
   bool bracketed = strip && info.inlined && !info.plain;
-  if (bracketed && odd_text_) {  // tinygrad's strip_parens also counts parentheses in strings
+  if (bracketed && odd_text_) {  // count parentheses, also those in strings, as tinygrad's strip_parens does
     size_t begin = to_->size();
     inlined(u, false);
     if (strip_parens(to_->view().substr(begin)).size() + begin < to_->size()) to_->drop_ends(begin);
@@ -216,7 +216,7 @@ inline void PyrenderWriter::index(UOp u) {
   else put("ptr=True)");
 }
 
-// Writes `u` in the syntax that only its op has, such as UOp.range(...). Returns false if the op has no such syntax.
+// Writes `u` if its op has a syntax of its own, such as UOp.range(...) for RANGE. Otherwise returns false.
 inline bool PyrenderWriter::special_form(UOp u) {
   switch (u.op()) {
     case Op::CONST: return constant(u), true;
@@ -255,19 +255,19 @@ inline bool PyrenderWriter::special_form(UOp u) {
   }
 }
 
-// Writes the arg of a KERNEL, such as Kernel(k0(), ()).
+// Writes `kernel`, the arg of a KERNEL node, such as Kernel(k0(), ()).
 inline void PyrenderWriter::kernel_arg(Arg kernel) {
   put("Kernel("), kernel_name(kernel[0].uop()), put(", "), str(kernel[1]), put(')');
 }
 
-// Writes UOp(Ops.X, dtype, (sources), arg), a form that exists for every node.
+// Writes UOp(Ops.X, dtype, (sources), arg), a syntax that every node has.
 inline void PyrenderWriter::whole(UOp u, std::string_view dtype_text) {
   put("UOp(Ops."), put(name_of(u.op())), put(", "), put(dtype_text), put(", "), sources(u.src());
   if (!u.arg().is_none()) put(", "), u.is(Op::KERNEL) ? kernel_arg(u.arg()) : repr(u.arg());
   put(')');
 }
 
-// Writes the expression of `u`. `bare`: without parentheses around an infix expression.
+// Writes the expression of `u`. If `bare` is true, an infix expression is written without parentheses around it.
 void PyrenderWriter::expression(UOp u, bool bare) {
   if (is_infix(u)) return infix(u, bare);
   if (special_form(u)) return;

@@ -1,5 +1,5 @@
-// Reads and writes pyrender, tinygrad's text of a graph: Python that builds the graph again (ops.py:pyrender). The
-// writer prints exactly what tinygrad prints; the reader accepts any Python expression over the same names.
+// Reads and writes pyrender text (ops.py:pyrender), which is Python code that builds a graph. The writer prints exactly
+// what tinygrad prints. The reader accepts any Python expression over the same names.
 #pragma once
 #include <string>
 #include <string_view>
@@ -16,15 +16,15 @@ namespace tgc {
 // shapes do not fit.
 Result<std::string> pyrender(UOp root);
 
-// Like pyrender, but adds a comment below each line that would be read as another node: "# c12: dtypes.float.vec(8)"
-// states the dtype of c12, "# c12 = UOp(...)" its whole expression. If `lost` is true in the result, the text must be
-// written below a header (graph_info.h).
+// Like pyrender, but adds a comment below each line that would be read as a different node: "# c12 = UOp(...)" states
+// the whole node c12, and "# c12: dtypes.float.vec(8)" states only its dtype. If `lost` is true in the result, the text
+// must be written below a header (graph_info.h).
 Result<CompleteText> pyrender_complete(UOp root);
 
-// Reads the graph that the text builds: the node assigned to `ast`, or else the node that is assigned last. Nodes are
-// made as written (a cast to the same dtype stays). `file` is the input's name in messages, which have line and column.
-// `places` receives the positions of the nodes. In a text without a header, omitted facts are inferred, such as the
-// dtypes of REDUCEs and LOADs from their uses; `warnings` receives one warning per fact that cannot be inferred.
+// Returns the node that the text assigns to `ast`, or, without such a node, the last assigned node. Nodes are not
+// simplified. Error messages name `file`, line and column. `places` receives the positions of the nodes. If the text
+// has no header, facts that the text omits are inferred, for instance the dtype of a LOAD from its uses. `warnings`
+// receives one warning per fact that cannot be inferred.
 Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr,
                           std::vector<std::string>* warnings = nullptr);
 

@@ -1,6 +1,6 @@
-// Adds comments that state what pyrender's syntax loses. Below a line that would be read as another node, a comment
-// gives the node's dtype, or its expression with every node as UOp(...). To find such lines, the writer reads each line
-// back into the Graph of the nodes, where equal nodes are the same node. A line that gives its node loses nothing.
+// Writes pyrender text with comments that state facts which pyrender's syntax cannot express. Below a line that would
+// be read as a different node, a comment states the node's dtype, or the whole node as UOp(...). To find such lines,
+// the writer reads each line back into the same Graph: a line without loss gives the identical node.
 #include "lib/text/pyrender.h"
 #include "lib/text/pyrender_open.h"
 #include "lib/text/pyrender_reader.h"
@@ -45,7 +45,7 @@ class CompleteWriter : public PyrenderWriter {
     return kernel.text;
   }
 
-  // Returns the node that the line at byte `begin` stands for when it is read; the empty UOp if it cannot be read.
+  // Reads the line that begins at byte `begin` and returns its node; the empty UOp if the line cannot be read.
   static UOp value_of(PyrenderReader& reader, size_t begin) {
     try {
       return reader.value_of_line(begin);
@@ -54,14 +54,14 @@ class CompleteWriter : public PyrenderWriter {
     }
   }
 
-  // Returns the comment for `u`, whose line is read as the node `read`: "c12: dtypes.float.vec(8)" or "c12 = UOp(...)".
+  // Returns the comment for `u`, whose line is read as another node, `read`: "c12: dtypes.float" or "c12 = UOp(...)".
   std::string correction(UOp u, UOp read) {
     std::string name(this->name(u));
     if (read && read.with_dtype(u.dtype()) == u) return name + ": " + complete_repr(u.dtype());
     auto parts = toposort(u, [&](UOp s) { return s == u || !info_[s.id()].named; });
     info_[u.id()].plain = true;
     for (int round = 0;; round++) {
-      if (round == kRounds)  // after kRounds rounds, mark all nodes at once, to limit the time
+      if (round == kRounds)  // to limit the time, mark all nodes of the expression after kRounds rounds
         for (UOp part : parts) info_[part.id()].plain = true;
       std::string line = name + " = " + expression_of(u);
       PyrenderReader reader(u.graph(), line, {}, nullptr);
@@ -72,13 +72,13 @@ class CompleteWriter : public PyrenderWriter {
     }
   }
 
-  // Compares u's expression with `read`, the node that its text was read back as. Marks as `plain` (to be written as
-  // UOp(...)) the deepest nodes that came back different, or all if none was read. Returns false if none was marked.
+  // Compares `u` with `read`, the node that u's expression was read back as. Marks the deepest nodes that differ as
+  // `plain`, that is, to be written as UOp(...); if `read` is empty, marks all nodes. Returns false if none was marked.
   bool make_plain(UOp u, UOp read) {
     struct Pair {
       UOp part, read;
       uint32_t next = 0;
-      bool found = false;  // a node of the expression below this node was marked
+      bool found = false;  // true if a node below this node was marked
     };
     bool any = false;
     std::vector<Pair> stack{{u, read}};
@@ -97,7 +97,7 @@ class CompleteWriter : public PyrenderWriter {
       if (!stack.empty()) stack.back().found |= found;
     }
     if (any || read) return any;
-    // the text cannot be read at all, so mark every node of the expression
+    // the expression could not be read, so mark all of its nodes
     for (UOp part : toposort(u, [&](UOp s) { return s == u || !info_[s.id()].named; }))
       if (Info& info = info_[part.id()]; !info.plain) info.plain = any = true;
     return any;
@@ -113,7 +113,7 @@ Result<CompleteText> pyrender_complete(UOp root) {
   if (root.graph().is_foreign()) return catch_failures([&] { return pyrender_open_complete(root); });
   auto text = catch_failures([&] { return CompleteWriter(root).write_complete(); });
   if (text) return text;
-  // tinygrad cannot print this graph, so write movement ops as UOp(...)
+  // pyrender failed, because shapes do not fit: write movement ops as UOp(...)
   return catch_failures([&] { return CompleteWriter(root, true).write_complete(); });
 }
 

@@ -7,7 +7,7 @@ using namespace tgc;
 
 namespace {
 
-// Reads `text`, which has comments for lost facts, and returns the text that write_graph writes for the graph.
+// Reads the graph of `text` and returns the text that write_graph writes for this graph.
 std::string complete(std::string_view text) {
   Graph g;
   auto root = read_pyrender(g, text);
@@ -16,7 +16,7 @@ std::string complete(std::string_view text) {
   return out ? *out : "unwritable: " + out.diag().text();
 }
 
-// Returns the lines of `text` that tinygrad itself prints: without header and comments.
+// Returns `text` without its header and comments, that is, only what tinygrad itself prints.
 std::string letters(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -28,7 +28,7 @@ std::string letters(std::string_view text) {
   return out;
 }
 
-// Checks that writing the graph of `text` gives `text` again, and that without comments `text` is what tinygrad prints.
+// Checks that the graph of `text` is written as `text` again, and that pyrender prints `text` without its comments.
 void comes_back(const std::string& text) {
   CHECK(complete(text) == text);
   Graph g, h;

@@ -1,4 +1,4 @@
-// Evaluates UOp(...), UOp.method(...) and x.method(...) in pyrender text. Nodes are made as written; nothing is folded.
+// Evaluates UOp(...), UOp.method(...) and x.method(...) in pyrender text, without simplifying the resulting nodes.
 #include <algorithm>
 
 #include "lib/support/name_table.h"
@@ -77,7 +77,7 @@ UOp PyrenderReader::size_argument(const Argument& a, DType dtype) {
   return out;
 }
 
-// Reads "(dtypes.int, 3)" after UOp.const. Texts repeat the same few constants, so the parsed ones are cached.
+// Reads "(dtypes.int, 3)" after UOp.const. Parsed constants are cached, because texts repeat the same few constants.
 PyValues::Value PyrenderReader::constant(size_t at) {
   struct KnownConst {
     DType dtype;
@@ -222,12 +222,12 @@ void PyrenderReader::count(const Arguments& args, size_t least, size_t most, std
        least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most));
 }
 
-// Returns the argument `a`: a UOp as it is, a number as a constant with the dtype of `like`.
+// Returns the argument `a` as a node: a UOp unchanged, a number as a CONST with the dtype of `like`.
 UOp PyrenderReader::operand(const Argument& a, UOp like) {
   return a.value.is_uop() ? a.value.arg.uop() : like.const_like(as_const(a.value, a.at));
 }
 
-// Makes a node with op `op`; its sources are `self` and the positional arguments, its arg is the argument arg=.
+// Makes a node with op `op`. Its sources are `self` and the positional arguments; its arg is the argument arg=.
 UOp PyrenderReader::generic_call(UOp self, Op op, DType dtype, const Arguments& args, size_t at) {
   Arg arg;
   sources_.clear();
@@ -326,9 +326,9 @@ UOp PyrenderReader::reduce_axis_call(UOp self, const Arguments& args, size_t at)
   return out;
 }
 
-// Makes a LOAD. In texts without a header, infers its dtype: a LOAD through a vector of pointers yields a vector of
-// equal length, a LOAD of an image pixel four channels. A LOAD from a numeric address (PTX) has the dtype of the
-// alternative value, c3 in `load(c3)`; without alternative value, the dtype is inferred from the uses.
+// Makes a LOAD. In texts without a header, infers its dtype. A LOAD through n pointers yields n elements; a LOAD of an
+// image pixel yields 4. A LOAD from an integer address (PTX) has the dtype of its alternative value, c3 in `load(c3)`.
+// Without an alternative value, the dtype is inferred from the uses.
 UOp PyrenderReader::load_call(UOp from, const Arguments& args, size_t at) {
   bool address = from.is(Op::INDEX) && from.dtype() == dtypes::int64 && from.src(0).dtype().is_ptr();
   if (!address || args.keyword("dtype") || !infers())
@@ -346,8 +346,8 @@ DType PyrenderReader::loaded_dtype(UOp from) {
   return n > 1 && infers() ? d.base().vec(n) : d.base();
 }
 
-// Makes a REDUCE. Without an explicit dtype, its dtype is that of its source. If the source is a vector, the result may
-// be a shorter vector, whose length is then inferred from the uses.
+// Makes a REDUCE. If the text states no dtype, the REDUCE gets the dtype of its source; if that is a vector, the
+// length of the result, which may be shorter, is inferred from the uses.
 UOp PyrenderReader::reduce_call(UOp self, const Arguments& args, size_t at) {
   UOp out = generic_call(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
   if (self.dtype().count() > 1 && !args.keyword("dtype") && infers()) leave_open(out);
@@ -404,7 +404,7 @@ UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const A
   fail(at, "unknown method");
 }
 
-// ---- movement ops. Each checks the shape of its result, so that wrong arguments are reported at the call.
+// ---- movement ops; each function checks the shape of its result, so that the error message points to the call
 
 UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args, size_t at) {
   if (self.is_const() && self.num_src() == 0 && infers()) self = local_unique_constant(self, unique_constants_++);
@@ -447,7 +447,7 @@ UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args
   return out;
 }
 
-// Returns the node for `sizes`, without simplifying it.
+// Returns the node that stands for `sizes` (integers and UOps) as a source of a movement op, without simplifying it.
 UOp PyrenderReader::sizes_node(std::span<const Arg> sizes, size_t at) {
   DType dtype = dtypes::index.vec(int64_t(sizes.size()));
   if (sizes.empty()) return graph_.node(Op::VECTORIZE, dtype);

@@ -26,7 +26,7 @@ UOp base_of_open(UOp u) {
   return u;
 }
 
-// Returns the field `name` of a ParamArg, or the positional value at index `place`; None if the text has neither.
+// Returns the field `name` of `param`, a ParamArg, or its positional value at index `place`; None if it has neither.
 Arg param_field(Arg param, std::string_view name, size_t place = SIZE_MAX) {
   if (!param.is(RecordClass::Open)) return {};
   RecordView view(param);
@@ -35,7 +35,7 @@ Arg param_field(Arg param, std::string_view name, size_t place = SIZE_MAX) {
   return {};
 }
 
-// Writes the text. Each node's name or expression is stored once, as its piece, and copied into its users' texts.
+// Writes the text. The name or expression of each node is stored once, in pieces_, and copied into its users' texts.
 class OpenWriter : PyrenderForms<OpenWriter> {
  public:
   explicit OpenWriter(UOp root)
@@ -73,7 +73,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     return out;
   }
 
-  // Like write, but reads each line back in the same Graph, and adds a comment below a line that gives another node.
+  // Like write, but reads each line back into the same Graph, and adds a comment if the line gives a different node.
   CompleteText write_complete() {
     const OpenText letters = write();
     const std::string_view text = letters.text;
@@ -98,7 +98,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   struct Info : NodeUses {
     size_t begin = 0, size = 0;   // range of the node's text in pieces_: its name, or else its expression
     uint32_t depth = 0;           // nesting depth of the node's expression
-    bool is_bracketed = false;    // the text is an expression within one pair of parentheses
+    bool is_bracketed = false;    // true if the node's text is an expression in parentheses
   };
 
   void scan_uses() {
@@ -111,7 +111,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     });
   }
 
-  // ---- pieces and lines
+  // ---- lines
 
   std::string_view text(const Info& info) const { return pieces_.view(info.begin, info.size); }
 
@@ -137,7 +137,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size()) lines_.drop_ends(begin);
   }
 
-  // Writes the expression of `u` again as UOp(...), and likewise the expressions of its sources without their own line.
+  // Writes the expression of `u` again with UOp(...) for `u` and for each source that has no own line.
   void make_plain(UOp u) {
     for (UOp s : u.src())
       if (!info_[s.id()].named) make_plain(s);
@@ -163,9 +163,9 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     append_open_repr(scratch_, a);
     put(scratch_);
   }
-  // ---- forms
+  // ---- expressions
 
-  // Writes UOp(Ops.X, dtype, (sources), arg), a form that exists for every node.
+  // Writes UOp(Ops.X, dtype, (sources), arg), a syntax that every node has.
   void whole(UOp u) {
     put("UOp(Ops."), put(shown_op(u)), put(", "), dtype(u.dtype()), put(", "), sources(u.src());
     if (Arg a = shown_arg(u); !a.is_none()) {
@@ -197,7 +197,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     else put("dtype="), dtype(u.dtype()), put(')');
   }
 
-  // Returns the number of elements of `shape`, a source that is a shape; nullopt if it is not constant.
+  // Returns the number of elements of the shape that the node `shape` stands for; nullopt if `shape` is not constant.
   static std::optional<Int> count_of(UOp shape) {
     Int n = 1;
     auto times = [&](UOp s) {
@@ -243,7 +243,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     return true;
   }
 
-  // True if 0.14 would keep the operands of `u` as they are, without a cast to a common dtype.
+  // True if an operator of 0.14 would not cast the operands of `u` to a common dtype.
   static bool stays(UOp u) {
     const DType a = u.src(0).dtype(), b = u.src(1).dtype();
     const auto is_weak = [](DType d) { return d == weakint() || d == weakfloat(); };
@@ -271,7 +271,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     put(')');
   }
 
-  // Writes `u` in the syntax that only its op has. Returns false if the op has no such syntax.
+  // Writes `u` if its op has a syntax of its own, such as UOp.range(...) for RANGE. Otherwise returns false.
   bool special_form(UOp u) {
     const size_t n = u.num_src();
     switch (u.op()) {
@@ -311,7 +311,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     }
   }
 
-  // Writes the expression of `u`. Returns true if it is infix; `bare` then leaves out the parentheses around it.
+  // Writes the expression of `u`. Returns true if the expression is infix; if `bare` is true, then without parentheses.
   bool expression(UOp u, bool bare) {
     if (!is_known_) return whole(u), false;
     if (u.in(kInfix) && u.num_src() == 2) {
@@ -326,12 +326,12 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   UOp root_;
   Graph& graph_;
   std::vector<UOp> order_;  // the named node c12 is order_[12]
-  std::vector<Info> info_;  // by node id, up to the root's, which is the greatest
+  std::vector<Info> info_;  // indexed by node id
   TextBuffer pieces_, lines_;
-  std::vector<size_t> begins_;  // start of each line
+  std::vector<size_t> begins_;  // byte offset of each line in the text
   const bool is_0_13_, is_known_;
   bool generic_ = false;
-  bool odd_text_ = false;       // the graph has a string with a parenthesis, or a graph in an arg
+  bool odd_text_ = false;       // true if an arg or tag contains a UOp or a string with a parenthesis
 };
 
 }  // namespace

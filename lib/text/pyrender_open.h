@@ -1,12 +1,12 @@
-// Writes pyrender exactly as releases from 0.13 on print it (uop/render.py). Graphs that they cannot print, or that
-// belong to an unknown release, are written with every node as UOp(...).
+// Writes pyrender text exactly as tinygrad 0.13 and later print it (uop/render.py). A graph that tinygrad cannot print,
+// or whose release is unknown, is written with every node as UOp(...).
 #pragma once
 #include "lib/text/pyrender.h"
 
 namespace tgc {
 
-// The text of a graph as the graph's release prints it, without a final newline. If `generic` is true, that release's
-// own pyrender fails on the graph, and every node is written as UOp(...).
+// The pyrender text of a graph, without a final newline. `generic` is true if every node is written as UOp(...) because
+// the pyrender of the graph's release fails on the graph.
 struct OpenText {
   std::string text;
   bool generic = false;
@@ -14,8 +14,8 @@ struct OpenText {
 };
 OpenText pyrender_open(UOp root);
 
-// Like pyrender_open, but adds the whole expression as a comment below each line that would be read as another node,
-// like pyrender_complete. `lost` is also true if the text itself does not show which release printed it.
+// Like pyrender_open, but adds a comment with the whole node, "# c12 = UOp(...)", below each line that would be read as
+// a different node. `lost` is also true if the text itself does not show which release printed it.
 CompleteText pyrender_open_complete(UOp root);
 
 }  // namespace tgc

@@ -16,7 +16,7 @@ constexpr OpSet kVoid{Op::SINK, Op::STORE, Op::END, Op::BARRIER, Op::UNIQUE};
 constexpr OpSet kDivisions{Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD};
 constexpr OpSet kFloatFunctions{Op::SQRT, Op::RECIPROCAL, Op::EXP2, Op::LOG2, Op::SIN};
 
-// Returns the dtype of a 0.14 operator whose operands have the dtypes `a` and `b`; `a` if they do not promote.
+// Returns the result dtype of an operator of 0.14 on operands of dtypes `a` and `b`; `a` if they have no common dtype.
 DType promoted(DType a, DType b) { return promoted_0_14(a, b).value_or(a); }
 
 class OpenReader : public PyrenderReader {
@@ -46,7 +46,7 @@ class OpenReader : public PyrenderReader {
 
   // ---- constants
 
-  // Returns the number `value` in the form that a CONST of `dtype` stores.
+  // Converts the number `value` to the arg that a CONST of `dtype` has.
   Arg number_of(DType dtype, Arg value) {
     if (value.is_int() && is_float_of_any_release(dtype)) return Arg(value.to_const().to_double());
     return value.is_const() ? const_float(graph_, value) : value;
@@ -88,7 +88,7 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::CONST, dtype, src, number_of(dtype, number));
   }
 
-  // Returns the size `a` as a node: a UOp as it is, a number as a CONST.
+  // Returns the argument `a`, a size, as a node: a UOp unchanged, a number as a CONST of `dtype`.
   UOp size(const Argument& a, DType dtype) {
     if (a.value.is_uop()) return a.value.arg.uop();
     return graph_.node(Op::CONST, dtype, {}, number_of(dtype, Arg(as_const(a.value, a.at))));
@@ -169,7 +169,7 @@ class OpenReader : public PyrenderReader {
     static const NameTable kTable(kNames);
     int method = kTable.find(name);
     auto op = method < 0 ? op_named(name) : std::nullopt;
-    if (method < 0 && !op) return PyrenderReader::method_call(self, name, at);  // happens only in handwritten text
+    if (method < 0 && !op) return PyrenderReader::method_call(self, name, at);  // pyrender never prints such a method
     Arguments args = arguments();
     UOp out;
     guarded(at, [&] { out = call(self, method < 0 ? Method::Op : Method(method), op.value_or(Op::NOOP), args, at); });
@@ -193,7 +193,7 @@ class OpenReader : public PyrenderReader {
     return generic(op, args, at);
   }
 
-  // From 0.14 on, the arg of a CAST is the dtype that it casts to.
+  // Makes a CAST or BITCAST. From 0.14 on, its arg is the dtype that it casts to.
   UOp cast(Op op, UOp self, const Arguments& args, size_t at) {
     count(args, 1, 1, name_of(op), at);
     DType d = as_dtype(args[0].value, args[0].at);
@@ -237,7 +237,7 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::INDEX, d ? as_dtype(d->value, d->at) : usual, sources_, arg ? as_arg(arg->value) : Arg());
   }
 
-  // Makes a node with op `op`; its sources are sources_ and the positional arguments, its arg is the argument arg=.
+  // Makes a node with op `op`. Its sources are sources_ and the positional arguments; its arg is the argument arg=.
   UOp generic(Op op, const Arguments& args, size_t at) {
     Arg arg;
     const Argument* dtype = nullptr;
@@ -269,7 +269,7 @@ class OpenReader : public PyrenderReader {
     return i < 0 ? std::nullopt : std::optional(kOps[i]);
   }
 
-  // ---- inferred dtypes (0.14: ops.py:dtype_from_uop; 0.13: the result of each method)
+  // ---- inferred dtypes: in 0.14 as in ops.py:dtype_from_uop, in 0.13 the dtype that each method returns
 
   DType dtype_of_op(Op op) {
     if (kVoid.contains(op) || sources_.empty()) return dtypes::void_;
@@ -302,8 +302,8 @@ class OpenReader : public PyrenderReader {
     return {graph_.node(o, dtype_of_op(o), sources_)};
   }
 
-  // Returns the constant for a bare number that is an operand next to `u`. 0.13 also prints a constant on a device as a
-  // bare number, so the constant is placed on u's device, or in 0.13 else on the first device in the text.
+  // Returns the constant for a bare number that is an operand next to `u`, on u's device. If `u` has no device, a
+  // constant of 0.13 gets the first device in the text, because 0.13 prints constants on a device as bare numbers.
   UOp literal_beside(UOp u, Arg number) {
     DType dtype = u.dtype().base();
     UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));
@@ -343,7 +343,7 @@ class OpenReader : public PyrenderReader {
     return {};
   }
 
-  // ---- args with text that is not a Python value: the repr of a UOp or of a Target
+  // ---- args that are not Python values: the repr of a UOp or of a Target
 
   Value other_name(std::string_view name, size_t at) override {
     if (peek() != ':') return PyrenderReader::other_name(name, at);
@@ -353,7 +353,7 @@ class OpenReader : public PyrenderReader {
       define(name, as_uop(v, at));
       return v;
     }
-    return {graph_.raw(text_.substr(at, to_the_bracket(at) - at))};  // text such as CPU:CLANG:x86_64,native
+    return {graph_.raw(text_.substr(at, to_the_bracket(at) - at))};  // the repr of a Target: CPU:CLANG:x86_64,native
   }
   // Moves to the parenthesis that closes the innermost pair around byte `at`.
   size_t to_the_bracket(size_t at) {
@@ -366,7 +366,7 @@ class OpenReader : public PyrenderReader {
   }
 
   const bool is_0_13_;
-  UOpMap<Arg> device_;  // the results of device_of by node, because texts ask for the same nodes again
+  UOpMap<Arg> device_;  // cache of the results of device_of
   Arg first_device_;    // the first device in the text; None: no device yet
 };
 
@@ -377,7 +377,7 @@ constexpr uint32_t bit(Release r) { return 1u << int(r); }
 constexpr uint32_t k12 = bit(Release::v0_12), k13 = bit(Release::v0_13), k14 = bit(Release::v0_14);
 
 struct Word {
-  std::string_view before, word;  // "UOp" and "variable" for UOp.variable; `before` is empty for a method
+  std::string_view before, word;  // for UOp.variable: "UOp" and "variable"; for a method x.store: "" and "store"
   uint32_t releases;
 };
 constexpr Word kWords[] = {

@@ -1,14 +1,14 @@
-// Reads pyrender of releases from 0.13 on (printed by uop/render.py; semantics in uop/ops.py and mixin/), and the form
-// with every node as UOp(...) of any release other than 0.12.0.
+// Reads pyrender text of tinygrad 0.13 and later (uop/render.py prints it; uop/ops.py and mixin/ define its meaning).
+// Also reads texts of any release other than 0.12.0 in which every node is written as UOp(...).
 #pragma once
 #include "lib/text/pyrender_reader.h"
 
 namespace tgc {
 
-// Makes a reader for the release of `graph`, which must not be 0.12.0; arguments: see read_pyrender. Nodes are made
-// as written, without the casts, broadcasts and folding of tinygrad's methods, because pyrender prints existing nodes.
-// Facts that the text leaves out are inferred by the release's own rules. If they cannot be inferred (a LOAD whose
-// dtype differs from its pointer's), a comment must state them, or they are lost.
+// Returns a reader for the release of `graph`, which must not be 0.12.0; arguments: see read_pyrender. The reader makes
+// exactly the nodes that the text names: it does not add casts or broadcasts and does not fold, as tinygrad's methods
+// do. Dtypes that the text omits are inferred by the rules of the release. A dtype that these rules cannot infer, such
+// as that of a LOAD that differs from its pointer's, must be stated by a comment.
 std::unique_ptr<PyrenderReader> open_pyrender_reader(Graph& graph, std::string_view text, std::string_view file,
                                                      Places* places);
 

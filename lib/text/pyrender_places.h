@@ -1,4 +1,4 @@
-// pyrender's text together with the line number of each node.
+// Writes pyrender text and returns the line number of each node in it.
 #pragma once
 #include <string>
 #include <utility>
@@ -11,7 +11,7 @@ namespace tgc {
 
 struct PlacedText {
   std::string text;                              // pyrender's text, without a final newline
-  std::vector<std::pair<UOp, uint32_t>> lines;   // nodes that have a line, and the line's 0-based number
+  std::vector<std::pair<UOp, uint32_t>> lines;   // each node that has its own line, with the 0-based line number
 };
 
 // Returns the text pyrender(root) and the line number of each node in it. Fails if pyrender fails.

@@ -25,7 +25,7 @@ int64_t number_of_name(std::string_view name) {
   return n;
 }
 
-constexpr std::string_view kUOpConst = "UOp.const(";  // the most frequent operand after names
+constexpr std::string_view kUOpConst = "UOp.const(";  // begins the most frequent kind of operand after names
 
 bool is_reserved(std::string_view name) {
   return name == "UOp" || name == "dtypes" || name == "Ops" || name == "AxisType" || name == "True" ||
@@ -89,15 +89,14 @@ UOp PyrenderReader::assignment(std::string_view name, size_t at) {
   size_t value_at = (skip(), pos_);
   note_place(at);
   UOp u;
-  guarded(value_at, [&] { u = as_uop(expression(), value_at); });  // gives a failure without position value_at
+  guarded(value_at, [&] { u = as_uop(expression(), value_at); });  // an error without a position gets value_at
   if (is_reserved(name)) fail(at, "'" + std::string(name) + "' cannot be assigned to");
   define(name, u);
   return u;
 }
 
-// Reads the comment that tgc writes below the line of `name` if the line loses facts: "# c12: dtypes.float.vec(8)" for
-// the dtype, "# c12 = UOp(...)" for the whole expression. Returns the corrected node, which `name` refers to from now
-// on. Returns `u` if there is no such comment.
+// Reads the comment that may follow the line of `name`, whose node is `u`: "# c12: dtypes.float.vec(8)" states c12's
+// dtype, "# c12 = UOp(...)" the whole node. Returns the node that the comment states; `u` without such a comment.
 UOp PyrenderReader::correction(std::string_view name, UOp u) {
   size_t at = text_.find_first_not_of(' ', pos_ + 1);
   if (at == text_.npos || text_.substr(at, 2) != "# " || text_.substr(at + 2, name.size()) != name) return u;
@@ -157,7 +156,7 @@ UOp PyrenderReader::find(std::string_view name) const {
   return it == names_.end() ? UOp() : it->second;
 }
 
-// Reads a function that builds a kernel: def k0():\n ...\n return ast
+// Reads the definition of a function that builds a kernel: def k0():\n ...\n return ast
 void PyrenderReader::function() {
   Nested nested(*this);
   std::string_view name = identifier("a function's name");
@@ -195,7 +194,7 @@ void PyrenderReader::function() {
   kernels_[name] = result;
 }
 
-// Fast path for the name of a node, such as c12, the most frequent operand. Otherwise returns false and reads nothing.
+// Fast path for the most frequent operand, a name such as c12. Returns false and reads nothing at any other operand.
 bool PyrenderReader::numbered(Value& out) {
   if (peek() != 'c') return false;
   size_t at = pos_ + 1, n = 0;
@@ -265,7 +264,7 @@ PyValues::Value PyrenderReader::infix_expression(int min_precedence) {
   }
 }
 
-// Parses an operand that may itself begin with the same operator, without parentheses: -x, x**y.
+// Parses the operand of an operator that nests to the right without parentheses: the x of -x, the y of x**y.
 PyValues::Value PyrenderReader::nested_expression(int min_precedence) {
   Nested nested(*this);
   return deeper([&] { return infix_expression(min_precedence); });
@@ -306,7 +305,8 @@ PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Valu
   return out;
 }
 
-// Returns the constant for a bare number that is an operand next to `u`, on u's device; a stand-in if u's is unknown.
+// Returns the constant for a bare number that is an operand next to `u`, on u's device. If u's device is unknown,
+// returns a stand-in (restore.h).
 UOp PyrenderReader::literal_beside(UOp u, Const value) {
   bool known = !device_of(u).is_none() && !is_stand_in(u);
   if (known || !infers()) return u.const_like(value);

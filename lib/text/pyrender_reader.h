@@ -1,5 +1,5 @@
-// The reader of pyrender text: statements, operators and names here, UOp's methods in pyrender_methods.cpp. A derived
-// reader, in pyrender_open_reader.cpp, overrides what the syntax means in other releases. Private to lib/text.
+// The reader of pyrender text. pyrender_reader.cpp reads statements, operators and names; pyrender_methods.cpp reads
+// UOp's methods; pyrender_open_reader.cpp derives a reader for other releases. Private to lib/text.
 #pragma once
 #include <unordered_map>
 
@@ -17,14 +17,13 @@ class PyrenderReader : public PyValues {
   // Reads the whole text and returns the graph's root.
   UOp read();
 
-  // Single-line mode, in which nothing is inferred. First call assume(): it defines the names c0, c1, ... as `numbered`
-  // and k0(), k1(), ... as `kernels`. Then value_of_line evaluates the right side of the assignment that begins at byte
-  // `at`; throws Failure on an error.
+  // assume() defines the names c0, c1, ... as `numbered` and k0(), k1(), ... as `kernels`. Then value_of_line evaluates
+  // the right side of the assignment that begins at byte `at`, and infers nothing. An error throws a Failure.
   void assume(std::span<const UOp> numbered, std::span<const UOp> kernels);
   UOp value_of_line(size_t at);
-  // One warning per fact that the text leaves out and that could not be inferred.
+  // Returns one warning per fact that the text omits and that could not be inferred.
   const std::vector<std::string>& warnings() const { return warnings_; }
-  // True if the text, outside functions, leaves out a fact that a reader infers if the text has no header.
+  // True if the text, outside functions, omits a fact that would be inferred if the text had no header.
   bool would_infer() const { return would_infer_; }
 
  protected:
@@ -49,13 +48,13 @@ class PyrenderReader : public PyValues {
   Arg device_argument(const Argument& a);
   DType dtype_keyword(const Arguments& args, DType otherwise);
   void count(const Arguments& args, size_t least, size_t most, std::string_view name, size_t at);
-  // True if facts that the text omits are inferred: if the text has no header and this is not inside a function.
+  // Called where the text omits a fact. Returns true if the fact must be inferred: outside functions, without a header.
   bool infers() {
     would_infer_ = true;
     return !literal_ && !functions_;
   }
   DType loaded_dtype(UOp from);
-  void leave_open(UOp u) { open_.emplace_back(u, line_name_); }  // the dtype of `u` will be inferred from uses of `u`
+  void leave_open(UOp u) { open_.emplace_back(u, line_name_); }  // marks `u` to have its dtype inferred from its uses
   void define(std::string_view name, UOp u);
   UOp find(std::string_view name) const;  // returns the empty UOp if `name` is undefined
 
@@ -94,7 +93,7 @@ class PyrenderReader : public PyValues {
   UOp make_variable(const Arguments& args, size_t at);
   UOp make_buffer(const Arguments& args, size_t at);
   UOp make_leaf(std::string_view name, size_t name_at, const Arguments& args);
-  UOp size_argument(const Argument& a, DType dtype);  // returns an integer as a CONST of `dtype`, a UOp as it is
+  UOp size_argument(const Argument& a, DType dtype);  // returns an integer as a CONST of `dtype`, a UOp unchanged
 
   UOp call(UOp self, Method method, std::string_view name, const Arguments& args, size_t at);
   UOp alu_call(UOp self, Op op, const Arguments& args, size_t at);
@@ -111,18 +110,18 @@ class PyrenderReader : public PyValues {
   UOp sizes_node(std::span<const Arg> sizes, size_t at);
   UOp operand(const Argument& a, UOp like);
 
-  std::vector<UOp> numbered_;                              // the nodes named c0, c1, ...: the usual names
+  std::vector<UOp> numbered_;                              // numbered_[12] is the node named c12
   std::unordered_map<std::string_view, UOp> names_, kernels_;
   std::vector<std::string> kernel_names_;                  // names defined by `assume`
-  int functions_ = 0;                                      // nesting depth of open functions
+  int functions_ = 0;                                      // nesting depth of the functions being read
   bool literal_ = false;                                   // true if the text states all facts, so nothing is inferred
   bool would_infer_ = false;
   std::string_view line_name_;                             // name assigned by the current line
-  // nodes whose dtype the text leaves out, and the names of their lines
+  // nodes whose dtype must be inferred from uses, each with the name that its line assigns
   std::vector<std::pair<UOp, std::string_view>> open_;
   std::vector<std::string> warnings_;
-  int64_t unique_constants_ = 0;  // number of constants that need a unique number, which the text leaves out
-  bool stand_ins_ = false;                                 // true if the device of some constants is left out
+  int64_t unique_constants_ = 0;  // number of constants read so far that need a unique number, which the text omits
+  bool stand_ins_ = false;                                 // true if the text omits the device of some constant
 };
 
 }  // namespace tgc

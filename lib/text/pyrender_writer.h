@@ -1,6 +1,6 @@
-// Writes pyrender text. A named node has its own line, and uses of the node are written as its name. Names' and
-// constants' texts are stored once (as a piece) and copied to each use. Any other node has one user and is written
-// inline in its user's expression. Private to lib/text; pyrender_complete.cpp adds comments for lost facts.
+// Writes pyrender text. A named node has its own line, and its users' lines show its name. Any other node, except a
+// constant, has one user and is written inside the user's expression. The texts of names and constants are stored once,
+// in pieces_, and copied to each use. Private to lib/text; pyrender_complete.cpp adds comments for lost facts.
 #pragma once
 #include <span>
 #include <string>
@@ -18,12 +18,12 @@ namespace tgc {
 // Returns the name of the method that makes nodes with op `op`: "sink" for Op::SINK.
 std::string_view method_name(Op op);
 
-// Rare features of args that slow the writer: a string with a parenthesis (the writer counts parentheses), a graph.
+// Rare features of args that make the writer slower: a string with a parenthesis (`text`), a UOp as an arg (`graph`).
 struct Oddities {
   bool text = false, graph = false;
 
   void add(Arg a) {
-    if (!a.is_none() && a.kind() != Arg::Kind::Int) look_into(a);  // fast path: most args are integers or None
+    if (!a.is_none() && a.kind() != Arg::Kind::Int) look_into(a);  // most args are integers or None, which have neither
   }
   void look_into(Arg a) {
     switch (a.kind()) {
@@ -50,11 +50,11 @@ struct Oddities {
 struct NodeUses {
   uint32_t users = 0;      // number of distinct users
   uint32_t last_user = 0;  // id + 1 of the last user
-  bool twice = false;      // true if the node is several sources of one user
+  bool twice = false;      // true if one user has the node more than once among its sources
   bool named = false;      // true if the node has its own line
 };
 struct Naming {
-  OpSet reductions, never, always;  // reductions: the first source gets a line; never: no line; always: a line
+  OpSet reductions, never, always;  // ops whose first source gets a line; ops that get no line; ops that get a line
 };
 // Sets NodeUses::named in `info`, which is indexed by node id. Info derives from NodeUses.
 template <class Info>
@@ -78,8 +78,8 @@ void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, c
   }
 }
 
-// Writes the forms that the texts of all releases share. Writer, the derived class, has src(UOp) and operand(UOp,
-// strip), which write a source, repr(Arg), is_number(UOp), and static symbol(Op) and precedence(Op) of infix operators.
+// Writes the expressions that look the same in the texts of all releases. The derived class, Writer, writes sources
+// (src, operand) and args (repr), and knows the infix operators (symbol, precedence).
 template <class Writer>
 class PyrenderForms {
  protected:
@@ -125,7 +125,7 @@ class PyrenderForms {
     if (!u.arg().is_none()) put(u.num_src() > 1 ? ", arg=" : "arg="), self().repr(u.arg());
     put(')');
   }
-  // `usual` is the dtype that the text leaves out.
+  // Writes UOp.range(...). The text states the RANGE's dtype only if it is not `usual`.
   void range(UOp u, DType usual) {
     put("UOp.range("), str(u.src(0).arg());
     for (Arg a : u.arg().items()) put(", "), self().repr(a);
@@ -163,10 +163,10 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
 
  protected:
   struct Info : NodeUses {
-    size_t begin = 0;            // start of the node's name or constant in pieces_
-    uint32_t size = 0;           // length of this text; 0: no text, or the node is not below the root
-    bool inlined = false;        // the node is written within its user's expression
-    bool plain = false;          // must be written as UOp(...), which states every field
+    size_t begin = 0;            // offset in pieces_ of the node's text: its name, or the constant
+    uint32_t size = 0;           // length of that text; 0: the node has no text in pieces_
+    bool inlined = false;        // true if the node is written within its user's expression
+    bool plain = false;          // true if the node must be written as UOp(...), which states every field
   };
 
   void write_lines();
@@ -174,27 +174,27 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   std::string_view name(UOp u) const {
     return u == root_ ? "ast" : pieces_.view(info_[u.id()].begin, info_[u.id()].size);
   }
-  // Writes u's expression again, because some nodes were marked `plain`, and returns it.
+  // Returns u's expression, written again after some nodes were marked `plain`.
   std::string expression_of(UOp u);
-  // Returns the text of a kernel's AST as a function body. The body has its own names c0, c1, ..., for its own nodes.
+  // Returns the text of a kernel's AST as a function body, in which the names c0, c1, ... are local.
   virtual std::string text_of_kernel(UOp ast) {
     PyrenderWriter kernel(ast);
     kernel.level_ = level_ + 1;
     return kernel.write();
   }
   static constexpr int kMostLevels = 64;
-  int level_ = 0;                     // nesting depth of functions
+  int level_ = 0;                     // nesting depth of the function that this object writes; 0: not in a function
 
   UOp root_;
   std::vector<UOp> order_;            // the named node c12 is order_[12]
-  std::vector<Info> info_;            // by node id, up to the root's, which is the greatest
+  std::vector<Info> info_;            // indexed by node id
   TextBuffer lines_, pieces_;
   bool keeps_lines_ = false;  // true if write() must fill line_begins_
   std::vector<std::pair<UOp, size_t>> line_begins_;  // named nodes, and where their lines begin in lines_
-  std::vector<UOp> kernels_;          // k0, k1, ...: graphs contained in args and tags
+  std::vector<UOp> kernels_;          // graphs contained in args and tags; kernels_[0] is written as function k0
   std::unordered_map<uint32_t, size_t> kernel_numbers_;  // index in kernels_ by node id
   std::string kernels_text_;
-  bool whole_movements_ = false;      // write movement ops as UOp(...); their methods fail if shapes do not fit
+  bool whole_movements_ = false;      // true: write movement ops as UOp(...), as methods fail if shapes do not fit
 
  private:
   void line(UOp u, const Info& info);
@@ -207,7 +207,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   static int precedence(Op op) { return infix_precedence(op); }
   bool is_number(UOp u) const;
 
-  // ---- pieces of expressions
+  // ---- parts of expressions
   void src(UOp u);
   void inlined(UOp u, bool bare);
   void write_inlined(UOp u, bool bare);

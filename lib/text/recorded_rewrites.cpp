@@ -10,7 +10,7 @@ Result<std::vector<RecordedMatch>> read_rewrites(Graph& graph, std::string_view 
   return catch_failures([&] {
     std::vector<RecordedMatch> out;
     std::string_view nodes;
-    std::vector<int64_t> wanted;  // for each match in order: the indices of its nodes before and after
+    std::vector<int64_t> wanted;  // two indices into the nodes per match, in order: `before` and `after`
     JsonScanner in(json, file, 1);
     in.object([&](std::string_view key) {
       if (key == "nodes") nodes = in.skip();

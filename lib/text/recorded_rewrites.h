@@ -1,6 +1,6 @@
-// Reads the rule matches that `tinygrad_export.py --rewrites` recorded:
+// Reads the rule matches that `tinygrad_export.py --rewrites` recorded, a JSON object
 // {"nodes":[...],"list":[[stage,place,before,after],...]}. `stage` is an index into the record's stages, `place` is the
-// source line of the rule. `before` and `after` are indices into "nodes", which are nodes in tgc's JSON of a graph.
+// file and line of the rule in tinygrad, `before` and `after` are indices into "nodes", nodes in the graph JSON format.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,11 +13,11 @@ namespace tgc {
 
 struct RecordedMatch {
   size_t stage = 0;
-  std::string place;  // source line of the rule: "uop/symbolic.py:217"
+  std::string place;  // file and line of the rule in tinygrad, "uop/symbolic.py:217"
   UOp before, after;
 };
 
-// Parses `json`; makes the nodes in `graph`. `producer` is the recording's release; `file` is its name in messages.
+// Parses `json` and makes the nodes in `graph`. `producer` is the tinygrad release that made the recording.
 Result<std::vector<RecordedMatch>> read_rewrites(Graph& graph, std::string_view json, std::string_view producer,
                                                  std::string_view file);
 

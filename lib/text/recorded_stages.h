@@ -1,6 +1,6 @@
-// Iterates over what one golden record holds, in order: the AST, the graph after each stage, the kernels of a schedule,
-// and the listing, source and launch facts of a kernel. This is the only code that knows that a stage marked "same" has
-// the graph of the stage before it, and that a stage without "ir" is one whose graph tinygrad could not print.
+// Lists the texts of one golden record, in order: the AST, the graph after each stage, the kernels of a schedule, and
+// the listing, source and launch facts of a kernel. A stage that is marked "same" gets the text of the stage before
+// it. A stage without "ir" has no text, because tinygrad could not print its graph.
 #pragma once
 #include <optional>
 #include <string>
@@ -18,14 +18,14 @@ struct RecordedStage {
   std::string name;                              // "ast", "expander", "kernel 2", "linear", "source" or "program"
   std::optional<std::string_view> text;          // absent if tinygrad could not print the graph
   bool same = false;                             // true if the stage left the graph unchanged
-  std::optional<std::string_view> letters = {};  // if `text` is JSON: pyrender's output, if recorded
+  std::optional<std::string_view> letters = {};  // pyrender text, if it was recorded in addition to a JSON `text`
 
   bool is_graph() const { return kind != Kind::Output; }
 };
 
 class RecordedStages {
  public:
-  // `record` must outlive this object, and so must `ast`, which is the text of an input that is not a golden record.
+  // Lists the texts of `record`, or the one text `ast` of an input that is not a record. Both must outlive this object.
   explicit RecordedStages(const GoldenRecord& record);
   explicit RecordedStages(std::string_view ast) { list_.push_back({RecordedStage::Kind::Ast, "ast", ast}); }
   RecordedStages(const RecordedStages&) = delete;

@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// The text written so far, the number of nodes in it, and comments (`lost`) for the facts that the text omits.
+// The repr written so far, the number of nodes in it, and comments (`lost`) that state the facts which the repr omits.
 struct Printed {
   std::string text;
   size_t nodes = 0;
@@ -28,7 +28,7 @@ bool holds_uop(Arg a) {
   return false;
 }
 
-// Appends the repr of an arg that may contain graphs.
+// Appends the repr of `a`, which may contain UOps.
 void append_arg(Printed& to, Arg a) {
   if (a.is_uop()) return with_stack([&] { append_repr(to, a.uop(), 0); });
   std::string& out = to.text;
@@ -46,7 +46,7 @@ void append_arg(Printed& to, Arg a) {
   out += !is_record && items.size() == 1 ? ",)" : ")";
 }
 
-// Appends the arg of `u`. From 0.13 on, the float of a CONST is printed as a ConstFloat.
+// Appends the arg of `u`. A float arg of a CONST is printed as ConstFloat(...) from 0.13 on.
 void append_own_arg(Printed& to, UOp u) {
   Arg a = shown_arg(u);
   if (!u.graph().is_foreign() || u.graph().release() == Release::v0_11) return append_arg(to, a);
@@ -54,7 +54,7 @@ void append_own_arg(Printed& to, UOp u) {
   else append_arg(to, a);
 }
 
-// The number of uses of a node, and the node's number by first occurrence, 12 for the name x12.
+// How often a node is used, and the number in its name: 12 for x12.
 struct Sharing {
   int64_t number = 0;
   uint32_t uses = 0;
@@ -81,7 +81,7 @@ void find_sharing(UOp root, UOpMap<Sharing>& sharing) {
   }
 }
 
-// Appends a comment if the text of node `number` loses facts: "# UOp 3: dtypes.imagef((1, 2, 4), 128), tag='a'".
+// Appends a comment if the repr of node `number` omits facts: "# UOp 3: dtypes.imagef((1, 2, 4), 128), tag='a'".
 void append_lost(std::string& out, size_t number, UOp u) {
   bool pitch = u.dtype().is_image() && u.dtype().info()->pitch != -1;
   if (!pitch && !u.tag().is_str()) return;
@@ -99,10 +99,10 @@ void append_repr(Printed& to, UOp root, size_t indent) {
     uint32_t next;
   };
   std::vector<Frame> stack;
-  // Writes a node's line. If the line shows the whole node, not just a name such as x0, also pushes the node.
+  // Writes the line of `u`. Unless the line is only a name (x0), pushes `u`, so that its sources are written next.
   auto open = [&](UOp u) {
     out.append(indent + 2 * stack.size(), ' ');
-    check_limit(Limit::InputBytes, int64_t(out.size()));  // n nested nodes are indented by about n * n bytes in all
+    check_limit(Limit::InputBytes, int64_t(out.size()));  // n nested nodes have an indentation of about n * n bytes
     if (Sharing* s = sharing.find(u)) {
       if (s->uses > 1) out.append("x").append(std::to_string(s->number)).append(s->printed ? "" : ":=");
       if (s->printed) return;
@@ -146,12 +146,12 @@ class ReprReader : public PyValues {
  private:
   struct Frame {
     Op op;
-    std::string_view other;  // name of an op unknown to all releases
+    std::string_view other;  // name of the op if no release has that op; else empty
     DType dtype;
     Arg arg, tag;
     std::string_view name;
-    size_t at;     // start in the text
-    size_t first;  // index in `sources` of its first source
+    size_t at;     // byte offset of the node in the text
+    size_t first;  // index in `sources` of the node's first source
   };
   using Names = std::unordered_map<std::string_view, UOp>;
 
@@ -159,7 +159,7 @@ class ReprReader : public PyValues {
     if (name != "UOp") return PyValues::other_name(name, at);
     Nested nested(*this);
     pos_ = at;
-    return {graph()};  // in a graph inside an arg, the names x0, x1, ... start again
+    return {graph()};  // a graph inside an arg has its own names x0, x1, ...
   }
 
   UOp graph() {
@@ -191,7 +191,7 @@ class ReprReader : public PyValues {
         if (!take(')')) continue;
         done = close(stack, sources, names);
       }
-      // `done` is a source of the innermost unfinished node; a ')' next ends that node too
+      // `done` is a source of the innermost unfinished node; if a ')' comes next, that node is finished too
       for (;;) {
         if (stack.empty()) return done;
         sources.push_back(done);
@@ -250,7 +250,7 @@ class ReprReader : public PyValues {
     return u;
   }
 
-  // Reads a tag: a value, or a string, which has no quotes.
+  // Reads a tag: a string without quotes, or another Python value.
   Arg tag() {
     size_t begin = (skip(), pos_), end = text_.find(", src=(", pos_);
     int brackets = brackets_;
@@ -268,7 +268,7 @@ class ReprReader : public PyValues {
     return graph_.str(text);
   }
 
-  size_t nodes_ = 0;                        // number of nodes begun
+  size_t nodes_ = 0;                        // number of nodes whose UOp( has been read
   LostByNumber lost_;
 };
 

@@ -64,7 +64,7 @@ ReproArray read_array(JsonScanner& in, std::string name) {
     else in.skip();
   });
   if (out.dtype.is(Scalar::Void)) in.fail(at, "an array without a dtype");
-  // If the product of the sizes overflows 64 bits, it cannot be the number of bytes, unless one of the sizes is 0.
+  // If the product of the sizes overflows 64 bits, the array does not fit in memory, unless a size is 0.
   bool is_empty = std::ranges::find(out.shape, 0) != out.shape.end(), fits = true;
   auto bytes = size_t(out.dtype.itemsize());
   for (int64_t size : out.shape) fits &= is_empty || !__builtin_mul_overflow(bytes, size_t(size), &bytes);

@@ -1,6 +1,6 @@
-// Reads and writes repro bundles: one JSON text that reproduces a failure, with graph, arrays, device and failure
-// signature. Every command accepts a bundle as its INPUT. `tgc run` then reports whether the failure still happens.
-// README.md describes the format.
+// Reads and writes repro bundles. A bundle is a JSON text that reproduces a failure: it has the graph, the arrays, the
+// device and the failure signature. `tgc run BUNDLE` reports whether the failure still happens. README.md describes the
+// format.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -18,20 +18,20 @@ struct ReproArray {
   std::string name;            // name of the argument: "data1"
   DType dtype;                 // dtype of an element
   std::vector<int64_t> shape;
-  std::string bytes;           // elements, little-endian, row-major; their number follows from the shape
+  std::string bytes;           // the elements in row-major order, little-endian
 };
 
 // Everything in a bundle except the graph and the graph's GraphInfo (name, stage, target, settings).
 struct Repro {
   std::string symptom;         // failure kind, as named by `tgc reduce --while`: "wrong", "crash", ...
   std::string said;            // one-line description of the failure
-  std::string script;          // if `symptom` is "cmd": the command, in which {} stands for this file
+  std::string script;          // if `symptom` is "cmd": the shell command; {} in it stands for the bundle's file name
   std::string device;          // the device, in the syntax of --device
-  std::string fault;           // value of TGC_FAULT, the seeded fault; empty: none
+  std::string fault;           // the seeded fault, as the value of TGC_FAULT; empty: none
   std::map<std::string, std::string> blamed;   // result of bisect: verdict, stage, rule, branch
   std::map<std::string, int64_t> variables;
   std::map<std::string, double> tolerance;     // the tolerances rtol, atol, ulp that were set explicitly
-  std::vector<ReproArray> inputs, expected;    // no `expected`: REF's results for the stored graph are expected
+  std::vector<ReproArray> inputs, expected;    // if `expected` is empty, REF's results for the graph are expected
   std::map<std::string, std::string> made_by;  // versions of tgc, tinygrad and llvm, and the name of the cpu
 };
 

@@ -1,4 +1,4 @@
-// Tests that repro bundles survive a round trip, and that the reader rejects malformed bundles.
+// Tests that a repro bundle is the same after writing and reading, and that the reader rejects malformed bundles.
 #include "lib/text/repro.h"
 
 #include "lib/text/formats.h"

@@ -14,8 +14,8 @@ bool is_unknown_device(UOp u) { return u.is(Op::DEVICE) && u.arg().is_str() && u
 
 UOp unknown_device(Graph& g) { return g.node(Op::DEVICE, dtypes::void_, {}, g.str(kUnknownDevice)); }
 
-// Rebuilds the graph under `root`, sources first, and returns the new root. replace(old, new) returns the node to use
-// for the node `old`; `new` is `old` with its sources replaced.
+// Rebuilds the graph under `root`, sources first, and returns the new root. replace(before, after) returns the node
+// that replaces the node `before`; `after` is `before` with its sources already replaced.
 template <class Replace>
 UOp rebuild(UOp root, Replace replace) {
   UOpMap<UOp> done(root.graph());
@@ -28,7 +28,7 @@ UOp rebuild(UOp root, Replace replace) {
   return *done.find(root);
 }
 
-// Finds the device of a stand-in in a graph with several devices: the device of the nodes that use the stand-in.
+// In a graph with several devices, finds the device of a stand-in from the nodes that use the stand-in.
 class NearbyDevices {
  public:
   explicit NearbyDevices(std::span<const UOp> nodes) : users_(nodes[0].graph()) {
@@ -36,7 +36,7 @@ class NearbyDevices {
       for (UOp s : u.src()) users_[s].push_back(u);
   }
 
-  // Returns the device of the nearest direct or indirect user that has a source on a known device. Stops at COPY users.
+  // Finds the nearest direct or indirect user, not beyond a COPY, with a source on a known device; returns that device.
   Arg of(UOp stand_in) {
     UOpSet seen(stand_in.graph());
     std::vector<UOp> level{stand_in};
@@ -87,7 +87,7 @@ UOp restore_constants(UOp root) {
   Graph& g = root.graph();
   std::set<Int> taken;
   std::vector<UOp> unique;
-  Arg device;  // the graph's device; if it has several devices, the first
+  Arg device;  // the first device that occurs in the graph; None: the graph has no device
   bool in_kernel = false, several = false;
   auto nodes = toposort(root);
   for (UOp u : nodes) {

@@ -41,7 +41,7 @@ class Comparer {
     return {};
   }
 
-  // True if `x` and `y` have equal kinds and values; compares items of tuples and graphs in args likewise.
+  // True if `x` and `y` have equal kinds and values. Compares the items of tuples, and the graphs under UOps.
   bool same(Arg x, Arg y) {
     if (x.kind() != y.kind()) return false;
     switch (x.kind()) {

@@ -7,10 +7,9 @@
 
 namespace tgc {
 
-// The first difference in op, dtype, arg, tag, sources or sharing between two graphs, which may be in the same Graph.
-// nullopt: the graphs are equal.
+// The first difference in op, dtype, arg, tag, sources or sharing between the graphs under two nodes, `a` and `b`.
 struct GraphDifference {
-  UOp node;          // the first differing node of `a`; empty UOp: only the numbers of nodes differ
+  UOp node;          // the first node under `a` that differs; empty if one graph only has more nodes than the other
   std::string text;  // "node 12 (REDUCE): ..."; the number is the position in the toposort
 };
 std::optional<GraphDifference> first_difference(UOp a, UOp b);
@@ -19,8 +18,8 @@ std::string graph_difference(UOp a, UOp b);
 inline bool same_graph(UOp a, UOp b) { return graph_difference(a, b).empty(); }
 
 // Writes the graph under `root` in `format` (Pyrender, Repr or Json), reads the text into the graph `into` and returns
-// the new root. Fails if writing or reading fails, or if the graph or `info` that is read differs. The graph need not
-// be well formed.
+// the new root. Fails if writing or reading fails, or if the graph or `info` differs from what was written. Accepts
+// graphs with nodes that are not well formed.
 Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& into);
 
 }  // namespace tgc

@@ -10,7 +10,7 @@ namespace {
 std::atomic<bool> was_cut{false};
 
 bool is_whole(const std::string& text) {
-  if (!text.starts_with('{')) return true;  // this line is no record, and the record parser reports that error
+  if (!text.starts_with('{')) return true;  // the line is not a record; the record parser reports this error
   return bool(catch_failures([&] {
     JsonScanner in(text, "", 1);
     in.skip();

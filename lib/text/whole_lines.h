@@ -1,6 +1,6 @@
-// Reads the lines of a recording, one per record, up to the last complete line. If the writer was interrupted, the last
-// line is incomplete; the complete records are used, with a warning. The command then ends with exit code 2 whatever
-// its other results are, because part of the input was not read.
+// Reads the complete lines of a recording, one line per record. If the recording was interrupted, its last line is
+// incomplete: the line is dropped with a warning, and the command ends with exit code 2, because part of the input was
+// not read.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace tgc {
 
-// Reads the next line of `lines` into `text`. Returns false at the end of the file. If the file ends within a record,
-// it also stores a warning in `cut`. `name` is the file's name in the warning.
+// Reads the next line of `lines` into `text`. Returns false at the end of the file and before an incomplete last line;
+// an incomplete line also stores a warning in `cut`. `name` is the file's name in the warning.
 Result<bool> next_whole_line(LineReader& lines, std::string& text, const std::string& name, std::optional<Diag>& cut);
 
 // True if this process read a file that ends within a record.
