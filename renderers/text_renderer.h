@@ -15,7 +15,7 @@ namespace tgc {
 
 class TextRenderer {
  public:
-  // `added`, unless null, gets the text that each node of the list adds to the kernel's body.
+  // Stores in `added`, unless null, the text that each node of the list adds to the kernel's body.
   TextRenderer(const Target& target, std::span<const UOp> list, std::vector<std::string>* added)
       : target_(target), list_(list), entries_(list.size()), added_(added) {
     size_t sources = 0;
@@ -76,7 +76,7 @@ class TextRenderer {
     out += text;
     return keep_text(u);
   }
-  // Sets the text of `u` to what was appended to `out` since the last text was kept or dropped.
+  // Sets the text of `u` to the unfinished text of `out`, and finishes that text.
   std::string_view keep_text(UOp u) { return put_text(u, out.keep()); }
   void share_text(UOp u, UOp other) { put_text(u, text(other)); }
   // Returns how many sources of nodes of the list are `u`; x + x counts x twice.

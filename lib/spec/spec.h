@@ -33,7 +33,7 @@ inline Spec spec_after(std::string_view stage) {
   return stage.empty() || stage == "ast" ? Spec::Kernel : Spec::Full;
 }
 
-// Returns the rules of `spec`, in order. A rule "rewrites" a node to a marker node (tables.h:verdict).
+// Returns the rules of `spec`, in order. A rule that decides on a node rewrites the node to a verdict node.
 const RuleSet& rules_of(Spec spec);
 
 struct SpecViolation {

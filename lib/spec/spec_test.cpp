@@ -171,7 +171,7 @@ TEST_CASE("spec: each rule of tensor graphs accepts one node and does not accept
   t.check("size-arithmetic", t.i + t.variable, t.node(Op::ADD, f, {t.i, t.i}), "alu: bad");
   t.check("after-movement", reshaped.after(t.sink), t.x.after(t.sink), "none");
   t.check("custom-kernel", t.node(Op::CUSTOM_KERNEL), t.node(Op::CUSTOM), "none");
-  // buffers and kernels
+  // buffers, kernels, and AFTERs of buffers
   t.check("unique", t.unique, t.node(Op::UNIQUE, none, t.x, 0), "none");
   t.check("lunique", t.node(Op::LUNIQUE, none, {}, 0), t.node(Op::LUNIQUE, f, {}, 0), "none");
   t.check("device", t.device, t.node(Op::DEVICE, none, {}, t.graph.tuple({t.graph.str("A"), 1})));
@@ -186,7 +186,7 @@ TEST_CASE("spec: each rule of tensor graphs accepts one node and does not accept
   UOp assign = t.buffer.assign(t.x);
   t.check("assign", t.node(Op::ASSIGN, f, {t.buffer, t.x, assign}), t.node(Op::ASSIGN, f, {t.buffer, t.x, t.x}));
   t.check("store", t.buffer.store(t.x), t.node(Op::STORE, none, t.buffer), "none");
-  // several devices
+  // tensors on several devices
   t.check("mselect", t.node(Op::MSELECT, f, pair, 1), t.node(Op::MSELECT, f, pair, 2));
   t.check("mstack", stack, t.node(Op::MSTACK, f, {one, pair}));
   t.check("multi", t.node(Op::MULTI, f, pair, 0), t.node(Op::MULTI, f, pair));

@@ -20,7 +20,7 @@ enum class RendererKind : uint8_t {
 #include "lib/target/renderers.def"
 };
 
-struct TensorCore;  // tensor_core.h
+struct TensorCore;  // defined in tensor_core.h
 
 struct Target {
   std::string device;    // "CPU", "CUDA", "NV", "METAL", "CL", "QCOM", "AMD", "HIP", "WEBGPU"

@@ -30,7 +30,7 @@ class CfgContext {
 
 const RuleSet& add_control_flow_rules();  // pm_add_control_flow; context: const CfgContext
 
-// Runs the stage: each RANGE gets the node that it must come after as an additional source.
+// Runs the stage: adds to each RANGE, as a source, the node that the RANGE must come after.
 UOp add_control_flow(UOp sink);
 
 }  // namespace tgc

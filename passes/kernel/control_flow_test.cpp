@@ -93,7 +93,7 @@ TEST_CASE("a cycle of loops is an error") {
   Kernel k;
   UOp outer = k.loop(0), a = k.loop(1);
   UOp inner = k.store(outer * Const(8) + a, 1).end(a);
-  // two ENDs close the loop `a`: one inside the loop `outer` and one beside it
+  // two ENDs close the loop `a`: one inside the loop `outer` and one outside of it
   UOp sink = k.g.sink({inner.end(outer), k.store(a, 2).end(a)});
   CHECK_THROWS_AS(add_control_flow(sink), Failure);
 }

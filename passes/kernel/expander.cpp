@@ -47,7 +47,7 @@ int64_t num_elements(const Axes& axes) {
 // Returns, for each element over the axes `to` (last axis fastest), the index of the element over the axes `from` that
 // it reads. Axes of `from` that are in `zeroed` have index 0.
 std::vector<int64_t> swizzle(const Axes& to, const Axes& from, std::span<const int64_t> zeroed = {}) {
-  std::vector<int64_t> strides(to.size(), 0);  // by axis of `to`: its stride in `from`
+  std::vector<int64_t> strides(to.size(), 0);  // for each axis of `to`, the stride of that axis in `from`
   int64_t stride = 1;
   for (size_t k = from.size(); k-- > 0; stride = product_within(Limit::Nodes, stride, from[k].size)) {
     if (std::find(zeroed.begin(), zeroed.end(), from[k].id) != zeroed.end()) continue;
@@ -118,7 +118,7 @@ UOp swizzled(UOp unroll, const Axes& axes, std::span<const int64_t> zeroed) {
   Axes own = axes_of(unroll.arg());
   if (own == axes) return unroll.src(0);
   auto order = swizzle(axes, own, zeroed);
-  if (int64_t n = unroll.dtype().count(); n > 1) {  // each element is a vector of n, whose parts must move together
+  if (int64_t n = unroll.dtype().count(); n > 1) {  // each element is a vector of n values, which must move together
     std::vector<int64_t> wide;
     for (int64_t i : order)
       for (int64_t j = 0; j < n; j++) wide.push_back(i * n + j);

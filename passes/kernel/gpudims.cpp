@@ -109,7 +109,7 @@ UOp times(UOp a, Sint b) { return b.is_int() ? a * Const(b.as_int()) : a * b.uop
 UOp over(UOp a, Sint b) { return b.is_int() ? a / Const(b.as_int()) : a / b.uop(); }
 UOp modulo(UOp a, Sint b) { return b.is_int() ? a % Const(b.as_int()) : a % b.uop(); }
 
-// Splits each SPECIAL that stands for several of `dims` into these dims, the first dim varying fastest.
+// Splits each SPECIAL that combines several of `dims` into indices of these dims. The first dim varies fastest.
 std::vector<UOp> ungrouped(const std::vector<UOp>& raw, const Dims& dims, const Dims& limited) {
   std::vector<UOp> out;
   auto groups = contraction(dims, limited);

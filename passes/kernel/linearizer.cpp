@@ -42,7 +42,7 @@ struct NodeList {
   std::vector<uint32_t> first_src;
 
   explicit NodeList(UOp sink) : nodes(last_toposort(sink)) {
-    auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);  // by node id; the sink's id is largest
+    auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);  // by node id, at most sink.id()
     first_src.reserve(nodes.size() + 1);
     src.reserve(nodes.size() * 2);
     for (uint32_t i = 0; i < nodes.size(); i++) {
@@ -278,8 +278,8 @@ class KeyOrder {
   bool many_runs_ = false;  // true if the run count of some node is kManyRuns
 };
 
-// A set of numbers below n as a hierarchical bit set: each bit of a level tells whether a 64-bit word of the next lower
-// level is non-zero.
+// A set of numbers below n as a hierarchical bit set: each bit of an upper level tells whether the 64-bit word
+// below this bit is non-zero.
 class RankSet {
  public:
   explicit RankSet(size_t n) {

@@ -13,8 +13,8 @@ namespace tgc {
 // they run, then by the priority of their op, then by tinygrad's sort key tuplize (op, arg, dtype, sources).
 std::vector<UOp> linearize(UOp sink);
 
-// Formats a list with its sort keys as tinygrad does under DEBUG_LINEARIZE=1. Each line holds number, op, ranges and
-// (run count, priority, extra), where extra is the arg of a parameter.
+// Formats a list with its sort keys as tinygrad does under DEBUG_LINEARIZE=1. Each line contains the number, op and
+// ranges of a node and its (run count, priority, extra), where extra is the arg of a parameter.
 std::string linearize_listing(std::span<const UOp> list);
 
 // Puts each gated store of `list` between an IF and an ENDIF.

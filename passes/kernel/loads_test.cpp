@@ -113,7 +113,7 @@ TEST_CASE("each rule of load_store_folding applies and declines") {
   t.declines("fold-expanded-index", t.vectorize({buf.index(r), buf.index(r)}));
 
   UOp p = cat({t.wide(at(0), 4)}, 4);
-  // the new load has a scalar dtype; load-cat later gives the loads that replace it their widths
+  // the new load has a scalar dtype, because the rule load-cat later replaces it by loads of the right widths
   t.check("load-gep", gep(p, {1, 0, 3, 2}).load({}, dtypes::float32.vec(4)), gep(p.load(), {1, 0, 3, 2}));
   t.check("store-gep", gep(p, {2, 0, 1, 3}).store(x, UOpSpan{r}), p.store(gep(x, {1, 2, 0, 3}), UOpSpan{r}));
   UOp q = cat({t.wide(at(0), 2), at(5)}, 3), v3 = t.load(1, dtypes::float32.vec(3));

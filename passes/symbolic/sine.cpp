@@ -95,7 +95,7 @@ Reduced cody_waite(UOp d) {
   return {subtract_pi(d, q.cast(d.dtype()), qdh), q.cast(dtypes::int32)};
 }
 
-// ---- the polynomial on [-pi/2, pi/2]
+// ---- coefficients of polynomials in x**2 that approximate sin(x) / x on [-pi/2, pi/2], highest power first
 
 constexpr double kSin[] = {2.6083159809786593541503e-06, -0.0001981069071916863322258, 0.00833307858556509017944336,
                            -0.166666597127914428710938, 1.0};

@@ -132,7 +132,7 @@ namespace {
 Taken simplify_valid(UOp valid) {
   if (op_in_backward_slice_with_self(valid, Op::INDEX)) return {};  // leave the condition, because it reads memory
   std::vector<UOp> clauses = split_uop(valid, Op::AND);
-  // put the clauses first whose expression occurs in other clauses, because they may simplify those other clauses
+  // put clauses whose expression occurs in other clauses first, because such clauses may simplify the other clauses
   std::vector<std::pair<int, UOp>> sorted;
   for (UOp v : clauses) {
     auto parsed = parse_valid(v);

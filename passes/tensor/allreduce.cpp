@@ -158,7 +158,7 @@ UOp shrink_for_device(UOp u, UOp shrink_op, int64_t device) {
   return shrink(u, bounds);
 }
 
-// Shrinks each part of an MSTACK. For a part that is a COPY, shrinks its source instead, unless it copies DISK or NPY.
+// Shrinks each part of an MSTACK. If a part is a COPY whose source is not on DISK or NPY, shrinks the source instead.
 UOp mstack_early_shrink(UOp ms, UOp shrink_op) {
   std::vector<UOp> src;
   for (size_t i = 0; i < ms.num_src(); i++) {

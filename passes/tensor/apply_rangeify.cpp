@@ -20,7 +20,7 @@ Ranges ranges_or_throw(const Ctx& ctx, UOp x) {
   throw Failure("Ops." + std::string(name_of(x.op())) + " has no ranges");
 }
 
-// Returns those of `ranges` whose axes are stored in a buffer: `ranges` itself if all are, else a subset in `some`.
+// Returns the `ranges` whose axes are stored in a buffer: `ranges` itself if all are stored, else a subset in `some`.
 std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& realized, std::vector<UOp>& some) {
   size_t first_out = 0;
   while (first_out < ranges.size() && realized.has(first_out)) first_out++;

@@ -1,6 +1,6 @@
-// BUFFERIZE marks a value to be stored in a buffer, indexed by the ranges that it ends. The rules here turn it into a
-// buffer, a STORE and an AFTER. Mirrors tinygrad schedule/indexing.py:BufferizeOpts and schedule/rangeify.py
-// (bufferize_to_store, rangeify_codegen).
+// A BUFFERIZE marks a value that is stored in a buffer, indexed by the ranges that the BUFFERIZE ends. The rules here
+// replace the BUFFERIZE by a buffer, a STORE and an AFTER. Mirrors tinygrad schedule/indexing.py:BufferizeOpts and
+// schedule/rangeify.py (bufferize_to_store, rangeify_codegen).
 #pragma once
 #include <unordered_map>
 #include <utility>
@@ -21,7 +21,7 @@ struct BufferizeOpts {
 };
 UOp bufferize(UOp value, std::span<const UOp> ranges, const BufferizeOpts& opts, Arg tag = {});
 
-// State of the rules that create buffers and of those that cut out kernels (rangeify.py:LocalAddBufferContext).
+// State of the rules that create buffers or split a graph into kernels (rangeify.py:LocalAddBufferContext).
 struct LocalAddBufferContext {
   int64_t next = 0;                           // number of the next buffer
   int64_t globals = 0;                        // number of the next DEFINE_GLOBAL

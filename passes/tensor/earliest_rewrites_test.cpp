@@ -16,7 +16,7 @@ TEST_CASE("values that are already in memory and empty tensors are folded") {
   t.check("empty", none.exp2().rtag(7), none.const_like(0).rtag(7));
   t.declines("empty", x.exp2());
   auto reduced = [&](UOp u, Op op) { return reduce_axis(u, op, std::array<int64_t, 1>{0}); };
-  // `none` has shape (0, 4): reduced, it has shape (1, 4); permuted and reduced, (1, 0), which also has no elements
+  // `none` has shape (0, 4). Its reduction has shape (1, 4); that of its transpose has shape (1, 0), without elements.
   UOp most = reduced(t.permuted(none), Op::MAX), sum = reduced(none, Op::ADD);
   t.check("reduce-of-nothing", sum, sum.const_like(0));
   t.check("reduce-of-nothing", reduced(none, Op::MAX), sum.const_like(-std::numeric_limits<double>::infinity()));

@@ -203,7 +203,7 @@ class RangeAssigner {
   }
 
   // Merges the index expressions of several users. If the users disagree on an axis, that axis (without PCONTIG, every
-  // axis) gets a new range and is realized. If they agree on all axes, the merged index is valid if any user's is.
+  // axis) gets a new range and is realized. If all axes agree, the merged index is valid if any user's index is.
   std::span<const UOp> merge(UOp x, const std::vector<std::span<const UOp>>& used) {
     size_t axes = used[0].size();
     for (auto u : used) axes = std::min(axes, u.size());

@@ -123,7 +123,7 @@ class Planner {
   MemoryPlan plan_;
   std::vector<int64_t> first_, last_;  // for each buffer, the first and last item that use the buffer, or -1
   std::vector<size_t> planned_;        // numbers of the planned buffers, in order of first use
-  int64_t total_ = 0;                  // bytes of address space of each device's allocator
+  int64_t total_ = 0;                  // size in bytes of each allocator's address range
   std::map<std::string, Device> devices_;
   std::map<std::tuple<std::string, std::string, int64_t>, std::vector<size_t>> unused_;
 };

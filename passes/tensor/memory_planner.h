@@ -12,7 +12,7 @@ namespace tgc {
 struct BufferPlace {
   std::optional<size_t> shared = {};    // index into MemoryPlan::shared
   int64_t offset = 0;                   // byte offset in that shared buffer
-  std::optional<size_t> same_as = {};   // number of the schedule buffer whose memory it reuses
+  std::optional<size_t> same_as = {};   // number of the schedule buffer whose memory this buffer reuses
 };
 
 struct SharedBuffer {

@@ -267,7 +267,7 @@ size_t buffers_read(UOp root) {
   return count;
 }
 
-// Stores the operand in a new buffer and reads it back. The kernel that fills the buffer gets new LOOP ranges.
+// Returns the operand `s`, stored in a new buffer and read back. The kernel that fills the buffer gets new LOOP ranges.
 UOp through_buffer(IndexingContext& ctx, UOp s) {
   Graph& graph = s.graph();
   auto from = ranges_of(s);
@@ -304,7 +304,7 @@ const Shortcut kNoLimit("no-limit", "looking for kernels with too many buffers w
 
 UOp limit_buffers(UOp sink, IndexingContext& ctx) {
   auto is_limited = [&](UOp u) {
-    // use the device in the node's own arg, because device_of() would throw Failure if a node below has no device
+    // use the device in the arg of the node, because device_of() throws Failure if a transitive source has no device
     bool is_buffer = u.is(Op::BUFFERIZE) && u.arg().is(RecordClass::BufferizeOpts);
     Arg device = u.is(Op::DEVICE) ? u.arg() : is_buffer ? u.arg()[0] : Arg();
     return !device.is_none() && max_buffers(device, ctx.graph.settings());

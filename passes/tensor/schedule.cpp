@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// ---- the original sink, with each value replaced by the AFTER of the buffer that holds it
+// ---- the original sink, in which the AFTER of a buffer replaces each computed value
 
 UOp apply_kernels(TensorJob& job, UOp kernels) {
   Substitution tensors = job.multi_map;

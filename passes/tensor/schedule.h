@@ -28,7 +28,7 @@ struct ScheduleBuffer {
 struct ScheduleItem {
   UOp ast;                                                    // a SINK for a kernel; or COPY, BUFFER_VIEW, ENCDEC
   std::vector<size_t> buffers;                                // numbers, by DEFINE_GLOBAL number; the first is written
-  std::vector<std::pair<std::string, int64_t>> fixed_vars = {};  // variables whose value is specific to this launch
+  std::vector<std::pair<std::string, int64_t>> fixed_vars = {};  // values of variables that differ between launches
 };
 
 struct Schedule {

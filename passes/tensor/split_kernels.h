@@ -5,8 +5,8 @@
 
 namespace tgc {
 
-// Runs the stage "bufferize to store": returns a sink of the nodes that hold tensors of the input graph, with every
-// BUFFERIZE replaced by a buffer and a STORE, and every RANGE tagged.
+// Runs the stage "bufferize to store": replaces every BUFFERIZE by a buffer and a STORE, and tags every RANGE. Returns
+// a sink of the nodes that hold tensors of the input graph.
 UOp bufferize_to_store(UOp sink);
 const RuleSet& bufferize_to_store_stage();
 const RuleSet& pm_add_range_tags();

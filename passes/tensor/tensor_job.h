@@ -21,12 +21,12 @@ struct TensorJob {
 
   // set by "rewrite for sched cache"
   UOp given = {};                                              // the original sink
-  UOp keyed = {};                                              // the normalized sink that the cache key is made from
+  UOp keyed = {};                                              // the normalized sink, which determines the cache key
   // Pairs, in order of appearance, of a node of `given` (input buffer, unique constant or bound variable) and its node
   // in `keyed`.
   Substitution inputs = {};
   std::vector<std::pair<std::string, int64_t>> var_vals = {};  // values of the bound variables, in order of appearance
-  // set by "multi_pm": the sink after the stage, in which parts replace MULTIs; and the replacement of each node
+  // set by "multi_pm": `scheduled` is the resulting sink, without MULTIs; `multi_map` maps each node to its replacement
   UOp scheduled = {};
   Substitution multi_map = {};
   // set by "number the uops": numbered[i] is the node with the tag i

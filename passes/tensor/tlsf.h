@@ -1,5 +1,5 @@
 // A two-level segregated fit (TLSF) allocator of one address range, for the memory planner. The first level of free
-// lists is the power of two of a block's size; the second level divides that power of two into equal size classes.
+// lists has one class for each power of two of block sizes; the second level divides each class into equal intervals.
 // From a list, allocate() takes the block that was freed first.
 // Mirrors tinygrad runtime/support/memory.py:TLSFAllocator.
 #pragma once
@@ -21,7 +21,7 @@ class TlsfAllocator {
 
  private:
   struct Block {
-    int64_t size = 0, next = kNone, previous = kNone;  // bytes of the block; offsets of its neighbours
+    int64_t size = 0, next = kNone, previous = kNone;  // size in bytes; offsets of the adjacent blocks
     bool is_free = false;
   };
   static constexpr int64_t kNone = -1;

@@ -28,7 +28,7 @@ void append_load(Ptx& p, UOp u) {
   p.out.append(", [").append(p.text(index, 1)).append("+0];");
 }
 
-// Appends a load that runs if the gate is true. If the gate is false, a scalar gets the alternative, a vector zeros.
+// Appends a gated load. If the gate is false, the result is the alternative value for a scalar, and 0 for a vector.
 void append_gated_load(Ptx& p, UOp u) {
   std::string_view gate = p.text(u.src(0), 2);
   DType scalar = u.dtype().scalar();

@@ -39,7 +39,7 @@ class Ptx : public TextRenderer {
   void add_lines(std::string_view text);
   std::string head(std::string_view function_name);
 
-  // ---- registers.cpp
+  // ---- functions defined in registers.cpp
   // Handles a node that has no value or whose value is in existing registers. Prints code only for a STORE to a buffer
   // in registers. Returns false for other nodes.
   bool stands_for_registers(UOp u);
@@ -61,7 +61,7 @@ class Ptx : public TextRenderer {
   std::string body_;
   ListMap<Registers> registers_;   // the registers of vectors and of buffers in registers
   ListMap<size_t> position_;
-  Arena names_;                    // holds the names in `registers_`
+  Arena names_;                    // memory of the names in `registers_`
 };
 
 std::span<const PtxRow> ptx_memory_rows();

@@ -157,8 +157,8 @@ void upcast_masked(Scheduler& k) {
   for (size_t i = chosen.size(); i-- > 0;) k.apply_opt({OptOps::UPCAST, int64_t(chosen[i]), 0});
 }
 
-// A candidate axis for an upcast. Lower is better: the number of accesses that depend on the axis, then the sum of
-// their strides.
+// A candidate axis for an upcast. The best candidate has the fewest accesses that depend on the axis; among equals, the
+// smallest sum of strides.
 struct UpcastChoice {
   int64_t num_strides;
   Int sum_strides;

@@ -54,7 +54,7 @@ TEST_CASE("the heuristics prefer tensor cores") {
   auto half = [](int64_t m, int64_t n) { return matmul(m, n, 64, dtypes::float16); };
   CHECK(chosen("CUDA", half(128, 128)) == "TC(0,(-1, 0, 1)) UPCAST(0,4) UPCAST(1,4) LOCAL(1,4)");
   CHECK(chosen("METAL", half(24, 40)) == "TC(0,(-1, 0, 1)) UPCAST(0,3) UPCAST(0,5)");
-  CHECK(chosen("METAL", half(20, 40)) == "GROUPTOP(0,16)");  // M = 20 would need padding, so no TC
+  CHECK(chosen("METAL", half(20, 40)) == "GROUPTOP(0,16)");  // no TC opt, because M = 20 would need padding
   Settings off, padded, third, amx;
   off.TC = 0;
   padded.TC_OPT = 2;

@@ -91,8 +91,8 @@ class Scheduler {
   // is then unchanged, except after TC.
   std::vector<UOp> apply_opt(const Opt& opt, bool append = true);
 
-  // Returns the finished kernel: ranges flattened, KernelInfo set, tagged as optimized. Without a name, the name is
-  // made from the axes, and `name_counts` (how often each name was used) makes it unique.
+  // Returns the finished kernel: flattens the ranges, sets the KernelInfo, and tags the kernel as optimized. If
+  // `name` is nullopt, makes a name from the axes. `name_counts`, the number of uses of each name, makes it unique.
   UOp optimized_ast(std::optional<std::string_view> name, std::map<std::string, int>& name_counts);
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 constexpr DTypeSet kBool{Scalar::Bool};
 
-// Returns true if several elements of `dtype` share a 32-bit word of memory. (float16 has a storage type of its own.)
+// Returns true if several elements of `dtype` share a 32-bit word of memory. WGSL has a type f16, so float16 does not.
 bool is_packed(DType dtype, DType pointer) {
   return dtype.itemsize() < 4 && dtype.base() != dtypes::float16 &&
          (!pointer.is_ptr() || pointer.addrspace() != AddrSpace::REG);
