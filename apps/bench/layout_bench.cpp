@@ -1,4 +1,4 @@
-// Times the layout of `tgc view` for the graph of an INPUT, without values, as on the page; for scripts/bench.
+// Measures the time in which `tgc view` lays out the graph of an INPUT without its constants; for scripts/bench.
 // `tgc_layout_bench INPUT` prints nodes, edges, rows and the milliseconds of the fastest of 20 runs.
 #include <chrono>
 #include <cmath>

@@ -120,7 +120,7 @@ const Call* call_of(pid_t pid, Registers& r) {
   return nullptr;
 }
 
-// Traces the command until it ends, counts calls by kind, and lets call number `wanted` of the kind fail.
+// Traces the command until it ends, counts calls by kind, and makes call number `wanted` of `kind` fail.
 int follow(pid_t main, std::string_view kind, uint64_t wanted, std::map<std::string_view, uint64_t>& counts) {
   int status = 0, end = 125;
   bool has_begun = false;
@@ -145,7 +145,7 @@ int follow(pid_t main, std::string_view kind, uint64_t wanted, std::map<std::str
         ptrace(PTRACE_SETREGS, pid, nullptr, &r);
       }
     }
-    bool is_ours = event != 0 || signal == SIGSTOP || signal == SIGTRAP;  // includes the first stop of a new child
+    bool is_ours = event != 0 || signal == SIGSTOP || signal == SIGTRAP;  // a stop caused by ptrace, not a signal
     ptrace(PTRACE_CONT, pid, nullptr, long(is_ours ? 0 : signal));
   }
   return end;

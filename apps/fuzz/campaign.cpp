@@ -76,7 +76,7 @@ class Findings {
 int run_target(const Target& target, const CampaignOptions& o) {
   const std::vector<Input> corpus = corpus_of(target);
   auto input = [&](uint64_t i) {
-    if (i < corpus.size()) return corpus[i];  // first, each input of the corpus runs unchanged
+    if (i < corpus.size()) return corpus[i];  // the campaign begins with the unchanged inputs of the corpus
     uint64_t random = mixed(o.seed * 1000003 + i);
     Input bytes = corpus[random % corpus.size()];
     damage(bytes, corpus[random / 7 % corpus.size()], mixed(random), target);

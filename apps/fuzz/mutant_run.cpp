@@ -249,7 +249,7 @@ class Run {
     return tensor_ ? is_fine(bisect_tensor_graph(session, in, spec)) : is_fine(bisect(session, in, spec));
   }
 
-  // Returns true if the reduction found a failure of this kind to reduce.
+  // Runs test-case reduction. Returns true if the graph has a failure of this kind that could be reduced.
   bool reduced(FailureSignature::Kind kind) {
     Cancel limit(nullptr, o_.seconds);
     Session session{.jobs = 1, .cancel = &limit};
@@ -265,7 +265,7 @@ class Run {
     return true;
   }
 
-  // Runs a small kernel on REF in this process, so that sanitizers observe REF.
+  // Runs a small kernel on REF in this process, so that sanitizers check REF. Skips tensor graphs.
   bool ref_in_here() {
     if (tensor_) return true;
     InputGraph in = loaded();

@@ -9,7 +9,7 @@ namespace tgc::fuzz {
 
 struct Died {
   uint64_t index = 0;     // number of the input at which the process died
-  std::string how;        // "SIGSEGV", "a hang of over 20 s", "exit code 1"
+  std::string how;        // how the process died: "SIGSEGV", "a hang of over 20 s", "exit code 1"
   std::string report;     // the last output of the process, with a stack if there is one
   // Returns a key that is equal for deaths of one cause: `how` and the main line of the report, without numbers.
   std::string cause() const;

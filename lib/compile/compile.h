@@ -67,7 +67,7 @@ Result<std::string> compile_uncached(const CompileJob& job, Artifact what);
 // A compiler or tool that lib/compile can use.
 struct CompilerInfo {
   std::string name;      // "LLVM", "NVRTC", "ptxas"
-  std::string serves;    // "CPU:LLVM, AMD:LLVM"
+  std::string serves;    // what it compiles: "CPU:LLVM, AMD:LLVM"
   bool works = false;
   std::string version;   // the version, or what is missing if it does not work
 };

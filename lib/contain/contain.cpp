@@ -38,9 +38,9 @@ struct Header {
   uint64_t address = 0, stack = 0;  // fault: the fault address and the stack pointer
   uint64_t bytes = 0;            // size of the text that follows the header
   char memory[48] = "";          // name of the watched range nearest to the address; empty if none is near
-  int32_t side = 0;              // where the address is: -1 before, 1 after, 0 inside that range
-  uint64_t away = 0;             // bytes between the address and that range
-  uint64_t size = 0;             // size of that range in bytes
+  int32_t side = 0;              // where the address is: -1 before, 1 after, 0 inside the nearest watched range
+  uint64_t away = 0;             // number of bytes between the address and the nearest watched range
+  uint64_t size = 0;             // size of the nearest watched range in bytes
 };
 
 std::string signal_name(int signal) {

@@ -35,7 +35,7 @@ class Worker {
   // Confines the worker for the rest of its life. Throws Failure if the system refuses.
   void confine(const Confinement& what) { tgc::confine(what, channel_).value_or_throw(); }
 
-  // Fault reports name the nearest range: "4 bytes after the end of data1, 32 bytes". `memory` must stay unchanged.
+  // Sets the ranges that fault reports name ("4 bytes after the end of data1, 32 bytes"). `memory` must stay unchanged.
   static void watch(std::span<const NamedMemory> memory);
 
   // Sends `result` to the parent. Exits the process if the parent is gone.

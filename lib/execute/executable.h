@@ -15,7 +15,7 @@
 
 namespace tgc {
 
-// A DEFINE_GLOBAL: the buffer of the array `data<number>`.
+// A buffer parameter of a kernel: a DEFINE_GLOBAL, named `data<number>`.
 struct BufferSpec {
   int64_t number = 0;
   DType dtype;            // a scalar

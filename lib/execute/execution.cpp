@@ -66,8 +66,7 @@ void copy_outputs(Device& device, const std::vector<BufferSpec>& specs, std::spa
     if (specs[i].written) device.copy_out(outputs[n++].array.data(), buffers[i]).value_or_throw();
 }
 
-// Limit for the memory, in bytes, that a worker may allocate after its start if it runs a compiled kernel, which needs
-// only its stack. REF allocates memory while it interprets, so its limit is `memory` instead.
+// Memory in bytes that a worker with a compiled kernel may allocate after confinement; the kernel needs only its stack.
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
 
 // Returns the buffers with the names that reports use.
@@ -88,7 +87,8 @@ void check_around(Device& device, const std::vector<BufferSpec>& specs, std::spa
                          .kernel_fault = true});
 }
 
-// Opens the device and runs the kernel. Without a driver, confines `worker` (if not null); REF may allocate `memory`.
+// Opens the device and runs the kernel. Confines `worker`, if not null, unless the device has a driver. `memory` limits
+// what REF may allocate, in bytes.
 void run_on(Executable& executable, Device& device, const Arrays& inputs, const LaunchArguments& facts,
             const ExecuteOptions& options, Worker* worker, uint64_t memory, Execution& out) {
   device.open().value_or_throw();
@@ -126,7 +126,7 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   }
 }
 
-constexpr int kCopies = 3;  // copies of each array: in this process, on the device, and for the way back
+constexpr int kCopies = 3;  // copies of each array: the input here, the device's buffer, and the output here
 
 Diag misfit(const BufferSpec& spec, const std::string& what, const std::string& source) {
   return {.message = spec.name() + " " + what, .file = source, .expected = spec.describe()};

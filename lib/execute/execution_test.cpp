@@ -71,7 +71,7 @@ TEST_CASE("execute returns an error if a kernel kills its worker; REF computes a
 }
 
 TEST_CASE("execute passes arrays by number if the parameters of a list are unordered; variables come last") {
-  // a linear list that computes data0[0] = (data2[0] ^ data1[0]) * v ^ u
+  // the list computes data0[0] = (data2[0] ^ data1[0]) * v ^ u, with the variables u and v
   std::string text =
       // clang-format off
       "0 Ops.DEFINE_GLOBAL : dtypes.int.ptr(1)  []                               2\n"

@@ -13,7 +13,7 @@ namespace {
 // Vector loads of compiled kernels rely on aligned buffers, REF's loads on aligned elements.
 constexpr uintptr_t kCompiledAlignment = 64, kRefAlignment = 8;
 
-// Smaller initial values, unless mapped from a file, are copied, because copies cost little and get guards around them.
+// Initial values smaller than this are copied, unless mapped from a file: copies are cheap and get guard bytes.
 constexpr uint64_t kCopiedBelow = 1 << 20;
 
 // Returns the pages of mapped data to the system after the data was copied.

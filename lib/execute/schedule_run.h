@@ -39,7 +39,7 @@ struct KernelStep {
 
 struct TimedKernel {
   std::string name;
-  size_t item = 0;     // index in the schedule
+  size_t item = 0;     // index of the kernel's item in the schedule
   double seconds = 0;  // the fastest timed run
 };
 

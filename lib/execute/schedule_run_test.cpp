@@ -1,4 +1,4 @@
-// Runs of schedules on REF and on the CPU, and the events that an observer receives.
+// Tests that run schedules on REF and on the CPU, and that check the events that an observer receives.
 #include "lib/execute/schedule_run.h"
 
 #include <doctest/doctest.h>

@@ -25,7 +25,7 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// A word or a single character; comments and literals are skipped.
+// A word or a single character of the source. Comments and literals yield no tokens.
 struct Token {
   std::string_view text;
   size_t at = 0;
@@ -100,7 +100,7 @@ class Reader {
 
  private:
   bool is(size_t i, std::string_view text) const { return i < tokens_.size() && tokens_[i].text == text; }
-  // The source text from one token up to another.
+  // Returns the source text from the token with index `from` up to the token with index `to`.
   std::string between(size_t from, size_t to) const {
     return std::string(source_.substr(tokens_[from].at, tokens_[to].at - tokens_[from].at));
   }

@@ -14,8 +14,8 @@ Space take_space(Builder& b);
 void take_address(Builder& b, const Operand& o, Space space, Op& op);
 
 // The addresses of an access. In the functions below, `inside` is the number of bytes that are checked in each lane of
-// a load from global memory (0: all). A vector load checks fewer bytes than it reads, because NVRTC reads three floats
-// at the end of an array as four, which is harmless on a GPU.
+// a load from global memory (0: all). A vector load may check fewer bytes than it reads, because NVRTC reads three
+// floats at the end of an array as four, which is harmless on a GPU.
 struct Addresses {
   alignas(64) uint64_t host[kLanes];  // address for each lane; inactive lanes have the address of an active lane
   bool is_row = false;                // true if lane i's address is lane 0's plus i times the access's size
@@ -32,7 +32,7 @@ inline const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64
 // of shared memory that no thread has stored.
 void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at);
 
-// Checks that the addresses in `at` are inside the space's memory. Offsets (shared, local) become host addresses.
+// Checks that the addresses in `at` are inside the space's memory. Turns shared and local offsets into host addresses.
 template <Space kSpace>
 void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, uint32_t inside) {
   uint64_t low = at.host[0], high = at.host[0], bits = 0, off_row = 0;

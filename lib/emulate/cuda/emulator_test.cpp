@@ -197,7 +197,7 @@ TEST_CASE("PTX emulator: small blocks that share a warp keep their own block and
   for (uint32_t i = 0; i < 40; i++) CHECK(out[i] == i / 5 * 100 + i % 5);
 }
 
-// Returns a kernel: thread i stores i to shared memory, runs `barrier` and reads the element of thread threads - 1 - i.
+// Returns a kernel in which thread i stores i to shared memory, runs `barrier` and reads element threads - 1 - i.
 std::string reversal(const std::string& barrier, int threads = 128) {
   return kernel_text(1, kElement +
                             ".shared .align 4 .b8 s[512];\nmov.u64 %rd1, s;\nadd.s64 %rd2, %rd1, %rd7;\n"

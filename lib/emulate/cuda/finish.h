@@ -22,7 +22,7 @@ struct Flow {
     uint32_t meet = kNone;  // the immediate post-dominator, where diverged lanes reconverge; kNone: the kernel's end
   };
   std::vector<Block> blocks;
-  std::vector<uint32_t> block_of;  // by op: number of its block
+  std::vector<uint32_t> block_of;  // for each op, the index of its block in `blocks`
 
   static Flow of(const Code& code);
 };

@@ -15,7 +15,7 @@ struct FloatFlags {
   bool ftz = false, sat = false, approx = false, full = false, relu = false, nan = false;
   bool any() const { return rounding >= 0 || ftz || sat || approx || full || relu || nan; }
 };
-FloatFlags take_float_flags(Builder& b);  // takes the modifiers in any order
+FloatFlags take_float_flags(Builder& b);  // consumes the instruction's modifiers, which may be in any order
 
 // Emits the current instruction. The caller must already have consumed its modifiers and its type.
 void emit_float(Builder& b, FloatOp op, Type type, FloatFlags flags);

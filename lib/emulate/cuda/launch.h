@@ -29,7 +29,7 @@ struct Block {
   Triple id{};
   bool is_packed = false;  // true if a warp holds several blocks
   std::vector<std::byte> shared, local;
-  std::vector<uint8_t> stored;     // by byte of `shared`: 1 if a thread has stored it
+  std::vector<uint8_t> stored;     // for each byte of `shared`, 1 if a thread has stored it
   std::unique_ptr<Races> races;    // null unless check_races is set
   RecentRanges recent;
 };

@@ -43,7 +43,7 @@ void logic_1(Builder& b) {
   emit_1(b, t, for_integers_1<F>(t));
 }
 
-// Shifts. The count is a 32-bit number; a count of at least the operand's width shifts all bits out.
+// Shifts left if kLeft, else right. The count has 32 bits; a count of at least the operand's width shifts all bits out.
 template <class T, bool kLeft>
 void shift(Warp& w, const Op& o) {
   constexpr uint32_t kBits = 8 * sizeof(T);
@@ -82,7 +82,7 @@ void funnel(Builder& b) {
                    : (mode ? ternary<uint32_t, Funnel<false, true>> : ternary<uint32_t, Funnel<false, false>>));
 }
 
-// popc, clz, bfind: the result has 32 bits for every operand type.
+// Implements popc, clz and bfind. The result has 32 bits for every operand type.
 template <class T, int kWhat>
 void count_bits(Warp& w, const Op& o) {
   using U = UnsignedOf<T>;

@@ -27,7 +27,7 @@ bool compare(T a, T b) {
   return false;
 }
 
-// Reads a float; a subnormal one is flushed to zero.
+// Reads a float from a register and flushes a subnormal value to zero (.ftz).
 struct Flushed {
   using Bits = float;
   static float decode(float x) { return flush(x); }

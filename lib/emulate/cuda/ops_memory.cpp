@@ -106,7 +106,7 @@ void load_parameter(Builder& b, Type t, int n) {
   }
 }
 
-// Takes the modifiers of memory ordering and caching, which have no effect: caches are not emulated.
+// Consumes the modifiers of memory ordering and caching, which have no effect because caches are not emulated.
 void take_hints(Builder& b) {
   while (b.take_one_of({"weak", "relaxed", "acquire", "release", "volatile", "cta", "cluster", "gpu", "sys",
                         "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt",

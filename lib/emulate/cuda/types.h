@@ -8,7 +8,7 @@ namespace tgc::ptx {
 
 enum class Kind : uint8_t { Bits, Unsigned, Signed, Float, BFloat, Tf32, E4m3, E5m2, Pred };
 
-//   name, PTX text, kind, bits per element, number of elements
+// calls X(name, PTX text, kind, bits per element, number of elements) for each type
 #define TGC_PTX_TYPES(X)                                                                                              \
   X(B8, "b8", Bits, 8, 1)                                                                                             \
   X(B16, "b16", Bits, 16, 1)                                                                                          \

@@ -227,7 +227,7 @@ void Builder::build_one() {
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
   std::string whole(name);
   if (name.starts_with("v_dual_")) whole = "v_" + whole.substr(7);
-  auto found = opcodes().find("gfx12:" + whole);  // because on gfx12 some names have another meaning
+  auto found = opcodes().find("gfx12:" + whole);  // rows for names that have another meaning on gfx12
   if (code.family != Family::Gfx12 || found == opcodes().end()) found = opcodes().find(whole);
   if (found == opcodes().end()) refuse("unknown instruction '" + std::string(instruction->opcode) + "'");
   row = &found->second, name = found->first;

@@ -86,7 +86,7 @@ class Builder {
   [[noreturn]] void refuse(const std::string& why) const;
   size_t operands() const { return instruction->operands.size(); }
   const Operand& operand(size_t n) const;
-  // Each returns the register file index of an operand of `words` registers (kTrash for a scalar `null`) or refuses.
+  // Each returns the register file index of an operand of `words` registers (`null`: kTrash); refuses other operands.
   uint16_t vector_place(const Operand& o, uint32_t words) const;
   uint16_t scalar_place(const Operand& o, uint32_t words) const;
   uint16_t mask_place(const Operand& o) const { return scalar_place(o, code.halves); }

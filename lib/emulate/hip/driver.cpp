@@ -82,7 +82,7 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
                 .check_races = checks_races(),
                 .host_threads = host_threads()};
   size_t bytes = given.data ? given.bytes : 0;
-  launch.arguments.resize((std::max<size_t>(bytes, d.kernarg_bytes) + 63) / 64 * 64 + 64);  // compilers widen loads
+  launch.arguments.resize((std::max<size_t>(bytes, d.kernarg_bytes) + 63) / 64 * 64 + 64);  // room for widened loads
   std::memcpy(launch.arguments.data(), given.data ? given.data : "", bytes);
   if (d.kernarg_bytes > bytes) add_hidden_arguments(launch, bytes);
   return run(code.name, volume(block), [&](uint64_t& executed) { return run_launch(launch, executed); });

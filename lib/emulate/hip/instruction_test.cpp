@@ -1,4 +1,4 @@
-// Tests of single instructions: text, operands, expected result.
+// Tests single instructions: runs the text of each instruction on given operands and compares the result.
 #include <cmath>
 
 #include "lib/emulate/hip/testing.h"

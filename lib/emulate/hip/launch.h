@@ -28,7 +28,7 @@ struct Group {
   const Launch* launch = nullptr;
   Triple id{};
   std::vector<std::byte> memory;   // LDS (shared memory)
-  std::vector<uint8_t> stored;     // by byte of `memory`: 1 if a thread has stored it
+  std::vector<uint8_t> stored;     // for each byte of `memory`, 1 if a thread has stored it
   std::unique_ptr<Races> races;    // null unless check_races is set
   RecentRanges recent;
 };

@@ -6,7 +6,7 @@
 namespace tgc::hip {
 namespace {
 
-// Sets SCC if the result is not 0.
+// Returns `value`, and sets SCC to 1 if it is not 0, else to 0.
 template <class T>
 T tested(Wave& w, T value) {
   w.s[kScc] = value != 0;

@@ -24,8 +24,8 @@ class Waits {
     Counter counter = Counter::None;
   };
   bool is_open(const Pending& p) const { return p.number > done_[size_t(p.counter)]; }
-  std::array<Pending, kVectors + kConstants> pending_{};  // by register: vector registers, then scalar registers
-  std::array<uint64_t, 5> issued_{}, done_{};             // by Counter: number of operations issued, completed
+  std::array<Pending, kVectors + kConstants> pending_{};  // for each vector register, then each scalar register
+  std::array<uint64_t, 5> issued_{}, done_{};             // for each Counter, number of operations issued, completed
   uint64_t last_store_ = 0;                               // sequence number of the last LDS store
 };
 
