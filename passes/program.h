@@ -25,7 +25,7 @@ struct ProgramInfo {
   std::array<Sint, 3> global_size{1, 1, 1};  // number of groups, or of threads if there is no local size
   std::optional<std::array<Sint, 3>> local_size{{1, 1, 1}};  // threads per group; nullopt: the runtime chooses
   std::vector<UOp> vars;                    // DEFINE_VARs, sorted by name
-  std::vector<int64_t> globals, outs, ins;  // ascending numbers of all buffers, the stored ones, the loaded ones
+  std::vector<int64_t> globals, outs, ins;  // ascending buffer numbers: all, those stored to, those loaded from
   Arg applied_opts;                         // the applied opts, a tuple of Opt records
   Estimates estimates;
 };

@@ -23,7 +23,7 @@ Status check_custom(std::span<const UOp> list);
 struct SourceLines {
   size_t first = 0, count = 0;
 };
-// The source, and for each node of the list its lines.
+// The lines of the source, and for each node of the list the lines that the node printed.
 struct SourceMap {
   std::vector<std::string> lines;
   std::vector<SourceLines> of_node;

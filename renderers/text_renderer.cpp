@@ -55,7 +55,7 @@ Int launch_bounds_of(std::span<const UOp> list) {
 
 std::vector<DType> value_dtypes_of(std::span<const UOp> list) {
   std::vector<DType> out;
-  DType last = dtypes::void_;  // avoids the search if a node has the dtype of the node before it
+  DType last = dtypes::void_;  // avoids a search if consecutive nodes have the same dtype
   bool has_void = false;
   for (UOp u : list) {
     DType d = u.dtype();

@@ -24,7 +24,7 @@ class TextRenderer {
     Entry** next = sources_.get();
     for (UOp u : list)
       for (UOp s : u.src())
-        if (Entry* e = *next++ = entries_.find(s)) e->uses++;  // text() reports a source that is not in the list
+        if (Entry* e = *next++ = entries_.find(s)) e->uses++;  // if the source is not in the list, text() throws
     next_sources_ = sources_.get();
   }
 

@@ -38,7 +38,7 @@ struct TensorCore {
   std::string_view opts;                       // splits in order: "u0" makes an upcast axis of N, "l1" a local one of M
   std::array<Swizzle, 2> swizzle;              // the permutations of the axes for A and for B
 
-  std::string str() const;                          // "WMMA_8_16_16_half_float"
+  std::string str() const;                          // returns a name such as "WMMA_8_16_16_half_float"
   int num_reduce_axes() const;                      // log2 of K
   std::vector<TcAxis> base_shape() const;           // all axes: those of `opts` in order, then the reduce axes
   std::vector<TcAxis> base_upcast_axes() const;     // the upcast, then the reduce axes, each in descending order
@@ -51,7 +51,7 @@ namespace tensor_cores {
 
 std::span<const TensorCore> cuda(int arch);              // the tensor cores of the architecture sm_<arch>
 std::span<const TensorCore> ptx(int arch);               // those of cuda(arch) that the PTX renderer supports
-std::span<const TensorCore> amd(std::string_view arch);  // for an arch such as "gfx942"; RDNA3's if it is unknown
+std::span<const TensorCore> amd(std::string_view arch);  // of an arch such as "gfx942"; RDNA3's for other archs
 std::span<const TensorCore> metal();
 std::span<const TensorCore> amx();
 std::span<const TensorCore> intel();

@@ -77,7 +77,7 @@ TEST_CASE("tensor cores: opts produce the warp size and the output tile") {
     CHECK(upcasts == tc.elements_per_thread[2]);
     CHECK(sizes[0] == tc.dims[0]);
     CHECK(sizes[1] == tc.dims[1]);
-    for (auto& permute : tc.permutes(tc.base_shape())) {  // must be a permutation of the axis indices
+    for (auto& permute : tc.permutes(tc.base_shape())) {  // each is a permutation of the axis indices
       CHECK(permute.size() == tc.base_shape().size());
       CHECK(std::set(permute.begin(), permute.end()).size() == permute.size());
     }

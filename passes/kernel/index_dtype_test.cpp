@@ -26,7 +26,7 @@ TEST_CASE("each rule of pm_lower_index_dtype applies and declines") {
   t.declines("lower-binary", idx(x) + t.var("n", 0, 5));
   t.declines("lower-binary", x + y);
 
-  UOp of_sum = t.graph.node(Op::BIND, dtypes::index, {idx(x + y), idx(t.constant(dtypes::int32, 3))});  // of a sum
+  UOp of_sum = t.graph.node(Op::BIND, dtypes::index, {idx(x + y), idx(t.constant(dtypes::int32, 3))});  // BIND of a sum
   CHECK_THROWS_AS(t.declines("lower-bind", of_sum), Failure);
 
   t.check("lower-const", t.constant(dtypes::index, 5), idx(t.constant(dtypes::int32, 5)));

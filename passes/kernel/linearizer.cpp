@@ -42,7 +42,7 @@ struct NodeList {
   std::vector<uint32_t> first_src;
 
   explicit NodeList(UOp sink) : nodes(last_toposort(sink)) {
-    auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);  // by node id, at most sink.id()
+    auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);  // by node id; no id exceeds the sink's
     first_src.reserve(nodes.size() + 1);
     src.reserve(nodes.size() * 2);
     for (uint32_t i = 0; i < nodes.size(); i++) {
@@ -316,9 +316,9 @@ std::vector<UOp> linearize(UOp sink) {
   KeyOrder order(list, sink.graph().settings().TUPLE_ORDER != 0);
   std::vector<Key> keys = order.keys();
   py_sort(keys, [&](const Key& a, const Key& b) { return order.less(a, b); });
-  std::vector<uint32_t> rank(list.size());  // by node: its position in the sorted keys, ignoring dependencies
+  std::vector<uint32_t> rank(list.size());  // for each node, its position in the sorted keys
   for (uint32_t i = 0; i < keys.size(); i++) rank[keys[i].node] = i;
-  std::vector<uint32_t> users(list.size());  // by node: number of users that are not emitted yet
+  std::vector<uint32_t> users(list.size());  // for each node, the number of users that are not emitted yet
   for (uint32_t s : list.src) users[s]++;
 
   // emit nodes backwards from the sink: among the nodes whose users are all emitted, choose the one with the greatest

@@ -6,7 +6,7 @@ namespace tgc {
 
 const RuleSet& pm_flatten_range();     // replaces expressions in the range list of END, REDUCE, STORE by their RANGEs
 const RuleSet& pm_simplify_ranges();   // merges adjacent ranges if that adds no division or remainder
-const RuleSet& check_merge();          // nested rewrite of merge-adjacent-ranges
+const RuleSet& check_merge();          // rules of the nested rewrite of the rule merge-adjacent-ranges
 const RuleSet& pm_split_store();       // CPU only: cuts a loop at the constants that its range is compared with
 
 // Splits each range r that is used as r % c into r / c and r % c.

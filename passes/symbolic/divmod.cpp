@@ -26,7 +26,7 @@ class Summand {
   explicit Summand(UOp u) : u_(u), factor_(const_factor(u)) {
     bool plain =
         u.is(Op::MUL) && u.src(1).is_const() && factor_ != 1 && !u.src(0).in({Op::MUL, Op::ADD, Op::CONST, Op::VCONST});
-    like_term_ = plain ? u.src(0) : term();  // x of x * c has the bounds of term(), and needs no new node
+    like_term_ = plain ? u.src(0) : term();  // for x * c, x has the bounds of term() and is no new node
   }
   Int factor() const { return factor_; }
   UOp term() const { return divides(u_, factor_); }

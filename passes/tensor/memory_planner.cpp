@@ -121,7 +121,7 @@ class Planner {
 
   const Schedule& s_;
   MemoryPlan plan_;
-  std::vector<int64_t> first_, last_;  // for each buffer, the first and last item that use the buffer, or -1
+  std::vector<int64_t> first_, last_;  // for each buffer, the first and last item that use it; -1 if not planned
   std::vector<size_t> planned_;        // numbers of the planned buffers, in order of first use
   int64_t total_ = 0;                  // size in bytes of each allocator's address range
   std::map<std::string, Device> devices_;

@@ -9,7 +9,7 @@ namespace tgc {
 
 using namespace pat;
 
-// ---- nodes
+// ---- functions that create nodes for several devices
 
 UOp device_node(Graph& graph, Arg device) { return graph.node(Op::DEVICE, dtypes::void_, {}, device); }
 UOp mselect(UOp u, int64_t device) { return u.graph().node(Op::MSELECT, u.dtype(), u, device); }

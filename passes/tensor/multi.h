@@ -5,7 +5,7 @@
 
 namespace tgc {
 
-// ---- nodes
+// ---- functions that create nodes for several devices
 UOp device_node(Graph& graph, Arg device);                 // DEVICE; `device` is a name or a tuple of names
 UOp mselect(UOp u, int64_t device);                        // the part of `u` on device number `device`
 UOp mstack(UOp like, std::span<const UOp> parts);          // one value from a part per device; has the dtype of `like`
@@ -19,7 +19,7 @@ UOp shard(UOp u, int64_t axis);
 // Pads each device's part with zeros to the size of the whole value (UOp._unshard).
 UOp unshard(UOp u, int64_t axis);
 
-// ---- rules
+// ---- rule sets and stages
 const RuleSet& multi_pm();           // ops on MULTI -> ops on the parts; includes replace_allreduce()
 const RuleSet& replace_allreduce();  // expands ALLREDUCE, and copies between one device and several
 

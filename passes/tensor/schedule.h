@@ -27,7 +27,7 @@ struct ScheduleBuffer {
 // One launch of a kernel, one copy, or the creation of one view.
 struct ScheduleItem {
   UOp ast;                                                    // a SINK for a kernel; or COPY, BUFFER_VIEW, ENCDEC
-  std::vector<size_t> buffers;                                // numbers, by DEFINE_GLOBAL number; the first is written
+  std::vector<size_t> buffers;                                // buffers by DEFINE_GLOBAL number; the first is written
   std::vector<std::pair<std::string, int64_t>> fixed_vars = {};  // values of variables that differ between launches
 };
 
@@ -37,7 +37,7 @@ struct Schedule {
   std::vector<std::pair<std::string, int64_t>> var_vals;      // values of the bound variables
   // for each source of the sink, its buffers, one per device; empty for a constant
   std::vector<std::vector<size_t>> outputs;
-  UOp sink;                                                   // the original sink, with AFTERs as computed values
+  UOp sink;                                                   // the original sink; AFTERs replace computed values
 };
 
 // Returns the schedule of `kernels`, the result of the last tensor stage of `job`.

@@ -44,7 +44,7 @@ bool print_const(CStyle& c, UOp u) {
     case Scalar::UInt64: return print_number(c, truncate(v, dtypes::uint64), "ull");
     case Scalar::UInt32: return print_number(c, truncate(v, dtypes::uint32), "u");
     case Scalar::Bool: c.out += v.truthy() ? '1' : '0'; return true;
-    case Scalar::FP8E4M3:  // fp8 values are printed as literals of a larger type and then cast
+    case Scalar::FP8E4M3:  // types without literals: print a literal of a larger type and a cast
     case Scalar::FP8E5M2:
     case Scalar::BFloat16:
     case Scalar::Float16: return print_cast_const(c, u, v.str() + "f");

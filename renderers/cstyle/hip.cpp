@@ -127,8 +127,8 @@ void define_vector(CStyle& c, DType d, std::string& out) {
          element_names(d.count(), scalar + " ") + ") { return { " + element_names(d.count()) + " }; }\n";
 }
 
-// Defines the names of the tensor cores' instructions. On CDNA, the name of a type depends on the tensor cores before
-// it in the kernel, because tinygrad changes its table of types while it prints them.
+// Defines a macro or function for each tensor core. On CDNA, the type in an instruction's name depends on the preceding
+// tensor cores, because tinygrad changes its table of type names while it prints the macros.
 void define_wmma(CStyle& c, std::string& out) {
   std::map<Scalar, std::string> types{{Scalar::BFloat16, "bf16"}, {Scalar::Float32, "f32"}, {Scalar::Float16, "f16"},
                                       {Scalar::FP8E4M3, "_fp8_fp8"}, {Scalar::FP8E5M2, "_bf8_bf8"}};

@@ -287,7 +287,7 @@ void LlvmIr::add_amx_operands(UOp wmma) {
 
 void LlvmIr::print(UOp u) {
   if (has_text(u)) {
-    name_ = text(u);  // add_amx_operands has named it
+    name_ = text(u);  // add_amx_operands() already gave the node a name
   } else {
     out += "%v";
     out.append_number(uint32_t(values_++));

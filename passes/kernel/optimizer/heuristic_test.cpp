@@ -130,7 +130,7 @@ TEST_CASE("the heuristics choose threads") {
   CHECK(chosen("CPU", matmul(256, 256, 256), off) == "UPCAST(1,4) UPCAST(0,4) UNROLL(0,4)");
 }
 
-// ---- the stage
+// ---- the stage "apply opts"
 
 struct StageTest : TestBench {
   using TestBench::TestBench;
