@@ -17,7 +17,7 @@ struct Machine {
   std::string features;  // "+cumode", added to the CPU's own features
 };
 
-// The form of a compiler's output.
+// The form in which an engine returns compiled code.
 enum class Form : uint8_t { Ir, Assembly, Object };
 
 // A compiler's error: its position in the source and its message.
@@ -39,7 +39,7 @@ struct Made {
 
 // Which of LLVM's optional passes run.
 struct PassPlan {
-  int64_t most = -1;      // run only the first `most`; -1: all
+  int64_t most = -1;      // number of passes to run, in the order of execution; -1: all
   std::string fault;      // a deliberately wrong pass to add (kLlvmFaults in compile.h); empty: none
   bool is_list = false;   // return the list of passes, one per line, instead of the compiled code
   bool is_plain() const { return most < 0 && fault.empty() && !is_list; }

@@ -1,4 +1,4 @@
-// Folders that only the current user can access.
+// Functions for folders that only the current user can access.
 #pragma once
 #include <string>
 

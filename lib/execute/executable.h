@@ -23,7 +23,7 @@ struct BufferSpec {
   bool read = false, written = false;
 
   std::string name() const { return "data" + std::to_string(number); }
-  std::string describe() const;  // "float32, 100 elements"
+  std::string describe() const;  // returns "float32, 100 elements"
 };
 
 // A variable of the kernel (a DEFINE_VAR).
@@ -55,7 +55,7 @@ class Executable {
   const std::vector<VariableSpec>& variables() const { return variables_; }
   const std::optional<ProgramInfo>& info() const { return info_; }         // set if made from a linear list
   const KernelSource& source() const { return source_; }                   // empty for REF
-  const std::string& code() const { return code_; }                        // compiled; empty for REF
+  const std::string& code() const { return code_; }                        // the compiled code; empty for REF
 
   // Loads the kernel on `device`, which must be open: the device that it was made for; for REF, a make_ref_device().
   Result<std::unique_ptr<Kernel>> load(Device& device);

@@ -17,8 +17,8 @@ using BufferValues = std::unordered_map<UOp, HostData>;
 // MB large. Other initial values are copied. The destructor frees all.
 class ScheduleMemory {
  public:
-  // `device` must be open and outlive this object. `is_ref` says whether it is REF. Throws Failure if `known` has no
-  // value for an input buffer, or the device has too little memory.
+  // `device` must be open and outlive this object. `is_ref` says whether `device` is REF. Throws Failure if `known` has
+  // no value for an input buffer, or if the device has too little memory.
   ScheduleMemory(Device& device, bool is_ref, const Schedule& schedule, const BufferValues& known,
                  const Settings& settings);
   ~ScheduleMemory();

@@ -174,7 +174,7 @@ std::string compile_with(CodeGenerator& generator, std::string_view text, const 
   return plan.is_list ? gate->list() : out;
 }
 
-// Compiles `text`. Returns the generator to the pool after the module is destroyed, to which its passes may refer.
+// Compiles `text`. The module must be destroyed before the generator is reused, because passes may refer to the module.
 std::string compile_text(std::string_view text, CodeGenerators& generators, Form form, bool lines,
                          const PassPlan& plan) {
   auto generator = generators.take();

@@ -269,7 +269,7 @@ void Builder::lay_out_variables() {
       throw Failure(
           Diag{.message = "'" + std::string(v.name) + "' exceeds 512 KiB of shared or local memory", .line = v.line});
   };
-  for (int last : {0, 1})  // dynamic (.extern) shared memory comes last
+  for (int last : {0, 1})  // the second round places dynamic (.extern) shared memory after the other variables
     for (const auto* variables : {&code_.module->globals, &f_.locals})
       for (const Variable& v : *variables)
         if (v.space == Space::Shared && v.is_extern == bool(last)) place(v, code_.shared_bytes, Space::Shared);

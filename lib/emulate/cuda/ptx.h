@@ -67,8 +67,8 @@ struct Function {
   std::vector<Variable> parameters = {};
   std::vector<Register> registers = {};
   std::vector<Instruction> body = {};
-  std::map<std::string_view, uint32_t> labels = {};                          // index of the instruction after the label
-  std::map<std::string_view, std::vector<std::string_view>> branch_targets = {};  // the tables of labels for brx.idx
+  std::map<std::string_view, uint32_t> labels = {};                          // index of the instruction after each label
+  std::map<std::string_view, std::vector<std::string_view>> branch_targets = {};  // labels of each brx.idx table
   std::vector<Variable> locals = {};                                         // variables in .shared and .local
   uint64_t parameter_bytes = 0;
   std::array<uint64_t, 3> required_threads{};  // block size required by .reqntid; 0 without .reqntid

@@ -51,7 +51,7 @@ class Memory {
     std::string name;
     uint64_t begin = 0, bytes = 0;
     bool is_threadgroup = false;
-    std::vector<uint32_t> stored = {};  // of threadgroup memory, by byte: the number of the group that last stored it
+    std::vector<uint32_t> stored = {};  // for each byte of threadgroup memory, the last group that stored it
     std::unique_ptr<uint8_t[]> own = {};  // the allocation of threadgroup memory
 
     bool holds(const Access& a) const { return a.address - begin < bytes && bytes - (a.address - begin) >= a.bytes; }
@@ -59,7 +59,7 @@ class Memory {
   bool find(const Access& a);
 
   std::vector<Known> ranges_;
-  std::vector<size_t> threadgroup_;  // by array number: index in ranges_ plus 1; 0 if not allocated yet
+  std::vector<size_t> threadgroup_;  // for each array number, index in ranges_ plus 1; 0: not allocated
   size_t recent_ = 0;
   uint64_t threadgroup_bytes_ = 0;
   uint32_t group_ = 0;
