@@ -67,7 +67,7 @@ struct Function {
   std::vector<Variable> parameters = {};
   std::vector<Register> registers = {};
   std::vector<Instruction> body = {};
-  std::map<std::string_view, uint32_t> labels = {};                          // index of the instruction after each label
+  std::map<std::string_view, uint32_t> labels = {};                          // index of the instruction after a label
   std::map<std::string_view, std::vector<std::string_view>> branch_targets = {};  // labels of each brx.idx table
   std::vector<Variable> locals = {};                                         // variables in .shared and .local
   uint64_t parameter_bytes = 0;
