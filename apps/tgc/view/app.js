@@ -191,7 +191,7 @@ export class App {
         if (state.r >= 0) this.#revealChange();
         else if (marks.selected >= 0) this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
       };
-      if (!this.canvas.size.width || old.m) this.canvas.whenSized = showStart;  // the model view has another canvas size
+      if (!this.canvas.size.width || old.m) this.canvas.whenSized = showStart;  // the model view resizes the canvas
       setTimeout(() => { if (this.canvas.size.width) this.canvas.whenSized = null; }, 200);
       showStart();
     } else if (state.r >= 0 && (state.r !== old.r || state.s !== old.s)) this.#revealChange();
