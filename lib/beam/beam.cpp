@@ -61,7 +61,7 @@ class Items {
   Status add_kernel(Compilation compilation) {
     auto kernel = SearchKernel::begin(std::move(compilation));
     if (!kernel) return session_.warn(kernel.diag()), Unit{};
-    // use the name with --replay, because a file of times identifies kernels by name
+    // Use the name with --replay-times, because a file of times identifies kernels by name.
     std::string id = plan_.replay.empty() ? kernel->target().name() + " " + to_hex(kernel->key()) : kernel->name();
     auto [known, is_new] = known_.emplace(std::move(id), items_.size());
     if (!is_new) {
@@ -76,7 +76,7 @@ class Items {
 
   const Session& session_;
   const BeamPlan& plan_;
-  std::map<std::string, size_t> known_;  // by the kernel's id: index in items_; SIZE_MAX: it is of another shard
+  std::map<std::string, size_t> known_;  // maps a kernel's id to an index into items_; SIZE_MAX: of another shard
   std::vector<Item> items_;
 };
 

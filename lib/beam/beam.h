@@ -14,7 +14,7 @@ struct BeamPlan {
   SearchPlan search = {};
   Shard shard = {};            // searches only this part of the kernels, chosen by their keys
   int confirm = 5;             // runs of each kernel in the final measurement
-  double budget = 0;           // seconds for all searches, of which the slowest kernels' are first; 0: unlimited
+  double budget = 0;           // seconds for all searches (the slowest kernels are searched first); 0: unlimited
   std::string results = {};    // file of results; empty: results are not stored
   bool anew = false;           // also search kernels that have a stored result
   bool enumerate = false;      // list the candidates of the first round without timing them

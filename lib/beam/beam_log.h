@@ -8,8 +8,8 @@ struct CandidateLog {
   OptTexts opts;
   CandidateOutcome outcome = CandidateOutcome::Timed;
   double seconds = 0;  // seconds of the candidate's fastest run; 0 if it was not timed
-  std::string why;     // the reason, if the candidate was refused or failed
-  double ops = 0;      // floating-point operations
+  std::string why;     // why the candidate was refused or failed
+  double ops = 0;      // number of floating-point operations of the candidate
   std::string code;    // digest of the compiled code (Candidate::identity)
 };
 

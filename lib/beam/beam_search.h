@@ -31,7 +31,7 @@ struct SearchPlan {
   size_t width = 2;
   Identity identity = Identity::Binary;
   size_t rounds = 1000;                    // maximum number of rounds
-  double deadline = std::numeric_limits<double>::infinity();  // seconds until the search ends with the best so far
+  double deadline = std::numeric_limits<double>::infinity();  // time limit in seconds; the result is the best so far
   Measured measured = {};                  // times from an interrupted search, which are not measured again
 };
 

@@ -30,9 +30,9 @@ struct BeamSettings {
   // setting of the pipeline. Error: a value that is no number.
   static Result<BeamSettings> take(std::vector<std::string>& sets);
 
-  ActionLimits limits(const Settings& settings) const;  // limits on the opts tried for a graph
+  ActionLimits limits(const Settings& settings) const;  // returns the limits on the opts that are tried for a graph
 };
 
-std::string beam_variables_text();  // the list in `tgc help beam`
+std::string beam_variables_text();  // returns the list of variables in `tgc help beam`
 
 }  // namespace tgc

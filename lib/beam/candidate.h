@@ -18,15 +18,15 @@ enum class CandidateOutcome : uint8_t {
   TooSlow,    // stopped, because it took too long to be kept
   Failed,     // crashed or exceeded the time limit
   Wrong,      // computes a wrong result
-  Unknown,    // the file of recorded times (--replay) does not have it
+  Unknown,    // the file of recorded times (--replay-times) has no time for it
 };
 inline constexpr size_t kNumOutcomes = size_t(CandidateOutcome::Unknown) + 1;
 std::string_view name_of(CandidateOutcome outcome);
 
 struct Candidate {
   std::shared_ptr<Graph> graph;            // owned by the candidate; the executable refers to it
-  size_t uops = 0;                         // length of the linear list
-  double ops = 0;                          // floating-point operations
+  size_t uops = 0;                         // number of UOps in the linear list
+  double ops = 0;                          // number of floating-point operations
   std::string identity;                    // digest of the code; candidates with equal digests are run once
   std::optional<Executable> executable;    // set if a device compiled the candidate
   CandidateOutcome outcome = CandidateOutcome::Timed;        // if Refused or TooLarge, the fields above are not set

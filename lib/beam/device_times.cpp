@@ -15,7 +15,7 @@ namespace tgc {
 namespace {
 
 constexpr int kRuns = 3;               // timed runs of a candidate, as in tinygrad
-constexpr int kMostRuns = 100;         // maximum runs of a short kernel, which is run until kEnoughSeconds have passed
+constexpr int kMostRuns = 100;         // limit for the runs of a short kernel, which runs for kEnoughSeconds
 constexpr double kEnoughSeconds = 1e-3;
 constexpr double kHopeless = 3;        // a candidate slower than keep limit * 3 gets no further runs, as in tinygrad
 constexpr double kBehind = 1.25;       // replaces kHopeless if the runs are long enough to be reliable
@@ -34,7 +34,7 @@ DeviceBuffer buffer_of(const Array& array) {
 // How often a candidate runs, and after which time its runs are stopped.
 struct DeviceTimes::TimingLimits {
   double kept = INFINITY;  // the keep limit in seconds; a candidate that takes much longer gets no further runs
-  int runs = kRuns;        // minimum number of runs of a candidate that is not much slower
+  int runs = kRuns;        // minimum number of runs, unless the candidate is much slower than `kept`
 
   // Returns the seconds after which a candidate is stopped, including the start of a worker.
   double limit() const { return kStopped * kept * runs + kNewWorker; }

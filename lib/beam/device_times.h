@@ -17,7 +17,7 @@ class DeviceTimes : public TimeSource {
   struct Options {
     double timeout_seconds = 10;   // time limit of one candidate
     bool shrink_grids = true;      // time only a part of a large grid (BEAM_ESTIMATE)
-    std::string reference = {};    // device of expected results; empty: REF, or, if REF is too slow, the timed device
+    std::string reference = {};    // device for the expected results; empty: REF or, for slow kernels, the timed device
   };
   // Fills the inputs with random values from seed 0. `place` and `kernel` must outlive this object. Throws Failure.
   DeviceTimes(Placement& place, const SearchKernel& kernel, Options options);

@@ -17,7 +17,7 @@ namespace tgc {
 // A list of opts as text: tinygrad's repr of each, "Opt(op=OptOps.UPCAST, axis=0, arg=4)".
 using OptTexts = std::vector<std::string>;
 OptTexts opt_texts(Graph& graph, std::span<const Opt> opts);
-std::string joined(const OptTexts& opts);  // "[Opt(...), Opt(...)]", as --opts takes it
+std::string joined(const OptTexts& opts);  // returns "[Opt(...), Opt(...)]", as --opts takes it
 std::vector<Opt> read_opt_list(Graph& graph, const std::string& text);  // parses joined()'s text; throws Failure
 
 // A kernel in the state in which tinygrad's search starts: rewritten up to the optimizer, with its loops made global
@@ -32,8 +32,8 @@ class SearchKernel {
   const std::string& name() const { return compilation_.name(); }
   const Compilation& compilation() const { return compilation_; }
   const Scheduler& base() const { return *base_; }
-  Sha256 key() const;                  // tinygrad's key of the graph (uop/ops.py:key)
-  VariableValues variables() const;    // each variable at the middle of its range, as in tinygrad's search
+  Sha256 key() const;                  // returns tinygrad's key of the graph (uop/ops.py:key)
+  VariableValues variables() const;    // returns each variable at the middle of its range, as in tinygrad's search
 
  private:
   SearchKernel(Compilation compilation, std::unique_ptr<Scheduler> base)
@@ -55,7 +55,7 @@ class Rounds {
   bool done() const { return done_; }
   const std::vector<Entry>& beam() const { return beam_; }      // the kernels of the beam, best first
   const Entry& best() const { return beam_.front(); }
-  std::vector<std::shared_ptr<const Scheduler>> candidates() const;  // the candidates of the next round
+  std::vector<std::shared_ptr<const Scheduler>> candidates() const;  // returns the candidates of the next round
   // Ends a round. `seconds` has the time of each candidate, nullopt if it was skipped.
   void end_round(const std::vector<std::shared_ptr<const Scheduler>>& candidates,
                  const std::vector<std::optional<double>>& seconds);

@@ -86,7 +86,7 @@ class BackendBisection {
   }
 
  private:
-  static constexpr int64_t kAllPasses = INT64_MAX;  // makes clang compile C to LLVM IR, then run passes one by one
+  static constexpr int64_t kAllPasses = INT64_MAX;  // as job_.passes: compile C to LLVM IR, then run passes one by one
 
   Verdict verdict(Kind kind, const std::string& detail) {
     out_.kind = kind, out_.detail = detail;

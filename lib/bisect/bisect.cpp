@@ -138,8 +138,8 @@ BisectReport reported(const Session& session, const std::string& name, Work work
   return report;
 }
 
-// Finds the failing kernel of a model or tensor graph and bisects it; if no kernel fails, bisects the schedule. `whole`
-// is the tensor graph, as the command that repeats the bisection names it.
+// Finds the failing kernel of a model or tensor graph and bisects it. If no kernel fails, bisects the schedule. `whole`
+// is the tensor graph, from which the repro command is made; empty for a model.
 void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& report) {
   const Session& session = repro.session;
   RunOptions options = repro.options;

@@ -347,7 +347,7 @@ TEST_CASE("bisect: names the wrong rewrite because of which nodes wait for each 
 
 TEST_CASE("bisect: names a wrong substitution of a placeholder, not the rule around it") {
   auto input = test_path("golden/kernels.jsonl.gz") + "#mv_interp_nearest.0";
-  for (int n : {1, 4, 5}) {  // 1 inserts the placeholder in0, 4 replaces a range by in0, 5 removes in0
+  for (int n : {1, 4, 5}) {  // 1 inserts the placeholder in0, 4 replaces a range by a term with in0, 5 removes in0
     WithEnvironment with("TGC_FAULT", "substitute@" + std::to_string(n));
     Session session;
     auto source = std::move(Source::open(session, input).value_or_throw());

@@ -73,7 +73,7 @@ class Executor {
   // Returns the executable of a list for the device and target for which the kernel fails.
   Result<Executable> executable(std::span<const UOp> list) const;
   Outcome run(Executable& kernel, Device& device);
-  // Both functions run a list, and differ in where. `more` holds arrays for buffers that only the list has.
+  // Run a list on the device, or in REF. `more` holds arrays for buffers that the list has and the kernel lacks.
   Result<Execution> run_on_device(std::span<const UOp> list, const Arrays& more = {});
   Result<Execution> run_in_ref(std::span<const UOp> list, const Arrays& more = {});
   // Returns whether the list stores the same values on the device and in REF, within the tolerance for two devices.

@@ -179,7 +179,7 @@ class ObservedList::Builder {
   UOp zero_;
   std::unordered_map<size_t, std::vector<UOp>> arrays_;
   std::unordered_map<UOp, UOp> copies_, values_;  // by node of the list: its copy, and the value that its users read
-  std::map<std::vector<size_t>, UOp> iteration_;  // by enclosing loops: UOp of the iteration's number
+  std::map<std::vector<size_t>, UOp> iteration_;  // by enclosing loops: the UOp that numbers the iteration
   int64_t tags_ = 0;
 };
 

@@ -31,10 +31,10 @@ struct Overrides {
 class Events {
  public:
   virtual ~Events() = default;
-  virtual void progress(std::string_view /*what*/) {}      // "412 records, 412 identical"
-  virtual void warning(const Diag& /*what*/) {}            // a problem that is not an error
+  virtual void progress(std::string_view /*what*/) {}      // receives text such as "412 records, 412 identical"
+  virtual void warning(const Diag& /*what*/) {}            // receives a problem that is not an error
   virtual void note(const std::string& /*what*/) {}        // information
-  virtual void debug(const std::string& /*text*/) {}       // DEBUG output, ends with a newline
+  virtual void debug(const std::string& /*text*/) {}       // receives DEBUG output, which ends with a newline
   virtual bool color() const { return false; }             // true if messages may have colors
 };
 
@@ -69,7 +69,7 @@ struct Session {
   Overrides over = {};
   unsigned jobs = 1;           // maximum number of threads
   CompileOptions compile = {};
-  Events* events = nullptr;    // null: messages are dropped
+  Events* events = nullptr;    // receiver of messages; null: messages are dropped
   Cancel* cancel = nullptr;
 
   // Returns the settings of a graph: tinygrad's defaults, overridden by the environment, then by what the input was

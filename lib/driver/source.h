@@ -21,8 +21,8 @@ struct InputName {
   // Splits FILE#ID. A "#" in the name of an existing file is part of the name.
   static InputName parse(const std::string& spec);
 
-  std::string shown() const;  // the file's name in messages: "<stdin>" for "-"
-  std::string stem() const;   // the file's name without its folder and all extensions
+  std::string shown() const;  // returns the file's name for messages: "<stdin>" for "-"
+  std::string stem() const;   // returns the file's name without its folder and all extensions
   // Returns the text that replaces {} in names of output files: the input's path without its last extension; or, for
   // one record of many (`is_record`) and for standard input, a file name made from `graph`, the graph's name.
   std::string without_extension(const std::string& graph, bool is_record) const;

@@ -54,7 +54,7 @@ struct Comparison {
   int64_t left_out = 0;
 
   bool passed() const { return different == 0; }
-  std::string text() const;  // one line if all pass, else several indented lines
+  std::string text() const;  // returns one line if all elements pass, else several indented lines
 };
 
 // Compares two arrays; returns an error if their dtypes or numbers of elements differ.

@@ -137,7 +137,7 @@ Array product(const Array& a, const Array& b, size_t first, Mutation mutation) {
 }
 
 TEST_CASE("compare: the tolerance of sums accepts another order of the terms and rejects wrong kernels") {
-  for (float scale : {1.f, 1e4f}) {  // with 1e4, terms are 1e8, and reordering exceeds the default tolerance
+  for (float scale : {1.f, 1e4f}) {  // with 1e4, terms are about 1e8, so reordering a sum exceeds the default tolerance
     Array a(dtypes::float32, {24 * 200}), b(dtypes::float32, {24 * 200});
     fill_random(a, 1, "a"), fill_random(b, 1, "b");
     for (float& v : a.as<float>()) v *= scale;
@@ -149,7 +149,7 @@ TEST_CASE("compare: the tolerance of sums accepts another order of the terms and
                        Mutation::Transposed, Mutation::Shifted, Mutation::Unscaled}) {
       Comparison c = compare(product(a, b, 0, m), expected, tolerance);
       CAPTURE(int(m));
-      CHECK(c.different > 500);  // of the 576 elements of the array
+      CHECK(c.different > 500);  // the array has 576 elements
     }
   }
   Array small = floats({1e-3f, -2e-3f});

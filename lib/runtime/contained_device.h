@@ -50,7 +50,7 @@ class ContainedDevice : public Device {
   Status tell(std::string message);
   void give_back(const std::function<std::string()>& message) noexcept;  // tell() that ignores errors; for destructors
   Result<std::string> ask(std::string message);
-  std::string about(uint64_t kernel) const;  // returns "kernel 'E_4' on CPU:LLVM: "
+  std::string about(uint64_t kernel) const;  // returns text such as "kernel 'E_4' on CPU:LLVM: "
   bool reaches(const void* begin, size_t bytes) const;
 
   Device& device_;
@@ -63,7 +63,7 @@ class ContainedDevice : public Device {
   std::vector<std::unique_ptr<Kernel>> adopted_;
   bool adopted_anything_ = false;
   struct Shared;
-  std::unique_ptr<Shared, void (*)(Shared*)> shared_;  // shared with the worker: running kernel, number of launches
+  std::unique_ptr<Shared, void (*)(Shared*)> shared_;  // memory shared with the worker: running kernel, launch count
 };
 
 // Returns whether a buffer of the device may be an address of this process that existed before open().

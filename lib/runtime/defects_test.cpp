@@ -98,7 +98,7 @@ TEST_CASE("defects seeded into PTX, CUDA, HIP and Metal are found by comparison 
     else if (!line.starts_with("= ") && !line.starts_with("#") && !line.empty()) what = line;
     if (!line.starts_with("= ")) continue;
 
-    std::string text = kernel->source.text, how = line.substr(2);  // how it is found: "differs", "line 12" (of the PTX)
+    std::string text = kernel->source.text, how = line.substr(2);  // `how`: "differs", or text in the report
     size_t at = text.find(from);
     INFO(kernel->source.name, ": ", what);
     REQUIRE(at != text.npos);

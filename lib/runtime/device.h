@@ -41,7 +41,7 @@ struct DeviceBuffer {
 struct KernelSource {
   std::string name;           // the kernel's name in messages
   std::string function_name;  // the name of the kernel's function in `text`
-  std::string target;         // the target it was rendered for: "CUDA:PTX:sm_80"
+  std::string target;         // the target that the kernel was rendered for: "CUDA:PTX:sm_80"
   std::string text;
   double compile_seconds = 0;  // time limit for the kernel's compiler; 0: the default limit
 };

@@ -82,7 +82,7 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text) {
 
 RuntimeInfo probe_device(std::string_view text) {
   RuntimeInfo info{.name = std::string(text)};
-  constexpr double kPatience = 20;  // seconds; starting a GPU driver for the first time takes long
+  constexpr double kPatience = 20;  // time limit in seconds; the first start of a GPU driver takes long
   auto answer = contain(
       [&](Worker&) -> Result<std::string> {
         auto device = make_device(text);

@@ -16,7 +16,7 @@ struct Emulator {
   std::string_view device;
   // environment variables: `variable` is the library's path (METAL: 1), `race` checks races, `arch` is the emulated GPU
   const char *variable, *race, *arch;
-  std::string_view library;  // file name of the emulator; empty: no library
+  std::string_view library;  // file name of the emulator's library; empty: there is none
 };
 constexpr Emulator kEmulators[] = {
     {"CUDA", "TGC_CUDA_LIBRARY", "TGC_CUDA_EMULATOR_RACE", "TGC_CUDA_EMULATOR_ARCH", "libtgc_cuda_emulator.so"},

@@ -15,7 +15,7 @@ namespace tgc {
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kGuard = 1 << 16;  // bytes on each side; a multiple of every page size
+constexpr size_t kGuard = 1 << 16;  // bytes of guard pages on each side; a multiple of every page size
 constexpr uint8_t kPattern = 0xC5;
 
 size_t page_size() {

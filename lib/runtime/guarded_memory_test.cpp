@@ -9,7 +9,7 @@
 using namespace tgc;
 
 TEST_CASE("guarded memory is zeroed and its pattern intact, also when a mapping is reused") {
-  std::thread other([] {  // the thread's end unmaps the mappings that it keeps for reuse
+  std::thread other([] {  // when the thread ends, it unmaps the mappings that it kept for reuse
     for (size_t bytes : {0, 1, 4, 100, 4096, 5000}) {
       CAPTURE(bytes);
       for (int round = 0; round < 3; round++) {

@@ -11,7 +11,7 @@ struct HostData {
   const uint8_t* data = nullptr;
   size_t bytes = 0;
   std::shared_ptr<const void> owner = {};
-  bool mapped = false;  // the bytes are pages of a file, which the system can drop and read again
+  bool mapped = false;  // true if the bytes are pages of a file, which the system can drop and read again
 };
 
 }  // namespace tgc

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMostIterations = 4096, kMostWork = 60'000'000;  // limit for one reduction; limit for all reductions
 constexpr int64_t kPointAxis = 1 << 20;
-constexpr int64_t kMostPositions = 256;  // limit for the axes of an UNROLL
+constexpr int64_t kMostPositions = 256;  // limit for the number of positions on the axes of an UNROLL
 
 // Returns the ranges over which a REDUCE reduces, which are the ranges among its sources.
 std::vector<UOp> reduced_ranges(UOp reduce) {

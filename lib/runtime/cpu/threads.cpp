@@ -76,7 +76,7 @@ void Threads::run_round(size_t count, const std::function<void(size_t)>& task) {
   task_ = &task;
   running_ = count - 1;
   {
-    std::lock_guard lock(mutex_);  // so that a thread either sees the new round before it sleeps or is woken
+    std::lock_guard lock(mutex_);  // with the lock, a thread either sees the new round before it sleeps, or is woken
     round_ = Round{round_.load().number + 1, uint32_t(count)};
   }
   begin_.notify_all();

@@ -40,7 +40,7 @@ class Builder {
   Reg where(Reg cond, Reg yes, Reg no);
   Reg mulacc(Reg a, Reg b, Reg c);
   Reg both(Reg a, Reg b);                  // returns a & b for Bools; a kNone operand counts as true
-  Reg copy(Reg a);                         // a copy (Mov) that stays unchanged when `a` is overwritten
+  Reg copy(Reg a);                         // returns a copy (Mov) that stays unchanged when `a` is overwritten
   void wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
             const std::vector<Reg>& c, std::vector<Reg>& d);
 
@@ -108,13 +108,13 @@ class Builder {
     uint8_t type = 0, type2 = 0;
     Reg dst = kNone, a = kNone, b = kNone, c = kNone;
     int64_t imm = 0;
-    int32_t raw = 0;  // a number that an instruction stores in the field of an operand register
+    int32_t raw = 0;  // a number that the instruction stores in the field of an operand register
     Opc rounding = Opc::Mov;
   };
   struct Scope {
     Virtual begin, end;
     std::vector<Virtual> code;
-    std::unordered_map<Reg, Reg> splats;  // varying copies of uniform registers defined at this depth
+    std::unordered_map<Reg, Reg> splats;  // for each uniform register of this depth: its varying copy, if any
     uint32_t lane_evaluations = 0, evaluations = 0;
   };
 

@@ -59,7 +59,7 @@ enum class Opc : uint8_t {
   Lanes,
   LanesEnd,
   Wmma,       // imm: index into Code::wmmas
-  Count,      // adds to RefResult::evaluations: a for each lane, imm once
+  Count,      // adds (number of lanes * a + imm) to RefResult::evaluations; `a` is a number
   Halt,
 };
 
@@ -150,7 +150,7 @@ struct Frame {
 struct Budget {
   static constexpr int64_t kRound = 1 << 16;
   int64_t steps = 0, most_steps = INT64_MAX;
-  double deadline = 0;  // seconds on the steady clock
+  double deadline = 0;  // when the run must end, in seconds of the steady clock
 };
 // Called when the fuel is used up: checks the limits, and refills the fuel; or sets `exhausted` and returns false.
 bool refuel(Frame& f);

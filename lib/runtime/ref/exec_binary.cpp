@@ -12,7 +12,7 @@ using OpAnd = decltype([]<class T>(T a, T b, RefNotes&) { return T(a & b); });
 using OpOr = decltype([]<class T>(T a, T b, RefNotes&) { return T(a | b); });
 using OpXor = decltype([]<class T>(T a, T b, RefNotes&) { return T(a ^ b); });
 
-// tinygrad's cdiv: truncates; 0 for a divisor of 0; wraps for the one quotient that does not fit, min / -1.
+// Returns tinygrad's cdiv(a, b): the truncated quotient; 0 if b is 0; for min / -1, which does not fit, wraps to min.
 template <class T>
 T divide(T a, T b, RefNotes& notes) {
   if (b == 0) return notes.zero_divisions++, T(0);

@@ -14,7 +14,7 @@ namespace tgc::ref {
 inline float round_f16(float v) {
   uint32_t bits = std::bit_cast<uint32_t>(v), sign = bits & 0x80000000u, magnitude = bits & 0x7FFFFFFFu;
   uint32_t normal = (magnitude + 0xFFF + (magnitude >> 13 & 1)) & ~0x1FFFu;
-  float subnormal = (std::bit_cast<float>(magnitude) + 0.5f) - 0.5f;  // the ulp of 0.5 is the smallest half
+  float subnormal = (std::bit_cast<float>(magnitude) + 0.5f) - 0.5f;  // rounds, as 0.5's ulp is the smallest half
   uint32_t out = magnitude < 0x38800000u ? std::bit_cast<uint32_t>(subnormal) : normal;
   out = normal >= 0x47800000u ? 0x7F800000u : out;
   out = magnitude > 0x7F800000u ? 0x7FC00000u : out;

@@ -33,7 +33,7 @@ struct RefNotes {
   uint64_t negative_sizes = 0;  // loops of negative size: C runs them 0 times, tinygrad's LLVM IR 2^32 times
   uint64_t overlaps = 0;  // stores of a different value to a buffer element that was already stored to
   static constexpr std::string_view kNegativeSize = " of a negative size";  // the part of text() about negative_sizes
-  std::string text() const;  // "2 integer divisions by zero"; empty if all counts are 0
+  std::string text() const;  // returns text such as "2 integer divisions by zero"; empty if all counts are 0
 };
 
 struct RefBuffer {
@@ -44,7 +44,7 @@ struct RefBuffer {
 
 struct RefResult {
   RefNotes notes;
-  uint64_t evaluations = 0;  // UOp evaluations, one per lane; 0 unless RefOptions::count_evaluations
+  uint64_t evaluations = 0;  // number of UOp evaluations, one per lane; 0 unless RefOptions::count_evaluations
 };
 
 struct RefOptions {

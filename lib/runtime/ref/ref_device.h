@@ -18,8 +18,8 @@ class RefKernel : public Kernel {
   RefKernel(Device& device, std::shared_ptr<const RefProgram> program, std::vector<int64_t> buffer_numbers,
             std::vector<std::string> variables);
   Status launch(const LaunchArguments& arguments) override;
-  void take_at_most(double seconds) { seconds_ = seconds; }  // time limit in seconds, as for RefProgram::run
-  const RefResult& result() const { return result_; }  // result of the last launch
+  void take_at_most(double seconds) { seconds_ = seconds; }  // sets the time limit in seconds
+  const RefResult& result() const { return result_; }  // returns the result of the last launch
 
  private:
   std::shared_ptr<const RefProgram> program_;

@@ -1,4 +1,4 @@
-// How exactly a kernel computes, for choosing the tolerance of a comparison between devices.
+// Finds how exactly a kernel computes, to choose the tolerance of a comparison between devices.
 #pragma once
 #include "lib/uop/uop.h"
 

@@ -40,7 +40,7 @@ class Values {
   const Value& place(UOp u) const;
   bool known(UOp u) const { return current_[u.id()] != nullptr; }
   void set(UOp u, Value value) { set_slot(u.id(), std::move(value)); }
-  Element scalar(UOp u) const;    // the value's only element; throws Failure if there are several
+  Element scalar(UOp u) const;    // returns the value's only element; throws Failure if there are several
 
   // A body that is lowered more than once (an unrolled loop, the lanes of a group) has different values each time:
   // leave() undoes every set() since the matching enter().
@@ -64,10 +64,10 @@ class Values {
   Reg rounded(Reg r, DType dtype);  // rounds an F32 to a narrow float
   Reg alu(Op op, DType dtype, std::span<const Reg> operands);
   static Opc opcode(Op op);
-  static Opc rounding(DType dtype);  // the op that rounds to a narrow float; Mov: no rounding
+  static Opc rounding(DType dtype);  // returns the op that rounds to a narrow float; Mov: no rounding
 
   Reg constant(DType dtype, Const value);
-  Reg size_register(UOp range);      // the number of iterations, src[0] of a RANGE or SPECIAL, as an I64
+  Reg size_register(UOp range);      // returns the number of iterations, src[0] of a RANGE or SPECIAL, as an I64
 
   // Adds scratch memory of `size` elements. Each `group` lanes share a copy; with 0, all lanes share one.
   int32_t scratch(const std::string& name, DType element, int64_t size, int64_t group);

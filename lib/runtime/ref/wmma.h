@@ -14,12 +14,12 @@ struct WmmaLayout {
   };
   int n, m, k, threads;
   size_t elements_a, elements_b, elements_c;  // number of elements per thread
-  std::vector<Place> a, b, c;                 // row-major: a[i * K + l], b[l * N + j], c[i * N + j]
+  std::vector<Place> a, b, c;  // place of each element, row-major: a[i * K + l], b[l * N + j], c[i * N + j]
 };
 
 // The key of a layout: parts of a WMMA's arg, and the number of elements per thread of its sources.
 struct WmmaKey {
-  std::string_view device;  // "CUDA", "AMD", "METAL", "INTEL", "CPU"
+  std::string_view device;  // one of "CUDA", "AMD", "METAL", "INTEL", "CPU"
   int threads, n, m, k;
   DType in;
   size_t elements_a, elements_b, elements_c;

@@ -24,13 +24,13 @@ struct Chained {
   const Chained* next = nullptr;
   uint32_t type = 0;
 };
-using Object = struct Opaque*;  // an instance, a device, a buffer, ...
+using Object = struct Opaque*;  // any object of WebGPU: an instance, a device, a buffer, ...
 
 // A callback function; the library calls it with `first` and `second` as the last two arguments.
 template <class Callback>
 struct CallbackInfo {
   const Chained* next = nullptr;
-  uint32_t mode = 3;  // callbacks may come at any time: WGPUCallbackMode_AllowSpontaneous
+  uint32_t mode = 3;  // WGPUCallbackMode_AllowSpontaneous: callbacks may come at any time
   Callback* callback = nullptr;
   void *first = nullptr, *second = nullptr;
 };
