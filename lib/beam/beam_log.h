@@ -38,10 +38,10 @@ struct BeamLog {
   size_t candidates() const;
 };
 
-// enumeration_json: the candidates of the rounds as one line of JSON; result_json: the result as one line of JSON.
+// enumeration_json returns the candidates of the rounds, result_json the result, each as one line of JSON.
 std::string enumeration_json(const BeamLog& log);
 std::string result_json(const BeamLog& log);
-// result_line: the result in one line; rounds_table: a row for each round; explanation: the gain of each of the opts.
+// result_line returns the result in one line, rounds_table a row for each round, explanation the gain of each opt.
 std::string result_line(const BeamLog& log);
 std::string rounds_table(const BeamLog& log);
 std::string explanation(const BeamLog& log);

@@ -1,4 +1,4 @@
-// Strategy: binary search for the first stage after which the graph is wrong, then for the stage's first such rewrite.
+// Strategy: binary-searches for the first stage, and then for the first rewrite, after which the graph is wrong.
 
 #include "lib/bisect/veto.h"
 #include "lib/bisect/strategies.h"

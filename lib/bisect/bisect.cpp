@@ -94,7 +94,7 @@ Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& sessio
   return Diag{.message = "no record '" + id + "' to be against", .file = against, .expected = "FILE#ID"};
 }
 
-// Returns whether tgc should reproduce the record's stages exactly: no option or fault asks for another compilation.
+// Returns whether tgc should reproduce the record's stages exactly, because no option or fault changes the compilation.
 bool is_as_recorded(const Session& session, const InputGraph& in) {
   const Overrides& over = session.over;
   const char* fault = std::getenv("TGC_FAULT");

@@ -36,7 +36,7 @@ struct BisectPlan {
 };
 
 // Runs the kernel as run_kernel() does and, if the kernel fails, finds the culprit. If the kernel passes, compares the
-// stages of its golden record with the native pipeline's, unless options ask for another compilation than was recorded.
+// stages of its golden record with the native pipeline's, unless options or a fault change the compilation.
 BisectReport bisect(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan = {});
 
 // Bisects a model (an ONNX file), or a tensor graph: finds the first kernel whose results differ from those of its

@@ -121,7 +121,7 @@ TEST_CASE("bisect: names a nested rewrite that is wrong at few points, not the e
 }
 
 TEST_CASE("bisect: does not name a right nested rule that only enables the wrong enclosing one") {
-  // The kernel sums data1[.. r // 8 % 8 .. r % 8 .. r // 64 ..] over r < 256, so that the loop r combines three loops.
+  // The kernel is a sum over r < 256, where r combines three loops: the indices use r // 64, r // 8 % 8 and r % 8.
   const std::string text =
       "i = UOp.range(32, 1, AxisType.LOOP)\n"
       "r = UOp.range(256, 0, AxisType.REDUCE)\n"
@@ -132,7 +132,7 @@ TEST_CASE("bisect: does not name a right nested rule that only enables the wrong
 }
 
 TEST_CASE("bisect: names the rule that loses the sign of a zero, not the rewrite that makes an infinity of it") {
-  // the sum over r and s of 1 / (c[s - 4 where s >= 4] * b[(j * 21 + r * 3 + s) % 4]); since s < 3, c's load gives 0
+  // The kernel sums 1 / (c[s - 4] * b[(j * 21 + r * 3 + s) % 4]). c's load gives 0, because its gate s >= 4 is false.
   const std::string text =
       "j = UOp.range(256, 1, AxisType.LOOP)\n"
       "r = UOp.range(7, 2, AxisType.REDUCE)\n"
@@ -146,7 +146,7 @@ TEST_CASE("bisect: names the rule that loses the sign of a zero, not the rewrite
 }
 
 TEST_CASE("bisect: reports a constant that its dtype cannot represent") {
-  // data0[i, j] = (half)(j + 8192) < 8196, with j as a vector. Above 8192, a half can represent only multiples of 8.
+  // The kernel compares (half)(j + 8192) with 8196. From 8192 on, a half can represent only multiples of 8.
   const std::string text =
       "i = UOp.range(17, 0, AxisType.LOOP)\n"
       "j = UOp.range(5, 1, AxisType.UPCAST)\n"

@@ -31,7 +31,7 @@ struct Outcome {
 inline Outcome refused(Diag diag) { return {Outcome::Kind::Refused, std::move(diag)}; }
 inline bool is_endless(const Outcome& o) { return is_endless(o.diag); }
 
-// By array name: flat indices of the elements whose expected values were computed. Empty: all elements of all arrays.
+// For each array, by name: flat indices of the elements whose expected values were computed. Empty: all elements.
 using KnownElements = std::map<std::string, std::vector<int64_t>>;
 
 // The arrays of a kernel that ran as part of a model: those that it read, and those that it should have stored.
@@ -57,13 +57,13 @@ struct FailureRepro {
   std::string kernel_fault = {};    // the error if the input graph dies in REF; then there are no expected values
   std::set<std::string> variables = {};  // names given with --var that are variables of the kernel
 
-  // "CPU:LLVM", or "REF, lowered for CUDA:CUDA:sm_80"
+  // Returns text such as "CPU:LLVM" or "REF, lowered for CUDA:CUDA:sm_80".
   std::string device() const;
   ExecuteOptions execute_options() const;
   Result<Execution> run_in_ref(Executable& kernel, const Arrays& inputs) const;
   // Returns the arrays that `kernel` takes: inputs, and arrays of `more` for buffers that the failing kernel lacks.
   Arrays inputs_for(const Executable& kernel, const Arrays& more = {}) const;
-  // Returns the expected values of these elements. Computes them in REF if with_expected() did not.
+  // Returns the expected values of `elements`. Computes them in REF if with_expected() did not.
   Arrays expected_at(const KnownElements& elements) const;
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-// data0[i, j] = (j < 7 ? a[i, 3 - j // 3] : 0) + the sum over k of a[i, k] * b[j, (k + i) % 4]
+// The kernel computes (j < 7 ? a[i, 3 - j // 3] : 0) + the sum over k of a[i, k] * b[j, (k + i) % 4].
 constexpr const char* kPlaces =
     "i = UOp.range(6, 0, AxisType.LOOP)\n"
     "j = UOp.range(10, 1, AxisType.LOOP)\n"
@@ -29,7 +29,7 @@ constexpr const char* kPlaces =
     "p = (j<7).where(a.index(i*5+3+j//3*-1), UOp.const(dtypes.float, 0.0))\n"
     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(60), (), 0).index(i*10+j, ptr=True).store(s+p).end(i, j).sink()\n";
 
-// data0[i] = the sum over k of (a < b ? a * b : a - b). Where this sum is less than 1, it is halved.
+// The kernel sums (a < b ? a * b : a - b) over k. If the sum is less than 1, the kernel halves it.
 constexpr const char* kValues =
     "i = UOp.range(6, 0, AxisType.LOOP)\n"
     "k = UOp.range(50, 2, AxisType.REDUCE)\n"

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// data0[i] = data1[i * 3] / 7 for i < 8
+// The kernel computes data0[i] = data1[i * 3] / 7 for i < 8.
 const char* kDivision =
     "i = UOp.range(8, 0, AxisType.LOOP)\n"
     "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(24), (), 1).index(i*3)\n"

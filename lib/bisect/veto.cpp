@@ -113,9 +113,9 @@ Verdict verdict_on_two(RewriteProver& prover, const Application& first, const Ap
   return out;
 }
 
-// A nested rewrite is the culprit in three cases: its sides differ at half of the points, and they depend on no loop or
-// variable, or the kernel is refused without the rewrite; or its sides cannot be compared, and the kernel passes
-// without it; or nested_culprit() returns it. If only incomparable sides leave a doubt, the verdict is unresolved.
+// A nested rewrite is the culprit if (1) its sides differ at half of the points, and either depend on no loop or
+// variable, or the kernel is refused without the rewrite; or (2) its sides cannot be compared, and the kernel passes
+// without it; or (3) nested_culprit() returns it. Else, if some sides cannot be compared, the verdict is unresolved.
 Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
   constexpr size_t kMostVetoed = 64;
   const auto& list = watched_.log.list();

@@ -71,7 +71,7 @@ class Kernel {
 
   // Enqueues one run of the kernel.
   virtual Status launch(const LaunchArguments& arguments) = 0;
-  // Runs the kernel, waits, and returns the seconds it took by the device's clock (here, by default, the host's clock).
+  // Runs the kernel, waits, and returns its run time in seconds by the device's clock (by default, the host's clock).
   virtual Result<double> time(const LaunchArguments& arguments);
 
  protected:

@@ -168,7 +168,7 @@ UOp ExprIsolator::both(UOp a, UOp b) {
   return b ? a.alu(Op::AND, b) : a;
 }
 
-// Returns a node's value for another node, which uses it as a number.
+// Returns a node's value as a number. An INDEX gives its element; any other address gives null.
 UOp ExprIsolator::value_of(UOp u, const Bound& bound) {
   const IsolatedExpr& c = *known(u, bound);
   return c.is_place() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_from(c, u.dtype(), {})

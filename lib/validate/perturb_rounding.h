@@ -16,9 +16,9 @@ inline constexpr int kPerturbations = 4;
 //   - a comparison of such floats that differ by at most a few bits gives the other answer, in half of the ways
 //   - a cast of a float to an integer, or a TRUNC, gets an operand that is a few bits larger or smaller
 //   - a maximum with a NaN is one operand in some ways, and the other operand in others
-//   - an undefined result is another value in every way: of a division by zero, a negative power of zero, a shift by the
-//     width or more, an overflow of signed integers in a sum, product or left shift, a cast of a float that does not fit
-//     the integer, and the bits of a computed NaN (the device chooses its sign and payload)
+//   - a result that C leaves undefined is another value in every way: a division by zero, a negative power of zero, a
+//     shift by the width or more, an overflow of a signed sum, product or left shift, a cast of a float that does not
+//     fit the integer, and the bits of a computed NaN (the device chooses its sign and payload)
 // Throws Failure.
 UOp perturb_rounding(UOp root, int way);
 

@@ -57,7 +57,7 @@ TEST_CASE("compare_sides: sides with other dtypes or numbers of elements are Unl
   CHECK(is_unlike(number, number.cast(dtypes::float64)));
   UOp torn = p.g.node(Op::CAST, dtypes::float32, {two});  // a scalar that is cast from a vector of two
   CHECK(is_unlike(float2, p.g.node(Op::CAST, dtypes::float32.vec(2), {torn})));
-  // A load from two addresses loads two elements, whatever its dtype is. So sides that are such loads are not unlike.
+  // A load from two addresses loads two elements, whatever its dtype is, so the dtype does not make the sides unlike.
   UOp places = p.g.node(Op::VECTORIZE, p.data.dtype().vec(2),
                         {p.data.index_ptr(p.r), p.data.index_ptr(p.r + Const(int64_t(1)))});
   UOp one_of_two = p.g.node(Op::LOAD, dtypes::int32, {places});

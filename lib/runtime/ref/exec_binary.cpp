@@ -46,7 +46,7 @@ using OpPow = decltype([]<class T>(T a, T b, RefNotes& notes) {
   return out;
 });
 
-// Random bits of tinygrad's threefry2x32; x and key are two 32-bit halves each (uop/decompositions.py).
+// Computes the random bits of tinygrad's threefry2x32 (uop/decompositions.py). x and key each hold two 32-bit halves.
 using OpThreefry = decltype([](uint64_t x, uint64_t key, RefNotes&) {
   static constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
   auto k0 = uint32_t(key), k1 = uint32_t(key >> 32);

@@ -11,7 +11,7 @@
 
 namespace tgc::ref {
 
-// Calls f with a value of the C++ type of register type `type`. f returns the instruction function.
+// Calls f with a value of the C++ type for `type`. Returns the instruction function that f returns.
 template <class F>
 Fn with_type(Type type, F f) {
   switch (type) {

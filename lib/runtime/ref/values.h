@@ -69,10 +69,10 @@ class Values {
   Reg constant(DType dtype, Const value);
   Reg size_register(UOp range);      // returns the number of iterations, src[0] of a RANGE or SPECIAL, as an I64
 
-  // Adds scratch memory of `size` elements. Each `group` lanes share a copy; with 0, all lanes share one.
+  // Adds scratch memory of `size` elements. Every `group` lanes share one copy; with 0, all lanes share one.
   int32_t scratch(const std::string& name, DType element, int64_t size, int64_t group);
   void store_buffer(UOp bufferize, int32_t memory);  // stores the BUFFERIZE's value at its index
-  // Lets `group` lanes share a copy of a DEFINE_LOCAL; by default all lanes share one.
+  // Lets every `group` lanes share one copy of a DEFINE_LOCAL; by default, all lanes share one.
   void share_local(UOp define, int64_t group) { builder_.memory(lower_define(define)[0].memory).group = group; }
   // True if the INDEX is used as a number, so that lower() loads its element when it lowers the INDEX.
   bool is_loaded(UOp index) const { return value_uses_.contains(index); }
