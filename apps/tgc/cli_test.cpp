@@ -103,7 +103,7 @@ TEST_CASE("cli: dump resumes after the stage that a dumped file is the result of
     Ran r = run_tgc("dump " + entry.path().string() + " --from=" + stage + " --stage=linear");
     INFO(name << r.err);
     CHECK(r.out == last);
-    CHECK(run_tgc("dump " + entry.path().string() + " --stage=linear").out == last);  // its header names the stage
+    CHECK(run_tgc("dump " + entry.path().string() + " --stage=linear").out == last);  // the header names the stage
     resumed++;
   }
   CHECK(resumed >= 10);
@@ -135,7 +135,7 @@ TEST_CASE("cli: a dumped file keeps the stage, the target and what pyrender text
     for (auto& entry : fs::directory_iterator(folder + format)) {
       std::string name = entry.path().filename().string();
       if (name.find("source") != name.npos || name.find("program") != name.npos) continue;
-      // these texts are linear lists: reading one as a graph loses the order of its instructions
+      // These texts are linear lists. Reading a list as a graph loses the order of the instructions.
       if (name.ends_with("linear.uop") || name.ends_with("linear.repr")) continue;
       INFO(name);
       CHECK(run_tgc("dump " + entry.path().string() + " --stage=source").out == source);
@@ -267,7 +267,7 @@ TEST_CASE("cli: check replays the whole records of a truncated golden file, and 
 }
 
 TEST_CASE("cli: check applies a record's own settings and counts records that it cannot replay as skipped") {
-  // two records of one kernel that were recorded with different settings
+  // The test file has two records of one kernel, recorded with different settings.
   std::string head = R"({"format":"tgc-golden","version":1,"level":"kernel","settings":{"CPU_COUNT":"4"}})" "\n";
   std::string ast =
       R"x("ast":"c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 0)\nc2 = UOp.range(UOp.const(dtypes.index, 64), 0, AxisType.LOOP)\nast = c0.index(c2, ptr=True).store(UOp.const(dtypes.float, 1.0)).end(c2).sink(arg=None)")x";
@@ -340,7 +340,7 @@ TEST_CASE("cli: bad input gives one message and exit code 2") {
   for (const char* command : {"dump ", "verify ", "check --stages=text "})
     trouble(command + put("second.jsonl", golden_header + good_record + "{\"id\":\"b\",\"ast\":7}\n"),
             "second.jsonl:3:17: found '7', expected a string");
-  std::string many = golden_header;  // more output than HeldOutput keeps in memory
+  std::string many = golden_header;  // records whose output exceeds the buffer of HeldOutput
   for (int i = 0; i < 60000; i++) many += good_record;
   std::string many_file = put("many.jsonl", many);
   CHECK(run_tgc("dump " + many_file).out.size() == 60000 * std::string("ast = UOp.sink()\n").size());
@@ -382,7 +382,7 @@ TEST_CASE("cli: dump of a tensor graph prints its stages, its schedule and the s
 
   std::string schedule = run_tgc("dump " + file + " --stage=schedule").out;
   CHECK(schedule.find("2 kernels, 4 buffers (2 inputs, 1 output)") != std::string::npos);
-  CHECK(schedule.find("memory 208 B, planned 4240 B") != std::string::npos);  // the planner allocates pages
+  CHECK(schedule.find("memory 208 B, planned 4240 B") != std::string::npos);  // the memory planner uses pages of 4 kB
   CHECK(
       run_tgc("dump " + file + " --stage=schedule --set NO_MEMORY_PLANNER=1").out.find("memory 208 B, planned 208 B") !=
       std::string::npos);
@@ -402,7 +402,7 @@ TEST_CASE("cli: dump of a tensor graph prints its stages, its schedule and the s
   CHECK(run_tgc("verify " + file).out.find("all good by the specification 'tensor'") != std::string::npos);
 
   trouble("dump " + file + " --kernel=2", "has no kernel '2', expected 0 to 1");
-  // equal kernels are compiled once and printed under each name
+  // Equal kernels are compiled once and printed under each of their names.
   std::string twice = kTensors.substr(0, kTensors.find("ast =")) +
                       "c10 = UOp.new_buffer('CPU', 16, dtypes.float, 3)\nc12 = (c6+c10).contiguous()\n"
                       "ast = c12.sink()\n";

@@ -37,8 +37,8 @@ Words words_of(std::string_view option) {
 
 std::string first_sentence(const std::string& text) { return text.substr(0, text.find_first_of(".;:\n")); }
 
-// The answer for the last word of the line: one candidate per line, with a tab and a help text if there is one.
-// `before` is the part of the word that stays, such as "--stage=expand,".
+// The completions of the last word of the line: one candidate per line, with a tab and a help text if there is one.
+// `before` is the part of the word that is not completed, such as "--stage=expand,".
 class Candidates {
  public:
   Candidates(std::string before, std::string_view typed) : before_(std::move(before)), typed_(typed) {}

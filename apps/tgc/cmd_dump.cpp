@@ -34,7 +34,7 @@ int dump(const DumpOptions& o) {
   DumpOutput out(o.output, plan.format == Format::Json);
   StatsWatcher counter([](const StageRow& row) { return has_rewrites(row); });
   if (tracks_match_stats()) plan.watcher = &counter;
-  std::string_view begun_at;  // the stage after which the last graph was dumped, as its header says
+  std::string_view begun_at;  // the stage that the header of the last graph names
   require(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
     if (graph.graph->is_foreign()) {
       auto texts = foreign_texts(graph, o.stage, plan.format.value_or(Format::Pyrender));

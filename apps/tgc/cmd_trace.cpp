@@ -43,7 +43,7 @@ class Tracer {
     auto choices =
         choices_of_rows([](const StageRow& s) { return has_rewrites(s) && (!s.output || s.is(OutputKind::List)); });
     choices.push_back({"all", "", "", false});
-    // in a recording of another release, stages and rules have names that tgc does not know
+    // A recording of another release may name stages and rules that tgc does not have.
     const bool elsewhere = !(o_.stage + o_.rule).empty() && !foreign_producer(o_.input).empty();
     if (elsewhere && !o_.stage.empty()) stages_.insert(o_.stage);
     if (!elsewhere && !o_.stage.empty()) {

@@ -17,7 +17,7 @@ std::string storing(const std::string& name, const std::string& code) {
 
 struct Attack {
   const char *name, *code;  // the code with braces doubled, because CUSTOM formats its text
-  const char* words;        // words separated by |; the message has one of them
+  const char* words;        // texts separated by |; the error message must contain one of them
   int seconds = 60;         // time limit for the kernel
 };
 

@@ -29,7 +29,7 @@ TEST_CASE("cli: run --emulate runs PTX and CUDA C on the emulator and reports th
 TEST_CASE("cli: run --emulate reports an out-of-bounds access as a failure of the kernel and shows the source line") {
   const std::string records = test_path("golden/kernels.jsonl.gz");
   std::string list = run_tgc("dump '" + records + "#bcast_pow.0' --stage=linear --target=CUDA:CUDA:sm_80").out;
-  for (size_t at; (at = list.find("384")) != list.npos;) list[at] = '4';  // 484 makes an access exceed data0's 512
+  for (size_t at; (at = list.find("384")) != list.npos;) list[at] = '4';  // indexes beyond the 512 elements of data0
   Ran r = run_tgc("run --emulate --reference=none --device=CUDA:CUDA:sm_80 " + put("beyond.uops", list));
   INFO(r.out, r.err);
   CHECK(r.code == 1);

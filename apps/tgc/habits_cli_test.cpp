@@ -42,7 +42,7 @@ TEST_CASE("cli: dump prints several stages as one JSON document") {
   Ran r = run_tgc("dump --json --stage=expander,source " + kRecord);
   CHECK(r.out.starts_with("{\"texts\":["));
   CHECK(has(r.out, "{\"kernel\":\"bin_add_half.0\",\"stage\":\"source\",\"text\":\""));
-  // the JSON of a single stage is no list
+  // The JSON of a single stage is an object, not a list.
   CHECK(run_tgc("dump --json --stage=expander " + kRecord).out.starts_with("{\"format\":"));
 }
 

@@ -106,7 +106,7 @@ int run_command(int argc, char** argv) {
   if (exit_code != 2 && tgc::memory_ran_out())
     exit_code = tgc::trouble({.message = "out of memory: the work is incomplete"});
   if (exit_code == 2) return 2;
-  return tgc::finish_output(tgc::input_was_cut() ? 2 : exit_code);  // a warning about the truncated input was printed
+  return tgc::finish_output(tgc::input_was_cut() ? 2 : exit_code);  // 2 if an input was truncated, which is a warning
 }
 
 }  // namespace

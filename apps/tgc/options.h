@@ -32,7 +32,7 @@ void add_repro_option(Command& cmd, std::string& file);  // adds --repro in the 
 
 // Returns a session that prints progress, warnings and DEBUG output to standard error. `jobs` 0: one per processor.
 Session terminal_session(unsigned jobs);
-// Returns a session for a command that compiles. Notes each variable of tinygrad that is set and has no effect in tgc.
+// Returns a session for a command that compiles. Prints a note for each tinygrad variable that has no effect in tgc.
 Session terminal_session(Overrides over, unsigned jobs = 1);
 
 // If BEAM=N is set (by --set or the environment), installs the opts that `tgc beam` found for all later compilations.

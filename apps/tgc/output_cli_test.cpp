@@ -24,7 +24,7 @@ std::vector<std::string> printing_commands() {
           "diff " + kKernel, "compile --target=CPU:LLVM " + kKernel, "run --device=REF " + kKernel};
 }
 
-// Returns two records, both with that id, of which the second stores twice the value of the first.
+// Returns two records with the same id. The second kernel stores twice the value that the first kernel stores.
 std::string two_records(const std::string& id) {
   std::string out = R"({"format":"tgc-golden","version":1,"level":"kernel","settings":{"CPU_COUNT":"2"}})" "\n";
   for (const char* value : {"1.0", "2.0"})
@@ -206,7 +206,7 @@ TEST_CASE("output: a source that does not compile is kept in a private folder") 
   CHECK((fs::status(scratch() / "kept-cache/kept").permissions() & fs::perms::all) == fs::perms::owner_all);
   REQUIRE(names_in(scratch() / "kept-cache/kept").size() == 1);
 
-  // with a symbolic link instead of the folder, tgc refuses to write the source there
+  // If the folder `kept` is a symbolic link, tgc does not write the source through the link.
   fs::create_directories(scratch() / "trap-cache");
   fs::create_directories(scratch() / "elsewhere");
   fs::create_symlink(scratch() / "elsewhere", scratch() / "trap-cache/kept");
@@ -237,7 +237,7 @@ TEST_CASE("output: an interrupt stops between two graphs and prints the results 
 
 namespace {
 
-// Starts a campaign, sends it `signal` after its first finding, and returns how it ended.
+// Starts `tgc fuzz`, sends `signal` to the process after its first finding, and returns how the process ended.
 Ran campaign_that_gets(const std::string& signal) {
   return shell("ulimit -c 0; rm -rf found state.json; "
                "tgc fuzz --minutes=5 -j1 --findings=found --state=state.json & p=$!; "

@@ -10,7 +10,7 @@ namespace tgc {
 
 enum class ColorChoice { Auto, Always, Never };
 ColorChoice& color_choice();  // the value of --color
-// Returns true if output to `fd` may have colours. --color decides; without it, NO_COLOR; else if `fd` is a terminal.
+// Returns true if output to `fd` may have colours: if --color says so or, by default, on a terminal without NO_COLOR.
 bool use_color(int fd);
 
 // Prints `text` to standard error, with control characters made visible (lib/support/visible.h).

@@ -98,7 +98,7 @@ std::string run_data_set(const Model& model, const fs::path& folder, const CaseO
     inputs[declared[i]->name] =
         input_value(graph, onnx::read_value(files[i], declared[i]->type).value_or_throw(), declared[i]->type);
   }
-  for (size_t i = files.size(); i < declared.size(); i++)  // an empty optional input has no file
+  for (size_t i = files.size(); i < declared.size(); i++)  // inputs without a file are empty optionals
     if (declared[i]->type.kind == onnx::TypeProto::Kind::Optional) inputs[declared[i]->name] = Value();
   ModelOutputs outputs = model.build(graph, inputs).value_or_throw();
   Tensors tensors;

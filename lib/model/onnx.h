@@ -109,7 +109,7 @@ struct NodeProto {
   std::vector<Attribute> attributes;
 
   const Attribute* attribute(std::string_view name) const;
-  std::string label() const;  // for messages: "Conv 'conv1'"; an unnamed node is called by its first output
+  std::string label() const;  // returns "OP 'NAME'" for messages; an unnamed node gets its first output's name
 };
 
 struct GraphProto {

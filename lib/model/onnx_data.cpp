@@ -53,7 +53,7 @@ Result<std::shared_ptr<const Bytes>> Bytes::map(const std::string& path) {
 
 namespace {
 
-// By Type: ONNX's name; the dtype, if the type is supported.
+// ONNX's name of a Type and, if the type is supported, its dtype. The table is indexed by Type.
 struct TypeRow {
   const char* name;
   std::optional<DType> dtype = {};

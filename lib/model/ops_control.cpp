@@ -105,7 +105,7 @@ Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Va
 
 Values scan(OpCall& c) {
   auto& body = c.attr_graph("body");
-  size_t first = c.version() < 9 ? 1 : 0;  // index of the first state input; before opset 9, input 0 is lengths
+  size_t first = c.version() < 9 ? 1 : 0;  // index of the first state; before opset 9, input 0 has the lengths
   ScanSpec s;
   s.scans = size_t(c.attr_int("num_scan_inputs"));
   if (s.scans == 0 || s.scans + first > c.num_inputs() || body.outputs.size() + s.scans + first < c.num_inputs())

@@ -16,7 +16,7 @@ Ints last_axis_first(const Ints& pads) {
   return out;
 }
 
-// Splits each axis's total padding into ONNX pads. SAME_UPPER puts the odd element after the axis, SAME_LOWER before.
+// Splits each axis's total padding into ONNX pads. For odd totals, SAME_UPPER pads more after, SAME_LOWER more before.
 Ints auto_pad(const Ints& total, const std::string& mode) {
   Ints out;
   for (int64_t p : total) out.push_back(mode == "SAME_UPPER" ? p / 2 : p - p / 2);

@@ -52,9 +52,9 @@ class Tensor {
   int64_t resolve_dim(int64_t dim, bool extra = false) const;
 
   // ---- creation, on the graph's device (see TensorState)
-  static Tensor constant(Graph& graph, Const value, DType dtype);       // Tensor(value, dtype=...), with shape ()
+  static Tensor constant(Graph& graph, Const value, DType dtype);       // tinygrad's Tensor(value, dtype=...)
   static Tensor full(Graph& graph, const Ints& shape, Const value, DType dtype);
-  static Tensor buffer(Graph& graph, const Ints& shape, DType dtype);   // Tensor.empty: a new buffer
+  static Tensor buffer(Graph& graph, const Ints& shape, DType dtype);   // returns a new buffer (Tensor.empty)
   // Returns a one-dimensional buffer that holds `values`.
   static Tensor of(Graph& graph, const Ints& values, DType dtype = dtypes::int64);
   static Tensor of(Graph& graph, const std::vector<double>& values, DType dtype = dtypes::float32);
@@ -267,7 +267,7 @@ TGC_MIXED(+) TGC_MIXED(-) TGC_MIXED(*) TGC_MIXED(/) TGC_MIXED(%) TGC_MIXED(&) TG
 Ints broadcast_shape(const std::vector<Ints>& shapes);  // tensor.py:_broadcast_shape
 Ints int_range(int64_t begin, int64_t end);             // the integers from `begin` up to `end`, which is excluded
 Ints concat(std::initializer_list<Ints> parts);
-Ints vector_shape(int64_t rank, int64_t axis, int64_t size);  // `size` at `axis`, 1 at the other axes
+Ints vector_shape(int64_t rank, int64_t axis, int64_t size);  // returns a shape of 1s, but `size` at `axis`
 // Evaluates a polynomial; coefficients start with the highest power (helpers.py:polyN).
 Tensor poly_n(Tensor x, std::initializer_list<double> coefficients);
 int64_t product(std::span<const int64_t> sizes);  // throws Failure on overflow

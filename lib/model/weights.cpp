@@ -134,7 +134,7 @@ std::string describe(onnx::Type type, const std::vector<int64_t>& dims) {
   return onnx::name_of(type) + " " + shape_text(dims);
 }
 
-// True if the input accepts the tensor: same type and shape, where symbolic sizes match any size.
+// Returns true if the tensor has the input's type and shape. A symbolic size of the input matches any size.
 bool fits(const onnx::ValueInfo& input, const onnx::TensorProto& t) {
   if (input.type.kind != onnx::TypeProto::Kind::Tensor || input.type.elem != t.type) return false;
   if (!input.type.shape) return true;

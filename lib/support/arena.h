@@ -69,7 +69,7 @@ class Arena {
 
   void* owner_;
   uintptr_t cursor_ = 0, limit_ = 0;
-  uintptr_t next_block_ = 0, chunk_end_ = 0;  // addresses: the unused blocks of the last chunk begin and end here
+  uintptr_t next_block_ = 0, chunk_end_ = 0;  // address range of the unused blocks of the last chunk
   std::vector<void*> chunks_, huge_pages_;
   size_t blocks_ = 0, large_bytes_ = 0;
 };

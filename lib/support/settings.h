@@ -59,7 +59,7 @@ struct Settings {
   // Returns the defaults overridden by environment variables, or an error for a value that set() rejects.
   static Result<Settings> from_environment();
 
-  // Sets one setting. Returns an error for an unknown name (with the nearest names) or a value not an integer in range.
+  // Sets one setting. Returns an error for an unknown name (with the nearest names), or if the value is not valid.
   Status set(std::string_view name, std::string_view value);
   Status set(std::string_view key_value);  // "KEY=VALUE"
 

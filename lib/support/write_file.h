@@ -27,7 +27,7 @@ class FileWriter {
   ~FileWriter();  // discards what was written to a regular file, unless commit() was called
 
   Status write(std::string_view bytes);
-  int descriptor() const { return through_ >= 0 ? through_ : staged_.descriptor(); }  // to write to it by system calls
+  int descriptor() const { return through_ >= 0 ? through_ : staged_.descriptor(); }  // for writes by system calls
   Status commit();  // moves the complete file to its path
 
  private:

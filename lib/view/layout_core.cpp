@@ -68,7 +68,7 @@ class Layout {
   // ---- rows: each node's distance from the sources
   void find_rows() {
     int32_t* nearest_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
-    int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);  // the row of the topmost user that keeps its row
+    int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);  // by node: topmost row of users that keep it
     if (in_.strict)
       for (int32_t i = in_.nodes; i-- > 0;) {
         int32_t most = in_.want_row[i] >= 0 ? in_.want_row[i] : fixed_user[i];

@@ -21,7 +21,7 @@ struct RecordedGraph {
   size_t nodes = 0, rewrites = 0, stages = 0;  // nodes: number of nodes of the AST
   double ms = 0;                               // milliseconds of all stages, slowed down by the attached observer
   std::string error;                           // the error of the pipeline; empty: none
-  std::string ops, mem;                        // for a kernel: its operations and bytes as text
+  std::string ops, mem;                        // numbers of operations and bytes of a kernel, as text
   std::vector<int64_t> numbers;                // for a kernel of a schedule: its indices in the schedule
   double measured = 0;                         // for a kernel that was run alone: its seconds; 0: not run
   std::string accused;                         // result of a bisection (BisectReport::json), or empty

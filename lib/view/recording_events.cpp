@@ -39,7 +39,7 @@ int64_t EventWriter::first_from(int64_t id) const {
   return std::ranges::lower_bound(nodes_, uint32_t(id), {}, &UOp::id) - nodes_.begin();
 }
 
-// Returns the node that has replaced `node` so far in the innermost open rewrite; `node` itself if none has.
+// Returns the node that has replaced `node` so far in the innermost running graph rewrite, or else `node` itself.
 int64_t EventWriter::resolved(int64_t node) const {
   const auto& to = open_.back().to;
   int64_t begun = node;

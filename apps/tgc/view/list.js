@@ -8,7 +8,7 @@ export class RowList {
     this.how = how;
     /** @type {T[]} */ this.items = [];
     this.selected = -1;
-    this.top = 0, this.room = 0;  // the visible part, cached because asking the browser forces a layout
+    this.top = 0, this.room = 0;  // position and height of the visible part, cached because reading them is slow
     this.box = element("div", "list");
     this.box.tabIndex = 0;
     this.box.setAttribute("role", how.role);
