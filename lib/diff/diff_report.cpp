@@ -20,7 +20,7 @@ std::string_view kind_name(NodeChange::Kind kind) {
   return "";
 }
 
-// Returns "MUL" for "%12 = MUL dtypes.index ...".
+// Returns the op of a node's line: "MUL" for "%12 = MUL dtypes.index ...".
 std::string_view op_of_line(std::string_view line) {
   size_t at = line.find(" = ");
   if (at == line.npos) return line;
@@ -70,7 +70,7 @@ class Printer {
     if (!c.with.empty())
       head += " with " + counted(c.with.size(), "node") + " below";
     line("", head, kBold);
-    const bool read_the_same = c.before == c.after;  // print equal lines once: the heading names what differs
+    const bool read_the_same = c.before == c.after;  // equal lines are omitted: the heading names what differs
     if (read_the_same) line("    ", c.before);
     if (!c.before.empty() && !read_the_same) line("  - ", c.before, kRed);
     if (!c.after.empty() && !read_the_same) line("  + ", c.after, kGreen);

@@ -11,19 +11,19 @@ constexpr size_t kMaxExpression = 160;  // longer index expressions are not prin
 
 std::string op_name(UOp u) { return std::string(name_of(u.op())); }
 
-// Returns the text of a node as a source in a node's line: the arg of a constant or a device, %N for any other node.
+// Returns the text of a node in a list of sources: the arg of a constant or device, %N for any other node.
 std::string source_text(const DiffSide& side, UOp s) {
   if (side.is_value(side.at(s))) return s.is(Op::DEVICE) ? s.arg().repr() : s.arg().str();
   return "%" + std::to_string(side.at(s));
 }
 
-// Returns a node's text for a sentence: "%3 RANGE"; for a constant or a device, its arg.
+// Returns the text of a node in a sentence: "%3 RANGE"; for a constant or device, its arg.
 std::string mention(const DiffSide& side, UOp s) {
   std::string text = source_text(side, s);
   return side.is_value(side.at(s)) ? text : text + " " + op_name(s);
 }
 
-// Returns two different texts for two nodes: if their texts are equal, adds the dtypes or the word "another".
+// Returns the texts of two nodes. If they are equal, adds the dtypes or the word "another" to distinguish them.
 std::pair<std::string, std::string> told_apart(std::string before, UOp s, std::string after, UOp t) {
   if (before != after) return {before, after};
   if (s.dtype() == t.dtype()) return {before, "another " + after};
@@ -38,7 +38,7 @@ std::string list_text(const DiffSide& side, std::span<const UOp> list) {
 
 constexpr OpSet kIndexMath = ops::ALU | OpSet{Op::CAST, Op::CONST, Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR};
 
-// Returns the nearest INDEX above node `i`, which is index arithmetic; the empty UOp if there is none.
+// Returns the nearest INDEX that uses node `i`, a node of index arithmetic; the empty UOp if there is none.
 UOp index_above(const DiffSide& side, uint32_t i) {
   std::vector<uint32_t> level{i};
   for (size_t steps = 0; steps < 24 && !level.empty(); steps++) {
@@ -87,12 +87,12 @@ class Changes {
   bool is_new(UOp t) const { return !b_.is_value(b_.at(t)) && b_.match[b_.at(t)] < 0; }
   bool is_gone(UOp s) const { return !a_.is_value(a_.at(s)) && a_.match[a_.at(s)] < 0; }
 
-  // ---- matched nodes: what differs between two nodes that match
+  // ---- differences between two matched nodes
   void compare(uint32_t x, uint32_t y) {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     NodeChange c{.kind = NodeChange::Kind::Changed, .a = int32_t(x), .b = int32_t(y)};
     auto add = [&](std::string what, std::string before, std::string after) {
-      if (before == after) after = "another " + after;  // two different nodes may have the same text
+      if (before == after) after = "another " + after;  // two different nodes have the same text
       c.differences.push_back({std::move(what), std::move(before), std::move(after)});
     };
     if (u.op() != v.op()) add("op", op_name(u), op_name(v));
@@ -124,7 +124,7 @@ class Changes {
     add(u.in({Op::REDUCE, Op::REDUCE_AXIS}) ? "reduce op" : "arg", u.arg().repr(), v.arg().repr());
   }
 
-  // Returns the role of source `i` of `u`: "size", "buffer", "index", "validity", "value" or "source 1".
+  // Returns what source `i` of `u` is: "size", "buffer", "index", "validity", "value" or "source 1".
   static std::string role(UOp u, size_t i) {
     if (u.is(Op::RANGE) && i == 0) return "size";
     if (u.is(Op::INDEX))
@@ -145,7 +145,7 @@ class Changes {
       if (wrong.size() > 1 && is_reordered(su, sv, wrong))
         return add("order of sources", list_text(a_, su), list_text(b_, sv));
       for (size_t i : wrong)
-        // skip a source that exists in one graph only, because it is reported as an added or removed node
+        // omit a source that is only in one graph, because it is reported as an added or removed node
         if (!is_new(sv[i]) && !is_gone(su[i])) {
           auto [before, after] = told_apart(mention(a_, su[i]), su[i], mention(b_, sv[i]), sv[i]);
           add(role(v, i), before, after);
@@ -200,7 +200,7 @@ class Changes {
   }
 
   // ---- added and removed nodes
-  // Returns whether an added or removed node gets its own NodeChange: if a matched node uses it, or if no node does.
+  // |Returns whether an added or removed node is a change of its own: if a matched node uses it, or no node does.
   static bool heads(const DiffSide& side, uint32_t i) {
     return side.users[i].empty() ||
            std::any_of(side.users[i].begin(), side.users[i].end(), [&](uint32_t u) { return side.match[u] >= 0; });
@@ -238,7 +238,7 @@ class Changes {
     out_.changes.push_back(std::move(c));
   }
 
-  // `user` has the added or removed node `top` as a source. Appends the source that the user's match has instead.
+  // `user` has the added or removed node `top` as a source. Appends the source at this position in the other graph.
   void place_taken(const DiffSide& side, uint32_t top, uint32_t user, bool added, std::string& text) const {
     const DiffSide& other = added ? a_ : b_;
     UOp here = side.nodes[user], there = other.nodes[size_t(side.match[user])];
@@ -248,7 +248,7 @@ class Changes {
         text += (added ? ", in place of " : ", where now stands ") + mention(other, there.src(i));
   }
 
-  // Describes where a changed node is used: by the index expression that contains the node, or else by its users.
+  // Returns the index expression of which a changed node is a part; if there is none, the users of the node.
   std::string place(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x].is(Op::INDEX) ? a_.nodes[x] : a_.nodes[x].in(kIndexMath) ? index_above(a_, x) : UOp();
     UOp v = b_.nodes[y].is(Op::INDEX) ? b_.nodes[y] : b_.nodes[y].in(kIndexMath) ? index_above(b_, y) : UOp();
@@ -263,7 +263,7 @@ class Changes {
            (users.size() > 1 ? " and " + std::to_string(users.size() - 1) + " more" : "");
   }
 
-  // Compares two graphs whose roots are constants or devices, which are never matched.
+  // Compares two graphs whose roots are constants or devices, because these are never matched.
   void compare_root_values() {
     uint32_t x = uint32_t(a_.nodes.size() - 1), y = uint32_t(b_.nodes.size() - 1);
     if (!a_.is_value(x) && !b_.is_value(y)) return;

@@ -1,5 +1,5 @@
-// Computes the difference of two graphs: which nodes were added, which were removed, and which changed their op, dtype,
-// arg or sources. A node that differs only because a node below it changed is not listed.
+// Computes the difference of two graphs: the added nodes, the removed nodes, and the nodes with another op, dtype, arg
+// or sources. Does not list a node that differs only because a node below it changed.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace tgc {
 
-// One property of a node that changed. `what` names the property: "op", "dtype", "arg", "axis type", "size", "tag",
-// "source 1", "order of sources", "ranges", "validity" or "kernel".
+// One changed property of a node. `what` names the property: "op", "dtype", "arg", "axis type", "size", "tag", "source
+// 1", "order of sources", "ranges", "validity" or "kernel".
 struct Difference {
   std::string what;
   std::string before, after;
@@ -19,11 +19,11 @@ struct Difference {
 struct NodeChange {
   enum class Kind : uint8_t { Changed, Added, Removed };
   Kind kind;
-  int32_t a = -1, b = -1;               // the node's position in each graph; -1: not in that graph
-  std::string before, after;            // the node as a line of text
-  std::vector<Difference> differences;  // set for a changed node
-  std::vector<std::string> with;        // for an added or removed node: the nodes added or removed below it
-  std::string place;                    // text: the users of the node, or the index expression with it; may be empty
+  int32_t a = -1, b = -1;               // positions of the node in the two graphs; -1: not in that graph
+  std::string before, after;            // the node in each graph, as a line of text
+  std::vector<Difference> differences;  // the changed properties, if the node is in both graphs
+  std::vector<std::string> with;        // lines of nodes that were added or removed together with this node, below it
+  std::string place;                    // where the node is used: an index expression or its users; may be empty
 };
 
 struct GraphDiff {
@@ -34,21 +34,21 @@ struct GraphDiff {
   size_t count(NodeChange::Kind kind) const;
 };
 
-// Compares the graphs under `a` and `b`, two nodes of one Graph.
+// Compares the graphs with the roots `a` and `b`, which must be nodes of one Graph.
 GraphDiff diff_graphs(UOp a, UOp b, const DiffOptions& options = {});
 
-// Returns a node as a line: "%12 = MUL dtypes.index (%10, 4)". %N is the node's position in the graph's toposort, as in
-// pyrender's cN.
+// Returns node number `i` as a line of text: "%12 = MUL dtypes.index (%10, 4)". %N is the node at position N of the
+// toposort (cN in pyrender).
 std::string node_line(const DiffSide& side, uint32_t i);
 
 struct DiffStyle {
   bool color = false;
-  size_t max_changes = 40;  // maximum number of changes in the text; further changes are only counted
+  size_t max_changes = 40;  // limit for changes in the text; further changes are only counted
 };
-// Formats a diff as text: one line per change, followed by "-" and "+" lines. Empty if the graphs are the same.
+// Returns the diff as text: one line per change, then "-" and "+" lines. Returns "" if the graphs are equal.
 std::string to_text(const GraphDiff& diff, const DiffStyle& style = {});
-// Returns {"same":..,"nodes":[a,b],
-//  "changes":[{"kind","before","after","differences":[{"what","before","after"}],"with","place"}]}
+// Returns the diff as JSON: {"same":..,"nodes":[a,b],
+// | "changes":[{"kind","before","after","differences":[{"what","before","after"}],"with","place"}]}
 std::string to_json(const GraphDiff& diff);
 
 }  // namespace tgc

@@ -29,7 +29,7 @@ GraphDiff diff(std::string_view a, std::string_view b, const DiffOptions& option
   return diff_graphs(read(graph, a), read(graph, b), options);
 }
 
-// Returns the pyrender text of a sum over the rows of a matrix; tests replace parts of the text.
+// Returns the pyrender text of a kernel that sums each row of a matrix. The arguments replace parts of the text.
 std::string kernel(std::string_view axis = "AxisType.LOOP", std::string_view index = "c2*UOp.const(dtypes.index, 8)+c5",
                    std::string_view reduce = "Ops.ADD", std::string_view c2 = "UOp.range(4, 0, ") {
   return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nc2 = " + std::string(c2) + std::string(axis) +
@@ -177,7 +177,7 @@ TEST_CASE("diff: two unrelated graphs, as text and JSON") {
 }
 
 TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
-  auto big = [](int changed) {  // a kernel that stores sums of loads; another `changed` changes 10 of its nodes
+  auto big = [](int changed) {  // a kernel that stores sums of loads; `changed` selects 10 nodes to differ
     std::string text =
         "r = UOp.range(100000, 0, AxisType.GLOBAL)\na = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(100000), (), 0)\n"
         "b = UOp(Ops.DEFINE_GLOBAL, "
@@ -197,7 +197,7 @@ TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
   CHECK(toposort(a).size() > 10000);
   double best = 1e9;
   for (int tries = 0; tries < 3; tries++) {
-    std::clock_t begin = std::clock();  // measure CPU time, because other processes may slow down wall-clock time
+    std::clock_t begin = std::clock();  // processor time, because other processes slow down the wall-clock time
     GraphDiff d = diff_graphs(a, b);
     best = std::min(best, 1e3 * double(std::clock() - begin) / CLOCKS_PER_SEC);
     CHECK(d.changes.size() == 10);
@@ -206,7 +206,7 @@ TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
   CHECK(best < (kSanitized ? 2000 : 200));
 }
 
-// ---- many graphs, each compared with a scrambled copy of itself and with a mutated copy
+// ---- many graphs: each is compared with a scrambled copy of itself and with a mutated copy
 
 std::vector<std::string> golden_texts(size_t wanted) {
   std::vector<std::string> files, out;
@@ -228,7 +228,7 @@ std::vector<std::string> golden_texts(size_t wanted) {
       std::vector<std::string> texts{(*record)->ast};
       for (GoldenStage& s : (*record)->stages)
         if (s.ir) texts.push_back(std::move(*s.ir));
-      out.push_back(std::move(texts[n % texts.size()]));  // vary the stage from record to record
+      out.push_back(std::move(texts[n % texts.size()]));  // take another stage from each record
     }
   }
   if (out.size() > wanted) out.resize(wanted);
@@ -239,7 +239,7 @@ TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is r
   const char* count = std::getenv("TGC_DIFF_RECORDS");  // scripts/diff-mutations sets it to compare more records
   std::mt19937 random(7);
   size_t graphs = 0, same = 0;
-  std::map<std::string_view, std::pair<size_t, size_t>> tally;  // by mutation: number of diffs that show it, of all
+  std::map<std::string_view, std::pair<size_t, size_t>> tally;  // by mutation: number of diffs that show it; number of diffs
   double seconds = 0;
   for (const std::string& text : golden_texts(count ? size_t(std::atol(count)) : 60)) {
     Graph graph;
@@ -251,7 +251,7 @@ TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is r
     graphs++;
     if (diff_graphs(*root, *again).same) same++;
     else MESSAGE("not the same as itself scrambled:\n", text.substr(0, 2000));
-    for (int tries = 0; tries < testing::kNumMutations; tries++) {  // try kinds until one is possible in this graph
+    for (int tries = 0; tries < testing::kNumMutations; tries++) {  // try kinds of mutation until the graph allows one
       auto kind = testing::Mutation((graphs + size_t(tries)) % testing::kNumMutations);
       auto mutated = testing::mutate(*root, kind, random);
       if (!mutated) continue;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr OpSet kNumbered{Op::RANGE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_LOCAL, Op::DEFINE_REG};
 constexpr OpSet kGathers{Op::SINK, Op::GROUP, Op::BARRIER, Op::AFTER, Op::END};
-// For how many candidate pairs of a node the sources are paired, too. The limit bounds the work on very regular graphs.
+// Number of candidate pairs of one node whose sources are paired, too. It limits the work on very regular graphs.
 constexpr size_t kPartners = 4;
 
 uint64_t mix(uint64_t h, uint64_t v) {
@@ -17,7 +17,7 @@ uint64_t mix(uint64_t h, uint64_t v) {
   return h ^ h >> 29;
 }
 
-// Replaces each axis in an arg by its position in `seen`, which is extended: ((5, 4), (2, 8)) -> ((0, 4), (1, 8)).
+// Replaces each axis in an arg by its index in `seen`, which grows: ((5, 4), (2, 8)) becomes ((0, 4), (1, 8)).
 Arg renumber_axes(Graph& graph, Arg arg, std::vector<Arg>& seen) {
   if (!arg.is_tuple()) return arg;
   auto items = arg.items();
@@ -60,7 +60,7 @@ Result<DiffOptions> DiffOptions::ignoring(std::string_view list) {
   return o;
 }
 
-// ---- labels: the properties of nodes that count as differences
+// ---- labels: the properties of a node that count as differences
 
 Arg Labels::arg(UOp u) const {
   const Arg& arg = u.arg();
@@ -79,7 +79,7 @@ Arg Labels::arg(UOp u) const {
     case Op::CONTRACT:
     case Op::WMMA: {
       std::vector<Arg> seen;
-      // the second item is the shape of the tensor core
+      // item 1 of a WMMA's arg has the dimensions of the tensor core
       if (u.is(Op::WMMA) && arg.is_tuple() && arg.items().size() > 1) {
         std::vector<Arg> items(arg.items().begin(), arg.items().end());
         for (size_t i = 2; i < items.size(); i++) items[i] = renumber_axes(graph_, items[i], seen);
@@ -105,7 +105,7 @@ uint64_t Labels::hash(UOp u) const {
   return mix(mix(h, arg(u).hash()), tag(u).hash());
 }
 
-// ---- equality except for names: since sources are ordered, the two roots determine which nodes correspond
+// ---- equality of graphs except for numbers: because sources are ordered, the two roots determine all pairs of nodes
 
 bool same_graph(UOp a, UOp b, const Labels& labels) {
   Graph& graph = a.graph();
@@ -129,7 +129,7 @@ bool same_graph(UOp a, UOp b, const Labels& labels) {
   return true;
 }
 
-// ---- the nodes of one of the two graphs
+// ---- the nodes of one graph
 
 DiffSide::DiffSide(UOp root, const Labels& labels) : root(root), nodes(toposort(root)), index(root.graph()) {
   shape.resize(nodes.size());
@@ -198,7 +198,7 @@ class GraphMatcher {
     candidates_[at->second].votes++;
   }
 
-  // Pairs the sources of two paired nodes: first equal sources at the same position, then equal sources at other
+  // Pairs the sources of two paired nodes: first equal sources at equal positions, then equal sources at other
   // positions, then the remaining sources in order.
   void pair_sources(uint32_t x, uint32_t y) {
     std::vector<uint32_t> sx, sy;
@@ -213,7 +213,7 @@ class GraphMatcher {
     if (sx.size() == sy.size()) {
       for (size_t i = 0; i < common; i++)
         if (alike(sx[i], sy[i])) take(i, i);
-    } else {  // the numbers of sources differ: pair the equal sources at the beginning and at the end
+    } else {  // different numbers of sources: pair equal ones at the beginning and at the end
       size_t front = 0;
       while (front < common && alike(sx[front], sy[front])) take(front, front), front++;
       for (size_t k = 1; front + k <= common && alike(sx[sx.size() - k], sy[sy.size() - k]); k++)
@@ -232,10 +232,10 @@ class GraphMatcher {
     pair_rest(sx, sy, used_x, used_y);
   }
 
-  // Pairs sources without an equal source on the other side: first those with equal labels, if possible by position.
+  // Pairs sources without an equal source in the other graph: first those with equal labels, at nearby positions.
   void pair_rest(const std::vector<uint32_t>& sx, const std::vector<uint32_t>& sy, std::vector<uint8_t>& used_x,
                  std::vector<uint8_t>& used_y) {
-    constexpr size_t kWindow = 64;  // only sources at most this far from position i are tried
+    constexpr size_t kWindow = 64;  // try only sources at most this far from position i
     for (bool same_label : {true, false})
       for (size_t i = 0; i < sx.size(); i++) {
         if (used_x[i]) continue;
@@ -251,7 +251,7 @@ class GraphMatcher {
       }
   }
 
-  // Returns the similarity of two nodes: 0.5 for equal ops, 0.5 for equal labels, up to 2 for pairwise equal sources.
+  // Returns the similarity of two nodes: 0.5 for equal ops, plus 0.5 for equal labels, plus up to 2 for equal sources.
   double likeness(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     double sum = (u.op() == v.op() ? 0.5 : 0) + (labels_equal(x, y) ? 0.5 : 0);
@@ -260,7 +260,7 @@ class GraphMatcher {
     return sum + (n ? 2.0 * double(alikes) / double(std::max(u.num_src(), v.num_src())) : 0);
   }
 
-  // Proposes to match `x` with `y` or, if a node was inserted, `x` with a source of `y`, or a source of `x` with `y`.
+  // Proposes the pair `x` and `y`. If a node seems to be inserted, proposes `x` and a source of `y`, or vice versa.
   void pair_unlike(uint32_t x, uint32_t y) {
     bool same_label = labels_equal(x, y);
     double best = likeness(x, y);
@@ -282,7 +282,7 @@ class GraphMatcher {
     b_.match[y] = int32_t(x);
   }
 
-  // Returns whether two nodes may be one changed node: equal ops, or similar dtypes and half of the sources shared.
+  // Returns whether a node may have become the other: equal ops, or similar dtypes and half of the sources equal.
   bool related(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     if (u.op() == v.op()) return true;
@@ -297,7 +297,7 @@ class GraphMatcher {
     return shared * 2 >= std::max(u.num_src(), v.num_src()) && shared > 0;
   }
 
-  // Matches the proposed pairs: equal subgraphs first, then nodes with equal labels, with equal ops, and others.
+  // Accepts the proposed pairs in this order: equal subgraphs, nodes with equal labels, nodes with equal ops, others.
   void settle() {
     auto rank = [&](const Candidate& c) {
       return alike(c.x, c.y) ? 0 : labels_equal(c.x, c.y) ? 1 : a_.nodes[c.x].op() == b_.nodes[c.y].op() ? 2 : 3;
@@ -318,7 +318,7 @@ class GraphMatcher {
     }
   }
 
-  // Matches equal subgraphs, the largest first, that no candidate pair contains because they moved in the graph.
+  // Matches equal subgraphs that are in no proposed pair because they moved in the graph, the largest first.
   void match_moved() {
     std::unordered_map<uint64_t, std::vector<uint32_t>> left;
     for (uint32_t y = 0; y < b_.nodes.size(); y++)
@@ -345,7 +345,7 @@ class GraphMatcher {
     }
   }
 
-  // Matches each remaining node with the node of the same op that has the most matching sources and users.
+  // Matches each unmatched node with the node of the same op that shares the most matched sources and users.
   void match_by_neighbours() {
     for (uint32_t x = 0; x < a_.nodes.size(); x++) {
       if (a_.match[x] >= 0 || a_.is_value(x)) continue;
@@ -373,7 +373,7 @@ class GraphMatcher {
   DiffSide& b_;
   const Labels& labels_;
   std::unordered_map<uint64_t, uint32_t> count_a_, count_b_;
-  std::unordered_map<uint64_t, uint32_t> known_;  // pair -> candidate
+  std::unordered_map<uint64_t, uint32_t> known_;  // maps a pair of nodes to its candidate
   std::unordered_map<uint32_t, uint32_t> followed_a_, followed_b_;
   std::vector<Candidate> candidates_;
   std::deque<std::pair<uint32_t, uint32_t>> queue_;

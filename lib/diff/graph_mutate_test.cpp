@@ -11,7 +11,7 @@ namespace {
 
 constexpr OpSet kSwappable{Op::SUB, Op::IDIV, Op::MOD, Op::CMPLT, Op::SHL, Op::SHR, Op::FDIV, Op::POW};
 
-// Returns the graph with `target` replaced by make(target). Rebuilds its users without simplifying them.
+// Returns the graph with `target` replaced by make(target). Rebuilds the users of `target` without simplifying them.
 UOp rebuild(UOp root, UOp target, const std::function<UOp(UOp)>& make) {
   UOpMap<UOp> now(root.graph());
   for (UOp u : toposort(root)) {
@@ -36,10 +36,10 @@ bool is_number(UOp u) {
 }
 bool is_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}); }
 
-// ---- predicates that check whether a diff shows a mutation
+// ---- predicates that return whether a diff shows a mutation
 using Shown = std::function<bool(const GraphDiff&)>;
 
-// Returns a predicate: the diff has a changed node number `a` with a difference `what`, and few other changes.
+// Returns a predicate: the diff has at most two changes, and one is the difference `what` of node number `a`.
 Shown changed(size_t a, std::string what) {
   return [=](const GraphDiff& d) {
     if (d.changes.size() > 2) return false;
@@ -102,7 +102,7 @@ class Mutator {
     return found.empty() ? UOp() : found[random_() % found.size()];
   }
   size_t at(UOp u) { return index_[u]; }
-  // Makes the change. Returns nullopt if the new node is already in the graph, because then two nodes become one.
+  // Replaces `target` by make(target). Returns nullopt if the graph has that node already: two nodes would become one.
   std::optional<Mutated> done(UOp target, const std::function<UOp(UOp)>& make, Shown shown, bool may_be_known = false) {
     UOp replacement = make(target);
     if (!may_be_known && index_.contains(replacement)) return {};
@@ -247,7 +247,7 @@ class Mutator {
   std::optional<Mutated> removed() {
     UOp u = pick([](UOp u) { return u.in(ops::Unary | ops::Binary | OpSet{Op::CAST}) && !is_value(u.src(0)); });
     if (!u || u == root_) return {};
-    // `true`: the mutation is valid although src(0), which replaces the node, is already in the graph
+    // `true` allows src(0), which replaces the node, to be in the graph already
     return done(u, [](UOp r) { return r.src(0); }, [gone = at(u)](const GraphDiff& d) {
       return !d.changes.empty() && std::any_of(d.changes.begin(), d.changes.end(), [&](const NodeChange& c) {
         return c.kind == NodeChange::Kind::Removed && c.a == int32_t(gone);
@@ -287,7 +287,7 @@ std::optional<Mutated> mutate(UOp root, Mutation kind, std::mt19937& random) {
 }
 
 std::string scramble(const std::string& text, std::mt19937& random) {
-  if (text.find("def k") != text.npos) return text;  // not supported: texts with inner kernels
+  if (text.find("def k") != text.npos) return text;  // texts with inner kernels are not supported
   struct Line {
     std::string name, expression;
     std::vector<size_t> needs;
@@ -298,7 +298,7 @@ std::string scramble(const std::string& text, std::mt19937& random) {
   auto words = [](const std::string& s, const std::function<std::string(const std::string&)>& replace) {
     std::string out;
     for (size_t i = 0; i < s.size();) {
-      if (s[i] == '\'' || s[i] == '"') {  // a string
+      if (s[i] == '\'' || s[i] == '"') {  // a string literal
         size_t end = s.find(s[i], i + 1);
         out += s.substr(i, end + 1 - i), i = end + 1;
       } else if (is_word(s[i])) {
@@ -325,7 +325,7 @@ std::string scramble(const std::string& text, std::mt19937& random) {
     defined[l.name] = lines.size();
     lines.push_back(std::move(l));
   }
-  // renumber the ranges: the number of a range follows its size in UOp.range(
+  // Renumber the ranges. The number of a range follows the size in UOp.range(SIZE, NUMBER.
   std::vector<int> numbers(400);
   for (size_t i = 0; i < numbers.size(); i++) numbers[i] = int(i);
   std::shuffle(numbers.begin(), numbers.end(), random);
@@ -340,7 +340,7 @@ std::string scramble(const std::string& text, std::mt19937& random) {
       return std::to_string(n < numbers.size() ? numbers[n] : int(n));
     }));
   }
-  // choose a random order of the lines in which each name is defined before its use
+  // Choose a random order of the lines in which each name is defined before it is used.
   std::vector<size_t> waiting(lines.size());
   std::vector<std::vector<size_t>> users(lines.size());
   for (size_t i = 0; i < lines.size(); i++) {

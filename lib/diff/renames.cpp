@@ -22,7 +22,7 @@ constexpr Row kRows[] = {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Removes a word or a "quoted" text from the beginning of `line` and returns it; nullopt if there is none.
+// Removes a word or a "quoted text" from the beginning of `line` and returns it; nullopt if there is none.
 std::optional<std::string> take_word(std::string_view& line) {
   size_t begin = line.find_first_not_of(" \t");
   if (begin == line.npos) return std::nullopt;
@@ -35,30 +35,30 @@ std::optional<std::string> take_word(std::string_view& line) {
   return word;
 }
 
-// ---- forms: the ops (and pointer dtypes) that releases represent differently, with the conversion of each
+// ---- forms: representations that differ between releases; each line says how a graph is converted before comparing
 
 constexpr std::string_view kForms[] = {
-    "PARAM",    // a PARAM keeps only the slot or name of its ParamArg, and loses an empty tag
-    "BUFFER",   // a BUFFER is converted like PARAM; buffers are renumbered in order
-    "COPY",     // a COPY loses its device
-    "CAST",     // a CAST loses the dtype in its arg
-    "BITCAST",  // a BITCAST loses the dtype in its arg
-    "REDUCE",   // a REDUCE keeps only the number of its axes
-    "CONST",    // a CONST, or an op on CONSTs only, keeps its value, but gets a weak dtype and loses device and shape
-    "VCONST",   // a VCONST becomes a STACK of its elements
-    "STACK",    // a STACK, or a constant of several elements, has the dtype of its elements
-    "SHRINK",   // a SHRINK by begin and end, as in the earlier release, becomes one by begin and length
-    "PAD",      // a PAD by padding before and after, as in the earlier release, becomes one by padding and length
-    "SINK",     // a SINK loses a KernelInfo with default fields
-    "CALL",     // a CALL loses the metadata in the earlier release's CallInfo
-    "INDEX",    // an INDEX gets the dtype of its element, even if it is the target of a store
-    "pointer",  // a pointer dtype is replaced by its element dtype
+    "PARAM",    // PARAM: only the slot or name of its ParamArg stays; an empty tag is removed
+    "BUFFER",   // BUFFER: the same as for PARAM; buffers are renumbered in order
+    "COPY",     // COPY: the device is removed
+    "CAST",     // CAST: the dtype in its arg is removed
+    "BITCAST",  // BITCAST: the dtype in its arg is removed
+    "REDUCE",   // REDUCE: only the number of axes stays
+    "CONST",    // CONST, or an op on CONSTs only: gets a weak dtype; device and shape are removed
+    "VCONST",   // VCONST: becomes a STACK of its elements
+    "STACK",    // STACK, or a constant of several elements: gets the dtype of its elements
+    "SHRINK",   // SHRINK: in the earlier release, the end of each axis becomes a length
+    "PAD",      // PAD: in the earlier release, the padding after each axis becomes a length
+    "SINK",     // SINK: a KernelInfo with default fields is removed
+    "CALL",     // CALL: the metadata of the earlier release's CallInfo is removed
+    "INDEX",    // INDEX: gets the dtype of its element, also as the target of a store
+    "pointer",  // a pointer dtype becomes its element dtype
 };
 bool is_form(std::string_view name) {
   return std::find(std::begin(kForms), std::end(kForms), name) != std::end(kForms);
 }
 
-// Reduces a ParamArg to its name or slot, and the (name, min, max) of a DEFINE_VAR to the name.
+// Returns the name or slot of a ParamArg, and the name of a DEFINE_VAR's (name, min, max).
 Arg slot_of(Arg a) {
   if (a.is_tuple() && !a.items().empty() && a[0].is_str()) return a[0];
   if (!a.is(RecordClass::Open)) return a;
@@ -68,7 +68,7 @@ Arg slot_of(Arg a) {
   return record.size() && record.field(0).empty() ? record.values()[0] : a;
 }
 
-// Returns whether an arg is a KernelInfo with only default fields; newer releases omit such a KernelInfo.
+// Returns whether an arg is a KernelInfo with only default fields, which newer releases omit.
 bool says_nothing(Arg a) {
   RecordView record(a);
   if (record.name() != "KernelInfo") return false;
@@ -94,10 +94,10 @@ DType weak_dtype_of(Arg value, DType d) {
 
 bool is_weak(DType d) { return d.repr() == "dtypes.weakint" || d.repr() == "dtypes.weakfloat"; }
 
-// Returns the dimensions of a shape or position.
+// Returns the dimensions of a shape or index: the sources of a STACK, or the node itself.
 std::span<const UOp> dimensions(const UOp& u) { return u.is(Op::STACK) ? u.src() : std::span(&u, 1); }
 
-// Returns end - begin of each dimension; the empty UOp unless all begins and ends are constants.
+// Returns end - begin for each dimension; the empty UOp unless all of them are constants.
 UOp lengths(UOp begin, UOp end) {
   auto from = dimensions(begin), to = dimensions(end);
   std::vector<UOp> out;
@@ -117,8 +117,8 @@ struct Renames::Parts {
   std::vector<UOp> src;
   Arg arg;
   bool is_older;        // the graph is of the earlier release
-  int64_t buffers = 0;  // the number of buffers before this node
-  UOp replacement = {};  // replaces the node, if set
+  int64_t buffers = 0;  // number of buffers before this node
+  UOp replacement = {};  // replaces the node if it is set
 };
 
 void Renames::to_common_form(Graph& graph, Parts& node) const {
@@ -241,7 +241,7 @@ Result<std::optional<Renames>> asked_renames(const std::string& option) {
   return std::optional(std::move(*read));
 }
 
-// Adds a rename. Earlier renames to `from` become renames to `to`, because 0.14 may rename again what 0.13 renamed.
+// Adds a rename. Changes earlier renames to `from` into renames to `to`: 0.14 may rename what 0.13 renamed to `from`.
 bool Renames::add(std::string_view kind, std::string_view from, std::string_view to) {
   auto* table = kind == "op"      ? &ops_
                 : kind == "dtype" ? &dtypes_

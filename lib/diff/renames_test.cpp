@@ -126,7 +126,7 @@ TEST_CASE("Renames: shapes, positions, constants and buffer numbers are converte
                  "tinygrad 0.14.0");
   Renames renames = Renames::between(Release::v0_13, Release::v0_14);
   CHECK(renames.apply(old, true) == renames.apply(now));
-  CHECK(renames.apply(old) != renames.apply(now));  // without `is_older`, ends are not converted to lengths
+  CHECK(renames.apply(old) != renames.apply(now));  // without `is_older`, ends do not become lengths
 }
 
 TEST_CASE("Renames: chains are followed, and an invalid line is an error with its number") {

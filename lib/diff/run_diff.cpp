@@ -26,18 +26,18 @@ std::string stage_name(std::string_view text) {
   return std::string(row ? row->name : text);
 }
 
-// ---- find the responsible rule: run the stage again with an observer that records which rule created each node
+// ---- finding the rules: run the stage again with an observer that records the origin ("maker") of each node
 
 class Makers : public RewriteObserver {
  public:
   struct Maker {
-    const Rule* rule = nullptr;  // null if no rule, but other code of the stage created the node
-    std::string rewrite;         // the nested rewrites in which the rule was applied: "apply rangeify > reshape"
+    const Rule* rule = nullptr;  // the rule that created the node; null: other code of the stage
+    std::string rewrite;         // the rewrites in which the rule applied: "apply rangeify > reshape"
   };
   explicit Makers(Graph& graph) : graph_(graph), makers_(graph) { set_observer(graph, this); }
   ~Makers() override { set_observer(graph_, nullptr); }
 
-  // Records the makers of nodes that are created from now on. The names of their rewrites begin with `stage`.
+  // Records the makers of nodes that are created from now on. `stage` becomes the first name in Maker::rewrite.
   void watch(std::string_view stage) {
     on_ = true;
     first_ = uint32_t(graph_.size());
@@ -48,16 +48,16 @@ class Makers : public RewriteObserver {
   void begin(std::string_view name, UOp sink, const RuleSet&, bool) override {
     if (!on_) return;
     where_.push_back(where_.size() == 1 && name == where_[0] ? where_[0] : where_.back() + " > " + std::string(name));
-    if (where_.size() == 2) note_new(sink, nullptr);  // new nodes in a rewrite's input were created by no rule
+    if (where_.size() == 2) note_new(sink, nullptr);  // no rule created new nodes in a rewrite's input
   }
   void end(std::string_view, UOp) override {
     if (on_) where_.pop_back();
   }
   void rewritten(const Hit& hit, UOp before, UOp after, Cost cost) override {
     if (!on_ || before == after) return;
-    // a node that a rule of an inner rewrite created keeps that rule as its maker
+    // A node that a rule of an inner rewrite created keeps that rule as its maker.
     for (auto id = cost.made_from; id < graph_.size(); id++) note(graph_.at(id), hit.rule);
-    note_new(after, hit.rule);  // `after` may be older than the rule's attempt, such as the result of a substitution
+    note_new(after, hit.rule);  // also nodes from before the rule's attempt, such as those of a substitution
   }
   void rebuilt(UOp before, UOp after) override {
     if (const Maker* maker = on_ ? makers_.find(before) : nullptr) {
@@ -65,7 +65,7 @@ class Makers : public RewriteObserver {
       if (!makers_.contains(after)) makers_[after] = same;
     }
   }
-  // Returns the maker of a node. If its `rewrite` is empty, the node existed before the stage.
+  // Returns the maker of a node. `rewrite` is empty if the node existed before the stage.
   Maker of(UOp u) const {
     if (auto* maker = makers_.find(u)) return *maker;
     return u.id() < first_ ? Maker() : Maker{nullptr, where_.front()};
@@ -82,11 +82,11 @@ class Makers : public RewriteObserver {
   Graph& graph_;
   UOpTable<Maker> makers_;
   std::vector<std::string> where_;
-  uint32_t first_ = 0;  // only nodes with at least this number get a maker
+  uint32_t first_ = 0;  // nodes with smaller numbers get no maker
   bool on_ = false;
 };
 
-// Runs to the end of `stage` and watches that stage. Returns its result, or the empty UOp on failure.
+// Runs all stages up to `stage`, and watches `stage`. Returns its result; the empty UOp if a stage fails.
 UOp run_to(Compilation& c, const StageRow& stage, Makers& makers) {
   for (const StageRow* row = c.next(); row && row <= &stage; row = c.next()) {
     if (row == &stage) makers.watch(stage.name);
@@ -94,14 +94,14 @@ UOp run_to(Compilation& c, const StageRow& stage, Makers& makers) {
     makers.stop();
     if (!step) return {};
   }
-  if (c.at() != &stage) makers.watch(stage.name), makers.stop();  // the stage is skipped, so it created no node
+  if (c.at() != &stage) makers.watch(stage.name), makers.stop();  // the stage was skipped, so it created no nodes
   return c.current();
 }
 
-// Returns whether the text is pyrender as tinygrad prints it, which omits facts such as the dtype of a REDUCE.
+// Returns whether the text is pyrender text of tinygrad, which omits facts such as the dtype of a REDUCE.
 bool loses_facts(std::string_view text) { return detect_kind(text) == InputKind::Pyrender && !has_header(text); }
 
-// Removes from the graph the facts that pyrender omits. Returns `root` if the graph cannot be printed as pyrender.
+// Returns the graph without the facts that pyrender omits; `root` itself if pyrender cannot print the graph.
 UOp reduce_to_pyrender(UOp root) {
   auto text = pyrender(root);
   auto read = text ? read_pyrender(root.graph(), *text) : Result<UOp>(text.diag());
@@ -128,7 +128,7 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   const Run* known = &a;
   if (a.texts.empty() || a.texts[0].stage != kAst) known = &b;
   if (known->texts.empty() || known->texts[0].stage != kAst) return;
-  Graph graph(settings);  // a new Graph, because makers are recorded only for nodes that are not in the Graph yet
+  Graph graph(settings);  // a new Graph, because only nodes that do not exist yet get a maker
   auto ast = read_graph(graph, detect_kind(known->texts[0].text), known->texts[0].text);
   if (!ast) return;
   Makers makers(graph);
@@ -163,7 +163,7 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   }
 }
 
-// ---- the comparison of one stage of both runs
+// ---- comparing the results of one stage
 
 Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b,
                   const DiffOptions& options, const Renames* asked) {
@@ -198,7 +198,7 @@ Result<Sides> read_both(Graph& graph, std::string_view text_a, const std::string
   auto a = read_graph(graph, detect_kind(text_a), text_a, file_a, &of_a),
        b = read_graph(graph, detect_kind(text_b), text_b, file_b, &of_b);
   if (!a || !b) return !a ? a.diag() : b.diag();
-  // if the release of `a` is not 0.12.0, use its rules for both graphs, because the two graphs share the Graph
+  // Both graphs are in one Graph, which can have only one release. Use that of `a` unless it is 0.12.0.
   if (auto release = release_of(a->info.producer); release != Release::v0_12) graph.set_release(release);
   bool letters_a = loses_facts(text_a), letters_b = loses_facts(text_b);
   return Sides{letters_b && !letters_a ? reduce_to_pyrender(a->root) : a->root,
@@ -249,7 +249,7 @@ Result<std::vector<Run>> runs_of_folder(const std::string& path) {
   std::sort(files.begin(), files.end());
   std::map<std::string, Run> runs;
   for (const fs::path& file : files) {
-    // parse KERNEL.NN.STAGE.EXT from its end, because the kernel's name may contain dots
+    // Split KERNEL.NN.STAGE.EXT from the end, because the name of a kernel may have dots.
     fs::path stem = file.stem();
     std::string stage = stem.extension().string(), number = stem.stem().extension().string(),
                 kernel = stem.stem().stem().string();
@@ -275,7 +275,7 @@ Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options
   RunDiff out;
   const Release of_a = release_of(a.producer), of_b = release_of(b.producer);
   const Renames renames = asked ? *asked : Renames::between(of_a, of_b);
-  std::map<std::string, size_t> occurrences;  // count stages by name: the n-th in A is compared with the n-th in B
+  std::map<std::string, size_t> occurrences;  // numbers stages of one name, to pair those with equal numbers
   for (const RunText& in_a : a.texts) {
     const std::string stage = renames.stage(in_a.stage);
     const RunText* in_b = find_text(b, stage, occurrences[stage]++, renames);

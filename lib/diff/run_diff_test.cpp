@@ -29,7 +29,7 @@ void replace(std::string& text, std::string_view from, std::string_view to) {
   text.replace(at, from.size(), to);
 }
 
-// Returns a run of tgc on the record's kernel with every stage's graph as JSON, which omits no facts.
+// Returns a run of tgc on the kernel of the record. Its graphs are JSON, which omits no facts.
 Run complete_run(const GoldenRecord& record, const GoldenHeader& header) {
   Run run{record.id, record.target, "ours", settings_of(header, record), {}};
   Settings settings;
@@ -67,7 +67,7 @@ TEST_CASE("diff of runs: facts that pyrender omits are no difference, and other 
       if (size_t at = t.text.find("\"op\":\"REDUCE\",\"dtype\":\"dtypes.float");
           at != t.text.npos && t.stage == "expander") {
         lossy++;
-        size_t op = t.text.find("Ops.", at) + 4;  // the reduce op: ADD, MUL or MAX
+        size_t op = t.text.find("Ops.", at) + 4;  // begin of the reduce op: ADD, MUL or MAX
         t.text.replace(op, 3, t.text.substr(op, 3) == "MUL" ? "ADD" : "MUL");
         CHECK(!diff_runs(theirs, ours)->same);
       }
@@ -84,7 +84,7 @@ TEST_CASE("diff of runs: the first stage that differs is reported with the rules
   REQUIRE(diff.ok());
   CHECK(diff->same);
   CHECK(diff->compared == a.texts.size());
-  // in run B, change the index dtype in the result of the stage "lower all index dtypes"
+  // In run B, change an index dtype in the result of "lower all index dtypes".
   size_t changed = 0;
   for (size_t i = a.texts.size(); i-- > 0;)
     if (b.texts[i].stage == "lower all index dtypes")

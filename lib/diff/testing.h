@@ -19,14 +19,14 @@ std::string_view name_of(Mutation m);
 
 struct Mutated {
   UOp root;
-  // Returns whether a diff of (original, mutated) shows this change.
+  // returns whether a diff of the original and the mutated graph shows the change
   std::function<bool(const GraphDiff&)> is_shown;
 };
 
-// Makes one change of the kind `kind` at a random node; nullopt if the change is possible at no node of the graph.
+// Makes one random change of kind `kind`; nullopt if no node of the graph allows it.
 std::optional<Mutated> mutate(UOp root, Mutation kind, std::mt19937& random);
 
-// Returns the pyrender text with random names and range numbers, and with its lines in a random valid order.
+// Returns the pyrender text with random names and range numbers, and with its lines in another valid order.
 std::string scramble(const std::string& text, std::mt19937& random);
 
 }  // namespace tgc::testing

@@ -1,7 +1,6 @@
-// Records the rule applications of one compilation, or suppresses some of them. The number of an application is its
-// position, from 1, among all applications of the compilation, those of rewrites inside rules included. The pipeline is
-// deterministic: a number means the same application in every compilation of the same graph, up to the first one that
-// is suppressed.
+// Records the applications of rules in one compilation, or suppresses some of them. An application has a number: its
+// position among all applications of the compilation, from 1, including rewrites inside rules. Because the pipeline is
+// deterministic, compilations of one graph have the same numbers, up to the first suppressed application.
 #pragma once
 #include <functional>
 #include <map>
@@ -15,7 +14,7 @@
 
 namespace tgc {
 
-// Returns file and line of a rule: "passes/symbolic/simple.cpp:131".
+// Returns the file and line of a rule, for example "passes/symbolic/simple.cpp:131".
 inline std::string location_of(const Rule& rule) {
   return std::string(short_file(rule)) + ":" + std::to_string(rule.line);
 }
@@ -23,19 +22,19 @@ inline std::string location_of(const Rule& rule) {
 struct Application {
   const StageRow* stage;    // null before the first stage
   const Rule* rule;
-  const char* branch;       // the branch (folding) that applied; null if the rule has a single branch
-  uint64_t number;          // position among all applications, from 1
+  const char* branch;       // the branch (folding) of the rule that applied; null if the rule has only one
+  uint64_t number;          // position among all applications of the compilation, from 1
   uint64_t in_stage;        // position among the applications of this rule in this stage, from 1
-  int depth;                // nesting: 0 for a rewrite that the stage starts, 1 for one that a rule of it starts, ...
+  int depth;  // nesting: 0 in a rewrite that the stage starts, 1 in one that a rule of that rewrite starts, ...
   UOp before, after;
-  UOp substitution_target;  // for a substitution, the replacement of `before` in its map; else the empty UOp
+  UOp substitution_target;  // for a substitution: the replacement of `before`; else the empty UOp
   std::string_view within;  // name of the innermost rewrite in which the rule was applied
   uint32_t made_from;       // number of nodes in the graph when the rule was tried
 };
 
-// The rule of list[whole] may itself run rewrites. Returns the index of the first application in these: all from there
-// up to `whole` belong to the rule. Returns `whole` if there are none. Inner applications from before the rule was
-// tried are not included, because another rule made them and then declined.
+// Returns the index of the first application that the rule of list[whole] made in rewrites of its own; `whole` if it
+// made none. All applications from that index up to `whole` belong to the rule. Applications of another rule, which was
+// tried before and declined, do not count.
 inline size_t first_part_of(std::span<const Application> list, size_t whole) {
   auto is_part = [&](const Application& a) {
     return a.depth > list[whole].depth && a.made_from >= list[whole].made_from;
@@ -45,22 +44,23 @@ inline size_t first_part_of(std::span<const Application> list, size_t whole) {
   return first;
 }
 
-// A graph rewrite of a stage itself (depth 0).
+// A rewrite of a graph that a stage itself starts (depth 0).
 struct TopRewrite {
   const StageRow* stage;
   UOp input;
   bool bottom_up;
-  std::vector<size_t> applications;  // indices into ApplicationLog::list(); only those of depth 0
-  std::vector<UOp> gates;            // nodes that the rewrite left unchanged, with all nodes below (BottomUpGate)
+  std::vector<size_t> applications;  // indices into ApplicationLog::list() of the applications of depth 0
+  std::vector<UOp> gates;            // nodes that the rewrite left unchanged, with all nodes below them (BottomUpGate)
 };
 
-// A stage that has run.
+// A stage that ran, with its input and result.
 struct StageRun {
   const StageRow* row;
   UOp input, result;  // `result` is empty if the stage failed
 };
 
-// Counts the applications of one compilation. An older RewriteOverride, such as a fault, is still applied, before this.
+// Counts the applications of one compilation. An earlier RewriteOverride, such as a seeded fault, still acts, and
+// first.
 class ApplicationWatcher : public Watcher, public RewriteOverride {
  public:
   void begin(Compilation& c) override {
@@ -86,10 +86,10 @@ class ApplicationWatcher : public Watcher, public RewriteOverride {
   uint64_t number_ = 0;
 };
 
-// Records every application.
+// Records all applications.
 class ApplicationLog : public ApplicationWatcher, public RewriteObserver {
  public:
-  // The UOps are nodes of the compilation's graph and live as long as it.
+  // The UOps in these lists are valid as long as the graph of the compilation.
   const std::vector<Application>& list() const { return list_; }
   const std::vector<TopRewrite>& rewrites() const { return rewrites_; }
   const std::vector<StageRun>& stages() const { return stages_; }
@@ -129,10 +129,10 @@ class ApplicationLog : public ApplicationWatcher, public RewriteObserver {
   std::vector<TopRewrite> rewrites_;
   std::vector<StageRun> stages_;
   std::map<std::string_view, uint64_t> in_stage_;
-  std::vector<std::string_view> names_;  // names of the rewrites in progress, outermost first
+  std::vector<std::string_view> names_;  // names of the rewrites in progress, from the outermost to the innermost
 };
 
-// Suppresses the applications for which `leaves_out` returns true, as if the rule had declined.
+// Suppresses each application for which `leaves_out` returns true, as if the rule had not matched.
 class Veto : public ApplicationWatcher {
  public:
   using Test = std::function<bool(uint64_t number, const Hit& hit, UOp before)>;

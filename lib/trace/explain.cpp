@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-// Returns the index of the first node in the list that uses list[of] as a source.
+// Returns the index of the first node in the list that has list[of] as a source.
 size_t next_user(const std::vector<UOp>& list, size_t of) {
   for (size_t i = of + 1; i < list.size(); i++)
     if (std::ranges::find(list[i].src(), list[of]) != list[i].src().end()) return i;
@@ -48,14 +48,14 @@ Status Explainer::outcome() const {
   return Unit{};
 }
 
-// Returns text with the positions of the node in the linear list and in the source; empty if they are not known.
+// Returns text with the lines of the node in the linear list and in the source; "" if there are none.
 std::string Explainer::final_places(UOp last) {
   if (stages().empty()) return "";  // the trace file has no stages
   auto target = recorded_target(target_, last.graph().settings());
-  // tensor graphs, and traces without the last stage, have no linear list
+  // Tensor graphs have no linear list, and neither do traces that end before the last stage.
   UOp end = result_of(last_graph());
   if (target_.empty() || !target || last_graph() != kernel_stages().back().name) return "";
-  if (!end.is(Op::SINK) || first_malformed_below(end)) return "";  // trace files may hold invalid graphs
+  if (!end.is(Op::SINK) || first_malformed_below(end)) return "";  // a trace file may have an invalid graph
   KernelJob job{last.graph(), *target};
   auto list = linear_list(job, end);
   if (!list) return list.diag().text() + "\n";

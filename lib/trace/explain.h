@@ -1,5 +1,5 @@
-// `tgc trace --explain`: prints the history of one node: the rewrites from the AST to the node, the rewrites of the
-// node until the last graph, and its positions in the linear list and in the source.
+// `tgc trace --explain`: prints the history of one node. This is the rewrites from the AST to the node, the rewrites
+// from the node to the last graph, and the lines of the node in the linear list and in the source.
 #pragma once
 #include <functional>
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace tgc {
 
-// Collects the events of each kernel of a trace and prints the node's history at the kernel's end.
+// Collects the events of each kernel of a trace. At the end of a kernel, prints the history of the node.
 class Explainer : public Provenance {
  public:
   using Print = std::function<void(std::string_view)>;
-  // `node`: number in the toposort of the graph after `stage`, whose history is printed; empty `stage`: the last graph.
+  // `node` is the node's number in the toposort after the stage `stage`; if `stage` is empty, after the last stage.
   Explainer(uint32_t node, std::string stage, bool color, Print print)
       : node_(node), stage_(std::move(stage)), color_(color), print_(std::move(print)) {}
   void kernel(std::string_view id, std::string_view target, UOp ast) override;
   void kernel_end() override;
 
-  // Returns an error if the stage never ran, or if no kernel has a node of that number after the stage.
+  // Fails if the stage never ran, or if no kernel has a node with this number after the stage.
   Status outcome() const;
 
  private:
@@ -29,7 +29,7 @@ class Explainer : public Provenance {
   std::string stage_, target_;
   bool color_, found_ = false;
   Print print_;
-  std::string valid_nodes_;  // for the error message: the valid node numbers
+  std::string valid_nodes_;  // for the error: the range of valid node numbers
 };
 
 }  // namespace tgc

@@ -26,7 +26,7 @@ void Provenance::begin(const TraceRewrite& rewrite, int, UOp input) {
   if (!stages_.empty()) stages_.back().begun.push_back({rewrite, input});
 }
 
-// Returns the stage's first rewrite whose input contains the node, except rewrites of the stage's whole input.
+// Returns the first rewrite of the stage whose input contains the node. Ignores rewrites of the stage's own input.
 TraceRewrite Provenance::first_rewrite_of(const StageEvents& stage, UOp node) const {
   for (const Begun& b : stage.begun)
     if (!(b.input == stage.input) && is_in(b.input, node)) return b.rewrite;
@@ -75,7 +75,7 @@ std::vector<Step> Provenance::back(UOp node, std::string_view stage, bool& from_
     const StageEvents& here = stages_[k];
     size_t end = here.last;
     while (!is_in(here.input, node)) {
-      // find the rewrite with this result, or else the innermost rewrite that created the node
+      // Find the rewrite that resulted in the node, else the innermost rewrite that created the node.
       size_t found = end;
       auto kind = Step::Kind::Rewrite;
       for (size_t i = here.first; i < end && found == end; i++)
@@ -84,7 +84,7 @@ std::vector<Step> Provenance::back(UOp node, std::string_view stage, bool& from_
         if (uint32_t n = number(node);
             !events_[i].rule.name.empty() && n >= events_[i].made_from && n < events_[i].made_to)
           found = i, kind = Step::Kind::Part;
-      for (size_t i = here.first; i < end && found == end; i++)  // or else a substitution that inserted an older node
+      for (size_t i = here.first; i < end && found == end; i++)  // else a substitution that inserted an older node
         if (const Event& e = events_[i]; !e.rule.name.empty() && is_in(e.after, node) && !is_in(e.before, node))
           found = i, kind = Step::Kind::Part;
       if (found == end) {
@@ -123,11 +123,11 @@ std::vector<Step> Provenance::forward(UOp node, std::string_view stage, UOp& las
     for (size_t i = here.first; i < here.last; i++)
       if (const Event& e = events_[i]; !e.depth && e.before == node) follow(e);
     if (is_in(here.result, node)) continue;
-    // otherwise a rule may have replaced the node with an inner rewrite
+    // Otherwise, a rewrite inside a rule may have replaced the node.
     for (size_t i = here.first; i < here.last && !is_in(here.result, node); i++)
       if (const Event& e = events_[i]; e.depth && e.before == node && is_in(here.result, e.after)) follow(e);
     if (is_in(here.result, node)) continue;
-    if (is_root) {  // code of the stage outside its rules replaced the root, as the optimizer does
+    if (is_root) {  // code of the stage outside its rules replaced the root, as in the optimizer
       out.push_back({Step::Kind::Stage, here.name, {}, node, here.result});
       node = here.result;
       continue;

@@ -1,5 +1,5 @@
 // Finds the history of a node in the graph after a stage: the rewrites that lead from the kernel's AST to the node, and
-// from the node to the last graph. Provenance consumes trace events and keeps the events of one kernel.
+// those from the node to the last graph. Provenance receives trace events and keeps those of one kernel.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace tgc {
 
-// One step in the history of a node: how `before` became `after`.
+// A step in the history of a node: how the node `before` became the node `after`.
 struct Step {
   enum class Kind : uint8_t {
     Rewrite,  // a rule replaced `before` by `after`
-    Part,     // a rule replaced `before` by a graph that contains `after` below its root
-    Rebuilt,  // `after` is `before` with rewritten sources
-    Stage,    // code of the stage outside its rules created `after`; `rewrite`: the first rewrite whose input has it
-    Gone,     // the node is no longer used; `rule`, if set, is the last rule that replaced a user of the node
+    Part,     // a rule replaced `before` by a graph that has `after` below its root
+    Rebuilt,  // `after` is `before` with new sources
+    Stage,    // code of the stage outside its rules made `after`; `rewrite` is the first whose input has it
+    Gone,     // the node is no longer used; `rule` (may be empty) last replaced a user
   };
   Kind kind;
   std::string_view stage;
@@ -33,23 +33,23 @@ class Provenance : public TraceConsumer {
   void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
   void rebuilt(int depth, UOp before, UOp after) override;
 
-  // Returns the result of a traced stage, or the AST for ""; the empty UOp if the stage was not traced.
+  // Returns the result of a stage, or the AST for ""; the empty UOp if the stage was not traced.
   UOp result_of(std::string_view stage) const;
-  // Returns the names of the traced stages, in order.
+  // Returns the names of the traced stages in order.
   std::vector<std::string_view> stages() const;
 
-  // Returns the steps from the AST to `node`, a node of `stage`'s result, in order. Sets `from_ast` to whether the
-  // steps begin with a node of the AST.
+  // Returns the steps from the AST to `node`, which is in the result of `stage`. Sets `from_ast` to whether the steps
+  // begin in the AST.
   std::vector<Step> back(UOp node, std::string_view stage, bool& from_ast) const;
-  // Returns the steps from `node`, a node of `stage`'s result, to the last graph. Sets `last` to the node of the last
-  // graph that replaced it, or to the empty UOp if the node was removed; the last step is then the removal.
+  // Returns the steps from `node`, which is in the result of `stage`, to the last graph. Sets `last` to what the node
+  // became in the last graph. If the node was removed, `last` is the empty UOp, and the last step is the removal.
   std::vector<Step> forward(UOp node, std::string_view stage, UOp& last) const;
 
  private:
   struct Event {
     UOp before, after;
-    TraceRule rule;       // its name is empty if the node was rebuilt with new sources
-    uint32_t made_from;   // the rule created the nodes [made_from, made_to)
+    TraceRule rule;       // has an empty name if the node was only rebuilt with new sources
+    uint32_t made_from;   // the rule created the nodes with numbers from made_from up to made_to - 1
     uint32_t made_to;
     uint32_t stage;
     int depth;
@@ -61,7 +61,7 @@ class Provenance : public TraceConsumer {
   struct StageEvents {
     std::string_view name;
     UOp input, result;
-    size_t first, last = 0;  // the stage's events are events_[first..last)
+    size_t first, last = 0;  // the events of the stage are events_[first] to events_[last - 1]
     std::vector<Begun> begun = {};
   };
 
@@ -75,8 +75,8 @@ class Provenance : public TraceConsumer {
   std::vector<std::unique_ptr<std::string>> names_;
 };
 
-// Formats the history of a node as text: the AST node that it comes from, each rule with the node before and after the
-// rule, and the node of the last graph.
+// Returns the history as text: the AST node that the node comes from, each rule with the nodes before and after it, and
+// the node of the last graph.
 std::string to_text(const Provenance& provenance, UOp node, std::string_view stage, bool color);
 
 }  // namespace tgc

@@ -1,6 +1,6 @@
-// The rewrite trace: each rewrite of a kernel's stages, in order, as an event. LiveTrace sends the events while the
-// pipeline runs; read_trace (trace_file.h) sends them from a file. Consumers print, explain, write or replay them. Only
-// one kernel is in memory at a time.
+// The rewrite trace: events for all rewrites of the stages of kernels, in order. LiveTrace sends the events while the
+// pipeline runs; read_trace() (trace_file.h) sends them from a file. Consumers print, explain, write or replay them.
+// Only one kernel is in memory at a time.
 #pragma once
 #include <functional>
 #include <string_view>
@@ -12,19 +12,19 @@
 
 namespace tgc {
 
-// The rule of a rewrite. The views live as long as the trace.
+// The rule of a rewrite. Its texts live as long as the trace.
 struct TraceRule {
-  std::string_view name, file;  // "add-zero", "passes/symbolic/simple.cpp"
+  std::string_view name, file;  // for example "add-zero" and "passes/symbolic/simple.cpp"
   uint32_t line = 0;
-  std::string_view branch = {};  // which folding of the rule applied; empty if the rule has only one
+  std::string_view branch = {};  // the branch (folding) of the rule that applied; empty if the rule has only one
   std::string_view source = {};  // file and line of the rule in tinygrad: "uop/symbolic.py:42"
 };
 
-// Returns "add-zero", or "divmod-general [cancel]" for a rule with several foldings.
+// Returns "add-zero"; for a rule with several branches, "divmod-general [cancel]".
 inline std::string name_with_branch(const TraceRule& rule) {
   return std::string(rule.name) + (rule.branch.empty() ? "" : " [" + std::string(rule.branch) + "]");
 }
-// Returns "passes/symbolic/simple.cpp:131 (uop/symbolic.py:42)".
+// Returns the positions of the rule in tgc and tinygrad: "passes/symbolic/simple.cpp:131 (uop/symbolic.py:42)".
 inline std::string places_of(const TraceRule& rule) {
   return std::string(rule.file) + ":" + std::to_string(rule.line) +
          (rule.source.empty() ? "" : " (" + std::string(rule.source) + ")");
@@ -32,12 +32,12 @@ inline std::string places_of(const TraceRule& rule) {
 
 // The properties of a graph_rewrite or a substitution.
 struct TraceRewrite {
-  std::string_view name, set;  // the name of the rewrite ("minimum_valid") and of its rule set ("symbolic")
-  size_t rules = 0;            // the number of rules in the set
+  std::string_view name, set;  // name of the rewrite ("minimum_valid") and of its rule set ("symbolic")
+  size_t rules = 0;            // number of rules in the set
   bool bottom_up = false;
 };
 
-// The cost of one rewrite: its rule created the nodes with numbers in [made_from, made_to) and took `ns` nanoseconds.
+// The cost of one application: the rule created the nodes numbered made_from to made_to - 1, and took `ns` nanoseconds.
 struct TraceCost {
   uint32_t made_from = 0, made_to = 0;
   uint64_t ns = 0;
@@ -47,22 +47,22 @@ class TraceConsumer {
  public:
   virtual ~TraceConsumer() = default;
 
-  // A kernel, or a tensor graph (empty target), begins. All its nodes are in one Graph, which is freed after
-  // kernel_end.
+  // Called at the beginning of a kernel, or of a tensor graph (empty target). Its Graph is freed after kernel_end() or
+  // kernel_given_up().
   virtual void kernel(std::string_view /*id*/, std::string_view /*target*/, UOp /*ast*/) {}
   virtual void made_for(std::string_view /*what*/) {}  // the user's operation and its program line, if recorded
   virtual void kernel_end() {}
-  virtual void kernel_given_up() {}  // called instead of kernel_end if a stage failed; then the Graph is freed
+  virtual void kernel_given_up() {}  // called in place of kernel_end() if a stage failed
   virtual void stage(std::string_view /*name*/, UOp /*input*/) {}
   virtual void stage_end(UOp /*result*/) {}
-  // A rewrite begins. `depth` is 0 if the stage starts it, and larger if a rule of another rewrite starts it.
+  // A rewrite begins. `depth` is the number of rewrites around it; 0 if a stage starts it.
   virtual void begin(const TraceRewrite& /*rewrite*/, int /*depth*/, UOp /*input*/) {}
-  virtual void end(int /*depth*/, UOp /*result*/) {}  // an empty result: the rewrite failed
+  virtual void end(int /*depth*/, UOp /*result*/) {}  // `result` is empty if the rewrite failed
   virtual void rewrite(int /*depth*/, const TraceRule& /*rule*/, UOp /*before*/, UOp /*after*/, TraceCost /*cost*/) {}
   virtual void rebuilt(int /*depth*/, UOp /*before*/, UOp /*after*/) {}
   virtual void gated(int /*depth*/, UOp /*node*/) {}
 
-  // Returns the number of a node, counted in the order of creation. A trace file keeps the numbers of the run.
+  // Returns the number of a node, in order of creation. The nodes of a trace file have their numbers in the traced run.
   uint32_t number(UOp u) const { return numbers_ ? *numbers_->find(u) : u.id(); }
   virtual void set_numbers(const UOpMap<uint32_t>* numbers) { numbers_ = numbers; }
 
@@ -70,7 +70,7 @@ class TraceConsumer {
   const UOpMap<uint32_t>* numbers_ = nullptr;
 };
 
-// Sends each event to several consumers.
+// Sends every event to several consumers.
 class TraceTee : public TraceConsumer {
  public:
   explicit TraceTee(std::vector<TraceConsumer*> to) : to_(std::move(to)) {}
@@ -97,7 +97,7 @@ class TraceTee : public TraceConsumer {
   std::vector<TraceConsumer*> to_;
 };
 
-// Forwards the events of the stages for which `wants` returns true.
+// Forwards only the events of stages for which `wants` returns true.
 class StageFilter : public TraceTee {
  public:
   using Wants = std::function<bool(std::string_view stage)>;
@@ -131,8 +131,8 @@ class StageFilter : public TraceTee {
   bool on_ = false;
 };
 
-// While this object lives, sends the rewrites of a Graph to a consumer. While `on` is false, sends nothing, so that a
-// caller can leave out stages.
+// Sends the rewrites of a Graph to a consumer until the destructor runs. If `on` is false, sends nothing, so that the
+// caller can omit stages.
 class LiveTrace : public RewriteObserver {
  public:
   LiveTrace(Graph& graph, TraceConsumer& to) : graph_(graph), to_(to) { set_observer(graph, this); }
@@ -169,12 +169,12 @@ class LiveTrace : public RewriteObserver {
   int depth_ = 0;
 };
 
-// Applies `rewrites`, pairs of a node and its replacement, to the graph under `input` without calling observers. Leaves
-// the nodes below each node in `gates` unchanged.
+// Applies `rewrites` (pairs of a node and its replacement) to the graph under `input`, without observers. Does not
+// change nodes below the nodes in `gates`.
 UOp apply_rewrites(UOp input, bool bottom_up, std::span<const std::pair<UOp, UOp>> rewrites,
                    std::span<const UOp> gates);
 
-// Checks a trace: applies the traced rewrites to the input of each graph_rewrite, which must give its traced result.
+// Checks a trace: the traced rewrites, applied to the input of a graph_rewrite, must give the traced result.
 class TraceReplay : public TraceConsumer {
  public:
   void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
@@ -184,7 +184,7 @@ class TraceReplay : public TraceConsumer {
 
   size_t same() const { return same_; }
   size_t different() const { return different_; }
-  std::string text() const;  // returns one line with the counts
+  std::string text() const;  // returns the counts as one line
 
  private:
   struct Pending {
@@ -193,7 +193,7 @@ class TraceReplay : public TraceConsumer {
     std::vector<std::pair<UOp, UOp>> rewrites;
     std::vector<UOp> gates;
   };
-  std::vector<Pending> pending_;  // one for each rewrite that has begun but not ended, by depth
+  std::vector<Pending> pending_;  // by depth: the rewrites that have begun but not ended
   size_t same_ = 0, different_ = 0;
 };
 

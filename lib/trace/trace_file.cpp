@@ -42,7 +42,7 @@ std::string event(std::string_view name, const Fields&... fields) {
 
 }  // namespace
 
-// ---- writing a trace file
+// ---- writing trace files
 
 Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path) {
   auto whole = FileWriter::create(path);
@@ -84,7 +84,7 @@ std::string TraceWriter::node(UOp u) { return std::to_string(nodes_->add(u, buff
 
 void TraceWriter::kernel(std::string_view id, std::string_view target, UOp ast) {
   nodes_ = std::make_unique<JsonNodeWriter>(ast.graph());
-  line(event("graph"));  // node numbers restart at 0 with each kernel
+  line(event("graph"));  // node numbers restart at 0 in each kernel
   std::string root = node(ast);
   line(event("kernel", quoted(id), quoted(target), root));
 }
@@ -121,10 +121,10 @@ void TraceWriter::gated(int depth, UOp u) {
   line(event("gated", depth, n));
 }
 
-// ---- reading a trace file
+// ---- reading trace files
 
 bool is_trace_file(const std::string& path) {
-  if (path == "-") return false;  // standard input can be read only once, so it cannot be tested before it is read
+  if (path == "-") return false;  // standard input cannot be read twice, so it is not tested
   auto lines = LineReader::open(path);
   std::string first;
   if (!lines) return false;
@@ -181,8 +181,8 @@ class Reader {
     return nodes_->at(size_t(n));
   }
 
-  // Returns a letter for each field after an event's name: n number, s text, u node, o node or null, b flag.
-  // `fields_` is the number of fields read so far, including the name.
+  // Returns a letter for each field after the name of an event: n number, s text, u node, o node or null, b flag.
+  // `fields_` is the number of fields read so far, with the name.
   static std::string_view kinds(std::string_view name) {
     if (name == "kernel") return "ssu";
     if (name == "stage") return "su";
@@ -231,7 +231,7 @@ class Reader {
     else in_.fail(0, "unknown event '" + name + "'");
   }
 
-  // Reads the depth of an event, which must be less than the number of open rewrites.
+  // Reads the depth of an event, which must be less than the number of rewrites in progress.
   int depth() {
     int64_t n = v_.number[0];
     if (n < 0 || n >= open_)
@@ -273,9 +273,9 @@ class Reader {
   size_t fields_ = 0;
   Values v_{};
   bool in_kernel_ = false, in_stage_ = false;
-  int open_ = 0;  // the number of rewrites that have begun but not ended
-  std::deque<RuleText> rules_;  // consumers keep views of them
-  std::set<std::string> names_;  // names of rewrites and rule sets; consumers keep views of them
+  int open_ = 0;  // number of rewrites in progress
+  std::deque<RuleText> rules_;  // owns the texts that consumers refer to
+  std::set<std::string> names_;  // names of rewrites and rule sets, which consumers refer to
   std::string id_, target_, stage_;
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<JsonNodeReader> nodes_;

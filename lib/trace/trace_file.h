@@ -1,16 +1,12 @@
 // Writes and reads trace files: the events of a trace (trace.h) as JSON lines, compressed if the file name ends with
-// ".gz". One line is in memory at a time.
-//
-//   {"format":"tgc-trace","version":2}
-//   {"id":17,"op":"MUL",...}                                a node, before its first use (graph_json.h)
-//   ["kernel","NAME","TARGET",node]                         node numbers restart at 0
-//   ["stage","postopt symbolic",node] ... ["stage_end",node]
-//   ["begin",depth,"NAME",node,rules,bottom_up,"SET"] ... ["end",depth,node or null]
-//   ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"]
-//                                    before the rule's first use: name, file, line, branch, and line in tinygrad;
-//                                    rules are numbered from 0
-//   ["rewrite",depth,rule,before,after,made_from,made_to,ns]
-//   ["rebuilt",depth,before,after]   ["gated",depth,node]
+// |".gz". Only one line is in memory at a time. | |  {"format":"tgc-trace","version":2} |  {"id":17,"op":"MUL",...}
+// a node, before its first use (graph_json.h) |  ["kernel","NAME","TARGET",node]                         node numbers
+// restart at 0 |  ["stage","postopt symbolic",node] ... ["stage_end",node] |
+// ["begin",depth,"NAME",node,rules,bottom_up,"SET"] ... ["end",depth,node or null] |
+// ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"] |
+// before the rule's first use: name, file, line, branch, and line in tinygrad; |
+// rules are numbered from 0 |  ["rewrite",depth,rule,before,after,made_from,made_to,ns] |
+// ["rebuilt",depth,before,after]   ["gated",depth,node]
 #pragma once
 #include <map>
 #include <memory>
@@ -27,7 +23,8 @@ class TraceWriter : public TraceConsumer {
  public:
   static Result<std::unique_ptr<TraceWriter>> create(const std::string& path);
   ~TraceWriter() override;
-  // Completes the file. Must be called once, at the end: otherwise no file is written. Errors: writing failed.
+  // Writes the rest of the file. Must be called once, at the end; without it, no file is written. Fails if writing
+  // fails.
   Status close();
 
   void kernel(std::string_view id, std::string_view target, UOp ast) override;
@@ -54,13 +51,13 @@ class TraceWriter : public TraceConsumer {
   bool failed_ = false;
   std::string buffer_;
   std::unique_ptr<JsonNodeWriter> nodes_;
-  // the number of each rule, by file, line and branch
+  // the number of each rule; key: file, line, branch
   std::map<std::tuple<std::string_view, uint32_t, std::string_view>, size_t> rules_;
 };
 
-// Returns whether the file is a trace. Returns false for standard input ("-").
+// Returns whether the file is a trace file; false for standard input ("-").
 bool is_trace_file(const std::string& path);
-// Sends the events of a file to `to`, in order. Errors: the file cannot be read or is damaged.
+// Sends the events of a file to `to`, in order. Fails if the file cannot be read or is damaged.
 Status read_trace(const std::string& path, TraceConsumer& to);
 
 }  // namespace tgc

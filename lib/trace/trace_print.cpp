@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxWidth = 200;
 constexpr size_t kMaxInfix = 90;
-constexpr size_t kMostLookedAt = 100'000'000;  // limit of visited nodes and sources per kernel, a few seconds
+constexpr size_t kMostLookedAt = 100'000'000;  // limit for visited nodes and sources in one kernel: a few seconds
 
 // Returns whether `text` matches `pattern`, in which `*` matches any text.
 bool glob(std::string_view pattern, std::string_view text) {
@@ -30,7 +30,7 @@ std::string micros(uint64_t ns) { return formatted("%.2f us", double(ns) / 1e3);
 
 bool is_leaf_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}) && u.num_src() == 0; }
 
-// Returns the text of an arg, truncated if it is a very long tuple.
+// Returns the text of an arg; truncates a very long tuple.
 std::string arg_text(Arg a) {
   if (!a.is_tuple() || a.items().size() <= kMaxWidth) return a.str();
   std::string out = "(";
@@ -131,12 +131,12 @@ void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp aft
   if (!style_.quiet) change(before, after, indent);
 }
 
-// Prints the two roots, the nodes that are below only one of them, and the direct sources of these nodes.
+// Prints the two roots, the nodes that are below only one of them, and the sources of these nodes.
 void TracePrinter::change(UOp before, UOp after, const std::string& indent) {
   Graph& graph = before.graph();
   std::vector<UOp> gone{before}, come{after};
-  std::vector<UOp> context;  // the direct sources of the changed nodes
-  // Finding the changes visits whole subgraphs. So if the limit is passed (an endless stage), print only the roots.
+  std::vector<UOp> context;  // sources of the changed nodes, which did not change
+  // Finding changed nodes takes time: beyond the limit (if a stage does not terminate), print only the roots.
   if (looked_at_ <= kMostLookedAt) {
     auto old_nodes = toposort(before), new_nodes = toposort(after);
     UOpSet in_old(graph), in_new(graph), printed(graph);

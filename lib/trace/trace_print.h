@@ -1,5 +1,5 @@
-// Prints a trace as text: each rewrite with its rule, the rule's source line, and the nodes that the rewrite removed
-// ("-") and added ("+").
+// Prints a trace as text: for each rewrite, its rule with the rule's source line, and the nodes that it removed ("-")
+// and added ("+").
 #pragma once
 #include <functional>
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace tgc {
 
-// Selects the rewrites to print. An empty field selects all rewrites.
+// Selects the rewrites to print. An empty field does not restrict the selection.
 struct TraceFilter {
-  std::string rule;     // the rule's name, or a part of its "file:line"; `*` matches any text
-  OpSet ops;            // the ops of the rewritten node
-  int64_t node = -1;    // #N: selects rewrites that replaced this node, resulted in it, or created it
+  std::string rule;     // name of the rule, or part of its "file:line"; `*` matches any text
+  OpSet ops;            // ops of the rewritten node
+  int64_t node = -1;    // #N: the rewrite replaced this node, resulted in it, or created it; -1: any node
   bool nested = false;  // include rewrites inside rules
-  std::string stage;    // the stage to select, set by the caller
+  std::string stage;    // name of the stage, which the caller applies
 
   bool wants(const TraceRule& rule, UOp before) const;
-  bool names(const TraceRule& rule) const;  // returns whether the filter's `rule` matches the argument
+  bool names(const TraceRule& rule) const;  // returns whether `rule` matches the argument
 };
 
-// Checks that `filter.rule` matches a rule of the catalog. The error suggests the nearest names.
+// Fails if no rule of the catalog matches `filter.rule`. The error suggests the nearest names.
 Status check_names_a_rule(const TraceFilter& filter);
 
 class TracePrinter : public TraceConsumer {
@@ -29,7 +29,7 @@ class TracePrinter : public TraceConsumer {
   using Write = std::function<void(std::string_view)>;
   struct Style {
     bool color = false;
-    size_t max_lines = 12;  // maximum number of removed nodes, and of added nodes, to print per rewrite
+    size_t max_lines = 12;  // largest number of removed nodes, and of added nodes, to print for one rewrite
     bool quiet = false;     // print one line per rewrite, without nodes
   };
 
@@ -43,7 +43,7 @@ class TracePrinter : public TraceConsumer {
   void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
   void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
 
-  // Returns an error if none of the traced kernels and stages has a node with the number of the filter.
+  // Fails if no traced kernel and stage has a node with the number of the filter.
   Status outcome() const;
 
  private:
@@ -53,12 +53,12 @@ class TracePrinter : public TraceConsumer {
   Style style_;
   Write write_;
   std::string stage_;
-  size_t shown_ = 0, all_ = 0;  // numbers of printed rewrites and of all rewrites in the current stage
-  size_t looked_at_ = 0;        // nodes and sources visited to find the removed and added nodes
-  int64_t last_node_ = -1;      // the highest node number
+  size_t shown_ = 0, all_ = 0;  // number of printed rewrites, and of all rewrites, in the current stage
+  size_t looked_at_ = 0;        // number of nodes and sources visited to find changed nodes
+  int64_t last_node_ = -1;      // largest node number
 };
 
-// Returns "#12 = MUL dtypes.index (#10, 4)", followed by index arithmetic in infix notation.
+// Returns "#12 = MUL dtypes.index (#10, 4)"; for index arithmetic, followed by the value in infix notation.
 std::string trace_line(UOp u, const TraceConsumer& numbers);
 
 }  // namespace tgc

@@ -17,7 +17,7 @@
 namespace tgc {
 namespace {
 
-// Returns `wanted` golden records of different kernels from testdata.
+// Returns `wanted` golden records, each of another kernel.
 std::vector<GoldenRecord> records(size_t wanted) {
   auto reader = GoldenReader::open(test_path("golden/kernels.jsonl.gz"));
   REQUIRE(reader.ok());
@@ -41,7 +41,7 @@ Compilation compilation_of(const GoldenRecord& record) {
   return std::move(*c);
 }
 
-// Traces the whole pipeline on a record's AST into `to`; calls after(result, stage) after each stage.
+// Traces the whole pipeline on the AST of the record. Calls after(result, stage) after each stage.
 void trace_record(const GoldenRecord& record, TraceConsumer& to,
                   const std::function<void(UOp, const Stage&)>& after = {}) {
   Compilation c = compilation_of(record);
@@ -55,7 +55,7 @@ void trace_record(const GoldenRecord& record, TraceConsumer& to,
   c.watch(nullptr);
 }
 
-// Collects the inputs and results of the rewrites that stages start.
+// Collects the inputs and results of rewrites that stages start.
 struct Outline : TraceConsumer {
   UOp input, first, last;
   size_t rewrites = 0;
@@ -76,7 +76,7 @@ TEST_CASE("trace: the listed rewrites, applied to a stage's input, give its outp
     TraceTee both({&replay, &outline});
     size_t stages = 0;
     trace_record(record, both, [&](UOp result, const Stage& stage) {
-      if (stage.run) return;  // skip a stage with a `run` function, because it starts several rewrites
+      if (stage.run) return;  // skip stages with a `run` function: they start several rewrites
       stages++;
       CHECK(outline.first == outline.input);
       CHECK(outline.last == result);
@@ -147,7 +147,7 @@ TEST_CASE("trace: after a failed stage, the file's events before it can be read"
   auto compilation = Compilation::begin(std::move(*loaded), {.target = "CPU"});
   REQUIRE(compilation.ok());
   CHECK(!run_watched(std::move(*compilation), watcher).ok());
-  CHECK((*writer)->close().ok());  // close() must not use the graph, which has been freed
+  CHECK((*writer)->close().ok());  // close() must not use the graph, which is freed already
   TraceReplay replay;
   CHECK(read_trace(path, replay).ok());
   std::filesystem::remove(path);
@@ -160,7 +160,7 @@ TEST_CASE("stats: a failed stage ends the counting of its graph, and the next gr
     settings.REWRITE_STACK_LIMIT = stack_limit;
     auto loaded = load_text(settings, InputKind::Pyrender, records(1)[0].ast, "k");
     REQUIRE(loaded.ok());
-    std::shared_ptr<Graph> graph = loaded->graph;  // keeps the graph after its compilation ends
+    std::shared_ptr<Graph> graph = loaded->graph;  // keeps the graph after the end of its compilation
     auto compilation = Compilation::begin(std::move(*loaded), {.target = "CPU"});
     REQUIRE(compilation.ok());
     bool done = run_watched(std::move(*compilation), counter).ok();
@@ -184,7 +184,8 @@ TEST_CASE("trace: a damaged file is an error with its place") {
   for (const char* body : {"[\"rewrite\",0,0,0,0,0,0,0]\n", "{\"id\":1,\"op\":\"SINK\",\"dtype\":\"dtypes.void\"}\n",
                            "[\"graph\"]\n[\"stage\",\"x\",5]\n", "[\"graph\"]\n[\"what\"]\n",
                            "[\"graph\"]\n[\"end\",-1,null]\n", "[\"stage\"]\n",
-                           // invalid, because consumers need each event inside a kernel, a stage and a rewrite
+                           // Invalid, because each event must be inside a kernel, a stage and a rewrite, and of the
+                           // right depth.
                            KERNEL "[\"end\",0,null]\n", STAGE "[\"end\",9000,0]\n", STAGE "[\"end\",4294967296,0]\n",
                            STAGE "[\"begin\",1,\"x\",0,0,true,\"x\"]\n", STAGE "[\"gated\",0,0]\n",
                            STAGE "[\"begin\",0,\"x\",0,0,true,\"x\"]\n[\"rebuilt\",0,0,null]\n",

@@ -9,11 +9,10 @@
 
 namespace tgc {
 
-// Returns whether a stage has rewrites to trace: true for all stages except the one that creates the schedule.
+// Returns whether the row has rewrites to trace. Only the row that creates the schedule has none.
 inline bool has_rewrites(const StageRow& row) { return row.kind != StageRow::Kind::Schedule; }
 
-// Sends each rewrite of a compilation's stages to a trace consumer. A failed stage ends the kernel with
-// kernel_given_up.
+// Sends the rewrites of a compilation to a trace consumer. If a stage fails, calls kernel_given_up() of the consumer.
 class TraceWatcher : public Watcher {
  public:
   explicit TraceWatcher(TraceConsumer& to) : to_(to) {}
@@ -46,7 +45,7 @@ class TraceWatcher : public Watcher {
   bool failed_ = false;
 };
 
-// Counts the rule matches of the stages for which `wants` returns true.
+// Counts the rule matches in stages for which `wants` returns true.
 class StatsWatcher : public Watcher {
  public:
   explicit StatsWatcher(std::function<bool(const StageRow&)> wants) : wants_(std::move(wants)) {}
@@ -54,7 +53,7 @@ class StatsWatcher : public Watcher {
     if (wants_(row)) watch_.emplace(input.graph(), stats);
   }
   void stage_end(const StageRow&, UOp) override { watch_.reset(); }
-  void end(Compilation&) override { watch_.reset(); }  // stop watching before the graph of a failed stage is freed
+  void end(Compilation&) override { watch_.reset(); }  // stop counting before the graph of a failed stage is freed
 
   RuleStats stats;
 
