@@ -31,7 +31,7 @@ std::string without_trailing_newlines(std::string_view text) {
   return std::string(text);
 }
 
-// Returns the pyrender text of a graph: `text` itself if it is pyrender, else the graph written as pyrender.
+// Returns the graph in `text` as pyrender text; if `text` is pyrender already, returns `text`.
 Result<std::string> pyrender_text(std::string_view text, const std::string& file) {
   if (detect_kind(text) == InputKind::Pyrender && !has_header(text)) return without_trailing_newlines(text);
   Graph graph;
@@ -42,8 +42,8 @@ Result<std::string> pyrender_text(std::string_view text, const std::string& file
   return written;
 }
 
-// Returns the print_uops listing of a linear list. Returns `text` itself if it is a listing and `keep_listing` is set;
-// otherwise reads the list from `text` and prints it.
+// Returns the list in `text` as a print_uops listing. If `text` is such a listing and `keep_listing` is set, returns
+// `text`.
 Result<std::string> listing(std::string_view text, const std::string& file, bool keep_listing) {
   if (keep_listing && detect_kind(text) == InputKind::Uops && !has_header(text)) return without_trailing_newlines(text);
   Graph graph;
@@ -53,23 +53,23 @@ Result<std::string> listing(std::string_view text, const std::string& file, bool
   return without_trailing_newlines(print_uops(read_list->list));
 }
 
-// The compiler under test: its process, which answers questions, and the number of its failures in a row.
+// The process of the port, which answers questions, and the number of its failures in a row.
 class Port {
  public:
   Port(const Session& session, const ConformPlan& plan) : program_(plan.command, plan.seconds, session.stop()) {}
 
-  // Returns the compiler's answer, one line. Errors: those of Answerer::ask.
+  // Returns the answer of the port, one line. Fails as Answerer::ask() does.
   Result<std::string> ask(const std::string& question) {
     auto line = program_.ask(question);
     if (!line) count(line.diag());
     return line;
   }
-  // Records a valid answer.
+  // Resets the number of failures in a row, after a valid answer.
   void note_answer() { failures_in_a_row_ = 0, has_answered_ = true; }
-  // Records an invalid answer. The process is restarted, because its next line may not belong to the next question.
+  // Records an invalid answer. Restarts the process, because its next line may not belong to the next question.
   void note_invalid_answer(const Diag& diag) { program_.fail(), count(diag); }
 
-  // Returns the reason to end the run: too many failures in a row, or no valid answer at all. Returns "" to continue.
+  // Returns why the run must end (too many failures in a row, or no valid answer at all), or "" to continue.
   std::string why_stopped(bool at_end = false) const {
     if (failures_in_a_row_ < (has_answered_ ? kFailuresInARow : at_end ? 1 : kFailuresAtFirst)) return {};
     if (!has_answered_) return "the command answers nothing: " + last_failure_;
@@ -122,7 +122,7 @@ class ConformRun {
     return Unit{};
   }
 
-  // Returns an error if plan.stage is none of the recorded stages. The error lists the recorded stages.
+  // Fails if no record has the stage plan.stage. The error lists the recorded stages.
   Status check_stage() const {
     if (!out_.answers.empty() || plan_.stage.empty() || recorded_stages_.empty()) return Unit{};
     std::vector<std::string_view> names(recorded_stages_.begin(), recorded_stages_.end());
@@ -173,7 +173,7 @@ class ConformRun {
     return Unit{};
   }
 
-  // Asks a question and compares the answer with the expected one. Sets `difference` to the difference or error text.
+  // Asks a question and compares the answer with the expected one. `difference` receives the difference or the error.
   AnswerVerdict verdict_on(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
                            std::string& difference) {
     auto error = [&](const std::string& what) { return difference = what + "\n", AnswerVerdict::Error; };
@@ -191,7 +191,7 @@ class ConformRun {
   }
 
   struct Answer {
-    std::string made, error;  // `made`: the answer's graph, list or source; both empty: the answer is "not supported"
+    std::string made, error;  // graph, list or source of the answer; its error. Both empty: not supported
   };
   Answer read_answer(const std::string& line, bool of_source) const {
     const std::string_view wanted = of_source ? "source" : "graph";
@@ -221,7 +221,7 @@ class ConformRun {
     return out;
   }
 
-  // Returns the difference between the answer and the expected answer as text; empty if the answer is right.
+  // Returns the difference between the answer and the expected answer; "" if there is none.
   Result<std::string> compare(const GoldenRecord& r, const Question& q, const std::string& answer,
                               const std::string& file) {
     const bool to_the_letter = plan_.as == ConformAs::Text;
@@ -237,7 +237,7 @@ class ConformRun {
       return texts([&](std::string_view text, const std::string& of) { return listing(text, of, to_the_letter); });
     auto difference = to_the_letter ? texts(pyrender_text) : Result(std::string());
     if (!difference || !difference->empty() || (to_the_letter && q.after_json.empty())) return difference;
-    // compare the graphs, too, because pyrender omits dtypes, so that different graphs may have equal texts
+    // Compare the graphs, too: pyrender omits dtypes, so that different graphs may have the same text.
     return catch_failures([&]() -> std::string {
       Graph graph;
       const std::string_view expected = q.after_json.empty() ? q.after : q.after_json;
@@ -247,7 +247,7 @@ class ConformRun {
     });
   }
 
-  // Binds each variable of a kernel to its maximum, so that the largest part of each array is compared.
+  // Sets each variable of a kernel to its maximum, so that the comparison covers as much of the arrays as possible.
   static VariableValues largest_values(const std::string& ast, const std::string& file) {
     VariableValues out;
     Graph graph;
@@ -257,7 +257,7 @@ class ConformRun {
     return out;
   }
 
-  // Runs the answer and the record's AST in REF on the same inputs and compares the outputs.
+  // Runs the answer and the AST of the record in REF, on the same inputs, and compares the results.
   Result<std::string> compare_values(const GoldenRecord& r, const Question& q, const std::string& answer,
                                      const std::string& file) {
     if (r.target.empty())
@@ -273,7 +273,7 @@ class ConformRun {
                                    .device = {.name = "REF"},
                                    .compare = {.reference = file + "#" + r.id},
                                    .output = {.keep_failures = false}});
-    if (report.kernel_fault) return report.error + "\n";  // the answer's kernel is at fault, because the reference runs
+    if (report.kernel_fault) return report.error + "\n";  // the answer is at fault, because the AST runs
     if (!report.error.empty()) return Diag{report.error};
     return report.passed() ? std::string() : report.text(1, plan_.style.color);
   }
@@ -282,7 +282,7 @@ class ConformRun {
   const ConformPlan& plan_;
   Port& port_;
   ConformReport& out_;
-  const StageRow* row_;  // the row of plan.stage in tgc's table; null if 0.12.0 has no such stage
+  const StageRow* row_;  // the row of plan.stage; null if 0.12.0 has no such stage
   std::set<std::string> recorded_stages_;
   size_t failures_ = 0;
 };

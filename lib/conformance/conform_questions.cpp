@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// Compiles a record's AST with tgc's native pipeline, until a graph does not print like the recorded graph.
+// Compiles the AST of a record with the native pipeline, as long as its graphs print like the recorded ones.
 class NativeGraphs {
  public:
   NativeGraphs(const GoldenRecord& r, const GoldenHeader& header) {
@@ -23,7 +23,7 @@ class NativeGraphs {
     if (begun) c_.emplace(std::move(*begun));
   }
 
-  // Returns the graph after `stage` as JSON; empty if the graph or an earlier one differs from the recorded pyrender.
+  // Returns the graph after `stage` as JSON; "" if this graph or an earlier one does not print like the recorded one.
   std::string after(const std::string& stage, std::string_view recorded) {
     const StageRow* row = find_row(stage);
     if (!c_ || !row || !c_->run_through(*row)) return c_.reset(), "";
@@ -37,7 +37,7 @@ class NativeGraphs {
   }
 
  private:
-  std::optional<Compilation> c_;  // nullopt after the first graph that does not print like the recorded one
+  std::optional<Compilation> c_;  // unset after the first graph that prints differently
 };
 
 }  // namespace
@@ -46,12 +46,12 @@ std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& he
   NativeGraphs native(r, header);
   std::vector<Question> out;
   std::string before = r.ast;
-  std::optional<std::string_view> recorded = r.ast;  // the graph before the next stage; nullopt: it was not printable
+  std::optional<std::string_view> recorded = r.ast;  // the graph before the next stage; nullopt: not printable
   for (const RecordedStage& s : RecordedStages(r)) {
     if (s.kind != RecordedStage::Kind::Stage) continue;
     std::string all = s.text ? native.after(s.name, *s.text) : "";
     if (recorded && s.text) out.push_back({s.name, before, *s.text});
-    // set only for kernels, because compilers number a tensor graph's unique constants differently; pyrender omits them
+    // Only for kernels: unique constants of a tensor graph may have other numbers in a port, and pyrender omits them.
     if (recorded && s.text && !r.target.empty()) out.back().after_json = all;
     if (s.text) before = all.empty() ? std::string(*s.text) : std::move(all);
     recorded = s.text;

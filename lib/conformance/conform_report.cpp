@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kBaselineHead = "# tgc conform: what conforms, by record, target and stage\n";
 
-// Reads the entries of a baseline file; each names an answer that was right.
+// Reads a baseline file. Each entry names a question that was answered correctly.
 Result<std::set<std::string>> read_baseline(const std::string& file) {
   auto text = read_file(file);
   if (!text) return text.diag();
@@ -149,7 +149,7 @@ std::string ConformReport::json() const {
     json.key("stages").object([&] {
       for (auto& [stage, c] : stages) json.key(stage).object([&] { counts(c); });
     });
-    json.key("list").array([&] {  // only the answers that do not conform
+    json.key("list").array([&] {  // lists only wrong answers
       for (const Answered& a : answers)
         if (a.verdict == AnswerVerdict::Different || a.verdict == AnswerVerdict::Error)
           json.line().object([&] {

@@ -35,7 +35,7 @@ constexpr JitFindingKind kNotes[] = {
     {"shared-output", "all calls return the same buffer: use or copy a result before the next call", true},
 };
 
-// The meaning of a TinyJit error and its fix. `word` occurs in the error's message.
+// Explanation and correction of an error of TinyJit whose message contains `word`.
 struct Remedy {
   std::string_view word, means, mend;
 };
@@ -67,14 +67,14 @@ bool is_list(const std::string& value) { return value.starts_with("list of "); }
 bool is_tensor(const std::string& value) { return value.starts_with("buffer ") || value.starts_with("unrealized "); }
 int64_t number_of(const std::string& value) { return std::strtoll(value.c_str() + value.find(' '), nullptr, 10); }
 
-// Returns the beginning of an error's first line, without the internals of tinygrad that may follow.
+// Returns the beginning of the first line of an error, without tinygrad internals that may follow.
 std::string shortened(std::string text) {
   constexpr size_t kMost = 100;
   for (std::string_view end : {"\n", ": self.", " len("}) text = text.substr(0, text.find(end));
   return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
 }
 
-// Returns the shape of a recorded argument: "(20, 20)".
+// Returns the shape of a recorded argument as text, such as "(20, 20)".
 std::string shape_of(const Json& fact) {
   std::string out;
   for (const Json& d : fact.value("shape", Json::array()))
@@ -82,7 +82,7 @@ std::string shape_of(const Json& fact) {
   return "(" + out + ")";
 }
 
-// Returns whether `name` ("self.scale") is a member of an argument and the capture got another object as the argument.
+// Returns whether `name` ("self.scale") is a member of an argument that was another object during the capture.
 bool of_another_object(const std::string& name, const std::map<std::string, Json>& now,
                        const std::map<std::string, Json>& then) {
   size_t dot = name.find('.');
@@ -92,7 +92,7 @@ bool of_another_object(const std::string& name, const std::map<std::string, Json
          passed->second.value("object", 0) != captured->second.value("object", 0);
 }
 
-// Returns whether tensors in nested containers differ. Tensors in the outermost container are inputs and may differ.
+// Returns whether tensors in nested containers differ. Ignores tensors of the outermost container, which are inputs.
 bool differs_inside(const Json& a, const Json& b, int depth) {
   if (depth > 1 && text_of(a, "kind") == "tensor") return a.value("buffer", 0) != b.value("buffer", 0);
   if (text_of(a, "kind") != "several" || text_of(b, "kind") != "several") return false;
@@ -111,7 +111,7 @@ static bool is_usual(const JitFinding& note) {
   return std::ranges::any_of(kNotes, [&](const JitFindingKind& k) { return k.is_usual && k.what == note.what; });
 }
 
-// One call of a jitted function.
+// A call of a jitted function, as recorded.
 struct JitLint::Call {
   size_t jit = 0, number = 0;
   std::string function, place, from, phase, error;
@@ -124,17 +124,17 @@ struct JitLint::Call {
     std::vector<std::string> devices;
     std::vector<int64_t> reads, writes;
   };
-  std::vector<Kernel> kernels;  // the captured kernels
-  struct Rebind {  // a variable to which the captured call assigned another tensor
+  std::vector<Kernel> kernels;  // the kernels that the call captured
+  struct Rebind {  // a variable that the captured call set to another tensor
     std::string name;
-    int64_t was = -1, is = -1;  // numbers of the old and the new tensor's buffers
+    int64_t was = -1, is = -1;  // numbers of the buffers of the old and the new tensor
     bool is_computed = false;  // the new tensor is computed, not constant
   };
   std::vector<Rebind> rebinds;
   std::vector<std::string> unread;
 
   const std::string& where() const { return from.empty() ? place : from; }
-  // Returns the name of the first kernel that reads or writes the buffer (`which` is the list to search); "" if none.
+  // Returns the name of the first kernel that has the buffer in the list `which` (its reads or writes); "" if none has.
   std::string kernel_of(int64_t buffer, std::vector<int64_t> Kernel::*which) const {
     for (const Kernel& k : kernels)
       if (std::find((k.*which).begin(), (k.*which).end(), buffer) != (k.*which).end()) return k.name;
@@ -145,8 +145,8 @@ struct JitLint::Call {
 struct JitLint::Jit {
   std::string function, place;
   std::optional<Call> captured;
-  std::map<size_t, std::vector<int64_t>> outputs;  // for each call, the buffers that it returned
-  std::set<std::string> aliased;  // the arguments that the first replay got whose buffer is an output of the capture
+  std::map<size_t, std::vector<int64_t>> outputs;  // by call: the buffers that it returned
+  std::set<std::string> aliased;  // arguments of the first replay whose buffer is an output of the capture
   size_t replays = 0;
 };
 
@@ -171,7 +171,7 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
     now.jit = j.at("jit"), now.number = j.at("call");
     now.function = text_of(j, "function"), now.place = text_of(j, "place"), now.from = text_of(j, "from");
     now.phase = text_of(j, "phase"), now.error = text_of(j, "error");
-    const Json none;  // a missing member has no items
+    const Json none;  // used for a missing member: has no items
     auto of = [&](const char* key) -> const Json& { return j.contains(key) ? j[key] : none; };
     for (auto& [name, fact] : of("args").items()) now.args[name] = fact;
     for (auto& [name, value] : of("sees").items()) now.sees[name] = value.get<std::string>();
@@ -188,7 +188,7 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
     check_call(now);
     return Unit{};
   } catch (const Json::exception& e) {
-    std::string_view what = e.what();  // "[json.exception.parse_error.101] parse error at line 1, ..."
+    std::string_view what = e.what();  // for example "[json.exception.parse_error.101] parse error at line 1, ..."
     return Diag{.message = "a line that is no event: " + std::string(what.substr(what.find("] ") + 2)),
                 .file = std::string(file),
                 .line = number,
@@ -236,7 +236,7 @@ void JitLint::check_call(const Call& now) {
   check_outputs(jit, now);
 }
 
-// Adds a finding for an error, with the arguments that differ from the captured ones.
+// Adds a finding for an error. It names the arguments that differ from those of the capture.
 void JitLint::add_error(const Jit& jit, const Call& now) {
   const Remedy* remedy = nullptr;
   for (const Remedy& r : kRemedies)
@@ -259,8 +259,8 @@ void JitLint::add_error(const Jit& jit, const Call& now) {
               remedy ? std::string(remedy->mend) : "see the message");
 }
 
-// Reports variables that the function binds to another tensor. This is correct only if each replay computes the new
-// tensor and no kernel reads the old one, because only then does the variable always hold the last result.
+// Reports variables that the function sets to another tensor. This is correct only if replays compute the new tensor
+// and no kernel reads the old one: the variable then always has the latest result.
 void JitLint::check_rebinds(const Jit& jit, const Call& now) {
   for (const Call::Rebind& r : now.rebinds) {
     const std::string reader = now.kernel_of(r.was, &Call::Kernel::reads);
@@ -297,7 +297,7 @@ void JitLint::check_capture(Jit& jit, const Call& now) {
             "use it in the function as a tensor (not by .item() or a Python branch), or do not pass it", name))
       if (auto arg = now.args.find(name); arg != now.args.end() && arg->second.contains("buffer"))
         f->buffer = arg->second["buffer"].get<int64_t>();
-  // Report batches that are split: kernels are launched together only if they run on the same kind of device.
+  // Report batches that are split: only successive kernels on the same kind of device are launched together.
   auto kinds = [](const Call::Kernel& k) {
     std::set<std::string> out;
     for (const std::string& d : k.devices) out.insert(d.substr(0, d.find(':')));
@@ -404,7 +404,7 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
   }
 }
 
-// Notes the buffers that a call returns, and reports it if an earlier call returned the same buffer.
+// Records the buffers that a call returns. Reports a note if an earlier call returned the same buffer.
 void JitLint::check_outputs(Jit& jit, const Call& now) {
   auto& written = jit.outputs[now.number];
   for (int64_t buffer : now.outputs) {

@@ -1,6 +1,6 @@
-// `tgc lint`: finds mistakes in the use of TinyJit that raise no error, in a recording of its calls
+// `tgc lint`: finds wrong uses of TinyJit that raise no error. The input is a recording of TinyJit calls
 // (out.jit.jsonl.gz, which scripts/tinygrad_export.py writes). A TinyJit captures the kernels of a function once and
-// replays only these kernels, so everything else that the function does happens only during the capture.
+// replays only these kernels, so everything else in the function happens only during the capture.
 #pragma once
 #include <map>
 #include <memory>
@@ -16,32 +16,32 @@
 namespace tgc {
 
 struct JitFinding {
-  std::string what;         // the kind: "frozen-value" (jit_finding_kinds)
-  std::string function;     // the function that the TinyJit captured
-  std::string where;        // the Python line to which the finding applies: "model.py:12"
+  std::string what;         // the kind of finding, such as "frozen-value" (jit_finding_kinds)
+  std::string function;     // name of the function that the TinyJit captured
+  std::string where;        // the Python line of the mistake, such as "model.py:12"
   std::string happens;      // what goes wrong
-  std::string mend;         // how to fix it
-  std::string kernel = {};  // the first captured kernel that is affected; empty: no kernel, or not recorded
-  std::optional<int64_t> buffer = {};  // the affected buffer, by its number in the recording
+  std::string mend;         // how to correct the code
+  std::string kernel = {};  // the first affected kernel of the capture; empty: none, or not recorded
+  std::optional<int64_t> buffer = {};  // number of the affected buffer in the recording; unset: none
 };
 
 struct JitFindingKind {
   std::string_view what, help;
-  bool is_usual = false;  // true for a note that applies to nearly every program
+  bool is_usual = false;  // for notes: nearly every program has this note
 };
 std::span<const JitFindingKind> jit_finding_kinds();
 std::span<const JitFindingKind> jit_note_kinds();
 
 class JitLint {
  public:
-  // Adds the next line of a recording, which has a header and then one event per line. Errors: an invalid line.
+  // Adds the next line of a recording, which is a header or an event. Fails for an invalid line.
   Status add(std::string_view line, std::string_view file, uint32_t number);
 
   const std::vector<JitFinding>& findings() const { return findings_; }
-  // Notes are about code that is correct only while a precaution in it is kept. `what` is one of jit_note_kinds.
+  // Notes are about code that is correct only because of a precaution in it. Their kinds are jit_note_kinds.
   const std::vector<JitFinding>& notes() const { return notes_; }
   size_t calls() const { return calls_; }
-  // Formats the findings, then the notes. Unless `all_notes`, usual notes are only counted.
+  // Returns the findings and then the notes. Unless `all_notes` is set, notes with is_usual are only counted.
   std::string text(bool all_notes = false) const;
   std::string json() const;
 
@@ -57,13 +57,13 @@ class JitLint {
   void add_lost_gradient(size_t number, const std::string& place, const std::string& from);
   void add_error(const Jit& jit, const Call& now);
   void add_note(const Jit& jit, std::string_view what, const std::string& where, std::string happens, std::string mend);
-  // Adds and returns a finding. Returns null if the jit has one with this `what` and `once` (if empty, `where`).
+  // Adds and returns a finding; null if the jit has one with this `what` and `once` already (if `once` is "": `where`).
   JitFinding* add_finding(const Jit& jit, std::string_view what, const std::string& where, std::string happens,
                           std::string mend, const std::string& once = {});
 
   std::map<size_t, std::shared_ptr<Jit>> jits_;
   std::vector<JitFinding> findings_, notes_;
-  std::map<int64_t, std::string> assigned_;  // buffers assigned outside of every jit, and the lines that do so
+  std::map<int64_t, std::string> assigned_;  // by buffer assigned outside of all jits: the line that assigns it
   std::set<std::string> reported_;
   size_t calls_ = 0;
 };

@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kHeader =
     R"({"format":"tgc-golden","version":1,"level":"jit","producer":"tinygrad 0.12.0","settings":{}})";
 
-// Returns the recorded event of a call of "f" in f.py; `more` holds additional JSON members.
+// Returns the event of a call of the function "f" in f.py. `more` has further JSON members.
 std::string call(int number, std::string_view phase, std::string_view more) {
   return R"({"id":"x","event":"call","jit":0,"function":"f","place":"f.py:1","from":"f.py:)" +
          std::to_string(10 + number) + R"(","call":)" + std::to_string(number) + R"(,"phase":")" + std::string(phase) +
@@ -23,7 +23,7 @@ JitLint lint_of(std::initializer_list<std::string> events) {
   return lint;
 }
 
-// Returns the finding of a recording with these events, and checks that there is exactly one.
+// Returns the only finding for these events. The test fails if there are several findings or none.
 JitFinding only(std::initializer_list<std::string> events) {
   JitLint lint = lint_of(events);
   REQUIRE(lint.findings().size() == 1);
@@ -77,7 +77,7 @@ TEST_CASE("JitLint: code that works because of a precaution is a note, not a fin
   JitLint bitten = lint_of({call(1, "capture", out), call(2, "replay", out),
                             R"({"id":"r","event":"read","jit":0,"call":1,"buffer":7,"place":"f.py:40"})"});
   CHECK(bitten.findings().size() == 1);
-  CHECK(bitten.notes().empty());  // no note, because there is a finding about the same mistake
+  CHECK(bitten.notes().empty());  // no note, because there is a finding about this mistake
   JitLint usual = lint_of({call(1, "capture", out), call(2, "replay", out)});
   CHECK(usual.text(true).find("f.py:12: note: shared-output in f\n") != std::string::npos);
   CHECK(usual.text() == "2 calls of 1 TinyJit, 0 findings, 1 note with --notes\n");
@@ -142,7 +142,7 @@ TEST_CASE("JitLint: unread inputs and broken batches are reported") {
   CHECK(broken.what == "broken-batch");
   CHECK(broken.where == "f.py:5");
   CHECK(broken.kernel == "copy");
-  // A copy after the last kernel, or between devices of the same kind, does not split a batch.
+  // A copy after the last kernel does not split a batch, and neither does one between devices of one kind.
   CHECK(
       lint_of({call(1, "capture", kernels({kernel("a", cpu, 1, 2), kernel("copy", both, 2, 3)}))}).findings().empty());
   CHECK(lint_of(
@@ -194,8 +194,8 @@ TEST_CASE("JitLint: a rebound variable is reported unless each replay computes i
   CHECK(mean.buffer == 3);
   CHECK(only({capture(3, 6, false, 1, 2)}).happens.ends_with("no captured kernel computes its new value"));
   CHECK(only({capture(3, 6, true, 1, 2)}).happens.ends_with("no captured kernel writes it"));
-  CHECK(lint_of({capture(3, 6, true, 1, 6)}).findings().empty());  // correct: no kernel reads the old tensor
-  // A lazy value that is computed outside of the function gives one finding, not two.
+  CHECK(lint_of({capture(3, 6, true, 1, 6)}).findings().empty());  // correct, because no kernel reads the old tensor
+  // A lazy value from outside of the function must give one finding, not two.
   CHECK(only({capture(3, 6, false, 1, 2), call(2, "replay", R"(,"sees":{"m":"buffer 9"})")}).what == "side-effect");
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Wait up to 2 s for the process to exit by itself: check at most 200 times (kTries), every 10 ms (kPause, in us).
+// The process gets 2 s to exit: at most kTries checks, with pauses of kPause microseconds.
 constexpr int kTries = 200;
 constexpr useconds_t kPause = 10000;
 
@@ -32,7 +32,7 @@ bool is_ready(int fd, short events, int milliseconds) {
   return poll(&p, 1, milliseconds) > 0;
 }
 
-// Blocks SIGPIPE in this scope, so that a write to an ended process fails instead of killing this process.
+// Blocks SIGPIPE in a scope, so that writing to a process that has ended fails instead of killing this process.
 class WithoutSigpipe {
  public:
   WithoutSigpipe() {
@@ -50,7 +50,7 @@ class WithoutSigpipe {
   sigset_t pipe_, before_;
 };
 
-// A pipe whose destructor closes the ends that the owner has not taken over.
+// A pipe. The destructor closes those ends that no owner has taken.
 struct Pipe {
   int ends[2] = {-1, -1};
   Pipe() {
@@ -65,19 +65,19 @@ struct Pipe {
   int take(int end) { return std::exchange(ends[end], -1); }
 };
 
-// Shell code that starts a background guard process beside the command. The guard reads a pipe that only this process
-// can write to. When this process ends in any way, the read ends and the guard kills the process group.
+// Shell code for a guard, a background process beside the command. The guard reads a pipe that only this process can
+// write to. When this process ends in any way, the guard's read ends, and the guard kills the process group.
 constexpr const char* kGuard = "(read -r never <&3; kill -9 -$$) >/dev/null 2>&1 & exec 3<&-\n";
 
 }  // namespace
 
-// The conditions that end the wait for an answer: a time limit and a stop callback.
+// What ends the wait for an answer: a time limit and a stop callback.
 struct Answerer::Patience {
   double seconds;
   const std::function<bool()>& stop;
   Clock::time_point until = Clock::now() + std::chrono::milliseconds(int64_t(seconds * 1000));
 
-  // Waits until `fd` is ready for `events`. Errors: the time limit passed; the stop callback returned true.
+  // Waits until `fd` is ready for `events`. Fails if the time limit passes or the stop callback returns true.
   Status wait_for(int fd, short events) const {
     constexpr int kPoll = 100;  // milliseconds
     for (;;) {
@@ -101,7 +101,7 @@ void Answerer::start() {
   const char* words[] = {"sh", "-c", guarded.c_str(), nullptr};
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  sigset_t usual;  // signals that this process ignores; the command must get their default action
+  sigset_t usual;  // signals that this process ignores; the command must not inherit that
   sigemptyset(&usual), sigaddset(&usual, SIGPIPE), sigaddset(&usual, SIGXFSZ);
   posix_spawnattr_setsigdefault(&attributes, &usual);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
@@ -150,7 +150,7 @@ std::string Answerer::unsolicited_output() {
   return rest_.empty() ? "" : "'" + line + "'";
 }
 
-// Returns text that says how the child process ended: by which exit code or signal.
+// Returns a text that says how the child process ended: its exit code or signal.
 std::string Answerer::end_of_child() {
   int status = 0;
   pid_t ended = 0;

@@ -13,7 +13,7 @@ std::string command_of(const std::string& tinygrad) {
   return tinygrad + (is_python ? " -m tgc.export" : "") + " --answer";
 }
 
-// Returns the record in an answer {"record":{...}}; an answer {"error":"..."} becomes a record with that error.
+// Returns the record in an answer {"record":{...}}. For an answer {"error":"..."}, returns a record with this error.
 GoldenRecord record_in(const std::string& answer, const CompileQuestion& question) {
   constexpr const char* kFile = "tinygrad's answer";
   std::optional<GoldenRecord> out;
@@ -33,7 +33,7 @@ GoldenRecord record_in(const std::string& answer, const CompileQuestion& questio
   return std::move(*out);
 }
 
-// Returns the error for a failure at the first question: most likely the command does not run tinygrad.
+// Returns the error for a failure at the first question. Most likely, the command does not run tinygrad.
 Diag no_tinygrad(const Diag& why) {
   return {.message = "tinygrad does not answer: " + why.text(),
           .expected = "a Python that has tinygrad 0.12.0 and tgc.export, or 'python .../tinygrad_export.py'"};

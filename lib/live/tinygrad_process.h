@@ -1,4 +1,4 @@
-// Has a running tinygrad 0.12.0 compile kernels and tensor graphs. README.md describes the protocol.
+// Lets a running tinygrad 0.12.0 compile kernels and tensor graphs. README.md describes the protocol.
 #pragma once
 #include <mutex>
 #include <string>
@@ -10,36 +10,36 @@
 
 namespace tgc {
 
-// One question: a graph to compile for tinygrad or for the compiler that `tgc conform` tests. Protocol: README.md.
+// A request to compile one graph, sent to tinygrad or to a port (`tgc conform`). README.md describes the protocol.
 struct CompileQuestion {
   std::string id, target;
-  std::string nodes;               // the graph before the stages, as tgc's JSON
-  std::string stage = {};          // the only stage to run; empty: all stages run
-  bool is_tensor_graph = false;    // the graph is a tensor graph: its schedule is recorded
-  std::string ast = {};            // the same graph as pyrender text; not sent to the process
-  std::vector<std::pair<std::string, std::string>> settings = {};  // tinygrad's variables and their values
-  // The following are sent to tinygrad only.
-  std::vector<std::string> after = {};  // the stages that were run on the graph already; tinygrad skips them
-  // For each stage, its name and tgc's graph after the stage, as pyrender text. tinygrad stops after the first stage
-  // for which its pyrender text differs, and records every rewrite of that stage.
+  std::string nodes;               // the graph to compile, as tgc's JSON
+  std::string stage = {};          // the only stage to run; empty: all stages
+  bool is_tensor_graph = false;    // true: a tensor graph, whose schedule is recorded; false: a kernel
+  std::string ast = {};            // the same graph as pyrender text, which is not sent
+  std::vector<std::pair<std::string, std::string>> settings = {};  // tinygrad's settings with their values
+  // The fields below are sent to tinygrad only.
+  std::vector<std::string> after = {};  // stages that the graph has been through, which tinygrad skips
+  // By stage: its name and tgc's graph after it, as pyrender text. tinygrad stops after the first stage whose pyrender
+  // text differs, and records the rewrites of this stage.
   std::vector<std::pair<std::string, std::string>> texts = {};
-  std::string until = {};  // the last stage to run; empty: all stages run
+  std::string until = {};  // the last stage to run; empty: all stages
 
   std::string json() const;
 };
 
-// A tinygrad process. It starts with the first question, answers one question after another, and is restarted after it
-// died or timed out. Several threads may ask.
+// A tinygrad process. It starts at the first question, answers one question at a time, and is restarted after a
+// failure. Several threads may call ask().
 class TinygradProcess {
  public:
-  // `tinygrad`: a Python with tinygrad and tgc.export, or a command that takes the options of tinygrad_export.py.
-  // `stop`: see Answerer::ask.
+  // `tinygrad` is a Python that has tinygrad and tgc.export, or a command with the options of tinygrad_export.py.
+  // `stop`: see Answerer.
   TinygradProcess(const std::string& tinygrad, std::function<bool()> stop);
 
-  // Returns the record of tinygrad's compilation of the graph. If tinygrad refuses the graph, the record has an error
-  // and the stages before the error. Errors: the process died, timed out, or gave no valid answer.
+  // Returns the golden record of tinygrad's compilation. If tinygrad refuses the graph, the record has the stages
+  // before and the error. Fails if the process ends, exceeds the time limit, or gives an invalid answer.
   Result<GoldenRecord> ask(const CompileQuestion& question);
-  // Sets the time limit for each further answer. The default is 60 s, which includes importing tinygrad.
+  // Sets the time limit for later answers. The default, 60 s, leaves time for the import of tinygrad.
   void set_seconds(double seconds) { process_.set_seconds(seconds); }
 
  private:

@@ -1,4 +1,4 @@
-// Formats named counts as text, one count per line, the largest count first.
+// Formats named counts as text, one count per line.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -8,14 +8,14 @@
 
 namespace tgc {
 
-// Returns the counts as pairs of name and count, sorted by descending count and then by name.
+// Returns the pairs of name and count, the largest count first; equal counts in the order of the names.
 inline std::vector<std::pair<std::string, size_t>> by_count(const std::map<std::string, size_t>& counts) {
   std::vector<std::pair<std::string, size_t>> out(counts.begin(), counts.end());
   std::ranges::stable_sort(out, std::greater(), &std::pair<std::string, size_t>::second);
   return out;
 }
 
-// Returns a line with the right-aligned count and `what`: "      12  what\n".
+// Returns a line with the count (aligned to the right) and `what`: "      12  what\n".
 inline std::string count_row(size_t count, std::string_view what) {
   constexpr size_t kWidth = 8;
   std::string n = std::to_string(count);

@@ -32,13 +32,13 @@ Result<DiffInput> read_records(const Session& session, GoldenReader reader, cons
   return side;
 }
 
-// Runs the compilation up to and including the stage `row`. Returns the result as text as a recorded run has it.
+// Runs the compilation up to and including `row`. Returns the result as text, in the form that recorded runs have.
 Result<std::string> text_at(Compilation& c, const StageRow& row) {
   if (auto status = c.run_through(row); !status) return status.diag();
   return row.is_graph_stage() ? pyrender(c.current()) : c.output(row);
 }
 
-// Adds the kernels of the compilation's schedule to `to`, in the format of a recorded run.
+// Appends the kernels of the compilation's schedule to the run `to`, in the form that recorded runs have.
 void add_kernels(Compilation& c, Run& to) {
   auto& schedule = c.schedule();
   auto kernels = schedule ? golden_kernels(*schedule) : Result<std::vector<GoldenKernel>>(schedule.diag());
@@ -62,7 +62,7 @@ Result<Run> run_by_tgc(const Run& recorded) {
     const StageRow* row = find_row(t.stage);
     if (!row || row->kind == StageRow::Kind::Ast) continue;
     auto text = text_at(*c, *row);
-    if (!text && !c->next()) return out;  // a stage failed, and the run ends with the stage before it
+    if (!text && !c->next()) return out;  // a stage failed, so the run ends before it
     if (text) out.texts.push_back({t.stage, std::move(*text), t.is_graph});
   }
   if (kernels) add_kernels(*c, out);
@@ -146,7 +146,7 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
   if (out.name.empty()) out.name = "ast";
   if (out.name.starts_with("kernel ")) return out;
   const StageRow* row = find_row(out.name);
-  const bool is_text = row && row->output && row->name != "linear";  // compared line by line; "linear" is a graph
+  const bool is_text = row && row->output && row->name != "linear";  // compared by lines; "linear" counts as a graph
   if (row) return CommonStage{std::string(row->name), out.target, is_text};
   Diag unknown = unknown_stage(out.name);
   unknown.file = file;

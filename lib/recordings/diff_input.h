@@ -1,4 +1,4 @@
-// Opens the two sides of `tgc diff`. A side is a graph, or runs of the pipeline with their result at every stage.
+// Opens the two inputs of `tgc diff`: each is a graph, or runs of the pipeline with their result after every stage.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,37 +9,37 @@
 namespace tgc {
 
 struct DiffInput {
-  bool is_graph = false;   // true: `text` holds a graph; false: `runs` is set
+  bool is_graph = false;   // true: `text` has a graph; false: `runs` has the runs
   std::string text, file;
   std::vector<Run> runs;
 };
 
-// Opens one side: a graph of any format, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote. Warns
-// about a truncated file. Errors: the file cannot be read; no record matches.
+// Opens an input: a graph in any format, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote. Warns
+// if a file is truncated. Fails if a file cannot be read or no record matches.
 Result<DiffInput> open_diff_input(const Session& session, const std::string& spec);
 
-// Returns the graph after `stage` of the run for `target`, so that a run can be compared with a graph.
+// Returns the graph after `stage` of the run with the target `target`, to compare a run with a graph.
 Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::string& target);
 
-// Compiles the AST of each run with tgc, under the run's settings and for its target. Returns tgc's results at the
-// stages that the run has. If a stage fails, the returned run ends before it.
+// Compiles the AST of each run with tgc, with the settings and target of the run. Returns runs with tgc's results at
+// the same stages. If a stage fails, the run ends before this stage.
 Result<DiffInput> made_by_tgc(const DiffInput& side);
 
-// The stage at which a graph and a run, or two runs, are compared.
+// The stage whose results are compared.
 struct CommonStage {
-  std::string name;    // "expander"
+  std::string name;    // name of the stage, for example "expander"
   std::string target;  // the target that the graph names; may be empty
-  bool is_text = false;  // true if the stage's result is not a graph and is compared line by line
+  bool is_text = false;  // the result of the stage is no graph, but text to compare by lines
 };
-// Returns `asked` (--stage), else the stage that the graph names, else the AST. Errors: an unknown stage (the error has
-// the file that names it); `asked` is set although neither side is a run.
+// Returns the stage `asked` (--stage), else the stage that the graph names, else the AST. Fails for an unknown stage,
+// or if `asked` is set although neither input has runs.
 Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const std::string& asked);
 
-// Returns a copy of `side` that has only the stage `stage` in each run.
+// Returns a copy of the input in which each run has only the stage `stage`.
 DiffInput only_stage(DiffInput side, const std::string& stage);
 
-// Pairs of runs to compare. Runs with the same id and target are paired in order. If each side has only one run, these
-// two runs are paired even if their ids or targets differ.
+// Pairs of runs to compare. Runs with equal id and target are paired in order. If both inputs have only one run, these
+// are paired even with different ids or targets.
 struct RunPairs {
   std::vector<std::pair<const Run*, const Run*>> pairs;
   size_t only_a = 0, only_b = 0;

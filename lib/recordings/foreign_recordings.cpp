@@ -17,7 +17,7 @@
 namespace tgc {
 namespace {
 
-// Returns a stage's name in the form that file names and messages use: "postopt-symbolic".
+// Returns the name of a stage as it is in file names and messages: "postopt-symbolic".
 std::string slug_of(std::string_view name) {
   std::string out;
   for (char c : name) {
@@ -29,7 +29,7 @@ std::string slug_of(std::string_view name) {
   return out.empty() ? "stage" : out;
 }
 
-// Returns a copy of `text`, a rule's name, that is never freed, because trace consumers keep views of it.
+// Returns a copy of the name of a rule. The copy is never freed, because trace consumers refer to it.
 std::string_view intern(const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string> texts;
@@ -37,7 +37,7 @@ std::string_view intern(const std::string& text) {
   return *texts.insert(text).first;
 }
 
-// Returns a StageRow for a stage that tgc does not have. The rows are never freed, and each name has only one row.
+// Returns the row for a stage that tgc does not have. Rows are never freed; a name always has the same row.
 const StageRow& foreign_row(const std::string& name, size_t number) {
   static std::mutex mutex;
   static std::deque<StageRow> rows;
@@ -58,7 +58,7 @@ RecordedStages stages_in(const InputGraph& in) {
   return in.record ? RecordedStages(*in.record) : RecordedStages(in.text);
 }
 
-// Returns the names of the recorded stages that `list` selects by name or by the words "all" and "changed".
+// Returns the names of the recorded stages that `list` selects, by name or with the words "all" and "changed".
 Result<std::vector<std::string_view>> wanted_stages(std::string_view list, const RecordedStages& recorded) {
   std::vector<Choice> choices{{"all", "", "", false}, {"changed", "", "", false}};
   for (const RecordedStage& s : recorded)
@@ -77,7 +77,7 @@ Result<std::string> converted(const InputGraph& in, const RecordedStage& s, Form
   return read->list.empty() ? write_graph(format, read->root, read->info) : write_list(format, read->list, read->info);
 }
 
-// Returns the member "producer" of a JSON text whose first line is `line`; "" if the first line does not have it.
+// Returns the member "producer" of the JSON text that begins with the line `line`; "" if this line does not have it.
 std::string producer_in(std::string_view line) {
   constexpr std::string_view kMember = "\"producer\"";
   size_t at = line.find(kMember);

@@ -19,14 +19,14 @@
 namespace tgc {
 namespace {
 
-// ---- the first pass over a file reads the names and hashes that identify each record, but keeps no graphs
+// ---- the first pass over a file: names and hashes of all records, without graphs
 
 struct Entry {
   std::string id, target, name;
-  std::string asked_by;  // the lines of the user's program that caused the kernel; empty: not recorded
+  std::string asked_by;  // the program lines that caused the kernel; empty: not recorded
   std::string nodes;  // number of nodes of the AST, as text
-  size_t source = 0;  // hash of the source without the kernel's name; 0: the record has no source
-  size_t ast = 0;  // hash of the AST's text
+  size_t source = 0;  // hash of the source without the kernel's name; 0: no source
+  size_t ast = 0;  // hash of the text of the AST
   size_t whole = 0;  // hash of all texts that are compared
 };
 
@@ -34,14 +34,14 @@ struct Index {
   std::string file;  // FILE or FILE#ID
   GoldenHeader header;
   std::vector<Entry> entries;
-  std::optional<Diag> cut;  // set to an error if the file is truncated
+  std::optional<Diag> cut;  // an error that says that the file is truncated; else unset
 };
 
 size_t mix(size_t h, std::string_view text) {
   return (h ^ std::hash<std::string_view>()(text)) * 0x9E3779B97F4A7C15ull;
 }
 
-// Returns the source with the kernel's name replaced by "KERNEL".
+// Returns the source with each occurrence of the kernel's name replaced by "KERNEL".
 std::string without_name(std::string source, const std::string& name) {
   if (name.empty()) return source;
   for (size_t at = source.find(name); at != source.npos; at = source.find(name, at + 6))
@@ -88,7 +88,7 @@ Result<Index> index_of(const std::string& path, bool sources_only) {
   });
 }
 
-// ---- alignment: which record of B belongs to which record of A
+// ---- pairing the records of A and B
 
 constexpr size_t kNone = SIZE_MAX;
 
@@ -98,9 +98,9 @@ std::set<std::string> targets_of(const Index& index) {
   return out;
 }
 
-// Returns the index of the corresponding record of B for each record of A, or kNone. Pairs records with equal keys, in
-// order, by one kind of key after another, the most reliable kind first: id and AST, AST, source, program lines and
-// name, program lines, node count and name, name. If no program lines were recorded, the last kind is the id.
+// Returns for each record of A the index of its partner in B, or kNone. Pairs records with equal keys, in order, by one
+// kind of key after another: id and AST; AST; source; program lines and name; program lines; node count and name; name;
+// id (if no program lines were recorded).
 std::vector<size_t> partners(const Index& a, const Index& b) {
   std::vector<size_t> of_a(a.entries.size(), kNone);
   std::vector<bool> taken(b.entries.size());
@@ -130,7 +130,7 @@ std::vector<size_t> partners(const Index& a, const Index& b) {
   return of_a;
 }
 
-// ---- comparison of two aligned records whose texts differ
+// ---- comparing two paired records whose texts differ
 
 class PairDiff {
  public:
@@ -171,7 +171,7 @@ class PairDiff {
   Status compare_stages(ReplayPair& out, const GoldenRecord& a, const GoldenRecord& b, const std::string& file_a,
                         const std::string& file_b) const {
     Run run_a = run_of(a, a_, file_a + "#" + a.id), run_b = run_of(b, b_, file_b + "#" + b.id);
-    std::map<std::string, size_t> occurrences;  // count stages by name: the n-th in A is compared with the n-th in B
+    std::map<std::string, size_t> occurrences;  // numbers stages of one name, to pair those with equal numbers
     for (const RunText& text : run_a.texts) {
       if (!text.is_graph) continue;
       const RunText* other = find_text(run_b, renames_.stage(text.stage), occurrences[text.stage]++, renames_);
@@ -192,20 +192,20 @@ class PairDiff {
     return Unit{};
   }
 
-  // Returns "MUL" for the line "%4 = MUL dtypes.int (%2, 16)".
+  // Returns the op of a node's line: "MUL" for "%4 = MUL dtypes.int (%2, 16)".
   static std::string op_in(std::string_view line) {
     size_t at = line.find("= ");
     line.remove_prefix(at == line.npos ? 0 : at + 2);
     return std::string(line.substr(0, line.find(' ')));
   }
 
-  // Describes a changed node by op, without node numbers: "EXPAND removed", "STACK: dtype a -> b", "SHRINK: source 2".
+  // Returns how a node changed, without node numbers: "EXPAND removed", "STACK: dtype a -> b", "SHRINK: source 2".
   static std::vector<std::string> causes_of(const NodeChange& c) {
     const std::string op = op_in(c.before.empty() ? c.after : c.before);
     if (c.kind != NodeChange::Kind::Changed) return {op + (c.kind == NodeChange::Kind::Added ? " added" : " removed")};
     std::vector<std::string> out;
     for (const Difference& d : c.differences) {
-      constexpr std::string_view kInside = "kernel: ";  // prefix for a change inside a KERNEL's graph
+      constexpr std::string_view kInside = "kernel: ";  // prefix for a change in the graph of a KERNEL
       if (d.what.starts_with(kInside)) {
         const std::string what = d.what.substr(kInside.size());
         const bool is_one_sided = what == "added" || what == "removed";
@@ -225,7 +225,7 @@ class PairDiff {
       Graph graph;
       auto sides = read_renamed(graph, in_a.text, file_a, in_b.text, file_b, &renames_).value_or_throw();
       GraphDiff diff = diff_graphs(sides.first, sides.second, plan_.options);
-      const bool made = in_a.stage != "ast" && a_.producer == b_.producer;  // only then are the rewrites comparable
+      const bool made = in_a.stage != "ast" && a_.producer == b_.producer;  // rewrites are comparable only in this case
       if (!diff.same && made && !a.rewrites.empty() && !b.rewrites.empty()) out.rule = first_other_match(a, b);
       return diff;
     });
@@ -235,8 +235,8 @@ class PairDiff {
     return x.before == y.before && x.after == y.after;
   }
 
-  // Finds the first rule match that differs and returns its rule by file and line. If two rules rewrote the same node,
-  // returns "A -> B"; if the matched nodes differ, returns the rule whose match the other recording lacks.
+  // Finds the first match of a rule that differs. If two rules rewrote the same node, returns "A -> B". Otherwise,
+  // returns the file and line of the rule whose match is missing in the other recording.
   std::string first_other_match(const GoldenRecord& a, const GoldenRecord& b) const {
     Graph graph;
     auto of_a = read_rewrites(graph, a.rewrites, a_.producer, ""),
@@ -258,7 +258,7 @@ class PairDiff {
     return of_a->size() < of_b->size() ? (*of_b)[common].place : (*of_a)[common].place;
   }
 
-  // For two recordings of 0.12.0, sets out.rule to the rule of tgc that made the differing nodes.
+  // If both recordings are of 0.12.0, sets out.rule to the rule of tgc that made the differing nodes.
   void blame_ours(ReplayPair& out, const Run& a, const Run& b) const {
     auto diff = diff_runs(a, b, plan_.options);
     if (!diff || diff->same || diff->blame.empty()) return;
@@ -272,7 +272,7 @@ class PairDiff {
   const bool foreign_;
 };
 
-// ---- the second pass compares the aligned records that differ
+// ---- the second pass over the files: comparison of the paired records that differ
 
 Status compare_records(const Index& a, const Index& b, const std::vector<size_t>& partner, const ReplayDiffPlan& plan,
                        const Renames& renames, const Session& session, ReplayDiff& out) {
@@ -310,7 +310,7 @@ Status compare_records(const Index& a, const Index& b, const std::vector<size_t>
   return pool.finish();
 }
 
-// Summarizes a recording: "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ..."
+// Returns a summary of a recording: "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ..."
 std::string contents(const Index& index) {
   if (index.entries.empty()) return index.file + ": no records";
   constexpr size_t kMost = 3, kLongest = 60;

@@ -1,4 +1,4 @@
-// Formats the result of process replay: a summary, the first differences in detail, and JSON.
+// Formats the result of process replay: as text with a summary and the first differences, and as JSON.
 #include <algorithm>
 
 #include "lib/recordings/count_rows.h"
@@ -20,7 +20,7 @@ Counts count_of(const ReplayDiff& d, auto add) {
 Counts by_stage(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.stage]++; });
 }
-// Counts the pairs by the first stage that differs, for the text report, which explains what a different "ast" means.
+// Returns the number of pairs by the first stage that differs. The entry for "ast" explains what this difference means.
 Counts by_place(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
     out[p.stage == "ast" ? "ast: they are other graphs before any rewrite" : p.stage]++;
@@ -29,7 +29,7 @@ Counts by_place(const ReplayDiff& d) {
 Counts by_rule(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.rule]++; });
 }
-// Counts for each cause the pairs of records that have it.
+// Returns the number of pairs by cause. A pair may have several causes.
 Counts by_cause(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
     for (auto& [cause, n] : p.causes) out[cause]++;
@@ -52,7 +52,7 @@ std::string table(std::string_view title, const Counts& counts) {
   return out;
 }
 
-// Describes causes that occur together. "PERMUTE in place of EXPAND, RESHAPE": one op was added, two were removed.
+// Returns a text for causes that occur together: "PERMUTE in place of EXPAND, RESHAPE" for one added, two removed ops.
 std::string describe(const std::vector<std::string>& causes) {
   constexpr size_t kMost = 8;
   std::string added, removed, others;
@@ -92,9 +92,9 @@ std::string indented_beginning(const std::string& detail) {
   return out;
 }
 
-// Lists groups of causes, the most common group first. Two causes are in one group if each occurs in at least 90 % of
-// the records that have the other cause. A line has the group, the number of its records, the number of its records
-// without other causes, and the record with the fewest changes.
+// Returns a table with groups of causes that occur together, the most frequent group first. Two causes are in one group
+// if each occurs in at least 90 % of the pairs with the other. Columns: the group, number of its pairs, number of pairs
+// without other causes, and the pair with the fewest changes.
 std::string causes_table(const ReplayDiff& d) {
   constexpr size_t kMost = 12;
   Counts left = by_cause(d);
@@ -103,7 +103,7 @@ std::string causes_table(const ReplayDiff& d) {
   for (size_t line = 0; line < kMost && !left.empty(); line++) {
     auto common = std::ranges::max_element(left, {}, [](auto& row) { return row.second; });
     auto [cause, count] = *common;
-    Counts beside;  // for each other cause, the number of records with `cause` that have it, too
+    Counts beside;  // by other cause: number of pairs that also have `cause`
     for (const ReplayPair& p : d.pairs)
       if (p.causes.contains(cause))
         for (auto& [other, n] : p.causes) beside[other]++;

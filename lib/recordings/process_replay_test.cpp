@@ -1,4 +1,4 @@
-// Tests how process replay pairs the records of two recordings and summarizes the differences.
+// Tests how process replay pairs the records of two recordings, and how it summarizes differences.
 #include "lib/recordings/process_replay.h"
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// Returns a graph of tinygrad 0.14 that stores `value`, as JSON text in which quotes are escaped.
+// Returns a graph of tinygrad 0.14 that stores `value`, as JSON text with escaped quotes.
 std::string graph_storing(const std::string& value) {
   return R"({\"format\":\"tgc-graph\",\"version\":1,\"producer\":\"tinygrad 0.14.0\",\"nodes\":[)"
          R"({\"op\":\"PARAM\",\"dtype\":\"dtypes.float\",\"arg\":0},)"

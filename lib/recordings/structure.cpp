@@ -10,13 +10,13 @@
 namespace tgc {
 namespace {
 
-// Returns whether `release` has `name`, a name that 0.12.0 does not have.
+// Returns whether `release` has the name `name`. Requires that 0.12.0 does not have this name.
 bool knows(Release release, std::string_view name) {
   const ReleaseName* known = release_name(name);
   return known && known->is_in(release);
 }
 
-// Counts the names in an arg or dtype, at any depth, that the release lacks, because the readers accept any name.
+// Counts the names in an arg or dtype that the release lacks. They are no errors, because the readers accept any name.
 void note_names(StructureReport& out, Release release, Arg a) {
   if (a.kind() == Arg::Kind::Raw && a.text() != kNegativeZero && !knows(release, a.text()))
     out.not_known[std::string(a.text())]++;
@@ -28,7 +28,7 @@ void note_names(StructureReport& out, Release release, DType d) {
     out.not_known[std::string(d.scalar().repr())]++;
 }
 
-// Returns the number of operands that an arithmetic op must have; 0 for other ops and if any number is valid.
+// Returns how many operands an arithmetic op must have; 0 if any number is valid, and for other ops.
 size_t operands_of(UOp u) {
   if (u.in(ops::Unary)) return 1;
   if (u.in(ops::Binary) || u.in({Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD})) return 2;

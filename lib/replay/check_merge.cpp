@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Adds the counts of `from` to those of `to`, member by member; members that are objects are added in the same way.
+// Adds the counts of `from` to the counts of `to` with the same names, also in nested objects.
 void add(Json& to, const Json& from) {
   for (auto& [name, value] : from.items()) {
     if (value.is_object()) {

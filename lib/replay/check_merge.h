@@ -1,4 +1,4 @@
-// Merges reports of `tgc check --json`, for instance those of all shards, into one report.
+// Merges several reports of `tgc check --json` into one report, for instance the reports of all shards.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,11 +8,11 @@
 namespace tgc {
 
 struct MergedCheck {
-  std::string json;  // the merged report in the format of `tgc check --json`, with the sum of each count
+  std::string json;  // the merged report, with the sums of the counts
   bool all_identical = false;
 };
 
-// Merges the reports in `files`. Errors: a file cannot be read or is not a report.
+// Merges the reports in `files`. Fails if a file cannot be read or is not a report.
 Result<MergedCheck> merge_checks(const std::vector<std::string>& files);
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// Compiles a graph with tgc and with a running tinygrad, and compares the results stage by stage.
+// Compiles a graph with tgc and with a running tinygrad, and compares the graphs after every stage.
 #pragma once
 #include <string>
 
@@ -11,13 +11,13 @@ namespace tgc {
 struct KernelText {
   std::string ast;          // the graph as pyrender text
   GoldenSettings settings;
-  std::string target;       // empty: a tensor graph
+  std::string target;       // target of the kernel; empty: a tensor graph
 };
 
-// Returns the settings that differ from tinygrad's defaults.
+// Returns the settings whose values are not tinygrad's defaults.
 GoldenSettings changed_settings(const Settings& settings);
 
-// Has tinygrad compile the graph to a golden record, and replays the record. Errors: those of TinygradProcess::ask.
+// Lets tinygrad compile the graph to a golden record, and replays the record. Fails as TinygradProcess::ask() does.
 Result<RecordReport> compare_with_tinygrad(TinygradProcess& tinygrad, const KernelText& graph, const std::string& name);
 
 }  // namespace tgc

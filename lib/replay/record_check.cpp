@@ -25,7 +25,7 @@
 namespace tgc {
 namespace {
 
-// A kernel's outputs that a record may hold in addition to the graphs after the stages.
+// The outputs of a kernel that a record may have, in addition to the graphs after the stages.
 constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};
 constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms", kSpec = "spec", kGraphs = "graphs",
                            kResume = "resume";
@@ -47,7 +47,7 @@ class RecordCheck {
   }
 
  private:
-  // Returns whether the plan compares the stage or output `name`.
+  // Returns whether the plan selects the stage or output `name`.
   bool wanted(std::string_view name) const {
     return plan_.wanted.contains(name) || (plan_.wanted.contains(kGraphs) && !is_output(name));
   }
@@ -57,7 +57,7 @@ class RecordCheck {
   }
 
   void settle(std::string_view name, CheckVerdict verdict) { report_.items.push_back({std::string(name), verdict}); }
-  // Stores that the stage or output `name` differs, with an explanation, unless an earlier one differs already.
+  // Records that the stage or output `name` differs, unless an earlier one differs already.
   void diverge(std::string_view name, const std::string& explanation = {}) {
     if (!report_.first.empty()) return;
     report_.first = name;
@@ -81,11 +81,11 @@ class RecordCheck {
     LineDiffOptions options{.color = plan_.color};
     if (graph) options.old_keys = graph_line_keys(theirs), options.new_keys = graph_line_keys(ours);
     std::string diff = line_diff(theirs, ours, options);
-    if (diff.empty()) diff = line_diff(theirs, ours, {.color = plan_.color});  // the graphs differ in names only
+    if (diff.empty()) diff = line_diff(theirs, ours, {.color = plan_.color});  // the graphs differ only in names
     return "  - tinygrad  + tgc\n" + diff;
   }
 
-  // ---- the pseudo-stages `text` and `forms`: check that reading and writing a recorded text (in all formats) keeps it
+  // ---- the pseudo-stages `text` and `forms`: reading and writing a recorded text, in all formats, must not change it
   void check_texts() {
     for (const RecordedStage& s : stages_) {
       if (!s.is_graph() || !s.text || s.same) continue;
@@ -110,7 +110,7 @@ class RecordCheck {
       else compare(kForms, *written, text, true);
     }
   }
-  // Reads a graph that was recorded as JSON, and writes it again.
+  // Reads a graph that was recorded as JSON and writes it: the text must not change.
   void check_nodes(const std::string& what, std::string_view json) {
     if (!plan_.wanted.contains(kText)) return;
     Graph graph(settings_);
@@ -119,7 +119,7 @@ class RecordCheck {
     is_foreign_ |= graph.is_foreign();
     compare(kText, graph_to_json(read->root, read->info), json, false);
   }
-  // Compares `letters`, tinygrad's pyrender of the graph `json`, with tgc's; checks that reading it gives the graph.
+  // Compares tinygrad's pyrender text `letters` of the graph `json` with tgc's, and checks that it is read as `json`.
   void check_letters(const std::string& what, std::string_view json, std::string_view letters) {
     if (!plan_.wanted.contains(kText)) return;
     Graph graph(settings_), second(settings_);
@@ -136,7 +136,7 @@ class RecordCheck {
     settle("letters read", trouble.empty() ? CheckVerdict::Same : CheckVerdict::Different);
     if (!trouble.empty()) diverge("letters read", "  " + what + ": " + trouble + "\n");
   }
-  // Describes the first difference between `graph` and `read`, which was read from its pyrender text; empty if equal.
+  // Returns a text about the first difference between `graph` and `read`, which was read from its pyrender text; or "".
   static std::string lost_by_letters(UOp graph, UOp read) {
     auto difference = first_difference(graph, read);
     if (!difference) return {};
@@ -152,7 +152,7 @@ class RecordCheck {
     if (placed->text == reread->text) out += "\n    tinygrad prints both graphs alike";
     return out;
   }
-  // Converts a graph to JSON, the JSON's graph to repr, and the repr's graph to pyrender; returns the pyrender text.
+  // Returns the pyrender text of the graph after it was written and read again as JSON and then as repr.
   Result<std::string> through_all_forms(UOp root) const {
     Graph second(settings_), third(settings_);
     auto from_json = graph_from_json(second, graph_to_json(root), r_.id + " (JSON)");
@@ -168,8 +168,8 @@ class RecordCheck {
     compare(kText, print_uops(listing->list), text, false);
   }
 
-  // ---- the pseudo-stage `spec`: check each graph that tgc made against tinygrad's spec for graphs of its kind. The
-  // recorded graphs cannot be checked, because their texts lack the dtypes of REDUCE and LOAD.
+  // ---- the pseudo-stage `spec`: each graph that tgc made must satisfy tinygrad's spec for its kind of graph. Recorded
+  // graphs cannot be checked, because their texts omit dtypes of REDUCE and LOAD.
   void check_spec(std::string_view what, std::span<const UOp> nodes, Spec spec) {
     if (!plan_.wanted.contains(kSpec)) return;
     auto violation = verify(nodes, spec);
@@ -184,7 +184,7 @@ class RecordCheck {
     if (plan_.wanted.contains(kSpec)) check_spec(what, toposort(root), spec);
   }
 
-  // ---- the pseudo-stage resume: checks that a dump of each stage can be read and compiles to the same result
+  // ---- the pseudo-stage `resume`: a dump of each stage must be readable and compile to the same result
   void check_that_it_resumes() {
     ResumeReport resumed = check_resume([&]() -> Result<Compilation> {
       auto in = load_text(settings_, InputKind::Pyrender, r_.ast, r_.id + " (ast)");
@@ -199,10 +199,10 @@ class RecordCheck {
     diverge(kResume, "  after '" + resumed.stage + "', " + resumed.difference + "\n");
   }
 
-  // ---- the compilation of the record's graph
+  // ---- compiling the graph of the record
   bool is_kernel() const { return !r_.target.empty(); }
 
-  // Begins a compilation from a recorded text: the graph after `after`, or the AST if `after` is null.
+  // Begins a compilation with a recorded graph: the one after the stage `after`; if `after` is null, the AST.
   Status begin(std::string_view text, const StageRow* after, std::string_view what) {
     c_.reset();
     auto in = load_text(settings_, InputKind::Pyrender, text, r_.id + " (" + std::string(what) + ")");
@@ -218,7 +218,7 @@ class RecordCheck {
     as_expected_ = after != nullptr;
     return Unit{};
   }
-  // Begins a new compilation from tinygrad's graph after the last recorded stage that was checked or skipped.
+  // Begins a compilation with tinygrad's graph after the last recorded stage so far.
   void restart(std::string_view what) {
     if (auto status = begin(text_, text_ == r_.ast ? nullptr : after_, what); !status) stop(status.diag().text());
   }
@@ -228,7 +228,7 @@ class RecordCheck {
     why_stopped_ = std::move(why);
   }
 
-  // Returns the reason why tgc cannot replay the record; empty: it can.
+  // Returns why tgc cannot replay the record; "" if it can.
   std::string why_not_to_replay() const {
     if (detect_kind(r_.ast) == InputKind::Json)
       return "its graphs are recorded as nodes (--walk, --rewrites, --letters, --viz): compare it with tgc diff, or "
@@ -262,7 +262,7 @@ class RecordCheck {
       if (name != kText && name != kForms && name != kResume) return true;
     return false;
   }
-  // Returns whether the plan compares the stage `name` or anything that follows this stage in the record.
+  // Returns whether the plan selects the stage `name` or something after this stage in the record.
   bool more_wanted(std::string_view name) const {
     if (plan_.wanted.contains(kSpec) || (!is_kernel() && wanted(kKernels))) return true;
     bool reached = false;
@@ -288,7 +288,7 @@ class RecordCheck {
     if (!c_) return skipped(s.name, why_stopped_);
     UOp before = c_->current();
     if (!wanted(s.name)) as_expected_ = false;
-    // run *row and the stages before it that the record omits (tinygrad omits a stage that changes nothing)
+    // Run *row, and the stages before it that are not in the record: tinygrad omits stages that change nothing.
     if (auto status = c_->run_through(*row); !status) {
       failed(s.name, status.diag());
       return stop("the stage '" + s.name + "' failed");
@@ -306,10 +306,10 @@ class RecordCheck {
     compare(s.name, *ours, *s.text, true);
   }
 
-  // For a record of a graph that tinygrad refused: checks that tgc fails, too, after the last recorded stage.
+  // For a record of a graph that tinygrad refused: tgc must fail, too, after the last recorded stage.
   void check_refusal() {
     if (plan_.isolated && is_kernel()) restart("before the refusal");
-    else if (plan_.isolated)  // start at the AST, because a schedule needs the state of all earlier stages
+    else if (plan_.isolated)  // from the AST, because a schedule needs the state of all stages
       if (auto status = begin(r_.ast, nullptr, "before the refusal"); !status) stop(status.diag().text());
     if (!c_) return;  // begin() failed and has reported it
     while (const StageRow* row = c_->next()) {
@@ -322,7 +322,7 @@ class RecordCheck {
             std::string("  tinygrad refuses this ") + (is_kernel() ? "kernel" : "graph") + ": " + *r_.error + "\n");
   }
 
-  // ---- the outputs of a kernel: linear list, source, program
+  // ---- comparing the outputs of a kernel: linear list, source, program
   void check_outputs() {
     if (plan_.isolated) restart("the outputs");
     if (c_ && plan_.wanted.contains(kSpec) && c_->list()) check_spec("linear", *c_->list(), Spec::Program);
@@ -343,7 +343,7 @@ class RecordCheck {
     if (ours) diverge(name, "  tinygrad refuses to render it: " + *r_.source_error + "\n");
   }
 
-  // ---- the schedule of a tensor graph: its kernels in execution order
+  // ---- comparing the schedule of a tensor graph: its kernels in the order of execution
   void check_schedule() {
     if (plan_.isolated)
       if (auto status = begin(r_.ast, nullptr, "kernels"); !status) stop(status.diag().text());
@@ -365,14 +365,14 @@ class RecordCheck {
   const Settings& settings_;
   const CheckPlan& plan_;
   RecordReport report_;
-  RewriteObserver observer_;  // attached for --traced; does nothing; must outlive c_
-  std::optional<Compilation> c_;  // absent after a failure; why_stopped_ is the reason
+  RewriteObserver observer_;  // for --traced; does nothing; must outlive c_
+  std::optional<Compilation> c_;  // unset after a failure, which why_stopped_ describes
   std::string why_stopped_;
-  const StageRow* after_ = nullptr;  // the last stage so far that has a recorded text
+  const StageRow* after_ = nullptr;  // the last stage so far whose result was recorded as text
   std::string_view text_;  // tinygrad's graph after the stage `after_`, as text
   std::optional<bool> optimize_;  // whether the optimizer runs on the AST
-  bool as_expected_ = false;  // whether tgc's graph after the stage `after_` prints as text_
-  bool is_foreign_ = false;  // the record is of another release, so its listings of linear lists are not read
+  bool as_expected_ = false;  // whether tgc's graph after `after_` prints as text_
+  bool is_foreign_ = false;  // the record is of another release, so its linear lists are not read
 };
 
 }  // namespace

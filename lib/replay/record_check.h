@@ -1,4 +1,4 @@
-// Replays one golden record: runs the native pipeline on its AST and compares the results with the recorded texts.
+// Checks a golden record: runs the native pipeline on its AST, and compares the results with the recorded texts.
 #pragma once
 #include <set>
 #include <string>
@@ -10,38 +10,38 @@
 
 namespace tgc {
 
-// The comparisons to make, by the names of stages, outputs and pseudo-stages (see make_check_plan).
+// What to compare: names of stages, outputs and pseudo-stages (see make_check_plan).
 struct CheckPlan {
   std::set<std::string, std::less<>> wanted;
-  bool isolated = false;  // run each stage on tinygrad's result of the previous stage instead of tgc's
-  bool traced = false;    // attach a rewrite observer, which disables shortcuts (faster code in place of rules)
-  bool explain = false;   // fill RecordReport::explanation for the first difference
-  bool color = false;     // color the explanation
+  bool isolated = false;  // run each stage on tinygrad's result of the previous stage, not on tgc's
+  bool traced = false;    // attach a rewrite observer, which disables fast paths that bypass rules
+  bool explain = false;   // explain the first difference in RecordReport::explanation
+  bool color = false;     // use terminal colors in the explanation
 };
 
-// Parses the list of --stages; an empty list means all graph stages and outputs. Errors: an unknown name.
+// Parses the list of --stages. An empty list means all graph stages and all outputs. Fails for an unknown name.
 Result<CheckPlan> make_check_plan(std::string_view stages);
 
 enum class CheckVerdict : uint8_t { Same, Different, Error, Skipped };
 
 struct CheckItem {
-  std::string name;  // the stage
+  std::string name;  // name of the stage or output
   CheckVerdict verdict;
 };
 
 struct RecordReport {
   std::string id, target;
-  std::vector<CheckItem> items;  // compared stages and outputs in the record's order; one item `text` per recorded text
-  std::string first;             // the first stage that differs from tinygrad's; empty: none differs
-  std::string explanation;       // how that stage differs, if the plan asks for it
+  std::vector<CheckItem> items;  // results in the order of the record; `text` has one item per recorded text
+  std::string first;             // the first stage that differs from tinygrad's; empty: none
+  std::string explanation;       // how `first` differs, if CheckPlan::explain is set
   std::string skipped;           // why tgc cannot replay the record; empty: it can
 
   bool identical() const { return first.empty() && skipped.empty(); }
-  // Returns false if nothing was compared, because the record holds none of the texts that the plan selects.
+  // Returns whether anything was compared. False if the record has none of the texts that the plan selects.
   bool compared() const;
 };
 
-// Replays `record`. `settings`: the settings that it was recorded under, from the file's header and the record itself.
+// Checks `record`. `settings` are those of the recording, from the header of the file and from the record.
 RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan);
 
 }  // namespace tgc

@@ -8,12 +8,12 @@
 namespace tgc {
 namespace {
 
-// Checks the record on `line`. Returns nullopt if the plan does not select the record.
+// Checks the record on the line `line`. Returns nullopt if the plan does not select the record.
 Result<std::optional<RecordReport>> check_line(const GoldenLine& line, const std::string& file,
                                                const GoldenHeader& header, const ReplayPlan& plan) {
   auto record = parse_golden_record(line, file);
   if (!record) return record.diag();
-  bool passes = plan.filter.empty();  // plan.filter may also match the device of a tensor record, which has no target
+  bool passes = plan.filter.empty();  // the filter may also match the device of a tensor record, which has no target
   for (const std::string* text : {&record->id, &record->target, &record->device})
     passes |= text->find(plan.filter) != text->npos;
   if (!passes) return std::optional<RecordReport>();

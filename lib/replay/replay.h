@@ -1,4 +1,4 @@
-// Replays golden records in parallel and counts the results.
+// Checks golden records in parallel and counts the results.
 #pragma once
 #include <functional>
 #include <map>
@@ -13,24 +13,24 @@ namespace tgc {
 
 struct ReplayPlan {
   CheckPlan check;
-  std::string id;      // check only the record with this id; an #ID in the INPUT takes precedence
-  std::string filter;  // check only records whose id, target or device contains this text
-  Shard shard = {};    // check only the records of this shard, by line number
+  std::string id;      // id of the only record to check; an #ID in the INPUT takes precedence
+  std::string filter;  // check only records with this text in their id, target or device
+  Shard shard = {};    // check only the records of this shard (by line number)
 };
 
 // Calls `on_report` with the report of each record of `spec` (FILE or FILE#ID) that the plan selects, in file order and
-// one call at a time. Errors: a file or record cannot be read; no record has the id; the session is cancelled.
+// one at a time. Fails if a file or record cannot be read, no record has the id, or the session is cancelled.
 using OnReport = std::function<void(const std::string& file, const RecordReport& report)>;
 Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const OnReport& on_report);
 
-// Returns the settings of a record: tinygrad's defaults with the recorded values. The environment is not read. Errors:
-// an invalid value.
+// Returns tinygrad's default settings with the recorded values. Does not read the environment. Fails for an invalid
+// value.
 Result<Settings> settings_from(const GoldenSettings& recorded);
-// Reads a graph under recorded settings. `name` names its file in messages. Errors: an invalid value or text.
+// Reads a graph from text with recorded settings. `name` is its file in messages. Fails for an invalid value or text.
 Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,
                                  const std::string& name);
 
-// A map that iterates in the order of insertion.
+// A map that iterates over its keys in the order of insertion.
 template <class T>
 class Tally {
  public:
@@ -46,7 +46,7 @@ class Tally {
   std::vector<std::pair<std::string, T>> items_;
 };
 
-// The counts of `tgc check`.
+// Counts the results of checks, for the table and JSON of `tgc check`.
 class ReplaySummary {
  public:
   void add(const RecordReport& report);
@@ -54,10 +54,10 @@ class ReplaySummary {
   size_t records() const { return records_; }
   size_t identical() const { return identical_; }
   size_t skipped() const { return skipped_; }  // number of records that tgc cannot replay
-  // Returns whether anything was compared. If not, the other counts, such as identical(), are meaningless.
+  // Returns whether anything was compared; if not, counts such as identical() mean nothing.
   bool compared() const { return compared_ > 0; }
-  std::string text() const;  // the counts as a text table
-  std::string json() const;  // {"records":N,"identical":M,"errors":E,"stages":{...},"first_divergence":{...}}
+  std::string text() const;  // returns the counts as a table
+  std::string json() const;  // returns {"records":N,"identical":M,"errors":E,"stages":{...},"first_divergence":{...}}
 
  private:
   struct Counts {

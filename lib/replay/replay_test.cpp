@@ -25,10 +25,10 @@ TEST_CASE("replay: #ID selects a record of its own file, and a run that compares
   CHECK(all.identical() == all.records());
   CHECK(all.compared());
   CHECK(counted({kKernels + "#bin_add_half.0", kKernels}, "linear").records() == all.records() + 1);
-  CHECK(counted({kKernels}, "", "", true).identical() == all.records());  // an observer does not change the result
+  CHECK(counted({kKernels}, "", "", true).identical() == all.records());  // an observer must not change results
   CHECK_FALSE(counted({kKernels}, "", "nosuch").compared());
   const std::string tensors = test_path("golden/tensor.jsonl.gz");
-  CHECK(counted({tensors}, "kernels", "CPU").records() == counted({tensors}, "kernels").records());  // device is CPU
+  CHECK(counted({tensors}, "kernels", "CPU").records() == counted({tensors}, "kernels").records());  // all: CPU
   Cancel cancel;
   Session cancelled{.cancel = &cancel};
   cancel.request();

@@ -1,4 +1,5 @@
-// The pseudo-stage `resume` of `tgc check`: checks that the output of `tgc dump` can be read and compiled further.
+// Implements the pseudo-stage `resume` of `tgc check`: texts of `tgc dump` must be readable, and compile to the same
+// result.
 #pragma once
 #include <functional>
 #include <string>
@@ -8,16 +9,15 @@
 namespace tgc {
 
 struct ResumeReport {
-  size_t same = 0;         // number of round trips that succeeded; each graph makes three (pyrender, repr, JSON)
+  size_t same = 0;         // number of round trips that succeeded, three per graph (pyrender, repr, JSON)
   std::string stage;       // the first stage after which a round trip failed; empty: none failed
   std::string difference;  // the format, and what went wrong
   bool passed() const { return stage.empty(); }
 };
 
 // Calls `begin` twice and runs the compilations. After each stage that changes the graph, writes the graph in each
-// format, reads it into a new Graph, and compares the nodes. A kernel is then compiled from the graph that was read,
-// and must give the same list and source. A tensor graph is only compiled from its AST, because later stages need the
-// state of earlier stages.
+// format, reads the text, and compares the nodes. Then compiles a kernel from the text: the linear list and source must
+// be the same. A tensor graph is only compiled from its AST, because later stages need state of earlier stages.
 ResumeReport check_resume(const std::function<Result<Compilation>()>& begin);
 
 }  // namespace tgc
