@@ -1,10 +1,13 @@
 // Compilation: a graph and its position in the list of stages (stage_rows.h). dump, run, check, trace, stats, bench and
-// |the tests run the pipeline by stepping a Compilation; no other code loops over the stages. | |  auto c =
-// Compilation::begin(std::move(graph), {.target = "CPU:LLVM"}); |  while (c->next()) c->step();                 // or
-// c->run_through(row_of("expander")) |  std::string source = *c->output(row_of(OutputKind::Source)); | |The steps of a
-// tensor graph are its stages and the schedule. Each kernel of the schedule is a Compilation of its own. |The steps of
-// a kernel are its stages, the linear list, the source and the launch facts. Outputs of compilers are not |steps:
-// output() makes them on request.
+// the tests run the pipeline by stepping a Compilation; no other code loops over the stages.
+//
+//   auto c = Compilation::begin(std::move(graph), {.target = "CPU:LLVM"});
+//   while (c->next()) c->step();                 // or c->run_through(row_of("expander"))
+//   std::string source = *c->output(row_of(OutputKind::Source));
+//
+// The steps of a tensor graph are its stages and the schedule. Each kernel of the schedule is a Compilation of its own.
+// The steps of a kernel are its stages, the linear list, the source and the launch facts. Outputs of compilers are not
+// steps: output() makes them on request.
 #pragma once
 #include <memory>
 #include <optional>

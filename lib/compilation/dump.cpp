@@ -102,7 +102,7 @@ class Dump {
   }
 
   // ---- outputs
-  // |If the input is a linear list, adds its text, with the nodes unchanged.
+  // If the input is a linear list, adds its text, with the nodes unchanged.
   Status add_listing() {
     const StageRow& linear = row_of(OutputKind::List);
     if (!plan_.wants(linear) && !plan_.input_only) return Unit{};

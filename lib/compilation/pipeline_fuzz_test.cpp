@@ -1,8 +1,9 @@
 // Runs random kernels through all stages. Nothing may crash, the result of each stage must be well-formed, and resuming
-// |from the text of a stage must give the same linear list. Environment variables set a duration, or write the kernels
-// to |a file that tinygrad can replay: |  TGC_FUZZ_SECONDS=600 build/release/bin/tgc_tests -tc='random kernels*' |
-// TGC_FUZZ_OUT=fuzz.jsonl build/release/bin/tgc_tests -tc='random kernels*' |  then scripts/tinygrad_export.py --replay
-// fuzz.jsonl
+// from the text of a stage must give the same linear list. Environment variables set a duration, or write the
+// kernels to a file that tinygrad can replay:
+//   TGC_FUZZ_SECONDS=600 build/release/bin/tgc_tests -tc='random kernels*'
+//   TGC_FUZZ_OUT=fuzz.jsonl build/release/bin/tgc_tests -tc='random kernels*'
+//   then scripts/tinygrad_export.py --replay fuzz.jsonl
 #include <doctest/doctest.h>
 
 #include <chrono>

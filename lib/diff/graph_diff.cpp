@@ -200,7 +200,7 @@ class Changes {
   }
 
   // ---- added and removed nodes
-  // |Returns whether an added or removed node is a change of its own: if a matched node uses it, or no node does.
+  // Returns whether an added or removed node is a change of its own: if a matched node uses it, or no node does.
   static bool heads(const DiffSide& side, uint32_t i) {
     return side.users[i].empty() ||
            std::any_of(side.users[i].begin(), side.users[i].end(), [&](uint32_t u) { return side.match[u] >= 0; });

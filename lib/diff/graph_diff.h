@@ -48,7 +48,7 @@ struct DiffStyle {
 // Returns the diff as text: one line per change, then "-" and "+" lines. Returns "" if the graphs are equal.
 std::string to_text(const GraphDiff& diff, const DiffStyle& style = {});
 // Returns the diff as JSON: {"same":..,"nodes":[a,b],
-// | "changes":[{"kind","before","after","differences":[{"what","before","after"}],"with","place"}]}
+//  "changes":[{"kind","before","after","differences":[{"what","before","after"}],"with","place"}]}
 std::string to_json(const GraphDiff& diff);
 
 }  // namespace tgc

@@ -1,8 +1,9 @@
 // Renames between tinygrad releases. Before graphs of two releases are compared, both are converted to the names of the
-// |later release, so that a rename is no difference. renames.def and files of users have one rename per line: | |  op
-// DEFINE_GLOBAL PARAM                    kind, old name, new name ("" for a field that is new) |  stage "remove_reduce"
-// "remove reduces" |  form REDUCE                               an op that releases represent differently (listed in
-// renames.cpp)
+// later release, so that a rename is no difference. renames.def and files of users have one rename per line:
+//
+//   op DEFINE_GLOBAL PARAM                    kind, old name, new name ("" for a field that is new)
+//   stage "remove_reduce" "remove reduces"
+//   form REDUCE                               an op that releases represent differently (listed in renames.cpp)
 #pragma once
 #include <map>
 #include <optional>

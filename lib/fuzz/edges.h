@@ -7,9 +7,9 @@
 namespace tgc {
 
 // Returns a random AST that does one of the following:
-// |  - compares a multiple of an index with a number near another multiple, up to the end of int64 |  - casts an index
-// near the largest integer that a float holds exactly to that float, and compares it |  - divides, compares and shifts
-// small integers by constants near the ends of their dtype
+//   - compares a multiple of an index with a number near another multiple, up to the end of int64
+//   - casts an index near the largest integer that a float holds exactly to that float, and compares it
+//   - divides, compares and shifts small integers by constants near the ends of their dtype
 UOp edge_kernel(Graph& graph, Chance& chance);
 
 // Returns an AST whose loops become threads. At least one size of the grid exceeds the target's launch limit. Returns

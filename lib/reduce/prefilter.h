@@ -1,10 +1,11 @@
 // Rejects candidates that cannot have the failure, without running them. Conditions that a candidate must meet:
-// |  a rule that bisect names    the rule applies in its stage, its two sides differ, and it changes the linear list |
-// another text than tinygrad  the rule that bisect names applies in its stage |  refused, endless            a stage
-// refuses the candidate, or does not terminate, with the same message |  a compiler's message        the source code
-// contains the words that the message quotes |  an access out of bounds     the bounds of an index do not rule out such
-// a load or store |The prefilter runs only the stages that it needs. It calls no compiler, runs no kernel and does not
-// bisect. It rejects |only candidates that the oracle would reject, too.
+//   a rule that bisect names    the rule applies in its stage, its two sides differ, and it changes the linear list
+//   another text than tinygrad  the rule that bisect names applies in its stage
+//   refused, endless            a stage refuses the candidate, or does not terminate, with the same message
+//   a compiler's message        the source code contains the words that the message quotes
+//   an access out of bounds     the bounds of an index do not rule out such a load or store
+// The prefilter runs only the stages that it needs. It calls no compiler, runs no kernel and does not bisect. It
+// rejects only candidates that the oracle would reject, too.
 #pragma once
 #include <map>
 #include <string>

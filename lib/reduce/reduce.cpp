@@ -390,7 +390,7 @@ class Reduction {
   }
 
   // ---- the last steps
-  // |Applies all steps that simplify settings, dtypes, numbers or sizes. If the result does not fail, tries each half.
+  // Applies all steps that simplify settings, dtypes, numbers or sizes. If the result does not fail, tries each half.
   void make_plain(std::span<const Plainer> steps) {
     if (steps.empty() || stopped()) return;
     TestCase c = best_;

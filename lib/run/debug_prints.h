@@ -1,9 +1,11 @@
 // Prints and checks kernels as tinygrad's environment variables demand (DEBUG=1 to 7, DEBUG_LINEARIZE=1, IGNORE_OOB=0),
-// |for `tgc dump` and `tgc run`. The texts become events of the session, which the command line prints on standard
-// error. |Each level of DEBUG adds a text: | |  DEBUG=1  the schedule of a tensor graph |  DEBUG=2  one line per kernel
-// (run: with its time)   DEBUG=5  the AST, as pyrender text |  DEBUG=3  the list of optimizations
-// DEBUG=6  the linear list, as print_uops shows it |  DEBUG=4  the source                                 DEBUG=7  the
-// machine code, disassembled
+// for `tgc dump` and `tgc run`. The texts become events of the session, which the command prints on standard error.
+// Each level of DEBUG adds a text:
+//
+//   DEBUG=1  the schedule of a tensor graph
+//   DEBUG=2  one line per kernel (run: with its time)   DEBUG=5  the AST, as pyrender text
+//   DEBUG=3  the list of optimizations                  DEBUG=6  the linear list, as print_uops shows it
+//   DEBUG=4  the source                                 DEBUG=7  the machine code, disassembled
 #pragma once
 #include <optional>
 #include <string>

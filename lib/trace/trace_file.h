@@ -1,12 +1,16 @@
 // Writes and reads trace files: the events of a trace (trace.h) as JSON lines, compressed if the file name ends with
-// |".gz". Only one line is in memory at a time. | |  {"format":"tgc-trace","version":2} |  {"id":17,"op":"MUL",...}
-// a node, before its first use (graph_json.h) |  ["kernel","NAME","TARGET",node]                         node numbers
-// restart at 0 |  ["stage","postopt symbolic",node] ... ["stage_end",node] |
-// ["begin",depth,"NAME",node,rules,bottom_up,"SET"] ... ["end",depth,node or null] |
-// ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"] |
-// before the rule's first use: name, file, line, branch, and line in tinygrad; |
-// rules are numbered from 0 |  ["rewrite",depth,rule,before,after,made_from,made_to,ns] |
-// ["rebuilt",depth,before,after]   ["gated",depth,node]
+// ".gz". Only one line is in memory at a time.
+//
+//   {"format":"tgc-trace","version":2}
+//   {"id":17,"op":"MUL",...}                                a node, before its first use (graph_json.h)
+//   ["kernel","NAME","TARGET",node]                         node numbers restart at 0
+//   ["stage","postopt symbolic",node] ... ["stage_end",node]
+//   ["begin",depth,"NAME",node,rules,bottom_up,"SET"] ... ["end",depth,node or null]
+//   ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"]
+//                                    before the rule's first use: name, file, line, branch, and line in tinygrad;
+//                                    rules are numbered from 0
+//   ["rewrite",depth,rule,before,after,made_from,made_to,ns]
+//   ["rebuilt",depth,before,after]   ["gated",depth,node]
 #pragma once
 #include <map>
 #include <memory>
