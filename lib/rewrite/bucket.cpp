@@ -1,4 +1,4 @@
-// Compiles the patterns of rules into programs and masks.
+// Compiles the patterns of rules into match programs and masks (bucket.h).
 #include "lib/rewrite/bucket.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace tgc {
 
 using pat::PatNode;
 
-// A pattern with one alternative and one order of sources chosen at every node.
+// A pattern in which one alternative of each any_of and one order of the sources of each node are chosen.
 struct Chosen {
   const PatNode* pattern;
   std::vector<Chosen> children;
@@ -29,12 +29,12 @@ namespace {
 
 std::vector<Chosen> choices(const PatNode& n);
 
-// Appends to `out` one pattern for each combination of choices of n's sources; the first source's varies slowest.
+// Appends to `out` one pattern for each combination of the choices for n's sources, in lexicographic order.
 void combine(const PatNode& n, std::span<const PatNode* const> order, std::vector<Chosen>& out) {
   std::vector<Chosen> partial{{&n, {}}};
   for (const PatNode* child : order) {
     auto options = choices(*child);
-    if (options.size() == 1) {  // usual: the source has a single choice
+    if (options.size() == 1) {  // fast path: most sources have a single choice
       for (Chosen& p : partial) p.children.push_back(options[0]);
       continue;
     }
@@ -74,7 +74,7 @@ bool has_each_anywhere(const Chosen& c) {
          std::any_of(c.children.begin(), c.children.end(), has_each_anywhere);
 }
 
-// Returns the NearNodes::Position of source `i` of the node that is at depth `depth` and has the Position `near`.
+// Returns the NearNodes::Position of source `i` of a node whose depth is `depth` and whose Position is `near`.
 uint8_t near_position(size_t depth, size_t near, size_t i) {
   if (i > 1 || depth > 1) return NearNodes::kFar;
   if (depth == 0) return uint8_t(NearNodes::kA + i);
@@ -93,7 +93,7 @@ uint16_t pair_bit(size_t a, size_t b) {
 }  // namespace
 
 Code::Code(std::vector<const Rule*> of_op) : rules(std::move(of_op)) {
-  std::vector<Chosen> all;  // the chosen pattern of each program
+  std::vector<Chosen> all;  // all[k] is the pattern of programs[k]
   for (size_t i = 0; i < rules.size(); i++)
     for (Chosen& chosen : choices(*rules[i]->left)) {
       add(*rules[i], chosen, i);
@@ -128,14 +128,14 @@ void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {
     uint8_t near;  // NearNodes::Position
   };
   std::vector<Pending> queue{{&chosen, 0, 0, 0, NearNodes::kFar}};
-  std::array<uint8_t, pat::kNumCaptures> bound_at;  // NearNodes::Position of each capture that is bound so far
+  std::array<uint8_t, pat::kNumCaptures> bound_at;  // indexed by capture id: the Position where the capture is bound
   for (size_t k = 0; k < queue.size(); k++) {  // breadth first, because shallow checks reject soonest
     auto [node, parent, child, depth, near] = queue[k];
     const PatNode& n = *node->pattern;
     TGC_CHECK(k < kMaxNodes && n.children.size() < kLengths - 1, "pattern too large");
     MatchStep step{.parent = parent, .child = child, .reg = uint8_t(k), .checks = 0, .capture = n.capture,
                    .length = uint8_t(n.children.size()), .dtypes = n.dtypes.bits(), .ops = n.ops, .pattern = &n};
-    // the steps leave out what the masks check: the root, and the ops and dtypes of the first sources
+    // the masks check the root and the ops and dtypes of the first sources, so the steps need not
     bool first_source = depth == 1 && child < kPositions,
          named_literal = n.has_arg && n.ops == OpSet(Op::CONST) && kind_of_const(n.arg) >= kNumOps;
     if (depth > 0 && !n.ops.empty() && !first_source) step.checks |= MatchStep::kOps;
@@ -164,7 +164,7 @@ void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {
 
 namespace {
 
-// Each of these calls accept(value) for every value of a fact that the pattern node accepts.
+// The functions *_allowed call accept(value) for every value of a fact that the pattern node `n` accepts.
 template <class Accept>
 void lengths_allowed(const PatNode& n, Accept accept) {
   for (size_t length = 0; length < kLengths; length++)
@@ -187,8 +187,8 @@ void kinds_allowed(const PatNode& n, Accept accept) {
   for (size_t kind = kNumOps; kind < kNumKinds; kind++) accept(kind);
 }
 
-// at_root, at_source and at_near return the pattern node for the root, for source `i` of the root, or for source `j` of
-// that source. They return null if there is none, or if the masks cannot express it, so that the steps check it.
+// Return the pattern node for the root (at_root), for source `i` of the root (at_source), and for source `j` of source
+// `i` (at_near). Return null if the pattern has no such node, or if it is not checked by masks but by steps.
 const PatNode* at_root(const Chosen& root) { return root.pattern; }
 const PatNode* at_source(const Chosen& root, size_t i) {
   if (root.pattern->sources == PatNode::Sources::Each) {
@@ -215,7 +215,7 @@ bool looks_near(const Chosen& root) {
 
 template <class Mask, class Wanted, class Allowed>
 void Code::index(size_t values, Mask mask, const std::vector<Chosen>& all, Wanted wanted, Allowed allowed) {
-  std::vector<uint64_t> any(words);  // the programs that accept every value of the fact; most do
+  std::vector<uint64_t> any(words);  // mask of the programs that accept every value of the fact
   for (size_t p = 0; p < programs.size(); p++) {
     uint64_t bit = uint64_t(1) << (p % 64);
     if (const PatNode* n = wanted(all[p])) allowed(*n, [&](size_t value) { mask(value * words + p / 64) |= bit; });
@@ -228,7 +228,7 @@ void Code::index_masks(const std::vector<Chosen>& all) {
   auto lengths = [](const PatNode& n, auto accept) { lengths_allowed(n, accept); };
   auto dtypes = [](const PatNode& n, auto accept) { dtypes_allowed(n, accept); };
   auto kinds = [](const PatNode& n, auto accept) { kinds_allowed(n, accept); };
-  // Accept a missing source in these masks: an `each` pattern allows it, and the length masks reject it for others.
+  // These masks accept a missing source: `each` patterns allow it, and the length masks reject it for other patterns.
   auto or_absent = [](auto allowed, size_t absent) {
     return [=](const PatNode& n, auto accept) { allowed(n, accept), accept(absent); };
   };

@@ -11,7 +11,7 @@ constexpr uint64_t kEnd = uint64_t(1) << kPlaceBits;
 }  // namespace
 
 void DeferredFrames::clear() {
-  for (const Entry& e : ring_)  // the ring still has entries if a rewrite threw an exception
+  for (const Entry& e : ring_)  // there are entries only if an exception ended the previous rewrite
     if (e.node) waits_for_[e.node.id()] = 0;
   ring_.clear(), near_.clear(), far_.clear(), next_round_.clear();
   turn_ = free_ = 0, size_ = 0;
@@ -33,7 +33,7 @@ void DeferredFrames::add(const RewriteFrame& frame, UOp waits_for) {
     return room = (next ? ring_[next].place : kEnd) - ring_[turn_].place;
   };
   if (look() < 2) make_room_after(turn_), look();
-  // use little of the gap between the two position numbers, because more frames are probably added behind this one
+  // use little of the gap between the two position numbers, because the next frame is probably added after this one
   uint64_t place = ring_[turn_].place + std::clamp<uint64_t>(room >> 10, 1, kFar);
 
   if (waits_for.id() >= waits_for_.size()) waits_for_.resize(waits_for.id() + 1 + waits_for.id() / 2);
@@ -44,7 +44,7 @@ void DeferredFrames::add(const RewriteFrame& frame, UOp waits_for) {
   size_++;
 }
 
-// Unblocks the entries of a list, all of which wait for one node. `first` is the head of the list.
+// Unblocks all entries of the list that begins with entry `first`; they wait for the same node. Empties the list.
 void DeferredFrames::wake(uint32_t& first) {
   const uint64_t now = ring_[turn_].place;
   for (uint32_t i = std::exchange(first, 0); i; i = ring_[i].also) {
@@ -56,7 +56,7 @@ void DeferredFrames::wake(uint32_t& first) {
 }
 
 void DeferredFrames::put_ahead(const Ready& ready) {
-  constexpr size_t kNear = 16;  // scan at most this many entries; an entry farther from the front goes into the heap
+  constexpr size_t kNear = 16;  // number of entries of near_ to scan; a frame that belongs behind them goes into far_
   size_t end = near_.size(), at = end;
   while (at > 0 && end - at < kNear && ready > near_[at - 1]) at--;
   if (at == 0 || !(ready > near_[at - 1])) {
@@ -89,11 +89,11 @@ bool DeferredFrames::take(RewriteFrame& next) {
   return true;
 }
 
-// Renumbers the places (position numbers) of the smallest aligned interval around `at` that is sparse enough for its
-// length. The allowed density falls with the length, so long intervals are renumbered rarely (Bender et al., "Two
-// simplified algorithms for maintaining order in a list").
+// Makes a gap between the position numbers of entry `at` and the next entry. Spreads the numbers evenly in the smallest
+// aligned interval around `at` whose density is below a limit. The limit falls with the length of the interval, so long
+// intervals are rarely renumbered (Bender et al., "Two simplified algorithms for maintaining order in a list").
 void DeferredFrames::make_room_after(uint32_t at) {
-  constexpr double kMostDense = 2.0 / 3;  // maximum density, relative to an interval half as long
+  constexpr double kMostDense = 2.0 / 3;  // the limit on the density falls by this factor if the length doubles
   uint32_t first = at, last = at;
   uint64_t count = 1;
   double density = 1;

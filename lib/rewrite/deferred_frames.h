@@ -1,12 +1,12 @@
-// The deferred frames of a rewrite: frames that wait for the result of another node. They are taken in the same order
-// as in tinygrad. Private to lib/rewrite.
+// The deferred frames of a rewrite: frames that wait for the result of another node. Unblocked frames are taken in the
+// same order as in tinygrad. Private to lib/rewrite.
 //
-// tinygrad puts a frame that cannot proceed at the bottom of its stack, pops from there when nothing else is left, and
-// puts a frame that still cannot proceed back at the bottom. So the deferred frames form a ring, and tinygrad goes
-// round it. This class never visits a blocked frame. Each frame has a position number, `place`, which grows along the
-// ring. Unblocked frames are queued by `place`: near_ and far_ hold the frames ahead of the current position,
-// next_round_ the frames behind it. A newly unblocked frame is usually taken soon; a short scan inserts it into
-// near_, which is sorted. Other frames go into far_, which is a heap. next_round_ is sorted when the next round begins.
+// tinygrad moves a frame that cannot proceed to the bottom of its stack, and tries the frames there when no others are
+// left. So the deferred frames form a ring, which tinygrad goes round. This class takes the frames in the order of that
+// ring without visiting blocked frames. `place`, a position number that grows along the ring, orders the frames. near_
+// and far_ hold the unblocked frames ahead of the current position, next_round_ those behind it. Most frames are taken
+// soon after they are unblocked; they are inserted into near_, a sorted array. Others are added to far_, a heap.
+// next_round_ is sorted when the next round begins.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -30,7 +30,7 @@ class DeferredFrames {
 
   // Appends a frame that is blocked until node `waits_for` has a result.
   void add(const RewriteFrame& frame, UOp waits_for);
-  // Unblocks the frames that wait for node `u`. Call it when `u` has got its result.
+  // Unblocks the frames that wait for node `u`. Call it when the result of `u` is known.
   void done(UOp u) {
     if (size_ && u.id() < waits_for_.size() && waits_for_[u.id()]) [[unlikely]] wake(waits_for_[u.id()]);
   }
@@ -49,7 +49,7 @@ class DeferredFrames {
     UOp node;                 // the node that the frame waits for; empty if the frame is unblocked
     uint64_t place;
     uint32_t prev, next;      // neighbours in the ring; `next` also links unused entries
-    uint32_t also;            // the next entry that waits for the same node; 0: none
+    uint32_t also;            // index of the next entry that waits for the same node; 0: none
   };
 
   // An unblocked frame: its position number and the index of its entry.
@@ -65,12 +65,12 @@ class DeferredFrames {
   uint32_t new_entry();
 
   std::vector<Entry> ring_;             // entry 0 is a sentinel where each round begins and ends
-  uint32_t turn_ = 0;                   // the entry at the current position; new frames are inserted behind it
-  uint32_t free_ = 0;                   // head of the list of unused entries, or 0
+  uint32_t turn_ = 0;                   // index of the entry at the current position; new frames are inserted after it
+  uint32_t free_ = 0;                   // index of the first entry in the list of unused entries; 0: none
   size_t size_ = 0;
-  std::vector<Ready> near_, far_;       // unblocked frames ahead of turn_: near_ is sorted descending, far_ a heap
-  std::vector<Ready> next_round_;       // unblocked frames behind turn_; unsorted
-  std::vector<uint32_t> waits_for_;     // by node id: the newest entry that waits for the node; 0: none
+  std::vector<Ready> near_, far_;       // unblocked frames ahead of turn_: near_ sorted by falling place, far_ a heap
+  std::vector<Ready> next_round_;       // unblocked frames at or before turn_, not sorted
+  std::vector<uint32_t> waits_for_;     // indexed by node id: the newest entry that waits for the node; 0: none
 };
 
 }  // namespace tgc

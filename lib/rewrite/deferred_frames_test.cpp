@@ -12,9 +12,9 @@ using namespace tgc;
 
 namespace {
 
-// The reference, tinygrad's algorithm: takes frames from the front of a queue and puts blocked ones back at its end.
+// tinygrad's algorithm, the reference of the test: takes the front frame of a queue; a blocked frame goes to the end.
 struct Plain {
-  std::deque<std::pair<uint32_t, UOp>> queue;  // a frame's number and the node it waits for; the front is next
+  std::deque<std::pair<uint32_t, UOp>> queue;  // of each frame, its number and the node that it waits for
   bool take(uint32_t& next, const std::set<uint32_t>& done) {
     for (size_t i = 0; i < queue.size(); i++) {
       auto frame = queue.front();
@@ -26,8 +26,8 @@ struct Plain {
   }
 };
 
-// Adds up to `at_once` frames and unblocks up to `woken` frames per step, at random, and compares DeferredFrames with
-// Plain. Returns the number of frames taken.
+// Compares DeferredFrames with Plain: in each step, at random, adds up to `at_once` frames and gives results to up to
+// `woken` nodes. Returns the number of frames taken.
 size_t compare(Graph& g, uint32_t seed, int nodes, int at_once, int woken) {
   std::mt19937 random(seed);
   auto below = [&](int n) { return int(random() % uint32_t(n)); };
@@ -81,7 +81,7 @@ TEST_CASE("deferred frames: many can be added at one place, round after round") 
   UOp first = g.constant(dtypes::int32, 1);
   waiting.add({first, first, 1}, first);
   waiting.add({never, never, 2}, never);
-  // Each round takes one frame and adds two between existing frames, so their position numbers get ever closer.
+  // Each round takes one frame and adds two at the same position, so the gaps between position numbers get smaller.
   for (uint32_t i = 0; i < 2000; i++) {
     UOp before = g.constant(dtypes::int32, int64_t(i) + 1), after = g.constant(dtypes::int32, int64_t(i) + 2);
     waiting.done(before);
@@ -97,9 +97,9 @@ TEST_CASE("deferred frames: many can be added at one place, round after round") 
   std::vector<uint32_t> order;
   while (waiting.take(next)) order.push_back(next.stage);
   REQUIRE(order.size() == 2002);
-  CHECK(order[1998] == 3);  // the frames ahead of the current position come first, the newest of them first
+  CHECK(order[1998] == 3);  // the frames ahead of the current position are taken first, the newest one before the rest
   CHECK(order[1999] == 2);
-  CHECK(order[2000] == 0);  // then the ring is taken from its beginning, where the frame with stage 0 is
+  CHECK(order[2000] == 0);  // then the frames are taken from the beginning of the ring, where the frame of stage 0 is
   CHECK(order[2001] == 3);
   CHECK(waiting.size() == 1);  // the frame that waits for node 2001 is still deferred
   waiting.clear();

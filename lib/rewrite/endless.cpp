@@ -1,6 +1,6 @@
-// The message for a rewrite that does not end: rules undo each other's work, a node depends on itself, or nodes grow
-// without bound. The rewriter calls it when it reaches a node that it is still visiting, or when too many nodes wait.
-// The message names the alternating rules, which it takes from the last rule applications (Workspace::recent).
+// Makes the error message for a rewrite that does not end. The rewriter detects this if it reaches a node that it is
+// still visiting, or if too many nodes wait for results. The message names the alternating rules, which are found in
+// the last rule applications (Workspace::recent).
 #include <algorithm>
 
 #include "lib/rewrite/workspace.h"
@@ -8,9 +8,9 @@
 namespace tgc {
 namespace {
 
-// Returns one turn of the cycle: the last rule applications, back to the previous application to the same node. If
-// `start` is set, `start` was reached again during its own visit, so it is on the visit stack and all visits above it
-// lie on the cycle; then only applications to the nodes of those visits are returned.
+// Returns the rule applications of one turn of the cycle: from the last application back to the previous one to the
+// same node. If `start` is set, the visit of `start` led to `start` again, so the nodes of the visit stack from `start`
+// on form the cycle; then only applications to these nodes are returned.
 std::vector<Workspace::Hit> last_cycle(const Workspace& w, UOp start) {
   auto hit_before = [&](size_t k) { return w.recent[(w.num_hits - 1 - k) % Workspace::kRecent]; };
   std::vector<UOp> visited;

@@ -16,12 +16,12 @@ namespace {
 struct Expected {
   FaultSpec spec;
   bool came_about = false, is_said = false;
-  uint64_t most = 0;  // maximum over the kernels of the number of applications of the rule
+  uint64_t most = 0;  // highest number of applications of the rule in one kernel
 };
 struct Warnings {
   std::mutex lock;
   std::set<std::string> texts;
-  std::map<std::string, Expected> expected = {};  // by FaultSpec::text()
+  std::map<std::string, Expected> expected = {};  // indexed by FaultSpec::text()
 
   Expected& of(const FaultSpec& spec) {
     FaultSpec alone{spec.rule, spec.application, spec.in};
@@ -38,7 +38,7 @@ std::optional<FaultSpec>& fault_of_thread() {
   return fault;
 }
 
-// Ops whose nodes have a dtype but no value to change.
+// Ops whose nodes have a dtype but no value that something_else could change.
 constexpr OpSet kNoValue = {Op::INDEX, Op::BUFFERIZE, Op::RANGE, Op::BUFFER, Op::BUFFER_VIEW};
 
 bool has_value(UOp u) {

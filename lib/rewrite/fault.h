@@ -1,13 +1,13 @@
-// Injects wrong rewrites on demand, to test the tools that find miscompiles. The faults come from TGC_FAULT:
+// Seeds faults in the compiler, to test the tools that find miscompiles. The variable TGC_FAULT states the faults:
 //
-//   RULE[@N]              the N-th application of RULE in each kernel computes something else
-//   tensor:RULE[@N]       the same in each tensor graph
+//   RULE[@N]              the N-th application of RULE in each kernel makes a node with a different value
+//   tensor:RULE[@N]       the N-th application of RULE in each tensor graph makes a node with a different value
 //   endless:RULE[@N]      from its N-th application on, RULE toggles the node's tag, so the rewrite never ends
 //   shortcut:NAME[@N]     the N-th result of the fast path of shortcut NAME (shortcut.h) is changed
 //   renderer:NAME.OP[@N]  renderer NAME prints the N-th OP of a kernel wrongly (renderers/misprint.h)
 //   llvm:NAME             LLVM compiles kernels with the fault NAME (kLlvmFaults in lib/compile/compile.h)
 //
-// Several faults are separated by commas: A,B. The code that creates a Graph installs its faults, as Compilation does.
+// Several faults are separated by commas: A,B. The code that creates a Graph, such as Compilation, installs the faults.
 #pragma once
 #include <optional>
 #include <string>
@@ -24,30 +24,30 @@ struct FaultSpec {
   enum class In : uint8_t { Kernel, Tensor, Renderer, Llvm, Endless, Shortcut };
 
   std::string rule;          // a rule's name; Shortcut: a shortcut's; Llvm: one of kLlvmFaults; Renderer: OP or NAME.OP
-  uint64_t application = 1;  // number of the application in the graph, from 1; nested rewrites count too
+  uint64_t application = 1;  // the N of "@N"; applications in a graph, also in nested rewrites, are numbered from 1
   In in = In::Kernel;
-  std::vector<FaultSpec> others = {};  // the other faults of a list A,B,...; their own `others` are empty
+  std::vector<FaultSpec> others = {};  // of a list A,B,...: the faults B,..., which have no `others` themselves
 
   std::string text() const;  // returns the spec in TGC_FAULT syntax
 };
 
-// Parses a TGC_FAULT value such as "add-zero@3,tensor:fold". An error lists the accepted forms.
+// Parses a value of TGC_FAULT, such as "add-zero@3,tensor:fold". The error message lists the accepted forms.
 Result<FaultSpec> parse_fault(std::string_view text);
-// Overrides TGC_FAULT for compilations of this thread until the next call; nullopt restores TGC_FAULT. Used for repro
-// bundles and by reduce, which counts applications in smaller graphs.
+// Sets the fault that later compilations of this thread use instead of TGC_FAULT; nullopt: TGC_FAULT again. Used for
+// repro bundles, and by reduce, because the N of a fault changes in a smaller graph.
 void set_fault_of_thread(std::optional<FaultSpec> fault);
 // Returns this thread's override if there is one, else the parsed TGC_FAULT; nullopt if that is unset or empty.
 Result<std::optional<FaultSpec>> fault_of_environment();
 // Like fault_of_environment(), but returns only the faults of kind `in`.
 Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::In in);
 
-// Returns a node whose value differs from that of `u`: integer + 1, float * 2, negated bool. For a STORE, returns a
-// STORE of such a value. Returns the empty UOp for nodes without a value (addresses, ranges, END).
+// Returns a node with a different value than `u`: an integer plus 1, a float times 2, a negated bool. For a STORE,
+// returns a STORE of a different value. Returns the empty UOp if `u` has no value (addresses, ranges, END).
 UOp something_else(UOp u);
-// Like something_else, but if `u` has no value, changes its last source with a value; if there is none, returns `u`.
+// Like something_else, but if `u` has no value, changes the value of its last source that has one; else returns `u`.
 UOp something_else_within(UOp u);
 
-// RewriteOverride that injects `spec` and its `others` into one kernel or tensor graph.
+// A RewriteOverride that seeds the faults `spec` and `spec.others` in one kernel or tensor graph.
 class Fault : public RewriteOverride {
  public:
   explicit Fault(const FaultSpec& spec);
@@ -74,11 +74,11 @@ class ShortcutFault : public ShortcutTrial {
   uint64_t seen_ = 0;
 };
 
-// For take_fault_warnings: expect_fault records that a fault was requested, fault_came_about that it was injected.
+// Record, for take_fault_warnings, that a fault was requested (expect_fault) and that it was seeded (fault_came_about).
 void expect_fault(const FaultSpec& spec);
 void fault_came_about(const FaultSpec& spec);
-// Returns the fault warnings of this process that no earlier call returned. There is a warning if a fault was never
-// injected, or if the faulted application made a node without a value, which was left unchanged.
+// Returns the warnings about faults that no earlier call returned. There is a warning if a requested fault was never
+// seeded, or if the application that it names made a node without a value, which could not be changed.
 std::vector<std::string> take_fault_warnings();
 
 }  // namespace tgc

@@ -1,6 +1,6 @@
-// Records which rules applied, declined, or passed a RuleTest check, to find rules that the tests do not cover.
-// Recording is off until note_from_now_on() is called; while off, it costs one flag test per application. Records last
-// until the process ends.
+// Records for each rule whether it applied, declined, or passed a RuleTest check, to find rules that the tests do not
+// cover. note_from_now_on() starts the recording; before, an application costs one test of a flag. Records last until
+// the process ends.
 #pragma once
 #include <atomic>
 #include <vector>
@@ -24,7 +24,7 @@ inline void note_if_wanted(const Rule& rule, RuleEvent event) {
 // Records `rules` as the rules of a new matcher; rules_tried() returns them.
 void note_rules(const std::vector<const Rule*>& rules);
 
-// Records that the rule applied: it replaced a node, returned bottom_up_gate(), or matched and may change its context.
+// Records a hit: the rule replaced a node, returned bottom_up_gate(), or matched and may have changed its context.
 inline void note_hit(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Hit); }
 
 // Records that the rule declined: its pattern matched, but its right side returned nothing or the node itself; or a
@@ -34,16 +34,15 @@ inline void note_declined(const Rule& rule) { detail::note_if_wanted(rule, detai
 // Records that a RuleTest check of this rule passed (lib/rewrite/testing.h).
 inline void note_checked(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Checked); }
 
-// was_hit, has_declined and was_checked return true if the event of that name was recorded for the rule.
+// True if note_hit, note_declined or note_checked, respectively, was recorded for the rule.
 bool was_hit(const Rule& rule);
 bool has_declined(const Rule& rule);
 bool was_checked(const Rule& rule);
 
-// True if the rule may decline a node that its pattern matches: it has guards, or a function as its right side. An
-// unguarded algebraic right side never declines.
+// True if the rule may decline a node that its pattern matches, because it has guards or a function as its right side.
 inline bool is_guarded(const Rule& rule) { return rule.may_decline; }
 
-// Returns copies of the rules of all matchers made while recording, by id; a rule's set may have been destroyed.
+// Returns the rules of all matchers made since recording began, sorted by id; copies, as rule sets may be destroyed.
 std::vector<Rule> rules_tried();
 
 }  // namespace tgc

@@ -14,8 +14,8 @@ using namespace pat;
 
 TEST_CASE("hits: hits and declines of a rule are recorded separately") {
   note_from_now_on();
-  const RuleSet set("hits of rules", {  // not static: each subcase needs rules that have no recorded events
-      // for NEG of a constant, the rule returns the constant; of a variable, the NEG itself; otherwise it declines
+  const RuleSet set("hits of rules", {  // not static, so that each subcase gets new rules without recorded events
+      // the rule rewrites the NEG of a constant to the constant, returns that of a variable itself, declines others
       rule("drop-neg", node(Op::NEG, x).as(y), with(x, y, [](UOp x, UOp y) {
              return x.is_const() ? x : x.is(Op::DEFINE_VAR) ? y : UOp();
            })),

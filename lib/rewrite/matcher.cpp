@@ -23,9 +23,9 @@ uint32_t next_matcher_number() {
   return next++;
 }
 
-// Returns the ops that must occur below every node that pattern `n` matches, at any depth that the pattern describes.
+// Returns the ops that occur under every node that the pattern `n` matches, at any depth.
 OpSet ops_below(const PatNode& n) {
-  if (n.alternatives || n.sources == PatNode::Sources::Each) return {};  // no op is certain to occur
+  if (n.alternatives || n.sources == PatNode::Sources::Each) return {};  // no op must occur
   OpSet out = early_reject(n);
   for (const PatNode* child : n.children) out = out | ops_below(*child);
   return out;
@@ -71,8 +71,8 @@ bool arg_matches(const PatNode& n, const Arg& arg) {
   return (!n.has_arg || arg == n.arg) && (!n.has_arg_ints || arg_is_ints(arg, n.arg_ints));
 }
 
-// Matches `u`, a source of an `each` pattern, with `n`, recursively. If `n` has alternatives, the first that matches is
-// used. `bound` is the bit set of captures that are set.
+// Matches `u`, a source of a node that an `each` pattern matched, with the pattern `n`. `bound` is the bit set of the
+// captures that are set.
 bool match_each(const PatNode& n, UOp u, UOp* captured, uint64_t& bound) {
   if (n.alternatives) {
     for (const PatNode* child : n.children) {
@@ -125,13 +125,13 @@ bool match_each(const PatNode& n, UOp u, UOp* captured, uint64_t& bound) {
   return true;
 }
 
-// Matches the sources of nodes that `each` patterns match. Captures outside of `each` are already set.
+// Matches the sources of all nodes that `each` patterns matched. Captures outside of `each` patterns are already set.
 bool match_eaches(const MatchStep* step, const MatchStep* end, const UOp* regs, UOp* captured, uint64_t bound) {
   for (; step != end; ++step) {
     if (!(step->checks & MatchStep::kEach)) continue;
     const PatNode& source = *step->pattern->children[0];
     UOp u = regs[step->reg];
-    // if `u` has no sources, captures in `source` would stay unbound, so fail if `source` may have captures
+    // without sources, `u` would leave the captures of the pattern `source` unbound, so the match fails
     if (u.num_src() == 0 && (source.capture >= 0 || !source.children.empty())) return false;
     for (UOp s : u.src())
       if (!match_each(source, s, captured, bound)) return false;
@@ -160,7 +160,7 @@ OpSet ops_of_sources(UOp u) {
   return have;
 }
 
-// Returns the programs of mask word `w` that all masks allow for node `u`, as a bit mask.
+// Returns word `w` of the AND of all masks for node `u`: bit i is program 64 * w + i.
 [[gnu::always_inline]] inline uint64_t allowed(const Code& code, UOp u, size_t w) {
   const size_t n = u.num_src(), words = code.words;
   const UOp* const src = u.src().data();
@@ -176,7 +176,7 @@ OpSet ops_of_sources(UOp u) {
   return bits;
 }
 
-// True if the pairs of positions that the program requires to be the same node hold the same node.
+// True if `u` has the same node at both positions of each pair in program.same.
 [[gnu::always_inline]] inline bool same_nodes(const MatchProgram& program, UOp u) {
   if (!program.same) return true;
   NearNodes near(u);
@@ -190,7 +190,7 @@ union Captures {  // a union leaves the captures uninitialized, for speed
   UOp at[pat::kNumCaptures];
 };
 
-// Policy of the match loop that counts nothing.
+// The policy of the match loop if nothing is counted.
 class NotCounted {
  public:
   explicit NotCounted(UOp u) : u_(u) {}
@@ -205,8 +205,8 @@ class NotCounted {
 
 }  // namespace
 
-// Policy of the match loop that counts into a RuleStats. Reading the clock would take longer than matching, so only
-// every kEvery-th match is timed. Right sides are timed for a rule's first kFirst calls, then for every kSome-th call.
+// The policy of the match loop that counts into a RuleStats. Only every kEvery-th match is timed, because reading the
+// clock takes longer than matching. Of a rule's right side, the first kFirst calls and every kSome-th call are timed.
 class CountedMatch {
  public:
   using Bucket = RuleStats::Bucket;
@@ -214,7 +214,7 @@ class CountedMatch {
       : stats_(stats), bucket_(bucket), have_(bucket.code().class_of(u)), u_(u) {
     stats.try_bucket(bucket, bucket.code().first_class + have_);
   }
-  ~CountedMatch() {  // counts the try in the destructor, because an exception may end the try
+  ~CountedMatch() {  // counts the match in the destructor, because an exception may end the match
     if (reached_ != kNone) stats_.stop(&bucket_, have_, reached_);
   }
   bool has_needed(const MatchProgram& p) const { return !(p.need_bits & ~have_); }
@@ -236,9 +236,9 @@ class CountedMatch {
     calling.calls++;
     uint64_t begin = weight ? ticks() : 0;
     UOp out = run();
-    if (out == bottom_up_gate()) return out;  // not counted as a hit, as in tinygrad
+    if (out == bottom_up_gate()) return out;  // a gate does not count as a hit, as in tinygrad
     uint64_t taken = weight ? (ticks() - begin) * weight : 0;
-    RuleStats::Counters& counters = stats_.of(*p.rule);  // look the entry up again: the call may have moved the table
+    RuleStats::Counters& counters = stats_.of(*p.rule);  // not looked up before the call, which may move the table
     counters.total_ns += taken;
     if (out && !(out == u_)) {
       counters.hits++, counters.hit_ns += taken;
@@ -261,7 +261,7 @@ class CountedMatch {
 
 namespace {
 
-// Policy of the match loop that lets a RewriteOverride replace the result of an application.
+// The policy of the match loop that lets a RewriteOverride replace the result of each application.
 template <class Count>
 class OverridePolicy {
  public:
@@ -275,7 +275,7 @@ class OverridePolicy {
     is_left_out_ = !replaced;
     return replaced ? replaced : u_;
   }
-  void declined(const Rule& rule) {  // the RewriteOverride made the rule decline, so this is not counted
+  void declined(const Rule& rule) {  // counts nothing if the RewriteOverride made the rule decline
     if (!std::exchange(is_left_out_, false)) count_.declined(rule);
   }
 
@@ -286,12 +286,12 @@ class OverridePolicy {
   bool is_left_out_ = false;
 };
 
-// The match loop of both Matcher::rewrite and Matcher::rewrite_watched; they pass different policies `count`.
+// The match loop of Matcher::rewrite and Matcher::rewrite_watched, which pass different policies `count`.
 template <class Count>
 [[gnu::always_inline]] inline UOp match(const Code& code, UOp u, void* ctx, const char* ctx_type,
                                         Hit& hit, Count count) {
   Captures captures;
-  const Rule* done = nullptr;  // the last rule that returned `u` itself; its other alternatives are skipped
+  const Rule* done = nullptr;  // the rule that returned `u` itself last; its other programs are skipped
   for (size_t w = 0; w < code.words; w++)
     for (uint64_t bits = allowed(code, u, w); bits; bits &= bits - 1) {
       const MatchProgram& program = code.programs[w * 64 + size_t(std::countr_zero(bits))];

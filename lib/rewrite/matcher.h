@@ -1,7 +1,7 @@
-// A rule set compiled for matching. Each alternative of a rule (order of commutative sources, any_of choice) becomes a
-// program; programs are grouped into buckets by the op of the root. Constraints on the root and its first sources
-// (number, ops, dtypes) are bits in the bucket's masks: a few ANDs leave the candidate programs, which then run one
-// step per pattern node that the masks do not decide. Matching allocates nothing and never backtracks. See bucket.h.
+// A rule set compiled for matching. Each alternative of a rule (an order of commutative sources, a choice of any_of)
+// becomes a program. Programs are grouped into buckets by the op of the root. The masks of a bucket find the programs
+// that accept the root's and its sources' ops and dtypes; these programs then check the rest. Matching allocates
+// nothing and never backtracks. See bucket.h.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -21,8 +21,8 @@ class Matcher {
   explicit Matcher(const std::vector<const Rule*>& rules);
   ~Matcher();
 
-  // Returns the result of the first rule that applies to `u`, or the empty UOp (PatternMatcher.rewrite). Stores that
-  // rule in `hit`. `ctx_type` is the type_key of the object that `ctx` points to.
+  // Returns the result of the first rule that applies to `u`, and stores the rule in `hit`. Returns the empty UOp if no
+  // rule applies (PatternMatcher.rewrite). `ctx_type` is the type_key of the object that `ctx` points to.
   UOp rewrite(UOp u, void* ctx, const char* ctx_type, Hit& hit) const;
   // Like rewrite, but counts tries and hits in `stats` and lets `rewrite_override` choose results; either may be null.
   UOp rewrite_watched(UOp u, void* ctx, const char* ctx_type, Hit& hit, RuleStats* stats,
@@ -33,7 +33,7 @@ class Matcher {
   // True if a rule may change the rewrite's context. Then the order of the rewrites can change the result.
   bool changes_context() const { return changes_context_; }
   const std::vector<const Rule*>& rules() const { return rules_; }
-  uint32_t number() const { return number_; }  // process-wide index of this matcher, from 0
+  uint32_t number() const { return number_; }  // index of this matcher among all matchers of the process
   // True if a rule may apply to some node of a graph that contains only these ops.
   bool may_apply(OpSet ops) const {
     return std::ranges::any_of(wanted_,
@@ -50,15 +50,15 @@ class Matcher {
   struct Bucket;
 
   struct Wanted {
-    OpSet roots, below;  // a rule needs a root op in `roots`, and each op of `below` somewhere under the root
+    OpSet roots, below;  // the rule matches only a root with an op in `roots`, with all ops of `below` under it
     friend bool operator==(const Wanted&, const Wanted&) = default;
   };
 
   std::vector<const Rule*> rules_;
   const uint32_t number_;
-  std::vector<Wanted> wanted_;  // the distinct requirements of all rules, for may_apply
+  std::vector<Wanted> wanted_;  // the requirements of all rules, without duplicates, for may_apply
   RemainingRulesTable after_tried_;
-  std::array<std::unique_ptr<const Bucket>, kNumOps> buckets_;  // null: no rule for this root op
+  std::array<std::unique_ptr<const Bucket>, kNumOps> buckets_;  // indexed by the root's op; null if it has no rule
   bool uses_context_ = false, changes_context_ = false;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 using namespace pat;
 
-// Returns the name of the first rule of `set` that applies to `u`, and stores its result; "" if none applies.
+// Returns the name of the first rule of `set` that applies to `u`, and stores the rule's result in `made`; "" if none.
 std::string hit(const RuleSet& set, UOp u, UOp* made = nullptr) {
   Hit hit;
   UOp out = set.matcher().rewrite(u, nullptr, nullptr, hit);
@@ -35,7 +35,7 @@ TEST_CASE("matcher: may_apply decides from the ops of a graph") {
   CHECK(may_apply({Op::ADD, Op::CONST}));
   CHECK_FALSE(may_apply({Op::ADD, Op::MUL}));
   CHECK_FALSE(may_apply({Op::CONST, Op::MUL, Op::MAX}));
-  CHECK(may_apply({Op::EXP2, Op::MUL}));  // exp2(a * b) matches, so MAX is not needed
+  CHECK(may_apply({Op::EXP2, Op::MUL}));  // the rule matches exp2(a * b), which has no MAX
 }
 
 TEST_CASE("matcher: the first rule in order wins") {
@@ -69,7 +69,7 @@ TEST_CASE("matcher: commutative sources match in the written order first, and in
   UOp made;
   CHECK(hit(set, t.a + t.b, &made) == "add");
   CHECK(made == t.a * t.b);
-  CHECK(hit(set, t.a + t.two, &made) == "add");  // x = a, y = 2 is tried first and declines; x = 2, y = a is not tried
+  CHECK(hit(set, t.a + t.two, &made) == "add");  // the first order, x = a and y = 2, declines; the other is not tried
   CHECK(made == t.two * t.a);
   CHECK(hit(constants, t.two + t.a) == "const-right");
   CHECK(hit(constants, t.a + t.two) == "const-right");
@@ -100,8 +100,8 @@ TEST_CASE("matcher: patterns restrict dtypes, args and number of sources") {
       rule("arg", node(Op::GEP, x).arg(Arg(3)), x),
   });
   Terms t;
-  CHECK(hit(set, t.v + t.v) == "of-int");  // the vector v matches by its scalar dtype, int32
-  CHECK(hit(set, t.a + t.b) == "");        // a and b are dtypes.index, which is not in dtypes::ints
+  CHECK(hit(set, t.v + t.v) == "of-int");  // v is a vector, but its scalar dtype is int32
+  CHECK(hit(set, t.a + t.b) == "");        // a and b have dtypes.index, which is not in dtypes::ints
   CHECK(hit(set, t.a * t.zero) == "zero");
   CHECK(hit(set, t.a * t.two) == "");
   CHECK(hit(set, t.g.sink({t.a})) == "exactly-one");

@@ -12,9 +12,9 @@ namespace {
 
 using RuleIds = std::vector<uint32_t>;  // sorted in ascending order
 
-// All sets of rules that the negative caches of this process refer to by number.
+// The numbered sets of rules: sets[n] is set number n, and `numbers` maps a set to its number.
 struct Sets {
-  std::mutex lock;  // also held while the table entries of a RemainingRulesTable are made
+  std::mutex lock;  // protects this object and the making of entries of any RemainingRulesTable
   std::vector<RuleIds> sets{{}};
   std::map<RuleIds, uint16_t> numbers{{{}, 0}};
 
@@ -31,7 +31,7 @@ struct Sets {
 };
 
 Sets& all_sets() {
-  static auto* sets = new Sets;  // never destroyed: static rule sets may be used after static destructors ran
+  static auto* sets = new Sets;  // never destroyed, because destructors of static objects may still rewrite graphs
   return *sets;
 }
 

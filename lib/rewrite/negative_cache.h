@@ -1,11 +1,10 @@
-// Negative cache: avoids trying rules again on a node to which they did not apply. A node never changes, so a rule that
-// reads no context and declined a node once declines it always. A later rewrite with a larger rule set tries only the
-// rules that were not tried on the node before. The same holds for all nodes below this node: a rewrite works from the
-// sources up, so the rules have declined the nodes below first.
+// Negative cache: stores with each node which rules declined the node, so that later rewrites do not try these rules on
+// it again. A rule that reads no context and declined a node once always declines it, because nodes never change. The
+// rules have also declined all nodes below the node, because a rewrite handles sources first.
 //
-// Each node stores one small number that identifies a set of rules (NodeNotes in workspace.h); 0 is the empty set. The
-// sets are numbered per process. There are few sets, because the set of a node is the union of the rule sets tried on
-// it. Private to lib/rewrite.
+// A node stores a number that identifies a set of rules (NodeNotes in workspace.h); 0 is the empty set. The sets are
+// numbered per process. There are few sets, because a node's set is the union of the rule sets that were tried on the
+// node. Private to lib/rewrite.
 #pragma once
 #include <array>
 #include <atomic>
@@ -19,14 +18,14 @@ class Matcher;
 // The rules of one matcher that are left to try on nodes that already declined one particular set of rules.
 struct RemainingRules {
   const Matcher* rest;                   // matches the rules that may still apply
-  uint16_t then;                         // number of the node's set after all rules of `rest` have declined the node
+  uint16_t then;                         // number of the node's new set, once all rules of `rest` declined it too
   std::unique_ptr<const Matcher> owned;  // owns `rest`, unless `rest` is the matcher itself
 };
 
-// The RemainingRules of one matcher, indexed by set number. An entry is made on first use; reading it takes no lock.
+// The RemainingRules of one matcher, indexed by the number of the node's set. Entries are made on first use.
 class RemainingRulesTable {
  public:
-  static constexpr size_t kSets = 256;  // maximum number of sets; once it is reached, new sets are not stored
+  static constexpr size_t kSets = 256;  // maximum number of sets; further sets get no number and are not cached
 
   RemainingRulesTable() = default;
   ~RemainingRulesTable();

@@ -17,7 +17,7 @@ struct Limit {
   int most = 0;
 };
 
-// The set is large enough for the rewriter to use the negative cache.
+// Returns a set that has enough rules for the rewriter to use the negative cache.
 const RuleSet& add_set() {
   static const RuleSet add("add", {rule("add", node(Op::ADD).as(u), with(u, [](UOp) { return of_add++, UOp(); }))});
   static const RuleSet others("others", std::vector<Rule>(50, rule("sin", node(Op::SIN, x), x)));
@@ -49,9 +49,9 @@ TEST_CASE("negative cache: a rule that declined a node is not tried on it again,
   CHECK(graph_rewrite(sum * a, more_set()) == a);
   CHECK(of_add == 1);
   CHECK(of_mul == 1);
-  CHECK(graph_rewrite(a + sum, more_set()) == a + sum);  // the root is a new node, so the rule is tried on it
+  CHECK(graph_rewrite(a + sum, more_set()) == a + sum);  // the root a + sum is a new node: the rule is tried on it
   CHECK(of_add == 2);
-  Graph other;  // each graph's nodes have a separate cache
+  Graph other;  // nothing is cached for the nodes of another graph
   UOp v = other.variable("v", 0, 9);
   graph_rewrite(v + v, more_set());
   CHECK(of_add == 3);

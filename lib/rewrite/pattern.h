@@ -1,16 +1,16 @@
-// Patterns: the left side of a rule, written as algebra (tinygrad's UPat, uop/ops.py). Right sides use the same algebra
-// to make nodes; right_side.h has what only right sides may use.
+// Patterns, the left sides of rules (tinygrad's UPat, uop/ops.py), are C++ expressions. Right sides use the same
+// expressions to make nodes; right_side.h has the expressions that only right sides may use.
 //
-//   x, y, z, ...         match any node and bind it; the same name twice must be the same node
+//   x, y, z, ...         match any node and bind it; a name that occurs twice must match the same node
 //   c, c0, c1, ...       match a constant, scalar or vector; c.scalar() matches scalar constants only
 //   0, 1, -1.0, true     match a constant of that value
-//   x + y, x < y, ...    match the op; commutative ops match in both orders, the written order first
+//   x + y, x < y, ...    match a node of this op; a commutative op matches in both orders, the written order first
 //   node(Op::GEP, x)     matches an op with exactly these sources; node(op) matches it with any sources
 //   any_len(op, x)       matches an op whose first sources match these patterns
 //   leaf(op)             matches an op without sources
-//   each(op, x)          matches an op with any number of sources, each of which matches x
+//   each(op, x)          matches an op with any number of sources, all of which match x
 //   p.as(g)              binds the node that p matched; p.of(dtypes::ints) restricts its dtype, p.arg(v) its arg
-//   any_of(p, q), or_casted(p), or_after(p)    alternatives, tried in order
+//   any_of(p, q), or_casted(p), or_after(p)    match one of several alternatives, which are tried in order
 //
 // Each pattern is an expression with its own C++ type, so the compiler knows which names it binds and how to build a
 // node from it. A right side therefore costs as much as the same calls in a hand-written function. A right side that
@@ -38,7 +38,7 @@ struct Match {
   UOp root;
   const UOp* captured;  // indexed by capture id
   void* ctx;
-  const char* ctx_type;                 // type_key of ctx's C++ type
+  const char* ctx_type;                 // type_key of the C++ type of *ctx
   mutable const char* branch = nullptr;  // name of the folding (rules.h) that applied, set by the right side
 };
 
@@ -46,7 +46,7 @@ struct Match {
 
 namespace tgc::pat {
 
-// One node of a pattern. Made while the rule tables load; never changed or freed.
+// One node of a pattern. Pattern nodes are made with the rule tables and are never changed or freed.
 struct PatNode {
   enum class Sources : uint8_t { Any, Exact, Prefix, Each };
   OpSet ops;                     // empty: any op
@@ -61,19 +61,19 @@ struct PatNode {
   std::span<const int64_t> arg_ints = {};
   std::span<const PatNode* const> children = {};
   bool has_early_reject = false;
-  OpSet early_reject = {};       // explicit set of ops that must occur among the sources
-  // Only on right sides and in guards: the word to print, such as "fold", "const_like" or the name of a function. If
-  // `sources` is Any, the word is printed alone, else with `children` as its operands.
+  OpSet early_reject = {};       // ops that must occur among the sources, if stated explicitly (UPat's early_reject)
+  // The word that listings print for this node, such as "fold" or the name of a function; only on right sides and in
+  // guards. If `sources` is Any, the word is printed alone, else as word(children...).
   std::string_view form = {};
   bool is_function = false;      // `form` names a C++ function that builds nodes
 };
 
 const PatNode* make(const PatNode& node, std::initializer_list<const PatNode*> children = {});
-// make_form makes a node that matches nothing and is listed as name(operands...); make_function also sets is_function.
+// Make a node that matches nothing and that listings print as name(operands...). make_function also sets is_function.
 const PatNode* make_form(std::string_view name, std::initializer_list<const PatNode*> operands);
 const PatNode* make_function(std::string_view name, std::initializer_list<const PatNode*> operands);
 const PatNode* make_word(std::string_view word);
-// Return memory that is never freed, for the data that rule tables refer to. keep_all copies `names` into such memory.
+// Allocates memory that is never freed, for data that rule tables refer to. keep_all copies `names` into such memory.
 void* keep(size_t size, size_t align);
 std::span<const char* const> keep_all(std::initializer_list<const char*> names);
 const PatNode* make_alu(Op op, std::initializer_list<const PatNode*> operands);
@@ -82,12 +82,12 @@ const PatNode* make_const(Const value, DTypeSet dtypes);
 // ---- expressions
 //
 // Every expression type has
-//   kBound     bit set of the capture ids in it
-//   kMatches   whether the expression may be part of a left side
-//   node()     its pattern node, for matching and listings
+//   kBound     the bit set of the capture ids in the expression
+//   kMatches   true if the expression may be part of a left side
+//   node()     returns the pattern node, for matching and listings
 // and, if it may be part of a right side, one of
 //   build(m)   makes the expression's node
-//   value(m)   returns the expression's number (kNumber is true); next to an operand, it becomes a constant like it
+//   value(m)   returns a number (kNumber is true), which becomes a constant with the dtype of the operand next to it
 template <uint64_t Bound>
 class Pat;
 
@@ -119,7 +119,7 @@ concept Number = Expression<T> && T::kNumber;
 template <class T>
 concept Buildable = requires(const T& t, const Match& m) { { t.build(m) } -> std::same_as<UOp>; };
 
-// A pattern for left sides only: it has restrictions or a bound name (as), or it is not algebra.
+// A pattern that only left sides may use, such as any_of(p, q) or p.of(dtypes::ints): no node can be built from it.
 template <uint64_t Bound>
 class Pat : public Expr<Pat<Bound>> {
  public:
@@ -150,7 +150,7 @@ class Pat : public Expr<Pat<Bound>> {
   const PatNode* n_;
 };
 
-// A name that a pattern binds to the node that it matches. With `Constant`, it matches CONST and VCONST only.
+// A name, such as x, that a pattern binds to the matched node. If `Constant` is true, it matches CONST and VCONST only.
 template <int Id, bool Constant = false>
 struct Capture : Expr<Capture<Id, Constant>> {
   static constexpr int kId = Id;
@@ -180,11 +180,11 @@ struct Capture : Expr<Capture<Id, Constant>> {
   }
 };
 
-// A numeric literal.
+// A numeric literal in a pattern or right side.
 struct Written : Expr<Written> {
   explicit Written(Const v) : number(v) {}
   static constexpr uint64_t kBound = 0;
-  static constexpr bool kMatches = false;  // a number is a pattern only as an operand beside a pattern (kAllMatch)
+  static constexpr bool kMatches = false;  // a number alone is no pattern; as an operand, it may be part of one
   static constexpr bool kNumber = true;
   const PatNode* node() const { return make_const(number, {}); }
   Const value(const Match&) const { return number; }
@@ -197,7 +197,7 @@ T expr(T e) { return e; }
 template <class T>
 using ExprOf = decltype(expr(std::declval<T>()));
 
-// The capture names, in no particular order. name_of_capture returns their text.
+// The names that patterns may bind; their order has no meaning. name_of_capture returns the text of a name.
 #define TGC_CAPTURES(X)                                                                                                \
   X(x) X(x2) X(x3) X(y) X(z) X(a) X(b) X(d) X(e) X(f) X(g) X(i) X(l) X(m) X(n) X(p) X(q) X(r) X(s) X(t) X(u) X(v) X(w) \
   X(ff) X(tt) X(alt) X(alu_node) X(base) X(buf) X(cat) X(cond) X(cut) X(data) X(dev) X(end_) X(gate) X(idx) X(inv)     \
@@ -224,9 +224,9 @@ TGC_CONST_CAPTURES(X)
 template <PatLike T>
 const PatNode* node_of(T p) { return p.node(); }
 
-// ---- algebra. A literal takes the dtypes of the operand next to it, as tinygrad's ufix does.
+// ---- algebra; a literal gets the dtype of the operand next to it, as in tinygrad's ufix
 
-// Classes that give an Alu1 or Alu2 expression its op: Fixed has it as a template argument, AnyOp as a member.
+// The op of an Alu1 or Alu2 expression: in Fixed, a template argument; in AnyOp, a member.
 template <Op kOp>
 struct Fixed {
   static constexpr uint64_t kBound = 0;
@@ -234,7 +234,7 @@ struct Fixed {
   static constexpr Op op(const Match&) { return kOp; }
   template <class... Operands>
   static const PatNode* node(Operands... operands) {
-    // operator- makes x * -1 or x + -y, never a NEG or SUB; so use a form that is listed as "-" and matches no node
+    // operator- builds x * -1 or x + -y, not a NEG or SUB, so this pattern node only prints as "-" and matches no node
     if constexpr (kOp == Op::NEG || kOp == Op::SUB) return make_form("-", {operands...});
     else return make_alu(kOp, {operands...});
   }
@@ -260,8 +260,8 @@ UOp build_beside(const E& e, UOp other, const Match& m) {
   if constexpr (Number<E>) return other.const_like(e.value(m));
   else return e.build(m);
 }
-// with_nodes calls use(a, b) with the pattern nodes of both operands, with_built with the nodes that they build. At
-// most one of the operands may be a number.
+// Calls use(a, b) with the pattern nodes of the operands (with_nodes) or with the nodes built from them (with_built).
+// At most one operand may be a number.
 template <Expression A, Expression B, class Use>
 auto with_nodes(const A& a, const B& b, Use use) {
   static_assert(!Number<A> || !Number<B>, "an operand must be a node: a number alone has no dtype");
@@ -286,7 +286,7 @@ auto with_built(const A& a, const B& b, const Match& m, Use use) {
 template <class... Es>
 constexpr bool kAllMatch = ((Es::kMatches || std::same_as<Es, Written>) && ...);
 
-// fold_unary and fold_binary compute `op` on numbers as Python does, except that IDIV and MOD truncate, as in graphs.
+// Compute `op` on numbers with Python's semantics, except that IDIV and MOD truncate toward zero, as in graphs.
 Const fold_unary(Op op, Const a);
 Const fold_binary(Op op, Const a, Const b);
 
@@ -347,7 +347,7 @@ TGC_PAT_BINARY(operator<, CMPLT)
 TGC_PAT_BINARY(operator!=, CMPNE)
 TGC_PAT_BINARY(maximum, MAX)
 TGC_PAT_BINARY(pow, POW)
-TGC_PAT_BINARY(operator-, SUB)  // for right sides only, like the unary minus below
+TGC_PAT_BINARY(operator-, SUB)  // only right sides may use the binary and the unary operator-
 #undef TGC_PAT_BINARY
 
 #define TGC_PAT_UNARY(name, OP) \

@@ -23,17 +23,17 @@ const Shortcut kDepthFirst("depth-first",
 
 // The fast paths that one rewrite takes.
 struct Ways {
-  TableResults* known;  // kept results of earlier rewrites with the same rules; null: use a new table
-  bool skips_tried;     // use the negative cache
-  bool depth_first;     // use depth-first order instead of tinygrad's order
+  TableResults* known;  // results of earlier rewrites with the same rules, to reuse; null: start without results
+  bool skips_tried;     // true: use the negative cache
+  bool depth_first;     // true: visit nodes depth first; false: in tinygrad's order
 };
 
-// Performs one rewrite, or several with the same rules. `Where` is the class that stores the result slots: NodeResults
-// or TableResults.
+// Performs one or several rewrites with the same rules. `Where` is the storage of the results: NodeResults or
+// TableResults.
 template <class Where>
 class Rewriter {
  public:
-  // `results` must have a new epoch, so that no result is valid yet, or hold results of earlier runs of these rules.
+  // `results` must have no valid results (a new epoch), or only results of earlier rewrites with the same rules.
   Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, Ways ways, RewriteState& state,
            Workspace& workspace, Where& results)
       : graph_(of_our_release(graph)),
@@ -79,8 +79,8 @@ class Rewriter {
     w_.waiting.done(u);
   }
 
-  // ---- tinygrad's order, used if a context or an observer can see the order. A node that is already on the stack is
-  // not queued again, even if another node needs its result sooner; the frame of the needing node is deferred instead.
+  // ---- tinygrad's order, which is used if a context or an observer can see the order. A node that is already on the
+  // stack is not pushed again; a frame that needs the node's result earlier is deferred.
   void run_in_order(UOp root) {
     w_.waiting.clear();
     queue(root, results_.at(root));
@@ -105,7 +105,7 @@ class Rewriter {
     push(u, u, kEnter);
   }
 
-  // Defers the frame (n, new_n, stage) to the far end of the stack until node `waits_for` has a result.
+  // Defers the frame (n, new_n, stage) until node `waits_for` has a result.
   void postpone(UOp n, UOp new_n, Stage stage, UOp waits_for) {
     w_.waiting.add({n, new_n, stage}, waits_for);
     check_limit(w_.stack.size() + w_.waiting.size());
@@ -116,7 +116,7 @@ class Rewriter {
     RewriteFrame next;
     if (!w_.waiting.size()) return false;
     if (!w_.waiting.take(next)) {
-      w_.waiting.look_again([&](UOp u) { return is_done(u); });  // because a nested rewrite may set results
+      w_.waiting.look_again([&](UOp u) { return is_done(u); });  // a nested rewrite may have set results
       if (!w_.waiting.take(next)) endless("nodes wait for each other");
     }
     w_.stack.push_back(next);
@@ -125,12 +125,12 @@ class Rewriter {
 
   // ---- applying rules
 
-  // Returns the matcher of the top-down rules to try on `u`: without those that `u` already declined (negative cache).
+  // Returns a matcher of the top-down rules, without the rules that already declined `u` (negative cache).
   const Matcher& rules_for(UOp u) const {
     return uses_negative_cache_ ? *pm_->after(NodeNotes::negative_set(u)).rest : *pm_;
   }
 
-  // Applies the top-down rules to a node whose sources have results; returns the empty UOp if no rule applies.
+  // Applies the top-down rules to `u`, whose sources are already rewritten. Returns the empty UOp if no rule applies.
   UOp apply_top_down(UOp u) {
     if (!uses_negative_cache_) return apply(*pm_, u);
     const RemainingRules& after = pm_->after(NodeNotes::negative_set(u));
@@ -154,14 +154,14 @@ class Rewriter {
     return out;
   }
 
-  // Adds the stage, the rule and the node `u` to a Failure that a rule threw.
+  // Adds the stage, the rule and the node `u` to the message of a Failure that a rule threw.
   [[gnu::cold, gnu::noinline]] void name_place(Failure& failure, UOp u) {
     if (tried_.rule && failure.diag().context.empty())
       failure.diag().context =
           "  in stage '" + std::string(name_) + "', rule " + describe(*tried_.rule) + ", at\n" + describe(u);
   }
 
-  // Applies the rules when there is an observer or RewriteOverride, and reports the rewrite.
+  // Applies the rules in a graph with an observer or a RewriteOverride. Reports the application to the observer.
   [[gnu::noinline]] UOp observed(const Matcher& matcher, UOp u, Hit& hit) {
     using Clock = std::chrono::steady_clock;
     auto size = uint32_t(graph_.size());
@@ -185,7 +185,7 @@ class Rewriter {
   // Replaces `u` by the fixed point of the bottom-up rules. Returns false if a rule returned bottom_up_gate().
   bool bottom_up_to_fixed_point(UOp& u) {
     size_t steps = 0, next_checkpoint = 1;
-    UOp checkpoint = u;  // Brent's cycle detection: compare with one earlier node, at doubling distances
+    UOp checkpoint = u;  // an earlier node to compare with, replaced after 1, 2, 4, ... steps (Brent's cycle detection)
     for (UOp next = apply_bottom_up(u); next; next = apply_bottom_up(u)) {
       if (next == bottom_up_gate()) return false;
       u = next;
@@ -198,7 +198,7 @@ class Rewriter {
     return true;
   }
 
-  // First step of a frame: applies the bottom-up rules to the node, then queues its sources.
+  // The first step of a node: applies the bottom-up rules, then pushes frames for the sources.
   void enter(UOp n) {
     UOp new_n = n;
     if (!bottom_up(new_n)) {
@@ -218,7 +218,7 @@ class Rewriter {
     rebuild(n, new_n);
   }
 
-  // Step after all sources have results: rebuilds the node if they changed, else applies the top-down rules.
+  // The step after the sources are rewritten: if a source changed, rebuilds the node, else applies the top-down rules.
   void rebuild(UOp n, UOp new_n) {
     bool changed = false;
     for (UOp s : new_n.src()) {
@@ -234,9 +234,8 @@ class Rewriter {
     push(next, next, kEnter);
   }
 
-  // Handles a rebuilt node. If rewriting its new sources again would not change them, only the rules for the node
-  // itself are left, so they are applied at once. The results of bottom-up rules are cached, so a later visit of the
-  // node gets the same result.
+  // Rebuilds `new_n` with its rewritten sources and continues with the new node. If rewriting these sources again would
+  // not change them, applies the rules for the node itself at once, without a visit of the sources.
   void rebuilt(UOp n, UOp new_n) {
     UOp next = with_results(new_n);
     inherit_facts(new_n, next);
@@ -257,15 +256,15 @@ class Rewriter {
     push(after, after, kEnter);
   }
 
-  // Makes the result of the replacement `new_n` the result of `n`.
+  // The last step of a node whose replacement is `new_n`: the result of `new_n` becomes the result of `n`.
   void link(UOp n, UOp new_n) {
     UOp r = result_of(new_n);
     if (!r) return postpone(n, new_n, kLink, new_n);
     set_result(n, r);
   }
 
-  // ---- depth-first order: each node is finished when it is first needed. It is used for rules that change nothing but
-  // the graph, because they give the same result in every order.
+  // ---- depth-first order: a node's result is computed when it is first needed, so no frame is deferred. Used for
+  // rules that change no context, because their result does not depend on the order.
   void run_depth_first(UOp root) {
     if (!bpm_ && is_left_alone(root)) return set_result(root, root);
     begin(root);
@@ -276,7 +275,7 @@ class Rewriter {
     mark_begun(n);
     UOp now = n;
     if (!bottom_up(now)) return set_result(n, now);
-    if (bpm_ && now == n && is_left_alone(n)) return set_result(n, n);  // without bpm_ the callers checked this before
+    if (bpm_ && now == n && is_left_alone(n)) return set_result(n, n);  // if bpm_ is null, the caller checked this
     visit(n, now, 0);
   }
 
@@ -307,8 +306,8 @@ class Rewriter {
     begin(next);
   }
 
-  // Continues the visit `v` with `next`, which is `v.now` with its rewritten sources. Rewriting these sources again
-  // would not change them, so only the rules for `next` itself are left to apply.
+  // Continues the visit `v` with `next`, which is `v.now` with rewritten sources. Rewriting these sources again would
+  // not change them, so only the rules for `next` itself remain.
   void go_on_with(Workspace::Visit& v, UOp next) {
     if (UOp r = result_of(next)) return finish(v, r);
     mark_begun(next);
@@ -333,10 +332,10 @@ class Rewriter {
     slot.mark = run_;
   }
 
-  // Applies the bottom-up rules to `now`. Returns false if a rule returned bottom_up_gate().
+  // Rewrites `now` by the bottom-up rules, if there are any. Returns false if a rule returned bottom_up_gate().
   bool bottom_up(UOp& now) { return !bpm_ || !bpm_->has_rules_for(now.op()) || bottom_up_to_fixed_point(now); }
 
-  // True if a cheap test shows that no rule applies to `u` or to any node below it.
+  // True if a cheap test shows that no top-down rule applies to `u` or to a node below `u`.
   bool is_left_alone(UOp u) const {
     if (!pm_) return u.num_src() == 0;
     const Matcher& rest = rules_for(u);
@@ -353,7 +352,7 @@ class Rewriter {
     w_.visits.pop_back();
   }
 
-  // Returns `u` with its sources replaced by their results.
+  // Returns `u` with each source replaced by the source's result.
   UOp with_results(UOp u) {
     UOp out = w_.rebuilt(u, [this](UOp s) { return result_of(s); });
     fit();
@@ -379,19 +378,19 @@ class Rewriter {
   const Matcher* bpm_;
   RewriteObserver* observer_;
   RewriteOverride* override_;
-  bool is_watched_;      // there is an observer or a RewriteOverride
-  bool reports_events_;  // the observer wants an event per rewrite
+  bool is_watched_;      // true if there is an observer or a RewriteOverride
+  bool reports_events_;  // true if there is an observer that receives events, not only counts
   bool uses_negative_cache_;
-  bool in_order_;        // use tinygrad's order, because a context or an observer can see it
+  bool in_order_;        // true: tinygrad's order; false: depth-first order
   size_t limit_;
   Workspace& w_;
   Where& results_;
   uint32_t run_ = 0;
-  Hit tried_;  // the rule that was tried last, for the message if it throws
+  Hit tried_;  // the rule that was tried last, for the message if the rule throws
 };
 
-// Returns the table of kept results of these rules. Returns null if their results can differ between rewrites, or on
-// the rule set's first use, because most sets are used only once.
+// Returns the table of results that rewrites with these rules share. Returns null if the results of the rules can
+// differ between rewrites, and on the first use of the rule set, because most sets are used only once.
 TableResults* kept_results(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   if (options.bottom_up || options.bpm || rules.matcher().uses_context()) return nullptr;
   uint32_t number = rules.matcher().number();
@@ -405,20 +404,20 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
   return known.results.get();
 }
 
-// Chooses the fast paths of one rewrite: none with an observer or RewriteOverride, unless a ShortcutTrial allows them.
+// Chooses the fast paths of a rewrite: none with an observer or RewriteOverride, unless a ShortcutTrial chooses them.
 Ways choose_ways(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   constexpr size_t kWorthRemembering = 32;  // with fewer rules, the negative cache saves no time
   auto quick = [&](const Shortcut& what) { return state.choose(what).way == Way::Quick; };
   bool one_set = !options.bottom_up && !options.bpm;
   bool shows_order = rules.matcher().changes_context() || (options.bpm && options.bpm->matcher().changes_context());
   bool only_counted = state.observer && state.observer->counts_only && !state.rewrite_override &&
-                      !state.trial;  // any order will do, because it does not change the counts
+                      !state.trial;  // then any order is correct, because the counts do not depend on it
   return {quick(kKnownResults) ? kept_results(state, rules, options) : nullptr,
           one_set && rules.rules().size() >= kWorthRemembering && quick(kTriedRules),
           !shows_order && (only_counted || quick(kDepthFirst))};
 }
 
-// Returns use(rewriter), where the Rewriter uses the cheapest result slots that are available.
+// Returns use(rewriter) for a new Rewriter, which stores its results in ways.known, else in unused slots of the nodes.
 template <class Use>
 auto with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules, const RewriteOptions& options, Ways ways,
                    Use use) {
@@ -430,7 +429,7 @@ auto with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules, cons
   return ways.known ? with_results_in(*ways.known) : with_new_results(state, *workspace, with_results_in);
 }
 
-// True if the set of ops in the graph shows, without a visit of any node, that no rule can apply.
+// True if the set of all ops in the graph shows that no rule can apply to any node.
 bool applies_nowhere(const Graph& graph, const RuleSet& rules, const RewriteOptions& options) {
   return !rules.matcher().may_apply(graph.ops()) && !(options.bpm && options.bpm->matcher().may_apply(graph.ops()));
 }

@@ -29,21 +29,21 @@ class ContextRef {
 
 struct RewriteOptions {
   ContextRef ctx = {};
-  bool bottom_up = false;        // rewrite a node before its sources
-  std::string_view name = {};  // for messages and observers; empty: the rule set's name. Must outlive the call
-  const RuleSet* bpm = nullptr;  // with top-down `rules`: also apply these rules bottom-up
+  bool bottom_up = false;        // true: apply the rules to a node before its sources are rewritten
+  std::string_view name = {};  // the rewrite's name in messages and for observers; empty: the rule set's name
+  const RuleSet* bpm = nullptr;  // rules to apply bottom-up in the same rewrite; requires bottom_up == false
 };
 
-// Rewrites the graph under `sink` with `rules` and returns the new root. Throws Failure if a rule throws (the message
-// names stage, rule and node) or if the rewrite does not end (the message names the alternating rules and a node).
+// Rewrites the graph under `sink` with `rules` and returns the new root. Throws a Failure if a rule throws (the message
+// names the stage, the rule and the node) or if the rewrite does not end (it names the alternating rules and a node).
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
 // Rewrites each node under `sink` and returns (node, result) pairs in toposort order, or in reverse order if bottom-up.
 // The rewrites share one cache of results (ops.py:graph_rewrite_map).
 std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
-// Tries the rules once on each of `nodes`, in order. The rules may only record facts in the context: if a rule makes a
-// node, a check fails.
+// Tries the rules once on each of `nodes`, in order. The rules must decline every node; they may only change the
+// context. If a rule returns a node, a check fails.
 void try_on_each(std::span<const UOp> nodes, const RuleSet& rules, const RewriteOptions& options = {});
 
 // Replaces nodes in the graph under `u`, bottom-up to a fixed point (UOp.substitute). If `rules` is set, it must end
@@ -58,7 +58,7 @@ class SubstituteContext {
   SubstituteContext(Graph& graph, const Substitution& replacements);  // drops pairs that map a node to itself
   UOp find(UOp u) const;  // the replacement of `u`, or the empty UOp
   std::span<const std::pair<UOp, UOp>> pairs() const { return pairs_; }
-  uint32_t first_id() const { return first_id_; }  // the smallest id of a replaced node
+  uint32_t first_id() const { return first_id_; }  // the smallest id among the replaced nodes
 
  private:
   OpSet ops_;  // ops of the replaced nodes, to reject most nodes quickly
@@ -67,37 +67,37 @@ class SubstituteContext {
   uint32_t first_id_ = UINT32_MAX;
 };
 
-// A bottom-up rule returns bottom_up_gate() to keep a node as it is, with everything below it (ops.py:BottomUpGate).
-// kBottomUpGate, which bottom_up_gate() points to, is only a marker; it is not a node of any graph.
+// A bottom-up rule returns bottom_up_gate() to leave a node and all nodes below it unchanged (ops.py:BottomUpGate). The
+// gate is a marker, not a node of any graph.
 inline const Node kBottomUpGate{};
 inline UOp bottom_up_gate() { return UOp(&kBottomUpGate); }
 
 // ---- observers
 
 // Receives the events of all rewrites in one graph; used by `tgc trace`, `tgc stats` and tests. A graph has at most one
-// observer; without an observer, the events cost nothing. If a rule starts a nested rewrite (simplify), the begin and
-// end of the nested rewrite are reported between the begin and end of the rewrite that tried the rule.
+// observer. If a rule starts a nested rewrite, the events of the nested rewrite are reported between the begin and end
+// of the outer rewrite.
 class RewriteObserver {
  public:
   virtual ~RewriteObserver() = default;
   virtual void begin(std::string_view /*name*/, UOp /*sink*/, const RuleSet& /*rules*/, bool /*bottom_up*/) {}
-  // `made_from`: number of nodes in the graph before the rules were tried, so nodes with ids >= made_from are new.
-  // `ns`: duration in nanoseconds.
+  // The cost of an application. Nodes with ids >= `made_from` were made since the rules were first tried on the node;
+  // `ns` is the time since then in nanoseconds.
   struct Cost {
     uint32_t made_from;
     uint64_t ns;
   };
   virtual void rewritten(const Hit& /*hit*/, UOp /*before*/, UOp /*after*/, Cost /*cost*/) {}
-  virtual void rebuilt(UOp /*before*/, UOp /*after*/) {}  // same op, dtype, arg and tag, sources rewritten
-  virtual void gated(UOp /*node*/) {}                     // a rule kept the node and all below it (bottom_up_gate)
+  virtual void rebuilt(UOp /*before*/, UOp /*after*/) {}  // `after` is `before` with its rewritten sources
+  virtual void gated(UOp /*node*/) {}                     // a rule returned bottom_up_gate() for the node
   virtual void end(std::string_view /*name*/, UOp /*result*/) {}  // `result` is empty if an exception ended the rewrite
   RuleStats* stats = nullptr;   // if set, tries and hits are counted here
-  bool counts_only = false;     // only `stats` is used; none of the functions above is called
+  bool counts_only = false;     // true: rewrites only fill `stats` and call none of the functions above
 };
 void set_observer(Graph& graph, RewriteObserver* observer);
 RewriteObserver* observer_of(Graph& graph);
 
-// Returns the node `u` and its sources down to `depth` levels as text for messages, one node per line.
+// Returns a text for messages that shows the node `u` and its sources down to `depth` levels, one node per line.
 std::string describe(UOp u, int depth = 4);
 
 }  // namespace tgc

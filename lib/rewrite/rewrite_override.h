@@ -1,6 +1,6 @@
-// Lets a client replace or suppress single rule applications: to inject faults (fault.h), or to leave out one rewrite
-// in a bisection. With a RewriteOverride, as with a RewriteObserver, rewrites take no fast path and shortcuts apply the
-// rules, so overrides and observers see the same applications in order. A graph without an override pays nothing.
+// Replaces or suppresses single rule applications, to seed faults (fault.h) or to leave out one rewrite in a bisection.
+// In a graph with a RewriteOverride or a RewriteObserver, rewrites take no fast path, so that both see the same
+// applications in the same order.
 #pragma once
 #include "lib/rewrite/rules.h"
 
@@ -13,17 +13,17 @@ class SubstituteContext;
 class RewriteOverride {
  public:
   virtual ~RewriteOverride() = default;
-  // Returns the result of this application: `after` (the node that the rule made), another node, or the empty UOp. With
-  // the empty UOp the rule declines: its other alternatives are not tried, but the next rule is.
+  // Returns the result of this application: `after` (the node that the rule made), another node, or the empty UOp. The
+  // empty UOp makes the rule decline; then the next rule is tried.
   virtual UOp replace(const Hit& hit, UOp before, UOp after) = 0;
 };
 
-// Sets the graph's RewriteOverride, of which there is at most one; null removes it. It must outlive the rewrites.
+// Sets the graph's only RewriteOverride; null removes it. The override must outlive the rewrites.
 void set_rewrite_override(Graph& graph, RewriteOverride* rewrite_override);
 RewriteOverride* rewrite_override_of(Graph& graph);
 
-// While this object lives, rewrites in `graph` are not part of a compilation: no observer or RewriteOverride is called,
-// and REWRITE_STACK_LIMIT is at least its default, because the user may have lowered it for the compilation.
+// While this object lives, rewrites in `graph` are not part of a compilation, so they call no observer and no
+// RewriteOverride. REWRITE_STACK_LIMIT is at least its default, because a user's lower limit is for the compilation.
 class UninstrumentedScope {
  public:
   explicit UninstrumentedScope(Graph& graph);
@@ -37,8 +37,8 @@ class UninstrumentedScope {
   bool was_own_;
 };
 
-// Returns the replacements of the innermost running rewrite, for that rewrite's observer. Returns null if the rewrite
-// is not a substitution, or if it is not reported to an observer.
+// Returns the replacements of the innermost rewrite that is being reported to an observer; null if that rewrite is not
+// a substitution, or if there is none.
 const SubstituteContext* substitution_of(Graph& graph);
 
 }  // namespace tgc

@@ -79,7 +79,7 @@ TEST_CASE("graph_rewrite: rules receive the context, and a context of another ty
   UOp a = g.variable("a", 0, 9);
   Counter counter;
   graph_rewrite(a + a * a, set, {.ctx = counter});
-  CHECK(counter.calls == 1);  // one call for the node, although it is used twice
+  CHECK(counter.calls == 1);  // the rule is called once for the node, although the node has two users
   int other = 0;
   CHECK(failure_of([&] { graph_rewrite(a, set, {.ctx = other}); }).find("count") != std::string::npos);
 }
@@ -92,7 +92,7 @@ TEST_CASE("graph_rewrite: rules that change a context run in tinygrad's order") 
   UOp a = g.variable("a", 0, 9), b = g.variable("b", 0, 9);
   Order seen;
   graph_rewrite((a + b) * a, set, {.ctx = seen});
-  CHECK(seen == Order{"b", "a"});  // the product has already queued `a`, so the sum is deferred until `a` is done
+  CHECK(seen == Order{"b", "a"});  // `a` is already on the product's part of the stack, so the sum waits for `a`
 }
 
 TEST_CASE("graph_rewrite: rules that undo each other are detected and named") {

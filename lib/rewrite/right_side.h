@@ -1,31 +1,31 @@
-// Right sides and guards of rules: what a rule makes from the nodes that its pattern bound. They are algebra that is
-// both compiled and listed.
+// Right sides and guards of rules. A right side makes a node from the nodes that the pattern bound. Both are C++
+// expressions, which are compiled for rewriting and printed in listings.
 //
-//   x, x + y, where(c, x, y)    as in patterns (pattern.h), but they make those nodes; a literal becomes a constant
-//                               like the operand next to it
+//   x, x + y, where(c, x, y)    make the nodes that the same expressions match in patterns (pattern.h); a literal
+//                               becomes a constant with the dtype of the operand next to it
 //   x - y, -x                   become x + -y and x * -1, as in UOps
-//   fold(c1 * c2)               a number computed from the values of constants; next to an operand it becomes a
-//                               constant like that operand. Its operators are Python's on numbers, except that / and %
+//   fold(c1 * c2)               a number, computed from the values of constants; it becomes a constant with the dtype
+//                               of the operand next to it. The operators are Python's on numbers, except that / and %
 //                               truncate as in graphs; floor_div, floor_mod and true_div are Python's //, % and /
 //   fold<f>(x, c)               the number that the function f returns for these nodes
 //   vmin(x), vmax(x)            numbers: the bounds of a node
 //   count(x), num_src(x)        numbers: the element count of a node's dtype, and its number of sources
 //   const_like(x, 0)            a constant with x's dtype, shape and device; its value is a literal, fold(...) or a
 //                               captured constant
-//   cast(x, dtypes::int32)      a cast; its dtype may also be dtype_of(u), the dtype of u, element_dtype_of(u), its
-//                               scalar dtype, or dtype_by<f>(u, x), the dtype that a function returns
+//   cast(x, dtypes::int32)      a cast. The dtype may also be dtype_of(u), the dtype of u; element_dtype_of(u), the
+//                               scalar dtype of u; or dtype_by<f>(u, x), the dtype that the function f returns
 //   alu(op_of(u), x, y)         u's op applied to x and y; alu(Op::SUB, x, y) applies any fixed op
 //   uop(op, dtype, x, y)        a node without arg, where op is an Op or op_of(u); noop() makes a NOOP
 //   with_src(u, x, y)           u with other sources; with_dtype: with another dtype; replace(u, dtype, x, y): both
 //   with_first_src(u, x)        u with another first source; with_first_src(u, x, dtype) also changes its dtype
 //   broadcast(x, count(u))      a vector of that many elements, each of them x
-//   with<f>(x, y)               the node that a function returns, for what algebra cannot express. As a whole right
-//                               side it may decline by returning the empty UOp, take the rewrite's context as its
+//   with<f>(x, y)               the node that the function f returns, if no expression can make it. If f is the whole
+//                               right side, f may return the empty UOp to decline, take the rewrite's context as its
 //                               first parameter, and have branches (see rules.h)
 //
 //   when<f>(x, c), unless<f>(x, c)    guards: the rule applies if f returns true (false) for these nodes
 //
-// Functions are template arguments, so that listings know their names and the compiler can inline them.
+// Functions are template arguments, so that listings can print their names and the compiler can inline them.
 #pragma once
 #include <array>
 #include <string_view>
@@ -43,13 +43,13 @@ struct Taken {
   UOp node;
   const char* branch = nullptr;
 };
-inline std::span<UOp> as_span(Taken& taken) { return {&taken.node, 1}; }  // for shortcut.h
+inline std::span<UOp> as_span(Taken& taken) { return {&taken.node, 1}; }  // makes Taken a result type of shortcut()
 
 }  // namespace tgc
 
 namespace tgc::pat {
 
-inline constexpr std::string_view kLambda = "{...}";  // how listings show a lambda
+inline constexpr std::string_view kLambda = "{...}";  // the text that listings show for a lambda
 
 // Returns the unqualified name of the function F, or kLambda.
 template <auto F>
@@ -82,7 +82,7 @@ struct Fold : Expr<Fold<E>> {
 template <Expression E>
 auto fold(E e) { return Fold(e); }
 
-// fold<f>(...): a number computed by a C++ function of nodes.
+// fold<f>(...): the number that the C++ function f returns for the bound nodes.
 template <auto F, class... Names>
 struct NumberOf : Expr<NumberOf<F, Names...>> {
   static constexpr uint64_t kBound = kBoundOf<Names...>;
@@ -109,7 +109,7 @@ TGC_FACT(num_src)
 TGC_FACT(count)
 #undef TGC_FACT
 
-// A number computed by a C++ function of numbers, such as number::floor_div.
+// The number that a C++ function of numbers, such as number::floor_div, returns.
 template <auto F, Expression... Es>
 struct NumberFunction : Expr<NumberFunction<F, Es...>> {
   [[no_unique_address]] std::tuple<Es...> operands;
@@ -127,7 +127,7 @@ namespace number {
 Const floor_div(Const a, Const b);
 Const floor_mod(Const a, Const b);
 Const true_div(Const a, Const b);  // Python's a / b of integers; returns a float
-Const ceil(Const a);               // returns an integer, as floor does
+Const ceil(Const a);               // rounds up to an integer
 Const floor(Const a);
 }  // namespace number
 #define TGC_NUMBER_BINARY(name)                                                  \
@@ -318,7 +318,7 @@ struct OpIs {
 template <Expression A, Expression B, Expression C>
 auto alu(Op op, A a, B b, C c) { return Form<AluOfThree, OpIs, A, B, C>(OpIs{op}, a, b, c); }
 
-// uop(op, dtype, sources...) and noop() make a node without an existing node as its template, unlike other builders.
+// uop(op, dtype, sources...) and noop(): a node whose op and dtype are stated, not taken from other nodes.
 template <class OpOf, class D, Expression... Es>
 struct Uop : Expr<Uop<OpOf, D, Es...>> {
   [[no_unique_address]] OpOf op_of;
@@ -389,7 +389,7 @@ struct With : Expr<With<F, Es...>> {
       }, std::tuple{es.build(m)...});
     }, operands);
   }
-  // Lists the names of all foldings of a function that returns a Taken (a node and the name of the applied folding).
+  // States the names of all foldings of the function, for listings. The function returns a Taken.
   With branches(std::initializer_list<const char*> all) const {
     With out = *this;
     out.names = keep_all(all);
@@ -402,7 +402,7 @@ struct With : Expr<With<F, Es...>> {
 };
 template <auto F, Expression... Es>
 auto with(Es... es) { return With<F, Es...>(es...); }
-// with(x, y, lambda): calls the lambda, which is the last argument, with the nodes that x and y matched.
+// with(x, y, lambda): the node that the lambda, the last argument, returns for the nodes that x and y matched.
 template <class... Args>
   requires(sizeof...(Args) > 1)
 auto with(Args... args) {
@@ -413,8 +413,8 @@ auto with(Args... args) {
     return With<Lambda{}, std::tuple_element_t<I, std::tuple<Args...>>...>(std::get<I>(all)...);
   }(std::make_index_sequence<sizeof...(Args) - 1>());
 }
-// Like with. Also says in the rule that the lambda's first parameter is a Ctx&, the rewrite's context. If every rule of
-// a set takes its context as const, the rewriter may choose the order in which it rewrites the nodes.
+// Like with, for a lambda whose first parameter is a Ctx&, the rewrite's context. If no rule of a set can change the
+// context (each takes a const reference), the rewriter may choose the order in which it rewrites the nodes.
 template <class Ctx, class... Args>
 auto with_ctx(Args... args) { return with(args...); }
 

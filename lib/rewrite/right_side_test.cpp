@@ -24,7 +24,7 @@ Taken by_sign(UOp x, UOp c) {
   return {};
 }
 
-// Result of a test: the node that a rule with the tested right side makes from v + c, and the right side's text.
+// The node that a rule with the tested right side makes from v + c, and the text of the right side in listings.
 struct Tried {
   UOp made;
   std::string text, kind;
@@ -54,9 +54,9 @@ TEST_CASE("right sides: numbers are computed and become constants like the opera
   Sum t;
   t.check(on_sum(t.sum, {}, x * fold(c * 2 + 1)), t.v * 7, "(x * fold(((c * 2) + 1)))");
   t.check(on_sum(t.sum, {}, fold(c - 5) + x), t.v.const_like(-2) + t.v, "(fold((c - 5)) + x)");
-  t.check(on_sum(t.sum, {}, x - fold(c)), t.v + Const(-3), "(x - fold(c))");  // node - number adds the negated number
+  t.check(on_sum(t.sum, {}, x - fold(c)), t.v + Const(-3), "(x - fold(c))");  // with c == 3, adds -3
   t.check(on_sum(t.sum, {}, x + fold(floor_div(-c, 2))), t.v + Const(-2), "(x + fold(floor_div(-c, 2)))");
-  t.check(on_sum(t.sum, {}, x + fold(-c / 2)), t.v + Const(-1), "(x + fold((-c // 2)))");  // as in graphs: to zero
+  t.check(on_sum(t.sum, {}, x + fold(-c / 2)), t.v + Const(-1), "(x + fold((-c // 2)))");  // -3 / 2 truncates to -1
   t.check(on_sum(t.sum, {}, x + fold(floor_mod(-c, 2))), t.v + Const(1), "(x + fold(floor_mod(-c, 2)))");
   t.check(on_sum(t.sum, {}, x + fold(ceil(true_div(c, 2)))), t.v + Const(2), "(x + fold(ceil(true_div(c, 2))))");
   t.check(on_sum(t.sum, {}, x * fold<twice>(c)), t.v * 6, "(x * twice(c))");
@@ -88,7 +88,7 @@ TEST_CASE("right sides: functions and lambdas work with and without a context") 
   t.check(function, -t.v, "negated(x)");
   CHECK(function.kind == "function");
   t.check(on_sum(t.sum, four, with<in_context>(x)), t.v + Const(4), "in_context(x)");
-  CHECK_THROWS_AS(on_sum(t.sum, {}, with<in_context>(x)), Failure);  // the rewrite has no context to pass to in_context
+  CHECK_THROWS_AS(on_sum(t.sum, {}, with<in_context>(x)), Failure);  // in_context needs a context; the rewrite has none
   auto lambda = on_sum(t.sum, {}, with(x, c, [](UOp x, UOp c) { return c * x; }));
   t.check(lambda, t.three * t.v, "{...}");
   CHECK(lambda.kind == "lambda");

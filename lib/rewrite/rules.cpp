@@ -13,13 +13,13 @@ using pat::PatNode;
 namespace {
 std::atomic<uint32_t> rule_count{0};
 
-// All live rules by id; null for rules whose set was destroyed.
+// All rules, indexed by id; null if the rule's set was destroyed.
 struct Registry {
   std::mutex lock;
   std::vector<const Rule*> rules;
 };
 Registry& registry() {
-  static Registry* const r = new Registry;  // never destroyed: static rule sets may be destroyed later
+  static Registry* const r = new Registry;  // never destroyed, because static rule sets use it in their destructors
   return *r;
 }
 

@@ -1,28 +1,27 @@
-// Rules and rule sets (tinygrad's PatternMatcher, uop/ops.py). A rule has one of these forms:
+// Rules and rule sets (tinygrad's PatternMatcher, uop/ops.py). Examples of rules:
 //
-//   left -> right, both algebra (pattern.h, right_side.h):
+//   the left side is a pattern (pattern.h), the right side an expression (right_side.h):
 //     rule("add-zero", x + 0, x)
-//   guarded: the rule declines if `bool keeps(UOp, UOp)` returns false:
+//   a guard: the rule declines if `bool keeps(UOp, UOp)` returns false:
 //     rule("shr-drops-mask", (x & c1) >> c2, x >> c2, when<keeps>(c1, c2))
 //   several named foldings; the first one whose guards hold applies:
 //     rule("or-const", x | c, branch("true", c, when<truthy>(c)), branch("false", x))
-//   a function computes the right side, and declines by returning the empty UOp:
+//   a function makes the right side; it returns the empty UOp to decline:
 //     rule("sink-flatten", node(Op::SINK).as(root), with<flatten_sink>(root))
-//   a function with several named foldings; it returns the node and the folding's name (Taken):
+//   a function with several named foldings returns a Taken: the node and the folding's name:
 //     rule("divmod-general", node(Op::MOD).as(d), with<fold_divmod>(d).branches({"cancel", "gcd"}))
 //   a function whose first parameter is the rewrite's context, here const Target&:
 //     rule("fast-idiv", x / c, with<fast_idiv>(x, c))
 //   a lambda, for code too small to deserve a name; listings show {...}:
 //     rule("max", maximum(x, y), with(x, y, [](UOp x, UOp y) { ... }))
 //
-// Order matters: the rules of a set are tried in order, and the alternatives of a rule in tinygrad's permutation
-// order. A rule declines if a guard fails or its function returns the empty UOp; then its next alternative is tried. If
-// it returns the matched node itself, its other alternatives are skipped and the next rule is tried.
+// The rules of a set are tried in order, and the alternatives of a rule in tinygrad's permutation order. A rule
+// declines if a guard fails or its function returns the empty UOp; then its next alternative is tried. If the function
+// returns the matched node itself, the rule's other alternatives are skipped and the next rule is tried.
 //
-// How to write a rule: use algebra wherever a right side makes a fixed number of nodes, because listings show it, tests
-// read it and a prover can use it. Name a guard after the condition that holds when the rule applies. Use a function
-// for right sides that loop over sources or read a context. Contexts are passed at rewrite time and never captured in a
-// table.
+// How to write a rule: use an expression if the right side makes a fixed number of nodes, because listings can print
+// it and a prover can use it. Use a function if the right side loops over sources or reads the context. Name a guard
+// after the condition that holds when the rule applies.
 #pragma once
 #include <atomic>
 #include <initializer_list>
@@ -41,12 +40,12 @@ class Matcher;
 
 using AnyFunction = void (*)();
 
-// One of a rule's possible results, for listings. A rule with a single result has one unnamed folding.
+// A folding is one of a rule's alternative right sides. A rule with a single right side has one unnamed folding.
 struct Folding {
   std::string_view name;
-  const pat::PatNode* right;  // null: unknown, because the rule is a test of lib/spec
+  const pat::PatNode* right;  // the right side; null for a check of lib/spec, which has no right side
   std::vector<const pat::PatNode*> guards = {};
-  std::span<const char* const> cases = {};  // names of the foldings between which the function itself chooses
+  std::span<const char* const> cases = {};  // names of the foldings among which the right side's function chooses
 };
 
 struct Rule {
@@ -54,13 +53,13 @@ struct Rule {
   std::string_view file;  // source file and line of the rule
   uint32_t line;
   const pat::PatNode* left;
-  UOp (*call)(const Rule& rule, const Match& match);  // returns the result; returns the empty UOp to decline
-  AnyFunction function = nullptr;  // the test function of a lib/spec rule
+  UOp (*call)(const Rule& rule, const Match& match);  // returns the rule's result; the empty UOp to decline
+  AnyFunction function = nullptr;  // the function that checks a node, in a rule of lib/spec
   const void* right = nullptr;     // the right side; its C++ type is known only to `call` and `list`
   std::vector<Folding> (*list)(const Rule& rule) = nullptr;
-  bool may_decline = false;  // the rule may decline after its pattern matched
+  bool may_decline = false;  // true if the rule may decline a node that its pattern matches
   bool uses_ctx = false, changes_ctx = false;
-  uint32_t id = 0;             // process-wide dense index, assigned when the rule's set is made
+  uint32_t id = 0;             // index among all rules of the process, assigned when the rule's set is made
   std::string_view set = {};  // name of the set that defines the rule, assigned with `id`
 };
 
@@ -70,7 +69,7 @@ struct Hit {
   const char* branch = nullptr;
 };
 
-// Runs a rule's right side on a match. Every application of every rule goes through this function.
+// Runs a rule's right side on a match and returns the result. All rules are applied by this function.
 inline UOp apply_rule(const Rule& rule, const Match& match) { return rule.call(rule, match); }
 
 // A rule's name, file and line; implicitly captures the caller's source location.
@@ -116,7 +115,7 @@ std::vector<Folding> list_branches(const Rule& rule) {
 }
 
 template <class R>
-struct Calls {  // for a right side that is not a function
+struct Calls {  // the primary template is for a right side that is not a function
   static constexpr bool kMayDecline = false, kUsesCtx = false, kChangesCtx = false;
 };
 template <auto F, class... Es>
@@ -147,7 +146,7 @@ Rule with_branches(RuleName name, const pat::PatNode* left, std::tuple<Branches.
 
 }  // namespace detail
 
-// Makes the rule left -> right, which applies if all guards hold; or the rule with several branches as right sides.
+// Makes a rule. After `left` follow either the right side and any guards, or several branches.
 template <pat::PatLike L, class Right, class... More>
 Rule rule(RuleName name, L left, Right right, More... more) {
   auto branches = detail::branches_of(right, more...);
@@ -160,7 +159,7 @@ class RuleSet {
  public:
   RuleSet(std::string_view name, std::initializer_list<Rule> rules);
   RuleSet(std::string_view name, std::vector<Rule> rules);
-  // Concatenates the sets `parts`. Their rules keep their id, file and line.
+  // Makes a set of all rules of the sets `parts`, in order. The rules keep their ids, files and lines.
   RuleSet(std::string_view name, std::initializer_list<const RuleSet*> parts);
   RuleSet(std::string_view name, const std::vector<const RuleSet*>& parts);
   RuleSet(const RuleSet&) = delete;
@@ -184,8 +183,8 @@ class RuleSet {
   mutable std::atomic<const Matcher*> matcher_ = nullptr;
 };
 
-// num_rules returns the number of rules made so far; every Rule::id is smaller. rule_of returns the rule with this
-// `id`, or null if the rule's set was destroyed.
+// num_rules() is greater than the id of every rule made so far. rule_of returns the rule with this id; null if the
+// rule's set was destroyed.
 uint32_t num_rules();
 const Rule* rule_of(uint32_t id);
 
@@ -195,14 +194,14 @@ inline std::string_view short_file(const Rule& rule) { return short_file(rule.fi
 // Returns the rule's name and source location: "add-zero (passes/symbolic/simple.cpp:12)".
 std::string describe(const Rule& rule);
 
-// Kind of a rule's right side: algebra only, a named function (or algebra that contains one), or a lambda.
+// Kind of a rule's right side: an expression without functions, one with a named function, or one with a lambda.
 enum class RightKind : uint8_t { Algebra, Function, Lambda };
 RightKind right_kind(const Rule& rule);
 std::string_view name_of(RightKind kind);
 // Returns the rule's foldings: several named ones, or a single unnamed one.
 std::vector<Folding> foldings_of(const Rule& rule);
-std::vector<std::string_view> branch_names(const Rule& rule);  // names of the foldings; empty if it has only one
-// right_text: a folding's right side ("{...}" for a lambda). guard_text: its guards, "products_match(c1, c2)", or "".
+std::vector<std::string_view> branch_names(const Rule& rule);  // names of the foldings; empty if the rule has only one
+// Return as text the right side of a folding ("{...}" for a lambda), and its guards ("products_match(c1, c2)" or "").
 std::string right_text(const Folding& folding);
 std::string guard_text(const Folding& folding);
 // Returns all foldings of the rule in one line, such as "x", "x / ca when products_match(ca, c, cb)", "true: c when

@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// A function-local static, because it must exist before any file's first Shortcut object is constructed.
+// Returns the list of all shortcuts. The list is a local static object, so that it exists before the first Shortcut.
 std::vector<const Shortcut*>& list() {
   static std::vector<const Shortcut*> all;
   return all;

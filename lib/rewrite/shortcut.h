@@ -1,10 +1,10 @@
-// Shortcuts: faster ways to a result that rules would reach one rewrite at a time. An observer cannot follow a
-// shortcut. So in a graph with an observer or a RewriteOverride, a shortcut takes its slow ("faithful") way, which
-// applies the rules. Both ways must return the same nodes; shortcuts_test.cpp compares them. shortcuts() lists
-// all shortcuts by name.
+// A shortcut is a named fast path that computes directly what rules would compute rewrite by rewrite. An observer and a
+// RewriteOverride cannot see the rewrites that a fast path skips. So in a graph with one of them, the shortcut takes
+// its slow ("faithful") path, which applies the rules. Both paths must return the same nodes; shortcuts_test.cpp
+// compares the paths.
 //
 //   const Shortcut kCoprime("coprime", "simplifying a greatest common divisor that is plainly 1");
-//   UOp g = shortcut(kCoprime, graph, [&]() -> std::optional<UOp> { ... std::nullopt: it does not apply ... },
+//   UOp g = shortcut(kCoprime, graph, [&]() -> std::optional<UOp> { ... nullopt if the fast path does not apply ... },
 //                    [&] { return gcd(all).simplify(); });
 #pragma once
 #include <cstdint>
@@ -20,10 +20,10 @@ namespace tgc {
 
 struct RewriteState;
 
-// Names a shortcut. Define it at namespace scope; the constructor adds it to the list of all shortcuts.
+// The name of a shortcut. Define a Shortcut at namespace scope: the constructor adds it to the list of all shortcuts.
 class Shortcut {
  public:
-  // `saves`: the work that the fast path avoids, for listings. `name` and `saves` must be string literals.
+  // `saves` describes the work that the fast path avoids, for listings. `name` and `saves` must be string literals.
   Shortcut(std::string_view name, std::string_view saves, const char* file = __builtin_FILE(),
            uint32_t line = __builtin_LINE());
   Shortcut(const Shortcut&) = delete;
@@ -38,18 +38,18 @@ std::vector<const Shortcut*> shortcuts();
 
 enum class Way : uint8_t { Quick, Faithful };
 
-// Decides for each shortcut in one graph whether it takes its fast path or applies the rules, and receives the results.
-// Used by tests and by the search for a faulty shortcut.
+// Chooses, for each use of a shortcut in one graph, the fast path or the rules, and receives the result. Used by tests
+// and by the search for a faulty shortcut.
 class ShortcutTrial {
  public:
   virtual ~ShortcutTrial() = default;
-  // Returns Quick (the fast path) or Faithful (rule by rule); `usual` is the choice without a trial. If the fast path
-  // does not apply to a graph, the rules are applied even if this function returns Quick.
+  // Returns Quick (the fast path) or Faithful (the rules). `usual` is the choice without a trial. If the fast path does
+  // not apply to a graph, the rules are applied even if this function returns Quick.
   virtual Way choose(const Shortcut& /*what*/, Way usual) { return usual; }
-  // Receives the result of a shortcut and the `way` that it took. May change the result, to inject a fault.
+  // Receives the result of a shortcut and the `way` that computed it. May change the result, to seed a fault.
   virtual void made(const Shortcut& /*what*/, Way /*way*/, std::span<UOp> /*result*/) {}
 };
-// Sets the graph's ShortcutTrial, of which there is at most one; null removes it. It must outlive the rewrites.
+// Sets the graph's only ShortcutTrial; null removes it. The trial must outlive the rewrites.
 void set_trial(Graph& graph, ShortcutTrial* trial);
 ShortcutTrial* trial_of(Graph& graph);
 
@@ -86,7 +86,7 @@ auto go(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful faith
 }  // namespace detail
 
 // Returns quick(), or faithful() if the graph has an observer or RewriteOverride; a ShortcutTrial may choose otherwise.
-// If quick() does not apply, it changes nothing and returns nullopt; then faithful() runs. Results: a UOp or a vector.
+// quick() may return nullopt, and must then have changed nothing; then the result is that of faithful().
 template <class Quick, class Faithful>
 auto shortcut(const Shortcut& what, Graph& graph, Quick quick, Faithful faithful) {
   return detail::go(detail::choose(graph, what), what, quick, faithful);

@@ -22,7 +22,7 @@ void RuleStats::add(const Rule& rule, uint64_t hits, uint64_t attempts) {
   of(rule).attempts += attempts;
 }
 
-// Returns the entry with this key; inserts it if it is missing.
+// Returns the entry of stops_ for this bucket, node class `have` and rule number `reached`; inserts a missing entry.
 RuleStats::Stop& RuleStats::find(const Bucket* bucket, uint32_t have, uint32_t reached) {
   size_t mask = stops_.size() - 1, slot = hash(bucket, have, reached) & mask;
   for (; stops_[slot].bucket; slot = (slot + 1) & mask)
@@ -45,8 +45,8 @@ std::vector<RuleCounters> RuleStats::by_rule() {
   double scale = double(now_ns() - start_ns_) / double(std::max<uint64_t>(1, ticks() - start_ticks_));
   std::vector<RuleCounters> out(counters_.begin(), counters_.end());
   out.resize(num_rules());
-  // adds `count` attempts to the bucket's rules numbered `from` or higher that may match a node of class `have`; a rule
-  // with several alternatives gets `count` once
+  // adds `count` to the attempts of those rules of a bucket that have number `from` or higher and may match a node of
+  // class `have`
   auto add = [&](const Code& code, uint32_t have, uint32_t from, uint64_t count) {
     uint32_t next = from;
     for (const MatchProgram& p : code.programs) {
@@ -63,7 +63,7 @@ std::vector<RuleCounters> RuleStats::by_rule() {
       if (uint64_t count = tries_[code.first_class + have]) add(code, have, 0, count);
   }
   for (const Stop& s : stops_)
-    if (s.bucket) add(s.bucket->code(), s.have, s.reached + 1, -s.count);  // -s.count wraps around, so this subtracts
+    if (s.bucket) add(s.bucket->code(), s.have, s.reached + 1, -s.count);  // adding the unsigned -s.count subtracts
   for (RuleCounters& c : out)
     c.hit_ns = uint64_t(double(c.hit_ns) * scale), c.total_ns = uint64_t(double(c.total_ns) * scale);
   return out;

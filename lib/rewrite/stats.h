@@ -21,8 +21,8 @@ struct RuleCounters {
   }
 };
 
-// Collects counters cheaply: each match of a node only records the bucket, the node's class and the number of the last
-// rule that was tried. At the end, by_rule computes the attempts of each rule from these records.
+// Counts the attempts of all rules cheaply: each match of a node only records the bucket, the node's class and the
+// number of the last rule tried. by_rule() computes the attempts of each rule from these records.
 class RuleStats {
  public:
   RuleStats();
@@ -35,17 +35,17 @@ class RuleStats {
 
  private:
   friend class CountedMatch;  // records the tries and times (matcher.cpp)
-  struct Counters : RuleCounters {  // `attempts` has only those passed to add(); times are in ticks
+  struct Counters : RuleCounters {  // `attempts` counts only the attempts passed to add(); times are in ticks
     uint32_t calls = 0;             // number of calls of the rule's right side
   };
-  struct Stop {  // counts tries of a bucket that ended at its rule number `reached`
+  struct Stop {  // number of tries of a bucket in which rule number `reached` of the bucket was the last rule tried
     const Bucket* bucket;
     uint32_t have, reached;  // `have`: the node's class (Code::class_of)
     uint64_t count;
   };
   Stop& find(const Bucket* bucket, uint32_t have, uint32_t reached);
   void stop(const Bucket* bucket, uint32_t have, uint32_t reached);
-  // Counts one try of all rules in a bucket; `at` is Code::first_class plus the class of the node (Code::class_of).
+  // Counts one match of a node with a bucket's rules; `at` is Code::first_class + Code::class_of(the node).
   void try_bucket(const Bucket& bucket, size_t at) {
     if (at >= tries_.size()) tries_.resize(2 * at + 64);
     if (tries_[at]++ == 0) tried_.push_back(&bucket);
@@ -56,9 +56,9 @@ class RuleStats {
   }
 
   std::vector<Counters> counters_;
-  std::vector<uint64_t> tries_;       // number of tries, indexed by Code::first_class + Code::class_of
+  std::vector<uint64_t> tries_;       // number of matches, indexed by Code::first_class + Code::class_of(the node)
   std::vector<const Bucket*> tried_;  // buckets that were tried, with duplicates
-  std::vector<Stop> stops_;           // hash table, open addressing, power-of-two size
+  std::vector<Stop> stops_;           // a hash table with open addressing, whose size is a power of two
   size_t used_ = 0;
   uint32_t matches_ = 0;
   uint64_t start_ticks_, start_ns_;

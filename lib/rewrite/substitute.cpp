@@ -24,7 +24,7 @@ UOp SubstituteContext::find(UOp u) const {
     auto it = many_.find(u.node());
     return it == many_.end() ? UOp() : it->second;
   }
-  for (size_t i = pairs_.size(); i-- > 0;)  // if a node has several replacements, the last pair counts
+  for (size_t i = pairs_.size(); i-- > 0;)  // if several pairs have the same node, the last pair is used
     if (pairs_[i].first == u) return pairs_[i].second;
   return {};
 }
@@ -42,8 +42,8 @@ const RuleSet& substitute_rules() {
 
 namespace {
 
-// Performs a rewrite whose only rules are substitute_rules(). The results are the same as Rewriter's (rewrite.cpp), but
-// there is no code for other rules, contexts and orders.
+// Performs a rewrite whose only rules are substitute_rules(). Returns the same result as Rewriter (rewrite.cpp), but is
+// faster, because it has no code for other rules, contexts and orders.
 template <class Where>
 class Substituter {
  public:
@@ -74,7 +74,7 @@ class Substituter {
 
  private:
   using Visit = Workspace::Visit;
-  static constexpr uint32_t kWaits = UINT32_MAX;  // value of Visit::next while the visit waits for the result of `now`
+  static constexpr uint32_t kWaits = UINT32_MAX;  // Visit::next of a visit that waits for the result of Visit::now
   static const Rule& rule() { return *substitute_rules().rules()[0]; }
 
   void begin(UOp n) {
@@ -83,7 +83,7 @@ class Substituter {
     visit(n, now);
   }
 
-  // Begins the visit of `n`. `now` is the replacement of `n`, or `n` itself if it has none.
+  // Begins the visit of `n`. `now` is the replacement of `n`, or `n` itself if `n` has no replacement.
   void visit(UOp n, UOp now) {
     RewriteSlot& slot = results_.at(n);
     if (slot.mark == run_) [[unlikely]] fail_endless(w_, name_, "a node is made of itself", n);
@@ -136,7 +136,7 @@ class Substituter {
     return out;
   }
 
-  // Follows the replacements from `u` to the last one. Returns `u` if it has no replacement.
+  // Replaces `u` by its replacement, that node by its own replacement, and so on. Returns the last node.
   UOp last_replacement(UOp u) {
     size_t steps = 0;
     for (UOp next = find(u); next; next = find(u)) {
@@ -154,10 +154,10 @@ class Substituter {
 
   Graph& graph_;
   const SubstituteContext& replacements_;
-  RuleStats* stats_;           // null: do not count
+  RuleStats* stats_;           // the counters of the observer; null: count nothing
   RewriteObserver* observer_;
   RewriteOverride* override_;
-  uint32_t oldest_;  // smallest id of a replaced node: a node with a smaller id never changes
+  uint32_t oldest_;  // smallest id of a replaced node; nodes with smaller ids do not change
   std::string_view name_;
   size_t limit_;
   Workspace& w_;

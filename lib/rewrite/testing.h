@@ -8,7 +8,7 @@
 //   t.takes("divmod-general", "cancel", x, y);   // folding "cancel" rewrites x; the result and y simplify equally
 //   t.all_rules_fired();                         // at the end: checks that every rule and every branch had a check
 //
-// Only the named rule is tried, on that node only. Other rules of the set have no effect.
+// Each check tries only the named rule, and only on the given node itself, not on the nodes below it.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -39,7 +39,7 @@ class RuleTest {
   UOp buffer(int64_t number, DType dtype, int64_t size = 1024) {
     return graph.node(Op::DEFINE_GLOBAL, dtype.ptr(size), {}, number);
   }
-  // returns a loaded value, whose bounds are only those of its dtype
+  // returns a LOAD, whose bounds are the bounds of its dtype
   UOp load(int64_t number, DType dtype) { return buffer(number, dtype).index(constant(dtypes::index, 0)).load(); }
   UOp vectorize(UOpSpan src) { return graph.node(Op::VECTORIZE, src[0].dtype().vec(int64_t(src.size())), src); }
 
@@ -94,7 +94,7 @@ class RuleTest {
                            << describe(to));
     CHECK(got == to);
   }
-  // Checks that every rule of these sets (default: the whole set), and each of its named branches, had a passing check.
+  // Checks that every rule of the set under test, and every named branch of these rules, had a passing check.
   void all_rules_fired() { all_rules_fired({&set_}); }
   void all_rules_fired(std::initializer_list<const RuleSet*> sets) {
     std::string missing;
@@ -134,8 +134,8 @@ class RuleTest {
 
   const RuleSet& set_;
   std::map<std::string, std::unique_ptr<const Matcher>> matchers_;
-  std::set<std::string> fired_;  // names of the rules that had a passing check, and of their branches as "rule: branch"
-  Hit hit_;  // the last match
+  std::set<std::string> fired_;  // names of the rules ("rule") and branches ("rule: branch") that had a passing check
+  Hit hit_;  // the rule and branch that applied last
 };
 
 }  // namespace tgc

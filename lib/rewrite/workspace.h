@@ -1,4 +1,4 @@
-// Memory of rewrites: result tables, work stacks, and the pool of them that belongs to a graph. Private to lib/rewrite.
+// The data structures of rewrites: result tables and work stacks, kept in a pool per graph. Private to lib/rewrite.
 #pragma once
 #include <cstddef>
 #include <cstring>
@@ -15,8 +15,8 @@
 
 namespace tgc {
 
-// A sparse table indexed by node id. Pages that were never written share one page of zeros, so a small rewrite in a
-// large graph needs little memory. A default-constructed T must be all zeros.
+// A sparse table indexed by node id. All pages that were never written are one shared page of zeros, so a small rewrite
+// in a large graph needs little memory. A default-constructed T must be all zeros.
 template <class T>
 class Pages {
  public:
@@ -53,7 +53,7 @@ class Pages {
 // The rewriter's fields in a node; all access to them goes through this class.
 struct NodeNotes {
   static RewriteSlot& result(UOp u) { return u.node()->note.slot_; }
-  // number of the set of rules that already declined the node (negative_cache.h)
+  // the number of the set of rules that declined the node (negative_cache.h)
   static uint16_t& negative_set(UOp u) { return u.node()->note.tried_; }
 };
 
@@ -61,12 +61,12 @@ struct NodeNotes {
 
 // A rewrite stores a RewriteSlot (result, mark) per visited node. Slots are never cleared; `mark` tells their meaning:
 //
-//   mark == epoch   the slot holds the node's result; each rewrite takes a new epoch number
-//   mark == run     the node was begun in the current run and has no result yet
-//   other           the slot is left over from an earlier rewrite and is ignored
+//   mark == epoch   the slot has the node's result
+//   mark == run     the current run has begun the node's visit, but the result is not known yet
+//   other           the slot was written by an earlier rewrite and is ignored
 //
-// Several runs with the same rules may share one table (kept results, graph_rewrite_map). These runs share the epoch,
-// and so their results, but each run has its own run number.
+// Each rewrite takes a new epoch number. Runs with the same rules may share an epoch, and so their results, but each
+// run has its own run number.
 struct Results {
   uint32_t epoch = 0;
   uint32_t run = 0;  // the last number used for an epoch or a run
@@ -74,7 +74,7 @@ struct Results {
   void start_anew() { epoch = ++run; }
 };
 
-// Result slots inside the nodes. They are the fastest storage, but a graph has only one set. For the outermost rewrite.
+// Result slots inside the nodes, the fastest storage. A node has one slot, so only the outermost rewrite uses them.
 struct NodeResults : Results {
   const RewriteSlot& of(UOp u) const { return NodeNotes::result(u); }
   RewriteSlot& at(UOp u) { return NodeNotes::result(u); }
@@ -93,7 +93,7 @@ struct TableResults : Results {
 
 // ---- work spaces
 
-// Stacks and tables of one rewrite, pooled per graph. A nested rewrite uses another workspace.
+// The stacks and tables of one rewrite. A nested rewrite uses another workspace.
 struct Workspace {
   struct Hit {
     const Rule* rule;
@@ -103,21 +103,21 @@ struct Workspace {
   struct Visit {
     UOp n;          // the node whose result the visit computes
     UOp now;        // the current replacement of `n`
-    uint32_t next;  // index of the next source to visit; UINT32_MAX if `n` waits for the result of `now`
-    bool changed;   // true if the result of some source differs from the source
+    uint32_t next;  // index of the next source to visit; UINT32_MAX if the visit waits for the result of `now`
+    bool changed;   // true if the result of a source that was visited differs from the source
   };
   static constexpr size_t kRecent = 32;
 
-  TableResults results;          // the result slots, used while another rewrite uses those in the nodes
-  Pages<RewriteSlot> bottom_up;  // results of the bottom-up rules; valid if mark == num_rewrites
-  uint32_t num_rewrites = 0;     // number of rewrites done in this workspace
+  TableResults results;          // the result slots, if another rewrite uses those in the nodes
+  Pages<RewriteSlot> bottom_up;  // the result of the bottom-up rules for each node; valid if mark == num_rewrites
+  uint32_t num_rewrites = 0;     // number of rewrites that have used this workspace
 
   InlineStack<RewriteFrame, 128> stack;  // work stack in tinygrad's order
   DeferredFrames waiting;
   InlineStack<Visit, 128> visits;
   std::vector<UOp> sources;
   Hit recent[kRecent];  // ring buffer of the last rule applications, for the message about an endless rewrite
-  size_t num_hits = 0;  // rule applications so far; the last one is recent[(num_hits - 1) % kRecent]
+  size_t num_hits = 0;  // number of rule applications; the last application is recent[(num_hits - 1) % kRecent]
 
   // Returns `u` with its sources replaced by result_of(source). At least one source must differ.
   template <class ResultOf>
@@ -128,16 +128,16 @@ struct Workspace {
   }
 };
 
-// Throws the Failure for a rewrite in `stage` that does not end. The message has the reason `why`, the alternating
-// rules and the nodes that they rewrote last. If `start` is set, the rewrite reached the node `start` again while
-// visiting `start`, and only rewrites since the first visit of `start` are listed.
+// Throws a Failure for a rewrite in `stage` that does not end. The message has the reason `why`, and the rules that
+// alternate with the nodes that they rewrote last. If `start` is set, the visit of `start` led to `start` again; then
+// the message lists only applications made during that visit.
 [[noreturn]] void fail_endless(const Workspace& w, std::string_view stage, std::string_view why, UOp start);
 
 // The rewriter's per-graph state.
 struct RewriteState {
   std::vector<std::unique_ptr<Workspace>> pool;
-  // Kept results of rules without a context, which give the same result for a node in every rewrite. They are kept from
-  // a rule set's second rewrite on: most sets are used once, and a table for each would cost more than it saves.
+  // Results that later rewrites with the same rules reuse. Only for rules without a context, whose result for a node is
+  // always the same, and only from a rule set's second rewrite on, because most sets are used once.
   struct Known {
     bool asked = false;
     std::unique_ptr<TableResults> results;
@@ -148,7 +148,7 @@ struct RewriteState {
   RewriteObserver* observer = nullptr;
   RewriteOverride* rewrite_override = nullptr;
   ShortcutTrial* trial = nullptr;
-  ContextRef observed;  // context of the innermost rewrite that is reported to an observer
+  ContextRef observed;  // context of the innermost rewrite that is being reported to an observer
   bool is_own = false;  // true inside an UninstrumentedScope
 
   bool is_watched() const { return observer || rewrite_override; }
@@ -169,7 +169,7 @@ inline std::string_view name_of(const RewriteOptions& options, const RuleSet& ru
   return options.name.empty() ? rules.name() : options.name;
 }
 
-// Reports the begin and end of a rewrite to the graph's observer, if it has one.
+// Reports the begin and end of a rewrite to the graph's observer, if the graph has an observer.
 class Told {
  public:
   Told(RewriteState& state, UOp sink, const RuleSet& rules, const RewriteOptions& options)
@@ -181,7 +181,7 @@ class Told {
     observer_->begin(name_, sink, rules, options.bottom_up);
   }
   Told(const Told&) = delete;
-  ~Told() { end(UOp()); }  // an exception ended the rewrite: reports an empty result
+  ~Told() { end(UOp()); }  // without done(), an exception ended the rewrite: report an empty result
   UOp done(UOp result) {
     end(result);
     return result;
@@ -200,7 +200,7 @@ class Told {
   ContextRef around_;
 };
 
-// Borrows a workspace from the pool for the lifetime of this object.
+// Takes a workspace from the graph's pool, and returns it to the pool when this object is destroyed.
 class LentWorkspace {
  public:
   explicit LentWorkspace(RewriteState& state) : state_(state) {
@@ -227,7 +227,7 @@ class LentWorkspace {
   std::unique_ptr<Workspace> w_;
 };
 
-// Borrows the result slots in the nodes, with a new epoch, during its lifetime. Is false if another rewrite uses them.
+// Reserves the result slots in the nodes and begins a new epoch. Converts to false if another rewrite uses the slots.
 class LentNodes {
  public:
   explicit LentNodes(RewriteState& state) : state_(state), mine_(!state.in_nodes_lent) {
@@ -247,7 +247,7 @@ class LentNodes {
   bool mine_;
 };
 
-// Returns use(results), where `results` are the slots in the nodes if unused, else the workspace's, with a new epoch.
+// Returns use(results) in a new epoch. `results` are the slots in the nodes or, if those are in use, the workspace's.
 template <class Use>
 auto with_new_results(RewriteState& state, Workspace& workspace, Use use) {
   if (LentNodes nodes(state); nodes) return use(*nodes);
