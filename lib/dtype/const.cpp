@@ -32,7 +32,7 @@ std::string Const::str() const {
 
 namespace {
 
-// Compares an int with a float exactly. `d` must not be NaN.
+// Compares an int with a float, without rounding the int. `d` must not be NaN.
 std::strong_ordering compare(Int i, double d) {
   if (std::isinf(d)) return d > 0 ? std::strong_ordering::less : std::strong_ordering::greater;
   Int whole = Int::trunc(d);
@@ -104,7 +104,7 @@ const Limits& limits(DType d) {
     for (int i = 0; i < kNumScalars; i++) table[size_t(i)] = limits_of(Scalar(i));
     return table;
   }();
-  // as in tinygrad, a pointer has the limits of void, which are those of bool, and an image has the limits of float
+  // as in tinygrad, pointers have the limits of void (which are the limits of bool), and images have those of float
   return kTable[size_t(d.is_image() ? Scalar::Float32 : d.is_ptr() ? Scalar::Void : d.scalar_kind())];
 }
 }  // namespace
@@ -128,7 +128,7 @@ uint16_t float_to_half_bits(double v) {
   uint16_t sign = uint16_t(bits >> 48 & 0x8000);
   if (std::isnan(v)) return sign | 0x7E00;
   double a = std::fabs(v);
-  if (a >= 65520.0) return sign | 0x7C00;                                                  // rounds to 2**16: infinity
+  if (a >= 65520.0) return sign | 0x7C00;                                                  // rounds to 2**16: is inf
   if (a < 0x1p-14) return sign | uint16_t(std::nearbyint(a * 0x1p24));                     // subnormal half
   int exponent = std::ilogb(a);
   auto mantissa = uint32_t(std::nearbyint(std::ldexp(a, 10 - exponent)));                  // between 1024 and 2048
@@ -157,9 +157,9 @@ uint8_t float_to_fp8(double v, Scalar kind) {
   bool e4m3 = kind == Scalar::FP8E4M3;
   if (e4m3 && !std::isfinite(v)) return std::signbit(v) ? 0xFF : 0x7F;
   if (!e4m3 && std::isinf(v)) return std::signbit(v) ? 0xFC : 0x7C;
-  // The parameters of a format: the exponent bias; the significand bits, including the hidden bit; the mask of the
-  // mantissa bits; the largest magnitude that rounds to zero and the largest that does not saturate, as bits of a
-  // double; the largest finite fp8 value; the smallest normal magnitude, as bits of a double.
+  // The parameters of an fp8 format: the bias of the exponent; the number of significand bits, with the hidden bit; the
+  // mask of the mantissa bits; the bits of the largest double that rounds to zero and of the largest that does not
+  // saturate; the largest finite fp8 value; the bits of the smallest double that is a normal fp8 value.
   struct Layout {
     int bias, significand;
     uint64_t mantissa_mask, zero, overflow, max_norm, min_norm;

@@ -1,6 +1,6 @@
-// Const: the value of a constant, as a Python value: a bool, an unbounded int, a double, or tinygrad's Invalid.
-// Arithmetic follows Python: bools are ints, an int combined with a float becomes a float, and a value is rounded to a
-// dtype only by `truncate`.
+// Const: the value of a constant. It is a Python value: a bool, an unbounded int, a float, or tinygrad's Invalid.
+// Arithmetic follows Python: bools are ints, and an int combined with a float becomes a float. Only truncate() rounds a
+// value to a dtype.
 #pragma once
 #include <cstring>
 #include <string>
@@ -46,7 +46,7 @@ class Const {
   std::string str() const;  // returns Python's str(x): "True", "5", "0.1", "Invalid"
   void append_str(std::string& out) const;
 
-  uint64_t raw() const { return uint64_t(i_); }  // the eight payload bytes
+  uint64_t raw() const { return uint64_t(i_); }  // the 8 bytes in which the value is stored
 
  private:
   friend class Arg;
@@ -58,10 +58,10 @@ class Const {
   };
 };
 
-// py_equal and py_less return Python's a == b and a < b. As in tinygrad's InvalidType (dtype.py), Invalid equals only
-// itself, and a < b is true if exactly one of `a` and `b` is Invalid.
+// Return Python's a == b and a < b. As in tinygrad (dtype.py:InvalidType), Invalid equals only itself, and a < b is
+// true if exactly one of `a` and `b` is Invalid.
 inline bool are_small_ints(Const a, Const b) { return a.kind() == Const::Kind::Int && b.kind() == Const::Kind::Int; }
-bool py_equal_of_any(Const a, Const b);  // the general case; py_equal and py_less compare small ints inline
+bool py_equal_of_any(Const a, Const b);  // like py_equal and py_less, but without their fast path for small ints
 bool py_less_of_any(Const a, Const b);
 inline bool py_equal(Const a, Const b) { return are_small_ints(a, b) ? a.raw() == b.raw() : py_equal_of_any(a, b); }
 inline bool py_less(Const a, Const b) {
@@ -79,17 +79,17 @@ Const py_neg(Const a);
 namespace dtypes {
 Const min(DType d);  // the least value; -inf for floats
 Const max(DType d);  // the greatest value; inf for floats
-// Converts `v` to the Python type of `d`: int(v), float(v) or bool(v). Returns Invalid unchanged. Throws Failure where
-// Python raises.
+// Converts `v` to the Python type of `d`: int(v), float(v) or bool(v). Returns Invalid unchanged. Throws Failure if
+// Python raises an exception.
 Const as_const(Const v, DType d);
 }  // namespace dtypes
 
-// Returns the value that is read when `v` is stored as the scalar dtype `d` and loaded again (dtype.py:truncate). For
+// Returns the value that `v` has after it was stored as the scalar dtype `d` and loaded again (dtype.py:truncate). For
 // the dtypes index and void, returns `v` unchanged.
 Const truncate(Const v, DType d);
 
-// Conversions between floats and their bits, rounding to nearest even. For fp8, infinities are converted as by
-// dtype.py:float_to_fp8.
+// Convert a double to the bits of a smaller float, rounding to nearest even, and back. fp8 formats treat infinities as
+// dtype.py:float_to_fp8 does.
 uint16_t float_to_half_bits(double v);
 double half_bits_to_float(uint16_t bits);
 uint16_t float_to_bf16_bits(float v);

@@ -16,11 +16,11 @@
 namespace tgc {
 namespace {
 
-// The interning table of all dtypes except 0.12.0's scalars. Thread-safe.
+// The interning table of all dtypes except the scalars of 0.12.0. Several threads may use it at the same time.
 class Table {
  public:
   static Table& get() {
-    static Table* table = new Table;  // never destroyed, because static tables hold handles to its entries
+    static Table* table = new Table;  // never destroyed, because static objects may refer to its entries
     return *table;
   }
 
@@ -109,7 +109,7 @@ std::string_view name_of(AddrSpace space) {
 
 namespace {
 
-// A direct-mapped cache of recently used pointers and vectors of pointers, which are found without the table's lock.
+// A direct-mapped cache of recently used pointers and vectors of pointers. A lookup in this cache needs no lock.
 std::array<std::atomic<const DTypeInfo*>, 256> seen_pointers;
 std::atomic<const DTypeInfo*>& seen_pointer(const DTypeInfo* of, int64_t size) {
   uint64_t h = (reinterpret_cast<uintptr_t>(of) ^ uint64_t(size) << 20) * 0x9E3779B97F4A7C15ull;
@@ -244,13 +244,13 @@ FloatInfo finfo(DType d) {
 namespace {
 using namespace dtypes;
 
-// tinygrad's promo_lattice, one row per group of scalars with the same successors.
+// tinygrad's promo_lattice. Each array lists the scalars that some scalars promote to in one step.
 constexpr DType kToNone[] = {void_};
 constexpr DType kBool[] = {int8, uint8}, kInt8[] = {int16}, kUInt8[] = {int16, uint16}, kInt16[] = {int32},
                 kUInt16[] = {int32, uint32}, kInt32[] = {int64}, kUInt32[] = {int64, uint64},
                 kWide[] = {fp8e4m3, fp8e5m2}, kFp8[] = {float16, bfloat16}, kHalf[] = {float32}, kFloat[] = {float64};
 
-// Returns the scalars that `d` promotes to in zero or more steps, as a bit set.
+// Returns the bit set of the scalars that `d` promotes to in any number of steps, including `d` itself.
 uint32_t reachable(DType d) {
   uint32_t bits = 1u << int(d.scalar_kind());
   for (DType up : promotes_to(d)) bits |= reachable(up);
@@ -292,7 +292,7 @@ DType least_upper_dtype(std::span<const DType> ds) {
       throw Failure(std::string(d.repr()) + " has no type promotion");
     common &= kReach[int(s.scalar_kind())];
   }
-  return of(Scalar(std::countr_zero(common)));  // the lowest bit, as the enum is ordered by priority
+  return of(Scalar(std::countr_zero(common)));  // the lowest bit has the lowest priority, as the enum sorts by priority
 }
 
 DType least_upper_float(DType d) { return is_float(d) ? d : least_upper_dtype({d, default_float}); }

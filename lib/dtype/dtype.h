@@ -1,5 +1,5 @@
 // DType: tinygrad's data types (dtype.py): scalars, vectors of scalars, pointers and images. A DType is a handle to an
-// immutable description that is interned per process, so two dtypes are equal if and only if their handles are.
+// immutable object. The objects are interned per process, so equal dtypes have equal handles.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace tgc {
 
-// X(enumerator, tinygrad's attribute name, short attribute name (repeats the name if there is none), C name,
-// promotion priority, bits, struct format character or 0)
+// X(enumerator, attribute name in tinygrad's `dtypes`, short attribute name or the same name again, C name, promotion
+// priority, bits, struct format character or 0)
 #define TGC_SCALARS(X)                                      \
   X(Void, "void", "void", "void", -1, 0, 0)                 \
   X(Index, "index", "index", "index", -1, 800, 0)           \
@@ -36,7 +36,7 @@ enum class Scalar : uint8_t {
 #define X(id, ...) id,
   TGC_SCALARS(X)
 #undef X
-      Other,  // a scalar that only another release of tinygrad has: see dtypes::open
+      Other,  // any scalar that 0.12.0 does not have; see dtypes::open
 };
 inline constexpr int kNumScalars = 17;  // scalars of 0.12.0, without Other
 
@@ -46,23 +46,23 @@ std::string_view name_of(AddrSpace space);  // "GLOBAL", ...
 struct DTypeInfo {
   enum class Kind : uint8_t { Value, Pointer, Image };
   Kind kind = Kind::Value;
-  // the scalar of the value or pointee; for an image the storage type (Float16 or Float32)
+  // the scalar of the value or of the pointee; of an image, the storage type (Float16 or Float32)
   Scalar scalar = Scalar::Void;
-  // bit number in a DTypeSet: that of the scalar for values; kNumScalars for pointers, images and Other (in no set)
+  // bit number of this dtype in a DTypeSet: the scalar; kNumScalars for pointers, images and Other, which no set has
   uint8_t value_class = uint8_t(Scalar::Void);
   AddrSpace addrspace = AddrSpace::GLOBAL;
   int8_t priority = -1;      // promotion priority, the first key of operator<
   char fmt = 0;              // struct format character; 0: none
-  int32_t count = 1;         // elements of the value or pointee
-  int32_t v = 1;             // length of a vector of pointers or images
-  int32_t bitsize = 0;       // bits of the value or pointee, all elements together
+  int32_t count = 1;         // number of elements of the value, or of the pointee
+  int32_t v = 1;             // number of pointers or images in a vector of them
+  int32_t bitsize = 0;       // number of bits of all elements of the value, or of the pointee
   int64_t size = -1;         // number of elements that a pointer may access; -1: no limit
-  const DTypeInfo* base = nullptr;    // pointee of a pointer, value dtype of an image; else null
-  const DTypeInfo* single = nullptr;  // element of a vector (tinygrad's _scalar); else null
+  const DTypeInfo* base = nullptr;    // the pointee of a pointer, the value dtype of an image; otherwise null
+  const DTypeInfo* single = nullptr;  // the element dtype of a vector (tinygrad's _scalar); otherwise null
   std::string_view name;              // "float", "float4", "imagef"
   std::string_view repr;              // "dtypes.float.vec(4).ptr(16)"
-  std::span<const int64_t> shape;     // height, width, 4 of an image
-  int64_t pitch = -1;                 // the pitch that was passed to dtypes.imagef; -1: no pitch was passed
+  std::span<const int64_t> shape;     // of an image: (height, width, 4)
+  int64_t pitch = -1;                 // of an image: bytes per row, if passed to dtypes.imagef or imageh; else -1
 };
 
 class DType {
@@ -81,7 +81,7 @@ class DType {
   int count() const { return p_->count; }                          // dtype.count
   int vcount() const { return is_ptr() ? p_->v : p_->count; }      // dtype.vcount
   int bitsize() const { return p_->bitsize; }
-  int itemsize() const { return (p_->bitsize + 7) / 8; }           // bytes
+  int itemsize() const { return (p_->bitsize + 7) / 8; }           // bytes of the value, or of the pointee
   int priority() const { return p_->priority; }
   char fmt() const { return p_->fmt; }
   std::string_view name() const { return p_->name; }
@@ -91,12 +91,12 @@ class DType {
   std::span<const int64_t> image_shape() const { return p_->shape; }
   int64_t image_pitch() const;  // bytes per row: the pitch passed to dtypes.imagef, or computed from the shape
 
-  DType base() const { return p_->base ? DType(p_->base) : *this; }  // the pointee of a pointer; else this
-  DType scalar() const { return p_->single ? DType(p_->single) : *this; }  // the element of a vector; else this
+  DType base() const { return p_->base ? DType(p_->base) : *this; }  // the pointee of a pointer; else this dtype
+  DType scalar() const { return p_->single ? DType(p_->single) : *this; }  // a vector's element dtype; else this dtype
   DType vec(int64_t n) const;  // a vector of n elements of this dtype; throws Failure if this is a vector
   // Returns a pointer to `size` elements of this dtype (-1: no limit). Throws Failure if this is a pointer already.
   DType ptr(int64_t size = -1, AddrSpace space = AddrSpace::GLOBAL) const;
-  int64_t nbytes() const;      // bytes that a pointer may access; throws Failure if unlimited
+  int64_t nbytes() const;      // number of bytes that a pointer may access; throws Failure if there is no limit
 
   const DTypeInfo* info() const { return p_; }
   friend bool operator==(DType, DType) = default;
@@ -105,8 +105,8 @@ class DType {
   const DTypeInfo* p_;
 };
 
-// tinygrad's DType.__lt__: compares (priority, bitsize, name, fmt, count). Not a total order: of two pointers that
-// differ only in size, neither is less.
+// Compares (priority, bitsize, name, fmt, count), as tinygrad's DType.__lt__. Not a total order: two pointers that
+// differ only in size are different, but neither is less.
 bool operator<(DType a, DType b);
 
 // A set of scalars. A vector is in the set if its element is; a pointer is in no set (as in UPat's dtype matching).
@@ -169,16 +169,16 @@ inline bool is_int(DType d) { return index_like.contains(d); }  // includes inde
 inline bool is_unsigned(DType d) { return uints.contains(d); }
 inline bool is_bool(DType d) { return d.is(Scalar::Bool); }
 
-// Returns the scalar with the attribute name "float32", "float", "half", ...; nullopt if there is none.
+// Returns the scalar with this attribute name ("float32", "float", "half", ...); nullopt if there is no such scalar.
 std::optional<DType> parse(std::string_view attribute);
-// Like parse, but accepts names that 0.12.0 does not have (weakint, fp8e4m3fnuz). For these, returns a Scalar::Other: a
-// dtype of another release, which has only a name, no size, and is in no DTypeSet.
+// Like parse, but also accepts names that 0.12.0 does not have, such as weakint. Returns a Scalar::Other for these: a
+// dtype that has a name, but no size, and that no DTypeSet contains.
 DType open(std::string_view attribute);
-// Returns all attribute names, for error messages.
+// Returns all names that parse() accepts, for error messages.
 std::span<const std::string_view> attribute_names();
 
 struct FloatInfo {
-  int exponent, mantissa;  // number of bits
+  int exponent, mantissa;  // number of bits of the exponent and of the mantissa
 };
 FloatInfo finfo(DType d);  // throws Failure if `d` is not a float
 
@@ -186,14 +186,14 @@ FloatInfo finfo(DType d);  // throws Failure if `d` is not a float
 
 constexpr DType::DType() : p_(&dtypes::kScalars[0]) {}
 
-// Returns the smallest dtype that all of `ds` promote to in tinygrad's lattice, or the first image of `ds`. `ds` must
-// not be empty. Throws Failure for dtypes that do not promote (void, index, pointers).
+// Returns the smallest dtype that all of `ds` promote to in tinygrad's lattice. If `ds` contains images, returns the
+// first image. `ds` must not be empty. Throws Failure for dtypes that do not promote (void, index, pointers).
 DType least_upper_dtype(std::span<const DType> ds);
 inline DType least_upper_dtype(std::initializer_list<DType> ds) {
   return least_upper_dtype(std::span(ds.begin(), ds.size()));
 }
 DType least_upper_float(DType d);
-// Returns the dtypes that the scalar `d` promotes to directly, in tinygrad's order (dtype.py:promo_lattice).
+// Returns the dtypes that the scalar `d` promotes to in one step, in tinygrad's order (dtype.py:promo_lattice).
 std::span<const DType> promotes_to(DType d);
 bool can_lossless_cast(DType from, DType to);  // true if `to` can represent every value of `from`
 DType sum_acc_dtype(DType d);                  // the accumulator dtype of a sum over `d`

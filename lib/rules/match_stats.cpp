@@ -32,7 +32,7 @@ std::string row(const RuleCounters& c) {
                    static_cast<unsigned long long>(c.attempts), double(c.hit_ns) / 1e6, double(c.total_ns) / 1e6);
 }
 
-// Formats the number of hits of one folding (branch) of a rule.
+// Returns the line with the number of hits of one folding (branch) of a rule.
 std::string branch_row(std::string_view name, uint64_t hits) {
   return formatted("%6llu   of them by ", static_cast<unsigned long long>(hits)) + std::string(name) + "\n";
 }

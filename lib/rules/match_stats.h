@@ -1,4 +1,4 @@
-// Match statistics of rules, as TRACK_MATCH_STATS=1 prints them: attempts, hits and time.
+// Statistics of rules, as tinygrad's TRACK_MATCH_STATS=1 prints them: attempts, hits and time per rule.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// While this object lives, counts the rewrites of a graph.
+// While this object lives, counts attempts and hits of the rules in one graph.
 class StatsWatch : public RewriteObserver {
  public:
   StatsWatch(Graph& graph, RuleStats& into) : graph_(graph) {
@@ -24,16 +24,16 @@ class StatsWatch : public RewriteObserver {
   Graph& graph_;
 };
 
-// Formats the statistics that RuleStats::by_rule() returns: one line per rule that was tried, the slowest rule last,
-// then the total, then the numbers of tried rules and of rules that hit. The line of a rule is:
+// Formats the statistics that RuleStats::by_rule() returns: one line per rule that was tried, the slowest rule last;
+// the total; the number of rules that were tried and of rules that hit. The line of a rule is:
 //   hits / attempts -- ms in hits / ms in all attempts -- file:line  name: left -> right  (file:line in tinygrad)
-// The line of a rule with several branches (foldings) is followed by the hits of each branch.
+// If the rule has several branches (foldings), lines with the hits of each branch follow.
 std::string stats_text(const std::vector<RuleCounters>& stats);
 // Lists the rules of `sets` that never hit, one per line.
 std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets);
-// Returns {"rules":[{"name","set","file","line","tinygrad","hits","attempts","match_ms","total_ms",
-//                    "branches":{name: hits}}],"total":{...}}
-// The rules of `sets` that were never tried come last. "tinygrad" is the rule's file and line in tinygrad.
+// Returns the statistics as JSON:
+//   {"rules":[{"name","set","file","line","tinygrad","hits","attempts","match_ms","total_ms","branches"}],"total":{}}
+// "tinygrad" is the rule's file and line in tinygrad. The rules of `sets` that were never tried come last.
 std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets);
 
 }  // namespace tgc

@@ -35,7 +35,7 @@
 namespace tgc {
 namespace {
 
-// Calls X(NAME) for each rule set in the order of the pipeline. tinygrad's set and tgc's function both have this name.
+// Calls X(NAME) for each rule set, in pipeline order. NAME is the set's name in tinygrad, and also tgc's function.
 #define TGC_RULE_SETS(X)                                                                                             \
   X(propagate_invalid)                                                                                               \
   X(symbolic_simple) X(commutative) X(div_and_mod_symbolic) X(gep_pushing) X(symbolic) X(pm_simplify_valid) X(sym)   \
@@ -55,9 +55,9 @@ namespace {
                                                           X(shared_codegen_spec) X(kernel_spec) X(program_spec)      \
                                                               X(full_spec)
 
-// Adds the rule set of each of tinygrad's renderer classes. The rules of AMDLLVMRenderer depend on the arch.
+// Adds the rule sets of tinygrad's renderer classes: one per class, but one per arch for AMDLLVMRenderer.
 void add_renderer_sets(std::vector<CatalogSet>& out) {
-  static std::deque<std::string> names;  // CatalogSet::name views them
+  static std::deque<std::string> names;  // owns the text of CatalogSet::name
   auto add = [&](const std::string& target_name, std::string name) {
     auto target = parse_target(target_name, Settings());
     if (!target || std::ranges::find(names, name) != names.end()) return;
@@ -71,7 +71,7 @@ void add_renderer_sets(std::vector<CatalogSet>& out) {
   }
 }
 
-// Settings that change which rules a stage has.
+// Settings that change the rules of stages; the empty text stands for the default settings.
 constexpr std::string_view kVariants[] = {"", "DEVECTORIZE=0", "DEVECTORIZE=2", "TRANSCENDENTAL=2",
                                           "DISABLE_FAST_IDIV=1"};
 
@@ -99,7 +99,7 @@ void for_each_stage(const Settings& settings, Visit visit) {
   }
 }
 
-// Calls visit(stage, rules) for the rule sets of rewrites that rules start, and of the rewrites after the last stage.
+// Calls visit(stage, rules) for each rule set of a rewrite that rules start or that follows the last stage.
 template <class Visit>
 void for_each_inside(Visit visit) {
   for (const TensorStage& stage : tensor_stages())
@@ -224,7 +224,7 @@ std::vector<StageCount> stage_rule_counts() {
   return out;
 }
 
-constexpr size_t kMostStages = 8;  // the text names at most 8 stages of a rule, else only their number
+constexpr size_t kMostStages = 8;  // if a rule is in more stages, the listing shows only their number
 
 std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListing& listing) {
   std::string out;

@@ -1,6 +1,6 @@
-// Lists every rule set of the pipeline under tinygrad's name, with the stages that use it, for `tgc patterns` and `tgc
-// stats`. `scripts/rule_table.py counts` compares the list with tinygrad's PatternMatchers. To add a rule set, add a
-// row to rule_catalog.cpp.
+// Lists every rule set of the pipeline by its name in tinygrad, and the stages that use each rule, for `tgc patterns`
+// and `tgc stats`. `scripts/rule_table.py counts` compares the list with tinygrad's PatternMatchers. To add a rule set,
+// add a row to rule_catalog.cpp.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,29 +12,29 @@
 namespace tgc {
 
 struct CatalogSet {
-  std::string_view name;   // tinygrad's name: "symbolic_simple", "ClangRenderer.extra_matcher"
+  std::string_view name;   // the set's name in tinygrad: "symbolic_simple", "ClangRenderer.extra_matcher"
   const RuleSet* set;
 };
 
-// Returns the rule sets in the order of the pipeline.
+// Returns all rule sets in the order in which the pipeline uses them.
 const std::vector<CatalogSet>& rule_catalog();
 
 // A rule and its uses.
 struct CatalogRule {
   const Rule* rule;
-  // the stages that apply the rule on some target under some settings, in their own rewrites or in an inner rewrite
+  // the stages that may apply the rule (on any target, with any settings), also in rewrites that another rule starts
   std::vector<std::string_view> stages;
-  // in the list of one stage: the rule set of the inner rewrite that has the rule; empty if the stage's own set has it
+  // in the list of one stage: the rule set of the rewrite, started by another rule, that has the rule; else empty
   std::string_view inside = {};
 };
 
 // Returns every rule once, in the order of the catalog.
 std::vector<CatalogRule> catalog_rules();
-// Returns the rules of a stage, each once: the rules of `set` (may be null) in the order in which they are tried, then
-// the rules of `inside`, the sets of the rewrites that rules start.
+// Returns the rules of a stage, each once: first the rules of `set` (unless null) in the order in which they are tried,
+// then the rules of `inside`, the sets of the rewrites that rules of the stage start.
 std::vector<CatalogRule> catalog_rules(const RuleSet* set, std::span<const RuleSetFunction> inside = {});
 
-// The number of rules of a stage on a target with default settings. Stages of tensor graphs have no target.
+// The number of rules that a stage has on a target with default settings. `target` is empty for tensor graph stages.
 struct StageCount {
   std::string_view stage, target;
   size_t rules;
@@ -51,10 +51,9 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
 // Returns the rules as JSON:
 //   {"rules":[{"name","set","stages","ops","pattern","result","kind","branches":[{"name","right","guard"}],
 //              "file","line","tinygrad","inside"}],"sets":[{"name","rules"}],"stages":[{"name","target","rules"}]}
-// "pattern" is the left side, "result" the whole right side, "kind" is "algebra", "function" or "lambda", and
-// "tinygrad" the rule's line in tinygrad. "branches" are the rule's foldings: most rules have one, which has no name.
-// A folding has no right side if a C++ function computes its result. "inside" is set only in the list of one stage,
-// for rules of inner rewrites.
+// "pattern" is the left side, "result" the whole right side, "kind" the kind of right side ("algebra", "function" or
+// "lambda"), and "tinygrad" the rule's file and line in tinygrad. "branches" are the rule's foldings: most rules have
+// one, without a name. "right" is missing if a C++ function computes the result. "inside" is CatalogRule::inside.
 std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing);
 
 }  // namespace tgc

@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// Splits "| a | b | c |" into {"a", "b", "c"}.
+// Splits a row of a Markdown table, "| a | b | c |", into {"a", "b", "c"}.
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> out;
   for (size_t at = 0; (at = line.find("| ", at)) != line.npos; at++) {
@@ -38,7 +38,7 @@ TEST_CASE("patterns: a named rule set has every rule that a stage applies, apart
   std::set<uint32_t> listed;
   for (const CatalogSet& s : rule_catalog())
     for (const Rule* r : s.set->rules()) listed.insert(r->id);
-  std::set<std::string> others;  // rules of stages that no named set has
+  std::set<std::string> others;  // the rules of stages that are not in the catalog
   auto check_set = [&](const RuleSet& set) {
     for (const Rule* r : set.rules())
       if (!listed.contains(r->id)) others.insert(std::string(r->name) + " " + std::string(short_file(*r)));
@@ -57,7 +57,7 @@ TEST_CASE("patterns: a named rule set has every rule that a stage applies, apart
   }
   // tinygrad makes the late decompositions anew for each target, so they have no name
   std::erase_if(others, [](const std::string& rule) { return rule.ends_with(" passes/kernel/decompositions.cpp"); });
-  // a set that tinygrad writes without a name, or the one for gfx12, of which the catalog lists other archs
+  // expected: only the rules of sets that have no name in tinygrad, and of the set for gfx12, which is not listed
   CHECK(others == std::set<std::string>{"gate-substitute passes/tensor/remove_bufferize.cpp",
                                         "mark-movement passes/tensor/apply_rangeify.cpp",
                                         "remove-tag passes/kernel/optimizer/scheduler_opts.cpp",
@@ -91,7 +91,7 @@ TEST_CASE("patterns: the documented rule counts match the rule sets and explain 
     }
   }
   CHECK(rows > 250);
-  CHECK(sets.empty());  // each set was erased when the table named it, so a remaining set is missing in the table
+  CHECK(sets.empty());  // the loop erased each set that the table names, so a remaining set is missing in the table
 }
 
 TEST_CASE("patterns: every rule has a place in tinygrad, and every place a rule") {

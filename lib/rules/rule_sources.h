@@ -1,4 +1,4 @@
-// The file and line of each rule in tinygrad 0.12.0, which `tgc patterns`, `stats` and `trace` print beside tgc's line.
+// Returns the file and line where tinygrad 0.12.0 defines a rule, for `tgc patterns`, `tgc stats` and `tgc trace`.
 // `scripts/rule_table.py sources` generates the table, rule_sources.def, from an installed tinygrad.
 #pragma once
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-// Returns "uop/symbolic.py:42", a view of static data; empty if tinygrad has no such rule.
+// Returns tinygrad's file and line, such as "uop/symbolic.py:42"; empty if tinygrad has no such rule.
 std::string_view tinygrad_source(const Rule& rule);
 // Returns the number of rules in the table.
 size_t num_tinygrad_sources();

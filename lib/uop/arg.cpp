@@ -34,7 +34,7 @@ void append_items(std::string& out, std::span<const Arg> items) {
   out += items.size() == 1 ? ",)" : ")";
 }
 
-// Appends repr(bytes), such as b'\x7fELF'.
+// Appends Python's repr of a bytes object, such as b'\x7fELF'.
 void append_bytes(std::string& out, std::string_view bytes) {
   static constexpr char kHex[] = "0123456789abcdef";
   const char quote = bytes.find('\'') != bytes.npos && bytes.find('"') == bytes.npos ? '"' : '\'';
@@ -56,7 +56,7 @@ Order order_of(std::strong_ordering o) { return o < 0 ? Order::Less : o > 0 ? Or
 
 Order compare_const(Const a, Const b) {
   if (py_equal(a, b)) return Order::Equal;
-  // tinygrad's NaN is a single object, which is equal to itself in tuple comparisons
+  // in tinygrad, every NaN is the same Python object, and Python's tuple comparison treats identical objects as equal
   if (a.is_float() && b.is_float() && std::isnan(a.as_float()) && std::isnan(b.as_float())) return Order::Equal;
   return py_less(a, b) ? Order::Less : py_less(b, a) ? Order::Greater : Order::Unordered;
 }
@@ -106,7 +106,7 @@ bool Arg::slow_equal(Arg a, Arg b) {
   return compare_const(a.to_const(), b.to_const()) == Order::Equal;
 }
 
-// Equal numbers of different types must have equal hashes.
+// Returns the hash of an Arg of any kind except Int. Equal numbers of different kinds must have equal hashes.
 uint32_t Arg::hash_of_others() const {
   switch (kind_) {
     case Kind::Bool: return mixed(uint64_t(i_), Kind::Int);
@@ -135,7 +135,7 @@ void Arg::append_repr(std::string& out) const {
     case Kind::Raw: out += text(); break;
     case Kind::Tuple: append_items(out, items()); break;
     case Kind::Record: {
-      if (is(RecordClass::Kernel)) {  // the AST has no one-line repr; lib/text prints it under a name
+      if (is(RecordClass::Kernel)) {  // does not print the kernel's AST, which has no one-line repr
         out += "Kernel(ast, ";
         items()[1].append_repr(out);
         out += ')';
@@ -170,10 +170,10 @@ std::string Arg::str() const { return is_str() ? std::string(text()) : repr(); }
 
 Order py_compare(Arg a, Arg b) {
   if (Arg::identical(a, b)) return Order::Equal;
-  auto number = [](Arg x) { return x.is_op() ? Const(int(x.op())) : x.to_const(); };  // Ops is an IntEnum in Python
+  auto number = [](Arg x) { return x.is_op() ? Const(int(x.op())) : x.to_const(); };  // in Python, an Ops is an int
   if ((a.is_const() || a.is_op()) && (b.is_const() || b.is_op())) return compare_const(number(a), number(b));
   if (a.kind() == b.kind()) switch (a.kind()) {
-      case Arg::Kind::Str: return order_of(a.text().compare(b.text()) <=> 0);  // UTF-8 bytes sort like code points
+      case Arg::Kind::Str: return order_of(a.text().compare(b.text()) <=> 0);  // same order as by code points
       case Arg::Kind::OptOps: return order_of(int(a.opt_op()) <=> int(b.opt_op()));
       case Arg::Kind::DType:
         return a.dtype() < b.dtype() ? Order::Less : b.dtype() < a.dtype() ? Order::Greater : Order::Unordered;

@@ -1,6 +1,6 @@
-// Arg: the value of a UOp's `arg` or `tag`, any Python value that can occur in a graph. Sixteen bytes, trivially
-// copyable. Strings, tuples and records (dataclasses such as KernelInfo) are interned in a Graph. Tuples that are equal
-// in Python but print differently, such as (0, 1) and (False, True), are two different Args.
+// Arg: the value of a UOp's `arg` or `tag`, that is, any Python value that can occur in a graph. An Arg is trivially
+// copyable and has 16 bytes. Strings, tuples and records (dataclasses such as KernelInfo) are interned in a Graph.
+// Tuples that are equal in Python but print differently, such as (0, 1) and (False, True), are different Args.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,23 +16,23 @@ namespace tgc {
 class UOp;
 class Graph;
 
-// The dataclasses of tinygrad 0.12.0 that occur in graphs. Open is any dataclass of another release; its record stores
-// the class name, the field names and the values as they were read.
+// The dataclasses of tinygrad 0.12.0 that occur in graphs. Open stands for any dataclass that 0.12.0 does not have; an
+// Open record stores the names of its class and fields, and the values.
 enum class RecordClass : uint8_t { KernelInfo, Opt, BufferizeOpts, Kernel, Metadata, Open };
 inline constexpr int kNumRecordClasses = 5;  // without Open
 std::string_view name_of(RecordClass c);
-std::span<const std::string_view> fields_of(RecordClass c);  // the field names; empty for Open (see RecordView)
+std::span<const std::string_view> fields_of(RecordClass c);  // the names of the fields; empty for Open
 std::optional<RecordClass> parse_record_class(std::string_view name);
 class Arg;
-// Returns true if the fields of a record that was read from a file have the types that the passes rely on.
+// Returns true if `fields`, which were read from a file, have the types that a record of class `c` must have.
 bool record_fits(RecordClass c, std::span<const Arg> fields);
 
 class Arg {
  public:
   enum class Kind : uint8_t {
-    Bool, Int, BigInt, Float, Invalid,  // the same values as in Const::Kind, so that to_const() can cast
+    Bool, Int, BigInt, Float, Invalid,  // numerically equal to the enumerators of Const::Kind, for to_const()
     None, Str, Bytes, Tuple, Record, Op, AxisType, AddrSpace, OptOps, DType, UOp,
-    Raw,  // text of a Python object of an unknown type, printed as it was read
+    Raw,  // the text of a Python object of unknown type
   };
 
   constexpr Arg() : kind_(Kind::None), sub_(0), i_(0) {}
@@ -63,7 +63,7 @@ class Arg {
   bool is(tgc::Op op) const { return kind_ == Kind::Op && i_ == int64_t(op); }
   bool is(RecordClass c) const { return kind_ == Kind::Record && sub_ == uint8_t(c); }
 
-  // Accessors. Call each only on an Arg of the kind that the accessor's name says, because the kind is not checked.
+  // Accessors. They do not check the kind, so call each accessor only on an Arg of the kind that its name says.
   Const to_const() const {
     Const c;
     c.kind_ = Const::Kind(kind_);
@@ -116,8 +116,8 @@ class Arg {
   };
 };
 
-// A uniform view of the name, fields and values of a record, printed as NAME(value, field=value). The items of an Open
-// record are its name, a tuple of its field names ("" for a positional value), and its values.
+// Gives access to the class name, the fields and the values of a record, printed as NAME(value, field=value). The items
+// of an Open record are its class name, a tuple of its field names ("" for a positional value), and its values.
 class RecordView {
  public:
   explicit RecordView(Arg record) : record_(record) {}
@@ -133,7 +133,7 @@ class RecordView {
   Arg record_;
 };
 
-// Result of a three-way comparison. Unordered: the values differ and neither is less than the other.
+// The result of a three-way comparison. Unordered means: the values differ, but neither is less than the other.
 enum class Order : int8_t { Less = -1, Equal = 0, Greater = 1, Unordered = 2 };
 // Compares `a` with `b` as Python does. Throws Failure where Python raises a TypeError.
 Order py_compare(Arg a, Arg b);

@@ -1,4 +1,4 @@
-// bottom_up: computes a fact of a node after the same fact of its sources, without recursion. Private to lib/uop.
+// Computes a fact of a node, such as its shape, from its sources' facts, without recursion. Private to lib/uop.
 #pragma once
 #include <algorithm>
 
@@ -7,12 +7,12 @@
 
 namespace tgc {
 
-// Calls compute(u) for `root` and the transitive sources that its fact depends on, sources first. known(u) returns true
-// if the fact of u is computed; wants_sources(u) returns true if computing it requires the facts of u's sources.
+// Calls compute(u) for `root` and the transitive sources that root's fact depends on, sources first. known(u) is true
+// if the fact of u is already computed. wants_sources(u) is true if the fact of u depends on the facts of u's sources.
 template <class Known, class WantsSources, class Compute>
 void bottom_up(UOp root, Known known, WantsSources wants_sources, Compute compute) {
   if (known(root)) return;
-  if (!wants_sources(root) || std::ranges::all_of(root.src(), known)) return compute(root);  // usual case
+  if (!wants_sources(root) || std::ranges::all_of(root.src(), known)) return compute(root);  // fast path
   struct Frame {
     const Node* node;
     uint32_t next;  // index of the next source to visit

@@ -19,7 +19,7 @@ Bounds extremes(std::initializer_list<Const> values) {
   return out;
 }
 
-// A fast path of binary_bounds for the ops of index expressions. Returns nullopt unless all values fit into 64 bits.
+// The fast path of binary_bounds, for the ops of index expressions. Returns nullopt if a value does not fit in 64 bits.
 std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
   if (!are_small_ints(a.min, a.max) || !are_small_ints(b.min, b.max)) return std::nullopt;
   auto a0 = int64_t(a.min.raw()), a1 = int64_t(a.max.raw()), b0 = int64_t(b.min.raw()), b1 = int64_t(b.max.raw());
@@ -40,7 +40,7 @@ std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
       return of_four(w, x, y, z);
     }
     case Op::IDIV:
-      if (b0 <= 0 || b1 <= 0) return std::nullopt;  // b1 < b0 is possible: for a range of negative size, vmax < vmin
+      if (b0 <= 0 || b1 <= 0) return std::nullopt;  // check both: a range of negative size has vmax < vmin
       return of_four(a0 / b0, a0 / b1, a1 / b0, a1 / b1);
     case Op::MOD:
       if (b0 <= 0 || b0 != b1) return std::nullopt;
@@ -131,7 +131,7 @@ std::optional<Bounds> known_bounds(UOp u) {
       for (Arg a : items) out = {py_min(out.min, a.to_const()), py_max(out.max, a.to_const())};
       return out;
     }
-    case Op::CAST:  // excludes casts to bool or unsigned, because they are not monotone
+    case Op::CAST:  // casts to bool and to unsigned ints are excluded because they are not monotone
       if (u.dtype().count() == 1 && (dtypes::floats | dtypes::sints | DTypeSet{Scalar::Index}).contains(u.dtype()))
         return Bounds{py_max(dtypes::min(u.dtype()), src(0).min), py_min(src(0).max, dtypes::max(u.dtype()))};
       return std::nullopt;
@@ -146,7 +146,7 @@ bool needs_sources(UOp u) {
   return u.in(kNeed) && !(u.in(ops::Binary) && dtypes::is_float(u.dtype()));
 }
 
-// Returns the least and greatest value of a dtype, the bounds of most float nodes.
+// Returns the least and the greatest value of the dtype `d`. They are the bounds of most float nodes.
 const Bounds& bounds_of_dtype(DType d) {
   static const auto kTable = [] {
     std::array<Bounds, kNumScalars> table;

@@ -1,4 +1,4 @@
-// Computes the order of nodes (uop/ops.py:tuplize) and their keys (uop/ops.py:key).
+// Compares nodes (uop/ops.py:tuplize) and computes their keys (uop/ops.py:key).
 #include <vector>
 
 #include "lib/uop/bottom_up.h"
@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// Returns true if the op of `a` sorts before the different op of `b` in the graph's release.
+// Returns true if the op of `a` sorts before the op of `b`, a different op, in the graph's release.
 inline bool before(UOp a, UOp b) {
   if (const Graph& graph = a.graph(); graph.is_foreign()) [[unlikely]]
     return order_of(graph.release(), a.op()) < order_of(graph.release(), b.op());
@@ -33,8 +33,8 @@ Order compare_alone(UOp a, UOp b) {
 
 namespace {
 
-// Returns the first index >= i at which the sources of `a` and `b` differ. If one list of sources is a prefix of the
-// other, returns the shorter length.
+// Returns the first index >= i at which the sources of `a` and `b` differ. If there is no such index, returns the
+// number of sources of the node that has fewer sources.
 inline size_t first_difference(UOp a, UOp b, size_t i) {
   size_t common = std::min(a.num_src(), b.num_src());
   while (i < common && a.src(i) == b.src(i)) i++;
@@ -67,7 +67,7 @@ Order compare_sources(UOp a, UOp b) {
 }  // namespace
 
 Order compare_tuplize(UOp a, UOp b) {
-  // Descend into the first differing sources, because they decide the order unless they differ only in tags.
+  // Compare only the first pair of different sources, and so on down: the pair decides, unless only tags differ.
   UOp x = a, y = b;
   while (!(x == y)) {
     if (Order o = compare_alone(x, y); o != Order::Equal) return o;

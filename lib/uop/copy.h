@@ -4,8 +4,8 @@
 
 namespace tgc {
 
-// Copies `root` and its transitive sources, with the graphs inside their args, to `to`. Returns the copy of `root`. If
-// `root` is of another release than 0.12, `to` is set to that release. The graph of `root` does not change.
+// Copies `root`, its transitive sources and the graphs inside their args to the Graph `to`. Returns the copy of `root`.
+// If the release of root's graph is not 0.12, sets the release of `to` to it. Does not change the graph of `root`.
 UOp copy_into(Graph& to, UOp root);
 
 }  // namespace tgc

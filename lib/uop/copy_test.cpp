@@ -15,7 +15,7 @@ TEST_CASE("copy_into: the copy prints like the original and shares the same node
                             "c2 = c0.index(c1)\n"
                             "ast = c0.index(c1, ptr=True).store(c2*c2).end(c1).sink(arg=KernelInfo(name='twice'))\n");
   REQUIRE(root.ok());
-  b.noop();  // so that the ids of equal nodes differ in the two graphs
+  b.noop();  // makes the ids of equal nodes in the two graphs different
   UOp copy = copy_into(b, *root);
   CHECK(&copy.graph() == &b);
   CHECK(*pyrender(copy) == *pyrender(*root));

@@ -1,5 +1,5 @@
-// Debug output of passes as tinygrad prints it at DEBUG=1 to 7. It goes to standard error; standard output belongs to
-// the command.
+// Prints the debug output of passes as tinygrad prints it at DEBUG=1 to 7, but to standard error, because standard
+// output is the output of the command.
 #pragma once
 #include <cstdio>
 

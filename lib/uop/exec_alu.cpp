@@ -12,7 +12,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::num
 
 [[noreturn]] void unsupported(Op op) { throw Failure("no constant folding for Ops." + std::string(name_of(op))); }
 
-// Returns the exponent `e` of 2**e or b**e. Throws Failure beyond 2**20, because the result could exhaust memory.
+// Returns the exponent `e` of a power. Throws Failure if it exceeds 2**20, because the result could exhaust the memory.
 uint32_t exponent_of(Int e) {
   if (e > 1 << 20) throw Failure("2**" + e.str() + " is too large");
   return uint32_t(e.small());
@@ -49,8 +49,8 @@ Const pow_of(Const x, Const y) {
     return std::pow(b.to_double(), e.to_double());
   }
   double b = x.to_double(), e = y.to_double();
-  if (b == 0 && e < 0) return kInf;                                                      // inf, as for integers
-  if (b < 0 && std::isfinite(b) && std::isfinite(e) && e != std::floor(e)) return kNan;  // Python's result is complex
+  if (b == 0 && e < 0) return kInf;                                                      // as for integers
+  if (b < 0 && std::isfinite(b) && std::isfinite(e) && e != std::floor(e)) return kNan;  // not a real number
   double r = std::pow(b, e);
   if (std::isinf(r) && std::isfinite(b) && std::isfinite(e))
     throw Failure("the result of a power is too large for a float");

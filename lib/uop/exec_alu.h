@@ -6,9 +6,9 @@
 
 namespace tgc {
 
-// Returns the value of `op` on `operands`. The operands and the result are numbers, or Tuples of numbers if `dtype` is
-// a vector. Vector elements are truncated to `dtype`'s scalar; a scalar result is truncated only if `truncated` is
-// true. Throws Failure where Python raises.
+// Returns the result of `op` on `operands`. The operands and the result are numbers, or Tuples of numbers if `dtype` is
+// a vector dtype. The elements of a vector are truncated to the dtype; a scalar result only if `truncated` is true.
+// Throws Failure if Python raises an exception.
 Arg exec_alu(Graph& graph, Op op, DType dtype, std::span<const Arg> operands, bool truncated = true);
 
 // Returns UOp.const(dtype, value). `value` is a number, or a Tuple with one number per element.

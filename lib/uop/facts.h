@@ -1,5 +1,5 @@
-// Facts derived from a node (uop/ops.py: _shape, _device, _ranges, _min_max, axis). Each is computed on first use,
-// bottom-up without recursion, and cached in the node.
+// Facts that are derived from a node (uop/ops.py: _shape, _device, _ranges, _min_max, axis). A fact is computed on
+// first use, after the facts of the node's sources, and cached in the node.
 #pragma once
 #include <optional>
 #include <span>
@@ -10,45 +10,45 @@
 
 namespace tgc {
 
-// Returns the shape, or nullopt if `u` has none. Throws Failure if the shapes in the graph are inconsistent.
+// Returns the shape of `u`, or nullopt if `u` has no shape. Throws Failure if the shapes in the graph are inconsistent.
 std::optional<Shape> shape_or_none(UOp u);
 Shape shape_of(UOp u);  // throws Failure if the node has no shape
-// Returns the number of elements: the product of the shape's sizes, each symbolic size at its maximum (UOp.size).
+// Returns the product of the sizes in u's shape (UOp.size). A symbolic size counts as its maximum.
 Int size_of(UOp u);
 
-// Returns the device: a Str, a Tuple of Str for several devices, or None.
+// Returns the device of `u`: a Str; a Tuple of Strs for several devices; or None.
 Arg device_of(UOp u);
 Arg device_or_throw(UOp u);  // throws Failure if the device is None (UOp.device)
 
-// Copies the cached shape and device of `from` to `to`, a copy of `from` with another tag or other sources. Copies a
-// fact only if the sources' facts show that `to` has the same fact. This saves computing the fact again for `to`.
+// Copies the cached shape and device of `from` to `to`, which is `from` with a different tag or different sources.
+// Copies a fact only if the sources' facts prove that `to` has the same fact. This saves computing the fact again.
 void inherit_facts(UOp from, UOp to);
 
-// Returns the ranges that end at this node (UOp.ended_ranges).
+// Returns the ranges that end at `u` (UOp.ended_ranges).
 std::vector<UOp> ended_ranges(UOp u);
-// Returns the ranges that enclose the node, in tinygrad's order; a RANGE encloses itself (UOp.ranges).
+// Returns the ranges that enclose `u`, in tinygrad's order (UOp.ranges). A RANGE encloses itself.
 std::span<const UOp> ranges_of(UOp u);
 bool lies_in(UOp u, UOp range);  // true if `range` is in ranges_of(u)
 
-// Returns the axis over which a tensor is sharded, nullopt if it is not sharded (UOp.axis).
+// Returns the axis over which the tensor `u` is sharded; nullopt if `u` is not sharded (UOp.axis).
 std::optional<int64_t> axis_of(UOp u);
 
-// marg_shape and marg_pairs return the argument of a movement op (UOp.marg).
+// Return the argument of the movement op `u` (UOp.marg).
 ShapeVec marg_shape(UOp u);                              // for RESHAPE, EXPAND: the sizes
 std::vector<std::pair<Sint, Sint>> marg_pairs(UOp u);    // for PAD: (before, after) per axis; for SHRINK: (begin, end)
-// Returns element `i` of a size argument as an integer or a UOp (UOp.sgep).
+// Returns element `i` of `u`, a vector of sizes, as an integer or a UOp (UOp.sgep).
 Sint sgep(UOp u, size_t i);
 
-// Returns the first node that is no movement op and no MULTI, going down from `u` through first sources (UOp.base).
+// Follows first sources from `u` down to the first node that is neither a movement op nor a MULTI (UOp.base).
 UOp base_of(UOp u);
 // Returns the DEFINE_GLOBAL, DEFINE_LOCAL or DEFINE_REG that a load, store or index accesses (UOp.buf_target). Throws
 // Failure for other nodes.
 UOp buf_target(UOp u);
 
-// Returns the buffer that `u` stands for, if `u` is an AFTER, a movement op of a buffer, an MSELECT or an MSTACK
+// Returns the buffer of `u`, which may be a buffer, an AFTER, a movement op of a buffer, an MSELECT or an MSTACK
 // (UOp.buf_uop). Throws Failure for other nodes.
 UOp buf_uop(UOp u);
-// Returns the buffer reached by following first sources through any ops (UOp.as_buf).
+// Follows first sources from `u`, through any ops, to a buffer, and returns the buffer (UOp.as_buf).
 UOp as_buf(UOp u);
 
 // Compares two nodes by (op, arg, dtype, sources...) (UOp.tuplize). Ignores tags, so different nodes may be Equal.
@@ -57,7 +57,7 @@ Order compare_tuplize(UOp a, UOp b);
 Order compare_alone(UOp a, UOp b);  // compares (op, arg, dtype) only
 inline bool tuplize_less(UOp a, UOp b) { return compare_tuplize(a, b) == Order::Less; }
 
-// Returns the SHA-256 of op, dtype, arg and the keys of the sources (UOp.key).
+// Returns the key of `u`: the SHA-256 of op, dtype, arg and the keys of the sources (UOp.key).
 Sha256 key_of(UOp u);
 
 }  // namespace tgc

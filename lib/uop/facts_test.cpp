@@ -13,7 +13,7 @@ using namespace tgc;
 
 namespace {
 
-// The facts that tinygrad computes for a node. Facts refer to other nodes by their index in tinygrad's toposort.
+// The facts that tinygrad computes for a node. A fact that is a node is stored as the node's index in the toposort.
 struct ExpectedNode {
   std::string op, min, max, device, key, render;
   std::vector<int64_t> ranges, ended;
@@ -67,7 +67,7 @@ ExpectedGraph parse(const std::string& line) {
   return g;
 }
 
-// Returns body(), or "error" if body() throws Failure.
+// Returns body(), or "error" if body() throws a Failure.
 std::string or_error(auto body) {
   auto result = catch_failures([&]() -> std::string { return body(); });
   return result ? *result : "error";
@@ -105,7 +105,7 @@ TEST_CASE("facts: order, bounds, ranges, shape, device, key and render of every 
       CHECK(positions(ended_ranges(u)) == e.ended);
       CHECK(or_error([&] { return device_of(u).repr(); }) == e.device);
       CHECK(to_hex(key_of(u)).substr(0, 16) == e.key);
-      // skip texts with nodes that have no infix form, because tinygrad prints their repr and render() only their op
+      // skip nodes without an infix syntax: tinygrad prints their repr, but render() prints only their op
       if (e.has_render && e.render != "error" && e.render.find("UOp(Ops.") == std::string::npos) {
         CHECK(or_error([&] { return render(u, false); }) == e.render);
         rendered++;
@@ -132,7 +132,7 @@ TEST_CASE("facts: order, bounds, ranges, shape, device, key and render of every 
 TEST_CASE("bounds: a quotient by a range of negative size has the bounds of its dtype, as in tinygrad") {
   Graph g;
   UOp i = g.range(64, 1, AxisType::LOOP);
-  for (int size : {-4, -5, -9}) {  // i // (r + 5): the divisor has vmin 5 and vmax 0 or less
+  for (int size : {-4, -5, -9}) {  // the divisor of i // (r + 5) has vmin 5, but a vmax of 0 or less
     INFO(size);
     UOp divisor = g.range(size, 0, AxisType::LOOP) + 5;
     CHECK(divisor.vmin().as_int() == 5);
@@ -184,9 +184,9 @@ TEST_CASE("inherit_facts: copies the shape and device only if those of the sourc
   CHECK(inherits(moved, moved.with_src({numbered, moved.src(1)})) == std::pair(true, true));
   CHECK(inherits(sum, sum.rtag(g.tuple({1}))) == std::pair(true, true));
   UOp wider = buffer(Op::LUNIQUE, gpu, 12), other = reshape(wider, ShapeVec{4, 3});
-  // nothing is inherited, because other + other has another shape and device than sum
+  // other + other inherits nothing, because its shape and device differ from those of sum
   CHECK(inherits(sum, other + other) == std::pair(false, false));
-  // another size argument
+  // a movement op with a different size argument does not inherit the shape
   CHECK(
       inherits(moved, moved.with_src({numbered, g.constant(dtypes::index.vec(2), std::array<Const, 2>{3, 2})})).first ==
       false);

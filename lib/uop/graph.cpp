@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// Adds `v` to the hash `h`. The low bits of the result are poorly mixed; the caller must mix in the high bits.
+// Returns the hash `h` combined with `v`. The caller must mix the high bits of the final hash into the low bits.
 uint64_t add(uint64_t h, uint64_t v) { return (h ^ v) * 0x9E3779B97F4A7C15ull; }
 uint64_t mix(uint64_t h, uint64_t v) {
   h = add(h, v);
@@ -57,17 +57,17 @@ void Graph::reserve(size_t nodes) {
   if (size_t slots = std::bit_ceil(2 * nodes); slots > table_size_) resize_table(slots);
 }
 
-// A table of this size or more doubles instead of quadrupling, because unused slots would cost more than rehashing.
+// A smaller table grows to four times its size. A larger one only doubles, because unused slots take much memory.
 static constexpr size_t kLargeTable = size_t(1) << 16;
 
-// Returns the slot of the node with this key for which same(node) is true; if no such node exists, the empty slot where
-// it belongs. The table uses open addressing and is at most half full. The search first tries a few slots selected by
-// the greatest source id. Nodes are mostly looked up right after their sources are made, so these slots are likely in
-// the cache. If other nodes occupy all of them, the search goes on at the slot that the hash selects. The key alone
-// determines this order, and no slot is ever emptied, so the first empty slot proves that the node does not exist.
+// Returns the slot of the node with this key for which same(node) is true, or the empty slot where such a node belongs.
+// The table uses open addressing and is at most half full. The search begins at a few slots that the greatest source id
+// selects: they are probably in the cache, because nodes are mostly looked up soon after their sources were made. If
+// other nodes occupy these slots, the search continues at the slot that the hash selects. No slot is ever emptied, so
+// an empty slot on this path proves that there is no such node.
 template <class Same>
 Graph::NodeSlot& Graph::slot_of(NodeKey key, Same same) {
-  constexpr uint32_t kSpread = 8, kNear = 8;  // start slots per greatest source id; slots searched from a start
+  constexpr uint32_t kSpread = 8, kNear = 8;  // number of start slots per source id; number of slots tried from a start
   NodeSlot* const slots = table_.get();
   const size_t mask = table_size_ - 1;
   auto is_it = [&](const NodeSlot& slot) {
@@ -96,7 +96,7 @@ void Graph::resize_table(size_t slots) {
                                                           uint32_t hash) {
   auto* n = static_cast<Node*>(arena_.allocate(sizeof(Node) + src.size_bytes(), alignof(Node)));
   auto* copy = reinterpret_cast<UOp*>(n + 1);
-  switch (src.size()) {  // faster than memcpy for few sources
+  switch (src.size()) {  // copies up to 3 sources faster than memcpy
     case 3: copy[2] = src[2]; [[fallthrough]];
     case 2: copy[1] = src[1]; [[fallthrough]];
     case 1: copy[0] = src[0]; [[fallthrough]];
@@ -256,8 +256,8 @@ std::vector<UOp> toposort(UOp root) {
   Graph& graph = root.graph();
   auto stamps = graph.take_stamps();
   if (root.id() >= stamps->stamps.size()) stamps->stamps.resize(graph.size() + graph.size() / 2 + 64, 0);
-  uint32_t* stamp_of = stamps->stamps.data();  // has room for all stamps, because sources have smaller ids than root
-  // A node is marked as visited when it is pushed, before its sources are; no cycle can lead back to it meanwhile.
+  uint32_t* stamp_of = stamps->stamps.data();  // has an element for every source: their ids are smaller than root's id
+  // A node can be marked as visited before its sources are visited, because graphs have no cycles.
   const uint32_t begun = stamps->epoch;
   stamp_of[root.id()] = begun;
   stack.push_back({root.node(), root.node()->src()});
@@ -314,7 +314,7 @@ bool op_in_backward_slice_with_self(UOp root, OpSet ops) {
 }
 
 bool in_backward_slice_with_self(UOp root, UOp needle) {
-  auto may_be_above = [&](UOp u) { return u.id() >= needle.id(); };  // users have greater ids than their sources
+  auto may_be_above = [&](UOp u) { return u.id() >= needle.id(); };  // a node's id is greater than its sources' ids
   return any_below(root, may_be_above, [&](UOp u) { return u == needle; });
 }
 

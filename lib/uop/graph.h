@@ -1,5 +1,5 @@
-// Graph: owns the nodes of one job. It interns nodes and args, gives each node a dense id, and frees everything at
-// once. Graphs share no state, so jobs on different graphs run in parallel. Only one thread at a time may use a graph.
+// A Graph owns and interns the nodes and args of one job, and numbers the nodes by dense ids. All nodes are freed with
+// the Graph. Graphs share no state, so different threads may use different graphs; one graph may be used by one thread.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,22 +15,22 @@
 
 namespace tgc {
 
-// Storage of a UOpSet: one stamp per node id. A node is in the set if its stamp equals `epoch`. The graph keeps unused
-// arrays in a pool; using one again only needs a new epoch, so creating a set takes constant time.
+// The storage of a UOpSet: one stamp per node id. A node is in the set if its stamp equals `epoch`. The graph keeps
+// unused arrays in a pool. A new epoch empties an array, so a UOpSet is created in constant time.
 struct StampArray {
   std::vector<uint32_t> stamps;
   uint32_t epoch = 0;
 };
 
-// A hash table of interned values: open addressing, at most half full. A slot holds a hash and a pointer-like `Where`
-// to the value, so a lookup reads only values whose hash is equal. Where{} marks an empty slot.
+// A hash table of interned values, with open addressing, at most half full. A slot has the hash of a value and a
+// pointer to it (`Where`), so a lookup reads only values with an equal hash. Where{} marks an empty slot.
 template <class Where>
 class InternTable {
  public:
   explicit InternTable(size_t size) : slots_(size) {}  // `size` must be a power of two
 
-  // Returns the entry with this hash for which same(where) is true. If there is none, adds and returns make(). make()
-  // must not add to this table.
+  // Returns the entry with this hash for which same(entry) is true. If there is no such entry, adds and returns make(),
+  // which must not change this table.
   template <class Same, class Make>
   Where find_or_add(uint32_t hash, Same same, Make make) {
     const size_t mask = slots_.size() - 1;
@@ -73,8 +73,8 @@ class Graph {
 
   const Settings& settings() const { return settings_; }
 
-  // The tinygrad release of this graph, set by the readers of files. A graph of another release than 0.12 can be shown,
-  // compared and written, but has no shapes, devices, axes or bounds, and no rules or specifications apply to it.
+  // The tinygrad release that made this graph. Only a graph of 0.12 has shapes, devices, axes and bounds and can be
+  // rewritten or checked by specifications; any other graph can only be shown, compared and written.
   Release release() const { return release_; }
   void set_release(Release release) { release_ = release; }
   bool is_foreign() const { return release_ != Release::v0_12; }
@@ -83,7 +83,7 @@ class Graph {
   // more nodes than Limit::Nodes allows.
   UOp node(Op op, DType dtype = dtypes::void_, UOpSpan src = {}, Arg arg = {}, Arg tag = {});
 
-  // Reserves memory for `nodes` nodes in total.
+  // Reserves memory so that the graph can have `nodes` nodes.
   void reserve(size_t nodes);
 
   // ---- args
@@ -101,11 +101,11 @@ class Graph {
   // ---- constructors of tinygrad's UOp class
   UOp constant(DType dtype, Const value);                             // UOp.const(dtype, value)
   UOp constant(DType dtype, std::span<const Const> values);           // a VCONST, or a CONST if all values are equal
-  UOp constant(DType dtype, Const value, Arg device);                 // `device`: a Str or a Tuple of Str
+  UOp constant(DType dtype, Const value, Arg device);                 // `device` is a Str or a Tuple of Strs
   UOp invalid(int64_t count = 1);                                     // UOp.invalid(count)
   UOp sink(UOpSpan src, Arg arg = {});
   UOp group(UOpSpan src);                                             // a GROUP; a single source is returned itself
-  UOp range(UOp end, std::span<const Arg> arg, DType dtype = dtypes::index);  // arg: the axis ids, then the AxisType
+  UOp range(UOp end, std::span<const Arg> arg, DType dtype = dtypes::index);  // `arg` is the axis ids and an AxisType
   UOp range(Const end, int64_t axis, AxisType type);
   UOp special(UOp end, std::string_view name, DType dtype = dtypes::index);
   UOp variable(std::string_view name, Const min, Const max, DType dtype = dtypes::index);
@@ -113,7 +113,7 @@ class Graph {
 
   // ---- all nodes, by id
   size_t size() const { return nodes_.size(); }
-  OpSet ops() const { return ops_; }  // the ops of all nodes of this graph, including unused nodes
+  OpSet ops() const { return ops_; }  // the ops of all nodes that were ever made in this graph
   UOp at(uint32_t id) const { return UOp(nodes_[id]); }
 
   Arena& arena() { return arena_; }
@@ -122,7 +122,7 @@ class Graph {
   // ---- pools and caches for the layers above
   std::unique_ptr<StampArray> take_stamps();
   void give_back(std::unique_ptr<StampArray> stamps) { stamp_pool_.push_back(std::move(stamps)); }
-  // State of type T that a higher layer stores in the graph (caches, the rewriter's workspace). Made on first use.
+  // Returns the object of type T that a higher layer stores in the graph; makes the object on first use.
   template <class T>
   T& extension() {
     size_t i = kExtensionNumber<T>;
@@ -149,10 +149,10 @@ class Graph {
     uint32_t hash;
     uint32_t number;  // the node's id + 1; 0: empty slot
   };
-  // Selects the table slots to search for a node. Kept apart from the nodes, so that growing the table reads no nodes.
+  // The search key of a node in table_. Keys are stored apart from the nodes, so that growing the table reads no nodes.
   struct NodeKey {
     uint32_t hash;
-    uint32_t newest;  // the greatest source id + 1; 0: no sources
+    uint32_t newest;  // the greatest id of a source, plus 1; 0: no sources
   };
   template <class Same>
   NodeSlot& slot_of(NodeKey key, Same same);
@@ -167,9 +167,9 @@ class Graph {
   Release release_ = Release::v0_12;
   Arena arena_;
   std::vector<const Node*> nodes_;
-  std::vector<NodeKey> keys_;  // by id
+  std::vector<NodeKey> keys_;  // indexed by node id
   OpSet ops_;
-  std::unique_ptr<NodeSlot[]> table_;  // see graph.cpp
+  std::unique_ptr<NodeSlot[]> table_;  // the hash table of all nodes; see slot_of in graph.cpp
   size_t table_size_ = 0;
   size_t most_nodes_ = 0;              // if more nodes are added, the table must grow or Limit::Nodes is exceeded
   InternTable<const ItemsRep*> items_{256};
@@ -224,8 +224,8 @@ class UOpMap {
   std::vector<T> values_;
 };
 
-// Returns `root` and its transitive sources, sources first, in tinygrad's order (ops.py:toposort). With `gate`, leaves
-// out the nodes for which gate(node) is false, and the nodes that can be reached only through these.
+// Returns `root` and its transitive sources, sources first, in tinygrad's order (ops.py:toposort). The version with
+// `gate` omits the nodes for which gate(node) is false, and the nodes that are reached only through omitted nodes.
 std::vector<UOp> toposort(UOp root);
 template <class Gate>
 std::vector<UOp> toposort(UOp root, Gate&& gate) {
@@ -252,16 +252,16 @@ std::vector<UOp> toposort(UOp root, Gate&& gate) {
   return out;
 }
 
-// Returns toposort(root). The graph caches it until the next call with another root, because consecutive stages often
-// have the same root.
+// Returns toposort(root), which the graph caches until this function is called for a different root. Consecutive stages
+// often have the same root.
 std::span<const UOp> last_toposort(UOp root);
-// Sets the cache of last_toposort; `nodes` must equal toposort(root).
+// Stores `nodes`, which must equal toposort(root), in the cache of last_toposort.
 void keep_toposort(UOp root, std::vector<UOp> nodes);
 
 // Returns toposort(root) without `root` (ops.py:backward_slice).
 std::vector<UOp> backward_slice(UOp root);
-// Returns true if found(u) is true for `root` or a transitive source. Visits each node at most once, in no particular
-// order, and stops at the first node found. Does not visit sources for which follow(source) is false.
+// Returns true if found(u) is true for a visited node u. Visits `root` and its transitive sources, but not sources for
+// which follow(source) is false. Visits each node at most once, in unspecified order, until a node is found.
 template <class Follow, class Found>
 bool any_below(UOp root, Follow&& follow, Found&& found) {
   if (found(root)) return true;

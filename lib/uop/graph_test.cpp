@@ -89,8 +89,8 @@ TEST_CASE("graph: a large graph finds its nodes again and its memory is reused")
     getrusage(RUSAGE_SELF, &usage);
     return usage.ru_maxrss;
   };
-  for (int i = 0; i < 16; i++) fill();  // repeated until the allocator's peak memory use is stable
+  for (int i = 0; i < 16; i++) fill();  // the allocator's peak memory use is stable after some rounds
   long before = peak_kb();
   for (int i = 0; i < 8; i++) fill();
-  if (!kSanitized) CHECK(peak_kb() - before < 8 << 10);  // one graph takes 24 MB, so its memory was reused
+  if (!kSanitized) CHECK(peak_kb() - before < 8 << 10);  // less than the 24 MB of one graph
 }

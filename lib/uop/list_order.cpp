@@ -14,7 +14,7 @@ std::optional<Malformed> first_out_of_order(std::span<const UOp> list) {
         return Malformed{u, name(u) + " comes before its source " + std::to_string(i) + ", " +
                                 name(u.src(i)) + ", or that is missing"};
     const bool is_first = before.insert(u);
-    // two conditional stores with equal condition and address share one IF and one ENDIF, which are listed twice
+    // two conditional stores with the same condition and address share an IF and an ENDIF, which then occur twice
     const bool is_again = u.is(Op::IF) ? !open.contains(u) : u.is(Op::ENDIF) && u.num_src() && open.contains(u.src(0));
     if (!is_first && !is_again) return Malformed{u, name(u) + " occurs twice in the list"};
     if (u.is(Op::IF)) open.insert(u);

@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// Returns `sizes` as one node: a constant if all are integers, or a VECTORIZE if one is symbolic or there are none.
+// Returns `sizes` as one node: a (vector) constant if all sizes are integers, else, or if there are none, a VECTORIZE.
 UOp size_list(Graph& graph, std::span<const Sint> sizes) {
   DType dtype = dtypes::index.vec(int64_t(sizes.size()));
   if (sizes.empty()) return graph.node(Op::VECTORIZE, dtype);

@@ -12,9 +12,9 @@ enum class Op : uint8_t {
 #include "lib/uop/ops.def"
 #undef X
 };
-// Number of ops of tinygrad 0.12.0, which come first. Pipeline, rules, specifications and tables cover only these.
+// Number of ops of tinygrad 0.12.0, the first ops of the enum. Stages, rules and specifications handle only these ops.
 inline constexpr int kNumOps = int(Op::PTRCAT) + 1;
-// Number of ops including those of other releases and OTHER (see release.h).
+// Number of all ops: those of all known releases, and OTHER (see release.h).
 inline constexpr int kNumAllOps = int(Op::OTHER) + 1;
 static_assert(kNumAllOps <= 128);
 
@@ -44,7 +44,7 @@ class OpSet {
   // returns the first op in enum order; the set must not be empty
   constexpr Op first() const { return Op(word_[0] ? __builtin_ctzll(word_[0]) : 64 + __builtin_ctzll(word_[1])); }
   template <class Visit>
-  constexpr void for_each(Visit visit) const {  // visits the ops in enum order
+  constexpr void for_each(Visit visit) const {  // calls visit(op) for each op of the set, in enum order
     for (int i = 0; i < kNumAllOps; i++)
       if (contains(Op(i))) visit(Op(i));
   }
@@ -78,7 +78,7 @@ inline constexpr OpSet Comparison{Op::CMPLT, Op::CMPNE, Op::CMPEQ};
 inline constexpr OpSet UnsafePad{Op::RECIPROCAL, Op::LOG2, Op::EXP2, Op::IDIV, Op::POW};  // f(0) may differ from 0
 }  // namespace ops
 
-// Returns the index of the first source that is a range which `op` ends (ops.py:range_start), or -1 if there is none.
+// Returns the index of the first source that is a range which `op` ends; -1 if `op` ends no range (ops.py:range_start).
 constexpr int range_start(Op op) {
   switch (op) {
     case Op::BUFFERIZE:
@@ -98,7 +98,7 @@ std::string_view name_of(AxisType type);                          // "LOOP"
 std::optional<AxisType> parse_axis_type(std::string_view name);
 char axis_letter(AxisType type);                                  // 'L'; '?' for PLACEHOLDER
 std::string_view axis_color(AxisType type);                       // "WHITE"; "" for PLACEHOLDER
-int axis_to_pos(AxisType type);                                   // sort key that orders a kernel's axes by type
+int axis_to_pos(AxisType type);                                   // sort key of axes by type: tinygrad's axis_to_pos
 
 enum class OptOps : uint8_t { TC, UPCAST, UNROLL, LOCAL, THREAD, GROUP, GROUPTOP, NOLOCALS, PADTO, SWAP };
 inline constexpr int kNumOptOps = 10;

@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-struct alignas(UOp) RangeList {  // a header; its `size` ranges follow it in memory
+struct alignas(UOp) RangeList {  // a header, which `size` UOps follow in memory
   uint32_t size;
 };
 
@@ -27,7 +27,7 @@ std::span<const UOp> view(const RangeList* list) { return {reinterpret_cast<cons
 
 bool contains(std::span<const UOp> list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
 
-// Returns range_start (ops.h) for the ops of releases other than 0.12.0.
+// Returns the same as range_start (ops.h), for graphs of releases other than 0.12.0.
 int foreign_range_start(Op op) {
   switch (op) {
     case Op::LINEAR: return 0;
@@ -61,8 +61,8 @@ bool may_end_ranges(UOp u) {
   return range_start(u.op()) >= 0 || u.is(Op::AFTER);
 }
 
-// Most nodes have the same ranges as one of their sources, and share that source's list. Returns the first source list
-// that is not empty, if it contains all others; the empty list, if all are empty; else null.
+// Returns the list of a source that contains the ranges of all sources, so that `u` can share the list. Considers only
+// the first list that is not empty; returns null if that list lacks a range. Returns the empty list if all are empty.
 const RangeList* list_of_source(UOp u) {
   const RangeList* widest = &kNoRanges;
   for (UOp s : u.src()) {
@@ -102,7 +102,7 @@ void compute_ranges(UOp u) {
     if (auto it = std::find(out.begin(), out.end(), r); it != out.end()) out.erase(it);
   };
   for (UOp e : ended) {
-    if (e.is(Op::RANGE)) remove(e);  // ending a RANGE does not end the ranges that enclose it
+    if (e.is(Op::RANGE)) remove(e);  // only `e` itself: the ranges that enclose `e` do not end
     else for (UOp r : ranges_of(e)) remove(r);
   }
   n->ranges = make_list(u.graph(), out);

@@ -19,7 +19,7 @@ constexpr Known kOps[] = {
 #undef X
 };
 
-// ---- the op enums of releases other than 0.12.0; the order of 0.12.0 is that of ops.def
+// ---- the ops of releases other than 0.12.0, each list in the order of the release's enum
 
 #define TGC_ORDER_0_11(O)                                                                                              \
   O(NOOP)                                                                                                              \
@@ -56,7 +56,7 @@ constexpr Known kOps[] = {
                           O(MSELECT) O(MSTACK) O(CUSTOM_FUNCTION) O(RESHAPE) O(PERMUTE) O(EXPAND) O(PAD) O(FLIP)      \
                               O(UNSHARD) O(REDUCE) O(ALLREDUCE) O(PYLITERAL)
 
-using Order = std::array<uint8_t, kNumAllOps>;  // sort keys indexed by op; ops that the release lacks sort last
+using Order = std::array<uint8_t, kNumAllOps>;  // sort keys, indexed by op; keys of missing ops exceed all others
 
 template <size_t N>
 constexpr Order order(const Op (&ops)[N]) {
@@ -76,7 +76,7 @@ constexpr Op k0_11[] = {TGC_ORDER_0_11(O)}, k0_13[] = {TGC_ORDER_0_13(O)}, k0_14
 #undef O
 constexpr Order kOrders[] = {order(k0_11), plain_order(), order(k0_13), order(k0_14), order(k0_14)};
 
-constexpr bool agrees(int release, const Order& order) {  // returns true if ops.def lists these ops for this release
+constexpr bool agrees(int release, const Order& order) {  // true if ops.def says that the release has these ops
   for (int i = 0; i < kNumAllOps; i++)
     if ((order[size_t(i)] < kNumAllOps) != (kOps[i].first <= release && release <= kOps[i].last)) return false;
   return true;

@@ -1,5 +1,5 @@
-// The tinygrad releases whose graphs can be read and written, and their ops: which exist, how they sort, and how an
-// unknown op keeps its name.
+// The tinygrad releases whose graphs can be read and written: which ops each release has, how the ops sort, and how a
+// node stores the name of an op that no release has.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@ class UOp;
 class Arg;
 class Graph;
 
-// Other: a branch or port of tinygrad, or a release that is newer than this table.
+// Other stands for a branch or port of tinygrad, and for any release that is not listed.
 enum class Release : uint8_t { v0_11, v0_12, v0_13, v0_14, Other };
 std::string_view name_of(Release release);  // such as "0.14"; "other" for Other
 
@@ -23,15 +23,15 @@ Release release_of(std::string_view producer);
 bool has_op(Release release, Op op);  // always true for Release::Other
 // Returns the op with this name in any known release. Returns OTHER if no release has it.
 Op op_of(std::string_view name);
-// Returns the sort key of an op: its value in the release's enum. Ops that the release does not have sort after all
-// others, in the order of ops.def. Release::Other sorts as 0.14 does.
+// Returns the sort key of an op in a release: its value in the release's enum. Ops that the release does not have sort
+// last, in the order of ops.def. Release::Other has the keys of 0.14.
 int order_of(Release release, Op op);
 
-// A node whose op is in no known release has op OTHER and an arg that holds the op's name and the node's own arg.
-// shown_op and shown_arg return the name and arg to display; for an OTHER node, they are in its arg.
+// Return the op name and the arg to print for `u`. If no known release has the op of a node, the node has op OTHER, and
+// its arg contains the op's name and the actual arg.
 std::string_view shown_op(UOp u);
 Arg shown_arg(UOp u);
-// Returns the arg of an OTHER node for an op named `name` and the node's own arg `arg`.
+// Returns the arg of an OTHER node that stands for a node with an op named `name` and the arg `arg`.
 Arg other_arg(Graph& graph, std::string_view name, Arg arg);
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
-// Dtypes and enum values that only some releases have: which names a graph of a release may contain, and which release
-// a text is from. ops.def has the same for ops; lib/diff/renames.def has names that changed between releases.
+// Lists the dtypes and enum values that only some tinygrad releases have. Readers use the list to check the names in a
+// graph and to guess the release of a text. ops.def lists the ops; lib/diff/renames.def lists renamed ops.
 #pragma once
 #include <algorithm>
 #include <string_view>
@@ -21,7 +21,7 @@ inline constexpr ReleaseName kReleaseNames[] = {
     {"AxisType.DEVICE", Release::v0_14, Release::v0_14},    {"AddrSpace.ALU", Release::v0_14, Release::v0_14},
 };
 
-// Returns the entry of `name`, or null if the table has none.
+// Returns the table entry for `name`; null if the table has no entry for it.
 inline const ReleaseName* release_name(std::string_view name) {
   auto known = std::ranges::find(kReleaseNames, name, &ReleaseName::name);
   return known == std::end(kReleaseNames) ? nullptr : known;

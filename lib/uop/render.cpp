@@ -47,7 +47,7 @@ std::string_view strip_parens(std::string_view text) {
   constexpr size_t kBlock = 32;
   int64_t depth = 0;
   for (size_t i = 0; i < inner.size();) {
-    if (i + kBlock <= inner.size()) {  // fast path: skip a block with too few ')' to make `depth` negative
+    if (i + kBlock <= inner.size()) {  // fast path: skip a block if its number of ')' cannot make `depth` negative
       uint8_t opening = 0, closing = 0;
       for (size_t k = 0; k < kBlock; k++) opening += inner[i + k] == '(', closing += inner[i + k] == ')';
       if (depth >= closing) {
@@ -118,13 +118,13 @@ bool is_tree_within(UOp u, size_t nodes) {
   return true;
 }
 
-constexpr size_t kMaxTextBytes = size_t(64) << 20;  // limit on the texts of all nodes together
+constexpr size_t kMaxTextBytes = size_t(64) << 20;  // limit on the total size of the texts of all nodes
 
 std::string render(UOp root, bool simplified, const std::function<std::string(UOp)>& text_of) {
   if (root.graph().is_foreign()) return render_open(root);
   if (simplified) root = root.simplify();
   if (root.is(Op::CONST)) return root.arg().str();  // fast path: most sizes are constants
-  std::unordered_map<uint32_t, std::string> text;  // by node id; a UOpMap would need room for all nodes of the graph
+  std::unordered_map<uint32_t, std::string> text;  // maps a node id to the node's text
   size_t bytes = 0;
   for (UOp u : toposort(root)) {
     auto src = [&](size_t i) -> const std::string& { return text.find(u.src(i).id())->second; };

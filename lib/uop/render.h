@@ -1,5 +1,5 @@
-// Renders index expressions as short infix text, "((r0*8+r1)//3)", for names and messages (uop/ops.py:render), and
-// evaluates them (sym_infer).
+// Prints index expressions as infix text, "((r0*8+r1)//3)", for names and messages (uop/ops.py:render), and evaluates
+// index expressions (ops.py:sym_infer).
 #pragma once
 #include <functional>
 #include <string>
@@ -10,31 +10,31 @@
 
 namespace tgc {
 
-// Returns the text of `u`, simplified first if `simplify` is true. A node without an infix form is printed as
-// text_of(node), or as its op if `text_of` is empty; tinygrad prints its repr (lib/text/repr.h). Each use repeats the
-// text of a node, which may grow exponentially: throws Failure if the texts of all nodes exceed 64 MiB together.
+// Returns the text of `u`, which is simplified first if `simplify` is true. A node without an infix syntax is printed
+// as text_of(node), or as its op if `text_of` is empty. The text can be exponentially larger than the graph, because
+// each use of a node repeats the node's text. Throws Failure if the texts of all nodes together exceed 64 MiB.
 std::string render(UOp u, bool simplify = true, const std::function<std::string(UOp)>& text_of = {});
-// Returns true if the tree of `u`, in which each use of a node counts again, has at most `nodes` nodes.
+// Returns true if `u`, written as a tree in which each use of a node is a new node, has at most `nodes` nodes.
 bool is_tree_within(UOp u, size_t nodes);
 
-// Returns the axis ids of a RANGE joined by '_' (ops.py:range_str). A negative id is printed as "m1", an id that is not
-// an integer as "?".
+// Returns the axis ids of a RANGE, joined by '_' (ops.py:range_str). The id -1 is printed as "m1"; an id that is not an
+// integer is printed as "?".
 std::string range_str(UOp range);
-// Returns the ranges sorted by arg, joined by ',' and padded to `pad` columns. With `color`, each has the color of its
-// axis type (ops.py:multirange_str).
+// Returns the axis ids of the ranges, sorted by arg, joined by ',' and padded to `pad` columns (ops.py:multirange_str).
+// If `color` is true, each range is printed in the color of its axis type.
 std::string multirange_str(std::span<const UOp> ranges, bool color, size_t pad);
 
 // Returns "a+b" for "(a+b)". Returns `text` unchanged if its outer parentheses do not match (helpers.py:strip_parens).
 std::string_view strip_parens(std::string_view text);
 
-// infix_symbol returns the operator of `op`, or ""; infix_precedence its precedence, from 1 (binds tightest), or 99.
+// Return the infix operator of `op` and its precedence (1 binds tightest); "" and 99 if `op` has no infix operator.
 std::string_view infix_symbol(Op op);
 int infix_precedence(Op op);
-// Appends "(left OP right)", without the operands' parentheses if precedence allows (ops.py:strip_binary_parens).
+// Appends "(left OP right)", without outer parentheses of operands that x's op does not need (strip_binary_parens).
 void append_infix(std::string& out, UOp x, std::string_view left, std::string_view right);
 
-// Evaluates an index expression; value_of(name) returns each variable's value (ops.py:sym_infer). Throws Failure for an
-// unknown variable or an op without an integer value.
+// Returns the value of an index expression (ops.py:sym_infer). value_of(name) returns the value of a variable. Throws
+// Failure for a variable without a value and for an op that cannot be evaluated.
 Int sym_infer(UOp u, const std::function<std::optional<Int>(std::string_view)>& value_of);
 
 }  // namespace tgc

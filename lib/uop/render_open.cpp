@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// The infix operators of 0.13 and later, where // and % round down.
+// Returns the infix operator of an op in 0.13 and later, where // and % are the ops that round down.
 std::string_view symbol(Op op) {
   switch (op) {
     case Op::FLOORDIV: return "//";
@@ -32,7 +32,7 @@ std::optional<Arg> field_of(Arg record, std::string_view name) {
   return std::nullopt;
 }
 
-// Returns the name of a PARAM or BUFFER if it has one, else `letter` and its slot.
+// Returns the name of a PARAM or BUFFER; for a node without a name, returns `letter` and the slot number.
 std::string slot_name(UOp u, char letter) {
   if (auto name = field_of(u.arg(), "name"); name && name->is_str()) return std::string(name->text());
   if (u.arg().is(RecordClass::Open) && RecordView(u.arg()).size())
@@ -101,9 +101,9 @@ std::string text_of(UOp u, Src src) {
 }  // namespace
 
 std::string render_open(UOp root) {
-  // Each use of a node repeats its text, which may grow exponentially, so an op's name replaces a text of over kMost.
+  // A text of over kMost bytes is replaced by the op's name, because texts grow exponentially if nodes are shared.
   constexpr size_t kMost = 4000;
-  std::unordered_map<uint32_t, std::string> text;  // by id
+  std::unordered_map<uint32_t, std::string> text;  // maps a node id to the node's text
   for (UOp u : toposort(root)) {
     std::string out = text_of(u, [&](size_t i) -> const std::string& { return text.find(u.src(i).id())->second; });
     text.emplace(u.id(), out.size() > kMost ? "Ops." + std::string(shown_op(u)) : std::move(out));

@@ -1,5 +1,5 @@
-// Renders expressions of other releases than 0.12.0 as infix text (tinygrad's uop/render.py). Makes no assumptions
-// about the number of sources or the args of nodes.
+// Prints expressions in graphs of releases other than 0.12.0 as infix text (tinygrad's uop/render.py). The nodes may
+// have any number of sources and any arg.
 #pragma once
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-// Like render() (render.h), without simplification. A node with a text of over 4000 characters is printed as its op.
+// Like render() in render.h, but does not simplify. A node whose text has over 4000 characters is printed as its op.
 std::string render_open(UOp root);
 
 }  // namespace tgc

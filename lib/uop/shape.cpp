@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-struct alignas(Sint) ShapeFact {  // a header; its `size` sizes follow it in memory
+struct alignas(Sint) ShapeFact {  // a header, which `size` Sints follow in memory
   uint32_t size;
 };
 struct DeviceFact {
@@ -233,10 +233,10 @@ const DeviceFact* compute_device(UOp u) {
   }
 }
 
-// The ops that introduce shapes of values. In a graph without these ops, only pointers have shapes.
+// In a graph without these ops, only nodes with a pointer dtype have a shape.
 constexpr OpSet kGiveShapes = ops::Movement | OpSet{Op::DEVICE, Op::BUFFER, Op::BUFFER_VIEW, Op::BUFFERIZE,
                                                     Op::ENCDEC, Op::KERNEL, Op::MULTI,       Op::REDUCE_AXIS};
-// The ops that give nodes a device.
+// In a graph without these ops, no node has a device.
 constexpr OpSet kGiveDevices{Op::DEVICE, Op::BUFFER, Op::BUFFERIZE, Op::MSTACK, Op::MSELECT, Op::COPY, Op::ALLREDUCE};
 
 }  // namespace
@@ -283,7 +283,7 @@ Arg device_or_throw(UOp u) {
 }
 
 namespace {
-// Returns true if same(s, t) is true for each pair of sources of `a` and `b` that are different nodes.
+// Returns true if same(s, t) is true for each source s of `a` and the source t of `b` at the same index, unless s == t.
 bool all_sources(const Node* a, const Node* b, auto same) {
   for (size_t i = 0; i < a->num_src; i++)
     if (UOp s = a->src()[i], t = b->src()[i]; !(s == t) && !same(s.node(), t.node())) return false;
@@ -295,7 +295,7 @@ void inherit_facts(UOp from, UOp to) {
   const Node *a = from.node(), *b = to.node();
   auto is_number = [](const Node* s) { return s->op == Op::UNIQUE; };  // a UNIQUE has no effect on facts
   auto same_shape = [&](const Node* s, const Node* t) {
-    // sources without a shape prove nothing, because they may be numbers that determine the sizes of the result
+    // a source without a shape proves nothing: it may be a number that determines a size of the result
     return is_number(s) || (s->shape && s->shape == t->shape && s->shape != &kNoShape);
   };
   if (a->shape && !b->shape && a->op != Op::MULTI && all_sources(a, b, same_shape)) b->shape = a->shape;
@@ -324,7 +324,7 @@ int32_t compute_axis(UOp u) {
   auto src_axis = [&](size_t i) { return u.src(i).node()->axis; };
   if (u.is(Op::MULTI)) return int32_t(u.arg().small_int());
   if (u.in(ops::ALU)) {
-    std::vector<int32_t> axes;  // the sources' distinct axes in order; as in tinygrad, the last one wins
+    std::vector<int32_t> axes;  // the axes of the sources, without duplicates; the result is the last, as in tinygrad
     for (size_t i = 0; i < u.num_src(); i++)
       if (src_axis(i) != kNone && std::find(axes.begin(), axes.end(), src_axis(i)) == axes.end())
         axes.push_back(src_axis(i));

@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-Simplifier installed_simplifier = nullptr;  // set once, before main()
+Simplifier installed_simplifier = nullptr;  // set once, by the initialization of a static variable
 
 }  // namespace
 

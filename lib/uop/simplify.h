@@ -1,5 +1,5 @@
-// The simplifier behind UOp::simplify(). Shapes hold symbolic sizes that lib/uop must simplify, but the rules are in
-// passes/symbolic, a higher layer. passes/symbolic installs its function here at start-up.
+// Installs the function that UOp::simplify() calls. lib/uop must simplify the symbolic sizes of shapes, but the rules
+// are in passes/symbolic, a higher layer, which installs its function when the program starts.
 #pragma once
 #include "lib/uop/uop.h"
 

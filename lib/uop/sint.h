@@ -1,5 +1,5 @@
-// Sint: tinygrad's sint, a size that is an integer or, for symbolic shapes, a UOp. Arithmetic on two integers yields an
-// integer; with a UOp operand it builds nodes. The resolve_ functions compare sizes by simplification, as Python does.
+// Sint: tinygrad's sint, a size that is an integer or, in symbolic shapes, a UOp. Arithmetic on two integers returns an
+// integer; arithmetic with a UOp builds nodes. The resolve functions simplify a comparison to find its value.
 #pragma once
 #include <span>
 #include <string>
@@ -25,10 +25,10 @@ class Sint {
   Arg arg() const { return a_; }
   Int vmin() const { return is_int() ? as_int() : uop().vmin().as_int(); }
   Int vmax() const { return is_int() ? as_int() : uop().vmax().as_int(); }
-  // Returns the integer. Otherwise throws Failure "WHAT is symbolic" or "WHAT is out of range".
+  // Returns the integer. Throws Failure "WHAT is symbolic" for a UOp, "WHAT is out of range" for an integer too large.
   int64_t int64_or_throw(const char* what) const;
 
-  // True for equal integers and for the same UOp.
+  // Returns true for two equal integers, and for two handles of the same UOp.
   friend bool operator==(Sint a, Sint b) { return a.a_ == b.a_; }
   std::string str() const;  // the integer, or render() of the UOp
 
@@ -42,25 +42,25 @@ using ShapeVec = std::vector<Sint>;
 Sint operator+(Sint a, Sint b);
 Sint operator-(Sint a, Sint b);
 Sint operator*(Sint a, Sint b);
-Sint floor_div(Sint a, Sint b);  // Python's //; an IDIV for UOps
+Sint floor_div(Sint a, Sint b);  // integers: Python's a // b; UOps: an IDIV node
 Sint mod(Sint a, Sint b);
 Sint neg(Sint a);
 
-bool same_shape(Shape a, Shape b);  // tuple equality
-Sint prod(Shape shape);             // multiplies from left to right; 1 for an empty shape
+bool same_shape(Shape a, Shape b);  // true if the shapes have equal sizes, compared with operator==
+Sint prod(Shape shape);             // the product of the sizes, multiplied from left to right; 1 for an empty shape
 std::string str(Shape shape);       // "(2, 3)", for messages
 
 // Returns the value of a boolean UOp if its simplified bounds determine it, else `otherwise` (ops.py:resolve).
 bool resolve(UOp cond, bool otherwise = true);
-// Return a < b, a <= b and a != b. Two integers are compared directly; if `a` or `b` is a UOp, by resolve().
+// Return a < b, a <= b and a != b. If `a` or `b` is a UOp, the result is resolve() of the comparison.
 bool resolve_lt(Sint a, Sint b, bool otherwise = true);
 bool resolve_le(Sint a, Sint b, bool otherwise = true);
 bool resolve_ne(Sint a, Sint b, bool otherwise = true);
-// Returns a != b. Throws Failure if simplification cannot decide it, because Python's `if a != b` raises then.
+// Returns a != b. Throws Failure if simplification does not yield a constant, because Python's `if a != b` raises then.
 bool py_ne(Sint a, Sint b);
 
 Sint ssimplify(Sint s);  // simplifies a UOp; returns an integer if the result is constant
-UOp to_uop(Sint s, Graph& graph, DType dtype = dtypes::index);  // ops.py:sint_to_uop
+UOp to_uop(Sint s, Graph& graph, DType dtype = dtypes::index);  // returns a UOp; an integer as a CONST of `dtype`
 Sint smax(std::span<const Sint> values);
 Sint smin(std::span<const Sint> values);
 Sint smax(Sint a, Sint b);

@@ -1,8 +1,8 @@
 // UOp: a handle to a node of the IR (tinygrad uop/ops.py). Nodes are immutable and hash-consed by their Graph, so two
-// handles are equal if and only if op, dtype, sources, arg and tag are. A handle is a pointer; the empty handle stands
-// for Python's None.
+// handles are equal if and only if op, dtype, sources, arg and tag are equal. A handle is a pointer. The empty UOp, a
+// null pointer, stands for Python's None.
 //
-// Methods and operators build nodes as tinygrad's do (mixin/math.py). Where C++ differs from Python:
+// Methods and operators build the same nodes as tinygrad's (mixin/math.py). Differences between C++ and Python:
 //   a / b is IDIV (truncating division, as in C), a % b is MOD; Python's true division is fdiv(a, b)
 //   a == b compares handles; lt, gt, le, ge, eq, ne build comparison nodes
 //   a Const operand becomes a constant node with the dtype, device and shape of the other operand (ufix)
@@ -22,8 +22,8 @@ class Graph;
 struct Node;
 struct Bounds;
 
-// A non-owning list of UOps, for parameters: converts from braces, a vector, a span or one UOp. A UOpSpan must not be
-// used after the full expression that creates it.
+// A non-owning list of UOps, for function parameters. A braced list, a vector, a span or one UOp converts to it. Use a
+// UOpSpan only within the full expression that creates it.
 class UOpSpan;
 
 class UOp {
@@ -38,19 +38,19 @@ class UOp {
   inline Op op() const;
   inline DType dtype() const;
   inline std::span<const UOp> src() const;
-  inline UOp src(size_t i) const;  // throws Failure if source `i` is missing, as it may be in an untrusted graph
+  inline UOp src(size_t i) const;  // throws Failure if the node has no source `i`
   inline size_t num_src() const;
   inline const Arg& arg() const;
   inline Arg tag() const;
-  inline uint32_t id() const;  // dense within the graph; a node's id is greater than its sources' ids
+  inline uint32_t id() const;  // index of the node in its graph; greater than the ids of the node's sources
   Graph& graph() const { return *static_cast<Graph*>(Arena::owner_of(n_)); }
   const Node* node() const { return n_; }
   inline bool is(Op op) const;
   inline bool in(OpSet ops) const;
   bool is_const() const { return is(Op::CONST); }
-  inline bool is_invalid() const;  // true if the arg is Invalid
+  inline bool is_invalid() const;  // true if the arg is tinygrad's Invalid
 
-  // ---- modified copies; each returns this node itself if nothing changes
+  // ---- modified copies; they return this node itself if nothing changes
   struct Changes {
     std::optional<Op> op = {};
     std::optional<DType> dtype = {};
@@ -69,7 +69,7 @@ class UOp {
   UOp const_like(std::span<const Const> values) const;  // one value per element of the dtype
 
   // ---- math
-  UOp alu(Op op, UOpSpan rest) const;  // the result has the last operand's dtype; bool for comparisons
+  UOp alu(Op op, UOpSpan rest) const;  // op(this, rest...); has the dtype of the last operand, or bool if a comparison
   UOp alu(Op op) const;
   UOp alu(Op op, UOp b) const;
   UOp alu(Op op, UOp b, UOp c) const;
@@ -109,8 +109,8 @@ class UOp {
   // ---- vectors
   UOp broadcast(int64_t count) const;
   UOp gep(int64_t i) const;                        // folds VECTORIZE, VCONST and CONST
-  UOp gep(std::span<const int64_t> indices) const;  // same as gep(i) for one index
-  UOp gep(Arg indices) const;                       // `indices`: a Tuple of Ints
+  UOp gep(std::span<const int64_t> indices) const;  // the vector of these elements; gep(i) if there is one index
+  UOp gep(Arg indices) const;                       // the vector of the elements in `indices`, a Tuple of Ints
 
   // ---- memory, order, control
   UOp index(UOpSpan indices, DType dtype) const;
@@ -121,14 +121,14 @@ class UOp {
   UOp load(UOpSpan rest, DType dtype) const;
   UOp store(UOp value) const;
   UOp store(UOp value, std::span<const UOp> ranges) const;
-  UOp end(UOpSpan ranges) const;                   // returns this node if there are no ranges
+  UOp end(UOpSpan ranges) const;                   // makes an END of the ranges; returns this node if there are none
   UOp after(UOpSpan deps) const;
   UOp barrier(UOpSpan deps) const;
   UOp reduce(UOpSpan ranges, Op op) const;
   UOp assign(UOp value) const;
   UOp valid(UOp cond) const;                       // where(cond, this, Invalid)
-  UOp get_idx() const;                             // the index without its validity
-  UOp get_valid() const;                           // the validity of the index, a bool
+  UOp get_idx() const;                             // for an index valid(idx, cond): returns idx
+  UOp get_valid() const;                           // for an index valid(idx, cond): returns cond; otherwise true
 
   // ---- facts, computed once per node (facts.h declares the others)
   inline Const vmin() const;
@@ -138,7 +138,7 @@ class UOp {
 
   // ---- simplification, by the rules that passes/symbolic installs (lib/uop/simplify.h)
   UOp simplify() const;
-  Arg ssimplify() const;  // Int if the result is constant, else a UOp
+  Arg ssimplify() const;  // like simplify(), but returns an Int if the result is a constant
 
  private:
   const Bounds& compute_bounds() const;
@@ -165,36 +165,35 @@ struct RangeList;   // see facts.h
 struct ShapeFact;
 struct DeviceFact;
 
-// A node's kind, for fast rule selection: its op, or one of four extra kinds for the CONSTs 0, 1, -1 and Invalid.
+// The kind of a node, for fast selection of rules: the op, but the CONSTs 0, 1, -1 and Invalid have their own kinds.
 enum NodeKind : uint8_t { kZero = kNumOps, kOne, kMinusOne, kInvalid };
 inline constexpr size_t kNumKinds = kInvalid + 1;
 uint8_t kind_of_const(Arg arg);  // returns the kind of a CONST with this arg; 1 and 1.0 have the same kind
 
-// The node that a rewrite made from this node (lib/rewrite/workspace.h).
+// The result of the rewriting of one node (see Results in lib/rewrite/workspace.h).
 struct RewriteSlot {
   const Node* result = nullptr;
   uint32_t mark = 0;
 
   void set(const Node* new_result, uint32_t new_mark) { result = new_result, mark = new_mark; }
-  RewriteSlot& operator=(const RewriteSlot&) = delete;  // it would overwrite fields that share the tail padding
+  RewriteSlot& operator=(const RewriteSlot&) = delete;  // would overwrite RewriterNote fields in the tail padding
 };
 
-// The rewriter's scratch data on a node. Only lib/rewrite may access it; it is not part of the node's identity.
+// Data that the rewriter stores in a node. Only lib/rewrite may access the data; hashes and comparisons ignore it.
 class RewriterNote {
   friend struct NodeNotes;  // lib/rewrite/workspace.h
   [[no_unique_address]] RewriteSlot slot_ = {};
   uint16_t tried_ = 0;
 };
 
-// A node, followed in memory by its sources. Rarely used fields come first, so that the frequently used
-// fields are adjacent to the sources in memory.
+// A node. Its sources follow in memory, so frequently used fields come last, next to the sources.
 struct Node {
-  mutable const ShapeFact* shape = nullptr;  // this and the other fact pointers are null until computed
+  mutable const ShapeFact* shape = nullptr;  // cached; null until computed, as device, bounds and ranges below
   mutable const DeviceFact* device = nullptr;
   Arg tag;
   mutable const Bounds* bounds = nullptr;
   mutable const RangeList* ranges = nullptr;
-  mutable int32_t axis = kAxisUnknown;  // see axis_of
+  mutable int32_t axis = kAxisUnknown;  // the cached result of axis_of (facts.h)
   uint32_t hash;
   Arg arg;
   DType dtype;

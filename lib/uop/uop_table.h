@@ -1,5 +1,5 @@
-// UOpTable: a map from some nodes of a large graph to T. Unlike UOpMap, it stores the values densely in insertion order
-// and only a 32-bit index per node id, so a large T takes no memory for nodes that are not in the map.
+// UOpTable: a map from some nodes of a large graph to T. It stores the values in an array and a 32-bit index for every
+// node id. So nodes that are not in the map take little memory, unlike in a UOpMap.
 #pragma once
 #include <vector>
 
@@ -12,7 +12,7 @@ class UOpTable {
  public:
   explicit UOpTable(Graph& graph) : row_(graph) {}
 
-  // Returns the value of `u`, which is added if missing. The reference is valid until the next node is added.
+  // Returns the value of `u`; adds a default value if there is none. The reference is valid until the next addition.
   T& operator[](UOp u) {
     if (auto* row = row_.find(u)) return rows_[*row];
     row_[u] = uint32_t(rows_.size());

@@ -10,9 +10,9 @@ namespace {
 
 constexpr size_t kMany = SIZE_MAX;
 constexpr int kMaxElements = 1 << 16;            // maximum number of elements of a vector
-constexpr int64_t kMaxNumber = INT32_MAX;        // greatest number that may identify a buffer, an axis or a device
+constexpr int64_t kMaxNumber = INT32_MAX;        // greatest number of a buffer, an axis or a device
 
-// The requirement that a node violates, for the message "..., needs REQUIREMENT"; nullptr if the node is well formed.
+// The result of a check: null, or the violated requirement for the message "..., needs REQUIREMENT".
 using Wanted = const char*;
 constexpr Wanted unless(bool fits, Wanted wanted) { return fits ? nullptr : wanted; }
 
@@ -173,7 +173,7 @@ Wanted math(const Fields& f) {
 }
 Wanted integer_math(const Fields& f) { return is_int(f.dtype) ? math(f) : "integers"; }
 Wanted bit_math(const Fields& f) { return kBits.contains(f.dtype) ? math(f) : "integers or bools"; }
-// Checks an AND. WGSL's rules mask a uint32 that packs small numbers; then the first operand may have another dtype.
+// Checks the dtypes of an AND. In WGSL's masks of packed small numbers, the first operand may have another dtype.
 Wanted mask(const Fields& f) {
   bool packed = f.dtype == dtypes::uint32 && f.of(1) == f.dtype && is_value(f.of(0)) && f.of(0).count() == 1;
   return packed ? nullptr : bit_math(f);
@@ -216,8 +216,8 @@ Wanted whole_vector(const Fields& f) {
                     f.each(0, [&](UOp s) { return s.dtype() == f.dtype.scalar(); }),
                 "as many sources as its dtype has elements, each of the element's dtype");
 }
-// Returns true if an INDEX of memory, which has one dimension, has one index and optionally a gate (the condition of
-// the access). An INDEX of a view or a tensor may have more indices.
+// Returns true if an INDEX of memory has one index and, optionally, a gate (the condition of the access). Memory has
+// one dimension. An INDEX of anything else, such as a tensor, may have several indices.
 bool is_place(const Fields& f) {
   bool gate = f.src.size() == 3 && is_bool(f.of(2)) && (f.of(2).count() == 1 || f.of(2).count() == f.of(1).count());
   return f.src.size() == 2 || gate;
@@ -232,7 +232,7 @@ Wanted element_of(const Fields& f) {
   return unless(d != dtypes::void_ && d.base().scalar() == from.base().scalar(),
                 "the dtype of an element, or a pointer to one");
 }
-// Memory must be accessed through an INDEX, even memory of a single element.
+// The requirement of a LOAD or STORE whose address is not an INDEX.
 constexpr Wanted kIndexed = "an Ops.INDEX of the memory as its address";
 bool is_memory(UOp u) {
   while (u.is(Op::AFTER)) u = u.src(0);
@@ -244,7 +244,7 @@ Wanted loaded(const Fields& f) {
   if (f.of(0).is_ptr() && !may_hold(f.of(0), f.dtype)) return "the dtype that its address points to";
   return unless(f.src.size() < 2 || f.of(1) == f.dtype || !is_value(f.of(1)), "an alternative value of its dtype");
 }
-// Ops of nodes whose value is a number and never an address.
+// The ops whose value is always a number, never an address.
 constexpr OpSet kNumbers = ops::Irreducible | OpSet{Op::VCONST};
 Wanted stored(const Fields& f) {
   if (is_memory(f.src[0])) return kIndexed;
@@ -314,9 +314,9 @@ Wanted stored_on(const Fields& f) {
 
 struct Row {
   Op op;
-  size_t least, most;                 // number of sources
-  Wanted (*arg)(Arg);                 // requirement of the arg; null: any arg
-  Wanted (*dtypes)(const Fields&);    // requirement of the dtypes
+  size_t least, most;                 // minimum and maximum number of sources
+  Wanted (*arg)(Arg);                 // checks the arg; null: any arg is accepted
+  Wanted (*dtypes)(const Fields&);    // checks the dtypes
 };
 
 // clang-format off

@@ -1,6 +1,6 @@
-// Checks that nodes are well formed: each has the number of sources and the type of arg that its op requires, and
-// dtypes that fit together. Passes, renderers and interpreters rely on this at every stage, so the readers of files
-// reject a graph that is not well formed. lib/spec checks the requirements of particular stages.
+// Checks that nodes are well formed: a node must have the number of sources and the type of arg that its op requires,
+// and dtypes that fit together. All stages rely on this, so readers of files reject a graph that is not well formed.
+// lib/spec checks the requirements of particular stages.
 //
 // The table in wellformed.cpp has one row per op. The table accepts every node that tinygrad 0.12.0 makes.
 #pragma once
@@ -12,11 +12,11 @@
 
 namespace tgc {
 
-// Maximum bytes of a buffer. Sums of many such sizes still fit into 64 bits, and no machine has more memory.
+// Maximum size of a buffer in bytes. Sums of many such sizes fit into 64 bits.
 inline constexpr int64_t kMaxBufferBytes = int64_t(1) << 48;
 
-// Returns true if `op` takes this number of sources and this arg. Parsers must check it before they make a node,
-// because other code reads sources and args without checks.
+// Returns true if a node with op `op` may have this number of sources and this arg. Readers must check this before they
+// make a node, because other code reads sources and args without checks.
 bool has_structure(Op op, std::span<const UOp> src, Arg arg);
 
 // Returns an error such as "Ops.STORE with 1 source, needs 2 or more". Returns "" if has_structure is true.
@@ -30,15 +30,15 @@ struct Malformed {
   UOp node;
   std::string trouble;  // the error message
 };
-// Returns the first of `nodes` whose dtypes do not fit together; nullopt if the dtypes of all nodes do.
+// Returns the first of `nodes` whose dtypes do not fit together; nullopt if there is no such node.
 std::optional<Malformed> first_malformed(std::span<const UOp> nodes);
 
-// Like first_malformed, for `root`, its transitive sources and the graphs inside KERNELs. First checks all nodes of the
-// Graph up to root's id in a linear scan; walks the graph only if that finds a malformed node.
+// Like first_malformed, for `root`, its transitive sources and the graphs inside KERNELs. Fast path: if a linear scan
+// of all nodes with ids up to root's finds no malformed node, does not walk the graph.
 std::optional<Malformed> first_malformed_below(UOp root);
 
 // Returns the first node of a linear list that precedes one of its sources or occurs twice; nullopt if there is none.
-// An IF and its ENDIF may occur again after the ENDIF. A NOOP source may be missing, because listings leave it out.
+// After an ENDIF, its IF and the ENDIF may occur again. NOOP sources may be missing, because listings omit NOOPs.
 std::optional<Malformed> first_out_of_order(std::span<const UOp> list);
 
 }  // namespace tgc
