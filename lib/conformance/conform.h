@@ -70,9 +70,8 @@ struct ConformReport {
   std::string json() const;
 };
 
-// Asks the port about every stage of the records in `goldens` (each is FILE or FILE#ID). Fails if a file cannot be
-// read, a record or stage does not exist, or the command cannot start. Ends early after ten failures of the port in a
-// row.
+// Asks the port about every stage of the records in `goldens` (each is FILE or FILE#ID). Fails if a file, record or
+// stage does not exist, or the command cannot start. Ends early after ten failures of the port in a row.
 Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens, const ConformPlan& plan);
 
 }  // namespace tgc

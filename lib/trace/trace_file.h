@@ -27,8 +27,7 @@ class TraceWriter : public TraceConsumer {
  public:
   static Result<std::unique_ptr<TraceWriter>> create(const std::string& path);
   ~TraceWriter() override;
-  // Writes the rest of the file. Must be called once, at the end; without it, no file is written. Fails if writing
-  // fails.
+  // Completes the file. Must be called once, at the end; otherwise, no file is written. Fails if writing fails.
   Status close();
 
   void kernel(std::string_view id, std::string_view target, UOp ast) override;
