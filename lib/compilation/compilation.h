@@ -82,13 +82,13 @@ class Compilation {
 
   // ---- outputs; each of these functions first runs the stages that it needs
   Result<std::string> output(const StageRow& row);  // text or bytes of the row's output
-  // only for a kernel:
+  // The functions up to name_counts() may only be called for a kernel.
   const Result<std::vector<UOp>>& list();  // the linear list
   const Result<std::string>& source();     // the text that the target's renderer prints
   Result<KernelOutputs*> outputs();        // all outputs, owned by the Compilation
   Result<CompileJob> compile_job();        // the source and all else that the compiler needs
   const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts and this kernel; not for linear lists
-  // only for a tensor graph:
+  // The functions up to tensor_job() may only be called for a tensor graph.
   const Result<Schedule>& schedule();      // fails if the input is the result of a stage
   Result<std::string> schedule_as_json();
   Sha256 schedule_key();                   // tinygrad's cache key; call it after schedule()

@@ -18,7 +18,7 @@ struct DumpPlan {
   bool self_describing = false;       // texts go to files: each begins with a header that names stage and target
   std::optional<Format> format = {};  // of graphs and lists; default: pyrender, print_uops
   unsigned jobs = 1;                  // number of threads for the kernels of a tensor graph
-  Watcher* watcher = nullptr;         // watches the compilation and its kernels, which run one at a time if set
+  Watcher* watcher = nullptr;  // watches the compilation and its kernels, which then run one at a time; null: none
   // Called with each compilation after its texts are made, on the thread that made them. May step the compilation
   // further. An error ends the dump. If set, every kernel is compiled, one at a time, even if equal to an earlier one.
   std::function<Status(Compilation&)> afterwards = {};
@@ -31,7 +31,7 @@ struct DumpPlan {
 // default). Fails for an unknown stage or format.
 Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format);
 
-// One text of the result.
+// A text that `tgc dump` prints: the graph after a stage, or an output.
 struct DumpText {
   std::string graph;        // name of the graph
   const StageRow* row;

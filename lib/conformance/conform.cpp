@@ -273,7 +273,7 @@ class ConformRun {
                                    .device = {.name = "REF"},
                                    .compare = {.reference = file + "#" + r.id},
                                    .output = {.keep_failures = false}});
-    if (report.kernel_fault) return report.error + "\n";  // the answer is at fault, because the AST runs
+    if (report.kernel_fault) return report.error + "\n";  // the answer is at fault, because the record's AST runs
     if (!report.error.empty()) return Diag{report.error};
     return report.passed() ? std::string() : report.text(1, plan_.style.color);
   }

@@ -239,7 +239,7 @@ TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is r
   const char* count = std::getenv("TGC_DIFF_RECORDS");  // scripts/diff-mutations sets it to compare more records
   std::mt19937 random(7);
   size_t graphs = 0, same = 0;
-  std::map<std::string_view, std::pair<size_t, size_t>> tally;  // by mutation: number of diffs that show it, of all
+  std::map<std::string_view, std::pair<size_t, size_t>> tally;  // by mutation: diffs that show it, all diffs
   double seconds = 0;
   for (const std::string& text : golden_texts(count ? size_t(std::atol(count)) : 60)) {
     Graph graph;

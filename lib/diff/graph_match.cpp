@@ -79,7 +79,7 @@ Arg Labels::arg(UOp u) const {
     case Op::CONTRACT:
     case Op::WMMA: {
       std::vector<Arg> seen;
-      // item 1 of a WMMA's arg has the dimensions of the tensor core
+      // In a WMMA, leave the first two items unchanged: item 1 has the dimensions of the tensor core, not axes.
       if (u.is(Op::WMMA) && arg.is_tuple() && arg.items().size() > 1) {
         std::vector<Arg> items(arg.items().begin(), arg.items().end());
         for (size_t i = 2; i < items.size(); i++) items[i] = renumber_axes(graph_, items[i], seen);

@@ -101,7 +101,7 @@ class KernelCheck {
     for (const VariableSpec& v : kernel->variables()) variables_[v.name] = v.max;
     inputs_ = std::move(*inputs);
     auto done = in_ref(std::move(kernel));
-    if (!done) return;  // the AST itself fails in REF, for example out of bounds: no meaning
+    if (!done) return;  // the AST itself fails in REF, so the kernel has no meaning
     if (has_undefined_) return compile_alone(on_rule);
     expected_ = std::move(*done);
     out_.kind = Kind::Compared;

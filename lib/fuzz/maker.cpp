@@ -28,7 +28,7 @@ constexpr std::pair<const char*, const char*> kSettings[] = {
 // Settings that enable further rules for tensor graphs. Half of the tensor graphs get one of these settings.
 constexpr std::pair<const char*, const char*> kTensorSettings[] = {
     {"RING", "2"}, {"ALL2ALL", "2"}, {"PCONTIG", "2"}, {"PCONTIG", "3"}, {"IMAGE", "2"}, {"SPLIT_REDUCEOP", "0"}};
-constexpr int64_t kMostNodes = 220;  // largest golden kernel to mutate; 10 times as many for tensor graphs
+constexpr int64_t kMostNodes = 220;  // node limit for golden kernels to mutate; 10 times higher for tensor graphs
 
 Settings settings_of(const GoldenSettings& recorded) {
   Settings out;

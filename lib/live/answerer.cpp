@@ -71,7 +71,7 @@ constexpr const char* kGuard = "(read -r never <&3; kill -9 -$$) >/dev/null 2>&1
 
 }  // namespace
 
-// What ends the wait for an answer: a time limit and a stop callback.
+// The conditions that end the wait for an answer: a time limit and a stop callback.
 struct Answerer::Patience {
   double seconds;
   const std::function<bool()>& stop;

@@ -11,7 +11,7 @@ namespace tgc {
 // Returns a copy of the case in a new Graph with these settings.
 TestCase with_settings(const TestCase& c, const Settings& settings);
 
-using Candidates = std::vector<std::function<TestCase()>>;  // may return a case without a root: no such step
+using Candidates = std::vector<std::function<TestCase()>>;  // return a case without a root if the step is impossible
 
 // Returns a KernelInfo for a SINK, with a standard name and without opts.
 Arg plain_info(const TestCase& c);

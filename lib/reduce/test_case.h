@@ -43,8 +43,8 @@ TestCase with_root(const TestCase& c, UOp root);
 std::vector<double> size_of(const TestCase& c);
 
 using Replacements = std::vector<std::pair<UOp, UOp>>;
-// Replaces the first node of each pair by the second. A replacement that is below the replaced node and is itself
-// replaced becomes its replacement. If `ends_loops`, ENDs, REDUCEs and STOREs drop ranges that became constants.
+// Replaces the first node of each pair by the second. If the second node is below the first and is replaced, too, uses
+// its replacement instead. If `ends_loops`, ENDs, REDUCEs and STOREs drop ranges that became constants.
 UOp replaced(UOp root, const Replacements& pairs, bool ends_loops = true);
 
 // Returns the ops of `root` and of all nodes below it.

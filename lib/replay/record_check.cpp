@@ -119,7 +119,7 @@ class RecordCheck {
     is_foreign_ |= graph.is_foreign();
     compare(kText, graph_to_json(read->root, read->info), json, false);
   }
-  // Compares tinygrad's pyrender text `letters` of the graph `json` with tgc's, and checks that it is read as `json`.
+  // Compares tinygrad's pyrender text `letters` of the graph `json` with tgc's. Checks that reading it gives the graph.
   void check_letters(const std::string& what, std::string_view json, std::string_view letters) {
     if (!plan_.wanted.contains(kText)) return;
     Graph graph(settings_), second(settings_);
@@ -366,7 +366,7 @@ class RecordCheck {
   const CheckPlan& plan_;
   RecordReport report_;
   RewriteObserver observer_;  // for --traced; does nothing; must outlive c_
-  std::optional<Compilation> c_;  // unset after a failure, which why_stopped_ describes
+  std::optional<Compilation> c_;  // the compilation; unset after a failure, which why_stopped_ describes
   std::string why_stopped_;
   const StageRow* after_ = nullptr;  // the last stage so far whose result was recorded as text
   std::string_view text_;  // tinygrad's graph after the stage `after_`, as text

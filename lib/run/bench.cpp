@@ -143,7 +143,7 @@ Times& BenchReport::times_of(std::string_view name) {
   return stages_.emplace_back(name, Times()).second;
 }
 
-// Each graph runs once to count its nodes; then `repeats` times for the total time and as often for the stage times.
+// Returns runs per second. Each graph runs once to count nodes, and per repeat once for the total, once for the stages.
 double BenchReport::runs_per_second() const {
   return result_.seconds > 0 ? double(total_.count()) * (2 * plan_.repeats + 1) / result_.seconds : 0;
 }

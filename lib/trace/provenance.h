@@ -14,8 +14,8 @@ struct Step {
     Rewrite,  // a rule replaced `before` by `after`
     Part,     // a rule replaced `before` by a graph that has `after` below its root
     Rebuilt,  // `after` is `before` with new sources
-    Stage,    // code of the stage outside its rules made `after`; `rewrite` is the first whose input has it
-    Gone,     // the node is no longer used; `rule` (may be empty) last replaced a user
+    Stage,  // code of the stage outside its rules made `after`; `rewrite`: the first rewrite with `after` in its input
+    Gone,     // the node is no longer used; `rule`, if set, was the last rule that replaced a user of the node
   };
   Kind kind;
   std::string_view stage;

@@ -184,7 +184,7 @@ class TraceReplay : public TraceConsumer {
 
   size_t same() const { return same_; }
   size_t different() const { return different_; }
-  std::string text() const;  // returns the counts as one line
+  std::string text() const;  // returns the counts same() and different() as one line of text
 
  private:
   struct Pending {
