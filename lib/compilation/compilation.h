@@ -26,7 +26,7 @@ struct JobSpec {
   // DEVICE[:RENDERER[:ARCH]]; empty: the device of the buffers for a kernel of a tensor graph, else CPU
   std::string target = {};
   std::string opts = {};  // optimizer options as text, "[Opt(...)]"; empty: tinygrad's heuristic chooses them
-  // whether to run the optimizer if the input is from before it; unset: unless the AST has a tag (begin_kernel)
+  // whether to run the optimizer if the input is from before it; unset: run it unless the AST has a tag (begin_kernel)
   std::optional<bool> optimize = {};
   // by kernel name: number of earlier uses in the schedule; the second kernel "E_4" is named "E_4n1"
   std::map<std::string, int> name_counts = {};

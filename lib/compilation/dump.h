@@ -16,7 +16,7 @@ struct DumpPlan {
   bool only_changed = false;          // add the graph after each stage that changes it (`changed`)
   bool input_only = false;            // no stage is requested: dump the input itself
   bool self_describing = false;       // texts go to files: each begins with a header that names stage and target
-  std::optional<Format> format = {};  // of graphs and lists; default: pyrender, print_uops
+  std::optional<Format> format = {};  // format of graphs and lists; default: pyrender for graphs, print_uops for lists
   unsigned jobs = 1;                  // number of threads for the kernels of a tensor graph
   Watcher* watcher = nullptr;  // watches the compilation and its kernels, which then run one at a time; null: none
   // Called with each compilation after its texts are made, on the thread that made them. May step the compilation

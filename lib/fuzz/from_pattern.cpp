@@ -50,7 +50,7 @@ class FromPattern {
     if (dtypes::is_float(d)) return g_.constant(d, c_.one_of(kFloats));
     if (dtypes::is_bool(d)) return g_.constant(d, c_.one_in(2));
     int64_t v = c_.one_of(kNumbers);
-    if (c_.one_in(10)) v = edge_ = edge_ && c_.one_in(2) ? edge_ + 1 : c_.one_of(kEdges);  // may increment edge_
+    if (c_.one_in(10)) v = edge_ = edge_ && c_.one_in(2) ? edge_ + 1 : c_.one_of(kEdges);  // a new edge, or edge_ + 1
     return g_.constant(d, dtypes::is_unsigned(d) ? std::abs(v) : v);
   }
 

@@ -57,7 +57,7 @@ class Reduction {
   }
 
  private:
-  // Returns options to run cases with: without device and arrays, which each case has, and without reference (REF).
+  // Returns options without device and arrays, which each case has, and without reference, so that this is REF.
   RunOptions options_of_cases() const {
     RunOptions out{.device = options_.device, .compare = {.tolerance = options_.compare.tolerance}};
     out.input.seed = options_.input.seed, out.input.variables = options_.input.variables, out.device.name = "";

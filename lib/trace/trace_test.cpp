@@ -17,7 +17,7 @@
 namespace tgc {
 namespace {
 
-// Returns `wanted` golden records, each of another kernel.
+// Returns `wanted` golden records of different kernels.
 std::vector<GoldenRecord> records(size_t wanted) {
   auto reader = GoldenReader::open(test_path("golden/kernels.jsonl.gz"));
   REQUIRE(reader.ok());
