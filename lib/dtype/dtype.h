@@ -48,11 +48,11 @@ struct DTypeInfo {
   Kind kind = Kind::Value;
   // the scalar of the value or of the pointee; of an image, the storage type (Float16 or Float32)
   Scalar scalar = Scalar::Void;
-  // bit number of this dtype in a DTypeSet: the scalar; kNumScalars for pointers, images and Other, which no set has
+  // bit number of the scalar in a DTypeSet; kNumScalars for pointers, images and Other, which no DTypeSet contains
   uint8_t value_class = uint8_t(Scalar::Void);
   AddrSpace addrspace = AddrSpace::GLOBAL;
   int8_t priority = -1;      // promotion priority, the first key of operator<
-  char fmt = 0;              // struct format character; 0: none
+  char fmt = 0;              // format character in Python's struct module; 0: none
   int32_t count = 1;         // number of elements of the value, or of the pointee
   int32_t v = 1;             // number of pointers or images in a vector of them
   int32_t bitsize = 0;       // number of bits of all elements of the value, or of the pointee

@@ -125,7 +125,7 @@ void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {
   struct Pending {
     const Chosen* node;
     uint8_t parent, child, depth;
-    uint8_t near;  // NearNodes::Position
+    uint8_t near;  // the node's NearNodes::Position
   };
   std::vector<Pending> queue{{&chosen, 0, 0, 0, NearNodes::kFar}};
   std::array<uint8_t, pat::kNumCaptures> bound_at;  // indexed by capture id: the Position where the capture is bound
@@ -135,7 +135,7 @@ void Code::add(const Rule& rule, const Chosen& chosen, size_t number) {
     TGC_CHECK(k < kMaxNodes && n.children.size() < kLengths - 1, "pattern too large");
     MatchStep step{.parent = parent, .child = child, .reg = uint8_t(k), .checks = 0, .capture = n.capture,
                    .length = uint8_t(n.children.size()), .dtypes = n.dtypes.bits(), .ops = n.ops, .pattern = &n};
-    // the masks check the root and the ops and dtypes of the first sources, so the steps need not
+    // the masks check the root and the ops and dtypes of the first sources, so the steps do not check them
     bool first_source = depth == 1 && child < kPositions,
          named_literal = n.has_arg && n.ops == OpSet(Op::CONST) && kind_of_const(n.arg) >= kNumOps;
     if (depth > 0 && !n.ops.empty() && !first_source) step.checks |= MatchStep::kOps;
@@ -188,7 +188,7 @@ void kinds_allowed(const PatNode& n, Accept accept) {
 }
 
 // Return the pattern node for the root (at_root), for source `i` of the root (at_source), and for source `j` of source
-// `i` (at_near). Return null if the pattern has no such node, or if it is not checked by masks but by steps.
+// `i` (at_near). Return null if the pattern has no such node, or if steps check the node instead of masks.
 const PatNode* at_root(const Chosen& root) { return root.pattern; }
 const PatNode* at_source(const Chosen& root, size_t i) {
   if (root.pattern->sources == PatNode::Sources::Each) {

@@ -172,7 +172,7 @@ UOp Fault::replace(const Hit& hit, UOp before, UOp after) {
     std::lock_guard guard(warnings().lock);
     Expected& expected = warnings().of(one.spec);
     expected.most = std::max(expected.most, ++one.seen);
-    if (one.spec.in == FaultSpec::In::Endless && one.seen >= one.spec.application) {  // toggle the tag
+    if (one.spec.in == FaultSpec::In::Endless && one.seen >= one.spec.application) {  // this fault toggles the tag
       expected.came_about = true;
       return before.tag().is_none() ? before.rtag() : before.rtag(Arg());
     }

@@ -23,7 +23,7 @@ namespace tgc {
 struct FaultSpec {
   enum class In : uint8_t { Kernel, Tensor, Renderer, Llvm, Endless, Shortcut };
 
-  std::string rule;          // a rule's name; Shortcut: a shortcut's; Llvm: one of kLlvmFaults; Renderer: OP or NAME.OP
+  std::string rule;          // name of a rule, of a shortcut or of an LLVM fault (kLlvmFaults), or OP or RENDERER.OP
   uint64_t application = 1;  // the N of "@N"; applications in a graph, also in nested rewrites, are numbered from 1
   In in = In::Kernel;
   std::vector<FaultSpec> others = {};  // of a list A,B,...: the faults B,..., which have no `others` themselves

@@ -27,8 +27,8 @@ void note_rules(const std::vector<const Rule*>& rules);
 // Records a hit: the rule replaced a node, returned bottom_up_gate(), or matched and may have changed its context.
 inline void note_hit(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Hit); }
 
-// Records that the rule declined: its pattern matched, but its right side returned nothing or the node itself; or a
-// spec rule rejected a node.
+// Records that the rule declined: its pattern matched, but its right side returned the empty UOp or the node itself.
+// For a rule of lib/spec, records that the rule rejected a node.
 inline void note_declined(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Declined); }
 
 // Records that a RuleTest check of this rule passed (lib/rewrite/testing.h).

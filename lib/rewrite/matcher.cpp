@@ -25,7 +25,7 @@ uint32_t next_matcher_number() {
 
 // Returns the ops that occur under every node that the pattern `n` matches, at any depth.
 OpSet ops_below(const PatNode& n) {
-  if (n.alternatives || n.sources == PatNode::Sources::Each) return {};  // no op must occur
+  if (n.alternatives || n.sources == PatNode::Sources::Each) return {};  // there is no op that always occurs
   OpSet out = early_reject(n);
   for (const PatNode* child : n.children) out = out | ops_below(*child);
   return out;

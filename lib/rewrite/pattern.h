@@ -49,14 +49,14 @@ namespace tgc::pat {
 // One node of a pattern. Pattern nodes are made with the rule tables and are never changed or freed.
 struct PatNode {
   enum class Sources : uint8_t { Any, Exact, Prefix, Each };
-  OpSet ops;                     // empty: any op
-  DTypeSet dtypes;               // empty: any dtype
+  OpSet ops;                     // the ops that the node may have; empty: any op
+  DTypeSet dtypes;               // the dtypes that the node may have; empty: any dtype
   Sources sources = Sources::Any;
-  bool permute = false;          // the sources match in any order
-  bool alternatives = false;     // `children` are alternative patterns for this node, not patterns for its sources
-  int8_t capture = -1;  // capture id; -1: none
+  bool permute = false;          // true: the sources may match in any order
+  bool alternatives = false;     // true: `children` are alternatives for this node, not patterns for its sources
+  int8_t capture = -1;  // capture id, the number of the name that is bound to the node; -1: none
   bool has_arg = false;
-  bool has_arg_ints = false;     // the arg must be the tuple `arg_ints`
+  bool has_arg_ints = false;     // true: the arg must be the tuple `arg_ints`
   Arg arg = {};
   std::span<const int64_t> arg_ints = {};
   std::span<const PatNode* const> children = {};

@@ -51,12 +51,12 @@ void try_on_each(std::span<const UOp> nodes, const RuleSet& rules, const Rewrite
 using Substitution = std::vector<std::pair<UOp, UOp>>;
 UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules = nullptr, std::string_view name = {});
 
-// The rule set that performs a substitution (ops.py:_substitute), and its context: the pairs of node and replacement.
+// Returns the rule set of substitutions (ops.py:_substitute). SubstituteContext is the context of these rules.
 const RuleSet& substitute_rules();
 class SubstituteContext {
  public:
-  SubstituteContext(Graph& graph, const Substitution& replacements);  // drops pairs that map a node to itself
-  UOp find(UOp u) const;  // the replacement of `u`, or the empty UOp
+  SubstituteContext(Graph& graph, const Substitution& replacements);  // ignores pairs of a node and itself
+  UOp find(UOp u) const;  // returns the replacement of `u`; the empty UOp if `u` has none
   std::span<const std::pair<UOp, UOp>> pairs() const { return pairs_; }
   uint32_t first_id() const { return first_id_; }  // the smallest id among the replaced nodes
 
@@ -81,8 +81,8 @@ class RewriteObserver {
  public:
   virtual ~RewriteObserver() = default;
   virtual void begin(std::string_view /*name*/, UOp /*sink*/, const RuleSet& /*rules*/, bool /*bottom_up*/) {}
-  // The cost of an application. Nodes with ids >= `made_from` were made since the rules were first tried on the node;
-  // `ns` is the time since then in nanoseconds.
+  // The cost of an application. `made_from` is the number of nodes in the graph before the rules were tried: nodes with
+  // ids from `made_from` on are new. `ns` is the duration in nanoseconds.
   struct Cost {
     uint32_t made_from;
     uint64_t ns;

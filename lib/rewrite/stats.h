@@ -26,7 +26,7 @@ struct RuleCounters {
 class RuleStats {
  public:
   RuleStats();
-  std::vector<RuleCounters> by_rule();  // indexed by Rule::id
+  std::vector<RuleCounters> by_rule();  // returns the counters of all rules, indexed by Rule::id
 
   // Adds hits and attempts that were counted by code that applies `rule` without a Matcher.
   void add(const Rule& rule, uint64_t hits, uint64_t attempts);

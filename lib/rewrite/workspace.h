@@ -136,8 +136,8 @@ struct Workspace {
 // The rewriter's per-graph state.
 struct RewriteState {
   std::vector<std::unique_ptr<Workspace>> pool;
-  // Results that later rewrites with the same rules reuse. Only for rules without a context, whose result for a node is
-  // always the same, and only from a rule set's second rewrite on, because most sets are used once.
+  // Results that later rewrites with the same rules reuse. The rules must not use a context, so that their result for a
+  // node is always the same. The first rewrite of a rule set keeps no results, because most sets are used only once.
   struct Known {
     bool asked = false;
     std::unique_ptr<TableResults> results;

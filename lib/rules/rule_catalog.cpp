@@ -81,8 +81,8 @@ Settings settings_of(std::string_view variant) {
   return s;
 }
 
-// Calls visit(stage, target, rules) for every stage and target under the given settings. Stages of tensor graphs have
-// no target.
+// Calls visit(stage, target, rules) for every stage and target with the given settings. For the stages of tensor
+// graphs, `target` is empty.
 template <class Visit>
 void for_each_stage(const Settings& settings, Visit visit) {
   Graph tensors(settings);

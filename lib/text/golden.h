@@ -25,7 +25,7 @@ struct GoldenStage {
 // The launch facts of a kernel (launch dimensions, counts of operations and bytes, ...), as tinygrad prints them.
 struct GoldenProgram {
   std::string name, function_name, applied_opts, ops, lds, mem;
-  std::vector<std::string> global_size, local_size, vars;  // sizes: each an integer or the text of an expression
+  std::vector<std::string> global_size, local_size, vars;  // each size is an integer or an expression
   bool has_local_size = true;
   std::vector<int64_t> globals, outs, ins;
 };
@@ -66,7 +66,7 @@ struct GoldenRecord {
   std::optional<GoldenProgram> program;
   std::vector<GoldenKernel> kernels;
   std::map<std::string, int64_t> var_vals;
-  std::map<std::string, std::optional<std::string>> settings;  // these override the header's settings; nullopt: unset
+  std::map<std::string, std::optional<std::string>> settings;  // override those of the header; nullopt: not set
   std::vector<GoldenMetadata> metadata;                        // kernel records only
   std::string rewrites;  // JSON of all rule matches (recorded_rewrites.h); empty: not recorded
   uint32_t line = 0;  // 1-based number of the record's line in the file

@@ -83,7 +83,7 @@ class JsonScanner {
     while (pos_ < text_.size() && uint8_t(text_[pos_]) <= ' ' && is_blank(text_[pos_])) pos_++;
   }
   static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-  bool open(char bracket, const char* what);     // reads `bracket`; if the list is empty, reads its end, returns false
+  bool open(char bracket, const char* what);     // reads `bracket`; for an empty list, also its end, and returns false
   bool next(char close) {                        // reads a ',' and returns true, or reads `close` and returns false
     blanks();
     if (here() == ',') return pos_++, true;
@@ -99,7 +99,7 @@ class JsonScanner {
     key = text_.substr(begin, end - begin);
     pos_ = end + 2;
   }
-  void read_key_slowly(std::string_view& key);   // reads any key; the fast path takes no escapes or blanks before ':'
+  void read_key_slowly(std::string_view& key);   // the slow path, for keys with escapes and for blanks before the ':'
   void escape(std::string& out);
   uint32_t hex4(size_t at);
   void literal(std::string_view word);

@@ -134,8 +134,8 @@ class ListingReader : public PyValues {
     for (auto& [i, text] : constants) sources_[i] = constant(op, dtype, i, text);
   }
 
-  // If a node is listed twice, its users refer to its last position, which may be below the current line. Then the same
-  // line is also above. Returns the position of that line, given a `position` below; nullopt if no such line is above.
+  // A source may refer to a `position` below the current line if the source is listed twice: then an equal line is
+  // above. Returns the position of the equal line above; nullopt if there is no such line.
   std::optional<size_t> same_above(const std::string& position) {
     if (below_.empty()) index_lines();
     auto below = below_.find(position);

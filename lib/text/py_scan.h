@@ -45,7 +45,7 @@ class PyScan {
   // ---- failures
   [[noreturn]] void fail(size_t at, std::string message, std::string expected = {}) const;
   std::string found(size_t at) const;   // describes the text at byte `at`: "'x'", "the end of the input"
-  std::string where(size_t at) const;   // "line 3, column 7"
+  std::string where(size_t at) const;   // returns the position of byte `at` as text: "line 3, column 7"
   // Runs `body`. If `body` throws a Failure without a position, adds the position of byte `at` to the Failure.
   template <class Body>
   void guarded(size_t at, Body&& body) {
@@ -64,10 +64,10 @@ class PyScan {
   // Skips blanks and comments, and, inside brackets, line ends.
   void skip() {
     while (peek() == ' ') pos_++;
-    if (!(kTraits[uint8_t(peek())] & kSkipped) || (peek() == '\n' && !brackets_)) return;  // the usual case
+    if (!(kTraits[uint8_t(peek())] & kSkipped) || (peek() == '\n' && !brackets_)) return;  // fast path: nothing to skip
     skip_slowly();
   }
-  void skip_lines();                    // also skips line ends outside brackets
+  void skip_lines();                    // like skip(), but also skips line ends outside brackets
   bool take(char c) {                   // if `c` comes next, reads it and returns true
     skip();
     if (peek() != c) return false;

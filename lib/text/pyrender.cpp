@@ -94,7 +94,7 @@ size_t PyrenderWriter::kernel_number(UOp ast) {
     throw Failure(Diag{.message = "graphs in arguments nest more than " + std::to_string(kMostLevels) + " deep",
                        .expected = "--format=json"});
   std::string body = with_stack([&] { return text_of_kernel(ast); });
-  check_limit(Limit::InputBytes, int64_t(kernels_text_.size() + body.size()));  // the size may double at each level
+  check_limit(Limit::InputBytes, int64_t(kernels_text_.size() + body.size()));  // nested functions may double the size
   kernels_text_ += "def k" + std::to_string(number) + "():\n  ";
   for (char c : body) c == '\n' ? kernels_text_ += "\n  " : kernels_text_ += c;
   kernels_text_ += "\n  return ast\n\n";

@@ -26,7 +26,7 @@ UOp base_of_open(UOp u) {
   return u;
 }
 
-// Returns the field `name` of `param`, a ParamArg, or its positional value at index `place`; None if it has neither.
+// Returns the value of the field `name`, or else the positional value at index `place`, of a ParamArg; None if absent.
 Arg param_field(Arg param, std::string_view name, size_t place = SIZE_MAX) {
   if (!param.is(RecordClass::Open)) return {};
   RecordView view(param);

@@ -372,7 +372,7 @@ class OpenReader : public PyrenderReader {
 
 // ---- guessing the release of a text
 
-// Sets of releases, one bit per release.
+// Returns the bit of a release in a bit set of releases.
 constexpr uint32_t bit(Release r) { return 1u << int(r); }
 constexpr uint32_t k12 = bit(Release::v0_12), k13 = bit(Release::v0_13), k14 = bit(Release::v0_14);
 

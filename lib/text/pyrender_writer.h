@@ -23,7 +23,7 @@ struct Oddities {
   bool text = false, graph = false;
 
   void add(Arg a) {
-    if (!a.is_none() && a.kind() != Arg::Kind::Int) look_into(a);  // most args are integers or None, which have neither
+    if (!a.is_none() && a.kind() != Arg::Kind::Int) look_into(a);  // fast path: most args are integers or None
   }
   void look_into(Arg a) {
     switch (a.kind()) {
@@ -99,8 +99,8 @@ class PyrenderForms {
     put(list.size() == 1 ? ",)" : ")");
   }
 
-  // Writes (left+right), or left+right if `bare`. An operand has no parentheses if it binds tightly enough. A constant
-  // on a device is written as a bare number.
+  // Writes (left+right), or left+right if `bare` is true. An operand has parentheses only if the precedence requires
+  // them. A constant on a device is written as a number, without its device.
   void infix(UOp u, bool bare) {
     UOp a = u.src(0), b = u.src(1);
     bool a_is_number = !u.is(Op::CMPNE) && self().is_number(a), b_is_number = !a_is_number && self().is_number(b);

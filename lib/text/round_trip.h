@@ -9,7 +9,7 @@ namespace tgc {
 
 // The first difference in op, dtype, arg, tag, sources or sharing between the graphs under two nodes, `a` and `b`.
 struct GraphDifference {
-  UOp node;          // the first node under `a` that differs; empty if one graph only has more nodes than the other
+  UOp node;          // the first node under `a` that differs; empty if only the numbers of nodes differ
   std::string text;  // "node 12 (REDUCE): ..."; the number is the position in the toposort
 };
 std::optional<GraphDifference> first_difference(UOp a, UOp b);

@@ -27,7 +27,7 @@ class TextBuffer {
     std::memcpy(at_, text.data(), text.size());
     at_ += text.size();
   }
-  // Appends the `n` bytes at offset `from` of `other`, which may be this buffer. If `n` <= 16, copies 16 bytes: faster.
+  // Appends the `n` bytes at offset `from` of `other`, which may be this buffer. Fast path: copy 16 bytes if n <= 16.
   void put(const TextBuffer& other, size_t from, size_t n) {
     need(n);
     const char* piece = other.begin_.get() + from;

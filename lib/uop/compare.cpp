@@ -67,7 +67,7 @@ Order compare_sources(UOp a, UOp b) {
 }  // namespace
 
 Order compare_tuplize(UOp a, UOp b) {
-  // Compare only the first pair of different sources, and so on down: the pair decides, unless only tags differ.
+  // The first pair of different sources decides, unless these differ only in tags. So descend along such pairs.
   UOp x = a, y = b;
   while (!(x == y)) {
     if (Order o = compare_alone(x, y); o != Order::Equal) return o;

@@ -49,7 +49,7 @@ Const pow_of(Const x, Const y) {
     return std::pow(b.to_double(), e.to_double());
   }
   double b = x.to_double(), e = y.to_double();
-  if (b == 0 && e < 0) return kInf;                                                      // as for integers
+  if (b == 0 && e < 0) return kInf;                                                      // as above for integers
   if (b < 0 && std::isfinite(b) && std::isfinite(e) && e != std::floor(e)) return kNan;  // not a real number
   double r = std::pow(b, e);
   if (std::isinf(r) && std::isfinite(b) && std::isfinite(e))

@@ -1,5 +1,5 @@
 // A Graph owns and interns the nodes and args of one job, and numbers the nodes by dense ids. All nodes are freed with
-// the Graph. Graphs share no state, so different threads may use different graphs; one graph may be used by one thread.
+// the Graph. Graphs share no state, so several threads may use different graphs. Only one thread may use one graph.
 #pragma once
 #include <cstdint>
 #include <memory>

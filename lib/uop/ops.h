@@ -18,8 +18,8 @@ inline constexpr int kNumOps = int(Op::PTRCAT) + 1;
 inline constexpr int kNumAllOps = int(Op::OTHER) + 1;
 static_assert(kNumAllOps <= 128);
 
-std::string_view name_of(Op op);                     // "ADD"
-std::optional<Op> parse_op(std::string_view name);   // Op::ADD for "ADD"
+std::string_view name_of(Op op);                     // returns "ADD" for Op::ADD
+std::optional<Op> parse_op(std::string_view name);   // returns Op::ADD for "ADD"; nullopt for an unknown name
 
 // A set of ops as a bit mask.
 class OpSet {
@@ -94,11 +94,11 @@ enum class AxisType : uint8_t {
   GLOBAL, WARP, LOCAL, LOOP, GROUP_REDUCE, REDUCE, UPCAST, UNROLL, THREAD, OUTER, PLACEHOLDER
 };
 inline constexpr int kNumAxisTypes = 11;
-std::string_view name_of(AxisType type);                          // "LOOP"
+std::string_view name_of(AxisType type);                          // returns "LOOP" for AxisType::LOOP
 std::optional<AxisType> parse_axis_type(std::string_view name);
-char axis_letter(AxisType type);                                  // 'L'; '?' for PLACEHOLDER
-std::string_view axis_color(AxisType type);                       // "WHITE"; "" for PLACEHOLDER
-int axis_to_pos(AxisType type);                                   // sort key of axes by type: tinygrad's axis_to_pos
+char axis_letter(AxisType type);                                  // returns 'L' for LOOP, '?' for PLACEHOLDER
+std::string_view axis_color(AxisType type);                       // returns "WHITE" for LOOP, "" for PLACEHOLDER
+int axis_to_pos(AxisType type);                                   // returns the type's sort key: tinygrad's axis_to_pos
 
 enum class OptOps : uint8_t { TC, UPCAST, UNROLL, LOCAL, THREAD, GROUP, GROUPTOP, NOLOCALS, PADTO, SWAP };
 inline constexpr int kNumOptOps = 10;

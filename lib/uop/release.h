@@ -20,7 +20,7 @@ std::string_view name_of(Release release);  // such as "0.14"; "other" for Other
 // Returns the release of a recording's producer: v0_14 for "tinygrad 0.14.0", v0_12 for "", Other for anything else.
 Release release_of(std::string_view producer);
 
-bool has_op(Release release, Op op);  // always true for Release::Other
+bool has_op(Release release, Op op);  // returns true if the release has the op; always true for Release::Other
 // Returns the op with this name in any known release. Returns OTHER if no release has it.
 Op op_of(std::string_view name);
 // Returns the sort key of an op in a release: its value in the release's enum. Ops that the release does not have sort

@@ -1,5 +1,5 @@
 // Lists the dtypes and enum values that only some tinygrad releases have. Readers use the list to check the names in a
-// graph and to guess the release of a text. ops.def lists the ops; lib/diff/renames.def lists renamed ops.
+// graph and to guess the release of a text. ops.def lists the ops; lib/diff/renames.def lists changed names.
 #pragma once
 #include <algorithm>
 #include <string_view>

@@ -127,8 +127,8 @@ class UOp {
   UOp reduce(UOpSpan ranges, Op op) const;
   UOp assign(UOp value) const;
   UOp valid(UOp cond) const;                       // where(cond, this, Invalid)
-  UOp get_idx() const;                             // for an index valid(idx, cond): returns idx
-  UOp get_valid() const;                           // for an index valid(idx, cond): returns cond; otherwise true
+  UOp get_idx() const;                             // of an index valid(idx, cond): idx; else this node
+  UOp get_valid() const;                           // of an index valid(idx, cond): cond; else not is_invalid()
 
   // ---- facts, computed once per node (facts.h declares the others)
   inline Const vmin() const;
@@ -161,7 +161,7 @@ class UOpSpan : public std::span<const UOp> {
 struct Bounds {
   Const min, max;
 };
-struct RangeList;   // see facts.h
+struct RangeList;   // stores the result of ranges_of (facts.h)
 struct ShapeFact;
 struct DeviceFact;
 

@@ -122,7 +122,7 @@ bool holds(DType d, Arg number) {
   if (number.is_invalid()) return d.is(Scalar::Index);
   return is_value(d) && (number.is_integral() || dtypes::floats.contains(d));
 }
-// Returns true if the elements that a pointer may access have at most kMaxBufferBytes.
+// Returns true if `elements` elements of the pointee of `d` have at most kMaxBufferBytes bytes in all.
 bool is_countable(DType d, Int elements) {
   return elements * Int(int64_t(d.base().itemsize())) <= Int(kMaxBufferBytes);
 }
