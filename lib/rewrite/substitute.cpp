@@ -136,7 +136,7 @@ class Substituter {
     return out;
   }
 
-  // Replaces `u` by its replacement, that node by its own replacement, and so on. Returns the last node.
+  // Follows the chain of replacements that begins with `u`. Returns the last node; `u` if it has no replacement.
   UOp last_replacement(UOp u) {
     size_t steps = 0;
     for (UOp next = find(u); next; next = find(u)) {

@@ -8,7 +8,7 @@
 //   t.takes("divmod-general", "cancel", x, y);   // folding "cancel" rewrites x; the result and y simplify equally
 //   t.all_rules_fired();                         // at the end: checks that every rule and every branch had a check
 //
-// Each check tries only the named rule, and only on the given node itself, not on the nodes below it.
+// Each check tries only one rule, on one node: no other rules of the set, and no nodes below the node.
 #pragma once
 #include <doctest/doctest.h>
 

@@ -81,7 +81,7 @@ Settings settings_of(std::string_view variant) {
   return s;
 }
 
-// Calls visit(stage, target, rules) for every stage and target with the given settings. For the stages of tensor
+// Calls visit(stage, target, rules) for every stage and target, with the settings `settings`. For the stages of tensor
 // graphs, `target` is empty.
 template <class Visit>
 void for_each_stage(const Settings& settings, Visit visit) {

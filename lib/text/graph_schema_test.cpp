@@ -101,7 +101,7 @@ class Schema {
     return s.contains("else") ? trouble(s["else"], v, at) : "";
   }
 
-  // Compiled regular expressions are kept, because compiling one takes longer than matching it.
+  // Returns the compiled regular expression `text`. Caches it, because compiling takes longer than matching.
   const std::regex& pattern(const std::string& text) const {
     return patterns_.try_emplace(text, text).first->second;
   }

@@ -54,7 +54,7 @@ struct NodeUses {
   bool named = false;      // true if the node has its own line
 };
 struct Naming {
-  OpSet reductions, never, always;  // ops whose first source gets a line; ops that get no line; ops that get a line
+  OpSet reductions, never, always;  // ops whose first source gets a line; ops that need no line; ops that get a line
 };
 // Sets NodeUses::named in `info`, which is indexed by node id. Info derives from NodeUses.
 template <class Info>

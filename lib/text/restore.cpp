@@ -36,7 +36,7 @@ class NearbyDevices {
       for (UOp s : u.src()) users_[s].push_back(u);
   }
 
-  // Finds the nearest direct or indirect user, not beyond a COPY, with a source on a known device; returns that device.
+  // Searches users, users' users and so on, but not beyond a COPY, for a source on a known device. Returns the device.
   Arg of(UOp stand_in) {
     UOpSet seen(stand_in.graph());
     std::vector<UOp> level{stand_in};
