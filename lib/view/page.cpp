@@ -45,7 +45,7 @@ std::string packed(std::string_view text, bool of_numbers) {
 }
 
 std::string as_letters(std::string_view bytes) {
-  std::string letters;  // the printable characters that need no escape in a <script> element: not space, &, <, \
+  std::string letters;  // the printable characters that a <script> element takes unescaped: not space, &, <, backslash
   for (char c = '!'; c <= '~'; c++)
     if (c != '&' && c != '<' && c != '\\') letters += c;
   std::string out;
