@@ -241,6 +241,22 @@ TEST_CASE("run: the sample device plugin runs kernels") {
           "there is no compiler 'no-such-compiler' here");
 }
 
+TEST_CASE("run: only the command line may name a plugin") {
+  prepare();
+  const std::string plugin = "plugin:" TGC_SAMPLE_DEVICE;
+  shell("tgc run add.uop --inputs=ab.npz --expect=ab.npz --device=" + plugin + " --repro=bundle.repro.json");
+  for (std::string command : {"run bundle.repro.json", "reduce --while=wrong bundle.repro.json -o x", "run plugin.uop",
+                              "run bundle.repro.json --kernel=" + plugin, "bisect plugin.uop"}) {
+    put("plugin.uop", "# tgc: {\"target\":\"" + plugin + "\"}\n" + elementwise("float", "a+b"));
+    Ran r = shell("tgc " + command);
+    INFO(command << ": " << r.out << r.err);
+    CHECK(r.code == 2);
+    CHECK(r.err.find(plugin) != std::string::npos);
+  }
+  holds(shell("tgc run bundle.repro.json").err, "named by the input");
+  holds(shell("tgc run bundle.repro.json --device=" + plugin).out, "on plugin:");
+}
+
 constexpr const char* kRoots = R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 0)
 c1 = UOp.range(64, 0, AxisType.LOOP)
 c2 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 1)

@@ -34,9 +34,9 @@ int serve(const ViewOptions& o, Session& session, ViewContent content) {
   flush_output();  // print the address before serving starts
   session.note("serving until Ctrl-C");
   if (o.open) {
-    const char* words[] = {"xdg-open", server->address().c_str(), nullptr};
-    pid_t child = 0;
-    if (posix_spawnp(&child, words[0], nullptr, nullptr, const_cast<char**>(words), environ))
+    std::string page = require(server->redirect_file());
+    const char* words[] = {"xdg-open", page.c_str(), nullptr};
+    if (posix_spawnp(nullptr, words[0], nullptr, nullptr, const_cast<char**>(words), environ))
       session.warn({.message = "no browser was opened: xdg-open is missing"});
   }
   static Cancel stop;

@@ -10,6 +10,7 @@
 
 #include "apps/tgc/commands.h"
 #include "apps/tgc/terminal.h"
+#include "lib/runtime/devices.h"
 
 namespace tgc {
 
@@ -38,11 +39,11 @@ class Command {
 
   template <class T>
   CLI::Option* positional(const char* name, T& value, const std::string& help) {
-    return option(name, value, "", help);
+    return app_->add_option(name, value, help)->type_name("");
   }
   template <class T>
   CLI::Option* option(const char* names, T& value, const char* type, const std::string& help) {
-    return app_->add_option(names, value, help)->type_name(type);
+    return app_->add_option(names, value, help)->type_name(type)->each(allow_plugin);
   }
   // Adds an option that may be repeated and takes one value each time.
   template <class T>
@@ -56,9 +57,7 @@ class Command {
     using Number = std::conditional_t<is_whole, int64_t, double>;
     return option(names, value, type, help)->check(number_check(Number(least), Number(most)));
   }
-  CLI::Option* flag(const char* names, bool& value, const std::string& help) {
-    return app_->add_flag(names, value, help);
-  }
+  CLI::Option* flag(const char* name, bool& on, const std::string& help) { return app_->add_flag(name, on, help); }
   CLI::Option* json(bool& value, const std::string& help = "print JSON") { return flag("--json", value, help); }
   CLI::Option* jobs(unsigned& value, const std::string& by_default) {
     return number("-j,--jobs", value, "N", 1, kMostThreads, "number of threads; default: " + by_default);

@@ -84,7 +84,7 @@ TEST_CASE("cli: --limit and TGC_LIMITS set limits, and exceeding one is exit cod
   CHECK(help.code == 0);
   for (const char* name : {"input-bytes", "nodes", "int-bits", "model-nodes", "ref-steps", "seconds", "memory"})
     CHECK(has(help.out, name));
-  trouble("dump --limit input-bytes=50 " + small, "small.uop: more than 50 decompressed bytes of a text");
+  trouble("dump --limit input-bytes=50 " + small, "small.uop: more than 50 unpacked bytes of a text");
   Ran variable = run_tgc("dump " + small, "/dev/null", "TGC_LIMITS=input-bytes=50");
   CHECK(variable.code == 2);
   CHECK(run_tgc("dump --limit=input-bytes=1M " + small, "/dev/null", "TGC_LIMITS=input-bytes=50").code == 0);
@@ -96,7 +96,7 @@ TEST_CASE("cli: --limit and TGC_LIMITS set limits, and exceeding one is exit cod
   Ran gzip = shell(
       "head -c 100000000 /dev/zero | tr '\\0' ' ' | gzip > zeros.gz; tgc dump --limit input-bytes=10M zeros.gz");
   CHECK(gzip.code == 2);
-  CHECK(has(gzip.err, "more than 10485760 decompressed bytes"));
+  CHECK(has(gzip.err, "more than 10485760 unpacked bytes"));
 }
 
 TEST_CASE("cli: REF stops at its limits of steps and time") {

@@ -16,9 +16,10 @@ constexpr std::string_view kDirectives[] = {
     R"c(#define AMX_SET(imm5) __asm("nop\nnop\nnop\n.word (0x201000+(%0<<5)+%1)" : : "i"(17), "i"(imm5) : "memory"))c",
     R"c(#define AMX(op, gpr, btf) __asm(".word (0x201000+(%0 << 5)+0%1-((0%1>>4)*6))" : : "i"(op), )c"
     R"c("r"((unsigned long long)(gpr)+(btf)) : "memory"))c"};
-// Prefixes of the inline assembly that the LLVM IR renderer prints: Apple's AMX.
+// The inline assembly that the LLVM IR renderer prints, up to the end of the string: Apple's AMX.
 constexpr std::string_view kAssembly[] = {"asm sideeffect \".word (0x201000+($0<<5)+0$1-((0$1>>4)*6))\"",
-                                          "asm sideeffect \"nop\\0Anop\\0Anop\\0A.word ("};
+                                          "asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (2101792)\"",
+                                          "asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (2101793)\""};
 
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -64,8 +65,15 @@ void check_c(Language language, std::string_view source) {
       if (!is_own_line(source, at)) refuse(source, at, "a line for the preprocessor");
       at = std::min(source.find('\n', at), source.size());
     }
+  // These could hide a word: a backslash or trigraph at the end of a line joins two lines; \u and \U spell characters.
+  for (size_t at = 0; (at = source.find('\\', at)) != source.npos; at++)
+    if (at + 1 == source.size() || std::string_view(" \t\v\f\r\nuU").find(source[at + 1]) != source.npos)
+      refuse(source, at, "a joined line or an escaped character");
+  if (size_t at = source.find("?" "?/"); at != source.npos) refuse(source, at, "a trigraph");
+  for (std::string_view word : {"_Pragma", "__pragma"})
+    if (size_t at = find_word(source, word, 0); at != source.npos) refuse(source, at, "a pragma");
   if (language == Language::Cuda) return;  // PTX assembly cannot read files
-  for (std::string_view word : {"asm", "__asm", "__asm__"})
+  for (std::string_view word : {"asm", "_asm", "__asm", "__asm__"})
     for (size_t at = 0; (at = find_word(source, word, at)) != source.npos; at++)
       if (!is_own_line(source, source.rfind('\n', at) + 1)) refuse(source, at, "inline assembly");
 }

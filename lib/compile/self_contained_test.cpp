@@ -43,6 +43,15 @@ TEST_CASE("self-contained sources: inline assembly is refused, except that of te
     for (std::string_view source : {"asm(\".incbin \\\"/etc/passwd\\\"\");", "void f() { __asm__ volatile(\"x\"); }",
                                     "__asm(\".include \\\"x\\\"\");"})
       CHECK(begins(refusal(l, source).substr(refusal(l, source).find(' ') + 1), "inline assembly"));
+  for (Language l : {Language::C, Language::Hip, Language::OpenCl, Language::Cuda, Language::Metal})
+    for (std::string_view source :
+         {"__as\\\nm__(\"x\");", "__as\\ \t\nm__(\"x\");", "__as\\\r\nm__(\"x\");", "__as?" "?/\nm__(\"x\");",
+          "__a\\u0073m__(\"x\");",
+          "a\\U00000073m(\"x\");", "_Pragma(\"GCC dependency \\\"/etc/passwd\\\"\")", "x \\"}) {
+      INFO(source);
+      CHECK(refusal(l, source) != "");
+    }
+  CHECK(refusal(Language::OpenCl, R"(printf("%d \"\n\\", x);)") == "");
   CHECK(refusal(Language::C, "int plasma, asm_1;") == "");
   CHECK(refusal(Language::Cuda, "  asm(\"mma.sync.aligned.m16n8k16\");") == "");
   constexpr Language kIr = Language::LlvmIr;
@@ -50,6 +59,9 @@ TEST_CASE("self-contained sources: inline assembly is refused, except that of te
   CHECK(refusal(kIr, "  call void asm sideeffect \".include \\22x\\22\", \"\"()") != "");
   CHECK(refusal(kIr, "  call void asm sideeffect \".word (0x201000+($0<<5)+0$1-((0$1>>4)*6))\", \"i,r,~{memory}\""
                      "(i32 4, i64 %x) #0; AMX ldz") == "");
+  CHECK(refusal(kIr, "  call void asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (2101792)\", \"~{memory}\"()") == "");
+  CHECK(refusal(kIr, "  call void asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (1)\\0A.incbin \\22x\\22\", \"\"()")
+        != "");
   CHECK(refusal(kIr, "define void @asm(i32 %asm) {") == "");
 }
 

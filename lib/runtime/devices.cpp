@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include "lib/runtime/cl/cl_device.h"
 #include "lib/contain/contain.h"
@@ -40,6 +41,11 @@ const Backend kBackends[] = {
     {"REF", "", "the UOps themselves", [] { return make_ref_device(); }},
 };
 
+std::set<std::string>& allowed_plugins() {
+  static std::set<std::string> texts;
+  return texts;
+}
+
 std::string upper(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return char(std::toupper(c)); });
@@ -64,8 +70,17 @@ std::string known_devices() {
 
 std::string_view device_part(std::string_view text) { return text.substr(0, text.find(':')); }
 
+void allow_plugin(std::string_view text) {
+  if (device_part(text) == "plugin") allowed_plugins().emplace(text);
+}
+
 Result<std::unique_ptr<Device>> make_device(std::string_view text) {
-  if (device_part(text) == "plugin") return make_plugin_device(text.size() > 7 ? text.substr(7) : std::string_view());
+  if (device_part(text) == "plugin") {
+    if (!allowed_plugins().contains(std::string(text)))
+      return Diag{.message = "'" + std::string(text) + "' is named by the input, and a plugin is native code",
+                  .expected = "--device=" + std::string(text) + " on the command line, if you trust that file"};
+    return make_plugin_device(text.size() > 7 ? text.substr(7) : std::string_view());
+  }
   std::string device = upper(device_part(text)), renderer = upper(renderer_part(text));
   for (const Backend& b : kBackends)
     if (b.device == device && (renderer.empty() || b.renderer.empty() || b.renderer == renderer)) return b.make();

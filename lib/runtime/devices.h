@@ -11,8 +11,12 @@ namespace tgc {
 
 // Creates the device for a target or device name: "CPU" (LLVM), "CPU:CLANG", "CL", "CUDA:PTX:sm_80", "AMD", "METAL",
 // "REF", "plugin:PATH[:OPTIONS]". Loads no driver. Returns an error that lists the known devices if the name is
-// unknown, and one with the reason if a plugin does not load.
+// unknown, and one with the reason if a plugin does not load or allow_plugin() was not called for it.
 Result<std::unique_ptr<Device>> make_device(std::string_view text);
+
+// Allows make_device() to load a plugin, for the value of an option of the command line: "plugin:PATH[:OPTIONS]". Other
+// values have no effect. A plugin is native code that runs in tgc's own process, so no file may choose it.
+void allow_plugin(std::string_view text);
 
 // The device part of a target or device name: "CUDA" of "CUDA:PTX:sm_80"; "plugin" for a plugin.
 std::string_view device_part(std::string_view text);

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "lib/runtime/npy.h"
+#include "lib/support/limits.h"
 #include "lib/support/write_file.h"
 
 namespace tgc {
@@ -162,8 +163,12 @@ Array read_entry(Bytes zip, const Entry& e) {
 Arrays read_zip(Bytes zip) {
   Arrays out;
   std::set<std::string> names;
+  // Entries may be compressed, and several may share their bytes in the file, so the sum of their sizes is limited.
+  auto most = std::max(uint64_t(limit(Limit::InputBytes)), zip.size()), sum = uint64_t(0);
   for (const Entry& e : read_directory(zip)) {
     if (e.name.ends_with("/")) continue;
+    if (e.size > most - sum) throw Failure(over_limit(Limit::InputBytes));
+    sum += e.size;
     std::string name = e.name.ends_with(".npy") ? e.name.substr(0, e.name.size() - 4) : e.name;
     if (!names.insert(name).second) throw Failure("there are two arrays named '" + name + "'");
     auto array = catch_failures([&] { return read_entry(zip, e); });

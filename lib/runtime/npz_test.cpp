@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "lib/runtime/npy.h"
+#include "lib/support/limits.h"
 
 namespace tgc {
 namespace {
@@ -104,6 +105,28 @@ TEST_CASE("npz: reading a damaged file is an error") {
   scratch.write("text.npz", "hello");
   CHECK(read_arrays(scratch("text.npz")).diag().message == "neither an npz nor an npy file");
   CHECK_FALSE(write_npz(scratch("no/such/folder.npz"), arrays).ok());
+}
+
+TEST_CASE("npz: the sum of all sizes is limited, also if entries share their bytes in the file") {
+  Scratch scratch;
+  Arrays arrays;
+  arrays.push_back({"a", iota<float>(dtypes::float32, {1024})});
+  for (const char* name : {"b", "c"}) arrays.push_back({name, iota<float>(dtypes::float32, {1})});
+  REQUIRE(write_npz(scratch("a.npz"), arrays).ok());
+  std::string good = scratch.read("a.npz"), bad = good;
+  for (size_t first = good.find("PK\1\2"), i = 1; i < 3; i++) {
+    size_t entry = first + i * 79;                           // size of an entry of the directory in bytes
+    bad.replace(entry + 16, 4, good, first + 16, 4);         // b and c get the checksum of a,
+    bad.replace(entry + 55, 24, good, first + 55, 24);       // and its two sizes and its offset
+  }
+  scratch.write("bad.npz", bad);
+  CHECK(read_arrays(scratch("bad.npz")).ok());
+  REQUIRE(set_limits("input-bytes=1K").ok());
+  CHECK(read_arrays(scratch("a.npz")).ok());                 // as large as the file
+  auto refused = read_arrays(scratch("bad.npz"));
+  REQUIRE(set_limits("input-bytes=512M").ok());
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.diag().message.starts_with("more than 1024 unpacked bytes"));
 }
 
 TEST_CASE("npy: headers are parsed, and malformed headers are errors") {

@@ -13,7 +13,7 @@ namespace tgc {
 // X(enumerator, name, default, unit and meaning). A value of 0 means no limit. The operating system enforces `memory`
 // and `seconds` (see keep_process_limits); tgc enforces the other limits.
 #define TGC_LIMITS(X)                                                                                           \
-  X(InputBytes, "input-bytes", int64_t(1) << 29, "decompressed bytes of a text, or of one line of golden records") \
+  X(InputBytes, "input-bytes", int64_t(1) << 29, "unpacked bytes of a text, a golden record, or an npz file") \
   X(Nodes, "nodes", int64_t(1) << 24, "nodes of one graph, including those made by its compilation")              \
   X(Nesting, "nesting", 1 << 18, "levels of nested brackets in a text")                                             \
   X(IntBits, "int-bits", 4096, "bits of an integer in a graph")                                                 \

@@ -300,7 +300,7 @@ TEST_CASE("repr: rejects a graph whose depth makes the text too long") {
   for (int i = 0; i < 30000; i++) u = g.node(Op::SIN, dtypes::float32, u);
   auto text = write_graph(Format::Repr, u);
   REQUIRE(!text.ok());
-  CHECK(text.diag().message.starts_with("more than 536870912 decompressed bytes"));
+  CHECK(text.diag().message.starts_with("more than 536870912 unpacked bytes"));
 }
 
 TEST_CASE("text: every reader limits the nesting of args") {

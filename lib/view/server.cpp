@@ -1,6 +1,7 @@
 #include "lib/view/server.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/random.h>
@@ -9,7 +10,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 
@@ -93,6 +96,21 @@ Result<std::unique_ptr<ViewServer>> ViewServer::start(int port, std::string_view
 
 ViewServer::~ViewServer() {
   if (socket_ >= 0) close(socket_);
+  if (!redirect_.empty()) unlink(redirect_.c_str());
+}
+
+Result<std::string> ViewServer::redirect_file() {
+  const char* own = std::getenv("XDG_RUNTIME_DIR");
+  std::error_code error;
+  std::string folder = own && *own ? own : std::filesystem::temp_directory_path(error).string();
+  std::string path = folder + "/tgc-view.XXXXXX.html";
+  int file = mkostemps(path.data(), 5, O_CLOEXEC);  // mode 0600
+  if (file < 0) return Diag{.message = std::string("cannot write it: ") + std::strerror(errno), .file = path};
+  redirect_ = path;
+  std::string page = "<!DOCTYPE html><meta http-equiv=\"refresh\" content=\"0; url=" + address_ + "\">\n";
+  bool is_written = write(file, page.data(), page.size()) == ssize_t(page.size());
+  if (close(file) || !is_written) return Diag{.message = "cannot write it", .file = path};
+  return path;
 }
 
 std::string ViewServer::answer(std::string_view head) {
@@ -148,9 +166,13 @@ void ViewServer::talk(int connection) {
 void ViewServer::serve(const Session& session) {
   while (!session.cancelled()) {
     pollfd wait{socket_, POLLIN, 0};
-    if (poll(&wait, 1, kTick) != 1) continue;
-    int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0) continue;
+    int ready = poll(&wait, 1, kTick);
+    if (ready == 0) continue;
+    int connection = ready < 0 ? -1 : accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (connection < 0) {  // without free descriptors, the next poll would return at once, too
+      std::this_thread::sleep_for(std::chrono::milliseconds(kTick));
+      continue;
+    }
     if (s_->connections++ >= kMostConnections) {
       s_->connections--;
       close(connection);

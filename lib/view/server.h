@@ -18,6 +18,9 @@ class ViewServer {
   ~ViewServer();
 
   const std::string& address() const { return address_; }  // "http://127.0.0.1:8123/TOKEN/"
+  // Writes a page that forwards to the address, and returns its path. Other users can read the arguments of a browser,
+  // but not this file, so they do not learn the token. The destructor removes the file.
+  Result<std::string> redirect_file();
   // Answers requests until the session is cancelled.
   void serve(const Session& session);
   // Returns the whole response to a request.
@@ -30,7 +33,7 @@ class ViewServer {
   struct State;
   std::unique_ptr<State> s_;
   int socket_ = -1;
-  std::string address_, host_, token_;
+  std::string address_, host_, token_, redirect_;
 };
 
 }  // namespace tgc

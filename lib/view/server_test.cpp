@@ -1,11 +1,24 @@
 #include "lib/view/server.h"
 
+#include <arpa/inet.h>
 #include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <ctime>
+#include <filesystem>
+#include <thread>
+
+#include "lib/driver/session.h"
 #include "lib/support/testing.h"
+#include "lib/text/input_file.h"
 
 namespace tgc {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::string status_of(const std::string& response) { return response.substr(9, 3); }
 
@@ -57,6 +70,46 @@ TEST_CASE("view server: refuses a foreign Host or Origin and a missing token") {
   std::string cut = s.path.substr(0, 20) + "/", without_slash = s.path.substr(0, s.path.size() - 1);
   for (std::string path : {std::string("/"), std::string("/graph/0"), wrong, cut, without_slash})
     CHECK(status_of(s.get(path, s.host)) == "403");
+}
+
+TEST_CASE("view server: the file that a browser opens is readable by its user only and is removed at the end") {
+  std::string path;
+  {
+    Served s;
+    auto file = s.server->redirect_file();
+    REQUIRE(file);
+    path = *file;
+    CHECK((fs::status(path).permissions() & fs::perms::all) == (fs::perms::owner_read | fs::perms::owner_write));
+    CHECK(read_file(path)->find("url=" + s.server->address()) != std::string::npos);
+  }
+  CHECK_FALSE(fs::exists(path));
+}
+
+TEST_CASE("view server: waits while no descriptor is free") {
+  for (rlim_t most : {0, 1}) {  // with 0, poll fails; with 1, accept fails
+    Served s;
+    Session session;
+    Cancel stop;
+    session.cancel = &stop;
+    sockaddr_in where{};
+    where.sin_family = AF_INET, where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    where.sin_port = htons(uint16_t(std::stoi(s.host.substr(s.host.find(':') + 1))));
+    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    REQUIRE(connect(client, reinterpret_cast<sockaddr*>(&where), sizeof where) == 0);
+    rlimit before, few;
+    getrlimit(RLIMIT_NOFILE, &before);
+    few = {.rlim_cur = most, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+    std::clock_t begin = std::clock();
+    std::thread server([&] { s.server->serve(session); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    stop.request();
+    server.join();
+    double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
+    setrlimit(RLIMIT_NOFILE, &before);
+    close(client);
+    CHECK(seconds < 0.1);  // processor time: nearly 0.5 s without a pause
+  }
 }
 
 TEST_CASE("view server: serves no other paths") {
