@@ -14,7 +14,7 @@ enum class CandidateOutcome : uint8_t {
   Refused,    // a stage, the renderer or the compiler refused it
   TooLarge,   // has BEAM_UOPS_MAX or more UOps
   Duplicate,  // has the same code as an earlier candidate
-  TooMuch,    // has more than 1000 times the operations of the candidate with the fewest
+  TooMuch,    // has more than 1000 times the operations of another candidate of the round
   TooSlow,    // stopped, because it took too long to be kept
   Failed,     // crashed or exceeded the time limit
   Wrong,      // computes a wrong result
@@ -26,10 +26,10 @@ std::string_view name_of(CandidateOutcome outcome);
 struct Candidate {
   std::shared_ptr<Graph> graph;            // owned by the candidate; the executable refers to it
   size_t uops = 0;                         // number of UOps in the linear list
-  double ops = 0;                          // number of floating-point operations
+  double ops = 0;                          // arithmetic operations of a launch, without index math (Estimates::ops)
   std::string identity;                    // digest of the code; candidates with equal digests are run once
   std::optional<Executable> executable;    // set if a device compiled the candidate
-  CandidateOutcome outcome = CandidateOutcome::Timed;        // if Refused or TooLarge, the fields above are not set
+  CandidateOutcome outcome = CandidateOutcome::Timed;        // if Refused or TooLarge, fields above may be unset
   std::string why;                         // the error, if Refused
 };
 

@@ -51,8 +51,8 @@ inline Compilation begin(const Case& c, const std::function<void(Graph&)>& prepa
   return std::move(*compilation);
 }
 
-// The graphs after all stages; for a tensor graph, also the kernels of its schedule. All are copied into one graph, so
-// that the results of two compilations can be compared by identity. The last element is empty if a stage failed.
+// The graph after each stage; for a tensor graph, also the kernels of its schedule. All are copied into one Graph, so
+// that two compilations can be compared by identity. The last element is empty if a stage or the scheduling failed.
 using StageGraphs = std::vector<UOp>;
 
 inline StageGraphs run(const Case& c, Graph& common, const std::function<void(Graph&)>& prepare = {}) {

@@ -1,6 +1,5 @@
-// Formats the schedule of a tensor graph as text for people and as JSON. Both have the cache key, the kernels in order
-// with the buffers that they read and write, the buffers with their offsets in planned memory, and the bytes before and
-// after memory planning.
+// Formats the schedule of a tensor graph as text for people and as JSON: cache key, kernels in order with the buffers
+// that they read and write, buffers with their places in planned memory, variables, bytes before and after planning.
 #pragma once
 #include <span>
 #include <string>
@@ -10,7 +9,8 @@
 
 namespace tgc {
 
-// Returns the text. `made_for` has InputGraph::made_for of each item (empty: not recorded), or is empty.
+// Returns the text. `key` is the cache key. made_for[i] is a text of the Tensor methods and call sites that kernel i
+// implements (InputGraph::made_for), "" if these are not recorded; an empty `made_for`: not recorded for any kernel.
 std::string schedule_listing(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key,
                              std::span<const std::string> made_for = {});
 

@@ -263,7 +263,7 @@ class Changes {
            (users.size() > 1 ? " and " + std::to_string(users.size() - 1) + " more" : "");
   }
 
-  // Compares two graphs whose roots are constants or devices, because these are never matched.
+  // Compares the two roots if at least one is a constant or a device, because these are never matched.
   void compare_root_values() {
     uint32_t x = uint32_t(a_.nodes.size() - 1), y = uint32_t(b_.nodes.size() - 1);
     if (!a_.is_value(x) && !b_.is_value(y)) return;

@@ -181,7 +181,7 @@ class GraphMatcher {
  private:
   struct Candidate {
     uint32_t x, y;
-    uint32_t votes = 0;  // number of matched users that propose this pair
+    uint32_t votes = 0;  // how often the pair was proposed; pairs of users propose it before they are matched
     uint32_t order;
   };
 

@@ -1,5 +1,5 @@
-// Reads the environment variables of tinygrad that are not settings (lib/support/settings.h): those that choose the
-// default device and renderer, and those that tgc ignores, about which users are warned.
+// Reads environment variables that are not settings (lib/support/settings.h): those that choose the default device and
+// renderer, those that tgc ignores (users are warned), and TRACK_MATCH_STATS. Also checks TGC_FAULT (seeded faults).
 #pragma once
 #include <span>
 #include <string>
@@ -14,7 +14,7 @@ namespace tgc {
 // and CPU_LLVM, CUDA_PTX, NV_PTX and AMD_LLVM its renderer. Returns "" if the environment selects no device.
 std::string target_of_environment();
 
-// Returns a warning for each environment variable that is set and affects tinygrad, but not tgc.
+// Returns a warning for each set variable that tgc ignores, such as VIZ, or CLANG, which tinygrad 0.12.0 ignores, too.
 std::vector<std::string> ignored_variables();
 
 // Checks that the rule of TGC_FAULT (lib/rewrite/fault.h), if it is set, exists. The error suggests the nearest names.

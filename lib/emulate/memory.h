@@ -21,8 +21,8 @@ class Memory {
   explicit Memory(uint64_t limit) : limit_(limit) {}
   ~Memory();
   // Allocates `bytes` zeroed bytes, page-aligned. Returns the address, or 0 if `bytes` is 0 or exceeds what is left of
-  // the limit. A guard zone of the same size (at least 64 KiB, at most 16 MiB) follows each allocation, so that an
-  // index that is wrong by a factor of two does not reach another array.
+  // the limit. A guard zone of the same size (at least 64 KiB, at most 16 MiB) follows each allocation, so that in an
+  // array of at most 16 MiB, an index that is wrong by a factor of two does not reach another array.
   uint64_t allocate(uint64_t bytes);
   bool free(uint64_t address);               // returns false if no allocation begins there
   bool contains(uint64_t address, uint64_t bytes) const;

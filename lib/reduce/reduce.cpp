@@ -438,7 +438,7 @@ class Reduction {
     return std::ranges::all_of(needed_, [&](OpSet ops) { return there.intersects(ops); });
   }
 
-  // Tries the steps cyclically from index `from` on. Returns the first smaller case that may fail; nullopt if none may.
+  // Tries steps cyclically from index `from` on. Returns the first smaller case that may fail; sets `from` to its step.
   std::optional<TestCase> next_that_may_fail(const TestCase& c, size_t& from) {
     Candidates steps = all_steps(c);
     for (size_t i = 0; i < steps.size() && !stopped(); i++) {

@@ -1,4 +1,4 @@
-// The report of a reduction.
+// Formats the report of `tgc reduce` about a reduced failing kernel, as text and as JSON.
 #include "lib/reduce/reduce.h"
 
 #include "lib/support/counted.h"

@@ -105,8 +105,8 @@ struct Code {
   std::vector<KindMasks> kind_masks;
   std::vector<uint64_t> looks_near;    // mask of the programs that use the masks in KindMasks::near
   std::array<uint8_t, kNumOps> number_of = {};  // numbers the ops in the programs' `need` from 1; 0 for other ops
-  size_t num_classes = 1;                       // number of node classes (see class_of): 2 to the number of such ops
-  size_t first_class = 0;                       // index in RuleStats::tries_ of the first node class of this Code
+  size_t num_classes = 1;                       // number of values of class_of: 2 to the number of ops with a number
+  size_t first_class = 0;                       // RuleStats::tries_[first_class + c] counts tries at nodes of class c
 
   explicit Code(std::vector<const Rule*> rules);
   // Returns the class of node `u`: the set of ops among its sources, as a bit set in which only numbered ops count.

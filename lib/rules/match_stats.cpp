@@ -62,7 +62,8 @@ std::string stats_text(const std::vector<RuleCounters>& stats) {
     count++;
     hit += c.hits > 0;
   }
-  return out + row(total) + "TOTAL\n" + std::to_string(count) + " rules, " + std::to_string(hit) + " matched once\n";
+  return out + row(total) + "TOTAL\n" + std::to_string(count) + " rules, " + std::to_string(hit) +
+         " matched at least once\n";
 }
 
 std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets) {

@@ -73,7 +73,7 @@ struct RunOptions {
 Diag with_time_option(Diag error, std::string_view who = "");
 
 // Chooses where a graph runs: on `device`, else on the session's target, else on the target that the graph names. If
-// this last target does not work on this machine, REF runs the linear list that is lowered for it.
+// the graph's target does not work here, the graph is still lowered for it, and REF runs the resulting linear list.
 Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in);
 // Chooses where an ONNX model runs: on `device` or the session's target, else on the CPU.
 Result<Placement> placement_for_model(const Session& session, const std::string& device, const Settings& settings);

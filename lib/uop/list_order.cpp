@@ -1,4 +1,4 @@
-// Finds a node of a linear list that precedes one of its sources or occurs twice.
+// Finds a node of a linear list that precedes one of its sources or occurs twice. A shared IF or ENDIF may occur twice.
 #include "lib/uop/graph.h"
 #include "lib/uop/wellformed.h"
 

@@ -22,8 +22,8 @@ struct Leaf {
 
 // Memory that loads read: a DEFINE_GLOBAL in the graph of the isolated expressions.
 struct IsolatedMemory {
-  UOp define, of;      // the DEFINE_GLOBAL to load from; the kernel's definition of the same memory
-  int64_t number = 0;
+  UOp define, of;      // define: the DEFINE_GLOBAL that isolated loads read; of: the kernel's DEFINE_* of this memory
+  int64_t number = 0;  // the arg of `define`
   int64_t size = 0;    // number of scalars
 };
 

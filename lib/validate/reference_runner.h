@@ -39,9 +39,9 @@ class ReferenceRunner {
   // Returns copies of the inputs that `kernel` (for any device) takes, in the order of its buffers.
   Result<Arrays> inputs_for(const Executable& kernel) const;
 
-  // Calls compare_outputs(), then runs the graph `root` again to find the elements that depend on rounding. Differences
-  // in these elements are ignored, and counted in Comparison::left_out; an array without other differences passes.
-  // `settled` receives `actual` with the expected values in the elements that depend on rounding.
+  // Calls compare_outputs(). If arrays differ and `recheck` allows it, runs the graph `root` again to find the elements
+  // that depend on rounding. Differences in these elements are counted in Comparison::left_out; an array that differs
+  // only there passes. `settled` receives `actual`, with the expected values in these elements of differing arrays.
   Result<std::vector<Comparison>> compare(UOp root, const Arrays& actual, const Arrays& expected,
                                           const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
                                           Arrays* settled = nullptr) const;

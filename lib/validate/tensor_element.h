@@ -15,7 +15,7 @@ namespace tgc {
 
 class TensorElementExpr {
  public:
-  // Adds new nodes to `graph`. Buffers, and nodes that cannot be expressed, become memory.
+  // Adds new nodes to `graph`. Each buffer or inexpressible node becomes an INDEX into a new DEFINE_GLOBAL of its own.
   explicit TensorElementExpr(Graph& graph) : graph_(graph) {}
 
   // Returns both nodes at one element, whose index is a RANGE for each axis of `before`; null if `after` reads memory

@@ -388,7 +388,7 @@ class Layout {
 size_t layout_workspace(const LayoutInput& in) {
   size_t nodes = size_t(in.nodes), edges = nodes ? size_t(in.first[nodes]) : 0;
   size_t items = nodes * size_t(in.longest < 1 ? 1 : in.longest);
-  size_t rows = nodes + 1, links = edges + items;  // rows: upper bound, one per node after the last earlier row
+  size_t rows = nodes + 1, links = edges + items;  // upper bound of rows: the largest want_row + nodes + 1
   for (size_t i = 0; i < nodes; i++)
     if (size_t c = in.want_row[i] > 0 ? size_t(in.want_row[i]) : 0; c + nodes + 1 > rows) rows = c + nodes + 1;
   return 16 * nodes + 64 * items + 4 * (2 * items + 2 * links) + 12 * rows + 256;

@@ -123,14 +123,14 @@ UOp no_vectorized_alu(UOp alu) {
 
 const RuleSet& devectorize_buf_and_index() {
   static const RuleSet set("devectorize_buf_and_index", {
-      // a buffer of vectors -> a buffer of their elements, cast to a pointer to vectors
+      // a buffer of vectors of n elements -> a buffer of their elements, cast to a pointer to vectors
       rule("scalar-buffer", node(kOnChip).as(buf), with<no_vectorized_buf>(buf)),
-      // cast(buf)[i] -> {buf, buf, ...}[{i * n, i * n + 1, ...}]
+      // cast(buf)[i] -> {buf, buf, ...}[{i * n, i * n + 1, ..., i * n + n - 1}]
       rule("index-scalar-buffer", node(Op::INDEX, cast(or_after(node(kOnChip), buf)).as(vec), idx), with<no_vectorized_index>(buf, vec, idx)),
-      // {cast(buf), cast(buf), ...}[i] -> {buf, buf, ...}[{i.0 * n, i.1 * n, ..., i.0 * n + 1, i.1 * n + 1, ...}]
+      // {cast(buf), cast(buf), ...}[i] -> {buf, ...}[{i.0 * n + l, i.1 * n + l, ... for l = 0, 1, ..., n - 1}]
       rule("index-broadcast-buffer", node(Op::INDEX, each(Op::VECTORIZE, cast(or_after(node(kOnChip), buf)).as(vec)).as(b), idx),
            with<no_vectorized_index_broadcast>(buf, vec, b, idx)),
-      // gep(cast(buf), (p, q))[i] -> {buf, ...}[{i.0 * n + p, i.1 * n + q, i.0 * n + 1 + p, i.1 * n + 1 + q, ...}]
+      // gep(cast(buf), (p, q))[i] -> {buf, ...}[{i.0 * n + p + l, i.1 * n + q + l for l = 0, 1, ..., n - 1}]
       rule("index-gep-buffer", node(Op::INDEX, node(Op::GEP, cast(or_after(node(kOnChip), buf)).as(vec)).as(b), idx),
            with<no_vectorized_index_broadcast>(buf, vec, b, idx)),
   });

@@ -17,8 +17,8 @@ namespace {
 
 bool is_negative(Const v) { return py_less(v, 0); }
 
-// Returns true if the clause is x0 + x1 + ... >= 1 and a coordinate is negative if all xi are 0. Then the clause is
-// redundant, because it excludes only positions outside the image.
+// Returns true if the clause is x0 + x1 + ... >= 1 with irreducible xi >= 0, and a coordinate is negative if all xi are
+// 0. Then the clause is redundant, because it excludes only positions outside the image.
 bool simplex_is_outside(const BoundClause& clause, UOp idx) {
   if (clause.upper || clause.bound != 1) return false;
   auto terms = split_uop(clause.expr, Op::ADD);
@@ -29,7 +29,7 @@ bool simplex_is_outside(const BoundClause& clause, UOp idx) {
   return is_negative(test.gep(0).vmax()) || is_negative(test.gep(1).vmax());
 }
 
-// Returns true if the first value that the clause excludes puts a coordinate outside the image.
+// Returns true if the first value that the clause excludes puts an is_increasing() coordinate outside the image.
 bool neighbour_is_outside(const BoundClause& clause, UOp idx, std::span<const int64_t> image_shape) {
   Int excluded = clause.upper ? clause.bound + 1 : clause.bound - 1;
   const int64_t sizes[] = {image_shape[1], image_shape[0]};
@@ -63,7 +63,7 @@ UOp simplify_valid_load(UOp buf, UOp start, UOp valid) {
 
 const RuleSet& load_store_indexing() {
   static const RuleSet set("load_store_indexing", {
-      // buf[cond ? x : invalid] -> the same access, with x simplified under the assumption cond
+      // buf[cond ? x : invalid]: x is simplified under the assumption cond; for images, cond loses redundant clauses
       rule("index-given-valid", node(Op::INDEX, buf, where(cond, x, node(Op::CONST).arg(Const::invalid()))), with<simplify_valid_load>(buf, x, cond)),
       // buf[x, cond] -> buf[cond ? x : invalid], with x simplified under the assumption cond, for int64
       rule("long-index-given-gate", node(Op::INDEX, buf, x.of(dtypes::int64), cond.of(dtypes::bool_)), with<simplify_valid_load>(buf, x, cond)),

@@ -28,7 +28,7 @@ TEST_CASE("a long reduction is split in two") {
   TensorTest t(earliest_rewrites());
   UOp x = t.tensor(0, {65536});
   auto sum = [](UOp u, int64_t axis) { return reduce_axis(u, Op::ADD, std::array{axis}); };
-  UOp parts = t.permuted(reshape(x, ShapeVec{256, 256}));  // element i of all 256 parts is contiguous in memory
+  UOp parts = t.permuted(reshape(x, ShapeVec{256, 256}));  // parts[i][p] is x[256 * p + i]: element i of part p
   t.check("split-reduce", sum(x, 0).rtag(7), reshape(sum(t.contiguous_of(sum(parts, 0)), 1), ShapeVec{1}).rtag(7));
   t.declines("split-reduce", sum(t.tensor(0, {1024}), 0));
   // 65537 has no divisor from 8 to 256

@@ -81,7 +81,7 @@ struct Code {
   uint32_t file_bytes = 0;     // size of a warp's register file
   uint64_t shared_bytes = 0, local_bytes = 0;
   bool has_barrier = false;
-  bool is_lane_free = true;    // true if no op depends on lane numbers or other lanes: a warp may hold several blocks
+  bool is_lane_free = true;    // no op depends on lane numbers or other lanes; required if a warp holds several blocks
 
   // Returns "kernel 'r_4', line 12 of the PTX, line 5 of the source ('ld.global.f32 %f1, [%rd1]')".
   std::string describe(uint32_t instruction) const;
@@ -101,7 +101,7 @@ struct Warp {
   Block* block = nullptr;
   const uint32_t* operands = nullptr;  // Code::operands
   uint32_t first_thread = 0;  // number of lane 0's thread in the block; in the grid if the warp holds several blocks
-  uint64_t executed = 0;      // executed instructions, counted per lane
+  uint64_t executed = 0;      // executed instructions; one that n lanes execute counts n times
   uint64_t jumps_left = UINT64_MAX;
   uint32_t syncs = 0;         // number of bar.warp.sync instructions that the warp has passed
 

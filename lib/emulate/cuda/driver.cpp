@@ -32,7 +32,7 @@ constexpr ErrorText kErrors[] = {
 }  // namespace
 
 Gpu& Gpu::get() {
-  static Gpu* gpu = new Gpu;  // never destroyed: Python frees modules after static destructors have run
+  static Gpu* gpu = new Gpu;  // never destroyed: Python unloads CUDA modules after static destructors have run
   return *gpu;
 }
 

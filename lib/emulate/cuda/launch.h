@@ -34,7 +34,7 @@ struct Block {
   RecentRanges recent;
 };
 
-// Runs all blocks. Returns the fault of the lowest numbered failing block. Counts thread instructions in `executed`.
+// Runs all blocks. Returns the fault of the lowest failing block. Sets `executed` to the sum of Warp::executed.
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 
 // Runs a warp until it ends or reaches a barrier. Throws Fault.

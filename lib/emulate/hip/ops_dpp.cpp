@@ -55,10 +55,10 @@ constexpr Control kControls[] = {
 };
 constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // flags in Op::words for the modifiers bound_ctrl:1, fi:1
 
-// Writes the values of source operand `a`, permuted across lanes, to register `to`. Restricts EXEC to the active lanes
-// that the row and bank masks select and that have a source lane (with bound_ctrl, also to selected lanes without one).
-// restore_run restores EXEC. In the Op, `scale` is the index of the control in kControls, `offset` the control's value,
-// `bytes` the row mask (low 4 bits) and the bank mask (high 4 bits), `words` the flags above.
+// Writes the values of source operand `a`, permuted across lanes, to register `to`. Restricts EXEC, until restore_run,
+// to the active lanes that the row and bank masks select and that have an active source lane (kFromInactive: any source
+// lane; kZeroWhereNone: also those without one). In the Op, `scale` is the index of the control in kControls, `offset`
+// the control's value, `bytes` the row mask (low 4 bits) and the bank mask (high 4 bits), `words` the flags above.
 void permute_run(Wave& w, const Op& o) {
   const Control& control = kControls[size_t(o.scale)];
   u32 lanes = w.halves * kLanes;
