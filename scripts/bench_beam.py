@@ -15,7 +15,8 @@ os.environ.setdefault("CC", "clang-19")
 os.environ.setdefault("LLVM_PATH", "/usr/lib/llvm-19/lib/libLLVM.so")
 os.environ.update(CACHELEVEL="0", DEBUG="0", SPEC="0")
 
-from tinygrad_export import golden_lines
+from tgc_export.golden import apply_settings
+from tinygrad_export import golden_lines, read_graph
 
 # Both use as many threads as this process may use, whatever the records were made with.
 os.environ.setdefault("CPU_COUNT", str(len(os.sched_getaffinity(0))))
@@ -54,11 +55,10 @@ class Tinygrad:
     self.renderer, self.width = Device["CPU"].renderer, width
 
   def search(self, text):
-    from rule_table import ast_of
     from tinygrad.codegen import full_rewrite_to_sink
     from tinygrad.helpers import Context
     from tinygrad.uop.ops import KernelInfo
-    ast = ast_of(text)
+    ast = read_graph(text)
     ast = ast if ast.arg is not None else ast.replace(arg=KernelInfo())
     watch = Stopwatch()
     with Context(BEAM=self.width): sink = full_rewrite_to_sink(ast, self.renderer)
@@ -122,7 +122,7 @@ def main():
   p.add_argument("--at-once", type=int, default=10**9)
   args = p.parse_args()
   settings, records = choose_kernels(args.goldens, set(filter(None, args.ids.split(","))), args.count, args.most)
-  for key, value in settings.items(): os.environ.setdefault(key, str(value))
+  apply_settings(settings, override=False)
   rows = []
   if args.rows and os.path.exists(args.rows): rows = [json.loads(line) for line in open(args.rows)]
   print(f"{'kernel':24} {'tinygrad':>9} {'tgc':>9} {'faster':>7} {'by cpu':>7} {'candidates':>10} {'tinygrad':>11} {'tgc kernel':>11} {'ratio':>6}")

@@ -13,6 +13,7 @@ os.environ.setdefault("LLVM_PATH", "/usr/lib/llvm-19/lib/libLLVM.so")
 
 import tinygrad_export
 from bench_pipeline import load
+from tgc_export.golden import apply_settings
 
 
 def time_tgc(tgc, kernel, target, runs):
@@ -52,11 +53,10 @@ class Tinygrad:
     """Returns (function that runs the kernel and returns its seconds, number of threads); None for a kernel with variables."""
     from tinygrad.codegen import get_program
     from tinygrad.uop.ops import Ops
-    names = tinygrad_export.replay_names()
-    exec(record["ast"], names)
-    program = get_program(names["ast"], renderer)
+    ast = tinygrad_export.read_graph(record["ast"])
+    program = get_program(ast, renderer)
     if program.vars and any(v.expr != "core_id" for v in program.vars): return None
-    globals_ = sorted((u for u in names["ast"].toposort() if u.op is Ops.DEFINE_GLOBAL), key=lambda u: u.arg)
+    globals_ = sorted((u for u in ast.toposort() if u.op is Ops.DEFINE_GLOBAL), key=lambda u: u.arg)
     buffers = {u.arg: self.buffer(u.ptrdtype.size, {"half": "float16", "float": "float32", "double": "float64"}.get(u.dtype.base.name, u.dtype.base.name.replace(
       "unsigned ", "u").replace("signed char", "int8").replace("char", "int8").replace("short", "int16").replace("long", "int64"))) for u in globals_}
     size = tuple(program.global_size or (1, 1, 1))
@@ -81,7 +81,7 @@ def main():
   options = parser.parse_args()
   sys.setrecursionlimit(20000)
   header, records = load(options.goldens)
-  os.environ.update({k: str(v) for k, v in header["settings"].items()})  # tinygrad reads them when it is imported
+  apply_settings(header["settings"])
   theirs = Tinygrad(options.runs)
   print(f"tinygrad's time for an empty kernel, subtracted from its times: {theirs.overhead * 1e6:.1f} us")
   for target in ("CPU:CLANG", "CPU:LLVM"):

@@ -10,6 +10,7 @@ scripts/bench.
 import argparse, json, os, statistics, subprocess, sys, tempfile, time
 
 import tinygrad_export
+from tgc_export.golden import apply_settings
 
 KERNELS_PER_TURN = 16
 
@@ -34,9 +35,7 @@ def time_tinygrad(records, warm, renderers):
   from tinygrad.uop.ops import KernelInfo
   times = {}
   for record in records:
-    names = tinygrad_export.replay_names()
-    exec(record["ast"], names)
-    ast, target = names["ast"], record["target"]
+    ast, target = tinygrad_export.read_graph(record["ast"]), record["target"]
     if target not in renderers: renderers[target] = tinygrad_export.make_renderer(target)
     for _ in range(1 if warm else 2):
       Scheduler.kernel_cnt.clear()
@@ -83,7 +82,8 @@ def main():
   sys.setrecursionlimit(20000)
   for path in options.goldens:
     header, records = load(path)
-    os.environ.update({"SPEC": "0", **{k: str(v) for k, v in header["settings"].items()}})  # tinygrad reads them when it is imported
+    os.environ["SPEC"] = "0"
+    apply_settings(header["settings"])
     records = [r for r in records if "error" not in r][::options.every]
     ours, theirs, peak = time_both(options.tgc, header, records, options.rounds)
     ratios = sorted((theirs[k] / ours[k], k) for k in theirs)

@@ -27,9 +27,7 @@ def time_python(kernel):
   from tinygrad.dtype import dtypes
   from tinygrad.engine.realize import CompiledRunner
   from tinygrad.uop.ops import Ops
-  names = tinygrad_export.replay_names()
-  with open(kernel) as text: exec(text.read(), names)
-  ast = names["ast"]
+  with open(kernel) as text: ast = tinygrad_export.read_graph(text.read())
   arrays = np.load(kernel[:-len(".uop")] + ".in.npz")
   buffers = []
   for u in sorted((u for u in ast.toposort() if u.op is Ops.DEFINE_GLOBAL), key=lambda u: u.arg):

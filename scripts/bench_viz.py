@@ -14,9 +14,7 @@ from chromium import Chromium, PageError
 RECORD = """import sys; sys.path.insert(0, {scripts!r}); sys.setrecursionlimit(20000)
 import tinygrad_export
 from tinygrad.uop.ops import PatternMatcher, graph_rewrite
-names = tinygrad_export.replay_names()
-exec(open({ast!r}).read(), names)
-graph_rewrite(names["ast"], PatternMatcher([]), name="the graph")"""
+graph_rewrite(tinygrad_export.read_graph(open({ast!r}).read()), PatternMatcher([]), name="the graph")"""
 # VIZ listens on all interfaces; restrict it to the local one
 SERVE = """import runpy, socketserver, sys
 bind = socketserver.TCPServer.server_bind

@@ -10,7 +10,8 @@ models use one device, because tgc does not show copies between devices. Times, 
 """
 import argparse, difflib, json, os, pathlib, re, subprocess, sys
 
-from tinygrad_export import golden_lines
+from tgc_export.golden import apply_settings
+from tinygrad_export import golden_lines, read_graph
 
 ROOT = pathlib.Path(__file__).parent.parent
 RECORDS = ["kernels.jsonl.gz#bert_mini.31", "kernels.jsonl.gz#bin_add_half.0", "kernels.jsonl.gz#bcast_div.0"]
@@ -22,14 +23,14 @@ def run_with_tinygrad(spec):
   """Compiles and runs one record, in a process that was started with the variables set."""
   path, _, wanted = spec.partition("#")
   lines = map(json.loads, golden_lines(path))
-  for key, value in next(lines)["settings"].items(): os.environ.setdefault(key, str(value))
+  os.environ.update(PRINT_MATCH_STATS="", SPEC="0")
+  apply_settings(next(lines)["settings"], override=False)
   record = next(r for r in lines if r["id"] == wanted)
-  from rule_table import ast_of
   from tinygrad.device import Buffer
   from tinygrad.engine.realize import ExecItem, run_schedule
   from tinygrad.engine.schedule import complete_create_schedule_with_vars
   from tinygrad.uop.ops import Ops
-  ast = ast_of(record["ast"])
+  ast = read_graph(record["ast"])
   print("--- begin")
   if "kernels" in record:
     _, schedule, variables = complete_create_schedule_with_vars(ast)

@@ -12,7 +12,7 @@ from tinygrad.dtype import dtypes, AddrSpace, Invalid, DType, truncate, least_up
 from tinygrad.dtype import float_to_fp8, fp8_to_float, float_to_bf16, float_to_fp16
 from tinygrad.codegen.opt import Opt, OptOps, tc
 from tinygrad.schedule.rangeify import BufferizeOpts
-from tinygrad_export import golden_lines
+from tinygrad_export import golden_lines, read_graph
 
 OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testdata", "expect")
 def write(name, lines):
@@ -140,9 +140,7 @@ def fact(f):
   except Exception: return "error"
 def number(v): return "Invalid" if v is Invalid else repr(v)
 def facts_of(text):
-  g = dict(globals(), inf=math.inf, nan=math.nan)
-  exec(text, g)
-  ast = g["ast"]
+  ast = read_graph(text)
   nodes = list(ast.toposort())
   index = {u: i for i, u in enumerate(nodes)}
   def dim(s): return s if isinstance(s, int) else s.render()
@@ -176,7 +174,7 @@ def uops():
       record = json.loads(line)
       for text in [record["ast"]] + [s.get("ir") for s in record["stages"][7:13]]:
         if not text or len(text) > 3500 or got >= take or "UOp.const(dtypes.uint" in text: continue
-        try: ok = (lambda g: (exec(text, g), pyrender(g["ast"]) == text)[1])(dict(globals(), inf=math.inf, nan=math.nan))
+        try: ok = pyrender(read_graph(text)) == text
         except Exception: ok = False
         if ok: texts.append(text); got += 1; break
   write("uops.jsonl", [facts_of(t) for t in texts])

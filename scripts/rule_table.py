@@ -17,6 +17,7 @@ os.environ["SPEC"] = "0"  # verification would add matches
 os.environ.setdefault("CPU_COUNT", "4")
 import argparse, collections, importlib, json, pathlib, subprocess, tempfile, textwrap
 import tinygrad_export as export
+from tgc_export.golden import apply_settings
 from tgc_export.hooks import replaced
 
 TARGETS = ["CPU:CLANG", "CPU:LLVM", "CL:CL", "CL:INTEL", "METAL:METAL", "CUDA:CUDA:sm_80", "CUDA:PTX:sm_80", "AMD:HIP:gfx1100", "AMD:LLVM:gfx1100",
@@ -90,16 +91,6 @@ class StageRules:
       return codegen.linearize(full)
 
 
-def ast_of(text):
-  from tinygrad.codegen.opt import Opt, OptOps
-  from tinygrad.dtype import AddrSpace, ImageDType, Invalid, PtrDType, dtypes
-  from tinygrad.schedule.rangeify import BufferizeOpts
-  from tinygrad.uop.ops import AxisType, Kernel, KernelInfo, Ops, UOp
-  names = dict(locals(), inf=float("inf"), nan=float("nan"))
-  exec(text, names)
-  return names["ast"]
-
-
 SMALL = """c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)
 c2 = UOp.range(4, 0, AxisType.LOOP)
 c3 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 1)
@@ -132,7 +123,7 @@ def counts(tgc):
   mine = {(s["name"], s["target"]): s["rules"] for s in ours["stages"]}
   for target in TARGETS:
     stages = StageRules()
-    stages.compile(ast_of(SMALL), export.make_renderer(target))
+    stages.compile(export.read_graph(SMALL), export.make_renderer(target))
     for name, pm in stages.of.items():
       n, m = len(pm.patterns), mine.get((name, target))
       if (name, m) == ("add gpudims", None): m = 0
@@ -178,7 +169,7 @@ def find_rule_lines(tgc):
     if s["name"] in theirs: pair(theirs[s["name"]].patterns, tgc_json(tgc, "patterns", "--in", s["name"])["rules"])
   for target in TARGETS + ["AMD:LLVM:gfx1201"]:
     stages = StageRules()
-    stages.compile(ast_of(SMALL), export.make_renderer(target))
+    stages.compile(export.read_graph(SMALL), export.make_renderer(target))
     for name, pm in stages.of.items(): pair(pm.patterns, rules_of_stage(tgc, name, target))
   return found
 
@@ -205,7 +196,7 @@ def sources(tgc):
 def tinygrad_hits(record, target):
   """Returns {(PatternMatcher's name, position): hits} and the PatternMatcher of each stage."""
   from tinygrad.uop import ops
-  renderer, ast, stages = export.make_renderer(target), ast_of(record["ast"]), StageRules()
+  renderer, ast, stages = export.make_renderer(target), export.read_graph(record["ast"]), StageRules()
   ops.match_stats.clear()
   stages.compile(ast, renderer)
   return {id(p): v[0] for p, v in ops.match_stats.items()}, {id(p): p for p in ops.match_stats}, stages.of
@@ -263,7 +254,7 @@ def hits(tgc, spec, target, every):
   for number, record in enumerate(map(json.loads, export.golden_lines(path))):
     if number == 0:
       header = record
-      for key, value in record["settings"].items(): os.environ[key] = str(value)
+      apply_settings(record["settings"])
       continue
     if "error" in record or not (record["id"] == wanted if wanted else number % every == 0): continue
     a, b, rows, unknown = compare_hits(header, record, target or record["target"], tgc, known, quiet=not wanted)

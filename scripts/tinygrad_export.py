@@ -43,8 +43,9 @@ the kernels of tensors without running them. Leave out the path in a program tha
 import argparse, contextlib, importlib.metadata, importlib.util, json, os, pathlib, sys
 
 from tgc_export.golden import NATIVE_RELEASE, exit_with_error, golden_lines, print_message
+from tgc_export.graph_text import GraphTextError, read_graph
 from tgc_export.processes import finish, finish_at_exit, program_name, record_children, run_program
-from tgc_export.records import kernel_record, make_renderer, replay_names, replayed_schedule
+from tgc_export.records import kernel_record, make_renderer, replayed_schedule
 from tgc_export.start import start_recording, tgc_export
 
 # Settings that change the text of a stage but that a golden header cannot hold.
@@ -80,18 +81,19 @@ def replay(paths, recorder):
       exit_with_error(f"{path}: recorded under settings that differ from the current ones ({current}); run again with " +
                       (f"\n  {assignments} before the command" if assignments else "none of them"))
     for line in lines:
-      old, names = json.loads(line), replay_names()
+      old = json.loads(line)
       own = old.get("settings", {})
       if not own.keys() <= recorder.context_vars().keys():
         exit_with_error(f"{path}: record '{old['id']}' has settings that are not context variables")
-      exec(old["ast"], names)
+      try: ast = read_graph(old["ast"])
+      except GraphTextError as e: exit_with_error(f"{path}: record '{old['id']}': {e}")
       with Context(**{k: int(v) for k, v in own.items()}):
         if header["level"] == "kernel":
           for target in recorder.targets or [old["target"]]:
-            record = kernel_record(old["id"], target, names["ast"], recorder.renderer_of(target))
+            record = kernel_record(old["id"], target, ast, recorder.renderer_of(target))
             recorder.write("kernel", record, own, old.get("metadata"))
         else:
-          record = replayed_schedule(old["id"], names["ast"])
+          record = replayed_schedule(old["id"], ast)
           if record is not None: recorder.write("tensor", record, own)
 
 

@@ -14,13 +14,17 @@ import tinygrad.helpers as helpers
 from tinygrad.codegen.opt.postrange import Scheduler
 from tinygrad.uop.ops import KernelInfo, Ops, PatternMatcher, UOp, print_uops
 
+from tgc_export.golden import SETTINGS
+from tgc_export.graph_text import GraphTextError, checked_node, read_value, tables
 from tgc_export.hooks import replaced
 from tgc_export.matches import matches_json, rewrite_with_callback
-from tgc_export.records import StageLimits, kernel_record, make_renderer, replay_names, replayed_schedule, text_of
+from tgc_export.records import StageLimits, kernel_record, make_renderer, replayed_schedule, text_of
 
-NAMES, RENDERERS = replay_names(), {}
+RECORDS, RENDERERS = tables()[1], {}
 CPU_SECONDS = 30  # processor time limit for one record; tgc waits for one minute
 READ_ON_IMPORT = {"ALLOW_HALF8"}  # settings that tinygrad reads only when it is imported
+# Settings that a question may change. With SPEC > 1, tinygrad would run the texts of graphs as programs.
+ALLOWED_SETTINGS = {*SETTINGS, "IGNORE_OOB", "NO_MEMORY_PLANNER", "REWRITE_STACK_LIMIT", "SPEC"}
 
 
 class StageDone(Exception): pass
@@ -29,29 +33,32 @@ class StageDone(Exception): pass
 # ---- the question
 
 def parse_value(a, nodes):
-  """Converts an arg or tag of tgc's JSON to tinygrad's object."""
+  """Converts an arg or tag of tgc's JSON to tinygrad's object. Refuses "raw", the Python text of an unknown object."""
   if isinstance(a, list): return tuple(parse_value(x, nodes) for x in a)
   if not isinstance(a, dict): return a
   (kind, content), = a.items()
   if kind == "uop": return nodes[content]
-  if kind in ("value", "raw"): return eval(content, NAMES)
+  if kind == "value": return read_value(content)
   if kind == "float": return float(content)
   if kind == "bytes": return bytes.fromhex(content)
-  return NAMES[kind](**{k: parse_value(v, nodes) for k, v in content.items()})
+  if kind not in RECORDS: raise GraphTextError(f"cannot make an argument of the kind '{kind}' from '{str(content)[:60]}'")
+  return RECORDS[kind](**{k: parse_value(v, nodes) for k, v in content.items()})
 
 
 def parse_nodes(graph):
   nodes = []
   for n in graph["nodes"]:
-    dtype, src = eval(n["dtype"], NAMES), tuple(nodes[s] for s in n.get("src", ()))
-    nodes.append(UOp(Ops[n["op"]], dtype, src, parse_value(n.get("arg"), nodes), parse_value(n.get("tag"), nodes)))
+    dtype, src = read_value(n["dtype"]), tuple(nodes[s] for s in n.get("src", ()))
+    node = UOp(Ops[n["op"]], dtype, src, parse_value(n.get("arg"), nodes), parse_value(n.get("tag"), nodes))
+    nodes.append(checked_node(node))
   return nodes
 
 
 @contextlib.contextmanager
 def with_settings(settings):
   """Applies a question's settings: context variables by a Context, all others in the environment."""
-  numeric = {k: v for k, v in settings.items() if v.lstrip("-").isdigit()}
+  numeric = {k: v for k, v in settings.items() if k in ALLOWED_SETTINGS and v.lstrip("-").isdigit()}
+  if int(numeric.get("SPEC", 0)) > 1: numeric["SPEC"] = "1"
   in_context = {k: int(v) for k, v in numeric.items() if k in helpers.ContextVar._cache}
   in_environment = {k: v for k, v in numeric.items() if k not in in_context}
   for name in READ_ON_IMPORT & in_environment.keys():
@@ -151,6 +158,9 @@ def record_of(question):
 
 # ---- questions and answers
 
+def error_reply(error): return {"error": str(error) if isinstance(error, GraphTextError) else repr(error)}
+
+
 def answer_in_child(answer, question, out):
   """Answers in a forked process, so that tinygrad's caches cannot influence later answers (its node cache takes 0.0 and
   -0.0 for the same constant), and a crash is reported as an answer."""
@@ -159,7 +169,7 @@ def answer_in_child(answer, question, out):
   if child == 0:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     try: reply = answer(question)
-    except (Exception, SystemExit) as e: reply = {"error": repr(e)}
+    except (Exception, SystemExit) as e: reply = error_reply(e)
     print(json.dumps(reply), file=out, flush=True)
     os._exit(0)
   if status := os.waitpid(child, 0)[1]: print(json.dumps({"error": f"tinygrad ended with status {status}"}), file=out, flush=True)
@@ -178,5 +188,5 @@ def answer_all(stage_of=stage_of):
         continue
       reply = reply_of(stage_of(question))
     except BrokenPipeError: os._exit(1)  # tgc has closed the pipe
-    except (Exception, SystemExit) as e: reply = {"error": repr(e)}
+    except (Exception, SystemExit) as e: reply = error_reply(e)
     print(json.dumps(reply), file=out, flush=True)

@@ -7,6 +7,11 @@ import contextlib, fcntl, gzip, itertools, json, os, pathlib, re, stat, struct, 
 
 NATIVE_RELEASE = "0.12.0"  # for this release of tinygrad, stages are kept as tinygrad prints them; for others, as nodes
 LEVELS = ("kernel", "tensor", "jit")  # one file per level
+# tinygrad's settings that change the text of a stage. A record's header says which of them were set.
+SETTINGS = """NOOPT IMAGE DEVECTORIZE TRANSCENDENTAL TC TC_SELECT TC_OPT ALLOW_TF32 ALLOW_HALF8 AMX NOLOCALS
+  DISABLE_FAST_IDIV CORRECT_DIVMOD_FOLDING UNSAFE_DISABLE_MASK CPU_COUNT THREADS TUPLE_ORDER EXPAND_SSA MV MV_BLOCKSIZE
+  MV_THREADS_PER_ROW MV_ROWS_PER_THREAD SPLIT_REDUCEOP REDUCEOP_SPLIT_THRESHOLD REDUCEOP_SPLIT_SIZE PCONTIG
+  MAX_KERNEL_BUFFERS RING RING_ALLREDUCE_THRESHOLD ALL2ALL""".split()
 
 
 def print_message(text): print(f"tinygrad_export: {text}", file=sys.stderr)
@@ -35,6 +40,15 @@ def settings_of(header, record):
   """Returns the settings that a record was made under: the header's, overridden by the record's. None unsets one."""
   settings = {**header["settings"], **record.get("settings", {})}
   return {k: str(v) for k, v in settings.items() if v is not None}
+
+
+def apply_settings(settings, override=True):
+  """Sets the environment variables of a golden file's settings, which tinygrad reads when it is imported. Exits with an
+  error for any other variable: CC, for example, names a program."""
+  for name, value in settings.items():
+    if name not in SETTINGS or not re.fullmatch(r"-?\d+", str(value)):
+      exit_with_error(f"a golden file may not set the environment variable '{name}' to '{value}'")
+    if override or name not in os.environ: os.environ[name] = str(value)
 
 
 class Writer:

@@ -41,7 +41,8 @@ def run_program(command):
   main = types.ModuleType("__main__")
   main.__builtins__ = __builtins__
   sys.modules["__main__"] = main
-  def run(source, file): exec(compile(source, file, "exec"), main.__dict__)
+  def run(source, file, path=None):
+    runpy._run_code(compile(source, file, "exec"), main.__dict__, mod_name="__main__", script_name=path)
   kind = command[0]
   if kind == "-m":
     sys.argv, sys.path[0] = command[1:], os.getcwd()
@@ -56,8 +57,8 @@ def run_program(command):
     sys.argv = command
     runpy.run_path(kind, run_name="__main__")
   else:
-    sys.argv, sys.path[0], main.__file__ = command, os.path.dirname(os.path.realpath(kind)), kind
-    run(pathlib.Path(kind).read_bytes(), kind)
+    sys.argv, sys.path[0] = command, os.path.dirname(os.path.realpath(kind))
+    run(pathlib.Path(kind).read_bytes(), kind, kind)
 
 
 def finish(recorder):

@@ -213,12 +213,3 @@ def without_custom_kernels(sink):
   if not any(u.op is Ops.CUSTOM_KERNEL for u in nodes) or any(isinstance(u._device, tuple) for u in nodes): return sink
   rules = PatternMatcher([(UPat(Ops.CUSTOM_KERNEL, name="ck"), rangeify.resolve_custom_kernel)])
   return graph_rewrite(sink, rules, name="View custom kernels")
-
-
-def replay_names():
-  """Returns the names that pyrender's text uses, for exec() and eval()."""
-  from tinygrad.codegen.opt import Opt, OptOps
-  from tinygrad.dtype import AddrSpace, ImageDType, Invalid, PtrDType, dtypes
-  from tinygrad.schedule.rangeify import BufferizeOpts
-  from tinygrad.uop.ops import AxisType, Kernel, KernelInfo, Ops, UOp
-  return {**{k: v for k, v in locals().items()}, "inf": float("inf"), "nan": float("nan")}

@@ -1,17 +1,11 @@
 """Records tinygrad 0.12.0: replaces get_program and the scheduler, and keeps each stage as tinygrad's own printer shows it."""
 import os, struct
 
-from tgc_export.golden import save_arrays, tagged_path
+from tgc_export.golden import SETTINGS, save_arrays, tagged_path
 from tgc_export.hooks import call_on_import, replace_everywhere, replaced
 from tgc_export.metadata import metadata_list, watch_metadata, watch_onnx
 from tgc_export.recorder import Recorder
 from tgc_export.records import kernel_record, make_renderer, schedule_record, target_of, without_custom_kernels
-
-# tinygrad's settings that change the text of a stage. A record's header says which of them were set.
-SETTINGS = """NOOPT IMAGE DEVECTORIZE TRANSCENDENTAL TC TC_SELECT TC_OPT ALLOW_TF32 ALLOW_HALF8 AMX NOLOCALS
-  DISABLE_FAST_IDIV CORRECT_DIVMOD_FOLDING UNSAFE_DISABLE_MASK CPU_COUNT THREADS TUPLE_ORDER EXPAND_SSA MV MV_BLOCKSIZE
-  MV_THREADS_PER_ROW MV_ROWS_PER_THREAD SPLIT_REDUCEOP REDUCEOP_SPLIT_THRESHOLD REDUCEOP_SPLIT_SIZE PCONTIG
-  MAX_KERNEL_BUFFERS RING RING_ALLREDUCE_THRESHOLD ALL2ALL""".split()
 
 
 class TextRecorder(Recorder):

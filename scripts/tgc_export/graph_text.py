@@ -1,0 +1,235 @@
+"""Reads the text of a graph that tinygrad's pyrender writes, without running it as a program.
+
+Python's ast module parses the text. Only the names, methods, operators and statements of the tables below are
+evaluated, so a text can make nodes, dtypes and args of nodes, and nothing else.
+"""
+import ast, enum, functools, operator, re, sys
+
+MAX_TEXT = 16 << 20  # characters of a text
+MAX_COUNT = 1 << 16  # elements of a vector
+MAX_DEPTH = 1000     # of nested expressions, about: frames that ast.parse may use
+
+METHODS = set("""after assign barrier bitcast broadcast cast contiguous copy_to_device detach encdec end eq exp2
+  expand flip forced_reshape gep index load log2 logical_not maximum minimum ne pad permute r reciprocal reduce reshape
+  rtag shrink sin sink sqrt store threefry trunc where""".split())
+STATIC_METHODS = {"const", "new_buffer", "range", "sink", "special", "unique", "unique_const", "variable"}
+KEYWORDS = {"addrspace", "arg", "device", "dtype", "ptr", "src", "tag", "unique"}  # of methods and of UOp
+OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+             ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.LShift: operator.lshift,
+             ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+             ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+             ast.NotEq: operator.ne}
+
+
+class GraphTextError(ValueError):
+  """A text that is not the text of a graph. The message names the line."""
+
+
+@functools.cache
+def tables():
+  """Returns what a text may name: constants, classes of args, members of enums, constructors of image dtypes, and the
+  classes UOp, DType and Ops."""
+  from tinygrad import helpers
+  from tinygrad.codegen.opt import Opt, OptOps
+  from tinygrad.dtype import AddrSpace, DType, Invalid, dtypes
+  from tinygrad.schedule.rangeify import BufferizeOpts
+  from tinygrad.uop.ops import AxisType, Kernel, KernelInfo, Ops, UOp
+  helpers.SPEC.value = min(helpers.SPEC.value, 1)  # with more, tinygrad runs the texts of graphs as programs
+  constants = {"Invalid": Invalid, "inf": float("inf"), "nan": float("nan")}
+  records = {kind.__name__: kind for kind in (BufferizeOpts, Kernel, KernelInfo, Opt)}
+  members = {kind.__name__: dict(kind.__members__) for kind in (AddrSpace, AxisType, Ops, OptOps)}
+  members["dtypes"] = {name: value for name, value in vars(dtypes).items() if isinstance(value, DType)}
+  images = {name: getattr(dtypes, name) for name in ("imagef", "imageh")}
+  return constants, records, members, images, UOp, DType, Ops
+
+
+def checked_count(count):
+  """Returns the number of elements of a vector, for which tinygrad makes tuples of that size."""
+  if type(count) is not int or not 0 <= count <= MAX_COUNT: raise ValueError(f"{count!r} elements, at most {MAX_COUNT}")
+  return count
+
+
+def refusal(error): return f"tinygrad refuses the node: {type(error).__name__}: {error}"
+
+
+def is_number(x): return type(x) in (bool, int, float) or x is tables()[0]["Invalid"]
+def is_name(x): return type(x) is str and re.fullmatch(r"[A-Za-z_]\w*", x, re.ASCII) is not None
+def is_tuple(x, *kinds): return type(x) is tuple and len(x) == len(kinds) and all(kind(y) for kind, y in zip(kinds, x))
+
+
+# Args that tinygrad puts into Python code without quotes, when it evaluates sizes (UOp.sym_infer): what they may be.
+ARGS = {
+  "CONST": is_number, "VCONST": lambda x: type(x) is tuple and all(map(is_number, x)), "SPECIAL": is_name,
+  "DEFINE_VAR": lambda x: is_tuple(x, is_name, is_number, is_number),
+  "RANGE": lambda x: type(x) is tuple and all(type(y) is int for y in x[:-1]),
+  "REDUCE_AXIS": lambda x: is_tuple(x, lambda op: isinstance(op, enum.Enum), lambda axis: all(type(y) is int for y in axis)),
+}
+
+
+def checked_node(node):
+  """Returns the node. Raises GraphTextError if its arg is not of the kind that its op has."""
+  is_valid = ARGS.get(node.op.name)
+  if is_valid and not is_valid(node.arg): raise GraphTextError(f"Ops.{node.op.name} cannot have the arg {repr(node.arg)[:60]}")
+  return node
+
+
+class Reader:
+  """Evaluates the syntax tree of one text. `variables` and `functions` hold what the text has defined."""
+
+  def __init__(self, text):
+    self.text, self.variables, self.functions = text, {}, {}
+    self.constants, self.records, self.members, self.images, self.uop, self.dtype, self.op = tables()
+    self.reserved = {"UOp", *self.constants, *self.records, *self.members}
+
+  def fail(self, node, what):
+    found = (ast.get_source_segment(self.text, node) or type(node).__name__).split("\n")[0]
+    if len(found) > 60: found = found[:57] + "..."
+    raise GraphTextError(f"line {node.lineno}: {what} '{found}' in the text of a graph")
+
+  # -- statements
+
+  def statements(self, body):
+    for statement in body:
+      kind = type(statement)
+      try:
+        if kind is ast.Assign: self.assign(statement)
+        elif kind is ast.FunctionDef: self.define(statement)
+        else: self.fail(statement, "unexpected statement")
+      except (GraphTextError, RecursionError): raise
+      except Exception as e: raise GraphTextError(f"line {statement.lineno}: {refusal(e)}") from e
+
+  def assign(self, statement):
+    target = statement.targets[0]
+    if len(statement.targets) > 1 or type(target) is not ast.Name or target.id in self.reserved or "__" in target.id:
+      self.fail(target, "unexpected target of an assignment")
+    self.variables[target.id] = self.node_of(statement.value)
+
+  def define(self, statement):
+    """Evaluates `def k0(): ...; return ast`, the graph of a kernel."""
+    *body, last = statement.body
+    if type(last) is not ast.Return or last.value is None or statement.decorator_list or ast.unparse(statement.args):
+      self.fail(statement, "unexpected function")
+    inner = Reader(self.text)
+    inner.functions = dict(self.functions)
+    inner.statements(body)
+    self.functions[statement.name] = inner.node_of(last.value)
+
+  def node_of(self, e):
+    """Evaluates an expression that is a node. (Tuples of tuples with names could double a value with every line.)"""
+    value = self.value(e)
+    return value if isinstance(value, self.uop) else self.fail(e, "expected a node, found")
+
+  # -- expressions
+
+  def value(self, e):
+    evaluate = EXPRESSIONS.get(type(e))
+    return evaluate(self, e) if evaluate else self.fail(e, "unexpected expression")
+
+  def name(self, e):
+    if e.id in self.variables: return self.variables[e.id]
+    if e.id in self.constants: return self.constants[e.id]
+    self.fail(e, "unknown name")
+
+  def constant(self, e):
+    if type(e.value) in (bool, bytes, float, int, str, type(None)): return e.value
+    self.fail(e, "unexpected constant")
+
+  def items(self, e): return tuple([self.value(x) for x in e.elts])
+
+  def attribute(self, e):
+    members = self.members.get(e.value.id) if type(e.value) is ast.Name else None
+    if members is None or e.attr not in members: self.fail(e, "unknown name")
+    return members[e.attr]
+
+  def sign(self, e):
+    value = self.value(e.operand)
+    if type(e.op) is not ast.USub or type(value) not in (int, float, self.uop): self.fail(e, "unexpected operator in")
+    return -value
+
+  def binary(self, e): return self.operation(e, e.left, e.op, e.right)
+
+  def comparison(self, e):
+    if len(e.ops) > 1: self.fail(e, "unexpected chain of comparisons")
+    return self.operation(e, e.left, e.ops[0], e.comparators[0])
+
+  def operation(self, e, left, kind, right):
+    """Applies an operator to a node and a node or a number."""
+    a, b, apply = self.value(left), self.value(right), OPERATORS.get(type(kind))
+    kinds = {type(a), type(b)}
+    if apply is None or self.uop not in kinds or not kinds <= {self.uop, bool, float, int}:
+      self.fail(e, "unexpected operator in")
+    return apply(a, b)
+
+  def call(self, e):
+    name = e.func.id if type(e.func) is ast.Name else None
+    if name in self.functions and not e.args and not e.keywords: return self.functions[name]
+    made = self.node if name == "UOp" else self.records.get(name) if name else self.method(e.func)
+    if made is None: self.fail(e, "unexpected call")
+    args, keywords = [self.value(x) for x in e.args], {}
+    for k in e.keywords:
+      if k.arg not in KEYWORDS and (k.arg is None or name not in self.records): self.fail(k, "unexpected argument")
+      keywords[k.arg] = self.value(k.value)
+    result = made(*args, **keywords)
+    return checked_node(result) if isinstance(result, self.uop) else result
+
+  def method(self, e):
+    """Returns a method of UOp, of a node or of a dtype; None if a text may not call it."""
+    if type(e) is not ast.Attribute: return None
+    owner = e.value.id if type(e.value) is ast.Name else None
+    if owner == "UOp": return getattr(self.uop, e.attr) if e.attr in STATIC_METHODS else None
+    if owner == "dtypes": return self.images.get(e.attr)
+    value = self.value(e.value)
+    names = METHODS if isinstance(value, self.uop) else ("ptr", "vec") if isinstance(value, self.dtype) else ()
+    if e.attr not in names: return None
+    method = getattr(value, e.attr)
+    return method if e.attr not in ("broadcast", "vec") else lambda count: method(checked_count(count))
+
+  def node(self, op, dtype=None, src=(), arg=None, tag=None):
+    dtype = self.members["dtypes"]["void"] if dtype is None else dtype
+    is_node = isinstance(op, self.op) and isinstance(dtype, self.dtype) and type(src) is tuple
+    if not is_node or not all(isinstance(s, self.uop) for s in src):
+      raise TypeError("the op, the dtype or a source has the wrong type")
+    return self.uop(op, dtype, src, arg, tag)
+
+
+EXPRESSIONS = {ast.Attribute: Reader.attribute, ast.BinOp: Reader.binary, ast.Call: Reader.call,
+               ast.Compare: Reader.comparison, ast.Constant: Reader.constant, ast.List: Reader.items,
+               ast.Name: Reader.name, ast.Tuple: Reader.items, ast.UnaryOp: Reader.sign}
+
+
+def parsed(text, mode):
+  """Returns the syntax tree of a text. Lowers Python's recursion limit meanwhile, so that the parser does not overflow
+  the stack."""
+  if not isinstance(text, str): raise GraphTextError("the text of a graph is not a string")
+  if len(text) > MAX_TEXT: raise GraphTextError(f"the text of a graph has {len(text)} characters, at most {MAX_TEXT}")
+  not_python = "the text of a graph is not Python"
+  limit, frame, depth = sys.getrecursionlimit(), sys._getframe(), 0
+  while frame: frame, depth = frame.f_back, depth + 1
+  try:
+    sys.setrecursionlimit(min(limit, depth + MAX_DEPTH))
+    return ast.parse(text, mode=mode)
+  except SyntaxError as e: raise GraphTextError(f"line {e.lineno or 1}: {not_python}: {e.msg}") from None
+  except ValueError as e: raise GraphTextError(f"{not_python}: {e}") from None
+  except (RecursionError, MemoryError): raise GraphTextError("the text of a graph is nested too deeply") from None
+  finally: sys.setrecursionlimit(limit)
+
+
+def read_graph(text):
+  """Returns the node `ast` that a text defines. Raises GraphTextError."""
+  tree, reader = parsed(text, "exec"), Reader(text)
+  try: reader.statements(tree.body)
+  except RecursionError: raise GraphTextError("the text of a graph is nested too deeply") from None
+  made = reader.variables.get("ast")
+  if not isinstance(made, reader.uop): raise GraphTextError("the text of a graph does not define the node 'ast'")
+  return made
+
+
+@functools.lru_cache(maxsize=4096)
+def read_value(text):
+  """Returns the dtype, the member of an enum or Invalid that a text names. Raises GraphTextError."""
+  reader, trouble = Reader(text), f"'{str(text)[:60]}' is not a dtype or a value"
+  try: value = reader.value(parsed(text, "eval").body)
+  except GraphTextError as e: raise GraphTextError(f"{trouble}: {e}") from None
+  except Exception as e: raise GraphTextError(f"{trouble}: {refusal(e)}") from None
+  if isinstance(value, (reader.dtype, enum.Enum)) or value is reader.constants["Invalid"]: return value
+  raise GraphTextError(trouble)
