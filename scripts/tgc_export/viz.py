@@ -1,10 +1,10 @@
 """Converts a trace that tinygrad's VIZ saved (rewrites.pkl) to golden records: `--viz FILE`.
 
 For each rewrite the trace holds the graph it began with and every match of a rule, before and after; the resulting graph
-is computed from these. A pickle can name any class, so the reader loads only tinygrad's graphs, enums and plain
-dataclasses, and puts inert objects in place of all others.
+is computed from these. A pickle can name any function or class, so the reader loads only the classes of the table CLASSES,
+and puts inert objects in place of all others.
 """
-import contextlib, dataclasses, enum, importlib, pickle, re
+import contextlib, importlib, pickle, re
 
 from tgc_export.golden import exit_with_error, print_message
 from tgc_export.graph_recorder import QUERIES, print_graph
@@ -12,9 +12,17 @@ from tgc_export.graphs import Nodes, graph_text
 from tgc_export.matches import rule_location
 from tgc_export.records import RENDERER_NAMES
 
-# Modules whose classes may be loaded.
-MODULES = {"tinygrad.uop", "tinygrad.uop.ops", "tinygrad.dtype", "tinygrad.codegen.opt", "tinygrad.schedule.indexing",
-           "tinygrad.schedule.rangeify", "tinygrad.schedule.kernelize", "tinygrad.helpers", "tinygrad.renderer"}
+# The classes that a pickle may load, by module: nodes, enums, and dataclasses without a function among their values.
+CLASSES = {
+  "tinygrad.uop": {"Ops"},
+  "tinygrad.uop.ops": {"AxisType", "CallInfo", "Kernel", "KernelInfo", "ParamArg", "ProgramInfo", "RewriteTrace",
+                       "TrackedGraphRewrite", "UOp"},
+  "tinygrad.dtype": {"AddrSpace", "ConstFloat", "DType", "ImageDType", "InvalidType", "PtrDType"},
+  "tinygrad.codegen.opt": {"Opt", "OptOps"},
+  "tinygrad.schedule.indexing": {"BufferizeOpts"}, "tinygrad.schedule.rangeify": {"BufferizeOpts"},
+  "tinygrad.schedule.kernelize": {"Kernel"},
+  "tinygrad.helpers": {"Metadata", "Target", "TracingKey"}, "tinygrad.renderer": {"Estimates", "ProgramSpec"},
+}
 # Functions that the trace lists like rewrites and that contain stages of their own.
 INNER = {"get_kernel_graph", "run_rangeify"}
 CALLER = "schedule to linear"  # a stage whose rules call a function of INNER
@@ -31,17 +39,12 @@ class Inert:
   def __call__(self, *args, **kwargs): return self
 
 
-def is_plain(kind):
-  return isinstance(kind, type) and (dataclasses.is_dataclass(kind) or issubclass(kind, (enum.Enum, float)) or
-                                     kind.__name__ == "InvalidType")
-
-
 class TraceReader(pickle.Unpickler):
   def find_class(self, module, name):
     kind = None
-    if module in MODULES and name.isidentifier():
+    if name in CLASSES.get(module, ()):
       with contextlib.suppress(ImportError): kind = getattr(importlib.import_module(module), name, None)
-    return kind if is_plain(kind) else type(name, (Inert,), {})
+    return kind if isinstance(kind, type) else type(name, (Inert,), {})
 
 
 class Trace:
