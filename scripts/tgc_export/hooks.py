@@ -41,7 +41,8 @@ def program_lines(limit=8):
   """Returns FILE:LINE::FUNCTION of the innermost stack frames outside tinygrad, the exporter and the standard library."""
   frame, out = sys._getframe(1), []
   while frame and len(out) < limit:
-    module = (frame.f_globals.get("__name__") or "").split(".")[0]
+    module = (frame.f_globals.get("__name__") or "tinygrad").split(".")[0]  # tinygrad's compiled matchers have no name
+    if module == "tgc_export" and frame.f_code.co_name == "run_program": break  # the program started here
     if module not in ("tinygrad", "tgc_export", "tinygrad_export") and module not in sys.stdlib_module_names:
       out.append(f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}::{frame.f_code.co_name}")
     frame = frame.f_back
