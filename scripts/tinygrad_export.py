@@ -42,12 +42,13 @@ the kernels of tensors without running them. Leave out the path in a program tha
 """
 import argparse, contextlib, importlib.metadata, importlib.util, json, os, pathlib, sys
 
-from tgc_export.golden import NATIVE_RELEASE, exit_with_error, golden_lines, print_message
+from tgc_export.golden import NATIVE_RELEASE, checked_settings, exit_with_error, golden_lines, print_message
 from tgc_export.graph_text import GraphTextError, read_graph
 from tgc_export.processes import finish, finish_at_exit, program_name, record_children, run_program
 from tgc_export.records import kernel_record, make_renderer, replayed_schedule
 from tgc_export.start import start_recording, tgc_export
 
+MALFORMED = (AttributeError, KeyError, RecursionError, TypeError, ValueError)  # what reading a malformed record raises
 # Settings that change the text of a stage but that a golden header cannot hold.
 UNRECORDED_SETTINGS = ["ALIGNED", "REDUCE_LEADERS"]
 
@@ -71,23 +72,27 @@ def replay(paths, recorder):
   from tinygrad.helpers import Context
   for path in paths:
     lines = golden_lines(path)
-    header = json.loads(next(lines, "{}"))
-    is_golden = header.get("format") == "tgc-golden" and header.get("version") == 1
-    if not is_golden: exit_with_error(f"{path}: not a golden file of version 1")
-    wanted = {k: str(v) for k, v in header["settings"].items()}
+    try:
+      header = json.loads(next(lines, "{}"))
+      if header["format"] != "tgc-golden" or header["version"] != 1: raise ValueError
+      wanted = checked_settings(header["settings"])
+    except MALFORMED: exit_with_error(f"{path}: not a golden file of version 1")
     if wanted != recorder.header_settings:
       current = " ".join(f"{k}={v}" for k, v in recorder.header_settings.items()) or "none"
       assignments = " ".join(f"{k}={v}" for k, v in wanted.items())
       exit_with_error(f"{path}: recorded under settings that differ from the current ones ({current}); run again with " +
                       (f"\n  {assignments} before the command" if assignments else "none of them"))
-    for line in lines:
-      old = json.loads(line)
-      own = old.get("settings", {})
-      if not own.keys() <= recorder.context_vars().keys():
-        exit_with_error(f"{path}: record '{old['id']}' has settings that are not context variables")
-      try: ast = read_graph(old["ast"])
+    for number, line in enumerate(lines, 2):
+      try:
+        old = {"id": "", "target": "", **json.loads(line)}
+        own = old.get("settings", {})
+        context = {k: int(v) for k, v in own.items()}
+        if not context.keys() <= recorder.context_vars().keys():
+          exit_with_error(f"{path}: record '{old['id']}' has settings that are not context variables")
+        ast = read_graph(old["ast"])
       except GraphTextError as e: exit_with_error(f"{path}: record '{old['id']}': {e}")
-      with Context(**{k: int(v) for k, v in own.items()}):
+      except MALFORMED as e: exit_with_error(f"{path}: line {number} is not a golden record: {e!r}")
+      with Context(**context):
         if header["level"] == "kernel":
           for target in recorder.targets or [old["target"]]:
             record = kernel_record(old["id"], target, ast, recorder.renderer_of(target))

@@ -42,13 +42,19 @@ def settings_of(header, record):
   return {k: str(v) for k, v in settings.items() if v is not None}
 
 
-def apply_settings(settings, override=True):
-  """Sets the environment variables of a golden file's settings, which tinygrad reads when it is imported. Exits with an
-  error for any other variable: CC, for example, names a program."""
+def checked_settings(settings):
+  """Returns the settings of a golden file as strings. Exits with an error for anything but a setting of tinygrad with an
+  integer: CC, for example, names a program."""
   for name, value in settings.items():
     if name not in SETTINGS or not re.fullmatch(r"-?\d+", str(value)):
       exit_with_error(f"a golden file may not set the environment variable '{name}' to '{value}'")
-    if override or name not in os.environ: os.environ[name] = str(value)
+  return {name: str(value) for name, value in settings.items()}
+
+
+def apply_settings(settings, override=True):
+  """Sets the environment variables of a golden file's settings, which tinygrad reads when it is imported."""
+  for name, value in checked_settings(settings).items():
+    if override or name not in os.environ: os.environ[name] = value
 
 
 class Writer:
