@@ -52,7 +52,7 @@ def free_port():
 
 def time_viz(ast, folder, seconds):
   """Returns (milliseconds to the first complete drawing, number of nodes); (None, 0) if it took longer than `seconds`."""
-  source, port = os.path.join(folder, "ast.py"), free_port()
+  source, port = os.path.join(folder, "ast.uop"), free_port()
   with open(source, "w") as f: f.write(ast)
   scripts = os.path.dirname(os.path.abspath(__file__))
   env = {**os.environ, "TMPDIR": folder, "TRACK_MATCH_STATS": "2", "PRINT_MATCH_STATS": "0", "VIZ": "0", "SPEC": "0"}
