@@ -244,9 +244,10 @@ TEST_CASE("run: the sample device plugin runs kernels") {
 TEST_CASE("run: only the command line may name a plugin") {
   prepare();
   const std::string plugin = "plugin:" TGC_SAMPLE_DEVICE;
-  shell("tgc run add.uop --inputs=ab.npz --expect=ab.npz --device=" + plugin + " --repro=bundle.repro.json");
-  for (std::string command : {"run bundle.repro.json", "reduce --while=wrong bundle.repro.json -o x", "run plugin.uop",
-                              "run bundle.repro.json --kernel=" + plugin, "bisect plugin.uop"}) {
+  shell("tgc run add.uop --inputs=ab.npz --expect=wrong.npz --device=" + plugin + " --repro=bundle.repro.json");
+  const std::string commands[] = {"run bundle.repro.json", "reduce --while=wrong bundle.repro.json -o x",
+                                  "run plugin.uop", "run bundle.repro.json --kernel=" + plugin, "bisect plugin.uop"};
+  for (const std::string& command : commands) {
     put("plugin.uop", "# tgc: {\"target\":\"" + plugin + "\"}\n" + elementwise("float", "a+b"));
     Ran r = shell("tgc " + command);
     INFO(command << ": " << r.out << r.err);

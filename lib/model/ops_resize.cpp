@@ -124,6 +124,12 @@ struct Target {
   std::vector<double> scales;
 };
 
+// Returns the whole part of `size`. Throws Failure for a negative, too large or undefined size.
+int64_t size_of(double size) {
+  if (!(size >= 0 && size < 0x1p48)) throw Failure("its scales make an axis of " + std::to_string(size) + " elements");
+  return int64_t(size);
+}
+
 Target target_of(OpCall& c, const Ints& from, const std::vector<double>& scales, const Ints& sizes,
                  const std::vector<double>& roi) {
   Target t;
@@ -132,7 +138,7 @@ Target target_of(OpCall& c, const Ints& from, const std::vector<double>& scales,
   if (sizes.empty()) {
     for (size_t i = 0; i < n; i++) {
       double part = roi.size() == 2 * n ? roi[n + i] - roi[i] : 1;
-      t.sizes.push_back(int64_t(std::floor(double(from[i]) * part * scales[i])));
+      t.sizes.push_back(size_of(std::floor(double(from[i]) * part * scales[i])));
     }
     t.scales = scales;
     return t;
@@ -144,7 +150,7 @@ Target target_of(OpCall& c, const Ints& from, const std::vector<double>& scales,
   if (policy != "not_larger" && policy != "not_smaller")
     throw Failure("its keep_aspect_ratio_policy is '" + policy + "'");
   double scale = policy == "not_larger" ? *std::ranges::min_element(t.scales) : *std::ranges::max_element(t.scales);
-  for (size_t i = 0; i < n; i++) t.sizes[i] = int64_t(scale * double(from[i]) + 0.5), t.scales[i] = scale;
+  for (size_t i = 0; i < n; i++) t.sizes[i] = size_of(scale * double(from[i]) + 0.5), t.scales[i] = scale;
   return t;
 }
 
@@ -358,7 +364,7 @@ Values roi_align(OpCall& c) {
   for (int64_t i = 0; i < rois.size(0); i++) {
     const double* box = &boxes[size_t(4 * i)];
     auto count = [&](double from, double to, double bins) {
-      return std::max<int64_t>(1, int64_t(std::ceil((to - from) * scale / bins)));
+      return size_of(std::max(1.0, std::ceil((to - from) * scale / bins)));
     };
     out.push_back(align_regions(c, images.slice_axis(0, {i, i + 1}), rois.slice_axis(0, {i, i + 1}),
                                 count(box[1], box[3], height), count(box[0], box[2], width)));

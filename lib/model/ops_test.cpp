@@ -1,6 +1,8 @@
 // Tests of single ops that the ONNX conformance cases hardly cover.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "lib/model/model.h"
 #include "lib/model/realize.h"
 
@@ -106,6 +108,8 @@ TEST_CASE("Resize: linear mode interpolates between element centers; unknown mod
   CHECK_THROWS_AS(run(g, "Resize", in, {attribute("mode", "wavy")}), Failure);
   CHECK_THROWS_AS(run(g, "Resize", in, {attribute("coordinate_transformation_mode", "elsewhere")}), Failure);
   CHECK_THROWS_AS(run(g, "Resize", {in[0], Value(), row(g, {2})}), Failure);
+  for (float scale : {1e30f, -1.f, NAN, INFINITY})  // no such number of elements
+    CHECK_THROWS_AS(run(g, "Resize", {in[0], Value(), row(g, {1, 1, scale})}), Failure);
 }
 
 TEST_CASE("quantization: values are quantized per axis, clamped, and dequantized") {

@@ -1,8 +1,8 @@
 #include "lib/support/file_name.h"
 
-#include <cstdint>
-
+#include "lib/support/pytext.h"
 #include "lib/support/sha256.h"
+#include "lib/support/visible.h"
 
 namespace tgc {
 namespace {
@@ -12,19 +12,11 @@ constexpr size_t kHash = 9;       // length of "-" and eight digits of the hash
 
 // Returns the byte length of the first character of `text`; 0 if a file name should not contain this character.
 size_t harmless(std::string_view text) {
-  auto byte = [&](size_t i) { return i < text.size() ? uint8_t(text[i]) : uint8_t(0); };
-  uint8_t first = byte(0);
-  if (first < 0x80) return first > ' ' && first != 0x7F && first != '/' && first != '\\';
-  size_t size = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
-  uint32_t code = first & (0xFF >> (size + 1));
-  for (size_t i = 1; i < size; i++) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-    code = code << 6 | (byte(i) & 0x3F);
-  }
-  bool is_control = code < 0xA1 || (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202F) ||
-                    (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF || (code >= 0xD800 && code < 0xE000) ||
-                    code == 0x61C || code > 0x10FFFF;
-  return is_control ? 0 : size;
+  size_t end = 0;
+  int32_t code = decode_utf8(text, end);
+  constexpr std::u32string_view kBad = U"\t\n\u00a0\u202f /\\";
+  bool is_bad = code < 0 || is_hidden(uint32_t(code)) || kBad.find(char32_t(code)) != kBad.npos;
+  return is_bad ? 0 : end;
 }
 
 }  // namespace

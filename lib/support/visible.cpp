@@ -12,14 +12,13 @@ namespace {
 struct Span {
   uint32_t first, last;
 };
-// Unicode's control, zero-width, bidirectional and private-use characters.
-constexpr Span kHidden[] = {{0x00, 0x08},     {0x0B, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},       {0x61C, 0x61C},
-                            {0x180E, 0x180E}, {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F},   {0xFEFF, 0xFEFF},
-                            {0xFFF9, 0xFFFB}, {0xE000, 0xF8FF}, {0xE0000, 0xE0FFF}, {0xF0000, 0x10FFFF}};
-
-bool is_hidden(uint32_t code) {
-  return std::ranges::any_of(kHidden, [&](Span s) { return code >= s.first && code <= s.last; });
-}
+// Unicode's control, separator, private-use and default ignorable characters, which have no shape, and the empty Braille
+// pattern.
+constexpr Span kHidden[] = {
+    {0x00, 0x08},       {0x0B, 0x1F},       {0x7F, 0x9F},       {0xAD, 0xAD},         {0x34F, 0x34F},    {0x61C, 0x61C},
+    {0x115F, 0x1160},   {0x17B4, 0x17B5},   {0x180B, 0x180F},   {0x200B, 0x200F},     {0x2028, 0x202E},  {0x2060, 0x206F},
+    {0x2800, 0x2800},   {0x3164, 0x3164},   {0xE000, 0xF8FF},   {0xFE00, 0xFE0F},     {0xFEFF, 0xFEFF},  {0xFFA0, 0xFFA0},
+    {0xFFF0, 0xFFFB},   {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF},   {0xF0000, 0x10FFFF}};
 
 // Returns the length in bytes of the tinygrad color sequence at the start of `text`; 0 if there is none.
 size_t color_length(std::string_view text) {
@@ -58,6 +57,10 @@ std::string shown(std::string_view text, bool colors) {
 }
 
 }  // namespace
+
+bool is_hidden(uint32_t code) {
+  return std::ranges::any_of(kHidden, [&](Span s) { return code >= s.first && code <= s.last; });
+}
 
 std::string visible(std::string_view text) { return shown(text, false); }
 std::string visible_in_color(std::string_view text) { return shown(text, true); }

@@ -1,12 +1,16 @@
 // Escapes untrusted text for display, so that names in an input cannot move the cursor, or hide or reverse text.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace tgc {
 
-// Returns `text` with control, zero-width, bidirectional and private-use characters and bytes that are not UTF-8
-// replaced by Python's escapes (\x1b, \u202e). Other characters stay, line ends and tabs included.
+// Returns true for a code point without a visible shape: control, zero-width, bidirectional, filler, private-use, ...
+// Blanks, tabs and line ends are not hidden.
+bool is_hidden(uint32_t code);
+
+// Returns `text` with its hidden characters, and bytes that are not UTF-8, replaced by Python's escapes (\x1b, \u202e).
 std::string visible(std::string_view text);
 
 // Like visible(), for a terminal: keeps the colors of tinygrad's names (\x1b[30m to 37m, \x1b[90m to 97m, \x1b[0m).

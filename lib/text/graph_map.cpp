@@ -257,7 +257,11 @@ class MappedGraph {
 Result<std::string> GraphMap::to_tgc(std::string_view text) const {
   return catch_failures([&] {
     try {
-      json in = json::parse(text);
+      auto check_depth = [](int depth, json::parse_event_t, json&) {  // because MappedGraph recurses
+        if (depth > 1000) throw Failure("the graph has more than 1000 levels of lists and objects");
+        return true;
+      };
+      json in = json::parse(text, check_depth);
       return MappedGraph(*this, in).write();
     } catch (const json::exception& e) {
       throw Failure("the graph cannot be read by the map: " + std::string(e.what()));

@@ -337,6 +337,8 @@ TEST_CASE("GraphMap: translates a port's names, with nodes by position and by id
   CHECK(read->root.arg()[1] == Arg(AxisType::LOOP));
   CHECK_FALSE(map->to_tgc(R"({"items":[{"kind":"sink","src":[3]}]})"));
   CHECK_FALSE(GraphMap::read("nothing here at all\n", "m"));
+  std::string deep = std::string(500'000, '[') + std::string(500'000, ']');
+  CHECK_FALSE(map->to_tgc(R"({"items":[{"kind":"sink","src":[],"arg":)" + deep + "}]}"));
 }
 
 }  // namespace

@@ -292,7 +292,8 @@ Wanted chained_pointers(const Fields& f) {
                 "pointers to as many elements in total as its dtype has");
 }
 Wanted assigned(const Fields& f) {
-  return unless(f.of(0) == f.dtype && f.of(1).base() == f.dtype.base(), "a target and a value of its dtype");
+  bool is_value_or_void = f.of(1).base() == f.dtype.base() || f.of(1) == dtypes::void_;  // void: END or GROUP of stores
+  return unless(f.of(0) == f.dtype && is_value_or_void, "a target and a value of its dtype");
 }
 Wanted over_ranges(const Fields& f) {
   return unless(f.dtype == f.of(0) && f.each(1, is_integer), "the dtype of its source, and ranges");

@@ -232,12 +232,11 @@ export function pause() {
   });
 }
 
-const kHidden = new RegExp("[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f"
-  + "\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]", "g");
+const kHidden = /(?![\t\n])[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /** Returns the text with everything visible: control characters, and characters that change the writing direction, are
  * replaced by their numbers. @param {string} text */
 export function plain(text) {
-  const number = (c) => c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
+  const number = (c) => c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
   return text.replace(kHidden, (c) => "\u27e8U+" + number(c) + "\u27e9");
 }
