@@ -75,7 +75,7 @@ class ValueComparison {
     auto& s = actual.strings();
     if (s.shape != expected.dims)
       return name + " has the shape " + shape_text(s.shape) + ", expected " + shape_text(expected.dims);
-    if (s.items.size() != expected.strings.size()) return name + ": the shape and the number of expected strings differ";
+    if (s.items.size() != expected.strings.size()) return name + ": the number of expected strings is wrong";
     for (size_t i = 0; i < s.items.size(); i++)
       if (s.items[i] != expected.strings[i])
         return name + "[" + std::to_string(i) + "] is '" + s.items[i] + "', expected '" +
