@@ -242,7 +242,8 @@ class RecordCheck {
   void check_pipeline() {
     text_ = r_.ast;
     if (auto status = begin(r_.ast, nullptr, "ast"); !status) {
-      const bool refused_by_tinygrad_at_once = r_.error && stages_.begin() == stages_.end();
+      auto is_stage = [](const RecordedStage& s) { return s.kind == RecordedStage::Kind::Stage; };
+      const bool refused_by_tinygrad_at_once = r_.error && std::ranges::none_of(stages_, is_stage);
       if (refused_by_tinygrad_at_once) return settle("ast", CheckVerdict::Same);
       auto malformed = load_text(settings_, InputKind::Pyrender, r_.ast, r_.id, true);
       if (!malformed || !plan_.wanted.contains(kSpec)) return failed("ast", status.diag());
