@@ -43,7 +43,8 @@ class Command {
   }
   template <class T>
   CLI::Option* option(const char* names, T& value, const char* type, const std::string& help) {
-    return app_->add_option(names, value, help)->type_name(type)->each(allow_plugin);
+    CLI::Option* added = app_->add_option(names, value, help)->type_name(type);
+    return std::string_view(type) == "DEV" ? added->each(allow_plugin) : added;
   }
   // Adds an option that may be repeated and takes one value each time.
   template <class T>
