@@ -6,19 +6,16 @@
 namespace tgc {
 namespace {
 
-thread_local char text[CrashContext::kRoom];
-thread_local size_t size = 0;
+thread_local const CrashContext* innermost = nullptr;
 
 }  // namespace
 
-CrashContext::CrashContext(std::string_view work) {
-  size = 0;  // a signal handler that runs during the copy below must read an empty text, not a mixture
-  const size_t kept = std::min(work.size(), kRoom);
-  std::memcpy(text, work.data(), kept);
-  size = kept;
+CrashContext::CrashContext(std::string_view work) : outer_(innermost), size_(std::min(work.size(), kRoom)) {
+  std::memcpy(text_, work.data(), size_);
+  innermost = this;
 }
-CrashContext::~CrashContext() { size = 0; }
+CrashContext::~CrashContext() { innermost = outer_; }
 
-std::string_view work_of_thread() { return {text, size}; }
+std::string_view work_of_thread() { return innermost ? std::string_view(innermost->text_, innermost->size_) : ""; }
 
 }  // namespace tgc

@@ -4,14 +4,21 @@
 
 namespace tgc {
 
-// Sets the calling thread's context to the first kRoom bytes of `work` until this object is destroyed. Contexts do not
-// nest: a second object replaces the context of the first, and its destructor leaves the thread without a context.
+// Sets the calling thread's context to `work`, cut to kRoom bytes, until this object is destroyed. Contexts nest: when
+// an inner object is destroyed, the context of the outer one is back.
 class CrashContext {
  public:
   static constexpr size_t kRoom = 1000;
   explicit CrashContext(std::string_view work);
   CrashContext(const CrashContext&) = delete;
   ~CrashContext();
+
+ private:
+  friend std::string_view work_of_thread();
+
+  const CrashContext* outer_;
+  size_t size_;
+  char text_[kRoom];
 };
 
 // Returns the calling thread's context, or an empty text if none is set. Safe in a signal handler: allocates nothing.
