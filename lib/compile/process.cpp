@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include <fstream>
 #include <mutex>
 #include <sstream>
+#include <thread>
 
 #include "lib/compile/own_folder.h"
 
@@ -86,16 +88,17 @@ ProcessResult talk(const std::vector<std::string>& argv, std::string_view input,
   in.close_read(), out.close_write(), err.close_write();
   ::fcntl(in.write, F_SETFL, O_NONBLOCK);
   auto deadline = Clock::now() + std::chrono::seconds(seconds);
+  auto too_late = [&]() -> Failure {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    return Failure(argv[0] + " did not end within " + std::to_string(seconds) + " s");
+  };
   ProcessResult result;
   if (input.empty()) in.close_write();
   while (out.read >= 0 || err.read >= 0) {
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     pollfd fds[] = {{out.read, POLLIN, 0}, {err.read, POLLIN, 0}, {in.write, POLLOUT, 0}};
-    if (left <= 0 || ::poll(fds, 3, int(left)) == 0) {
-      ::kill(pid, SIGKILL);
-      ::waitpid(pid, nullptr, 0);
-      throw Failure(argv[0] + " did not end within " + std::to_string(seconds) + " s");
-    }
+    if (left <= 0 || ::poll(fds, 3, int(left)) == 0) throw too_late();
     if (fds[2].revents) {
       ssize_t n = ::write(in.write, input.data(), input.size());
       if (n > 0) input.remove_prefix(size_t(n));
@@ -105,7 +108,11 @@ ProcessResult talk(const std::vector<std::string>& argv, std::string_view input,
     if (fds[1].revents && !drain(err.read, result.err)) err.close_read();
   }
   int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  auto pause = std::chrono::microseconds(50);  // a program usually ends as soon as it has closed its output
+  while (::waitpid(pid, &status, WNOHANG) == 0) {
+    if (Clock::now() >= deadline) throw too_late();
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, std::chrono::microseconds(10000));
   }
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;

@@ -37,3 +37,11 @@ TEST_CASE("temporary folders: only leftovers of killed processes are removed") {
 
   CHECK(fs::path(TemporaryFolder().path()).filename().string().starts_with(own));  // the name has the process id
 }
+
+TEST_CASE("processes: a program that closes its output and runs on is ended at its time limit") {
+  auto begin = std::chrono::steady_clock::now();
+  auto ran = run_process({"sh", "-c", "exec >&- 2>&-; sleep 20"}, {}, 1);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(15));
+  CHECK((!ran.ok() && ran.diag().message == "sh did not end within 1 s"));
+  CHECK(run_process({"sh", "-c", "exec >&- 2>&-; sleep 0.1; exit 7"}).value_or_throw().exit_code == 7);
+}
