@@ -1,6 +1,7 @@
 #include "lib/model/model.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -195,6 +196,8 @@ TEST_CASE("models: external data outside the model's folder are refused") {
   CHECK(with("link.bin", 0).find("outside the model's folder: refused") != std::string::npos);
   CHECK(with((folder / "secret.bin").string(), 0).find("not a relative path") != std::string::npos);
   CHECK(with("w.bin", 8).find("the data end at 16") != std::string::npos);
+  REQUIRE(mkfifo((folder / "model" / "fifo.bin").c_str(), 0600) == 0);
+  CHECK(with("fifo.bin", 0).find("not a regular file") != std::string::npos);
   fs::remove_all(folder);
 }
 

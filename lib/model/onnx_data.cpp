@@ -109,6 +109,8 @@ std::string external_path(const TensorProto& t, const std::string& folder) {
   auto [rest, mismatch] = std::mismatch(base.begin(), base.end(), at.begin(), at.end());
   if (error || rest != base.end())
     throw Failure("tensor '" + t.name + "': its data are in '" + t.location + "', outside the model's folder: refused");
+  if (fs::exists(at, error) && !fs::is_regular_file(at, error))  // opening a FIFO would wait for a writer
+    throw Failure("tensor '" + t.name + "': its data are in '" + t.location + "', which is not a regular file");
   return at.string();
 }
 
