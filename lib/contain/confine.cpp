@@ -5,11 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <span>
+#include <utility>
 
 #include "lib/support/sanitized.h"
 
@@ -19,6 +24,7 @@
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -63,13 +69,34 @@ void set_limits(const Confinement& what) {
   }
 }
 
+// ---- descriptors
+void close_between(unsigned first, unsigned last) {
+#ifdef SYS_close_range
+  if (syscall(SYS_close_range, first, last, 0) == 0) return;
+#endif
+  rlimit limit{};  // Linux before 5.9
+  getrlimit(RLIMIT_NOFILE, &limit);
+  for (unsigned fd = first; fd <= last && fd < limit.rlim_cur; fd++) close(int(fd));
+}
+
+// Closes all descriptors except `channel`: a worker inherits the user's terminal and files. The standard ones become
+// /dev/null, because otherwise the next file that a driver opens would receive its error messages.
+Status close_inherited(int channel) {
+  int null = open("/dev/null", O_RDWR);
+  for (int fd : {0, 1, 2})
+    if (fd != channel && (null < 0 || dup2(null, fd) < 0)) return refused("/dev/null", errno);
+  if (channel > 3) close_between(3, unsigned(channel) - 1);
+  close_between(unsigned(std::max(3, channel + 1)), ~0u);
+  return Unit{};
+}
+
 // ---- Landlock; its restrictions cannot be lifted later
 #if defined(__linux__) && defined(SYS_landlock_create_ruleset)
 constexpr uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
 constexpr uint64_t kFirst = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // all rights of ABI version 1
-constexpr uint64_t kRefer = 1u << 13, kTruncate = 1u << 14;          // rights added by ABI versions 2 and 3
+constexpr uint64_t kRefer = 1u << 13, kTruncate = 1u << 14, kIoctl = 1u << 15;  // added by ABI versions 2, 3 and 5
 constexpr uint64_t kOfFiles =
-    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
+    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate | kIoctl;
 constexpr uint64_t kNetwork = 3, kScopes = 3;  // TCP; abstract sockets and signals to processes outside the sandbox
 
 // The struct landlock_ruleset_attr of Landlock's ABI version 6. Older kernels accept a prefix of it.
@@ -90,9 +117,9 @@ void allow(int rules, const std::string& path, uint64_t access) {
 }
 
 Status restrict_files(const Confinement& what) {
-  int version = landlock_version();
+  int version = std::min(landlock_version(), what.newest_landlock);
   if (version < 1) return Unit{};
-  uint64_t all = kFirst | (version >= 2 ? kRefer : 0) | (version >= 3 ? kTruncate : 0);
+  uint64_t all = kFirst | (version >= 2 ? kRefer : 0) | (version >= 3 ? kTruncate : 0) | (version >= 5 ? kIoctl : 0);
   Ruleset set{all, version >= 4 ? kNetwork : 0, version >= 6 ? kScopes : 0};
   size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
   int rules = int(syscall(SYS_landlock_create_ruleset, &set, size, 0));
@@ -101,7 +128,12 @@ Status restrict_files(const Confinement& what) {
     for (const char* folder : {"/usr", "/opt", "/lib", "/lib64", "/etc/ld.so.cache", "/proc/cpuinfo", "/sys/devices"})
       allow(rules, folder, kRead & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
   if (what.rights == Rights::Driver) {
-    allow(rules, "/", kRead);
+    // all files but those in /dev, where the terminals are
+    allow(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR);
+    std::error_code error;
+    for (std::filesystem::directory_iterator it("/", error), end; !error && it != end; it.increment(error))
+      if (it->path() != "/dev") allow(rules, it->path(), kRead);
+    for (const char* path : {"/dev/random", "/dev/urandom"}) allow(rules, path, kRead);
     for (const std::string& path : what.writable) allow(rules, path, all);
   }
   bool done = syscall(SYS_landlock_restrict_self, rules, 0) == 0;
@@ -127,21 +159,45 @@ constexpr const char* kCompute[] = {
 
 // System calls that read files. Landlock restricts which files.
 constexpr const char* kCompile[] = {
-    "read", "pread64", "lseek", "close", "fstat", "stat", "lstat", "newfstatat", "statx", "access", "faccessat",
-    "faccessat2", "readlink", "readlinkat", "getcwd", "getdents64", "fcntl", "uname", "sysinfo", "getuid", "geteuid",
-    "getgid", "getegid", "prlimit64", "getrlimit", "statfs", "fstatfs", "ioctl"};
+    "pread64", "lseek", "close", "stat", "lstat", "statx", "access", "faccessat", "faccessat2", "readlink",
+    "readlinkat", "getcwd", "getdents64", "uname", "sysinfo", "getuid", "geteuid", "getgid", "getegid", "getrlimit",
+    "statfs", "fstatfs"};
 
-// System calls that drivers do not need and that affect more than this process. They raise SIGSYS.
+// System calls that write files, start threads and programs, wait, and talk to the worker's own threads and children.
+constexpr const char* kDriver[] = {
+    // files
+    "creat", "write", "readv", "writev", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "sendfile", "splice",
+    "tee", "vmsplice", "copy_file_range", "ftruncate", "fallocate", "fadvise64", "readahead", "sync_file_range",
+    "fsync", "fdatasync", "flock", "umask", "getdents", "chdir", "fchdir", "rename", "renameat", "renameat2", "mkdir",
+    "mkdirat", "rmdir", "link", "linkat", "symlink", "symlinkat", "unlink", "unlinkat", "getxattr", "lgetxattr",
+    "fgetxattr", "listxattr", "llistxattr", "flistxattr", "close_range", "dup", "dup2", "dup3", "pipe", "pipe2",
+    "memfd_create", "inotify_init", "inotify_init1", "inotify_add_watch", "inotify_rm_watch",
+    // memory
+    "mmap", "msync", "mincore", "mlock", "mlock2", "munlock", "mlockall", "munlockall", "mbind", "set_mempolicy",
+    "get_mempolicy", "pkey_alloc", "pkey_free", "pkey_mprotect",
+    // threads, children and their state
+    "fork", "vfork", "execve", "execveat", "wait4", "waitid", "set_tid_address", "arch_prctl", "getppid", "getpgid",
+    "getpgrp", "getsid", "getgroups", "getresuid", "getresgid", "capget", "setrlimit", "getpriority",
+    "sched_getscheduler", "sched_getparam", "sched_getattr", "sched_get_priority_max", "sched_get_priority_min",
+    "sched_rr_get_interval", "rt_sigpending", "rt_sigtimedwait", "rt_sigsuspend", "pause",
+    // events, timers and pairs of sockets
+    "poll", "ppoll", "select", "pselect6", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
+    "epoll_pwait2", "eventfd", "eventfd2", "signalfd", "signalfd4", "timerfd_create", "timerfd_settime",
+    "timerfd_gettime", "timer_create", "timer_settime", "timer_gettime", "timer_getoverrun", "timer_delete", "alarm",
+    "getitimer", "setitimer", "socketpair", "shutdown", "getsockopt", "setsockopt", "getsockname", "getpeername",
+    "recvfrom", "recvmsg", "recvmmsg"};
+
+// System calls that no driver makes: they reach other processes, the network or the system. They end the worker with
+// SIGSYS, so that its report names the attack. Calls that are in no list fail with ENOSYS, as on an older kernel.
 constexpr const char* kNoDriver[] = {
-    "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "pidfd_open", "pidfd_getfd",
-    "pidfd_send_signal", "kcmp", "mount", "umount2", "move_mount", "fsopen", "fsmount", "open_tree", "mount_setattr",
-    "pivot_root", "chroot", "unshare", "setns", "bpf", "perf_event_open", "userfaultfd", "io_uring_setup",
-    "io_uring_enter", "io_uring_register", "init_module", "finit_module", "delete_module", "kexec_load",
-    "kexec_file_load", "reboot", "swapon", "swapoff", "acct", "quotactl", "sethostname", "setdomainname",
-    "settimeofday", "clock_settime", "adjtimex", "clock_adjtime", "mknod", "mknodat", "add_key", "keyctl",
-    "request_key", "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "capset",
-    "setsid", "setpgid", "iopl", "ioperm", "modify_ldt", "setpriority", "sched_setscheduler", "ioprio_set", "syslog",
-    "vhangup", "nfsservctl", "bind", "connect", "listen", "accept", "accept4", "sendto", "sendmsg", "sendmmsg"};
+    "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "pidfd_open",
+    "pidfd_getfd", "pidfd_send_signal", "kcmp", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "setpriority",
+    "sched_setscheduler", "sched_setparam", "sched_setattr", "ioprio_set", "migrate_pages", "perf_event_open",
+    "mount", "umount2", "move_mount", "fsopen", "fsmount", "open_tree", "mount_setattr", "pivot_root", "chroot",
+    "unshare", "setns", "bpf", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register", "init_module",
+    "finit_module", "kexec_load", "kexec_file_load", "reboot", "mknod", "mknodat", "add_key", "keyctl", "request_key",
+    "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "capset", "setsid", "setpgid",
+    "bind", "connect", "listen", "accept", "accept4", "sendto", "sendmsg", "sendmmsg"};
 
 // System calls that linkers and libraries try but do not depend on. They fail with EPERM.
 constexpr const char* kRefused[] = {
@@ -154,69 +210,169 @@ using Program = std::vector<sock_filter>;
 // Placeholders in a filter program, for which restrict_calls() inserts the worker's process id and channel.
 constexpr uint32_t kSelf = 0x5E1F5E1F, kChannel = 0x0C4A77E1;
 
+constexpr uint32_t kAllow = SECCOMP_RET_ALLOW, kTrap = SECCOMP_RET_TRAP;
+constexpr uint32_t fails(uint32_t error) { return SECCOMP_RET_ERRNO | error; }
+
+// A comparison of 32 bits at `offset` in seccomp_data.
+struct Condition {
+  uint32_t offset, mask, value;
+};
+// Compares an int argument, of which the kernel reads 32 bits.
+Condition is_int(unsigned argument, uint32_t value, uint32_t mask = ~0u) {
+  constexpr unsigned kLow = std::endian::native == std::endian::little ? 0 : 4;
+  return {uint32_t(offsetof(seccomp_data, args)) + 8 * argument + kLow, mask, value};
+}
+
+// Makes the BPF program that the kernel runs for every system call. It searches the number in a binary tree.
 class Filter {
  public:
-  explicit Filter(uint32_t otherwise) : context_(seccomp_init(otherwise)) {
-    if (!context_) throw Failure(refused("seccomp", ENOMEM));
-    // Sort the comparisons into a binary tree, because the kernel runs the installed filter for every system call.
-    seccomp_attr_set(context_, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-  }
-  ~Filter() { seccomp_release(context_); }
+  explicit Filter(uint32_t otherwise) : otherwise_{{{}, otherwise}} {}
+
   template <size_t N>
   void add(uint32_t action, const char* const (&names)[N]) {
     for (const char* name : names) add(action, name);
   }
-  // Adds a rule for the system call `name`. Does nothing if this architecture does not have it.
-  template <class... Condition>
-  void add(uint32_t action, const char* name, Condition... when) {
-    int number = seccomp_syscall_resolve_name(name);
-    if (number < 0) return;
-    int error = seccomp_rule_add(context_, action, number, unsigned(sizeof...(when)), when...);
-    if (error) throw Failure(refused("seccomp", -error));
+  // Adds a rule for the system call `name`. Of its rules, the first whose conditions hold decides. Does nothing if this
+  // architecture does not have the system call.
+  void add(uint32_t action, const char* name, std::vector<Condition> when = {}) {
+    if (int number = seccomp_syscall_resolve_name(name); number >= 0)
+      rules_[uint32_t(number)].push_back({std::move(when), action});
   }
-  // Returns the BPF program. Exports it through a pipe, which RLIMIT_FSIZE does not affect.
+
   Program program() const {
-    constexpr size_t kMost = 4096;  // instructions; fits into the pipe's buffer
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) throw Failure(refused("seccomp", errno));
-    int error = seccomp_export_bpf(context_, ends[1]);
-    Program out(kMost);
-    ssize_t bytes = error ? 0 : read(ends[0], out.data(), kMost * sizeof(sock_filter));
-    close(ends[0]), close(ends[1]);
-    if (error || bytes <= 0) throw Failure(refused("seccomp", error ? -error : EIO));
-    out.resize(size_t(bytes) / sizeof(sock_filter));
+    std::vector<Range> ranges{{0, &otherwise_}};
+    auto append = [&](uint32_t first, const Rules& rules) {
+      if (ranges.back().first == first) ranges.pop_back();
+      bool goes_on = !ranges.empty() && rules[0].when.empty() && ranges.back().rules->front().when.empty() &&
+                     rules[0].action == ranges.back().rules->front().action;
+      if (!goes_on) ranges.push_back({first, &rules});
+    };
+    for (auto& [number, rules] : rules_) append(number, rules), append(number + 1, otherwise_);
+    Program out;
+    load(out, offsetof(seccomp_data, arch));
+    out.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, seccomp_arch_native(), 1, 0));
+    out.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+    load(out, offsetof(seccomp_data, nr));
+    search(ranges, out);
     return out;
   }
 
  private:
-  scmp_filter_ctx context_;
+  struct Rule {
+    std::vector<Condition> when;
+    uint32_t action;
+  };
+  using Rules = std::vector<Rule>;
+  struct Range {  // system calls from the number `first` to the next range
+    uint32_t first;
+    const Rules* rules;
+  };
+
+  static void load(Program& out, size_t offset) { out.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, uint32_t(offset))); }
+
+  void search(std::span<const Range> ranges, Program& out) const {
+    if (ranges.size() == 1) return decide(*ranges[0].rules, out);
+    const size_t half = ranges.size() / 2;
+    out.push_back(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ranges[half].first, 0, 1));
+    const size_t jump = out.size();
+    out.push_back(BPF_STMT(BPF_JMP | BPF_JA, 0));
+    search(ranges.first(half), out);
+    out[jump].k = uint32_t(out.size() - jump - 1);
+    search(ranges.subspan(half), out);
+  }
+  void decide(const Rules& rules, Program& out) const {
+    for (const Rule& rule : rules) {
+      size_t left = 3 * rule.when.size() + 1;  // instructions of the rule
+      for (const Condition& c : rule.when) {
+        load(out, c.offset);
+        out.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, c.mask));
+        left -= 3;
+        out.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, c.value, 0, uint8_t(left)));
+      }
+      out.push_back(BPF_STMT(BPF_RET | BPF_K, rule.action));
+      if (rule.when.empty()) return;
+    }
+    out.push_back(BPF_STMT(BPF_RET | BPF_K, otherwise_[0].action));
+  }
+
+  Rules otherwise_;
+  std::map<uint32_t, Rules> rules_;
 };
 
+// Adds the system calls of Compile and Driver workers whose arguments decide what they reach.
+void add_commands(Filter& filter, bool is_driver) {
+  constexpr uint32_t kTcgets2 = 0x802C542A, kSetVma = 0x53564D41;
+  // isatty() and the width of a terminal; no other command of terminals is allowed
+  for (uint32_t command : {uint32_t(TCGETS), kTcgets2, uint32_t(TIOCGWINSZ)})
+    filter.add(fails(ENOTTY), "ioctl", {is_int(1, command)});
+  filter.add(kAllow, "ioctl", {is_int(1, FIONCLEX, ~1u)});  // and FIOCLEX
+  // no F_SETOWN and F_SETSIG, with which the kernel sends signals to other processes
+  filter.add(kAllow, "fcntl", {is_int(1, F_DUPFD, ~7u)});       // to F_SETLKW
+  filter.add(kAllow, "fcntl", {is_int(1, F_OFD_GETLK, ~3u)});   // to F_OFD_SETLKW
+  filter.add(kAllow, "fcntl", {is_int(1, F_GETPIPE_SZ, ~7u)});  // also the seals of a memfd
+  filter.add(kAllow, "fcntl", {is_int(1, F_DUPFD_CLOEXEC)});
+  if (!is_driver) {
+    // reads the worker's own limits: process 0, no new limit (a pointer of two words)
+    constexpr uint32_t kNewLimit = offsetof(seccomp_data, args) + 16;
+    filter.add(kAllow, "prlimit64", {is_int(0, 0), {kNewLimit, ~0u, 0}, {kNewLimit + 4, ~0u, 0}});
+    return;
+  }
+  for (const char* name : {"prlimit64", "sched_setaffinity", "move_pages"})
+    filter.add(kAllow, name, {is_int(0, 0)});  // process 0 is the caller
+  filter.add(kAllow, "fcntl", {is_int(1, F_SETPIPE_SZ)});
+  for (uint32_t command : {FIONREAD, FIONBIO}) filter.add(kAllow, "ioctl", {is_int(1, command)});
+  // The second byte of a command names its driver: NVIDIA (F, and 0 for unified memory), graphics (d), shared buffers
+  // (b, >), Windows (G), and AMD's KFD (K, with a direction; without a direction, K is the console).
+  for (char driver : {'F', '\0', 'd', 'b', '>', 'G'})
+    filter.add(kAllow, "ioctl", {is_int(1, uint32_t(driver) << 8, 0xFF00)});
+  for (uint32_t direction : {1u << 30, 1u << 31})
+    filter.add(kAllow, "ioctl", {is_int(1, direction | 'K' << 8, direction | 0xFF00)});
+  for (uint32_t command : {TIOCSTI, TIOCLINUX})  // they type into a terminal: end the worker
+    filter.add(kTrap, "ioctl", {is_int(1, command)});
+  // the operations 0 to 55, not PR_SCHED_CORE (62), which reaches other processes
+  constexpr std::pair<uint32_t, uint32_t> kOperations[] = {{0, ~31u}, {32, ~15u}, {48, ~7u}, {kSetVma, ~0u}};
+  for (auto [first, mask] : kOperations) filter.add(kAllow, "prctl", {is_int(0, first, mask)});
+  // Threads and processes, but no namespaces and no siblings of the worker. clone3 fails with ENOSYS, because a filter
+  // cannot see its flags; the C library then calls clone.
+  constexpr uint32_t kSpaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+                               CLONE_NEWPID | CLONE_NEWNET;
+  filter.add(kAllow, "clone", {is_int(0, 0, kSpaces | CLONE_PARENT)});
+}
+
 Program program_of(Rights rights) {
-  if (rights == Rights::Driver) {
-    Filter filter(SCMP_ACT_ALLOW);
-    filter.add(SCMP_ACT_TRAP, kNoDriver);
-    filter.add(SCMP_ACT_ERRNO(EPERM), kRefused);
-    for (const char* name : {"kill", "tgkill"}) filter.add(SCMP_ACT_TRAP, name, SCMP_A0(SCMP_CMP_NE, kSelf));
+  const bool is_driver = rights == Rights::Driver;
+  Filter filter(is_driver ? fails(ENOSYS) : kTrap);
+  filter.add(kAllow, kCompute);
+  filter.add(kAllow, "tgkill", {is_int(0, kSelf)});  // for abort()
+  if (rights == Rights::Compute) {
+    for (const char* name : {"read", "write"}) filter.add(kAllow, name, {is_int(0, kChannel)});
+    filter.add(kAllow, "mmap", {is_int(3, MAP_ANONYMOUS, MAP_ANONYMOUS)});
+    // the C library calls fstat on its output when it flushes; make fstat fail, because SIGSYS would kill the worker
+    for (const char* name : {"fstat", "newfstatat"}) filter.add(fails(EACCES), name);
     return filter.program();
   }
-  Filter filter(SCMP_ACT_TRAP);
-  filter.add(SCMP_ACT_ALLOW, kCompute);
-  filter.add(SCMP_ACT_ALLOW, "write", SCMP_A0(SCMP_CMP_EQ, kChannel));
-  filter.add(SCMP_ACT_ALLOW, "tgkill", SCMP_A0(SCMP_CMP_EQ, kSelf));  // for abort()
-  constexpr scmp_datum_t kNoFile = MAP_ANONYMOUS;
-  if (rights == Rights::Compute) {
-    filter.add(SCMP_ACT_ALLOW, "read", SCMP_A0(SCMP_CMP_EQ, kChannel));
-    filter.add(SCMP_ACT_ALLOW, "mmap", SCMP_A3(SCMP_CMP_MASKED_EQ, kNoFile, kNoFile));
-    // the C library calls fstat on its output when it flushes; make fstat fail, because SIGSYS would kill the worker
-    for (const char* name : {"fstat", "newfstatat"}) filter.add(SCMP_ACT_ERRNO(EACCES), name);
-  } else {
-    filter.add(SCMP_ACT_ALLOW, kCompile);
-    filter.add(SCMP_ACT_ALLOW, "mmap");
-    constexpr scmp_datum_t kWrites = O_ACCMODE | O_CREAT | O_TRUNC;
-    filter.add(SCMP_ACT_ALLOW, "openat", SCMP_A2(SCMP_CMP_MASKED_EQ, kWrites, O_RDONLY));
-    filter.add(SCMP_ACT_ALLOW, "open", SCMP_A1(SCMP_CMP_MASKED_EQ, kWrites, O_RDONLY));
+  filter.add(kAllow, kCompile);
+  for (const char* name : {"read", "fstat", "newfstatat"}) filter.add(kAllow, name);
+  add_commands(filter, is_driver);
+  if (is_driver) {
+    filter.add(kAllow, kDriver);
+    filter.add(kTrap, kNoDriver);
+    filter.add(fails(EPERM), kRefused);
+    // Landlock before version 3 does not see that opening for reading can truncate a file. No openat2, because a filter
+    // cannot see its flags, and no truncate.
+    for (auto [name, flags] : {std::pair("open", 1u), std::pair("openat", 2u)}) {
+      filter.add(kAllow, name, {is_int(flags, O_RDONLY, O_ACCMODE | O_TRUNC)});
+      for (uint32_t access : {O_WRONLY, O_RDWR}) filter.add(kAllow, name, {is_int(flags, access, O_ACCMODE)});
+    }
+    filter.add(kAllow, "kill", {is_int(0, kSelf)});
+    for (const char* name : {"kill", "tgkill"}) filter.add(kTrap, name);
+    return filter.program();
   }
+  constexpr uint32_t kWrites = O_ACCMODE | O_CREAT | O_TRUNC;
+  filter.add(kAllow, "mmap");
+  filter.add(kAllow, "write", {is_int(0, kChannel)});
+  filter.add(kAllow, "openat", {is_int(2, O_RDONLY, kWrites)});
+  filter.add(kAllow, "open", {is_int(1, O_RDONLY, kWrites)});
   return filter.program();
 }
 
@@ -253,9 +409,8 @@ void prepare_confinement() { (void)program_for(Rights::Compute); }
 
 Status confine(const Confinement& what, int channel) {
   return catch_failures([&] {
-    ::alarm(10);  // ends the worker if libseccomp loops forever, as it can after a failed allocation
     auto&& program = program_for(what.rights);  // built now, because the memory limit may be too low for it
-    ::alarm(0);
+    if (!kSanitized) close_inherited(channel).value_or_throw();
     set_limits(what);
 #ifdef __GLIBC__
     mallopt(M_ARENA_MAX, 8);  // otherwise malloc, when out of memory, opens a file to count the processors
@@ -287,7 +442,7 @@ std::string call_name(int number) {
 
 std::vector<std::string> writable_for_drivers(const std::string& temporary) {
   namespace fs = std::filesystem;
-  std::vector<std::string> out{temporary, "/dev/null", "/dev/zero", "/dev/shm", "/dev/dri", "/dev/kfd"};
+  std::vector<std::string> out{temporary, "/dev/null", "/dev/zero", "/dev/shm", "/dev/dri", "/dev/dxg", "/dev/kfd"};
   std::error_code error;
   for (fs::directory_iterator it("/dev", error), end; !error && it != end; it.increment(error))
     if (it->path().filename().string().starts_with("nvidia")) out.push_back(it->path().string());

@@ -22,7 +22,8 @@ struct Confinement {
   Rights rights = Rights::Compute;
   uint64_t memory = 0;                     // bytes that may be allocated beyond the current size; 0: no limit
   double seconds = 0;                      // CPU seconds; 0: no limit
-  std::vector<std::string> writable = {};  // files and folders that Rights::Driver may write (it may read all)
+  std::vector<std::string> writable = {};  // files and folders that Rights::Driver may write (it may read most)
+  int newest_landlock = 1000;              // Landlock ABI versions above this are not used; 0: no Landlock. For tests.
 };
 
 // Confines this process and all its threads. `channel` is the descriptor connected to the parent process. A forbidden
@@ -31,7 +32,7 @@ struct Confinement {
 Status confine(const Confinement& what, int channel);
 
 // Builds the seccomp filter for Rights::Compute once, so that workers inherit it through fork. Call it before starting
-// a worker: building the filter in each worker would take about a quarter of a small worker's time.
+// a worker.
 void prepare_confinement();
 
 // Returns the mechanisms that are active on this system in this build, such as "seccomp, Landlock, limits".

@@ -33,6 +33,9 @@ const std::string kNetwork = "out[0] = call(41, 2, 1, 0);";                     
 const std::string kForkBomb = "for (int i = 0; i < 100; i++) if (call(57, 0, 0, 0) == 0) for (;;) call(34, 0, 0, 0);"
                               "for (;;) call(34, 0, 0, 0);";                     // fork, pause
 const std::string kExec = "static const char name[] = \"/bin/true\"; out[0] = call(59, (long)name, 0, 0);";
+// ioctl(0, TIOCSTI, "x") with a bit that the kernel ignores, and prlimit64 on the parent process
+const std::string kTypes = "static const char key[] = \"x\"; out[0] = call(16, 0, 0x100005412, (long)key);";
+const std::string kLimits = "out[0] = call(302, call(110, 0, 0, 0), 7, 0);";
 const std::string kEndless = "for (volatile int i = 0;; i++) {}";
 // maps up to 100 GB of memory, 1 GB at a time, and writes to each GB
 const std::string kMemory = R"(
@@ -117,6 +120,8 @@ TEST_CASE("execute contains malicious kernels of C and LLVM IR on the CPU") {
     CHECK(error(kNetwork) == may_not("socket"));
     CHECK(error(kForkBomb) == may_not("fork"));
     CHECK(error(kExec) == may_not("execve"));
+    CHECK(error(kTypes) == may_not("ioctl"));
+    CHECK(error(kLimits) == may_not("getppid"));
     CHECK(error(kEndless, 0.5) == who + "did not end within 0.5 seconds");
     CHECK(run_on(target, {"bad", "k", target, ""}, object_of(kMemory, through_ir)).value <= 1);
     CHECK(error(kStack).starts_with(who + "killed by SIGSEGV (stack overflow"));
@@ -154,6 +159,10 @@ TEST_CASE("execute contains malicious OpenCL kernels, which a driver compiles an
   CHECK(run(file_write()).value == -13);  // EACCES
   CHECK(access(file_name().c_str(), F_OK) != 0);
   CHECK(run(kNetwork).value == -1);  // EPERM
+  // twice: LLVM in PoCL may have a handler for the first SIGSYS, which returns from the call without executing it
+  std::string typed = run("{" + kTypes + "} {" + kTypes + "}").error;
+  CHECK_MESSAGE(typed.find("killed by SIGSYS (it called 'ioctl'") != std::string::npos, typed);
+  CHECK(run(kLimits).value == -38);  // ENOSYS
   CHECK(run(kForkBomb).error.find("started more processes than a driver needs") != std::string::npos);
   CHECK(run(kEndless, 5).error.find("did not end within 5 seconds") != std::string::npos);
   CHECK(run("out[0] = 42;").value == 42);
