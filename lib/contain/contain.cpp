@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -75,6 +74,8 @@ std::string explanation(const Header& h) {
   return strsignal(h.signal);
 }
 
+constexpr int kLook = 100;  // milliseconds between two checks of progress, processes and the deadline
+
 bool write_all(int fd, const void* data, size_t bytes) {
   auto p = static_cast<const char*>(data);
   while (bytes) {
@@ -86,12 +87,18 @@ bool write_all(int fd, const void* data, size_t bytes) {
   return true;
 }
 
-// Like write_all, for messages to a worker: if the worker is dead, it does not raise SIGPIPE.
+// Like write_all, for messages to a worker: if the worker is dead, it does not raise SIGPIPE. If the worker does not
+// read, it returns false at the current deadline.
 bool send_all(int fd, const void* data, size_t bytes) {
   auto p = static_cast<const char*>(data);
   while (bytes) {
-    ssize_t n = send(fd, p, bytes, MSG_NOSIGNAL);
+    ssize_t n = send(fd, p, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN && !current_deadline().is_over()) {
+      pollfd waiting{fd, POLLOUT, 0};
+      poll(&waiting, 1, kLook);
+      continue;
+    }
     if (n <= 0) return false;
     p += n, bytes -= size_t(n);
   }
@@ -210,6 +217,7 @@ class Reader {
     auto p = static_cast<char*>(to);
     while (bytes) {
       if (child_) {  // wait with a timeout; without a child (in a worker), the read below waits forever
+        if (seconds_since(deadline_.end) > kCompareGrace) return Read::TimedOut;  // a worker that never stops sending
         pollfd waiting{fd_, POLLIN, 0};
         int ready = poll(&waiting, 1, std::min(milliseconds_left(), kLook));
         if (ready < 0 && errno == EINTR) continue;
@@ -227,6 +235,7 @@ class Reader {
     }
     return Read::Done;
   }
+  double limit() const { return deadline_.seconds; }
   // Reads at most 16 MiB at a time, so that memory is allocated only for bytes that arrive.
   Read read(std::string& to, uint64_t bytes) {
     constexpr uint64_t kPiece = 16 << 20;
@@ -239,25 +248,17 @@ class Reader {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr int kLook = 100;  // milliseconds between two checks of progress and processes
   static constexpr size_t kMostProcesses = 32;
 
-  void begin_time() {
-    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_));
-  }
-  int milliseconds_left() const {
-    if (timeout_ <= 0) return kLook;
-    double left = std::chrono::duration<double, std::milli>(deadline_ - Clock::now()).count();
-    return int(std::clamp(std::ceil(left), 0.0, 1e9));
-  }
+  void begin_time() { deadline_ = deadline_within(timeout_); }
+  int milliseconds_left() const { return int(std::min(std::ceil(1000 * deadline_.seconds_left()), 1e9)); }
 
   int fd_;
   pid_t child_;
   double timeout_;  // seconds; 0: no limit
   const std::function<uint64_t()>& progress_;
   uint64_t seen_ = 0;
-  Clock::time_point deadline_;
+  Deadline deadline_;
 };
 
 // Returns where the fault address is, such as ": 4 bytes after the end of data1, 32 bytes"; "" if no range is near.
@@ -300,12 +301,6 @@ Channels& channels() {
 }
 
 }  // namespace
-
-Diag out_of_time(double seconds) {
-  char text[64];
-  std::snprintf(text, sizeof text, "did not end within %g second%s", seconds, seconds == 1 ? "" : "s");
-  return {text};
-}
 
 void Worker::watch(std::span<const NamedMemory> memory) { watched = memory; }
 
@@ -403,7 +398,7 @@ Result<std::string> WorkerProcess::receive(double timeout_seconds, const std::fu
     return catch_failures([&]() -> std::string { throw Failure(unpacked(text)); });
   int status = end();
   if (got == Read::TimedOut)
-    return dies({SIGKILL, true}, out_of_time(timeout_seconds));
+    return dies({SIGKILL, true}, out_of_time(reader.limit()));
   if (got == Read::TooMany)
     return dies({SIGKILL}, {"started more processes than a driver needs, and was ended with all of them"});
   if (believable && got == Read::Done) return dies({header.signal}, killed(header));

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "lib/contain/confine.h"
+#include "lib/support/deadline.h"
 #include "lib/support/result.h"
 
 namespace tgc {
@@ -63,7 +64,7 @@ class WorkerProcess {
   // Waits at most `timeout_seconds` (0: no limit) for the next answer. If the worker dies or the time is up, this call
   // and all later ones return a Diag such as "killed by SIGFPE (integer division by zero at 0x7f...)", "killed by
   // SIGSYS (it called 'openat', which it may not)" or "did not end within 5 seconds". The time restarts whenever the
-  // value of `progress` changes.
+  // value of `progress` changes. If current_deadline() is earlier, it ends the wait.
   Result<std::string> receive(double timeout_seconds = 0, const std::function<uint64_t()>& progress = {});
 
   const std::optional<Death>& death() const { return death_; }
@@ -80,9 +81,6 @@ class WorkerProcess {
   std::optional<Death> death_;
   Diag cause_;
 };
-
-// Returns an error such as "did not end within 0.5 seconds".
-Diag out_of_time(double seconds);
 
 struct ContainOptions {
   double timeout_seconds = 0;  // 0: no limit

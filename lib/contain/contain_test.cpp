@@ -108,6 +108,20 @@ TEST_CASE("contain: the error names how the worker died") {
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
 }
 
+TEST_CASE("contain: all waits together end at the current deadline") {
+  auto begin = Clock::now();
+  DeadlineScope scope(0.3);
+  for (double seconds : {10.0, 0.0, 10.0}) {
+    Death death;
+    auto sleep = [](Worker&) -> Result<std::string> {
+      for (;;) pause();
+    };
+    CHECK(message(sleep, {.timeout_seconds = seconds}, &death) == "did not end within 0.3 seconds");
+    CHECK(death.timed_out);
+  }
+  CHECK(seconds_since(begin) < 5);
+}
+
 TEST_CASE("contain: the timeout restarts whenever progress changes") {
   auto* steps = static_cast<volatile uint64_t*>(
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));

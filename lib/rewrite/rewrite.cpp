@@ -8,6 +8,7 @@
 #include "lib/rewrite/stats.h"
 #include "lib/rewrite/workspace.h"
 #include "lib/support/check.h"
+#include "lib/support/deadline.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 
@@ -67,6 +68,7 @@ class Rewriter {
  private:
   enum Stage { kEnter, kRebuild, kLink };
   static constexpr uint32_t kWaits = UINT32_MAX;
+  static constexpr size_t kHitsPerCheck = 64;  // number of rewrites between two checks of the deadline
 
   void fit() { results_.fit(graph_); }
   bool is_done(UOp u) const { return results_.of(u).mark == results_.epoch; }
@@ -150,7 +152,9 @@ class Rewriter {
       throw;
     }
     fit();
-    if (out) w_.recent[w_.num_hits++ % Workspace::kRecent] = {tried_.rule, u};
+    if (!out) return out;
+    w_.recent[w_.num_hits++ % Workspace::kRecent] = {tried_.rule, u};
+    if (w_.num_hits % kHitsPerCheck == 0) throw_if_late();
     return out;
   }
 

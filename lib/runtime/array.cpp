@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "lib/dtype/const.h"
+#include "lib/support/deadline.h"
 #include "lib/support/pytext.h"
 
 namespace tgc {
@@ -24,6 +25,16 @@ T load(const Array& array, int64_t i) {
   T value;
   std::memcpy(&value, array.data() + size_t(i) * sizeof(T), sizeof(T));
   return value;
+}
+
+// Calls work(offset, size) for pieces of `bytes` bytes. Throws Failure between two of them if the time is over.
+template <class Work>
+void in_pieces(size_t bytes, Work work) {
+  constexpr size_t kPiece = 64 << 20;
+  for (size_t at = 0; at < bytes; at += kPiece) {
+    if (at) throw_if_late();
+    work(at, std::min(kPiece, bytes - at));
+  }
 }
 
 // Reads the number in a one-line system file; nullopt if the file has no number.
@@ -40,8 +51,8 @@ HostMemory::HostMemory(size_t bytes) : size_(bytes) {
   size_t rounded = std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
   void* p = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
   if (!p) throw Failure("not enough memory for an array of " + bytes_text(bytes));
-  std::memset(p, 0, rounded);
   data_.reset(static_cast<uint8_t*>(p));
+  in_pieces(rounded, [&](size_t at, size_t size) { std::memset(data_.get() + at, 0, size); });
 }
 
 HostMemory HostMemory::shared(size_t bytes) {
@@ -78,7 +89,7 @@ Array::Array(DType dtype, std::vector<int64_t> shape, bool shared) : dtype_(dtyp
 
 Array Array::copy() const {
   Array out(dtype_, shape_);
-  if (nbytes()) std::memcpy(out.data(), data(), nbytes());
+  in_pieces(nbytes(), [&](size_t at, size_t size) { std::memcpy(out.data() + at, data() + at, size); });
   return out;
 }
 

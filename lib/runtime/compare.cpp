@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "lib/support/deadline.h"
+
 namespace tgc {
 namespace {
 
@@ -14,6 +16,8 @@ uint64_t bits_at(const Array& a, int64_t i) {
   return bits;
 }
 
+constexpr int64_t kPiece = 1 << 16;  // number of elements between two checks of the deadline
+
 class Comparer {
  public:
   // `where`, if not null, is set to true for each element that differs.
@@ -22,7 +26,10 @@ class Comparer {
 
   void run() {
     bool exact = !dtypes::is_float(actual_.dtype());
-    for (int64_t i = 0; i < actual_.size(); i++) exact ? compare_exact(i) : compare_float(i);
+    for (int64_t i = 0; i < actual_.size(); i++) {
+      if (i % kPiece == 0) throw_if_late();
+      exact ? compare_exact(i) : compare_float(i);
+    }
   }
 
  private:
@@ -81,8 +88,10 @@ std::string number(double v) {
 double root_mean_square(const Array& a) {
   double squares = 0;
   int64_t finite = 0;
-  for (int64_t i = 0; i < a.size(); i++)
+  for (int64_t i = 0; i < a.size(); i++) {
+    if (i % kPiece == 0) throw_if_late();
     if (double v = element_as_double(a, i); std::isfinite(v)) squares += v * v, finite++;
+  }
   return std::sqrt(squares / double(std::max<int64_t>(finite, 1)));
 }
 
@@ -96,8 +105,7 @@ Result<Comparison> compared(const std::string& name, const Array& actual, const 
   out.shape.assign(expected.shape().begin(), expected.shape().end());
   out.tolerance = options.for_dtype(out.dtype);
   out.size = actual.size();
-  Comparer(out, actual, expected, where).run();
-  return out;
+  return catch_failures([&] { return Comparer(out, actual, expected, where).run(), std::move(out); });
 }
 
 }  // namespace

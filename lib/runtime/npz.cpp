@@ -9,6 +9,7 @@
 #include <set>
 
 #include "lib/runtime/npy.h"
+#include "lib/support/deadline.h"
 #include "lib/support/limits.h"
 #include "lib/support/write_file.h"
 
@@ -231,6 +232,7 @@ std::string directory_end(uint64_t entries, uint64_t size, uint64_t offset) {
 class ZipWriter {
  public:
   explicit ZipWriter(FileWriter& file) : file_(file) {}
+  static constexpr size_t kPiece = 4 << 20;  // number of bytes between two checks of the deadline
 
   void add(const std::string& name, const Array& array) {
     std::string header = npy_header(array);
@@ -239,12 +241,18 @@ class ZipWriter {
     e.size = e.packed = header.size() + array.nbytes();
     e.offset = at_;
     uLong crc = crc32(0, reinterpret_cast<const uint8_t*>(header.data()), uInt(header.size()));
-    for (size_t at = 0; at < array.nbytes(); at += 1u << 30)
-      crc = crc32(crc, array.data() + at, uInt(std::min<size_t>(array.nbytes() - at, 1u << 30)));
+    const std::string_view data(reinterpret_cast<const char*>(array.data()), array.nbytes());
+    for (size_t at = 0; at < data.size(); at += kPiece) {
+      throw_if_late(kSaveGrace);
+      crc = crc32(crc, array.data() + at, uInt(std::min(data.size() - at, kPiece)));
+    }
     e.crc = uint32_t(crc);
     write(local_header(e));
     write(header);
-    write({reinterpret_cast<const char*>(array.data()), array.nbytes()});
+    for (size_t at = 0; at < data.size(); at += kPiece) {
+      throw_if_late(kSaveGrace);
+      write(data.substr(at, kPiece));
+    }
     entries_.push_back(std::move(e));
   }
 

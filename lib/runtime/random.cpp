@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "lib/dtype/const.h"
+#include "lib/support/deadline.h"
 
 namespace tgc {
 namespace {
@@ -39,7 +40,12 @@ class Generator {
 
 template <class T, class Draw>
 void fill(Array& array, Draw draw) {
-  for (T& v : array.as<T>()) v = T(draw());
+  constexpr size_t kPiece = 1 << 16;
+  std::span<T> all = array.as<T>();
+  for (size_t i = 0; i < all.size(); i++) {
+    if (i % kPiece == 0) throw_if_late();
+    all[i] = T(draw());
+  }
 }
 
 }  // namespace

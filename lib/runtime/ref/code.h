@@ -9,6 +9,7 @@
 
 #include "lib/dtype/dtype.h"
 #include "lib/runtime/ref/ref.h"
+#include "lib/support/clocks.h"
 
 namespace tgc::ref {
 
@@ -150,7 +151,7 @@ struct Frame {
 struct Budget {
   static constexpr int64_t kRound = 1 << 16;
   int64_t steps = 0, most_steps = INT64_MAX;
-  double deadline = 0;  // when the run must end, in seconds of the steady clock
+  Clock::time_point deadline;  // when the run must end
 };
 // Called when the fuel is used up: checks the limits, and refills the fuel; or sets `exhausted` and returns false.
 bool refuel(Frame& f);

@@ -1,14 +1,13 @@
 #include "lib/runtime/ref/ref.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
-#include "lib/contain/contain.h"
 #include "lib/runtime/array.h"
 #include "lib/runtime/ref/code.h"
 #include "lib/runtime/ref/lower.h"
 #include "lib/support/counted.h"
+#include "lib/support/deadline.h"
 #include "lib/support/limits.h"
 
 namespace tgc {
@@ -20,9 +19,6 @@ struct RefProgram::Impl {
 };
 
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 
 // The data of one run: registers, scratch memory, and the addresses of buffers.
 class Run {
@@ -51,12 +47,13 @@ class Run {
     f.code = code_.ins.data();
     f.memories = memories_.data();
     f.wmmas = code_.wmmas.data();
-    double allowed = seconds > 0 ? seconds : double(limit(Limit::RefSeconds));
-    Budget budget = {.most_steps = limit(Limit::RefSteps), .deadline = now() + allowed};
+    const Deadline deadline = deadline_within(seconds > 0 ? seconds : double(limit(Limit::RefSeconds)));
+    const bool is_default = seconds <= 0 && deadline.end != current_deadline().end;
+    Budget budget = {.most_steps = limit(Limit::RefSteps), .deadline = deadline.end};
     f.budget = &budget;
     for (const Ins* i = f.code; i;) i = i->fn(f, i);
     if (f.exhausted && budget.steps > budget.most_steps) throw Failure(over_limit(Limit::RefSteps));
-    if (f.exhausted) throw Failure(seconds > 0 ? out_of_time(seconds) : over_limit(Limit::RefSeconds));
+    if (f.exhausted) throw Failure(is_default ? over_limit(Limit::RefSeconds) : out_of_time(deadline.seconds));
     if (f.failed) fail(f);
     return {f.notes, f.evaluations};
   }
@@ -115,7 +112,7 @@ class Run {
 bool ref::refuel(Frame& f) {
   Budget& b = *f.budget;
   b.steps += std::max(Budget::kRound, f.n);
-  f.exhausted = b.steps > b.most_steps || now() > b.deadline;
+  f.exhausted = b.steps > b.most_steps || Clock::now() > b.deadline;
   f.fuel = std::max(Budget::kRound, f.n);
   return !f.exhausted;
 }

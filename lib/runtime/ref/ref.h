@@ -61,7 +61,7 @@ class RefProgram {
 
   // Runs the kernel. Every DEFINE_GLOBAL needs a buffer that is large enough, and every DEFINE_VAR a value. An access
   // out of bounds ends the run with an error that gives the access, the index and the values of the open ranges. A run
-  // that takes more than `seconds` (0: Limit::RefSeconds) is an error too.
+  // that takes more than `seconds` (0: Limit::RefSeconds), or reaches current_deadline(), is an error too.
   Result<RefResult> run(std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables = {},
                         double seconds = 0) const;
 

@@ -1,0 +1,47 @@
+// Time limits of whole operations, such as one trial of a kernel: compiling, all runs, comparing and saving. A
+// DeadlineScope limits what the calling thread does. Everything that may take long asks for the current deadline: waits
+// for workers (lib/contain), REF, rewrites, and loops over large arrays. A forked worker inherits the deadline.
+#pragma once
+#include "lib/support/clocks.h"
+#include "lib/support/result.h"
+
+namespace tgc {
+
+struct Deadline {
+  double seconds = 0;                             // the time limit, for messages; 0: no limit
+  Clock::time_point end = Clock::time_point::max();
+
+  bool is_over() const { return seconds > 0 && Clock::now() >= end; }
+  double seconds_left() const;                    // at least 0; infinity if there is no limit
+};
+
+// Returns the deadline of the calling thread.
+const Deadline& current_deadline();
+// Returns the current deadline, or the one `seconds` (0: no limit) from now if that is earlier.
+Deadline deadline_within(double seconds);
+
+// Makes deadline_within(seconds) the current deadline of this thread during its lifetime.
+class DeadlineScope {
+ public:
+  explicit DeadlineScope(double seconds);
+  ~DeadlineScope();
+  DeadlineScope(const DeadlineScope&) = delete;
+  DeadlineScope& operator=(const DeadlineScope&) = delete;
+
+ private:
+  Deadline before_;
+};
+
+// Work of this process gets this many seconds more than workers, so that results which arrive at the last moment are
+// still compared and saved.
+inline constexpr double kCompareGrace = 0.5, kSaveGrace = 0.8;
+
+// Throws out_of_time() if the current deadline passed more than `grace` seconds ago. Call it often during long work.
+void throw_if_late(double grace = kCompareGrace);
+
+// Returns an error such as "did not end within 0.5 seconds".
+Diag out_of_time(double seconds);
+// Returns whether an error is, or tells of, an out_of_time() error.
+bool is_out_of_time(const Diag& error);
+
+}  // namespace tgc
