@@ -83,10 +83,10 @@ void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::st
 
   cmd.group(Group::Device);
   cmd.option("--device", o.device.name, "DEV", device_help);
-  cmd.number("--timeout", o.device.timeout_seconds, "S", 0, kMostSeconds, "seconds per kernel (60 or 600); 0: none");
-  auto emulate = [] { take("--emulate", use_emulators()); };
-  auto* emulated = cmd->add_flag_callback(
-      "--emulate", emulate, "emulate CUDA, AMD and METAL on the CPU and check every memory access");
+  cmd.number("--timeout", o.device.timeout_seconds, "S", 0, kMostSeconds,
+             "seconds for each trial of a kernel; default: 60 for each run (emulated: 600); 0: none");
+  auto* emulated = cmd->add_flag_callback("--emulate", [] { take("--emulate", use_emulators()); },
+                                          "emulate CUDA, AMD and METAL on the CPU and check every memory access");
   cmd->add_flag_callback("--race", watch_races,
                          "with --emulate: find threads that race for an address, and missing waits of AMD code")
       ->needs(emulated);

@@ -13,6 +13,7 @@
 #include "lib/execute/sanitized.h"
 #include "lib/rewrite/rewrite_override.h"
 #include "lib/run/repro_command.h"
+#include "lib/support/deadline.h"
 #include "lib/support/write_file.h"
 #include "lib/text/pyrender.h"
 #include "lib/validate/reference_runner.h"
@@ -188,6 +189,7 @@ Outcome Executor::run_graph(UOp root) {
   auto inputs = input_arrays(kernel->buffers(), repro_.arrays.inputs, "", std::nullopt);
   if (!inputs) return refused(inputs.diag());
   counts_.runs++;
+  const DeadlineScope trial(repro_.options.device.trial_seconds());
   return compare(repro_.run_in_ref(*kernel, *inputs));
 }
 
@@ -247,6 +249,7 @@ Outcome Executor::run(Executable& kernel, Device& device) {
   // A variable without a value is a placeholder that is still in the graph, because its substitution was suppressed.
   if (auto arguments = kernel.arguments(o.input.variables); !arguments) return refused(arguments.diag());
   counts_.runs++;
+  const DeadlineScope trial(o.device.trial_seconds());
   const Arrays inputs = repro_.inputs_for(kernel);
   return compare(o.device.sanitize ? execute_sanitized(kernel, inputs, o.input.variables, repro_.execute_options())
                                    : execute(kernel, device, inputs, o.input.variables, repro_.execute_options()));
@@ -271,7 +274,7 @@ Outcome Executor::compare(const Result<Execution>& done) {
   const ReferenceRunner ref(repro_.arrays.inputs, o.input.variables);
   arrays = ref.compare(repro_.in.root, actual, expected, o.compare);
   if (arrays && std::ranges::all_of(*arrays, &Comparison::passed)) return {};
-  may_depend_on_rounding_ = arrays && std::ranges::any_of(*arrays, [](auto& c) { return c.left_out > 0; });
+  may_depend_on_rounding_ = arrays && std::ranges::any_of(*arrays, [](auto& c) { return c.left_out || c.recheck_cut; });
   return fails;
 }
 

@@ -9,6 +9,7 @@
 #include "lib/runtime/npy.h"
 #include "lib/runtime/random.h"
 #include "lib/runtime/ref/ref_device.h"
+#include "lib/support/deadline.h"
 
 namespace tgc {
 namespace {
@@ -91,6 +92,7 @@ void check_around(Device& device, const std::vector<BufferSpec>& specs, std::spa
 // what REF may allocate, in bytes.
 void run_on(Executable& executable, Device& device, const Arrays& inputs, const LaunchArguments& facts,
             const ExecuteOptions& options, Worker* worker, uint64_t memory, Execution& out) {
+  const Deadline trial = deadline_within(options.timeout_seconds);
   device.open().value_or_throw();
   Buffers buffers(device);
   for (const NamedArray& a : inputs) buffers.add(a.array);
@@ -105,17 +107,22 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
     worker->watch(names);
     worker->confine({.rights = Rights::Compute,
                      .memory = ref ? memory : kKernelMemory,
-                     .seconds = options.timeout_seconds * facts.size.global[0]});
+                     .seconds = trial.seconds * facts.size.global[0]});
   }
+  const Clock::time_point begin = Clock::now();
   kernel->launch(arguments).value_or_throw();
   device.synchronize().value_or_throw();
+  double longest = seconds_since(begin);
   check_around(device, executable.buffers(), buffers.list());
   // keep the outputs of the first run, because the timed runs then work on the results of earlier runs
   copy_outputs(device, executable.buffers(), buffers.list(), out.outputs);
   constexpr int kWarmUps = 2;
   for (int i = -kWarmUps; i < options.repeats; i++) {
-    if (options.repeats == 0) break;
+    // stop early enough that another slow run and the comparison of the results still fit into the time limit
+    if (options.repeats == 0 || trial.seconds_left() < 2 * longest + trial.seconds / 10) break;
+    const Clock::time_point repeat = Clock::now();
     double seconds = kernel->time(arguments).value_or_throw();
+    longest = std::max(longest, seconds_since(repeat));
     if (i >= 0) out.seconds.push_back(seconds);
   }
   if (ref) {

@@ -13,8 +13,9 @@ namespace tgc {
 
 struct ExecuteOptions {
   bool in_process = false;      // run in this process, not in a worker
-  double timeout_seconds = 0;   // time limit of the worker; 0: none, but REF stops after Limit::RefSeconds
-  int repeats = 0;              // number of timed runs after the first run
+  // Time limit of the worker; 0: none, but REF stops after Limit::RefSeconds. current_deadline() can be earlier.
+  double timeout_seconds = 0;
+  int repeats = 0;              // number of timed runs after the first run; fewer are made if the time is nearly over
 };
 
 struct Execution {

@@ -8,6 +8,7 @@
 #include "lib/runtime/contained_device.h"
 #include "lib/runtime/ref/ref_device.h"
 #include "lib/support/clocks.h"
+#include "lib/support/deadline.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/support/pytext.h"
 #include "lib/uop/copy.h"
@@ -149,6 +150,7 @@ class ScheduleRunner::Run {
         .buffers = buffers, .variables = variables, .size = p.executable->launch_size(values).value_or_throw()};
     if (timed) return p.kernel->time(arguments).value_or_throw();
     if (!options_.on_kernel && !options_.before_kernel) return launch(p, item, arguments), 0;
+    const DeadlineScope trial(options_.trial_seconds);
     KernelStep step{
         p.executable->name(), launched_++, item.ast, values, arrays_in(device_, p.executable->buffers(), buffers), {}};
     if (options_.before_kernel) options_.before_kernel(step);

@@ -46,6 +46,7 @@ struct TimedKernel {
 struct ScheduleOptions {
   bool in_process = false;     // run in this process, not in a worker
   double timeout_seconds = 0;  // time limit for each kernel; 0: none, but REF has its own limit
+  double trial_seconds = 0;    // time limit for each kernel together with before_kernel and on_kernel; 0: none
   double compile_seconds = 0;  // time limit for compiling each kernel; 0: the compiler's default limit
   int timed_runs = 0;          // number of runs of the schedule after the first, in which each kernel is timed
   // before_kernel is called before each kernel; if the kernel cannot be lowered or compiled, its name is then empty.

@@ -6,6 +6,7 @@
 #include "lib/driver/compile_copy.h"
 #include "lib/execute/probe_device.h"
 #include "lib/run/repro_bundle.h"
+#include "lib/support/deadline.h"
 #include "lib/validate/input_distribution.h"
 #include "lib/validate/reference_runner.h"
 
@@ -66,6 +67,7 @@ Lowered lower_for_device(const Session& session, InputGraph& in, const std::stri
   if (!in.list.empty() || !out.place.target) return out;
   out.compilation = compile_copy(session, in, out.place.target->name(), in.graph->settings());
   auto& made = out.compilation->list();
+  if (!made && is_out_of_time(made.diag())) throw Failure(made.diag());
   if (!made) {
     out.refusal = symptom(is_endless(made.diag()) ? Kind::Endless : Kind::Refused, made.diag());
     return out;
@@ -85,8 +87,10 @@ Lowered lower(const Session& session, InputGraph& in, const std::string& device)
   return out;
 }
 
-// Throws Failure if the device cannot run any kernel, because the failure then says nothing about this kernel.
+// Throws Failure if the device cannot run any kernel, because the failure then says nothing about this kernel. Does
+// nothing if there is no time left to try it.
 void check_device(Placement& place, const InputGraph& in) {
+  if (current_deadline().is_over()) return;
   probe_device(place, in.graph->settings()).value_or_throw();
 }
 
@@ -97,6 +101,7 @@ Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, cons
 }
 
 Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, const RunOptions& options, Arrays* arrays) {
+  const DeadlineScope trial(options.device.trial_seconds());
   return catch_failures([&]() -> FailureSignature {
     auto [place, compilation, list, kernel, refusal] = lower(session, in, options.device.name);
     if (refusal.kind != Kind::None) return refusal;

@@ -14,6 +14,8 @@
 #include "lib/run/run_stages.h"
 #include "lib/runtime/npy.h"
 #include "lib/runtime/npz.h"
+#include "lib/support/counted.h"
+#include "lib/support/deadline.h"
 #include "lib/text/print_uops.h"
 #include "lib/validate/expected_divergence.h"
 #include "lib/validate/input_distribution.h"
@@ -77,7 +79,12 @@ class KernelRun {
                                   o_.compare.expect.empty() ? none : expected_);
     }
     Result<Execution> ran = executed(kernel, place);
-    if (runs_beside) expected_ = reference();
+    device_failed_ = !ran;
+    if (runs_beside) {
+      auto expected = catch_failures(reference);
+      // if both fail, the reference's error says more, for example where an access is out of bounds; but not a timeout
+      if (expected || ran || !is_out_of_time(expected.diag())) expected_ = std::move(expected.value_or_throw());
+    }
     Execution done = std::move(ran.value_or_throw());
     if (!done.notes.empty()) report_.notes = done.notes;
     if (settings().DEBUG >= 2 && kernel.info())
@@ -99,7 +106,11 @@ class KernelRun {
   void keep_bundle() {
     if (!place_) return;  // the run failed before it chose a device
     FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
-    if (!report_.error.empty()) kind = symptom_of(session_, in_, o_, &inputs_).value_or_throw().kind;
+    const bool is_over = current_deadline().is_over();  // then there is no time to run the kernel once more
+    if (!report_.error.empty() && is_over && !device_failed_)
+      throw Failure("no repro bundle was written: the time limit ended the trial before the kernel failed");
+    if (!report_.error.empty() && is_over) kind = FailureSignature::Kind::Crash;
+    else if (!report_.error.empty()) kind = symptom_of(session_, in_, o_, &inputs_).value_or_throw().kind;
     std::string said = report_.error;
     for (const Comparison& c : report_.arrays)
       if (said.empty() && !c.passed()) said = c.text();
@@ -247,6 +258,8 @@ class KernelRun {
     const ReferenceRunner ref(inputs_, o_.input.variables, o_.device.execute_options(place_in_ref()));
     const Recheck recheck = in_.list.empty() ? Recheck::Always : Recheck::Never;
     report_.arrays = std::move(ref.compare(in_.root, actual, expected_, o_.compare, recheck).value_or_throw());
+    if (std::ranges::any_of(report_.arrays, &Comparison::recheck_cut))
+      report_.out_of_time.push_back("the rerun that tells rounding from faults");
     std::string renderer = place.target ? std::string(name_of(place.target->renderer)) : "";
     std::string cause = expected_divergence(in_.root, report_.arrays, renderer);
     if (!cause.empty()) report_.notes += (report_.notes.empty() ? "" : ", ") + cause;
@@ -260,13 +273,20 @@ class KernelRun {
   }
 
   void bench(const Executable& kernel, Placement& place, std::vector<double> seconds) {
+    if (size_t wanted = size_t(o_.device.timed_runs); seconds.size() < wanted)
+      report_.out_of_time.push_back(std::to_string(wanted - seconds.size()) + " of " + counted(wanted, "timed run"));
+    if (seconds.empty()) return;
     report_.bench = {.seconds = std::move(seconds),
                      .cost = kernel.cost(o_.input.variables).value_or(Executable::Cost{}),
                      .device = place.label.substr(0, place.label.find_first_of(":,")),
                      .name = kernel.name().empty() ? "kernel" : kernel.name(),
                      .arguments = inputs_.size(),
                      .bytes = bytes_of(inputs_)};
-    if (place.is_ref) report_.bench->evaluations = evaluations(place);
+    if (!place.is_ref) return;
+    auto evaluated = catch_failures([&] { return evaluations(place); });
+    if (evaluated) report_.bench->evaluations = *evaluated;
+    else if (!is_out_of_time(evaluated.diag())) throw Failure(evaluated.diag());
+    else report_.out_of_time.push_back("the number of evaluations");
   }
 
   // Returns the number of UOps that REF evaluates in one run of the kernel.
@@ -287,6 +307,7 @@ class KernelRun {
   RunReport& report_;
   DebugPrints debug_;
   std::optional<Placement> place_;
+  bool device_failed_ = false;
   Arrays inputs_, expected_;
   std::string arrays_file_;
   Arrays given_;                           // the arrays of --inputs; without this option, those of the bundle
@@ -300,11 +321,12 @@ RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& o
   RunReport report{.input = options.input.is_one_of_several ? options.input.name : "",
                    .made_for = in.made_for,
                    .kernel = in.info.name};
+  const DeadlineScope trial(options.device.trial_seconds());
   auto done = catch_failures([&] {
     const RunOptions own = with_bundle(options, in);
     KernelRun run(session, in, own, report);
     auto ran = catch_failures([&] { return run.run(), Unit{}; });
-    if (!ran) report.error = ran.diag().text(), report.kernel_fault = ran.diag().kernel_fault;
+    if (!ran) report.error = with_time_option(ran.diag()).text(), report.kernel_fault = ran.diag().kernel_fault;
     if (!options.output.repro.empty() && report.exit_code() != 0) run.keep_bundle();
     return Unit{};
   });

@@ -3,11 +3,16 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
+#include "lib/execute/lower.h"
+#include "lib/run/failure_signature.h"
 #include "lib/run/run_model.h"
 #include "lib/runtime/npz.h"
+#include "lib/support/deadline.h"
 #include "lib/support/testing.h"
 
 namespace tgc {
@@ -155,6 +160,96 @@ TEST_CASE("run_kernel --each-stage: threads that are still loops have their own 
     passes(report);
     CHECK(report.stages->stages_run > 10);
   }
+}
+
+// Returns a kernel with a loop of 2^40 rounds, which does not end in REF. LLVM removes the loop if `dtype` is "int",
+// but not if it is "float".
+std::string endless(const std::string& dtype) {
+  auto first = [&](const char* number, const char* ptr) {
+    return "UOp(Ops.DEFINE_GLOBAL, dtypes." + dtype + ".ptr(1), (), " + number +
+           ").index(UOp.const(dtypes.index, 0)" + ptr + ")";
+  };
+  return "r = UOp.range(1099511627776, 0, AxisType.REDUCE)\nsum = (" + first("1", "") + "*r.cast(dtypes." + dtype +
+         ")).reduce(r, arg=Ops.ADD)\nast = " + first("0", ", ptr=True") + ".store(sum).sink()\n";
+}
+
+// Runs a kernel with a time limit of one second. Checks that the whole trial keeps the limit.
+RunReport run_for_a_second(const std::string& text, RunOptions options) {
+  options.device.timeout_seconds = 1;
+  const auto begin = Clock::now();
+  RunReport out = run(text, options);
+  CHECK(seconds_since(begin) < 2 + 2);  // two more seconds for a busy machine
+  CHECK(std::isinf(current_deadline().seconds_left()));
+  return out;
+}
+
+TEST_CASE("run_kernel: a time limit holds for the whole trial of a kernel") {
+  const std::string timeout = "did not end within 1 second, expected --timeout=S where it may take longer";
+  RunReport report = run_for_a_second(endless("int"), {.device = {.name = "REF"}});
+  CHECK(report.error == timeout);
+  CHECK(report.exit_code() == 2);
+  // If the reference does not end either, the error is that of the device.
+  CHECK(run_for_a_second(endless("float"), {.device = {.name = "CPU"}}).error == timeout);
+  report = run_for_a_second(endless("int"), {.device = {.name = "CPU"}});
+  CHECK(report.error == "the reference, REF: " + timeout);
+  CHECK(report.exit_code() == 2);
+  // The reference runs before a timed kernel.
+  report = run_for_a_second(endless("int"), {.device = {.name = "CPU", .timed_runs = 3}});
+  CHECK(report.error == "the reference, REF: " + timeout);
+  report = run_for_a_second(endless("int"), {.device = {.name = "CPU"}, .compare = {.each_stage = true}});
+  CHECK(report.error == "the reference, REF: " + timeout);
+}
+
+TEST_CASE("run_kernel reports what it left out for lack of time") {
+  TemporaryFile expect;
+  Arrays wrong;
+  wrong.push_back({"data0", Array(dtypes::int32, {1})});
+  wrong[0].array.as<int32_t>()[0] = 7;
+  write_npz(expect.path, wrong).value_or_throw();
+  const OutputOptions nothing{.keep_failures = false};
+  // The result differs. The rerun in REF that would tell whether rounding is the reason does not end.
+  RunReport report = run_for_a_second(
+      endless("int"), {.device = {.name = "CPU"}, .compare = {.expect = expect.path}, .output = nothing});
+  CHECK(report.error == "");
+  CHECK(report.result() == RunReport::Result::Failed);
+  CHECK(report.out_of_time == std::vector<std::string>{"the rerun that tells rounding from faults"});
+  CHECK(report.text(1, false).find("\n  left out for lack of time: the rerun that tells rounding from faults\n") !=
+        std::string::npos);
+  CHECK(report.json().find("\"out_of_time\":[\"the rerun that tells rounding from faults\"]") != std::string::npos);
+  // A hundred million timed runs take longer than a second: some of them are left out.
+  report = run_for_a_second(elementwise("a+b"), {.device = {.name = "CPU", .timed_runs = 100'000'000}});
+  passes(report);
+  REQUIRE(report.bench);
+  CHECK(!report.bench->seconds.empty());
+  REQUIRE(report.out_of_time.size() == 1);
+  CHECK(report.out_of_time[0].ends_with(" of 100000000 timed runs"));
+}
+
+TEST_CASE("run_kernel: a time limit holds for --repro and for bundles too") {
+  TemporaryFile bundle;
+  RunReport report = run_for_a_second(endless("float"), {.device = {.name = "CPU"}, .output = {.repro = bundle.path}});
+  CHECK(report.written == std::vector<std::string>{bundle.path});
+  const auto begin = Clock::now();
+  InputGraph slow = loaded(endless("float")), slow_in_ref = loaded(endless("int"));
+  const RunOptions options{.device = {.name = "CPU", .timeout_seconds = 1}};
+  CHECK(symptom_of(Session(), slow, options).value_or_throw().kind == FailureSignature::Kind::Crash);
+  CHECK(seconds_since(begin) < 2 + 2);
+  CHECK(is_out_of_time(symptom_of(Session(), slow_in_ref, options).diag()));
+  CHECK(seconds_since(begin) < 2 * (2 + 2));
+}
+
+TEST_CASE("run_kernel: lowering and drawing end at the time limit") {
+  std::string text = elementwise("a+b"), deep = "a";
+  for (int i = 0; i < 3000; i++) deep = "(" + deep + (i % 2 ? "+b)" : "*b)");
+  DeadlineScope scope(0.01);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  InputGraph in = loaded(elementwise(deep));
+  auto list = lower_kernel({.root = in.root}, lowering_target(place_in_ref(), {}));
+  REQUIRE(!list);
+  CHECK(is_out_of_time(list.diag()));
+  Array a(dtypes::float32, {8});
+  CHECK_THROWS_AS(fill_random(a, 0, "data1"), Failure);
+  CHECK(!compare_arrays("data0", a, a, {}));
 }
 
 TEST_CASE("run_model runs a model without a reference and reports that nothing was compared") {

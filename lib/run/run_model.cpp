@@ -134,6 +134,7 @@ class ModelRun {
     runner.watch(o_.model.watcher);
     ScheduleOptions options{.in_process = o_.device.in_process,
                             .timeout_seconds = o_.device.timeout_for(*place_),
+                            .trial_seconds = o_.device.trial_seconds(),
                             .compile_seconds = o_.device.timeout_seconds.value_or(0),
                             .timed_runs = report_.timed_runs = o_.device.timed_runs,
                             .before_kernel = o_.model.before_kernel,
@@ -311,6 +312,8 @@ class ModelRun {
     });
     report_.different = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) + ") differs from REF: " +
                         c.text();
+    if (c.recheck_cut)
+      report_.different += "\n  left out for lack of time: the rerun that tells rounding from faults";
     if (!again.empty()) report_.different += "\n  again: " + again;
     if (!kept) report_.different += "\n  it could not be kept: " + kept.diag().text();
   }

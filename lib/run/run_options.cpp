@@ -5,6 +5,7 @@
 
 #include "lib/driver/recorded_device.h"
 #include "lib/runtime/emulated.h"
+#include "lib/support/deadline.h"
 #include "lib/target/recorded_target.h"
 #include "lib/text/repro.h"
 
@@ -17,7 +18,7 @@ double DeviceOptions::timeout_for(const Placement& place) const {
 }
 
 Diag with_time_option(Diag error, std::string_view who) {
-  if (!error.message.starts_with("did not end within")) return error;
+  if (!is_out_of_time(error)) return error;
   error.message.insert(0, who);
   error.expected = "--timeout=S where it may take longer";
   return error;

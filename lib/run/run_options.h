@@ -32,13 +32,16 @@ struct InputOptions {
 // Where kernels run, and how.
 struct DeviceOptions {
   std::string name = {};  // --device; if empty: the session's target, else the graph's, else CPU
-  std::optional<double> timeout_seconds = {};  // --timeout in seconds for one kernel; 0: no limit
+  // --timeout: seconds for the whole trial of one kernel: compiling, all runs, comparing and saving; 0: no limit
+  std::optional<double> timeout_seconds = {};
   bool in_process = false;  // --in-process: run kernels without a worker process
   bool sanitize = false;    // --sanitize: kernels on the CPU run under AddressSanitizer
   int timed_runs = 0;       // --bench: number of timed runs after the first run
 
-  // Returns the time limit in seconds for one kernel on the device `place`. Without --timeout, the limit is 600 on
-  // emulated devices, Limit::RefSeconds in REF, and 60 on other devices.
+  // Returns the seconds that --timeout allows for a trial, for a DeadlineScope; 0: no limit.
+  double trial_seconds() const { return timeout_seconds.value_or(0); }
+  // Returns the time limit in seconds for one run of a kernel on the device `place`. Without --timeout, the limit is
+  // 600 on emulated devices, Limit::RefSeconds in REF, and 60 on other devices.
   double timeout_for(const Placement& place) const;
   // Returns the options for running a kernel on the device `place`.
   ExecuteOptions execute_options(const Placement& place) const;

@@ -53,8 +53,9 @@ void write_comparisons(JsonWriter& json, const std::vector<Comparison>& arrays) 
 double TimedRuns::quantile(double q) const {
   if (seconds.empty()) return 0;
   std::vector<double> sorted = seconds;
-  std::sort(sorted.begin(), sorted.end());
-  return sorted[size_t(std::lround(q * double(sorted.size() - 1)))];
+  auto at = sorted.begin() + std::lround(q * double(sorted.size() - 1));
+  std::nth_element(sorted.begin(), at, sorted.end());
+  return *at;
 }
 
 std::string TimedRuns::text(size_t number, bool color) const {
@@ -116,6 +117,8 @@ std::string RunReport::text(size_t number, bool color) const {
               : "\n";
   for (const Comparison& c : arrays) out += indented(c.text());
   if (!made_for.empty()) out += "  made for " + made_for + "\n";
+  for (size_t i = 0; i < out_of_time.size(); i++)
+    out += (i ? ", " : "  left out for lack of time: ") + out_of_time[i] + (i + 1 == out_of_time.size() ? "\n" : "");
   if (!notes.empty()) out += "  note: " + notes + ": devices may differ\n";
   if (stages && stages->stage.empty())
     out += "  each of " + counted(stages->stages_run, "stage") + " computes the same" +
@@ -142,6 +145,7 @@ std::string RunReport::json() const {
     if (seed) json.member("seed", *seed);
     if (!floats.empty()) json.member("floats", floats);
     write_comparisons(json, arrays);
+    if (!out_of_time.empty()) json.member("out_of_time", out_of_time);
     if (!notes.empty()) json.member("notes", notes);
     if (stages)
       json.key("stages").object([&] {

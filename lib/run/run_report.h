@@ -44,6 +44,7 @@ struct RunReport {
   std::string device;                // for example "CPU:LLVM" or "REF, lowered for CUDA:CUDA:sm_80"
   std::string reference;             // what the results were compared with; empty: nothing
   std::vector<Comparison> arrays;
+  std::vector<std::string> out_of_time;  // what was left out for lack of time
   std::string notes;                 // undefined operations that ran, and known reasons for a difference
   std::optional<StageDifference> stages;
   std::optional<TimedRuns> bench;

@@ -35,6 +35,9 @@ StageDifference run_stages(const Session& session, const InputGraph& in, const T
       compared = compare_outputs(in.root, done->outputs, wanted, options.compare);
     auto has_left_out = [](const Comparison& c) { return c.left_out > 0; };
     bool passed = std::ranges::all_of(compared.value_or_throw(), &Comparison::passed);
+    if (std::ranges::any_of(*compared, &Comparison::recheck_cut))
+      throw failure_at(where, {.message = "differs, but the rerun that tells rounding from faults did not end in time",
+                               .expected = "--timeout=S where it may take longer"});
     if (!passed || std::ranges::any_of(*compared, has_left_out)) out.arrays = std::move(*compared);
     if (!passed) out.stage = name;
     return passed;

@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "lib/runtime/ref/ref_device.h"
+#include "lib/support/deadline.h"
+#include "lib/support/limits.h"
 #include "lib/uop/copy.h"
 #include "lib/uop/graph.h"
 #include "lib/validate/perturb_rounding.h"
@@ -15,14 +17,14 @@ namespace {
 // For each array that a kernel stores, by name: for each element, whether the element depends on rounding.
 using ElementFlags = std::vector<std::pair<std::string, std::vector<bool>>>;
 
-ElementFlags rounding_sensitive_elements(const ReferenceRunner& ref, UOp kernel) {
-  ElementFlags out;
+// Adds to `out` the elements that some perturbed run changes.
+void find_rounding_sensitive_elements(const ReferenceRunner& ref, UOp kernel, ElementFlags& out) {
   Graph graph(kernel.graph().settings());
   UOp root = copy_into(graph, kernel);
   auto exact = ref.run(root);
-  if (!exact) return out;
+  if (!exact) return;
   for (const NamedArray& a : exact->outputs) out.emplace_back(a.name, std::vector<bool>(size_t(a.array.size())));
-  for (int way = 0; way < kPerturbations; way++) {
+  for (int way = 0; way < kPerturbations && !current_deadline().is_over(); way++) {
     auto perturbed = ref.run(perturb_rounding(root, way));
     if (!perturbed) continue;
     for (size_t i = 0; i < std::min(perturbed->outputs.size(), out.size()); i++) {
@@ -32,7 +34,6 @@ ElementFlags rounding_sensitive_elements(const ReferenceRunner& ref, UOp kernel)
         if (differs[k]) out[i].second[k] = true;
     }
   }
-  return out;
 }
 
 Array with_expected_elements(const Array& actual, const Array& expected, const std::vector<bool>& which) {
@@ -70,17 +71,26 @@ Result<std::vector<Comparison>> ReferenceRunner::compare(UOp root, const Arrays&
     auto out = std::move(compare_outputs(root, actual, expected, options).value_or_throw());
     if (recheck == Recheck::Never || std::ranges::all_of(out, &Comparison::passed)) return out;
     if (recheck == Recheck::IfCheap && !is_recheck_cheap(root, out)) return out;
-    const ElementFlags sensitive = rounding_sensitive_elements(*this, root);
-    for (size_t i = 0; i < out.size(); i++) {
-      const auto& [name, e] = expected[i];
-      auto flags = std::ranges::find(sensitive, name, &ElementFlags::value_type::first);
-      if (out[i].passed() || flags == sensitive.end()) continue;
-      Array rest = with_expected_elements(*find_array(actual, name), e, flags->second);
-      const int64_t all = out[i].different;
-      out[i] = std::move(compare_arrays(name, rest, e, options.tolerance_for(root, e)).value_or_throw());
-      out[i].left_out = all - out[i].different;
-      if (settled) std::ranges::find(*settled, name, &NamedArray::name)->array = std::move(rest);
-    }
+    const double seconds = options_.timeout_seconds;
+    const DeadlineScope scope(seconds > 0 ? seconds : double(limit(Limit::RefSeconds)));
+    ElementFlags sensitive;
+    auto done = catch_failures([&] {
+      find_rounding_sensitive_elements(*this, root, sensitive);
+      for (size_t i = 0; i < out.size(); i++) {
+        const auto& [name, e] = expected[i];
+        auto flags = std::ranges::find(sensitive, name, &ElementFlags::value_type::first);
+        if (out[i].passed() || flags == sensitive.end()) continue;
+        Array rest = with_expected_elements(*find_array(actual, name), e, flags->second);
+        const int64_t all = out[i].different;
+        out[i] = std::move(compare_arrays(name, rest, e, options.tolerance_for(root, e)).value_or_throw());
+        out[i].left_out = all - out[i].different;
+        if (settled) std::ranges::find(*settled, name, &NamedArray::name)->array = std::move(rest);
+      }
+      return Unit{};
+    });
+    const bool is_cut = current_deadline().is_over();
+    if (!done && !is_cut) throw Failure(done.diag());
+    for (Comparison& c : out) c.recheck_cut = is_cut && !c.passed();
     return out;
   });
 }

@@ -10,7 +10,8 @@
 
 namespace tgc {
 
-// When to recheck elements that differ. A recheck runs REF 1 + kPerturbations times.
+// When to recheck elements that differ. A recheck runs REF 1 + kPerturbations times. The time limit of one run holds
+// for all of them together; a recheck that does not end in time sets Comparison::recheck_cut.
 enum class Recheck : uint8_t {
   Never,    // for linear lists, which cannot be perturbed
   IfCheap,  // if a run evaluates at most 1e6 UOps, or at most a tenth of each array differs

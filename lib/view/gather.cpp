@@ -209,7 +209,8 @@ class Gatherer {
       return Unit{};
     }
     RunReport report = run_kernel(session_, in, spec);
-    if (!report.error.empty() || !report.bench) return Diag{.message = "--run: " + report.error};
+    if (!report.error.empty()) return Diag{.message = "--run: " + report.error};
+    if (!report.bench) return Diag{.message = "--run: the kernel is too slow to be timed"};
     content_.measured_on = report.device;
     graph.measured = report.bench->quantile(0);
     return Unit{};
