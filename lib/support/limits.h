@@ -20,7 +20,7 @@ namespace tgc {
   X(ModelNodes, "model-nodes", 1000000, "executed ONNX nodes, with functions, loops and scans unrolled")        \
   X(ModelDepth, "model-depth", 64, "levels of nested ONNX functions and subgraphs")                             \
   X(RefSteps, "ref-steps", 0, "iterations of one kernel's ranges in REF")                                       \
-  X(RefSeconds, "ref-seconds", 600, "seconds for one kernel in REF; --timeout overrides it")                   \
+  X(RefSeconds, "ref-seconds", 60, "seconds for one kernel in REF; --timeout overrides it")                    \
   X(Seconds, "seconds", 0, "seconds of the whole command")                                                      \
   X(Memory, "memory", 0, "bytes of memory of the process")
 
