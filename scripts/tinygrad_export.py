@@ -31,40 +31,29 @@ compares two such recordings; `tgc lint out.jit.jsonl.gz` finds common mistakes 
 there). Without it, kernels are recorded for the device that the program uses. A kernel compiled under changed settings
 (Context(NOOPT=1)) lists them in its record. --replay compiles the graphs of golden files again instead of running a
 program. --viz converts a trace that tinygrad's VIZ=1 or TRACK_MATCH_STATS=2 left in the temporary folder, with every
-match. Each record is written as soon as it is made, so the records before a crash are complete. The exit code is the
-program's, or 2 if nothing could be recorded.
+match; set PARALLEL=0 too, because kernels that 0.14 compiles in other processes are not in a trace. Each record is
+written as soon as it is made, so the records before a crash are complete. The exit code is the program's, or 2 if nothing
+could be recorded.
 
 --answer writes no file. It answers the questions of `tgc conform --with`, `tgc reduce --tinygrad` and `tgc fuzz
---tinygrad`, read from standard input, on standard output, with tinygrad 0.12.0.
+--tinygrad`, read from standard input, on standard output. tinygrad 0.12.0 answers all questions; later releases and
+commits answer those about whole kernels and schedules. --replay and --answer need 0.12 or later.
 
 In a program, `from tinygrad_export import tgc_export; tgc_export(tensor, path="out.jsonl.gz")` records the schedule and
 the kernels of tensors without running them. Leave out the path in a program that runs under this command.
 """
-import argparse, contextlib, importlib.metadata, importlib.util, json, os, pathlib, sys
+import argparse, json, os, pathlib, sys
 
-from tgc_export.golden import NATIVE_RELEASE, checked_settings, exit_with_error, golden_lines, print_message
-from tgc_export.graph_text import GraphTextError, read_graph
+from tgc_export.golden import NATIVE_RELEASE, SETTINGS, checked_settings, exit_with_error, golden_lines, print_message
+from tgc_export.graph_reader import read_any_graph
+from tgc_export.graph_text import GraphTextError
 from tgc_export.processes import finish, finish_at_exit, program_name, record_children, run_program
-from tgc_export.records import kernel_record, make_renderer, replayed_schedule
 from tgc_export.start import start_recording, tgc_export
+from tgc_export.versions import installed_version
 
 MALFORMED = (AttributeError, KeyError, RecursionError, TypeError, ValueError)  # what reading a malformed record raises
 # Settings that change the text of a stage but that a golden header cannot hold.
 UNRECORDED_SETTINGS = ["ALIGNED", "REDUCE_LEADERS"]
-
-
-def installed_version():
-  """Returns the version of the tinygrad that would be imported: from a checkout's pyproject.toml, or from pip's metadata.
-  Returns None if there is no tinygrad."""
-  spec = importlib.util.find_spec("tinygrad")
-  if spec is None or spec.origin is None: return None
-  project = pathlib.Path(spec.origin).parent.parent / "pyproject.toml"
-  if project.exists():
-    import tomllib
-    with contextlib.suppress(KeyError, tomllib.TOMLDecodeError):
-      return tomllib.loads(project.read_text())["project"]["version"]
-  try: return importlib.metadata.version("tinygrad")
-  except importlib.metadata.PackageNotFoundError: return "of unknown version"
 
 
 def replay(paths, recorder):
@@ -75,7 +64,7 @@ def replay(paths, recorder):
     try:
       header = json.loads(next(lines, "{}"))
       if header["format"] != "tgc-golden" or header["version"] != 1: raise ValueError
-      wanted = checked_settings(header["settings"])
+      wanted = checked_settings(header["settings"], {*SETTINGS, *recorder.context_vars()})
     except MALFORMED: exit_with_error(f"{path}: not a golden file of version 1")
     if wanted != recorder.header_settings:
       current = " ".join(f"{k}={v}" for k, v in recorder.header_settings.items()) or "none"
@@ -89,24 +78,22 @@ def replay(paths, recorder):
         context = {k: int(v) for k, v in own.items()}
         if not context.keys() <= recorder.context_vars().keys():
           exit_with_error(f"{path}: record '{old['id']}' has settings that are not context variables")
-        ast = read_graph(old["ast"])
+        if old.get("runtime"): continue  # tinygrad's runtime compiles this kernel, not a schedule
+        ast = read_any_graph(old["ast"])
       except GraphTextError as e: exit_with_error(f"{path}: record '{old['id']}': {e}")
       except MALFORMED as e: exit_with_error(f"{path}: line {number} is not a golden record: {e!r}")
       with Context(**context):
         if header["level"] == "kernel":
           for target in recorder.targets or [old["target"]]:
-            record = kernel_record(old["id"], target, ast, recorder.renderer_of(target))
-            recorder.write("kernel", record, own, old.get("metadata"))
-        else:
-          record = replayed_schedule(old["id"], ast)
-          if record is not None: recorder.write("tensor", record, own)
+            recorder.replay_kernel(old["id"], target, ast, own, old.get("metadata"))
+        else: recorder.replay_schedule(old["id"], old.get("what"), ast, own)
 
 
 def answer_questions():
   version = installed_version()
-  if version != NATIVE_RELEASE: exit_with_error(f"--answer needs tinygrad {NATIVE_RELEASE}; installed: {version or 'none'}")
+  if version is None or version.startswith("0.11."): exit_with_error(f"--answer needs tinygrad 0.12 or later; installed: {version}")
   from tgc_export.answers import answer_all
-  answer_all()
+  answer_all(version=version)
   return 0
 
 
@@ -147,12 +134,11 @@ def main():
   version = installed_version()
   if version is None: exit_with_error(f"tinygrad is not installed; run pip install tinygrad=={NATIVE_RELEASE}")
   keeps_nodes = options.walk or options.rewrites or options.letters or options.viz or version != NATIVE_RELEASE
-  if keeps_nodes and (options.replay or options.targets or options.save_inputs):
-    exit_with_error(f"--replay, --targets and --save-inputs need tinygrad {NATIVE_RELEASE}, without --walk, --rewrites and"
-                    f" --letters; installed: {version}")
   for name in UNRECORDED_SETTINGS if not keeps_nodes else ():
     if os.environ.get(name): print_message(f"{name} is set; it changes the records, but the header cannot hold it")
 
+  if options.replay and version.startswith("0.11."):
+    exit_with_error(f"--replay needs tinygrad 0.12 or later; installed: {version}")
   default_id = program_name(command) if command else "viz" if options.viz else "replay"
   recorder_options = {"output": options.output, "targets": [t for t in options.targets.split(",") if t],
                       "id": options.id or default_id, "save_inputs": options.save_inputs}

@@ -1,6 +1,9 @@
 """The modules behind tinygrad_export.py. Each imports only modules of rows above its own (scripts/check_includes):
 
-  golden, graphs, graph_text, hooks    files; graphs as JSON; reading pyrender's text; replacing tinygrad's functions
+  versions, golden, graphs, graph_text, graph_reader, hooks
+                           which tinygrad is installed; files; graphs as JSON; reading pyrender's text and JSON;
+                           replacing tinygrad's functions
+  arrays                   what kernels read and store
   metadata, matches        where a kernel comes from; matches of rules
   records                  one record of a kernel or a schedule, as tinygrad 0.12.0 prints it
   recorder                 the base of the two recorders

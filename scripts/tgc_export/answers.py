@@ -1,4 +1,4 @@
-"""Answers tgc's questions about graphs with tinygrad 0.12.0: one line of JSON per question, one per answer.
+"""Answers tgc's questions about graphs with the installed tinygrad: one line of JSON per question, one per answer.
 
 The protocols are those of `tgc conform` (lib/conformance/README.md) and of lib/live/README.md. A question with a "stage" asks for the result of that stage.
 A question without one asks for the golden record of a kernel, {"record": ...}:
@@ -6,21 +6,26 @@ A question without one asks for the golden record of a kernel, {"record": ...}:
   "until"   the last stage to run
   "texts"   {stage: text in tgc}; the first stage whose text differs is the last to run, and its rule matches are recorded
 With "level": "tensor" the graph is a tensor graph, and the answer is the record of its schedule.
+
+tinygrad 0.12.0 answers all questions. Any other release answers only those without a stage, with the record that the
+exporter writes; it ignores "after" and "until", and with "texts", records all rule matches.
 """
 import contextlib, io, json, os, resource, sys
 
 import tinygrad.codegen as codegen
 import tinygrad.helpers as helpers
-from tinygrad.codegen.opt.postrange import Scheduler
-from tinygrad.uop.ops import KernelInfo, Ops, PatternMatcher, UOp, print_uops
+import tinygrad.uop.ops as ops
+from tinygrad.uop.ops import KernelInfo, PatternMatcher
 
-from tgc_export.golden import SETTINGS
-from tgc_export.graph_text import GraphTextError, checked_node, read_value, tables
+from tgc_export.golden import NATIVE_RELEASE, SETTINGS
+from tgc_export.graph_recorder import SCHEDULES, GraphRecorder
+from tgc_export.graph_reader import parse_nodes
+from tgc_export.graph_text import GraphTextError
 from tgc_export.hooks import replaced
 from tgc_export.matches import matches_json, rewrite_with_callback
 from tgc_export.records import StageLimits, kernel_record, make_renderer, replayed_schedule, text_of
 
-RECORDS, RENDERERS = tables()[1], {}
+RENDERERS = {}
 CPU_SECONDS = 30  # processor time limit for one record; tgc waits for one minute
 READ_ON_IMPORT = {"ALLOW_HALF8"}  # settings that tinygrad reads only when it is imported
 # Settings that a question may change. With SPEC > 1, tinygrad would run the texts of graphs as programs.
@@ -31,28 +36,6 @@ class StageDone(Exception): pass
 
 
 # ---- the question
-
-def parse_value(a, nodes):
-  """Converts an arg or tag of tgc's JSON to tinygrad's object. Refuses "raw", the Python text of an unknown object."""
-  if isinstance(a, list): return tuple(parse_value(x, nodes) for x in a)
-  if not isinstance(a, dict): return a
-  (kind, content), = a.items()
-  if kind == "uop": return nodes[content]
-  if kind == "value": return read_value(content)
-  if kind == "float": return float(content)
-  if kind == "bytes": return bytes.fromhex(content)
-  if kind not in RECORDS: raise GraphTextError(f"cannot make an argument of the kind '{kind}' from '{str(content)[:60]}'")
-  return RECORDS[kind](**{k: parse_value(v, nodes) for k, v in content.items()})
-
-
-def parse_nodes(graph):
-  nodes = []
-  for n in graph["nodes"]:
-    dtype, src = read_value(n["dtype"]), tuple(nodes[s] for s in n.get("src", ()))
-    node = UOp(Ops[n["op"]], dtype, src, parse_value(n.get("arg"), nodes), parse_value(n.get("tag"), nodes))
-    nodes.append(checked_node(node))
-  return nodes
-
 
 @contextlib.contextmanager
 def with_settings(settings):
@@ -68,7 +51,7 @@ def with_settings(settings):
     for k, v in values.items():
       if v is None: os.environ.pop(k, None)
       else: os.environ[k] = v
-    helpers.getenv.cache_clear()
+    getattr(helpers.getenv, "cache_clear", lambda: None)()
   set_environment(in_environment)
   try:
     with helpers.Context(**in_context): yield
@@ -84,6 +67,7 @@ def renderer_of(target):
 
 def run_stage(name, sink, renderer):
   """Returns the result of one stage. Skips the stages before it and stops after it."""
+  from tinygrad.codegen.opt.postrange import Scheduler
   result = None
   def only_stage(function, stage_name):
     def call(_graph, *args, **kwargs):
@@ -107,7 +91,7 @@ def linearized(sink): return codegen.line_rewrite(codegen.linearize(sink), codeg
 
 def listing(lines):
   out = io.StringIO()
-  with contextlib.redirect_stdout(out): print_uops(lines)
+  with contextlib.redirect_stdout(out): ops.print_uops(lines)
   return out.getvalue()
 
 
@@ -156,6 +140,28 @@ def record_of(question):
   return record
 
 
+# ---- other releases
+
+class AnswerRecorder(GraphRecorder):
+  """Keeps its last record instead of writing it to a file."""
+  def __init__(self, version):
+    super().__init__({"output": "answers.jsonl", "targets": [], "id": "answer", "save_inputs": False, "version": version})
+    self.last = None
+  def write(self, level, record, settings, metadata=None): self.last = record
+
+  def record_of(self, question):
+    sink, self.last = parse_nodes(question["graph"])[-1], None
+    with contextlib.ExitStack() as stack:
+      stack.enter_context(with_settings(question["settings"]))
+      if "texts" in question:
+        stack.enter_context(replaced(PatternMatcher, "rewrite", rewrite_with_callback(self.add_match)))
+      if question.get("level") == "tensor":
+        self.replay_schedule(question["id"], next(name for _, name in SCHEDULES if name in self.functions), sink, {})
+      else: self.replay_kernel(question["id"], question["target"], sink, {}, None)
+    if self.last is None: raise ValueError("tinygrad made no record of the graph")
+    return self.last
+
+
 # ---- questions and answers
 
 def error_reply(error): return {"error": str(error) if isinstance(error, GraphTextError) else repr(error)}
@@ -175,16 +181,21 @@ def answer_in_child(answer, question, out):
   if status := os.waitpid(child, 0)[1]: print(json.dumps({"error": f"tinygrad ended with status {status}"}), file=out, flush=True)
 
 
-def answer_all(stage_of=stage_of):
+def answer_all(stage_of=stage_of, version=NATIVE_RELEASE):
   """Answers questions until standard input ends. Sends what tinygrad prints to standard error."""
   sys.setrecursionlimit(20000)
+  make_record = record_of
+  if version != NATIVE_RELEASE:
+    recorder, stage_of = AnswerRecorder(version), lambda question: None
+    recorder.watch()
+    make_record = recorder.record_of
   out = os.fdopen(os.dup(1), "w")
   os.dup2(2, 1)
   for line in sys.stdin:
     try:
       question = json.loads(line)
       if "stage" not in question:
-        answer_in_child(lambda question: {"record": record_of(question)}, question, out)
+        answer_in_child(lambda question: {"record": make_record(question)}, question, out)
         continue
       reply = reply_of(stage_of(question))
     except BrokenPipeError: os._exit(1)  # tgc has closed the pipe

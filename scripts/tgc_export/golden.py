@@ -42,11 +42,11 @@ def settings_of(header, record):
   return {k: str(v) for k, v in settings.items() if v is not None}
 
 
-def checked_settings(settings):
-  """Returns the settings of a golden file as strings. Exits with an error for anything but a setting of tinygrad with an
-  integer: CC, for example, names a program."""
+def checked_settings(settings, allowed=SETTINGS):
+  """Returns the settings of a golden file as strings. Exits with an error for anything but an allowed setting of tinygrad
+  with an integer: CC, for example, names a program."""
   for name, value in settings.items():
-    if name not in SETTINGS or not re.fullmatch(r"-?\d+", str(value)):
+    if name not in allowed or not re.fullmatch(r"-?\d+", str(value)):
       exit_with_error(f"a golden file may not set the environment variable '{name}' to '{value}'")
   return {name: str(value) for name, value in settings.items()}
 

@@ -5,13 +5,15 @@ hold what differs between releases.
 """
 import contextlib, importlib, io, os, threading
 
+from tgc_export.arrays import ArraySaver
+from tgc_export.golden import print_message
 from tgc_export.graphs import graph_text
-from tgc_export.hooks import call_on_import, program_lines, replace_everywhere, replaced
+from tgc_export.hooks import call_on_import, called_by_runtime, program_lines, replace_everywhere, replaced
 from tgc_export.jit import JitRecorder
 from tgc_export.matches import matches_json, rewrite_with_callback
 from tgc_export.metadata import metadata_list, watch_metadata
 from tgc_export.recorder import Recorder
-from tgc_export.records import target_of
+from tgc_export.records import make_renderer, program_facts, target_of
 
 # The functions that begin a kernel or a schedule, in each release that has them: (module, function).
 KERNELS = [("tinygrad.codegen", "do_to_program"), ("tinygrad.codegen", "get_program"),
@@ -61,7 +63,8 @@ class GraphRecorder(Recorder):
     self.letters, self.records_matches = options.get("letters", False), options.get("rewrites", False)
     self.version, self.thread = options["version"], threading.local()  # thread.scope: the scope that is being recorded
     self.producer = self.writer.producer = f"tinygrad {self.version}"
-    self.function_names = {}  # watched function: its name
+    self.functions, self.replays = {}, False  # name of a watched function: the function
+    self.renderers, self.arrays = {}, ArraySaver(self)  # renderers: target: renderer
 
   # -- settings of this release
 
@@ -86,18 +89,19 @@ class GraphRecorder(Recorder):
     if self.version.startswith("0.11"):  # its schedules use graph_rewrite_map, which returns what became of each node
       rewrite_map = ops.graph_rewrite_map
       replace_everywhere(rewrite_map, self.watched_rewrite(rewrite_map, lambda made, sink: made[sink]))
-    if self.version.startswith("0.12"): watch_metadata()
+    watch_metadata()
     if self.records_matches: ops.PatternMatcher.rewrite = rewrite_with_callback(self.add_match)
     for table, record in ((KERNELS, self.record_kernel), (SCHEDULES, self.record_schedule), (INNER, self.record_inner)):
       for module, name in table:
         call_on_import(module, lambda m, name=name, record=record: self.watch_function(m, name, record))
     JitRecorder(self).watch()
+    if self.save_inputs: self.arrays.watch()
 
   def watch_function(self, module, name, record):
     function = vars(module).get(name)
     if function is None or getattr(function, "watched_by_tgc", False): return
     def watched(*args, **kwargs): return record(function, *args, **kwargs)
-    watched.watched_by_tgc, self.function_names[function] = True, name
+    watched.watched_by_tgc, self.functions[name] = True, function
     replace_everywhere(function, watched)
 
   def watched_rewrite(self, rewrite, graph_of=lambda made, sink: made):
@@ -122,36 +126,76 @@ class GraphRecorder(Recorder):
 
   @contextlib.contextmanager
   def new_scope(self, root):
+    """Collects the rewrites of a kernel or a schedule; without a root, collects nothing."""
     outer = self.scope()
-    self.thread.scope = scope = Scope(self.producer, root, self.letters)
+    self.thread.scope = scope = None if root is None else Scope(self.producer, root, self.letters)
     try: yield scope
     finally: self.thread.scope = outer
 
   # -- kernels
 
   def record_kernel(self, function, ast, renderer=None, *args, **kwargs):
-    if ast.op.name == "PROGRAM": return function(ast, renderer, *args, **kwargs)
+    outer = getattr(self.thread, "kernel", None)
+    if ast.op.name == "PROGRAM" or ast is outer: return function(ast, renderer, *args, **kwargs)  # a function of KERNELS calls another
+    self.thread.kernel = ast
+    try:
+      if not self.targets or called_by_runtime(): return self.compile(function, ast, renderer, *args, **kwargs)
+      with self.new_scope(None): result = function(ast, renderer, *args, **kwargs)
+      for target in self.targets:
+        with contextlib.suppress(Exception): self.compile(function, ast, self.renderer_of(target), *args, target=target, **kwargs)
+      return result
+    finally: self.thread.kernel = outer
+
+  def compile(self, function, ast, renderer, *args, target=None, **kwargs):
+    """Returns the program that the release's function makes of a kernel, and writes the kernel's record."""
     result, error = None, None
     with self.new_scope(ast) as scope:
       try: result = function(ast, renderer, *args, **kwargs)
       except Exception as e: error = e
     with self.lock:
-      try: self.write_kernel(scope, ast, renderer, result, error)
+      try: self.write_kernel(scope, ast, target or self.target_of(renderer), result, error)
       except Exception: self.report_failure("kernel")
     if error is not None: raise error
     return result
 
-  def write_kernel(self, scope, ast, renderer, result, error):
-    settings, target = self.own_settings(), self.target_of(renderer)
+  def replay_kernel(self, name, target, ast, settings, metadata):
+    """Compiles a kernel that was read from a file, under the settings in force."""
+    import tinygrad.engine.realize
+    self.recorded.clear()
+    self.kernel_ids[ast.key, repr(ast.arg)], self.metadata[ast.key] = name, metadata
+    function = next(self.functions[f] for _, f in KERNELS if f in self.functions)
+    with contextlib.suppress(Exception): self.compile(function, ast, self.renderer_of(target), target=target)
+
+  def replay_schedule(self, name, what, sink, settings):
+    """Schedules a tensor graph that was read from a file. `what`: the function that made the recorded schedule."""
+    import tinygrad.tensor
+    self.replays = True
+    if what not in self.functions: print_message(f"record '{name}': this tinygrad has no function '{what}'")
+    else:
+      with contextlib.suppress(Exception): self.schedule(self.functions[what], sink, name=name)
+
+  def renderer_of(self, target):
+    if target not in self.renderers: self.renderers[target] = make_renderer(target)
+    return self.renderers[target]
+
+  def write_kernel(self, scope, ast, target, result, error):
+    settings = self.own_settings()
     identity = ast.key, repr(ast.arg)
     key = *identity, target, tuple(settings.items())
     if key in self.recorded: return
     self.recorded.add(key)
-    record = {"id": self.kernel_id(identity), "target": target, "nodes": len(ast.toposort()), "ast": graph_text(ast, self.producer)}
+    kernel_id = self.kernel_id(identity)
+    record = {"id": kernel_id, "target": target, "nodes": len(ast.toposort()), "ast": graph_text(ast, self.producer)}
     if error is not None: record["error"] = repr(error)
-    else: record |= self.program_of(result)
+    else:
+      try:
+        record |= self.program_of(result)
+        facts = program_facts(result) if hasattr(result, "toposort") else result
+        for known in (ast.key, (facts.name, record.get("source"))): self.arrays.programs.setdefault(known, (kernel_id, facts))
+      except Exception: self.report_failure("kernel's program")
     record["stages"] = scope.stages
     if scope.matches: record["rewrites"] = matches_json(scope.matches)
+    if called_by_runtime(): record["runtime"] = True
     if callers := program_lines(): record["asked_by"] = callers
     caller_metadata = [{"name": "kernel", "caller": callers[0]}] if callers else None
     self.write("kernel", record, settings, self.metadata.get(ast.key) or caller_metadata)
@@ -167,31 +211,32 @@ class GraphRecorder(Recorder):
     return target_of(stand_in).rstrip(":")
 
   def program_of(self, result):
-    """Returns source, listing and launch facts of a PROGRAM node, or of a ProgramSpec (releases before 0.13)."""
+    """Returns source, listing and launch facts of a PROGRAM node, or of a ProgramSpec (releases before 0.13). Leaves out
+    what this tinygrad does not know."""
     def text(x): return x.render() if hasattr(x, "render") else str(x)
     def sizes(s): return None if s is None else [x if isinstance(x, int) else text(x) for x in s]
-    if not hasattr(result, "toposort"):
-      uops, facts, source = result.uops, result, result.src
-      estimates, opts = getattr(result, "estimates", None), getattr(result, "applied_opts", None)
-    else:
+    facts, info = result, result
+    if hasattr(result, "toposort"):
       parts = {s.op.name: s for s in result.src}
-      sink, facts = parts["SINK"], result.arg
       uops = list(parts["LINEAR"].src) if "LINEAR" in parts else None
       source = parts["SOURCE"].arg if "SOURCE" in parts else None
-      estimates, opts = getattr(sink.arg, "estimates", None), getattr(sink.arg, "applied_opts", None)
-    record = {}
-    if source is not None: record["source"] = source
+      facts, info = program_facts(result), parts["SINK"].arg
+    else: uops, source = result.uops, result.src
+    record = {} if source is None else {"source": source}
     if uops:
       from tinygrad.uop import ops
       printer = getattr(ops, "print_uops", None) or importlib.import_module("tinygrad.uop.render").print_uops
       listing = io.StringIO()
       with contextlib.suppress(Exception), contextlib.redirect_stdout(listing): printer(uops)
       record["linear"] = listing.getvalue()
-    record["program"] = {
-        "name": facts.name, "function_name": facts.function_name, "global_size": sizes(facts.global_size),
-        "local_size": sizes(facts.local_size), "vars": [str(getattr(v, "expr", v)) for v in facts.vars],
-        "globals": list(facts.globals), "outs": list(facts.outs), "ins": list(facts.ins), "applied_opts": str(opts or ()),
-        **{k: text(getattr(estimates, k, "")) for k in ("ops", "lds", "mem")}}
+    estimates, opts = getattr(info, "estimates", None), getattr(info, "applied_opts", None)
+    try:
+      record["program"] = {
+          "name": facts.name, "function_name": facts.function_name, "global_size": sizes(facts.global_size),
+          "local_size": sizes(facts.local_size), "vars": [str(getattr(v, "expr", v)) for v in facts.vars],
+          "globals": list(facts.globals), "outs": list(facts.outs), "ins": list(facts.ins), "applied_opts": str(opts or ()),
+          **{k: text(getattr(estimates, k, "")) for k in ("ops", "lds", "mem")}}
+    except Exception: self.report_failure("kernel's launch facts")
     return record
 
   # -- schedules
@@ -204,20 +249,25 @@ class GraphRecorder(Recorder):
     finally: scope.depth = depth
 
   def record_schedule(self, function, sink, *args, **kwargs):
-    if not hasattr(sink, "toposort"): return function(sink, *args, **kwargs)
+    return self.schedule(function, sink, *args, **kwargs) if hasattr(sink, "toposort") else function(sink, *args, **kwargs)
+
+  def schedule(self, function, sink, *args, name=None, **kwargs):
+    """Returns what the release's function makes of a tensor graph, and writes the schedule's record."""
     result, error = None, None
+    if self.replays and name is None:  # a function that the replayed one calls; its own record is replayed separately
+      with self.new_scope(None): return function(sink, *args, **kwargs)
     with self.new_scope(sink) as scope:
       try: result = function(sink, *args, **kwargs)
       except Exception as e: error = e
     with self.lock:
-      try: self.write_schedule(scope, sink, self.function_names[function], result, error)
+      try: self.write_schedule(scope, sink, name, next(n for n, f in self.functions.items() if f is function), result, error)
       except Exception: self.report_failure("schedule")
     if error is not None: raise error
     return result
 
-  def write_schedule(self, scope, sink, function_name, result, error):
+  def write_schedule(self, scope, sink, name, function_name, result, error):
     if len(scope.stages) < 2 and error is None: return
-    record = {"id": f"{self.id_prefix()}.{self.schedules}", "what": function_name, "device": self.device_of(sink),
+    record = {"id": name or f"{self.id_prefix()}.{self.schedules}", "what": function_name, "device": self.device_of(sink),
               "nodes": len(sink.toposort()), "ast": graph_text(sink, self.producer), "stages": scope.stages}
     self.schedules += 1
     if callers := program_lines(): record["asked_by"] = callers

@@ -21,6 +21,10 @@ OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mu
              ast.NotEq: operator.ne}
 
 
+# The classes of args that a graph may have, in any release: data without functions.
+RECORDS = ("BufferizeOpts", "CallInfo", "ConstFloat", "Estimates", "Kernel", "KernelInfo", "Opt", "ParamArg")
+
+
 class GraphTextError(ValueError):
   """A text that is not the text of a graph. The message names the line."""
 
@@ -29,17 +33,18 @@ class GraphTextError(ValueError):
 def tables():
   """Returns what a text may name: constants, classes of args, members of enums, constructors of image dtypes, and the
   classes UOp, DType and Ops."""
-  from tinygrad import helpers
-  from tinygrad.codegen.opt import Opt, OptOps
+  from tinygrad import dtype, helpers
+  from tinygrad.codegen import opt
   from tinygrad.dtype import AddrSpace, DType, Invalid, dtypes
-  from tinygrad.schedule.rangeify import BufferizeOpts
-  from tinygrad.uop.ops import AxisType, Kernel, KernelInfo, Ops, UOp
+  from tinygrad.schedule import rangeify
+  from tinygrad.uop import ops
+  from tinygrad.uop.ops import AxisType, Ops, UOp
   helpers.SPEC.value = min(helpers.SPEC.value, 1)  # with more, tinygrad runs the texts of graphs as programs
   constants = {"Invalid": Invalid, "inf": float("inf"), "nan": float("nan")}
-  records = {kind.__name__: kind for kind in (BufferizeOpts, Kernel, KernelInfo, Opt)}
-  members = {kind.__name__: dict(kind.__members__) for kind in (AddrSpace, AxisType, Ops, OptOps)}
-  members["dtypes"] = {name: value for name, value in vars(dtypes).items() if isinstance(value, DType)}
-  images = {name: getattr(dtypes, name) for name in ("imagef", "imageh")}
+  records = {name: vars(m)[name] for m in (dtype, ops, opt, rangeify) for name in RECORDS if name in vars(m)}
+  members = {kind.__name__: dict(kind.__members__) for kind in (AddrSpace, AxisType, Ops, opt.OptOps)}
+  members["dtypes"] = {name: value for name in dir(dtypes) if isinstance(value := getattr(dtypes, name), DType)}
+  images = {name: getattr(dtypes, name) for name in ("imagef", "imageh") if hasattr(dtypes, name)}
   return constants, records, members, images, UOp, DType, Ops
 
 
@@ -52,14 +57,19 @@ def checked_count(count):
 def refusal(error): return f"tinygrad refuses the node: {type(error).__name__}: {error}"
 
 
-def is_number(x): return type(x) in (bool, int, float) or x is tables()[0]["Invalid"]
+def is_number(x): return type(x) in (bool, int, float, tables()[1].get("ConstFloat")) or x is tables()[0]["Invalid"]
 def is_name(x): return type(x) is str and re.fullmatch(r"[A-Za-z_]\w*", x, re.ASCII) is not None
+def is_parameter(x):
+  """Returns True for the number of a buffer, or for a ParamArg, whose name and bounds stand in Python code."""
+  bounds = getattr(x, "vmin_vmax", None)
+  return type(x) is int or (type(x) is tables()[1].get("ParamArg") and (x.name is None or is_name(x.name)) and
+                            (bounds is None or is_tuple(bounds, is_number, is_number)))
 def is_tuple(x, *kinds): return type(x) is tuple and len(x) == len(kinds) and all(kind(y) for kind, y in zip(kinds, x))
 
 
 # Args that tinygrad puts into Python code without quotes, when it evaluates sizes (UOp.sym_infer): what they may be.
 ARGS = {
-  "CONST": is_number, "VCONST": lambda x: type(x) is tuple and all(map(is_number, x)), "SPECIAL": is_name,
+  "CONST": is_number, "PARAM": is_parameter, "VCONST": lambda x: type(x) is tuple and all(map(is_number, x)), "SPECIAL": is_name,
   "DEFINE_VAR": lambda x: is_tuple(x, is_name, is_number, is_number),
   "RANGE": lambda x: type(x) is tuple and all(type(y) is int for y in x[:-1]),
   "REDUCE_AXIS": lambda x: is_tuple(x, lambda op: isinstance(op, enum.Enum), lambda axis: all(type(y) is int for y in axis)),
@@ -68,7 +78,7 @@ ARGS = {
 
 def checked_node(node):
   """Returns the node. Raises GraphTextError if its arg is not of the kind that its op has."""
-  is_valid = ARGS.get(node.op.name)
+  is_valid = is_parameter if type(node.arg) is tables()[1].get("ParamArg") else ARGS.get(node.op.name)
   if is_valid and not is_valid(node.arg): raise GraphTextError(f"Ops.{node.op.name} cannot have the arg {repr(node.arg)[:60]}")
   return node
 

@@ -5,6 +5,9 @@ import ast, dataclasses, enum, json, math, re
 def without_addresses(text): return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
+def enum_name(a): return f"{type(a).__name__}.{a.name}"  # str() of an IntEnum is a number
+
+
 def has_own_repr(kind):
   """Returns True if a dataclass defines __repr__ itself."""
   return not hasattr(kind.__repr__, "__wrapped__")  # a __repr__ that @dataclass makes wraps a function
@@ -41,6 +44,8 @@ class Nodes:
   def dtype(self, d):
     if (text := self.dtypes.get(d)) is None:
       text = repr(d)
+      space = getattr(d, "addrspace", None)
+      if space is not None and space.name != "GLOBAL": text = text.replace(f", {space.value})", f", {enum_name(space)})")
       if (pitch := getattr(d, "_pitch", -1)) != -1: text = text.replace("))", f"), {pitch})", 1)
       self.dtypes[d] = text
     return text
@@ -52,7 +57,7 @@ class Nodes:
     kind = type(a)
     if a is None or kind in (bool, int, str): return a
     if kind is tuple or isinstance(a, (tuple, list)): return [self.value(x) for x in a]
-    if isinstance(a, enum.Enum): return {"value": str(a)}
+    if isinstance(a, enum.Enum): return {"value": enum_name(a)}
     if kind is float: return self.number(a)
     if isinstance(a, float): return {kind.__name__: {"*": [self.number(a)]}}
     if isinstance(a, bytes): return {"bytes": a.hex()}

@@ -37,12 +37,25 @@ def call_on_import(name, callback):
   sys.meta_path.insert(0, Finder)
 
 
+def called_by_runtime():
+  """Returns True if tinygrad's runtime compiles a kernel of its own. Other kernels come from a schedule or the program."""
+  frame = sys._getframe(1)
+  while frame:
+    module = frame.f_globals.get("__name__") or "tinygrad.uop"  # tinygrad's compiled matchers have no name
+    if not module.startswith(("tgc_export", "tinygrad.codegen", "tinygrad.uop", "contextlib")):
+      return module.startswith("tinygrad.runtime.")
+    frame = frame.f_back
+  return False
+
+
 def program_lines(limit=8):
   """Returns FILE:LINE::FUNCTION of the innermost stack frames outside tinygrad, the exporter and the standard library."""
   frame, out = sys._getframe(1), []
   while frame and len(out) < limit:
-    module = (frame.f_globals.get("__name__") or "tinygrad").split(".")[0]  # tinygrad's compiled matchers have no name
+    name = frame.f_globals.get("__name__") or "tinygrad"  # tinygrad's compiled matchers have no name
+    module = name.split(".")[0]
     if module == "tgc_export" and frame.f_code.co_name == "run_program": break  # the program started here
+    if name in ("multiprocessing.spawn", "multiprocessing.forkserver"): break  # started this process with -c
     if module not in ("tinygrad", "tgc_export", "tinygrad_export") and module not in sys.stdlib_module_names:
       out.append(f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}::{frame.f_code.co_name}")
     frame = frame.f_back

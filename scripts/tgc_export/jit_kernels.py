@@ -5,6 +5,7 @@ Releases before 0.13 keep a list of runners; later releases keep a graph of call
 import re
 
 from tgc_export.metadata import metadata_list
+from tgc_export.records import program_facts
 
 
 def without_color(name): return re.sub(r"\x1b\[[0-9;]*m", "", name)
@@ -70,5 +71,6 @@ class CapturedKernels:
       devices = list(dict.fromkeys(devices))
       if callee.op.name == "PROGRAM":
         pick = lambda which: [buffers[i] for i in which if i < len(buffers)]
-        self.add(callee.arg.function_name, devices, pick(callee.arg.ins), pick(callee.arg.outs), metadata)
+        facts = program_facts(callee)
+        self.add(facts.function_name, devices, pick(facts.ins), pick(facts.outs), metadata)
       elif callee.op.name == "COPY": self.add("copy", devices, buffers[1:], buffers[:1], metadata)

@@ -27,15 +27,17 @@ class NamedNodes(tuple):
 def watch_metadata():
   """Makes tinygrad store the program's line with each Tensor method, and keeps metadata out of printed graphs."""
   import tinygrad.tensor as tensor
+  import tinygrad.uop.ops as ops
   from tinygrad.helpers import Metadata
-  from tinygrad.uop.ops import Kernel
-  def make_metadata(name, caller, backward=False):
-    made = Metadata(name, caller or program_line(), backward)
+  def make_metadata(name, caller="", backward=False):
+    made = Metadata(name, backward=backward, **({"caller": ""} if "caller" in Metadata.__dataclass_fields__ else {}))
+    object.__setattr__(made, "caller", caller or program_line())
     if NamedNodes.running: object.__setattr__(made, "node", NamedNodes.running)
     return made
-  tensor.Metadata = make_metadata
-  init = Kernel.__init__
-  Kernel.__init__ = lambda self, ast, metadata=(), *rest: init(self, ast, QuietMetadata(metadata), *rest)
+  if hasattr(tensor, "Metadata"): tensor.Metadata = make_metadata
+  if (kernel := getattr(ops, "Kernel", None)) is None: return
+  init = kernel.__init__
+  kernel.__init__ = lambda self, ast, metadata=(), *rest: init(self, ast, QuietMetadata(metadata), *rest)
 
 
 def watch_onnx(onnx):

@@ -1,5 +1,5 @@
 """Makes one record: everything tinygrad 0.12.0 makes of one kernel for one target, or of one tensor graph."""
-import contextlib, io
+import contextlib, io, platform, sys, types
 
 from tgc_export.golden import exit_with_error
 from tgc_export.hooks import replaced
@@ -36,34 +36,66 @@ RENDERER_NAMES = {"ClangRenderer": "CLANG", "ClangJITRenderer": "CLANG", "LLVMRe
            "HIPRenderer": "HIP",
            "AMDLLVMRenderer": "LLVM", "WGSLRenderer": "WGSL"}
 DEFAULTS = {"CPU": "CLANG", "AMD": "HIP", "NV": "CUDA", "QCOM": "CL", "WEBGPU": "WGSL"}  # for other devices, the device's name
+# The renderer classes of targets, by their names in tinygrad's releases; the first one that exists is used.
+CLASSES = {
+    "CPU:CLANG": "ClangRenderer", "CPU:LLVM": "CPULLVMRenderer LLVMRenderer", "CPU:X86": "X86Renderer",
+    "CUDA:CUDA": "CUDARenderer", "CUDA:PTX": "PTXRenderer", "NV:CUDA": "NVRenderer CUDARenderer", "NV:PTX": "PTXRenderer",
+    "METAL:METAL": "MetalRenderer", "CL:CL": "OpenCLRenderer", "CL:INTEL": "IntelRenderer",
+    "QCOM:CL": "QCOMCLRenderer QCOMRenderer", "AMD:HIP": "AMDHIPRenderer HIPRenderer", "AMD:LLVM": "AMDLLVMRenderer",
+    "HIP:HIP": "HIPRenderer", "WEBGPU:WGSL": "WGSLRenderer", "NULL:NULL": "NullRenderer", "PYTHON:PYTHON": "PythonRenderer"}
+# Since 0.13, dtypes and tensor cores depend on architectures that earlier releases do not name.
+ARCHITECTURES = {"CPU": platform.machine() + ",native", "METAL": "Apple9", "CL": "cl_khr_fp16,cl_khr_fp64", "QCOM": "a630"}
+# Compilers that load a library when they are made; nothing is compiled for a target.
+COMPILERS = {"tinygrad.runtime.support.compiler_amd": ("HIPCompiler", "HIPCCCompiler", "AMDLLVMCompiler"),
+             "tinygrad.runtime.support.compiler_qcom": ("QCOMCompiler",), "tinygrad.runtime.ops_metal": ("MetalCompiler",)}
+
+
+@contextlib.contextmanager
+def no_compilers():
+  """Puts modules with compilers that do nothing in place of those of COMPILERS."""
+  real = {name: sys.modules.get(name) for name in COMPILERS}
+  for name, compilers in COMPILERS.items():
+    sys.modules[name] = types.ModuleType(name)
+    vars(sys.modules[name]).update({compiler: lambda *args, **kwargs: None for compiler in compilers})
+  try: yield
+  finally:
+    for name, module in real.items():
+      if module is None: del sys.modules[name]
+      else: sys.modules[name] = module
+
+
+def renderer_class(target):
+  from tinygrad.codegen.opt import tc  # the renderers import this module first
+  from tinygrad.renderer import cstyle, llvmir, ptx, wgsl
+  from tinygrad.runtime import ops_null, ops_python
+  modules = [cstyle, llvmir, ptx, wgsl, ops_null, ops_python]
+  with contextlib.suppress(ImportError):
+    from tinygrad.renderer.isa import x86
+    modules.append(x86)
+  known = {}
+  for t, names in CLASSES.items():
+    for name in names.split():
+      for kind in [vars(m)[name] for m in modules if name in vars(m)]: known.setdefault(t, kind)
+  if target not in known: exit_with_error(f"unknown target '{target}'; use one of {', '.join(known)} with :ARCH")
+  return known[target]
 
 
 def make_renderer(target):
+  from tinygrad import helpers, renderer as renderers
   from tinygrad.codegen.opt import tc
-  from tinygrad.renderer import cstyle, llvmir, ptx, wgsl
-  from tinygrad.runtime import ops_null, ops_python
   device, renderer, arch = (target.split(":", 2) + ["", ""])[:3]
   renderer = renderer or DEFAULTS.get(device, device)
-  def hip(kind):
-    import tinygrad.runtime.support.compiler_amd as compiler
-    with replaced(compiler, "HIPCompiler", lambda *args: None): return kind(arch)
-  def metal():
-    made = cstyle.MetalRenderer()
-    made.tensor_cores = tc.metal  # the class sets them only on Apple's arm64
-    return made
-  known = {("CPU", "CLANG"): cstyle.ClangRenderer, ("CPU", "LLVM"): llvmir.LLVMRenderer,
-           ("CUDA", "CUDA"): lambda: cstyle.CUDARenderer(arch), ("CUDA", "PTX"): lambda: ptx.PTXRenderer(arch),
-           ("NV", "CUDA"): lambda: cstyle.NVRenderer(arch), ("NV", "PTX"): lambda: ptx.PTXRenderer(arch, device="NV"),
-           ("METAL", "METAL"): metal, ("CL", "CL"): cstyle.OpenCLRenderer, ("CL", "INTEL"): cstyle.IntelRenderer,
-           ("QCOM", "CL"): cstyle.QCOMRenderer, ("AMD", "HIP"): lambda: hip(cstyle.AMDHIPRenderer),
-           ("AMD", "LLVM"): lambda: llvmir.AMDLLVMRenderer(arch), ("HIP", "HIP"): lambda: hip(cstyle.HIPRenderer),
-           ("WEBGPU", "WGSL"): wgsl.WGSLRenderer, ("NULL", "NULL"): ops_null.NullRenderer,
-           ("PYTHON", "PYTHON"): ops_python.PythonRenderer}
-  if (device, renderer) not in known:
-    exit_with_error(f"unknown target '{target}'; use one of " + ", ".join(f"{d}:{r}" for d, r in known) + " with :ARCH")
-  if not arch and device in ("CUDA", "NV", "AMD", "HIP"):
+  kind, needs_arch = renderer_class(f"{device}:{renderer}"), device in ("CUDA", "NV", "AMD", "HIP")
+  if not arch and needs_arch:
     exit_with_error(f"target '{target}' needs an architecture, as in CUDA:CUDA:sm_80 or AMD:HIP:gfx1100")
-  return known[device, renderer]()
+  with no_compilers():
+    if hasattr(helpers, "Target"):
+      made = kind(helpers.Target(device, renderer, arch or ARCHITECTURES.get(device, "")))
+      if renderer != "X86": made.compiler = renderers.Renderer.compiler
+    elif needs_arch: made = kind(arch, device="NV") if target.startswith("NV:PTX") else kind(arch)
+    else: made = kind()
+  if device == "METAL": made.tensor_cores = tc.metal  # the class sets them only on Apple's arm64
+  return made
 
 
 def target_of(renderer):
@@ -86,6 +118,13 @@ def launch_facts(program):
           "vars": [list(v.arg) for v in program.vars],
           "globals": program.globals, "outs": program.outs, "ins": program.ins,
           "applied_opts": str(program.applied_opts), "ops": number(e.ops), "lds": number(e.lds), "mem": number(e.mem)}
+
+
+def program_facts(program):
+  """Returns the launch facts of a PROGRAM node. Between 0.12 and 0.13, the node has none: a ProgramSpec is made of it."""
+  if hasattr(program.arg, "globals"): return program.arg
+  from tinygrad.renderer import ProgramSpec
+  return ProgramSpec.from_uop(program)
 
 
 class StagesDone(Exception): pass

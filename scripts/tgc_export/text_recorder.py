@@ -1,19 +1,19 @@
 """Records tinygrad 0.12.0: replaces get_program and the scheduler, and keeps each stage as tinygrad's own printer shows it."""
-import os, struct
+import os
 
-from tgc_export.golden import SETTINGS, save_arrays, tagged_path
+from tgc_export.arrays import ArraySaver
+from tgc_export.golden import SETTINGS
 from tgc_export.hooks import call_on_import, replace_everywhere, replaced
 from tgc_export.metadata import metadata_list, watch_metadata, watch_onnx
 from tgc_export.recorder import Recorder
-from tgc_export.records import kernel_record, make_renderer, schedule_record, target_of, without_custom_kernels
+from tgc_export.records import kernel_record, make_renderer, replayed_schedule, schedule_record, target_of, without_custom_kernels
 
 
 class TextRecorder(Recorder):
   def __init__(self, options, is_child=False):
     super().__init__(options, is_child)
     self.renderers = {}      # target: renderer
-    self.ids_by_source = {}  # (name, source) of a program: its record id
-    self.saved = set()       # ids of the kernels whose arrays are saved
+    self.arrays = ArraySaver(self)
 
   # -- settings
 
@@ -85,21 +85,12 @@ class TextRecorder(Recorder):
         if item.ast.op is Ops.SINK: self.record_kernel(item.ast, Device[item.bufs[0].device].renderer)
     finally: self.busy = False
 
-  def save_kernel_arrays(self, kernel_id, direction, runner, bufs, numbers, var_vals):
-    """Saves the current contents of the buffers with these numbers, and the values of the kernel's variables.
+  def replay_kernel(self, name, target, ast, settings, metadata):
+    self.write("kernel", kernel_record(name, target, ast, self.renderer_of(target)), settings, metadata)
 
-    `direction` is "in" (before the kernel runs) or "out" (after it).
-    """
-    try:
-      from tinygrad.dtype import dtypes
-      folder = self.output.with_name(tagged_path(self.output, "inputs").name.split(".jsonl")[0].removesuffix(".gz"))
-      folder.mkdir(exist_ok=True)
-      kept = {n: buf for n, buf in zip(runner.p.globals, bufs) if n in numbers and buf.is_allocated()}
-      arrays = {f"data{n}": (buf.dtype.base, buf.as_buffer()) for n, buf in kept.items()}
-      names = {v.expr for v in runner.p.vars} & (var_vals or {}).keys()
-      arrays |= {v: (dtypes.int64, struct.pack("<q", var_vals[v])) for v in names}
-      save_arrays(folder / f"{kernel_id}.{direction}.npz", arrays)
-    except Exception: self.report_failure(f"kernel's {direction}put")
+  def replay_schedule(self, name, what, sink, settings):
+    record = replayed_schedule(name, sink)
+    if record is not None: self.write("tensor", record, settings)
 
   # -- tinygrad's functions
 
@@ -107,11 +98,9 @@ class TextRecorder(Recorder):
     """Replaces tinygrad's functions once tinygrad is loaded. Modules that are loaded later import the replacements.
     The search keeps the original get_program, because its candidates are not kernels of the program."""
     import tinygrad.codegen as codegen, tinygrad.engine.schedule as schedule
-    from tinygrad.engine.realize import CompiledRunner
     self.note_settings()
     watch_metadata()
     get_program, complete = codegen.get_program, schedule.complete_create_schedule_with_vars
-    run = CompiledRunner.__call__
 
     def watched_get_program(ast, renderer, opts=None):
       with self.lock: return self.get_program(get_program, ast, renderer, opts)
@@ -119,18 +108,9 @@ class TextRecorder(Recorder):
     def watched_complete(sink):
       with self.lock: return self.complete_schedule(complete, sink)
 
-    def watched_run(runner, rawbufs, var_vals=None, wait=False):
-      kernel_id = self.ids_by_source.get((runner.p.name, runner.p.src)) if self.save_inputs else None
-      if kernel_id is None or kernel_id in self.saved: return run(runner, rawbufs, var_vals, wait=wait)
-      self.saved.add(kernel_id)
-      self.save_kernel_arrays(kernel_id, "in", runner, rawbufs, runner.p.ins, var_vals)
-      result = run(runner, rawbufs, var_vals, wait=wait)
-      self.save_kernel_arrays(kernel_id, "out", runner, rawbufs, runner.p.outs, {})
-      return result
-
     replace_everywhere(get_program, watched_get_program)
     replace_everywhere(complete, watched_complete)
-    CompiledRunner.__call__ = watched_run
+    if self.save_inputs: self.arrays.watch()
     call_on_import("tinygrad.codegen.opt.search", lambda search: setattr(search, "get_program", get_program))
     call_on_import("tinygrad.nn.onnx", watch_onnx)
 
@@ -151,7 +131,7 @@ class TextRecorder(Recorder):
       made = original(ast, renderer, opts)
       # A search may end differently each time, so the kernel is recorded with the opts that this search found.
       if searching and ast.arg is None: record(made.applied_opts)
-      self.ids_by_source.setdefault((made.name, made.src), kernel_id)
+      self.arrays.programs.setdefault((made.name, made.src), (kernel_id, made))
       return made
     finally: self.busy = False
 

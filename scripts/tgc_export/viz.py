@@ -4,7 +4,7 @@ For each rewrite the trace holds the graph it began with and every match of a ru
 is computed from these. A pickle can name any function or class, so the reader loads only the classes of the table CLASSES,
 and puts inert objects in place of all others.
 """
-import contextlib, importlib, pickle, re
+import contextlib, importlib, pickle, re, types
 
 from tgc_export.golden import exit_with_error, print_message
 from tgc_export.graph_recorder import QUERIES, print_graph
@@ -20,7 +20,7 @@ CLASSES = {
   "tinygrad.dtype": {"AddrSpace", "ConstFloat", "DType", "ImageDType", "InvalidType", "PtrDType"},
   "tinygrad.codegen.opt": {"Opt", "OptOps"},
   "tinygrad.schedule.indexing": {"BufferizeOpts"}, "tinygrad.schedule.rangeify": {"BufferizeOpts"},
-  "tinygrad.schedule.kernelize": {"Kernel"},
+  "tinygrad.schedule.kernelize": {"Kernel"}, "tinygrad.shape.shapetracker": {"ShapeTracker"}, "tinygrad.shape.view": {"View"},
   "tinygrad.helpers": {"Metadata", "Target", "TracingKey"}, "tinygrad.renderer": {"Estimates", "ProgramSpec"},
 }
 # Functions that the trace lists like rewrites and that contain stages of their own.
@@ -53,6 +53,8 @@ class Trace:
       with open(path, "rb") as file: trace = TraceReader(file).load()
     except OSError as e: exit_with_error(f"{path}: {e.strerror}")
     except Exception as e: exit_with_error(f"{path} is not a VIZ trace that this release of tinygrad can read: {e}")
+    if isinstance(trace, tuple) and len(trace) == 3:  # 0.11 has no class RewriteTrace
+      trace = types.SimpleNamespace(keys=trace[0], rewrites=trace[1], uop_fields=trace[2])
     if not all(hasattr(trace, name) for name in ("keys", "rewrites", "uop_fields")):
       exit_with_error(f"{path} is not a VIZ trace")
     self.groups, self.fields, self.made = list(zip(trace.keys, trace.rewrites)), trace.uop_fields, {}
@@ -97,7 +99,7 @@ def stages_of(group):
     if rewrite.depth < least: break  # belongs to the caller
     while running and running[-1][0].depth >= rewrite.depth: end(*running.pop())
     is_outermost = all(r.name in INNER for r, _ in running if not r.name == CALLER)
-    is_named = rewrite.name not in QUERIES | INNER | {"graph_rewrite"} and not rewrite.name.startswith("View")
+    is_named = rewrite.name and rewrite.name not in QUERIES | INNER | {"graph_rewrite"} and not rewrite.name.startswith("View")
     running.append((rewrite, is_outermost and is_named))
     pending.append(rewrite)
   while running: end(*running.pop())
@@ -137,13 +139,13 @@ class Converter:
     self.recorder.write(level, record, {})
 
   def program(self, trace, ret, group):
-    """Returns source and launch facts of a ProgramSpec, or of the last PROGRAM that a rewrite began with."""
+    """Returns source and launch facts of a ProgramSpec, or of the last PROGRAM that a rewrite began with or made."""
     if hasattr(ret, "src"):
       with contextlib.suppress(Exception): return self.recorder.program_of(ret)
     for rewrite in reversed(group):
-      root = trace.node(rewrite.sink)
-      if root.op.name == "PROGRAM" and any(s.op.name == "SOURCE" for s in root.src):
-        with contextlib.suppress(Exception): return self.recorder.program_of(root)
+      for root in (trace.result(rewrite), trace.node(rewrite.sink)):
+        if root.op.name == "PROGRAM" and any(s.op.name == "SOURCE" for s in root.src):
+          with contextlib.suppress(Exception): return self.recorder.program_of(root)
     return {}
 
 
@@ -170,4 +172,7 @@ def convert(path, recorder, name):
   """Writes the records of the trace at `path`. Returns True if there were any."""
   counts = Converter(recorder, name).convert(path)
   if not any(counts.values()): print_message(f"{path}: no rewrite was tracked; record it with VIZ=1 or TRACK_MATCH_STATS=2")
+  elif not counts["kernel"]:
+    print_message(f"{path}: no kernel is in the trace; tinygrad compiled the kernels in other processes: record it with "
+                  "PARALLEL=0")
   return any(counts.values())

@@ -1,0 +1,82 @@
+"""Saves the arrays that each kernel reads and stores when it first runs, for --save-inputs."""
+import struct
+
+from tgc_export.golden import print_message, save_arrays, tagged_path
+from tgc_export.hooks import replace_everywhere
+
+
+def is_bound_variable(node): return node.op.name == "BIND" or getattr(node, "is_bound_var", False)
+
+
+def contents(buffer):
+  """Returns (dtype, bytes) of an allocated buffer; None for any other object."""
+  if not getattr(buffer, "is_allocated", lambda: False)(): return None
+  read = getattr(buffer, "as_memoryview", None) or buffer.as_buffer
+  return getattr(buffer.dtype, "base", buffer.dtype), bytes(read())
+
+
+class ArraySaver:
+  """`programs`: what is known of a program, by its graph and by (name, source): (id of its record, launch facts)."""
+
+  def __init__(self, recorder): self.recorder, self.programs, self.saved = recorder, {}, set()
+
+  def watch(self):
+    import tinygrad.engine.realize as realize
+    if runner := getattr(realize, "CompiledRunner", None): runner.__call__ = self.watched_runner(runner.__call__)
+    elif hasattr(realize, "run_linear"): replace_everywhere(realize.run_linear, self.watched_linear(realize.run_linear))
+    else: print_message("--save-inputs does not know how this tinygrad runs kernels")
+
+  def watched_runner(self, run):
+    """Watches the calls of a CompiledRunner (until April 2026)."""
+    def call(runner, rawbufs, var_vals=None, *args, **kwargs):
+      facts = runner.p
+      kernel_id, _ = self.programs.get((facts.name, facts.src), (None, None))
+      if kernel_id is None or kernel_id in self.saved: return run(runner, rawbufs, var_vals, *args, **kwargs)
+      buffers = dict(zip(facts.globals, rawbufs))
+      self.save(kernel_id, "in", {n: contents(b) for n, b in buffers.items() if n in facts.ins}, facts.vars, var_vals)
+      result = run(runner, rawbufs, var_vals, *args, **kwargs)
+      self.save(kernel_id, "out", {n: contents(b) for n, b in buffers.items() if n in facts.outs})
+      return result
+    return call
+
+  def watched_linear(self, run):
+    """Watches run_linear, which compiles and runs a list of calls (since April 2026): runs the calls one by one."""
+    def call(linear, var_vals=None, input_uops=(), *args, jit=False, **kwargs):
+      if jit or len(args) > 1 or any(c.op.name != "CALL" for c in linear.src):
+        return run(linear, var_vals, input_uops, *args, jit=jit, **kwargs)
+      for one in linear.src:
+        buffers = self.buffers_of(one, input_uops)
+        before = {n: contents(b) for n, b in buffers.items()}
+        run(linear.replace(src=(one,)), var_vals, input_uops, *args, **kwargs)
+        kernel_id, facts = self.programs.get(one.src[0].key, (None, None))
+        if kernel_id is None or kernel_id in self.saved: continue
+        self.save(kernel_id, "in", {n: before.get(n) for n in facts.ins}, facts.vars, var_vals)
+        self.save(kernel_id, "out", {n: contents(buffers.get(n)) for n in facts.outs})
+    return call
+
+  def buffers_of(self, call, inputs):
+    """Returns {number of a parameter: buffer} of a call that was not saved yet; {} if it runs on several devices."""
+    if call.src[0].op.name != "SINK" or self.programs.get(call.src[0].key, (None, None))[0] in self.saved: return {}
+    out = {}
+    for number, node in enumerate(s for s in call.src[1:] if not is_bound_variable(s)):
+      if node.op.name == "PARAM": node = inputs[getattr(node.arg, "slot", node.arg)]
+      try: out[number] = node.buffer
+      except Exception: continue  # not a buffer: a view of an input, or memory that is not allocated yet
+    return out if not any(hasattr(b, "bufs") for b in out.values()) else {}
+
+  def save(self, kernel_id, direction, arrays, variables=(), values=None):
+    """Saves arrays, {number: (dtype, bytes) or None}, and the values of variables.
+
+    `direction` is "in" (before the kernel runs) or "out" (after it).
+    """
+    self.saved.add(kernel_id)
+    try:
+      from tinygrad.dtype import dtypes
+      output = self.recorder.output
+      folder = output.with_name(tagged_path(output, "inputs").name.split(".jsonl")[0].removesuffix(".gz"))
+      folder.mkdir(exist_ok=True)
+      kept = {f"data{n}": array for n, array in arrays.items() if array is not None}
+      names = {v.expr for v in variables} & (values or {}).keys()
+      kept |= {v: (dtypes.int64, struct.pack("<q", values[v])) for v in names}
+      save_arrays(folder / f"{kernel_id}.{direction}.npz", kept)
+    except Exception: self.recorder.report_failure(f"kernel's {direction}put")
