@@ -73,6 +73,8 @@ pid_t start(const std::vector<std::string>& argv, Pipe& in, Pipe& out, Pipe& err
   return pid;
 }
 
+constexpr size_t kMostOutput = size_t(1) << 30;  // bytes; the answer of a worker cannot be longer either
+
 // Reads what is available; returns false at the end of the file.
 bool drain(int fd, std::string& to) {
   char chunk[1 << 16];
@@ -88,11 +90,12 @@ ProcessResult talk(const std::vector<std::string>& argv, std::string_view input,
   in.close_read(), out.close_write(), err.close_write();
   ::fcntl(in.write, F_SETFL, O_NONBLOCK);
   auto deadline = Clock::now() + std::chrono::seconds(seconds);
-  auto too_late = [&]() -> Failure {
+  auto killed = [&](const std::string& why) -> Failure {
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
-    return Failure(argv[0] + " did not end within " + std::to_string(seconds) + " s");
+    return Failure(argv[0] + why);
   };
+  auto too_late = [&] { return killed(" did not end within " + std::to_string(seconds) + " s"); };
   ProcessResult result;
   if (input.empty()) in.close_write();
   while (out.read >= 0 || err.read >= 0) {
@@ -106,6 +109,7 @@ ProcessResult talk(const std::vector<std::string>& argv, std::string_view input,
     }
     if (fds[0].revents && !drain(out.read, result.out)) out.close_read();
     if (fds[1].revents && !drain(err.read, result.err)) err.close_read();
+    if (result.out.size() + result.err.size() > kMostOutput) throw killed(" wrote more than 1 GB");
   }
   int status = 0;
   auto pause = std::chrono::microseconds(50);  // a program usually ends as soon as it has closed its output

@@ -38,6 +38,11 @@ TEST_CASE("temporary folders: only leftovers of killed processes are removed") {
   CHECK(fs::path(TemporaryFolder().path()).filename().string().starts_with(own));  // the name has the process id
 }
 
+TEST_CASE("processes: a program that writes without end is ended") {
+  auto ran = run_process({"cat", "/dev/zero"}, {}, 60);
+  CHECK((!ran.ok() && ran.diag().message == "cat wrote more than 1 GB"));
+}
+
 TEST_CASE("processes: a program that closes its output and runs on is ended at its time limit") {
   auto begin = std::chrono::steady_clock::now();
   auto ran = run_process({"sh", "-c", "exec >&- 2>&-; sleep 20"}, {}, 1);

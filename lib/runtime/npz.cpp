@@ -1,5 +1,6 @@
 #include "lib/runtime/npz.h"
 
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -31,11 +32,14 @@ using File = std::unique_ptr<FILE, CloseFile>;
 std::vector<uint8_t> read_file(const std::string& path) {
   File file(std::fopen(path.c_str(), "rb"));
   if (!file) fail_errno("cannot open it");
+  struct stat info;
+  const bool is_regular = fstat(fileno(file.get()), &info) == 0 && S_ISREG(info.st_mode);
   std::vector<uint8_t> out;
   uint8_t buffer[1 << 16];
   for (;;) {
     size_t n = std::fread(buffer, 1, sizeof buffer, file.get());
     out.insert(out.end(), buffer, buffer + n);
+    if (!is_regular) check_limit(Limit::InputBytes, int64_t(out.size()));
     if (n < sizeof buffer) break;
   }
   if (std::ferror(file.get())) fail_errno("cannot read it");
