@@ -11,7 +11,8 @@ import argparse, json, os, statistics, subprocess, sys
 os.environ.setdefault("CC", "clang-19")
 os.environ.setdefault("LLVM_PATH", "/usr/lib/llvm-19/lib/libLLVM.so")
 
-import tinygrad_export
+from tgc_export.graph_text import read_graph
+from tgc_export.records import make_renderer
 from bench_pipeline import load
 from tgc_export.golden import apply_settings
 
@@ -53,7 +54,7 @@ class Tinygrad:
     """Returns (function that runs the kernel and returns its seconds, number of threads); None for a kernel with variables."""
     from tinygrad.codegen import get_program
     from tinygrad.uop.ops import Ops
-    ast = tinygrad_export.read_graph(record["ast"])
+    ast = read_graph(record["ast"])
     program = get_program(ast, renderer)
     if program.vars and any(v.expr != "core_id" for v in program.vars): return None
     globals_ = sorted((u for u in ast.toposort() if u.op is Ops.DEFINE_GLOBAL), key=lambda u: u.arg)
@@ -85,7 +86,7 @@ def main():
   theirs = Tinygrad(options.runs)
   print(f"tinygrad's time for an empty kernel, subtracted from its times: {theirs.overhead * 1e6:.1f} us")
   for target in ("CPU:CLANG", "CPU:LLVM"):
-    renderer, rows = tinygrad_export.make_renderer(target), []
+    renderer, rows = make_renderer(target), []
     for record in records[::options.every]:
       if "error" in record or "UOp.variable" in record["ast"]: continue
       kernel = f"{options.goldens}#{record['id']}"

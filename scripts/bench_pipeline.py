@@ -9,13 +9,15 @@ scripts/bench.
 """
 import argparse, json, os, statistics, subprocess, sys, tempfile, time
 
-import tinygrad_export
+from tgc_export.golden import golden_lines
+from tgc_export.graph_text import read_graph
+from tgc_export.records import make_renderer
 from tgc_export.golden import apply_settings
 
 KERNELS_PER_TURN = 16
 
 def load(path):
-  header, *records = map(json.loads, tinygrad_export.golden_lines(path))
+  header, *records = map(json.loads, golden_lines(path))
   return header, records
 
 
@@ -35,8 +37,8 @@ def time_tinygrad(records, warm, renderers):
   from tinygrad.uop.ops import KernelInfo
   times = {}
   for record in records:
-    ast, target = tinygrad_export.read_graph(record["ast"]), record["target"]
-    if target not in renderers: renderers[target] = tinygrad_export.make_renderer(target)
+    ast, target = read_graph(record["ast"]), record["target"]
+    if target not in renderers: renderers[target] = make_renderer(target)
     for _ in range(1 if warm else 2):
       Scheduler.kernel_cnt.clear()
       start = time.thread_time()

@@ -11,7 +11,7 @@ os.environ["PYTHON"] = "1"
 sys.setrecursionlimit(20000)
 
 import numpy as np
-import tinygrad_export
+from tgc_export.graph_text import read_graph
 
 
 def time_ref(tgc, kernel, runs=5):
@@ -27,7 +27,7 @@ def time_python(kernel):
   from tinygrad.dtype import dtypes
   from tinygrad.engine.realize import CompiledRunner
   from tinygrad.uop.ops import Ops
-  with open(kernel) as text: ast = tinygrad_export.read_graph(text.read())
+  with open(kernel) as text: ast = read_graph(text.read())
   arrays = np.load(kernel[:-len(".uop")] + ".in.npz")
   buffers = []
   for u in sorted((u for u in ast.toposort() if u.op is Ops.DEFINE_GLOBAL), key=lambda u: u.arg):

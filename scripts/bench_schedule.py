@@ -8,7 +8,7 @@ processor time of all rounds counts. Run by scripts/bench.
 """
 import argparse, itertools, os, sys, time
 
-import tinygrad_export
+from tgc_export.graph_text import read_graph
 from bench_pipeline import load, time_tgc
 
 
@@ -19,7 +19,7 @@ def time_tinygrad(record, warm):
   for _ in range(1 if warm else 2):
     schedule.schedule_cache.clear()
     UOp.unique_num = itertools.count(1 << 20)  # new buffers must not reuse the numbers in the record
-    ast = tinygrad_export.read_graph(record["ast"])
+    ast = read_graph(record["ast"])
     start = time.thread_time()
     _, items, _ = schedule.complete_create_schedule_with_vars(ast)
     ms = (time.thread_time() - start) * 1e3

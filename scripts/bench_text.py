@@ -11,11 +11,12 @@ import argparse, itertools, json, os, subprocess, sys, time
 os.environ.setdefault("SPEC", "0")
 sys.setrecursionlimit(20000)
 
-import tinygrad_export
+from tgc_export.golden import golden_lines
+from tgc_export.graph_text import GraphTextError, read_graph
 
 
 def texts_of(path, every):
-  for line in itertools.islice(tinygrad_export.golden_lines(path), 1, None, every):
+  for line in itertools.islice(golden_lines(path), 1, None, every):
     record = json.loads(line)
     yield record["ast"]
     yield from (s["ir"] for s in record["stages"] if s.get("ir"))
@@ -28,8 +29,8 @@ def time_tinygrad(paths, every):
     for text in texts_of(path, every):
       start = time.process_time()
       try:
-        ast = tinygrad_export.read_graph(text)
-      except tinygrad_export.GraphTextError:
+        ast = read_graph(text)
+      except GraphTextError:
         total["unread"] += 1
         continue
       read = time.process_time()

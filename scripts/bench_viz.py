@@ -12,9 +12,9 @@ from chromium import Chromium, PageError
 
 # VIZ shows rewrites; a rewrite without rules shows the graph unchanged
 RECORD = """import sys; sys.path.insert(0, {scripts!r}); sys.setrecursionlimit(20000)
-import tinygrad_export
+from tgc_export.graph_text import read_graph
 from tinygrad.uop.ops import PatternMatcher, graph_rewrite
-graph_rewrite(tinygrad_export.read_graph(open({ast!r}).read()), PatternMatcher([]), name="the graph")"""
+graph_rewrite(read_graph(open({ast!r}).read()), PatternMatcher([]), name="the graph")"""
 # VIZ listens on all interfaces; restrict it to the local one
 SERVE = """import runpy, socketserver, sys
 bind = socketserver.TCPServer.server_bind

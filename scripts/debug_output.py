@@ -11,7 +11,8 @@ models use one device, because tgc does not show copies between devices. Times, 
 import argparse, difflib, json, os, pathlib, re, subprocess, sys
 
 from tgc_export.golden import apply_settings
-from tinygrad_export import golden_lines, read_graph
+from tgc_export.golden import golden_lines
+from tgc_export.graph_text import read_graph
 
 ROOT = pathlib.Path(__file__).parent.parent
 RECORDS = ["kernels.jsonl.gz#bert_mini.31", "kernels.jsonl.gz#bin_add_half.0", "kernels.jsonl.gz#bcast_div.0"]

@@ -16,9 +16,10 @@ os.environ["PRINT_MATCH_STATS"] = ""  # tinygrad takes "0" as true for this vari
 os.environ["SPEC"] = "0"  # verification would add matches
 os.environ.setdefault("CPU_COUNT", "4")
 import argparse, collections, importlib, json, pathlib, subprocess, tempfile, textwrap
-import tinygrad_export as export
-from tgc_export.golden import apply_settings
+from tgc_export.golden import apply_settings, golden_lines
+from tgc_export.graph_text import read_graph
 from tgc_export.hooks import replaced
+from tgc_export.records import make_renderer
 
 TARGETS = ["CPU:CLANG", "CPU:LLVM", "CL:CL", "CL:INTEL", "METAL:METAL", "CUDA:CUDA:sm_80", "CUDA:PTX:sm_80", "AMD:HIP:gfx1100", "AMD:LLVM:gfx1100",
            "AMD:LLVM:gfx942", "WEBGPU:WGSL"]
@@ -67,7 +68,7 @@ def matchers():
       for name, value in vars(cls).items():
         if name != "extra_matcher": add(f"{cls.__name__}.{name}", value)
   for target in TARGETS:
-    renderer = export.make_renderer(target)
+    renderer = make_renderer(target)
     name = type(renderer).__name__ + ("(gfx942)" if target.endswith("gfx942") else "")
     found[name + ".extra_matcher"] = renderer.extra_matcher or PatternMatcher([])
   return found
@@ -123,7 +124,7 @@ def counts(tgc):
   mine = {(s["name"], s["target"]): s["rules"] for s in ours["stages"]}
   for target in TARGETS:
     stages = StageRules()
-    stages.compile(export.read_graph(SMALL), export.make_renderer(target))
+    stages.compile(read_graph(SMALL), make_renderer(target))
     for name, pm in stages.of.items():
       n, m = len(pm.patterns), mine.get((name, target))
       if (name, m) == ("add gpudims", None): m = 0
@@ -169,7 +170,7 @@ def find_rule_lines(tgc):
     if s["name"] in theirs: pair(theirs[s["name"]].patterns, tgc_json(tgc, "patterns", "--in", s["name"])["rules"])
   for target in TARGETS + ["AMD:LLVM:gfx1201"]:
     stages = StageRules()
-    stages.compile(export.read_graph(SMALL), export.make_renderer(target))
+    stages.compile(read_graph(SMALL), make_renderer(target))
     for name, pm in stages.of.items(): pair(pm.patterns, rules_of_stage(tgc, name, target))
   return found
 
@@ -196,7 +197,7 @@ def sources(tgc):
 def tinygrad_hits(record, target):
   """Returns {(PatternMatcher's name, position): hits} and the PatternMatcher of each stage."""
   from tinygrad.uop import ops
-  renderer, ast, stages = export.make_renderer(target), export.read_graph(record["ast"]), StageRules()
+  renderer, ast, stages = make_renderer(target), read_graph(record["ast"]), StageRules()
   ops.match_stats.clear()
   stages.compile(ast, renderer)
   return {id(p): v[0] for p, v in ops.match_stats.items()}, {id(p): p for p in ops.match_stats}, stages.of
@@ -251,7 +252,7 @@ def hits(tgc, spec, target, every):
   path, _, wanted = spec.partition("#")
   same = total = records = 0
   known, off, nowhere = {}, collections.Counter(), collections.Counter()
-  for number, record in enumerate(map(json.loads, export.golden_lines(path))):
+  for number, record in enumerate(map(json.loads, golden_lines(path))):
     if number == 0:
       header = record
       apply_settings(record["settings"])
