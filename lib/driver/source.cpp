@@ -6,9 +6,11 @@
 #include <filesystem>
 
 #include "lib/compile/llvm_fault.h"
+#include "lib/driver/runtime_kernel.h"
 #include "lib/model/model.h"
 #include "lib/model/tensor_state.h"
 #include "lib/rewrite/fault.h"
+#include "lib/support/counted.h"
 #include "lib/support/file_name.h"
 #include "lib/support/open_input.h"
 #include "lib/text/input_file.h"
@@ -321,7 +323,8 @@ Result<std::optional<InputGraph>> Source::next_record() {
     if (!more) return more.diag();
     if (!*more) {
       if (records_->cut()) session_->warn(*records_->cut());
-      break;
+      if (runtime_kernels_) session_->note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
+      done_ = true;
     }
     size_t number = number_++;
     bool skipped = by_number ? number != *number_of(kernel_)
@@ -341,6 +344,15 @@ Result<std::optional<InputGraph>> Source::next_record() {
     }
     if (!found_) found_ = number;
     done_ = by_number;
+    if (!take_runtime_kernels_ && is_runtime_kernel(*record, records_->header().producer)) {
+      if (by_number || !wanted_id.empty())
+        return Diag{.message = "'" + record->id + "' is a kernel of tinygrad's runtime, which waits for other threads "
+                               "or calls addresses in arrays, so tgc does not run it",
+                    .file = name_.shown(),
+                    .expected = "a kernel of a schedule"};
+      runtime_kernels_++;
+      continue;
+    }
     auto graph = read_record(std::make_shared<const GoldenRecord>(std::move(*record)));
     if (!graph) return graph.diag();
     return std::optional(std::move(*graph));
@@ -400,6 +412,7 @@ Status for_each_graph(const Session& session, const std::string& spec, const std
   auto source = Source::open(session, spec, kernel);
   if (!source) return source.diag();
   if (take_malformed) source->take_malformed();
+  source->take_runtime_kernels();
   for (size_t count = 0;; count++) {
     auto graph = source->next();
     if (!graph) return graph.diag();

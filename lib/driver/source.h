@@ -49,6 +49,9 @@ class Source {
   Result<std::optional<InputGraph>> next();
   // Makes next() return graphs with malformed nodes instead of an error, because `tgc verify` reports such nodes.
   void take_malformed() { take_malformed_ = true; }
+  // Makes next() return the kernels of tinygrad's runtime (runtime_kernel.h) too. Without this call, next() skips them
+  // and notes their number, or fails if the INPUT names one.
+  void take_runtime_kernels() { take_runtime_kernels_ = true; }
 
  private:
   explicit Source(const Session& session) : session_(&session) {}
@@ -71,11 +74,13 @@ class Source {
   size_t number_ = 0;                      // number of records read so far
   std::vector<std::string> other_ids_;     // ids of the records before the first match, for the error if there is none
   std::optional<size_t> found_;            // position of the first matching record in the file
-  bool done_ = false, several_ = false, take_malformed_ = false;
+  bool done_ = false, several_ = false, take_malformed_ = false, take_runtime_kernels_ = false;
+  size_t runtime_kernels_ = 0;             // number of records skipped because they are of tinygrad's runtime
 };
 
 // Calls `each` with every graph of an INPUT, in order. Stops at the first error of the input or of `each`, and when the
-// session is cancelled. An INPUT without graphs is an error. `take_malformed`: see Source::take_malformed.
+// session is cancelled. An INPUT without graphs is an error. Includes the kernels of tinygrad's runtime, so `each` must
+// not execute graphs of other releases. `take_malformed`: see Source::take_malformed.
 Status for_each_graph(const Session& session, const std::string& spec, const std::string& kernel,
                       const std::function<Status(InputGraph)>& each, bool take_malformed = false);
 

@@ -5,6 +5,7 @@
 #include "lib/compilation/compilation.h"
 #include "lib/compilation/schedule_text.h"
 #include "lib/compilation/selection.h"
+#include "lib/driver/runtime_kernel.h"
 #include "lib/replay/resume_check.h"
 #include "lib/spec/spec.h"
 #include "lib/support/line_diff.h"
@@ -230,6 +231,7 @@ class RecordCheck {
 
   // Returns why tgc cannot replay the record; "" if it can.
   std::string why_not_to_replay() const {
+    if (is_kernel() && is_runtime_kernel(r_, "")) return "a kernel of tinygrad's runtime";
     if (detect_kind(r_.ast) == InputKind::Json)
       return "its graphs are recorded as nodes (--walk, --rewrites, --letters, --viz): compare it with tgc diff, or "
              "record it without these";

@@ -1,5 +1,6 @@
 #include "lib/replay/record_list.h"
 
+#include "lib/driver/runtime_kernel.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/table.h"
@@ -8,7 +9,7 @@
 namespace tgc {
 namespace {
 
-ListedRecord listed(const GoldenRecord& r) {
+ListedRecord listed(const GoldenRecord& r, const std::string& producer) {
   ListedRecord out{.id = r.id, .target = r.target.empty() ? r.device : r.target, .nodes = r.nodes};
   const size_t kernels = r.kernels.size();
   if (r.program) out.what = r.program->function_name;
@@ -16,7 +17,8 @@ ListedRecord listed(const GoldenRecord& r) {
   else if (r.error || r.source_error) out.what = "refused";
   std::vector<GoldenMetadata> metadata = r.metadata;
   for (const GoldenKernel& k : r.kernels) metadata.insert(metadata.end(), k.metadata.begin(), k.metadata.end());
-  out.made_for = made_for_text(metadata);
+  out.is_runtime = is_runtime_kernel(r, producer);
+  out.made_for = out.is_runtime ? "tinygrad's runtime" : made_for_text(metadata);
   return out;
 }
 
@@ -30,7 +32,7 @@ Result<RecordList> list_records(const Session& session, const std::string& file)
     auto record = reader->next();
     if (!record) return record.diag();
     if (!*record) break;
-    out.records.push_back(listed(**record));
+    out.records.push_back(listed(**record, out.producer));
   }
   if (reader->cut()) session.warn(*reader->cut());
   return out;
@@ -51,6 +53,7 @@ std::string RecordList::json(const std::string& file) const {
         json.line().object([&] {
           json.member("id", r.id).member("target", r.target).member("nodes", r.nodes);
           json.member("what", r.what).member("made_for", r.made_for);
+          if (r.is_runtime) json.member("runtime", true);
         });
     });
   }) + "\n";

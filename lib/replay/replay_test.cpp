@@ -1,8 +1,14 @@
 #include "lib/replay/replay.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "lib/replay/record_list.h"
 #include "lib/support/testing.h"
+#include "lib/text/golden.h"
 
 using namespace tgc;
 
@@ -40,4 +46,29 @@ TEST_CASE("replay: #ID selects a record of its own file, and a run that compares
   ReplayPlan plan{.check = *make_check_plan(""), .id = "nothing"};
   CHECK(replay(session, kKernels, plan, [](auto&, auto&) {}).diag().message == "no record has the id 'nothing'");
   CHECK(make_check_plan("expandr").diag().message == "unknown stage 'expandr'");
+}
+
+TEST_CASE("replay skips kernels of tinygrad's runtime, and list_records names them") {
+  auto reader = GoldenReader::open(test_path("golden/kernels.jsonl.gz"));
+  REQUIRE(reader.ok());
+  GoldenLine line;
+  REQUIRE(*reader->next_line(line));
+  line.text.insert(1, "\"runtime\":true,");
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("tgc_replay_test." + std::to_string(getpid()));
+  std::ofstream(file) << R"({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad 0.12.0",)"
+                      << "\"settings\":{}}\n"
+                      << line.text << "\n";
+  Session session;
+  ReplaySummary summary;
+  auto status = replay(session, file.string(), {.check = *make_check_plan("")},
+                       [&](const std::string&, const RecordReport& r) { summary.add(r); });
+  REQUIRE_MESSAGE(status.ok(), status.diag().text());
+  CHECK(summary.identical() == 0);
+  CHECK(summary.text().find("skipped: 1: a kernel of tinygrad's runtime") != std::string::npos);
+  auto list = list_records(session, file.string());
+  REQUIRE(list.ok());
+  CHECK(list->text().find("tinygrad's runtime") != std::string::npos);
+  CHECK(list->json("f").find("\"runtime\":true") != std::string::npos);
+  std::filesystem::remove(file);
 }

@@ -138,6 +138,7 @@ GoldenRecord record_of(JsonScanner& in) {
     } else if (key == "kernels") {
       if (!in.null()) in.array([&] { r.kernels.push_back(kernel_of(in)); });
     } else if (key == "var_vals") r.var_vals = variables(in);
+    else if (key == "runtime") r.runtime = in.boolean();
     else if (key == "rewrites") r.rewrites = in.skip();
     else if (key == "metadata") r.metadata = metadata_list(in);
     else if (key == "settings")

@@ -68,6 +68,7 @@ struct GoldenRecord {
   std::map<std::string, int64_t> var_vals;
   std::map<std::string, std::optional<std::string>> settings;  // override those of the header; nullopt: not set
   std::vector<GoldenMetadata> metadata;                        // kernel records only
+  bool runtime = false;                                        // a kernel of tinygrad's runtime, not of a schedule
   std::string rewrites;  // JSON of all rule matches (recorded_rewrites.h); empty: not recorded
   uint32_t line = 0;  // 1-based number of the record's line in the file
 };
