@@ -20,6 +20,7 @@ void append_json_string(std::string& out, std::string_view text) {
     written = i + 1;
     if (c == '"' || c == '\\') out += '\\', out += char(c);
     else if (c == '\n') out += "\\n";
+    else if (c == '\t') out += "\\t";
     else if (c < 0x20) out.append("\\u00").append({kHex[c >> 4], kHex[c & 15]});
     else out += "\xEF\xBF\xBD";
   }

@@ -64,7 +64,7 @@ TEST_CASE("json writer: strings and names are escaped") {
   std::string text = written([](JsonWriter& json) {
     json.object([&] { json.member("say \"a\"\\", std::string_view("tab\tline\nnul\0 \xE2\x82\xAC", 17)); });
   });
-  CHECK(text == "{\"say \\\"a\\\"\\\\\":\"tab\\u0009line\\nnul\\u0000 \xE2\x82\xAC\"}");
+  CHECK(text == "{\"say \\\"a\\\"\\\\\":\"tab\\tline\\nnul\\u0000 \xE2\x82\xAC\"}");
   CHECK(written([](JsonWriter& json) { json.value("a\xFF z"); }) == "\"a\xEF\xBF\xBD z\"");
 }
 
