@@ -323,8 +323,8 @@ Result<std::optional<InputGraph>> Source::next_record() {
     if (!more) return more.diag();
     if (!*more) {
       if (records_->cut()) session_->warn(*records_->cut());
-      if (runtime_kernels_) session_->note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
-      done_ = true;
+      note_runtime_kernels();
+      break;
     }
     size_t number = number_++;
     bool skipped = by_number ? number != *number_of(kernel_)
@@ -353,6 +353,7 @@ Result<std::optional<InputGraph>> Source::next_record() {
       runtime_kernels_++;
       continue;
     }
+    note_runtime_kernels();
     auto graph = read_record(std::make_shared<const GoldenRecord>(std::move(*record)));
     if (!graph) return graph.diag();
     return std::optional(std::move(*graph));
@@ -361,6 +362,12 @@ Result<std::optional<InputGraph>> Source::next_record() {
   return Diag{.message = "no record '" + wanted_id + "'",
               .file = name_.shown(),
               .expected = by_number ? "a number below " + std::to_string(number_) : suggest_ids(wanted_id)};
+}
+
+// Notes how many kernels of the runtime were skipped since the last note.
+void Source::note_runtime_kernels() {
+  if (runtime_kernels_) session_->note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
+  runtime_kernels_ = 0;
 }
 
 // Returns a suggestion for an error: ids that are similar to `wanted`, which no record has.

@@ -63,6 +63,7 @@ class Source {
   Result<InputGraph> build_model();
   Status pick_kernel(InputGraph& in);
   std::string suggest_ids(const std::string& wanted) const;
+  void note_runtime_kernels();
 
   const Session* session_;
   InputName name_;
@@ -75,7 +76,7 @@ class Source {
   std::vector<std::string> other_ids_;     // ids of the records before the first match, for the error if there is none
   std::optional<size_t> found_;            // position of the first matching record in the file
   bool done_ = false, several_ = false, take_malformed_ = false, take_runtime_kernels_ = false;
-  size_t runtime_kernels_ = 0;             // number of records skipped because they are of tinygrad's runtime
+  size_t runtime_kernels_ = 0;             // number of records skipped since the last note (note_runtime_kernels)
 };
 
 // Calls `each` with every graph of an INPUT, in order. Stops at the first error of the input or of `each`, and when the
