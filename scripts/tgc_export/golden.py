@@ -3,7 +3,7 @@
 Each line of a gzip file is a gzip member of its own and is written at once, so the file is complete up to its last
 record at any moment.
 """
-import contextlib, fcntl, gzip, itertools, json, os, pathlib, re, stat, struct, sys, tempfile, zipfile, zlib
+import contextlib, fcntl, gzip, hashlib, itertools, json, os, pathlib, re, stat, struct, sys, tempfile, zipfile, zlib
 
 NATIVE_RELEASE = "0.12.0"  # for this release of tinygrad, stages are kept as tinygrad prints them; for others, as nodes
 LEVELS = ("kernel", "tensor", "jit")  # one file per level
@@ -71,6 +71,7 @@ class Writer:
     self.producer = f"tinygrad {NATIVE_RELEASE}"
     self.files = {}  # level: (descriptor, path)
     self.modes = {}  # path: permission bits of a file that an earlier run left
+    self.origins = {}  # hash of a kernel's recorded AST: the members that say what asked for the kernel (add_origin)
 
   def path_of(self, level, part):
     path = self.path if level == "kernel" else tagged_path(self.path, level)
@@ -110,6 +111,16 @@ class Writer:
     self.is_child, self.part, self.files = True, 0, {}
 
   # -- in the main process
+
+  def add_origin(self, ast, callers, metadata):
+    """Notes what asked for a kernel, because a worker process that compiles the kernel does not know it."""
+    self.origins.setdefault(hashlib.sha256(ast.encode()).digest(), {"asked_by": callers, "metadata": metadata})
+
+  def with_origin(self, line):
+    """Returns a kernel record of a child process with the members of its origin, unless it has its own."""
+    record = json.loads(line)
+    origin = self.origins.get(hashlib.sha256(record["ast"].encode()).digest())
+    return json.dumps({**record, **origin}) if origin and "asked_by" not in record else line
 
   def parts(self, level):
     """Returns the existing parts of a level, {number: path}, by number."""
@@ -151,6 +162,7 @@ class Writer:
         wanted = settings_of(part_header, record)
         own = {k: wanted.get(k) for k in {**header["settings"], **wanted} if wanted.get(k) != header["settings"].get(k)}
         line = json.dumps({**record, "settings": own})
+      if level == "kernel" and self.origins: line = self.with_origin(line)
       self.write_line(level, line.rstrip("\n"))
 
 

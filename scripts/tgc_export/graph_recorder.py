@@ -197,8 +197,10 @@ class GraphRecorder(Recorder):
     if scope.matches: record["rewrites"] = matches_json(scope.matches)
     if called_by_runtime(): record["runtime"] = True
     if callers := program_lines(): record["asked_by"] = callers
-    caller_metadata = [{"name": "kernel", "caller": callers[0]}] if callers else None
-    self.write("kernel", record, settings, self.metadata.get(ast.key) or caller_metadata)
+    self.write("kernel", record, settings, self.metadata.get(ast.key) or self.called_from(callers))
+
+  @staticmethod
+  def called_from(callers): return [{"name": "kernel", "caller": callers[0]}] if callers else None
 
   @staticmethod
   def target_of(renderer):
@@ -272,7 +274,10 @@ class GraphRecorder(Recorder):
     self.schedules += 1
     if callers := program_lines(): record["asked_by"] = callers
     if error is not None: record["error"] = repr(error)
-    else: record["kernels"] = self.kernels_of(scope, result)
+    else:
+      record["kernels"] = self.kernels_of(scope, result)
+      for kernel in record["kernels"] if callers else ():
+        self.writer.add_origin(kernel["ast"], callers, kernel.get("metadata") or self.called_from(callers))
     if scope.matches: record["rewrites"] = matches_json(scope.matches)
     self.write("tensor", record, self.own_settings())
 
