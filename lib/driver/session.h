@@ -24,6 +24,8 @@ struct Overrides {
   std::string from;
   std::vector<std::string> sizes;  // NAME=SIZE each: a model's symbolic dimensions
   std::string weights;             // a file with the tensors that a model's initializers refer to
+  bool imports = false;            // import kernels of other tinygrad releases (lib/import) as they are read
+  bool native = false;             // compile an imported kernel with tgc's own pipeline
 };
 
 // Receives the messages of an operation. The default methods do nothing. Several threads may call the methods at the

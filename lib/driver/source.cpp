@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "lib/compile/llvm_fault.h"
+#include "lib/driver/import_input.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/model/model.h"
 #include "lib/model/tensor_state.h"
@@ -247,6 +248,7 @@ Result<InputGraph> Source::read_text(InputKind kind, std::string_view text, cons
   if (!out) return out;
   if (out->graph->is_foreign()) {
     const Overrides& over = session_->over;
+    if (over.imports && !out->is_tensor_graph) return import_input(*session_, std::move(*out));
     if (over.target.empty() && over.sets.empty() && over.opts.empty()) return out;
     Diag diag = foreign_graph_error(out->info.producer, file);
     diag.expected = "what was recorded, without --target, --set or --opts";
@@ -408,7 +410,8 @@ Result<InputGraph> Source::read_record(std::shared_ptr<const GoldenRecord> recor
       read_text(detect_kind(*text), *text, file, foreign ? GoldenSettings() : settings_of(records_->header(), *record));
   if (!graph) return graph;
   graph->info.name = name;
-  graph->info.target = record->target;
+  graph->info.target =
+      is_imported(*graph) ? known_target(record->target, graph->graph->settings()) : record->target;
   graph->made_for = made_for_text(one_of_schedule ? record->kernels[*number_of(kernel_)].metadata : record->metadata);
   graph->record = std::move(record);
   return graph;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "lib/driver/import_input.h"
 #include "lib/driver/recorded_device.h"
 #include "lib/runtime/emulated.h"
 #include "lib/support/deadline.h"
@@ -34,6 +35,11 @@ ExecuteOptions DeviceOptions::ref_in_process() const {
 
 Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in) {
   const Settings& settings = in.graph->settings();
+  if (is_imported(in) && !session.over.native && device != "REF") {
+    if (device.empty()) return place_in_ref();
+    return Diag{.message = "a kernel of " + imported_from(in).producer + " runs in REF as it is",
+                .expected = "--native, to compile the kernel with tgc's own pipeline for " + device};
+  }
   const bool is_bundles = in.report.repro && device == in.report.repro->device;
   if (is_bundles && session.over.target.empty() && (device == "REF" || device.starts_with("plugin:")))
     return choose_placement(device, in.info.target, settings, recorded_target);

@@ -1,0 +1,24 @@
+// Imports the kernels of other tinygrad releases as inputs of tgc's own tools.
+#pragma once
+#include "lib/driver/session.h"
+#include "lib/import/import.h"
+
+namespace tgc {
+
+// The graph of another release that an imported graph was made from. The imported graph keeps it (Graph::extension).
+struct ImportedFrom {
+  std::shared_ptr<Graph> graph;                        // null: the graph was not imported
+  std::string producer;                                // such as "tinygrad 0.14.0"
+  std::shared_ptr<const ImportOrigins> origins;
+};
+const ImportedFrom& imported_from(const InputGraph& in);
+inline bool is_imported(const InputGraph& in) { return imported_from(in).graph != nullptr; }
+
+// Returns `in`, a kernel of another release, imported. Errors about its nodes show the original's lines. Fails if the
+// kernel cannot be imported, or if options of the native pipeline are set without --native.
+Result<InputGraph> import_input(const Session& session, InputGraph in);
+
+// Returns the longest part of `target`, as another release writes it, that names a target of tgc; "" if there is none.
+std::string known_target(std::string_view target, const Settings& settings);
+
+}  // namespace tgc

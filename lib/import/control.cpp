@@ -1,0 +1,122 @@
+// Upgrades of loops and of the order of execution.
+#include <algorithm>
+
+#include "lib/import/upgrade.h"
+
+namespace tgc::import {
+
+namespace {
+
+// Returns the axis type that an arg names. WEAK is 0.14's name for a loop that no optimization has claimed.
+AxisType axis_type(Arg arg) {
+  if (arg.kind() == Arg::Kind::AxisType) return arg.axis_type();
+  if (arg.kind() == Arg::Kind::Raw && arg.text() == "AxisType.WEAK") return AxisType::LOOP;
+  throw Refusal{"its axis type " + arg.repr() + " is unknown"};
+}
+
+Type integer_type(UOp u) {
+  if (u.dtype() == dtypes::void_) throw Refusal{"it is a loop without a bound"};
+  return Importer::type_of(u.dtype());
+}
+
+// The nodes that a void value consists of.
+UOp node_of(Importer& im, UOp source) {
+  const Value& v = im[source];
+  if (v.view) return v.view->buffer;
+  if (v.elements.size() != 1) throw Refusal{"its source is a vector"};
+  return v.elements[0].buffer ? im.pointer(v.elements[0]) : v.elements[0].node;
+}
+
+}  // namespace
+
+// RANGE(end; ids, type)
+Value make_range(Importer& im, UOp u) {
+  const Type type = integer_type(u);
+  Arg arg = u.arg();
+  if (!arg.is_tuple() || arg.items().size() < 2) throw Refusal{"its arg " + arg.repr() + " is unknown"};
+  std::vector<Arg> ids(arg.items().begin(), arg.items().end());
+  auto is_type = std::ranges::find_if(ids, [](Arg a) { return !a.is_int(); });
+  if (is_type == ids.end()) throw Refusal{"its arg " + arg.repr() + " is unknown"};
+  *is_type = axis_type(*is_type);
+  std::vector<UOp> src{im.scalar(u.src(0), type.dtype)};
+  for (UOp s : u.src().subspan(1)) src.push_back(node_of(im, s));
+  return {.elements = {{im.to.node(Op::RANGE, type.dtype, src, im.to.tuple(ids))}}, .dtype = type.dtype, .weak = type.weak};
+}
+
+// The range over the devices is no loop: each device runs the kernel with its own number.
+Value make_device_range(Importer& im, UOp u) {
+  const Type type = integer_type(u);
+  UOp node = im.to.variable("_device_num", 0, im.ints(u.src(0)).at(0) - 1, type.dtype);
+  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
+}
+
+Value make_special(Importer& im, UOp u) {
+  const Type type = integer_type(u);
+  if (!u.arg().is_str()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};
+  UOp node = im.to.special(im.scalar(u.src(0), type.dtype), u.arg().text(), type.dtype);
+  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
+}
+
+// END(x, ranges). A range that became a constant or a variable needs no END.
+Value make_end(Importer& im, UOp u) {
+  std::vector<UOp> ranges;
+  for (UOp s : u.src().subspan(1)) {
+    if (s.dtype() == dtypes::void_ || s.dtype() == dtypes::bool_) throw Refusal{"it ends a loop without a bound"};
+    for (const Element& e : im[s].elements)
+      if (op_in_backward_slice_with_self(e.node, {Op::RANGE, Op::SPECIAL}) && !std::ranges::count(ranges, e.node))
+        ranges.push_back(e.node);
+  }
+  return Importer::node(node_of(im, u.src(0)).end(ranges));
+}
+
+// AFTER(x, others): x, but ordered after the others
+Value make_after(Importer& im, UOp u) {
+  std::vector<UOp> others;
+  for (UOp s : u.src().subspan(1)) others.push_back(node_of(im, s));
+  Value out = im[u.src(0)];
+  if (others.empty()) return out;
+  if (out.view) out.view->buffer = out.view->buffer.after(others);
+  for (Element& e : out.elements) (e.buffer ? e.buffer : e.node) = (e.buffer ? e.buffer : e.node).after(others);
+  return out;
+}
+
+// SINK(stores; KernelInfo). The optimizer's choices are kept if they were made by the user.
+Value make_sink(Importer& im, UOp u) {
+  std::vector<UOp> src;
+  for (UOp s : u.src()) src.push_back(node_of(im, s));
+  Arg name = field_of(u.arg(), "name"), no_locals = field_of(u.arg(), "dont_use_locals"),
+      opts = field_of(u.arg(), "opts_to_apply");
+  const bool has_name = name.is_str() && name.text() != "test";
+  Arg info;
+  if (has_name || opts.is_tuple() || (no_locals.kind() == Arg::Kind::Bool && no_locals.as_bool()))
+    info = im.to.record(RecordClass::KernelInfo,
+                        {im.to.str(name.is_str() ? name.text() : "test"), im.to.tuple({}),
+                         no_locals.kind() == Arg::Kind::Bool && no_locals.as_bool(), im.to.tuple({}),
+                         opts.is_tuple() ? copied(im.to, opts) : Arg()});
+  return Importer::node(im.to.sink(src, info));
+}
+
+// GROUP, NOOP, BARRIER, IF, ENDIF: the same op of the imported sources
+Value make_order(Importer& im, UOp u) {
+  std::vector<UOp> src;
+  for (UOp s : u.src()) {
+    UOp n = u.is(Op::IF) && src.empty() ? im.scalar(s, dtypes::bool_) : node_of(im, s);
+    if (!u.is(Op::GROUP) || !std::ranges::count(src, n)) src.push_back(n);
+  }
+  if (u.is(Op::NOOP) && u.dtype() != dtypes::void_ && !src.empty()) return im[u.src(0)];
+  if (u.is(Op::IF)) src.resize(1);
+  return Importer::node(im.to.node(u.op(), dtypes::void_, src));
+}
+
+// CUSTOM and CUSTOMI: source code of the target's language
+Value make_custom(Importer& im, UOp u) {
+  const Type type = u.dtype() == dtypes::void_ ? Type{dtypes::void_} : Importer::type_of(u.dtype());
+  if (!u.arg().is_str()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};
+  std::vector<UOp> src;
+  for (UOp s : u.src()) src.push_back(im[s].dtype == dtypes::void_ || im[s].view ? node_of(im, s) : im.scalar(s));
+  return Importer::node(im.to.node(u.op(), type.dtype, src, im.to.str(u.arg().text())), type.dtype);
+}
+
+Value make_first_source(Importer& im, UOp u) { return im[u.src(0)]; }
+
+}  // namespace tgc::import

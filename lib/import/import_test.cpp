@@ -1,0 +1,213 @@
+#include "lib/import/import.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lib/import/upgrade.h"
+#include "lib/text/formats.h"
+#include "lib/text/pyrender.h"
+
+using namespace tgc;
+
+namespace {
+
+std::string text_of(UOp u) { return pyrender(u).value_or_throw(); }
+
+// An import of a kernel text, with the names that most tests use:
+//   i = RANGE(8), x and y = PARAMs of 64 floats, n = a PARAM of 64 ints, out = the target of the store
+constexpr std::string_view kNames = R"(i = UOp.range(8, 0, AxisType.WEAK)
+out = UOp(Ops.PARAM, dtypes.float, (UOp.const(64, dtypes.weakint),), ParamArg(0, dtypes.float, device='CPU'))
+x = UOp(Ops.PARAM, dtypes.float, (UOp.const(64, dtypes.weakint),), ParamArg(1, dtypes.float, device='CPU'))
+n = UOp(Ops.PARAM, dtypes.int, (UOp.const(64, dtypes.weakint),), ParamArg(2, dtypes.int, device='CPU'))
+)";
+
+struct Import {
+  // Imports a kernel that stores the expression `stored` of the names above to out[i].
+  explicit Import(std::string_view stored) {
+    std::string text(kNames);
+    text.append("v = ").append(stored).append("\nast = out.index(i).store(v).end(i).sink()\n");
+    read(text);
+  }
+  Import(std::string_view lines, std::string_view sink) {
+    read(std::string(kNames).append(lines).append("\nast = ").append(sink).append("\n"));
+  }
+  void read(const std::string& text) {
+    ReadReport report;
+    report.producer = "tinygrad 0.14.0";
+    auto read = read_graph(original, InputKind::Pyrender, text, "in.uop", &report);
+    if (!read) FAIL(read.diag().text());
+    root = read->root;
+    auto made = import_graph(root, {}, {}, &why);
+    if (made) imported = std::move(*made);
+    else error = made.diag().message;
+  }
+  // Returns the imported node that is stored.
+  UOp stored() const {
+    if (!error.empty()) FAIL(error);
+    for (UOp u : toposort(imported.root))
+      if (u.is(Op::STORE)) return u.src(1);
+    return {};
+  }
+
+  Graph original;
+  UOp root;
+  ImportedGraph imported;
+  NotImportable why;
+  std::string error;
+};
+
+// Returns the last line of the pyrender text of what a kernel stores, without "ast = ".
+std::string last_line(const Import& k) {
+  std::string text = text_of(k.stored());
+  return text.substr(text.rfind("ast = ") + 6);
+}
+
+}  // namespace
+
+TEST_CASE("import: a kernel's memory, loops and sink") {
+  Import k("x.index(i)");
+  REQUIRE(k.error == "");
+  CHECK(text_of(k.imported.root) ==
+        "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 0)\n"
+        "c1 = UOp.range(8, 0, AxisType.LOOP)\n"
+        "c3 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 1)\n"
+        "c6 = c0.index(c1, ptr=True).store(c3.index(c1)).end(c1)\n"
+        "ast = c6.sink()");
+  UOp store = k.imported.root.src(0).src(0);
+  CHECK(k.imported.origins->of(store).is(Op::STORE));
+  CHECK(&k.imported.origins->of(store).graph() == &k.original);
+}
+
+TEST_CASE("import: weak numbers take the dtype of their neighbors") {
+  CHECK(last_line(Import("x.index(i)*UOp.const(2.5, dtypes.weakfloat)")).ends_with("*UOp.const(dtypes.float, 2.5)"));
+  CHECK(last_line(Import("x.index(i)*UOp.const(2, dtypes.weakint)")).ends_with("*UOp.const(dtypes.float, 2.0)"));
+  CHECK(last_line(Import("x.index(i)+i")).ends_with("+UOp.range(8, 0, AxisType.LOOP).cast(dtypes.float)"));
+  UOp n = Import("(n.index(i)+UOp.const(-1, dtypes.weakint)).cast(dtypes.float)").stored();
+  CHECK(n.src(0).src(1).dtype() == dtypes::int32);
+  // a constant is rounded to its dtype; 0.1 of float is not 0.1 of double
+  CHECK(Import("x.index(i)+UOp.const(0.1, dtypes.weakfloat)").stored().src(1).arg() == Arg(double(0.1f)));
+  CHECK(Import("UOp.const(3, dtypes.weakint)").stored().dtype() == dtypes::float32);
+  // both operands of a comparison are weak: an index
+  CHECK(Import("(i<UOp.const(3, dtypes.weakint)).cast(dtypes.float)").stored().src(0).src(0).dtype() == dtypes::index);
+}
+
+TEST_CASE("import: a weakfloat expression is computed in double for a double") {
+  std::string weak = "(i.cast(dtypes.weakfloat)*UOp.const(0.1, dtypes.weakfloat))";
+  CHECK(Import(weak).stored().dtype() == dtypes::float32);
+  UOp wide = Import("(" + weak + "+x.index(i).cast(dtypes.double)).cast(dtypes.float)").stored();
+  CHECK(wide.src(0).src(0).is(Op::MUL));
+  CHECK(wide.src(0).src(0).dtype() == dtypes::float64);
+  CHECK(wide.src(0).src(0).src(1).arg() == Arg(0.1));
+}
+
+TEST_CASE("import: -0.0 stays negative") {
+  UOp zero = Import("x.index(i)*UOp.const(-0.0, dtypes.weakfloat)+UOp.const(0.0, dtypes.weakfloat)").stored();
+  CHECK(zero.src(0).src(1).is(Op::BITCAST));
+  CHECK(zero.src(1).is_const());
+}
+
+TEST_CASE("import: division rounds down") {
+  auto index = [](std::string_view at) {
+    UOp stored = Import(std::string("x.index(") + std::string(at) + ")").stored();
+    return stored.src(1).simplify();
+  };
+  CHECK(text_of(index("i//UOp.const(3, dtypes.weakint)")).ends_with("//UOp.const(dtypes.index, 3)"));
+  CHECK(text_of(index("i%UOp.const(3, dtypes.weakint)")).ends_with("%UOp.const(dtypes.index, 3)"));
+  // (i - 5) // 3 = (i + 1) / 3 - 2
+  UOp shifted = Import("x.index((i+UOp.const(-5, dtypes.weakint))//UOp.const(3, dtypes.weakint))").stored().src(1);
+  CHECK(shifted.is(Op::ADD));
+  CHECK(shifted.src(0).is(Op::IDIV));
+  CHECK(shifted.src(0).src(0).vmin().as_int() == Int(int64_t(1)));
+  CHECK(shifted.vmin().as_int() == Int(int64_t(-2)));
+  // of loaded ints, the signs are unknown
+  UOp loaded = Import("(n.index(i)//UOp.const(2, dtypes.weakint)).cast(dtypes.float)").stored().src(0);
+  CHECK(loaded.is(Op::ADD));
+  CHECK(loaded.src(1).is(Op::WHERE));
+  UOp left = Import("(n.index(i)%UOp.const(2, dtypes.weakint)).cast(dtypes.float)").stored().src(0);
+  CHECK(left.src(0).is(Op::MOD));
+  // CDIV and CMOD round to 0
+  CHECK(Import("n.index(i).alu(Ops.CDIV, n.index(i)).cast(dtypes.float)").stored().src(0).is(Op::IDIV));
+  CHECK(Import("n.index(i).alu(Ops.CMOD, n.index(i)).cast(dtypes.float)").stored().src(0).is(Op::MOD));
+}
+
+TEST_CASE("import: Invalid") {
+  const std::string gated =
+      "(i<UOp.const(3, dtypes.weakint)).alu(Ops.WHERE, (i+UOp.const(1, dtypes.weakint)), UOp.const(Invalid, dtypes.bool))";
+  UOp load = Import("x.index(" + gated + ")").stored();
+  CHECK(load.src(1).is(Op::WHERE));
+  CHECK(load.src(1).src(2).is_invalid());
+  // an Invalid number makes the store conditional; arithmetic keeps it Invalid
+  Import store("x.index(i)*(i<UOp.const(3, dtypes.weakint)).alu(Ops.WHERE, x.index(i), UOp.const(Invalid, dtypes.bool))");
+  for (UOp u : toposort(store.imported.root))
+    if (u.is(Op::STORE)) CHECK(u.src(0).src(1).get_valid().is(Op::CMPLT));
+  // an index that is always Invalid
+  CHECK(Import("x.index(UOp.const(Invalid, dtypes.bool))").stored().arg() == Arg(0.0));
+  Import none("s = x.index(UOp.const(Invalid, dtypes.bool)).store(x.index(i))", "s.end(i).sink()");
+  REQUIRE(none.error == "");
+  CHECK(none.imported.root.src(0).src(0).is(Op::NOOP));
+}
+
+TEST_CASE("import: variables and the DEVICE axis") {
+  Import k("p = UOp(Ops.PARAM, dtypes.weakint, (UOp(Ops.STACK, dtypes.void, ()),), ParamArg(-1, dtypes.weakint, "
+           "vmin_vmax=(1, 8), multiple_of=1, name='p', addrspace=AddrSpace.ALU))\n"
+           "d = UOp.range(2, -1, AxisType.DEVICE)",
+           "out.index(i).store(x.index((i+p+d))).end(i, d).sink()");
+  REQUIRE(k.error == "");
+  std::set<std::string> names;
+  for (UOp u : toposort(k.imported.root))
+    if (u.is(Op::DEFINE_VAR)) names.insert(u.arg().repr());
+  CHECK(names == std::set<std::string>{"('_device_num', 0, 1)", "('p', 1, 8)"});
+  CHECK(k.imported.root.src(0).num_src() == 2);  // the END of i alone
+}
+
+TEST_CASE("import: reductions") {
+  UOp plain = Import("x.index(i).reduce(i, arg=(Ops.MAX, 0))").stored();
+  CHECK(plain.is(Op::REDUCE));
+  CHECK(plain.arg().is(Op::MAX));
+  UOp across = Import("UOp(Ops.REDUCE, dtypes.float, (UOp(Ops.STACK, dtypes.float, (x.index(i), x.index(UOp.const(3, "
+                      "dtypes.weakint)))), i), (Ops.ADD, 1))")
+                   .stored();
+  CHECK(across.is(Op::REDUCE));
+  CHECK(across.src(0).is(Op::ADD));
+}
+
+TEST_CASE("import: buffers with several axes") {
+  const std::string shape = "s = UOp(Ops.STACK, dtypes.weakint, (UOp.const(8, dtypes.weakint), UOp.const(8, dtypes.weakint)))\n"
+                            "r = UOp(Ops.RESHAPE, dtypes.float, (x, s))\nj = UOp.range(8, 1, AxisType.WEAK)\n";
+  auto index = [&](const std::string& value) {
+    Import k(shape, "out.index(i).store(" + value + ").end(i, j).sink()");
+    return text_of(k.stored().src(1));
+  };
+  CHECK(index("r.index(i, j)").ends_with("ast = c0*UOp.const(dtypes.index, 8)+c2") == true);
+  CHECK(index("UOp(Ops.PERMUTE, dtypes.float, (r,), (1, 0)).index(j, i)") == index("r.index(i, j)"));
+}
+
+TEST_CASE("import: what has no counterpart is an error") {
+  Import call("c = UOp(Ops.CALL, dtypes.void, (x,), None)", "UOp(Ops.SINK, dtypes.void, (c,))");
+  CHECK(call.error == "cannot import Ops.CALL: it calls a function");
+  CHECK(call.why.node.is(Op::CALL));
+  Import unknown("c = UOp(Ops.BRAND_NEW, dtypes.float, (x,), None)", "UOp(Ops.SINK, dtypes.void, (c,))");
+  CHECK(unknown.error == "cannot import Ops.BRAND_NEW: no upgrade is known for it");
+  Import loop("c = UOp(Ops.RANGE, dtypes.void, (), (1, AxisType.WEAK))", "UOp(Ops.SINK, dtypes.void, (c,))");
+  CHECK(loop.error == "cannot import Ops.RANGE: it is a loop without a bound");
+  Import dtype("c = x.index(i).cast(dtypes.fp8e4m3fnuz)", "out.index(i).store(c).end(i).sink()");
+  CHECK(dtype.error == "cannot import Ops.CAST: tgc has no dtypes.fp8e4m3fnuz");
+}
+
+TEST_CASE("import: the table of upgrades") {
+  std::set<std::string_view> names;
+  for (const import::Upgrade& row : import::upgrades()) {
+    INFO(std::string(row.name));
+    CHECK(names.insert(row.name).second);
+    CHECK((row.make != nullptr) == row.refused.empty());
+    CHECK(row.since <= row.until);
+    bool used = false;  // at least one release of the row has at least one of its ops
+    row.ops.for_each([&](Op op) {
+      for (Release r : {Release::v0_11, Release::v0_12, Release::v0_13, Release::v0_14})
+        used |= row.since <= r && r <= row.until && has_op(r, op);
+    });
+    CHECK(used);
+  }
+}

@@ -1,0 +1,206 @@
+#include "lib/import/importer.h"
+
+#include <cmath>
+
+#include "lib/import/upgrade.h"
+#include "lib/text/open_args.h"
+#include "lib/uop/exec_alu.h"
+#include "lib/uop/wellformed.h"
+
+namespace tgc::import {
+
+namespace {
+constexpr int kMaxDepth = 500;         // of weakfloat expressions that are computed again as doubles
+constexpr int64_t kMaxElements = 1 << 14;  // of a buffer that is used as a value
+}  // namespace
+
+void Importer::import(UOp u) {
+  if (has(u)) return;
+  const Upgrade* row = find_upgrade(u);
+  if (!row) throw Refusal{"no upgrade is known for it"};
+  if (!row->make) throw Refusal{std::string(row->refused)};
+  Value value = row->make(*this, u);
+  if (u.id() >= values_.size()) values_.resize(u.graph().size());
+  values_[u.id()] = {std::move(value), true};
+  origins->add(to, u);
+}
+
+Type Importer::type_of(DType original) {
+  if (original == weakint() || original == dtypes::index) return {dtypes::index, true};
+  if (original == weakfloat()) return {dtypes::float32, true};
+  if (original.scalar_kind() == Scalar::Other) throw Refusal{"tgc has no " + std::string(original.repr())};
+  if (original.is_value() && original.count() != 1) throw Refusal{std::string(original.repr()) + " is a vector"};
+  return {original};
+}
+
+Type Importer::joined(UOpSpan sources) const {
+  std::vector<DType> floats, ints;
+  bool has_weakint = false, has_weakfloat = false;
+  for (UOp s : sources) {
+    const Value& v = (*this)[s];
+    if (v.is_invalid()) continue;
+    if (v.weak) (v.dtype == dtypes::index ? has_weakint : has_weakfloat) = true;
+    else if (dtypes::is_float(v.dtype)) floats.push_back(v.dtype);
+    else if (dtypes::is_int(v.dtype)) ints.push_back(v.dtype);
+  }
+  if (!floats.empty()) return {least_upper_dtype(floats)};
+  if (has_weakfloat) return {dtypes::float32, true};
+  if (!ints.empty()) return {least_upper_dtype(ints)};
+  if (has_weakint) return {dtypes::index, true};
+  return {dtypes::bool_};
+}
+
+UOp Importer::literal(DType dtype, Const value) {
+  if (!dtypes::is_float(dtype)) return to.constant(dtype, value);
+  const Const rounded = truncate(dtypes::as_const(value, dtype), dtype);
+  if (rounded.as_float() != 0 || !std::signbit(rounded.as_float())) return to.constant(dtype, rounded);
+  // in tgc's IR, the constants 0.0 and -0.0 are one node
+  const DType bits = dtype.itemsize() == 1   ? dtypes::uint8
+                     : dtype.itemsize() == 2 ? dtypes::uint16
+                     : dtype.itemsize() == 4 ? dtypes::uint32
+                                             : dtypes::uint64;
+  return to.constant(bits, Int::pow2(uint32_t(dtype.bitsize() - 1))).bitcast(dtype);
+}
+
+UOp Importer::literal(DType dtype, Arg value) {
+  if (value.is_const()) return literal(dtype, value.to_const());
+  if (is_const_float(value)) return literal(dtype, Const(-0.0));
+  throw Refusal{"its value " + value.repr() + " is no number"};
+}
+
+UOp Importer::convert(UOp node, DType dtype, bool weak) {
+  if (node.dtype() == dtype) return node;
+  return weak && node.is_const() ? literal(dtype, node.arg().to_const()) : node.cast(dtype);
+}
+
+UOp Importer::index_node(const Element& place, DType dtype) {
+  if (!place.valid) return to.node(Op::INDEX, dtype, {place.buffer, place.node});
+  if (place.node.dtype() == dtypes::index) return to.node(Op::INDEX, dtype, {place.buffer, place.node.valid(place.valid)});
+  return to.node(Op::INDEX, dtype, {place.buffer, place.node, place.valid});
+}
+UOp Importer::read(const Element& place) { return index_node(place, place.buffer.dtype().base()); }
+UOp Importer::pointer(const Element& place) { return index_node(place, place.buffer.dtype()); }
+
+std::vector<Element> Importer::places(UOp source) {
+  const Value& v = (*this)[source];
+  if (!v.view) return v.elements;
+  const Sizes& shape = v.view->shape();
+  if (product(shape) > kMaxElements) throw Refusal{"it uses a whole buffer as a value"};
+  std::vector<Element> out;
+  for (int64_t i = 0; i < product(shape); i++) {
+    std::vector<UOp> at;
+    for (int64_t index : unravel(i, shape)) at.push_back(to.constant(dtypes::index, index));
+    out.push_back({.node = v.view->index(at), .buffer = v.view->buffer});
+  }
+  return out;
+}
+
+Value Importer::numbers(UOp source, DType dtype) {
+  const Value& v = (*this)[source];
+  if (v.dtype == dtypes::void_) throw Refusal{"its source has no value"};
+  // tinygrad computes a weakfloat expression in float32, but in a wider dtype if its user has one
+  if (v.weak && v.dtype == dtypes::float32 && dtype == dtypes::float64 && source.in(ops::ALU)) {
+    if (depth_ > kMaxDepth) throw Refusal{"its weakfloat operands are nested too deep"};
+    depth_++;
+    Value wide = elementwise(*this, source, {dtypes::float64});
+    depth_--;
+    return wide;
+  }
+  Value out{.elements = places(source), .shape = v.view ? v.view->shape() : v.shape, .dtype = dtype, .weak = v.weak};
+  for (Element& e : out.elements) {
+    if (e.buffer) e = {is_false(e.valid) ? literal(v.dtype, Const(0)) : read(e)};
+    e.node = convert(e.node, dtype, v.weak);
+  }
+  return out;
+}
+
+UOp Importer::scalar(UOp source, DType dtype) {
+  Value v = numbers(source, dtype);
+  if (v.elements.size() != 1) throw Refusal{"its source is a vector"};
+  const Element& e = v.elements[0];
+  return e.valid ? e.valid.where(e.node, literal(dtype, Const(0))) : e.node;
+}
+
+std::vector<int64_t> Importer::ints(UOp source) {
+  std::vector<int64_t> out;
+  const Value& v = (*this)[source];
+  for (const Element& e : v.elements) {
+    Const most = e.buffer ? Const() : e.node.vmax();
+    if (!most.is_integral() || !most.as_int().is_small()) throw Refusal{"its size is no number"};
+    out.push_back(most.as_int().small());
+  }
+  return out;
+}
+
+namespace {
+
+// The walk over the nodes of a graph, or of a list.
+class Walk {
+ public:
+  explicit Walk(const Settings& settings) : im_(settings) {}
+
+  ImportedGraph graph(UOp root) {
+    for (UOp u : toposort(root)) import(u);
+    return finish({.root = im_[root].elements.at(0).node});
+  }
+
+  // A linear list: each node is followed by the new nodes that its value needs.
+  ImportedGraph list(std::span<const UOp> nodes) {
+    UOpSet listed(im_.to);
+    ImportedGraph out;
+    for (UOp u : nodes) {
+      for (UOp s : toposort(u, [&](UOp n) { return !im_.has(n); })) import(s);
+      for (const Element& e : im_[u].elements)
+        if (!e.buffer)
+          for (UOp n : toposort(e.node, [&](UOp n) { return !listed.contains(n); }))
+            if (listed.insert(n)) out.list.push_back(n);
+    }
+    if (out.list.empty()) throw Failure("the list has no nodes");
+    out.root = out.list.back();
+    return finish(std::move(out));
+  }
+
+  UOp at;  // the node that is imported
+
+ private:
+  void import(UOp u) {
+    at = u;
+    im_.import(u);
+  }
+  ImportedGraph finish(ImportedGraph out) {
+    out.graph = im_.graph;
+    out.origins = im_.origins;
+    auto wrong = out.list.empty() ? first_malformed_below(out.root) : first_malformed(out.list);
+    if (!wrong) return out;
+    if (UOp origin = out.origins->of(wrong->node)) at = origin;
+    throw Refusal{"the imported node is not well formed: " + wrong->trouble};
+  }
+  Importer im_;
+};
+
+}  // namespace
+}  // namespace tgc::import
+
+namespace tgc {
+
+Result<ImportedGraph> import_graph(UOp root, std::span<const UOp> list, const Settings& settings, NotImportable* why) {
+  import::Walk walk(settings);
+  NotImportable details;
+  auto refuse = [&](std::string reason) -> Diag {
+    details = {walk.at, std::string(shown_op(walk.at)), std::move(reason)};
+    if (why) *why = details;
+    return Diag{.message = details.text()};
+  };
+  return catch_failures([&]() -> ImportedGraph {
+    try {
+      return list.empty() ? walk.graph(root) : walk.list(list);
+    } catch (const import::Refusal& refusal) {
+      throw Failure(refuse(refusal.reason));
+    } catch (const Failure& failure) {
+      if (!walk.at) throw;
+      throw Failure(refuse(failure.diag().text()));
+    }
+  });
+}
+
+}  // namespace tgc

@@ -1,0 +1,140 @@
+// Upgrades of numbers: constants, casts and arithmetic.
+#include "lib/import/upgrade.h"
+#include "lib/text/open_args.h"
+
+namespace tgc::import {
+
+Value make_const(Importer& im, UOp u) {
+  if (u.arg().is_invalid())
+    return {.elements = {{im.literal(dtypes::bool_, Const(false)), im.literal(dtypes::bool_, Const(false))}},
+            .shape = {}, .dtype = dtypes::bool_, .weak = true};
+  const Type type = Importer::type_of(u.dtype());
+  // a weak constant keeps all digits until its user gives it a dtype
+  const bool keeps_digits = type.weak && u.arg().is_const();
+  UOp node = keeps_digits ? im.to.constant(type.dtype, u.arg().to_const()) : im.literal(type.dtype, u.arg());
+  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
+}
+
+Value make_cast(Importer& im, UOp u) {
+  const Type type = Importer::type_of(u.dtype());
+  Value out = im.numbers(u.src(0), type.dtype);
+  out.weak = type.weak;
+  return out;
+}
+
+// A BITCAST to a dtype of another size changes the last axis.
+Value make_bitcast(Importer& im, UOp u) {
+  const Type type = Importer::type_of(u.dtype());
+  if (im[u.src(0)].view) throw Refusal{"it is a bitcast of a buffer"};
+  Value from = im.numbers(u.src(0));
+  const int64_t in = from.dtype.itemsize(), out_size = type.dtype.itemsize();
+  Value out{.shape = from.shape, .dtype = type.dtype};
+  if (in == out_size) {
+    for (const Element& e : from.elements) out.elements.push_back({e.node.bitcast(type.dtype), e.valid});
+    return out;
+  }
+  if (from.shape.empty() || from.shape.back() * in % out_size)
+    throw Refusal{"it is a bitcast to a dtype of another size"};
+  out.shape.back() = from.shape.back() * in / out_size;
+  const size_t joined = size_t(std::max<int64_t>(1, out_size / in)), parts = size_t(std::max<int64_t>(1, in / out_size));
+  for (size_t i = 0; i < from.elements.size(); i += joined) {
+    std::vector<UOp> group;
+    for (size_t k = 0; k < joined; k++) group.push_back(from.elements[i + k].node);
+    UOp bits = joined == 1 ? group[0] : im.to.node(Op::VECTORIZE, from.dtype.vec(int64_t(joined)), group);
+    bits = bits.bitcast(parts == 1 ? type.dtype : type.dtype.vec(int64_t(parts)));
+    for (size_t k = 0; k < parts; k++) out.elements.push_back({parts == 1 ? bits : bits.gep(int64_t(k)), from.elements[i].valid});
+  }
+  return out;
+}
+
+namespace {
+
+bool is_positive(UOp u) { return py_less(0, u.vmin()); }
+bool is_nonnegative(UOp u) { return py_less_equal(0, u.vmin()); }
+// Returns true if a / b and a % b of two numbers of these bounds are the same rounded down and rounded to 0.
+bool have_one_sign(UOp a, UOp b) {
+  return (is_nonnegative(a) && is_positive(b)) || (py_less_equal(a.vmax(), 0) && py_less(b.vmax(), 0));
+}
+
+// Makes a // b (`remainder` false) or a % b, rounded down, of IDIV and MOD, which round to 0.
+UOp floor_division(Importer& im, UOp a, UOp b, bool remainder) {
+  const DType dtype = a.dtype();
+  const Op op = remainder ? Op::MOD : Op::IDIV;
+  if (dtypes::is_unsigned(dtype) || have_one_sign(a, b)) return a.alu(op, b);
+  auto number = [&](Int v) { return im.literal(dtype, Const(v)); };
+  const Int least = a.vmin().as_int();
+  if (dtype == dtypes::index && b.is_const() && is_positive(b) && least.is_small()) {
+    // an index has no width, so add a multiple of b that makes it positive
+    const Int by = b.arg().as_int(), times = -floor_div(least, by);
+    UOp quotient = a.alu(Op::ADD, number(times * by)).alu(op, b);
+    return remainder ? quotient : quotient.alu(Op::ADD, number(-times));
+  }
+  UOp zero = number(Int(int64_t(0))), left = a.alu(Op::MOD, b);
+  UOp unlike = a.alu(Op::CMPLT, zero).alu(Op::CMPNE, b.alu(Op::CMPLT, zero));
+  UOp rounded_up = left.alu(Op::CMPNE, zero).alu(Op::AND, unlike);
+  if (remainder) return left.alu(Op::ADD, rounded_up.where(b, zero));
+  return a.alu(Op::IDIV, b).alu(Op::ADD, rounded_up.where(number(Int(int64_t(-1))), zero));
+}
+
+// Makes the node of an elementwise op from scalars of the right dtypes.
+UOp node_of(Importer& im, UOp u, DType dtype, std::span<const UOp> x) {
+  switch (u.op()) {
+    case Op::FLOORDIV: return floor_division(im, x[0], x[1], false);
+    case Op::FLOORMOD: return floor_division(im, x[0], x[1], true);
+    case Op::CDIV: return x[0].alu(Op::IDIV, x[1]);
+    case Op::CMOD: return x[0].alu(Op::MOD, x[1]);
+    case Op::RECIP: return x[0].alu(Op::RECIPROCAL);
+    default: return im.to.node(u.op(), dtype, x);
+  }
+}
+
+// The condition under which where(cond, yes, no) is valid.
+UOp valid_choice(const Element& cond, const Element& yes, const Element& no) {
+  if (!yes.valid && !no.valid) return cond.valid;
+  UOp if_yes = both(cond.node, yes.valid), if_no = both(negate(cond.node), no.valid);
+  UOp valid = is_false(yes.valid) ? if_no : is_false(no.valid) ? if_yes : if_yes.alu(Op::OR, if_no);
+  return both(cond.valid, valid);
+}
+
+}  // namespace
+
+// Makes an elementwise op whose operands have the type `type`.
+Value elementwise(Importer& im, UOp u, Type type) {
+  const bool compares = u.in(ops::Comparison);
+  Value out{.dtype = compares ? dtypes::bool_ : type.dtype, .weak = type.weak && !compares};
+  std::vector<Value> from;
+  for (size_t i = 0; i < u.num_src(); i++) {
+    from.push_back(im.numbers(u.src(i), u.is(Op::WHERE) && i == 0 ? dtypes::bool_ : type.dtype));
+    out.shape = broadcast_shape(out.shape, from[i].shape);
+  }
+  std::vector<std::vector<Element>> operands;
+  for (const Value& v : from) operands.push_back(broadcast_to(v, out.shape));
+  for (size_t k = 0; k < operands[0].size(); k++) {
+    std::vector<UOp> x;
+    UOp valid;
+    for (auto& operand : operands) x.push_back(operand[k].node), valid = both(valid, operand[k].valid);
+    if (u.is(Op::WHERE)) {
+      const Element &cond = operands[0][k], &yes = operands[1][k], &no = operands[2][k];
+      valid = valid_choice(cond, yes, no);
+      if (is_false(no.valid) || is_false(yes.valid)) {
+        out.elements.push_back({is_false(no.valid) ? yes.node : no.node, valid});
+        continue;
+      }
+    }
+    out.elements.push_back({node_of(im, u, out.dtype, x), valid});
+  }
+  return out;
+}
+
+Value make_alu(Importer& im, UOp u) {
+  std::span<const UOp> sources = u.src();
+  if (u.in(ops::Comparison)) return elementwise(im, u, im.joined(sources));
+  const Type own = Importer::type_of(u.dtype());
+  if (!own.weak) return elementwise(im, u, own);
+  // a weak node takes the dtype of a source that has one; so does a shift, whose own dtype is that of its first source
+  const Type of_sources = im.joined(u.is(Op::WHERE) ? sources.subspan(1) : sources);
+  const bool is_strong = !of_sources.weak && of_sources.dtype != dtypes::bool_;
+  return elementwise(im, u, is_strong ? of_sources : own);
+}
+
+}  // namespace tgc::import

@@ -1,0 +1,201 @@
+// Upgrades of memory: buffers, variables, INDEX, LOAD and STORE.
+#include <algorithm>
+
+#include "lib/import/upgrade.h"
+
+namespace tgc::import {
+
+namespace {
+
+Value buffer_value(UOp buffer, Sizes shape, DType dtype) {
+  View view{.buffer = buffer, .steps = {{.op = Op::RESHAPE, .sizes = std::move(shape)}}};
+  return {.shape = view.shape(), .dtype = dtype, .view = std::move(view)};
+}
+
+// The shape of a PARAM or BUFFER: its first source, a size or a STACK of sizes.
+Sizes shape_of_memory(Importer& im, UOp u) { return u.num_src() ? im.ints(u.src(0)) : Sizes{}; }
+
+Arg slot_of(UOp u) {
+  Arg slot = field_of(u.arg(), "slot", 0);
+  if (!slot.is_int()) throw Refusal{"it has no slot"};
+  return slot;
+}
+
+}  // namespace
+
+Value make_param_buffer(Importer& im, UOp u) {
+  const DType dtype = Importer::type_of(u.dtype()).dtype;
+  Sizes shape = shape_of_memory(im, u);
+  if (slot_of(u).as_int() < Int(int64_t(0))) throw Refusal{"its slot is negative"};
+  return buffer_value(im.to.node(Op::DEFINE_GLOBAL, dtype.ptr(product(shape)), {}, slot_of(u)), shape, dtype);
+}
+
+// A PARAM or DEFINE_* whose dtype is a pointer.
+Value make_pointer(Importer& im, UOp u) {
+  const DType dtype = u.dtype();
+  if (!dtype.is_ptr() || dtype.is_image()) throw Refusal{"its dtype " + std::string(dtype.repr()) + " is no pointer"};
+  const Op op = u.is(Op::PARAM) ? Op::DEFINE_GLOBAL : u.op();
+  return buffer_value(im.to.node(op, dtype, {}, u.arg().is_str() ? im.to.str(u.arg().text()) : u.arg()), {dtype.size()},
+                      dtype.base());
+}
+
+Value make_local_buffer(Importer& im, UOp u) {
+  const DType dtype = Importer::type_of(u.dtype()).dtype;
+  const bool is_local = field_of(u.arg(), "addrspace") == Arg(AddrSpace::LOCAL);
+  Sizes shape = shape_of_memory(im, u);
+  UOp buffer = im.to.node(is_local ? Op::DEFINE_LOCAL : Op::DEFINE_REG,
+                          dtype.ptr(product(shape), is_local ? AddrSpace::LOCAL : AddrSpace::REG), {}, slot_of(u));
+  return buffer_value(buffer, shape, dtype);
+}
+
+// STAGE(x, ranges; opts) -> BUFFERIZE(x, ranges; opts), with one axis per range
+Value make_stage(Importer& im, UOp u) {
+  UOp value = im.scalar(u.src(0));
+  Sizes shape;
+  std::vector<UOp> src{value};
+  for (UOp s : u.src().subspan(1)) {
+    src.push_back(im.scalar(s));
+    shape.push_back(im.ints(s).at(0) + 1);
+  }
+  Arg opts = copied(im.to, u.arg());
+  if (!opts.is(RecordClass::BufferizeOpts)) throw Refusal{"its arg " + opts.repr() + " is unknown"};
+  return buffer_value(im.to.node(Op::BUFFERIZE, value.dtype(), src, opts), shape, value.dtype());
+}
+
+Value make_variable(Importer& im, UOp u) {
+  const Type type = Importer::type_of(u.dtype());
+  Arg name = field_of(u.arg(), "name"), bounds = field_of(u.arg(), "vmin_vmax");
+  if (!name.is_str() || !bounds.is_tuple() || bounds.items().size() != 2) throw Refusal{"it has no name and bounds"};
+  UOp node = im.to.variable(name.text(), bounds[0].to_const(), bounds[1].to_const(), type.dtype);
+  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
+}
+
+Value make_named_variable(Importer& im, UOp u) {
+  const Type type = Importer::type_of(u.dtype());
+  UOp node = im.to.node(Op::DEFINE_VAR, type.dtype, {}, copied(im.to, u.arg()));
+  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
+}
+
+namespace {
+
+// Chooses elements of a value that is no buffer. The indices must be constant.
+Value choose(Importer& im, UOp u, const std::vector<Value>& indices, const Sizes& indexed) {
+  const Value& from = im[u.src(0)];
+  const size_t rank = indices.size();
+  const Sizes rest(from.shape.begin() + ptrdiff_t(rank), from.shape.end());
+  Value out{.shape = indexed, .dtype = from.dtype, .weak = from.weak};
+  out.shape.insert(out.shape.end(), rest.begin(), rest.end());
+  for (int64_t i = 0; i < product(indexed); i++) {
+    Sizes at;
+    size_t position = 0;
+    const Sizes place = unravel(i, indexed);
+    for (const Value& index : indices) {
+      Sizes part(place.begin() + ptrdiff_t(position), place.begin() + ptrdiff_t(position + index.shape.size()));
+      position += index.shape.size();
+      const Element& e = index.elements[size_t(ravel(part, index.shape))];
+      if (e.valid || !py_equal(e.node.vmin(), e.node.vmax())) throw Refusal{"its index into a vector is not constant"};
+      at.push_back(e.node.vmin().as_int().int64_or_throw("an index"));
+      if (at.back() < 0 || at.back() >= from.shape[at.size() - 1]) throw Refusal{"its index into a vector is too large"};
+    }
+    at.resize(from.shape.size());
+    const int64_t first = ravel(at, from.shape);
+    for (int64_t k = 0; k < product(rest); k++) out.elements.push_back(from.elements[size_t(first + k)]);
+  }
+  return out;
+}
+
+}  // namespace
+
+// INDEX(x, i, j, ...; gate): the elements of a buffer or of a value at the given indices along its first axes.
+Value make_index(Importer& im, UOp u) {
+  const Value& from = im[u.src(0)];
+  std::vector<Value> indices;
+  Sizes indexed;
+  UOp gate;
+  for (size_t i = 1; i < u.num_src(); i++) {
+    if (i > 1 && i + 1 == u.num_src() && u.src(i).dtype() == dtypes::bool_ && !im[u.src(i)].is_invalid()) {
+      gate = im.scalar(u.src(i));
+      continue;
+    }
+    const Value& at = im[u.src(i)];
+    indices.push_back(im.numbers(u.src(i), at.is_invalid() || at.dtype == dtypes::bool_ ? dtypes::index : at.dtype));
+    indexed.insert(indexed.end(), indices.back().shape.begin(), indices.back().shape.end());
+  }
+  const Sizes& shape = from.view ? from.view->shape() : from.shape;
+  if (indices.size() > shape.size()) throw Refusal{"it has more indices than its source has axes"};
+  if (!from.view) return choose(im, u, indices, indexed);
+  const Sizes rest(shape.begin() + ptrdiff_t(indices.size()), shape.end());
+  DType dtype = dtypes::index;
+  for (size_t i = indices.size(); i-- > 0;) dtype = indices[i].dtype;
+  for (Value& v : indices)
+    for (Element& e : v.elements) e.node = im.convert(e.node, dtype, v.weak);
+  Value out{.shape = indexed, .dtype = from.dtype};
+  out.shape.insert(out.shape.end(), rest.begin(), rest.end());
+  for (int64_t i = 0; i < product(out.shape); i++) {
+    const Sizes place = unravel(i, out.shape);
+    std::vector<UOp> at;
+    UOp valid = gate;
+    size_t position = 0;
+    for (const Value& index : indices) {
+      Sizes part(place.begin() + ptrdiff_t(position), place.begin() + ptrdiff_t(position + index.shape.size()));
+      position += index.shape.size();
+      const Element& e = index.elements[size_t(ravel(part, index.shape))];
+      at.push_back(e.node), valid = both(valid, e.valid);
+    }
+    for (; position < place.size(); position++) at.push_back(im.to.constant(dtype, place[position]));
+    out.elements.push_back({from.view->index(at), valid, from.view->buffer});
+  }
+  return out;
+}
+
+// LOAD(place, alt, gate)
+Value make_load(Importer& im, UOp u) {
+  const Value& from = im[u.src(0)];
+  const DType dtype = u.dtype().is_value() ? Importer::type_of(u.dtype()).dtype : from.dtype;
+  Value out{.elements = im.places(u.src(0)), .shape = from.view ? from.view->shape() : from.shape, .dtype = dtype};
+  std::vector<Element> otherwise, gates;
+  if (u.num_src() > 1) otherwise = broadcast_to(im.numbers(u.src(1), dtype), out.shape);
+  if (u.num_src() > 2) gates = broadcast_to(im.numbers(u.src(2), dtypes::bool_), out.shape);
+  for (size_t i = 0; i < out.elements.size(); i++) {
+    Element& e = out.elements[i];
+    if (!e.buffer) throw Refusal{"its source is no place in memory"};
+    if (!gates.empty()) e.valid = both(e.valid, gates[i].node);
+    if (is_false(e.valid)) {
+      e = {otherwise.empty() ? im.literal(dtype, Const(0)) : otherwise[i].node};
+      continue;
+    }
+    // an image of halves is read as floats
+    const DType stored = e.buffer.dtype().base();
+    const DType loaded = dtypes::is_float(stored) && dtypes::is_float(dtype) ? stored : dtype;
+    UOp at = im.pointer(e);
+    e = {(otherwise.empty() ? at.load({}, loaded) : at.load(otherwise[i].node.cast(loaded), loaded)).cast(dtype)};
+  }
+  return out;
+}
+
+// STORE(place, value, gate), or, until 0.11, STORE(place, value, ranges)
+Value make_store(Importer& im, UOp u) {
+  const Value& to = im[u.src(0)];
+  std::vector<Element> places = im.places(u.src(0));
+  const Sizes& shape = to.view ? to.view->shape() : to.shape;
+  const Value& stored = im[u.src(1)];
+  // an image of halves is written as floats; other values keep their dtype: WGSL packs small numbers in a uint
+  const bool converts = stored.weak || (dtypes::is_float(to.dtype) && dtypes::is_float(stored.dtype));
+  Value value = im.numbers(u.src(1), converts ? to.dtype : stored.dtype);
+  if (product(value.shape) == product(shape)) value.shape = shape;
+  std::vector<Element> values = broadcast_to(value, shape), gates;
+  std::vector<UOp> ranges, stores;
+  if (u.num_src() > 2 && u.src(2).dtype() == dtypes::bool_) gates = broadcast_to(im.numbers(u.src(2)), shape);
+  else for (UOp s : u.src().subspan(2)) ranges.push_back(im.scalar(s));
+  for (size_t i = 0; i < places.size(); i++) {
+    Element& e = places[i];
+    if (!e.buffer) throw Refusal{"its target is no place in memory"};
+    e.valid = both(e.valid, values[i].valid);
+    if (!gates.empty()) e.valid = both(e.valid, gates[i].node);
+    if (!is_false(e.valid)) stores.push_back(im.pointer(e).store(values[i].node, ranges));
+  }
+  if (stores.empty()) return Importer::node(im.to.noop());
+  return Importer::node(im.to.group(stores));
+}
+
+}  // namespace tgc::import

@@ -1,0 +1,205 @@
+// Upgrades of values with a shape: STACK, movement ops, horizontal reductions and tensor cores.
+#include <algorithm>
+
+#include "lib/import/upgrade.h"
+
+namespace tgc::import {
+
+namespace {
+
+constexpr int64_t kMostPlaces = 256;  // a larger part of a buffer stays a View
+
+std::vector<int64_t> integers(Arg tuple) {
+  std::vector<int64_t> out;
+  if (!tuple.is_tuple()) throw Refusal{"its arg " + tuple.repr() + " is no tuple"};
+  for (Arg a : tuple.items()) out.push_back(a.is_integral() ? a.as_int().int64_or_throw("an arg") : 0);
+  return out;
+}
+
+// The sources of the elements that a movement op with the arguments `ints` has, of a value of the shape `from`.
+template <class Source>
+std::vector<Element> moved(const Value& from, const Sizes& to, Source source) {
+  std::vector<Element> out(size_t(product(to)));
+  for (size_t i = 0; i < out.size(); i++) out[i] = from.elements[size_t(ravel(source(unravel(int64_t(i), to)), from.shape))];
+  return out;
+}
+
+// SHRINK(x, offset, size). A part of a buffer may begin at an offset that is not constant, and may be Invalid.
+Value shrink(Importer& im, UOp u, Value value) {
+  const Value& offset = im[u.src(1)];
+  Sizes sizes = im.ints(u.src(2));
+  const Sizes& from = value.view ? value.view->shape() : value.shape;
+  if (sizes.size() != from.size() || offset.elements.size() != from.size()) throw Refusal{"its shape is unknown"};
+  if (!value.view) {
+    const Sizes first = im.ints(u.src(1));
+    Value out = value;
+    out.elements = moved(value, sizes, [&](Sizes at) {
+      for (size_t axis = 0; axis < at.size(); axis++) at[axis] += first[axis];
+      return at;
+    });
+    out.shape = sizes;
+    return out;
+  }
+  UOp valid;
+  View::Step step{.op = Op::SHRINK, .sizes = sizes};
+  for (const Element& e : offset.elements)
+    step.offset.push_back(e.buffer ? im.read(e) : e.node), valid = both(valid, e.valid);
+  const DType dtype = step.offset[0].dtype();
+  value.view->steps.push_back(std::move(step));
+  if (product(sizes) > kMostPlaces && !valid) return value;
+  Value out{.shape = sizes, .dtype = value.dtype};
+  for (int64_t i = 0; i < product(sizes); i++) {
+    std::vector<UOp> at;
+    for (int64_t index : unravel(i, sizes)) at.push_back(im.to.constant(dtype, index));
+    out.elements.push_back({value.view->index(at), valid, value.view->buffer});
+  }
+  return out;
+}
+
+}  // namespace
+
+Value make_stack(Importer& im, UOp u) {
+  Value out{.shape = {int64_t(u.num_src())}, .dtype = dtypes::void_};
+  if (!u.num_src()) return out;
+  const Type type = im.joined(u.src());
+  out.dtype = type.dtype, out.weak = type.weak;
+  for (size_t i = 0; i < u.num_src(); i++) {
+    const Value& v = im[u.src(i)];
+    const bool keeps = !v.view && v.dtype == type.dtype && (!v.weak || type.weak);  // places stay places
+    Value part = keeps ? v : im.numbers(u.src(i), type.dtype);
+    if (i == 0) out.shape.insert(out.shape.end(), part.shape.begin(), part.shape.end());
+    if (product(part.shape) * int64_t(u.num_src()) != product(out.shape)) throw Refusal{"its sources differ in shape"};
+    out.elements.insert(out.elements.end(), part.elements.begin(), part.elements.end());
+  }
+  return out;
+}
+
+Value make_movement(Importer& im, UOp u) {
+  Value value = im[u.src(0)];
+  if (u.is(Op::SHRINK)) return shrink(im, u, std::move(value));
+  const Sizes from = value.view ? value.view->shape() : value.shape;
+  Sizes sizes = from, ints;
+  switch (u.op()) {
+    case Op::RESHAPE: sizes = im.ints(u.src(1)); break;
+    case Op::EXPAND:
+      sizes = im.ints(u.src(1)), ints = {int64_t(sizes.size())};
+      sizes.insert(sizes.end(), from.begin(), from.end());
+      break;
+    case Op::PERMUTE:
+      ints = integers(u.arg());
+      for (size_t axis = 0; axis < ints.size(); axis++) sizes.at(axis) = from.at(size_t(ints[axis]));
+      break;
+    default: ints = integers(u.arg());  // FLIP
+  }
+  if (u.is(Op::RESHAPE) && product(sizes) != product(from)) throw Refusal{"it changes the number of elements"};
+  if (!u.is(Op::RESHAPE) && !u.is(Op::EXPAND) && ints.size() != from.size()) throw Refusal{"its arg does not fit"};
+  if (value.view) {
+    value.view->steps.push_back({.op = u.op(), .sizes = std::move(sizes), .ints = std::move(ints)});
+    return value;
+  }
+  Value out = value;
+  if (!u.is(Op::RESHAPE))
+    out.elements = moved(value, sizes, [&](const Sizes& at) {
+      Sizes source(from.size());
+      for (size_t axis = 0; axis < from.size(); axis++)
+        if (u.is(Op::EXPAND)) source[axis] = at[axis + size_t(ints[0])];
+        else if (u.is(Op::PERMUTE)) source[size_t(ints[axis])] = at[axis];
+        else source[axis] = ints[axis] ? from[axis] - 1 - at[axis] : at[axis];
+      return source;
+    });
+  out.shape = std::move(sizes);
+  return out;
+}
+
+// REDUCE(x, ranges; op, n): combines the elements along the first n axes, in order, then over the ranges.
+Value make_reduce(Importer& im, UOp u) {
+  Arg op = u.arg();
+  int64_t axes = 0;
+  if (op.is_tuple() && op.items().size() == 2) {
+    if (!op[1].is_int()) throw Refusal{"its arg " + op.repr() + " is unknown"};
+    axes = op[1].small_int(), op = op[0];
+  }
+  if (!op.is_op()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};
+  Type type = Importer::type_of(u.dtype());
+  if (type.weak && type.dtype == dtypes::index) type = {dtypes::int64};
+  Value from = im.numbers(u.src(0), type.dtype);
+  for (Element& e : from.elements)
+    if (e.valid) e = {e.valid.where(e.node, im.literal(type.dtype, Const(0)))};
+  if (axes < 0 || axes > int64_t(from.shape.size())) throw Refusal{"it reduces more axes than its source has"};
+  Value out{.shape = {from.shape.begin() + axes, from.shape.end()}, .dtype = type.dtype};
+  std::vector<UOp> ranges;
+  for (UOp s : u.src().subspan(1))
+    if (UOp r = im.scalar(s); !r.is_const()) ranges.push_back(r);
+  const size_t each = size_t(product(out.shape));
+  for (size_t i = 0; i < each; i++) {
+    UOp sum = from.elements.at(i).node;
+    for (size_t k = i + each; k < from.elements.size(); k += each) sum = sum.alu(op.op(), from.elements[k].node);
+    out.elements.push_back({ranges.empty() ? sum : sum.reduce(ranges, op.op())});
+  }
+  return out;
+}
+
+namespace {
+// Returns the elements of operand `i` as vectors of `count` elements each.
+std::vector<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& leading) {
+  Value v = im.numbers(operand);
+  Sizes shape = leading;
+  shape.push_back(count);
+  std::vector<Element> elements = broadcast_to(v, shape);
+  std::vector<UOp> out;
+  for (size_t i = 0; i < elements.size(); i += size_t(count)) {
+    std::vector<UOp> group;
+    for (size_t k = 0; k < size_t(count); k++) group.push_back(elements[i + k].node);
+    out.push_back(count == 1 ? group[0] : im.to.node(Op::VECTORIZE, v.dtype.vec(count), group));
+  }
+  return out;
+}
+}  // namespace
+
+// WMMA(a, b, c; dims, dtype, device, threads, axes). Before the expander, `axes` are the upcast ranges that hold the
+// elements of a thread; after it, the last axis of each operand does, and `axes` is None.
+Value make_wmma(Importer& im, UOp u) {
+  Arg arg = u.arg();
+  if (!arg.is_tuple() || arg.items().size() != 5 || arg[1].kind() != Arg::Kind::DType || !arg[2].is_str())
+    throw Refusal{"its arg " + arg.repr() + " is unknown"};
+  const bool is_expanded = arg[4].is_none();
+  const DType dtype = Importer::type_of(u.dtype()).dtype;
+  int64_t counts[3] = {1, 1, 1};
+  Sizes leading;
+  std::vector<Arg> axes;
+  for (size_t i = 0; i < 3; i++) {
+    Sizes shape = im[u.src(i)].view ? im[u.src(i)].view->shape() : im[u.src(i)].shape;
+    if (is_expanded || i == 2) {
+      if (shape.empty()) throw Refusal{"an operand has no elements of a thread"};
+      counts[i] = shape.back();
+      shape.pop_back();
+      leading = broadcast_shape(leading, shape);
+    } else {
+      for (Arg axis : arg[4][i].items()) counts[i] *= axis[1].small_int();
+    }
+    axes.push_back(is_expanded ? im.to.tuple({im.to.tuple({int64_t(i), counts[i]})}) : copied(im.to, arg[4][i]));
+  }
+  std::string name = "WMMA";
+  for (int64_t size : integers(arg[0])) name += "_" + std::to_string(size);
+  name.append("_").append(arg[1].dtype().name()).append("_").append(dtype.name());
+  Arg made = im.to.tuple({im.to.str(name), copied(im.to, arg[0]), arg[1], Arg(dtype), im.to.str(arg[2].text()), arg[3],
+                          im.to.tuple(axes), im.to.tuple({})});
+  Value out{.shape = leading, .dtype = dtype};
+  if (!is_expanded) {
+    UOp a = im.to.node(Op::CONTRACT, im[u.src(0)].dtype.vec(counts[0]), im.scalar(u.src(0)), axes[0]);
+    UOp b = im.to.node(Op::CONTRACT, im[u.src(1)].dtype.vec(counts[1]), im.scalar(u.src(1)), axes[1]);
+    UOp sum = im.to.node(Op::WMMA, dtype.vec(counts[2]), {a, b, vectors(im, u.src(2), counts[2], {}).at(0)}, made);
+    out.elements = {{im.to.node(Op::UNROLL, dtype, sum, axes[2])}};
+    return out;
+  }
+  std::vector<UOp> a = vectors(im, u.src(0), counts[0], leading), b = vectors(im, u.src(1), counts[1], leading),
+                   c = vectors(im, u.src(2), counts[2], leading);
+  for (size_t i = 0; i < a.size(); i++) {
+    UOp sum = im.to.node(Op::WMMA, dtype.vec(counts[2]), {a[i], b[i], c[i]}, made);
+    for (int64_t k = 0; k < counts[2]; k++) out.elements.push_back({sum.gep(k)});
+  }
+  out.shape.push_back(counts[2]);
+  return out;
+}
+
+}  // namespace tgc::import

@@ -1,0 +1,63 @@
+// The table of upgrades: how an op of another release is written in tgc's IR. Private to lib/import.
+#pragma once
+#include <span>
+#include <string_view>
+
+#include "lib/import/importer.h"
+
+namespace tgc::import {
+
+// A row of the table. It applies to a node with an op of `ops` in a graph of a release from `since` to `until` for which
+// when(node) is true. The first row that applies makes the value of the node.
+struct Upgrade {
+  std::string_view name;  // kebab-case, the op first
+  OpSet ops;
+  bool (*when)(UOp) = nullptr;  // null: always
+  Value (*make)(Importer& im, UOp u) = nullptr;
+  std::string_view refused = {};  // instead of `make`: why the node cannot be imported
+  Release since = Release::v0_11, until = Release::Other;
+};
+
+std::span<const Upgrade> upgrades();
+// Returns the row for `u`; null if no row applies.
+const Upgrade* find_upgrade(UOp u);
+
+// Returns the field `name` of a dataclass in an arg; None if it has no such field. A field without a name has its number
+// in `position`.
+Arg field_of(Arg record, std::string_view name, size_t position = SIZE_MAX);
+// Copies an arg without nodes to the graph `to`. A dataclass that tgc's IR has gets its class. Throws Refusal.
+Arg copied(Graph& to, Arg arg);
+
+// ---- numbers (math.cpp)
+Value make_const(Importer& im, UOp u);
+Value make_cast(Importer& im, UOp u);
+Value make_bitcast(Importer& im, UOp u);
+Value make_alu(Importer& im, UOp u);
+Value make_floor_division(Importer& im, UOp u);
+// ---- shapes (shapes.cpp)
+Value make_stack(Importer& im, UOp u);
+Value make_movement(Importer& im, UOp u);
+Value make_reduce(Importer& im, UOp u);
+Value make_wmma(Importer& im, UOp u);
+// ---- memory (memory.cpp)
+Value make_param_buffer(Importer& im, UOp u);
+Value make_pointer(Importer& im, UOp u);
+Value make_local_buffer(Importer& im, UOp u);
+Value make_stage(Importer& im, UOp u);
+Value make_variable(Importer& im, UOp u);
+Value make_named_variable(Importer& im, UOp u);
+Value make_index(Importer& im, UOp u);
+Value make_load(Importer& im, UOp u);
+Value make_store(Importer& im, UOp u);
+// ---- order and loops (control.cpp)
+Value make_range(Importer& im, UOp u);
+Value make_device_range(Importer& im, UOp u);
+Value make_special(Importer& im, UOp u);
+Value make_end(Importer& im, UOp u);
+Value make_after(Importer& im, UOp u);
+Value make_sink(Importer& im, UOp u);
+Value make_order(Importer& im, UOp u);
+Value make_custom(Importer& im, UOp u);
+Value make_first_source(Importer& im, UOp u);
+
+}  // namespace tgc::import

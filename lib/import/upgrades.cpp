@@ -1,0 +1,137 @@
+// The table of upgrades. Above each row is what the row does: the original node -> the node of tgc's IR.
+#include <algorithm>
+
+#include "lib/import/upgrade.h"
+
+namespace tgc::import {
+
+Arg field_of(Arg record, std::string_view name, size_t position) {
+  if (record.kind() != Arg::Kind::Record) return {};
+  RecordView fields(record);
+  for (size_t i = 0; i < fields.size(); i++)
+    if (fields.field(i) == name || (i == position && fields.field(i).empty())) return fields.values()[i];
+  return {};
+}
+
+Arg copied(Graph& to, Arg arg) {
+  if (arg.is_uop()) throw Refusal{"its arg has a node"};
+  if (arg.is_str()) return to.str(arg.text());
+  if (arg.kind() == Arg::Kind::Bytes) return to.bytes(arg.text());
+  if (arg.kind() == Arg::Kind::Raw) return to.raw(arg.text());
+  std::vector<Arg> items;
+  if (arg.is_tuple()) {
+    for (Arg item : arg.items()) items.push_back(copied(to, item));
+    return to.tuple(items);
+  }
+  if (arg.kind() != Arg::Kind::Record) return arg;
+  auto known = parse_record_class(RecordView(arg).name());
+  if (!known) throw Refusal{"its arg " + arg.repr() + " is unknown"};
+  for (std::string_view field : fields_of(*known)) items.push_back(copied(to, field_of(arg, field, items.size())));
+  if (!record_fits(*known, items)) throw Refusal{"its arg " + arg.repr() + " is unknown"};
+  return to.record(*known, items);
+}
+
+namespace {
+
+bool has_param_arg(UOp u) { return u.arg().kind() == Arg::Kind::Record && RecordView(u.arg()).name() == "ParamArg"; }
+// Returns true if the ParamArg names the address space `space`. Without a name, the space is GLOBAL.
+bool is_in(UOp u, std::string_view space) {
+  Arg a = field_of(u.arg(), "addrspace");
+  if (!has_param_arg(u) || a.is_none()) return has_param_arg(u) && space == "GLOBAL";
+  if (a.kind() == Arg::Kind::AddrSpace) return name_of(a.addrspace()) == space;
+  return a.kind() == Arg::Kind::Raw && a.text().ends_with(space) && a.text().starts_with("AddrSpace.");
+}
+bool is_variable(UOp u) { return is_in(u, "ALU"); }
+bool is_local(UOp u) { return is_in(u, "LOCAL") || is_in(u, "REG"); }
+bool is_device_axis(UOp u) {
+  auto is_device = [](Arg a) { return a.kind() == Arg::Kind::Raw && a.text() == "AxisType.DEVICE"; };
+  return u.arg().is_tuple() && std::ranges::any_of(u.arg().items(), is_device);
+}
+
+constexpr OpSet kFloorDivision{Op::FLOORDIV, Op::FLOORMOD};
+constexpr OpSet kTensorOps{Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, Op::COPY, Op::MSELECT, Op::MSTACK,
+                           Op::BUFFER_VIEW, Op::MULTI, Op::ALLREDUCE, Op::REDUCE_AXIS, Op::ASSIGN, Op::KERNEL,
+                           Op::UNSHARD, Op::PAD, Op::TUPLE, Op::GETTUPLE};
+
+constexpr Upgrade kUpgrades[] = {
+    // ---- memory
+    // PARAM((); -1, name, (min, max), ALU) -> DEFINE_VAR(name, min, max)
+    {.name = "param-variable", .ops = {Op::PARAM, Op::BUFFER}, .when = is_variable, .make = make_variable, .since = Release::v0_14},
+    // PARAM(shape; slot, dtype) -> DEFINE_GLOBAL dtype.ptr(size), slot; an image is a buffer too
+    {.name = "param-buffer", .ops = Op::PARAM, .when = has_param_arg, .make = make_param_buffer, .since = Release::v0_14},
+    // PARAM dtype.ptr(size), slot -> DEFINE_GLOBAL dtype.ptr(size), slot
+    {.name = "param-pointer", .ops = Op::PARAM, .make = make_pointer, .since = Release::v0_13, .until = Release::v0_13},
+    // BUFFER(shape; slot, dtype, LOCAL or REG) -> DEFINE_LOCAL or DEFINE_REG dtype.ptr(size), slot
+    {.name = "buffer-local", .ops = Op::BUFFER, .when = is_local, .make = make_local_buffer, .since = Release::v0_14},
+    {.name = "buffer-global", .ops = Op::BUFFER, .refused = "it is a buffer of a tensor graph"},
+    {.name = "define", .ops = ops::Defines, .make = make_pointer, .until = Release::v0_13},
+    {.name = "define-var", .ops = Op::DEFINE_VAR, .make = make_named_variable, .until = Release::v0_13},
+    // BIND(variable, value) -> variable
+    {.name = "bind", .ops = Op::BIND, .make = make_first_source, .until = Release::v0_13},
+    // STAGE(x, ranges; opts) -> BUFFERIZE(x, ranges; opts)
+    {.name = "stage", .ops = {Op::STAGE, Op::BUFFERIZE}, .make = make_stage},
+    // INDEX(x, WHERE(cond, i, Invalid)) -> INDEX of the same; INDEX(vector, constant) -> an element
+    {.name = "index", .ops = Op::INDEX, .make = make_index},
+    // LOAD(INDEX, alt, gate) -> LOAD(INDEX with the gate, alt); LOAD of n elements -> n LOADs
+    {.name = "load", .ops = Op::LOAD, .make = make_load},
+    // STORE(INDEX, x, gate) -> STORE(INDEX with the gate, x); STORE(INDEX, Invalid) -> NOOP
+    {.name = "store", .ops = Op::STORE, .make = make_store},
+
+    // ---- numbers
+    // CONST weakint -> CONST of the dtype of its neighbor
+    {.name = "const", .ops = Op::CONST, .make = make_const},
+    // CAST(weak x) -> x computed in the dtype
+    {.name = "cast", .ops = Op::CAST, .make = make_cast},
+    {.name = "bitcast", .ops = Op::BITCAST, .make = make_bitcast},
+    // FLOORDIV(x, y) -> x IDIV y where both are positive, else corrected by one if the signs differ
+    {.name = "floor-division", .ops = kFloorDivision, .make = make_alu, .since = Release::v0_13},
+    // CDIV(x, y) -> IDIV(x, y); CMOD(x, y) -> MOD(x, y)
+    {.name = "truncating-division", .ops = {Op::CDIV, Op::CMOD}, .make = make_alu, .since = Release::v0_13},
+    // RECIP(x) -> RECIPROCAL(x)
+    {.name = "recip", .ops = Op::RECIP, .make = make_alu, .until = Release::v0_11},
+    // x op y, of different dtypes -> op of operands of one dtype
+    {.name = "alu", .ops = ops::ALU, .make = make_alu},
+
+    // ---- values with a shape -> scalars
+    {.name = "stack", .ops = Op::STACK, .make = make_stack, .since = Release::v0_13},
+    {.name = "movement", .ops = {Op::RESHAPE, Op::PERMUTE, Op::EXPAND, Op::FLIP, Op::SHRINK}, .make = make_movement,
+     .since = Release::v0_14},
+    // REDUCE(x, ranges; op, n) -> REDUCE(x0 op x1 op ..., ranges; op)
+    {.name = "reduce", .ops = Op::REDUCE, .make = make_reduce},
+    // WMMA(a, b, c; dims, dtype, device, threads, axes) -> WMMA of vectors, with 0.12's arg
+    {.name = "wmma", .ops = Op::WMMA, .make = make_wmma, .since = Release::v0_14},
+
+    // ---- loops and order
+    // RANGE(n; -1, DEVICE) -> DEFINE_VAR("_device_num", 0, n - 1)
+    {.name = "range-device", .ops = Op::RANGE, .when = is_device_axis, .make = make_device_range, .since = Release::v0_14},
+    // RANGE(n; ids, WEAK) -> RANGE(n; ids, LOOP)
+    {.name = "range", .ops = Op::RANGE, .make = make_range},
+    {.name = "special", .ops = Op::SPECIAL, .make = make_special},
+    {.name = "end", .ops = Op::END, .make = make_end},
+    {.name = "after", .ops = Op::AFTER, .make = make_after},
+    {.name = "sink", .ops = Op::SINK, .make = make_sink},
+    {.name = "order", .ops = {Op::GROUP, Op::NOOP, Op::BARRIER, Op::IF, Op::ENDIF}, .make = make_order},
+    {.name = "custom", .ops = {Op::CUSTOM, Op::CUSTOMI}, .make = make_custom},
+
+    // ---- what has no counterpart in a kernel
+    {.name = "call", .ops = {Op::CALL, Op::FUNCTION, Op::CUSTOM_FUNCTION, Op::GETADDR}, .refused = "it calls a function"},
+    {.name = "instruction", .ops = Op::INS, .refused = "it is a machine instruction"},
+    {.name = "program", .ops = {Op::PROGRAM, Op::LINEAR, Op::SOURCE, Op::BINARY}, .refused = "it is a compiled program"},
+    {.name = "tensor", .ops = kTensorOps, .refused = "it is an op of tensor graphs"},
+    {.name = "view", .ops = {Op::VIEW, Op::VALID}, .refused = "it is a view of a ShapeTracker"},
+};
+
+}  // namespace
+
+std::span<const Upgrade> upgrades() { return kUpgrades; }
+
+const Upgrade* find_upgrade(UOp u) {
+  const Release release = u.graph().release();
+  auto applies = [&](const Upgrade& row) {
+    return row.ops.contains(u.op()) && row.since <= release && release <= row.until && (!row.when || row.when(u));
+  };
+  auto found = std::ranges::find_if(kUpgrades, applies);
+  return found == std::end(kUpgrades) ? nullptr : found;
+}
+
+}  // namespace tgc::import

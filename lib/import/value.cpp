@@ -1,0 +1,113 @@
+#include "lib/import/value.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tgc::import {
+
+int64_t product(std::span<const int64_t> sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
+}
+
+Sizes unravel(int64_t position, std::span<const int64_t> shape) {
+  Sizes at(shape.size());
+  for (size_t axis = shape.size(); axis-- > 0; position /= shape[axis]) at[axis] = position % shape[axis];
+  return at;
+}
+
+int64_t ravel(std::span<const int64_t> at, std::span<const int64_t> shape) {
+  int64_t position = 0;
+  for (size_t axis = 0; axis < shape.size(); axis++) position = position * shape[axis] + at[axis];
+  return position;
+}
+
+Sizes broadcast_shape(const Sizes& a, const Sizes& b) {
+  Sizes out = a.size() < b.size() ? b : a;
+  const Sizes& other = a.size() < b.size() ? a : b;
+  for (size_t i = 0; i < other.size(); i++) {
+    int64_t& size = out[out.size() - other.size() + i];
+    if (size != other[i] && size != 1 && other[i] != 1) throw Failure("its operands have different shapes");
+    if (size == 1) size = other[i];
+  }
+  return out;
+}
+
+std::vector<Element> broadcast_to(const Value& value, const Sizes& shape) {
+  if (value.shape == shape) return value.elements;
+  std::vector<Element> out(size_t(product(shape)));
+  const size_t added = shape.size() - value.shape.size();
+  for (size_t i = 0; i < out.size(); i++) {
+    Sizes at = unravel(int64_t(i), shape);
+    at.erase(at.begin(), at.begin() + ptrdiff_t(added));
+    for (size_t axis = 0; axis < at.size(); axis++)
+      if (value.shape[axis] == 1) at[axis] = 0;
+    out[i] = value.elements[size_t(ravel(at, value.shape))];
+  }
+  return out;
+}
+
+bool Value::is_invalid() const {
+  return !elements.empty() && std::ranges::all_of(elements, [](const Element& e) { return is_false(e.valid); });
+}
+
+namespace {
+UOp number(Graph& graph, int64_t value, DType dtype) { return graph.constant(dtype, value); }
+// x + y and x * y for indices, with the trivial cases folded.
+UOp add(UOp x, UOp y) {
+  if (x.is_const() && py_equal(x.arg().to_const(), 0)) return y;
+  return y.is_const() && py_equal(y.arg().to_const(), 0) ? x : x.alu(Op::ADD, y);
+}
+UOp times(UOp x, int64_t factor) { return factor == 1 ? x : x.alu(Op::MUL, number(x.graph(), factor, x.dtype())); }
+}  // namespace
+
+UOp View::index(std::vector<UOp> at) const {
+  Graph& graph = buffer.graph();
+  const DType dtype = at.empty() ? dtypes::index : at[0].dtype();
+  for (size_t s = steps.size(); s-- > 0;) {
+    const Step& step = steps[s];
+    const Sizes& from = s ? steps[s - 1].sizes : step.sizes;
+    switch (step.op) {
+      case Op::RESHAPE: {  // flatten the indices; then, unless this is the buffer's own shape, split the flat index
+        UOp flat = number(graph, 0, dtype);
+        for (size_t axis = 0; axis < at.size(); axis++) flat = add(times(flat, step.sizes[axis]), at[axis]);
+        if (s == 0) return flat;
+        at.assign(from.size(), UOp());
+        int64_t stride = 1;
+        for (size_t axis = from.size(); axis-- > 0; stride *= from[axis]) {
+          UOp i = stride == 1 ? flat : flat.alu(Op::IDIV, number(graph, stride, dtype));
+          at[axis] = axis == 0 ? i : i.alu(Op::MOD, number(graph, from[axis], dtype));
+        }
+        break;
+      }
+      case Op::PERMUTE: {
+        std::vector<UOp> moved(at.size());
+        for (size_t axis = 0; axis < at.size(); axis++) moved[size_t(step.ints[axis])] = at[axis];
+        at = std::move(moved);
+        break;
+      }
+      case Op::EXPAND: at.erase(at.begin(), at.begin() + step.ints[0]); break;
+      case Op::FLIP:
+        for (size_t axis = 0; axis < at.size(); axis++)
+          if (step.ints[axis]) at[axis] = number(graph, from[axis] - 1, dtype).alu(Op::ADD, times(at[axis], -1));
+        break;
+      default:  // SHRINK
+        for (size_t axis = 0; axis < at.size(); axis++) at[axis] = add(step.offset[axis].cast(dtype), at[axis]);
+    }
+  }
+  return at[0];
+}
+
+UOp both(UOp a, UOp b) {
+  if (!a || a == b || (b && is_false(b))) return b;
+  return !b || is_false(a) ? a : a.alu(Op::AND, b);
+}
+
+UOp negate(UOp a) {
+  Graph& graph = a.graph();
+  if (a.is_const()) return graph.constant(dtypes::bool_, !a.arg().to_const().truthy());
+  return a.alu(Op::CMPNE, graph.constant(dtypes::bool_, true));
+}
+
+bool is_false(UOp condition) { return condition && condition.is_const() && !condition.arg().to_const().truthy(); }
+
+}  // namespace tgc::import

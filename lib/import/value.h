@@ -1,0 +1,63 @@
+// The value of an original node while it is imported. tinygrad 0.13 and later have shapes inside kernels; tgc's IR has
+// none there, so a value is a list of scalars. Private to lib/import.
+#pragma once
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "lib/uop/graph.h"
+
+namespace tgc::import {
+
+using Sizes = std::vector<int64_t>;
+int64_t product(std::span<const int64_t> sizes);
+
+// A scalar of a value: a number, or a place in memory, which is read when it is used as a number.
+struct Element {
+  UOp node;         // the number; for a place in memory: its index in `buffer`
+  UOp valid = {};   // a bool that is false if the element is tinygrad's Invalid; empty: always valid
+  UOp buffer = {};  // the memory of a place; empty: the element is a number
+};
+
+// A buffer, or movement ops of a buffer, as a function from indices to an index into the memory.
+struct View {
+  // A movement op. Its result has the shape `sizes`.
+  struct Step {
+    Op op;
+    Sizes sizes;
+    Sizes ints = {};           // PERMUTE: the axes; FLIP: 1 for each flipped axis; EXPAND: number of new axes
+    std::vector<UOp> offset = {};  // SHRINK: the first index of each axis
+  };
+  UOp buffer;
+  std::vector<Step> steps;  // the first step is a RESHAPE that gives the buffer its shape
+
+  const Sizes& shape() const { return steps.back().sizes; }
+  UOp index(std::vector<UOp> at) const;  // returns the index into the memory for one index per axis
+};
+
+struct Value {
+  std::vector<Element> elements;  // in row-major order; empty if `view` is set
+  Sizes shape;
+  DType dtype;        // in tgc's IR: dtypes::index for weakint, float32 for weakfloat
+  bool weak = false;  // the original dtype is weakint or weakfloat, so the value takes the dtype of its neighbors
+  std::optional<View> view = {};
+
+  bool is_invalid() const;  // true if the value is the constant Invalid
+};
+
+// Return an index of the element at `position` (row-major) in a value of shape `shape`, and back.
+Sizes unravel(int64_t position, std::span<const int64_t> shape);
+int64_t ravel(std::span<const int64_t> at, std::span<const int64_t> shape);
+
+// Returns the shape that `a` and `b` broadcast to: aligned right, axes of size 1 are repeated. Throws Failure if they
+// do not fit.
+Sizes broadcast_shape(const Sizes& a, const Sizes& b);
+// Returns the elements of `value`, which has no view, repeated to `shape`.
+std::vector<Element> broadcast_to(const Value& value, const Sizes& shape);
+
+// The conjunction and the negation of conditions. The empty UOp stands for true.
+UOp both(UOp a, UOp b);
+UOp negate(UOp a);
+bool is_false(UOp condition);
+
+}  // namespace tgc::import
