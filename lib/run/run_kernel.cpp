@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <random>
 
 #include "lib/driver/elapsed.h"
+#include "lib/driver/import_input.h"
 #include "lib/driver/source.h"
 #include "lib/execute/lower.h"
 #include "lib/execute/sanitized.h"
@@ -65,6 +67,7 @@ class KernelRun {
     report_.device = place.label;
     check_emulation(place);
     Executable kernel = prepare(place);
+    if (is_imported(in_)) draw_variables(kernel);
     note_variables(kernel);
     kernel.arguments(o_.input.variables).value_or_throw();
     choose_inputs(kernel);
@@ -169,6 +172,14 @@ class KernelRun {
     if (o_.input.is_only_kernel) elapsed.emplace(session_, in_.info.name + " on " + where);
     auto done = run();
     return done ? std::move(done) : with_time_option(done.diag());
+  }
+
+  // Draws values for the variables of an imported kernel that --var does not set.
+  void draw_variables(const Executable& kernel) {
+    std::mt19937_64 random(o_.input.seed.value_or(kDefaultSeed));
+    for (const VariableSpec& v : kernel.variables())
+      if (!o_.input.variables.contains(v.name))
+        o_.input.variables[v.name] = v.min + int64_t(random() % (uint64_t(v.max - v.min) + 1));
   }
 
   // Stores in the report which --var name variables of the kernel. Any other --var of an only kernel is an error.
@@ -303,7 +314,7 @@ class KernelRun {
 
   const Session& session_;
   InputGraph& in_;
-  const RunOptions& o_;
+  RunOptions o_;
   RunReport& report_;
   DebugPrints debug_;
   std::optional<Placement> place_;
