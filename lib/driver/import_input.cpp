@@ -12,7 +12,8 @@ Result<InputGraph> import_input(const Session& session, InputGraph in) {
   const std::string producer = in.info.producer.empty() ? "tinygrad " + std::string(name_of(in.graph->release()))
                                                         : in.info.producer;
   if (over.native && !is_ast)
-    return Diag{.message = "--native compiles an AST, and this is a graph of " + producer + " after '" + in.info.stage + "'",
+    return Diag{.message = "--native compiles an AST, and this graph of " + producer + " is after '" + in.info.stage +
+                           "'",
                 .file = in.file};
   if (!over.native && (!over.target.empty() || !over.sets.empty() || !over.opts.empty()))
     return Diag{.message = "a kernel of " + producer + " runs in REF as it is",

@@ -40,7 +40,8 @@ Value make_range(Importer& im, UOp u) {
   *is_type = axis_type(*is_type);
   std::vector<UOp> src{im.scalar(u.src(0), type.dtype)};
   for (UOp s : u.src().subspan(1)) src.push_back(node_of(im, s));
-  return {.elements = {{im.to.node(Op::RANGE, type.dtype, src, im.to.tuple(ids))}}, .dtype = type.dtype, .weak = type.weak};
+  UOp node = im.to.node(Op::RANGE, type.dtype, src, im.to.tuple(ids));
+  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
 }
 
 // The range over the devices is no loop: each device runs the kernel with its own number.

@@ -1,5 +1,5 @@
-// Turns a graph of another tinygrad release (0.11 to 0.14, or master) into a graph of tgc's own IR, that of 0.12.0, which
-// computes the same. README.md describes how.
+// Turns a graph of another tinygrad release (0.11 to 0.14, or master) into a graph of tgc's own IR, that of 0.12.0,
+// which computes the same. README.md describes how.
 #pragma once
 #include <memory>
 #include <optional>
@@ -39,9 +39,9 @@ struct NotImportable {
   std::string text() const { return "cannot import Ops." + op + ": " + reason; }
 };
 
-// Imports the graph under `root`, or, if `list` is not empty, the linear list, whose last node is `root`. The result has
-// the settings of `settings`. If the graph cannot be imported, `why` (may be null) gets the details of the error. The
-// original graph must outlive the origins.
+// Imports the graph under `root`, or, if `list` is not empty, the linear list, whose last node is `root`. The imported
+// graph gets `settings`. If the graph cannot be imported, `why` (may be null) gets the details of the error. The original
+// graph must outlive the origins.
 Result<ImportedGraph> import_graph(UOp root, std::span<const UOp> list = {}, const Settings& settings = {},
                                    NotImportable* why = nullptr);
 

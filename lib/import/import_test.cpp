@@ -133,13 +133,14 @@ TEST_CASE("import: division rounds down") {
 }
 
 TEST_CASE("import: Invalid") {
-  const std::string gated =
-      "(i<UOp.const(3, dtypes.weakint)).alu(Ops.WHERE, (i+UOp.const(1, dtypes.weakint)), UOp.const(Invalid, dtypes.bool))";
+  const std::string gated = "(i<UOp.const(3, dtypes.weakint)).alu(Ops.WHERE, (i+UOp.const(1, dtypes.weakint)), "
+                            "UOp.const(Invalid, dtypes.bool))";
   UOp load = Import("x.index(" + gated + ")").stored();
   CHECK(load.src(1).is(Op::WHERE));
   CHECK(load.src(1).src(2).is_invalid());
   // an Invalid number makes the store conditional; arithmetic keeps it Invalid
-  Import store("x.index(i)*(i<UOp.const(3, dtypes.weakint)).alu(Ops.WHERE, x.index(i), UOp.const(Invalid, dtypes.bool))");
+  Import store("x.index(i)*(i<UOp.const(3, dtypes.weakint)).alu(Ops.WHERE, x.index(i), "
+               "UOp.const(Invalid, dtypes.bool))");
   for (UOp u : toposort(store.imported.root))
     if (u.is(Op::STORE)) CHECK(u.src(0).src(1).get_valid().is(Op::CMPLT));
   // an index that is always Invalid
@@ -174,8 +175,9 @@ TEST_CASE("import: reductions") {
 }
 
 TEST_CASE("import: buffers with several axes") {
-  const std::string shape = "s = UOp(Ops.STACK, dtypes.weakint, (UOp.const(8, dtypes.weakint), UOp.const(8, dtypes.weakint)))\n"
-                            "r = UOp(Ops.RESHAPE, dtypes.float, (x, s))\nj = UOp.range(8, 1, AxisType.WEAK)\n";
+  const std::string shape =
+      "s = UOp(Ops.STACK, dtypes.weakint, (UOp.const(8, dtypes.weakint), UOp.const(8, dtypes.weakint)))\n"
+      "r = UOp(Ops.RESHAPE, dtypes.float, (x, s))\nj = UOp.range(8, 1, AxisType.WEAK)\n";
   auto index = [&](const std::string& value) {
     Import k(shape, "out.index(i).store(" + value + ").end(i, j).sink()");
     return text_of(k.stored().src(1));

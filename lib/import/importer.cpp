@@ -75,8 +75,8 @@ UOp Importer::convert(UOp node, DType dtype, bool weak) {
 
 UOp Importer::index_node(const Element& place, DType dtype) {
   if (!place.valid) return to.node(Op::INDEX, dtype, {place.buffer, place.node});
-  if (place.node.dtype() == dtypes::index) return to.node(Op::INDEX, dtype, {place.buffer, place.node.valid(place.valid)});
-  return to.node(Op::INDEX, dtype, {place.buffer, place.node, place.valid});
+  if (!(place.node.dtype() == dtypes::index)) return to.node(Op::INDEX, dtype, {place.buffer, place.node, place.valid});
+  return to.node(Op::INDEX, dtype, {place.buffer, place.node.valid(place.valid)});
 }
 UOp Importer::read(const Element& place) { return index_node(place, place.buffer.dtype().base()); }
 UOp Importer::pointer(const Element& place) { return index_node(place, place.buffer.dtype()); }
@@ -98,6 +98,12 @@ std::vector<Element> Importer::places(UOp source) {
 Value Importer::numbers(UOp source, DType dtype) {
   const Value& v = (*this)[source];
   if (v.dtype == dtypes::void_) throw Refusal{"its source has no value"};
+  // the user of a cast to weakfloat casts the number itself
+  if (v.weak && v.dtype == dtypes::float32 && source.is(Op::CAST) && !(dtype == dtypes::float32)) {
+    Value number = numbers(source.src(0), dtype);
+    number.weak = true;
+    return number;
+  }
   // tinygrad computes a weakfloat expression in float32, but in a wider dtype if its user has one
   if (v.weak && v.dtype == dtypes::float32 && dtype == dtypes::float64 && source.in(ops::ALU)) {
     if (depth_ > kMaxDepth) throw Refusal{"its weakfloat operands are nested too deep"};

@@ -36,13 +36,14 @@ Value make_bitcast(Importer& im, UOp u) {
   if (from.shape.empty() || from.shape.back() * in % out_size)
     throw Refusal{"it is a bitcast to a dtype of another size"};
   out.shape.back() = from.shape.back() * in / out_size;
-  const size_t joined = size_t(std::max<int64_t>(1, out_size / in)), parts = size_t(std::max<int64_t>(1, in / out_size));
+  const size_t joined = out_size > in ? size_t(out_size / in) : 1, parts = in > out_size ? size_t(in / out_size) : 1;
   for (size_t i = 0; i < from.elements.size(); i += joined) {
     std::vector<UOp> group;
     for (size_t k = 0; k < joined; k++) group.push_back(from.elements[i + k].node);
     UOp bits = joined == 1 ? group[0] : im.to.node(Op::VECTORIZE, from.dtype.vec(int64_t(joined)), group);
     bits = bits.bitcast(parts == 1 ? type.dtype : type.dtype.vec(int64_t(parts)));
-    for (size_t k = 0; k < parts; k++) out.elements.push_back({parts == 1 ? bits : bits.gep(int64_t(k)), from.elements[i].valid});
+    for (size_t k = 0; k < parts; k++)
+      out.elements.push_back({parts == 1 ? bits : bits.gep(int64_t(k)), from.elements[i].valid});
   }
   return out;
 }

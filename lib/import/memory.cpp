@@ -48,18 +48,37 @@ Value make_local_buffer(Importer& im, UOp u) {
   return buffer_value(buffer, shape, dtype);
 }
 
-// STAGE(x, ranges; opts) -> BUFFERIZE(x, ranges; opts), with one axis per range
+// STAGE(x, ranges; opts): a buffer with one axis per range, before the axes of x.
 Value make_stage(Importer& im, UOp u) {
-  UOp value = im.scalar(u.src(0));
+  Value x = im.numbers(u.src(0));
+  std::vector<UOp> ranges;
   Sizes shape;
-  std::vector<UOp> src{value};
   for (UOp s : u.src().subspan(1)) {
-    src.push_back(im.scalar(s));
+    ranges.push_back(im.scalar(s));
     shape.push_back(im.ints(s).at(0) + 1);
   }
   Arg opts = copied(im.to, u.arg());
   if (!opts.is(RecordClass::BufferizeOpts)) throw Refusal{"its arg " + opts.repr() + " is unknown"};
-  return buffer_value(im.to.node(Op::BUFFERIZE, value.dtype(), src, opts), shape, value.dtype());
+  if (x.shape.empty()) {
+    UOp buffer = im.to.node(Op::BUFFERIZE, x.dtype, prepend(im.scalar(u.src(0)), ranges), opts);
+    return buffer_value(buffer, shape, x.dtype);
+  }
+  // a BUFFERIZE has no axes for the elements of x, so store them as the stage "add local buffers" does
+  const AddrSpace space = opts[1].addrspace();
+  if (space == AddrSpace::GLOBAL || !opts[0].is_int()) throw Refusal{"it is a buffer in global memory"};
+  shape.insert(shape.end(), x.shape.begin(), x.shape.end());
+  const Op define = space == AddrSpace::LOCAL ? Op::DEFINE_LOCAL : Op::DEFINE_REG;
+  UOp buffer = im.to.node(define, x.dtype.ptr(product(shape), space), {}, opts[0]);
+  Value out = buffer_value(buffer, shape, x.dtype);
+  std::vector<UOp> stores;
+  for (size_t k = 0; k < x.elements.size(); k++) {
+    std::vector<UOp> at = ranges;
+    for (int64_t index : unravel(int64_t(k), x.shape)) at.push_back(im.to.constant(ranges[0].dtype(), index));
+    stores.push_back(buffer.index_ptr(out.view->index(at)).store(x.elements[k].node));
+  }
+  UOp end = im.to.group(stores).end(ranges);
+  out.view->buffer = buffer.after(space == AddrSpace::LOCAL ? end.barrier({}) : end);
+  return out;
 }
 
 Value make_variable(Importer& im, UOp u) {
@@ -93,7 +112,8 @@ Value choose(Importer& im, UOp u, const std::vector<Value>& indices, const Sizes
       Sizes part(place.begin() + ptrdiff_t(position), place.begin() + ptrdiff_t(position + index.shape.size()));
       position += index.shape.size();
       const Element& e = index.elements[size_t(ravel(part, index.shape))];
-      if (e.valid || !py_equal(e.node.vmin(), e.node.vmax())) throw Refusal{"its index into a vector is not constant"};
+      if (e.valid || !py_equal(e.node.vmin(), e.node.vmax()))
+        throw Refusal{"its index into a vector is not constant"};
       at.push_back(e.node.vmin().as_int().int64_or_throw("an index"));
       if (at.back() < 0 || at.back() >= from.shape[at.size() - 1]) throw Refusal{"its index into a vector is too large"};
     }

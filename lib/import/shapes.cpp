@@ -20,7 +20,8 @@ std::vector<int64_t> integers(Arg tuple) {
 template <class Source>
 std::vector<Element> moved(const Value& from, const Sizes& to, Source source) {
   std::vector<Element> out(size_t(product(to)));
-  for (size_t i = 0; i < out.size(); i++) out[i] = from.elements[size_t(ravel(source(unravel(int64_t(i), to)), from.shape))];
+  for (size_t i = 0; i < out.size(); i++)
+    out[i] = from.elements[size_t(ravel(source(unravel(int64_t(i), to)), from.shape))];
   return out;
 }
 

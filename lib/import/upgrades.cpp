@@ -49,6 +49,8 @@ bool is_device_axis(UOp u) {
 }
 
 constexpr OpSet kFloorDivision{Op::FLOORDIV, Op::FLOORMOD};
+constexpr OpSet kCalls{Op::CALL, Op::FUNCTION, Op::CUSTOM_FUNCTION, Op::GETADDR};
+constexpr OpSet kPrograms{Op::PROGRAM, Op::LINEAR, Op::SOURCE, Op::BINARY};
 constexpr OpSet kTensorOps{Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, Op::COPY, Op::MSELECT, Op::MSTACK,
                            Op::BUFFER_VIEW, Op::MULTI, Op::ALLREDUCE, Op::REDUCE_AXIS, Op::ASSIGN, Op::KERNEL,
                            Op::UNSHARD, Op::PAD, Op::TUPLE, Op::GETTUPLE};
@@ -56,9 +58,11 @@ constexpr OpSet kTensorOps{Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, 
 constexpr Upgrade kUpgrades[] = {
     // ---- memory
     // PARAM((); -1, name, (min, max), ALU) -> DEFINE_VAR(name, min, max)
-    {.name = "param-variable", .ops = {Op::PARAM, Op::BUFFER}, .when = is_variable, .make = make_variable, .since = Release::v0_14},
+    {.name = "param-variable", .ops = {Op::PARAM, Op::BUFFER}, .when = is_variable, .make = make_variable,
+     .since = Release::v0_14},
     // PARAM(shape; slot, dtype) -> DEFINE_GLOBAL dtype.ptr(size), slot; an image is a buffer too
-    {.name = "param-buffer", .ops = Op::PARAM, .when = has_param_arg, .make = make_param_buffer, .since = Release::v0_14},
+    {.name = "param-buffer", .ops = Op::PARAM, .when = has_param_arg, .make = make_param_buffer,
+     .since = Release::v0_14},
     // PARAM dtype.ptr(size), slot -> DEFINE_GLOBAL dtype.ptr(size), slot
     {.name = "param-pointer", .ops = Op::PARAM, .make = make_pointer, .since = Release::v0_13, .until = Release::v0_13},
     // BUFFER(shape; slot, dtype, LOCAL or REG) -> DEFINE_LOCAL or DEFINE_REG dtype.ptr(size), slot
@@ -103,7 +107,8 @@ constexpr Upgrade kUpgrades[] = {
 
     // ---- loops and order
     // RANGE(n; -1, DEVICE) -> DEFINE_VAR("_device_num", 0, n - 1)
-    {.name = "range-device", .ops = Op::RANGE, .when = is_device_axis, .make = make_device_range, .since = Release::v0_14},
+    {.name = "range-device", .ops = Op::RANGE, .when = is_device_axis, .make = make_device_range,
+     .since = Release::v0_14},
     // RANGE(n; ids, WEAK) -> RANGE(n; ids, LOOP)
     {.name = "range", .ops = Op::RANGE, .make = make_range},
     {.name = "special", .ops = Op::SPECIAL, .make = make_special},
@@ -114,9 +119,9 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "custom", .ops = {Op::CUSTOM, Op::CUSTOMI}, .make = make_custom},
 
     // ---- what has no counterpart in a kernel
-    {.name = "call", .ops = {Op::CALL, Op::FUNCTION, Op::CUSTOM_FUNCTION, Op::GETADDR}, .refused = "it calls a function"},
+    {.name = "call", .ops = kCalls, .refused = "it calls a function"},
     {.name = "instruction", .ops = Op::INS, .refused = "it is a machine instruction"},
-    {.name = "program", .ops = {Op::PROGRAM, Op::LINEAR, Op::SOURCE, Op::BINARY}, .refused = "it is a compiled program"},
+    {.name = "program", .ops = kPrograms, .refused = "it is a compiled program"},
     {.name = "tensor", .ops = kTensorOps, .refused = "it is an op of tensor graphs"},
     {.name = "view", .ops = {Op::VIEW, Op::VALID}, .refused = "it is a view of a ShapeTracker"},
 };

@@ -123,6 +123,8 @@ std::string RunReport::text(size_t number, bool color) const {
   if (stages && stages->stage.empty())
     out += "  each of " + counted(stages->stages_run, "stage") + " computes the same" +
            (stages->arrays.empty() ? "\n" : ", but for elements that are left out\n");
+  if (stages)
+    for (const std::string& stage : stages->refused) out += "  not run: " + stage + "\n";
   if (stages && !stages->stage.empty()) {
     out += "  the first stage that computes something else: " + stages->stage + "\n";
     for (const Comparison& c : stages->arrays) out += indented(c.text());
@@ -151,6 +153,7 @@ std::string RunReport::json() const {
       json.key("stages").object([&] {
         json.member("run", stages->stages_run).member("first_different", stages->stage);
         write_comparisons(json, stages->arrays);
+        if (!stages->refused.empty()) json.member("refused", stages->refused);
       });
     if (bench) bench->write(json.key("bench"));
     json.member("written", written);

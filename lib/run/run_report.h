@@ -32,6 +32,7 @@ struct TimedRuns {
 struct StageDifference {
   std::string stage;            // name of the stage; empty if the results are right after every stage
   size_t stages_run = 0;
+  std::vector<std::string> refused;  // of an imported kernel: the recorded stages that cannot be imported, and why
   std::vector<Comparison> arrays;  // comparisons after `stage`; if it is empty, after the last stage with left_out > 0
 };
 

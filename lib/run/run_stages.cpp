@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/driver/compile_copy.h"
+#include "lib/driver/import_input.h"
 #include "lib/text/recorded_stages.h"
 #include "lib/validate/reference_runner.h"
 
@@ -12,6 +13,31 @@ Failure failure_at(const std::string& where, Diag diag) {
   diag.message = where + ": " + diag.message;
   return Failure(std::move(diag));
 }
+
+namespace {
+
+const GoldenRecord& record_of(const InputGraph& in) {
+  if (!in.record)
+    throw Failure(Diag{.message = "'" + in.info.name + "' has no recorded stages", .file = in.file,
+                       .expected = "--native with --each-stage, or a record"});
+  return *in.record;
+}
+
+// Reads and imports the recorded graph or list `text` after `stage` of an imported kernel.
+Result<InputGraph> import_recorded(const Session& session, const InputGraph& in, InputKind kind,
+                                   const std::string& text, const std::string& stage) {
+  InputGraph out;
+  out.graph = std::make_shared<Graph>(in.graph->settings());
+  out.text = text, out.file = in.file + " (" + stage + ")";
+  out.report.producer = imported_from(in).producer;
+  auto read = read_graph(*out.graph, kind, text, out.file, &out.report);
+  if (!read) return read.diag();
+  out.root = read->root, out.list = std::move(read->list);
+  out.info.producer = imported_from(in).producer;
+  return import_input(session, std::move(out));
+}
+
+}  // namespace
 
 StageDifference run_stages(const Session& session, const InputGraph& in, const Target& target,
                            const RunOptions& options, const Arrays& inputs, const Arrays& expected) {
@@ -43,6 +69,20 @@ StageDifference run_stages(const Session& session, const InputGraph& in, const T
     return passed;
   };
   if (!is_same("ast", in.root)) return out;
+  if (is_imported(in) && !session.over.native) {
+    for (const GoldenStage& s : record_of(in).stages) {
+      const std::optional<std::string>& text = s.full ? s.full : s.ir;
+      if (s.same || !text) continue;
+      Result<InputGraph> stage = import_recorded(session, in, InputKind::Pyrender, *text, s.name);
+      if (!stage) out.refused.push_back(s.name + ": " + stage.diag().message);
+      else if (!is_same(s.name, stage->root)) return out;
+    }
+    if (!in.record->linear) return out;
+    Result<InputGraph> list = import_recorded(session, in, InputKind::Uops, *in.record->linear, "linear");
+    if (!list) out.refused.push_back("linear: " + list.diag().message);
+    else is_same("linear", list->list);
+    return out;
+  }
   if (options.input.recorded) {
     for (const RecordedStage& s : RecordedStages(*in.record)) {
       if (s.kind != RecordedStage::Kind::Stage || s.same || !s.text) continue;

@@ -69,6 +69,7 @@ GoldenStage stage_of(JsonScanner& in) {
     else if (key == "same") s.same = in.boolean();
     else if (key == "ir") s.ir = in.string_or_null();
     else if (key == "letters") s.letters = in.string_or_null();
+    else if (key == "full") s.full = in.string_or_null();
     else in.skip();
   });
   if (s.name.empty()) in.fail(at, "a stage without a name", R"("name")");
@@ -125,6 +126,7 @@ GoldenRecord record_of(JsonScanner& in) {
   in.object([&](std::string_view key) {
     if (key == "id") r.id = in.string(), has_id = true;
     else if (key == "ast") r.ast = in.string(), has_ast = true;
+    else if (key == "ast_full") r.ast_full = in.string_or_null();
     else if (key == "target") r.target = in.string();
     else if (key == "device") r.device = text_of(in);
     else if (key == "nodes") r.nodes = in.int64();

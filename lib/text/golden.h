@@ -20,6 +20,7 @@ struct GoldenStage {
   // the graph after the stage: pyrender text or graph JSON; absent if `same`, or if tinygrad's own pyrender failed
   std::optional<std::string> ir;
   std::optional<std::string> letters;  // pyrender text of the graph, recorded in addition to an `ir` that is JSON
+  std::optional<std::string> full;     // a text of the graph that loses nothing, recorded if `ir` does
 };
 
 // The launch facts of a kernel (launch dimensions, counts of operations and bytes, ...), as tinygrad prints them.
@@ -61,6 +62,7 @@ struct GoldenRecord {
   std::string id, target, device;
   int64_t nodes = 0;
   std::string ast;
+  std::optional<std::string> ast_full;  // as GoldenStage::full
   std::vector<GoldenStage> stages;
   std::optional<std::string> linear, source, source_error, error;
   std::optional<GoldenProgram> program;
