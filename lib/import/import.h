@@ -40,8 +40,8 @@ struct NotImportable {
 };
 
 // Imports the graph under `root`, or, if `list` is not empty, the linear list, whose last node is `root`. The imported
-// graph gets `settings`. If the graph cannot be imported, `why` (may be null) gets the details of the error. The original
-// graph must outlive the origins.
+// graph gets `settings`. If the graph cannot be imported, `why` (may be null) gets the details of the error. The
+// original graph must outlive the origins.
 Result<ImportedGraph> import_graph(UOp root, std::span<const UOp> list = {}, const Settings& settings = {},
                                    NotImportable* why = nullptr);
 

@@ -115,7 +115,8 @@ Value choose(Importer& im, UOp u, const std::vector<Value>& indices, const Sizes
       if (e.valid || !py_equal(e.node.vmin(), e.node.vmax()))
         throw Refusal{"its index into a vector is not constant"};
       at.push_back(e.node.vmin().as_int().int64_or_throw("an index"));
-      if (at.back() < 0 || at.back() >= from.shape[at.size() - 1]) throw Refusal{"its index into a vector is too large"};
+      if (at.back() < 0 || at.back() >= from.shape[at.size() - 1])
+        throw Refusal{"its index into a vector is too large"};
     }
     at.resize(from.shape.size());
     const int64_t first = ravel(at, from.shape);

@@ -22,8 +22,8 @@ std::span<const Upgrade> upgrades();
 // Returns the row for `u`; null if no row applies.
 const Upgrade* find_upgrade(UOp u);
 
-// Returns the field `name` of a dataclass in an arg; None if it has no such field. A field without a name is found by its
-// position.
+// Returns the field `name` of a dataclass in an arg; None if it has no such field. A field without a name is found by
+// its position.
 Arg field_of(Arg record, std::string_view name, size_t position = SIZE_MAX);
 // Copies an arg without nodes to the graph `to`. A dataclass that tgc's IR has gets its class. Throws Refusal.
 Arg copied(Graph& to, Arg arg);
