@@ -162,6 +162,20 @@ Result<Executable> Executable::for_device(std::span<const UOp> list, const Targe
   return out;
 }
 
+Result<Executable> Executable::for_source(KernelSource source, std::vector<BufferSpec> buffers,
+                                          std::vector<VariableSpec> variables, ProgramInfo info, Device& device) {
+  auto code = device.compile(source);
+  if (!code) return code.diag();
+  Executable out;
+  out.name_ = info.name;
+  out.buffers_ = std::move(buffers);
+  out.variables_ = std::move(variables);
+  out.info_ = std::move(info);
+  out.source_ = std::move(source);
+  out.code_ = std::move(*code);
+  return out;
+}
+
 Result<std::unique_ptr<Kernel>> Executable::load(Device& device) {
   if (!ref_) return device.load(source_, code_);
   std::vector<int64_t> numbers;

@@ -50,6 +50,10 @@ class Executable {
   static Result<Executable> for_device(std::span<const UOp> list, const Target& target, Device& device,
                                        double compile_seconds = 0);
 
+  // Makes an executable of source code that another program rendered, with its parameters in order and launch facts.
+  static Result<Executable> for_source(KernelSource source, std::vector<BufferSpec> buffers,
+                                       std::vector<VariableSpec> variables, ProgramInfo info, Device& device);
+
   const std::string& name() const { return name_; }  // with tinygrad's colors; empty if the kernel has none
   const std::vector<BufferSpec>& buffers() const { return buffers_; }      // in the order of the parameters
   const std::vector<VariableSpec>& variables() const { return variables_; }

@@ -89,6 +89,14 @@ Value make_variable(Importer& im, UOp u) {
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
 }
 
+Value make_core_number(Importer& im, UOp u) {
+  const Type type = Importer::type_of(u.dtype());
+  Arg bounds = field_of(u.arg(), "vmin_vmax");
+  if (!bounds.is_tuple() || bounds.items().size() != 2 || !bounds[1].is_int()) throw Refusal{"it has no bounds"};
+  UOp end = im.to.constant(type.dtype, bounds[1].as_int() + Int(int64_t(1)));
+  return {.elements = {{im.to.special(end, "gidx0", type.dtype)}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
+}
+
 Value make_named_variable(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype());
   UOp node = im.to.node(Op::DEFINE_VAR, type.dtype, {}, copied(im.to, u.arg()));

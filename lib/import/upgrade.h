@@ -44,6 +44,7 @@ Value make_param_buffer(Importer& im, UOp u);
 Value make_pointer(Importer& im, UOp u);
 Value make_local_buffer(Importer& im, UOp u);
 Value make_stage(Importer& im, UOp u);
+Value make_core_number(Importer& im, UOp u);
 Value make_variable(Importer& im, UOp u);
 Value make_named_variable(Importer& im, UOp u);
 Value make_index(Importer& im, UOp u);

@@ -42,6 +42,7 @@ bool is_in(UOp u, std::string_view space) {
   return a.kind() == Arg::Kind::Raw && a.text().ends_with(space) && a.text().starts_with("AddrSpace.");
 }
 bool is_variable(UOp u) { return is_in(u, "ALU"); }
+bool is_core_number(UOp u) { return is_variable(u) && field_of(u.arg(), "name").str() == "core_id"; }
 bool is_local(UOp u) { return is_in(u, "LOCAL") || is_in(u, "REG"); }
 bool is_device_axis(UOp u) {
   auto is_device = [](Arg a) { return a.kind() == Arg::Kind::Raw && a.text() == "AxisType.DEVICE"; };
@@ -57,6 +58,8 @@ constexpr OpSet kTensorOps{Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, 
 
 constexpr Upgrade kUpgrades[] = {
     // ---- memory
+    // PARAM((); -1, core_id, (0, n - 1), ALU) -> SPECIAL(n, gidx0), which CPU renderers print as core_id
+    {.name = "param-core", .ops = Op::PARAM, .when = is_core_number, .make = make_core_number, .since = Release::v0_14},
     // PARAM((); -1, name, (min, max), ALU) -> DEFINE_VAR(name, min, max)
     {.name = "param-variable", .ops = {Op::PARAM, Op::BUFFER}, .when = is_variable, .make = make_variable,
      .since = Release::v0_14},

@@ -11,6 +11,7 @@
 #include "lib/execute/sanitized.h"
 #include "lib/run/debug_prints.h"
 #include "lib/run/kernel_variables.h"
+#include "lib/run/recorded_source.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
 #include "lib/run/run_stages.h"
@@ -138,6 +139,8 @@ class KernelRun {
   }
   LowerOptions lowering() { return {.observer = &debug_, .compile_seconds = o_.device.timeout_seconds.value_or(0)}; }
   Executable prepare(Placement& place) {
+    if (is_imported(in_) && !session_.over.native && place.target)
+      return std::move(recorded_executable(in_, place, lowering().compile_seconds).value_or_throw());
     KernelGraph kernel = graph();
     if (o_.input.recorded) kernel.list = recorded_list();
     return std::move(make_executable(kernel, place, lowering()).value_or_throw());

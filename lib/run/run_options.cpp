@@ -5,6 +5,7 @@
 
 #include "lib/driver/import_input.h"
 #include "lib/driver/recorded_device.h"
+#include "lib/run/recorded_source.h"
 #include "lib/runtime/emulated.h"
 #include "lib/support/deadline.h"
 #include "lib/target/recorded_target.h"
@@ -36,8 +37,12 @@ ExecuteOptions DeviceOptions::ref_in_process() const {
 Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in) {
   const Settings& settings = in.graph->settings();
   if (is_imported(in) && !session.over.native && device != "REF") {
-    if (device.empty()) return place_in_ref();
-    return Diag{.message = "a kernel of " + imported_from(in).producer + " runs in REF as it is",
+    const bool has_source = has_recorded_source(in) && !settings.IMAGE;
+    if (device.empty() && !(has_source && works_here(in.info.target))) return place_in_ref();
+    if (has_source && in.info.target.starts_with(device))
+      return choose_placement("", in.info.target, settings, recorded_target);
+    return Diag{.message = has_source ? "the kernel's source was recorded for " + in.info.target
+                                      : "a kernel of " + imported_from(in).producer + " runs in REF as it is",
                 .expected = "--native, to compile the kernel with tgc's own pipeline for " + device};
   }
   const bool is_bundles = in.report.repro && device == in.report.repro->device;

@@ -1,0 +1,16 @@
+// Compiles the source that tinygrad recorded for a kernel, to be launched with the recorded launch facts.
+#pragma once
+#include "lib/compilation/input_graph.h"
+#include "lib/execute/executable.h"
+#include "lib/execute/placement.h"
+
+namespace tgc {
+
+// Returns true if the golden record of `in` has the source of the kernel for the target that `in` names.
+bool has_recorded_source(const InputGraph& in);
+
+// Compiles the recorded source of `in`, an imported kernel, for `place`, whose target is that of the record. Takes the
+// buffers from the imported AST. Fails if the launch size depends on variables.
+Result<Executable> recorded_executable(const InputGraph& in, Placement& place, double compile_seconds);
+
+}  // namespace tgc
