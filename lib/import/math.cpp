@@ -8,11 +8,14 @@ Value make_const(Importer& im, UOp u) {
   if (u.arg().is_invalid())
     return {.elements = {{im.literal(dtypes::bool_, Const(false)), im.literal(dtypes::bool_, Const(false))}},
             .shape = {}, .dtype = dtypes::bool_, .weak = true};
-  const Type type = Importer::type_of(u.dtype());
+  const Type type = Importer::type_of(u.dtype().scalar());
   // a weak constant keeps all digits until its user gives it a dtype
   const bool keeps_digits = type.weak && u.arg().is_const();
   UOp node = keeps_digits ? im.to.constant(type.dtype, u.arg().to_const()) : im.literal(type.dtype, u.arg());
-  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
+  Value out{.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
+  if (u.dtype().count() != 1) out = {std::vector<Element>(size_t(u.dtype().count()), out.elements[0]),
+                                     {u.dtype().count()}, type.dtype, type.weak};
+  return out;
 }
 
 Value make_cast(Importer& im, UOp u) {

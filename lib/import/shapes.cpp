@@ -117,8 +117,9 @@ Value make_reduce(Importer& im, UOp u) {
   Arg op = u.arg();
   int64_t axes = 0;
   if (op.is_tuple() && op.items().size() == 2) {
-    if (!op[1].is_int()) throw Refusal{"its arg " + op.repr() + " is unknown"};
-    axes = op[1].small_int(), op = op[0];
+    const bool has_axes = op[1].is_tuple() && !op[1].items().empty();  // 0.13: a tuple of axes
+    if (has_axes || !(op[1].is_int() || op[1].is_tuple())) throw Refusal{"its arg " + op.repr() + " is unknown"};
+    axes = op[1].is_int() ? op[1].small_int() : 0, op = op[0];
   }
   if (!op.is_op()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};
   Type type = Importer::type_of(u.dtype());

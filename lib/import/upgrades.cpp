@@ -103,6 +103,9 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "stack", .ops = Op::STACK, .make = make_stack, .since = Release::v0_13},
     {.name = "movement", .ops = {Op::RESHAPE, Op::PERMUTE, Op::EXPAND, Op::FLIP, Op::SHRINK}, .make = make_movement,
      .since = Release::v0_14},
+    // in 0.13, the shape of a buffer of several axes is a vector
+    {.name = "reshape", .ops = {Op::RESHAPE, Op::PERMUTE}, .make = make_movement, .since = Release::v0_13,
+     .until = Release::v0_13},
     // REDUCE(x, ranges; op, n) -> REDUCE(x0 op x1 op ..., ranges; op)
     {.name = "reduce", .ops = Op::REDUCE, .make = make_reduce},
     // WMMA(a, b, c; dims, dtype, device, threads, axes) -> WMMA of vectors, with 0.12's arg
