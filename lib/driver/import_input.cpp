@@ -23,8 +23,11 @@ Result<InputGraph> import_input(const Session& session, InputGraph in) {
   if (!settings) return settings.diag();
   NotImportable why;
   auto imported = import_graph(in.root, in.list, *settings, &why);
-  if (!imported && why.node) return in.diag_at(why.node, imported.diag().message + ", in " + producer);
-  if (!imported) return imported.diag();
+  if (!imported) {
+    auto& refused = in.graph->extension<ImportedFrom>().refused;
+    refused = why.node ? in.diag_at(why.node, imported.diag().message + ", in " + producer) : imported.diag();
+    return in;
+  }
   Places places;
   for (uint32_t id = 0; id < imported->graph->size(); id++)
     if (UOp original = imported->origins->of(imported->graph->at(id)))

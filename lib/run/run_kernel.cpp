@@ -63,6 +63,7 @@ class KernelRun {
       : session_(session), in_(in), o_(options), report_(report), debug_(session, in.graph->settings()) {}
 
   void run() {
+    if (auto& refused = imported_from(in_).refused) throw Failure(*refused);
     place_ = std::move(placement_for(session_, o_.device.name, in_).value_or_throw());
     Placement& place = *place_;
     report_.device = place.label;

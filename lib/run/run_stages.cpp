@@ -34,7 +34,9 @@ Result<InputGraph> import_recorded(const Session& session, const InputGraph& in,
   if (!read) return read.diag();
   out.root = read->root, out.list = std::move(read->list);
   out.info.producer = imported_from(in).producer;
-  return import_input(session, std::move(out));
+  auto imported = import_input(session, std::move(out));
+  if (imported && imported_from(*imported).refused) return *imported_from(*imported).refused;
+  return imported;
 }
 
 }  // namespace
