@@ -133,6 +133,21 @@ Value choose(Importer& im, UOp u, const std::vector<Value>& indices, const Sizes
   return out;
 }
 
+// Returns the condition that `index` is within an axis of an image. tinygrad drops such conditions, because devices read
+// 0 outside of an image and store nothing there.
+UOp within(Importer& im, UOp index, int64_t size) {
+  UOp valid;
+  auto number = [&](int64_t v) { return im.to.constant(index.dtype(), v); };
+  if (py_less(index.vmin(), 0)) valid = negate(index.alu(Op::CMPLT, number(0)));
+  if (!py_less(index.vmax(), size)) valid = both(valid, index.alu(Op::CMPLT, number(size)));
+  return valid;
+}
+
+bool is_image(const View& view) {
+  const Sizes& shape = view.shape();
+  return view.buffer.is(Op::DEFINE_GLOBAL) && view.steps.size() == 1 && shape.size() == 3 && shape[2] == 4;
+}
+
 }  // namespace
 
 // INDEX(x, i, j, ...; gate): the elements of a buffer or of a value at the given indices along its first axes.
@@ -169,6 +184,7 @@ Value make_index(Importer& im, UOp u) {
       Sizes part(place.begin() + ptrdiff_t(position), place.begin() + ptrdiff_t(position + index.shape.size()));
       position += index.shape.size();
       const Element& e = index.elements[size_t(ravel(part, index.shape))];
+      if (is_image(*from.view)) valid = both(valid, within(im, e.node, shape[at.size()]));
       at.push_back(e.node), valid = both(valid, e.valid);
     }
     for (; position < place.size(); position++) at.push_back(im.to.constant(dtype, place[position]));
