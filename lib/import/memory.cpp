@@ -133,8 +133,8 @@ Value choose(Importer& im, UOp u, const std::vector<Value>& indices, const Sizes
   return out;
 }
 
-// Returns the condition that `index` is within an axis of an image. tinygrad drops such conditions, because devices read
-// 0 outside of an image and store nothing there.
+// Returns the condition that `index` is within an axis of an image. tinygrad drops such conditions, because devices
+// read 0 outside of an image and store nothing there.
 UOp within(Importer& im, UOp index, int64_t size) {
   UOp valid;
   auto number = [&](int64_t v) { return im.to.constant(index.dtype(), v); };
