@@ -176,10 +176,16 @@ Value make_wmma(Importer& im, UOp u) {
       counts[i] = shape.back();
       shape.pop_back();
       leading = broadcast_shape(leading, shape);
-    } else {
-      for (Arg axis : arg[4][i].items()) counts[i] *= axis[1].small_int();
     }
-    axes.push_back(is_expanded ? im.to.tuple({im.to.tuple({int64_t(i), counts[i]})}) : copied(im.to, arg[4][i]));
+    if (is_expanded) {
+      axes.push_back(im.to.tuple({im.to.tuple({int64_t(i), counts[i]})}));
+      continue;
+    }
+    std::vector<Arg> longer;  // an axis of size 1 is not one of the operand's ranges
+    counts[i] = 1;
+    for (Arg axis : arg[4][i].items())
+      if (axis[1].small_int() != 1) longer.push_back(copied(im.to, axis)), counts[i] *= axis[1].small_int();
+    axes.push_back(im.to.tuple(longer));
   }
   std::string name = "WMMA";
   for (int64_t size : integers(arg[0])) name += "_" + std::to_string(size);
