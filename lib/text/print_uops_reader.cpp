@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "lib/support/pytext.h"
+#include "lib/text/open_args.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/py_values.h"
 
@@ -199,7 +200,8 @@ class ListingReader : public PyValues {
         pos_ = begin;
         Arg a = as_arg(value());
         // in releases other than 0.12.0 any arg may be a string of several lines: then `a` is not the whole arg
-        if (skip(), pos_ == end && (!is_open() || is_over(end))) return a;
+        if (skip(), pos_ == end && (!is_open() || is_over(end)))
+          return op == Op::CONST && is_open() ? const_float(graph_, a) : a;
       } catch (const Failure&) {
       }
       pos_ = resume;
