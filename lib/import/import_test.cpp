@@ -122,12 +122,15 @@ TEST_CASE("import: division rounds down") {
   CHECK(shifted.src(0).src(0).vmin().as_int() == Int(int64_t(1)));
   CHECK(shifted.vmin().as_int() == Int(int64_t(-2)));
   // of loaded ints, the signs are unknown
-  UOp loaded = Import("(n.index(i)//UOp.const(2, dtypes.weakint)).cast(dtypes.float)").stored().src(0);
+  UOp loaded = Import("(n.index(i)//UOp.const(3, dtypes.weakint)).cast(dtypes.float)").stored().src(0);
   CHECK(loaded.is(Op::ADD));
   CHECK(loaded.src(1).is(Op::WHERE));
-  UOp left = Import("(n.index(i)%UOp.const(2, dtypes.weakint)).cast(dtypes.float)").stored().src(0);
+  UOp left = Import("(n.index(i)%UOp.const(3, dtypes.weakint)).cast(dtypes.float)").stored().src(0);
   CHECK(left.src(0).is(Op::MOD));
-  // CDIV and CMOD round to 0
+  CHECK(Import("(n.index(i)//UOp.const(4, dtypes.weakint)).cast(dtypes.float)").stored().src(0).is(Op::SHR));
+  CHECK(Import("(n.index(i)%UOp.const(4, dtypes.weakint)).cast(dtypes.float)").stored().src(0).is(Op::AND));
+  // CDIV and CMOD round to 0; in tgc's pipeline, MOD by a power of 2 does not
+  CHECK(Import("n.index(i).alu(Ops.CMOD, UOp.const(4, dtypes.weakint)).cast(dtypes.float)").stored().src(0).is(Op::ADD));
   CHECK(Import("n.index(i).alu(Ops.CDIV, n.index(i)).cast(dtypes.float)").stored().src(0).is(Op::IDIV));
   CHECK(Import("n.index(i).alu(Ops.CMOD, n.index(i)).cast(dtypes.float)").stored().src(0).is(Op::MOD));
 }

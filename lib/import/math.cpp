@@ -60,6 +60,21 @@ bool have_one_sign(UOp a, UOp b) {
   return (is_nonnegative(a) && is_positive(b)) || (py_less_equal(a.vmax(), 0) && py_less(b.vmax(), 0));
 }
 
+// Returns n if `u` is the constant 2**n with n > 0.
+std::optional<uint32_t> power_of_two(UOp u) {
+  if (!u.is_const() || !u.arg().is_int()) return std::nullopt;
+  for (uint32_t n = 1; n < 64; n++)
+    if (u.arg().as_int() == Int::pow2(n)) return n;
+  return std::nullopt;
+}
+
+// Makes x % y rounded to 0. tinygrad 0.12 replaces MOD by a power of 2 by AND, which is wrong for a negative x.
+UOp truncated_remainder(UOp x, UOp y) {
+  if (!power_of_two(y) || is_nonnegative(x)) return x.alu(Op::MOD, y);
+  UOp quotient = x.alu(Op::IDIV, y);
+  return x.alu(Op::ADD, quotient.alu(Op::MUL, x.graph().constant(x.dtype(), -y.arg().as_int())));
+}
+
 // Makes a // b (`remainder` false) or a % b, rounded down, of IDIV and MOD, which round to 0.
 UOp floor_division(Importer& im, UOp a, UOp b, bool remainder) {
   const DType dtype = a.dtype();
@@ -73,6 +88,9 @@ UOp floor_division(Importer& im, UOp a, UOp b, bool remainder) {
     UOp quotient = a.alu(Op::ADD, number(times * by)).alu(op, b);
     return remainder ? quotient : quotient.alu(Op::ADD, number(-times));
   }
+  if (auto shift = power_of_two(b); shift && !(dtype == dtypes::index))  // rounds down in two's complement
+    return remainder ? a.alu(Op::AND, number(Int::pow2(*shift) - Int(int64_t(1))))
+                     : a.alu(Op::SHR, number(Int(int64_t(*shift))));
   UOp zero = number(Int(int64_t(0))), left = a.alu(Op::MOD, b);
   UOp unlike = a.alu(Op::CMPLT, zero).alu(Op::CMPNE, b.alu(Op::CMPLT, zero));
   UOp rounded_up = left.alu(Op::CMPNE, zero).alu(Op::AND, unlike);
@@ -86,7 +104,7 @@ UOp node_of(Importer& im, UOp u, DType dtype, std::span<const UOp> x) {
     case Op::FLOORDIV: return floor_division(im, x[0], x[1], false);
     case Op::FLOORMOD: return floor_division(im, x[0], x[1], true);
     case Op::CDIV: return x[0].alu(Op::IDIV, x[1]);
-    case Op::CMOD: return x[0].alu(Op::MOD, x[1]);
+    case Op::CMOD: return truncated_remainder(x[0], x[1]);
     case Op::RECIP: return x[0].alu(Op::RECIPROCAL);
     default: return im.to.node(u.op(), dtype, x);
   }

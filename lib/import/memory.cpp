@@ -59,10 +59,8 @@ Value make_stage(Importer& im, UOp u) {
   }
   Arg opts = copied(im.to, u.arg());
   if (!opts.is(RecordClass::BufferizeOpts)) throw Refusal{"its arg " + opts.repr() + " is unknown"};
-  if (x.shape.empty()) {
-    UOp buffer = im.to.node(Op::BUFFERIZE, x.dtype, prepend(im.scalar(u.src(0)), ranges), opts);
-    return buffer_value(buffer, shape, x.dtype);
-  }
+  if (x.shape.empty())
+    return buffer_value(im.to.node(Op::BUFFERIZE, x.dtype, prepend(im.scalar(u.src(0)), ranges), opts), shape, x.dtype);
   // a BUFFERIZE has no axes for the elements of x, so store them as the stage "add local buffers" does
   const AddrSpace space = opts[1].addrspace();
   if (space == AddrSpace::GLOBAL || !opts[0].is_int()) throw Refusal{"it is a buffer in global memory"};
@@ -77,7 +75,7 @@ Value make_stage(Importer& im, UOp u) {
     stores.push_back(buffer.index_ptr(out.view->index(at)).store(x.elements[k].node));
   }
   UOp end = im.to.group(stores).end(ranges);
-  out.view->buffer = buffer.after(space == AddrSpace::LOCAL ? end.barrier({}) : end);
+  out.view->buffer = buffer.after(end);
   return out;
 }
 
@@ -193,6 +191,15 @@ Value make_index(Importer& im, UOp u) {
   return out;
 }
 
+namespace {
+// Returns true if an access of dtype `number` to memory of dtype `memory` converts: images of halves are accessed as
+// floats, bools as bytes, and small numbers as int. But WGSL packs small numbers in a uint.
+bool converts(DType memory, DType number) {
+  if (memory == number || (number == dtypes::uint32 && memory.itemsize() < 4)) return false;
+  return dtypes::is_float(memory) == dtypes::is_float(number);
+}
+}  // namespace
+
 // LOAD(place, alt, gate)
 Value make_load(Importer& im, UOp u) {
   const Value& from = im[u.src(0)];
@@ -209,9 +216,8 @@ Value make_load(Importer& im, UOp u) {
       e = {otherwise.empty() ? im.literal(dtype, Const(0)) : otherwise[i].node};
       continue;
     }
-    // an image of halves is read as floats
     const DType stored = e.buffer.dtype().base();
-    const DType loaded = dtypes::is_float(stored) && dtypes::is_float(dtype) ? stored : dtype;
+    const DType loaded = converts(stored, dtype) ? stored : dtype;
     UOp at = im.pointer(e);
     e = {(otherwise.empty() ? at.load({}, loaded) : at.load(otherwise[i].node.cast(loaded), loaded)).cast(dtype)};
   }
@@ -224,9 +230,7 @@ Value make_store(Importer& im, UOp u) {
   std::vector<Element> places = im.places(u.src(0));
   const Sizes& shape = to.view ? to.view->shape() : to.shape;
   const Value& stored = im[u.src(1)];
-  // an image of halves is written as floats; other values keep their dtype: WGSL packs small numbers in a uint
-  const bool converts = stored.weak || (dtypes::is_float(to.dtype) && dtypes::is_float(stored.dtype));
-  Value value = im.numbers(u.src(1), converts ? to.dtype : stored.dtype);
+  Value value = im.numbers(u.src(1), stored.weak || converts(to.dtype, stored.dtype) ? to.dtype : stored.dtype);
   if (product(value.shape) == product(shape)) value.shape = shape;
   std::vector<Element> values = broadcast_to(value, shape), gates;
   std::vector<UOp> ranges, stores;

@@ -25,7 +25,8 @@ std::array<Sint, 3> launch_sizes(const std::vector<std::string>& texts) {
 }  // namespace
 
 bool has_recorded_source(const InputGraph& in) {
-  return in.record && in.record->source && in.record->program && !in.info.target.empty();
+  const bool has_renderer = in.info.target.find(':') != std::string::npos;  // tgc has no target CPU:X86, only CPU
+  return in.record && in.record->source && in.record->program && has_renderer;
 }
 
 Result<Executable> recorded_executable(const InputGraph& in, Placement& place, double compile_seconds) {
