@@ -40,10 +40,9 @@ class Runner {
     int worst = 0;
     for (const std::string& input : o_.inputs) {
       spec_.input.name = input;
-      const bool is_model = require(is_model_file(input));
-      worst = std::max(worst, !is_model             ? run_graphs()
-                              : spec_.input.kernel.empty() ? tell_model(run_model(session_, input, spec_))
-                                                     : run_kernel_of_model());
+      worst = std::max(worst, !require(is_model_file(input)) ? run_graphs()
+                              : spec_.input.kernel.empty()   ? tell_model(run_model(session_, input, spec_))
+                                                             : run_kernel_of_model());
     }
     for (auto& [name, value] : spec_.input.variables)
       if (counts_.all() > 1 && !bound_.contains(name))
