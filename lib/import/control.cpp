@@ -73,7 +73,8 @@ Value make_end(Importer& im, UOp u) {
 // AFTER(x, others): x, but ordered after the others
 Value make_after(Importer& im, UOp u) {
   std::vector<UOp> others;
-  for (UOp s : u.src().subspan(1)) others.push_back(node_of(im, s));
+  for (UOp s : u.src().subspan(1))
+    if (!im.is_outside(s, u)) others.push_back(node_of(im, s));
   Value out = im[u.src(0)];
   if (others.empty()) return out;
   if (out.view) out.view->buffer = out.view->buffer.after(others);

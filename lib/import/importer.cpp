@@ -146,7 +146,9 @@ class Walk {
   explicit Walk(const Settings& settings) : im_(settings) {}
 
   ImportedGraph graph(UOp root) {
-    for (UOp u : toposort(root)) import(u);
+    const std::vector<UOp> nodes = toposort(root);
+    im_.find_accumulators(nodes);
+    for (UOp u : nodes) import(u);
     return finish({.root = im_[root].elements.at(0).node});
   }
 

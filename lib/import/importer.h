@@ -2,6 +2,8 @@
 #pragma once
 #include <deque>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "lib/import/import.h"
 #include "lib/import/value.h"
@@ -31,6 +33,11 @@ class Importer {
   bool has(UOp u) const { return u.id() < values_.size() && values_[u.id()].made; }
   const Value& operator[](UOp u) const { return values_[u.id()].value; }
   std::shared_ptr<ImportOrigins> origins = std::make_shared<ImportOrigins>();
+
+  // ---- accumulators (accumulators.cpp)
+  void find_accumulators(std::span<const UOp> nodes);  // call it with all original nodes before import()
+  // Returns true if `memory` is an accumulator whose values do not depend on the group range `range`.
+  bool is_outside(UOp range, UOp memory) const;
 
   // ---- dtypes
   static Type type_of(DType original);  // throws Refusal if tgc's IR has no such dtype
@@ -63,6 +70,7 @@ class Importer {
   };
   UOp index_node(const Element& place, DType dtype);
   std::deque<Made> values_;  // indexed by the id of the original node
+  std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_;  // the group ranges around the stores to each buffer
   int depth_ = 0;            // nesting of numbers()
 };
 

@@ -1,0 +1,60 @@
+// Finds the ranges that an accumulator of a group reduction does not depend on.
+#include <algorithm>
+
+#include "lib/import/importer.h"
+
+namespace tgc::import {
+
+namespace {
+
+bool is_group_range(UOp u) {
+  return u.is(Op::RANGE) && u.arg().is_tuple() && std::ranges::count(u.arg().items(), Arg(AxisType::GROUP_REDUCE));
+}
+
+UOp buffer_of(UOp u) {
+  while (!u.is(Op::BUFFER) && u.num_src() && u.in(ops::Movement | OpSet{Op::AFTER, Op::INDEX})) u = u.src(0);
+  return u;
+}
+
+// Returns the first source that is a range which `u` ends; all sources if `u` ends none.
+size_t first_ended(UOp u) {
+  if (u.in({Op::END, Op::STAGE, Op::REDUCE})) return 1;
+  return u.is(Op::WMMA) ? 3 : u.num_src();
+}
+
+}  // namespace
+
+// The sum over the threads of a group comes after the store to local memory, which ends the group's range. tinygrad
+// still orders the accumulator of this sum after the range, because each thread has its own. As a loop, the range has
+// ended, so `make_after` leaves it out.
+void Importer::find_accumulators(std::span<const UOp> nodes) {
+  if (std::ranges::none_of(nodes, is_group_range)) return;
+  for (UOp store : nodes) {
+    if (!store.is(Op::STORE)) continue;
+    const UOp buffer = buffer_of(store.src(0));
+    if (!buffer.is(Op::BUFFER)) continue;
+    auto& around = enclosing_[buffer];
+    // the open group ranges of each node, without those of the accumulator itself
+    std::unordered_map<UOp, std::unordered_set<UOp>> open;
+    for (UOp u : toposort(store.src(1), [&](UOp n) { return !(buffer_of(n) == buffer); })) {
+      std::unordered_set<UOp>& of_node = open[u];
+      if (is_group_range(u)) of_node.insert(u);
+      for (UOp s : u.src()) of_node.insert(open[s].begin(), open[s].end());
+      auto close = [&](UOp end) {
+        for (UOp r : end.src().subspan(std::min(first_ended(end), end.num_src()))) of_node.erase(r);
+      };
+      close(u);
+      if (u.is(Op::AFTER))
+        for (UOp s : u.src().subspan(1)) close(s);
+    }
+    auto& value = open[store.src(1)];
+    around.insert(value.begin(), value.end());
+  }
+}
+
+bool Importer::is_outside(UOp range, UOp memory) const {
+  auto found = enclosing_.find(buffer_of(memory));
+  return found != enclosing_.end() && is_group_range(range) && !found->second.contains(range);
+}
+
+}  // namespace tgc::import
