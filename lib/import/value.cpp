@@ -68,8 +68,8 @@ UOp View::index(std::vector<UOp> at) const {
     const Sizes& from = s ? steps[s - 1].sizes : step.sizes;
     switch (step.op) {
       case Op::RESHAPE: {  // flatten the indices; then, unless this is the buffer's own shape, split the flat index
-        UOp flat = number(graph, 0, dtype);
-        for (size_t axis = 0; axis < at.size(); axis++) flat = add(times(flat, step.sizes[axis]), at[axis]);
+        UOp flat = at.empty() ? number(graph, 0, dtype) : at[0];
+        for (size_t axis = 1; axis < at.size(); axis++) flat = add(times(flat, step.sizes[axis]), at[axis]);
         if (s == 0) return flat;
         at.assign(from.size(), UOp());
         int64_t stride = 1;
