@@ -98,15 +98,15 @@ Value make_sink(Importer& im, UOp u) {
   return Importer::node(im.to.sink(src, info));
 }
 
-// GROUP, NOOP, BARRIER, IF, ENDIF: the same op of the imported sources
+// GROUP, NOOP, BARRIER, IF, ENDIF: the same op of the imported sources. An IF has a second source, the gated address,
+// only so that equal IFs are one node.
 Value make_order(Importer& im, UOp u) {
+  if (u.is(Op::NOOP) && u.dtype() != dtypes::void_ && u.num_src()) return im[u.src(0)];
   std::vector<UOp> src;
-  for (UOp s : u.src()) {
-    UOp n = u.is(Op::IF) && src.empty() ? im.scalar(s, dtypes::bool_) : node_of(im, s);
+  for (UOp s : u.is(Op::IF) ? u.src().first(1) : u.src()) {
+    UOp n = u.is(Op::IF) ? im.scalar(s, dtypes::bool_) : node_of(im, s);
     if (!u.is(Op::GROUP) || !std::ranges::count(src, n)) src.push_back(n);
   }
-  if (u.is(Op::NOOP) && u.dtype() != dtypes::void_ && !src.empty()) return im[u.src(0)];
-  if (u.is(Op::IF)) src.resize(1);
   return Importer::node(im.to.node(u.op(), dtypes::void_, src));
 }
 

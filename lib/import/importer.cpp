@@ -69,7 +69,6 @@ UOp Importer::literal(DType dtype, Arg value) {
 }
 
 UOp Importer::convert(UOp node, DType dtype, bool weak) {
-  if (node.dtype() == dtype) return node;
   return weak && node.is_const() ? literal(dtype, node.arg().to_const()) : node.cast(dtype);
 }
 
