@@ -160,6 +160,9 @@ using TakesArch = bool(const Row& row, std::string_view arch);
 Result<Target> parse(std::string_view text, const Settings& settings, TakesArch* takes) {
   std::string_view rest = text;
   std::string_view device = take_part(rest), renderer = take_part(rest), arch = rest;
+  if (device == "plugin")
+    return Diag{.message = "'" + std::string(text) + "' names a plugin, which is native code, in place of a target",
+                .expected = "a plugin only as --device on the command line"};
   auto row = find_row(device, renderer, text);
   if (!row) return row.diag();
   const Row& r = **row;

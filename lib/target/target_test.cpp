@@ -44,6 +44,7 @@ TEST_CASE("target: missing parts take the device's default") {
 TEST_CASE("target: errors name the unknown part and list the known ones") {
   CHECK(refusal("GPU") ==
         "unknown device 'GPU' in target 'GPU', expected CPU, CUDA, NV, METAL, CL, QCOM, AMD, HIP, WEBGPU");
+  CHECK(refusal("plugin:./x.so").starts_with("'plugin:./x.so' names a plugin, which is native code"));
   CHECK(refusal("") == "unknown device '' in target '', expected CPU, CUDA, NV, METAL, CL, QCOM, AMD, HIP, WEBGPU");
   CHECK(refusal("CPU:HIP") == "unknown renderer 'HIP' in target 'CPU:HIP', expected CLANG, LLVM");
   CHECK(refusal("CUDA:CUDA:sm_12") ==
