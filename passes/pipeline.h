@@ -20,7 +20,7 @@ namespace tgc {
 // The dtype that each image buffer had before it became an image, by DEFINE_GLOBAL number.
 using ImageBuffers = std::map<int64_t, DType>;
 
-// What the stages of one kernel share. The current root (`sink`) is not a member: each stage takes it and returns one.
+// The state that the stages of one kernel share, except the current root (`sink`): each stage takes and returns a root.
 struct KernelJob {
   Graph& graph;
   const Target& target;

@@ -32,8 +32,8 @@ struct GraphTime {
   std::vector<StageTime> stages;  // the stages that applied to the graph, in order
 };
 
-// What a run measures. Only a run for Nodes counts nodes, because this warms the caches for the next stage. Total and
-// stages need separate runs, because reading the clock after each stage takes a tenth of the time of a small kernel.
+// The measurement of a run. Only a run for Nodes counts nodes, because counting warms the caches for the next stage.
+// Total and Stages need separate runs, because reading the clock after each stage takes a tenth of a small kernel's time.
 enum class RunFor { Nodes, Total, Stages };
 
 // Measures the steps of one run.

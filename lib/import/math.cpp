@@ -1,6 +1,7 @@
 // Upgrades of numbers: constants, casts and arithmetic.
 #include "lib/import/upgrade.h"
 #include "lib/text/open_args.h"
+#include "lib/uop/integer_math.h"
 
 namespace tgc::import {
 
@@ -60,17 +61,9 @@ bool have_one_sign(UOp a, UOp b) {
   return (is_nonnegative(a) && is_positive(b)) || (py_less_equal(a.vmax(), 0) && py_less(b.vmax(), 0));
 }
 
-// Returns n if `u` is the constant 2**n with n > 0.
-std::optional<uint32_t> power_of_two(UOp u) {
-  if (!u.is_const() || !u.arg().is_int()) return std::nullopt;
-  for (uint32_t n = 1; n < 64; n++)
-    if (u.arg().as_int() == Int::pow2(n)) return n;
-  return std::nullopt;
-}
-
 // Makes x % y rounded to 0. tinygrad 0.12 replaces MOD by a power of 2 by AND, which is wrong for a negative x.
 UOp truncated_remainder(UOp x, UOp y) {
-  if (!power_of_two(y) || is_nonnegative(x)) return x.alu(Op::MOD, y);
+  if (log2_exact(y) <= 0 || is_nonnegative(x)) return x.alu(Op::MOD, y);
   UOp quotient = x.alu(Op::IDIV, y);
   return x.alu(Op::ADD, quotient.alu(Op::MUL, x.graph().constant(x.dtype(), -y.arg().as_int())));
 }
@@ -88,9 +81,9 @@ UOp floor_division(Importer& im, UOp a, UOp b, bool remainder) {
     UOp quotient = a.alu(Op::ADD, number(times * by)).alu(op, b);
     return remainder ? quotient : quotient.alu(Op::ADD, number(-times));
   }
-  if (auto shift = power_of_two(b); shift && !(dtype == dtypes::index))  // rounds down in two's complement
-    return remainder ? a.alu(Op::AND, number(Int::pow2(*shift) - Int(int64_t(1))))
-                     : a.alu(Op::SHR, number(Int(int64_t(*shift))));
+  if (int shift = log2_exact(b); shift > 0 && !(dtype == dtypes::index))  // rounds down in two's complement
+    return remainder ? a.alu(Op::AND, number(b.arg().as_int() - Int(int64_t(1))))
+                     : a.alu(Op::SHR, number(Int(int64_t(shift))));
   UOp zero = number(Int(int64_t(0))), left = a.alu(Op::MOD, b);
   UOp unlike = a.alu(Op::CMPLT, zero).alu(Op::CMPNE, b.alu(Op::CMPLT, zero));
   UOp rounded_up = left.alu(Op::CMPNE, zero).alu(Op::AND, unlike);

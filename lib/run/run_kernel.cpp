@@ -181,9 +181,11 @@ class KernelRun {
   // Draws values for the variables of an imported kernel that --var does not set.
   void draw_variables(const Executable& kernel) {
     std::mt19937_64 random(o_.input.seed.value_or(kDefaultSeed));
-    for (const VariableSpec& v : kernel.variables())
-      if (!o_.input.variables.contains(v.name))
-        o_.input.variables[v.name] = v.min + int64_t(random() % (uint64_t(v.max - v.min) + 1));
+    for (const VariableSpec& v : kernel.variables()) {
+      if (o_.input.variables.contains(v.name)) continue;
+      const uint64_t values = uint64_t(v.max) - uint64_t(v.min) + 1;  // number of values; 0: all 2**64
+      o_.input.variables[v.name] = int64_t(uint64_t(v.min) + (values ? random() % values : random()));
+    }
   }
 
   // Stores in the report which --var name variables of the kernel. Any other --var of an only kernel is an error.

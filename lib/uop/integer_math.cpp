@@ -85,6 +85,14 @@ Int const_factor(UOp u) {
   }
 }
 
+int log2_exact(UOp u) {
+  if (!u.is_const() || !u.arg().is_integral()) return -1;
+  Int v = u.arg().as_int();
+  if (v <= 0) return -1;
+  auto k = int(v.bit_length()) - 1;
+  return k < 64 && v == Int::pow2(uint32_t(k)) ? k : -1;
+}
+
 bool is_divisible(UOp u, Int v) {
   if (v == 1) return true;
   switch (u.op()) {

@@ -232,7 +232,7 @@ Wanted element_of(const Fields& f) {
   return unless(d != dtypes::void_ && d.base().scalar() == from.base().scalar(),
                 "the dtype of an element, or a pointer to one");
 }
-// What a LOAD or STORE needs as its address, instead of a DEFINE_GLOBAL, DEFINE_LOCAL or DEFINE_REG itself.
+// The requirement for the address of a LOAD or STORE, which may not be a DEFINE_GLOBAL, DEFINE_LOCAL or DEFINE_REG.
 constexpr Wanted kIndexed = "an Ops.INDEX of the memory as its address";
 bool is_memory(UOp u) {
   while (u.is(Op::AFTER)) u = u.src(0);

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "lib/uop/graph.h"
+#include "lib/uop/integer_math.h"
 #include "passes/kernel/devectorize.h"
 #include "passes/kernel/renderer_rules.h"
 #include "passes/kernel/split_ends.h"
@@ -20,15 +21,6 @@ namespace {
 constexpr DTypeSet kBool{Scalar::Bool}, kUInt64{Scalar::UInt64},
     kTranscendental{Scalar::Float16, Scalar::Float32, Scalar::Float64};
 constexpr DTypeSet kOtherFloats = dtypes::floats - kTranscendental;
-
-// Returns k if `c` is the constant 2**k with k < 64; otherwise -1.
-int log2_exact(UOp c) {
-  if (!c.arg().is_integral()) return -1;
-  Int v = c.arg().as_int();
-  if (v <= 0) return -1;
-  auto k = int(v.bit_length()) - 1;
-  return k < 64 && v == Int::pow2(uint32_t(k)) ? k : -1;
-}
 
 bool is_power_of_two(UOp c) { return log2_exact(c) >= 0; }
 bool is_power_of_two_above_one(UOp c) { return log2_exact(c) > 0; }
