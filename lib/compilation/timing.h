@@ -33,7 +33,7 @@ struct GraphTime {
 };
 
 // The measurement of a run. Only a run for Nodes counts nodes, because counting warms the caches for the next stage.
-// Total and Stages need separate runs, because reading the clock after each stage takes a tenth of a small kernel's time.
+// Total and Stages need separate runs, because reading the clock after each stage is a tenth of a small kernel's time.
 enum class RunFor { Nodes, Total, Stages };
 
 // Measures the steps of one run.
