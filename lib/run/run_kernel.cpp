@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <random>
 
 #include "lib/driver/elapsed.h"
 #include "lib/driver/import_input.h"
@@ -69,7 +68,9 @@ class KernelRun {
     report_.device = place.label;
     check_emulation(place);
     Executable kernel = prepare(place);
-    if (is_imported(in_)) draw_variables(kernel);
+    if (is_imported(in_))
+      o_.input.variables =
+          drawn_variables(kernel, std::move(o_.input.variables), o_.input.seed.value_or(kDefaultSeed));
     note_variables(kernel);
     kernel.arguments(o_.input.variables).value_or_throw();
     choose_inputs(kernel);
@@ -176,16 +177,6 @@ class KernelRun {
     if (o_.input.is_only_kernel) elapsed.emplace(session_, in_.info.name + " on " + where);
     auto done = run();
     return done ? std::move(done) : with_time_option(done.diag());
-  }
-
-  // Draws values for the variables of an imported kernel that --var does not set.
-  void draw_variables(const Executable& kernel) {
-    std::mt19937_64 random(o_.input.seed.value_or(kDefaultSeed));
-    for (const VariableSpec& v : kernel.variables()) {
-      if (o_.input.variables.contains(v.name)) continue;
-      const uint64_t values = uint64_t(v.max) - uint64_t(v.min) + 1;  // number of values; 0: all 2**64
-      o_.input.variables[v.name] = int64_t(uint64_t(v.min) + (values ? random() % values : random()));
-    }
   }
 
   // Stores in the report which --var name variables of the kernel. Any other --var of an only kernel is an error.

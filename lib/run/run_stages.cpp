@@ -4,6 +4,7 @@
 
 #include "lib/driver/compile_copy.h"
 #include "lib/driver/import_input.h"
+#include "lib/run/emulated_dtypes.h"
 #include "lib/text/recorded_stages.h"
 #include "lib/validate/reference_runner.h"
 
@@ -37,26 +38,6 @@ Result<InputGraph> import_recorded(const Session& session, const InputGraph& in,
   auto imported = import_input(session, std::move(out));
   if (imported && imported_from(*imported).refused) return *imported_from(*imported).refused;
   return imported;
-}
-
-// Returns the bytes of `array` as elements of `dtype`.
-Array with_dtype(const Array& array, DType dtype, std::vector<int64_t> shape) {
-  Array out(dtype, std::move(shape));
-  std::copy_n(array.data(), std::min(array.nbytes(), out.nbytes()), out.data());
-  return out;
-}
-
-// Gives each array the dtype of the buffer of its name. tinygrad emulates dtypes: a bfloat16 buffer becomes one of
-// uint16, and a buffer of n longs one of 2n ints.
-Arrays with_dtypes_of(const Arrays& arrays, const std::vector<BufferSpec>& buffers) {
-  Arrays out;
-  for (const NamedArray& a : arrays) {
-    auto spec = std::ranges::find_if(buffers, [&](const BufferSpec& b) { return b.name() == a.name; });
-    const bool changes = spec != buffers.end() && !(spec->dtype == a.array.dtype()) && spec->size >= 0 &&
-                         size_t(spec->size * spec->dtype.itemsize()) == a.array.nbytes();
-    out.push_back({a.name, changes ? with_dtype(a.array, spec->dtype, {spec->size}) : a.array.copy()});
-  }
-  return out;
 }
 
 std::vector<UOp> nodes_of(UOp root) { return toposort(root); }

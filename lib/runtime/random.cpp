@@ -11,7 +11,8 @@ namespace {
 // the pseudo-random generator splitmix64 (Steele, Lea, Flood 2014)
 class Generator {
  public:
-  Generator(uint64_t seed, std::string_view name, Floats floats) : state_(seed), floats_(floats) {
+  Generator(uint64_t seed, std::string_view name, Floats floats, bool is_wide)
+      : state_(seed), floats_(floats), is_wide_(is_wide) {
     for (char c : name) state_ = next() ^ uint8_t(c);
   }
   uint64_t next() {
@@ -20,13 +21,27 @@ class Generator {
     z = (z ^ z >> 27) * 0x94D049BB133111EB;
     return z ^ z >> 31;
   }
-  double real() { return floats_ == Floats::Normal ? normal() : std::fabs(normal()) / 4 + 1.0 / 64; }
-  int64_t integer(bool is_unsigned) {
+  double real() {
+    const double usual = floats_ == Floats::Normal ? normal() : std::fabs(normal()) / 4 + 1.0 / 64;
+    if (!is_wide_) return usual;
+    constexpr double kSpecial[] = {0.0, -0.0, 1.0, -1.0};
+    const uint64_t bits = next();
+    const double wide = bits % 8 == 0 ? kSpecial[bits >> 8 & 3] : std::ldexp(normal(), int(bits >> 8 & 31) % 21 - 12);
+    return bits % 3 == 0 ? usual : floats_ == Floats::Normal ? wide : std::fabs(wide);
+  }
+  int64_t integer(int bits, bool is_unsigned) {
+    if (is_wide_ && next() % 3) return wide_integer(bits, is_unsigned);
     auto magnitude = int64_t(next() >> 1 & 0x7FFFFFFF) % 50 + 1;
     return !is_unsigned && (next() & 1) ? -magnitude : magnitude;
   }
 
  private:
+  int64_t wide_integer(int bits, bool is_unsigned) {
+    const uint64_t most = is_unsigned ? ~uint64_t(0) >> (64 - bits) : ~uint64_t(0) >> (65 - bits);
+    const uint64_t special[] = {0, 0, 1, is_unsigned ? 1 : ~uint64_t(0), most, ~most};
+    const uint64_t choice = next(), any = next();
+    return int64_t(choice % 2 ? any : special[choice / 2 % 6]);  // the caller takes the low bits
+  }
   // Sums four uniform variables; scales to mean 0, variance 1. Uses no libm, whose results vary between machines.
   double normal() {
     uint64_t bits = next();
@@ -36,6 +51,7 @@ class Generator {
   }
   uint64_t state_;
   Floats floats_;
+  bool is_wide_;
 };
 
 template <class T, class Draw>
@@ -48,10 +64,7 @@ void fill(Array& array, Draw draw) {
   }
 }
 
-}  // namespace
-
-void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floats) {
-  Generator g(seed, name, floats);
+void fill_from(Generator g, Array& array) {
   Scalar kind = array.dtype().scalar_kind();
   switch (kind) {
     case Scalar::Bool: return fill<uint8_t>(array, [&] { return g.next() >> 63; });
@@ -63,13 +76,24 @@ void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floa
     case Scalar::FP8E5M2: return fill<uint8_t>(array, [&] { return float_to_fp8(g.real(), kind); });
     default: break;
   }
-  bool is_unsigned = dtypes::is_unsigned(array.dtype());
+  const bool is_unsigned = dtypes::is_unsigned(array.dtype());
+  const int bits = array.dtype().itemsize() * 8;
   switch (array.dtype().itemsize()) {
-    case 1: return fill<uint8_t>(array, [&] { return g.integer(is_unsigned); });
-    case 2: return fill<uint16_t>(array, [&] { return g.integer(is_unsigned); });
-    case 4: return fill<uint32_t>(array, [&] { return g.integer(is_unsigned); });
-    default: return fill<uint64_t>(array, [&] { return g.integer(is_unsigned); });
+    case 1: return fill<uint8_t>(array, [&] { return g.integer(bits, is_unsigned); });
+    case 2: return fill<uint16_t>(array, [&] { return g.integer(bits, is_unsigned); });
+    case 4: return fill<uint32_t>(array, [&] { return g.integer(bits, is_unsigned); });
+    default: return fill<uint64_t>(array, [&] { return g.integer(bits, is_unsigned); });
   }
+}
+
+}  // namespace
+
+void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floats) {
+  fill_from(Generator(seed, name, floats, false), array);
+}
+
+void fill_wide(Array& array, uint64_t seed, std::string_view name, Floats floats) {
+  fill_from(Generator(seed, name, floats, true), array);
 }
 
 }  // namespace tgc

@@ -16,6 +16,12 @@ enum class Floats : uint8_t { Normal, Unit };
 // (unsigned 1..50) without 0, so that dividing by an input is defined. Bools are true or false with equal probability.
 void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
 
+// Fills `array` with values of all sizes; the values depend only on the arguments. A third of the values are as
+// fill_random() draws them. The others are zeros (floats also -0.0), ones, the limits of the integer dtype and integers
+// of all its bits, or floats of magnitudes between 2**-12 and 2**10, too small to overflow in a product. With
+// Floats::Unit, no float is negative.
+void fill_wide(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
+
 // The distribution and seed of random inputs.
 struct InputDistribution {
   uint64_t seed = 0;

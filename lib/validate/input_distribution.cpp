@@ -51,4 +51,17 @@ InputDistribution input_distribution(UOp root, uint64_t seed) {
   return {seed, Floats::Normal};
 }
 
+std::set<std::string> constrained_inputs(UOp root) {
+  std::set<std::string> out;
+  for (UOp u : toposort(root)) {
+    size_t first = u.num_src();  // the first source that needs safe values
+    if (u.in({Op::RANGE, Op::SPECIAL})) first = 0;
+    if (u.in({Op::INDEX, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::POW})) first = 1;
+    for (UOp s : u.src().subspan(std::min(first, u.num_src())))
+      for (UOp below : toposort(s))
+        if (below.is(Op::DEFINE_GLOBAL)) out.insert("data" + std::to_string(below.arg().small_int()));
+  }
+  return out;
+}
+
 }  // namespace tgc

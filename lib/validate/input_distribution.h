@@ -1,5 +1,8 @@
 // Chooses the distribution of a kernel's random inputs, for runs without --inputs.
 #pragma once
+#include <set>
+#include <string>
+
 #include "lib/runtime/random.h"
 #include "lib/uop/uop.h"
 
@@ -10,5 +13,9 @@ namespace tgc {
 // compare NaNs differently (C's `<` is false for a NaN, tinygrad's LLVM IR true), and a maximum depends on the order of
 // its operands. The result depends on the graph alone, so a seed gives the same inputs on every device.
 InputDistribution input_distribution(UOp root, uint64_t seed = 0);
+
+// Returns the names of the arrays whose values decide an address, the size of a loop, a divisor or a shift in the
+// kernel `root`. Only values as fill_random() draws them are safe there.
+std::set<std::string> constrained_inputs(UOp root);
 
 }  // namespace tgc
