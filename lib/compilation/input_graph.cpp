@@ -26,15 +26,17 @@ bool looks_like_tensor_graph(UOp root) {
 }
 
 Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
-                         bool take_malformed) {
+                             bool take_malformed, std::string_view producer) {
   InputGraph out;
   out.report.take_malformed = take_malformed;
+  out.report.producer = producer;
   out.graph = std::make_unique<Graph>(settings);
   auto read = read_graph(*out.graph, kind, text, file, &out.report);
   if (!read) return read.diag();
   out.root = read->root;
   out.list = std::move(read->list);
   out.info = std::move(read->info);
+  out.report.producer = {};  // the caller's text may end before `out` does
   out.text = text;
   out.file = file;
   out.is_tensor_graph = looks_like_tensor_graph(out.root);

@@ -41,9 +41,9 @@ Diag foreign_graph_error(std::string_view producer, const std::string& file);
 bool looks_like_tensor_graph(UOp root);
 
 // Reads one graph from a text that is no file of golden records. Errors have file, line and column. `take_malformed`:
-// see ReadReport.
+// and `producer`: see ReadReport.
 Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
-                         bool take_malformed = false);
+                             bool take_malformed = false, std::string_view producer = {});
 
 // Returns the target for a tinygrad device: "CUDA" for "CUDA:1"; "CPU" if tgc has no target for the device.
 std::string target_of_device(std::string_view device, const Settings& settings);

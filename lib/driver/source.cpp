@@ -239,12 +239,13 @@ Status Source::pick_kernel(InputGraph& in) {
 }
 
 Result<InputGraph> Source::read_text(InputKind kind, std::string_view text, const std::string& file,
-                                     const std::map<std::string, std::string>& recorded) {
+                                     const std::map<std::string, std::string>& recorded,
+                                     std::string_view producer) {
   if (recorded.empty())  // if the text names settings before the graph, read the graph under these settings
     if (auto named = info_before(kind, text).settings; !named.empty()) return read_text(kind, text, file, named);
   auto settings = session_->settings_for(recorded);
   if (!settings) return settings.diag();
-  auto out = load_text(*settings, kind, text, file, take_malformed_);
+  auto out = load_text(*settings, kind, text, file, take_malformed_, producer);
   if (!out) return out;
   if (out->graph->is_foreign()) {
     const Overrides& over = session_->over;
@@ -387,7 +388,8 @@ std::string Source::suggest_ids(const std::string& wanted) const {
 Result<InputGraph> Source::read_record(std::shared_ptr<const GoldenRecord> record) {
   std::string file = records_->path() + "#" + record->id;
   const bool one_of_schedule = !name_.id.empty() && !kernel_.empty();
-  const bool foreign = release_of(records_->header().producer) != Release::v0_12;  // other releases have other stages
+  const std::string& producer = records_->header().producer;
+  const bool foreign = release_of(producer) != Release::v0_12;  // other releases have other stages
   std::string from = session_->over.from;
   if (const StageRow* row = find_row(from); row && !foreign) from = row->name;
   else if (!from.empty() && !foreign) return unknown_stage(from);
@@ -406,8 +408,8 @@ Result<InputGraph> Source::read_record(std::shared_ptr<const GoldenRecord> recor
     text = text_after(*record, from, file);
   }
   if (!text) return text.diag();
-  auto graph =
-      read_text(detect_kind(*text), *text, file, foreign ? GoldenSettings() : settings_of(records_->header(), *record));
+  auto graph = foreign ? read_text(detect_kind(*text), *text, file, {}, producer)
+                       : read_text(detect_kind(*text), *text, file, settings_of(records_->header(), *record));
   if (!graph) return graph;
   graph->info.name = name;
   graph->info.target =

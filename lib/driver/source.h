@@ -59,7 +59,7 @@ class Source {
   Result<std::optional<InputGraph>> next_record();
   Result<InputGraph> read_record(std::shared_ptr<const GoldenRecord> record);
   Result<InputGraph> read_text(InputKind kind, std::string_view text, const std::string& file,
-                               const std::map<std::string, std::string>& recorded);
+                               const std::map<std::string, std::string>& recorded, std::string_view producer = {});
   Result<InputGraph> build_model();
   Status pick_kernel(InputGraph& in);
   std::string suggest_ids(const std::string& wanted) const;

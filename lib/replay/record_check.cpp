@@ -33,8 +33,8 @@ constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms
 
 class RecordCheck {
  public:
-  RecordCheck(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan)
-      : r_(record), stages_(record), settings_(settings), plan_(plan) {}
+  RecordCheck(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan, std::string_view producer)
+      : r_(record), stages_(record), settings_(settings), plan_(plan), producer_(producer) {}
 
   RecordReport run() {
     report_.id = r_.id;
@@ -90,20 +90,26 @@ class RecordCheck {
   void check_texts() {
     for (const RecordedStage& s : stages_) {
       if (!s.is_graph() || !s.text || s.same) continue;
-      check_text(s.name, *s.text);
+      if (detect_kind(*s.text) != InputKind::Json) {
+        check_text(s.name, *s.text, s.letters.value_or(*s.text));
+        continue;
+      }
+      check_nodes(s.name, *s.text);
       if (s.letters) check_letters(s.name, *s.text, *s.letters);
     }
-    if (r_.linear && plan_.wanted.contains(kText) && !is_foreign_) check_listing(*r_.linear);
+    if (r_.linear && plan_.wanted.contains(kText)) check_listing(*r_.linear);
   }
-  void check_text(const std::string& what, std::string_view text) {
-    if (detect_kind(text) == InputKind::Json) return check_nodes(what, text);
+  // Reads `text` and writes the graph. The written text must be `printed`, which differs from `text` if tinygrad's own
+  // text loses facts of the graph that `text` states.
+  void check_text(const std::string& what, std::string_view text, std::string_view printed) {
     Graph graph(settings_);
-    auto read = read_graph(graph, InputKind::Pyrender, text, r_.id + " (" + what + ")");
+    ReadReport report{.producer = producer_};
+    auto read = read_graph(graph, InputKind::Pyrender, text, r_.id + " (" + what + ")", &report);
     Result<UOp> root = read ? Result<UOp>(read->root) : Result<UOp>(read.diag());
     if (plan_.wanted.contains(kText)) {
       auto written = root ? pyrender(*root) : Result<std::string>(root.diag());
       if (!written) failed(kText, written.diag());
-      else compare(kText, *written, text, true);
+      else compare(kText, *written, printed, true);
     }
     if (plan_.wanted.contains(kForms)) {
       auto written = root ? through_all_forms(*root) : Result<std::string>(root.diag());
@@ -117,7 +123,6 @@ class RecordCheck {
     Graph graph(settings_);
     auto read = graph_from_json(graph, json, r_.id + " (" + what + ")");
     if (!read) return failed(kText, read.diag());
-    is_foreign_ |= graph.is_foreign();
     compare(kText, graph_to_json(read->root, read->info), json, false);
   }
   // Compares tinygrad's pyrender text `letters` of the graph `json` with tgc's. Checks that reading it gives the graph.
@@ -164,7 +169,8 @@ class RecordCheck {
   }
   void check_listing(const std::string& text) {
     Graph graph(settings_);
-    auto listing = read_uops(graph, text, r_.id + " (linear)");
+    ReadReport report{.producer = producer_};
+    auto listing = read_graph(graph, InputKind::Uops, text, r_.id + " (linear)", &report);
     if (!listing) return failed(kText, listing.diag());
     compare(kText, print_uops(listing->list), text, false);
   }
@@ -369,6 +375,7 @@ class RecordCheck {
   const RecordedStages stages_;
   const Settings& settings_;
   const CheckPlan& plan_;
+  const std::string_view producer_;
   RecordReport report_;
   RewriteObserver observer_;  // for --traced; does nothing; must outlive c_
   std::optional<Compilation> c_;  // the compilation; unset after a failure, which why_stopped_ describes
@@ -377,7 +384,6 @@ class RecordCheck {
   std::string_view text_;  // tinygrad's graph after the stage `after_`, as text
   std::optional<bool> optimize_;  // whether the optimizer runs on the AST
   bool as_expected_ = false;  // whether tgc's graph after `after_` prints as text_
-  bool is_foreign_ = false;  // the record is of another release, so its linear lists are not read
 };
 
 }  // namespace
@@ -408,8 +414,9 @@ bool RecordReport::compared() const {
   return std::ranges::any_of(items, [](const CheckItem& item) { return item.verdict != CheckVerdict::Skipped; });
 }
 
-RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan) {
-  return RecordCheck(record, settings, plan).run();
+RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan,
+                          std::string_view producer) {
+  return RecordCheck(record, settings, plan, producer).run();
 }
 
 }  // namespace tgc

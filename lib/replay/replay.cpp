@@ -20,7 +20,7 @@ Result<std::optional<RecordReport>> check_line(const GoldenLine& line, const std
   const bool ours = release_of(header.producer) == Release::v0_12;
   auto settings = ours ? settings_from(settings_of(header, *record)) : Result<Settings>(Settings());
   if (!settings) return settings.diag();
-  auto report = catch_failures([&] { return check_record(*record, *settings, plan.check); });
+  auto report = catch_failures([&] { return check_record(*record, *settings, plan.check, header.producer); });
   if (!report) return report.diag();
   return std::optional(std::move(*report));
 }

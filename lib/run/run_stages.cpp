@@ -26,7 +26,7 @@ const GoldenRecord& record_of(const InputGraph& in) {
 
 // Reads and imports the recorded graph or list `text` after `stage` of an imported kernel.
 Result<InputGraph> import_recorded(const Session& session, const InputGraph& in, InputKind kind,
-                                   const std::string& text, const std::string& stage) {
+                                   std::string_view text, const std::string& stage) {
   InputGraph out;
   out.graph = std::make_shared<Graph>(in.graph->settings());
   out.text = text, out.file = in.file + " (" + stage + ")";
@@ -80,10 +80,9 @@ StageDifference run_stages(const Session& session, const InputGraph& in, const T
   };
   if (!is_same("ast", in.root)) return out;
   if (is_imported(in) && !session.over.native) {
-    for (const GoldenStage& s : record_of(in).stages) {
-      const std::optional<std::string>& text = s.full ? s.full : s.ir;
-      if (s.same || !text) continue;
-      Result<InputGraph> stage = import_recorded(session, in, InputKind::Pyrender, *text, s.name);
+    for (const RecordedStage& s : RecordedStages(record_of(in))) {
+      if (s.kind != RecordedStage::Kind::Stage || s.same || !s.text) continue;
+      Result<InputGraph> stage = import_recorded(session, in, InputKind::Pyrender, *s.text, s.name);
       if (!stage) out.refused.push_back(s.name + ": " + stage.diag().message);
       else if (!is_same(s.name, stage->root)) return out;
     }

@@ -1,6 +1,6 @@
 // Lists the texts of one golden record, in order: the AST, the graph after each stage, the kernels of a schedule, and
 // the listing, source and launch facts of a kernel. A stage that is marked "same" gets the text of the stage before
-// it. A stage without "ir" has no text, because tinygrad could not print its graph.
+// it. A stage with neither "ir" nor "full" has no text, because tinygrad could not print its graph.
 #pragma once
 #include <optional>
 #include <string>
@@ -16,9 +16,9 @@ struct RecordedStage {
 
   Kind kind;
   std::string name;                              // "ast", "expander", "kernel 2", "linear", "source" or "program"
-  std::optional<std::string_view> text;          // absent if tinygrad could not print the graph
+  std::optional<std::string_view> text;          // the text that loses the least: "full", else "ir"; may be absent
   bool same = false;                             // true if the stage left the graph unchanged
-  std::optional<std::string_view> letters = {};  // pyrender text, if it was recorded in addition to a JSON `text`
+  std::optional<std::string_view> letters = {};  // pyrender text, if it was recorded in addition to `text`
 
   bool is_graph() const { return kind != Kind::Output; }
 };
