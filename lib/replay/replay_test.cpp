@@ -48,6 +48,20 @@ TEST_CASE("replay: #ID selects a record of its own file, and a run that compares
   CHECK(make_check_plan("expandr").diag().message == "unknown stage 'expandr'");
 }
 
+TEST_CASE("replay: every text of a recording of 0.14.0 is read and printed back by the header's release") {
+  // among them machine instructions, stages with a full text, and a quotient that alone would be read as one of 0.12.0
+  for (const char* file : {"import/kernels.jsonl.gz", "import/tensor.jsonl.gz"}) {
+    ReplaySummary summary;
+    auto status = replay(Session(), test_path(file), {.check = *make_check_plan("text")},
+                         [&](const std::string&, const RecordReport& r) {
+                           CHECK_MESSAGE(r.identical(), r.id);
+                           summary.add(r);
+                         });
+    REQUIRE_MESSAGE(status.ok(), status.diag().text());
+    CHECK(summary.identical() >= 3);
+  }
+}
+
 TEST_CASE("replay skips kernels of tinygrad's runtime, and list_records names them") {
   auto reader = GoldenReader::open(test_path("golden/kernels.jsonl.gz"));
   REQUIRE(reader.ok());

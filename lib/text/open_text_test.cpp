@@ -61,6 +61,16 @@ TEST_CASE("other releases: pyrender prints each release's own form") {
         "c1 = UOp.range(4, 0, AxisType.LOOP)\nc3 = c1//UOp.const(3, dtypes.weakint)\nast = c3.sink()");
 }
 
+TEST_CASE("other releases: names of registers in a tag are kept, and unknown names elsewhere are errors") {
+  const std::string ins = "UOp(Ops.INS, dtypes.int, (), X86Ops.DEFINE)";
+  const std::string text = "c1 = " + ins + ".rtag((rdi, v3))\nast = c1.sink()";
+  Graph graph, other;
+  graph.set_release(Release::v0_14), other.set_release(Release::v0_14);
+  UOp root = open_pyrender_reader(graph, text, {}, nullptr)->read();
+  CHECK(pyrender_open(root).text == text);
+  CHECK_THROWS(open_pyrender_reader(other, "c1 = " + ins + "\nast = c2.sink()", {}, nullptr)->read());
+}
+
 TEST_CASE("other releases: pyrender_with_places returns the node of each line") {
   Graph graph;
   UOp root = graph_from_json(graph, graph_of("tinygrad 0.14.0", R"j({"op":"CONST","dtype":"dtypes.weakint","arg":8},

@@ -1,6 +1,9 @@
 // Reads print_uops listings.
 #include <algorithm>
+#include <charconv>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "lib/support/pytext.h"
 #include "lib/text/open_args.h"
@@ -19,7 +22,9 @@ class ListingReader : public PyValues {
 
   UopsListing read() {
     lost_ = lost_facts();
-    while (skip_lines(), !at_end()) line();
+    const size_t begin = pos_;
+    read_lines();
+    if (find_distinct()) pos_ = begin, read_lines();
     if (out_.list.empty()) fail(pos_, "the input holds no listing", "lines such as '   0 Ops.CONST : ...'");
     bool complete = has_header(text_);  // true if comments state all facts that the listing omits
     if (ambiguous_ && !complete)
@@ -38,16 +43,37 @@ class ListingReader : public PyValues {
   }
 
  private:
-  // Reads one line, such as " 12 Ops.ADD : RANGES DTYPE SOURCES ARG".
-  void line() {
+  void read_lines() {
+    out_.list.clear(), constants_.clear(), ahead_.clear(), cited_.clear();
+    ambiguous_ = outside_ = 0;
+    while (skip_lines(), !at_end()) {
+      auto ahead = ahead_.find(out_.list.size());
+      if (ahead != ahead_.end()) pos_ = ahead->second.end;
+      out_.list.push_back(ahead != ahead_.end() ? ahead->second.node : line(out_.list.size()));
+    }
+  }
+
+  // Finds the lines that look like a later line but are another node, which differs in a tag. A source names the last
+  // position of its node, so such a line is named by its own position. Returns true if there are new such lines.
+  bool find_distinct() {
+    if (!is_open()) return false;
+    UOpMap<size_t> last(graph_);
+    for (size_t i = 0; i < out_.list.size(); i++) last[out_.list[i]] = i;
+    for (size_t i : cited_)
+      if (i < out_.list.size() && *last.find(out_.list[i]) != i) distinct_.insert(i);
+    return !distinct_.empty();
+  }
+
+  // Reads the line of node `position`, such as " 12 Ops.ADD : RANGES DTYPE SOURCES ARG".
+  UOp line(size_t position) {
     lists_.clear();
     size_t begin = text_.rfind('\n', pos_ ? pos_ - 1 : 0);
     begin = begin == text_.npos ? 0 : begin + 1;
     size_t at = pos_;
     if (!is_digit(peek())) fail(pos_, "found " + found(pos_), "a line such as '   0 Ops.CONST : ...'");
-    Const position = number();
-    if (!(position.is_int() && position.as_int() == Int(int64_t(out_.list.size()))))
-      fail(at, "found line " + position.str() + " of the listing", "line " + std::to_string(out_.list.size()));
+    Const shown = number();
+    if (!(shown.is_int() && shown.as_int() == Int(int64_t(position))))
+      fail(at, "found line " + shown.str() + " of the listing", "line " + std::to_string(position));
     size_t op_at = (skip(), pos_);
     if (identifier("an op") != "Ops") fail(op_at, "found " + found(op_at), "an op such as Ops.ADD");
     size_t name_at = pos_ + 1;
@@ -60,7 +86,7 @@ class ListingReader : public PyValues {
     DType d = dtype();
     skip();
     size_t sources_at = pos_;
-    auto said = lost_.find(out_.list.size());
+    auto said = lost_.find(position);
     const Lost* lost = said == lost_.end() ? nullptr : &said->second;
     size_t ambiguous = ambiguous_;
     sources(op, d);
@@ -72,11 +98,37 @@ class ListingReader : public PyValues {
     note_place(at);
     if (lost) d = lost->dtype;
     if (lost && lost->src.is_tuple()) correct_sources(lost->src, at), ambiguous_ = ambiguous;
-    UOp u = make(at, op, d, sources_, a, lost ? lost->tag : Arg());
-    if (!truth_.empty() && !(u == truth_[out_.list.size()]))
-      misread_.push_back(out_.list.size()), u = truth_[out_.list.size()];
-    out_.list.push_back(u);
+    Arg tag = lost ? lost->tag : distinct_.contains(position) ? Arg(int64_t(position)) : Arg();
+    UOp u = make(at, op, d, sources_, a, tag);
+    if (!truth_.empty() && !(u == truth_[position])) misread_.push_back(position), u = truth_[position];
     if (op == Op::CONST) constants_[a.str()].push_back(u);
+    return u;
+  }
+
+  // Reads the line of node `position`, which is below the current line. Register allocation moves instructions, so a
+  // list of instructions has sources below their users.
+  UOp node_ahead(size_t position, size_t at) {
+    auto line_at = lines_.find(position);
+    if (line_at == lines_.end() || levels_ahead_ == kMostAhead)
+      fail(at, "found the source " + std::to_string(position), "a position above this line");
+    auto [ahead, is_new] = ahead_.try_emplace(position);
+    if (!is_new && !ahead->second.node) fail(at, "the source " + std::to_string(position) + " needs itself");
+    if (!is_new) return ahead->second.node;
+    const size_t resume = std::exchange(pos_, line_at->second);
+    std::vector<UOp> sources = std::exchange(sources_, {});
+    levels_ahead_++;
+    UOp u = line(position);
+    levels_ahead_--;
+    ahead_[position] = {u, pos_};
+    pos_ = resume, sources_ = std::move(sources);
+    return u;
+  }
+  // Reads the constants below the current line.
+  void constants_ahead(size_t at) {
+    if (below_.empty()) index_lines();
+    for (auto& [position, begin] : lines_)
+      if (position >= out_.list.size() && text_.substr(text_.find(' ', begin), 11) == " Ops.CONST ")
+        node_ahead(position, at);
   }
 
   // Replaces sources_ by the nodes at `positions`, a tuple of positions from a comment.
@@ -116,18 +168,13 @@ class ListingReader : public PyValues {
         if (text == "--") outside_++;
         else constants.emplace_back(sources_.size(), text);
         sources_.push_back(graph_.node(Op::NOOP, dtypes::void_, {}, graph_.raw("--")));
+        if (text != "--" && is_open() && !constants_.contains(text)) constants_ahead(at);
         if (text != "--" && !constants_.contains(text))
           fail(at, "no constant " + text + " above this line", "a constant of the list");
       } else {
         if (!is_digit(peek())) fail(pos_, "found " + found(pos_), "a position or a constant");
         Const position = number();
-        std::optional<size_t> listed;
-        if (position.is_int() && position.as_int() < Int(int64_t(out_.list.size())))
-          listed = size_t(position.as_int().small());
-        else if (position.is_int())
-          listed = same_above(position.str());
-        if (!listed) fail(at, "found the source " + position.str(), "a position above this line");
-        sources_.push_back(out_.list[*listed]);
+        sources_.push_back(node_at(position, at));
       }
       if (!take(',') && (skip(), peek() != ']')) fail(pos_, "found " + found(pos_), "',' or ']'");
     }
@@ -135,13 +182,25 @@ class ListingReader : public PyValues {
     for (auto& [i, text] : constants) sources_[i] = constant(op, dtype, i, text);
   }
 
+  // Returns the node that the source `position` names.
+  UOp node_at(const Const& position, size_t at) {
+    const bool is_known = position.is_int() && position.as_int().is_small();
+    const size_t n = is_known ? size_t(position.as_int().small()) : 0;
+    if (is_open()) cited_.push_back(n);
+    if (is_known && n < out_.list.size()) return out_.list[n];
+    if (auto listed = is_known ? same_above(n) : std::nullopt) return out_.list[*listed];
+    if (!is_known || !is_open()) fail(at, "found the source " + position.str(), "a position above this line");
+    return node_ahead(n, at);
+  }
+
   // A source may refer to a `position` below the current line if the source is listed twice: then an equal line is
   // above. Returns the position of the equal line above; nullopt if there is no such line.
-  std::optional<size_t> same_above(const std::string& position) {
+  std::optional<size_t> same_above(size_t position) {
     if (below_.empty()) index_lines();
     auto below = below_.find(position);
     auto above = below == below_.end() ? above_.end() : above_.find(below->second);
     if (above == above_.end() || above->second >= out_.list.size()) return std::nullopt;
+    if (distinct_.contains(position) || distinct_.contains(above->second)) return std::nullopt;
     return above->second;
   }
   void index_lines() {
@@ -151,7 +210,10 @@ class ListingReader : public PyValues {
       if (digits >= next || !is_digit(text_[digits])) continue;  // the line does not begin with a position
       std::string_view node = text_.substr(end, next - end);
       node = node.substr(0, node.find_last_not_of(" \n") + 1);
-      below_.try_emplace(std::string(text_.substr(digits, end - digits)), node);
+      size_t position = 0;
+      std::from_chars(text_.data() + digits, text_.data() + end, position);
+      if (!below_.try_emplace(position, node).second) continue;
+      lines_[position] = digits;
       above_.try_emplace(node, count++);
     }
   }
@@ -229,8 +291,18 @@ class ListingReader : public PyValues {
   UopsListing out_;
   std::vector<UOp> sources_;
   std::unordered_map<std::string, std::vector<UOp>> constants_;  // maps a printed value to the constants of that value
-  std::unordered_map<std::string, std::string_view> below_;      // maps a position to its line; filled on first use
+  std::unordered_map<size_t, std::string_view> below_;           // maps a position to its line; filled on first use
   std::unordered_map<std::string_view, size_t> above_;           // maps a line's text to the first position that has it
+  struct Ahead {
+    UOp node;        // empty while its line is being read
+    size_t end = 0;  // byte offset of the end of the node's lines
+  };
+  static constexpr size_t kMostAhead = 1000;      // limit on the nesting of node_ahead
+  size_t levels_ahead_ = 0;
+  std::unordered_map<size_t, size_t> lines_;      // maps a position to the byte offset of its line; filled with below_
+  std::unordered_map<size_t, Ahead> ahead_;       // the nodes that were read before their turn, by position
+  std::vector<size_t> cited_;                     // positions that sources name; only filled for other releases
+  std::unordered_set<size_t> distinct_;           // positions whose nodes get their position as a tag
   size_t ambiguous_ = 0, outside_ = 0;
   LostByNumber lost_;              // facts that comments state, by the node's position
   std::span<const UOp> truth_;     // in misread(): the nodes that were listed; otherwise empty

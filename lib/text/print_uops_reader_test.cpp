@@ -80,6 +80,35 @@ TEST_CASE("print_uops: a source position below the line means the node above wit
   CHECK(trouble_with(text("three")).find("found the source 2") != std::string::npos);
 }
 
+TEST_CASE("print_uops: in other releases, sources may be below, and equal lines may be different nodes") {
+  const auto line = [](int n, const std::string& op, const std::string& sources, const std::string& arg) {
+    std::string out = "   " + std::to_string(n) + " Ops." + op;
+    out.resize(25, ' ');
+    out += ":            dtypes.int";
+    out.resize(79, ' ');
+    out += sources;
+    out.resize(112, ' ');
+    return out + arg + "\n";
+  };
+  std::string text = line(0, "INS", "[4, 3]", "X86Ops.ADD") + line(1, "INS", "[]", "X86Ops.DEFINE") +
+                     line(2, "INS", "[1]", "X86Ops.MOV") + line(3, "INS", "[]", "X86Ops.DEFINE") +
+                     line(4, "CAST", "['7']", "dtypes.int") + line(5, "CONST", "[]", "7");
+  Graph g;
+  g.set_release(Release::v0_14);
+  auto listing = read_uops(g, text);
+  REQUIRE_MESSAGE(listing.ok(), listing.diag().text());
+  CHECK(print_uops(listing->list) == text);
+  CHECK(listing->list[0].src(1) == listing->list[3]);
+  CHECK_FALSE(listing->list[1] == listing->list[3]);  // node 2 names node 1, not the last node of an equal line
+  CHECK_FALSE(first_out_of_order(listing->list));
+  Graph h;
+  h.set_release(Release::v0_14);
+  auto cycle = read_uops(h, line(0, "INS", "[1]", "X86Ops.MOV") + line(1, "INS", "[0]", "X86Ops.MOV"));
+  REQUIRE_FALSE(cycle.ok());
+  CHECK(read_uops(h, line(0, "INS", "[1]", "A.B") + line(1, "INS", "[2]", "A.B") + line(2, "INS", "[1]", "A.B"))
+            .diag().message.find("needs itself") != std::string::npos);
+}
+
 TEST_CASE("print_uops: a constant by value is the one whose dtype fits; other losses are noted") {
   std::string text =
       // clang-format off

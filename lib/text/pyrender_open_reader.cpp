@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "lib/support/name_table.h"
 #include "lib/text/open_args.h"
@@ -170,7 +171,9 @@ class OpenReader : public PyrenderReader {
     int method = kTable.find(name);
     auto op = method < 0 ? op_named(name) : std::nullopt;
     if (method < 0 && !op) return PyrenderReader::method_call(self, name, at);  // pyrender never prints such a method
+    const bool was_in_tag = std::exchange(in_tag_, method == int(Method::Rtag));
     Arguments args = arguments();
+    in_tag_ = was_in_tag;
     UOp out;
     guarded(at, [&] { out = call(self, method < 0 ? Method::Op : Method(method), op.value_or(Op::NOOP), args, at); });
     return out;
@@ -343,9 +346,10 @@ class OpenReader : public PyrenderReader {
     return {};
   }
 
-  // ---- args that are not Python values: the repr of a UOp or of a Target
+  // ---- args that are not Python values: the repr of a UOp, of a Target, or of a register of a machine (`rdi`, `v3`)
 
   Value other_name(std::string_view name, size_t at) override {
+    if (in_tag_ && !find(name)) return {graph_.raw(name)};
     if (peek() != ':') return PyrenderReader::other_name(name, at);
     if (peek(1) == '=') {  // x0:=UOp(...) names the node at its first occurrence
       pos_ += 2;
@@ -368,6 +372,7 @@ class OpenReader : public PyrenderReader {
   const bool is_0_13_;
   UOpMap<Arg> device_;  // cache of the results of device_of
   Arg first_device_;    // the first device in the text; None: no device yet
+  bool in_tag_ = false;  // true while the argument of rtag(...) is read
 };
 
 // ---- guessing the release of a text

@@ -28,6 +28,23 @@ TEST_CASE("RecordedStages: a record's graphs and outputs come in order, each wit
   CHECK(RecordedStages(*record).find("program")->text->starts_with("name: E_3\n"));
 }
 
+TEST_CASE("RecordedStages: the text that loses the least is the text of a stage, and pyrender's text are its letters") {
+  auto record = parse_golden_record(
+      {R"({"id":"k","ast":"A","ast_full":"AF","stages":[{"name":"a","ir":"B","full":"BF"},)"
+       R"({"name":"b","same":true},{"name":"c","ir":null,"full":"CF"}]})",
+       1},
+      "test");
+  REQUIRE(record);
+  const RecordedStages stages(*record);
+  CHECK(stages.find("ast")->text == "AF");
+  CHECK(stages.find("ast")->letters == "A");
+  CHECK(stages.find("a")->text == "BF");
+  CHECK(stages.find("a")->letters == "B");
+  CHECK(stages.find("b")->text == "BF");
+  CHECK(stages.find("c")->text == "CF");
+  CHECK_FALSE(stages.find("c")->letters);
+}
+
 TEST_CASE("RecordedStages: an input that is no record has an AST alone") {
   const RecordedStages stages(std::string_view("A"));
   REQUIRE(std::distance(stages.begin(), stages.end()) == 1);

@@ -1,4 +1,6 @@
 // Finds a node of a linear list that precedes one of its sources or occurs twice. A shared IF or ENDIF may occur twice.
+#include <algorithm>
+
 #include "lib/uop/graph.h"
 #include "lib/uop/wellformed.h"
 
@@ -6,6 +8,8 @@ namespace tgc {
 
 std::optional<Malformed> first_out_of_order(std::span<const UOp> list) {
   if (list.empty()) return std::nullopt;
+  // a list of machine instructions is in the order after register allocation, which moves and repeats instructions
+  if (std::ranges::any_of(list, [](UOp u) { return u.is(Op::INS); })) return std::nullopt;
   auto name = [](UOp u) { return "Ops." + std::string(name_of(u.op())); };
   UOpSet before(list[0].graph()), open(list[0].graph());
   for (UOp u : list) {
