@@ -63,7 +63,7 @@ TEST_CASE("other releases: pyrender prints each release's own form") {
 
 TEST_CASE("other releases: names of registers in a tag are kept, and unknown names elsewhere are errors") {
   const std::string ins = "UOp(Ops.INS, dtypes.int, (), X86Ops.DEFINE)";
-  const std::string text = "c1 = " + ins + ".rtag((rdi, v3))\nast = c1.sink()";
+  const std::string text = "c0 = " + ins + ".rtag((rdi, v3))\nast = c0.sink()";
   Graph graph, other;
   graph.set_release(Release::v0_14), other.set_release(Release::v0_14);
   UOp root = open_pyrender_reader(graph, text, {}, nullptr)->read();
