@@ -13,7 +13,7 @@ struct BisectOptions {
   RunOptions trial;
   BisectPlan plan;
   bool json = false;
-  Overrides over;
+  Overrides over{.imports = true};
 };
 
 int print_report(const BisectReport& report, bool json) {

@@ -3,7 +3,9 @@
 #include <cstdlib>
 
 #include "lib/bisect/failing_kernel.h"
+#include "lib/bisect/recorded.h"
 #include "lib/bisect/strategies.h"
+#include "lib/driver/import_input.h"
 #include "lib/driver/source.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
@@ -181,6 +183,12 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
   if (plan.seconds > 0) session.cancel = &limit;
   return reported(session, in.info.name.empty() ? "kernel" : in.info.name, [&](BisectReport& report) {
     if (!plan.against.empty() || !plan.tinygrad.empty()) return bisect_divergence(session, in, options, plan, report);
+    if (is_imported(in) && !session.over.native) {
+      report.device = "REF", report.pipeline = "recorded";
+      report.repro_command = bisect_command(options, options_again(session, options, in, Placement()));
+      report.verdict = bisect_recorded(session, in, options, report);
+      return;
+    }
     FailureRepro begun = begin_repro(session, in, with_bundle(options, in));
     report.device = begun.device();
     report.repro_command = bisect_command(begun.options, options_again(session, begun.options, in, begun.place)) +

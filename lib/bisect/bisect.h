@@ -11,6 +11,7 @@ namespace tgc {
 
 struct BisectReport {
   std::string kernel, device;
+  std::string pipeline = "native";  // whose compilation was bisected: "native", "recorded" or "live"
   Verdict verdict = {};
   BisectCounts counts = {};
   double seconds = 0;

@@ -36,7 +36,7 @@ std::string BisectReport::text() const {
     for (std::string_view l : lines_of(text)) out += std::string("  ") + sign + " " + std::string(l) + "\n";
   };
   if (!v.detail.starts_with(failure) && (v.detail.empty() || !failure.ends_with(v.detail))) line("fails", failure);
-  line("stage", v.stage);
+  line("stage", v.stage + (v.stage_location.empty() ? "" : ", " + v.stage_location));
   if (!v.pass.empty()) line("pass", v.pass + ", number " + std::to_string(v.pass_number) + ", on " + v.function);
   if (v.rewrite) line("rewrite", "number " + std::to_string(v.rewrite) + " of that rule in that stage");
   for (const Verdict::CycleStep& step : v.cycle) {
@@ -74,6 +74,8 @@ std::string BisectReport::json() const {
     json.member("verdict", name_of(v.kind));
     text("failure", failure);
     text("stage", v.stage), text("rule", v.rule), text("branch", v.branch), text("location", v.location);
+    text("tinygrad_location", v.tinygrad_location), text("stage_location", v.stage_location);
+    text("function_location", v.function_location), text("pipeline", pipeline);
     if (v.rewrite) json.member("rewrite", v.rewrite);
     text("before", v.before), text("after", v.after);
     if (!v.cycle.empty())

@@ -92,26 +92,17 @@ constexpr int kMostHalvings = 40;
 
 // Runs compare_sides(). If REF cannot run a batch of pairs, halves the batch, so that one bad pair does not prevent the
 // comparison of all other pairs. `halvings` is the number of times that batches may still be halved.
-Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Sides> sides, const Arrays& arrays,
-                                                          const VariableValues& variables, uint64_t seed,
-                                                          int& halvings) {
+Result<std::vector<EquivalenceResult>> compare_in_halves(std::span<const Sides> sides, const Arrays& arrays,
+                                                         const VariableValues& variables, uint64_t seed,
+                                                         int& halvings) {
   auto all = compare_sides(sides, arrays, variables, seed);
   if (all || halvings-- <= 0) return all;
   if (sides.size() == 1) return std::vector<EquivalenceResult>(1);
-  auto first = compare_in_batches(sides.first(sides.size() / 2), arrays, variables, seed, halvings);
-  auto rest = compare_in_batches(sides.subspan(sides.size() / 2), arrays, variables, seed, halvings);
+  auto first = compare_in_halves(sides.first(sides.size() / 2), arrays, variables, seed, halvings);
+  auto rest = compare_in_halves(sides.subspan(sides.size() / 2), arrays, variables, seed, halvings);
   if (!first || !rest) return all;
   first->insert(first->end(), rest->begin(), rest->end());
   return first;
-}
-
-// Returns one side of a rewrite as text: index and integer expressions as one line, other nodes as a tree.
-std::string side_text(UOp u) {
-  constexpr size_t kMostInLine = 400;  // characters
-  const bool is_algebra = u.dtype().is(Scalar::Index) || dtypes::is_int(u.dtype()) || dtypes::is_bool(u.dtype());
-  if (is_algebra && is_tree_within(u, kMostInLine))
-    if (std::string text = render(u, false); text.size() < kMostInLine && text.find("Ops.") == text.npos) return text;
-  return tree_text(u, 3);
 }
 
 // Returns the first constant, among the node and its sources, that its dtype cannot represent; else "".
@@ -136,6 +127,12 @@ std::string unrepresentable_constant(UOp u) {
 
 }  // namespace
 
+Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Sides> sides, const Arrays& arrays,
+                                                          const VariableValues& variables, uint64_t seed) {
+  int halvings = kMostHalvings;
+  return compare_in_halves(sides, arrays, variables, seed, halvings);
+}
+
 Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const Application> list,
                                                       const Arrays& arrays, const VariableValues& variables,
                                                       const std::function<bool(const Application&)>& wanted,
@@ -157,8 +154,7 @@ Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<
     }
     sides.push_back(s);
   }
-  int halvings = kMostHalvings;
-  auto results = compare_in_batches(sides, arrays, variables, seed, halvings);
+  auto results = compare_in_batches(sides, arrays, variables, seed);
   for (size_t i = 0; results && i < wrong.size(); i++)
     (*results)[wrong[i]] = {.kind = EquivalenceResult::Kind::Differ, .beyond_rounding = true,
                             .points = ExprIsolator::kPoints};
@@ -166,6 +162,14 @@ Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<
 }
 
 // ---- texts
+
+std::string side_text(UOp u) {
+  constexpr size_t kMostInLine = 400;  // characters
+  const bool is_algebra = u.dtype().is(Scalar::Index) || dtypes::is_int(u.dtype()) || dtypes::is_bool(u.dtype());
+  if (is_algebra && is_tree_within(u, kMostInLine))
+    if (std::string text = render(u, false); text.size() < kMostInLine && text.find("Ops.") == text.npos) return text;
+  return tree_text(u, 3);
+}
 
 std::string tree_text(UOp u, int depth) {
   constexpr size_t kMostLines = 16;

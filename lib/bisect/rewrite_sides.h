@@ -19,6 +19,14 @@ Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<
                                                       const std::function<bool(const Application&)>& wanted = {},
                                                       uint64_t seed = 1);
 
+// Calls compare_sides() for all pairs at once. If REF cannot run them together, halves the batch, so that one bad pair
+// does not prevent the comparison of all other pairs.
+Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Sides> sides, const Arrays& arrays,
+                                                          const VariableValues& variables, uint64_t seed = 1);
+
+// Returns one side of a rewrite as text: index and integer expressions as one line, other nodes as a tree.
+std::string side_text(UOp u);
+
 // Returns a node and the nodes below it as a tree of `depth` levels. Folds repeated lines and truncates long trees.
 std::string tree_text(UOp u, int depth);
 

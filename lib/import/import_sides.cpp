@@ -1,6 +1,7 @@
 #include "lib/import/import_sides.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lib/import/importer.h"
 
@@ -14,10 +15,18 @@ using import::Value;
 
 // Returns the dtype in which values of the dtypes `a` and `b` are compared; void: they cannot be compared. A weak value
 // has no width yet, so it is compared in the other value's dtype; but two signed integers are compared without a width,
-// because committing a weak integer to a dtype that cannot hold it is a fault.
+// because committing a weak integer to a dtype that cannot hold it is a fault. A float that tinygrad emulates is
+// compared with the wider float, or with the integer that holds its bits.
 DType common_dtype(const Value& a, const Value& b) {
   if (a.dtype == b.dtype) return a.dtype;
-  if (!a.weak && !b.weak) return dtypes::void_;
+  if (!a.weak && !b.weak) {
+    if (dtypes::is_float(a.dtype) && dtypes::is_float(b.dtype))
+      return a.dtype.itemsize() < b.dtype.itemsize() ? b.dtype : a.dtype;
+    if (a.dtype.itemsize() != b.dtype.itemsize() || dtypes::is_float(a.dtype) == dtypes::is_float(b.dtype))
+      return dtypes::void_;
+    const DType bits = dtypes::is_float(a.dtype) ? b.dtype : a.dtype;
+    return dtypes::is_int(bits) ? bits : dtypes::void_;
+  }
   const Value& weak = a.weak ? a : b;
   const Value& other = a.weak ? b : a;
   if (!other.weak && dtypes::is_int(weak.dtype) && dtypes::is_int(other.dtype) && !dtypes::is_unsigned(other.dtype))
@@ -25,13 +34,17 @@ DType common_dtype(const Value& a, const Value& b) {
   return weak.weak && other.weak ? dtypes::float32 : other.dtype;
 }
 
+// Returns the largest relative difference between a number and the number rounded to the float dtype `d`.
+double rounding_of(DType d) { return std::ldexp(0.5, -dtypes::finfo(d).mantissa); }
+
 // Returns the scalars of `u` as numbers of `dtype`. An element that may be invalid becomes an Invalid if it is.
 std::vector<UOp> scalars_of(Importer& im, UOp u, DType dtype) {
   const Value& own = im[u];
   const Value numbers = im.numbers(u, own.weak ? dtype : own.dtype);
   std::vector<UOp> out;
   for (const Element& e : numbers.elements) {
-    UOp node = e.node.dtype() == dtype ? e.node : e.node.cast(dtype);
+    const bool is_bits = !own.weak && dtypes::is_float(own.dtype) && dtypes::is_int(dtype);
+    UOp node = e.node.dtype() == dtype ? e.node : is_bits ? e.node.bitcast(dtype) : e.node.cast(dtype);
     out.push_back(e.valid ? e.valid.where(node, im.to.constant(dtype, Const::invalid())) : node);
   }
   return out;
@@ -58,23 +71,25 @@ void SidesImporter::import_below(UOp u) {
   }
 }
 
-Result<std::vector<std::pair<UOp, UOp>>> SidesImporter::import(UOp before, UOp after) {
+Result<SidesImporter::Imported> SidesImporter::import(UOp before, UOp after) {
   return catch_failures([&] {
-    std::vector<std::pair<UOp, UOp>> out;
+    Imported out;
     try {
       import_below(before), import_below(after);
       Importer& im = *importer_;
       const Value &a = im[before], &b = im[after];
       if (a.dtype == dtypes::void_ || b.dtype == dtypes::void_) {
         if (a.dtype == b.dtype && a.elements.size() == 1 && b.elements.size() == 1)
-          out.emplace_back(a.elements[0].node, b.elements[0].node);
+          out.pairs.emplace_back(a.elements[0].node, b.elements[0].node);
         return out;
       }
       const DType dtype = common_dtype(a, b);
       if (dtype == dtypes::void_) return out;
       const std::vector<UOp> left = scalars_of(im, before, dtype), right = scalars_of(im, after, dtype);
       if (left.size() != right.size()) return out;
-      for (size_t i = 0; i < left.size(); i++) out.emplace_back(left[i], right[i]);
+      for (size_t i = 0; i < left.size(); i++) out.pairs.emplace_back(left[i], right[i]);
+      if (!(a.dtype == b.dtype) && !a.weak && !b.weak && dtypes::is_float(a.dtype) && dtypes::is_float(b.dtype))
+        out.tolerance = 1.01 * std::max(rounding_of(a.dtype), rounding_of(b.dtype));
       return out;
     } catch (const Refusal& refusal) {
       throw Failure(refusal.reason);

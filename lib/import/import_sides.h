@@ -21,11 +21,15 @@ class SidesImporter {
 
   Graph& graph() const;
 
+  struct Imported {
+    std::vector<std::pair<UOp, UOp>> pairs;
+    double tolerance = 0;  // relative difference due to the rounding of a float dtype that one side emulates; 0: none
+  };
   // Imports both nodes. They must be nodes of one graph, the same in all calls. Returns a pair of imported nodes for
   // each scalar of the two values; both nodes of a pair have the same dtype. A node without a value, such as a STORE or
   // a SINK, is a single pair. Returns no pairs if the two values have different shapes or dtypes. Fails if a node
   // cannot be imported.
-  Result<std::vector<std::pair<UOp, UOp>>> import(UOp before, UOp after);
+  Result<Imported> import(UOp before, UOp after);
 
  private:
   void import_below(UOp u);

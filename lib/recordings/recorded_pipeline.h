@@ -3,6 +3,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "lib/compilation/input_graph.h"
@@ -13,6 +14,7 @@ namespace tgc {
 class RecordedPipeline {
  public:
   struct Row {
+    const GoldenStage* stage = nullptr;  // null for the row "linear"
     std::string name;
     UOp input;                    // the graph before the stage
     UOp result;                   // the graph after it; `input` if the stage changed nothing; empty: not recorded
@@ -20,11 +22,19 @@ class RecordedPipeline {
     std::span<const RecordedMatch> matches = {};  // the rewrites of the stage in order, nested ones included
 
     bool changes_graph() const { return !(result == input); }
+    // Returns the rewrites of the stage itself, without those that were made while a rule ran.
+    std::vector<const RecordedMatch*> own_matches() const;
+    // Returns the graph after the first `count` of own_matches(), which this function repeats on `input`. With
+    // `bottom_up`, rewrites a node before its sources. Returns an empty UOp if the rewrites nest too deep.
+    UOp replay(size_t count, bool bottom_up) const;
   };
 
   // Reads the texts of `record`, of the tinygrad release `producer`. `file` is the file's name in messages.
   static Result<RecordedPipeline> read(std::shared_ptr<const GoldenRecord> record, const std::string& producer,
                                        const std::string& file);
+
+  // Replaces each node that `rewrites` maps, again and again, in the graph under `root`, as Row::replay() does.
+  static UOp apply(UOp root, const std::unordered_map<UOp, UOp>& rewrites, bool bottom_up);
 
   Graph& graph() const { return *graph_; }
   UOp ast() const { return ast_; }
@@ -34,6 +44,7 @@ class RecordedPipeline {
  private:
   std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
   UOp ast_;
+  std::shared_ptr<const GoldenRecord> record_;
   std::vector<RecordedMatch> matches_;
   std::vector<Row> rows_;
 };

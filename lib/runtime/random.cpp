@@ -1,6 +1,7 @@
 #include "lib/runtime/random.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "lib/dtype/const.h"
 #include "lib/support/deadline.h"
@@ -26,7 +27,9 @@ class Generator {
     if (!is_wide_) return usual;
     constexpr double kSpecial[] = {0.0, -0.0, 1.0, -1.0};
     const uint64_t bits = next();
-    const double wide = bits % 8 == 0 ? kSpecial[bits >> 8 & 3] : std::ldexp(normal(), int(bits >> 8 & 31) % 21 - 12);
+    const int any = int(bits >> 8 & 1023);
+    const int exponent = !(bits & 64) ? any % 9 : is_narrow_ ? any % 17 - 4 : any % 31 - 14;
+    const double wide = bits % 8 == 0 ? kSpecial[bits >> 8 & 3] : std::ldexp(normal(), exponent);
     return bits % 3 == 0 ? usual : floats_ == Floats::Normal ? wide : std::fabs(wide);
   }
   int64_t integer(int bits, bool is_unsigned) {
@@ -34,6 +37,8 @@ class Generator {
     auto magnitude = int64_t(next() >> 1 & 0x7FFFFFFF) % 50 + 1;
     return !is_unsigned && (next() & 1) ? -magnitude : magnitude;
   }
+
+  void set_dtype(DType dtype) { is_narrow_ = dtypes::is_float(dtype) && dtypes::finfo(dtype).exponent <= 5; }
 
  private:
   int64_t wide_integer(int bits, bool is_unsigned) {
@@ -52,6 +57,7 @@ class Generator {
   uint64_t state_;
   Floats floats_;
   bool is_wide_;
+  bool is_narrow_ = false;  // the dtype has at most 5 bits of exponent
 };
 
 template <class T, class Draw>
@@ -65,6 +71,7 @@ void fill(Array& array, Draw draw) {
 }
 
 void fill_from(Generator g, Array& array) {
+  g.set_dtype(array.dtype());
   Scalar kind = array.dtype().scalar_kind();
   switch (kind) {
     case Scalar::Bool: return fill<uint8_t>(array, [&] { return g.next() >> 63; });
@@ -90,6 +97,24 @@ void fill_from(Generator g, Array& array) {
 
 void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floats) {
   fill_from(Generator(seed, name, floats, false), array);
+}
+
+void set_signs(Array& array, int sign) {
+  const DType dtype = array.dtype();
+  if (dtypes::is_bool(dtype) || dtypes::is_unsigned(dtype)) return;
+  const auto size = size_t(dtype.itemsize());
+  const uint64_t sign_bit = uint64_t(1) << (8 * size - 1);
+  Array one(dtype, {1});
+  fill_random(one, 0, "one");  // any number that is not zero
+  for (int64_t i = 0; i < array.size(); i++) {
+    uint8_t* at = array.data() + size_t(i) * size;
+    uint64_t bits = 0;
+    std::memcpy(&bits, at, size);
+    if ((bits & ~sign_bit) == 0) std::memcpy(&bits, one.data(), size);
+    const bool is_negative = bits & sign_bit;
+    if (is_negative != (sign < 0)) bits = dtypes::is_float(dtype) ? bits ^ sign_bit : 0 - bits;
+    std::memcpy(at, &bits, size);
+  }
 }
 
 void fill_wide(Array& array, uint64_t seed, std::string_view name, Floats floats) {

@@ -18,9 +18,13 @@ void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floa
 
 // Fills `array` with values of all sizes; the values depend only on the arguments. A third of the values are as
 // fill_random() draws them. The others are zeros (floats also -0.0), ones, the limits of the integer dtype and integers
-// of all its bits, or floats of magnitudes between 2**-12 and 2**10, too small to overflow in a product. With
-// Floats::Unit, no float is negative.
+// of all its bits, or floats of magnitudes between 2**-14 and 2**16 (between 2**-4 and 2**12 if the dtype has a short
+// exponent). With Floats::Unit, no float is negative.
 void fill_wide(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
+
+// Gives each number the sign of `sign`, 1 or -1, and replaces zeros by another number. Does not change unsigned
+// integers and bools.
+void set_signs(Array& array, int sign);
 
 // The distribution and seed of random inputs.
 struct InputDistribution {

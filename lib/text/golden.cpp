@@ -25,6 +25,12 @@ std::vector<std::string> texts(JsonScanner& in) {
   return out;
 }
 
+std::vector<std::string> strings(JsonScanner& in) {
+  std::vector<std::string> out;
+  in.array([&] { out.push_back(in.string()); });
+  return out;
+}
+
 std::vector<int64_t> integers(JsonScanner& in) {
   std::vector<int64_t> out;
   if (!in.null()) in.array([&] { out.push_back(in.int64()); });
@@ -70,6 +76,8 @@ GoldenStage stage_of(JsonScanner& in) {
     else if (key == "ir") s.ir = in.string_or_null();
     else if (key == "letters") s.letters = in.string_or_null();
     else if (key == "full") s.full = in.string_or_null();
+    else if (key == "at") s.at = strings(in);
+    else if (key == "function") s.function = in.string();
     else in.skip();
   });
   if (s.name.empty()) in.fail(at, "a stage without a name", R"("name")");

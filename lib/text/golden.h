@@ -21,6 +21,10 @@ struct GoldenStage {
   std::optional<std::string> ir;
   std::optional<std::string> letters;  // pyrender text of the graph, recorded in addition to an `ir` that is JSON
   std::optional<std::string> full;     // a text of the graph that loses nothing, recorded if `ir` does
+  // the calls in tinygrad that ran the stage ("codegen/__init__.py:344"), innermost first, and the function in which
+  // the innermost call is; empty: not recorded
+  std::vector<std::string> at;
+  std::string function;
 };
 
 // The launch facts of a kernel (launch dimensions, counts of operations and bytes, ...), as tinygrad prints them.

@@ -1,5 +1,8 @@
 #include "lib/text/recorded_rewrites.h"
 
+#include <algorithm>
+#include <climits>
+
 #include "lib/text/graph_json.h"
 #include "lib/text/json_scan.h"
 
@@ -22,12 +25,13 @@ Result<std::vector<RecordedMatch>> read_rewrites(Graph& graph, std::string_view 
           in.array([&] {
             if (item == 0) match.stage = size_t(in.int64());
             else if (item == 1) match.place = in.string();
-            else if (item > 3) in.skip();
+            else if (item == 4) match.depth = int(std::clamp<int64_t>(in.int64(), 0, INT_MAX));
+            else if (item > 4) in.skip();
             else wanted.push_back(in.int64());
             item++;
           });
-          if (item != 4 || match.place.empty())
-            in.fail(at, "a match of " + std::to_string(item) + " items", "[stage, place, before, after]");
+          if (item < 4 || item > 5 || match.place.empty())
+            in.fail(at, "a match of " + std::to_string(item) + " items", "[stage, place, before, after, depth]");
           out.push_back(std::move(match));
         });
     });

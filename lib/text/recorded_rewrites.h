@@ -1,6 +1,7 @@
 // Reads the rule matches that `tinygrad_export.py --rewrites` recorded, a JSON object
-// {"nodes":[...],"list":[[stage,place,before,after],...]}. `stage` is an index into the record's stages, `place` is the
-// file and line of the rule in tinygrad, `before` and `after` are indices into "nodes", nodes in the graph JSON format.
+// {"nodes":[...],"list":[[stage,place,before,after,depth],...]}. `stage` is an index into the record's stages, `place`
+// is the file and line of the rule in tinygrad, `before` and `after` are indices into "nodes", nodes in the graph JSON
+// format. `depth` is the number of rules that were running; older recordings lack it.
 #pragma once
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@ struct RecordedMatch {
   size_t stage = 0;
   std::string place;  // file and line of the rule in tinygrad, "uop/symbolic.py:217"
   UOp before, after;
+  int depth = 0;  // 0: a rewrite of the stage itself; 1: made while the rule of a rewrite of depth 0 ran; ...
 };
 
 // Parses `json` and makes the nodes in `graph`. `producer` is the tinygrad release that made the recording.

@@ -43,6 +43,7 @@ struct Part {
   bool is_float = false;
   DType dtype;
   bool ends_alone = false;  // compare only at points 0 and 1, where all leaves are at their least, or greatest
+  double tolerance = 0;     // relative difference that rounding explains
   uint32_t memory = 0;      // for stores: node id of the memory that they store to
 };
 
@@ -158,7 +159,7 @@ class Evaluation {
     if (ends_alone ? adds_variable(b.leaves, a.leaves) : !within(b.leaves, a.leaves)) return {};
     auto valid = [](const IsolatedExpr& c) { return c.is_place() ? UOp() : c.valid; };
     if (!add(out, x, valid(a), y, valid(b))) return {};
-    for (Part& p : out) p.ends_alone = ends_alone;
+    for (Part& p : out) p.ends_alone = ends_alone, p.tolerance = s.tolerance;
     return out;
   }
 
@@ -345,9 +346,10 @@ class Evaluation {
         if (before != after) out.exactly = false;
         if (!(apart > 0)) continue;
         out.points += std::exchange(last, point) != point;
-        if (out.kind == EquivalenceResult::Kind::Differ && (out.beyond_rounding || apart < 0.1)) continue;
+        const double clear = p.tolerance > 0 ? p.tolerance : 0.1;
+        if (out.kind == EquivalenceResult::Kind::Differ && (out.beyond_rounding || apart < clear)) continue;
         out.kind = EquivalenceResult::Kind::Differ;
-        out.beyond_rounding = apart >= 0.1 && !p.ends_alone;
+        out.beyond_rounding = apart >= clear && !p.ends_alone;
         out.point = point_of(s.before, point);
         out.before = before, out.after = after;
       }
@@ -362,7 +364,7 @@ class Evaluation {
     if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
     if (!std::isfinite(a) || !std::isfinite(b)) return 0.05;
     double apart = std::fabs(a - b) / std::max({std::fabs(a), std::fabs(b), 1e-6});
-    return apart > tolerance(p.dtype) ? apart : 0;
+    return apart > (p.tolerance > 0 ? p.tolerance : tolerance(p.dtype)) ? apart : 0;
   }
 
   std::string text(const Part& p, int64_t slot, int64_t point) const {

@@ -15,6 +15,7 @@ namespace tgc {
 
 struct Sides {
   UOp before, after;  // if one is null, the result is Open
+  double tolerance = 0;  // relative difference of floats that rounding explains; 0: by their dtype
 };
 
 struct EquivalenceResult {

@@ -8,7 +8,7 @@ import contextlib, importlib, io, os, threading
 from tgc_export.arrays import ArraySaver
 from tgc_export.golden import print_message
 from tgc_export.graphs import graph_text
-from tgc_export.hooks import call_on_import, called_by_runtime, program_lines, replace_everywhere, replaced
+from tgc_export.hooks import call_on_import, call_site, called_by_runtime, program_lines, replace_everywhere, replaced
 from tgc_export.jit import JitRecorder
 from tgc_export.matches import matches_json, rewrite_with_callback
 from tgc_export.metadata import metadata_list, watch_metadata
@@ -42,6 +42,7 @@ class Scope:
   def add(self, name, graph):
     same = graph is self.last
     stage = {"name": name, "same": True} if same else {"name": name, "ir": graph_text(graph, self.producer)}
+    if not same: stage |= call_site()
     if self.letters and not same: stage["letters"] = print_graph(graph)
     self.stages.append(stage)
     self.last = graph
@@ -118,9 +119,9 @@ class GraphRecorder(Recorder):
       return result
     return call
 
-  def add_match(self, location, before, after):
+  def add_match(self, location, before, after, depth):
     scope = self.scope()
-    if scope is not None: scope.matches.append((len(scope.stages), location, before, after))
+    if scope is not None: scope.matches.append((len(scope.stages), location, before, after, depth))
 
   def scope(self): return getattr(self.thread, "scope", None)
 

@@ -189,10 +189,15 @@ class Reader:
     if owner == "UOp": return getattr(self.uop, e.attr) if e.attr in STATIC_METHODS else None
     if owner == "dtypes": return self.images.get(e.attr)
     value = self.value(e.value)
+    if e.attr == "alu" and isinstance(value, self.uop): return lambda op, *src: self.alu(value, op, *src)
     names = METHODS if isinstance(value, self.uop) else ("ptr", "vec") if isinstance(value, self.dtype) else ()
     if e.attr not in names: return None
     method = getattr(value, e.attr)
     return method if e.attr not in ("broadcast", "vec") else lambda count: method(checked_count(count))
+
+  def alu(self, value, op, *src):
+    if not isinstance(op, self.op) or not all(isinstance(s, self.uop) for s in src): raise TypeError("an operand has the wrong type")
+    return value.alu(op, *src)
 
   def node(self, op, dtype=None, src=(), arg=None, tag=None):
     dtype = self.members["dtypes"]["void"] if dtype is None else dtype

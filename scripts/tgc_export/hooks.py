@@ -48,6 +48,21 @@ def called_by_runtime():
   return False
 
 
+def call_site():
+  """Returns where tinygrad runs the stage that ended: the lines of the calls, innermost first, and the function of the
+  innermost one."""
+  frame, lines, function = sys._getframe(1), [], None
+  while frame and len(lines) < 3:
+    name = frame.f_globals.get("__name__") or "tinygrad.uop"  # tinygrad's compiled matchers have no name
+    if name.startswith("tinygrad.") and not name.startswith("tinygrad.uop"):
+      code = frame.f_code
+      file = code.co_filename.replace(os.sep, "/").split("/tinygrad/")[-1]
+      lines.append(f"{file}:{frame.f_lineno}")
+      function = function or f"{file}:{code.co_firstlineno}"
+    frame = frame.f_back
+  return {"at": lines, "function": function} if lines else {}
+
+
 def program_lines(limit=8):
   """Returns FILE:LINE::FUNCTION of the innermost stack frames outside tinygrad, the exporter and the standard library."""
   frame, out = sys._getframe(1), []

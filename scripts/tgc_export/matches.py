@@ -1,5 +1,6 @@
-"""Records every match of a rule: the rule's location in tinygrad's source, the node it matched, the node it made."""
-import os
+"""Records every match of a rule: the rule's location in tinygrad's source, the node it matched, the node it made, and
+its nesting."""
+import os, threading
 
 from tgc_export.graphs import Nodes
 
@@ -11,25 +12,31 @@ def rule_location(pattern):
 
 
 def rewrite_with_callback(on_match):
-  """Returns a replacement for PatternMatcher.rewrite that calls on_match(location, before, after) for each match."""
+  """Returns a replacement for PatternMatcher.rewrite that calls on_match(location, before, after, depth) for each match.
+  `depth` is 0, or the number of rules that are running: a rule may rewrite other graphs."""
+  running = threading.local()
   def rewrite(self, uop, ctx=None):
     patterns = self.pdict.get(uop.op, ())
     if not patterns: return None
     sources = {s.op for s in uop.src}
+    depth = getattr(running, "depth", 0)
     for pattern, match, early_reject in patterns:
       if not early_reject.issubset(sources): continue
-      made = match(uop, ctx)
+      running.depth = depth + 1
+      try: made = match(uop, ctx)
+      finally: running.depth = depth
       if made is None or made is uop: continue
       if hasattr(made, "src"):
         location = rule_location(pattern)
-        if not location.startswith("uop/upat.py"): on_match(location, uop, made)
+        if not location.startswith("uop/upat.py"): on_match(location, uop, made, depth)
       return made
     return None
   return rewrite
 
 
 def matches_json(matches):
-  """Converts matches, (stage, location, before, after) each, to a record's JSON: all graphs share one list of nodes."""
+  """Converts matches, (stage, location, before, after, depth) each, to a record's JSON: all graphs share one list of
+  nodes."""
   nodes = Nodes()
-  rows = [[stage, location, nodes.add(before), nodes.add(after)] for stage, location, before, after in matches]
+  rows = [[stage, location, nodes.add(before), nodes.add(after), depth] for stage, location, before, after, depth in matches]
   return {"nodes": nodes.lines, "list": rows}
