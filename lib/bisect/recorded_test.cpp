@@ -1,0 +1,60 @@
+// Tests bisect on recordings of tinygrad 0.14.0 with a fault in one rule. For each record, recorded_faults.tsv says
+// which code was replaced by what, and which rule ("FILE:LINE") or "renderer" is the culprit.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <map>
+
+#include "lib/bisect/bisect.h"
+#include "lib/driver/source.h"
+#include "lib/support/testing.h"
+
+namespace tgc {
+namespace {
+
+std::map<std::string, std::string> culprits() {
+  std::map<std::string, std::string> out;
+  std::ifstream file(test_path("recorded_faults.tsv"));
+  std::string line;
+  std::getline(file, line);  // the names of the columns
+  while (std::getline(file, line)) {
+    const size_t first = line.find('\t'), second = line.find('\t', first + 1);
+    out[line.substr(0, first)] = line.substr(first + 1, second - first - 1);
+  }
+  return out;
+}
+
+// Returns the reports on all records of a file of recordings.
+std::vector<BisectReport> reports(const std::string& file) {
+  Session session;
+  session.over.imports = true;
+  RunOptions options;
+  options.input.name = file;
+  Source source = std::move(Source::open(session, file).value_or_throw());
+  std::vector<BisectReport> out;
+  while (auto in = std::move(source.next().value_or_throw())) out.push_back(bisect(session, *in, options));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("bisect names the wrong rule of another release by file and line") {
+  const std::map<std::string, std::string> expected = culprits();
+  const std::vector<BisectReport> all = reports(test_path("recorded_faults.jsonl.gz"));
+  REQUIRE(all.size() == expected.size());
+  for (const BisectReport& report : all) {
+    INFO(report.kernel, ": ", report.error);
+    const std::string& culprit = expected.at(report.kernel);
+    CHECK(report.pipeline == "recorded");
+    if (culprit == "renderer") {
+      CHECK(report.verdict.kind == Verdict::Kind::Renderer);
+      continue;
+    }
+    CHECK(report.verdict.kind == Verdict::Kind::Rewrite);
+    CHECK(report.verdict.location == culprit);
+    CHECK(report.verdict.tinygrad_location == culprit);
+    CHECK(report.verdict.confirmed);
+  }
+}
+
+}  // namespace tgc
