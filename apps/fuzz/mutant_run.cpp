@@ -212,7 +212,7 @@ class Run {
 
   bool diff() {
     Graph graph;
-    auto sides = read_alike(graph, m_.original, "original", m_.json, "mutant");
+    auto sides = read_alike(graph, {m_.original, "original"}, {m_.json, "mutant"});
     if (!said(sides)) return false;
     GraphDiff diff = diff_graphs(sides->first, sides->second);
     (void)to_text(diff), (void)to_json(diff);

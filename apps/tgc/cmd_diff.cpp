@@ -41,7 +41,8 @@ class Comparison {
  private:
   int graphs(const DiffInput& a, const DiffInput& b) {
     Graph graph;
-    auto [side_a, side_b] = require(read_renamed(graph, a.text, a.file, b.text, b.file, renames()));
+    const ComparedText text_a{a.text, a.file, a.producer}, text_b{b.text, b.file, b.producer};
+    auto [side_a, side_b] = require(read_renamed(graph, text_a, text_b, renames()));
     GraphDiff diff = diff_graphs(side_a, side_b, options_);
     if (std::string json = o_.json ? to_json(diff) : ""; o_.json)
       json.back() = ',', print(json + "\"stage\":\"" + stage_ + "\"}\n");

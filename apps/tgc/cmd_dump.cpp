@@ -16,13 +16,14 @@ struct DumpOptions {
   unsigned jobs = 0;
   CompileOptions compile;
   Overrides over;
+  CLI::App* app;
 };
 
 int dump(const DumpOptions& o) {
   const std::string format = o.json ? "json" : o.format;
   auto made = make_dump_plan(o.stage, format);
-  // a recording of another release may have other stages, so accept an unknown stage if the input is such a recording
-  if (!made && !foreign_producer(o.input).empty()) made = make_dump_plan("", format);
+  const bool is_foreign = !foreign_producer(o.input).empty();  // then its stages are its own, which `recorded` selects
+  if (!made && is_foreign) made = make_dump_plan("", format);
   DumpPlan plan = require(std::move(made));
   Session session = terminal_session(with_found_opts(o.over), o.jobs);
   session.compile = o.compile;
@@ -34,10 +35,12 @@ int dump(const DumpOptions& o) {
   DumpOutput out(o.output, plan.format == Format::Json);
   StatsWatcher counter([](const StageRow& row) { return has_rewrites(row); });
   if (tracks_match_stats()) plan.watcher = &counter;
+  RecordedSelection recorded(o.stage.empty() ? "ast" : o.stage);
   std::string_view begun_at;  // the stage that the header of the last graph names
   require(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
     if (graph.graph->is_foreign()) {
-      auto texts = foreign_texts(graph, o.stage, plan.format.value_or(Format::Pyrender));
+      refuse_options(*o.app, graph, {"--optimized", "--lines", "--machine", "--weights", "--var"});
+      auto texts = foreign_texts(graph, recorded, plan);
       return texts ? out.write(*texts) : Status(texts.diag());
     }
     if (o.recorded) {
@@ -53,6 +56,7 @@ int dump(const DumpOptions& o) {
     auto texts = dump_texts(std::move(*compilation), own);
     return texts ? out.write(*texts) : Status(texts.diag());
   }));
+  if (is_foreign) require(recorded.outcome());
   if (!out.written() && !plan.only_changed)
     return trouble({.message = "no graph of the input has '" + o.stage + "'", .file = o.input == "-" ? "" : o.input,
                     .expected = begun_at.empty() ? "a stage that applies to the input; `tgc dump --stage=changed` "
@@ -69,6 +73,7 @@ int dump(const DumpOptions& o) {
 
 void add_dump(Command& cmd) {
   auto& o = cmd.make<DumpOptions>();
+  o.app = cmd.operator->();
   cmd.describe("Run the compiler on a graph or model and print it after the chosen stages.",
                "tgc dump model.onnx --stage=source");
   add_input_options(cmd, o.input, o.kernel);

@@ -1,13 +1,15 @@
 // tgc patterns: lists the rewrite rules.
 #include "apps/tgc/options.h"
 #include "lib/compilation/stage_rows.h"
+#include "lib/driver/source.h"
+#include "lib/recordings/recorded_counts.h"
 #include "lib/rules/rule_catalog.h"
 
 namespace tgc {
 namespace {
 
 struct PatternsOptions {
-  std::string stage, set, op;
+  std::string recording, stage, set, op;
   bool json = false;
   Overrides over;
 };
@@ -38,6 +40,12 @@ std::vector<CatalogRule> rules_of_set(const std::string& name) {
 int patterns(const PatternsOptions& o) {
   PatternListing listing{.color = use_color(1)};
   if (!o.op.empty()) listing.ops.add(require(op_of_word(o.op)));
+  if (!o.recording.empty()) {
+    RecordedCounts recorded(o.stage, listing.ops);
+    require(for_each_graph(terminal_session(o.over), o.recording, "", [&](InputGraph in) { return recorded.add(in); }));
+    require(recorded.outcome(true));
+    return print_report(o.json ? recorded.rules_json() : recorded.rules_text()), 0;
+  }
   auto rules = !o.stage.empty() ? rules_of_stage(o) : !o.set.empty() ? rules_of_set(o.set) : catalog_rules();
   print(o.json ? patterns_json(rules, listing) + "\n" : patterns_text(rules, listing));
   return 0;
@@ -48,11 +56,14 @@ int patterns(const PatternsOptions& o) {
 void add_patterns(Command& cmd) {
   auto& o = cmd.make<PatternsOptions>();
   cmd.describe("List the rewrite rules: name, algebra, root ops, source line and the stages that use them.",
-               "tgc patterns --stage=symbolic --op=ADD");
+               "tgc patterns --stage=symbolic --op=ADD",
+               "Of a recording with rewrites: the rules that matched, by their file and line in tinygrad.");
+  auto* recording = cmd.positional("RECORDING", o.recording, "list the rules that matched in these records instead");
   cmd.group(Group::Input);
   auto* stage = cmd.option("--stage", o.stage, "STAGE", "list the rules of this stage, in the order they are tried");
   cmd.option("--in", o.set, "NAME", "list the rules of a PatternMatcher of tinygrad, for example symbolic_simple")
-      ->excludes(stage);
+      ->excludes(stage)
+      ->excludes(recording);
   cmd.option("--op", o.op, "OP", "list only rules that may rewrite a node of this op");
   cmd.group(Group::Output);
   cmd.json(o.json, "print JSON, with the number of rules of each set and stage");

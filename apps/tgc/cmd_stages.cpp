@@ -1,64 +1,26 @@
-// tgc stages: lists the stages of the pipeline.
-#include "apps/tgc/command.h"
-#include "lib/compilation/stage_rows.h"
-#include "lib/support/json_writer.h"
-#include "lib/support/table.h"
+// tgc stages: lists the stages of the pipeline, or those of a recording.
+#include "apps/tgc/options.h"
+#include "lib/compilation/stage_list.h"
+#include "lib/recordings/recorded_stage_list.h"
 
 namespace tgc {
-namespace {
-
-struct Row {
-  const StageRow* stage;
-  std::string about;
-  std::optional<size_t> rules;  // number of rules; nullopt: the stage has no rewrite rules
-};
-
-std::vector<Row> rows() {
-  std::vector<Row> out;
-  Graph graph;
-  auto target = parse_target("CPU", graph.settings());
-  for (const StageRow& s : stage_rows()) {
-    if (s.kind == StageRow::Kind::Ast) continue;
-    Row row{&s, std::string(s.help), {}};
-    if (const RuleSet* rules = target ? rules_of(s, *target, graph) : nullptr) row.rules = rules->rules().size();
-    bool bottom_up = (s.tensor && s.tensor->bottom_up) || (s.kernel && s.kernel->bottom_up);
-    if (row.rules && bottom_up) row.about = "bottom-up";
-    out.push_back(std::move(row));
-  }
-  return out;
-}
-
-std::string as_json(const std::vector<Row>& rows) {
-  return json_text([&](JsonWriter& json) {
-    json.array([&] {
-      for (const Row& r : rows)
-        json.line().object([&] {
-          json.member("name", r.stage->name).member("alias", r.stage->alias).member("slug", r.stage->slug);
-          json.member("level", r.stage->level()).member("rules", r.rules).member("bottom_up", r.about == "bottom-up");
-        });
-      json.line();
-    });
-  });
-}
-
-std::string padded(const std::string& n) { return std::string(n.size() < 5 ? 5 - n.size() : 0, ' ') + n; }
-
-std::string as_table(const std::vector<Row>& rows) {
-  std::vector<std::vector<std::string>> cells{{"stage", "alias", "level", "rules"}};
-  for (const Row& r : rows)
-    cells.push_back({std::string(r.stage->name), std::string(r.stage->alias), std::string(r.stage->level()),
-                     r.rules ? padded(std::to_string(*r.rules)) : "    -", r.about});
-  return table(cells);
-}
-
-}  // namespace
 
 void add_stages(Command& cmd) {
-  auto& json = cmd.make<bool>();
-  cmd.describe("List the stages of the pipeline in order: name, alias, level and number of rules.", "tgc stages");
+  struct Options {
+    std::string recording;
+    bool json = false;
+  };
+  auto& o = cmd.make<Options>();
+  cmd.describe("List the stages of the pipeline in order: name, alias, level and number of rules.", "tgc stages",
+               "Of a recording of any release: its stages, and in how many records each changed the graph.");
+  cmd.positional("RECORDING", o.recording, "list the stages of these records instead: FILE or FILE#ID");
   cmd.group(Group::Output);
-  cmd.json(json);
-  cmd.runs([&json] { return print(json ? as_json(rows()) : as_table(rows())), 0; });
+  cmd.json(o.json);
+  cmd.runs([&o] {
+    if (o.recording.empty()) return print(o.json ? stage_list_json() : stage_list_text()), 0;
+    auto list = require(list_recorded_stages(terminal_session(1), o.recording));
+    return print_report(o.json ? list.json() : list.text()), 0;
+  });
 }
 
 }  // namespace tgc

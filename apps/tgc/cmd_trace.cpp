@@ -17,6 +17,7 @@ struct TraceOptions {
   bool nested = false, quiet = false, replay = false;
   size_t max_lines = 12;
   Overrides over;
+  CLI::App* app;
 };
 
 class Tracer {
@@ -43,15 +44,15 @@ class Tracer {
     auto choices =
         choices_of_rows([](const StageRow& s) { return has_rewrites(s) && (!s.output || s.is(OutputKind::List)); });
     choices.push_back({"all", "", "", false});
-    // A recording of another release may name stages and rules that tgc does not have.
-    const bool elsewhere = !(o_.stage + o_.rule).empty() && !foreign_producer(o_.input).empty();
-    if (elsewhere && !o_.stage.empty()) stages_.insert(o_.stage);
-    if (!elsewhere && !o_.stage.empty()) {
-      auto selected = require(select_stages(o_.stage, choices));
-      stages_.insert(selected.begin(), selected.end());
+    // A recording of another release may name stages and rules that tgc does not have: recorded_ selects its stages.
+    const bool is_foreign = !foreign_producer(o_.input).empty();
+    if (!o_.stage.empty() && (!is_foreign || !o_.explain.empty())) {
+      auto selected = select_stages(o_.stage, choices);
+      if (!selected && (is_foreign || is_trace_file(o_.input))) selected = std::vector<std::string_view>{o_.stage};
+      for (std::string_view name : require(std::move(selected))) stages_.insert(name);
     }
     filter_.rule = o_.rule, filter_.nested = o_.nested;
-    if (!elsewhere && !is_trace_file(o_.input)) require(check_names_a_rule(filter_));
+    if (!is_foreign && !is_trace_file(o_.input)) require(check_names_a_rule(filter_));
     if (!o_.op.empty()) filter_.ops.add(require(op_of_word(o_.op)));
     if (!o_.node.empty()) filter_.node = node_number(o_.node, '#', "#N, as the trace shows it");
   }
@@ -66,14 +67,22 @@ class Tracer {
   // Sends the events of the chosen stages, from the pipeline or from a trace file.
   Status feed(TraceConsumer& to) {
     const bool all = stages_.empty() || stages_.contains("all");
-    StageFilter chosen([=, this](std::string_view stage) { return all || stages_.contains(stage); }, to);
-    return feed_all(chosen);
+    auto wants = [=, this](std::string_view name) {
+      return all || stages_.contains(name) || stages_.contains(slug_of_stage(name));
+    };
+    StageFilter chosen(wants, to);
+    auto status = feed_all(chosen);
+    return status ? recorded_.outcome() : status;
   }
   Status feed_all(TraceConsumer& to) {
     if (is_trace_file(o_.input)) return read_trace(o_.input, to);
     TraceWatcher watcher(to);
     return refusals_.for_each(o_.input, o_.kernel, [&](InputGraph graph) -> Status {
-      if (graph.graph->is_foreign()) return trace_recorded_rewrites(graph, to);
+      if (graph.graph->is_foreign()) {
+        refuse_options(*o_.app, graph, {"--nested", "--replay"});
+        RecordedSelection every("");
+        return trace_recorded_rewrites(graph, o_.explain.empty() ? recorded_ : every, to);
+      }
       auto compilation = session_.begin(std::move(graph));
       return compilation ? run_watched(std::move(*compilation), watcher) : Status(compilation.diag());
     });
@@ -100,12 +109,14 @@ class Tracer {
   FailureCollector refusals_{session_};
   TraceFilter filter_;
   std::set<std::string_view> stages_;
+  RecordedSelection recorded_{o_.stage};
 };
 
 }  // namespace
 
 void add_trace(Command& cmd) {
   auto& o = cmd.make<TraceOptions>();
+  o.app = cmd.operator->();
   cmd.describe("Print every rewrite: its rule, the nodes before and after, and the time.",
                "tgc trace kernel.uop --stage=symbolic --rule=add-zero",
                "Exit codes: 0, 1 a stage refused one of several graphs, or --replay found a difference, 2 trouble.");

@@ -38,6 +38,13 @@ void add_global_options(CLI::App& app) {
       ->trigger_on_parse();
 }
 
+void refuse_options(const CLI::App& app, const InputGraph& in, std::initializer_list<const char*> options) {
+  for (const char* name : options)
+    if (app.count(name))
+      throw Failure(Diag{.message = std::string(name) + " means nothing for a graph of " + in.info.producer,
+                         .file = in.file});
+}
+
 void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target) {
   cmd.group(Group::Pipeline);
   auto* target = cmd.option("--target", over.target, "TARGET",

@@ -30,6 +30,9 @@ void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target =
 void add_run_options(Command& cmd, RunOptions& options, Overrides& over, const std::string& device_help);
 void add_repro_option(Command& cmd, std::string& file);  // adds --repro in the group Output
 
+// Throws Failure if the user gave one of `options`, which mean nothing for `in`, a graph of another release.
+void refuse_options(const CLI::App& app, const InputGraph& in, std::initializer_list<const char*> options);
+
 // Returns a session that prints progress, warnings and DEBUG output to standard error. `jobs` 0: one per processor.
 Session terminal_session(unsigned jobs);
 // Returns a session for a command that compiles. Prints a note for each tinygrad variable that has no effect in tgc.

@@ -147,7 +147,7 @@ class Divergence {
   // Returns the first rewrite whose result is still in tgc's graph after the stage, but not in tinygrad's graph.
   const Application* first_remaining(const StageRun& run, const std::string& ours, const std::string& theirs) const {
     Graph graph(in_.graph->settings());
-    auto pair = read_alike(graph, ours, "tgc", theirs, in_.file);
+    auto pair = read_alike(graph, {ours, "tgc"}, {theirs, in_.file});
     if (!pair) return nullptr;
     std::vector<UOp> made = toposort(run.result), read = toposort(pair->first), other = toposort(pair->second);
     if (made.size() != read.size()) return nullptr;

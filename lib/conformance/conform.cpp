@@ -4,6 +4,7 @@
 #include "lib/compilation/stage_rows.h"
 #include "lib/conformance/conform_questions.h"
 #include "lib/diff/run_diff.h"
+#include "lib/driver/import_input.h"
 #include "lib/driver/named_records.h"
 #include "lib/live/tinygrad_process.h"
 #include "lib/run/run_kernel.h"
@@ -12,6 +13,7 @@
 #include "lib/text/json_scan.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
+#include "lib/text/recorded_stages.h"
 
 namespace tgc {
 namespace {
@@ -21,8 +23,9 @@ Diag missing_order(const std::string& file) {
           .expected = "a listing of print_uops, or JSON with a \"list\""};
 }
 
-Result<GraphFile> read(Graph& graph, std::string_view text, const std::string& file) {
-  ReadReport report{.take_malformed = true};
+// Reads a text of the record, or an answer. A text that names no release is of `producer`.
+Result<GraphFile> read(Graph& graph, std::string_view text, const std::string& file, std::string_view producer) {
+  ReadReport report{.take_malformed = true, .producer = producer};
   return read_graph(graph, detect_kind(text), text, file, &report);
 }
 
@@ -32,22 +35,20 @@ std::string without_trailing_newlines(std::string_view text) {
 }
 
 // Returns the graph in `text` as pyrender text; if `text` is pyrender already, returns `text`.
-Result<std::string> pyrender_text(std::string_view text, const std::string& file) {
+Result<std::string> pyrender_text(std::string_view text, const std::string& file, std::string_view producer) {
   if (detect_kind(text) == InputKind::Pyrender && !has_header(text)) return without_trailing_newlines(text);
   Graph graph;
-  auto root = read(graph, text, file);
-  if (!root) return root.diag();
-  auto written = graph.is_foreign() ? write_graph(Format::Pyrender, root->root) : pyrender(root->root);
-  if (written && written->ends_with('\n')) written->pop_back();
-  return written;
+  auto root = read(graph, text, file, producer);
+  return root ? pyrender(root->root) : Result<std::string>(root.diag());
 }
 
 // Returns the list in `text` as a print_uops listing. If `text` is such a listing and `keep_listing` is set, returns
 // `text`.
-Result<std::string> listing(std::string_view text, const std::string& file, bool keep_listing) {
+Result<std::string> listing(std::string_view text, const std::string& file, bool keep_listing,
+                            std::string_view producer) {
   if (keep_listing && detect_kind(text) == InputKind::Uops && !has_header(text)) return without_trailing_newlines(text);
   Graph graph;
-  auto read_list = read(graph, text, file);
+  auto read_list = read(graph, text, file, producer);
   if (!read_list) return read_list.diag();
   if (read_list->list.empty()) return missing_order(file);
   return without_trailing_newlines(print_uops(read_list->list));
@@ -101,6 +102,7 @@ class ConformRun {
     auto records = NamedRecords::open(name);
     if (!records) return records.diag();
     const GoldenReader& file = records->file();
+    producer_ = file.header().producer;
     bool found = name.id.empty();
     for (GoldenLine line; out_.ended.empty();) {
       auto more = records->next_line(line);
@@ -132,8 +134,8 @@ class ConformRun {
  private:
   bool is_wanted(const std::string& stage) {
     recorded_stages_.insert(stage);
-    return plan_.stage.empty() || names_choice(plan_.stage, {.name = stage, .alias = {}, .slug = {}}) ||
-           (row_ && row_->name == stage);
+    const Choice choice{.name = stage, .alias = {}, .slug = slug_of_stage(stage)};
+    return plan_.stage.empty() || names_choice(plan_.stage, choice) || (row_ && row_->name == stage);
   }
 
   ConformCounts& counts_of(const std::string& stage) {
@@ -145,7 +147,7 @@ class ConformRun {
   Result<std::string> question(const GoldenRecord& r, const GoldenHeader& header, const Question& q,
                                const std::string& file) const {
     Graph graph;
-    auto input = read(graph, q.before, file);
+    auto input = read(graph, q.before, file, producer_);
     if (!input) return input.diag();
     CompileQuestion out{.id = r.id, .target = r.target, .stage = q.stage};
     out.nodes = input->list.empty() ? graph_to_json(input->root, input->info) : list_to_json(input->list, input->info);
@@ -234,27 +236,35 @@ class ConformRun {
       return texts([](std::string_view text, const std::string&) { return Result(without_trailing_newlines(text)); });
     if (plan_.as == ConformAs::Values) return compare_values(r, q, answer, file);
     if (q.kind == Question::After::List)
-      return texts([&](std::string_view text, const std::string& of) { return listing(text, of, to_the_letter); });
-    auto difference = to_the_letter ? texts(pyrender_text) : Result(std::string());
+      return texts([&](auto text, auto& of) { return listing(text, of, to_the_letter, producer_); });
+    auto pyrendered = [&](auto text, auto& of) { return pyrender_text(text, of, producer_); };
+    auto difference = to_the_letter ? texts(pyrendered) : Result(std::string());
     if (!difference || !difference->empty() || (to_the_letter && q.after_json.empty())) return difference;
     // Compare the graphs, too: pyrender omits dtypes, so that different graphs may have the same text.
     return catch_failures([&]() -> std::string {
       Graph graph;
       const std::string_view expected = q.after_json.empty() ? q.after : q.after_json;
-      auto sides = read_alike(graph, expected, file, answer, "the answer").value_or_throw();
+      auto sides = read_alike(graph, {expected, file, producer_}, {answer, "the answer", producer_}).value_or_throw();
       GraphDiff diff = diff_graphs(sides.first, sides.second);
       return diff.same ? "" : to_text(diff, plan_.style);
     });
   }
 
   // Sets each variable of a kernel to its maximum, so that the comparison covers as much of the arrays as possible.
-  static VariableValues largest_values(const std::string& ast, const std::string& file) {
+  static VariableValues largest_values(UOp ast) {
     VariableValues out;
-    Graph graph;
-    if (auto root = read(graph, ast, file))
-      for (UOp u : toposort(root->root))
-        if (u.is(Op::DEFINE_VAR)) out[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
+    for (UOp u : toposort(ast))
+      if (u.is(Op::DEFINE_VAR)) out[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
     return out;
+  }
+
+  // Reads a kernel at any stage, to run it in REF: a kernel of another release is imported.
+  Result<InputGraph> load(const Session& imports, std::string_view text, const std::string& file) const {
+    auto in = load_text(Settings(), detect_kind(text), text, file, true, producer_);
+    if (!in || !in->graph->is_foreign()) return in;
+    auto imported = import_input(imports, std::move(*in));
+    if (imported && imported_from(*imported).refused) return *imported_from(*imported).refused;
+    return imported;
   }
 
   // Runs the answer and the AST of the record in REF, on the same inputs, and compares the results.
@@ -262,14 +272,16 @@ class ConformRun {
                                      const std::string& file) {
     if (r.target.empty())
       return Diag{.message = "a tensor graph has no values before it is scheduled", .expected = "--as=structure"};
-    Settings settings;
-    auto loaded = load_text(settings, detect_kind(answer), answer, "the answer", true);
-    if (!loaded) return loaded.diag();
-    if (loaded->graph->is_foreign()) return foreign_graph_error(loaded->info.producer, "the answer");
+    Session imports = session_;
+    imports.over.imports = true;
+    auto loaded = load(imports, answer, "the answer"), ast = load(imports, r.ast_full.value_or(r.ast), file);
+    if (!loaded || !ast) return !loaded ? loaded.diag() : ast.diag();
     if (q.kind == Question::After::List && loaded->list.empty()) return missing_order("the answer");
-    loaded->info.name = r.id, loaded->info.target = r.target, loaded->info.stage = q.stage;
-    RunReport report = run_kernel(session_, *loaded,
-                                  {.input = {.name = file + "#" + r.id, .variables = largest_values(r.ast, file)},
+    const bool is_foreign = is_imported(*loaded);
+    loaded->info.name = r.id, loaded->info.stage = is_foreign ? "" : q.stage;
+    loaded->info.target = is_foreign ? known_target(r.target, loaded->graph->settings()) : r.target;
+    RunReport report = run_kernel(imports, *loaded,
+                                  {.input = {.name = file + "#" + r.id, .variables = largest_values(ast->root)},
                                    .device = {.name = "REF"},
                                    .compare = {.reference = file + "#" + r.id},
                                    .output = {.keep_failures = false}});
@@ -282,6 +294,7 @@ class ConformRun {
   const ConformPlan& plan_;
   Port& port_;
   ConformReport& out_;
+  std::string producer_;  // the release that made the records of the current file
   const StageRow* row_;  // the row of plan.stage; null if 0.12.0 has no such stage
   std::set<std::string> recorded_stages_;
   size_t failures_ = 0;

@@ -45,18 +45,20 @@ class NativeGraphs {
 std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& header, bool with_source) {
   NativeGraphs native(r, header);
   std::vector<Question> out;
-  std::string before = r.ast;
-  std::optional<std::string_view> recorded = r.ast;  // the graph before the next stage; nullopt: not printable
+  std::string before = r.ast_full.value_or(r.ast);
+  std::optional<std::string_view> recorded = before;  // the graph before the next stage; nullopt: not printable
   for (const RecordedStage& s : RecordedStages(r)) {
     if (s.kind != RecordedStage::Kind::Stage) continue;
     std::string all = s.text ? native.after(s.name, *s.text) : "";
-    if (recorded && s.text) out.push_back({s.name, before, *s.text});
+    const bool loses_facts = s.letters && detect_kind(*s.text) != InputKind::Json;
+    if (loses_facts) all = *s.text;
+    if (recorded && s.text) out.push_back({s.name, before, loses_facts ? *s.letters : *s.text});
     // Only for kernels: unique constants of a tensor graph may have other numbers in a port, and pyrender omits them.
     if (recorded && s.text && !r.target.empty()) out.back().after_json = all;
     if (s.text) before = all.empty() ? std::string(*s.text) : std::move(all);
     recorded = s.text;
   }
-  if (!r.linear || release_of(header.producer) != Release::v0_12) return out;
+  if (!r.linear) return out;
   if (recorded) out.push_back({"linear", before, *r.linear, Question::After::List});
   if (r.source && with_source) out.push_back({"source", native.list(*r.linear), *r.source, Question::After::Source});
   return out;

@@ -112,7 +112,8 @@ std::string place_of_text(const Run& run, const RunText& text) { return run.file
 
 Result<std::pair<UOp, UOp>> read_sides(Graph& graph, const Run& a, const RunText& in_a, const Run& b,
                                        const RunText& in_b, const Renames* asked = nullptr) {
-  return read_renamed(graph, in_a.text, place_of_text(a, in_a), in_b.text, place_of_text(b, in_b), asked);
+  const std::string file_a = place_of_text(a, in_a), file_b = place_of_text(b, in_b);
+  return read_renamed(graph, {in_a.text, file_a, a.producer}, {in_b.text, file_b, b.producer}, asked);
 }
 
 bool is_ours(const Run& run) { return release_of(run.producer) == Release::v0_12; }
@@ -174,7 +175,7 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
     return Unit{};
   }
   Settings settings;
-  for (auto& [key, value] : a.settings)
+  for (auto& [key, value] : is_ours(a) ? a.settings : decltype(a.settings)())  // other releases have other settings
     if (auto status = settings.set(key, value); !status) return status;
   Graph graph(settings);
   auto sides = read_sides(graph, a, in_a, b, in_b, asked);
@@ -192,15 +193,16 @@ struct Sides {
   Release of_a, of_b;
 };
 
-Result<Sides> read_both(Graph& graph, std::string_view text_a, const std::string& file_a, std::string_view text_b,
-                        const std::string& file_b) {
-  ReadReport of_a{.take_malformed = true}, of_b{.take_malformed = true};  // malformed nodes may be the difference
-  auto a = read_graph(graph, detect_kind(text_a), text_a, file_a, &of_a),
-       b = read_graph(graph, detect_kind(text_b), text_b, file_b, &of_b);
+Result<Sides> read_both(Graph& graph, const ComparedText& text_a, const ComparedText& text_b) {
+  auto read = [&](const ComparedText& t) {
+    ReadReport report{.take_malformed = true, .producer = t.producer};  // malformed nodes may be the difference
+    return read_graph(graph, detect_kind(t.text), t.text, t.file, &report);
+  };
+  auto a = read(text_a), b = read(text_b);
   if (!a || !b) return !a ? a.diag() : b.diag();
   // Both graphs are in one Graph, which can have only one release. Use that of `a` unless it is 0.12.0.
   if (auto release = release_of(a->info.producer); release != Release::v0_12) graph.set_release(release);
-  bool letters_a = loses_facts(text_a), letters_b = loses_facts(text_b);
+  bool letters_a = loses_facts(text_a.text), letters_b = loses_facts(text_b.text);
   return Sides{letters_b && !letters_a ? reduce_to_pyrender(a->root) : a->root,
                letters_a && !letters_b ? reduce_to_pyrender(b->root) : b->root, release_of(a->info.producer),
                release_of(b->info.producer)};
@@ -214,16 +216,15 @@ const RunText* find_text(const Run& run, std::string_view stage, size_t index, c
   return nullptr;
 }
 
-Result<std::pair<UOp, UOp>> read_alike(Graph& graph, std::string_view text_a, const std::string& file_a,
-                                       std::string_view text_b, const std::string& file_b) {
-  auto sides = read_both(graph, text_a, file_a, text_b, file_b);
+Result<std::pair<UOp, UOp>> read_alike(Graph& graph, const ComparedText& a, const ComparedText& b) {
+  auto sides = read_both(graph, a, b);
   if (!sides) return sides.diag();
   return std::pair(sides->a, sides->b);
 }
 
-Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, std::string_view text_a, const std::string& file_a,
-                                         std::string_view text_b, const std::string& file_b, const Renames* asked) {
-  auto sides = read_both(graph, text_a, file_a, text_b, file_b);
+Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, const ComparedText& text_a, const ComparedText& text_b,
+                                         const Renames* asked) {
+  auto sides = read_both(graph, text_a, text_b);
   if (!sides) return sides.diag();
   auto [a, b, of_a, of_b] = *sides;
   const bool is_known = of_a != Release::Other && of_b != Release::Other;

@@ -33,16 +33,19 @@ const RunText* find_text(const Run& run, std::string_view stage, size_t index, c
 // Reads the runs of a folder that `tgc dump -o` wrote, one run per kernel, from the files KERNEL.NN.STAGE.EXT.
 Result<std::vector<Run>> runs_of_folder(const std::string& path);
 
+// A text to compare. `file` names it in messages; `producer` is the release of a text that names no release.
+struct ComparedText {
+  std::string_view text, file, producer = {};
+};
+
 // Reads two graphs into `graph` to compare them. tinygrad's pyrender omits some facts, such as the dtype of a REDUCE.
 // If only one of the texts is such pyrender text, removes these facts from the other graph, so that they are no
-// difference. `file_a` and `file_b` name the texts in messages.
-Result<std::pair<UOp, UOp>> read_alike(Graph& graph, std::string_view text_a, const std::string& file_a,
-                                       std::string_view text_b, const std::string& file_b);
+// difference.
+Result<std::pair<UOp, UOp>> read_alike(Graph& graph, const ComparedText& a, const ComparedText& b);
 
 // Like read_alike(), but also converts both graphs to the names of the later release. `asked`, if given, replaces the
 // renames between the two releases (renames.h).
-Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, std::string_view text_a, const std::string& file_a,
-                                         std::string_view text_b, const std::string& file_b,
+Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, const ComparedText& a, const ComparedText& b,
                                          const Renames* asked = nullptr);
 
 // The origin of a node that differs: a rule of tgc or, if `rule` is empty, other code of the stage.

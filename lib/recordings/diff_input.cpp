@@ -105,7 +105,8 @@ Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::
                 .file = side.file,
                 .expected = "FILE#ID"};
   for (const RunText& t : side.runs[0].texts)
-    if (t.stage == stage) return DiffInput{true, t.text, side.runs[0].file, {}};
+    if (t.stage == stage)
+      return DiffInput{.is_graph = true, .text = t.text, .file = side.runs[0].file, .producer = side.runs[0].producer};
   return Diag{.message = "record '" + side.runs[0].id + "' has no stage '" + stage + "'"};
 }
 
@@ -145,6 +146,11 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
   }
   if (out.name.empty()) out.name = "ast";
   if (out.name.starts_with("kernel ")) return out;
+  for (const DiffInput* side : {&a, &b})  // a stage of another release, by its name or slug
+    for (const Run& run : side->runs)
+      for (const RunText& t : run.texts)
+        if (run.producer != a.producer && (t.stage == out.name || slug_of_stage(t.stage) == out.name))
+          return CommonStage{t.stage, out.target, !t.is_graph && t.stage != "linear"};
   const StageRow* row = find_row(out.name);
   const bool is_text = row && row->output && row->name != "linear";  // compared by lines; "linear" counts as a graph
   if (row) return CommonStage{std::string(row->name), out.target, is_text};

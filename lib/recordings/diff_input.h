@@ -11,6 +11,7 @@ namespace tgc {
 struct DiffInput {
   bool is_graph = false;   // true: `text` has a graph; false: `runs` has the runs
   std::string text, file;
+  std::string producer = {};  // of a graph: the release of a text that names no release; empty: unknown
   std::vector<Run> runs;
 };
 

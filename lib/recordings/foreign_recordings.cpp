@@ -5,10 +5,9 @@
 #include <mutex>
 #include <set>
 
-#include "lib/compilation/selection.h"
+#include "lib/compilation/stage_rows.h"
 #include "lib/driver/source.h"
-#include "lib/recordings/count_rows.h"
-#include "lib/support/json_writer.h"
+#include "lib/recordings/recorded_counts.h"
 #include "lib/support/lines.h"
 #include "lib/text/input_file.h"
 #include "lib/text/recorded_rewrites.h"
@@ -17,17 +16,7 @@
 namespace tgc {
 namespace {
 
-// Returns the name of a stage as it is in file names and messages: "postopt-symbolic".
-std::string slug_of(std::string_view name) {
-  std::string out;
-  for (char c : name) {
-    bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '+';
-    if (word) out += char(c >= 'A' && c <= 'Z' ? c | 32 : c);
-    else if (!out.empty() && out.back() != '-') out += '-';
-  }
-  while (out.ends_with('-')) out.pop_back();
-  return out.empty() ? "stage" : out;
-}
+constexpr std::string_view kLinear = "linear";
 
 // Returns a copy of the name of a rule. The copy is never freed, because trace consumers refer to it.
 std::string_view intern(const std::string& text) {
@@ -47,34 +36,34 @@ const StageRow& foreign_row(const std::string& name, size_t number) {
   rows.push_back({.kind = StageRow::Kind::Kernel,
                   .name = intern(name),
                   .alias = {},
-                  .slug = slug_of(name),
+                  .slug = slug_of_stage(name),
                   .extension = {},
                   .help = {},
                   .number = number});
   return rows.back();
 }
 
-RecordedStages stages_in(const InputGraph& in) {
-  return in.record ? RecordedStages(*in.record) : RecordedStages(in.text);
+// Reads the recorded graph or list `s` of the input `in`.
+Result<GraphFile> read_recorded(Graph& graph, const InputGraph& in, const RecordedStage& s) {
+  ReadReport report{.take_malformed = true, .producer = in.info.producer};
+  return read_graph(graph, detect_kind(*s.text), *s.text, in.file + " (" + s.name + ")", &report);
 }
 
-// Returns the names of the recorded stages that `list` selects, by name or with the words "all" and "changed".
-Result<std::vector<std::string_view>> wanted_stages(std::string_view list, const RecordedStages& recorded) {
-  std::vector<Choice> choices{{"all", "", "", false}, {"changed", "", "", false}};
-  for (const RecordedStage& s : recorded)
-    if (s.text) choices.push_back({s.name, "", slug_of(s.name)});
-  return select_stages(list, choices, "--stage=all to see the recorded stages");
-}
-
-// Converts the text of a graph to `format`.
-Result<std::string> converted(const InputGraph& in, const RecordedStage& s, Format format) {
+// Returns the recorded graph or list `s` in `format`. With `self_describing`, below a header with release and stage.
+Result<std::string> written(const InputGraph& in, const RecordedStage& s, std::optional<Format> format,
+                            bool self_describing) {
+  GraphInfo info{.producer = in.info.producer, .name = in.info.name, .stage = s.name, .target = in.info.target};
+  if (!s.is_graph() && format.value_or(Format::Uops) == Format::Uops)
+    return (self_describing ? text_header(info) : "") + std::string(*s.text);
   Graph graph;
-  ReadReport report{.take_malformed = true};
-  auto read = read_graph(graph, detect_kind(*s.text), *s.text, in.file + " (" + s.name + ")", &report);
+  auto read = read_recorded(graph, in, s);
   if (!read) return read.diag();
-  if (s.kind != RecordedStage::Kind::Ast) read->info.stage = s.name;
-  read->info.name = in.info.name, read->info.target = in.info.target;
-  return read->list.empty() ? write_graph(format, read->root, read->info) : write_list(format, read->list, read->info);
+  info.settings = read->info.settings;
+  if (s.kind == RecordedStage::Kind::Kernel) info.name += "." + s.name.substr(s.name.find(' ') + 1);
+  const bool is_input = s.kind == RecordedStage::Kind::Ast || s.kind == RecordedStage::Kind::Kernel;
+  if (is_input) info.stage = !in.info.stage.empty() ? in.info.stage : self_describing ? "ast" : "";
+  return read->list.empty() ? write_graph(format.value_or(Format::Pyrender), read->root, info)
+                            : write_list(format.value_or(Format::Uops), read->list, info);
 }
 
 // Returns the member "producer" of the JSON text that begins with the line `line`; "" if this line does not have it.
@@ -107,112 +96,67 @@ std::string foreign_producer(const std::string& spec) {
   return release_of(producer) == Release::v0_12 ? "" : producer;
 }
 
-Result<std::vector<DumpText>> foreign_texts(const InputGraph& in, const std::string& stages, Format format) {
-  const RecordedStages recorded = stages_in(in);
-  auto wanted = wanted_stages(stages.empty() ? "ast" : stages, recorded);
+Result<std::vector<DumpText>> foreign_texts(const InputGraph& in, RecordedSelection& stages, const DumpPlan& plan) {
+  const RecordedStages recorded = recorded_stages_of(in);
+  auto wanted = stages.of(recorded);
   if (!wanted) return wanted.diag();
-  auto has = [&](std::string_view word) { return std::find(wanted->begin(), wanted->end(), word) != wanted->end(); };
   std::vector<DumpText> out;
   size_t count = 0;
-  for (const RecordedStage& s : recorded) {
+  for (size_t i = 0; i < recorded.size(); i++) {
+    const RecordedStage& s = recorded[i];
     if (!s.text) continue;
     const size_t number = count++;
-    const bool changed = has("changed") && s.is_graph() && !s.same && s.kind != RecordedStage::Kind::Ast;
-    if (!has(s.name) && !has("all") && !changed) continue;
-    const StageRow* ours = s.is_graph() ? nullptr : find_row(s.name);
-    DumpText text{in.info.name, ours ? ours : &foreign_row(s.name, number), std::string(extension_of(format)),
-                  std::string(*s.text)};
-    if (!s.is_graph()) {
-      text.extension = ours ? ours->extension : "txt";
-    } else {
-      auto written = converted(in, s, format);
-      if (!written) return written.diag();
-      text.text = std::move(*written);
-    }
-    if (!text.text.ends_with('\n')) text.text += '\n';
-    out.push_back(std::move(text));
+    if (!(*wanted)[i]) continue;
+    const bool has_nodes = s.is_graph() || s.name == kLinear;
+    auto text = has_nodes ? written(in, s, plan.format, plan.self_describing) : Result(std::string(*s.text));
+    if (!text) return text.diag();
+    if (!text->ends_with('\n')) *text += '\n';
+    const Format format = plan.format.value_or(s.is_graph() ? Format::Pyrender : Format::Uops);
+    std::string_view extension = has_nodes ? extension_of(format) : row_of(s.name).extension;
+    out.push_back({in.info.name, &foreign_row(s.name, number), std::string(extension), std::move(*text)});
   }
   return out;
 }
 
-Status trace_recorded_rewrites(const InputGraph& in, TraceConsumer& to) {
-  if (!in.record || in.record->rewrites.empty())
-    return Diag{.message = "no rewrites were recorded of '" + in.info.name + "'",
-                .file = in.file,
-                .expected = "a recording of tinygrad_export.py --rewrites"};
+Status trace_recorded_rewrites(const InputGraph& in, RecordedSelection& stages, TraceConsumer& to) {
+  if (!in.record || in.record->rewrites.empty()) throw Failure(no_rewrites(in.file));  // other records lack them too
   const GoldenRecord& r = *in.record;
+  const RecordedStages recorded(r);
+  auto wanted = stages.is_empty() ? Result(std::vector<bool>(recorded.size(), true)) : stages.of(recorded);
+  if (!wanted) return wanted.diag();
   Graph graph;
-  ReadReport report{.take_malformed = true};
-  auto ast = read_graph(graph, detect_kind(r.ast), r.ast, in.file, &report);
+  auto ast = read_recorded(graph, in, recorded[0]);
   if (!ast) return ast.diag();
   auto matches = read_rewrites(graph, r.rewrites, in.info.producer, in.file);
   if (!matches) return matches.diag();
   to.kernel(r.id, r.target, ast->root);
   UOp last = ast->root;
   size_t next = 0, stage = 0;
-  for (const RecordedStage& s : RecordedStages(r)) {
+  for (size_t i = 0; i < recorded.size(); i++) {
+    const RecordedStage& s = recorded[i];
     if (s.kind != RecordedStage::Kind::Stage) continue;
     UOp result = last;
     if (s.text && !s.same) {
-      auto read = read_graph(graph, detect_kind(*s.text), *s.text, in.file, &report);
+      auto read = read_recorded(graph, in, s);
       if (!read) return to.kernel_given_up(), read.diag();
       result = read->root;
     }
-    to.stage(s.name, last);
-    to.begin({.name = s.name, .set = s.name}, 0, last);
+    const std::string_view name = intern(s.name);
+    if ((*wanted)[i]) to.stage(name, last), to.begin({.name = name, .set = name}, 0, last);
     for (; next < matches->size() && (*matches)[next].stage <= stage; next++) {
       const RecordedMatch& m = (*matches)[next];
+      if (!(*wanted)[i]) continue;
       std::string_view place = intern(m.place);
       size_t colon = std::min(place.rfind(':'), place.size() - 1);
       auto line = uint32_t(std::strtoul(m.place.c_str() + colon + 1, nullptr, 10));
       to.rewrite(0, {.name = place, .file = place.substr(0, colon), .line = line}, m.before, m.after, {});
     }
-    to.end(0, result);
-    to.stage_end(result);
+    if ((*wanted)[i]) to.end(0, result), to.stage_end(result);
     last = result;
     stage++;
   }
   to.kernel_end();
   return Unit{};
-}
-
-Status RecordedCounts::add(const InputGraph& in) {
-  records++;
-  for (const RecordedStage& s : stages_in(in)) {
-    if (!s.is_graph() || !s.text || s.same) continue;
-    Graph graph;
-    ReadReport report{.take_malformed = true};
-    auto read = read_graph(graph, detect_kind(*s.text), *s.text, in.file, &report);
-    if (!read) return read.diag();
-    stages++;
-    for (UOp u : read->list.empty() ? toposort(read->root) : read->list) ops[std::string(shown_op(u))]++;
-  }
-  if (!in.record || in.record->rewrites.empty()) return Unit{};
-  Graph graph;
-  auto found = read_rewrites(graph, in.record->rewrites, in.info.producer, in.file);
-  if (!found) return found.diag();
-  for (const RecordedMatch& m : *found) matches[m.place]++;
-  return Unit{};
-}
-
-std::string RecordedCounts::text() const {
-  std::string out = std::to_string(records) + " records, " + std::to_string(stages) + " graphs\n";
-  auto rows = [&](std::string_view what, const std::map<std::string, size_t>& counts) {
-    if (counts.empty()) return;
-    out.append(what) += '\n';
-    for (auto& [name, count] : by_count(counts)) out += count_row(count, name);
-  };
-  rows("matches of each rule:", matches);
-  rows("nodes of each op:", ops);
-  return out;
-}
-
-std::string RecordedCounts::json() const {
-  return json_object([&](JsonWriter& json) {
-    json.member("records", records).member("graphs", stages);
-    json.member("matches", matches);
-    json.member("ops", ops);
-  }) + "\n";
 }
 
 }  // namespace tgc

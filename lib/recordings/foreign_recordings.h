@@ -1,10 +1,8 @@
 // Shows recordings of tinygrad releases other than 0.12.0 without compiling them, because the native pipeline cannot
 // compile their graphs.
 #pragma once
-#include <map>
-
 #include "lib/compilation/dump.h"
-#include "lib/driver/session.h"
+#include "lib/recordings/recorded_selection.h"
 #include "lib/trace/trace.h"
 
 namespace tgc {
@@ -13,22 +11,13 @@ namespace tgc {
 // if the INPUT names no producer, or if the file cannot be read.
 std::string foreign_producer(const std::string& spec);
 
-// Returns the recorded texts that `stages` lists, with graphs in `format`. `stages` may list names of stages, ast,
-// linear, source, program, "kernel 0" (a kernel of a schedule), all and changed. An empty list means the AST.
-Result<std::vector<DumpText>> foreign_texts(const InputGraph& in, const std::string& stages, Format format);
+// Returns the recorded texts that `stages` selects: graphs after stages, ast, linear, source, program and "kernel 0" (a
+// kernel of a schedule). Graphs and lists are in the format of `plan`.
+Result<std::vector<DumpText>> foreign_texts(const InputGraph& in, RecordedSelection& stages, const DumpPlan& plan);
 
-// Sends the recorded rewrites of a kernel to `to`, stage by stage. The name of a rule is its file and line in tinygrad.
-// Fails if the record has no rewrites (tinygrad_export.py --rewrites records them).
-Status trace_recorded_rewrites(const InputGraph& in, TraceConsumer& to);
-
-// `matches`: number of matches of each rule, by its file and line in tinygrad. `ops`: number of nodes of each op.
-struct RecordedCounts {
-  std::map<std::string, size_t> matches, ops;
-  size_t records = 0, stages = 0;
-
-  Status add(const InputGraph& in);
-  std::string text() const;
-  std::string json() const;
-};
+// Sends the recorded rewrites of a kernel to `to`, of the stages that `stages` selects; an empty list selects all. The
+// name of a rule is its file and line in tinygrad. Throws Failure if the record has no rewrites
+// (tinygrad_export.py --rewrites records them), because then the other records of its file have none either.
+Status trace_recorded_rewrites(const InputGraph& in, RecordedSelection& stages, TraceConsumer& to);
 
 }  // namespace tgc

@@ -100,7 +100,7 @@ std::set<std::string> targets_of(const Index& index) {
 
 // Returns for each record of A the index of its partner in B, or kNone. Pairs records with equal keys, in order, by one
 // kind of key after another: id and AST; AST; source; program lines and name; program lines; node count and name; name;
-// id (if no program lines were recorded).
+// id (if a recording has no program lines); of schedules, the innermost program line, the id, and the position.
 std::vector<size_t> partners(const Index& a, const Index& b) {
   std::vector<size_t> of_a(a.entries.size(), kNone);
   std::vector<bool> taken(b.entries.size());
@@ -126,7 +126,15 @@ std::vector<size_t> partners(const Index& a, const Index& b) {
   pair_by([&](const Entry& e) { return by(e, e.asked_by); });
   pair_by([&](const Entry& e) { return e.name.empty() ? "" : by(e, e.nodes + e.name); });
   pair_by([&](const Entry& e) { return by(e, e.name); });
-  pair_by([&](const Entry& e) { return e.asked_by.empty() ? by(e, e.id) : std::string(); });
+  auto has_lines = [](const Index& index) {
+    return std::ranges::any_of(index.entries, [](const Entry& e) { return !e.asked_by.empty(); });
+  };
+  const bool both_have_lines = has_lines(a) && has_lines(b);
+  pair_by([&](const Entry& e) { return both_have_lines && !e.asked_by.empty() ? std::string() : by(e, e.id); });
+  auto of_schedule = [](const Entry& e, const std::string& key) { return e.target.empty() ? key : std::string(); };
+  pair_by([&](const Entry& e) { return of_schedule(e, e.asked_by.substr(0, e.asked_by.find(','))); });
+  pair_by([&](const Entry& e) { return of_schedule(e, e.id); });
+  pair_by([&](const Entry& e) { return of_schedule(e, "next"); });
   return of_a;
 }
 
@@ -223,7 +231,8 @@ class PairDiff {
                             const GoldenRecord& b) const {
     return catch_failures([&] {
       Graph graph;
-      auto sides = read_renamed(graph, in_a.text, file_a, in_b.text, file_b, &renames_).value_or_throw();
+      const ComparedText text_a{in_a.text, file_a, a_.producer}, text_b{in_b.text, file_b, b_.producer};
+      auto sides = read_renamed(graph, text_a, text_b, &renames_).value_or_throw();
       GraphDiff diff = diff_graphs(sides.first, sides.second, plan_.options);
       const bool made = in_a.stage != "ast" && a_.producer == b_.producer;  // rewrites are comparable only in this case
       if (!diff.same && made && !a.rewrites.empty() && !b.rewrites.empty()) out.rule = first_other_match(a, b);

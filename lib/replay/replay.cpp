@@ -48,7 +48,11 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
   const GoldenReader& file = records->file();
   const std::string& producer = file.header().producer;
   const bool needs_pipeline = plan.check.wanted != std::set<std::string, std::less<>>{"text"};
-  if (release_of(producer) != Release::v0_12 && needs_pipeline) return foreign_graph_error(producer, name.shown());
+  if (release_of(producer) != Release::v0_12 && needs_pipeline) {
+    Diag diag = foreign_graph_error(producer, name.shown());
+    diag.expected = "--live=PYTHON with that tinygrad, or --stages=text";
+    return diag;
+  }
   bool found = name.id.empty();
   OrderedPool pool(session.jobs);
   for (GoldenLine line;; line = {}) {

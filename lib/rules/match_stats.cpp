@@ -18,11 +18,14 @@ std::string algebra(const Rule& rule) {
   return std::string(rule.name) + ": " + pat::to_text(*rule.left) + " -> " + right_text(rule);
 }
 
-// Returns the rules that were tried with their counters, sorted by total time.
-std::vector<std::pair<const Rule*, RuleCounters>> tried_rules(const std::vector<RuleCounters>& stats) {
+bool is_about(const Rule& rule, OpSet ops) { return ops.empty() || rule.left->ops.intersects(ops); }
+
+// Returns the rules for `ops` that were tried with their counters, sorted by total time.
+std::vector<std::pair<const Rule*, RuleCounters>> tried_rules(const std::vector<RuleCounters>& stats, OpSet ops) {
   std::vector<std::pair<const Rule*, RuleCounters>> out;
   for (uint32_t id = 0; id < stats.size(); id++)
-    if (const Rule* rule = stats[id].attempts ? rule_of(id) : nullptr) out.emplace_back(rule, stats[id]);
+    if (const Rule* rule = stats[id].attempts ? rule_of(id) : nullptr; rule && is_about(*rule, ops))
+      out.emplace_back(rule, stats[id]);
   std::stable_sort(out.begin(), out.end(), [](auto& a, auto& b) { return a.second.total_ns < b.second.total_ns; });
   return out;
 }
@@ -49,11 +52,11 @@ RuleCounters& operator+=(RuleCounters& a, const RuleCounters& b) {
 
 }  // namespace
 
-std::string stats_text(const std::vector<RuleCounters>& stats) {
+std::string stats_text(const std::vector<RuleCounters>& stats, OpSet ops) {
   std::string out;
   RuleCounters total;
   size_t hit = 0, count = 0;
-  for (auto& [rule, c] : tried_rules(stats)) {
+  for (auto& [rule, c] : tried_rules(stats, ops)) {
     std::string place = file_name(*rule) + ":" + std::to_string(rule->line);
     place.resize(std::max<size_t>(place.size(), 24), ' ');
     out += row(c) + place + " " + algebra(*rule) + source_note(*rule) + "\n";
@@ -66,12 +69,13 @@ std::string stats_text(const std::vector<RuleCounters>& stats) {
          " matched at least once\n";
 }
 
-std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets) {
+std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets,
+                           OpSet ops) {
   std::string out;
   std::vector<bool> seen(num_rules());
   for (const RuleSet* set : sets)
     for (const Rule* rule : set->rules()) {
-      if (seen[rule->id]) continue;
+      if (seen[rule->id] || !is_about(*rule, ops)) continue;
       seen[rule->id] = true;
       if (rule->id < stats.size() && stats[rule->id].hits) continue;
       out += std::string(short_file(*rule)) + ":" + std::to_string(rule->line) + "  " + algebra(*rule) + "\n";
@@ -79,7 +83,8 @@ std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::ve
   return out;
 }
 
-std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets) {
+std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets,
+                           OpSet ops) {
   return json_object([&](JsonWriter& json) {
     auto write_numbers = [&](const RuleCounters& c) {
       json.member("hits", c.hits).member("attempts", c.attempts);
@@ -88,7 +93,7 @@ std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector
     RuleCounters total;
     std::vector<bool> is_written(num_rules());
     auto write_rule = [&](const Rule& rule, const RuleCounters& c) {
-      if (is_written[rule.id]) return;
+      if (is_written[rule.id] || !is_about(rule, ops)) return;
       is_written[rule.id] = true;
       json.object([&] {
         json.member("name", rule.name).member("set", rule.set).member("file", short_file(rule));
@@ -99,7 +104,7 @@ std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector
       total += c;
     };
     json.key("rules").array([&] {
-      for (auto& [rule, c] : tried_rules(stats)) write_rule(*rule, c);
+      for (auto& [rule, c] : tried_rules(stats, ops)) write_rule(*rule, c);
       for (const RuleSet* set : sets)
         for (const Rule* rule : set->rules()) write_rule(*rule, {});
     });

@@ -27,13 +27,16 @@ class StatsWatch : public RewriteObserver {
 // Formats the statistics that RuleStats::by_rule() returns: one line per rule that was tried, the slowest rule last;
 // the total; the number of rules that were tried and of rules that hit. The line of a rule is:
 //   hits / attempts -- ms in hits / ms in all attempts -- file:line  name: left -> right  (file:line in tinygrad)
-// If the rule has several branches (foldings), lines with the hits of each branch follow.
-std::string stats_text(const std::vector<RuleCounters>& stats);
+// If the rule has several branches (foldings), lines with the hits of each branch follow. Here and below, only rules
+// with one of `ops` at their root are listed; an empty set lists all.
+std::string stats_text(const std::vector<RuleCounters>& stats, OpSet ops = {});
 // Lists the rules of `sets` that never hit, one per line.
-std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets);
+std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets,
+                           OpSet ops = {});
 // Returns the statistics as JSON:
 //   {"rules":[{"name","set","file","line","tinygrad","hits","attempts","match_ms","total_ms","branches"}],"total":{}}
 // "tinygrad" is the rule's file and line in tinygrad. The rules of `sets` that were never tried come last.
-std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets);
+std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets,
+                       OpSet ops = {});
 
 }  // namespace tgc

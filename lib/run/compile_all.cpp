@@ -4,11 +4,14 @@
 
 #include "lib/compile/contained_compiler.h"
 #include "lib/compile/load.h"
+#include "lib/driver/import_input.h"
 #include "lib/driver/source.h"
 #include "lib/support/clocks.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
+#include "lib/runtime/compile_source.h"
+#include "lib/target/recorded_target.h"
 #include "renderers/renderer.h"
 
 namespace tgc {
@@ -70,28 +73,60 @@ Status CompileAll::run() {
 }
 
 Status CompileAll::add(InputGraph graph) {
+  if (graph.graph->is_foreign()) return add_recorded(graph);
   auto kernel = session_.begin(std::move(graph));
   if (!kernel) return kernel.diag();
   const std::string& target = kernel->target().name();
-  Group& group = groups_[target];
-  group.kernels++;
+  groups_[target].kernels++;
   auto& source = kernel->source();
-  if (!source) return refuse(*kernel, source.diag()), Unit{};
+  if (!source) return refuse(target, kernel->name(), source.diag()), Unit{};
   if (auto list = kernel->list(); list)
-    if (auto allowed = check_custom(*list); !allowed) return refuse(*kernel, allowed.diag()), Unit{};
-  if (!seen_.insert({target, sha256(*source)}).second) return Unit{};
-  group.sources++;
-  auto job = kernel->compile_job();
-  if (job) job->timeout_seconds = plan_.timeout_seconds;
-  if (job) sources_.push_back({target, kernel->name(), std::move(*job)});
-  else group.why_none = job.diag().message;
+    if (auto allowed = check_custom(*list); !allowed) return refuse(target, kernel->name(), allowed.diag()), Unit{};
+  add_source(target, kernel->name(), *source, [&] { return kernel->compile_job(); });
   return Unit{};
 }
 
+// Adds the source that a record of another release has. The target is the recorded one, as far as tgc knows it.
+Status CompileAll::add_recorded(const InputGraph& graph) {
+  const GoldenRecord* record = graph.record.get();
+  if (!record)
+    return Diag{.message = "a graph of " + graph.info.producer + " has no source", .file = graph.file,
+                .expected = "a recording, or --native"};
+  const Settings& settings = graph.graph->settings();
+  const std::string known = known_target(record->target, settings);
+  auto target = recorded_target(known, settings);
+  const bool is_known = target && known.find(':') != known.npos;  // tgc has no target CPU:X86, only CPU
+  const std::string name = is_known ? target->name() : record->target;
+  groups_[name].kernels++;
+  if (!record->source)
+    return refuse(name, record->id, {record->source_error.value_or(record->error.value_or("no source was recorded"))}),
+           Unit{};
+  add_source(name, record->id, *record->source, [&]() -> Result<CompileJob> {
+    if (!is_known) return Diag{"tgc has no compiler for " + record->target};
+    const std::string& function = record->program ? record->program->function_name : record->id;
+    auto job = job_for({record->id, function, name, *record->source});
+    if (!job) return job.diag();
+    if (auto closed = closed_source({.text = *record->source}, job->language); !closed) return closed.diag();
+    return job;
+  });
+  return Unit{};
+}
+
+void CompileAll::add_source(const std::string& target, const std::string& kernel, const std::string& source,
+                            const std::function<Result<CompileJob>()>& make_job) {
+  if (!seen_.insert({target, sha256(source)}).second) return;
+  Group& group = groups_[target];
+  group.sources++;
+  auto job = make_job();
+  if (job) job->timeout_seconds = plan_.timeout_seconds;
+  if (job) sources_.push_back({target, kernel, std::move(*job)});
+  else group.why_none = job.diag().message;
+}
+
 // Lists a kernel that has no source for its target as refused. This is no failure, because tinygrad refuses some, too.
-void CompileAll::refuse(const Compilation& kernel, const Diag& diag) {
+void CompileAll::refuse(const std::string& target, const std::string& kernel, const Diag& diag) {
   std::string expected = diag.expected.empty() ? "" : ", expected " + diag.expected;
-  refused_.push_back({kernel.target().name(), kernel.name(), diag.message + expected});
+  refused_.push_back({target, kernel, diag.message + expected});
 }
 
 Status CompileAll::compile() {
@@ -112,6 +147,7 @@ Status CompileAll::compile() {
 }
 
 Status CompileAll::any_source() const {
+  if (groups_.empty()) return Diag{.message = "the inputs have no kernel", .expected = "kernels, or a model"};
   if (!sources_.empty() || refused_.empty()) return Unit{};
   size_t others = refused_.size() - 1;
   return Diag{"no source: " + refused_[0].text() + (others ? "; nor have " + std::to_string(others) + " others" : "")};

@@ -1,5 +1,7 @@
-// Lowers many kernels and compiles every distinct source with the compiler of its target, for `tgc compile`.
+// Lowers many kernels, or takes the sources that a recording of another release has, and compiles every distinct source
+// with the compiler of its target, for `tgc compile`.
 #pragma once
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -51,7 +53,11 @@ class CompileAll {
     std::string text() const { return target + " " + kernel + ": " + why; }
   };
   Status add(InputGraph graph);
-  void refuse(const Compilation& kernel, const Diag& diag);
+  Status add_recorded(const InputGraph& graph);
+  // Adds `source` unless the target has it already. `make_job` returns what the compiler needs.
+  void add_source(const std::string& target, const std::string& kernel, const std::string& source,
+                  const std::function<Result<CompileJob>()>& make_job);
+  void refuse(const std::string& target, const std::string& kernel, const Diag& diag);
   Status compile();
 
   const Session& session_;

@@ -4,6 +4,17 @@
 
 namespace tgc {
 
+std::string slug_of_stage(std::string_view name) {
+  std::string out;
+  for (char c : name) {
+    bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '+';
+    if (word) out += char(c >= 'A' && c <= 'Z' ? c | 32 : c);
+    else if (!out.empty() && out.back() != '-') out += '-';
+  }
+  while (out.ends_with('-')) out.pop_back();
+  return out.empty() ? "stage" : out;
+}
+
 RecordedStages::RecordedStages(const GoldenRecord& record) {
   using enum RecordedStage::Kind;
   list_.push_back({Ast, "ast", record.ast_full ? *record.ast_full : record.ast});
@@ -23,6 +34,7 @@ RecordedStages::RecordedStages(const GoldenRecord& record) {
 
 const RecordedStage* RecordedStages::find(std::string_view name) const {
   auto found = std::ranges::find(list_, name, &RecordedStage::name);
+  if (found == list_.end()) found = std::ranges::find(list_, name, [](auto& s) { return slug_of_stage(s.name); });
   return found == list_.end() ? nullptr : &*found;
 }
 

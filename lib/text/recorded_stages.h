@@ -23,6 +23,9 @@ struct RecordedStage {
   bool is_graph() const { return kind != Kind::Output; }
 };
 
+// Returns the name of a stage as it is in file names and on the command line: "postopt-symbolic".
+std::string slug_of_stage(std::string_view name);
+
 class RecordedStages {
  public:
   // Lists the texts of `record`, or the one text `ast` of an input that is not a record. Both must outlive this object.
@@ -32,7 +35,14 @@ class RecordedStages {
 
   auto begin() const { return list_.begin(); }
   auto end() const { return list_.end(); }
-  // Returns the first entry named `name`; null if there is none.
+  size_t size() const { return list_.size(); }
+  const RecordedStage& operator[](size_t i) const { return list_[i]; }
+  // Returns whether entry `i` is a stage whose result is not what the entry before it has.
+  bool is_changed(size_t i) const {
+    const RecordedStage& s = list_[i];
+    return s.kind == RecordedStage::Kind::Stage && !s.same && s.text != list_[i - 1].text;
+  }
+  // Returns the first entry with the name or the slug `name`; null if there is none.
   const RecordedStage* find(std::string_view name) const;
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/target/recorded_target.h"
+#include "lib/text/recorded_stages.h"
 #include "lib/uop/wellformed.h"
 #include "passes/pipeline.h"
 #include "renderers/renderer.h"
@@ -26,6 +27,8 @@ void Explainer::kernel(std::string_view id, std::string_view target, UOp ast) {
 
 void Explainer::kernel_end() {
   std::string stage = stage_.empty() && !stages().empty() ? std::string(last_graph()) : stage_ == "ast" ? "" : stage_;
+  for (std::string_view name : stages())  // a stage of another release may be given by its slug
+    if (slug_of_stage(name) == stage) stage = name;
   UOp root = result_of(stage);
   if (!root) return;
   auto nodes = toposort(root);
@@ -50,7 +53,7 @@ Status Explainer::outcome() const {
 
 // Returns text with the lines of the node in the linear list and in the source; "" if there are none.
 std::string Explainer::final_places(UOp last) {
-  if (stages().empty()) return "";  // the trace file has no stages
+  if (stages().empty() || last.graph().is_foreign()) return "";  // the trace file has no stages, or other lists
   auto target = recorded_target(target_, last.graph().settings());
   // Tensor graphs have no linear list, and neither do traces that end before the last stage.
   UOp end = result_of(last_graph());

@@ -180,17 +180,17 @@ class Story {
       stage = s.stage;
       switch (s.kind) {
         case Step::Kind::Rewrite:
-          out_ += "    " + name_with_branch(s.rule) + "  " + places_of(s.rule) + "\n";
+          out_ += "    " + name_with_place(s.rule) + "\n";
           break;
         case Step::Kind::Part:
-          out_ += "    a part of what " + name_with_branch(s.rule) + "  " + places_of(s.rule) + " made of\n";
+          out_ += "    a part of what " + name_with_place(s.rule) + " made of\n";
           line("      ", s.before);
           break;
         case Step::Kind::Rebuilt: out_ += "    with the sources that its sources became\n"; break;
         case Step::Kind::Stage: out_ += "    made by the stage itself" + given_to(s.rewrite) + "\n"; break;
         case Step::Kind::Gone:
           out_ += s.rule.name.empty() ? "    gone: nothing uses it any more\n"
-                                      : "    gone: " + name_with_branch(s.rule) + "  " + places_of(s.rule) +
+                                      : "    gone: " + name_with_place(s.rule) +
                                             " made something else of what used it\n";
           break;
       }

@@ -26,21 +26,29 @@ inline std::string name_with_branch(const TraceRule& rule) {
 }
 // Returns the positions of the rule in tgc and tinygrad: "passes/symbolic/simple.cpp:131 (uop/symbolic.py:42)".
 inline std::string places_of(const TraceRule& rule) {
+  if (rule.file.empty()) return std::string(rule.source);
   return std::string(rule.file) + ":" + std::to_string(rule.line) +
          (rule.source.empty() ? "" : " (" + std::string(rule.source) + ")");
+}
+
+// Returns both, or the name alone if the rule is named by its position, as in recordings.
+inline std::string name_with_place(const TraceRule& rule) {
+  const std::string place = places_of(rule);
+  return rule.name == place ? place : name_with_branch(rule) + "  " + place;
 }
 
 // The properties of a graph_rewrite or a substitution.
 struct TraceRewrite {
   std::string_view name, set;  // name of the rewrite ("minimum_valid") and of its rule set ("symbolic")
-  size_t rules = 0;            // number of rules in the set
+  size_t rules = 0;            // number of rules in the set; 0: unknown
   bool bottom_up = false;
 };
 
 // The cost of one application: the rule created the nodes numbered made_from to made_to - 1, and took `ns` nanoseconds.
 struct TraceCost {
+  static constexpr uint64_t kUnknown = UINT64_MAX;
   uint32_t made_from = 0, made_to = 0;
-  uint64_t ns = 0;
+  uint64_t ns = kUnknown;
 };
 
 class TraceConsumer {

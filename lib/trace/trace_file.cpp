@@ -84,7 +84,9 @@ std::string TraceWriter::node(UOp u) { return std::to_string(nodes_->add(u, buff
 
 void TraceWriter::kernel(std::string_view id, std::string_view target, UOp ast) {
   nodes_ = std::make_unique<JsonNodeWriter>(ast.graph());
-  line(event("graph"));  // node numbers restart at 0 in each kernel
+  const Graph& graph = ast.graph();  // node numbers restart at 0 in each kernel
+  const std::string release = "tinygrad " + std::string(name_of(graph.release()));
+  line(graph.is_foreign() ? event("graph", quoted(release)) : event("graph"));
   std::string root = node(ast);
   line(event("kernel", quoted(id), quoted(target), root));
 }
@@ -110,7 +112,7 @@ void TraceWriter::rewrite(int depth, const TraceRule& rule, UOp before, UOp afte
   if (is_new)
     line(event("rule", quoted(rule.name), quoted(rule.file), rule.line, quoted(rule.branch), quoted(rule.source)));
   std::string from = node(before), to = node(after);
-  line(event("rewrite", depth, it->second, from, to, cost.made_from, cost.made_to, cost.ns));
+  line(event("rewrite", depth, it->second, from, to, cost.made_from, cost.made_to, int64_t(cost.ns)));
 }
 void TraceWriter::rebuilt(int depth, UOp before, UOp after) {
   std::string from = node(before), to = node(after);
@@ -184,6 +186,7 @@ class Reader {
   // Returns a letter for each field after the name of an event: n number, s text, u node, o node or null, b flag.
   // `fields_` is the number of fields read so far, with the name.
   static std::string_view kinds(std::string_view name) {
+    if (name == "graph") return "s";
     if (name == "kernel") return "ssu";
     if (name == "stage") return "su";
     if (name == "stage_end") return "u";
@@ -216,7 +219,7 @@ class Reader {
     if (name != "graph" && fields_ - 1 != kinds(name).size()) in_.fail(0, "'" + name + "' lacks fields");
     if (!in_kernel_ && name != "kernel" && name != "rule" && name != "graph" && !kinds(name).empty())
       in_.fail(0, "'" + name + "' before its kernel");
-    if (name == "graph") new_graph();
+    if (name == "graph") new_graph(fields_ > 1 ? release_of(v_.text[0]) : Release::v0_12);
     else if (name == "kernel")
       id_ = v_.text[0], target_ = v_.text[1], in_kernel_ = true, to_.kernel(id_, target_, v_.node[0]);
     else if (name == "stage") stage_ = v_.text[0], in_stage_ = true, to_.stage(stage_, v_.node[0]);
@@ -252,11 +255,12 @@ class Reader {
     to_.rewrite(depth, {r.name, r.file, r.line, r.branch, r.source}, v_.node[0], v_.node[1],
                 {uint32_t(v_.number[2]), uint32_t(v_.number[3]), uint64_t(v_.number[4])});
   }
-  void new_graph() {
+  void new_graph(Release release) {
     finish();
     nodes_.reset();
     numbers_.reset();
     graph_ = std::make_unique<Graph>();
+    graph_->set_release(release);
     nodes_ = std::make_unique<JsonNodeReader>(*graph_, file_);
     numbers_ = std::make_unique<UOpMap<uint32_t>>(*graph_);
     to_.set_numbers(numbers_.get());

@@ -3,13 +3,14 @@
 //
 //   {"format":"tgc-trace","version":2}
 //   {"id":17,"op":"MUL",...}                                a node, before its first use (graph_json.h)
-//   ["kernel","NAME","TARGET",node]                         node numbers restart at 0
+//   ["graph"] or ["graph","tinygrad 0.14"]                  node numbers restart at 0; the release, if not 0.12
+//   ["kernel","NAME","TARGET",node]
 //   ["stage","postopt symbolic",node] ... ["stage_end",node]
 //   ["begin",depth,"NAME",node,rules,bottom_up,"SET"] ... ["end",depth,node or null]
 //   ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"]
 //                                    before the rule's first use: name, file, line, branch, and line in tinygrad;
 //                                    rules are numbered from 0
-//   ["rewrite",depth,rule,before,after,made_from,made_to,ns]
+//   ["rewrite",depth,rule,before,after,made_from,made_to,ns]      ns: -1 if the time is unknown; likewise rules: 0
 //   ["rebuilt",depth,before,after]   ["gated",depth,node]
 #pragma once
 #include <map>

@@ -5,6 +5,7 @@
 #include "lib/rules/rule_catalog.h"
 #include "lib/support/counted.h"
 #include "lib/support/settings.h"
+#include "lib/text/open_args.h"
 #include "lib/uop/render.h"
 
 namespace tgc {
@@ -26,12 +27,15 @@ bool glob(std::string_view pattern, std::string_view text) {
 
 std::string place_of(const TraceRule& rule) { return std::string(rule.file) + ":" + std::to_string(rule.line); }
 
-std::string micros(uint64_t ns) { return formatted("%.2f us", double(ns) / 1e3); }
+// Returns "  1.25 us"; "" if the time is unknown.
+std::string micros(uint64_t ns) { return ns == TraceCost::kUnknown ? "" : formatted("  %.2f us", double(ns) / 1e3); }
 
 bool is_leaf_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}) && u.num_src() == 0; }
 
 // Returns the text of an arg; truncates a very long tuple.
-std::string arg_text(Arg a) {
+std::string arg_text(UOp u) {
+  const Arg a = shown_arg(u);
+  if (u.graph().is_foreign() && !a.is_tuple()) return open_arg_str(u);
   if (!a.is_tuple() || a.items().size() <= kMaxWidth) return a.str();
   std::string out = "(";
   for (size_t i = 0; out.size() <= kMaxWidth; i++) out += a[i].repr() + ", ";
@@ -60,16 +64,16 @@ Status check_names_a_rule(const TraceFilter& filter) {
 }
 
 std::string trace_line(UOp u, const TraceConsumer& numbers) {
-  auto name = [&](UOp s) { return is_leaf_value(s) ? arg_text(s.arg()) : "#" + std::to_string(numbers.number(s)); };
-  std::string out = "#" + std::to_string(numbers.number(u)) + " = " + std::string(name_of(u.op()));
+  auto name = [&](UOp s) { return is_leaf_value(s) ? arg_text(s) : "#" + std::to_string(numbers.number(s)); };
+  std::string out = "#" + std::to_string(numbers.number(u)) + " = " + std::string(shown_op(u));
   if (u.dtype() != dtypes::void_) out += " " + std::string(u.dtype().repr());
   if (u.num_src()) {
     out += " (";
     for (size_t i = 0; i < u.num_src() && out.size() <= kMaxWidth; i++) out += (i ? ", " : "") + name(u.src(i));
     out += ")";
   }
-  if (!u.arg().is_none() && out.size() <= kMaxWidth)
-    out += " " + (u.arg().is_tuple() ? arg_text(u.arg()) : u.arg().repr());
+  if (Arg a = shown_arg(u); !a.is_none() && out.size() <= kMaxWidth)
+    out += " " + (a.is_tuple() || u.graph().is_foreign() ? arg_text(u) : a.repr());
   if (!u.tag().is_none()) out += " tag=" + u.tag().repr();
   if (out.size() > kMaxWidth) out = out.substr(0, kMaxWidth) + "...";
   if (u.in(kInfixOps) && is_tree_within(u, 40)) {
@@ -106,7 +110,7 @@ Status TracePrinter::outcome() const {
 }
 
 void TracePrinter::begin(const TraceRewrite& rewrite, int depth, UOp input) {
-  if (depth && !filter_.nested) return;
+  if ((depth && !filter_.nested) || !rewrite.rules) return;
   bool own_set = rewrite.set == rewrite.name || rewrite.name == stage_;
   write_(std::string(size_t(2 * depth), ' ') + "[" + std::string(rewrite.name) + ": " + counted(rewrite.rules, "rule") +
          (own_set ? "" : " of " + std::string(rewrite.set)) + " on #" + std::to_string(number(input)) +
@@ -126,7 +130,8 @@ void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp aft
   std::string indent(size_t(2 * depth), ' ');
   constexpr std::string_view kBold = "\x1b[1m", kPlain = "\x1b[0m";
   write_(indent + std::string(style_.color ? kBold : "") + name_with_branch(rule) +
-         std::string(style_.color ? kPlain : "") + "  " + places_of(rule) + "  " + micros(cost.ns) +
+         std::string(style_.color ? kPlain : "") + (rule.name == places_of(rule) ? "" : "  " + places_of(rule)) +
+         micros(cost.ns) +
          (style_.quiet ? "  #" + std::to_string(number(before)) + " -> #" + std::to_string(number(after)) : "") + "\n");
   if (!style_.quiet) change(before, after, indent);
 }

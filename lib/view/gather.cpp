@@ -25,7 +25,15 @@ constexpr int kTimedRuns = 5;
 class TraceGraphs : public Recorder {
  public:
   explicit TraceGraphs(std::vector<RecordedGraph>& to) : to_(to) {}
-  void kernel_end() override { to_.push_back(finish(nullptr, {})); }
+  void kernel_end() override { to_.push_back(finish(nullptr, texts)); }
+  void kernel(std::string_view id, std::string_view target, UOp ast) override {
+    Recorder::kernel(id, target, ast);
+    const std::string release = "tinygrad " + std::string(name_of(ast.graph().release()));
+    if (ast.graph().is_foreign()) recorded_by(producer.empty() ? release : producer);
+  }
+
+  std::string producer;  // the release, if it is known more exactly than from the graphs
+  TextChoice texts;
 
  private:
   std::vector<RecordedGraph>& to_;
@@ -61,7 +69,8 @@ Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const 
       texts.given.emplace_back(t.stage, t.text);
       continue;
     }
-    auto read = read_graph(graph, detect_kind(t.text), t.text, run.file);
+    ReadReport report{.take_malformed = true, .producer = run.producer};
+    auto read = read_graph(graph, detect_kind(t.text), t.text, run.file, &report);
     if (!read) return read.diag();
     steps.push_back({names.renames.stage(t.stage), read->root});
     if (producer.empty() && graph.is_foreign()) producer = read->info.producer;
@@ -131,10 +140,7 @@ class Gatherer {
       if (!source) return source.diag();
       if (source->kind() == InputKind::Golden) return add_runs(name);
     }
-    const size_t before = content_.graphs.size();
-    auto status = for_each_graph(session_, name, plan_.kernel, [&](InputGraph in) { return add(std::move(in)); });
-    if (status || content_.graphs.size() > before || foreign_producer(name).empty()) return status;
-    return add_runs(name);
+    return for_each_graph(session_, name, plan_.kernel, [&](InputGraph in) { return add(std::move(in)); });
   }
 
   Status add_runs(const std::string& name) {
@@ -157,7 +163,26 @@ class Gatherer {
     return Unit{};
   }
 
+  // Adds a graph of another release as it was recorded, with its rewrites if it has any.
+  Status add_foreign(const InputGraph& in) {
+    if (plan_.run || plan_.bisect)
+      return Diag{.message = std::string(plan_.run ? "--run" : "--bisect") + " means nothing for a graph of " +
+                             in.info.producer, .file = in.file};
+    Run run{.id = in.info.name, .target = in.info.target, .file = in.file, .texts = {}, .producer = in.info.producer};
+    const RecordedStages recorded = recorded_stages_of(in);
+    for (const RecordedStage& s : recorded)
+      if (s.text) run.texts.push_back({s.name, std::string(*s.text), s.is_graph()});
+    if (!in.record || in.record->rewrites.empty() || recorded.size() == 1) return add_recorded(run);
+    TraceGraphs graphs(content_.graphs);
+    graphs.producer = in.info.producer;
+    for (const RunText& t : run.texts)
+      if (!t.is_graph) graphs.texts.given.emplace_back(t.stage, t.text);
+    RecordedSelection every("");
+    return trace_recorded_rewrites(in, every, graphs);
+  }
+
   Status add(InputGraph in) {
+    if (in.graph->is_foreign()) return add_foreign(in);
     if (in.record && !in.record->target.empty() && session_.over.target.empty() &&
         !recorded_target(in.record->target, in.graph->settings()))
       return add_recorded(run_of(*in.record, {}, in.file),

@@ -50,6 +50,10 @@ void Recorder::gated(int, UOp node) { events_.push_back({Event::Kind::Gated, nod
 RecordedGraph Recorder::finish(Compilation* of, const TextChoice& texts, const std::string& error) {
   graph_.error = error;
   graph_.stages = stages_.size();
+  if (!of) {  // read from a file, so the times are those of reading it
+    graph_.ms = 0;
+    for (StageEvents& s : stages_) s.ms = 0;
+  }
   if (!stages_.empty() && !stages_.back().result) stages_.back().last = events_.size();
   RecordingWriter writer(*this, of, texts);
   graph_.data = writer.write(), graph_.events = writer.events();

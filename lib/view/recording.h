@@ -19,7 +19,7 @@ struct RecordedGraph {
   std::string producer;  // the release of tinygrad that recorded the graph; empty: tgc compiled it
   bool is_tensor_graph = false;
   size_t nodes = 0, rewrites = 0, stages = 0;  // nodes: number of nodes of the AST
-  double ms = 0;                               // milliseconds of all stages, slowed down by the attached observer
+  double ms = 0;  // milliseconds of all stages, slowed down by the attached observer; 0: unknown
   std::string error;                           // the error of the pipeline; empty: none
   std::string ops, mem;                        // numbers of operations and bytes of a kernel, as text
   std::vector<int64_t> numbers;                // for a kernel of a schedule: its indices in the schedule

@@ -94,6 +94,8 @@ def make_renderer(target):
       if renderer != "X86": made.compiler = renderers.Renderer.compiler
     elif needs_arch: made = kind(arch, device="NV") if target.startswith("NV:PTX") else kind(arch)
     else: made = kind()
+    # some commits between 0.12 and 0.13 compile each source with the compiler that no_compilers left out
+    if getattr(made, "compiler", renderers) is None: made.compiler = getattr(renderers.Renderer, "compiler", None)
   if device == "METAL": made.tensor_cores = tc.metal  # the class sets them only on Apple's arm64
   return made
 

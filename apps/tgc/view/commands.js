@@ -266,7 +266,8 @@ function showGraphs(app) {
     const button = /** @type {HTMLButtonElement} */ (element("button", "", g.name || "graph " + i));
     button.type = "button";
     button.addEventListener("click", () => { dialog().close(); app.openGraph(i); });
-    return [button, g.target || "tensor graph", String(g.nodes), String(g.rewrites), g.ms.toFixed(2) + " ms",
+    return [button, g.target || "tensor graph", String(g.nodes), g.ms || g.rewrites ? String(g.rewrites) : "",
+      g.ms ? g.ms.toFixed(2) + " ms" : "",
       g.numbers.length ? String(g.numbers.length) : ""];
   }));
 }

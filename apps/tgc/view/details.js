@@ -173,6 +173,9 @@ function accusation(out, app) {
   if (place) out.push(link("go to that rewrite", () => app.go({...place, d: -1, n: -1})));
 }
 
+// Returns file and line of a rule; "" if they are its name, as in recordings of other releases.
+function placeBeside({name, file, line}) { return name === `${file}:${line}` ? "" : `${file}:${line}`; }
+
 // Shows a rewrite: its rule, and the nodes before and after it.
 function rewriteOverview(app) {
   const {graph, state} = app, stage = graph.stages[state.s - 1], r = stage.rewrites[state.r];
@@ -180,7 +183,7 @@ function rewriteOverview(app) {
   const out = [element("h2", "", plain(rule.name + (rule.branch ? " [" + rule.branch + "]" : "")))];
   const list = element("dl");
   const fact = (name, value) => { if (value) list.append(element("dt", "", name), element("dd", "", plain(value))); };
-  fact("rule", rule.file + ":" + rule.line), fact("tinygrad's", rule.source), fact("stage", stage.name);
+  fact("rule", placeBeside(rule)), fact("tinygrad's", rule.source), fact("stage", stage.name);
   fact("within", r.run && r.run.name !== stage.name ? r.run.name : "");
   fact("made", counted(r.madeCount, "node"));
   out.push(list);
@@ -205,8 +208,8 @@ function overview(app) {
   if (graph.other) fact("A and B", app.index.title);
   fact("stages", graph.stages.length);
   fact("rewrites", graph.stages.reduce((sum, s) => sum + s.count, 0));
-  if (graph.stages.some((s) => s.count))
-    fact("time", inTime(graph.stages.reduce((sum, s) => sum + s.ms, 0) / 1e3) + ", watched");
+  const ms = graph.stages.reduce((sum, s) => sum + s.ms, 0);  // 0: unknown
+  if (ms && graph.stages.some((s) => s.count)) fact("time", inTime(ms / 1e3) + ", watched");
   fact("refused", graph.error);
   const {measured} = app.index.graphs[state.g];
   if (measured) fact("measured", inTime(measured) + " on " + app.index.measured_on + ", the fastest of several runs");
@@ -219,9 +222,9 @@ function overview(app) {
       const rules = element("ul");
       for (const [rule, count] of [...counts].sort((a, b) => b[1] - a[1]).slice(0, 30)) {
         const item = element("li"), first = stage.rewrites.findIndex((r) => r.rule === rule);
-        const {name, file, line} = graph.rules[rule], chosen = link(plain(name), () => app.go({r: first}));
+        const chosen = link(plain(graph.rules[rule].name), () => app.go({r: first}));
         item.append(element("span", "place", String(count).padStart(4) + "  "), chosen,
-          element("span", "place", `  ${file}:${line}`));
+          element("span", "place", "  " + placeBeside(graph.rules[rule])));
         rules.append(item);
       }
       out.push(element("h3", "", "rules of this stage, by how often they were applied"), rules);

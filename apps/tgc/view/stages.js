@@ -108,8 +108,8 @@ export class StageList {
       if (stage && stage.to >= 0) say("count", counted(app.nodeCount(item.place), "node"));
       else if (!stage) say("count", counted(app.nodeCount(0), "node"));
       if (stage && stage.count) say("count", "\u00d7" + stage.count);
-      row.title = stage ? stage.name + ": " + stage.count + " rewrites, " + stage.ms + " ms, watched"
-        : "the input graph";
+      const watched = stage && stage.ms ? ": " + stage.count + " rewrites, " + stage.ms + " ms, watched" : "";
+      row.title = stage ? stage.name + watched : "the input graph";
       if (stage && stage.to < 0) say("count", "refused");
       if (app.differs(item.place)) say("count failed", "\u2260");
     } else if (item.kind === "run") {

@@ -1,0 +1,30 @@
+// `tgc stages RECORDING`: lists the stages that the records of a recording have.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "lib/driver/session.h"
+
+namespace tgc {
+
+struct ListedStage {
+  std::string name;   // "expander", "source", or "kernels" for the kernels of a schedule
+  std::string level;  // "tensor", "kernel" or "program"
+  size_t records = 0;                  // number of records that have the stage
+  std::optional<size_t> changed = {};  // number of records whose graph the stage changed; unset for an output
+};
+
+struct RecordedStageList {
+  std::string producer;
+  size_t records = 0;
+  std::vector<ListedStage> stages;  // in the order of the records
+
+  std::string text() const;
+  std::string json() const;
+};
+
+// Lists the stages of the records of `spec` (FILE or FILE#ID), of any release. Warns if the file is truncated. Fails if
+// the file has no golden records, or no record with the id.
+Result<RecordedStageList> list_recorded_stages(const Session& session, const std::string& spec);
+
+}  // namespace tgc
