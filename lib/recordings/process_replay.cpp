@@ -22,7 +22,7 @@ namespace {
 // ---- the first pass over a file: names and hashes of all records, without graphs
 
 struct Entry {
-  std::string id, target, name;
+  std::string id, target, name;  // the name of a schedule is the function of tinygrad that made it; may be empty
   std::string asked_by;  // the program lines that caused the kernel; empty: not recorded
   std::string nodes;  // number of nodes of the AST, as text
   size_t source = 0;  // hash of the source without the kernel's name; 0: no source
@@ -58,6 +58,7 @@ Entry entry_of(const GoldenLine& line, const std::string& file, bool sources_onl
     std::string what(key);
     if (what == "id") e.id = in.string();
     else if (what == "target") e.target = in.string();
+    else if (what == "what") e.name = in.string();
     else if (what == "asked_by") e.asked_by = in.skip();
     else if (what == "ast") e.ast = mix(1, in.skip());
     else if (what == "stages" && !sources_only) e.whole = mix(e.whole, in.skip());

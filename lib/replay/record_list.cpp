@@ -41,7 +41,10 @@ Result<RecordList> list_records(const Session& session, const std::string& file)
 std::string RecordList::text() const {
   const std::string what = level == "tensor" ? "schedule" : "kernel";
   std::vector<std::vector<std::string>> rows{{"id", "target", "nodes", what, "made for"}};
-  for (const ListedRecord& r : records) rows.push_back({r.id, r.target, std::to_string(r.nodes), r.what, r.made_for});
+  for (const ListedRecord& r : records) {
+    const std::string target = r.target.substr(0, r.target.find(":cl_"));  // without a list of OpenCL extensions
+    rows.push_back({r.id, target, std::to_string(r.nodes), r.what, r.made_for});
+  }
   return table(rows, "llr");
 }
 
