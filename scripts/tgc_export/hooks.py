@@ -52,7 +52,7 @@ def call_site():
   """Returns where tinygrad runs the stage that ended: the lines of the calls, innermost first, and the function of the
   innermost one."""
   frame, lines, function = sys._getframe(1), [], None
-  while frame and len(lines) < 3:
+  while frame and len(lines) < 2:
     name = frame.f_globals.get("__name__") or "tinygrad.uop"  # tinygrad's compiled matchers have no name
     if name.startswith("tinygrad.") and not name.startswith("tinygrad.uop"):
       code = frame.f_code
