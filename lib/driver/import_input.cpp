@@ -6,7 +6,7 @@ namespace tgc {
 
 const ImportedFrom& imported_from(const InputGraph& in) { return in.graph->extension<ImportedFrom>(); }
 
-Result<InputGraph> import_input(const Session& session, InputGraph in) {
+Result<InputGraph> import_input(const Session& session, InputGraph in, bool is_record) {
   const Overrides& over = session.over;
   const bool is_ast = in.list.empty() && (in.info.stage.empty() || in.info.stage == "ast");
   const std::string producer = in.info.producer.empty() ? "tinygrad " + std::string(name_of(in.graph->release()))
@@ -15,7 +15,7 @@ Result<InputGraph> import_input(const Session& session, InputGraph in) {
     return Diag{.message = "--native compiles an AST, and this graph of " + producer + " is after '" + in.info.stage +
                            "'",
                 .file = in.file};
-  if (!over.native && (!over.target.empty() || !over.sets.empty() || !over.opts.empty()))
+  if (!over.native && ((!over.target.empty() && !is_record) || !over.sets.empty() || !over.opts.empty()))
     return Diag{.message = "a kernel of " + producer + " runs in REF as it is",
                 .file = in.file,
                 .expected = "--native with --target, --set or --opts, to compile the kernel with tgc's own pipeline"};
@@ -41,6 +41,7 @@ Result<InputGraph> import_input(const Session& session, InputGraph in) {
 }
 
 std::string known_target(std::string_view target, const Settings& settings) {
+  if (target.starts_with("QCOM:CL")) return "CL:CL";  // QCOM's kernels are OpenCL C
   for (;;) {
     if (recorded_target(target, settings)) return std::string(target);
     const size_t colon = target.rfind(':');

@@ -17,8 +17,8 @@ inline bool is_imported(const InputGraph& in) { return imported_from(in).graph !
 
 // Returns `in`, a kernel of another release, imported. Errors about its nodes show the original's lines. If the kernel
 // cannot be imported, returns `in` itself, with ImportedFrom::refused set, so that reading a file of many kernels goes
-// on. Fails if options of the native pipeline are set without --native.
-Result<InputGraph> import_input(const Session& session, InputGraph in);
+// on. Fails if options of the native pipeline are set without --native; but --target selects records (`is_record`).
+Result<InputGraph> import_input(const Session& session, InputGraph in, bool is_record = false);
 
 // Returns the longest part of `target`, as another release writes it, that names a target of tgc; "" if there is none.
 std::string known_target(std::string_view target, const Settings& settings);

@@ -249,7 +249,7 @@ Result<InputGraph> Source::read_text(InputKind kind, std::string_view text, cons
   if (!out) return out;
   if (out->graph->is_foreign()) {
     const Overrides& over = session_->over;
-    if (over.imports && !out->is_tensor_graph) return import_input(*session_, std::move(*out));
+    if (over.imports && !out->is_tensor_graph) return import_input(*session_, std::move(*out), records_.has_value());
     if (over.target.empty() && over.sets.empty() && over.opts.empty()) return out;
     Diag diag = foreign_graph_error(out->info.producer, file);
     diag.expected = "what was recorded, without --target, --set or --opts";
@@ -345,6 +345,10 @@ Result<std::optional<InputGraph>> Source::next_record() {
                      " the first: each is taken; FILE --kernel=N takes one");
       several_ = true;
     }
+    if (!has_wanted_target(*record)) {
+      skipped_target_ = record->target;
+      continue;
+    }
     if (!found_) found_ = number;
     done_ = by_number;
     if (!take_runtime_kernels_ && is_runtime_kernel(*record, records_->header().producer)) {
@@ -361,10 +365,23 @@ Result<std::optional<InputGraph>> Source::next_record() {
     if (!graph) return graph.diag();
     return std::optional(std::move(*graph));
   }
+  if (!found_ && !skipped_target_.empty())
+    return Diag{.message = "no record has the target '" + session_->over.target + "'",
+                .file = name_.shown(),
+                .expected = "a target of the records, for example " + skipped_target_};
   if (found_ || wanted_id.empty()) return std::optional<InputGraph>();
   return Diag{.message = "no record '" + wanted_id + "'",
               .file = name_.shown(),
               .expected = by_number ? "a number below " + std::to_string(number_) : suggest_ids(wanted_id)};
+}
+
+// Returns true unless --target names another target than `record`, a kernel of another release, has. Its parts that the
+// option leaves out may be any, so CL:CL also names CL:CL:cl_khr_fp16.
+bool Source::has_wanted_target(const GoldenRecord& record) const {
+  const Overrides& over = session_->over;
+  if (over.target.empty() || over.native || !over.imports || record.target.empty()) return true;
+  if (release_of(records_->header().producer) == Release::v0_12) return true;
+  return (record.target + ":").starts_with(over.target + ":");
 }
 
 // Notes how many kernels of the runtime were skipped since the last note.

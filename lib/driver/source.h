@@ -58,6 +58,7 @@ class Source {
   static Result<Source> open_any(const Session& session, const std::string& spec, const std::string& kernel);
   Result<std::optional<InputGraph>> next_record();
   Result<InputGraph> read_record(std::shared_ptr<const GoldenRecord> record);
+  bool has_wanted_target(const GoldenRecord& record) const;
   Result<InputGraph> read_text(InputKind kind, std::string_view text, const std::string& file,
                                const std::map<std::string, std::string>& recorded, std::string_view producer = {});
   Result<InputGraph> build_model();
@@ -76,6 +77,7 @@ class Source {
   std::vector<std::string> other_ids_;     // ids of the records before the first match, for the error if there is none
   std::optional<size_t> found_;            // position of the first matching record in the file
   bool done_ = false, several_ = false, take_malformed_ = false, take_runtime_kernels_ = false;
+  std::string skipped_target_;             // the target of a record that --target has left out
   size_t runtime_kernels_ = 0;             // number of records skipped since the last note (note_runtime_kernels)
 };
 

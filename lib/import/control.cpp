@@ -33,8 +33,10 @@ UOp node_of(Importer& im, UOp source) {
 Value make_range(Importer& im, UOp u) {
   const Type type = integer_type(u);
   Arg arg = u.arg();
-  if (!arg.is_tuple() || arg.items().size() < 2) throw Refusal{"its arg " + arg.repr() + " is unknown"};
-  std::vector<Arg> ids(arg.items().begin(), arg.items().end());
+  if (!arg.is_int() && (!arg.is_tuple() || arg.items().size() < 2))
+    throw Refusal{"its arg " + arg.repr() + " is unknown"};
+  std::vector<Arg> ids{arg, AxisType::LOOP};  // 0.11 has no axis type here
+  if (arg.is_tuple()) ids.assign(arg.items().begin(), arg.items().end());
   auto is_type = std::ranges::find_if(ids, [](Arg a) { return !a.is_int(); });
   if (is_type == ids.end()) throw Refusal{"its arg " + arg.repr() + " is unknown"};
   *is_type = axis_type(*is_type);
@@ -70,6 +72,9 @@ Value make_end(Importer& im, UOp u) {
   return Importer::node(node_of(im, u.src(0)).end(ranges));
 }
 
+// ENDRANGE(range) of a list
+Value make_end_range(Importer& im, UOp u) { return Importer::node(im.to.noop().end(im.scalar(u.src(0)))); }
+
 // AFTER(x, others): x, but ordered after the others
 Value make_after(Importer& im, UOp u) {
   std::vector<UOp> others;
@@ -82,20 +87,23 @@ Value make_after(Importer& im, UOp u) {
   return out;
 }
 
-// SINK(stores; KernelInfo). The optimizer's choices are kept if they were made by the user.
-Value make_sink(Importer& im, UOp u) {
-  std::vector<UOp> src;
-  for (UOp s : u.src()) src.push_back(node_of(im, s));
+// The optimizer's choices are kept if they were made by the user.
+Arg kernel_info(Importer& im, UOp u) {
   Arg name = field_of(u.arg(), "name"), no_locals = field_of(u.arg(), "dont_use_locals"),
       opts = field_of(u.arg(), "opts_to_apply");
   const bool has_name = name.is_str() && name.text() != "test";
-  Arg info;
-  if (has_name || opts.is_tuple() || (no_locals.kind() == Arg::Kind::Bool && no_locals.as_bool()))
-    info = im.to.record(RecordClass::KernelInfo,
-                        {im.to.str(name.is_str() ? name.text() : "test"), im.to.tuple({}),
-                         no_locals.kind() == Arg::Kind::Bool && no_locals.as_bool(), im.to.tuple({}),
-                         opts.is_tuple() ? copied(im.to, opts) : Arg()});
-  return Importer::node(im.to.sink(src, info));
+  const bool has_no_locals = no_locals.kind() == Arg::Kind::Bool && no_locals.as_bool();
+  if (!has_name && !opts.is_tuple() && !has_no_locals) return {};
+  return im.to.record(RecordClass::KernelInfo, {im.to.str(name.is_str() ? name.text() : "test"), im.to.tuple({}),
+                                                has_no_locals, im.to.tuple({}),
+                                                opts.is_tuple() ? copied(im.to, opts) : Arg()});
+}
+
+// SINK(stores; KernelInfo)
+Value make_sink(Importer& im, UOp u) {
+  std::vector<UOp> src;
+  for (UOp s : u.src()) src.push_back(node_of(im, s));
+  return Importer::node(im.to.sink(src, kernel_info(im, u)));
 }
 
 // GROUP, NOOP, BARRIER, IF, ENDIF: the same op of the imported sources. An IF has a second source, the gated address,

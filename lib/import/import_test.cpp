@@ -33,10 +33,16 @@ struct Import {
   Import(std::string_view lines, std::string_view sink) {
     read(std::string(kNames).append(lines).append("\nast = ").append(sink).append("\n"));
   }
-  void read(const std::string& text) {
+  // Imports the nodes of a JSON graph (`kind`) of the release `producer`.
+  Import(InputKind kind, const std::string& producer, const std::string& nodes) {
+    read(R"({"format":"tgc-graph","version":1,"producer":")" + producer + R"(","nodes":[)" + nodes + "]}", kind,
+         producer);
+  }
+  void read(const std::string& text, InputKind kind = InputKind::Pyrender,
+            const std::string& producer = "tinygrad 0.14.0") {
     ReadReport report;
-    report.producer = "tinygrad 0.14.0";
-    auto read = read_graph(original, InputKind::Pyrender, text, "in.uop", &report);
+    report.producer = producer;
+    auto read = read_graph(original, kind, text, "in.uop", &report);
     if (!read) FAIL(read.diag().text());
     root = read->root;
     auto made = import_graph(root, {}, {}, &why);
@@ -190,6 +196,82 @@ TEST_CASE("import: buffers with several axes") {
   CHECK(index("r.index(i, j)") == of_0_12("c1 = UOp.range(8, 0, AxisType.LOOP)\nc2 = UOp.range(8, 1, AxisType.LOOP)\n"
                                           "ast = c1*UOp.const(dtypes.index, 8)+c2"));
   CHECK(index("UOp(Ops.PERMUTE, dtypes.float, (r,), (1, 0)).index(j, i)") == index("r.index(i, j)"));
+}
+
+TEST_CASE("import: WGSL's words of several small numbers") {
+  const std::string names =
+      "b = UOp(Ops.PARAM, dtypes.uchar, (UOp.const(6, dtypes.weakint),), ParamArg(3, dtypes.uchar, device='CPU'))\n"
+      "w = b.index((i.cast(dtypes.int)>>UOp.const(2, dtypes.int)))\nword = UOp(Ops.LOAD, dtypes.uint, (w,))\n";
+  Import load(names, "out.index(i).store(word.cast(dtypes.float)).end(i).sink()");
+  REQUIRE(load.error == "");
+  auto accesses = [](const Import& k, Op op) {
+    return std::ranges::count_if(toposort(k.imported.root), [&](UOp u) { return u.is(op); });
+  };
+  CHECK(accesses(load, Op::LOAD) == 4);
+  for (UOp u : toposort(load.imported.root))
+    if (u.is(Op::LOAD)) CHECK(u.dtype() == dtypes::uint8);
+  // the numbers that are kept are not read and stored again: another thread may store them
+  Import store(names, "w.store(((word&UOp.const(4294967040, dtypes.uint))|UOp.const(7, dtypes.uint))).end(i).sink()");
+  REQUIRE(store.error == "");
+  CHECK(accesses(store, Op::LOAD) == 0);
+  CHECK(accesses(store, Op::STORE) == 4);
+}
+
+TEST_CASE("import: a power of ints is computed in float32") {
+  UOp power = Import("UOp(Ops.POW, dtypes.int, (n.index(i), n.index(i))).cast(dtypes.float)").stored().src(0);
+  CHECK(power.is(Op::CAST));
+  CHECK(power.src(0).is(Op::POW));
+  CHECK(power.src(0).dtype() == dtypes::float32);
+}
+
+TEST_CASE("import: vectors of 0.13") {
+  const std::string graph = R"j({"op":"PARAM","dtype":"dtypes.float.ptr(8)","arg":0},
+{"op":"CONST","dtype":"dtypes.int","arg":4},
+{"op":"INDEX","dtype":"dtypes.float.ptr(8)","src":[0,1]},
+{"op":"CAST","dtype":"dtypes.float.vec(4).ptr(8)","src":[2]},
+{"op":"LOAD","dtype":"dtypes.float.vec(4)","src":[3]},
+{"op":"CONST","dtype":"dtypes.float.vec(4)","arg":2.0},
+{"op":"MUL","dtype":"dtypes.float.vec(4)","src":[4,5]},
+)j";
+  auto loads = [](const Import& k) {
+    std::set<int64_t> out;  // the indices
+    for (UOp u : toposort(k.imported.root))
+      if (u.is(Op::LOAD)) out.insert(u.src(0).src(1).vmax().as_int().small());
+    return out;
+  };
+  Import vector(InputKind::Json, "tinygrad 0.13.0", graph + R"j({"op":"STORE","dtype":"dtypes.void","src":[3,6]},
+{"op":"SINK","dtype":"dtypes.void","src":[7]})j");
+  REQUIRE(vector.error == "");
+  CHECK(loads(vector) == std::set<int64_t>{4, 5, 6, 7});
+  Import element(InputKind::Json, "tinygrad 0.13.0", graph +
+                 R"j({"op":"GEP","dtype":"dtypes.float","src":[6],"arg":[2]},
+{"op":"STORE","dtype":"dtypes.void","src":[2,7]},{"op":"SINK","dtype":"dtypes.void","src":[8]})j");
+  REQUIRE(element.error == "");
+  CHECK(element.stored().src(0).src(0).src(1).vmax().as_int().small() == 6);
+  // a REDUCE to a scalar adds up the elements of the vector
+  Import sum(InputKind::Json, "tinygrad 0.13.0", graph +
+                               R"j({"op":"REDUCE","dtype":"dtypes.float","src":[6],"arg":[{"value":"Ops.ADD"},[]]},
+{"op":"STORE","dtype":"dtypes.void","src":[2,7]},{"op":"SINK","dtype":"dtypes.void","src":[8]})j");
+  REQUIRE(sum.error == "");
+  CHECK(loads(sum).size() == 4);
+  CHECK(sum.stored().is(Op::ADD));
+}
+
+TEST_CASE("import: a compiled program is its list, in which stores with one condition keep their IFs") {
+  Import k(InputKind::Json, "tinygrad 0.14.0", R"j({"op":"CONST","dtype":"dtypes.int","arg":8},
+{"op":"PARAM","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"slot":0,"dtype":{"value":"dtypes.float"}}}},
+{"op":"SPECIAL","dtype":"dtypes.int","src":[0],"arg":"gidx0"},{"op":"CONST","dtype":"dtypes.int","arg":3},
+{"op":"CMPLT","dtype":"dtypes.bool","src":[2,3]},{"op":"CONST","dtype":"dtypes.float","arg":1.0},
+{"op":"INDEX","dtype":"dtypes.float","src":[1,2]},{"op":"IF","dtype":"dtypes.void","src":[4,6]},
+{"op":"STORE","dtype":"dtypes.void","src":[6,5]},{"op":"ENDIF","dtype":"dtypes.void","src":[7]},
+{"op":"INDEX","dtype":"dtypes.float","src":[1,3]},{"op":"IF","dtype":"dtypes.void","src":[4,10]},
+{"op":"STORE","dtype":"dtypes.void","src":[10,5]},{"op":"ENDIF","dtype":"dtypes.void","src":[11]},
+{"op":"SINK","dtype":"dtypes.void","src":[8,12]},
+{"op":"LINEAR","dtype":"dtypes.void","src":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14]},
+{"op":"PROGRAM","dtype":"dtypes.void","src":[14,15]})j");
+  REQUIRE(k.error == "");
+  CHECK(std::ranges::count_if(k.imported.list, [](UOp u) { return u.is(Op::IF); }) == 2);
+  CHECK(std::ranges::count_if(k.imported.list, [](UOp u) { return u.is(Op::ENDIF); }) == 2);
 }
 
 TEST_CASE("import: what has no counterpart is an error") {

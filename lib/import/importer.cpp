@@ -1,5 +1,6 @@
 #include "lib/import/importer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "lib/import/upgrade.h"
@@ -26,11 +27,11 @@ void Importer::import(UOp u) {
 }
 
 Type Importer::type_of(DType original) {
-  if (original == weakint() || original == dtypes::index) return {dtypes::index, true};
-  if (original == weakfloat()) return {dtypes::float32, true};
-  if (original.scalar_kind() == Scalar::Other) throw Refusal{"tgc has no " + std::string(original.repr())};
-  if (original.is_value() && original.count() != 1) throw Refusal{std::string(original.repr()) + " is a vector"};
-  return {original};
+  const DType scalar = original.is_value() ? original.scalar() : original;
+  if (scalar == weakint() || scalar == dtypes::index) return {dtypes::index, true};
+  if (scalar == weakfloat()) return {dtypes::float32, true};
+  if (scalar.scalar_kind() == Scalar::Other) throw Refusal{"tgc has no " + std::string(scalar.repr())};
+  return {scalar};
 }
 
 Type Importer::joined(UOpSpan sources) const {
@@ -146,21 +147,30 @@ class Walk {
 
   ImportedGraph graph(UOp root) {
     const std::vector<UOp> nodes = toposort(root);
+    if (has_views(nodes)) return finish({.root = import_views(im_, root, at)});
     im_.find_accumulators(nodes);
     for (UOp u : nodes) import(u);
     return finish({.root = im_[root].elements.at(0).node});
   }
 
-  // A linear list: each node is followed by the new nodes that its value needs.
+  // A linear list: each node is preceded by the new nodes that its value needs. Conditional stores whose IFs differ
+  // only in the address share an IF and an ENDIF, which occur in the list once for each store.
   ImportedGraph list(std::span<const UOp> nodes) {
+    im_.is_list = true;
     UOpSet listed(im_.to);
     ImportedGraph out;
+    auto push = [&](UOp node) {
+      for (UOp n : toposort(node, [&](UOp s) { return s == node || !listed.contains(s); }))
+        if (listed.insert(n) || (n == node && n.in({Op::IF, Op::ENDIF}))) out.list.push_back(n);
+    };
     for (UOp u : nodes) {
       for (UOp s : toposort(u, [&](UOp n) { return !im_.has(n); })) import(s);
-      for (const Element& e : im_[u].elements)
-        if (!e.buffer)
-          for (UOp n : toposort(e.node, [&](UOp n) { return !listed.contains(n); }))
-            if (listed.insert(n)) out.list.push_back(n);
+      const Value& value = im_[u];
+      // push addresses here, not where they are used: that may be inside of a range, and after it
+      if (value.view) push(value.view->buffer);
+      for (const Element& e : value.elements)
+        if (!is_false(e.valid)) push(e.buffer ? im_.pointer(e) : e.node);
+      im_.origins->add(im_.to, u);
     }
     if (out.list.empty()) throw Failure("the list has no nodes");
     out.root = out.list.back();
@@ -191,6 +201,11 @@ class Walk {
 namespace tgc {
 
 Result<ImportedGraph> import_graph(UOp root, std::span<const UOp> list, const Settings& settings, NotImportable* why) {
+  if (root.is(Op::PROGRAM) && list.empty() && root.num_src()) {  // a compiled kernel: its list, or else its graph
+    auto linear = std::ranges::find_if(root.src(), [](UOp s) { return s.is(Op::LINEAR); });
+    if (linear != root.src().end()) list = linear->src();
+    root = root.src(0);
+  }
   import::Walk walk(settings);
   NotImportable details;
   auto refuse = [&](std::string reason) -> Diag {

@@ -27,6 +27,7 @@ class Importer {
 
   const std::shared_ptr<Graph> graph;
   Graph& to;  // *graph, the imported graph
+  bool is_list = false;  // the original is a linear list
 
   // Makes the value of `u`, whose sources have values already. Throws Refusal.
   void import(UOp u);
@@ -40,7 +41,8 @@ class Importer {
   bool is_outside(UOp range, UOp memory) const;
 
   // ---- dtypes
-  static Type type_of(DType original);  // throws Refusal if tgc's IR has no such dtype
+  // Returns the type of the elements of `original`, a dtype or a vector. Throws Refusal if tgc's IR has no such dtype.
+  static Type type_of(DType original);
   Type joined(UOpSpan sources) const;   // the type that the values of the sources promote to
 
   // ---- values of sources

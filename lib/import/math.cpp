@@ -5,6 +5,25 @@
 
 namespace tgc::import {
 
+namespace {
+
+// CAST of a place to a pointer to vectors: as many places in a row as a vector has elements.
+Value cast_pointer(Importer& im, UOp u) {
+  const Value& from = im[u.src(0)];
+  const int64_t count = u.dtype().base().count();
+  if (from.view || from.elements.size() != 1 || !from.elements[0].buffer)
+    throw Refusal{"it casts a pointer that is no place in memory"};
+  if (Importer::type_of(u.dtype().base()).dtype != from.dtype) throw Refusal{"it casts a pointer to another dtype"};
+  Value out{.shape = count == 1 ? Sizes{} : Sizes{count}, .dtype = from.dtype};
+  const Element& first = from.elements[0];
+  for (int64_t k = 0; k < count; k++)
+    out.elements.push_back({k ? first.node.alu(Op::ADD, im.to.constant(first.node.dtype(), k)) : first.node,
+                            first.valid, first.buffer});
+  return out;
+}
+
+}  // namespace
+
 Value make_const(Importer& im, UOp u) {
   if (u.arg().is_invalid())
     return {.elements = {{im.literal(dtypes::bool_, Const(false)), im.literal(dtypes::bool_, Const(false))}},
@@ -19,7 +38,16 @@ Value make_const(Importer& im, UOp u) {
   return out;
 }
 
+Value make_vector_const(Importer& im, UOp u) {
+  const Type type = Importer::type_of(u.dtype());
+  if (!u.arg().is_tuple()) throw Refusal{"its arg " + u.arg().repr() + " is no tuple"};
+  Value out{.shape = {int64_t(u.arg().items().size())}, .dtype = type.dtype, .weak = type.weak};
+  for (Arg a : u.arg().items()) out.elements.push_back({im.literal(type.dtype, a)});
+  return out;
+}
+
 Value make_cast(Importer& im, UOp u) {
+  if (u.dtype().is_ptr()) return cast_pointer(im, u);
   const Type type = Importer::type_of(u.dtype());
   Value out = im.numbers(u.src(0), type.dtype);
   out.weak = type.weak;
@@ -99,6 +127,9 @@ UOp node_of(Importer& im, UOp u, DType dtype, std::span<const UOp> x) {
     case Op::CDIV: return x[0].alu(Op::IDIV, x[1]);
     case Op::CMOD: return truncated_remainder(x[0], x[1]);
     case Op::RECIP: return x[0].alu(Op::RECIPROCAL);
+    case Op::POW:  // tinygrad computes a power of ints in float32; 0.12's rules for POW know floats only
+      if (dtypes::is_float(dtype)) return x[0].alu(Op::POW, x[1]);
+      return x[0].cast(dtypes::float32).alu(Op::POW, x[1].cast(dtypes::float32)).cast(dtype);
     default: return im.to.node(u.op(), dtype, x);
   }
 }

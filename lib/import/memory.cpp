@@ -35,8 +35,12 @@ Value make_pointer(Importer& im, UOp u) {
   const DType dtype = u.dtype();
   if (!dtype.is_ptr() || dtype.is_image()) throw Refusal{"its dtype " + std::string(dtype.repr()) + " is no pointer"};
   const Op op = u.is(Op::PARAM) ? Op::DEFINE_GLOBAL : u.op();
-  return buffer_value(im.to.node(op, dtype, {}, u.arg().is_str() ? im.to.str(u.arg().text()) : u.arg()), {dtype.size()},
-                      dtype.base());
+  const DType of = Importer::type_of(dtype.base()).dtype;
+  const int64_t count = dtype.base().count();  // of a pointer to vectors: an axis of its own
+  const bool is_tuple = u.arg().is_tuple() && u.arg().items().size() == 1;  // a register of 0.11
+  UOp buffer = im.to.node(op, count == 1 ? dtype : of.ptr(dtype.size() * count, dtype.addrspace()), {},
+                          copied(im.to, is_tuple ? u.arg()[0] : u.arg()));
+  return buffer_value(buffer, count == 1 ? Sizes{dtype.size()} : Sizes{dtype.size(), count}, of);
 }
 
 Value make_local_buffer(Importer& im, UOp u) {
@@ -192,11 +196,80 @@ Value make_index(Importer& im, UOp u) {
 }
 
 namespace {
-// Returns true if an access of dtype `number` to memory of dtype `memory` converts: images of halves are accessed as
-// floats, bools as bytes, and small numbers as int. But WGSL packs small numbers in a uint.
-bool converts(DType memory, DType number) {
-  if (memory == number || (number == dtypes::uint32 && memory.itemsize() < 4)) return false;
-  return dtypes::is_float(memory) == dtypes::is_float(number);
+
+// Returns true if an access of dtype `number` is one of a word of memory in which WGSL packs several small numbers.
+// Any other access of another dtype than the memory's converts: images of halves are accessed as floats, for example.
+bool is_packed(UOp buffer, DType number) {
+  const DType memory = buffer.dtype().base();
+  return number == dtypes::uint32 && memory.itemsize() < 4 && memory != dtypes::float16 &&
+         buffer.dtype().addrspace() != AddrSpace::REG;
+}
+
+// A number in a packed word: its place in memory, and the position of its bits.
+struct Part {
+  Element place;
+  UOp shift, mask;
+};
+std::vector<Part> parts_of(Importer& im, const Element& word) {
+  const int64_t bits = word.buffer.dtype().base().itemsize() * 8;
+  const DType index = word.node.dtype();
+  std::vector<Part> out;
+  for (int64_t k = 0; k < 32 / bits; k++) {
+    UOp at = word.node.alu(Op::MUL, im.to.constant(index, 32 / bits)).alu(Op::ADD, im.to.constant(index, k));
+    UOp valid = word.valid;  // the last word may reach beyond the buffer
+    const int64_t size = word.buffer.dtype().size();
+    if (!py_less(at.vmax(), size)) valid = both(valid, at.alu(Op::CMPLT, im.to.constant(index, size)));
+    out.push_back({{at, valid, word.buffer},
+                   im.to.constant(dtypes::uint32, k * bits),
+                   im.to.constant(dtypes::uint32, (int64_t(1) << bits) - 1)});
+  }
+  return out;
+}
+
+UOp load_word(Importer& im, const Element& word) {
+  UOp out;
+  for (const Part& part : parts_of(im, word)) {
+    const DType dtype = word.buffer.dtype().base();
+    UOp number = im.pointer(part.place).load({}, dtype);
+    if (dtypes::is_float(dtype)) number = number.bitcast(dtype.itemsize() == 1 ? dtypes::uint8 : dtypes::uint16);
+    UOp bits = number.cast(dtypes::uint32).alu(Op::AND, part.mask).alu(Op::SHL, part.shift);
+    out = out ? out.alu(Op::OR, bits) : bits;
+  }
+  return out;
+}
+
+bool reads(UOp number, UOp buffer) {
+  auto is_buffer = [&](UOp n) { return n == buffer; };
+  return std::ranges::any_of(toposort(number), is_buffer);
+}
+
+// STORE(word, (word & kept) | bits) -> STOREs of the numbers whose bits are not kept. WGSL has an atomic operation for
+// it, since the other numbers of the word may be those of another thread.
+void store_word(Importer& im, const Element& word, UOp value, std::vector<UOp>& stores) {
+  UOp kept = im.to.constant(dtypes::uint32, 0), bits = value;
+  if (value.is(Op::OR) && value.src(0).is(Op::AND) && reads(value.src(0).src(0), word.buffer))
+    kept = value.src(0).src(1), bits = value.src(1);
+  const DType dtype = word.buffer.dtype().base();
+  for (Part& part : parts_of(im, word)) {
+    UOp is_kept = kept.alu(Op::SHR, part.shift).alu(Op::AND, part.mask);
+    is_kept = is_kept.alu(Op::CMPNE, im.to.constant(dtypes::uint32, 0));
+    part.place.valid = both(part.place.valid, negate(is_kept));
+    UOp number = bits.alu(Op::SHR, part.shift).alu(Op::AND, part.mask);
+    const DType small = dtype.itemsize() == 1 ? dtypes::uint8 : dtypes::uint16;
+    if (dtypes::is_float(dtype)) number = number.cast(small).bitcast(dtype);
+    stores.push_back(im.pointer(part.place).store(number.cast(dtype)));
+  }
+}
+
+}  // namespace
+
+namespace {
+// The sources of a LOAD or STORE of 0.11 that only order it: ranges and nodes without a value. A list needs no such
+// order.
+bool is_order(Importer& im, UOp u, UOp source) {
+  if (u.graph().release() != Release::v0_11 || !(source.dtype() == dtypes::void_ || source.is(Op::RANGE))) return false;
+  if (!im.is_list && source.dtype() == dtypes::void_) throw Refusal{"it is ordered by its sources"};
+  return im.is_list || u.is(Op::LOAD);
 }
 }  // namespace
 
@@ -206,8 +279,10 @@ Value make_load(Importer& im, UOp u) {
   const DType dtype = u.dtype().is_value() ? Importer::type_of(u.dtype()).dtype : from.dtype;
   Value out{.elements = im.places(u.src(0)), .shape = from.view ? from.view->shape() : from.shape, .dtype = dtype};
   std::vector<Element> otherwise, gates;
-  if (u.num_src() > 1) otherwise = broadcast_to(im.numbers(u.src(1), dtype), out.shape);
-  if (u.num_src() > 2) gates = broadcast_to(im.numbers(u.src(2), dtypes::bool_), out.shape);
+  const bool has_otherwise = u.num_src() > 1 && !is_order(im, u, u.src(1));
+  if (has_otherwise) otherwise = broadcast_to(im.numbers(u.src(1), dtype), out.shape);
+  if (has_otherwise && u.num_src() > 2 && !is_order(im, u, u.src(2)))
+    gates = broadcast_to(im.numbers(u.src(2), dtypes::bool_), out.shape);
   for (size_t i = 0; i < out.elements.size(); i++) {
     Element& e = out.elements[i];
     if (!e.buffer) throw Refusal{"its source is no place in memory"};
@@ -216,10 +291,14 @@ Value make_load(Importer& im, UOp u) {
       e = {otherwise.empty() ? im.literal(dtype, Const(0)) : otherwise[i].node};
       continue;
     }
+    if (is_packed(e.buffer, dtype)) {
+      UOp word = load_word(im, e);
+      e = {otherwise.empty() || !e.valid ? word : e.valid.where(word, otherwise[i].node)};
+      continue;
+    }
     const DType stored = e.buffer.dtype().base();
-    const DType loaded = converts(stored, dtype) ? stored : dtype;
     UOp at = im.pointer(e);
-    e = {(otherwise.empty() ? at.load({}, loaded) : at.load(otherwise[i].node.cast(loaded), loaded)).cast(dtype)};
+    e = {(otherwise.empty() ? at.load({}, stored) : at.load(otherwise[i].node.cast(stored), stored)).cast(dtype)};
   }
   return out;
 }
@@ -230,18 +309,23 @@ Value make_store(Importer& im, UOp u) {
   std::vector<Element> places = im.places(u.src(0));
   const Sizes& shape = to.view ? to.view->shape() : to.shape;
   const Value& stored = im[u.src(1)];
-  Value value = im.numbers(u.src(1), stored.weak || converts(to.dtype, stored.dtype) ? to.dtype : stored.dtype);
+  auto is_word = [&](const Element& e) { return e.buffer && is_packed(e.buffer, stored.dtype); };
+  const bool is_packed_word = !stored.weak && std::ranges::any_of(places, is_word);
+  Value value = im.numbers(u.src(1), is_packed_word ? stored.dtype : to.dtype);
   if (product(value.shape) == product(shape)) value.shape = shape;
   std::vector<Element> values = broadcast_to(value, shape), gates;
   std::vector<UOp> ranges, stores;
   if (u.num_src() > 2 && u.src(2).dtype() == dtypes::bool_) gates = broadcast_to(im.numbers(u.src(2)), shape);
-  else for (UOp s : u.src().subspan(2)) ranges.push_back(im.scalar(s));
+  else
+    for (UOp s : u.src().subspan(2))
+      if (!is_order(im, u, s)) ranges.push_back(im.scalar(s));
   for (size_t i = 0; i < places.size(); i++) {
     Element& e = places[i];
     if (!e.buffer) throw Refusal{"its target is no place in memory"};
     e.valid = both(e.valid, values[i].valid);
     if (!gates.empty()) e.valid = both(e.valid, gates[i].node);
-    if (!is_false(e.valid)) stores.push_back(im.pointer(e).store(values[i].node, ranges));
+    if (is_packed_word) store_word(im, e, values[i].node, stores);
+    else if (!is_false(e.valid)) stores.push_back(im.pointer(e).store(values[i].node, ranges));
   }
   if (stores.empty()) return Importer::node(im.to.noop());
   return Importer::node(im.to.group(stores));

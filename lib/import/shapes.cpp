@@ -60,6 +60,9 @@ Value shrink(Importer& im, UOp u, Value value) {
 }  // namespace
 
 Value make_stack(Importer& im, UOp u) {
+  auto is_first = [&](UOp s) { return s == u.src(0); };
+  if (u.dtype().is_ptr() && u.num_src() && im[u.src(0)].view && std::ranges::all_of(u.src(), is_first))
+    return im[u.src(0)];  // of pointers: an index into it has the elements
   Value out{.shape = {int64_t(u.num_src())}, .dtype = dtypes::void_};
   if (!u.num_src()) return out;
   const Type type = im.joined(u.src());
@@ -71,6 +74,20 @@ Value make_stack(Importer& im, UOp u) {
     if (i == 0) out.shape.insert(out.shape.end(), part.shape.begin(), part.shape.end());
     if (product(part.shape) * int64_t(u.num_src()) != product(out.shape)) throw Refusal{"its sources differ in shape"};
     out.elements.insert(out.elements.end(), part.elements.begin(), part.elements.end());
+  }
+  if (u.in({Op::CAT, Op::PTRCAT})) out.shape = {int64_t(out.elements.size())};
+  return out;
+}
+
+// GEP(vector; indices)
+Value make_gep(Importer& im, UOp u) {
+  const Value from{.elements = im.places(u.src(0)), .dtype = im[u.src(0)].dtype, .weak = im[u.src(0)].weak};
+  const std::vector<int64_t> chosen = integers(u.arg());
+  Value out{.shape = chosen.size() == 1 ? Sizes{} : Sizes{int64_t(chosen.size())}, .dtype = from.dtype,
+            .weak = from.weak};
+  for (int64_t i : chosen) {
+    if (i < 0 || size_t(i) >= from.elements.size()) throw Refusal{"its index into a vector is too large"};
+    out.elements.push_back(from.elements[size_t(i)]);
   }
   return out;
 }
@@ -132,6 +149,16 @@ Value make_reduce(Importer& im, UOp u) {
   std::vector<UOp> ranges;
   for (UOp s : u.src().subspan(1))
     if (UOp r = im.scalar(s); !r.is_const()) ranges.push_back(r);
+  const int64_t count = u.dtype().count();
+  if (u.src(0).dtype().count() > 1 && count < product(out.shape)) {  // a vector: combines neighbors in it
+    const int64_t group = product(out.shape) / count;
+    if (group * count != product(out.shape)) throw Refusal{"its vector has no whole number of groups"};
+    std::vector<Element> ordered;  // as a shape of (group, count)
+    for (int64_t k = 0; k < group; k++)
+      for (int64_t i = 0; i < count; i++) ordered.push_back(from.elements[size_t(i * group + k)]);
+    from.elements = std::move(ordered);
+    out.shape = count == 1 ? Sizes{} : Sizes{count};
+  }
   const size_t each = size_t(product(out.shape));
   for (size_t i = 0; i < each; i++) {
     UOp sum = from.elements.at(i).node;
@@ -142,6 +169,31 @@ Value make_reduce(Importer& im, UOp u) {
 }
 
 namespace {
+// Returns a vector of the scalars `group`.
+UOp vector_of(Importer& im, std::span<const UOp> group) {
+  if (group.size() == 1) return group[0];
+  UOp whole = group[0].is(Op::GEP) ? group[0].src(0) : UOp();  // the vector that all of them are from
+  bool is_whole = whole && whole.dtype().count() == int64_t(group.size());
+  for (size_t k = 0; k < group.size() && is_whole; k++) is_whole = group[k] == whole.gep(int64_t(k));
+  if (is_whole) return whole;
+  return im.to.node(Op::VECTORIZE, group[0].dtype().vec(int64_t(group.size())), group);
+}
+
+// Returns a value with the elements of the vector `node`.
+Value elements_of(UOp node) {
+  const int64_t count = node.dtype().count();
+  Value out{.shape = count == 1 ? Sizes{} : Sizes{count}, .dtype = node.dtype().scalar()};
+  for (int64_t k = 0; k < count; k++) out.elements.push_back({count == 1 ? node : node.gep(k)});
+  return out;
+}
+
+// Returns all numbers of `source` as one vector.
+UOp whole_vector(Importer& im, UOp source) {
+  std::vector<UOp> group;
+  for (const Element& e : im.numbers(source).elements) group.push_back(e.node);
+  return vector_of(im, group);
+}
+
 // Returns the elements of operand `i` as vectors of `count` elements each.
 std::vector<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& leading) {
   Value v = im.numbers(operand);
@@ -152,11 +204,35 @@ std::vector<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& 
   for (size_t i = 0; i < elements.size(); i += size_t(count)) {
     std::vector<UOp> group;
     for (size_t k = 0; k < size_t(count); k++) group.push_back(elements[i + k].node);
-    out.push_back(count == 1 ? group[0] : im.to.node(Op::VECTORIZE, v.dtype.vec(count), group));
+    out.push_back(vector_of(im, group));
   }
   return out;
 }
 }  // namespace
+
+// CONTRACT(x; axes), UNROLL(vector; axes) and WMMA(a, b, c; ...) as 0.12 has them
+Value make_contract(Importer& im, UOp u) {
+  const DType dtype = Importer::type_of(u.dtype()).dtype;
+  if (im[u.src(0)].elements.size() != 1) throw Refusal{"its source is a vector"};
+  return elements_of(im.to.node(Op::CONTRACT, dtype.vec(u.dtype().count()), im.scalar(u.src(0), dtype),
+                                copied(im.to, u.arg())));
+}
+Value make_unroll(Importer& im, UOp u) {
+  if (u.dtype().count() != 1) throw Refusal{"it unrolls a vector of vectors"};
+  const std::vector<Element>& elements = im[u.src(0)].elements;
+  if (std::ranges::all_of(elements, [](const Element& e) { return e.node.is_const(); }))
+    throw Refusal{"it is the index of an axis without a range"};  // 0.11
+  const DType dtype = Importer::type_of(u.dtype()).dtype;
+  return {.elements = {{im.to.node(Op::UNROLL, dtype, whole_vector(im, u.src(0)), copied(im.to, u.arg()))}},
+          .shape = {}, .dtype = dtype};
+}
+Value make_vector_wmma(Importer& im, UOp u) {
+  const DType dtype = Importer::type_of(u.dtype()).dtype;
+  std::vector<UOp> src;
+  for (UOp s : u.src().first(3)) src.push_back(whole_vector(im, s));
+  for (UOp s : u.src().subspan(3)) src.push_back(im.scalar(s));
+  return elements_of(im.to.node(Op::WMMA, dtype.vec(u.dtype().count()), src, copied(im.to, u.arg())));
+}
 
 // WMMA(a, b, c; dims, dtype, device, threads, axes). Before the expander, `axes` are the upcast ranges that hold the
 // elements of a thread; after it, the last axis of each operand does, and `axes` is None.

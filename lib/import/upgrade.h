@@ -28,14 +28,25 @@ Arg field_of(Arg record, std::string_view name, size_t position = SIZE_MAX);
 // Copies an arg without nodes to the graph `to`. A dataclass that tgc's IR has gets its class. Throws Refusal.
 Arg copied(Graph& to, Arg arg);
 
+Arg kernel_info(Importer& im, UOp sink);  // returns the KernelInfo of an imported SINK
+// Imports the AST of 0.11 below `root`, a SINK: its values have shapes, and VIEWs hold ShapeTrackers. Sets `at` to the
+// node at which it is.
+bool has_views(std::span<const UOp> nodes);
+UOp import_views(Importer& im, UOp root, UOp& at);
+
 // ---- numbers (math.cpp)
 Value make_const(Importer& im, UOp u);
+Value make_vector_const(Importer& im, UOp u);
 Value make_cast(Importer& im, UOp u);
 Value make_bitcast(Importer& im, UOp u);
 Value make_alu(Importer& im, UOp u);
 Value make_floor_division(Importer& im, UOp u);
 // ---- shapes (shapes.cpp)
 Value make_stack(Importer& im, UOp u);
+Value make_gep(Importer& im, UOp u);
+Value make_contract(Importer& im, UOp u);
+Value make_unroll(Importer& im, UOp u);
+Value make_vector_wmma(Importer& im, UOp u);
 Value make_movement(Importer& im, UOp u);
 Value make_reduce(Importer& im, UOp u);
 Value make_wmma(Importer& im, UOp u);
@@ -55,6 +66,7 @@ Value make_range(Importer& im, UOp u);
 Value make_device_range(Importer& im, UOp u);
 Value make_special(Importer& im, UOp u);
 Value make_end(Importer& im, UOp u);
+Value make_end_range(Importer& im, UOp u);
 Value make_after(Importer& im, UOp u);
 Value make_sink(Importer& im, UOp u);
 Value make_order(Importer& im, UOp u);

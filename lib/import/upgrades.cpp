@@ -44,6 +44,7 @@ bool is_in(UOp u, std::string_view space) {
 bool is_variable(UOp u) { return is_in(u, "ALU"); }
 bool is_core_number(UOp u) { return is_variable(u) && field_of(u.arg(), "name").str() == "core_id"; }
 bool is_local(UOp u) { return is_in(u, "LOCAL") || is_in(u, "REG"); }
+bool is_of_vectors(UOp u) { return u.arg().is_tuple() && u.arg().items().size() == 8; }  // 0.12's arg
 bool is_device_axis(UOp u) {
   auto is_device = [](Arg a) { return a.kind() == Arg::Kind::Raw && a.text() == "AxisType.DEVICE"; };
   return u.arg().is_tuple() && std::ranges::any_of(u.arg().items(), is_device);
@@ -59,22 +60,22 @@ constexpr OpSet kTensorOps{Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, 
 constexpr Upgrade kUpgrades[] = {
     // ---- memory
     // PARAM((); -1, core_id, (0, n - 1), ALU) -> SPECIAL(n, gidx0), which CPU renderers print as core_id
-    {.name = "param-core", .ops = Op::PARAM, .when = is_core_number, .make = make_core_number, .since = Release::v0_14},
+    {.name = "param-core", .ops = Op::PARAM, .when = is_core_number, .make = make_core_number, .since = Release::v0_13},
     // PARAM((); -1, name, (min, max), ALU) -> DEFINE_VAR(name, min, max)
     {.name = "param-variable", .ops = {Op::PARAM, Op::BUFFER}, .when = is_variable, .make = make_variable,
-     .since = Release::v0_14},
+     .since = Release::v0_13},
     // PARAM(shape; slot, dtype) -> DEFINE_GLOBAL dtype.ptr(size), slot; an image is a buffer too
     {.name = "param-buffer", .ops = Op::PARAM, .when = has_param_arg, .make = make_param_buffer,
-     .since = Release::v0_14},
+     .since = Release::v0_13},
     // PARAM dtype.ptr(size), slot -> DEFINE_GLOBAL dtype.ptr(size), slot
-    {.name = "param-pointer", .ops = Op::PARAM, .make = make_pointer, .since = Release::v0_13, .until = Release::v0_13},
+    {.name = "param-pointer", .ops = Op::PARAM, .make = make_pointer, .since = Release::v0_13},
     // BUFFER(shape; slot, dtype, LOCAL or REG) -> DEFINE_LOCAL or DEFINE_REG dtype.ptr(size), slot
-    {.name = "buffer-local", .ops = Op::BUFFER, .when = is_local, .make = make_local_buffer, .since = Release::v0_14},
+    {.name = "buffer-local", .ops = Op::BUFFER, .when = is_local, .make = make_local_buffer, .since = Release::v0_13},
     {.name = "buffer-global", .ops = Op::BUFFER, .refused = "it is a buffer of a tensor graph"},
-    {.name = "define", .ops = ops::Defines, .make = make_pointer, .until = Release::v0_13},
-    {.name = "define-var", .ops = Op::DEFINE_VAR, .make = make_named_variable, .until = Release::v0_13},
+    {.name = "define", .ops = ops::Defines, .make = make_pointer},
+    {.name = "define-var", .ops = Op::DEFINE_VAR, .make = make_named_variable},
     // BIND(variable, value) -> variable
-    {.name = "bind", .ops = Op::BIND, .make = make_first_source, .until = Release::v0_13},
+    {.name = "bind", .ops = Op::BIND, .make = make_first_source},
     // STAGE(x, ranges; opts) -> BUFFERIZE(x, ranges; opts)
     {.name = "stage", .ops = {Op::STAGE, Op::BUFFERIZE}, .make = make_stage},
     // INDEX(x, WHERE(cond, i, Invalid)) -> INDEX of the same; INDEX(vector, constant) -> an element
@@ -88,6 +89,7 @@ constexpr Upgrade kUpgrades[] = {
     // CONST weakint -> CONST of the dtype of its neighbor
     {.name = "const", .ops = Op::CONST, .make = make_const},
     // CAST(weak x) -> x computed in the dtype
+    {.name = "vector-const", .ops = Op::VCONST, .make = make_vector_const},
     {.name = "cast", .ops = Op::CAST, .make = make_cast},
     {.name = "bitcast", .ops = Op::BITCAST, .make = make_bitcast},
     // FLOORDIV(x, y) -> x IDIV y where both are positive, else corrected by one if the signs differ
@@ -96,29 +98,37 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "truncating-division", .ops = {Op::CDIV, Op::CMOD}, .make = make_alu, .since = Release::v0_13},
     // RECIP(x) -> RECIPROCAL(x)
     {.name = "recip", .ops = Op::RECIP, .make = make_alu, .until = Release::v0_11},
+    // PRECAST(x) -> x
+    {.name = "precast", .ops = Op::PRECAST, .make = make_first_source, .until = Release::v0_11},
     // x op y, of different dtypes -> op of operands of one dtype
     {.name = "alu", .ops = ops::ALU, .make = make_alu},
 
     // ---- values with a shape -> scalars
-    {.name = "stack", .ops = Op::STACK, .make = make_stack, .since = Release::v0_13},
-    {.name = "movement", .ops = {Op::RESHAPE, Op::PERMUTE, Op::EXPAND, Op::FLIP, Op::SHRINK}, .make = make_movement,
-     .since = Release::v0_14},
+    // STACK(x, y), VECTORIZE(x, y), CAT and PTRCAT of vectors -> the scalars x, y
+    {.name = "stack", .ops = {Op::STACK, Op::VECTORIZE, Op::CAT, Op::PTRCAT}, .make = make_stack},
+    // GEP(vector; i, j) -> its elements i and j
+    {.name = "gep", .ops = Op::GEP, .make = make_gep},
+    {.name = "contract", .ops = Op::CONTRACT, .make = make_contract},
+    {.name = "unroll", .ops = Op::UNROLL, .make = make_unroll},
     // in 0.13, the shape of a buffer of several axes is a vector
-    {.name = "reshape", .ops = {Op::RESHAPE, Op::PERMUTE}, .make = make_movement, .since = Release::v0_13,
-     .until = Release::v0_13},
+    {.name = "movement", .ops = {Op::RESHAPE, Op::PERMUTE, Op::EXPAND, Op::FLIP, Op::SHRINK}, .make = make_movement,
+     .since = Release::v0_13},
     // REDUCE(x, ranges; op, n) -> REDUCE(x0 op x1 op ..., ranges; op)
     {.name = "reduce", .ops = Op::REDUCE, .make = make_reduce},
+    {.name = "wmma-vectors", .ops = Op::WMMA, .when = is_of_vectors, .make = make_vector_wmma},
     // WMMA(a, b, c; dims, dtype, device, threads, axes) -> WMMA of vectors, with 0.12's arg
-    {.name = "wmma", .ops = Op::WMMA, .make = make_wmma, .since = Release::v0_14},
+    {.name = "wmma", .ops = Op::WMMA, .make = make_wmma, .since = Release::v0_13},
 
     // ---- loops and order
     // RANGE(n; -1, DEVICE) -> DEFINE_VAR("_device_num", 0, n - 1)
     {.name = "range-device", .ops = Op::RANGE, .when = is_device_axis, .make = make_device_range,
-     .since = Release::v0_14},
+     .since = Release::v0_13},
     // RANGE(n; ids, WEAK) -> RANGE(n; ids, LOOP)
     {.name = "range", .ops = Op::RANGE, .make = make_range},
     {.name = "special", .ops = Op::SPECIAL, .make = make_special},
     {.name = "end", .ops = Op::END, .make = make_end},
+    // ENDRANGE(range) -> END(NOOP, range)
+    {.name = "end-range", .ops = Op::ENDRANGE, .make = make_end_range, .until = Release::v0_11},
     {.name = "after", .ops = Op::AFTER, .make = make_after},
     {.name = "sink", .ops = Op::SINK, .make = make_sink},
     {.name = "order", .ops = {Op::GROUP, Op::NOOP, Op::BARRIER, Op::IF, Op::ENDIF}, .make = make_order},
@@ -130,6 +140,8 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "program", .ops = kPrograms, .refused = "it is a compiled program"},
     {.name = "tensor", .ops = kTensorOps, .refused = "it is an op of tensor graphs"},
     {.name = "view", .ops = {Op::VIEW, Op::VALID}, .refused = "it is a view of a ShapeTracker"},
+    {.name = "block", .ops = {Op::BLOCK, Op::BLOCKSTART, Op::BLOCKEND, Op::BLOCKFINAL},
+     .refused = "it is a block of the linearizer"},
 };
 
 }  // namespace

@@ -34,6 +34,7 @@ Sizes broadcast_shape(const Sizes& a, const Sizes& b) {
 
 std::vector<Element> broadcast_to(const Value& value, const Sizes& shape) {
   if (value.shape == shape) return value.elements;
+  if (broadcast_shape(value.shape, shape) != shape) throw Failure("its source has a larger shape");
   std::vector<Element> out(size_t(product(shape)));
   const size_t added = shape.size() - value.shape.size();
   for (size_t i = 0; i < out.size(); i++) {
@@ -52,13 +53,23 @@ bool Value::is_invalid() const {
 
 namespace {
 UOp number(Graph& graph, int64_t value, DType dtype) { return graph.constant(dtype, value); }
-// x + y and x * y for indices, with the trivial cases folded.
-UOp add(UOp x, UOp y) {
+}  // namespace
+
+UOp plus(UOp x, UOp y) {
   if (x.is_const() && py_equal(x.arg().to_const(), 0)) return y;
   return y.is_const() && py_equal(y.arg().to_const(), 0) ? x : x.alu(Op::ADD, y);
 }
 UOp times(UOp x, int64_t factor) { return factor == 1 ? x : x.alu(Op::MUL, number(x.graph(), factor, x.dtype())); }
-}  // namespace
+
+std::vector<UOp> split_index(UOp flat, const Sizes& shape) {
+  std::vector<UOp> at(shape.size());
+  int64_t stride = 1;
+  for (size_t axis = shape.size(); axis-- > 0; stride *= shape[axis]) {
+    UOp i = stride == 1 ? flat : flat.alu(Op::IDIV, number(flat.graph(), stride, flat.dtype()));
+    at[axis] = axis == 0 ? i : i.alu(Op::MOD, number(flat.graph(), shape[axis], flat.dtype()));
+  }
+  return at;
+}
 
 UOp View::index(std::vector<UOp> at) const {
   Graph& graph = buffer.graph();
@@ -69,14 +80,9 @@ UOp View::index(std::vector<UOp> at) const {
     switch (step.op) {
       case Op::RESHAPE: {  // flatten the indices; then, unless this is the buffer's own shape, split the flat index
         UOp flat = at.empty() ? number(graph, 0, dtype) : at[0];
-        for (size_t axis = 1; axis < at.size(); axis++) flat = add(times(flat, step.sizes[axis]), at[axis]);
+        for (size_t axis = 1; axis < at.size(); axis++) flat = plus(times(flat, step.sizes[axis]), at[axis]);
         if (s == 0) return flat;
-        at.assign(from.size(), UOp());
-        int64_t stride = 1;
-        for (size_t axis = from.size(); axis-- > 0; stride *= from[axis]) {
-          UOp i = stride == 1 ? flat : flat.alu(Op::IDIV, number(graph, stride, dtype));
-          at[axis] = axis == 0 ? i : i.alu(Op::MOD, number(graph, from[axis], dtype));
-        }
+        at = split_index(flat, from);
         break;
       }
       case Op::PERMUTE: {
@@ -91,7 +97,7 @@ UOp View::index(std::vector<UOp> at) const {
           if (step.ints[axis]) at[axis] = number(graph, from[axis] - 1, dtype).alu(Op::ADD, times(at[axis], -1));
         break;
       default:  // SHRINK
-        for (size_t axis = 0; axis < at.size(); axis++) at[axis] = add(step.offset[axis].cast(dtype), at[axis]);
+        for (size_t axis = 0; axis < at.size(); axis++) at[axis] = plus(step.offset[axis].cast(dtype), at[axis]);
     }
   }
   return at[0];

@@ -52,8 +52,14 @@ int64_t ravel(std::span<const int64_t> at, std::span<const int64_t> shape);
 // Returns the shape that `a` and `b` broadcast to: aligned right, axes of size 1 are repeated. Throws Failure if they
 // do not fit.
 Sizes broadcast_shape(const Sizes& a, const Sizes& b);
-// Returns the elements of `value`, which has no view, repeated to `shape`.
+// Returns the elements of `value`, which has no view, repeated to `shape`. Throws Failure if they do not fit.
 std::vector<Element> broadcast_to(const Value& value, const Sizes& shape);
+
+// x + y and x * factor for indices, with the trivial cases folded.
+UOp plus(UOp x, UOp y);
+UOp times(UOp x, int64_t factor);
+// Returns one index per axis of `shape` for an index into its elements.
+std::vector<UOp> split_index(UOp flat, const Sizes& shape);
 
 // The conjunction and the negation of conditions. The empty UOp stands for true.
 UOp both(UOp a, UOp b);

@@ -1,25 +1,60 @@
 #include "lib/run/recorded_source.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
+#include "lib/run/recorded_images.h"
+#include "lib/support/counted.h"
 #include "lib/support/pytext.h"
+#include "lib/text/pyrender.h"
 
 namespace tgc {
 namespace {
 
 constexpr std::string_view kCoreNumber = "core_id";  // tgc's CPU device passes it to every kernel, as the last argument
 
-// Parses the three sizes of a launch. The missing ones are 1.
-std::array<Sint, 3> launch_sizes(const std::vector<std::string>& texts) {
+// Parses the three sizes of a launch, numbers or expressions of `variables`. The missing ones are 1.
+std::array<Sint, 3> launch_sizes(Graph& graph, const std::vector<std::string>& texts,
+                                 const std::vector<VariableSpec>& variables) {
+  std::string names;
+  for (const VariableSpec& v : variables)
+    names += v.name + " = UOp.variable('" + v.name + "', " + std::to_string(v.min) + ", " + std::to_string(v.max) +
+             ")\n";
   std::array<Sint, 3> out{1, 1, 1};
   for (size_t i = 0; i < std::min<size_t>(3, texts.size()); i++) {
     int64_t size = 0;
     auto [end, error] = std::from_chars(texts[i].data(), texts[i].data() + texts[i].size(), size);
-    if (error != std::errc() || *end) throw Failure("the recorded launch size depends on variables: " + texts[i]);
-    out[i] = size;
+    if (error == std::errc() && !*end) {
+      out[i] = size;
+      continue;
+    }
+    auto expression = read_pyrender(graph, names + "ast = " + texts[i] + "\n");
+    if (!expression) throw Failure("the recorded launch size '" + texts[i] + "' is no expression of the variables");
+    out[i] = *expression;
   }
   return out;
+}
+
+// Throws Failure if the function of a C or LLVM IR source has more parameters than `arguments`: the CPU would read
+// arguments that nobody has passed. The drivers of other devices check this themselves.
+void check_parameters(const std::string& source, const std::string& function, size_t arguments) {
+  auto is_word = [](char c) { return std::isalnum(uint8_t(c)) || c == '_'; };
+  const std::string call = function + "(";
+  size_t begin = source.find(call);
+  while (begin != source.npos && begin > 0 && is_word(source[begin - 1])) begin = source.find(call, begin + 1);
+  if (begin == source.npos) throw Failure("the recorded source has no function '" + function + "'");
+  begin += function.size() + 1;
+  size_t parameters = 0, depth = 1;
+  for (size_t i = begin; i < source.size() && depth; i++) {
+    if (parameters == 0 && !std::isspace(uint8_t(source[i])) && source[i] != ')') parameters = 1;
+    if (source[i] == '(') depth++;
+    if (source[i] == ')') depth--;
+    if (source[i] == ',' && depth == 1) parameters++;
+  }
+  if (parameters > arguments)
+    throw Failure("the recorded source has " + counted(parameters, "parameter") + ", but the recorded program only " +
+                  counted(arguments, "argument"));
 }
 
 }  // namespace
@@ -50,12 +85,14 @@ Result<Executable> recorded_executable(const InputGraph& in, Placement& place, d
       if (found == known.end()) throw Failure("the AST has no variable '" + name + "'");
       variables.push_back(*found);
     }
+    if (place.target->device == "CPU")
+      check_parameters(*in.record->source, program.function_name, buffers.size() + variables.size() + 1);
     ProgramInfo info{.name = program.name, .function_name = program.function_name};
-    info.global_size = launch_sizes(program.global_size);
+    info.global_size = launch_sizes(*in.graph, program.global_size, known);
     info.local_size.reset();
-    if (program.has_local_size) info.local_size = launch_sizes(program.local_size);
-    KernelSource source{ansistrip(program.name), program.function_name, place.target->name(), *in.record->source,
-                        compile_seconds};
+    if (program.has_local_size) info.local_size = launch_sizes(*in.graph, program.local_size, known);
+    KernelSource source{ansistrip(program.name), program.function_name, place.target->name(),
+                        with_image_sizes(*in.record->source, buffers), compile_seconds};
     auto made = Executable::for_source(std::move(source), std::move(buffers), std::move(variables), std::move(info),
                                        *place.device);
     return std::move(made.value_or_throw());

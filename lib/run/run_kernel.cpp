@@ -143,9 +143,18 @@ class KernelRun {
   Executable prepare(Placement& place) {
     if (is_imported(in_) && !session_.over.native && place.target)
       return std::move(recorded_executable(in_, place, lowering().compile_seconds).value_or_throw());
+    if (is_imported(in_) && place.target && !place.is_ref) check_dtypes(*place.target);
     KernelGraph kernel = graph();
     if (o_.input.recorded) kernel.list = recorded_list();
     return std::move(make_executable(kernel, place, lowering()).value_or_throw());
+  }
+  // Throws Failure if the imported kernel has a dtype that tinygrad 0.12's renderer for `target` lacks.
+  void check_dtypes(const Target& target) const {
+    for (UOp u : toposort(in_.root))
+      if (dtypes::fp8s.contains(u.dtype()) && !is_dtype_supported(u.dtype().scalar(), target))
+        throw Failure(Diag{.message = "tgc's own pipeline has no " + std::string(u.dtype().repr()) + " on " +
+                                      target.name(),
+                           .expected = "--device=REF, or --target=CUDA:CUDA:sm_89 with --emulate"});
   }
   // Returns the linear list of the golden record, as tinygrad recorded it.
   std::span<const UOp> recorded_list() {

@@ -122,11 +122,25 @@ Tolerance default_tolerance(DType dtype) {
   }
 }
 
+namespace {
+// Returns how far a sum of terms that are rounded to `dtype` may be off, as a fraction of the root mean square of such
+// sums: twice the unit roundoff of the small floats, whose default atol is for single numbers.
+double error_of_sum(DType dtype) {
+  switch (dtype.scalar_kind()) {
+    case Scalar::FP8E4M3: return 0x1p-3;
+    case Scalar::FP8E5M2: return 0x1p-2;
+    default: return default_tolerance(dtype).atol;
+  }
+}
+}  // namespace
+
 ToleranceOptions tolerance_between_devices(const Array& expected, DType computed_in, bool sums) {
   if (!dtypes::is_float(expected.dtype())) return {};
   Tolerance own = default_tolerance(expected.dtype()), computed = default_tolerance(computed_in);
-  double size = sums ? std::max(1.0, root_mean_square(expected)) : 1.0;
-  return {.rtol = std::max(own.rtol, computed.rtol), .atol = std::max(own.atol, computed.atol) * size};
+  const double rtol = std::max(own.rtol, computed.rtol);
+  if (!sums) return {.rtol = rtol, .atol = std::max(own.atol, computed.atol)};
+  const double size = std::max(1.0, root_mean_square(expected));
+  return {.rtol = rtol, .atol = std::max(own.atol, error_of_sum(computed_in)) * size};
 }
 
 Tolerance ToleranceOptions::for_dtype(DType dtype) const {

@@ -73,6 +73,34 @@ typedef tgc_half tgc_half16 __attribute__((ext_vector_type(16)));
 TGC_HALF(exp2) TGC_HALF(log2) TGC_HALF(sin) TGC_HALF(sqrt) TGC_HALF(trunc)
 )";
 
+// Source prefix for kernels with images: OpenCL's functions for images, as functions of buffers. The source defines
+// IMAGE_w, IMAGE_h and IMAGE_half for each image (lib/run/recorded_images.h). An access outside of an image reads 0 or
+// does nothing. vload_half4 takes a pointer to OpenCL's own half, not to the one above.
+constexpr std::string_view kImagesAsBuffers = R"(#ifdef half
+#undef half
+#define TGC_HALF_IS_MACRO
+#endif
+static float4 tgc_read(__global const void* image, int w, int h, int is_half, int2 at) {
+  if (at.x < 0 || at.x >= w || at.y < 0 || at.y >= h) return (float4)(0.0f);
+  size_t i = (size_t)at.y * w + at.x;
+  return is_half ? vload_half4(i, (__global const half*)image) : vload4(i, (__global const float*)image);
+}
+static void tgc_write(__global void* image, int w, int h, int is_half, int2 at, float4 pixel) {
+  if (at.x < 0 || at.x >= w || at.y < 0 || at.y >= h) return;
+  size_t i = (size_t)at.y * w + at.x;
+  if (is_half) vstore_half4_rte(pixel, i, (__global half*)image);
+  else vstore4(pixel, i, (__global float*)image);
+}
+#ifdef TGC_HALF_IS_MACRO
+#define half tgc_half
+#endif
+#define read_only __global const
+#define write_only __global
+#define image2d_t void*
+#define read_imagef(image, sampler, at) tgc_read(image, image##_w, image##_h, image##_half, at)
+#define write_imagef(image, at, pixel) tgc_write(image, image##_w, image##_h, image##_half, at, pixel)
+)";
+
 Status check(cl_int code, const char* function) {
   if (code == CL_SUCCESS) return Unit{};
   return Diag{std::string(function) + ": " + error_text(code)};
@@ -241,7 +269,8 @@ Status ClDevice::find_device() {
 
 Result<std::unique_ptr<Kernel>> ClDevice::load(const KernelSource& source, const std::string& code) {
   bool emulates_half = code.find("half") != code.npos && !has_extension("cl_khr_fp16");
-  std::string whole = (emulates_half ? std::string(kHalfWithoutExtension) : "") + code;
+  std::string whole = (emulates_half ? std::string(kHalfWithoutExtension) : "") +
+                      (code.find("image2d_t") != code.npos ? std::string(kImagesAsBuffers) : "") + code;
   const char* text = whole.c_str();
   cl_int error;
   cl_program program = cl.clCreateProgramWithSource(context_, 1, &text, nullptr, &error);

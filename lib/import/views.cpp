@@ -1,0 +1,197 @@
+// Imports ASTs of 0.11. Their values have shapes, and a VIEW holds a ShapeTracker: the function from indices of the
+// VIEW's shape to an index into its source.
+#include <algorithm>
+#include <map>
+
+#include "lib/import/upgrade.h"
+
+namespace tgc::import {
+
+namespace {
+
+Sizes sizes_of(Arg tuple) {
+  Sizes out;
+  if (!tuple.is_tuple()) throw Refusal{"its shape is unknown"};
+  for (Arg a : tuple.items()) {
+    if (!a.is_int()) throw Refusal{"its shape depends on a variable"};
+    out.push_back(a.as_int().int64_or_throw("a size"));
+  }
+  return out;
+}
+
+std::span<const Arg> views_of(UOp view) {
+  Arg views = field_of(view.arg(), "views", 0);
+  if (!views.is_tuple() || views.items().empty()) throw Refusal{"its ShapeTracker has no views"};
+  return views.items();
+}
+
+Sizes shape_of_view(UOp view) { return sizes_of(field_of(views_of(view).back(), "shape", 0)); }
+
+class ViewImporter {
+ public:
+  ViewImporter(Importer& im, UOp& at) : im_(im), at_(at) {}
+
+  UOp sink(UOp root) {
+    std::vector<UOp> stores;
+    for (UOp s : root.src()) stores.push_back(store(s));
+    return made(root, im_.to.sink(stores, kernel_info(im_, root)));
+  }
+
+ private:
+  using Indices = std::vector<UOp>;
+
+  // STORE(VIEW(buffer), value): a loop for each axis of the VIEW
+  UOp store(UOp u) {
+    at_ = u;
+    if (!u.is(Op::STORE) || u.num_src() != 2) throw Refusal{"it is not a store of a value to a buffer"};
+    std::vector<UOp> ranges;
+    const Indices at = axes(shape_of_place(u.src(0)), AxisType::LOOP, ranges);
+    const Element place = locate(u.src(0), at, {});
+    UOp out = im_.pointer(place).store(number(u.src(1), at, {}));
+    return made(u, ranges.empty() ? out : out.end(ranges));
+  }
+
+  // Returns an index for each axis: a new range, or 0 if the axis has size 1.
+  Indices axes(const Sizes& shape, AxisType type, std::vector<UOp>& ranges) {
+    Indices out;
+    for (int64_t size : shape) {
+      out.push_back(constant(0));
+      if (size == 1) continue;
+      ranges.push_back(im_.to.node(Op::RANGE, dtypes::index, constant(size), im_.to.tuple({ranges_made_++, type})));
+      out.back() = ranges.back();
+    }
+    return out;
+  }
+
+  // Returns the value of `u` at an index of its shape, which is needed only where `valid` is true (empty: everywhere).
+  UOp number(UOp u, const Indices& at, UOp valid) {
+    std::vector<uint32_t> key{u.id(), valid ? valid.id() : UINT32_MAX};
+    for (UOp i : at) key.push_back(i.id());
+    if (auto known = numbers_.find(key); known != numbers_.end()) return known->second;
+    at_ = u;
+    UOp out = new_number(u, at, valid);
+    return numbers_[key] = made(u, out);
+  }
+  UOp new_number(UOp u, const Indices& at, UOp valid) {
+    const DType dtype = Importer::type_of(u.dtype()).dtype;
+    switch (u.op()) {
+      case Op::VIEW: {
+        const Element source = follow(u, at);
+        UOp x = number(u.src(0), split_index(source.node, shape(u.src(0))), both(valid, source.valid));
+        at_ = u;
+        return or_zero(source.valid, x);
+      }
+      case Op::LOAD: return im_.read(locate(u.src(0), at, valid));
+      case Op::CONST: {
+        UOp value = im_.literal(dtype, u.arg());
+        return u.num_src() ? or_zero(follow(u.src(0), at).valid, value) : value;
+      }
+      case Op::VALID: {  // of a VIEW
+        UOp is_valid = follow(u.src(0), at).valid;
+        return is_valid ? is_valid : im_.literal(dtypes::bool_, Const(true));
+      }
+      case Op::BIND: return number(u.src(0), at, valid);
+      case Op::DEFINE_VAR: return im_.to.node(Op::DEFINE_VAR, dtype, {}, copied(im_.to, u.arg()));
+      case Op::CAST: return number(u.src(0), at, valid).cast(dtype);
+      case Op::BITCAST: return number(u.src(0), at, valid).bitcast(dtype);
+      case Op::REDUCE_AXIS: return reduced(u, at, valid);
+      case Op::CONTIGUOUS: return number(u.src(0), at, valid);
+      default: break;
+    }
+    if (!u.in(ops::ALU | OpSet{Op::RECIP})) throw Refusal{"no upgrade is known for it in a graph with VIEWs"};
+    std::vector<UOp> src;
+    for (UOp s : u.src()) src.push_back(number(s, at, valid));
+    at_ = u;
+    return im_.to.node(u.is(Op::RECIP) ? Op::RECIPROCAL : u.op(), dtype, src);
+  }
+
+  // REDUCE_AXIS(x; op, axes)
+  UOp reduced(UOp u, const Indices& at, UOp valid) {
+    Arg arg = u.arg();
+    if (!arg.is_tuple() || arg.items().size() < 2 || !arg[0].is_op())
+      throw Refusal{"its arg " + arg.repr() + " is unknown"};
+    Sizes sizes(at.size(), 1);
+    const Sizes from = shape(u.src(0));
+    for (int64_t axis : sizes_of(arg[1])) sizes.at(size_t(axis)) = from.at(size_t(axis));
+    std::vector<UOp> ranges;
+    Indices inside = axes(sizes, AxisType::REDUCE, ranges);
+    for (size_t axis = 0; axis < at.size(); axis++)
+      if (sizes[axis] == 1) inside[axis] = at[axis];
+    UOp x = number(u.src(0), inside, valid);
+    at_ = u;
+    return ranges.empty() ? x : x.reduce(ranges, arg[0].op());
+  }
+
+  // Returns the index into the source of the VIEW `u`, and the condition under which it has an element there.
+  Element follow(UOp u, Indices at) {
+    if (!u.is(Op::VIEW)) throw Refusal{"its source is no VIEW"};
+    const std::span<const Arg> views = views_of(u);
+    Element out;
+    for (size_t v = views.size(); v-- > 0;) {
+      const Sizes shape = sizes_of(field_of(views[v], "shape", 0));
+      const Sizes strides = sizes_of(field_of(views[v], "strides", 1));
+      Arg offset = field_of(views[v], "offset", 2), mask = field_of(views[v], "mask", 3);
+      if (!offset.is_int()) throw Refusal{"its offset depends on a variable"};
+      if (strides.size() != shape.size() || at.size() != shape.size())
+        throw Refusal{"its shape does not fit its source"};
+      out.node = constant(offset.as_int().int64_or_throw("an offset"));
+      for (size_t axis = 0; axis < shape.size(); axis++) {
+        if (strides[axis]) out.node = plus(out.node, times(at[axis], strides[axis]));
+        if (mask.is_none()) continue;
+        const Sizes bounds = sizes_of(mask[axis]);
+        if (bounds.at(0) > 0) out.valid = both(out.valid, negate(at[axis].alu(Op::CMPLT, constant(bounds[0]))));
+        if (bounds.at(1) < shape[axis]) out.valid = both(out.valid, at[axis].alu(Op::CMPLT, constant(bounds[1])));
+      }
+      if (v) at = split_index(out.node, sizes_of(field_of(views[v - 1], "shape", 0)));
+    }
+    return out;
+  }
+
+  // The place in memory of a buffer, or of a VIEW of one, at an index.
+  Element locate(UOp u, const Indices& at, UOp valid) {
+    Element out{.node = at.empty() ? constant(0) : at[0], .valid = valid};
+    if (u.is(Op::VIEW)) {
+      out = follow(u, at);
+      out.valid = both(valid, out.valid), u = u.src(0);
+    }
+    if (!u.is(Op::DEFINE_GLOBAL)) throw Refusal{"its source is no buffer in global memory"};
+    out.buffer = make_pointer(im_, u).view->buffer;
+    return out;
+  }
+
+  Sizes shape_of_place(UOp u) { return u.is(Op::VIEW) ? shape_of_view(u) : Sizes{u.dtype().size()}; }
+  Sizes shape(UOp u) {
+    if (u.is(Op::VIEW)) return shape_of_view(u);
+    if (u.is(Op::LOAD)) return shape_of_place(u.src(0));
+    if (!u.num_src() || u.is(Op::BIND)) return {};
+    Sizes out = shape(u.src(0));
+    if (u.is(Op::REDUCE_AXIS))
+      for (int64_t axis : sizes_of(u.arg()[1])) out.at(size_t(axis)) = 1;
+    return out;
+  }
+
+  UOp constant(int64_t value) { return im_.to.constant(dtypes::index, value); }
+  UOp or_zero(UOp valid, UOp x) { return valid ? valid.where(x, im_.literal(x.dtype(), Const(0))) : x; }
+  UOp made(UOp original, UOp node) {
+    im_.origins->add(im_.to, original);
+    return node;
+  }
+
+  Importer& im_;
+  UOp& at_;
+  int64_t ranges_made_ = 0;
+  std::map<std::vector<uint32_t>, UOp> numbers_;
+};
+
+}  // namespace
+
+bool has_views(std::span<const UOp> nodes) {
+  return std::ranges::any_of(nodes, [](UOp u) { return u.is(Op::VIEW); });
+}
+
+UOp import_views(Importer& im, UOp root, UOp& at) {
+  if (!root.is(Op::SINK)) throw Refusal{"the graph is not a kernel's AST"};
+  return ViewImporter(im, at).sink(root);
+}
+
+}  // namespace tgc::import
