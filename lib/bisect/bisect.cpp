@@ -127,6 +127,28 @@ void bisect_divergence(const Session& session, InputGraph& in, const RunOptions&
   report.repro_command = bisect_command(options, more_options);
 }
 
+// Throws Failure if recorded stages of `in` cannot be bisected, or if an option asks for more than that.
+void check_recorded(const Session& session, const InputGraph& in, const RunOptions& options, const BisectPlan& plan) {
+  const std::string& producer = imported_from(in).producer;
+  if (!in.record)
+    throw Failure(Diag{.message = "a graph of " + producer + " without recorded stages",
+                       .file = in.file,
+                       .expected = "a recording of tinygrad_export.py --rewrites, or --native"});
+  const std::pair<std::string, bool> native_only[] = {{"--tinygrad", !plan.tinygrad.empty()},
+                                                      {"--against", !plan.against.empty()},
+                                                      {"--cmd", !plan.command.empty()},
+                                                      {"--crash", plan.crash},
+                                                      {"--from", !session.over.from.empty()},
+                                                      {"--sanitize", options.device.sanitize},
+                                                      {"--repro", !options.output.repro.empty()},
+                                                      {"--recorded", options.input.recorded}};
+  for (auto& [name, is_set] : native_only)
+    if (is_set)
+      throw Failure(Diag{.message = name + " works on tgc's own pipeline, and the record is of " + producer,
+                         .file = in.file,
+                         .expected = "--native, or no " + name + " to bisect the recorded stages"});
+}
+
 // Runs `work` and writes its time and its errors into the report.
 template <class Work>
 BisectReport reported(const Session& session, const std::string& name, Work work) {
@@ -182,13 +204,15 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
   Cancel limit(whole.cancel, plan.seconds);
   if (plan.seconds > 0) session.cancel = &limit;
   return reported(session, in.info.name.empty() ? "kernel" : in.info.name, [&](BisectReport& report) {
-    if (!plan.against.empty() || !plan.tinygrad.empty()) return bisect_divergence(session, in, options, plan, report);
+    if (auto& refused = imported_from(in).refused) throw Failure(*refused);
     if (is_imported(in) && !session.over.native) {
+      check_recorded(session, in, options, plan);
       report.device = "REF", report.pipeline = "recorded";
       report.repro_command = bisect_command(options, options_again(session, options, in, Placement()));
       report.verdict = bisect_recorded(session, in, options, report);
       return;
     }
+    if (!plan.against.empty() || !plan.tinygrad.empty()) return bisect_divergence(session, in, options, plan, report);
     FailureRepro begun = begin_repro(session, in, with_bundle(options, in));
     report.device = begun.device();
     report.repro_command = bisect_command(begun.options, options_again(session, begun.options, in, begun.place)) +

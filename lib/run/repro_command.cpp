@@ -63,6 +63,7 @@ std::string options_again(const Session& session, const RunOptions& options, con
 }
 
 std::string place_options(const Placement& place) {
+  if (place.label.empty()) return "";
   if (!place.is_ref) return " --device=" + shell_word(place.device_option());
   return " --device=REF" + (place.target ? " --target=" + shell_word(place.target->name()) : "");
 }

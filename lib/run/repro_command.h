@@ -37,7 +37,7 @@ std::string fault_again();
 std::string options_again(const Session& session, const RunOptions& options, const InputGraph& in,
                           const Placement& place);
 
-// Returns the options " --device=..." and " --target=..." that select this device and target.
+// Returns the options " --device=..." and " --target=..." that select this device and target; "" if none was chosen.
 std::string place_options(const Placement& place);
 
 // Writes the arrays of a failed run to files; also writes the input if it was read from standard input. Adds the paths
