@@ -69,6 +69,7 @@ Status CompileAll::run() {
     });
     if (!status) return status;
   }
+  if (groups_.empty()) return Diag{.message = "the inputs have no kernel", .expected = "kernels, or a model"};
   return compile();
 }
 
@@ -147,7 +148,6 @@ Status CompileAll::compile() {
 }
 
 Status CompileAll::any_source() const {
-  if (groups_.empty()) return Diag{.message = "the inputs have no kernel", .expected = "kernels, or a model"};
   if (!sources_.empty() || refused_.empty()) return Unit{};
   size_t others = refused_.size() - 1;
   return Diag{"no source: " + refused_[0].text() + (others ? "; nor have " + std::to_string(others) + " others" : "")};

@@ -173,8 +173,8 @@ function accusation(out, app) {
   if (place) out.push(link("go to that rewrite", () => app.go({...place, d: -1, n: -1})));
 }
 
-// Returns file and line of a rule; "" if they are its name, as in recordings of other releases.
-function placeBeside({name, file, line}) { return name === `${file}:${line}` ? "" : `${file}:${line}`; }
+/** Returns file and line of a rule; "" if they are its name, as in recordings of other releases. */
+export function placeBeside({name, file, line}) { return name === `${file}:${line}` ? "" : `${file}:${line}`; }
 
 // Shows a rewrite: its rule, and the nodes before and after it.
 function rewriteOverview(app) {
@@ -185,7 +185,7 @@ function rewriteOverview(app) {
   const fact = (name, value) => { if (value) list.append(element("dt", "", name), element("dd", "", plain(value))); };
   fact("rule", placeBeside(rule)), fact("tinygrad's", rule.source), fact("stage", stage.name);
   fact("within", r.run && r.run.name !== stage.name ? r.run.name : "");
-  fact("made", counted(r.madeCount, "node"));
+  if (!graph.producer) fact("made", counted(r.madeCount, "node"));  // a recording does not say
   out.push(list);
   nodeList(out, app, "\u2212 before", [r.before]);
   nodeList(out, app, "+ after", [r.after]);

@@ -2,7 +2,7 @@
 import {counted, inTime} from "./amounts.js";
 import {colorOfRange} from "./colors.js";
 import {plain} from "./data.js";
-import {nodeTitle} from "./details.js";
+import {nodeTitle, placeBeside} from "./details.js";
 import {byId, element} from "./list.js";
 /** @typedef {import("./app.js").App} App */
 
@@ -40,7 +40,7 @@ function captionOfRewrite(app) {
   const rule = graph.rules[number];
   const source = rule.source ? ` (${rule.source})` : "", time = ns ? "about " + inTime(ns / 1e9, 1) : "";
   return [element("b", "", plain(rule.name + (rule.branch ? ` [${rule.branch}]` : ""))),
-    element("span", "place", plain(`  ${rule.file}:${rule.line}${source}`)),
+    element("span", "place", plain(`  ${placeBeside(rule)}${source}`)),
     element("span", "together", `   ${time}${time ? ", " : ""}${state.r + 1} of ${rewrites.length}`)];
 }
 

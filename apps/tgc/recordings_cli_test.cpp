@@ -1,0 +1,102 @@
+// Commands on recordings of other releases than 0.12.0.
+#include "apps/tgc/cli_testing.h"
+#include "lib/support/testing.h"
+
+namespace tgc {
+namespace {
+
+std::string kernels() { return test_path("import/kernels.jsonl.gz"); }
+std::string rewrites() { return test_path("import/rewrites.jsonl.gz"); }
+std::string tensors() { return test_path("import/tensor.jsonl.gz"); }
+
+TEST_CASE("cli: options that mean nothing for a recording of another release are errors") {
+  for (const char* options : {"dump --machine=aarch64", "dump --var=n=3", "stats --never", "trace --nested",
+                              "trace --replay", "verify --spec=kernel", "view --run -o page.html"}) {
+    INFO(options);
+    const std::string text(options);
+    const size_t blank = text.find(' ');
+    const std::string option = text.substr(blank + 1, text.find_first_of("= ", blank + 1) - blank - 1);
+    trouble(text.substr(0, blank) + " " + rewrites() + text.substr(blank), option + " means nothing for a graph of");
+  }
+}
+
+TEST_CASE("cli: what needs recorded rewrites, or the native pipeline, is said in one line") {
+  for (const char* command : {"trace ", "patterns "})
+    trouble(command + kernels(), "the recording has no rewrites, expected one of tinygrad_export.py --rewrites");
+  trouble("check " + kernels(), "expected --live=PYTHON");
+  trouble("bench " + kernels(), "the pipeline here is 0.12.0's");
+  Ran verified = run_tgc("verify " + kernels());
+  CHECK(verified.code == 0);
+  CHECK(has(verified.err, "the specification is tinygrad 0.12.0's"));
+  CHECK(has(verified.out, "nn_randint.0: "));
+}
+
+TEST_CASE("cli: stages, patterns and stats of a recording take stages by slug, and ops") {
+  Ran stages = run_tgc("stages --json " + kernels());
+  CHECK(stages.code == 0);
+  CHECK(has(stages.out, R"("slug":"expand-broadcast-add-loads","level":"kernel","records":5)"));
+  Ran rules = run_tgc("patterns --stage=simplify-ranges --op=RANGE " + rewrites());
+  CHECK(has(rules.out, "uop/ops.py:"));
+  CHECK_FALSE(has(rules.out, "symbolic.py"));
+  CHECK(has(run_tgc("stats --stage=expander --json " + rewrites()).out, "\"matches\":{\"codegen/"));
+  trouble("stats --stage=expandr " + rewrites(), "unknown stage 'expandr', expected expander");
+  CHECK(has(run_tgc("trace --stage=expandr " + rewrites()).err, "unknown stage 'expandr', expected expander"));
+}
+
+TEST_CASE("cli: a dumped folder of a recording is read again, and is a side of diff") {
+  for (const std::string& spec : {kernels() + "#int_and_long.0", tensors() + "#shard_sum0.0"}) {
+    const std::string folder = (scratch() / "dumped").string();
+    REQUIRE(run_tgc("dump " + spec + " --stage=all -o " + folder + "/").code == 0);
+    for (auto& entry : std::filesystem::directory_iterator(folder)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".uop" && extension != ".uops") continue;
+      Ran read = run_tgc("verify '" + entry.path().string() + "'");
+      INFO(entry.path(), read.out, read.err);
+      CHECK(read.code == 0);
+    }
+    std::filesystem::remove_all(folder);
+  }
+}
+
+TEST_CASE("cli: the page of a recording shows its rewrites") {
+  const std::string page = (scratch() / "page.html").string();
+  REQUIRE(run_tgc("view " + rewrites() + " -o " + page).code == 0);
+  CHECK(has(read_text(page), "tinygrad 0.14.0"));
+  REQUIRE(run_tgc("trace " + rewrites() + " -o " + (scratch() / "t.gz").string()).code == 0);
+  CHECK(run_tgc("view " + (scratch() / "t.gz").string() + " -o " + page).code == 0);
+  CHECK(has(run_tgc("trace " + (scratch() / "t.gz").string() + " --stage=simplify-ranges").out, "uop/symbolic.py:113\n"));
+}
+
+TEST_CASE("cli: compile takes the sources of a recording; of tensor records there are none") {
+  Ran ran = run_tgc("compile --json " + kernels());
+  CHECK(has(ran.out, R"("CUDA:CUDA:sm_80":{"kernels":1,"sources":1)"));
+  CHECK(has(ran.out, R"("CPU:X86":{"kernels":1,"sources":1,"compiled":0,"compilable":false)"));
+  trouble("compile " + tensors(), "the inputs have no kernel");
+}
+
+TEST_CASE("cli: a port that answers as tinygrad 0.14.0 did conforms, also in the list and the source") {
+  const std::string port = put("port.py",
+      "import gzip, json, sys\n"
+      "records = [json.loads(l) for l in gzip.open(sys.argv[1], 'rt')][1:]\n"
+      "for line in sys.stdin:\n"
+      "  q = json.loads(line)\n"
+      "  r = next(r for r in records if r['id'] == q['id'])\n"
+      "  now = r['ast']\n"
+      "  for s in r['stages']:\n"
+      "    now = s.get('full') or s.get('ir') or now\n"
+      "    if s['name'] == q['stage']: break\n"
+      "  if q['stage'] == 'linear': now = r['linear']\n"
+      "  print(json.dumps({'source': r['source']} if q['stage'] == 'source' else {'graph': now}), flush=True)\n");
+  const std::string with = " --with='python3 " + port + " " + kernels() + "'";
+  Ran text = run_tgc("conform " + kernels() + "#sum_3x5x7.0" + with);
+  INFO(text.out, text.err);
+  CHECK(text.code == 0);
+  CHECK(has(text.out, "  source "));
+  Ran values = run_tgc("conform " + kernels() + "#nn_randint.0 --as=values" + with);
+  INFO(values.out, values.err);
+  CHECK(values.code == 0);
+  CHECK(has(values.out, "  linear "));
+}
+
+}  // namespace
+}  // namespace tgc
