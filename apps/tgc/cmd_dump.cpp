@@ -39,7 +39,7 @@ int dump(const DumpOptions& o) {
   std::string_view begun_at;  // the stage that the header of the last graph names
   require(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
     if (graph.graph->is_foreign()) {
-      refuse_options(*o.app, graph, {"--optimized", "--lines", "--machine", "--weights", "--var"});
+      refuse_options(*o.app, graph, {"--optimized", "--lines", "--machine"});
       auto texts = foreign_texts(graph, recorded, plan);
       return texts ? out.write(*texts) : Status(texts.diag());
     }

@@ -10,7 +10,7 @@ std::string rewrites() { return test_path("import/rewrites.jsonl.gz"); }
 std::string tensors() { return test_path("import/tensor.jsonl.gz"); }
 
 TEST_CASE("cli: options that mean nothing for a recording of another release are errors") {
-  for (const char* options : {"dump --machine=aarch64", "dump --var=n=3", "stats --never", "trace --nested",
+  for (const char* options : {"dump --machine=aarch64", "dump --lines", "stats --never", "trace --nested",
                               "trace --replay", "verify --spec=kernel", "view --run -o page.html"}) {
     INFO(options);
     const std::string text(options);
@@ -61,10 +61,10 @@ TEST_CASE("cli: a dumped folder of a recording is read again, and is a side of d
 TEST_CASE("cli: the page of a recording shows its rewrites") {
   const std::string page = (scratch() / "page.html").string();
   REQUIRE(run_tgc("view " + rewrites() + " -o " + page).code == 0);
-  CHECK(has(read_text(page), "tinygrad 0.14.0"));
   REQUIRE(run_tgc("trace " + rewrites() + " -o " + (scratch() / "t.gz").string()).code == 0);
   CHECK(run_tgc("view " + (scratch() / "t.gz").string() + " -o " + page).code == 0);
-  CHECK(has(run_tgc("trace " + (scratch() / "t.gz").string() + " --stage=simplify-ranges").out, "uop/symbolic.py:113\n"));
+  const std::string traced = run_tgc("trace " + (scratch() / "t.gz").string() + " --stage=simplify-ranges").out;
+  CHECK(has(traced, "uop/symbolic.py:113\n"));
 }
 
 TEST_CASE("cli: compile takes the sources of a recording; of tensor records there are none") {
