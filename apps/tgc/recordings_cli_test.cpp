@@ -11,7 +11,7 @@ std::string tensors() { return test_path("import/tensor.jsonl.gz"); }
 
 TEST_CASE("cli: options that mean nothing for a recording of another release are errors") {
   for (const char* options : {"dump --machine=aarch64", "dump --lines", "stats --never", "trace --nested",
-                              "trace --replay", "verify --spec=kernel", "view --run -o page.html"}) {
+                              "trace --replay", "verify --spec=kernel"}) {
     INFO(options);
     const std::string text(options);
     const size_t blank = text.find(' ');

@@ -68,6 +68,8 @@ TEST_CASE("other releases: names of registers in a tag are kept, and unknown nam
   graph.set_release(Release::v0_14), other.set_release(Release::v0_14);
   UOp root = open_pyrender_reader(graph, text, {}, nullptr)->read();
   CHECK(pyrender_open(root).text == text);
+  const std::string target = "ast = UOp(Ops.NOOP, dtypes.void, (), ProgramInfo('k', target=NULL))";
+  CHECK(pyrender_open(open_pyrender_reader(graph, target, {}, nullptr)->read()).text == target);
   CHECK_THROWS(open_pyrender_reader(other, "c1 = " + ins + "\nast = c2.sink()", {}, nullptr)->read());
 }
 

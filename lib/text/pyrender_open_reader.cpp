@@ -350,7 +350,8 @@ class OpenReader : public PyrenderReader {
 
   Value other_name(std::string_view name, size_t at) override {
     if (in_tag_ && !find(name)) return {graph_.raw(name)};
-    if (peek() != ':') return PyrenderReader::other_name(name, at);
+    const bool is_target = std::ranges::all_of(name, [](char c) { return c >= 'A' && c <= 'Z'; });
+    if (peek() != ':') return is_target ? Value{graph_.raw(name)} : PyrenderReader::other_name(name, at);
     if (peek(1) == '=') {  // x0:=UOp(...) names the node at its first occurrence
       pos_ += 2;
       Value v = item();

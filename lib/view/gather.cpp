@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "lib/bisect/bisect.h"
+#include "lib/driver/import_input.h"
 #include "lib/driver/source.h"
 #include "lib/recordings/diff_input.h"
 #include "lib/recordings/foreign_recordings.h"
@@ -163,11 +164,21 @@ class Gatherer {
     return Unit{};
   }
 
-  // Adds a graph of another release as it was recorded, with its rewrites if it has any.
+  // Adds a graph of another release as it was recorded, with its rewrites if it has any. Runs or bisects it as planned.
   Status add_foreign(const InputGraph& in) {
-    if (plan_.run || plan_.bisect)
-      return Diag{.message = std::string(plan_.run ? "--run" : "--bisect") + " means nothing for a graph of " +
+    if (auto status = add_as_recorded(in); !status || (!plan_.run && !plan_.bisect)) return status;
+    if (in.is_tensor_graph)
+      return Diag{.message = std::string(plan_.run ? "--run" : "--bisect") + " means nothing for a tensor graph of " +
                              in.info.producer, .file = in.file};
+    Session imports = session_;
+    imports.over.imports = true;
+    auto imported = import_input(imports, in);
+    if (!imported) return imported.diag();
+    if (auto& refused = imported_from(*imported).refused) return *refused;
+    imported->info.target = known_target(in.info.target, imported->graph->settings());
+    return try_out(imports, *imported, content_.graphs.back());
+  }
+  Status add_as_recorded(const InputGraph& in) {
     Run run{.id = in.info.name, .target = in.info.target, .file = in.file, .texts = {}, .producer = in.info.producer};
     const RecordedStages recorded = recorded_stages_of(in);
     for (const RecordedStage& s : recorded)
@@ -193,7 +204,7 @@ class Gatherer {
     auto compilation = std::make_shared<Compilation>(std::move(*begun));
     RecordedGraph graph = recorded(*compilation, plan_.assembly);
     graph.bundle = bundle;
-    if (auto status = try_out(*compilation, graph); !status) return status;
+    if (auto status = try_out(session_, compilation->loaded(), graph); !status) return status;
     bool scheduled = graph.is_tensor_graph && graph.error.empty();
     content_.graphs.push_back(std::move(graph));
     return scheduled ? add_kernels(compilation) : Unit{};
@@ -209,14 +220,13 @@ class Gatherer {
   }
 
   // Runs or bisects the graph as planned. Call this after recording the graph: a recording lacks nodes made before.
-  Status try_out(Compilation& c, RecordedGraph& graph) {
+  Status try_out(const Session& session, InputGraph in, RecordedGraph& graph) {
     if (!plan_.run && !plan_.bisect) return Unit{};
-    InputGraph in = c.loaded();
     RunOptions spec{.input = {.name = plan_.input, .kernel = plan_.kernel}, .device = {.name = plan_.device}};
     if (plan_.bisect) {
       if (graph.is_tensor_graph)
         return Diag{.message = "--bisect of '" + graph.name + "', a tensor graph", .expected = "a kernel"};
-      BisectReport report = bisect(session_, in, spec);
+      BisectReport report = bisect(session, in, spec);
       if (!report.error.empty()) return Diag{.message = "--bisect: " + report.error};
       if (plan_.strip_paths) report.repro_command.clear();
       graph.accused = report.json();
@@ -224,7 +234,7 @@ class Gatherer {
     if (!plan_.run) return Unit{};
     spec.compare.reference = "none", spec.device.timed_runs = kTimedRuns;
     if (graph.is_tensor_graph) {
-      ModelReport report = run_tensor_graph(session_, in, spec);
+      ModelReport report = run_tensor_graph(session, in, spec);
       if (!report.error.empty()) return Diag{.message = "--run: " + report.error};
       content_.measured_on = report.device;
       for (const TimedKernel& k : report.ran.timed) {
@@ -233,7 +243,7 @@ class Gatherer {
       }
       return Unit{};
     }
-    RunReport report = run_kernel(session_, in, spec);
+    RunReport report = run_kernel(session, in, spec);
     if (!report.error.empty()) return Diag{.message = "--run: " + report.error};
     if (!report.bench) return Diag{.message = "--run: the kernel is too slow to be timed"};
     content_.measured_on = report.device;
