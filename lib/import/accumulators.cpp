@@ -30,7 +30,7 @@ size_t first_ended(UOp u) {
 void Importer::find_accumulators(std::span<const UOp> nodes) {
   if (std::ranges::none_of(nodes, is_group_range)) return;
   for (UOp store : nodes) {
-    if (!store.is(Op::STORE)) continue;
+    if (!store.is(Op::STORE) || store.num_src() < 2) continue;
     const UOp buffer = buffer_of(store.src(0));
     if (!buffer.is(Op::BUFFER)) continue;
     auto& around = enclosing_[buffer];

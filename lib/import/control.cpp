@@ -15,7 +15,7 @@ AxisType axis_type(Arg arg) {
 }
 
 Type integer_type(UOp u) {
-  if (u.dtype() == dtypes::void_) throw Refusal{"it is a loop without a bound"};
+  if (u.dtype() == dtypes::void_ || !u.num_src()) throw Refusal{"it is a loop without a bound"};
   return Importer::type_of(u.dtype());
 }
 

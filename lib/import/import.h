@@ -39,6 +39,9 @@ struct NotImportable {
   std::string text() const { return "cannot import Ops." + op + ": " + reason; }
 };
 
+// Returns the linear list of a compiled kernel, a PROGRAM; empty if `root` is none or has no list.
+std::span<const UOp> list_of_program(UOp root);
+
 // Imports the graph under `root`, or, if `list` is not empty, the linear list, whose last node is `root`. The imported
 // graph gets `settings`. If the graph cannot be imported, `why` (may be null) gets the details of the error. The
 // original graph must outlive the origins.

@@ -257,6 +257,46 @@ TEST_CASE("import: vectors of 0.13") {
   CHECK(sum.stored().is(Op::ADD));
 }
 
+TEST_CASE("import: an AST of 0.11, whose VIEWs become ranges and indices") {
+  auto view = [](const std::string& dtype, int source, const std::string& shape, const std::string& strides,
+                 const std::string& mask) {
+    return R"j({"op":"VIEW","dtype":"dtypes.float.ptr()j" + dtype + R"j()","src":[)j" + std::to_string(source) +
+           R"j(],"arg":{"ShapeTracker":{"views":[{"View":{"shape":)j" + shape + R"j(,"strides":)j" + strides +
+           R"j(,"offset":0,"mask":)j" + mask + R"j(,"contiguous":false}}]}}},)j";
+  };
+  auto kernel = [&](const std::string& value_view) {
+    return R"j({"op":"DEFINE_GLOBAL","dtype":"dtypes.float.ptr(4)","arg":0},)j" +
+           view("4", 0, "[4,1]", "[1,0]", "null") +
+           R"j({"op":"DEFINE_GLOBAL","dtype":"dtypes.float.ptr(8)","arg":1},)j" + value_view +
+           R"j({"op":"LOAD","dtype":"dtypes.float","src":[3]},
+{"op":"REDUCE_AXIS","dtype":"dtypes.float","src":[4],"arg":[{"value":"Ops.ADD"},[1]]},
+{"op":"STORE","dtype":"dtypes.void","src":[1,5]},{"op":"SINK","dtype":"dtypes.void","src":[6]})j";
+  };
+  Import k(InputKind::Json, "tinygrad 0.11.0", kernel(view("8", 2, "[4,3]", "[2,1]", "[[1,4],[0,3]]")));
+  REQUIRE(k.error == "");
+  CHECK(text_of(k.imported.root) ==
+        of_0_12("c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nc1 = UOp.range(4, 0, AxisType.LOOP)\n"
+                "c2 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 1)\nc3 = UOp.range(3, 1, AxisType.REDUCE)\n"
+                "c4 = (c1<UOp.const(dtypes.index, 1))!=UOp.const(dtypes.bool, True)\n"
+                "c5 = c1*UOp.const(dtypes.index, 2)+c3\n"
+                "c6 = c2.index(c4.where(c5, UOp.const(dtypes.index, Invalid))).reduce(c3, arg=Ops.ADD)\n"
+                "ast = c0.index(c1, ptr=True).store(c6).end(c1).sink()"));
+  Import variable(InputKind::Json, "tinygrad 0.11.0", kernel(view("8", 2, "[4,3]", "[\"n\",1]", "null")));
+  CHECK(variable.error == "cannot import Ops.LOAD: its shape depends on a variable");
+}
+
+TEST_CASE("import: a PARAM that is a pointer and has a ParamArg") {
+  Import k(InputKind::Json, "tinygrad 0.13.0.post",
+           R"j({"op":"PARAM","dtype":"dtypes.float.ptr(4)","arg":{"ParamArg":{"*":[2]}}},
+{"op":"CONST","dtype":"dtypes.weakint","arg":0},{"op":"INDEX","dtype":"dtypes.float","src":[0,1]},
+{"op":"CONST","dtype":"dtypes.float","arg":1.0},{"op":"STORE","dtype":"dtypes.void","src":[2,3]},
+{"op":"SINK","dtype":"dtypes.void","src":[4]})j");
+  REQUIRE(k.error == "");
+  UOp buffer = k.imported.root.src(0).src(0).src(0);
+  CHECK(buffer.dtype() == dtypes::float32.ptr(4));
+  CHECK(buffer.arg() == Arg(2));
+}
+
 TEST_CASE("import: a compiled program is its list, in which stores with one condition keep their IFs") {
   Import k(InputKind::Json, "tinygrad 0.14.0", R"j({"op":"CONST","dtype":"dtypes.int","arg":8},
 {"op":"PARAM","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"slot":0,"dtype":{"value":"dtypes.float"}}}},

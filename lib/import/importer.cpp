@@ -20,6 +20,7 @@ void Importer::import(UOp u) {
   const Upgrade* row = find_upgrade(u);
   if (!row) throw Refusal{"no upgrade is known for it"};
   if (!row->make) throw Refusal{std::string(row->refused)};
+  check_sources(u);
   Value value = row->make(*this, u);
   if (u.id() >= values_.size()) values_.resize(u.graph().size());
   values_[u.id()] = {std::move(value), true};
@@ -133,6 +134,7 @@ std::vector<int64_t> Importer::ints(UOp source) {
   for (const Element& e : v.elements) {
     Const most = e.buffer ? Const() : e.node.vmax();
     if (!most.is_integral() || !most.as_int().is_small()) throw Refusal{"its size is no number"};
+    if (most.as_int().small() < 0 || most.as_int().small() > INT32_MAX) throw Refusal{"its size is out of range"};
     out.push_back(most.as_int().small());
   }
   return out;
@@ -200,10 +202,15 @@ class Walk {
 
 namespace tgc {
 
+std::span<const UOp> list_of_program(UOp root) {
+  if (!root.is(Op::PROGRAM)) return {};
+  auto linear = std::ranges::find_if(root.src(), [](UOp s) { return s.is(Op::LINEAR); });
+  return linear == root.src().end() ? std::span<const UOp>() : linear->src();
+}
+
 Result<ImportedGraph> import_graph(UOp root, std::span<const UOp> list, const Settings& settings, NotImportable* why) {
   if (root.is(Op::PROGRAM) && list.empty() && root.num_src()) {  // a compiled kernel: its list, or else its graph
-    auto linear = std::ranges::find_if(root.src(), [](UOp s) { return s.is(Op::LINEAR); });
-    if (linear != root.src().end()) list = linear->src();
+    list = list_of_program(root);
     root = root.src(0);
   }
   import::Walk walk(settings);

@@ -60,6 +60,7 @@ Value make_bitcast(Importer& im, UOp u) {
   if (im[u.src(0)].view) throw Refusal{"it is a bitcast of a buffer"};
   Value from = im.numbers(u.src(0));
   const int64_t in = from.dtype.itemsize(), out_size = type.dtype.itemsize();
+  if (!in || !out_size || from.weak || type.weak) throw Refusal{"it is a bitcast of a dtype without a size"};
   Value out{.shape = from.shape, .dtype = type.dtype};
   if (in == out_size) {
     for (const Element& e : from.elements) out.elements.push_back({e.node.bitcast(type.dtype), e.valid});

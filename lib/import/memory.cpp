@@ -24,6 +24,7 @@ Arg slot_of(UOp u) {
 }  // namespace
 
 Value make_param_buffer(Importer& im, UOp u) {
+  if (u.dtype().is_ptr()) return make_pointer(im, u);
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   Sizes shape = shape_of_memory(im, u);
   if (slot_of(u).as_int() < Int(int64_t(0))) throw Refusal{"its slot is negative"};
@@ -37,9 +38,10 @@ Value make_pointer(Importer& im, UOp u) {
   const Op op = u.is(Op::PARAM) ? Op::DEFINE_GLOBAL : u.op();
   const DType of = Importer::type_of(dtype.base()).dtype;
   const int64_t count = dtype.base().count();  // of a pointer to vectors: an axis of its own
+  const bool is_param = u.arg().kind() == Arg::Kind::Record;
   const bool is_tuple = u.arg().is_tuple() && u.arg().items().size() == 1;  // a register of 0.11
   UOp buffer = im.to.node(op, count == 1 ? dtype : of.ptr(dtype.size() * count, dtype.addrspace()), {},
-                          copied(im.to, is_tuple ? u.arg()[0] : u.arg()));
+                          copied(im.to, is_param ? slot_of(u) : is_tuple ? u.arg()[0] : u.arg()));
   return buffer_value(buffer, count == 1 ? Sizes{dtype.size()} : Sizes{dtype.size(), count}, of);
 }
 
@@ -86,7 +88,9 @@ Value make_stage(Importer& im, UOp u) {
 Value make_variable(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype());
   Arg name = field_of(u.arg(), "name"), bounds = field_of(u.arg(), "vmin_vmax");
-  if (!name.is_str() || !bounds.is_tuple() || bounds.items().size() != 2) throw Refusal{"it has no name and bounds"};
+  if (!name.is_str() || !bounds.is_tuple() || bounds.items().size() != 2 || !bounds[0].is_const() ||
+      !bounds[1].is_const())
+    throw Refusal{"it has no name and bounds"};
   UOp node = im.to.variable(name.text(), bounds[0].to_const(), bounds[1].to_const(), type.dtype);
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
 }
@@ -201,7 +205,7 @@ namespace {
 // Any other access of another dtype than the memory's converts: images of halves are accessed as floats, for example.
 bool is_packed(UOp buffer, DType number) {
   const DType memory = buffer.dtype().base();
-  return number == dtypes::uint32 && memory.itemsize() < 4 && memory != dtypes::float16 &&
+  return number == dtypes::uint32 && (memory.itemsize() == 1 || memory.itemsize() == 2) && memory != dtypes::float16 &&
          buffer.dtype().addrspace() != AddrSpace::REG;
 }
 

@@ -8,6 +8,7 @@ namespace tgc::import {
 namespace {
 
 constexpr int64_t kMostPlaces = 256;  // a larger part of a buffer stays a View
+constexpr int64_t kMostElements = 1 << 20;
 
 std::vector<int64_t> integers(Arg tuple) {
   std::vector<int64_t> out;
@@ -33,6 +34,8 @@ Value shrink(Importer& im, UOp u, Value value) {
   if (sizes.size() != from.size() || offset.elements.size() != from.size()) throw Refusal{"its shape is unknown"};
   if (!value.view) {
     const Sizes first = im.ints(u.src(1));
+    for (size_t axis = 0; axis < from.size(); axis++)
+      if (first[axis] + sizes[axis] > from[axis]) throw Refusal{"it is larger than its source"};
     Value out = value;
     out.elements = moved(value, sizes, [&](Sizes at) {
       for (size_t axis = 0; axis < at.size(); axis++) at[axis] += first[axis];
@@ -105,7 +108,10 @@ Value make_movement(Importer& im, UOp u) {
       break;
     case Op::PERMUTE:
       ints = integers(u.arg());
-      for (size_t axis = 0; axis < ints.size(); axis++) sizes.at(axis) = from.at(size_t(ints[axis]));
+      for (size_t axis = 0; axis < from.size(); axis++)
+        if (ints.size() != from.size() || !std::ranges::count(ints, int64_t(axis)))
+          throw Refusal{"its arg does not fit"};
+      for (size_t axis = 0; axis < ints.size(); axis++) sizes[axis] = from[size_t(ints[axis])];
       break;
     default: ints = integers(u.arg());  // FLIP
   }
@@ -115,6 +121,7 @@ Value make_movement(Importer& im, UOp u) {
     value.view->steps.push_back({.op = u.op(), .sizes = std::move(sizes), .ints = std::move(ints)});
     return value;
   }
+  if (product(sizes) > kMostElements) throw Refusal{"it has too many elements"};
   Value out = value;
   if (!u.is(Op::RESHAPE))
     out.elements = moved(value, sizes, [&](const Sizes& at) {
@@ -257,10 +264,13 @@ Value make_wmma(Importer& im, UOp u) {
       axes.push_back(im.to.tuple({im.to.tuple({int64_t(i), counts[i]})}));
       continue;
     }
+    if (!arg[4].is_tuple() || arg[4].items().size() != 3 || !arg[4][i].is_tuple())
+      throw Refusal{"its arg " + arg.repr() + " is unknown"};
     std::vector<Arg> longer;  // an axis of size 1 is not one of the operand's ranges
     counts[i] = 1;
     for (Arg axis : arg[4][i].items())
-      if (axis[1].small_int() != 1) longer.push_back(copied(im.to, axis)), counts[i] *= axis[1].small_int();
+      if (integers(axis).size() != 2 || !axis[1].is_int()) throw Refusal{"its arg " + arg.repr() + " is unknown"};
+      else if (axis[1].small_int() != 1) longer.push_back(copied(im.to, axis)), counts[i] *= axis[1].small_int();
     axes.push_back(im.to.tuple(longer));
   }
   std::string name = "WMMA";

@@ -22,6 +22,9 @@ std::span<const Upgrade> upgrades();
 // Returns the row for `u`; null if no row applies.
 const Upgrade* find_upgrade(UOp u);
 
+// Throws Refusal if `u` has fewer or more sources than a node of its op has.
+void check_sources(UOp u);
+
 // Returns the field `name` of a dataclass in an arg; None if it has no such field. A field without a name is found by
 // its position.
 Arg field_of(Arg record, std::string_view name, size_t position = SIZE_MAX);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lib/import/upgrade.h"
+#include "lib/support/counted.h"
 
 namespace tgc::import {
 
@@ -41,7 +42,10 @@ bool is_in(UOp u, std::string_view space) {
   if (a.kind() == Arg::Kind::AddrSpace) return name_of(a.addrspace()) == space;
   return a.kind() == Arg::Kind::Raw && a.text().ends_with(space) && a.text().starts_with("AddrSpace.");
 }
-bool is_variable(UOp u) { return is_in(u, "ALU"); }
+bool is_variable(UOp u) {
+  const bool has_bounds = has_param_arg(u) && field_of(u.arg(), "vmin_vmax").is_tuple();  // June 2026: without ALU
+  return is_in(u, "ALU") || (has_bounds && field_of(u.arg(), "name").is_str());
+}
 bool is_core_number(UOp u) { return is_variable(u) && field_of(u.arg(), "name").str() == "core_id"; }
 bool is_local(UOp u) { return is_in(u, "LOCAL") || is_in(u, "REG"); }
 bool is_of_vectors(UOp u) { return u.arg().is_tuple() && u.arg().items().size() == 8; }  // 0.12's arg
@@ -144,7 +148,22 @@ constexpr Upgrade kUpgrades[] = {
      .refused = "it is a block of the linearizer"},
 };
 
+constexpr OpSet kOneSource{Op::BIND,    Op::STAGE,    Op::BUFFERIZE, Op::INDEX,   Op::LOAD,    Op::CAST,
+                           Op::BITCAST, Op::RECIP,    Op::GEP,       Op::UNROLL,  Op::PERMUTE, Op::CONTRACT,
+                           Op::FLIP,    Op::REDUCE,   Op::SPECIAL,   Op::END,     Op::AFTER,   Op::ENDRANGE,
+                           Op::IF,      Op::ENDIF,    Op::PRECAST,   Op::VALID,   Op::CONTIGUOUS,
+                           Op::REDUCE_AXIS};
+constexpr OpSet kTwoSources{Op::STORE, Op::RESHAPE, Op::EXPAND, Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD};
+
 }  // namespace
+
+void check_sources(UOp u) {
+  size_t least = kTwoSources.contains(u.op()) ? 2 : kOneSource.contains(u.op()) ? 1 : 0;
+  if (u.in({Op::SHRINK, Op::WMMA})) least = 3;
+  if (u.in(ops::ALU)) least = u.in(ops::Unary) ? 1 : u.in(ops::Binary) ? 2 : 3;
+  const bool has_more = u.num_src() > least && u.in(ops::ALU);
+  if (u.num_src() < least || has_more) throw Refusal{"it has " + counted(u.num_src(), "source")};
+}
 
 std::span<const Upgrade> upgrades() { return kUpgrades; }
 

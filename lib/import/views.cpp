@@ -69,6 +69,7 @@ class ViewImporter {
     for (UOp i : at) key.push_back(i.id());
     if (auto known = numbers_.find(key); known != numbers_.end()) return known->second;
     at_ = u;
+    check_sources(u);
     UOp out = new_number(u, at, valid);
     return numbers_[key] = made(u, out);
   }
@@ -76,6 +77,7 @@ class ViewImporter {
     const DType dtype = Importer::type_of(u.dtype()).dtype;
     switch (u.op()) {
       case Op::VIEW: {
+        if (!u.num_src()) throw Refusal{"it has no source"};
         const Element source = follow(u, at);
         UOp x = number(u.src(0), split_index(source.node, shape(u.src(0))), both(valid, source.valid));
         at_ = u;
@@ -112,7 +114,11 @@ class ViewImporter {
       throw Refusal{"its arg " + arg.repr() + " is unknown"};
     Sizes sizes(at.size(), 1);
     const Sizes from = shape(u.src(0));
-    for (int64_t axis : sizes_of(arg[1])) sizes.at(size_t(axis)) = from.at(size_t(axis));
+    if (from.size() != at.size()) throw Refusal{"its shape does not fit its source"};
+    for (int64_t axis : sizes_of(arg[1])) {
+      if (axis < 0 || size_t(axis) >= from.size()) throw Refusal{"its arg " + arg.repr() + " is unknown"};
+      sizes[size_t(axis)] = from[size_t(axis)];
+    }
     std::vector<UOp> ranges;
     Indices inside = axes(sizes, AxisType::REDUCE, ranges);
     for (size_t axis = 0; axis < at.size(); axis++)
@@ -138,9 +144,11 @@ class ViewImporter {
       for (size_t axis = 0; axis < shape.size(); axis++) {
         if (strides[axis]) out.node = plus(out.node, times(at[axis], strides[axis]));
         if (mask.is_none()) continue;
+        if (!mask.is_tuple() || mask.items().size() != shape.size()) throw Refusal{"its mask is unknown"};
         const Sizes bounds = sizes_of(mask[axis]);
-        if (bounds.at(0) > 0) out.valid = both(out.valid, negate(at[axis].alu(Op::CMPLT, constant(bounds[0]))));
-        if (bounds.at(1) < shape[axis]) out.valid = both(out.valid, at[axis].alu(Op::CMPLT, constant(bounds[1])));
+        if (bounds.size() != 2) throw Refusal{"its mask is unknown"};
+        if (bounds[0] > 0) out.valid = both(out.valid, negate(at[axis].alu(Op::CMPLT, constant(bounds[0]))));
+        if (bounds[1] < shape[axis]) out.valid = both(out.valid, at[axis].alu(Op::CMPLT, constant(bounds[1])));
       }
       if (v) at = split_index(out.node, sizes_of(field_of(views[v - 1], "shape", 0)));
     }
@@ -150,7 +158,7 @@ class ViewImporter {
   // The place in memory of a buffer, or of a VIEW of one, at an index.
   Element locate(UOp u, const Indices& at, UOp valid) {
     Element out{.node = at.empty() ? constant(0) : at[0], .valid = valid};
-    if (u.is(Op::VIEW)) {
+    if (u.is(Op::VIEW) && u.num_src()) {
       out = follow(u, at);
       out.valid = both(valid, out.valid), u = u.src(0);
     }
@@ -162,11 +170,13 @@ class ViewImporter {
   Sizes shape_of_place(UOp u) { return u.is(Op::VIEW) ? shape_of_view(u) : Sizes{u.dtype().size()}; }
   Sizes shape(UOp u) {
     if (u.is(Op::VIEW)) return shape_of_view(u);
+    check_sources(u);
     if (u.is(Op::LOAD)) return shape_of_place(u.src(0));
     if (!u.num_src() || u.is(Op::BIND)) return {};
     Sizes out = shape(u.src(0));
     if (u.is(Op::REDUCE_AXIS))
-      for (int64_t axis : sizes_of(u.arg()[1])) out.at(size_t(axis)) = 1;
+      for (int64_t axis : sizes_of(u.arg().is_tuple() && u.arg().items().size() > 1 ? u.arg()[1] : Arg()))
+        if (axis >= 0 && size_t(axis) < out.size()) out[size_t(axis)] = 1;
     return out;
   }
 

@@ -59,7 +59,9 @@ void check_expected(Arrays& expected, const Executable& kernel, const std::strin
 class KernelRun {
  public:
   KernelRun(const Session& session, InputGraph& in, const RunOptions& options, RunReport& report)
-      : session_(session), in_(in), o_(options), report_(report), debug_(session, in.graph->settings()) {}
+      : session_(session), in_(in), o_(options), report_(report), debug_(session, in.graph->settings()) {
+    if (is_imported(in) && !session.over.native) o_.input.recorded = false;  // what was recorded is what runs
+  }
 
   void run() {
     if (auto& refused = imported_from(in_).refused) throw Failure(*refused);

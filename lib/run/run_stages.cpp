@@ -106,7 +106,10 @@ StageDifference run_stages(const Session& session, const InputGraph& in, const T
     for (const RecordedStage& s : RecordedStages(*in.record)) {
       if (s.kind != RecordedStage::Kind::Stage || s.same || !s.text) continue;
       auto recorded = load_text(in.graph->settings(), detect_kind(*s.text), *s.text, in.file + " (" + s.name + ")");
-      if (!is_same(s.name, recorded.value_or_throw().root)) return out;
+      const UOp root = recorded.value_or_throw().root;
+      const std::span<const UOp> list = list_of_program(root);  // of the stage that compiles the kernel
+      if (root.is(Op::PROGRAM) && list.empty()) continue;
+      if (list.empty() ? !is_same(s.name, root) : !is_same(s.name, std::vector(list.begin(), list.end()))) return out;
     }
     return out;
   }
