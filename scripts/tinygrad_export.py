@@ -92,6 +92,7 @@ def replay(paths, recorder):
 def answer_questions():
   version = installed_version()
   if version is None or version.startswith("0.11."): exit_with_error(f"--answer needs tinygrad 0.12 or later; installed: {version}")
+  os.environ |= {"DEV": "CPU", "PARALLEL": "0"}  # read on import: models run on the CPU, and compile in this process
   from tgc_export.answers import answer_all
   answer_all(version=version)
   return 0

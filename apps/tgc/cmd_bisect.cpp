@@ -13,7 +13,7 @@ struct BisectOptions {
   RunOptions trial;
   BisectPlan plan;
   bool json = false;
-  Overrides over{.imports = true};
+  Overrides over{.imports = true, .live_rewrites = true};
 };
 
 int print_report(const BisectReport& report, bool json) {

@@ -1,6 +1,7 @@
 // tgc check: replays golden records and compares the text of every stage exactly.
 #include "apps/tgc/options.h"
 #include "lib/replay/check_merge.h"
+#include "lib/replay/live_check.h"
 #include "lib/replay/replay.h"
 #include "lib/support/write_file.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 struct CheckOptions {
   std::vector<std::string> files, reports;
-  std::string stages, shard = "1/1", merged;
+  std::string stages, shard = "1/1", merged, live;
   ReplayPlan plan;
   bool json = false, isolated = false, traced = false, list = false;
   int show = 0;
@@ -19,11 +20,11 @@ struct CheckOptions {
 // Adds up the reports in the order of the records, and prints each difference as it is found.
 class Checker {
  public:
-  explicit Checker(const CheckOptions& options) : o_(options), session_(terminal_session(options.jobs)) {}
+  explicit Checker(const CheckOptions& options) : o_(options), session_(terminal_session(options.jobs, options.live)) {}
 
   int run() {
     ReplayPlan plan = o_.plan;
-    plan.check = require(make_check_plan(o_.stages));
+    plan.check = require(session_.live ? make_live_check_plan(o_.stages) : make_check_plan(o_.stages));
     plan.check.isolated = o_.isolated;
     plan.check.traced = o_.traced;
     plan.check.explain = o_.show > 0;
@@ -62,7 +63,8 @@ class Checker {
   void explain(const std::string& file, const RecordReport& r) {
     show("--- " + r.id + " (" + r.target + "): " + r.first + "\n" + r.explanation + "  again: tgc check " + file +
          " --id=" + r.id + " --filter=" + r.target + (o_.stages.empty() ? "" : " --stages='" + o_.stages + "'") +
-         (o_.isolated ? " --isolated" : "") + (o_.traced ? " --traced" : "") + " --show=1\n");
+         (o_.live.empty() ? "" : " --live=" + o_.live) + (o_.isolated ? " --isolated" : "") +
+         (o_.traced ? " --traced" : "") + " --show=1\n");
   }
 
   int nothing_compared() const {
@@ -109,14 +111,15 @@ void add_check(Command& cmd) {
   cmd.option("--shard", o.shard, "K/N", "check the Kth of N parts of the records of each file");
   cmd.group(Group::Comparison);
   cmd.option("--stages", o.stages, "LIST", "compare these stages; see below");
-  cmd.flag("--isolated", o.isolated, "run each stage on tinygrad's graph of the stage before");
-  cmd.flag("--traced", o.traced, "attach an observer, as trace and stats do, so that rewrites are applied one by one");
+  auto* isolated = cmd.flag("--isolated", o.isolated, "run each stage on tinygrad's graph of the stage before");
+  auto* traced = cmd.flag("--traced", o.traced, "attach an observer, as trace and stats do, without fast paths");
   cmd.group(Group::Output);
   cmd.json(o.json, "print the counts as JSON");
   cmd.number("--show", o.show, "N", 0, kMostShown, "print the first N differences: the first stage and a line diff");
   cmd.flag("--list", o.list, "print one line per differing record: id, target, first stage");
   cmd.group(Group::Pipeline);
   cmd.jobs(o.jobs, "one per processor");
+  cmd.flag(kLiveOption, o.live, kLiveHelp)->excludes(isolated)->excludes(traced);
   cmd.runs([&o, join] {
     if (join->parsed()) return merge(o);
     return o.files.empty() ? trouble({.message = "GOLDENS is required"}) : Checker(o).run();

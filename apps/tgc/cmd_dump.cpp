@@ -22,7 +22,7 @@ struct DumpOptions {
 int dump(const DumpOptions& o) {
   const std::string format = o.json ? "json" : o.format;
   auto made = make_dump_plan(o.stage, format);
-  const bool is_foreign = !foreign_producer(o.input).empty();  // then its stages are its own, which `recorded` selects
+  const bool is_foreign = !(o.over.live + foreign_producer(o.input)).empty();  // `recorded` selects its own stages
   if (!made && is_foreign) made = make_dump_plan("", format);
   DumpPlan plan = require(std::move(made));
   Session session = terminal_session(with_found_opts(o.over), o.jobs);
@@ -38,8 +38,8 @@ int dump(const DumpOptions& o) {
   RecordedSelection recorded(o.stage.empty() ? "ast" : o.stage);
   std::string_view begun_at;  // the stage that the header of the last graph names
   require(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
-    if (graph.graph->is_foreign()) {
-      refuse_options(*o.app, graph, {"--optimized", "--lines", "--machine"});
+    if (shows_recording(session, graph)) {
+      refuse_options(*o.app, graph, {"--optimized", "--lines", "--machine", "--weights", "--var"});
       auto texts = foreign_texts(graph, recorded, plan);
       return texts ? out.write(*texts) : Status(texts.diag());
     }

@@ -10,13 +10,14 @@ namespace {
 
 struct FuzzOptions {
   FuzzSpec spec;
+  std::string live;
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   bool json = false;
 };
 
 int run(const FuzzOptions& o) {
   heed_termination();
-  Session session = terminal_session(o.jobs);
+  Session session = terminal_session(o.jobs, o.live);
   FuzzReport report = fuzz(session, o.spec);
   if (!report.error.empty() && !o.json) return trouble({.message = report.error});
   return print(o.json ? report.json() : report.text()), report.exit_code();
@@ -51,6 +52,7 @@ void add_fuzz(Command& cmd) {
       ->excludes(graph);
   cmd.group(Group::Pipeline);
   cmd.jobs(o.jobs, "one per processor");
+  cmd.flag(kLiveOption, o.live, kLiveHelp);
   cmd.runs([&o] { return run(o); });
 }
 

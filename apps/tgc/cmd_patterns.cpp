@@ -67,7 +67,7 @@ void add_patterns(Command& cmd) {
   cmd.option("--op", o.op, "OP", "list only rules that may rewrite a node of this op");
   cmd.group(Group::Output);
   cmd.json(o.json, "print JSON, with the number of rules of each set and stage");
-  add_pipeline_options(cmd, o.over);
+  add_pipeline_options(cmd, o.over, true, false);
   cmd.runs([&o] { return patterns(o); });
 }
 

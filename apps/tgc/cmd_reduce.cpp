@@ -16,26 +16,15 @@ struct ReduceOptions {
   RunOptions trial;
   std::string symptom = "wrong", output, tinygrad;
   bool json = false;
-  Overrides over;
+  Overrides over{.live_rewrites = true};
 };
-
-Wanted wanted_of(const std::string& text) {
-  if (text.starts_with("cmd ")) {
-    require(check_takes_file("--while=" + text, text));
-    return {Kind::Script, text.substr(4)};
-  }
-  for (auto kind : {Kind::Wrong, Kind::Crash, Kind::Differs, Kind::Endless, Kind::Refused, Kind::Compile})
-    if (text == name_of(kind)) return {kind, ""};
-  throw Failure(Diag{.message = "--while=" + text + " is unknown",
-                     .expected = "wrong, crash, differs, endless, refused, compile, or 'cmd SCRIPT {}'"});
-}
 
 // Returns the command that repeats the failure: the user's script, if a script decides which kernels fail.
 std::string repeat_command(const ReduceOptions& o, const Wanted& wanted) {
   const std::string file = shell_word(o.output);
   if (wanted.kind == Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + shell_word(o.tinygrad);
   if (wanted.kind == Kind::Script) return with_file(wanted.script, file);
-  return "tgc run " + file;
+  return "tgc run " + file + (o.over.live.empty() ? "" : " --live=" + shell_word(o.over.live));
 }
 
 ReduceReport reduced(const Session& session, const ReduceOptions& o, const Wanted& wanted) {
@@ -53,10 +42,11 @@ ReduceReport reduced(const Session& session, const ReduceOptions& o, const Wante
 }
 
 int run_reduce(ReduceOptions& o) {
-  Wanted wanted = wanted_of(o.symptom);
+  Wanted wanted = require(parse_wanted(o.symptom));
   if (wanted.kind == Kind::Differs) wanted.script = o.tinygrad;
   if (wanted.kind == Kind::Differs && o.tinygrad.empty())
     return trouble({.message = "--while=differs needs tinygrad", .expected = "--tinygrad=PYTHON"});
+  o.over.imports = !o.over.live.empty();
   Session session = terminal_session(o.over, std::max(1u, std::thread::hardware_concurrency()));
   ReduceReport report = reduced(session, o, wanted);
   if (!report.error.empty()) return o.json ? (print(report.json()), 2) : trouble({.message = report.error});

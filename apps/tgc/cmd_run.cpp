@@ -36,11 +36,12 @@ class Runner {
   int run() {
     spec_.input.is_one_of_several = o_.inputs.size() > 1;
     spec_.output.taken = &taken_;
+    if (session_.live) compile_for_device(session_, spec_);
     if (!o_.onnx_tests.empty()) return run_onnx();
     int worst = 0;
     for (const std::string& input : o_.inputs) {
       spec_.input.name = input;
-      worst = std::max(worst, !require(is_model_file(input)) ? run_graphs()
+      worst = std::max(worst, session_.live || !require(is_model_file(input)) ? run_graphs()
                               : spec_.input.kernel.empty()   ? tell_model(run_model(session_, input, spec_))
                                                              : run_kernel_of_model());
     }

@@ -14,7 +14,7 @@ namespace {
 struct StatsOptions {
   std::string input = "-", kernel, stage, op;
   bool json = false, never = false;
-  Overrides over;
+  Overrides over{.live_rewrites = true};
   CLI::App* app;
 };
 
@@ -35,7 +35,7 @@ int stats(const StatsOptions& o) {
   RecordedCounts recorded(o.stage, ops);
   FailureCollector refusals(session);
   require(refusals.for_each(o.input, o.kernel, [&](InputGraph graph) -> Status {
-    if (graph.graph->is_foreign()) return refuse_options(*o.app, graph, {"--never"}), recorded.add(graph);
+    if (shows_recording(session, graph)) return refuse_options(*o.app, graph, {"--never"}), recorded.add(graph);
     auto compilation = session.begin(std::move(graph));
     return compilation ? run_watched(std::move(*compilation), counter) : Status(compilation.diag());
   }));

@@ -16,7 +16,7 @@ struct TraceOptions {
   std::string input = "-", kernel, stage, rule, op, node, explain, output;
   bool nested = false, quiet = false, replay = false;
   size_t max_lines = 12;
-  Overrides over;
+  Overrides over{.live_rewrites = true};
   CLI::App* app;
 };
 
@@ -45,7 +45,7 @@ class Tracer {
         choices_of_rows([](const StageRow& s) { return has_rewrites(s) && (!s.output || s.is(OutputKind::List)); });
     choices.push_back({"all", "", "", false});
     // A recording of another release may name stages and rules that tgc does not have: recorded_ selects its stages.
-    const bool is_foreign = !foreign_producer(o_.input).empty();
+    const bool is_foreign = !(o_.over.live + foreign_producer(o_.input)).empty();
     if (!o_.stage.empty() && (!is_foreign || !o_.explain.empty())) {
       auto selected = select_stages(o_.stage, choices);
       if (!selected && (is_foreign || is_trace_file(o_.input))) selected = std::vector<std::string_view>{o_.stage};
@@ -78,7 +78,7 @@ class Tracer {
     if (is_trace_file(o_.input)) return read_trace(o_.input, to);
     TraceWatcher watcher(to);
     return refusals_.for_each(o_.input, o_.kernel, [&](InputGraph graph) -> Status {
-      if (graph.graph->is_foreign()) {
+      if (shows_recording(session_, graph)) {
         refuse_options(*o_.app, graph, {"--nested", "--replay"});
         RecordedSelection every("");
         return trace_recorded_rewrites(graph, o_.explain.empty() ? recorded_ : every, to);

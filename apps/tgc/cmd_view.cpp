@@ -25,7 +25,7 @@ struct ViewOptions {
   std::string device;
   bool no_assembly = false, strip_paths = false, open = false, run = false, bisect = false;
   int port = 0;
-  Overrides over;
+  Overrides over{.live_rewrites = true};
 };
 
 int serve(const ViewOptions& o, Session& session, ViewContent content) {

@@ -58,7 +58,8 @@ class Command {
     using Number = std::conditional_t<is_whole, int64_t, double>;
     return option(names, value, type, help)->check(number_check(Number(least), Number(most)));
   }
-  CLI::Option* flag(const char* name, bool& on, const std::string& help) { return app_->add_flag(name, on, help); }
+  template <class T>
+  CLI::Option* flag(const char* name, T& on, const std::string& help) { return app_->add_flag(name, on, help); }
   CLI::Option* json(bool& value, const std::string& help = "print JSON") { return flag("--json", value, help); }
   CLI::Option* jobs(unsigned& value, const std::string& by_default) {
     return number("-j,--jobs", value, "N", 1, kMostThreads, "number of threads; default: " + by_default);

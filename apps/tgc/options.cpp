@@ -45,7 +45,7 @@ void refuse_options(const CLI::App& app, const InputGraph& in, std::initializer_
                          .file = in.file});
 }
 
-void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target) {
+void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target, bool has_live) {
   cmd.group(Group::Pipeline);
   auto* target = cmd.option("--target", over.target, "TARGET",
                             "compile for DEVICE[:RENDERER[:ARCH]], such as CUDA:PTX:sm_80; default: the input's");
@@ -53,6 +53,7 @@ void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target) 
   cmd.repeated("--set", over.sets, "KEY=VALUE", "set a variable of tinygrad, for example NOOPT=1");
   cmd.option("--opts", over.opts, "LIST",
              "optimize with this list, such as '[Opt(OptOps.UPCAST, 0, 4)]'; default: tinygrad's heuristic");
+  if (has_live) cmd.flag(kLiveOption, over.live, kLiveHelp);
 }
 
 void add_weights_option(Command& cmd, Overrides& over) {

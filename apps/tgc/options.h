@@ -12,6 +12,9 @@ struct RunOptions;
 
 void add_global_options(CLI::App& app);  // adds --color, --limit and --allow-custom to every command
 
+inline constexpr const char* kLiveOption = "--live{TGC_TINYGRAD}";  // in braces: the value of --live alone
+inline constexpr const char* kLiveHelp = "compile with this Python's tinygrad; alone: that of TGC_TINYGRAD";
+
 // Adds INPUT (a string or a vector of strings) and --kernel, both in the group Input. `also` is appended to INPUT's
 // help text.
 template <class Input>
@@ -22,8 +25,8 @@ void add_input_options(Command& cmd, Input& input, std::string& kernel, const st
 }
 void add_weights_option(Command& cmd, Overrides& over);
 void add_size_option(Command& cmd, Overrides& over);  // adds --var for symbolic sizes of a model
-// Adds --target, --set and --opts in the group Pipeline and, if `device_is_target`, --device as an alias of --target.
-void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target = true);
+// Adds --target (with `device_is_target`, --device is an alias), --set, --opts and, with `has_live`, --live.
+void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target = true, bool has_live = true);
 // Adds the options that `run`, `bisect` and `reduce` share, in the groups Input, Device and Comparison: --inputs,
 // --seed, --var, --weights, --device, --timeout, --emulate, --race, --expect, --reference, --rtol, --atol, --ulp.
 // `device_help` is the help text of --device.
@@ -34,7 +37,7 @@ void add_repro_option(Command& cmd, std::string& file);  // adds --repro in the 
 void refuse_options(const CLI::App& app, const InputGraph& in, std::initializer_list<const char*> options);
 
 // Returns a session that prints progress, warnings and DEBUG output to standard error. `jobs` 0: one per processor.
-Session terminal_session(unsigned jobs);
+Session terminal_session(unsigned jobs, const std::string& live = "");
 // Returns a session for a command that compiles. Prints a note for each tinygrad variable that has no effect in tgc.
 Session terminal_session(Overrides over, unsigned jobs = 1);
 

@@ -34,14 +34,15 @@ class TerminalEvents : public Events {
 
 }  // namespace
 
-Session terminal_session(unsigned jobs) {
+Session terminal_session(unsigned jobs, const std::string& live) {
   static TerminalEvents events;
   unsigned threads = jobs ? jobs : unsigned(Settings().cpu_count());
-  return {.jobs = threads, .events = &events, .cancel = &cancel_by_interrupt()};
+  Session session{.over = {.live = live}, .jobs = threads, .events = &events, .cancel = &cancel_by_interrupt()};
+  return require(session.go_live()), session;
 }
 
 Session terminal_session(Overrides over, unsigned jobs) {
-  Session session = terminal_session(jobs);
+  Session session = terminal_session(jobs, over.live);
   session.over = std::move(over);
   for (const std::string& idle : ignored_variables()) session.note(idle);
   return session;

@@ -1,6 +1,7 @@
 #include "lib/driver/session.h"
 
 #include "lib/driver/environment.h"
+#include "lib/live/tinygrad_process.h"
 #include "lib/target/recorded_target.h"
 
 namespace tgc {
@@ -11,8 +12,19 @@ Result<Settings> Session::settings_for(const std::map<std::string, std::string>&
   for (auto& [key, value] : recorded)
     if (auto status = settings->set(key, value); !status) return status.diag();
   for (const std::string& s : over.sets)
-    if (auto status = settings->set(s); !status) return status.diag();
+    if (!live)
+      if (auto status = settings->set(s); !status) return status.diag();
   return settings;
+}
+
+Status Session::go_live() {
+  if (over.live.empty()) return Unit{};
+  auto named = named_tinygrad(over.live);
+  if (!named) return named.diag();
+  Cancel* stop = cancel;
+  live = std::make_shared<TinygradPool>(*named, std::max(jobs, 1u), [stop] { return stop && stop->requested(); });
+  auto& facts = live->about();
+  return facts ? Status(Unit{}) : Status(facts.diag());
 }
 
 std::string Session::default_target() const {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,11 @@ struct Overrides {
   std::string weights;             // a file with the tensors that a model's initializers refer to
   bool imports = false;            // import kernels of other tinygrad releases (lib/import) as they are read
   bool native = false;             // compile an imported kernel with tgc's own pipeline
+  std::string live;                // a Python or command whose tinygrad compiles (named_tinygrad); empty: tgc compiles
+  bool live_rewrites = false;      // the live pipeline records the matches of rules, too
 };
+
+class TinygradPool;
 
 // Receives the messages of an operation. The default methods do nothing. Several threads may call the methods at the
 // same time, but only one thread at a time calls progress().
@@ -73,10 +78,13 @@ struct Session {
   CompileOptions compile = {};
   Events* events = nullptr;    // receiver of messages; null: messages are dropped
   Cancel* cancel = nullptr;
+  std::shared_ptr<TinygradPool> live = {};  // the live pipeline, which compiles all graphs; null: tgc compiles
 
   // Returns the settings of a graph: tinygrad's defaults, overridden by the environment, then by what the input was
-  // recorded with, then by --set.
+  // recorded with, then by --set, unless a live pipeline takes --set.
   Result<Settings> settings_for(const std::map<std::string, std::string>& recorded = {}) const;
+  // Starts the live pipeline that over.live names, with at most `jobs` processes. Fails if it has no tinygrad.
+  Status go_live();
   // Returns the target of a graph that names no target: the user's override, else the target of the environment
   // (DEV=NAME, NAME=1, ...), else CPU.
   std::string default_target() const;

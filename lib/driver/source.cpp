@@ -7,6 +7,7 @@
 
 #include "lib/compile/llvm_fault.h"
 #include "lib/driver/import_input.h"
+#include "lib/driver/live_input.h"
 #include "lib/driver/runtime_kernel.h"
 #include "lib/model/model.h"
 #include "lib/model/tensor_state.h"
@@ -196,7 +197,34 @@ Result<Source> Source::open_any(const Session& session, const std::string& spec,
   return picks_no_record(out.name_, out.kind_);
 }
 
+// Returns the next kernel that the live pipeline makes of the model, or that --kernel selects by number or name.
+Result<std::optional<InputGraph>> Source::next_of_live_model() {
+  return catch_failures([&]() -> std::optional<InputGraph> {
+    if (!live_kernels_)
+      live_kernels_ = std::move(kernels_of_live_model(*session_, name_.file, name_.stem(),
+                                                      parse_sizes(session_->over.sizes)).value_or_throw());
+    while (number_ < live_kernels_->size()) {
+      GoldenRecord& record = (*live_kernels_)[number_++];
+      if (!kernel_.empty() && kernel_ != std::to_string(number_ - 1) && kernel_ != record.id) continue;
+      found_ = number_;
+      auto made = std::make_shared<const GoldenRecord>(std::move(record));
+      return std::move(live_graph(*session_, made, name_.file).value_or_throw());
+    }
+    if (found_ || kernel_.empty()) return std::nullopt;
+    throw Failure(Diag{.message = "the model has no kernel '" + kernel_ + "'", .file = name_.shown()});
+  });
+}
+
 Result<std::optional<InputGraph>> Source::next() {
+  if (session_->live && model_) return next_of_live_model();
+  auto graph = next_as_read();
+  if (!session_->live || !graph || !*graph) return graph;
+  auto compiled = compile_live(*session_, std::move(**graph));
+  if (!compiled) return compiled.diag();
+  return std::optional(std::move(*compiled));
+}
+
+Result<std::optional<InputGraph>> Source::next_as_read() {
   if (records_) return next_record();
   if (done_) return std::optional<InputGraph>();
   done_ = true;
@@ -248,6 +276,7 @@ Result<InputGraph> Source::read_text(InputKind kind, std::string_view text, cons
   auto out = load_text(*settings, kind, text, file, take_malformed_, producer);
   if (!out) return out;
   if (out->graph->is_foreign()) {
+    if (session_->live) return out;
     const Overrides& over = session_->over;
     if (over.imports && !out->is_tensor_graph) return import_input(*session_, std::move(*out), records_.has_value());
     if (over.target.empty() && over.sets.empty() && over.opts.empty()) return out;
@@ -429,6 +458,7 @@ Result<InputGraph> Source::read_record(std::shared_ptr<const GoldenRecord> recor
                        : read_text(detect_kind(*text), *text, file, settings_of(records_->header(), *record));
   if (!graph) return graph;
   graph->info.name = name;
+  if (session_->live && foreign) graph->info.settings = settings_of(records_->header(), *record);
   graph->info.target =
       is_imported(*graph) ? known_target(record->target, graph->graph->settings()) : record->target;
   graph->made_for = made_for_text(one_of_schedule ? record->kernels[*number_of(kernel_)].metadata : record->metadata);

@@ -45,7 +45,8 @@ class Source {
   InputKind kind() const { return kind_; }
   const InputName& name() const { return name_; }
   const GoldenHeader* header() const { return records_ ? &records_->header() : nullptr; }
-  // Returns the next graph; nullopt at the end. Errors: the graph cannot be read; no record matches.
+  // Returns the next graph; nullopt at the end. A live pipeline (Session::live) compiles it first. Errors: the graph
+  // cannot be read; no record matches.
   Result<std::optional<InputGraph>> next();
   // Makes next() return graphs with malformed nodes instead of an error, because `tgc verify` reports such nodes.
   void take_malformed() { take_malformed_ = true; }
@@ -56,6 +57,8 @@ class Source {
  private:
   explicit Source(const Session& session) : session_(&session) {}
   static Result<Source> open_any(const Session& session, const std::string& spec, const std::string& kernel);
+  Result<std::optional<InputGraph>> next_of_live_model();
+  Result<std::optional<InputGraph>> next_as_read();  // next(), but a live pipeline does not compile
   Result<std::optional<InputGraph>> next_record();
   Result<InputGraph> read_record(std::shared_ptr<const GoldenRecord> record);
   bool has_wanted_target(const GoldenRecord& record) const;
@@ -73,6 +76,7 @@ class Source {
   std::string text_;                       // the input, if it is the text of a single graph
   std::shared_ptr<const Model> model_;     // set if the input is an ONNX model
   std::optional<GoldenReader> records_;    // set if the input is golden records
+  std::optional<std::vector<GoldenRecord>> live_kernels_;  // the kernels that a live pipeline makes of model_
   size_t number_ = 0;                      // number of records read so far
   std::vector<std::string> other_ids_;     // ids of the records before the first match, for the error if there is none
   std::optional<size_t> found_;            // position of the first matching record in the file

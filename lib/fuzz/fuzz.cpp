@@ -10,6 +10,7 @@
 #include "lib/compilation/scoped_watch.h"
 #include "lib/execute/probe_device.h"
 #include "lib/fuzz/known.h"
+#include "lib/fuzz/live_fuzz.h"
 #include "lib/fuzz/maker.h"
 #include "lib/fuzz/state.h"
 #include "lib/reduce/reduce.h"
@@ -489,6 +490,7 @@ class Campaign {
 }  // namespace
 
 FuzzReport fuzz(const Session& session, const FuzzSpec& spec) {
+  if (session.live) return fuzz_live(session, spec);
   FuzzReport report{.seed = spec.seed};
   auto done = catch_failures([&] { return Campaign(session, spec, report).run(), Unit{}; });
   if (!done) report.error = done.diag().text();

@@ -42,10 +42,14 @@ std::string FuzzFinding::line() const {
 std::string FuzzReport::text() const {
   std::string out = formatted(
       "%zu graphs from seed %llu in %.1f s, %.0f a second: of their kernels %zu compared, %zu compiled alone, %zu "
-      "refused, %zu left out\n%zu runs in REF, %zu on devices; %zu of %zu rewrite rules applied (%.1f %%)\n",
+      "refused, %zu left out\n%zu runs in REF, %zu on devices",
       made, static_cast<unsigned long long>(seed), seconds, double(made) / std::max(seconds, 1e-9), graphs, compiled,
-      refused, left_out, runs, device_runs, rules_hit, rules,
-      100.0 * double(rules_hit) / double(std::max<size_t>(1, rules)));
+      refused, left_out, runs, device_runs);
+  if (rules)
+    out += formatted("; %zu of %zu rewrite rules applied (%.1f %%)", rules_hit, rules,
+                     100.0 * double(rules_hit) / double(rules));
+  out += "\n";
+  for (auto& [error, times] : refusals) out += "refused " + counted(times, "time") + ": " + error + "\n";
   if (2 * rules_hit < rules) out += "those that never applied are named by --json\n";
   else if (!never_hit.empty()) out += "those that never applied:\n" + never_hit_text(never_hit);
   if (with_tinygrad || schedules_with_tinygrad)
@@ -56,7 +60,7 @@ std::string FuzzReport::text() const {
   for (const FuzzFinding& f : findings)
     if (f.known.empty())
       out += f.line() + "\n  " + f.said.substr(0, f.said.find('\n')) + "\n  again: " + f.again + "\n";
-  if (exit_code() == 1 && !knows_any)
+  if (exit_code() == 1 && !knows_any && rules)
     out += "some may be tinygrad's own: --known=testdata/known_unsound.md names what it is known to do wrong\n";
   return out;
 }
@@ -68,7 +72,8 @@ std::string FuzzReport::json() const {
     json.member("refused", refused).member("left_out", left_out).member("rounding", rounding);
     json.member("runs", runs).member("device_runs", device_runs).key("seconds").number(seconds, "%.3f");
     json.member("with_tinygrad", with_tinygrad).member("schedules_with_tinygrad", schedules_with_tinygrad);
-    json.member("rules", rules).member("rules_hit", rules_hit).member("never_hit", never_hit);
+    if (rules) json.member("rules", rules).member("rules_hit", rules_hit).member("never_hit", never_hit);
+    if (!refusals.empty()) json.member("refusals", refusals);
     json.key("findings").array([&] {
       for (const FuzzFinding& f : findings)
         json.object([&] {

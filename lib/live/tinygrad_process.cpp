@@ -1,5 +1,8 @@
 #include "lib/live/tinygrad_process.h"
 
+#include <cstdlib>
+#include <filesystem>
+
 #include "lib/support/json_writer.h"
 #include "lib/text/json_scan.h"
 
@@ -8,9 +11,21 @@ namespace {
 
 constexpr double kSeconds = 60;
 
+// Returns the arguments that make a Python run the exporter: the exporter's file, which an installation has in
+// ../share/tgc, and a build in the source tree has in scripts; else the module, which the Python itself may have.
+std::string exporter() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path bin = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* folder : {"../share/tgc", "../../../scripts"})
+    if (fs::path file = (bin / folder / "tinygrad_export.py").lexically_normal(); fs::exists(file, error))
+      return " '" + file.string() + "'";
+  return " -m tgc.export";
+}
+
 std::string command_of(const std::string& tinygrad) {
   bool is_python = tinygrad.find(' ') == std::string::npos;
-  return tinygrad + (is_python ? " -m tgc.export" : "") + " --answer";
+  return tinygrad + (is_python ? exporter() : "") + " --answer";
 }
 
 // Returns the record in an answer {"record":{...}}. For an answer {"error":"..."}, returns a record with this error.
@@ -33,10 +48,45 @@ GoldenRecord record_in(const std::string& answer, const CompileQuestion& questio
   return std::move(*out);
 }
 
+// Returns the records in an answer {"records":[...]}.
+std::vector<GoldenRecord> records_in(const std::string& answer) {
+  constexpr const char* kFile = "tinygrad's answer";
+  std::vector<GoldenRecord> out;
+  JsonScanner in(answer, kFile, 1);
+  in.object([&](std::string_view key) {
+    if (key == "error") throw Failure("tinygrad cannot run the model: " + in.string());
+    if (key != "records") return void(in.skip());
+    in.array([&] {
+      out.push_back(std::move(parse_golden_record({std::string(in.skip()), 1}, kFile).value_or_throw()));
+      out.back().line = 0;
+    });
+  });
+  in.end();
+  if (out.empty()) throw Failure("tinygrad made no kernel of the model");
+  return out;
+}
+
 // Returns the error for a failure at the first question. Most likely, the command does not run tinygrad.
 Diag no_tinygrad(const Diag& why) {
   return {.message = "tinygrad does not answer: " + why.text(),
-          .expected = "a Python that has tinygrad 0.12.0 and tgc.export, or 'python .../tinygrad_export.py'"};
+          .expected = "a Python with tinygrad (python -m pip install tinygrad), or 'python .../tinygrad_export.py'"};
+}
+
+TinygradFacts facts_in(const std::string& answer) {
+  TinygradFacts out;
+  std::string error;
+  JsonScanner in(answer, "tinygrad's answer", 1);
+  in.object([&](std::string_view key) {
+    if (key == "producer") out.producer = in.string();
+    else if (key == "error") error = in.string();
+    else if (key == "settings") in.array([&] { out.settings.insert(in.string()); });
+    else in.skip();
+  });
+  in.end();
+  if (out.producer.empty())
+    throw Failure(Diag{.message = "tinygrad does not say its release" + (error.empty() ? "" : ": " + error),
+                       .expected = "the exporter of this tgc, scripts/tinygrad_export.py"});
+  return out;
 }
 
 }  // namespace
@@ -50,27 +100,107 @@ std::string CompileQuestion::json() const {
     json.member("target", target);
     if (is_tensor_graph) json.member("level", "tensor");
     json.member("settings", settings);
-    if (stage.empty()) json.member("after", after);
+    if (is_live) json.member("live", true);
+    if (rewrites) json.member("rewrites", true);
+    if (leave_out)
+      json.key("leave_out").object([&] {
+        json.member("place", leave_out->place).member("n", leave_out->number);
+        if (leave_out->stage) json.member("stage", *leave_out->stage);
+      });
+    if (stage.empty() && !is_live) json.member("after", after);
     if (!texts.empty()) json.member("texts", texts);
     if (!until.empty()) json.member("until", until);
     json.key("graph").raw(graph);
   });
 }
 
+std::string ModelQuestion::json() const {
+  return json_object([&](JsonWriter& json) {
+    json.member("id", id).member("live", true).member("model", path).member("settings", settings);
+    json.member("sizes", sizes);
+  });
+}
+
 TinygradProcess::TinygradProcess(const std::string& tinygrad, std::function<bool()> stop)
     : process_(command_of(tinygrad), kSeconds, std::move(stop)) {}
+
+// Returns the text of the answer. Requires that this thread has the lock. Throws Failure.
+std::string TinygradProcess::answer(const std::string& question) {
+  auto text = process_.ask(question);
+  if (!text) throw Failure(has_answered_ ? text.diag() : no_tinygrad(text.diag()));
+  has_answered_ = true;
+  return std::move(*text);
+}
+
+Result<std::string> TinygradProcess::ask_text(const std::string& question) {
+  std::lock_guard guard(lock_);
+  return catch_failures([&] { return answer(question); });
+}
 
 Result<GoldenRecord> TinygradProcess::ask(const CompileQuestion& question) {
   return catch_failures([&] {
     const std::string text = question.json();
     std::lock_guard guard(lock_);
-    auto answer = process_.ask(text);
-    if (!answer) throw Failure(has_answered_ ? answer.diag() : no_tinygrad(answer.diag()));
-    has_answered_ = true;
-    auto record = catch_failures([&] { return record_in(*answer, question); });
+    const std::string said = answer(text);
+    auto record = catch_failures([&] { return record_in(said, question); });
     if (!record) process_.fail();
     return std::move(record.value_or_throw());
   });
+}
+
+Result<std::string> named_tinygrad(const std::string& option) {
+  if (option != kNamedByEnvironment) return option;
+  const char* named = std::getenv(kNamedByEnvironment);
+  if (named && *named) return std::string(named);
+  return Diag{.message = "TGC_TINYGRAD names no Python", .expected = "--live=PYTHON, or TGC_TINYGRAD=PYTHON"};
+}
+
+std::unique_ptr<TinygradProcess> TinygradPool::take(Group& group) {
+  std::unique_lock guard(lock_);
+  freed_.wait(guard, [&] { return !group.free.empty() || group.started < processes_; });
+  std::unique_ptr<TinygradProcess> out;
+  if (group.free.empty()) group.started++, out = std::make_unique<TinygradProcess>(tinygrad_, stop_);
+  else out = std::move(group.free.back()), group.free.pop_back();
+  if (seconds_) out->set_seconds(*seconds_);
+  return out;
+}
+
+void TinygradPool::give_back(Group& group, std::unique_ptr<TinygradProcess> process) {
+  {
+    std::lock_guard guard(lock_);
+    group.free.push_back(std::move(process));
+  }
+  freed_.notify_all();
+}
+
+Result<TinygradFacts>& TinygradPool::about() {
+  std::call_once(asked_, [&] {
+    auto process = take(compiling_);
+    facts_ = catch_failures([&] { return facts_in(process->ask_text(R"({"about":true})").value_or_throw()); });
+    give_back(compiling_, std::move(process));
+  });
+  return *facts_;
+}
+
+Result<GoldenRecord> TinygradPool::ask(const CompileQuestion& question) {
+  if (auto& facts = about(); !facts) return facts.diag();
+  Group& group = question.rewrites || question.leave_out ? rewriting_ : compiling_;
+  auto process = take(group);
+  auto record = process->ask(question);
+  give_back(group, std::move(process));
+  if (record || (stop_ && stop_())) return record;
+  GoldenRecord failed{.id = question.id, .target = question.target, .ast = question.nodes};
+  failed.error = record.diag().text();
+  return failed;
+}
+
+Result<std::vector<GoldenRecord>> TinygradPool::ask(const ModelQuestion& question) {
+  if (auto& facts = about(); !facts) return facts.diag();
+  auto process = take(compiling_);
+  auto answer = process->ask_text(question.json());
+  give_back(compiling_, std::move(process));
+  if (!answer) return answer.diag();
+  return catch_failures([&] { return records_in(*answer); });
 }
 
 }  // namespace tgc

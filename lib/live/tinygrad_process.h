@@ -1,6 +1,11 @@
-// Lets a running tinygrad 0.12.0 compile kernels and tensor graphs. README.md describes the protocol.
+// Lets a running tinygrad compile kernels and tensor graphs. README.md describes the protocol.
 #pragma once
+#include <condition_variable>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +14,13 @@
 #include "lib/text/golden.h"
 
 namespace tgc {
+
+// One match of a rule in a compilation.
+struct RuleMatch {
+  std::string place;            // file and line of the rule in tinygrad: "uop/symbolic.py:113"
+  size_t number = 1;            // counted from 1: in the stage, or if `stage` is unset, in the whole compilation
+  std::optional<size_t> stage;  // index into the stages of the record
+};
 
 // A request to compile one graph, sent to tinygrad or to a port (`tgc conform`). README.md describes the protocol.
 struct CompileQuestion {
@@ -24,6 +36,18 @@ struct CompileQuestion {
   // text differs, and records the rewrites of this stage.
   std::vector<std::pair<std::string, std::string>> texts = {};
   std::string until = {};  // the last stage to run; empty: all stages
+  bool is_live = false;    // any release answers, with the record that the exporter writes of its compilation
+  bool rewrites = false;   // with is_live: record every match of a rule
+  std::optional<RuleMatch> leave_out = {};  // with is_live: tinygrad compiles without this match
+
+  std::string json() const;
+};
+
+// A request to run an ONNX model with tinygrad's own frontend and scheduler.
+struct ModelQuestion {
+  std::string id, path;
+  std::vector<std::pair<std::string, std::string>> settings = {};  // as in CompileQuestion
+  std::map<std::string, int64_t> sizes = {};                       // symbolic dimensions by name
 
   std::string json() const;
 };
@@ -39,13 +63,66 @@ class TinygradProcess {
   // Returns the golden record of tinygrad's compilation. If tinygrad refuses the graph, the record has the stages
   // before and the error. Fails if the process ends, exceeds the time limit, or gives an invalid answer.
   Result<GoldenRecord> ask(const CompileQuestion& question);
+  // Returns the JSON text of the answer to any other question.
+  Result<std::string> ask_text(const std::string& question);
   // Sets the time limit for later answers. The default, 60 s, leaves time for the import of tinygrad.
   void set_seconds(double seconds) { process_.set_seconds(seconds); }
 
  private:
+  std::string answer(const std::string& question);
   std::mutex lock_;
   Answerer process_;
   bool has_answered_ = false;
+};
+
+// Returns the command or Python that --live or --tinygrad names: `option`, or, if it is kNamedByEnvironment, the value
+// of TGC_TINYGRAD. Fails if TGC_TINYGRAD is not set.
+inline constexpr const char* kNamedByEnvironment = "TGC_TINYGRAD";
+Result<std::string> named_tinygrad(const std::string& option);
+
+// What a tinygrad says about itself.
+struct TinygradFacts {
+  std::string producer;            // such as "tinygrad 0.14.0"
+  std::set<std::string> settings;  // the settings that a live question may set
+};
+
+// A live pipeline: some processes of one tinygrad, which compile graphs at the same time. Each process starts at its
+// first question. Several threads may call the functions.
+class TinygradPool {
+ public:
+  // `tinygrad`: see named_tinygrad. `stop`: see Answerer.
+  TinygradPool(std::string tinygrad, size_t processes, std::function<bool()> stop)
+      : tinygrad_(std::move(tinygrad)), processes_(processes), stop_(std::move(stop)) {}
+
+  // Returns the release and its settings. Fails if the command does not run a tinygrad.
+  Result<TinygradFacts>& about();
+  // Asks a free process, or waits for one. A crash or a timeout of the process is the error of the returned record, and
+  // a new process takes its place. Fails if about() fails, or if the wait is cancelled.
+  Result<GoldenRecord> ask(const CompileQuestion& question);
+  // Returns the records of the kernels that tinygrad makes of a model on the CPU, in the order of their compilation.
+  Result<std::vector<GoldenRecord>> ask(const ModelQuestion& question);
+  // Sets the time limit of later answers in seconds.
+  void set_seconds(double seconds) { seconds_ = seconds; }
+
+ private:
+  // The processes that answer questions of one kind. A process that has compiled a kernel has filled tinygrad's caches,
+  // which change how often rules match. So questions about rewrites have processes of their own.
+  struct Group {
+    size_t started = 0;
+    std::vector<std::unique_ptr<TinygradProcess>> free = {};  // those that no thread uses
+  };
+  std::unique_ptr<TinygradProcess> take(Group& group);
+  void give_back(Group& group, std::unique_ptr<TinygradProcess> process);
+
+  const std::string tinygrad_;
+  const size_t processes_;
+  const std::function<bool()> stop_;
+  std::optional<double> seconds_;
+  std::mutex lock_;
+  std::condition_variable freed_;
+  Group compiling_, rewriting_;
+  std::once_flag asked_;
+  std::optional<Result<TinygradFacts>> facts_;
 };
 
 }  // namespace tgc

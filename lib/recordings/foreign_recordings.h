@@ -2,6 +2,7 @@
 // compile their graphs.
 #pragma once
 #include "lib/compilation/dump.h"
+#include "lib/driver/session.h"
 #include "lib/recordings/recorded_selection.h"
 #include "lib/trace/trace.h"
 
@@ -10,6 +11,12 @@ namespace tgc {
 // Returns the producer of an INPUT (FILE or FILE#ID), such as "tinygrad 0.14.0". Returns "" if this is tinygrad 0.12.0,
 // if the INPUT names no producer, or if the file cannot be read.
 std::string foreign_producer(const std::string& spec);
+
+// Returns whether commands show what was recorded of a graph, because a tinygrad compiled it: it is of another release,
+// or the session has a live pipeline.
+inline bool shows_recording(const Session& session, const InputGraph& in) {
+  return session.live || in.graph->is_foreign();
+}
 
 // Returns the recorded texts that `stages` selects: graphs after stages, ast, linear, source, program and "kernel 0" (a
 // kernel of a schedule). Graphs and lists are in the format of `plan`.

@@ -5,6 +5,8 @@
 
 #include "lib/bisect/strategies.h"
 #include "lib/compile/process.h"
+#include "lib/driver/import_input.h"
+#include "lib/driver/live_input.h"
 #include "lib/execute/placement.h"
 #include "lib/run/repro_bundle.h"
 #include "lib/run/repro_command.h"
@@ -137,17 +139,26 @@ Result<Shown> Oracle::examine(const TestCase& c, const Shown* same) {
     return out;
   }
   if (wanted_.kind == Kind::Differs) return difference(c);
-  InputGraph in = c.loaded();
+  InputGraph in = compiled(c);
   const RunOptions options = with_bundle(options_, in);
   auto symptom = symptom_of(session_, in, options);
   if (!symptom) return symptom.diag();
   out.symptom = std::move(*symptom);
   if (same && (!is_wanted(out.symptom) || same->blamed.empty())) return out;
   if (out.symptom.kind == Kind::None || out.symptom.kind == Kind::Compile) return out;
-  in = c.loaded();
+  in = compiled(c);
   BisectReport report = bisect(session_, in, options);
   if (!report.error.empty() || report.verdict.kind == Verdict::Kind::Same) return out;
   out.set_blamed(report.verdict);
+  return out;
+}
+
+// Returns the graph of `c`; with a live pipeline, what it makes of the graph. Throws Failure.
+InputGraph Oracle::compiled(const TestCase& c) const {
+  InputGraph in = c.loaded();
+  if (!session_.live) return in;
+  auto out = std::move(compile_live(session_, std::move(in)).value_or_throw());
+  if (auto& refused = imported_from(out).refused) throw Failure(*refused);
   return out;
 }
 

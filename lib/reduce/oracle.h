@@ -64,6 +64,7 @@ class Oracle {
   Result<Shown> examine(const TestCase& c, const Shown* same);
   enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: valid and accepted by the prefilter, but not yet run
   Answer answer(const TestCase& c, const std::string& key);
+  InputGraph compiled(const TestCase& c) const;
   bool script_says_so(const TestCase& c) const;
   Shown difference(const TestCase& c);
 

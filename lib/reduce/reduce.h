@@ -23,6 +23,9 @@ struct ReduceReport {
   std::string json() const;  // returns the report as one line of JSON
 };
 
+// Parses the failure that --while names, such as "wrong" or "cmd SCRIPT {}".
+Result<Wanted> parse_wanted(const std::string& text);
+
 // Reduces the kernel `in`. With `options`, it must fail as `wanted` says.
 ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& options, const Wanted& wanted);
 

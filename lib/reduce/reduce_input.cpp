@@ -2,6 +2,7 @@
 #include "lib/driver/source.h"
 #include "lib/reduce/reduce.h"
 #include "lib/run/repro_bundle.h"
+#include "lib/run/repro_command.h"
 
 namespace tgc {
 namespace {
@@ -75,6 +76,18 @@ ReduceReport reduce_model(const Session& session, const std::string& path, const
     if (!graph) return {.error = "there is no graph in " + path};
     return reduce_each(session, *graph, options, wanted);
   });
+}
+
+Result<Wanted> parse_wanted(const std::string& text) {
+  using Kind = FailureSignature::Kind;
+  if (text.starts_with("cmd ")) {
+    if (auto status = check_takes_file("--while=" + text, text); !status) return status.diag();
+    return Wanted{Kind::Script, text.substr(4)};
+  }
+  for (auto kind : {Kind::Wrong, Kind::Crash, Kind::Differs, Kind::Endless, Kind::Refused, Kind::Compile})
+    if (text == name_of(kind)) return Wanted{kind, ""};
+  return Diag{.message = "--while=" + text + " is unknown",
+              .expected = "wrong, crash, differs, endless, refused, compile, or 'cmd SCRIPT {}'"};
 }
 
 }  // namespace tgc

@@ -1,6 +1,7 @@
 #include "lib/replay/replay.h"
 
 #include "lib/driver/named_records.h"
+#include "lib/replay/live_check.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/ordered_pool.h"
@@ -9,7 +10,7 @@ namespace tgc {
 namespace {
 
 // Checks the record on the line `line`. Returns nullopt if the plan does not select the record.
-Result<std::optional<RecordReport>> check_line(const GoldenLine& line, const std::string& file,
+Result<std::optional<RecordReport>> check_line(const Session& session, const GoldenLine& line, const std::string& file,
                                                const GoldenHeader& header, const ReplayPlan& plan) {
   auto record = parse_golden_record(line, file);
   if (!record) return record.diag();
@@ -17,6 +18,10 @@ Result<std::optional<RecordReport>> check_line(const GoldenLine& line, const std
   for (const std::string* text : {&record->id, &record->target, &record->device})
     passes |= text->find(plan.filter) != text->npos;
   if (!passes) return std::optional<RecordReport>();
+  if (session.live) {
+    auto report = check_live(session, header, std::make_shared<const GoldenRecord>(std::move(*record)), plan.check);
+    return report ? Result(std::optional(std::move(*report))) : report.diag();
+  }
   const bool ours = release_of(header.producer) == Release::v0_12;
   auto settings = ours ? settings_from(settings_of(header, *record)) : Result<Settings>(Settings());
   if (!settings) return settings.diag();
@@ -48,7 +53,7 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
   const GoldenReader& file = records->file();
   const std::string& producer = file.header().producer;
   const bool needs_pipeline = plan.check.wanted != std::set<std::string, std::less<>>{"text"};
-  if (release_of(producer) != Release::v0_12 && needs_pipeline) {
+  if (release_of(producer) != Release::v0_12 && needs_pipeline && !session.live) {
     Diag diag = foreign_graph_error(producer, name.shown());
     diag.expected = "--live=PYTHON with that tinygrad, or --stages=text";
     return diag;
@@ -62,7 +67,7 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
     if (!*more) break;
     if (!plan.shard.has(line.line)) continue;
     found = true;
-    auto check = [&, line = std::move(line)] { return check_line(line, name.file, file.header(), plan); };
+    auto check = [&, line = std::move(line)] { return check_line(session, line, name.file, file.header(), plan); };
     auto done = [&](std::optional<RecordReport>&& report) {
       if (report) on_report(name.file, *report);
     };

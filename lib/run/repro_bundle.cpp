@@ -129,7 +129,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
 std::string write_bundle(const Session& session, const RunOptions& options, const InputGraph& in,
                          const Placement& place, Repro repro, const std::string& name) {
   repro.said = repro.said.substr(0, repro.said.find('\n'));
-  std::string path = take_path(options.output.repro, options, name.empty() ? in.info.name : name, in.record != nullptr);
+  std::string path = take_path(options.output.repro, options, name.empty() ? in.info.name : name, is_of_recording(in));
   write_file(path, bundle_text(session, options, in, place, std::move(repro))).value_or_throw();
   return path;
 }

@@ -55,6 +55,7 @@ std::string options_again(const Session& session, const RunOptions& options, con
   add("opts", over.opts);
   add("from", over.from);
   if (over.native) out += " --native";
+  add("live", over.live);
   for (auto& [name, value] : options.input.variables) add("var", name + "=" + std::to_string(value));
   number("rtol", options.compare.tolerance.rtol);
   number("atol", options.compare.tolerance.atol);

@@ -7,11 +7,14 @@
 
 namespace tgc {
 
+// Returns whether the graph is a record of an input, not the answer of a live pipeline about a graph of its own file.
+inline bool is_of_recording(const InputGraph& in) { return in.record && in.record->line > 0; }
+
 // Returns `pattern` with each {} replaced by the name of the input file without its extension. For a golden record,
 // replaces {} by the record's id `name`, made fit for a file name.
 std::string expanded(const std::string& pattern, const InputOptions& input, const std::string& name, bool is_record);
 inline std::string expanded(const std::string& pattern, const InputOptions& input, const InputGraph& in) {
-  return expanded(pattern, input, in.info.name, in.record != nullptr);
+  return expanded(pattern, input, in.info.name, is_of_recording(in));
 }
 
 // Expands the pattern of --save or --repro to a path, and reserves the path for one kernel. Throws Failure if another

@@ -287,7 +287,7 @@ class KernelRun {
   // ---- results
   void save(const Arrays& outputs) {
     if (o_.output.save.empty()) return;
-    report_.written.push_back(take_path(o_.output.save, o_, in_.info.name, in_.record != nullptr));
+    report_.written.push_back(take_path(o_.output.save, o_, in_.info.name, is_of_recording(in_)));
     write_npz(report_.written.back(), outputs).value_or_throw();
   }
 

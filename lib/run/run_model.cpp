@@ -88,7 +88,7 @@ class ModelRun {
     floats_ = input_distribution(in.root).floats;
     read_given(expanded(o_.input.arrays, o_.input, in));
     name_ = in.info.name;
-    run(graph.settings(), in.record != nullptr,
+    run(graph.settings(), is_of_recording(in),
         [&](ScheduleRunner& runner, const ScheduleOptions& options) {
           auto begin = Clock::now();
           Schedule schedule = std::move(runner.schedule(in.root).value_or_throw());

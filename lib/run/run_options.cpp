@@ -5,6 +5,7 @@
 
 #include "lib/driver/import_input.h"
 #include "lib/driver/recorded_device.h"
+#include "lib/live/tinygrad_process.h"
 #include "lib/run/recorded_source.h"
 #include "lib/runtime/emulated.h"
 #include "lib/support/deadline.h"
@@ -32,6 +33,11 @@ ExecuteOptions DeviceOptions::execute_options(const Placement& place) const {
 
 ExecuteOptions DeviceOptions::ref_in_process() const {
   return {.in_process = true, .timeout_seconds = timeout_for(place_in_ref())};
+}
+
+void compile_for_device(Session& session, RunOptions& options) {
+  if (session.over.target.empty() && options.device.name != "REF") session.over.target = options.device.name;
+  options.input.recorded = release_of(session.live->about().value_or_throw().producer) == Release::v0_12;
 }
 
 Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in) {

@@ -193,7 +193,7 @@ class Gatherer {
   }
 
   Status add(InputGraph in) {
-    if (in.graph->is_foreign()) return add_foreign(in);
+    if (shows_recording(session_, in)) return add_foreign(in);
     if (in.record && !in.record->target.empty() && session_.over.target.empty() &&
         !recorded_target(in.record->target, in.graph->settings()))
       return add_recorded(run_of(*in.record, {}, in.file),

@@ -10,6 +10,7 @@
   reachable, jit_kernels, jit    calls of TinyJits
   text_recorder            records a process that uses tinygrad 0.12.0
   graph_recorder           records a process that uses any release from 0.11 on
+  live                     answers the questions of a live pipeline
   start                    chooses the recorder; tgc_export()
   processes, viz, answers  the recorded program and its children; VIZ traces; questions of tgc
 """

@@ -8,9 +8,10 @@ A question without one asks for the golden record of a kernel, {"record": ...}:
 With "level": "tensor" the graph is a tensor graph, and the answer is the record of its schedule.
 
 tinygrad 0.12.0 answers all questions. Any other release answers only those without a stage, with the record that the
-exporter writes; it ignores "after" and "until", and with "texts", records all rule matches.
+exporter writes; it ignores "after" and "until", and with "texts", records all rule matches. live.py answers questions
+with the member "live" or "about".
 """
-import contextlib, io, json, os, resource, sys
+import contextlib, functools, io, json, os, resource, sys
 
 import tinygrad.codegen as codegen
 import tinygrad.helpers as helpers
@@ -18,10 +19,10 @@ import tinygrad.uop.ops as ops
 from tinygrad.uop.ops import KernelInfo, PatternMatcher
 
 from tgc_export.golden import NATIVE_RELEASE, SETTINGS
-from tgc_export.graph_recorder import SCHEDULES, GraphRecorder
 from tgc_export.graph_reader import parse_nodes
 from tgc_export.graph_text import GraphTextError
 from tgc_export.hooks import replaced
+from tgc_export.live import live_recorder
 from tgc_export.matches import matches_json, rewrite_with_callback
 from tgc_export.records import StageLimits, kernel_record, make_renderer, replayed_schedule, text_of
 
@@ -140,28 +141,6 @@ def record_of(question):
   return record
 
 
-# ---- other releases
-
-class AnswerRecorder(GraphRecorder):
-  """Keeps its last record instead of writing it to a file."""
-  def __init__(self, version):
-    super().__init__({"output": "answers.jsonl", "targets": [], "id": "answer", "save_inputs": False, "version": version})
-    self.last = None
-  def write(self, level, record, settings, metadata=None): self.last = record
-
-  def record_of(self, question):
-    sink, self.last = parse_nodes(question["graph"])[-1], None
-    with contextlib.ExitStack() as stack:
-      stack.enter_context(with_settings(question["settings"]))
-      if "texts" in question:
-        stack.enter_context(replaced(PatternMatcher, "rewrite", rewrite_with_callback(self.add_match)))
-      if question.get("level") == "tensor":
-        self.replay_schedule(question["id"], next(name for _, name in SCHEDULES if name in self.functions), sink, {})
-      else: self.replay_kernel(question["id"], question["target"], sink, {}, None)
-    if self.last is None: raise ValueError("tinygrad made no record of the graph")
-    return self.last
-
-
 # ---- questions and answers
 
 def error_reply(error): return {"error": str(error) if isinstance(error, GraphTextError) else repr(error)}
@@ -170,7 +149,7 @@ def error_reply(error): return {"error": str(error) if isinstance(error, GraphTe
 def answer_in_child(answer, question, out):
   """Answers in a forked process, so that tinygrad's caches cannot influence later answers (its node cache takes 0.0 and
   -0.0 for the same constant), and a crash is reported as an answer."""
-  if question["target"]: renderer_of(question["target"])  # made here once, and inherited by all children
+  if question["target"] and "live" not in question: renderer_of(question["target"])  # made here once, and inherited by all children
   child = os.fork()
   if child == 0:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
@@ -184,20 +163,20 @@ def answer_in_child(answer, question, out):
 def answer_all(stage_of=stage_of, version=NATIVE_RELEASE):
   """Answers questions until standard input ends. Sends what tinygrad prints to standard error."""
   sys.setrecursionlimit(20000)
-  make_record = record_of
-  if version != NATIVE_RELEASE:
-    recorder, stage_of = AnswerRecorder(version), lambda question: None
-    recorder.watch()
-    make_record = recorder.record_of
+  make_record, live = record_of, functools.cache(lambda: live_recorder(version))
+  if version != NATIVE_RELEASE: make_record, stage_of = live().record_of_native, lambda question: None
   out = os.fdopen(os.dup(1), "w")
   os.dup2(2, 1)
   for line in sys.stdin:
     try:
       question = json.loads(line)
-      if "stage" not in question:
+      if "stage" not in question and not question.keys() & {"live", "about"}:
         answer_in_child(lambda question: {"record": make_record(question)}, question, out)
         continue
-      reply = reply_of(stage_of(question))
+      if question.get("rewrites") or question.get("leave_out"):
+        answer_in_child(live().answer, question, out)
+        continue
+      reply = reply_of(stage_of(question)) if "stage" in question else live().answer(question)
     except BrokenPipeError: os._exit(1)  # tgc has closed the pipe
     except (Exception, SystemExit) as e: reply = error_reply(e)
     print(json.dumps(reply), file=out, flush=True)

@@ -24,6 +24,8 @@ SCHEDULES = [("tinygrad.callify", "transform_to_call"), ("tinygrad.tensor", "tra
              ("tinygrad.schedule.kernelize", "get_kernelize_map"), ("tinygrad.schedule.rangeify", "get_rangeify_map")]
 # Functions that a rule of a schedule calls, whose own rewrites are stages too.
 INNER = [("tinygrad.schedule.rangeify", "get_kernel_graph")]
+# Functions of a kernel's compilation that are stages without being rewrites: (module, function), name of the stage.
+STAGES = {("tinygrad.codegen", "apply_opts"): "apply opts"}
 # Rewrites that compute a property of a graph and are not stages.
 QUERIES = {"simplify", "reshape", "pad", "shrink", "minimum_valid", "valid", "process UPat", "compile UPat", "contiguous_view_offset", "swap remove tags"}
 # Settings that do not change what is compiled.
@@ -46,6 +48,22 @@ class Scope:
     if self.letters and not same: stage["letters"] = print_graph(graph)
     self.stages.append(stage)
     self.last = graph
+
+
+def variable_facts(v):
+  """Returns [name, least value, greatest value] of a variable of a kernel; its name alone if it is only a name."""
+  name = str(getattr(v, "expr", v))
+  return [name, v.vmin, v.vmax] if hasattr(v, "vmin") else name
+
+
+class ListedNodes(list):
+  """A list of nodes in which print_uops, which asks for each source whether it is in the list, finds nodes at once."""
+
+  def __init__(self, nodes):
+    super().__init__(nodes)
+    self.known = set(nodes)
+
+  def __contains__(self, node): return node in self.known
 
 
 def print_graph(graph):
@@ -90,6 +108,8 @@ class GraphRecorder(Recorder):
     if self.version.startswith("0.11"):  # its schedules use graph_rewrite_map, which returns what became of each node
       rewrite_map = ops.graph_rewrite_map
       replace_everywhere(rewrite_map, self.watched_rewrite(rewrite_map, lambda made, sink: made[sink]))
+    for (module, function), stage in STAGES.items():
+      call_on_import(module, lambda m, function=function, stage=stage: self.watch_stage(m, function, stage))
     watch_metadata()
     if self.records_matches: ops.PatternMatcher.rewrite = rewrite_with_callback(self.add_match)
     for table, record in ((KERNELS, self.record_kernel), (SCHEDULES, self.record_schedule), (INNER, self.record_inner)):
@@ -105,14 +125,19 @@ class GraphRecorder(Recorder):
     watched.watched_by_tgc, self.functions[name] = True, function
     replace_everywhere(function, watched)
 
-  def watched_rewrite(self, rewrite, graph_of=lambda made, sink: made):
+  def watch_stage(self, module, function, name):
+    if (make := vars(module).get(function)) is not None: replace_everywhere(make, self.watched_rewrite(make, name=name))
+
+  def watched_rewrite(self, rewrite, graph_of=lambda made, sink: made, name=None):
+    """Returns a function that also adds its result to the scope, as a stage with that name or the name of its call."""
+    stage = name
     def call(sink, *args, **kwargs):
       scope = self.scope()
       if scope is None: return rewrite(sink, *args, **kwargs)
       scope.depth += 1
       try: result = rewrite(sink, *args, **kwargs)
       finally: scope.depth -= 1
-      name = kwargs.get("name") or ""
+      name = stage or kwargs.get("name") or ""
       if scope.depth == 0 and name and name not in QUERIES and not name.startswith("View"):
         try: scope.add(name, graph_of(result, sink))
         except Exception: self.report_failure(f"graph after '{name}'")
@@ -230,13 +255,13 @@ class GraphRecorder(Recorder):
       from tinygrad.uop import ops
       printer = getattr(ops, "print_uops", None) or importlib.import_module("tinygrad.uop.render").print_uops
       listing = io.StringIO()
-      with contextlib.suppress(Exception), contextlib.redirect_stdout(listing): printer(uops)
+      with contextlib.suppress(Exception), contextlib.redirect_stdout(listing): printer(ListedNodes(uops))
       record["linear"] = listing.getvalue()
     estimates, opts = getattr(info, "estimates", None), getattr(info, "applied_opts", None)
     try:
       record["program"] = {
           "name": facts.name, "function_name": facts.function_name, "global_size": sizes(facts.global_size),
-          "local_size": sizes(facts.local_size), "vars": [str(getattr(v, "expr", v)) for v in facts.vars],
+          "local_size": sizes(facts.local_size), "vars": [variable_facts(v) for v in facts.vars],
           "globals": list(facts.globals), "outs": list(facts.outs), "ins": list(facts.ins), "applied_opts": str(opts or ()),
           **{k: text(getattr(estimates, k, "")) for k in ("ops", "lds", "mem")}}
     except Exception: self.report_failure("kernel's launch facts")

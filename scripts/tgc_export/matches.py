@@ -11,9 +11,10 @@ def rule_location(pattern):
   return f"{parts[-1]}:{line}"
 
 
-def rewrite_with_callback(on_match):
+def rewrite_with_callback(on_match, declines=None):
   """Returns a replacement for PatternMatcher.rewrite that calls on_match(location, before, after, depth) for each match.
-  `depth` is 0, or the number of rules that are running: a rule may rewrite other graphs."""
+  `depth` is 0, or the number of rules that are running: a rule may rewrite other graphs. If declines(location, before) is
+  true, the rule does not apply, and the rules after it are tried."""
   running = threading.local()
   def rewrite(self, uop, ctx=None):
     patterns = self.pdict.get(uop.op, ())
@@ -28,7 +29,9 @@ def rewrite_with_callback(on_match):
       if made is None or made is uop: continue
       if hasattr(made, "src"):
         location = rule_location(pattern)
-        if not location.startswith("uop/upat.py"): on_match(location, uop, made, depth)
+        if not location.startswith("uop/upat.py"):
+          if declines and declines(location, uop): continue
+          on_match(location, uop, made, depth)
       return made
     return None
   return rewrite

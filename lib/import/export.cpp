@@ -1,0 +1,207 @@
+// Writes kernel ASTs in the IR of another release: the table kDowngrades has a row for each op that differs.
+#include "lib/import/export.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "lib/import/upgrade.h"
+#include "lib/text/open_args.h"
+#include "lib/uop/integer_math.h"
+
+namespace tgc::import {
+
+namespace {
+
+class Exporter {
+ public:
+  explicit Exporter(Release release) : graph(std::make_shared<Graph>()), to(*graph), release(release) {
+    to.set_release(release);
+  }
+
+  // Makes the node for `u`, whose sources have nodes already. Throws Refusal.
+  void add(UOp u);
+  UOp operator[](UOp u) const { return made_.at(u.id()); }
+  std::vector<UOp> sources(UOp u) const {
+    std::vector<UOp> out;
+    for (UOp s : u.src()) out.push_back((*this)[s]);
+    return out;
+  }
+  UOp size(Int value) { return to.node(Op::CONST, weakint(), {}, Arg(value)); }
+  UOp invalid() {
+    return to.node(Op::CONST, release >= Release::v0_14 ? dtypes::bool_ : weakint(), {}, Const::invalid());
+  }
+
+  // Returns the dtype of the node made for a node of the dtype `d`.
+  static DType dtype(DType d) {
+    if (d == dtypes::index) return weakint();
+    if (d.is_image()) throw Refusal{"it is an image"};
+    if (d.is_ptr()) d = d.base();
+    if (d.count() != 1) throw Refusal{std::string(d.repr()) + " is a vector"};
+    return d;
+  }
+
+  // Returns a dataclass that 0.12.0 does not have. A field without a name is positional.
+  Arg record(std::string_view name, std::initializer_list<std::pair<std::string_view, Arg>> fields) {
+    std::vector<Arg> names, items{to.str(name), Arg()};
+    for (auto& [field, value] : fields) names.push_back(to.str(field)), items.push_back(value);
+    items[1] = to.tuple(names);
+    return to.record(RecordClass::Open, items);
+  }
+
+  const std::shared_ptr<Graph> graph;
+  Graph& to;
+  const Release release;
+
+ private:
+  std::unordered_map<uint32_t, UOp> made_;  // by the id of the node of tgc's IR
+};
+
+UOp export_buffer(Exporter& ex, UOp u) {
+  const DType dtype = Exporter::dtype(u.dtype());
+  if (!u.arg().is_int()) throw Refusal{"its arg " + u.arg().repr() + " is no number"};
+  if (u.dtype().size() < 0) throw Refusal{"its size is unknown"};
+  if (ex.release == Release::v0_13) return ex.to.node(Op::PARAM, u.dtype(), {}, u.arg());
+  return ex.to.node(Op::PARAM, dtype, {ex.size(Int(u.dtype().size()))},
+                    ex.record("ParamArg", {{"", u.arg()}, {"", Arg(dtype)}, {"device", ex.to.str("CPU")}}));
+}
+
+// DEFINE_LOCAL and DEFINE_REG
+UOp export_local(Exporter& ex, UOp u) {
+  const DType dtype = Exporter::dtype(u.dtype());
+  if (!u.arg().is_int()) throw Refusal{"its arg " + u.arg().repr() + " is no number"};
+  if (ex.release == Release::v0_13) return ex.to.node(u.op(), u.dtype(), {}, u.arg());
+  const Arg space(u.is(Op::DEFINE_LOCAL) ? AddrSpace::LOCAL : AddrSpace::REG);
+  return ex.to.node(Op::BUFFER, dtype, {ex.size(Int(u.dtype().size()))},
+                    ex.record("ParamArg", {{"", u.arg()}, {"", Arg(dtype)}, {"addrspace", space}}));
+}
+
+UOp export_variable(Exporter& ex, UOp u) {
+  const DType dtype = Exporter::dtype(u.dtype());
+  const Arg name = ex.to.str(u.arg()[0].text()), least = u.arg()[1], most = u.arg()[2];
+  if (ex.release == Release::v0_13) return ex.to.node(Op::DEFINE_VAR, dtype, {}, ex.to.tuple({name, least, most}));
+  const Arg arg = ex.record("ParamArg", {{"", Arg(-1)},
+                                         {"", Arg(dtype)},
+                                         {"vmin_vmax", ex.to.tuple({least, most})},
+                                         {"multiple_of", Arg(1)},
+                                         {"name", name},
+                                         {"addrspace", ex.to.raw("AddrSpace.ALU")}});
+  return ex.to.node(Op::PARAM, dtype, {ex.to.node(Op::STACK)}, arg);
+}
+
+UOp export_const(Exporter& ex, UOp u) {
+  if (u.arg().is_invalid()) return ex.invalid();
+  if (!u.arg().is_const()) throw Refusal{"its value " + u.arg().repr() + " is no number"};
+  return ex.to.node(Op::CONST, Exporter::dtype(u.dtype()), {}, const_float(ex.to, u.arg()));
+}
+
+UOp export_index(Exporter& ex, UOp u) {
+  if (u.num_src() < 2 || u.num_src() > 3) throw Refusal{"it has " + std::to_string(u.num_src()) + " sources"};
+  UOp at = ex[u.src(1)];
+  if (u.num_src() == 3) at = ex.to.node(Op::WHERE, at.dtype(), {ex[u.src(2)], at, ex.invalid()});
+  return ex.to.node(Op::INDEX, Exporter::dtype(u.dtype()), {ex[u.src(0)], at});
+}
+
+// IDIV and MOD round to 0. A scheduler of a later release makes divisions of indices that round down, for which it has
+// more rules; both are the same for numbers of one sign.
+UOp export_division(Exporter& ex, UOp u) {
+  const bool rounds_down =
+      u.dtype() == dtypes::index && py_less_equal(0, u.src(0).vmin()) && py_less(0, u.src(1).vmin());
+  const Op op = u.is(Op::IDIV) ? (rounds_down ? Op::FLOORDIV : Op::CDIV) : rounds_down ? Op::FLOORMOD : Op::CMOD;
+  return ex.to.node(op, Exporter::dtype(u.dtype()), ex.sources(u));
+}
+
+UOp export_reduce(Exporter& ex, UOp u) {
+  const Arg axes = ex.release == Release::v0_13 ? ex.to.tuple({}) : Arg(0);
+  return ex.to.node(Op::REDUCE, Exporter::dtype(u.dtype()), ex.sources(u), ex.to.tuple({u.arg(), axes}));
+}
+
+// A loop that no optimization has claimed is of the type WEAK since 0.14.
+UOp export_range(Exporter& ex, UOp u) {
+  std::vector<Arg> ids;
+  for (Arg a : u.arg().items()) {
+    const bool is_loop = a.kind() == Arg::Kind::AxisType && a.axis_type() == AxisType::LOOP;
+    ids.push_back(is_loop && ex.release >= Release::v0_14 ? ex.to.raw("AxisType.WEAK") : a);
+  }
+  return ex.to.node(Op::RANGE, Exporter::dtype(u.dtype()), ex.sources(u), ex.to.tuple(ids));
+}
+
+UOp export_sink(Exporter& ex, UOp u) {
+  const Arg none = ex.to.tuple({});
+  const Arg info = u.arg().is_none()
+                       ? ex.to.record(RecordClass::KernelInfo, {ex.to.str("test"), none, Arg(false), none, Arg()})
+                       : copied(ex.to, u.arg());
+  return ex.to.node(Op::SINK, dtypes::void_, ex.sources(u), info);
+}
+
+// The same op in both releases.
+UOp export_same(Exporter& ex, UOp u) {
+  if (!has_op(ex.release, u.op())) throw Refusal{"tinygrad " + std::string(name_of(ex.release)) + " has no such op"};
+  if (u.dtype().is_value() && u.dtype().count() != 1) throw Refusal{std::string(u.dtype().repr()) + " is a vector"};
+  return ex.to.node(u.op(), Exporter::dtype(u.dtype()), ex.sources(u), copied(ex.to, u.arg()));
+}
+
+// A row: how the ops are written. Without `make`, `refused` says why they cannot be.
+struct Downgrade {
+  std::string_view name;
+  OpSet ops;
+  UOp (*make)(Exporter& ex, UOp u) = nullptr;
+  std::string_view refused = {};
+};
+
+constexpr Downgrade kDowngrades[] = {
+    // DEFINE_GLOBAL dtype.ptr(size), slot -> PARAM(size; slot, dtype)
+    {.name = "define-global", .ops = Op::DEFINE_GLOBAL, .make = export_buffer},
+    // DEFINE_LOCAL dtype.ptr(size), slot -> BUFFER(size; slot, dtype, LOCAL)
+    {.name = "define-local", .ops = {Op::DEFINE_LOCAL, Op::DEFINE_REG}, .make = export_local},
+    // DEFINE_VAR(name, min, max) -> PARAM((); -1, name, (min, max), ALU)
+    {.name = "define-var", .ops = Op::DEFINE_VAR, .make = export_variable},
+    // CONST index -> CONST weakint; Invalid is a bool
+    {.name = "const", .ops = Op::CONST, .make = export_const},
+    // INDEX(buffer, i, gate) -> INDEX(buffer, WHERE(gate, i, Invalid))
+    {.name = "index", .ops = Op::INDEX, .make = export_index},
+    // IDIV(x, y) -> CDIV(x, y) or FLOORDIV(x, y); MOD(x, y) -> CMOD(x, y) or FLOORMOD(x, y)
+    {.name = "division", .ops = {Op::IDIV, Op::MOD}, .make = export_division},
+    // REDUCE(x, ranges; op) -> REDUCE(x, ranges; op, 0)
+    {.name = "reduce", .ops = Op::REDUCE, .make = export_reduce},
+    // RANGE(n; ids, LOOP) -> RANGE(n; ids, WEAK)
+    {.name = "range", .ops = Op::RANGE, .make = export_range},
+    {.name = "sink", .ops = Op::SINK, .make = export_sink},
+    {.name = "same", .ops = ops::ALU, .make = export_same},
+    {.name = "memory", .ops = {Op::CAST, Op::BITCAST, Op::LOAD, Op::STORE}, .make = export_same},
+    {.name = "order", .ops = {Op::END, Op::AFTER, Op::GROUP, Op::NOOP, Op::BARRIER, Op::SPECIAL}, .make = export_same},
+    {.name = "custom", .ops = {Op::CUSTOM, Op::CUSTOMI}, .refused = "it is source code"},
+    {.name = "vector", .ops = {Op::VECTORIZE, Op::GEP, Op::VCONST, Op::CAT, Op::PTRCAT, Op::WMMA},
+     .refused = "it is a vector"},
+};
+
+void Exporter::add(UOp u) {
+  auto row = std::ranges::find_if(kDowngrades, [&](const Downgrade& d) { return d.ops.contains(u.op()); });
+  if (row == std::end(kDowngrades)) throw Refusal{"it is no op of a kernel's AST"};
+  if (!row->make) throw Refusal{std::string(row->refused)};
+  made_.emplace(u.id(), row->make(*this, u));
+}
+
+}  // namespace
+}  // namespace tgc::import
+
+namespace tgc {
+
+Result<ExportedGraph> export_ast(UOp root, Release release) {
+  if (release < Release::v0_13) return Diag{"no graph can be written for tinygrad " + std::string(name_of(release))};
+  UOp at = root;
+  auto refuse = [&](const std::string& reason) {
+    return Diag{"cannot export Ops." + std::string(name_of(at.op())) + " to tinygrad " +
+                std::string(name_of(release)) + ": " + reason};
+  };
+  import::Exporter ex(release);
+  try {
+    for (UOp u : toposort(root)) at = u, ex.add(u);
+  } catch (const import::Refusal& refusal) {
+    return refuse(refusal.reason);
+  } catch (const Failure& failure) {
+    return refuse(failure.diag().text());
+  }
+  return ExportedGraph{ex.graph, ex[root]};
+}
+
+}  // namespace tgc

@@ -1,0 +1,16 @@
+// The inverse of import_graph: writes a kernel AST of tgc's IR in the IR of another tinygrad release.
+#pragma once
+#include "lib/import/import.h"
+
+namespace tgc {
+
+struct ExportedGraph {
+  std::shared_ptr<Graph> graph;  // a graph of the release
+  UOp root;
+};
+
+// Returns a graph of `release`, 0.13 or later, that computes the same as the kernel AST under `root`. Fails if a node
+// has no counterpart; the error names the op and the reason.
+Result<ExportedGraph> export_ast(UOp root, Release release);
+
+}  // namespace tgc

@@ -1,0 +1,136 @@
+"""Answers the questions of a live pipeline (`tgc ... --live`): the record that the exporter would write of a graph.
+
+{"about": true} asks for the release and its settings. {"live": true, ...} asks for a record (lib/live/README.md):
+  "rewrites"   record every match of a rule
+  "leave_out"  {"place": rule's file and line, "n": N, "stage": index}: tinygrad compiles without the N-th match of the rule
+
+Answers without rewrites are made in this process, so that tinygrad's own caches serve all kernels. The caches also change
+how often a rule matches, so answers with "rewrites" or "leave_out" are made in a child of a process that has compiled
+nothing else: the N-th match of a rule is the same in each (lib/live's TinygradPool sends them to processes of their own).
+"""
+import contextlib, gc, re
+
+import tinygrad.helpers as helpers
+from tinygrad.uop.ops import PatternMatcher
+
+from tgc_export.golden import SETTINGS
+from tgc_export.graph_reader import parse_nodes
+from tgc_export.graph_recorder import SCHEDULES, GraphRecorder
+from tgc_export.hooks import replaced
+from tgc_export.matches import rewrite_with_callback
+from tgc_export.records import DEFAULTS
+
+COLLECT_AFTER = 64  # answers between two collections of garbage, which is a tenth of the time if Python decides when
+
+
+class MatchFilter:
+  """Leaves one match of a rule out: the N-th in a stage, and each later match of the same rule and node there."""
+
+  def __init__(self, recorder, place, n, stage=None):
+    self.recorder, self.place, self.n, self.stage, self.counts, self.left_out = recorder, place, n, stage, {}, None
+
+  def declines(self, place, before):
+    scope = self.recorder.scope()
+    if scope is None or place != self.place: return False
+    stage = len(scope.stages)
+    if self.left_out is not None: return self.left_out[0] == stage and self.left_out[1] is before
+    if self.stage is not None and stage != self.stage: return False
+    self.counts[stage] = self.counts.get(stage, 0) + 1
+    if (self.counts[stage] if self.stage is not None else sum(self.counts.values())) != self.n: return False
+    self.left_out = stage, before
+    return True
+
+
+class LiveRecorder(GraphRecorder):
+  """Keeps its last record instead of writing it to a file."""
+
+  def __init__(self, version):
+    super().__init__({"output": "answers.jsonl", "targets": [], "id": "answer", "save_inputs": False, "version": version})
+    self.last, self.kernels = None, []  # the last record; the kernel records of the model that is running
+
+  def write(self, level, record, settings, metadata=None):
+    self.last = record | ({"settings": settings} if settings else {}) | ({"metadata": metadata} if metadata else {})
+    if level == "kernel" and not record.get("runtime"): self.kernels.append(self.last)
+
+  def about(self): return {"producer": self.producer, "settings": sorted(self.allowed_settings())}
+
+  def allowed_settings(self):
+    """Returns the settings that a question may set: numbers, and texts of words, such as EMULATED_DTYPES=half,long."""
+    known = helpers.ContextVar._cache
+    return {k for k, v in self.context_vars().items() if isinstance(v.value, (int, str))} | known.keys() & {*SETTINGS, "SPEC"}
+
+  def values_of(self, settings):
+    """Returns a question's settings with values of the right types. Raises ValueError."""
+    out = {}
+    for name, text in settings.items():
+      if name not in self.allowed_settings(): raise ValueError(f"{self.producer} has no setting {name}")
+      is_text = isinstance(helpers.ContextVar._cache[name].value, str)
+      if not re.fullmatch(r"[\w,]*" if is_text else r"-?\d{1,18}", text, re.ASCII): raise ValueError(f"'{text}' is no value of {name}")
+      out[name] = text if is_text else int(text)
+    if out.get("SPEC", 0) > 1: out["SPEC"] = 1  # with more, tinygrad runs the texts of graphs as programs
+    return out
+
+  def record_of(self, question):
+    sink, self.last = parse_nodes(question["graph"])[-1], None
+    skipped = question.get("leave_out")
+    matches = MatchFilter(self, skipped["place"], int(skipped["n"]), skipped.get("stage")) if skipped else None
+    with contextlib.ExitStack() as stack:
+      stack.enter_context(helpers.Context(**self.values_of(question.get("settings", {}))))
+      if question.get("rewrites") or matches:
+        on_match = self.add_match if question.get("rewrites") else lambda *match: None
+        rewrite = rewrite_with_callback(on_match, matches.declines if matches else None)
+        stack.enter_context(replaced(PatternMatcher, "rewrite", rewrite))
+      if question.get("level") == "tensor":
+        self.replay_schedule(question["id"], next(name for _, name in SCHEDULES if name in self.functions), sink, {})
+      else:
+        target = whole_target(question["target"])
+        self.renderer_of(target)  # an error of an unknown target must not end as a kernel without a record
+        self.replay_kernel(question["id"], target, sink, {}, None)
+    if self.last is None: raise ValueError("tinygrad made no record of the graph")
+    if matches and matches.left_out is None: raise ValueError(f"there is no match {skipped['n']} of the rule {skipped['place']}")
+    return self.last
+
+  def record_of_native(self, question):
+    """Answers a question for 0.12.0: leaves the settings out that this release does not have."""
+    known = {k: v for k, v in question["settings"].items() if k in self.allowed_settings()}
+    return self.record_of({**question, "settings": known, "rewrites": "texts" in question})
+
+  def records_of_model(self, question):
+    """Runs an ONNX model on zeros with this tinygrad's own frontend and scheduler, on the CPU. Returns its kernels' records.
+
+    "sizes" are the symbolic dimensions by name; the default is 1."""
+    from tinygrad import Tensor
+    from tinygrad.nn.onnx import OnnxRunner
+    self.recorded.clear(), self.kernel_ids.clear(), self.kernels.clear()
+    sizes, self.prefix = question.get("sizes", {}), question["id"]
+    with helpers.Context(**self.values_of(question.get("settings", {}))):
+      model, inputs = OnnxRunner(question["model"]), {}
+      for name, kind in model.graph_inputs.items():
+        if kind.is_sequence or kind.is_optional: raise ValueError(f"the model's input '{name}' is no tensor")
+        shape = [d if isinstance(d, int) else int(sizes.get(d, 1)) for d in kind.shape]
+        inputs[name] = Tensor.zeros(*shape, dtype=kind.dtype).contiguous().realize()
+      outputs = [v for v in model(inputs).values() if isinstance(v, Tensor)]
+      self.kernels.clear(), self.kernel_ids.clear()  # those of the inputs
+      Tensor.realize(*outputs)
+    return [*self.kernels]
+
+  def answer(self, question):
+    if "about" in question: return self.about()
+    if "model" in question: return {"records": self.records_of_model(question)}
+    if len(self.kernel_ids) >= COLLECT_AFTER:
+      self.kernel_ids.clear(), self.metadata.clear(), gc.collect()
+    return {"record": self.record_of(question)}
+
+
+def whole_target(target):
+  """Returns a target with its renderer: CPU:CLANG of CPU."""
+  device, *rest = (target or "CPU").split(":")
+  return ":".join([device, *(rest or [DEFAULTS.get(device, device)])])
+
+
+def live_recorder(version):
+  """Returns a recorder that watches tinygrad, and turns the automatic collection of garbage off."""
+  recorder = LiveRecorder(version)
+  recorder.watch()
+  gc.collect(), gc.freeze(), gc.disable()
+  return recorder
