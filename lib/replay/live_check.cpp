@@ -45,7 +45,8 @@ class LiveCheck {
     using enum RecordedStage::Kind;
     if (plan_.wanted.contains(kAll)) return true;
     const std::string_view group = s.kind == Stage ? kGraphs : s.kind == Kernel ? kKernels : std::string_view(s.name);
-    return plan_.wanted.contains(group) || plan_.wanted.contains(s.name) || plan_.wanted.contains(slug_of_stage(s.name));
+    const std::string slug = slug_of_stage(s.name);
+    return plan_.wanted.contains(group) || plan_.wanted.contains(s.name) || plan_.wanted.contains(slug);
   }
 
   // Returns the stage `name` that follows `before` other stages of this name; null if there is none.
